@@ -1,0 +1,57 @@
+# What a developer does with this project, on a fresh machine too: each target first makes what it needs.
+
+PYTHON ?= python3
+VENV ?= .venv
+PYTEST_ARGS ?=
+
+BIN = $(VENV)/bin
+PIP_INSTALL = -m pip install --quiet --disable-pip-version-check
+SOURCES := setup.py pyproject.toml $(wildcard src/typedbytes/*)
+
+PYTHON_VERSIONS := 3.9 3.10 3.11 3.12 3.13
+PYENV_ROOT ?= $(HOME)/.pyenv
+# The newest python3.N of pyenv, or the one on PATH; empty when there is neither.
+find_python = $(or $(lastword $(sort $(wildcard $(PYENV_ROOT)/versions/$(1).*/bin/python$(1)))),$(shell command -v python$(1)))
+need_python = $(or $(find_python),$(error there is no python$(1), neither in $(PYENV_ROOT) nor on PATH))
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: build
+build: $(VENV)/built ## make .venv and install the project into it, editable, with all that the tests need
+
+$(VENV)/built: $(SOURCES)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python $(PIP_INSTALL) --editable '.[test]'
+	@touch $@
+
+.PHONY: test
+test: build ## run the whole test suite; PYTEST_ARGS='-m "not hadoop"' leaves out what needs a JDK and Maven
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+.PHONY: test-all-pythons
+test-all-pythons: $(foreach version,$(PYTHON_VERSIONS),$(if $(call find_python,$(version)),test-$(version))) ## run the suite on every Python of 3.9 to 3.13 there is
+
+.PHONY: $(PYTHON_VERSIONS:%=test-%)
+$(PYTHON_VERSIONS:%=test-%): test-%:
+	$(MAKE) test PYTHON=$(call need_python,$*) VENV=build/venv-$*
+
+.PHONY: $(PYTHON_VERSIONS:%=which-%)
+$(PYTHON_VERSIONS:%=which-%): which-%:
+	@echo $(call need_python,$*)
+
+.PHONY: demo
+demo: build ## count the words of the standard library with a real Hadoop Streaming job
+	$(BIN)/python examples/demo.py
+
+.PHONY: vectors-java
+vectors-java: ## write the vectors of Hadoop's own classes again
+	$(PYTHON) test_vectors/java/make_vectors.py
+
+.PHONY: clean
+clean: ## remove all that was made
+	rm -rf build .venv *.egg-info .hypothesis .benchmarks .coverage htmlcov
+	find src typedbytes tests test_vectors examples -name '*.so' -delete -o -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,145 @@
+"""Count the words of Python's standard library with a real Hadoop Streaming job on this machine.
+
+The job is the one a cluster would run, by the command that is printed: wordcount.py as mapper, combiner and reducer,
+speaking typed bytes, two reducers, a SequenceFile as output. The output is read back with Hadoop's own ``dumptb`` and
+``typedbytes.PairReader``, and every count is compared with a plain count in Python.
+"""
+
+import argparse
+import collections
+import itertools
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import time
+from pathlib import Path
+
+import typedbytes as tb
+from wordcount import WORD
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path.insert(0, str(ROOT / "test_vectors" / "java"))
+
+import jars  # noqa: E402
+
+STREAMING = "org.apache.hadoop.streaming.HadoopStreaming"
+NREDUCERS = 2
+
+#: Hadoop likes few large files: the sources are packed into files of about this size, one map task each.
+INPUT_FILE_NBYTES = 8 << 20
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "demo", help="where input and output go")
+    folder = parser.parse_args().folder.resolve()
+
+    jars.class_path()  # what is missing is said now, not after a minute
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+
+    sources = standard_library()
+    nbytes = pack(sources, folder / "input")
+    print(f"input     {len(sources)} source files of Python {sys.version.split()[0]}, {nbytes / 1e6:.1f} MB of text")
+
+    seconds, counters = run_job(folder)
+    counts = read_counts(folder / "output")
+    expected = plain_count(sources)
+
+    print(f"\n{'word':<12}{'count':>10}")
+    for word, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:10]:
+        print(f"{word:<12}{count:>10,}")
+    print(f"\n{'counter':<26}{'value':>12}")
+    for name, value in counters.items():
+        print(f"{name:<26}{value:>12,}")
+    print(f"\ntime      {seconds:.1f} s for the job, {nbytes / 1e6 / seconds:.1f} MB/s")
+    if counts != expected:
+        wrong = sorted(word for word in counts.keys() | expected.keys() if counts.get(word) != expected.get(word))
+        sys.exit(f"check     FAILED: {len(wrong)} words differ from a plain count, first {wrong[:5]}")
+    print(f"check     {len(counts):,} words, {sum(counts.values()):,} in all: the same as a plain count in Python")
+
+
+def standard_library():
+    """Give the source files of the standard library: everything but what was installed beside it."""
+    stdlib = Path(sysconfig.get_path("stdlib"))
+    beside = {"site-packages", "dist-packages", "__pycache__"}
+    return sorted(path for path in stdlib.rglob("*.py") if not beside.intersection(path.relative_to(stdlib).parts))
+
+
+def pack(sources, folder):
+    """Copy the files into a few large ones, each file ending its last line; give the number of bytes."""
+    folder.mkdir()
+    nbytes = 0
+    for source in sources:
+        with open(folder / f"sources-{nbytes // INPUT_FILE_NBYTES}.txt", "ab") as packed:
+            nbytes += packed.write(source.read_bytes() + b"\n")
+    return nbytes
+
+
+def run_job(folder):
+    """Run the job, showing its command; give its time in seconds and the counters that tell what it did."""
+    wordcount = shlex.join([sys.executable, str(HERE / "wordcount.py")])
+    properties = {
+        "hadoop.tmp.dir": folder / "tmp",
+        "mapreduce.job.reduces": NREDUCERS,
+        "mapreduce.local.map.tasks.maximum": 2,
+        # The order of the encoded keys either way; this comparator need not make objects of them first.
+        "mapreduce.job.output.key.comparator.class": "org.apache.hadoop.io.BytesWritable$Comparator",
+    }
+    options = [
+        *(("-D", f"{name}={value}") for name, value in properties.items()),
+        ("-io", "typedbytes"),
+        ("-input", "input"),
+        ("-output", "output"),
+        ("-outputformat", "org.apache.hadoop.mapred.SequenceFileOutputFormat"),
+        ("-mapper", f"{wordcount} map"),
+        ("-combiner", f"{wordcount} combine"),
+        ("-reducer", f"{wordcount} reduce"),
+    ]
+    print("job      ", " \\\n            ".join(["hadoop jar hadoop-streaming.jar", *map(shlex.join, options)]), flush=True)
+
+    command = jars.java_command(STREAMING, *itertools.chain.from_iterable(options))
+    start = time.perf_counter()
+    with open(folder / "log", "wb") as log:
+        code = subprocess.run(command, cwd=folder, stdout=log, stderr=log).returncode
+    seconds = time.perf_counter() - start
+    log = (folder / "log").read_text("utf-8", "replace")
+    if code:
+        sys.exit(f"{log[-4000:]}\nthe job failed with code {code}; its log is {folder / 'log'}")
+    return seconds, read_counters(log)
+
+
+def read_counters(log):
+    """Give the counters that Hadoop logs at the end of a job: what was read and written, and our own."""
+    wanted = r"^\s+((?:Map|Combine|Reduce) (?:in|out)put records|words)=(\d+)$"
+    return {name: int(value) for name, value in re.findall(wanted, log, re.MULTILINE)}
+
+
+def read_counts(folder):
+    """Give the job's output, a dict from word to count, through dumptb and our reader."""
+    quiet = [*jars.QUICK_START, "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
+    command = jars.java_command(STREAMING, "dumptb", folder, options=quiet)
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as dump:
+        counts = dict(tb.PairReader(dump.stdout))
+    if dump.returncode:
+        sys.exit(f"dumptb failed with code {dump.returncode}")
+    return counts
+
+
+def plain_count(sources):
+    """Count the words without Hadoop. Both sides take what is not UTF-8 for U+FFFD, which belongs to no word."""
+    counts = collections.Counter()
+    for source in sources:
+        counts.update(WORD.findall(source.read_text("utf-8", "replace")))
+    return counts
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except jars.MissingToolError as error:
+        sys.exit(str(error))

@@ -1,0 +1,59 @@
+"""The extensions and the build switches; everything else is in pyproject.toml.
+
+Switches, all off by default, set to 1 in the environment: TYPEDBYTES_DEBUG (assertions, -O0), TYPEDBYTES_TRACE (line tracing
+for coverage), TYPEDBYTES_SANITIZE (AddressSanitizer and UBSan), TYPEDBYTES_WERROR (warnings are errors), TYPEDBYTES_ANNOTATE
+(HTML of the generated C), TYPEDBYTES_PORTABLE (only public interpreter API).
+"""
+
+import os
+import sys
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+
+def switch(name):
+    return os.environ.get(f"TYPEDBYTES_{name}", "0") not in ("", "0")
+
+
+ROOMS = ["_buffer", "_codec", "_stream", "_scan"]
+
+compile_args = [] if sys.platform == "win32" else ["-O3", "-fstack-protector-strong", "-Wno-unused-function"]
+link_args = []
+macros = []
+directives = {"language_level": 3, "boundscheck": False, "wraparound": False, "initializedcheck": False, "cdivision": True}
+
+if switch("DEBUG"):
+    compile_args += ["-O0", "-g"]
+if switch("TRACE"):
+    directives["linetrace"] = True
+    macros += [("CYTHON_TRACE", "1"), ("CYTHON_USE_SYS_MONITORING", "0")]
+if switch("SANITIZE"):
+    compile_args += ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
+    link_args += ["-fsanitize=address,undefined"]
+if switch("WERROR"):
+    compile_args += ["-Wall", "-Werror"]
+if switch("PORTABLE"):
+    macros += [("TYPEDBYTES_PORTABLE", "1")]
+
+extensions = [
+    Extension(
+        f"typedbytes.{room}",
+        [f"src/typedbytes/{room}.pyx"],
+        include_dirs=["src/typedbytes"],
+        define_macros=macros,
+        extra_compile_args=compile_args,
+        extra_link_args=link_args,
+    )
+    for room in ROOMS
+]
+
+setup(
+    ext_modules=cythonize(
+        extensions,
+        include_path=["src"],
+        compiler_directives=directives,
+        annotate=switch("ANNOTATE"),
+        build_dir="build/cython",
+    )
+)

@@ -1,0 +1,69 @@
+# Floor 1. ReadBuffer and WriteBuffer: small structs with inline checked access; growing and refilling are out of line.
+#
+# What belongs here: cursors, room, growth. What this file must not know: type codes, Python values, files.
+# Always true: start <= cursor <= end; bytes from `mark` (when set) or `cursor` up to `end` survive a refill.
+
+from cpython.object cimport PyObject
+
+cdef extern from "Python.h":
+    PyObject* new_bytes "PyBytes_FromStringAndSize"(const char* v, Py_ssize_t nbytes) except NULL
+    Py_ssize_t PY_SSIZE_T_MAX
+    char* bytes_data "PyBytes_AS_STRING"(PyObject* o) noexcept
+    Py_ssize_t bytes_size "PyBytes_GET_SIZE"(PyObject* o) noexcept
+
+# Reads at most `room` bytes to `target` and gives their number, 0 at the end of input; raises what the source raises.
+ctypedef Py_ssize_t (*fill_function)(void* source, unsigned char* target, Py_ssize_t room) except -1
+
+cdef struct ReadBuffer:
+    const unsigned char* cursor    # next byte to read
+    const unsigned char* end       # one past the last byte held
+    const unsigned char* start     # first byte held
+    const unsigned char* mark      # first byte that a refill must keep; NULL: the cursor's
+    long long start_offset         # offset in the input of `start`
+    unsigned char* storage         # owned memory, NULL when the bytes are borrowed
+    Py_ssize_t capacity            # bytes of storage
+    Py_ssize_t usual_capacity      # what storage goes back to after a large value
+    fill_function fill             # NULL: everything there is lies between start and end
+    void* source                   # borrowed, handed to fill
+    bint read_ahead                # False: never ask fill for more than is wanted
+
+cdef inline long long offset_of(const ReadBuffer* b, const unsigned char* p) noexcept nogil:
+    return b.start_offset + (p - b.start)
+
+cdef inline Py_ssize_t held(const ReadBuffer* b) noexcept nogil:
+    return b.end - b.cursor
+
+cdef void borrow(ReadBuffer* b, const unsigned char* p, Py_ssize_t nbytes) noexcept nogil
+# 1: `wanted` bytes are held from the cursor on; 0: the input ends before. Pointers into the buffer are stale afterwards.
+cdef int refill(ReadBuffer* b, Py_ssize_t wanted) except -1
+# Put bytes behind those held (a buffer that is fed instead of filled).
+cdef int append(ReadBuffer* b, const unsigned char* p, Py_ssize_t nbytes) except -1
+# Put one byte before the cursor; nothing may be held.
+cdef int push_back(ReadBuffer* b, unsigned char byte) except -1
+# Own `nbytes` of storage, filled from `source` (NULL fill: fed).
+cdef int start_filled(ReadBuffer* b, Py_ssize_t nbytes, fill_function fill, void* source) except -1
+# Go back to the usual capacity after a value that needed more.
+cdef void shrink(ReadBuffer* b) noexcept
+cdef void release(ReadBuffer* b) noexcept
+
+
+cdef struct WriteBuffer:
+    unsigned char* cursor          # where the next byte goes
+    unsigned char* end             # one past the room there is
+    unsigned char* start           # first byte written
+    PyObject* owner                # the bytes object being filled, owned; NULL: borrowed scratch memory
+
+cdef inline int reserve(WriteBuffer* b, Py_ssize_t nbytes) except -1:
+    if b.end - b.cursor < nbytes:
+        return grow(b, nbytes)
+    return 0
+
+cdef inline Py_ssize_t written(const WriteBuffer* b) noexcept nogil:
+    return b.cursor - b.start
+
+cdef void start_scratch(WriteBuffer* b, unsigned char* scratch, Py_ssize_t nbytes) noexcept
+cdef int start_owned(WriteBuffer* b, Py_ssize_t nbytes) except -1
+cdef int grow(WriteBuffer* b, Py_ssize_t nbytes) except -1
+# The bytes written, as a bytes object; the buffer is left empty.
+cdef bytes finish(WriteBuffer* b)
+cdef void drop(WriteBuffer* b) noexcept

@@ -1,0 +1,183 @@
+# Floor 1. The out-of-line half of ReadBuffer and WriteBuffer: refilling, growing, letting go.
+#
+# Always true: memory grows with the bytes that have really come in, never with a length that the input promises;
+# a failed allocation leaves the old memory owned exactly once.
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_XDECREF
+from libc.string cimport memcpy, memmove
+
+from typedbytes._cpython cimport bytes_resize
+
+cdef void borrow(ReadBuffer* b, const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
+    b.start = b.cursor = p
+    b.end = p + nbytes
+    b.mark = NULL
+    b.start_offset = 0
+    b.storage = NULL
+    b.fill = NULL
+
+
+cdef int refill(ReadBuffer* b, Py_ssize_t wanted) except -1:
+    cdef Py_ssize_t have, room, got
+    if b.fill == NULL:
+        return 0
+    while b.end - b.cursor < wanted:
+        make_room(b, wanted)
+        have = b.end - b.cursor
+        room = b.storage + b.capacity - b.end
+        if not b.read_ahead and room > wanted - have:
+            room = wanted - have
+        got = b.fill(b.source, <unsigned char*>b.end, room)
+        if got == 0:
+            return 0
+        b.end += got
+    return 1
+
+
+cdef int make_room(ReadBuffer* b, Py_ssize_t wanted) except -1:
+    # Move what must be kept to the front, once; enlarge only when the storage is half full of bytes that did come in.
+    cdef const unsigned char* kept = b.mark if b.mark != NULL else b.cursor
+    cdef Py_ssize_t nkept = b.end - kept
+    cdef Py_ssize_t done = b.cursor - kept
+    cdef unsigned char* storage = b.storage
+    cdef Py_ssize_t capacity = b.capacity
+    cdef Py_ssize_t room = b.storage + b.capacity - b.end
+    if room >= wanted - (b.end - b.cursor) or (kept == b.start and room > 0):
+        return 0
+    if nkept >= capacity // 2:
+        if capacity > PY_SSIZE_T_MAX // 2:
+            raise MemoryError
+        capacity *= 2
+        storage = <unsigned char*>PyMem_Malloc(capacity)
+        if storage == NULL:
+            raise MemoryError
+    memmove(storage, kept, nkept)
+    if storage != b.storage:
+        PyMem_Free(b.storage)
+    b.start_offset += kept - b.start
+    b.storage = storage
+    b.capacity = capacity
+    b.start = storage
+    b.cursor = storage + done
+    b.end = storage + nkept
+    if b.mark != NULL:
+        b.mark = storage
+    return 0
+
+
+cdef int start_filled(ReadBuffer* b, Py_ssize_t nbytes, fill_function fill, void* source) except -1:
+    borrow(b, NULL, 0)
+    b.storage = <unsigned char*>PyMem_Malloc(nbytes)
+    if b.storage == NULL:
+        raise MemoryError
+    b.start = b.cursor = b.end = b.storage
+    b.capacity = b.usual_capacity = nbytes
+    b.fill = fill
+    b.source = source
+    return 0
+
+
+cdef int append(ReadBuffer* b, const unsigned char* p, Py_ssize_t nbytes) except -1:
+    cdef Py_ssize_t part
+    while nbytes > 0:
+        make_room(b, held(b) + nbytes)
+        part = min(nbytes, b.storage + b.capacity - b.end)
+        memcpy(<unsigned char*>b.end, p, part)
+        b.end += part
+        p += part
+        nbytes -= part
+    return 0
+
+
+cdef int push_back(ReadBuffer* b, unsigned char byte) except -1:
+    if held(b):
+        raise ValueError("bytes are held already")
+    b.start_offset += b.cursor - b.start - 1
+    b.start = b.cursor = b.storage
+    b.storage[0] = byte
+    b.end = b.start + 1
+    return 0
+
+
+cdef void shrink(ReadBuffer* b) noexcept:
+    cdef Py_ssize_t nheld = b.end - b.cursor
+    cdef unsigned char* smaller
+    if b.capacity <= b.usual_capacity or nheld > b.usual_capacity // 2 or b.mark != NULL:
+        return
+    smaller = <unsigned char*>PyMem_Malloc(b.usual_capacity)
+    if smaller == NULL:
+        return    # keeping the larger one is no error
+    memcpy(smaller, b.cursor, nheld)
+    b.start_offset += b.cursor - b.start
+    PyMem_Free(b.storage)
+    b.storage = smaller
+    b.capacity = b.usual_capacity
+    b.start = b.cursor = smaller
+    b.end = smaller + nheld
+
+
+cdef void release(ReadBuffer* b) noexcept:
+    PyMem_Free(b.storage)
+    b.storage = NULL
+    b.start_offset += b.cursor - b.start
+    b.start = b.cursor = b.end = b.mark = NULL
+    b.capacity = 0
+    b.fill = NULL
+
+
+cdef void start_scratch(WriteBuffer* b, unsigned char* scratch, Py_ssize_t nbytes) noexcept:
+    b.owner = NULL
+    b.start = b.cursor = scratch
+    b.end = scratch + nbytes
+
+
+cdef int start_owned(WriteBuffer* b, Py_ssize_t nbytes) except -1:
+    b.owner = NULL
+    b.start = b.cursor = b.end = NULL
+    b.owner = new_bytes(NULL, nbytes)
+    b.start = b.cursor = <unsigned char*>bytes_data(b.owner)
+    b.end = b.start + nbytes
+    return 0
+
+
+cdef int grow(WriteBuffer* b, Py_ssize_t nbytes) except -1:
+    # Output is written into the bytes object that it ends as, so nothing is copied at the end.
+    cdef Py_ssize_t used = b.cursor - b.start
+    cdef Py_ssize_t capacity = b.end - b.start
+    if nbytes > PY_SSIZE_T_MAX // 4 - used:
+        raise MemoryError
+    capacity = max(2 * capacity, used + nbytes)
+    if b.owner == NULL:
+        b.owner = new_bytes(NULL, capacity)
+        memcpy(bytes_data(b.owner), b.start, used)
+    else:
+        bytes_resize(&b.owner, capacity)
+    b.start = <unsigned char*>bytes_data(b.owner)
+    b.cursor = b.start + used
+    b.end = b.start + capacity
+    return 0
+
+
+cdef bytes finish(WriteBuffer* b):
+    cdef PyObject* owner = b.owner
+    cdef Py_ssize_t used = b.cursor - b.start
+    if owner == NULL:
+        result = PyBytes_FromStringAndSize(<char*>b.start, used)
+        b.cursor = b.start
+        return result
+    if bytes_size(owner) != used:
+        bytes_resize(&owner, used)
+    b.owner = NULL
+    b.start = b.cursor = b.end = NULL
+    result = <bytes>owner
+    Py_XDECREF(owner)
+    return result
+
+
+cdef void drop(WriteBuffer* b) noexcept:
+    Py_XDECREF(b.owner)
+    b.owner = NULL
+    b.start = b.cursor = b.end = NULL

@@ -1,0 +1,129 @@
+/* Floor 0. Byte order, float bits and UTF-8, and nothing else.
+ *
+ * Byte order and unaligned access are solved here once: every number is moved by memcpy and swapped on little-endian
+ * machines; no pointer is ever cast to read a number. Compilers turn each function into one or two instructions. */
+#ifndef TYPEDBYTES_BYTEORDER_H
+#define TYPEDBYTES_BYTEORDER_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(_MSC_VER)
+#include <stdlib.h>
+#define TB_SWAP16 _byteswap_ushort
+#define TB_SWAP32 _byteswap_ulong
+#define TB_SWAP64 _byteswap_uint64
+#define TB_BIG_ENDIAN 0
+#else
+#define TB_SWAP16 __builtin_bswap16
+#define TB_SWAP32 __builtin_bswap32
+#define TB_SWAP64 __builtin_bswap64
+#define TB_BIG_ENDIAN (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+#endif
+
+static inline uint16_t tb_be16(uint16_t v) { return TB_BIG_ENDIAN ? v : (uint16_t)TB_SWAP16(v); }
+static inline uint32_t tb_be32(uint32_t v) { return TB_BIG_ENDIAN ? v : (uint32_t)TB_SWAP32(v); }
+static inline uint64_t tb_be64(uint64_t v) { return TB_BIG_ENDIAN ? v : (uint64_t)TB_SWAP64(v); }
+
+static inline int16_t load_i16(const unsigned char *p) { uint16_t v; memcpy(&v, p, 2); return (int16_t)tb_be16(v); }
+static inline int32_t load_i32(const unsigned char *p) { uint32_t v; memcpy(&v, p, 4); return (int32_t)tb_be32(v); }
+static inline int64_t load_i64(const unsigned char *p) { uint64_t v; memcpy(&v, p, 8); return (int64_t)tb_be64(v); }
+
+static inline void store_i16(unsigned char *p, int16_t value) { uint16_t v = tb_be16((uint16_t)value); memcpy(p, &v, 2); }
+static inline void store_i32(unsigned char *p, int32_t value) { uint32_t v = tb_be32((uint32_t)value); memcpy(p, &v, 4); }
+static inline void store_i64(unsigned char *p, int64_t value) { uint64_t v = tb_be64((uint64_t)value); memcpy(p, &v, 8); }
+
+static inline double load_f64(const unsigned char *p) {
+    uint64_t bits = (uint64_t)load_i64(p);
+    double value;
+    memcpy(&value, &bits, 8);
+    return value;
+}
+
+static inline void store_f64(unsigned char *p, double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, 8);
+    store_i64(p, (int64_t)bits);
+}
+
+/* The processor's own conversion sets the quiet bit of a signalling NaN; moving the bits keeps every NaN as it is. */
+static inline double load_f32(const unsigned char *p) {
+    uint32_t bits = (uint32_t)load_i32(p);
+    if ((bits & 0x7f800000u) == 0x7f800000u) {
+        uint64_t wide = ((uint64_t)(bits & 0x80000000u) << 32) | 0x7ff0000000000000u | ((uint64_t)(bits & 0x7fffffu) << 29);
+        double value;
+        memcpy(&value, &wide, 8);
+        return value;
+    }
+    float value;
+    memcpy(&value, &bits, 4);
+    return (double)value;
+}
+
+static inline int store_f32(unsigned char *p, double value) {
+    uint32_t bits;
+    if (isnan(value)) {
+        uint64_t wide;
+        memcpy(&wide, &value, 8);
+        bits = (uint32_t)(wide >> 32 & 0x80000000u) | 0x7f800000u | (uint32_t)(wide >> 29 & 0x7fffffu);
+        if (!(bits & 0x7fffffu)) bits |= 0x400000u;   /* the payload sat in the low bits only: stay a NaN */
+    } else {
+        float narrow = (float)value;
+        if (isinf(narrow) && !isinf(value)) return 0;
+        memcpy(&bits, &narrow, 4);
+    }
+    store_i32(p, (int32_t)bits);
+    return 1;
+}
+
+/* Eight bytes a step; the tail is one overlapping word, so no byte is looked at alone once there are eight. */
+static inline int is_ascii(const unsigned char *p, ptrdiff_t nbytes) {
+    const uint64_t high = 0x8080808080808080u;
+    uint64_t word, seen = 0;
+    if (nbytes >= 8) {
+        const unsigned char *last = p + nbytes - 8;
+        for (; p < last; p += 8) {
+            memcpy(&word, p, 8);
+            seen |= word;
+            if (seen & high) return 0;
+        }
+        memcpy(&word, last, 8);
+        return !((seen | word) & high);
+    }
+    for (; nbytes > 0; nbytes--) seen |= *p++;
+    return !(seen & 0x80);
+}
+
+#define TB_UTF8_ENCODER(NAME, UNIT)                                                        \
+    static ptrdiff_t NAME(unsigned char *out, const void *text, ptrdiff_t nchars) {        \
+        const UNIT *in = (const UNIT *)text;                                               \
+        unsigned char *start = out;                                                        \
+        for (ptrdiff_t i = 0; i < nchars; i++) {                                           \
+            uint32_t c = in[i];                                                            \
+            if (c < 0x80) {                                                                \
+                *out++ = (unsigned char)c;                                                 \
+            } else if (c < 0x800) {                                                        \
+                *out++ = (unsigned char)(0xc0 | c >> 6);                                   \
+                *out++ = (unsigned char)(0x80 | (c & 0x3f));                               \
+            } else if (c < 0x10000) {                                                      \
+                if ((c & 0xf800) == 0xd800) return -1;                                     \
+                *out++ = (unsigned char)(0xe0 | c >> 12);                                  \
+                *out++ = (unsigned char)(0x80 | (c >> 6 & 0x3f));                          \
+                *out++ = (unsigned char)(0x80 | (c & 0x3f));                               \
+            } else {                                                                       \
+                *out++ = (unsigned char)(0xf0 | c >> 18);                                  \
+                *out++ = (unsigned char)(0x80 | (c >> 12 & 0x3f));                         \
+                *out++ = (unsigned char)(0x80 | (c >> 6 & 0x3f));                          \
+                *out++ = (unsigned char)(0x80 | (c & 0x3f));                               \
+            }                                                                              \
+        }                                                                                  \
+        return out - start;                                                                \
+    }
+
+TB_UTF8_ENCODER(utf8_from_ucs1, uint8_t)
+TB_UTF8_ENCODER(utf8_from_ucs2, uint16_t)
+TB_UTF8_ENCODER(utf8_from_ucs4, uint32_t)
+
+#endif

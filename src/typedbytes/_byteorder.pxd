@@ -1,0 +1,22 @@
+# Floor 0. Load and store big-endian numbers and UTF-8; see _byteorder.h.
+
+from libc.stdint cimport int16_t, int32_t, int64_t
+
+cdef extern from "_byteorder.h" nogil:
+    int16_t load_i16(const unsigned char* p) noexcept
+    int32_t load_i32(const unsigned char* p) noexcept
+    int64_t load_i64(const unsigned char* p) noexcept
+    double load_f32(const unsigned char* p) noexcept
+    double load_f64(const unsigned char* p) noexcept
+    void store_i16(unsigned char* p, int16_t value) noexcept
+    void store_i32(unsigned char* p, int32_t value) noexcept
+    void store_i64(unsigned char* p, int64_t value) noexcept
+    void store_f64(unsigned char* p, double value) noexcept
+    # 1: stored; 0: a finite number beyond what binary32 can hold.
+    bint store_f32(unsigned char* p, double value) noexcept
+
+    bint is_ascii(const unsigned char* p, Py_ssize_t nbytes) noexcept
+    # Bytes written, or -1 at a lone surrogate. `out` has room for 2, 3 or 4 bytes a character.
+    Py_ssize_t utf8_from_ucs1(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept
+    Py_ssize_t utf8_from_ucs2(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept
+    Py_ssize_t utf8_from_ucs4(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept

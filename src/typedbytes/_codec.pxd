@@ -1,0 +1,106 @@
+# Floor 2. What the stream and scan rooms see of the codec.
+
+from libc.stdint cimport int64_t
+from cpython.object cimport PyObject
+
+from typedbytes._buffer cimport ReadBuffer, WriteBuffer
+
+# What a container is reading or writing right now. Frames live on the C stack, linked from the innermost outwards; a path
+# is made of them only when an error is built.
+cdef enum Role:
+    ITEM
+    KEY
+    MAPPED    # the value of a MAP's pair
+
+cdef struct PathFrame:
+    PathFrame* parent
+    PyObject* key             # borrowed: the key of the pair, when the role is MAPPED
+    Py_ssize_t index          # of the item or pair
+    Role role
+    int code                  # of the container
+
+cdef enum PicklePolicy:
+    SAFE
+    TRUST
+    RAW
+
+cdef struct Decoding:
+    ReadBuffer buf
+    PathFrame* frame          # innermost open container, NULL at the top level
+    PyObject** stack          # owned references to the items of open containers
+    Py_ssize_t nstack
+    Py_ssize_t stack_room
+    Py_ssize_t depth          # containers open
+    Py_ssize_t ticks          # items since signals were last looked at
+    Py_ssize_t max_depth
+    Py_ssize_t max_bytes      # of one record; 0: no limit
+    Py_ssize_t nhidden        # bytes held beyond the record's limit, cut off buf.end for the time being
+    long long record_offset   # where the record starts
+    long long record          # its index in the stream, -1: not a stream
+    int in_key                # MAP keys open: what is unhashable is refused
+    bint exact
+    bint map_pairs
+    bint hive
+    PicklePolicy pickle
+    PyObject* ext_hook        # borrowed, NULL: none
+    const char* unicode_errors    # borrowed, NULL: strict
+
+cdef class DecodeOptions:
+    cdef Decoding template    # with an empty buffer
+    cdef readonly dict given
+    cdef object ext_hook
+    cdef bytes unicode_errors
+
+# New references. A record is one value, or a key and its value; limits of a record hold for it.
+cdef PyObject* decode_record(Decoding* d) except NULL
+cdef int decode_pair(Decoding* d, PyObject** key, PyObject** value) except -1
+cdef void begin_record(Decoding* d) noexcept
+cdef void end_record(Decoding* d) noexcept
+# Let go of what a decoding holds besides its buffer; safe after every outcome.
+cdef void abandon(Decoding* d) noexcept
+cdef int raise_trailing(Decoding* d) except -1
+cdef int raise_record_limit(Decoding* d) except -1
+cdef int raise_skipped(Decoding* d, Skipping* s, SkipOutcome outcome) except -1
+
+cdef enum SkipOutcome:
+    SKIPPED         # the cursor stands behind one whole value
+    NEEDS_MORE      # the value goes on behind the bytes held; call again with more
+    BAD_CODE        # the cursor stands at the type code
+    BAD_LENGTH
+    STRAY_MARKER
+    TOO_DEEP
+
+cdef struct Skipping:
+    int64_t* pending          # owned: an entry for each open container
+    Py_ssize_t depth
+    Py_ssize_t max_depth
+    int64_t tail              # payload bytes still to skip
+    int code                  # innermost type code met
+    bint hive
+
+cdef int start_skipping(Skipping* s, const Decoding* d) except -1
+cdef SkipOutcome skip_value(Skipping* s, ReadBuffer* buf) noexcept nogil
+cdef void stop_skipping(Skipping* s) noexcept
+
+cdef struct Encoding:
+    WriteBuffer buf
+    PathFrame* frame
+    Py_ssize_t depth
+    Py_ssize_t ticks
+    Py_ssize_t max_depth
+    int int_width             # 0: as the number needs
+    bint sort_keys
+    bint hive
+    PicklePolicy pickle
+    PyObject* default         # borrowed, NULL: none
+    const char* unicode_errors    # borrowed, NULL: strict
+
+cdef class EncodeOptions:
+    cdef Encoding template    # with an empty buffer
+    cdef readonly dict given
+    cdef object default
+    cdef bytes unicode_errors
+
+# Write one record at the cursor; when that fails the cursor is where it was.
+cdef int encode_record(Encoding* e, PyObject* obj) except -1
+cdef int encode_pair(Encoding* e, PyObject* key, PyObject* value) except -1

@@ -1,0 +1,184 @@
+/* Floor 0. The only place that knows the interpreter's own layout.
+ *
+ * Each function has a portable form built from the public API; TYPEDBYTES_PORTABLE selects it everywhere, so that the tests
+ * can run both. The fast forms hold for CPython 3.9 to 3.13 with the layouts named below; anything else gets the portable
+ * form. */
+#ifndef TYPEDBYTES_CPYTHON_H
+#define TYPEDBYTES_CPYTHON_H
+
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+
+#if !defined(TYPEDBYTES_PORTABLE) && !defined(PYPY_VERSION) && !defined(Py_GIL_DISABLED) && PY_VERSION_HEX < 0x030e0000
+#define TB_KNOWN_LAYOUT 1
+#else
+#define TB_KNOWN_LAYOUT 0
+#endif
+
+#if TB_KNOWN_LAYOUT && PYLONG_BITS_IN_DIGIT == 30
+#define TB_KNOWN_DIGITS 1
+#if PY_VERSION_HEX >= 0x030c0000
+/* lv_tag holds the number of digits above three flag bits; the two lowest say 0 positive, 1 zero, 2 negative. */
+#define TB_DIGITS(o) (((PyLongObject *)(o))->long_value.ob_digit)
+#define TB_NDIGITS(o) ((Py_ssize_t)(((PyLongObject *)(o))->long_value.lv_tag >> 3))
+#define TB_NEGATIVE(o) ((((PyLongObject *)(o))->long_value.lv_tag & 3) == 2)
+#define TB_SET_SIZE(o, n, negative) (((PyLongObject *)(o))->long_value.lv_tag = (uintptr_t)(n) << 3 | ((negative) ? 2 : 0))
+#else
+/* ob_size holds the number of digits, negated for a negative number. */
+#define TB_DIGITS(o) (((PyLongObject *)(o))->ob_digit)
+#define TB_NDIGITS(o) (Py_SIZE(o) < 0 ? -Py_SIZE(o) : Py_SIZE(o))
+#define TB_NEGATIVE(o) (Py_SIZE(o) < 0)
+#define TB_SET_SIZE(o, n, negative) Py_SET_SIZE((PyVarObject *)(o), (negative) ? -(n) : (n))
+#endif
+#else
+#define TB_KNOWN_DIGITS 0
+#endif
+
+static inline PyObject *int_from_i64(int64_t value) {
+#if TB_KNOWN_DIGITS
+    uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    if (size >> 30) {   /* one digit: the interpreter is as fast, and shares small ints */
+        Py_ssize_t ndigits = size >> 60 ? 3 : 2;
+        PyLongObject *number = _PyLong_New(ndigits);
+        if (number == NULL) return NULL;
+        digit *digits = TB_DIGITS(number);
+        digits[0] = (digit)(size & PyLong_MASK);
+        digits[1] = (digit)(size >> 30 & PyLong_MASK);
+        if (ndigits == 3) digits[2] = (digit)(size >> 60);
+        TB_SET_SIZE(number, ndigits, value < 0);
+        return (PyObject *)number;
+    }
+    return PyLong_FromLong((long)value);
+#else
+    return PyLong_FromLongLong(value);
+#endif
+}
+
+static inline int int_to_i64(PyObject *number, int64_t *value) {
+#if TB_KNOWN_DIGITS
+    const digit *digits = TB_DIGITS(number);
+    uint64_t size;
+    switch (TB_NDIGITS(number)) {
+    case 0: *value = 0; return 1;
+    case 1: size = digits[0]; break;
+    case 2: size = digits[0] | (uint64_t)digits[1] << 30; break;
+    case 3:
+        if (digits[2] > 8) return 0;
+        size = digits[0] | (uint64_t)digits[1] << 30 | (uint64_t)digits[2] << 60;
+        if (size > (uint64_t)INT64_MAX + TB_NEGATIVE(number)) return 0;
+        break;
+    default: return 0;
+    }
+    *value = (int64_t)(TB_NEGATIVE(number) ? 0 - size : size);
+    return 1;
+#else
+    int overflow;
+    *value = PyLong_AsLongLongAndOverflow(number, &overflow);
+    return !overflow;
+#endif
+}
+
+static Py_ssize_t int_to_bytes_le(PyObject *number, unsigned char *out, Py_ssize_t room) {
+#if TB_KNOWN_DIGITS
+    const digit *digits = TB_DIGITS(number);
+    Py_ssize_t ndigits = TB_NDIGITS(number), nbytes = 0, i;
+    int negative = TB_NEGATIVE(number), nbits = 0;
+    uint64_t bits = 0;
+    uint32_t carry = negative;    /* two's complement: invert and add one, on the way */
+    if (ndigits * 30 / 8 + 2 > room) return -1;
+    for (i = 0; i < ndigits; i++) {
+        uint32_t d = digits[i];
+        if (negative) {
+            d = (d ^ PyLong_MASK) + carry;
+            carry = d >> 30;
+            d &= PyLong_MASK;
+        }
+        bits |= (uint64_t)d << nbits;
+        for (nbits += 30; nbits >= 8; nbits -= 8) { out[nbytes++] = (unsigned char)bits; bits >>= 8; }
+    }
+    if (negative) bits |= (uint64_t)0xff << nbits;
+    out[nbytes++] = (unsigned char)bits;
+    out[nbytes++] = negative ? 0xff : 0;
+    while (nbytes > 1 && out[nbytes - 1] == (negative ? 0xff : 0) && (out[nbytes - 2] >> 7) == negative) nbytes--;
+    return nbytes;
+#else
+    (void)number; (void)out; (void)room;
+    return -1;
+#endif
+}
+
+static PyObject *int_from_bytes_le(const unsigned char *p, Py_ssize_t nbytes) {
+    return _PyLong_FromByteArray(p, (size_t)nbytes, 1, 1);
+}
+
+static inline PyObject *dict_with_room(Py_ssize_t npairs) {
+#if TB_KNOWN_LAYOUT && PY_VERSION_HEX < 0x030d0000
+    if (npairs > 5) return _PyDict_NewPresized(npairs);
+#else
+    (void)npairs;
+#endif
+    return PyDict_New();
+}
+
+static inline PyObject *tuple_from_stolen(PyObject **items, Py_ssize_t nitems) {
+    PyObject *tuple = PyTuple_New(nitems);
+    if (tuple == NULL) {
+        while (nitems > 0) Py_DECREF(items[--nitems]);
+        return NULL;
+    }
+    int atoms = 1;
+    for (Py_ssize_t i = 0; i < nitems; i++) {
+        PyTuple_SET_ITEM(tuple, i, items[i]);
+        if (PyType_HasFeature(Py_TYPE(items[i]), Py_TPFLAGS_HAVE_GC)) atoms = 0;
+    }
+    if (atoms && nitems) PyObject_GC_UnTrack(tuple);
+    return tuple;
+}
+
+static inline PyObject *list_from_stolen(PyObject **items, Py_ssize_t nitems) {
+    PyObject *list = PyList_New(nitems);
+    if (list == NULL) {
+        while (nitems > 0) Py_DECREF(items[--nitems]);
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < nitems; i++) PyList_SET_ITEM(list, i, items[i]);
+    return list;
+}
+
+/* _PyBytes_Resize frees the object when it fails; whole records may stand in it, so here it stays. */
+static int bytes_resize(PyObject **bytes, Py_ssize_t nbytes) {
+#if TB_KNOWN_LAYOUT && !defined(Py_TRACE_REFS)
+    PyObject *moved = (PyObject *)PyObject_Realloc(*bytes, offsetof(PyBytesObject, ob_sval) + 1 + (size_t)nbytes);
+    if (moved == NULL) { PyErr_NoMemory(); return -1; }
+    Py_SET_SIZE((PyVarObject *)moved, nbytes);
+    PyBytes_AS_STRING(moved)[nbytes] = 0;
+#else
+    PyObject *moved = PyBytes_FromStringAndSize(NULL, nbytes);
+    if (moved == NULL) return -1;
+    memcpy(PyBytes_AS_STRING(moved), PyBytes_AS_STRING(*bytes),
+           (size_t)(nbytes < PyBytes_GET_SIZE(*bytes) ? nbytes : PyBytes_GET_SIZE(*bytes)));
+    Py_DECREF(*bytes);
+#endif
+    *bytes = moved;
+    return 0;
+}
+
+/* PyGC_Disable and PyGC_Enable came with 3.10; before, the collector stays on. */
+static inline int gc_pause(void) {
+#if PY_VERSION_HEX >= 0x030a0000 && !defined(PYPY_VERSION)
+    return PyGC_Disable();
+#else
+    return 0;
+#endif
+}
+
+static inline void gc_resume(int was_on) {
+#if PY_VERSION_HEX >= 0x030a0000 && !defined(PYPY_VERSION)
+    if (was_on) PyGC_Enable();
+#else
+    (void)was_on;
+#endif
+}
+
+#endif

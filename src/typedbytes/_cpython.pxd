@@ -1,0 +1,24 @@
+# Floor 0. The interpreter's own layout, where knowing it pays; see _cpython.h.
+
+from libc.stdint cimport int64_t
+from cpython.object cimport PyObject
+
+cdef extern from "_cpython.h":
+    # New reference.
+    PyObject* int_from_i64(int64_t value) except NULL
+    # 1: stored in *value; 0: beyond 64 bits. The object is an int (or of a subclass).
+    bint int_to_i64(PyObject* number, int64_t* value) noexcept
+    # Two's complement little-endian, the shortest form, as in pickle's LONG1. Length, or -1: too long, or no such API here.
+    Py_ssize_t int_to_bytes_le(PyObject* number, unsigned char* out, Py_ssize_t room) noexcept
+    PyObject* int_from_bytes_le(const unsigned char* p, Py_ssize_t nbytes) except NULL
+    # An empty dict with room for npairs.
+    PyObject* dict_with_room(Py_ssize_t npairs) except NULL
+    # New tuple that takes over the references in items[0:n]; not tracked by the collector when it holds only atoms.
+    PyObject* tuple_from_stolen(PyObject** items, Py_ssize_t nitems) except NULL
+    # New list that takes over the references in items[0:n].
+    PyObject* list_from_stolen(PyObject** items, Py_ssize_t nitems) except NULL
+    # Switch the cyclic collector off; 1 when it was on. gc_resume(was_on) undoes it.
+    bint gc_pause() noexcept
+    void gc_resume(bint was_on) noexcept
+    # Change the length of a bytes object that only we hold; on failure it stays as it is.
+    int bytes_resize(PyObject** bytes_object, Py_ssize_t nbytes) except -1

@@ -1,0 +1,153 @@
+# Floor 3. skip, count, index and Hadoop's hash: questions about encoded bytes that need no values and no GIL.
+
+from libc.stdint cimport int32_t, uint32_t
+from libc.stdlib cimport free, realloc
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_FromStringAndSize
+
+from typedbytes._buffer cimport ReadBuffer, borrow, held, offset_of
+from typedbytes._codec cimport *
+
+from typedbytes.errors import FormatError
+
+__all__ = ["skip", "count", "index", "hash_code", "partition"]
+
+
+cdef class Scan:
+    # A walk over a buffer; holds the view for as long as it lasts.
+    cdef Py_buffer view
+    cdef bint has_view
+    cdef Decoding d
+    cdef Skipping skipping
+
+    def __cinit__(self, data, Py_ssize_t offset, dict options):
+        self.d = (<DecodeOptions>DecodeOptions(**options)).template
+        start_skipping(&self.skipping, &self.d)
+        PyObject_GetBuffer(data, &self.view, PyBUF_SIMPLE)
+        self.has_view = True
+        borrow(&self.d.buf, <const unsigned char*>self.view.buf, self.view.len)
+        if not 0 <= offset <= self.view.len:
+            raise ValueError(f"offset {offset} is outside the {self.view.len} bytes given")
+        self.d.buf.cursor += offset
+
+    def __dealloc__(self):
+        stop_skipping(&self.skipping)
+        if self.has_view:
+            PyBuffer_Release(&self.view)
+
+    cdef int check(self, SkipOutcome outcome) except -1:
+        if outcome != SKIPPED:
+            raise_skipped(&self.d, &self.skipping, outcome)
+        return 0
+
+
+def skip(data, Py_ssize_t offset=0, **options):
+    """Return the offset behind the one value at `offset` of a bytes-like object.
+
+    Checks structure only: type codes, lengths, MARKERs, depth. Takes `dialect` and `max_depth`. Raises TruncatedError,
+    FormatError and LimitError as decoding does.
+
+    >>> skip(b"\\x02\\x01\\x02\\x00")
+    2
+    """
+    cdef Scan scan = Scan(data, offset, options)
+    cdef SkipOutcome outcome
+    with nogil:
+        outcome = skip_value(&scan.skipping, &scan.d.buf)
+    scan.check(outcome)
+    return offset_of(&scan.d.buf, scan.d.buf.cursor)
+
+
+def count(data, **options):
+    """Return the number of values in a bytes-like object; options and errors as for `skip`.
+
+    >>> count(b"\\x02\\x01\\x02\\x00")
+    2
+    """
+    cdef Scan scan = Scan(data, 0, options)
+    cdef SkipOutcome outcome = SKIPPED
+    cdef long long nvalues = 0
+    with nogil:
+        while held(&scan.d.buf):
+            outcome = skip_value(&scan.skipping, &scan.d.buf)
+            if outcome != SKIPPED:
+                break
+            nvalues += 1
+    scan.check(outcome)
+    return nvalues
+
+
+def index(data, **options):
+    """Return the offsets at which the values of a bytes-like object start, as array('q'); options and errors as for `skip`.
+
+    >>> index(b"\\x02\\x01\\x02\\x00")
+    array('q', [0, 2])
+    """
+    from array import array    # its users only
+    cdef Scan scan = Scan(data, 0, options)
+    cdef SkipOutcome outcome = SKIPPED
+    cdef Py_ssize_t nvalues = 0
+    cdef Py_ssize_t room = 0
+    cdef long long* offsets = NULL
+    cdef long long* larger
+    cdef bint no_memory = False
+    try:
+        with nogil:
+            while held(&scan.d.buf):
+                if nvalues == room:
+                    room = 1024 if room == 0 else 2 * room
+                    larger = <long long*>realloc(offsets, room * sizeof(long long))
+                    if larger == NULL:
+                        no_memory = True
+                        break
+                    offsets = larger
+                offsets[nvalues] = offset_of(&scan.d.buf, scan.d.buf.cursor)
+                outcome = skip_value(&scan.skipping, &scan.d.buf)
+                if outcome != SKIPPED:
+                    break
+                nvalues += 1
+        if no_memory:
+            raise MemoryError
+        scan.check(outcome)
+        result = array("q")
+        if nvalues:
+            result.frombytes(PyBytes_FromStringAndSize(<char*>offsets, nvalues * sizeof(long long)))
+        return result
+    finally:
+        free(offsets)
+
+
+cdef int32_t hash_of(const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
+    # BinaryComparable.hashCode: h = 1, then h = 31 h + byte, in Java's int, the bytes signed.
+    cdef uint32_t h = 1
+    cdef Py_ssize_t i
+    for i in range(nbytes):
+        h = 31 * h + <uint32_t><int32_t><signed char>p[i]
+    return <int32_t>h
+
+
+def hash_code(encoded):
+    """Return Java's hashCode of a TypedBytesWritable that holds these bytes, a signed 32-bit int.
+
+    >>> hash_code(b"\\x03\\x00\\x00\\x00\\x05")
+    29552775
+    """
+    cdef Py_buffer view
+    PyObject_GetBuffer(encoded, &view, PyBUF_SIMPLE)
+    try:
+        return hash_of(<const unsigned char*>view.buf, view.len)
+    finally:
+        PyBuffer_Release(&view)
+
+
+def partition(encoded, int npartitions):
+    """Return the partition that Hadoop's HashPartitioner gives to a key with these encoded bytes.
+
+    Raises ValueError when `npartitions` is not positive.
+
+    >>> partition(b"\\x03\\x00\\x00\\x00\\x05", 2)
+    1
+    """
+    if npartitions < 1:
+        raise ValueError(f"the number of partitions is at least 1, not {npartitions}")
+    return (hash_code(encoded) & 0x7fffffff) % npartitions

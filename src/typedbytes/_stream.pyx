@@ -1,0 +1,460 @@
+# Floor 3. Encoder, Decoder, Reader, Writer and the pair forms: what must outlive a call.
+#
+# What belongs here: buffers with a source or a sink, one-call encode and decode, groups of pairs. What this file must not
+# know: type codes, paths, the environment. Nothing is opened here; a source or sink is an object with a method to call.
+#
+# Always true: an object that is in use refuses a second use (a hook or another thread); a reader that failed stays failed;
+# a writer's buffer holds whole records only.
+
+from libc.string cimport memcmp, memcpy, memset
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.memoryview cimport PyMemoryView_FromMemory
+from cpython.object cimport PyObject
+from cpython.tuple cimport PyTuple_CheckExact
+
+from typedbytes._buffer cimport (
+    ReadBuffer, WriteBuffer, append, borrow, drop, finish, held, offset_of, push_back, refill, release, shrink, start_filled,
+    start_owned, start_scratch, written, reserve,
+)
+from typedbytes._codec cimport *
+from typedbytes._cpython cimport gc_pause, gc_resume, tuple_from_stolen
+
+import io
+import os
+import warnings
+
+from typedbytes.errors import FormatError, TruncatedError
+
+__all__ = ["dumps", "loads", "Encoder", "Decoder", "Reader", "PairReader", "Writer", "PairWriter"]
+
+cdef extern from "Python.h":
+    void decref "Py_XDECREF"(PyObject* o) noexcept
+    void incref "Py_INCREF"(PyObject* o) noexcept
+    Py_ssize_t Py_REFCNT(PyObject* o) noexcept
+    PyObject* PyTuple_New(Py_ssize_t n) except NULL
+    PyObject* PyTuple_GET_ITEM(PyObject* o, Py_ssize_t i) noexcept
+    void PyTuple_SET_ITEM(PyObject* o, Py_ssize_t i, PyObject* item) noexcept
+    bint PyObject_GC_IsTracked(PyObject* o) noexcept
+    void PyObject_GC_Track(PyObject* o) noexcept
+    void PyErr_Fetch(PyObject** kind, PyObject** value, PyObject** trace) noexcept
+    void PyErr_NormalizeException(PyObject** kind, PyObject** value, PyObject** trace) noexcept
+    void PyErr_Restore(PyObject* kind, PyObject* value, PyObject* trace) noexcept
+    PyObject* PyErr_Occurred() noexcept
+
+cdef enum:
+    SCRATCH = 512             # output up to here is written on the C stack first
+    PAUSE_FROM = 4096         # input from here on is decoded with the collector switched off
+    READ_SIZE = 131072        # what Hadoop buffers on its side of the pipe
+    WRITE_SIZE = 65536        # what a pipe takes at once
+
+cdef enum State:
+    OPEN
+    BUSY
+    FAILED
+    CLOSED
+
+cdef EncodeOptions PLAIN_ENCODE = EncodeOptions()
+cdef DecodeOptions PLAIN_DECODE = DecodeOptions()
+
+
+cdef inline object taken(PyObject* o):
+    # Makes an owned pointer an object.
+    result = <object>o
+    decref(o)
+    return result
+
+
+# ---- whole values ------------------------------------------------------------------------------------------------------
+
+cdef bytes encode_whole(EncodeOptions options, object obj):
+    cdef Encoding e = options.template
+    cdef unsigned char scratch[SCRATCH]
+    start_scratch(&e.buf, scratch, SCRATCH)
+    try:
+        encode_record(&e, <PyObject*>obj)
+        return finish(&e.buf)
+    finally:
+        drop(&e.buf)
+
+
+def dumps(obj, **options):
+    """Encode one object as TypedBytes.
+
+    Takes the options of `Encoder`. Returns bytes. Raises EncodeTypeError for a type without a type code and EncodeValueError
+    for a value that the format cannot hold; both say where in `obj` it sits.
+
+    >>> dumps((1, "a")).hex()
+    '08000000020300000001070000000161'
+    """
+    return encode_whole(EncodeOptions(**options) if options else PLAIN_ENCODE, obj)
+
+
+def loads(data, **options):
+    """Decode the one TypedBytes value that `data`, any bytes-like object, holds.
+
+    Takes the options of `Decoder`. Raises TruncatedError when the bytes end early (no bytes at all included), FormatError for
+    anything malformed and for bytes after the value, LimitError for input beyond a limit.
+
+    >>> loads(bytes.fromhex("08000000020300000001070000000161"))
+    (1, 'a')
+    """
+    return decode_whole(DecodeOptions(**options) if options else PLAIN_DECODE, data, VALUE)
+
+
+cdef enum Form:
+    VALUE        # exactly one
+    VALUES       # a list of all
+    PAIRS        # a list of (key, value)
+
+
+cdef object decode_whole(DecodeOptions options, object data, Form form):
+    if PyBytes_CheckExact(data):
+        return decode_memory(options, <const unsigned char*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), form)
+    cdef Py_buffer view
+    contiguous = get_view(data, &view)    # kept: it may own the memory
+    try:
+        return decode_memory(options, <const unsigned char*>view.buf, view.len, form)
+    finally:
+        PyBuffer_Release(&view)
+
+
+cdef object get_view(object data, Py_buffer* view):
+    # What is not contiguous is copied: it has no bytes in a row to look at.
+    try:
+        PyObject_GetBuffer(data, view, PyBUF_SIMPLE)
+    except BufferError:
+        data = memoryview(data).tobytes()
+        PyObject_GetBuffer(data, view, PyBUF_SIMPLE)
+    return data
+
+
+cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssize_t nbytes, Form form):
+    cdef Decoding d = options.template
+    cdef bint paused = nbytes >= PAUSE_FROM and d.ext_hook == NULL and d.pickle != TRUST and gc_pause()
+    borrow(&d.buf, p, nbytes)
+    try:
+        if form == VALUE:
+            result = taken(decode_record(&d))
+            if held(&d.buf):
+                raise_trailing(&d)
+            return result
+        d.record = 0
+        return list_values(&d) if form == VALUES else list_pairs(&d)
+    finally:
+        gc_resume(paused)
+        abandon(&d)
+
+
+cdef list list_values(Decoding* d):
+    cdef list values = []
+    while held(&d.buf) or refill(&d.buf, 1):
+        values.append(taken(decode_record(d)))
+        d.record += 1
+        if not d.record & 0x3fff:
+            PyErr_CheckSignals()
+    return values
+
+
+cdef list list_pairs(Decoding* d):
+    cdef list pairs = []
+    while held(&d.buf) or refill(&d.buf, 1):
+        pairs.append(taken(new_pair(d)))
+        d.record += 1
+        if not d.record & 0x3fff:
+            PyErr_CheckSignals()
+    return pairs
+
+
+cdef PyObject* new_pair(Decoding* d) except NULL:
+    cdef PyObject* pair[2]
+    decode_pair(d, &pair[0], &pair[1])
+    return tuple_from_stolen(pair, 2)
+
+
+cdef class Encoder:
+    """Encode objects with fixed options; reusable, and safe to share between threads.
+
+    int_width: "auto" (INT where the number fits, else LONG), 32 or 64. pickle: "safe" writes None, wide ints, Decimal,
+    datetime types, sets, complex and UUID as code 100, "trust" pickles anything, "raw" nothing. default: a function that
+    is given an object without a type code and returns one that has. sort_keys: order MAP entries by their encoded keys.
+    unicode_errors: as in str.encode. dialect: "hadoop" or "hive". max_depth: of containers.
+
+    >>> Encoder(int_width=64).encode(5).hex()
+    '040000000000000005'
+    """
+
+    cdef EncodeOptions options
+
+    def __cinit__(self, *args, **options):
+        self.options = PLAIN_ENCODE
+
+    def __init__(self, **options):
+        self.options = EncodeOptions(**options)
+
+    def __reduce__(self):
+        raise TypeError("an Encoder cannot be pickled")
+
+    def encode(self, obj):
+        """Encode one object; the same as `dumps`.
+
+        >>> Encoder().encode(True).hex()
+        '0201'
+        """
+        return encode_whole(self.options, obj)
+
+    def encode_into(self, obj, buffer, Py_ssize_t offset=0):
+        """Encode one object into a writable buffer at `offset` and return the number of bytes written.
+
+        A bytearray grows as far as needed; any other buffer that is too small raises ValueError. When encoding fails the
+        buffer is as it was.
+
+        >>> target = bytearray(1)
+        >>> Encoder().encode_into(True, target, 1), target.hex()
+        (2, '000201')
+        """
+        cdef Py_buffer view
+        encoded = encode_whole(self.options, obj)
+        cdef Py_ssize_t nbytes = len(encoded)
+        if type(buffer) is bytearray and 0 <= offset <= len(buffer) < offset + nbytes:
+            buffer.extend(bytes(offset + nbytes - len(buffer)))
+        PyObject_GetBuffer(buffer, &view, PyBUF_WRITABLE)
+        try:
+            if not 0 <= offset <= view.len - nbytes:
+                raise ValueError(f"{nbytes} bytes do not fit a buffer of {view.len} at offset {offset}")
+            memcpy(<char*>view.buf + offset, PyBytes_AS_STRING(encoded), nbytes)
+        finally:
+            PyBuffer_Release(&view)
+        return nbytes
+
+    def encode_all(self, iterable):
+        """Encode every object of an iterable, one behind the other, as bytes.
+
+        >>> Encoder().encode_all([True, False]).hex()
+        '02010200'
+        """
+        return self.gather(iterable, False)
+
+    def encode_pairs(self, pairs):
+        """Encode every (key, value) of an iterable, one behind the other, as bytes.
+
+        >>> Encoder().encode_pairs([("a", True)]).hex()
+        '0700000001610201'
+        """
+        return self.gather(pairs, True)
+
+    cdef bytes gather(self, iterable, bint as_pairs):
+        cdef Encoding e = self.options.template
+        cdef Py_ssize_t index = 0
+        start_owned(&e.buf, 4 * SCRATCH)
+        try:
+            for item in iterable:
+                if as_pairs:
+                    encode_item_pair(&e, item)
+                else:
+                    encode_record(&e, <PyObject*>item)
+                index += 1
+                if not index & 0x3fff:
+                    PyErr_CheckSignals()
+            return finish(&e.buf)
+        finally:
+            drop(&e.buf)
+
+
+cdef inline int encode_item_pair(Encoding* e, object item) except -1:
+    if PyTuple_CheckExact(item) and len(<tuple>item) == 2:
+        return encode_pair(e, PyTuple_GET_ITEM(<PyObject*>item, 0), PyTuple_GET_ITEM(<PyObject*>item, 1))
+    key, value = item
+    return encode_pair(e, <PyObject*>key, <PyObject*>value)
+
+
+cdef class Decoder:
+    """Decode with fixed options, whole buffers or a stream that is fed in pieces.
+
+    pickle: "safe" builds only value types from code 100, "trust" is ordinary pickle (for one's own data), "raw" gives
+    Ext(100, data). exact: give Byte, Long, Float and Ext where plain values would lose their width. map_pairs: a MAP as a list of
+    pairs. ext_hook: called as ext_hook(code, data) for application codes without a meaning here. unicode_errors: as in
+    bytes.decode. dialect: "hadoop" or "hive". max_depth: of containers. max_bytes: of one record, None for no limit.
+
+    The decode methods may be used from several threads; feeding and iterating may not.
+
+    >>> Decoder(exact=True).decode(b"\\x01\\x05")
+    Byte(5)
+    """
+
+    cdef DecodeOptions options
+    cdef Decoding fed             # the push side: storage without a source
+    cdef Skipping skipping        # how far the value at the mark has been walked
+    cdef object failure
+    cdef State state
+
+    def __cinit__(self, *args, **options):
+        self.options = PLAIN_DECODE
+
+    def __init__(self, **options):
+        if self.fed.buf.storage != NULL:
+            raise RuntimeError("a Decoder that was fed cannot be initialised again")
+        self.options = DecodeOptions(**options)
+
+    def __dealloc__(self):
+        abandon(&self.fed)
+        release(&self.fed.buf)
+        stop_skipping(&self.skipping)
+
+    def __reduce__(self):
+        raise TypeError("a Decoder cannot be pickled")
+
+    def decode(self, data):
+        """Decode the one value that a bytes-like object holds; the same as `loads`.
+
+        >>> Decoder().decode(b"\\x02\\x01")
+        True
+        """
+        return decode_whole(self.options, data, VALUE)
+
+    def decode_from(self, data, Py_ssize_t offset=0):
+        """Decode the value at `offset` and return it with the offset behind it.
+
+        Raises as `loads`; ValueError for an offset outside the data. Bytes behind the value are left alone.
+
+        >>> Decoder().decode_from(b"\\x02\\x01\\x02\\x00", 2)
+        (False, 4)
+        """
+        cdef Py_buffer view
+        cdef Decoding d = self.options.template
+        contiguous = get_view(data, &view)
+        borrow(&d.buf, <const unsigned char*>view.buf, view.len)
+        try:
+            if not 0 <= offset <= view.len:
+                raise ValueError(f"offset {offset} is outside the {view.len} bytes given")
+            d.buf.cursor += offset
+            value = taken(decode_record(&d))
+            return value, offset_of(&d.buf, d.buf.cursor)
+        finally:
+            abandon(&d)
+            PyBuffer_Release(&view)
+
+    def decode_all(self, data):
+        """Decode all values of a bytes-like object to a list; no bytes at all give an empty one.
+
+        >>> Decoder().decode_all(b"\\x02\\x01\\x02\\x00")
+        [True, False]
+        """
+        return decode_whole(self.options, data, VALUES)
+
+    def decode_pairs(self, data):
+        """Decode alternating keys and values to a list of tuples; a key without a value raises TruncatedError.
+
+        >>> Decoder().decode_pairs(b"\\x02\\x01\\x02\\x00")
+        [(True, False)]
+        """
+        return decode_whole(self.options, data, PAIRS)
+
+    def feed(self, data):
+        """Take the next bytes of a stream; iterate the Decoder for the values that are complete.
+
+        >>> decoder = Decoder()
+        >>> decoder.feed(b"\\x02\\x01\\x02"); list(decoder)
+        [True]
+        >>> decoder.feed(b"\\x00"); list(decoder)
+        [False]
+        """
+        cdef Py_buffer view
+        self.enter()
+        try:
+            if self.fed.buf.storage == NULL:
+                self.start_fed()
+            contiguous = get_view(data, &view)
+            try:
+                append(&self.fed.buf, <const unsigned char*>view.buf, view.len)
+            finally:
+                PyBuffer_Release(&view)
+        finally:
+            self.state = OPEN
+
+    cdef int start_fed(self) except -1:
+        start_skipping(&self.skipping, &self.options.template)
+        self.fed = self.options.template
+        self.fed.record = 0
+        return start_filled(&self.fed.buf, READ_SIZE, NULL, NULL)
+
+    cdef int enter(self) except -1:
+        if self.state == OPEN:
+            self.state = BUSY
+            return 0
+        if self.state == FAILED:
+            raise self.failure
+        raise RuntimeError("this Decoder is in use: a hook or another thread came back to it")
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.enter()
+        try:
+            value = self.next_fed()
+        except BaseException as error:
+            self.failure = error
+            self.state = FAILED
+            raise
+        self.state = OPEN
+        if value is NOTHING:
+            raise StopIteration
+        return value
+
+    cdef object next_fed(self):
+        # The walk finds out whether the value is whole; what it finds wrong, decoding reports in the order of the bytes.
+        cdef ReadBuffer* buf = &self.fed.buf
+        cdef SkipOutcome outcome
+        if buf.storage == NULL or (buf.mark == NULL and not held(buf)):
+            return NOTHING
+        if buf.mark == NULL:
+            buf.mark = buf.cursor
+        outcome = skip_value(&self.skipping, buf)
+        if outcome == NEEDS_MORE and not (self.fed.max_bytes and buf.end - buf.mark > self.fed.max_bytes):
+            return NOTHING
+        buf.cursor = buf.mark
+        buf.mark = NULL
+        value = taken(decode_record(&self.fed))
+        self.fed.record += 1
+        shrink(buf)
+        return value
+
+    @property
+    def pending(self):
+        """Give the number of bytes fed that no value returned so far has used.
+
+        >>> decoder = Decoder()
+        >>> decoder.feed(b"\\x02"); decoder.pending
+        1
+        """
+        cdef ReadBuffer* buf = &self.fed.buf
+        return buf.end - (buf.mark if buf.mark != NULL else buf.cursor)
+
+    def close(self):
+        """Say that no more will be fed; raises TruncatedError (or what else is wrong) when bytes are pending.
+
+        >>> decoder = Decoder()
+        >>> decoder.feed(b"\\x03\\x00"); decoder.close()
+        Traceback (most recent call last):
+        typedbytes.errors.TruncatedError: input ends inside INT: at least 3 more bytes needed at offset 2, record 0
+        """
+        cdef ReadBuffer* buf = &self.fed.buf
+        for _ in self:
+            pass
+        if buf.mark != NULL:
+            buf.cursor = buf.mark
+            buf.mark = NULL
+            try:
+                decode_record(&self.fed)
+            except BaseException as error:
+                self.failure = error
+                self.state = FAILED
+                raise
+
+
+cdef object NOTHING = object()    # "no value": None is one
+
+include "stream_reader.pxi"
+include "stream_writer.pxi"

@@ -1,0 +1,29 @@
+# Floor 0. The names of the type codes and the wire's own limits.
+# Knows nothing else; every number here is fixed by the format.
+
+cdef enum:
+    BYTES = 0
+    BYTE = 1
+    BOOL = 2
+    INT = 3
+    LONG = 4
+    FLOAT = 5
+    DOUBLE = 6
+    STRING = 7
+    VECTOR = 8
+    LIST = 9
+    MAP = 10
+    SHORT = 11            # Hive's dialect only
+    NULL_CODE = 12        # NULL of Hive's dialect only
+    WRITABLE = 50
+    PICKLE = 100
+    BYTESTRING = 101
+    NDARRAY = 102
+    ENDOFRECORD = 177     # Hive's dialect only; elsewhere an application code
+    MARKER = 255
+
+    FIRST_APPLICATION = 50
+    LAST_APPLICATION = 200
+
+cdef enum:
+    MAX_LENGTH = 0x7fffffff    # lengths and counts are signed 32-bit numbers

@@ -1,0 +1,308 @@
+# Values with a length in bytes: BYTES, STRING and the application codes.
+
+cdef enum:
+    LARGE = 65536    # from here on a BYTES value is read from a stream straight into its object
+
+# Makes an int of the wire a length or count; a negative one is told apart by the caller, before the cursor moves.
+cdef inline Py_ssize_t load_length(const unsigned char* p) noexcept nogil:
+    return load_i32(p)
+
+
+# wire    0 BYTES: i32 length, that many bytes.
+# python  bytes; bytearray, memoryview and array.array are written as their bytes and come back as bytes.
+# errors  FormatError at the type code: negative length. EncodeValueError: more than 2^31-1 bytes.
+# source  Hadoop TypedBytesOutput.writeBytes; vectors bytes_*.
+
+cdef inline PyObject* decode_bytes(const unsigned char* p, Py_ssize_t nbytes) except NULL:
+    return new_bytes(<const char*>p, nbytes)
+
+
+cdef PyObject* read_large_bytes(Decoding* d, Py_ssize_t nbytes) except NULL:
+    # The cursor stands behind the length; the object grows with what comes in, at most to twice that.
+    cdef PyObject* result = NULL
+    cdef Py_ssize_t have = min(held(&d.buf), nbytes)
+    cdef Py_ssize_t capacity = min(nbytes, max(2 * have, 16 * LARGE))
+    cdef Py_ssize_t got
+    result = new_bytes(NULL, capacity)
+    try:
+        memcpy(bytes_data(result), d.buf.cursor, have)
+        d.buf.cursor += have
+        while have < nbytes:
+            if have == capacity:
+                capacity = min(nbytes, 2 * capacity)
+                bytes_resize(&result, capacity)
+            got = d.buf.fill(d.buf.source, <unsigned char*>bytes_data(result) + have, capacity - have)
+            if got == 0:
+                raise_truncated(d, nbytes - have, BYTES)
+            have += got
+            d.buf.start_offset += got    # they passed by the buffer
+        return result
+    except:
+        Py_XDECREF(result)
+        raise
+
+
+cdef inline int encode_head(Encoding* e, int code, Py_ssize_t length) except -1:
+    # Leaves room for `length` bytes behind the head.
+    if seldom(length > MAX_LENGTH):
+        return raise_encode_value(e, f"{name_of(code)} of {length} is longer than 2^31-1")
+    reserve_for(e, 5 + length)
+    e.buf.cursor[0] = <unsigned char>code
+    store_i32(e.buf.cursor + 1, <int32_t>length)
+    e.buf.cursor += 5
+    return 0
+
+
+cdef inline int encode_payload(Encoding* e, int code, const void* data, Py_ssize_t nbytes) except -1:
+    encode_head(e, code, nbytes)
+    memcpy(e.buf.cursor, data, nbytes)
+    e.buf.cursor += nbytes
+    return 0
+
+
+cdef inline int encode_bytes(Encoding* e, PyObject* obj) except -1:
+    return encode_payload(e, BYTES, bytes_data(obj), bytes_size(obj))
+
+
+cdef int encode_buffer(Encoding* e, object obj) except -1:
+    cdef Py_buffer view
+    if type(obj) is memoryview and not obj.c_contiguous:
+        obj = obj.tobytes()
+    PyObject_GetBuffer(obj, &view, PyBUF_CONTIG_RO)
+    try:
+        return encode_payload(e, BYTES, view.buf, view.len)
+    finally:
+        PyBuffer_Release(&view)
+
+
+# wire    7 STRING: i32 length in bytes, UTF-8.
+# python  str both ways; unicode_errors= decides what other bytes and lone surrogates become.
+# errors  FormatError at the type code: negative length, not UTF-8. EncodeValueError: lone surrogate, over 2^31-1 bytes.
+# source  Hadoop TypedBytesOutput.writeString (strict here, as our decision); vectors string_*.
+
+cdef inline PyObject* decode_string(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+    cdef PyObject* text
+    if often(is_ascii(p, nbytes)):
+        text = PyUnicode_New(nbytes, 127)
+        memcpy(PyUnicode_DATA(text), p, nbytes)
+        return text
+    return decode_text(d, p, nbytes)
+
+
+cdef PyObject* decode_text(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+    # `p` lies behind the cursor, which stands at the type code or at the head's end; errors point to the type code.
+    try:
+        return PyUnicode_DecodeUTF8(<const char*>p, nbytes, d.unicode_errors)
+    except UnicodeDecodeError as error:
+        return raise_format_at(d, f"STRING is not UTF-8: {error.reason} at its byte {error.start}",
+                               offset_of(&d.buf, p) - 5, STRING, error)
+
+
+cdef int encode_str(Encoding* e, PyObject* obj) except -1:
+    cdef Py_ssize_t nchars, nbytes
+    cdef unsigned char* head
+    cdef int kind
+    PyUnicode_READY(obj)
+    nchars = PyUnicode_GET_LENGTH(obj)
+    if often(PyUnicode_IS_ASCII(obj)):
+        return encode_payload(e, STRING, PyUnicode_DATA(obj), nchars)
+    kind = PyUnicode_KIND(obj)
+    if nchars > MAX_LENGTH:
+        return raise_encode_value(e, f"STRING of {nchars} characters is longer than 2^31-1 bytes")
+    # The most that a character of this kind can take; the length is known, and stored, afterwards.
+    reserve_for(e, 5 + nchars * (2 if kind == 1 else 3 if kind == 2 else 4))
+    head = e.buf.cursor
+    if kind == 1:
+        nbytes = utf8_from_ucs1(head + 5, PyUnicode_DATA(obj), nchars)
+    elif kind == 2:
+        nbytes = utf8_from_ucs2(head + 5, PyUnicode_DATA(obj), nchars)
+    else:
+        nbytes = utf8_from_ucs4(head + 5, PyUnicode_DATA(obj), nchars)
+    if nbytes < 0:
+        return encode_surrogates(e, <object>obj)
+    if nbytes > MAX_LENGTH:
+        return raise_encode_value(e, f"STRING of {nbytes} bytes is longer than 2^31-1")
+    head[0] = STRING
+    store_i32(head + 1, <int32_t>nbytes)
+    e.buf.cursor = head + 5 + nbytes
+    return 0
+
+
+cdef int encode_surrogates(Encoding* e, str text) except -1:
+    if e.unicode_errors == NULL:
+        return raise_encode_value(e, "str holds a lone surrogate, which UTF-8 cannot say")
+    try:
+        data = text.encode("utf-8", (<bytes>e.unicode_errors).decode("ascii"))
+    except UnicodeEncodeError as error:
+        raise EncodeValueError(f"str cannot be written as UTF-8: {error.reason}", path_of(e.frame)) from error
+    return encode_payload(e, STRING, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+
+
+# wire    50..200 application codes: i32 length, that many bytes.
+#         50 WRITABLE: the bytes are i32 length of the class name, class name, the Writable's own bytes.
+#         100 PICKLE, 101 a byte string of typedbytes.py, 102 NDARRAY: an array in .npy format.
+# python  Writable; any picklable value type or Ext by policy; bytes; ndarray; Ext or what ext_hook makes of it.
+# errors  FormatError at the type code: negative length, class name out of bounds or not UTF-8, pickle refused or broken,
+#         bytes that are no .npy array. EncodeTypeError: an array of objects.
+# source  Hadoop TypedBytesWritableOutput.writeWritable, typedbytes.py; vectors ext_*, writable_*, pickle_*, ndarray_*.
+
+cdef PyObject* decode_application(Decoding* d, int code, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+    # The cursor still stands at the type code, so that errors do; hooks may run, so nothing is read from `p` after them.
+    cdef long long offset = offset_of(&d.buf, d.buf.cursor)
+    cdef PyObject* number
+    if code == PICKLE and d.pickle != RAW and not d.exact:
+        number = decode_pickled_int(p, nbytes)
+        if number != NULL:
+            return number
+        value = decode_pickle(d, p[:nbytes])
+    elif code == WRITABLE:
+        value = decode_writable(d, p, nbytes)
+    elif code == BYTESTRING and not d.exact:
+        return decode_bytes(p, nbytes)
+    elif code == NDARRAY and not d.exact:
+        value = decode_ndarray(d, p[:nbytes])
+    elif d.ext_hook != NULL and code != PICKLE:
+        value = (<object>d.ext_hook)(code, p[:nbytes])
+    else:
+        return new_ext(code, p, nbytes)
+    if d.in_key:
+        refuse_unhashable(d, value, offset, code)
+    Py_INCREF(value)
+    return <PyObject*>value
+
+
+cdef PyObject* new_ext(int code, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+    value = Ext(code, p[:nbytes])
+    Py_INCREF(value)
+    return <PyObject*>value
+
+
+cdef int refuse_unhashable(Decoding* d, object value, long long offset, int code) except -1:
+    try:
+        hash(value)
+    except TypeError as error:
+        raise_format_at(d, f"{type(value).__name__} cannot be a MAP key", offset, code, error)
+    return 0
+
+
+cdef object decode_writable(Decoding* d, const unsigned char* p, Py_ssize_t nbytes):
+    cdef Py_ssize_t nname
+    if nbytes < 4:
+        raise_format(d, "WRITABLE has no class name", WRITABLE)
+    nname = load_length(p)
+    if not 0 <= nname <= nbytes - 4:
+        raise_format(d, f"WRITABLE of {nbytes} bytes has a class name of {nname}", WRITABLE)
+    try:
+        name = p[4:4 + nname].decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise_format_at(d, "the class name of a WRITABLE is not UTF-8", offset_of(&d.buf, d.buf.cursor), WRITABLE, error)
+    return Writable(name, p[4 + nname:nbytes])
+
+
+# The tiny pickles of None and of ints, by pattern: PROTO n, one opcode with its argument, STOP. NULL without an exception
+# means another pickle; the general reader decides.
+cdef PyObject* decode_pickled_int(const unsigned char* p, Py_ssize_t nbytes) except? NULL:
+    cdef int opcode
+    if nbytes < 4 or p[0] != 0x80 or not 2 <= p[1] <= 5 or p[nbytes - 1] != c".":
+        return NULL
+    opcode = p[2]
+    if opcode == 0x8a and nbytes == 5 + p[3]:        # LONG1
+        return int_from_bytes_le(p + 4, p[3])
+    if opcode == c"N" and nbytes == 4:               # NONE
+        return decode_null()
+    if opcode == c"K" and nbytes == 5:               # BININT1
+        return int_object(p[3])
+    return NULL
+
+
+cdef object decode_pickle(Decoding* d, bytes data):
+    try:
+        if d.pickle == TRUST:
+            from pickle import loads
+            # Python 2 wrote 8-bit str; latin-1 is what its datetimes and arrays need.
+            return loads(data, encoding="latin-1")
+        from typedbytes._pickle import safe_loads
+        return safe_loads(data)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise_format_at(d, f"PICKLE: {error}", offset_of(&d.buf, d.buf.cursor), PICKLE, error)
+
+
+cdef object decode_ndarray(Decoding* d, bytes data):
+    from typedbytes._ndarray import is_available, loads_array
+    if not is_available():
+        return Ext(NDARRAY, data)
+    try:
+        return loads_array(data)
+    except ValueError as error:
+        raise_format_at(d, f"NDARRAY: {error}", offset_of(&d.buf, d.buf.cursor), NDARRAY, error)
+
+
+cdef int encode_wide_int(Encoding* e, PyObject* obj) except -1:
+    # Beyond 64 bits: the pickle that every older library writes, PROTO 2, LONG1, STOP.
+    cdef unsigned char* p
+    cdef Py_ssize_t nbytes
+    if e.pickle == RAW or e.int_width:
+        return raise_encode_value(e, "int does not fit 64 bits")
+    reserve_for(e, 5 + 4 + 256 + 1)
+    p = e.buf.cursor
+    nbytes = int_to_bytes_le(obj, p + 9, 256)
+    if not 0 <= nbytes <= 255:
+        return encode_pickle(e, int(<object>obj))
+    memcpy(p + 5, b"\x80\x02\x8a", 3)
+    p[8] = <unsigned char>nbytes
+    p[9 + nbytes] = c"."
+    p[0] = PICKLE
+    store_i32(p + 1, <int32_t>(nbytes + 5))
+    e.buf.cursor = p + 5 + nbytes + 5
+    return 0
+
+
+cdef int encode_pickle(Encoding* e, object obj) except -1:
+    if obj is None:
+        data = b"\x80\x02N."
+    elif e.pickle == TRUST:
+        from pickle import dumps
+        data = dumps(obj, 2)
+    else:
+        from typedbytes._pickle import safe_dumps
+        data = safe_dumps(obj)
+    return encode_payload(e, PICKLE, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+
+
+cdef int encode_ext(Encoding* e, object ext) except -1:
+    cdef int code = ext[0]
+    cdef bytes data = ext[1]
+    cdef Py_ssize_t bare = bare_size(code)
+    if not e.hive or bare < 0:
+        if code < FIRST_APPLICATION:
+            return raise_encode_value(e, f"code {code} exists in Hive's dialect only")
+        return encode_payload(e, code, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+    if len(data) != bare:
+        return raise_encode_value(e, f"{name_of(code)} has a payload of {bare} bytes in Hive's dialect, not {len(data)}")
+    reserve_for(e, 1 + bare)
+    e.buf.cursor[0] = <unsigned char>code
+    memcpy(e.buf.cursor + 1, PyBytes_AS_STRING(data), bare)
+    e.buf.cursor += 1 + bare
+    return 0
+
+
+cdef Py_ssize_t bare_size(int code) noexcept:
+    # Payload size of the codes that Hive's dialect writes without a length; -1 for all others.
+    return 2 if code == SHORT else 0 if code == NULL_CODE or code == ENDOFRECORD else -1
+
+
+cdef int encode_writable(Encoding* e, object writable) except -1:
+    cdef bytes name
+    cdef bytes data = writable[1]
+    try:
+        name = writable[0].encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise EncodeValueError("class name cannot be written as UTF-8", path_of(e.frame)) from error
+    encode_head(e, WRITABLE, 4 + len(name) + len(data))
+    store_i32(e.buf.cursor, <int32_t>len(name))
+    memcpy(e.buf.cursor + 4, PyBytes_AS_STRING(name), len(name))
+    memcpy(e.buf.cursor + 4 + len(name), PyBytes_AS_STRING(data), len(data))
+    e.buf.cursor += 4 + len(name) + len(data)
+    return 0

@@ -1,0 +1,771 @@
+# Containers, and the dispatch by type code and by Python type that ties everything together.
+
+cdef enum:
+    MAX_COLLIDING = 512     # keys of one MAP, other than numbers, str and bytes, that may share one hash value
+    SPILL = 8192            # items of a LIST that wait on the stack before they move to their list
+    FIXED_ROOM = 9          # the longest value of fixed size, type code included
+
+
+cdef inline int open_container(Decoding* d, PathFrame* frame, int code) except -1:
+    # The cursor stands at the type code.
+    if seldom(d.depth >= d.max_depth):
+        raise_depth(d, code)
+    d.depth += 1
+    frame.parent = d.frame
+    frame.key = NULL
+    frame.index = 0
+    frame.role = ITEM
+    frame.code = code
+    d.frame = frame
+    return 0
+
+
+cdef inline int close_container(Decoding* d, PathFrame* frame) except -1:
+    d.depth -= 1
+    d.frame = frame.parent
+    return count_ticks(&d.ticks, frame.index & 0x3fff)
+
+
+cdef inline int push(Decoding* d, PyObject* item) except -1:
+    if seldom(d.nstack == d.stack_room):
+        enlarge_stack(d, item)
+    d.stack[d.nstack] = item
+    d.nstack += 1
+    return 0
+
+
+cdef int enlarge_stack(Decoding* d, PyObject* item) except -1:
+    cdef Py_ssize_t room = max(64, 2 * d.stack_room)
+    cdef PyObject** stack = <PyObject**>PyMem_Realloc(d.stack, room * sizeof(PyObject*))
+    if stack == NULL:
+        decref(item)
+        raise MemoryError
+    d.stack = stack
+    d.stack_room = room
+    return 0
+
+
+# A signal is looked at after 16,384 items at most, in one container or in many small ones.
+
+cdef inline int check_signals(Py_ssize_t index) except -1:
+    if seldom(index & 0x3fff == 0):
+        PyErr_CheckSignals()
+    return 0
+
+
+cdef inline int count_ticks(Py_ssize_t* ticks, Py_ssize_t nitems) except -1:
+    ticks[0] += nitems + 1
+    if seldom(ticks[0] > 0x3fff):
+        ticks[0] = 0
+        PyErr_CheckSignals()
+    return 0
+
+
+# wire    8 VECTOR: i32 count, that many values.
+# python  tuple both ways, of every count.
+# errors  FormatError at the type code: negative count; at the MARKER: one inside. LimitError: too deep.
+# source  Hadoop TypedBytesOutput.writeVector; vectors vector_*.
+
+cdef PyObject* decode_vector(Decoding* d, Py_ssize_t count) except NULL:
+    cdef PathFrame frame
+    cdef Py_ssize_t base = d.nstack
+    open_container(d, &frame, VECTOR)
+    d.buf.cursor += 5
+    while frame.index < count:
+        push(d, decode_value(d))
+        frame.index += 1
+        check_signals(frame.index)
+    close_container(d, &frame)
+    d.nstack = base
+    return tuple_from_stolen(d.stack + base, count)
+
+
+# wire    9 LIST: values up to a MARKER.
+# python  list both ways.
+# errors  TruncatedError: input ends before the MARKER. LimitError: too deep. FormatError: inside a MAP key.
+# source  Hadoop TypedBytesOutput.writeList; vectors list_*.
+
+cdef PyObject* decode_list(Decoding* d) except NULL:
+    cdef PathFrame frame
+    cdef Py_ssize_t base = d.nstack
+    cdef list spilled = None
+    open_container(d, &frame, LIST)
+    d.buf.cursor += 1
+    while True:
+        if seldom(d.buf.cursor == d.buf.end):
+            require(d, 1, LIST)
+        if d.buf.cursor[0] == MARKER:
+            break
+        push(d, decode_value(d))
+        frame.index += 1
+        check_signals(frame.index)
+        if seldom(d.nstack - base == SPILL):
+            if spilled is None:
+                spilled = []
+            spill(d, base, spilled)
+    d.buf.cursor += 1
+    close_container(d, &frame)
+    if spilled is None:
+        base, d.nstack = d.nstack - base, base
+        return list_from_stolen(d.stack + d.nstack, base)
+    spill(d, base, spilled)
+    Py_INCREF(spilled)
+    return <PyObject*>spilled
+
+
+cdef int spill(Decoding* d, Py_ssize_t base, list target) except -1:
+    # Long lists grow in steps, so that the stack does not double what the list itself takes.
+    cdef Py_ssize_t i
+    for i in range(base, d.nstack):
+        PyList_Append(<PyObject*>target, d.stack[i])
+    while d.nstack > base:
+        d.nstack -= 1
+        decref(d.stack[d.nstack])
+    return 0
+
+
+# wire    10 MAP: i32 count of pairs, key value key value ...
+# python  dict both ways, order kept, the last of equal keys wins; map_pairs=True gives a list of pairs.
+# errors  FormatError at the type code: negative count; at the LIST or MAP: an unhashable key. LimitError: too deep, or more
+#         than 512 VECTOR or application keys with one hash value (equal hashes make a dict quadratic).
+# source  Hadoop TypedBytesOutput.writeMap; vectors map_*.
+
+cdef PyObject* decode_map(Decoding* d, Py_ssize_t npairs) except NULL:
+    cdef PathFrame frame
+    cdef Py_ssize_t base = d.nstack
+    cdef Py_ssize_t nweak = 0
+    cdef int as_dict = not d.map_pairs
+    cdef long long offset = offset_of(&d.buf, d.buf.cursor)
+    cdef PyObject* result
+    open_container(d, &frame, MAP)
+    d.buf.cursor += 5
+    while frame.index < npairs:
+        frame.role = KEY
+        d.in_key += as_dict
+        push(d, decode_value(d))
+        d.in_key -= as_dict
+        nweak += has_weak_hash(d.stack[d.nstack - 1])
+        frame.key = d.stack[d.nstack - 1]
+        frame.role = MAPPED
+        push(d, decode_value(d))
+        frame.index += 1
+        check_signals(frame.index)
+    close_container(d, &frame)
+    if d.map_pairs:
+        result = pairs_from_stack(d, base)
+    else:
+        if seldom(nweak > MAX_COLLIDING):
+            refuse_colliding(d, base, offset)
+        result = dict_from_stack(d, base)
+    while d.nstack > base:
+        d.nstack -= 1
+        decref(d.stack[d.nstack])
+    return result
+
+
+cdef inline bint has_weak_hash(PyObject* key) noexcept:
+    # str and bytes have keyed hashes; ints and bools of 64 bits share a hash value three at most, finite floats some tens.
+    cdef PyTypeObject* kind = Py_TYPE(key)
+    if kind == &PyUnicode_Type or kind == &PyBytes_Type or kind == &PyBool_Type:
+        return False
+    if kind == &PyLong_Type:
+        return is_wide(key)
+    if kind == &PyFloat_Type:
+        return PyFloat_AS_DOUBLE(key) != PyFloat_AS_DOUBLE(key)    # before 3.10 every NaN hashes alike
+    return True
+
+
+cdef inline bint is_wide(PyObject* number) noexcept:
+    cdef int64_t ignored
+    return not int_to_i64(number, &ignored)
+
+
+cdef int refuse_colliding(Decoding* d, Py_ssize_t base, long long offset) except -1:
+    # Goal: no hash value more than MAX_COLLIDING times, in linear time. Plan: count into a table that is larger than the
+    # number of keys, at a place that depends on a secret; a full place is either an attack or a chance of nothing. Rejected:
+    # a dict of counts, whose own keys could be made to collide.
+    cdef Py_ssize_t room = 1024
+    cdef Py_ssize_t i
+    cdef uint64_t place
+    cdef uint16_t* counts
+    while room < d.nstack - base:
+        room *= 2
+    counts = <uint16_t*>PyMem_Calloc(room, sizeof(uint16_t))
+    if counts == NULL:
+        raise MemoryError
+    try:
+        for i in range(base, d.nstack, 2):
+            if has_weak_hash(d.stack[i]):
+                place = <uint64_t>PyObject_Hash(d.stack[i]) * SECRET
+                place = (place ^ place >> 29) >> 3 & <uint64_t>(room - 1)
+                counts[place] += 1
+                if counts[place] > MAX_COLLIDING:
+                    raise_colliding(d, offset)
+    finally:
+        PyMem_Free(counts)
+    return 0
+
+
+cdef PyObject* dict_from_stack(Decoding* d, Py_ssize_t base) except NULL:
+    # Every pair is there, so the dict gets its room at once, and never more than what came in.
+    cdef Py_ssize_t i
+    cdef Py_ssize_t end = d.nstack
+    cdef PyObject* result = dict_with_room((end - base) // 2)
+    kept = <object>result
+    decref(result)
+    for i in range(base, end, 2):
+        PyDict_SetItem(result, d.stack[i], d.stack[i + 1])
+    incref(result)
+    return result
+
+
+cdef PyObject* pairs_from_stack(Decoding* d, Py_ssize_t base) except NULL:
+    cdef list pairs = []
+    cdef Py_ssize_t i
+    for i in range(base, d.nstack, 2):
+        pairs.append((<object>d.stack[i], <object>d.stack[i + 1]))
+    Py_INCREF(pairs)
+    return <PyObject*>pairs
+
+
+# Dispatch by type code. The first check covers every value of fixed size and the head of every other; what is rare, cut off
+# or not yet there takes the way out of line.
+
+cdef inline PyObject* decode_value(Decoding* d) except NULL:
+    cdef const unsigned char* p = d.buf.cursor
+    cdef Py_ssize_t left = d.buf.end - p
+    cdef Py_ssize_t length
+    cdef int code
+    if seldom(left < FIXED_ROOM):
+        return decode_near_end(d)
+    code = p[0]
+    if code == INT:
+        d.buf.cursor = p + 5
+        return int_object(load_i32(p + 1))
+    elif code == STRING:
+        length = load_length(p + 1)
+        if often(0 <= length <= left - 5):
+            d.buf.cursor = p + 5 + length
+            return decode_string(d, p + 5, length)
+    elif code == LONG:
+        d.buf.cursor = p + 9
+        return decode_long(d, p + 1)
+    elif code == DOUBLE:
+        d.buf.cursor = p + 9
+        return PyFloat_FromDouble(load_f64(p + 1))
+    elif code == BOOL:
+        d.buf.cursor = p + 2
+        return decode_bool(p + 1)
+    elif code == BYTE:
+        if often(not d.exact):
+            d.buf.cursor = p + 2
+            return decode_byte(p + 1)
+    elif code == BYTES:
+        length = load_length(p + 1)
+        if often(0 <= length <= left - 5):
+            d.buf.cursor = p + 5 + length
+            return decode_bytes(p + 5, length)
+    elif code == VECTOR:
+        length = load_length(p + 1)
+        if often(length >= 0):
+            return decode_vector(d, length)
+    return decode_other(d)
+
+
+cdef PyObject* decode_near_end(Decoding* d) except NULL:
+    require(d, 1, -1)
+    return decode_other(d)
+
+
+cdef PyObject* decode_other(Decoding* d) except NULL:
+    # At least the type code is held.
+    cdef int code = d.buf.cursor[0]
+    cdef Py_ssize_t length
+    if code == LIST:
+        refuse_in_key(d, code)
+        return decode_list(d)
+    if code < BYTE or code == STRING or FIRST_APPLICATION <= code <= LAST_APPLICATION:
+        if code == ENDOFRECORD and d.hive:
+            return take(d, 1, new_ext(code, NULL, 0))
+        require(d, 5, code)
+        length = load_length(d.buf.cursor + 1)
+        if length < 0:
+            return raise_format(d, f"negative length {length} of {name_of(code)}", code)
+        return decode_long_payload(d, code, length)
+    if code == VECTOR or code == MAP:
+        if code == MAP:
+            refuse_in_key(d, code)
+        require(d, 5, code)
+        length = load_length(d.buf.cursor + 1)
+        if length < 0:
+            return raise_format(d, f"negative count {length} of {name_of(code)}", code)
+        return decode_vector(d, length) if code == VECTOR else decode_map(d, length)
+    return decode_fixed(d, code)
+
+
+cdef PyObject* decode_fixed(Decoding* d, int code) except NULL:
+    if code == BYTE:
+        require(d, 2, code)
+        if d.exact:
+            return take(d, 2, exact_int(Byte, <signed char>d.buf.cursor[1]))
+        return take(d, 2, decode_byte(d.buf.cursor + 1))
+    if code == BOOL:
+        require(d, 2, code)
+        return take(d, 2, decode_bool(d.buf.cursor + 1))
+    if code == INT:
+        require(d, 5, code)
+        return take(d, 5, int_object(load_i32(d.buf.cursor + 1)))
+    if code == LONG:
+        require(d, 9, code)
+        return take(d, 9, decode_long(d, d.buf.cursor + 1))
+    if code == FLOAT:
+        require(d, 5, code)
+        return take(d, 5, decode_float(d, d.buf.cursor + 1))
+    if code == DOUBLE:
+        require(d, 9, code)
+        return take(d, 9, PyFloat_FromDouble(load_f64(d.buf.cursor + 1)))
+    if code == MARKER:
+        return raise_format(d, "MARKER outside a LIST", code)
+    if d.hive and code == SHORT:
+        require(d, 3, code)
+        return take(d, 3, decode_short(d, d.buf.cursor + 1))
+    if d.hive and code == NULL_CODE:
+        return take(d, 1, decode_null())
+    return raise_format(d, f"{code} is no type code", code)
+
+
+cdef inline PyObject* take(Decoding* d, Py_ssize_t nbytes, PyObject* value) noexcept:
+    d.buf.cursor += nbytes
+    return value
+
+
+cdef PyObject* decode_long_payload(Decoding* d, int code, Py_ssize_t length) except NULL:
+    # The cursor stands at the type code, whose head is held; the payload may still have to come in.
+    cdef PyObject* value
+    if code == BYTES and length >= LARGE and length > held(&d.buf) - 5 and d.buf.fill != NULL and not d.max_bytes \
+            and d.buf.mark == NULL:
+        d.buf.cursor += 5
+        return read_large_bytes(d, length)
+    if length > PY_SSIZE_T_MAX - 5:
+        raise MemoryError
+    require(d, 5 + length, code)
+    if code == BYTES:
+        value = decode_bytes(d.buf.cursor + 5, length)
+    elif code == STRING:
+        value = decode_string(d, d.buf.cursor + 5, length)
+    else:
+        value = decode_application(d, code, d.buf.cursor + 5, length)
+    d.buf.cursor += 5 + length
+    return value
+
+
+cdef int refuse_in_key(Decoding* d, int code) except -1:
+    if d.in_key:
+        raise_format(d, f"{name_of(code)} cannot be a MAP key; map_pairs=True gives the pairs", code)
+    return 0
+
+
+cdef int require(Decoding* d, Py_ssize_t wanted, int code) except -1:
+    if often(held(&d.buf) >= wanted):
+        return 0
+    if d.max_bytes:
+        if offset_of(&d.buf, d.buf.cursor) + wanted - d.record_offset > d.max_bytes:
+            return raise_record_limit(d)
+        show_hidden(d)
+        if refill(&d.buf, wanted):
+            hide_beyond_limit(d)
+            return 0
+    elif refill(&d.buf, wanted):
+        return 0
+    return raise_truncated(d, wanted, code)
+
+
+# A record's limit is kept by hiding what lies beyond it, so that no inner loop has to ask.
+
+cdef void hide_beyond_limit(Decoding* d) noexcept:
+    cdef long long allowed = d.record_offset + d.max_bytes - offset_of(&d.buf, d.buf.cursor)
+    if held(&d.buf) > allowed:
+        d.nhidden = held(&d.buf) - <Py_ssize_t>allowed
+        d.buf.end -= d.nhidden
+
+
+cdef void show_hidden(Decoding* d) noexcept:
+    d.buf.end += d.nhidden
+    d.nhidden = 0
+
+
+cdef void begin_record(Decoding* d) noexcept:
+    if seldom(d.max_bytes > 0):
+        d.record_offset = offset_of(&d.buf, d.buf.cursor)
+        hide_beyond_limit(d)
+
+
+cdef void end_record(Decoding* d) noexcept:
+    if seldom(d.nhidden > 0):
+        show_hidden(d)
+
+
+cdef PyObject* decode_record(Decoding* d) except NULL:
+    cdef PyObject* value
+    begin_record(d)
+    value = decode_value(d)
+    end_record(d)
+    return value
+
+
+cdef int decode_pair(Decoding* d, PyObject** key, PyObject** value) except -1:
+    # The key waits on the stack, where abandon() finds it when the value fails.
+    begin_record(d)
+    push(d, decode_value(d))
+    value[0] = decode_value(d)
+    d.nstack -= 1
+    key[0] = d.stack[d.nstack]
+    end_record(d)
+    return 0
+
+
+cdef void abandon(Decoding* d) noexcept:
+    d.frame = NULL
+    d.depth = 0
+    d.in_key = 0
+    show_hidden(d)
+    while d.nstack > 0:
+        d.nstack -= 1
+        decref(d.stack[d.nstack])
+    PyMem_Free(d.stack)
+    d.stack = NULL
+    d.stack_room = 0
+
+
+# Dispatch by Python type: exact types by pointer, in likely order; subclasses, hooks and the rest out of line.
+
+cdef inline int encode_value(Encoding* e, PyObject* obj) except -1:
+    cdef PyTypeObject* kind = Py_TYPE(obj)
+    if kind == &PyLong_Type:
+        return encode_int(e, obj)
+    if kind == &PyUnicode_Type:
+        return encode_str(e, obj)
+    if kind == &PyFloat_Type:
+        return encode_double(e, obj)
+    if kind == &PyBool_Type:
+        return encode_bool(e, obj)
+    if kind == &PyBytes_Type:
+        return encode_bytes(e, obj)
+    return encode_other(e, <object>obj)
+
+
+cdef int encode_other(Encoding* e, object obj) except -1:
+    # `kept` holds the object while Python code may run; whoever lent it could let go of it.
+    kept = obj
+    cdef PyTypeObject* kind = Py_TYPE(<PyObject*>obj)
+    if kind == &PyTuple_Type:
+        return encode_tuple(e, <PyObject*>obj)
+    if kind == &PyList_Type:
+        return encode_list(e, <PyObject*>obj)
+    if kind == &PyDict_Type:
+        return encode_dict(e, <PyObject*>obj)
+    if obj is None:
+        if e.hive:
+            return encode_null(e)
+        return encode_pickled_type(e, obj)
+    return encode_by_kind(e, obj)
+
+
+cdef int encode_by_kind(Encoding* e, object obj) except -1:
+    kind = type(obj)
+    if kind is Byte:
+        return encode_byte(e, <PyObject*>obj)
+    if kind is Float:
+        return encode_float(e, obj)
+    if kind is Ext:
+        return encode_ext(e, obj)
+    if kind is Writable:
+        return encode_writable(e, obj)
+    if kind is Long:
+        return encode_long(e, <PyObject*>obj)
+    if kind is bytearray or kind is memoryview or (kind.__name__ == "array" and kind.__module__ == "array"):
+        return encode_buffer(e, obj)
+    if PyLong_Check(obj):
+        return encode_int(e, <PyObject*>obj)
+    if PyFloat_Check(obj):
+        return encode_double(e, <PyObject*>obj)
+    if PyUnicode_Check(obj):
+        return encode_str(e, <PyObject*>obj)
+    if PyBytes_Check(obj):
+        return encode_bytes(e, <PyObject*>obj)
+    if PyTuple_Check(obj):
+        return encode_tuple(e, <PyObject*>obj)
+    if PyList_Check(obj):
+        return encode_list(e, <PyObject*>obj)
+    if PyDict_Check(obj):
+        return encode_items(e, list(obj.items()))
+    if "numpy" in sys.modules and encode_numpy(e, obj):
+        return 0
+    if kind in (set, frozenset, complex) or kind.__module__ in ("decimal", "datetime", "uuid"):
+        return encode_pickled_type(e, obj)
+    return encode_unknown(e, obj)
+
+
+cdef int encode_pickled_type(Encoding* e, object obj) except -1:
+    # A value type without a code of its own.
+    if e.pickle == RAW:
+        return encode_unknown(e, obj)
+    try:
+        return encode_pickle(e, obj)
+    except (TypeError, ValueError) as error:
+        if e.default != NULL:
+            return encode_default(e, obj)
+        if isinstance(error, EncodeError):
+            raise
+        raise EncodeTypeError(str(error), path_of(e.frame)) from error
+
+
+cdef int encode_unknown(Encoding* e, object obj) except -1:
+    if e.default != NULL:
+        return encode_default(e, obj)
+    if e.pickle == TRUST:
+        try:
+            return encode_pickle(e, obj)
+        except Exception as error:
+            raise EncodeTypeError(f"cannot pickle an object of type {type(obj).__name__}: {error}",
+                                  path_of(e.frame)) from error
+    return raise_encode_type(e, obj)
+
+
+cdef int encode_default(Encoding* e, object obj) except -1:
+    # Counted as a level, so that a default that never comes to an end does.
+    replacement = (<object>e.default)(obj)
+    deepen(e)
+    encode_value(e, <PyObject*>replacement)
+    e.depth -= 1
+    return 0
+
+
+cdef bint encode_numpy(Encoding* e, object obj) except -1:
+    numpy = sys.modules["numpy"]
+    if isinstance(obj, getattr(numpy, "ndarray", ())):
+        from typedbytes._ndarray import dumps_array
+        try:
+            data = dumps_array(obj)
+        except TypeError as error:
+            raise EncodeTypeError(str(error), path_of(e.frame)) from error
+        encode_payload(e, NDARRAY, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+        return True
+    if not isinstance(obj, getattr(numpy, "generic", ())):
+        return False
+    return encode_numpy_scalar(e, obj)
+
+
+cdef bint encode_numpy_scalar(Encoding* e, object obj) except -1:
+    # By kind and width: what fits the 8, 32 or 64 signed bits of BYTE, INT and LONG.
+    cdef object number
+    kind = obj.dtype.kind
+    size = obj.dtype.itemsize
+    if kind == "b":
+        number = bool(obj)
+        encode_bool(e, <PyObject*>number)
+    elif kind == "f" and size <= 4:
+        encode_float(e, float(obj))
+    elif kind == "f" and size == 8:
+        encode_float64(e, float(obj))
+    elif kind == "c" and size <= 16:
+        encode_pickled_type(e, complex(obj))
+    elif kind == "i" and size == 1:
+        number = Byte(obj)
+        encode_byte(e, <PyObject*>number)
+    elif kind == "u" and size == 8:
+        number = int(obj)
+        encode_int(e, <PyObject*>number)
+    elif kind in "iu" and e.int_width == 0 and (size == 8 or (kind == "u" and size == 4)):
+        number = int(obj)
+        encode_long(e, <PyObject*>number)
+    elif kind in "iu":
+        number = int(obj)
+        encode_int(e, <PyObject*>number)
+    else:
+        return False
+    return True
+
+
+cdef int encode_float64(Encoding* e, object number) except -1:
+    return encode_double(e, <PyObject*>number)
+
+
+cdef inline int deepen(Encoding* e) except -1:
+    if seldom(e.depth >= e.max_depth):
+        return raise_encode_value(e, f"containers nest deeper than max_depth={e.max_depth}")
+    e.depth += 1
+    return 0
+
+
+cdef inline int open_encoded(Encoding* e, PathFrame* frame, int code) except -1:
+    deepen(e)
+    frame.parent = e.frame
+    frame.key = NULL
+    frame.index = 0
+    frame.role = ITEM
+    frame.code = code
+    e.frame = frame
+    return 0
+
+
+cdef inline int close_encoded(Encoding* e, PathFrame* frame) except -1:
+    e.depth -= 1
+    e.frame = frame.parent
+    return count_ticks(&e.ticks, frame.index & 0x3fff)
+
+
+cdef int encode_tuple(Encoding* e, PyObject* items) except -1:
+    cdef PathFrame frame
+    cdef Py_ssize_t count = PyTuple_GET_SIZE(items)
+    open_encoded(e, &frame, VECTOR)
+    if count > MAX_LENGTH:
+        return raise_encode_value(e, f"VECTOR of {count} items is longer than 2^31-1")
+    encode_head(e, VECTOR, 0)
+    store_i32(e.buf.cursor - 4, <int32_t>count)
+    while frame.index < count:
+        encode_value(e, PyTuple_GET_ITEM(items, frame.index))
+        frame.index += 1
+        check_signals(frame.index)
+    close_encoded(e, &frame)
+    return 0
+
+
+cdef int encode_list(Encoding* e, PyObject* items) except -1:
+    # The size is asked for at each step: hooks may change the list, and a LIST carries no count that could be wrong.
+    cdef PathFrame frame
+    open_encoded(e, &frame, LIST)
+    reserve_for(e, 1)
+    e.buf.cursor[0] = LIST
+    e.buf.cursor += 1
+    while frame.index < PyList_GET_SIZE(items):
+        encode_value(e, PyList_GET_ITEM(items, frame.index))
+        frame.index += 1
+        check_signals(frame.index)
+    reserve_for(e, 1)
+    e.buf.cursor[0] = MARKER
+    e.buf.cursor += 1
+    close_encoded(e, &frame)
+    return 0
+
+
+cdef int encode_dict(Encoding* e, PyObject* mapping) except -1:
+    cdef PathFrame frame
+    cdef Py_ssize_t npairs = PyDict_GET_SIZE(mapping)
+    cdef Py_ssize_t position = 0
+    cdef PyObject* key
+    cdef PyObject* value
+    if e.sort_keys and npairs > 1:
+        return encode_items(e, list((<dict>mapping).items()))
+    open_encoded(e, &frame, MAP)
+    encode_pair_count(e, npairs)
+    while PyDict_Next(mapping, &position, &key, &value):
+        if seldom(frame.index == npairs):
+            break
+        encode_entry(e, &frame, key, value)
+        check_signals(frame.index)
+    if seldom(frame.index != npairs or PyDict_GET_SIZE(mapping) != npairs):
+        raise RuntimeError("dict changed size while it was encoded")
+    close_encoded(e, &frame)
+    return 0
+
+
+cdef inline int encode_pair_count(Encoding* e, Py_ssize_t npairs) except -1:
+    if seldom(npairs > MAX_LENGTH):
+        return raise_encode_value(e, f"MAP of {npairs} pairs is longer than 2^31-1")
+    encode_head(e, MAP, 0)
+    store_i32(e.buf.cursor - 4, <int32_t>npairs)
+    return 0
+
+
+cdef inline int encode_entry(Encoding* e, PathFrame* frame, PyObject* key, PyObject* value) except -1:
+    # Encoding the key may run Python code that drops the value or the key from the dict.
+    if seldom(may_run_python(key) or may_run_python(value)):
+        return encode_entry_kept(e, frame, <object>key, <object>value)
+    frame.role = KEY
+    encode_value(e, key)
+    frame.role = MAPPED
+    frame.key = key
+    encode_value(e, value)
+    frame.index += 1
+    return 0
+
+
+cdef int encode_entry_kept(Encoding* e, PathFrame* frame, object key, object value) except -1:
+    kept_key, kept_value = key, value
+    frame.role = KEY
+    encode_value(e, <PyObject*>kept_key)
+    frame.role = MAPPED
+    frame.key = <PyObject*>kept_key
+    encode_value(e, <PyObject*>kept_value)
+    frame.key = NULL
+    frame.index += 1
+    return 0
+
+
+cdef inline bint may_run_python(PyObject* obj) noexcept:
+    cdef PyTypeObject* kind = Py_TYPE(obj)
+    return not (kind == &PyUnicode_Type or kind == &PyLong_Type or kind == &PyFloat_Type or kind == &PyBool_Type
+                or kind == &PyBytes_Type)
+
+
+cdef int encode_items(Encoding* e, list items) except -1:
+    cdef PathFrame frame
+    cdef tuple pair
+    open_encoded(e, &frame, MAP)
+    if e.sort_keys:
+        sort_by_encoded_key(e, &frame, items)
+    encode_pair_count(e, len(items))
+    for pair in items:
+        encode_entry_kept(e, &frame, pair[0], pair[1])
+        check_signals(frame.index)
+    close_encoded(e, &frame)
+    return 0
+
+
+cdef int sort_by_encoded_key(Encoding* e, PathFrame* frame, list items) except -1:
+    # Each key is encoded at the cursor, copied and taken back.
+    cdef Py_ssize_t offset = written(&e.buf)
+    cdef list encoded = []
+    frame.role = KEY
+    for key, value in items:
+        encode_value(e, <PyObject*>key)
+        encoded.append(((e.buf.start + offset)[:written(&e.buf) - offset], frame.index, (key, value)))
+        e.buf.cursor = e.buf.start + offset
+        frame.index += 1
+    encoded.sort()
+    items[:] = [pair for _, _, pair in encoded]
+    frame.index = 0
+    return 0
+
+
+# Records. A failed one leaves nothing behind: the cursor goes back, and so do depth and path.
+
+ctypedef int (*encode_function)(Encoding* e, PyObject* a, PyObject* b) noexcept    # negative: an exception is set
+
+
+cdef int encode_one(Encoding* e, PyObject* obj, PyObject* ignored) except -1:
+    return encode_value(e, obj)
+
+
+cdef int encode_two(Encoding* e, PyObject* key, PyObject* value) except -1:
+    encode_value(e, key)
+    return encode_value(e, value)
+
+
+cdef inline int encode_whole(Encoding* e, encode_function encode, PyObject* a, PyObject* b) except -1:
+    cdef Py_ssize_t offset = written(&e.buf)
+    if seldom(encode(e, a, b) < 0):
+        e.buf.cursor = e.buf.start + offset
+        e.depth = 0
+        e.frame = NULL
+        return -1
+    return 0
+
+
+cdef int encode_record(Encoding* e, PyObject* obj) except -1:
+    return encode_whole(e, <encode_function>encode_one, obj, NULL)
+
+
+cdef int encode_pair(Encoding* e, PyObject* key, PyObject* value) except -1:
+    return encode_whole(e, <encode_function>encode_two, key, value)

@@ -1,0 +1,105 @@
+# Errors of both directions. Everything here is out of line and runs once things have gone wrong.
+#
+# A raise_* function always raises; its return type is that of the function it is called from, so that the call can stand
+# behind a return.
+
+CODE_NAMES = {
+    BYTES: "BYTES", BYTE: "BYTE", BOOL: "BOOL", INT: "INT", LONG: "LONG", FLOAT: "FLOAT", DOUBLE: "DOUBLE", STRING: "STRING",
+    VECTOR: "VECTOR", LIST: "LIST", MAP: "MAP", SHORT: "SHORT", NULL_CODE: "NULL", WRITABLE: "WRITABLE", PICKLE: "PICKLE",
+    BYTESTRING: "BYTESTRING", NDARRAY: "NDARRAY", MARKER: "MARKER",
+}
+
+
+cdef str name_of(int code):
+    return CODE_NAMES.get(code) or f"type code {code}"
+
+
+cdef str shown_key(PyObject* key):
+    if type(<object>key) is str:
+        from json import dumps    # an error is the only user
+        return dumps(<object>key)
+    try:
+        return repr(<object>key)
+    except Exception:
+        return f"<{type(<object>key).__name__}>"
+
+
+cdef str path_of(PathFrame* frame):
+    cdef list parts = []
+    while frame != NULL:
+        if frame.role == ITEM:
+            parts.append(f"[{frame.index}]")
+        elif frame.role == KEY:
+            parts.append(f".key({frame.index})")
+        elif frame.key != NULL:
+            parts.append(f"[{shown_key(frame.key)}]")
+        frame = frame.parent
+    parts.reverse()
+    return "".join(parts)
+
+
+cdef object decode_error(type kind, Decoding* d, str message, long long offset, int code):
+    return kind(message, offset, None if code < 0 else code, path_of(d.frame), None if d.record < 0 else d.record)
+
+
+cdef PyObject* raise_format(Decoding* d, str message, int code) except NULL:
+    # The cursor stands at the type code of the value at fault.
+    raise decode_error(FormatError, d, message, offset_of(&d.buf, d.buf.cursor), code)
+
+
+cdef PyObject* raise_format_at(Decoding* d, str message, long long offset, int code, Exception cause) except NULL:
+    raise decode_error(FormatError, d, message, offset, code) from cause
+
+
+cdef int raise_truncated(Decoding* d, Py_ssize_t wanted, int code) except -1:
+    cdef Py_ssize_t there = held(&d.buf)
+    if code < 0 and d.frame != NULL:
+        code = d.frame.code
+    if code < 0:
+        message = "input ends where a value should start"
+    else:
+        message = f"input ends inside {name_of(code)}: at least {max(wanted - there, 1)} more bytes needed"
+    raise decode_error(TruncatedError, d, message, offset_of(&d.buf, d.buf.end), code)
+
+
+cdef PyObject* raise_depth(Decoding* d, int code) except NULL:
+    raise decode_error(LimitError, d, f"containers nest deeper than max_depth={d.max_depth}",
+                       offset_of(&d.buf, d.buf.cursor), code)
+
+
+cdef int raise_record_limit(Decoding* d) except -1:
+    raise decode_error(LimitError, d, f"a record is longer than max_bytes={d.max_bytes}", d.record_offset, -1)
+
+
+cdef PyObject* raise_colliding(Decoding* d, long long offset) except NULL:
+    raise decode_error(LimitError, d, f"more than {MAX_COLLIDING} keys of a MAP share one hash value", offset, MAP)
+
+
+cdef int raise_trailing(Decoding* d) except -1:
+    raise decode_error(FormatError, d, f"{held(&d.buf)} bytes after the value",
+                       offset_of(&d.buf, d.buf.cursor), d.buf.cursor[0])
+
+
+cdef int raise_skipped(Decoding* d, Skipping* s, SkipOutcome outcome) except -1:
+    # Structure alone was walked, so the path is not known.
+    d.frame = NULL
+    cdef int code = s.code
+    if outcome == NEEDS_MORE:
+        raise_truncated(d, held(&d.buf) + 1, code)
+    if outcome == TOO_DEEP:
+        raise_depth(d, code)
+    if outcome == STRAY_MARKER:
+        raise_format(d, "MARKER outside a LIST", code)
+    if outcome == BAD_LENGTH:
+        raise_format(d, f"negative length or count of {name_of(code)}", code)
+    raise_format(d, f"{code} is no type code", code)
+
+
+cdef int raise_encode_type(Encoding* e, object obj) except -1:
+    kind = type(obj)
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    raise EncodeTypeError(f"cannot encode an object of type {name}", path_of(e.frame))
+
+
+cdef int raise_encode_value(Encoding* e, str message) except -1:
+    raise EncodeValueError(message, path_of(e.frame))

@@ -1,0 +1,166 @@
+# Values of fixed size. decode_* get a pointer to the payload, whose bytes the caller has checked to be there.
+
+cdef enum:
+    LEAST_SHARED = -128
+    MOST_SHARED = 1023
+
+# Ints that are handed out again and again; filled at import, never freed.
+cdef PyObject* SHARED_INTS[MOST_SHARED - LEAST_SHARED + 1]
+
+cdef int share_ints() except -1:
+    for number in range(LEAST_SHARED, MOST_SHARED + 1):
+        SHARED_INTS[number - LEAST_SHARED] = PyLong_FromLong(number)
+
+share_ints()
+
+
+cdef inline int reserve_for(Encoding* e, Py_ssize_t nbytes) except -1:
+    if seldom(e.buf.end - e.buf.cursor < nbytes):
+        return grow(&e.buf, nbytes)
+    return 0
+
+
+# wire    3 INT: i32. 4 LONG: i64. 1 BYTE: i8, signed.
+# python  int both ways; the width follows the number (int_width="auto"); exact=True gives Byte and Long and keeps it.
+# errors  EncodeValueError: beyond 64 bits with pickle off, or beyond the fixed width.
+# source  Hadoop TypedBytesOutput.writeInt, writeLong, writeByte; vectors int_*, long_*, byte_*.
+
+cdef inline PyObject* int_object(int64_t number) except NULL:
+    cdef PyObject* shared
+    if LEAST_SHARED <= number <= MOST_SHARED:
+        shared = SHARED_INTS[number - LEAST_SHARED]
+        incref(shared)
+        return shared
+    return int_from_i64(number)
+
+
+cdef inline PyObject* decode_byte(const unsigned char* p) except NULL:
+    cdef PyObject* shared = SHARED_INTS[<signed char>p[0] - LEAST_SHARED]
+    incref(shared)
+    return shared
+
+
+cdef PyObject* exact_int(type kind, int64_t number) except NULL:
+    result = kind(number)
+    Py_INCREF(result)
+    return <PyObject*>result
+
+
+cdef inline PyObject* decode_long(Decoding* d, const unsigned char* p) except NULL:
+    cdef int64_t number = load_i64(p)
+    if seldom(d.exact) and INT32_MIN <= number <= INT32_MAX:
+        return exact_int(Long, number)
+    return int_object(number)
+
+
+cdef inline int encode_int(Encoding* e, PyObject* obj) except -1:
+    cdef int64_t number
+    cdef unsigned char* p
+    if seldom(not int_to_i64(obj, &number)):
+        return encode_wide_int(e, obj)
+    reserve_for(e, 9)
+    p = e.buf.cursor
+    if often(INT32_MIN <= number <= INT32_MAX) and e.int_width != 64:
+        p[0] = INT
+        store_i32(p + 1, <int32_t>number)
+        e.buf.cursor = p + 5
+        return 0
+    if seldom(e.int_width == 32):
+        return raise_encode_value(e, "int does not fit an INT of 32 bits")
+    p[0] = LONG
+    store_i64(p + 1, number)
+    e.buf.cursor = p + 9
+    return 0
+
+
+cdef int encode_long(Encoding* e, PyObject* obj) except -1:
+    cdef int64_t number = 0
+    int_to_i64(obj, &number)    # Long has checked that it fits
+    reserve_for(e, 9)
+    e.buf.cursor[0] = LONG
+    store_i64(e.buf.cursor + 1, number)
+    e.buf.cursor += 9
+    return 0
+
+
+cdef int encode_byte(Encoding* e, PyObject* obj) except -1:
+    cdef int64_t number = 0
+    int_to_i64(obj, &number)    # Byte has checked that it fits
+    reserve_for(e, 2)
+    e.buf.cursor[0] = BYTE
+    e.buf.cursor[1] = <unsigned char>(number & 0xff)
+    e.buf.cursor += 2
+    return 0
+
+
+# wire    2 BOOL: u8, 0 is false, anything else true.
+# python  bool both ways; a true that is not 1 becomes 1.
+# errors  none.
+# source  Hadoop TypedBytesInput.readBool; vectors bool_*.
+
+cdef inline PyObject* decode_bool(const unsigned char* p) noexcept:
+    cdef PyObject* truth = Py_True if p[0] else Py_False
+    incref(truth)
+    return truth
+
+
+cdef inline int encode_bool(Encoding* e, PyObject* obj) except -1:
+    reserve_for(e, 2)
+    e.buf.cursor[0] = BOOL
+    e.buf.cursor[1] = obj == Py_True
+    e.buf.cursor += 2
+    return 0
+
+
+# wire    6 DOUBLE: binary64. 5 FLOAT: binary32.
+# python  float both ways, NaN payloads kept; exact=True gives Float and keeps the width.
+# errors  EncodeValueError: a finite Float beyond binary32.
+# source  Hadoop TypedBytesOutput.writeDouble, writeFloat; vectors double_*, float_*.
+
+cdef PyObject* decode_float(Decoding* d, const unsigned char* p) except NULL:
+    cdef double number = load_f32(p)
+    if d.exact:
+        result = Float(number)
+        Py_INCREF(result)
+        return <PyObject*>result
+    return PyFloat_FromDouble(number)
+
+
+cdef inline int encode_double(Encoding* e, PyObject* obj) except -1:
+    reserve_for(e, 9)
+    e.buf.cursor[0] = DOUBLE
+    store_f64(e.buf.cursor + 1, PyFloat_AS_DOUBLE(obj))
+    e.buf.cursor += 9
+    return 0
+
+
+cdef int encode_float(Encoding* e, double number) except -1:
+    reserve_for(e, 5)
+    if not store_f32(e.buf.cursor + 1, number):
+        return raise_encode_value(e, "number is too large for a FLOAT")
+    e.buf.cursor[0] = FLOAT
+    e.buf.cursor += 5
+    return 0
+
+
+# wire    11 SHORT: i16. 12 NULL: nothing. Hive's dialect only.
+# python  SHORT: int, exact=True gives Ext(11, payload). NULL: None, both ways.
+# errors  elsewhere these codes are unknown.
+# source  Hive contrib util.typedbytes.Type; vectors hive_*.
+
+cdef PyObject* decode_short(Decoding* d, const unsigned char* p) except NULL:
+    if d.exact:
+        return new_ext(SHORT, p, 2)
+    return int_object(load_i16(p))
+
+
+cdef inline PyObject* decode_null() noexcept:
+    incref(Py_None)
+    return Py_None
+
+
+cdef int encode_null(Encoding* e) except -1:
+    reserve_for(e, 1)
+    e.buf.cursor[0] = NULL_CODE
+    e.buf.cursor += 1
+    return 0

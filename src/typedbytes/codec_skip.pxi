@@ -1,0 +1,116 @@
+# Skip: walk the structure of a value without making one, without the GIL, and in pieces when input comes in pieces.
+
+cdef enum:
+    UNKNOWN = 0
+    HAS_LENGTH = -1
+    HAS_COUNT = -2
+    HAS_MARKER = -3
+    IS_MARKER = -4
+
+# Size of a value by its type code, type code included, or one of the names above; Hadoop's and Hive's dialect.
+cdef signed char SIZES[2][256]
+
+cdef int fill_sizes() except -1:
+    for code in range(256):
+        SIZES[0][code] = HAS_LENGTH if FIRST_APPLICATION <= code <= LAST_APPLICATION else UNKNOWN
+    for code, size in ((BYTES, HAS_LENGTH), (BYTE, 2), (BOOL, 2), (INT, 5), (LONG, 9), (FLOAT, 5), (DOUBLE, 9),
+                       (STRING, HAS_LENGTH), (VECTOR, HAS_COUNT), (LIST, HAS_MARKER), (MAP, HAS_COUNT), (MARKER, IS_MARKER)):
+        SIZES[0][code] = size
+    for code in range(256):
+        SIZES[1][code] = SIZES[0][code]
+    for code in (SHORT, NULL_CODE, ENDOFRECORD):
+        SIZES[1][code] = 1 + bare_size(code)
+
+fill_sizes()
+
+
+cdef int start_skipping(Skipping* s, const Decoding* d) except -1:
+    s.depth = 0
+    s.tail = 0
+    s.code = -1
+    s.max_depth = d.max_depth
+    s.hive = d.hive
+    s.pending = <int64_t*>PyMem_RawMalloc((d.max_depth + 1) * sizeof(int64_t))
+    if s.pending == NULL:
+        raise MemoryError
+    return 0
+
+
+cdef void stop_skipping(Skipping* s) noexcept:
+    PyMem_RawFree(s.pending)
+    s.pending = NULL
+
+
+cdef SkipOutcome skip_value(Skipping* s, ReadBuffer* buf) noexcept nogil:
+    # An entry of `pending` is (values still to come) << 8 | type code of the container; a LIST's number stays 1.
+    # When the outcome is NEEDS_MORE, `buf.cursor` and `s` say where to go on.
+    cdef const unsigned char* p = buf.cursor
+    cdef const unsigned char* end = buf.end
+    cdef int64_t length
+    cdef int size
+    while True:
+        if seldom(s.tail > 0):
+            length = min(s.tail, end - p)
+            s.tail -= length
+            p += length
+            if s.tail > 0:
+                buf.cursor = p
+                return NEEDS_MORE
+        else:
+            buf.cursor = p
+            if seldom(p == end):
+                s.code = s.pending[s.depth - 1] & 0xff if s.depth else -1
+                return NEEDS_MORE
+            s.code = p[0]
+            size = SIZES[s.hive][p[0]]
+            if size > 0:
+                if seldom(end - p < size):
+                    return NEEDS_MORE
+                p += size
+            elif size == HAS_LENGTH:
+                if seldom(end - p < 5):
+                    return NEEDS_MORE
+                length = load_length(p + 1)
+                if seldom(length < 0):
+                    return BAD_LENGTH
+                p += 5
+                if seldom(length > end - p):
+                    s.tail = length
+                    continue
+                p += length
+            elif size == HAS_COUNT:
+                if seldom(end - p < 5):
+                    return NEEDS_MORE
+                length = load_length(p + 1)
+                if seldom(length < 0):
+                    return BAD_LENGTH
+                if seldom(s.depth == s.max_depth):
+                    return TOO_DEEP
+                p += 5
+                if length > 0:
+                    s.pending[s.depth] = (length * 2 if s.code == MAP else length) << 8 | s.code
+                    s.depth += 1
+                    continue
+            elif size == HAS_MARKER:
+                if seldom(s.depth == s.max_depth):
+                    return TOO_DEEP
+                p += 1
+                s.pending[s.depth] = 1 << 8 | LIST
+                s.depth += 1
+                continue
+            elif size == IS_MARKER:
+                if s.depth == 0 or s.pending[s.depth - 1] & 0xff != LIST:
+                    return STRAY_MARKER
+                p += 1
+                s.depth -= 1
+            else:
+                return BAD_CODE
+        # A value is behind us; it may have been the last of its container, and that of its own.
+        while s.depth > 0 and s.pending[s.depth - 1] & 0xff != LIST:
+            s.pending[s.depth - 1] -= 256
+            if s.pending[s.depth - 1] >= 256:
+                break
+            s.depth -= 1
+        if s.depth == 0:
+            buf.cursor = p
+            return SKIPPED

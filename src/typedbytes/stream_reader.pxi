@@ -1,0 +1,549 @@
+# Reader, PairReader and groups of pairs.
+
+cdef enum Manner:
+    MEMORY        # everything is held from the start
+    INTO          # a C-level readinto: reads to where it is told, keeps nothing
+    INTO_COPY     # somebody's readinto: gets memory of its own, which it may keep
+    READ          # read1 or read: gives bytes
+
+
+cdef tuple choose_reading(object source, bint read_ahead):
+    # One raw read a call where there is such a method, so that a value is handed out as soon as it is there.
+    if isinstance(source, io.TextIOBase):
+        raise TypeError("a binary file is needed, not one opened as text")
+    if type(source) in (io.FileIO, io.BytesIO):
+        return INTO, source.readinto
+    if type(source) is io.BufferedReader and type(source.raw) is io.FileIO:
+        return INTO, source.readinto1
+    for name in ("readinto1", "readinto", "recv_into") if read_ahead else ("readinto", "recv_into"):
+        method = getattr(source, name, None)
+        if callable(method):
+            return INTO_COPY, method
+    for name in ("read1", "read") if read_ahead else ("read",):
+        method = getattr(source, name, None)
+        if callable(method):
+            return READ, method
+    raise TypeError(f"cannot read from a {type(source).__name__}: it has neither readinto nor read")
+
+
+cdef Py_ssize_t fill_reader(void* source, unsigned char* target, Py_ssize_t room) except -1:
+    cdef Reader reader = <Reader>source
+    cdef Py_ssize_t got
+    if reader.ended:
+        return 0
+    if reader.manner == INTO:
+        view = PyMemoryView_FromMemory(<char*>target, room, PyBUF_WRITE)
+        got = checked_count(reader, reader.method(view), room)
+        view.release()
+    elif reader.manner == INTO_COPY:
+        chunk = bytearray(room)
+        got = checked_count(reader, reader.method(chunk), min(room, len(chunk)))
+        memcpy(target, <char*>chunk, got)
+    else:
+        got = take_bytes(reader, reader.method(room), target, room)
+    reader.ended = got == 0
+    return got
+
+
+cdef Py_ssize_t checked_count(Reader reader, object count, Py_ssize_t room) except -1:
+    if count is None:
+        raise BlockingIOError(f"{reader.method.__name__}() found no bytes: a source must not be non-blocking")
+    if type(count) is not int:
+        raise TypeError(f"{reader.method.__name__}() must return an int, not {type(count).__name__}")
+    if not 0 <= count <= room:
+        raise ValueError(f"{reader.method.__name__}() returned {count} for a buffer of {room} bytes")
+    return count
+
+
+cdef Py_ssize_t take_bytes(Reader reader, object data, unsigned char* target, Py_ssize_t room) except -1:
+    cdef Py_buffer view
+    name = getattr(reader.method, "__name__", "read")
+    if data is None:
+        raise BlockingIOError(f"{name}() found no bytes: a source must not be non-blocking")
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise TypeError(f"{name}() must return bytes, not {type(data).__name__}")
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        if view.len > room:
+            raise ValueError(f"{name}() returned {view.len} bytes when {room} were asked for")
+        memcpy(target, view.buf, view.len)
+        return view.len
+    finally:
+        PyBuffer_Release(&view)
+
+
+cdef class Reader:
+    """Read a stream of values from a file object, descriptor, socket, path or bytes-like buffer.
+
+    raw: give each value as its encoded bytes, without looking inside. read_ahead: False reads no byte beyond the value that is
+    returned, so that the file's position is exact. buffer_size: bytes asked for at once. Other options as for `Decoder`.
+    Iteration gives the values; after an error the Reader stays failed and raises that error again. Objects and descriptors
+    given stay open; a path is opened and closed by the Reader.
+
+    >>> list(Reader(b"\\x02\\x01\\x02\\x00"))
+    [True, False]
+    """
+
+    cdef DecodeOptions options
+    cdef Decoding d
+    cdef Skipping skipping
+    cdef Py_buffer view
+    cdef object source
+    cdef object memory        # what `view` looks at, when the source is a buffer
+    cdef object method        # of the source, gives the next bytes
+    cdef object failure
+    cdef Manner manner
+    cdef State state
+    cdef bint raw
+    cdef bint ended
+    cdef bint has_view
+
+    def __cinit__(self, *args, **options):
+        self.state = CLOSED
+
+    def __init__(self, source, *, raw=False, read_ahead=True, Py_ssize_t buffer_size=READ_SIZE, **options):
+        if self.source is not None:
+            raise RuntimeError("a Reader cannot be initialised again")
+        if buffer_size < 1:
+            raise ValueError(f"buffer_size is at least 1, not {buffer_size}")
+        self.options = DecodeOptions(**options)
+        self.d = self.options.template
+        self.d.record = 0
+        self.raw = raw
+        start_skipping(&self.skipping, &self.d)
+        self.connect(source, read_ahead, max(buffer_size, 64))
+        self.source = source
+        self.state = OPEN
+
+    cdef int connect(self, source, bint read_ahead, Py_ssize_t buffer_size) except -1:
+        try:
+            self.memory = get_view(source, &self.view)
+        except TypeError:
+            self.manner, self.method = choose_reading(source, read_ahead)
+            start_filled(&self.d.buf, buffer_size, fill_reader, <void*>self)
+            self.d.buf.read_ahead = read_ahead
+            return 0
+        self.has_view = True
+        self.manner = MEMORY
+        borrow(&self.d.buf, <const unsigned char*>self.view.buf, self.view.len)
+        return 0
+
+    def __dealloc__(self):
+        abandon(&self.d)
+        self.let_go()
+        stop_skipping(&self.skipping)
+
+    cdef void let_go(self) noexcept:
+        release(&self.d.buf)
+        if self.has_view:
+            self.has_view = False
+            PyBuffer_Release(&self.view)
+
+    def __reduce__(self):
+        raise TypeError(f"a {type(self).__name__} cannot be pickled")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def __iter__(self):
+        return self
+
+    cdef int refuse(self) except -1:
+        if self.state == FAILED:
+            raise self.failure
+        if self.state == CLOSED:
+            raise ValueError("I/O operation on a closed reader")
+        raise RuntimeError(f"this {type(self).__name__} is in use: a hook or another thread came back to it")
+
+    cdef inline int enter(self) except -1:
+        if self.state != OPEN:
+            return self.refuse()
+        self.state = BUSY
+        return 0
+
+    cdef int leave(self) except -1:
+        # With an exception set: remember it, so that every later call raises it again, and let it go on.
+        cdef PyObject* kind
+        cdef PyObject* value
+        cdef PyObject* trace
+        self.state = OPEN
+        if PyErr_Occurred() == NULL:
+            return 0
+        PyErr_Fetch(&kind, &value, &trace)
+        PyErr_NormalizeException(&kind, &value, &trace)
+        self.failure = <object>value
+        PyErr_Restore(kind, value, trace)
+        self.state = FAILED
+        return -1
+
+    cdef bint at_end(self) except -1:
+        return not held(&self.d.buf) and not refill(&self.d.buf, 1)
+
+    cdef PyObject* next_record(self) except? NULL:
+        # NULL without an exception: the end of input, between records.
+        cdef PyObject* value
+        if self.at_end():
+            return NULL
+        value = self.next_raw() if self.raw else decode_record(&self.d)
+        self.d.record += 1
+        if self.d.buf.capacity > self.d.buf.usual_capacity:
+            shrink(&self.d.buf)
+        return value
+
+    cdef PyObject* next_raw(self) except NULL:
+        cdef Py_ssize_t offset
+        self.mark_value()
+        result = self.d.buf.mark[:self.d.buf.cursor - self.d.buf.mark]
+        self.d.buf.mark = NULL
+        incref(<PyObject*>result)
+        return <PyObject*>result
+
+    cdef int mark_value(self) except -1:
+        # Walk one value; afterwards it lies between mark and cursor.
+        self.d.buf.mark = self.d.buf.cursor
+        self.walk(True)
+        return 0
+
+    cdef int walk(self, bint marked) except -1:
+        cdef ReadBuffer* buf = &self.d.buf
+        cdef SkipOutcome outcome
+        cdef long long start = offset_of(buf, buf.cursor)
+        cdef Py_ssize_t wanted
+        while True:
+            outcome = skip_value(&self.skipping, buf)
+            if self.d.max_bytes and offset_of(buf, buf.cursor) - start > self.d.max_bytes:
+                self.d.record_offset = start
+                raise_record_limit(&self.d)
+            if outcome == SKIPPED:
+                return 0
+            wanted = held(buf) + 1
+            if outcome != NEEDS_MORE or not refill(buf, wanted):
+                raise_skipped(&self.d, &self.skipping, outcome)
+
+    def __next__(self):
+        cdef PyObject* value
+        self.enter()
+        value = (<record_function>self.next_record)(self)
+        if value == NULL:
+            self.leave()
+            raise StopIteration
+        self.state = OPEN
+        return taken(value)
+
+    def read(self, default=None):
+        """Return the next value, or `default` at the end of input.
+
+        >>> Reader(b"").read() is None
+        True
+        """
+        return next(self, default)
+
+    def read_all(self):
+        """Return all values that are left, as a list.
+
+        >>> Reader(b"\\x02\\x01\\x02\\x00").read_all()
+        [True, False]
+        """
+        return list(self)
+
+    def skip(self, long long n=1):
+        """Skip n records without making their values; returns how many there were, fewer at the end of input.
+
+        >>> reader = Reader(b"\\x02\\x01\\x02\\x00"); reader.skip(1), reader.read()
+        (1, False)
+        """
+        cdef long long skipped = 0
+        self.enter()
+        try:
+            while skipped < n and not self.at_end():
+                self.skip_record()
+                self.d.record += 1
+                skipped += 1
+                if not skipped & 0x3fff:
+                    PyErr_CheckSignals()
+        except BaseException as error:
+            self.failure = error
+            self.state = FAILED
+            raise
+        self.state = OPEN
+        return skipped
+
+    cdef int skip_record(self) except -1:
+        return self.walk(False)
+
+    @property
+    def offset(self):
+        """Give the number of bytes consumed: where the next record starts.
+
+        >>> reader = Reader(b"\\x02\\x01"); reader.read(), reader.offset
+        (True, 2)
+        """
+        return offset_of(&self.d.buf, self.d.buf.cursor)
+
+    @property
+    def record(self):
+        """Give the number of records handed out or skipped.
+
+        >>> reader = Reader(b"\\x02\\x01"); reader.read(), reader.record
+        (True, 1)
+        """
+        return self.d.record
+
+    def detach(self):
+        """Close the Reader and return the bytes that were read ahead but not consumed.
+
+        >>> reader = Reader(b"\\x02\\x01\\x02\\x00"); reader.read(), reader.detach().hex()
+        (True, '0200')
+        """
+        if self.state == BUSY:
+            self.refuse()
+        rest = self.d.buf.cursor[:held(&self.d.buf)] if self.state != CLOSED else b""
+        self.close()
+        return rest
+
+    def close(self):
+        """Let go of the source; it stays open unless the Reader opened it from a path.
+
+        >>> Reader(b"").close()
+        """
+        if self.state == BUSY:
+            self.refuse()
+        self.state = CLOSED
+        abandon(&self.d)
+        self.let_go()
+        self.method = self.memory = None
+
+    # The old interface reads a type code, and a payload for it, by themselves.
+
+    def _read_code(self):
+        """Return the next type code, or -1 at the end of input."""
+        cdef int code = -1
+        self.enter()
+        try:
+            if not self.at_end():
+                code = self.d.buf.cursor[0]
+                self.d.buf.cursor += 1
+        except BaseException as error:
+            self.failure = error
+            self.state = FAILED
+            raise
+        self.state = OPEN
+        return code
+
+    def _read_payload(self, unsigned char code):
+        """Return the value whose type code has been consumed already."""
+        if self.state == OPEN:
+            push_back(&self.d.buf, code)
+        return next(self)
+
+
+ctypedef PyObject* (*record_function)(Reader reader) noexcept    # NULL: end of input, or an exception is set
+
+
+cdef class PairReader(Reader):
+    """Read alternating keys and values, as Hadoop Streaming gives them, as (key, value) tuples.
+
+    Sources and options as for `Reader`; raw=True gives both as encoded bytes. A key without a value raises TruncatedError.
+
+    >>> list(PairReader(b"\\x02\\x01\\x02\\x00"))
+    [(True, False)]
+    """
+
+    cdef PyObject* handed_out     # the tuple given last, used again when nobody else holds it
+    cdef GroupValues group        # whose values come next
+
+    def __dealloc__(self):
+        decref(self.handed_out)
+
+    cdef PyObject* next_record(self) except? NULL:
+        cdef PyObject* key
+        cdef PyObject* value
+        if self.at_end():
+            return NULL
+        if self.raw:
+            return self.next_raw_pair()
+        decode_pair(&self.d, &key, &value)
+        self.d.record += 1
+        if self.d.buf.capacity > self.d.buf.usual_capacity:
+            shrink(&self.d.buf)
+        return self.pair_of(key, value)
+
+    cdef PyObject* pair_of(self, PyObject* key, PyObject* value) except NULL:
+        # As zip does: a caller that unpacks the tuple at once gets the same one again.
+        cdef PyObject* pair = self.handed_out
+        cdef PyObject* items[2]
+        if pair != NULL and Py_REFCNT(pair) == 1:
+            items[0] = PyTuple_GET_ITEM(pair, 0)
+            items[1] = PyTuple_GET_ITEM(pair, 1)
+            PyTuple_SET_ITEM(pair, 0, key)
+            PyTuple_SET_ITEM(pair, 1, value)
+            if not PyObject_GC_IsTracked(pair):
+                PyObject_GC_Track(pair)
+            incref(pair)
+            decref(items[0])
+            decref(items[1])
+            return pair
+        items[0] = key
+        items[1] = value
+        self.handed_out = tuple_from_stolen(items, 2)
+        decref(pair)
+        incref(self.handed_out)
+        return self.handed_out
+
+    cdef PyObject* next_raw_pair(self) except NULL:
+        cdef ReadBuffer* buf = &self.d.buf
+        cdef Py_ssize_t nkey
+        self.mark_value()
+        nkey = buf.cursor - buf.mark
+        self.walk(True)
+        pair = (buf.mark[:nkey], (buf.mark + nkey)[:buf.cursor - buf.mark - nkey])
+        buf.mark = NULL
+        self.d.record += 1
+        shrink(buf)
+        incref(<PyObject*>pair)
+        return <PyObject*>pair
+
+    cdef int skip_record(self) except -1:
+        self.walk(False)
+        return self.walk(False)
+
+    def groups(self):
+        """Iterate over runs of adjacent pairs whose encoded keys are equal, as (key, values).
+
+        Hadoop groups by encoded bytes, and so does this: True, 1 and 1.0 are three keys, one NaN is one key. `values` is
+        an iterator that reads on demand; going on to the next group skips what was left of it, and using it afterwards raises
+        RuntimeError.
+
+        >>> pairs = Encoder().encode_pairs([("a", 1), ("a", 2), ("b", 3)])
+        >>> [(key, sum(values)) for key, values in PairReader(pairs).groups()]
+        [('a', 3), ('b', 3)]
+        """
+        return Groups(self)
+
+
+cdef class Groups:
+    """Iterate over the groups of a PairReader; made by its method `groups`."""
+
+    cdef PairReader reader
+
+    def __init__(self, PairReader reader not None):
+        self.reader = reader
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef PairReader reader = self.reader
+        if reader.group is not None:
+            reader.group.skip_rest()
+            reader.group = None
+        reader.enter()
+        try:
+            found = next_group(reader)
+        except BaseException as error:
+            reader.failure = error
+            reader.state = FAILED
+            raise
+        reader.state = OPEN
+        if found is NOTHING:
+            raise StopIteration
+        return found
+
+
+cdef object next_group(PairReader reader):
+    cdef ReadBuffer* buf = &reader.d.buf
+    cdef GroupValues values
+    if reader.at_end():
+        return NOTHING
+    values = GroupValues.__new__(GroupValues)
+    values.reader = reader
+    values.fresh = True
+    reader.mark_value()
+    values.key = buf.mark[:buf.cursor - buf.mark]
+    if reader.raw:
+        key = values.key
+    else:
+        buf.cursor = buf.mark
+        key = taken(decode_record(&reader.d))
+    buf.mark = NULL
+    reader.group = values
+    return key, values
+
+
+cdef class GroupValues:
+    """Iterate over the values of one group, read as they are asked for."""
+
+    cdef PairReader reader
+    cdef bytes key            # encoded
+    cdef bint fresh           # the group's first key is behind the cursor, its value is next
+    cdef bint over
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef PyObject* value
+        self.check()
+        if self.over:
+            raise StopIteration
+        self.reader.enter()
+        try:
+            found = self.next_value(True)
+        except BaseException as error:
+            self.reader.failure = error
+            self.reader.state = FAILED
+            raise
+        self.reader.state = OPEN
+        if found is NOTHING:
+            raise StopIteration
+        return found
+
+    cdef int check(self) except -1:
+        if self.reader is None or self.reader.group is not self:
+            raise RuntimeError("the values of this group are gone: the reader has moved on to the next group")
+        return 0
+
+    cdef object next_value(self, bint wanted):
+        cdef PairReader reader = self.reader
+        if not self.fresh and not self.key_repeats():
+            self.over = True
+            return NOTHING
+        self.fresh = False
+        found = None
+        if wanted:
+            found = taken(reader.next_raw() if reader.raw else decode_record(&reader.d))
+        else:
+            reader.walk(False)
+        reader.d.record += 1
+        if reader.d.buf.capacity > reader.d.buf.usual_capacity:
+            shrink(&reader.d.buf)
+        return found
+
+    cdef bint key_repeats(self) except -1:
+        # An encoding says itself where it ends, so bytes that start like this key are this key.
+        cdef ReadBuffer* buf = &self.reader.d.buf
+        cdef Py_ssize_t nkey = PyBytes_GET_SIZE(self.key)
+        cdef const char* key = PyBytes_AS_STRING(self.key)
+        if memcmp(buf.cursor, key, min(held(buf), nkey)) != 0:
+            return False
+        if held(buf) < nkey and (not refill(buf, nkey) or memcmp(buf.cursor, key, nkey) != 0):
+            return False
+        buf.cursor += nkey
+        return True
+
+    cdef int skip_rest(self) except -1:
+        if self.over:
+            return 0
+        self.reader.enter()
+        try:
+            while self.next_value(False) is not NOTHING:
+                pass
+        except BaseException as error:
+            self.reader.failure = error
+            self.reader.state = FAILED
+            raise
+        self.reader.state = OPEN
+        return 0

@@ -1,0 +1,294 @@
+# Writer and PairWriter.
+
+cdef object choose_writing(object sink):
+    if isinstance(sink, io.TextIOBase):
+        raise TypeError("a binary file is needed, not one opened as text")
+    for name in ("write", "sendall"):
+        method = getattr(sink, name, None)
+        if callable(method):
+            return method
+    raise TypeError(f"cannot write to a {type(sink).__name__}: it has neither write nor sendall")
+
+
+cdef class Writer:
+    """Write a stream of values to a file object, descriptor, socket or path.
+
+    buffer_size: bytes gathered before they are handed over; only whole records are. Other options as for `Encoder`. An object
+    that fails to encode leaves nothing behind, and the Writer stays usable. What could not be written stays in the buffer:
+    flush() and close() try again, and raise again. Objects and descriptors given stay open; a path is opened and closed by
+    the Writer.
+
+    >>> import io
+    >>> sink = io.BytesIO()
+    >>> with Writer(sink) as writer:
+    ...     writer.write(True)
+    >>> sink.getvalue().hex()
+    '0201'
+    """
+
+    cdef EncodeOptions options
+    cdef Encoding e
+    cdef object sink
+    cdef object method            # of the sink, takes bytes
+    cdef object unsent            # memoryview of what the sink has not taken yet
+    cdef Py_ssize_t buffer_size
+    cdef long long sent           # bytes that the sink has taken
+    cdef long long nrecords
+    cdef State state
+    cdef long process             # that made this Writer: after a fork the child's copy is not its own to flush
+
+    def __cinit__(self, *args, **options):
+        self.state = CLOSED
+
+    def __init__(self, sink, *, Py_ssize_t buffer_size=WRITE_SIZE, **options):
+        if self.sink is not None:
+            raise RuntimeError("a Writer cannot be initialised again")
+        if buffer_size < 1:
+            raise ValueError(f"buffer_size is at least 1, not {buffer_size}")
+        self.options = EncodeOptions(**options)
+        self.e = self.options.template
+        self.method = choose_writing(sink)
+        self.buffer_size = buffer_size
+        self.process = os.getpid()
+        start_owned(&self.e.buf, buffer_size + SCRATCH)
+        self.sink = sink
+        self.state = OPEN
+
+    def __dealloc__(self):
+        drop(&self.e.buf)
+
+    def __del__(self):
+        if self.state == CLOSED or self.process != os.getpid() or not self.pending():
+            return
+        warnings.warn(f"unclosed {type(self).__name__} with unwritten records", ResourceWarning, source=self)
+        try:
+            self.close()
+        except Exception:    # nobody is left to catch it; the warning has been given
+            pass
+
+    def __reduce__(self):
+        raise TypeError(f"a {type(self).__name__} cannot be pickled")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    cdef Py_ssize_t pending(self):
+        return written(&self.e.buf) + (len(self.unsent) if self.unsent is not None else 0)
+
+    cdef int refuse(self) except -1:
+        if self.state == CLOSED:
+            raise ValueError("I/O operation on a closed writer")
+        raise RuntimeError(f"this {type(self).__name__} is in use: a hook or another thread came back to it")
+
+    cdef inline int enter(self) except -1:
+        if self.state != OPEN:
+            return self.refuse()
+        self.state = BUSY
+        return 0
+
+    cdef int encode_item(self, object item) except -1:
+        return encode_record(&self.e, <PyObject*>item)
+
+    cdef inline int count_record(self) except -1:
+        self.nrecords += 1
+        if written(&self.e.buf) >= self.buffer_size:
+            return self.send()
+        return 0
+
+    cdef int send(self) except -1:
+        # Hands over a bytes object that nobody changes afterwards, so a sink may keep it.
+        if self.unsent is not None:
+            self.send_rest()
+        if written(&self.e.buf):
+            self.unsent = memoryview(finish(&self.e.buf))
+            start_owned(&self.e.buf, self.buffer_size + SCRATCH)
+            self.send_rest()
+        return 0
+
+    cdef int send_rest(self) except -1:
+        cdef Py_ssize_t taken_now
+        while self.unsent is not None:
+            taken_now = self.count_taken(self.method(self.unsent), len(self.unsent))
+            self.sent += taken_now
+            self.unsent = self.unsent[taken_now:] if taken_now < len(self.unsent) else None
+        return 0
+
+    cdef Py_ssize_t count_taken(self, object count, Py_ssize_t nbytes) except -1:
+        if count is None:
+            if isinstance(self.sink, io.RawIOBase):
+                raise BlockingIOError("write() took no bytes: a sink must not be non-blocking")
+            return nbytes    # sendall, and files that do not count
+        if type(count) is not int:
+            raise TypeError(f"write() must return an int, not {type(count).__name__}")
+        if not 0 < count <= nbytes:
+            raise OSError(f"write() returned {count} for {nbytes} bytes")
+        return count
+
+    def write(self, obj):
+        """Write one value.
+
+        Raises EncodeTypeError or EncodeValueError (nothing of the value is written then) and what the sink raises.
+
+        >>> import io
+        >>> Writer(io.BytesIO()).close()
+        """
+        self.enter()
+        try:
+            self.encode_item(obj)
+            self.count_record()
+        finally:
+            self.state = OPEN
+
+    def writes(self, iterable):
+        """Write every value of an iterable and return their number; a failure keeps the whole records before it.
+
+        >>> import io
+        >>> with Writer(io.BytesIO()) as writer:
+        ...     writer.writes([1, 2, 3])
+        3
+        """
+        cdef long long before = self.nrecords
+        if self.state != OPEN:
+            self.refuse()
+        for item in iterable:
+            self.enter()
+            try:
+                self.encode_item(item)
+                self.count_record()
+            finally:
+                self.state = OPEN
+            if not self.nrecords & 0x3fff:
+                PyErr_CheckSignals()
+        return self.nrecords - before
+
+    def write_raw(self, data):
+        """Write the encoded bytes of one whole value as they are; they are not checked.
+
+        >>> import io
+        >>> with Writer(io.BytesIO()) as writer:
+        ...     writer.write_raw(b"\\x02\\x01")
+        """
+        self.enter()
+        try:
+            self.add(data)
+            self.count_record()
+        finally:
+            self.state = OPEN
+
+    cdef int add(self, data) except -1:
+        cdef Py_buffer view
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        try:
+            reserve(&self.e.buf, view.len)
+            memcpy(self.e.buf.cursor, view.buf, view.len)
+            self.e.buf.cursor += view.len
+        finally:
+            PyBuffer_Release(&view)
+        return 0
+
+    def flush(self):
+        """Hand all records over to the sink and flush it.
+
+        >>> import io
+        >>> Writer(io.BytesIO()).flush()
+        """
+        self.enter()
+        try:
+            self.send()
+            flush = getattr(self.sink, "flush", None)
+            if flush is not None:
+                flush()
+        finally:
+            self.state = OPEN
+
+    def close(self):
+        """Flush and let go of the sink; closing again does nothing.
+
+        Raises what the sink raises; the Writer is closed all the same.
+
+        >>> import io
+        >>> Writer(io.BytesIO()).close()
+        """
+        if self.state == CLOSED:
+            return
+        try:
+            self.flush()
+        finally:
+            if self.state == OPEN:
+                self.state = CLOSED
+
+    @property
+    def offset(self):
+        """Give the number of bytes written so far, those in the buffer included.
+
+        >>> import io
+        >>> writer = Writer(io.BytesIO()); writer.write(True); writer.offset
+        2
+        >>> writer.close()
+        """
+        return self.sent + self.pending()
+
+    @property
+    def record(self):
+        """Give the number of records written so far.
+
+        >>> import io
+        >>> writer = Writer(io.BytesIO()); writer.write(True); writer.record
+        1
+        >>> writer.close()
+        """
+        return self.nrecords
+
+
+cdef class PairWriter(Writer):
+    """Write keys and values in turn, as Hadoop Streaming reads them.
+
+    Sinks and options as for `Writer`; a pair is written whole or not at all.
+
+    >>> import io
+    >>> sink = io.BytesIO()
+    >>> with PairWriter(sink) as writer:
+    ...     writer.write("a", True)
+    >>> sink.getvalue().hex()
+    '0700000001610201'
+    """
+
+    cdef int encode_item(self, object item) except -1:
+        return encode_item_pair(&self.e, item)
+
+    def write(self, key, value):
+        """Write one pair; raises as `Writer.write`.
+
+        >>> import io
+        >>> with PairWriter(io.BytesIO()) as writer:
+        ...     writer.write("a", 1)
+        """
+        self.enter()
+        try:
+            encode_pair(&self.e, <PyObject*>key, <PyObject*>value)
+            self.count_record()
+        finally:
+            self.state = OPEN
+
+    def write_raw(self, key, value):
+        """Write the encoded bytes of a key and of its value as they are; they are not checked.
+
+        >>> import io
+        >>> with PairWriter(io.BytesIO()) as writer:
+        ...     writer.write_raw(b"\\x02\\x01", b"\\x02\\x00")
+        """
+        cdef Py_ssize_t before
+        self.enter()
+        before = written(&self.e.buf)
+        try:
+            self.add(key)
+            self.add(value)
+            self.count_record()
+        except TypeError:
+            self.e.buf.cursor = self.e.buf.start + min(before, written(&self.e.buf))
+            raise
+        finally:
+            self.state = OPEN

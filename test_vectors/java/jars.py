@@ -1,0 +1,115 @@
+"""A Java virtual machine with Hadoop's classes and ours: what the tests, the vectors and the demo start.
+
+Belongs here: finding the JDK and Maven, fetching Hadoop's jars, compiling the Java sources beside this file, and the
+command line that starts them. It knows nothing of the commands of ``Main.java`` and never imports typedbytes.
+Always true: the jars and the classes in ``build/`` are whole, and made from the ``pom.xml`` and the sources of now.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+BUILD = HERE.parents[1] / "build"
+POM = HERE / "pom.xml"
+SOURCES = sorted((HERE / "src").rglob("*.java"))
+
+#: Short-lived machines: a quick start is worth more than a fast end.
+QUICK_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+
+#: Hadoop 3.4 asks for a security manager, which Java 23 took away; our own sources are Java 11.
+JAVA_VERSIONS = range(11, 23)
+
+INSTALL_JDK = """\
+Install a JDK of version 11 to 22, and have its bin folder on PATH or its home in JAVA_HOME:
+  Debian, Ubuntu   apt-get install openjdk-17-jdk-headless
+  Fedora           dnf install java-17-openjdk-devel
+  macOS            brew install openjdk@17"""
+
+INSTALL_MAVEN = """\
+Install Maven, which fetches Hadoop's jars once, and have mvn on PATH:
+  Debian, Ubuntu   apt-get install maven
+  Fedora           dnf install maven
+  macOS            brew install maven"""
+
+
+class MissingToolError(RuntimeError):
+    """Something of Java's world is not there; the message says how to get it."""
+
+
+def java_command(main_class, *arguments, options=QUICK_START):
+    """Give the command line that runs a class of Hadoop's or ours with the arguments."""
+    return [_jdk_tool("java"), *options, "-cp", class_path(), main_class, *map(str, arguments)]
+
+
+def class_path():
+    """Give the class path of Hadoop's jars and our classes, fetched and compiled when they are not there yet."""
+    java = _jdk_tool("java")
+    described = subprocess.run([java, "-version"], capture_output=True, text=True, check=True).stderr
+    version = re.search(r'version "(\d+)', described)
+    if version is None or int(version[1]) not in JAVA_VERSIONS:
+        raise MissingToolError(f"Hadoop does not run with this Java ({java}):\n{described}\n{INSTALL_JDK}")
+    jars = _made(BUILD / "hadoop-jars", [POM], _fetch_jars)
+    classes = _made(BUILD / "java-classes", [POM, *SOURCES], lambda folder: _compile(folder, jars))
+    return os.pathsep.join([str(classes), str(jars / "*")])
+
+
+def _jdk_tool(name):
+    home = os.environ.get("JAVA_HOME")
+    found = (home and shutil.which(name, path=os.path.join(home, "bin"))) or shutil.which(name)
+    if not found:
+        raise MissingToolError(f"{name} was not found.\n{INSTALL_JDK}")
+    return found
+
+
+def _fetch_jars(folder):
+    maven = shutil.which("mvn")
+    if not maven:
+        raise MissingToolError(f"mvn was not found.\n{INSTALL_MAVEN}")
+    print("fetching Hadoop's jars with Maven, once", file=sys.stderr, flush=True)
+    _run(
+        [maven, "-B", "-q", "-f", POM, "dependency:copy-dependencies", f"-DoutputDirectory={folder}"],
+        "Maven could not fetch Hadoop's jars: it needs a way to Maven Central, once",
+    )
+
+
+def _compile(folder, jars):
+    options = ["--release", "11", "-proc:none", "-Xlint:all", "-Werror", "-encoding", "UTF-8"]
+    _run(
+        [_jdk_tool("javac"), *options, "-d", folder, "-cp", jars / "*", *SOURCES],
+        "javac could not compile the Java sources of the test vectors",
+    )
+
+
+def _made(folder, inputs, make):
+    """Give the folder that ``make`` fills, filled again only when an input has changed since."""
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in inputs)).hexdigest()
+    stamp = folder / "made-from.sha256"
+    if not (stamp.exists() and stamp.read_text() == digest):
+        folder.parent.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as workshop:
+            fresh = Path(workshop) / folder.name
+            fresh.mkdir()
+            make(fresh)
+            (fresh / stamp.name).write_text(digest)
+            shutil.rmtree(folder, ignore_errors=True)
+            fresh.replace(folder)
+    return folder
+
+
+def _run(command, complaint):
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        raise MissingToolError(f"{complaint}:\n{done.stdout}")
+
+
+if __name__ == "__main__":
+    try:
+        print(class_path())
+    except MissingToolError as error:
+        sys.exit(str(error))

@@ -1,0 +1,73 @@
+package org.typedbytes.vectors;
+
+import java.io.BufferedInputStream;
+import java.io.BufferedOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import org.apache.hadoop.typedbytes.TypedBytesInput;
+import org.apache.hadoop.typedbytes.TypedBytesOutput;
+import org.apache.hadoop.typedbytes.TypedBytesWritable;
+
+/** A stream of values in, the same values out as one of Hadoop's readers gives them. */
+final class Filters {
+    private static final int BUFFER_NBYTES = 1 << 17;
+
+    private Filters() {}
+
+    /** The bytes of each value, by {@code readRaw}: what Hadoop Streaming does with a script's output. */
+    static void raw(InputStream source, OutputStream sink) throws IOException {
+        TypedBytesInput in = input(source);
+        DataOutputStream out = output(sink);
+        for (byte[] value = in.readRaw(); value != null; value = in.readRaw()) {
+            out.write(value);
+        }
+        out.flush();
+    }
+
+    /** Each value read into a Java object and written again. */
+    static void rewrite(InputStream source, OutputStream sink) throws IOException {
+        TypedBytesInput in = input(source);
+        DataOutputStream out = output(sink);
+        TypedBytesOutput values = new TypedBytesOutput(out);
+        for (Object value = in.read(); value != null; value = in.read()) {
+            values.write(value);
+        }
+        out.flush();
+    }
+
+    /** A JSON line a value: the Java object it is read into. */
+    static void json(InputStream source, OutputStream sink) throws IOException {
+        TypedBytesInput in = input(source);
+        DataOutputStream out = output(sink);
+        for (Object value = in.read(); value != null; value = in.read()) {
+            line(out, Json.value(value));
+        }
+        out.flush();
+    }
+
+    /** A JSON line a value: its hash code and partitions as the key of a job. */
+    static void place(InputStream source, OutputStream sink) throws IOException {
+        TypedBytesInput in = input(source);
+        DataOutputStream out = output(sink);
+        for (byte[] value = in.readRaw(); value != null; value = in.readRaw()) {
+            line(out, "{" + Readings.placing(new TypedBytesWritable(value)) + "}");
+        }
+        out.flush();
+    }
+
+    private static void line(OutputStream out, String text) throws IOException {
+        out.write((text + "\n").getBytes(StandardCharsets.US_ASCII));
+    }
+
+    private static TypedBytesInput input(InputStream source) {
+        return new TypedBytesInput(new DataInputStream(new BufferedInputStream(source, BUFFER_NBYTES)));
+    }
+
+    private static DataOutputStream output(OutputStream sink) {
+        return new DataOutputStream(new BufferedOutputStream(sink, BUFFER_NBYTES));
+    }
+}

@@ -1,0 +1,128 @@
+package org.typedbytes.vectors;
+
+import java.io.BufferedReader;
+import java.io.FileInputStream;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Arrays;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.streaming.DumpTypedBytes;
+import org.apache.hadoop.streaming.LoadTypedBytes;
+import org.apache.hadoop.util.Tool;
+import org.apache.hadoop.util.ToolRunner;
+
+/**
+ * Hadoop's word on TypedBytes, on the command line.
+ *
+ * <pre>
+ *   golden            the golden vectors, one JSON line each
+ *   probe TABLE       the readings of the inputs in the table, one JSON line each
+ *   raw               a stream of values copied by readRaw
+ *   rewrite           a stream of values read and written again
+ *   json              a stream of values as tagged JSON lines
+ *   place             a stream of keys as JSON lines with their hash code and partitions
+ *   loadtb FILE       a stream of pairs into a SequenceFile
+ *   dumptb FILE       a SequenceFile, or all in a folder, as a stream of pairs
+ *   job ARGUMENT ...  a Hadoop Streaming job; prints its counters as JSON
+ *   serve             any number of the commands above in this one virtual machine
+ * </pre>
+ *
+ * <p>{@code serve} reads one command a line, its parts separated by a TAB: a file for the command's input, one for its
+ * output, and the command's words. After each command it prints its exit code as a line.
+ */
+public final class Main {
+    private Main() {}
+
+    public static void main(String[] arguments) throws Exception {
+        PrintStream out = System.out;
+        System.setOut(System.err); // Hadoop prints here and there
+        int code = 0;
+        if (arguments[0].equals("serve")) {
+            serve(System.in, out);
+        } else {
+            code = run(System.in, out, arguments);
+        }
+        out.flush();
+        System.exit(code);
+    }
+
+    private static void serve(InputStream commands, PrintStream replies) throws IOException {
+        BufferedReader lines = new BufferedReader(new InputStreamReader(commands, StandardCharsets.UTF_8));
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+            String[] parts = line.split("\t", -1);
+            int code;
+            try (InputStream in = new FileInputStream(parts[0]);
+                    OutputStream out = new FileOutputStream(parts[1])) {
+                code = run(in, out, Arrays.copyOfRange(parts, 2, parts.length));
+            } catch (Exception | StackOverflowError | OutOfMemoryError failure) {
+                failure.printStackTrace();
+                code = 70;
+            }
+            System.err.flush();
+            replies.println(code);
+            replies.flush();
+        }
+    }
+
+    private static int run(InputStream in, OutputStream sink, String... words) throws Exception {
+        String[] arguments = Arrays.copyOfRange(words, 1, words.length);
+        PrintStream out = new PrintStream(sink, false, StandardCharsets.US_ASCII);
+        int code = 0;
+        switch (words[0]) {
+            case "golden":
+                Golden.print(out);
+                break;
+            case "probe":
+                Probes.print(Path.of(arguments[0]), out);
+                break;
+            case "raw":
+                Filters.raw(in, sink);
+                break;
+            case "rewrite":
+                Filters.rewrite(in, sink);
+                break;
+            case "json":
+                Filters.json(in, sink);
+                break;
+            case "place":
+                Filters.place(in, sink);
+                break;
+            case "loadtb":
+                code = tool(new LoadTypedBytes(new Configuration()), in, out, arguments);
+                break;
+            case "dumptb":
+                code = tool(new DumpTypedBytes(new Configuration()), in, out, arguments);
+                break;
+            case "job":
+                Job job = new Job();
+                code = job.submit(arguments);
+                out.println(job.counters());
+                break;
+            default:
+                System.err.println("unknown command: " + words[0]);
+                code = 64;
+        }
+        out.flush();
+        return code;
+    }
+
+    /** Runs one of Hadoop's tools, which read System.in and print to System.out, on the streams given. */
+    private static int tool(Tool tool, InputStream in, PrintStream out, String... arguments) throws Exception {
+        InputStream stdin = System.in;
+        PrintStream stdout = System.out;
+        System.setIn(in);
+        System.setOut(out);
+        try {
+            return ToolRunner.run(tool, arguments);
+        } finally {
+            System.setIn(stdin);
+            System.setOut(stdout);
+        }
+    }
+}

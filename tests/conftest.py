@@ -1,0 +1,17 @@
+"""What all tests share: how long hypothesis may think, and where the vectors lie."""
+
+import hypothesis
+import pytest
+
+import vectors
+
+# no deadline: a shared machine may stop a test for a second; no database: a run depends on the sources alone
+hypothesis.settings.register_profile("typedbytes", deadline=None, database=None, print_blob=True)
+hypothesis.settings.load_profile("typedbytes")
+
+
+@pytest.fixture(scope="session")
+def vector_root():
+    """Return the folder of the vectors."""
+    assert vectors.ROOT.is_dir(), "the folder of the vectors is missing"
+    return vectors.ROOT

@@ -1,0 +1,78 @@
+"""Streaming scripts as Hadoop runs them: a child process with three pipes and the environment of a task.
+
+Belongs here: starting such a child and reading what it left. It knows nothing of what a test expects. Always true: the
+child sees the package this test run sees, none of Hadoop's variables but those given, and every warning as an error.
+"""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+
+from typedbytes import dumps
+
+SECONDS = 20    # far beyond what any child needs
+HADOOP = ("mapreduce_", "mapred_", "map_input_", "stream_", "PYTHON")
+
+HEAD = """\
+import os, sys, time
+import typedbytes as tb
+from typedbytes.streaming import StopEarly, counter, run, status, task
+"""
+
+
+def encode(*pairs):
+    """Return the typed bytes of pairs."""
+    return b"".join(dumps(item) for pair in pairs for item in pair)
+
+
+def environment(variables=()):
+    """Return the environment of a child."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(HADOOP)}
+    return {**clean, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONWARNINGS": "error", **dict(variables)}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a child left: its exit code, the bytes of its output, the lines of its messages."""
+
+    code: int
+    output: bytes
+    messages: str
+
+    @property
+    def lines(self):
+        return self.messages.splitlines()
+
+    def facts(self):
+        """Return what the report of a failure says, by name."""
+        said = [line.split(": ", 2) for line in self.lines if line.startswith("typedbytes: ")]
+        return {parts[1]: parts[2] for parts in said if len(parts) == 3}
+
+
+def write_script(folder, text):
+    """Write a script that ends as given, and return its path."""
+    path = folder / "job.py"
+    path.write_text(HEAD + text)
+    return str(path)
+
+
+def start(folder, text, *words, environ=(), **descriptors):
+    """Start a script with pipes for the descriptors that are not given."""
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    command = [sys.executable, write_script(folder, text), *words]
+    return subprocess.Popen(command, env=environment(environ), **{**pipes, **descriptors})
+
+
+def finish(child, data=None):
+    """Give a child its input, wait for its end and return the Outcome."""
+    try:
+        output, messages = child.communicate(data, timeout=SECONDS)
+    finally:
+        child.kill()
+    return Outcome(child.returncode, output, (messages or b"").decode())
+
+
+def run_script(folder, text, *words, data=b"", environ=(), **descriptors):
+    """Run a script over its input and return the Outcome."""
+    return finish(start(folder, text, *words, environ=environ, **descriptors), data)

@@ -1,0 +1,297 @@
+"""Input made to hurt: nesting, promises, collisions, noise. It may cost our own errors, and nothing else."""
+
+import io
+import mmap
+import random
+import sys
+import threading
+import time
+import tracemalloc
+
+import pytest
+
+import typedbytes
+from vectors import Dribble, failure, outcome
+from ways import WAYS
+
+NESTING = {
+    "list": b"\x09",
+    "vector": b"\x08\0\0\0\1",
+    "vector_second": b"\x08\0\0\0\2\x02\0",
+    "map_value": b"\x0a\0\0\0\1\x02\1",
+    "map_key_vector": b"\x0a\0\0\0\1\x08\0\0\0\1\x02\0",
+    "mixed": b"\x09\x08\0\0\0\1\x0a\0\0\0\1\x02\1",
+}
+
+MAP_KEY = b"\x0a\0\0\0\1"
+
+
+def fault(call, *args, **options):
+    """Return the class and the place of the error that a call must raise."""
+    with pytest.raises(typedbytes.DecodeError) as caught:
+        call(*args, **options)
+    return failure(caught.value)[:2]
+
+
+# -- depth ------------------------------------------------------------------------------------------------
+
+
+def nested_lists(depth):
+    """Return LISTs in LISTs, closed."""
+    return b"\x09" * depth + b"\xff" * depth
+
+
+@pytest.mark.parametrize("name", [name for name in NESTING if name != "map_key_vector"])
+def test_100_000_levels(name):
+    data = NESTING[name] * 100_000
+    # the place of the 257th container: those of one period, repeated
+    period = [place for place, byte in enumerate(NESTING[name]) if byte in (8, 9, 10)]
+    levels, rest = divmod(256, len(period))
+    offset = levels * len(NESTING[name]) + period[rest]
+
+    assert fault(typedbytes.loads, data) == ("LimitError", offset)
+    assert fault(typedbytes.skip, data) == ("LimitError", offset)
+    assert fault(typedbytes.count, data) == ("LimitError", offset)
+    for way in WAYS:
+        assert fault(way, [data[: offset + 64]], []) == ("LimitError", offset), way.__name__
+
+
+def test_100_000_levels_of_keys():
+    data = MAP_KEY * 100_000
+    assert fault(typedbytes.loads, data) == ("FormatError", 5)
+    assert fault(typedbytes.loads, data, map_pairs=True) == ("LimitError", 256 * 5)
+    assert fault(typedbytes.skip, data) == ("LimitError", 256 * 5)
+    # VECTORs in a key are a key: they count as everything else does
+    data = MAP_KEY + b"\x08\0\0\0\1" * 100_000
+    assert fault(typedbytes.loads, data) == ("LimitError", 256 * 5)
+
+
+def test_depth_is_exact():
+    for depth in (1, 2, 255, 256):
+        value = typedbytes.loads(nested_lists(depth), max_depth=depth)
+        assert typedbytes.dumps(value, max_depth=depth) == nested_lists(depth)
+        assert typedbytes.skip(nested_lists(depth), max_depth=depth) == 2 * depth
+        assert fault(typedbytes.loads, nested_lists(depth), max_depth=depth - 1) == ("LimitError", depth - 1)
+        assert fault(typedbytes.skip, nested_lists(depth), max_depth=depth - 1) == ("LimitError", depth - 1)
+        with pytest.raises(typedbytes.EncodeValueError) as caught:
+            typedbytes.dumps(value, max_depth=depth - 1)
+        assert caught.value.path == "[0]" * (depth - 1)
+
+
+def test_depth_starts_anew_after_an_error():
+    deep = nested_lists(256)
+    decoder, encoder = typedbytes.Decoder(), typedbytes.Encoder()
+    for bad in (b"\x09" * 300, b"\x09" * 200 + b"\x0b", b"\x09" * 200, b"\x08\0\0\0\1" * 256 + b"\xff"):
+        fault(decoder.decode, bad)
+        value = decoder.decode(deep)
+        assert outcome(encoder.encode, [value]) == ("EncodeValueError", "[0]" * 256)
+        assert encoder.encode(value) == deep
+
+
+def test_a_thread_with_a_small_stack():
+    found = []
+
+    def work():
+        value = typedbytes.loads(nested_lists(256))
+        found.append(typedbytes.dumps(value) == nested_lists(256))
+        found.append(fault(typedbytes.loads, b"\x09" * 1000))
+
+    before = threading.stack_size(256 * 1024)
+    try:
+        thread = threading.Thread(target=work)
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    thread.join()
+    assert found == [True, ("LimitError", 256)]
+
+
+def test_depth_does_not_hang_on_the_recursion_limit():
+    deep = nested_lists(256)
+    before = sys.getrecursionlimit()
+    frame, used = sys._getframe(), 0
+    while frame is not None:
+        frame, used = frame.f_back, used + 1
+    sys.setrecursionlimit(used + 60)
+    try:
+        value = typedbytes.loads(deep)
+        encoded = typedbytes.dumps(value)
+    finally:
+        sys.setrecursionlimit(before)
+    assert encoded == deep
+
+
+def cycles():
+    """Return values that hold themselves."""
+    in_list, in_dict, in_tuple = [], {}, ([],)
+    in_list.append(in_list)
+    in_dict["self"] = in_dict
+    in_tuple[0].append(in_tuple)
+    return {"list": in_list, "dict": in_dict, "tuple": in_tuple}
+
+
+@pytest.mark.parametrize("name", ["list", "dict", "tuple"])
+def test_a_value_that_holds_itself(name):
+    encoder = typedbytes.Encoder()
+    with pytest.raises(typedbytes.EncodeValueError):
+        encoder.encode(cycles()[name])
+    assert encoder.encode(1) == b"\x03\0\0\0\1"
+
+
+def test_a_default_that_never_ends():
+    with pytest.raises(typedbytes.EncodeError):
+        typedbytes.dumps(object(), default=lambda obj: [obj])
+
+
+# -- promises ---------------------------------------------------------------------------------------------
+
+PROMISES = {
+    **{f"code_{code}": bytes([code]) + b"\x7f\xff\xff\xff" for code in (0, 7, 8, 10, 50, 51, 100, 101, 102, 200)},
+    "vector_with_items": b"\x08\x7f\xff\xff\xff" + b"\x02\1" * 10,
+    "vectors": b"\x08\x7f\xff\xff\xff" * 200,
+    "maps": b"\x0a\x7f\xff\xff\xff\x02\1" * 200,
+    "bytes_in_list": b"\x09\0\x7f\xff\xff\xffabc",
+}
+
+
+def peak_of(call):
+    """Return the most bytes that Python's allocators held at once during a call."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", PROMISES)
+def test_promises_cost_nothing(name):
+    data = PROMISES[name]
+
+    assert fault(typedbytes.loads, data) == ("TruncatedError", len(data))
+    assert peak_of(lambda: fault(typedbytes.loads, data)) < 64 * 1024 + 100 * len(data)
+    assert peak_of(lambda: fault(typedbytes.skip, data)) < 64 * 1024
+    for source in (io.BytesIO, Dribble):
+        assert peak_of(lambda: fault(typedbytes.Reader(source(data)).read)) < 2 * 2**20
+
+
+def test_too_long_to_write():
+    # pages of an anonymous map exist once they are touched: a length is looked at before any of them is
+    with mmap.mmap(-1, 2**31, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ) as pages:
+        view = memoryview(pages)
+        assert outcome(typedbytes.dumps, [1, view]) == ("EncodeValueError", "[1]")
+        view.release()
+
+
+# -- collisions -------------------------------------------------------------------------------------------
+
+
+def colliding_vectors(count):
+    """Return encoded VECTORs of BYTEs -1 and -2, which have one hash value in Python, as their tuples have."""
+    numbers = [b"\1\xff", b"\1\xfe"]
+    return [b"\x08\0\0\0\x10" + b"".join(numbers[n >> bit & 1] for bit in range(16)) for n in range(count)]
+
+
+def encoded_map(keys):
+    """Return a MAP with these encoded keys."""
+    return b"\x0a" + len(keys).to_bytes(4, "big") + b"".join(key + b"\x02\1" for key in keys)
+
+
+def test_vector_keys_with_one_hash():
+    keys = colliding_vectors(20_000)
+    size = len(keys[0]) + 2
+
+    assert len(typedbytes.loads(encoded_map(keys[:512]))) == 512
+    assert fault(typedbytes.loads, encoded_map(keys[:513])) == ("LimitError", 5 + 512 * size)
+    assert fault(typedbytes.loads, encoded_map(keys)) == ("LimitError", 5 + 512 * size)
+    assert len(typedbytes.loads(encoded_map(keys), map_pairs=True)) == 20_000
+    assert typedbytes.skip(encoded_map(keys)) == len(encoded_map(keys))
+    # each MAP counts for itself
+    two = b"\x09" + encoded_map(keys[:512]) * 2 + b"\xff"
+    assert [len(item) for item in typedbytes.loads(two)] == [512, 512]
+
+
+def test_pickled_keys_with_one_hash():
+    # the hash of an int is its remainder by a Mersenne prime
+    numbers = [2**70 + n * sys.hash_info.modulus for n in range(20_000)]
+    keys = [typedbytes.dumps(number) for number in numbers]
+    assert len({hash(number) for number in numbers}) == 1
+
+    assert len(typedbytes.loads(encoded_map(keys[:512]))) == 512
+    assert fault(typedbytes.loads, encoded_map(keys))[0] == "LimitError"
+
+
+def test_many_keys_without_collisions():
+    keys = [typedbytes.dumps((n, str(n))) for n in range(20_000)]
+    assert len(typedbytes.loads(encoded_map(keys))) == 20_000
+
+
+# -- time -------------------------------------------------------------------------------------------------
+
+# a budget that a slow machine keeps and a quadratic walk does not: each takes some 10 ms
+SECONDS = 2.0
+MEBIBYTE = 2**20
+
+HEAVY = {
+    "empty_lists": lambda: b"\x09" + b"\x09\xff" * (MEBIBYTE // 2) + b"\xff",
+    "empty_vectors": lambda: b"\x09" + b"\x08\0\0\0\0" * (MEBIBYTE // 5) + b"\xff",
+    "empty_maps": lambda: b"\x09" + b"\x0a\0\0\0\0" * (MEBIBYTE // 5) + b"\xff",
+    "deep_lists": lambda: b"\x09" + nested_lists(255) * (MEBIBYTE // 510) + b"\xff",
+    "wide_ints": lambda: b"\x09" + typedbytes.dumps(2**2000) * (MEBIBYTE // 260) + b"\xff",
+    "pickled_none": lambda: b"\x09" + typedbytes.dumps(None) * (MEBIBYTE // 9) + b"\xff",
+    "one_long_int": lambda: typedbytes.dumps(2 ** (8 * MEBIBYTE)),
+    "one_key_again_and_again": lambda: encoded_map([b"\x07\0\0\0\1a"] * (MEBIBYTE // 8)),
+    "keys_of_one_power_of_two": lambda: encoded_map([b"\x04" + (n << 40).to_bytes(8, "big") for n in range(MEBIBYTE // 11)]),
+    "text_of_wide_characters": lambda: typedbytes.dumps("\U0001f600" * (MEBIBYTE // 4)),
+    "text_that_widens_late": lambda: typedbytes.dumps(["x" * 1000 + "\U0001f600"] * (MEBIBYTE // 1009)),
+}
+
+
+@pytest.mark.parametrize("name", HEAVY)
+def test_one_mebibyte_in_time(name):
+    data = HEAVY[name]()
+    started = time.perf_counter()
+    typedbytes.loads(data)
+    typedbytes.skip(data)
+    (value,) = typedbytes.Reader(io.BytesIO(data), buffer_size=4096)
+    assert time.perf_counter() - started < SECONDS
+
+
+def test_one_byte_at_a_time_in_time():
+    data = b"\x09" + b"\x03\0\0\0\1" * 20_000 + b"\xff"
+    started = time.perf_counter()
+    decoder = typedbytes.Decoder()
+    values = []
+    for n in range(len(data)):
+        decoder.feed(data[n : n + 1])
+        values.extend(decoder)
+    assert values == [[1] * 20_000]
+    assert time.perf_counter() - started < 2 * SECONDS
+
+
+# -- noise ------------------------------------------------------------------------------------------------
+
+
+def test_noise_costs_a_decode_error():
+    chance = random.Random(4)
+    codes = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 50, 51, 101, 144, 255]
+    for nbytes in range(2000):
+        size = nbytes % 64
+        if nbytes % 2:
+            data = bytes(chance.choices(codes, k=size))
+        else:
+            data = bytes(chance.getrandbits(8) for _ in range(size))
+        for dialect in ("hadoop", "hive"):
+            outcome(typedbytes.loads, data, dialect=dialect, unicode_errors="replace")
+            outcome(typedbytes.skip, data, dialect=dialect)
+            outcome(typedbytes.count, data)
+        for way in WAYS:
+            outcome(way, [data], [])
+
+
+@pytest.mark.parametrize("payload", ["636f730a6765747069640a2874522e", "80028a", "80044e2e", "8002580400000061622e", "80027d2e"])
+def test_pickles_cost_a_format_error_or_a_value(payload):
+    data = bytes.fromhex(payload)
+    encoded = b"\x64" + len(data).to_bytes(4, "big") + data
+    found = outcome(typedbytes.loads, encoded)
+    assert isinstance(found, str) or found == ("FormatError", 0, 100, "")

@@ -1,0 +1,125 @@
+"""Values that we encode, read by Hadoop's own classes in a running Java virtual machine.
+
+The recorded vectors in test_vectors/foreign/hadoop say the same for a few hundred values; here thousands of values, new
+ones with every run, meet ``readRaw``, ``read``, ``write``, ``hashCode`` and the partitioner.
+"""
+
+import itertools
+import json
+import struct
+
+import pytest
+from hadoop_support import ROOT, hadoop, jars
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from java_view import bits_only, java_view, one_nan
+
+import typedbytes as tb
+
+needs_hadoop = pytest.mark.hadoop
+
+HADOOP_VECTORS = ROOT / "test_vectors" / "foreign" / "hadoop"
+
+#: Long streams, and a few of them: they take as much of Java's time as short ones.
+many = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+ints = st.integers(-(2**31), 2**31 - 1)
+longs = st.integers(2**31, 2**63 - 1) | st.integers(-(2**63), -(2**31) - 1)
+floats = st.floats() | st.integers(0, 2**64 - 1).map(lambda bits: struct.unpack(">d", bits.to_bytes(8, "big"))[0])
+scalars = st.one_of(
+    st.none(),
+    st.booleans(),
+    ints,
+    longs,
+    floats,
+    st.text(),
+    st.binary(),
+    st.integers(-128, 127).map(tb.Byte),
+    ints.map(tb.Long),
+    st.floats(width=32).map(tb.Float),
+    st.builds(tb.Ext, st.integers(51, 200), st.binary()),
+    st.builds(tb.Writable, st.text(), st.binary()),
+)
+
+#: What Java's read() takes: it keeps a MAP in a tree, so the keys of one MAP are of one class that Java can order. NaN is
+#: left out as a key since it is many keys to Python and one to Java.
+ordered_keys = [ints, longs, st.floats(allow_nan=False), st.text(), st.binary(), st.booleans()]
+readable = st.recursive(
+    scalars,
+    lambda items: st.one_of(
+        st.lists(items), st.lists(items).map(tuple), *(st.dictionaries(keys, items) for keys in ordered_keys)
+    ),
+    max_leaves=8,
+)
+
+#: What Java copies: keys of any kind in any mixture.
+any_keys = st.recursive(scalars, lambda items: st.lists(items, max_size=3).map(tuple), max_leaves=4)
+copyable = st.recursive(
+    scalars,
+    lambda items: st.one_of(st.lists(items), st.lists(items).map(tuple), st.dictionaries(any_keys, items)),
+    max_leaves=8,
+)
+
+
+def streams(values):
+    """Lists long enough that a run sees thousands of values."""
+    return st.lists(values, min_size=20, max_size=60)
+
+
+@needs_hadoop
+@many
+@given(streams(copyable))
+def test_java_copies_our_values_and_places_our_keys(values):
+    encoded = [tb.dumps(value) for value in values]
+    data = b"".join(encoded)
+    assert hadoop().raw(data) == data
+    for key, placed in itertools.zip_longest(encoded, hadoop().place(data)):
+        assert tb.hash_code(key) == placed["hashCode"]
+        for npartitions, partition in placed["partition"].items():
+            assert tb.partition(key, int(npartitions)) == partition
+
+
+@needs_hadoop
+@many
+@given(streams(readable))
+def test_java_reads_our_values_and_we_read_what_it_writes(values):
+    data = tb.Encoder().encode_all(values)
+    views = [java_view(value) for value in values]
+    assert [bits_only(tagged) for tagged in hadoop().json(data)] == views
+    written = tb.Decoder(exact=True, pickle="raw").decode_all(hadoop().rewrite(data))
+    assert [java_view(value) for value in written] == [one_nan(view) for view in views]
+
+
+@needs_hadoop
+def test_recorded_vectors_are_what_java_writes_today():
+    recorded = (HADOOP_VECTORS / "golden.jsonl").read_bytes()
+    assert steady_parts(hadoop().golden()) == steady_parts(recorded)
+
+
+def steady_parts(lines):
+    """Give of each vector what no version of Java changes: not the digits of a float, not the message of an exception."""
+    names = ("kind", "hex", "readRaw", "readType", "hashCode", "partition")
+    return [[vector[name] for name in names] for vector in map(json.loads, lines.splitlines())]
+
+
+def test_without_java_the_error_says_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(jars.MissingToolError, match="java was not found(?s:.*)apt-get install openjdk-17-jdk-headless"):
+        jars.class_path()
+
+
+@needs_hadoop
+def test_without_maven_the_error_says_what_to_install(monkeypatch, tmp_path):
+    (tmp_path / "java").symlink_to(jars.java_command("Main")[0])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(jars, "BUILD", tmp_path / "build")
+    with pytest.raises(jars.MissingToolError, match="mvn was not found(?s:.*)apt-get install maven"):
+        jars.class_path()
+
+
+@needs_hadoop
+def test_a_java_that_hadoop_does_not_run_with_is_named(monkeypatch):
+    monkeypatch.setattr(jars, "JAVA_VERSIONS", range(1, 2))
+    with pytest.raises(jars.MissingToolError, match="Hadoop does not run with this Java"):
+        jars.class_path()

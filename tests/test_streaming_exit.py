@@ -1,0 +1,309 @@
+"""How tasks end: 0 for all of the work done, and for anything else a code and a report."""
+
+import signal
+import subprocess
+import time
+
+import pytest
+
+from streaming_support import encode, finish, run_script, start
+
+COPY = "run(lambda key, value: [(key, value)], lambda key, values: [(key, value) for value in values])"
+GOOD = encode(("a", 1), ("a", 2), ("b", 3))
+LARGE = encode(*[("key", "x" * 1000)] * 1000)
+ATTEMPT = {
+    "mapreduce_task_attempt_id": "attempt_1_0001_m_000003_0",
+    "mapreduce_map_input_file": "hdfs://host/in.tb",
+}
+
+
+# 1: user code.
+
+
+@pytest.mark.parametrize("role", ["map", "reduce"])
+def test_exception_in_user_code(tmp_path, role):
+    script = """
+def job(key, value):
+    if key == "b":
+        raise KeyError("not\\nhere")
+    return [(key, 1)]
+run(job, job)
+"""
+    outcome = run_script(tmp_path, script, role, data=GOOD, environ=ATTEMPT)
+    assert (outcome.code, outcome.output) == (1, b"")
+    assert outcome.facts() == {
+        "task failed": "user code failed (exit code 1)",
+        "attempt": "attempt_1_0001_m_000003_0",
+        "input file": "hdfs://host/in.tb",
+        "last record": f"2, ending at byte {len(GOOD)}",
+        "key": encode(("b",)).hex(),
+    }
+    assert outcome.lines[5] == "Traceback (most recent call last):"
+    assert outcome.lines[-1] == "KeyError: 'not\\nhere'"
+
+
+def test_long_key_in_a_report_is_cut(tmp_path):
+    outcome = run_script(tmp_path, "run(lambda key, value: 1 / 0)", "map", data=encode(("k" * 10_000, 1)))
+    assert outcome.facts()["key"] == encode(("k" * 10_000,))[:64].hex()
+
+
+def test_key_that_cannot_be_encoded_again_is_left_out(tmp_path):
+    script = "run(lambda key, value: 1 / 0, read_options={'ext_hook': lambda code, data: object()})"
+    outcome = run_script(tmp_path, script, "map", data=bytes.fromhex("3300000000 0300000001"))
+    assert outcome.code == 1
+    assert "key" not in outcome.facts() and "last record" in outcome.facts()
+
+
+def test_messages_longer_than_a_line_are_cut(tmp_path):
+    outcome = run_script(tmp_path, "def f(*pair): raise ValueError('x' * 10000)\nrun(f)", "map", data=GOOD)
+    assert outcome.code == 1
+    assert max(map(len, outcome.lines)) == 4095
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        "1 / 0",
+        "next(iter(()))",
+        "key.nothing",
+        "open('/nowhere/at/all')",
+        "os.write(99, b'')",
+        "tb.loads(b'')",
+        "[(object(), 1)]",
+        "counter('g', 'n', 0.5)",
+        "bytes(2**62)",
+    ],
+)
+def test_any_failure_of_user_code_is_its_own(tmp_path, failure):
+    outcome = run_script(tmp_path, f"run(lambda key, value: {failure})", "map", data=GOOD)
+    assert (outcome.code, outcome.output) == (1, b"")
+
+
+@pytest.mark.parametrize("place", ["__init__", "configure", "map", "close"])
+@pytest.mark.parametrize("error", ["AttributeError('x')", "StopIteration", "SystemExit(0)", "SystemExit", "GeneratorExit"])
+def test_failure_in_any_place(tmp_path, place, error):
+    script = f"""
+class Job:
+    def map(self, key, value):
+        return [(key, value)]
+def fail(*arguments):
+    raise {error}
+Job.{place} = fail
+run(Job)
+"""
+    outcome = run_script(tmp_path, script, "map", data=GOOD)
+    assert (outcome.code, outcome.output) == (1, b"")
+    assert outcome.facts()["task failed"] == "user code failed (exit code 1)"
+    assert ("last record" in outcome.facts()) == (place == "map")
+    assert ("StopEarly" in outcome.messages) == error.startswith("SystemExit")
+
+
+@pytest.mark.parametrize("exit_call", ["sys.exit(0)", "sys.exit()", "exit(0)", "sys.exit('done')"])
+def test_exit_inside_user_code_is_a_failure(tmp_path, exit_call):
+    script = f"def job(key, value):\n    yield key, value\n    {exit_call}\nrun(job)"
+    outcome = run_script(tmp_path, script, "map", data=GOOD)
+    assert (outcome.code, outcome.output) == (1, b"")
+    assert "StopEarly" in outcome.facts()["exit"]
+
+
+def test_what_cannot_be_called(tmp_path):
+    outcome = run_script(tmp_path, "run('mapper')", "map", data=GOOD)
+    assert outcome.code == 1
+    assert outcome.lines[-1] == "TypeError: 'mapper' is no function and has no method map()"
+
+
+# 64: usage.
+
+
+@pytest.mark.parametrize(
+    "script, words, environ",
+    [
+        (COPY, (), {}),
+        (COPY, ("mapp",), {"mapreduce_task_ismap": "true"}),
+        ("run(print, print, print)", (), {"mapreduce_task_ismap": "true"}),
+        (COPY, ("combine",), {}),
+        ("run(None, print)", ("map",), {}),
+        (COPY, ("map",), {"stream_map_input_writer_class": "com.example.Columns"}),
+    ],
+)
+def test_usage(tmp_path, script, words, environ):
+    outcome = run_script(tmp_path, script, *words, data=GOOD, environ=environ)
+    assert (outcome.code, outcome.output) == (64, b"")
+    assert outcome.lines[-1].endswith("job.py map|combine|reduce")
+    assert len(outcome.lines) == 2
+
+
+# 65: bad input.
+
+
+@pytest.mark.parametrize("role", ["map", "reduce"])
+@pytest.mark.parametrize(
+    "tail, offset",
+    [
+        (encode(("b",)), 6),                        # a key without a value
+        (encode(("b",))[:-1], 5),                   # inside a key
+        (encode(("b", "long value"))[:-1], 20),     # inside a value
+        (b"\xff" + GOOD, 0),                        # a marker for a key
+        (encode(("b",)) + b"\xff" + GOOD, 6),       # a marker for a value
+        (encode(("b",)) + b"\x09\x03\x00\x00\x00\x01", 12),     # a list without an end
+        (b"hello", 0),                              # text
+        (b"\x07\x00\x00\x00\x01\xff" + b"\x02\x01", 0),         # not UTF-8
+    ],
+)
+def test_bad_input(tmp_path, role, tail, offset):
+    outcome = run_script(tmp_path, COPY, role, data=GOOD + tail, environ=ATTEMPT)
+    assert (outcome.code, outcome.output) == (65, b"")
+    facts = outcome.facts()
+    assert facts["task failed"] == "bad input (exit code 65)"
+    assert facts["attempt"] == ATTEMPT["mapreduce_task_attempt_id"]
+    if tail != b"hello":
+        assert facts["bad record"] == f"3, at byte {len(GOOD) + offset}"
+
+
+@pytest.mark.parametrize("after", ["pass", "raise ValueError from None", "raise StopEarly", "sys.exit(0)"])
+def test_bad_input_cannot_be_talked_away(tmp_path, after):
+    script = f"""
+def reducer(key, values):
+    try:
+        list(values)
+    except tb.DecodeError:
+        {after}
+run(None, reducer)
+"""
+    assert run_script(tmp_path, script, "reduce", data=GOOD[:-1]).code == 65
+
+
+@pytest.mark.parametrize("role", ["map", "reduce"])
+def test_bad_raw_bytes(tmp_path, role):
+    environ = {"stream_map_input": "rawbytes", "stream_reduce_input": "rawbytes"}
+    outcome = run_script(tmp_path, COPY, role, data=b"\x00\x00\x00\x01k", environ=environ)
+    assert outcome.code == 65
+    assert outcome.facts()["bad record"] == "0, at byte 5"
+
+
+# 70: ourselves.
+
+
+def test_internal_error(tmp_path):
+    script = "import typedbytes.streaming._run as inside\ninside.take_over = lambda: 1 / 0\n" + COPY
+    outcome = run_script(tmp_path, script, "map", data=GOOD)
+    assert (outcome.code, outcome.output) == (70, b"")
+    assert outcome.facts()["task failed"] == "internal error (exit code 70)"
+
+
+# 74: input and output.
+
+
+@pytest.mark.parametrize("data", [GOOD, LARGE])
+@pytest.mark.parametrize("form", ["typedbytes", "text"])
+def test_full_device(tmp_path, data, form):
+    with open("/dev/full", "wb") as full:
+        outcome = run_script(tmp_path, COPY, "map", data=data, stdout=full, environ={"stream_map_output": form})
+    assert outcome.code == 74
+    assert outcome.facts()["task failed"] == "input or output failed (exit code 74)"
+    assert "No space left" in outcome.lines[-1]
+
+
+@pytest.mark.parametrize("data", [GOOD, LARGE])
+@pytest.mark.parametrize("form", ["typedbytes", "text"])
+def test_nobody_reads_the_output(tmp_path, data, form):
+    child = start(tmp_path, COPY, "map", environ={"stream_map_output": form})
+    child.stdout.close()
+    child.stdout = None
+    outcome = finish(child, data)
+    assert outcome.code == 74
+    assert "BrokenPipeError" in outcome.lines[-1]
+
+
+def test_broken_pipe_is_an_error_whatever_the_script_did_to_the_signal(tmp_path):
+    script = "import signal; signal.signal(signal.SIGPIPE, signal.SIG_DFL)\n" + COPY
+    child = start(tmp_path, script, "map")
+    child.stdout.close()
+    child.stdout = None
+    assert finish(child, GOOD).code == 74
+
+
+@pytest.mark.parametrize("role", ["map", "reduce"])
+@pytest.mark.parametrize("form", ["typedbytes", "text", "rawbytes"])
+def test_input_that_cannot_be_read(tmp_path, role, form):
+    environ = {"stream_map_input": form, "stream_reduce_input": form}
+    with open(tmp_path / "write only", "wb") as file:
+        outcome = run_script(tmp_path, COPY, role, stdin=file, data=None, environ=environ)
+    assert (outcome.code, outcome.output) == (74, b"")
+
+
+def test_descriptors_closed_by_user_code(tmp_path):
+    outcome = run_script(tmp_path, "run(lambda key, value: os.closerange(3, 100) or [(key, value)])", "map", data=GOOD)
+    assert (outcome.code, outcome.output) == (74, b"")
+
+
+# Signals.
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize("doing", ["time.sleep(60)", "os.read(os.pipe()[0], 1)"])
+def test_signals(tmp_path, number, code, doing):
+    script = f"""
+def mapper(key, value):
+    yield key, value
+    status("ready")
+    try:
+        {doing}
+    except BaseException:
+        yield key, value
+run(mapper)
+"""
+    child = start(tmp_path, script, "map")
+    child.stdin.write(GOOD)
+    child.stdin.flush()
+    assert child.stderr.readline() == b"reporter:status:ready\n"
+    child.send_signal(number)
+    outcome = finish(child)
+    assert (outcome.code, outcome.output) == (code, b"")
+    assert outcome.lines == [f"typedbytes: stopped by {number.name}"]
+
+
+def test_signal_while_waiting_for_input(tmp_path):
+    child = start(tmp_path, "run(lambda key, value: status('ready'))", "map")
+    child.stdin.write(encode((1, 1)))
+    child.stdin.flush()
+    assert child.stderr.readline() == b"reporter:status:ready\n"
+    child.send_signal(signal.SIGTERM)
+    assert finish(child).code == 143
+
+
+def test_interrupt_raised_by_user_code(tmp_path):
+    outcome = run_script(tmp_path, "def f(*pair): raise KeyboardInterrupt\nrun(f)", "map", data=GOOD)
+    assert (outcome.code, outcome.output) == (130, b"")
+
+
+# 0: after all.
+
+
+def test_nothing_heard_when_all_is_well(tmp_path):
+    outcome = run_script(tmp_path, COPY, "map", data=LARGE)
+    assert (outcome.code, outcome.output, outcome.messages) == (0, LARGE, "")
+
+
+def test_nobody_reads_the_messages(tmp_path):
+    child = start(tmp_path, "run(lambda key, value: status('x') or [(key, value)])", "map")
+    child.stderr.close()
+    child.stderr = None
+    outcome = finish(child, GOOD)
+    assert (outcome.code, outcome.output) == (0, GOOD)
+
+
+def test_file_instead_of_pipes(tmp_path):
+    (tmp_path / "in").write_bytes(LARGE)
+    with open(tmp_path / "in", "rb") as source, open(tmp_path / "out", "wb") as sink:
+        outcome = run_script(tmp_path, COPY, "map", data=None, stdin=source, stdout=sink)
+    assert outcome.code == 0
+    assert (tmp_path / "out").read_bytes() == LARGE
+
+
+def test_grandchild_does_not_hold_the_output(tmp_path):
+    script = "run(lambda key, value: os.system('sleep 5 &') or [(key, value)])"
+    begin = time.monotonic()
+    outcome = run_script(tmp_path, script, "map", data=encode((1, 1)), stderr=subprocess.DEVNULL)
+    assert (outcome.code, outcome.output) == (0, encode((1, 1)))
+    assert time.monotonic() - begin < 4

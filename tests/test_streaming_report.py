@@ -1,0 +1,167 @@
+"""Counters and status: what Hadoop will read on standard error."""
+
+import os
+import threading
+
+import pytest
+
+from typedbytes.streaming import _report, counter, status
+from typedbytes.streaming._report import LINE_NBYTES, Counters, write_line
+
+
+@pytest.fixture
+def counters(monkeypatch):
+    monkeypatch.setattr(_report, "counters", Counters())
+    return _report.counters
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    class Clock:
+        seconds = 1000.0
+
+        def monotonic(self):
+            return self.seconds
+
+    clock = Clock()
+    monkeypatch.setattr(_report, "time", clock)
+    return clock
+
+
+def lines(capfd):
+    return capfd.readouterr().err.splitlines()
+
+
+def test_amounts_are_sent_together(counters, capfd):
+    counter("words", "seen")
+    counter("words", "seen", 4)
+    counter("words", "lost", -2)
+    counter("words", "none", 0)
+    assert lines(capfd) == []
+    counters.send()
+    assert lines(capfd) == [
+        "reporter:counter:words,seen,5",
+        "reporter:counter:words,lost,-2",
+        "reporter:counter:words,none,0",
+    ]
+    counters.send()
+    assert lines(capfd) == []
+
+
+def test_amounts_are_sent_every_ten_seconds(clock, counters, capfd):
+    counter("g", "n")
+    clock.seconds += 9.9
+    counter("g", "n")
+    assert lines(capfd) == []
+    clock.seconds += 0.1
+    counter("g", "n")
+    assert lines(capfd) == ["reporter:counter:g,n,3"]
+    clock.seconds += 9.9
+    counter("g", "n")
+    assert lines(capfd) == []
+
+
+@pytest.mark.parametrize(
+    "group, name, sent",
+    [
+        ("a,b", "c\nd\re", "a;b,c d e"),
+        ("", "", ","),
+        ("h\u00e9:\t", "\U0001f40d", "h\u00e9:\t,\U0001f40d"),
+        ("\udcff", "n", "\\udcff,n"),
+        (1, None, "1,None"),
+        ("g" * 128, "n" * 64, "g" * 128 + "," + "n" * 64),
+        ("g" * 129, "n" * 65, "g" * 127 + "," + "n" * 63),
+    ],
+)
+def test_names_that_hadoop_can_read(counters, capfd, group, name, sent):
+    counter(group, name)
+    counters.send()
+    assert lines(capfd) == [f"reporter:counter:{sent},1"]
+
+
+def test_names_cut_alike_are_one_counter(counters, capfd):
+    counter("g", "n" * 70 + "1")
+    counter("g", "n" * 70 + "2")
+    counters.send()
+    assert lines(capfd) == ["reporter:counter:g," + "n" * 63 + ",2"]
+
+
+class Three:
+    def __index__(self):
+        return 3
+
+
+@pytest.mark.parametrize("amount, sent", [(True, 1), (Three(), 3), (2**62, 2**62)])
+def test_amounts_are_integers(counters, capfd, amount, sent):
+    counter("g", "n", amount)
+    counters.send()
+    assert lines(capfd) == [f"reporter:counter:g,n,{sent}"]
+
+
+@pytest.mark.parametrize("amount", [1.0, "1", None])
+def test_other_amounts_are_refused(counters, capfd, amount):
+    with pytest.raises(TypeError):
+        counter("g", "n", amount)
+    counters.send()
+    assert lines(capfd) == []
+
+
+def test_too_many_names(counters, capfd):
+    for number in range(100):
+        counter("g", number)
+    counters.send()
+    with pytest.raises(ValueError, match="one more than 100"):
+        counter("g", "another")
+    counter("g", 99)
+    assert len(lines(capfd)) == 100
+
+
+def test_threads_count_together(counters, capfd):
+    def count():
+        for _ in range(1000):
+            counter("g", "n")
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    counters.send()
+    assert lines(capfd) == ["reporter:counter:g,n,4000"]
+
+
+def test_status_is_shown_at_once(capfd):
+    status("half\nway\r\nthere")
+    assert lines(capfd) == ["reporter:status:half way  there"]
+
+
+def test_the_prefix_is_hadoops(monkeypatch, capfd, counters):
+    monkeypatch.setenv("stream_stderr_reporter_prefix", "##")
+    status("x")
+    counter("g", "n")
+    counters.send()
+    assert lines(capfd) == ["##status:x", "##counter:g,n,1"]
+
+
+@pytest.mark.parametrize("character", ["x", "\u00e9", "\U0001f40d"])
+@pytest.mark.parametrize("nbytes", range(LINE_NBYTES - 3, LINE_NBYTES + 3))
+def test_a_line_is_cut_to_one_write(capfd, character, nbytes):
+    write_line("x" * (nbytes % 4) + character * nbytes)
+    text = capfd.readouterr().err
+    assert text.endswith(character + "\n") and text.count("\n") == 1
+    assert LINE_NBYTES - 4 < len(text.encode()) <= LINE_NBYTES
+
+
+def test_a_line_is_one_write(monkeypatch):
+    writes = []
+    monkeypatch.setattr(os, "write", lambda fd, data: writes.append((fd, data)))
+    write_line("one line")
+    assert writes == [(2, b"one line\n")]
+
+
+def test_nobody_listens(monkeypatch):
+    def closed(fd, data):
+        raise BrokenPipeError
+
+    monkeypatch.setattr(os, "write", closed)
+    status("x")

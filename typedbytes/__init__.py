@@ -1,0 +1,53 @@
+"""Move typed records between Python and the JVM: Hadoop TypedBytes, encoded and decoded in C.
+
+    dumps(obj), loads(data)            one value, as bytes
+    dump(obj, file), load(file)        one value, over a file; dump_all and iter_load for streams of them
+    Encoder, Decoder                   the same with fixed options; Decoder.feed for input that comes in pieces
+    Reader, Writer                     streams of values over files, descriptors, sockets, paths, buffers
+    PairReader, PairWriter             keys and values in turn: what Hadoop Streaming speaks
+    skip, count, index                 structure without values
+    hash_code, partition               where Hadoop sends a key
+    Byte, Long, Float, Ext, Writable   what the wire can say and Python has no type for
+    Input, Output, PairedInput, ...    drop-in names of the older libraries
+
+>>> loads(dumps({"word": [1, 2.5, b"raw"]}))
+{'word': [1, 2.5, b'raw']}
+"""
+
+from typedbytes._scan import count, hash_code, index, partition, skip
+from typedbytes._stream import Decoder, Encoder, dumps, loads
+from typedbytes._types import Byte, Ext, Float, Long, Writable
+from typedbytes.errors import (
+    BlockError,
+    DecodeError,
+    EncodeError,
+    EncodeTypeError,
+    EncodeValueError,
+    FormatError,
+    LimitError,
+    TruncatedError,
+    TypedBytesError,
+)
+from typedbytes.files import PairReader, PairWriter, Reader, Writer, dump, dump_all, iter_load, load
+
+__version__ = "0.1.0"
+
+# Imported when first used: start-up is paid by every Hadoop task.
+_LATER = {"TypeCode": "typedbytes._typecodes"}
+_LATER.update(dict.fromkeys(("Bytes", "Input", "Output", "PairedInput", "PairedOutput"), "typedbytes.legacy"))
+
+__all__ = [
+    "BlockError", "Byte", "Bytes", "DecodeError", "Decoder", "EncodeError", "EncodeTypeError", "EncodeValueError", "Encoder",
+    "Ext", "Float", "FormatError", "Input", "LimitError", "Long", "Output", "PairReader", "PairWriter", "PairedInput",
+    "PairedOutput", "Reader", "TruncatedError", "TypeCode", "TypedBytesError", "Writable", "Writer", "count", "dump",
+    "dump_all", "dumps", "hash_code", "index", "iter_load", "load", "loads", "partition", "skip",
+]  # fmt: skip
+
+
+def __getattr__(name):
+    if name not in _LATER:
+        raise AttributeError(f"module 'typedbytes' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = globals()[name] = getattr(import_module(_LATER[name]), name)
+    return value

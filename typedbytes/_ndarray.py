@@ -1,0 +1,168 @@
+"""Arrays in the .npy format: what type code 102 holds.
+
+Here belong the two directions between an array and its bytes. This file must not know TypedBytes. NumPy is imported
+by the first call, never before. What always holds in it: no pickle is written or read, nothing is allocated before
+the data is known to fill it exactly, and each direction takes only what the other can give back.
+
+The header is handled here, not by ``numpy.lib.format``: that one warns while it reads or writes the rarer versions,
+hands any literal of the data to ``numpy.dtype``, and knows version 3 only in private. The format is NEP 1's.
+"""
+
+import ast
+import math
+import re
+import struct
+from importlib.util import find_spec
+
+_MAGIC = b"\x93NUMPY"
+_VERSIONS = {b"\x01\x00": ("<H", "latin-1"), b"\x02\x00": ("<I", "latin-1"), b"\x03\x00": ("<I", "utf-8")}
+_ALIGNMENT = 64
+
+# The header is a Python literal, so its cost is many times its size. NumPy draws the line here too.
+_MAX_HEADER_NBYTES = 10_000
+_MAX_HEADER_DEPTH = 32
+
+# Types that hold their values and nothing else: bool, int, float, complex, bytes, str, time, void.
+_KINDS = "biufcSUmMV"
+_DESCR = re.compile(r"[<>|=][biufcSUmMV][0-9]{1,9}(\[[0-9]*[A-Za-z]+(/[0-9]+)?\])?").fullmatch
+
+
+def is_available():
+    """Tell whether NumPy can be imported.
+
+    >>> is_available() in (True, False)
+    True
+    """
+    return find_spec("numpy") is not None
+
+
+def dumps_array(array):
+    """Write an array in the .npy format.
+
+    Raises TypeError for an array that holds Python objects or is masked: only a pickle could keep it.
+
+    >>> import numpy
+    >>> dumps_array(numpy.arange(3, dtype="i1"))[-3:]
+    b'\\x00\\x01\\x02'
+    """
+    _check_writable(array)
+    is_fortran = array.flags.f_contiguous and not array.flags.c_contiguous
+    return _header(array, is_fortran) + array.tobytes("F" if is_fortran else "C")
+
+
+def loads_array(data):
+    """Read an array from the .npy format: a writable copy of its own.
+
+    Raises ValueError for anything that is not exactly one array of plain numbers, text, times or records of those.
+
+    >>> import numpy
+    >>> loads_array(dumps_array(numpy.eye(2))).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    try:
+        return _read(data)
+    except Exception as error:
+        # A literal that is no header surfaces as one of a dozen types; the caller is promised one. A MemoryError
+        # is the parser's word for a literal too deep, except at the end, where the data is there to be copied.
+        if isinstance(error, MemoryError) and len(data) > _MAX_HEADER_NBYTES:
+            raise
+        reason = ascii(str(error)[:200])
+    raise ValueError(f"not an array in .npy format: {reason}")
+
+
+def _check_writable(array):
+    from numpy.ma import MaskedArray
+
+    dtype = array.dtype
+    if isinstance(array, MaskedArray):
+        raise TypeError("cannot write a masked array: its mask would be lost")
+    if dtype.hasobject or dtype.kind not in _KINDS or dtype.itemsize == 0:
+        raise TypeError(f"cannot write an array of dtype {dtype}: it holds Python objects or nothing at all")
+
+
+def _header(array, is_fortran):
+    from numpy.lib.format import dtype_to_descr
+
+    fields = {"descr": dtype_to_descr(array.dtype), "fortran_order": is_fortran, "shape": array.shape}
+    text = repr(fields)
+    version = b"\x01\x00" if text.isascii() else b"\x03\x00"
+    width, encoding = _VERSIONS[version]
+    literal = text.encode(encoding)
+    if len(literal) > _MAX_HEADER_NBYTES - _ALIGNMENT:
+        raise TypeError(f"cannot write an array whose dtype takes {len(literal)} bytes to describe")
+    prelude = len(_MAGIC) + len(version) + struct.calcsize(width)
+    nbytes = -(-(prelude + len(literal) + 1) // _ALIGNMENT) * _ALIGNMENT - prelude
+    return _MAGIC + version + struct.pack(width, nbytes) + literal.ljust(nbytes - 1) + b"\n"
+
+
+def _read(data):
+    from numpy import ndarray
+
+    literal, start = _literal(data)
+    descr, is_fortran, shape = _fields(literal)
+    dtype = _dtype(descr)
+    if dtype.hasobject or dtype.kind not in _KINDS or dtype.itemsize == 0:
+        raise ValueError(f"dtype {dtype} holds Python objects or nothing at all")
+    nbytes = math.prod(shape) * dtype.itemsize
+    if nbytes != len(data) - start:
+        raise ValueError(f"shape and dtype take {nbytes} bytes, {len(data) - start} are there")
+    # Copied as bytes: that gives memory of its own, aligned for every dtype, and keeps the padding of records.
+    raw = ndarray((nbytes,), "u1", data, start).copy()
+    return raw.view(dtype).reshape(shape, order="F" if is_fortran else "C")
+
+
+def _literal(data):
+    """Return the text of the header, and where the array starts."""
+    version = bytes(data[6:8])
+    if bytes(data[:6]) != _MAGIC or version not in _VERSIONS:
+        raise ValueError("no magic string of version 1, 2 or 3")
+    width, encoding = _VERSIONS[version]
+    (nbytes,) = struct.unpack_from(width, data, 8)
+    start = 8 + struct.calcsize(width)
+    if nbytes > min(_MAX_HEADER_NBYTES, len(data) - start):
+        raise ValueError(f"a header of {nbytes} bytes")
+    return bytes(data[start : start + nbytes]).decode(encoding), start + nbytes
+
+
+def _fields(literal):
+    _check_literal(literal)
+    fields = ast.literal_eval(literal)
+    if type(fields) is not dict or fields.keys() != {"descr", "fortran_order", "shape"}:
+        raise ValueError("the header is not a dict of descr, fortran_order and shape")
+    descr, is_fortran, shape = fields["descr"], fields["fortran_order"], fields["shape"]
+    if type(is_fortran) is not bool or type(shape) is not tuple:
+        raise ValueError("fortran_order is not a bool, or shape is not a tuple")
+    if any(type(length) is not int or length < 0 for length in shape):
+        raise ValueError("shape holds something else than lengths")
+    return descr, is_fortran, shape
+
+
+def _check_literal(literal):
+    # Python's own parser can exhaust the C stack on operators and brackets that nest; a header needs neither deeply.
+    bare = re.sub(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", "''", literal)
+    if not re.fullmatch(r"[\[\](){},:'0-9A-Za-z \n]*", bare):
+        raise ValueError("the header is no plain literal")
+    depth = 0
+    for character in bare:
+        depth += (character in "[({") - (character in "])}")
+        if depth > _MAX_HEADER_DEPTH:
+            raise ValueError(f"the header nests deeper than {_MAX_HEADER_DEPTH} levels")
+
+
+def _dtype(descr):
+    from numpy.lib.format import descr_to_dtype
+
+    _check_descr(descr)
+    return descr_to_dtype(descr)
+
+
+def _check_descr(descr):
+    # A string that is no type code could name any type that NumPy knows, or warn.
+    if type(descr) is str:
+        if not _DESCR(descr):
+            raise ValueError(f"{ascii(descr[:60])} is no type of plain values")
+        return
+    if type(descr) is not list:
+        raise ValueError("descr is neither a type nor a list of fields")
+    for field in descr:
+        _check_descr(field[1])

@@ -1,0 +1,608 @@
+"""Pickles of plain value types: what type code 100 may hold unless the caller says otherwise.
+
+Here belong the list of types, a pickler that writes only those, and a small machine that builds only those.
+This file must not know TypedBytes: it takes an object and gives bytes, or the reverse. What always holds in it:
+
+- nothing is imported, looked up or called by a name from the data: a name is a key of ``_BUILDERS`` or it is refused;
+- no object is changed once it is complete, so no class and no value in use can be reached through BUILD;
+- memory follows the bytes that are there, and time stays linear in them: see ``_Machine.spend``;
+- what comes out is of an exact type from the list, nested at most ``MAX_DEPTH`` levels.
+"""
+
+import io
+import pickle
+import re
+import struct
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Context, Decimal, InvalidOperation
+from itertools import chain, groupby
+from sys import getsizeof
+from types import FunctionType
+from uuid import UUID
+
+MAX_DEPTH = 100
+MAX_EQUAL_HASHES = 512
+
+_NONE = type(None)
+_PICKLED = frozenset({_NONE, int, Decimal, date, time, datetime, timedelta, timezone, set, frozenset, complex, UUID})
+_ELEMENTS = _PICKLED - {set} | {bool, float, str, bytes, tuple}
+
+_TOO_DEEP = f"it nests deeper than {MAX_DEPTH} levels"
+_GO_ON = 'pass pickle="trust" for data of your own, or pickle="raw" for the bytes'
+
+
+def safe_dumps(obj):
+    """Pickle a value of the plain types by protocol 2.
+
+    Equal scalars give equal bytes, whoever shares their parts: the pickler's memo is off. Raises TypeError for
+    anything else, subclasses included, because pickling those runs or names code of the user's.
+
+    >>> safe_dumps(2**64).hex()
+    '80028a090000000000000000012e'
+    """
+    fault = _fault(obj, _PICKLED)
+    if fault:
+        raise TypeError(f'cannot pickle {fault} under the safe policy: pass pickle="trust" or default=')
+    buffer = io.BytesIO()
+    pickler = _Pickler(buffer, protocol=2)
+    pickler.fast = True
+    pickler.dump(obj)
+    return buffer.getvalue()
+
+
+def safe_loads(data):
+    """Build the value of the plain types that a pickle of protocol 0 to 5 holds, one of Python 2 included.
+
+    Raises ValueError for anything else: other types, broken bytes, bytes after the end, and pickles made to cost
+    more than their size.
+
+    >>> safe_loads(b"cdecimal\\nDecimal\\n(S'1.50'\\ntR.")
+    Decimal('1.50')
+    """
+    machine = _Machine(data)
+    try:
+        return machine.run()
+    except (_Refused, MemoryError):
+        raise
+    except Exception as error:
+        # The types of these vary with the Python version; the caller is promised one.
+        reason = f"{type(error).__name__}: {_short(str(error))}"
+    raise ValueError(f"broken pickle at byte {machine.offset}: {reason}; {_GO_ON}")
+
+
+class _Refused(ValueError):
+    """A pickle asks for what this machine does not do."""
+
+
+class _Pickler(pickle.Pickler):
+    def reducer_override(self, obj):
+        # Protocol 2 drops the fold of a repeated hour; the state of protocol 4 keeps it and reads the same.
+        has_fold = type(obj) in (datetime, time) and obj.fold
+        return obj.__reduce_ex__(4) if has_fold else NotImplemented
+
+
+def _fault(value, kinds):
+    """Name what in value is not of the plain types, or return an empty string."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        for item in level:
+            if type(item) not in kinds or not _is_plain_inside(item):
+                return f"{type(item).__module__}.{type(item).__qualname__}"
+        level = _parts(level, _NESTING)
+        if not level:
+            return ""
+        kinds = _ELEMENTS
+    return f"a value nested deeper than {MAX_DEPTH} levels"
+
+
+def _is_plain_inside(item):
+    """Tell whether the objects behind an item's attributes are of plain types as well."""
+    kind = type(item)
+    if kind is UUID:
+        return type(getattr(item, "int", None)) is int
+    if kind is timezone:
+        return type(item.tzname(None)) is str
+    if kind is datetime or kind is time:
+        return item.tzinfo is None or type(item.tzinfo) is timezone and _is_plain_inside(item.tzinfo)
+    return True
+
+
+_NESTING = frozenset({tuple, frozenset, set})
+_HASHED = frozenset({tuple, frozenset})
+_TUPLE = frozenset({tuple})
+
+
+def _parts(level, kinds):
+    """List the items inside the containers of these kinds, one level down."""
+    return list(chain.from_iterable([item for item in level if type(item) in kinds]))
+
+
+def _short(text):
+    return ascii(text[:60])
+
+
+def _refuse(what):
+    raise _Refused(f"pickle refused: {what}; {_GO_ON}")
+
+
+class _OpenSet(list):
+    """The elements of a set that protocol 4 is still adding to."""
+
+
+_MUTABLE = frozenset({list, dict, set, _OpenSet})
+
+_NOTHING = frozenset()
+
+# Hashes that nobody can choose: salted by the interpreter, or one value each.
+_SALTED = frozenset({str, bytes, date, bool, _NONE})
+_HASH_MODULUS = 2**61 - 1
+
+# Comparisons linear in the size, in C.
+_QUICK = _SALTED | {int, float, complex, timedelta, tuple}
+
+
+def _hashes_to_itself(item):
+    return type(item) is int and -_HASH_MODULUS < item < _HASH_MODULUS
+
+
+class _Machine:
+    """The pickle machine: a cursor over the data, a stack with marks, and a memo.
+
+    The hazards are sharing and hashing. Shared tuples unfold to sizes exponential in the data, and every hash walks
+    them; elements with equal hashes compare with each other, which is quadratic. Counting either in advance would
+    need a size kept for every object, so both are charged when they happen, against a budget of bytes that grows
+    with the data: a GET pays for the value as if it stood there again, a group of equal hashes pays the square of
+    its size. Mutable containers cannot be shared at all; that also rules out cycles.
+    """
+
+    def __init__(self, data):
+        self.data = data
+        self.offset = 0
+        self.stack = []
+        self.marks = []
+        self.memo = {}
+        self.extents = {}  # memo key -> bytes, for values that were read back
+        self.budget = (1 << 22) + 64 * len(data)
+
+    def run(self):
+        opcode = self.take(1)
+        while opcode != b".":
+            operation = _OPERATIONS.get(opcode)
+            if operation is None:
+                _refuse(f"opcode {opcode!r} at byte {self.offset - 1} is of no use to plain values")
+            operation(self)
+            opcode = self.take(1)
+        return self.result()
+
+    def result(self):
+        (value,) = self.stack
+        if self.offset != len(self.data):
+            _refuse(f"{len(self.data) - self.offset} bytes follow its end")
+        if type(value) is _OpenSet:
+            value = self.make_set(set, value)
+        fault = _fault(value, _PICKLED | _ELEMENTS)
+        if fault:
+            _refuse(f"it holds {fault}")
+        return value
+
+    # The cursor.
+
+    def take(self, nbytes):
+        if not 0 <= nbytes <= len(self.data) - self.offset:
+            raise EOFError(f"{nbytes} bytes wanted, {len(self.data) - self.offset} left")
+        start = self.offset
+        self.offset = start + nbytes
+        return self.data[start : self.offset]
+
+    def number(self, nbytes, signed=False):
+        return int.from_bytes(self.take(nbytes), "little", signed=signed)
+
+    def line(self):
+        end = self.data.index(b"\n", self.offset)
+        line = self.take(end - self.offset)
+        self.offset += 1
+        return line
+
+    # The stack.
+
+    def push(self, value):
+        self.stack.append(value)
+
+    def pop(self):
+        return self.stack.pop()
+
+    def pop_last(self, nitems):
+        items = self.stack[len(self.stack) - nitems :]
+        if len(items) != nitems:
+            raise IndexError("stack underflow")
+        del self.stack[len(self.stack) - nitems :]
+        return items
+
+    def pop_marked(self):
+        return self.pop_last(len(self.stack) - self.marks.pop())
+
+    def mark(self):
+        if len(self.marks) == 2 * MAX_DEPTH:
+            _refuse(_TOO_DEEP)
+        self.marks.append(len(self.stack))
+
+    def top(self, kind):
+        if type(self.stack[-1]) is not kind:
+            _refuse(f"it adds to an object of type {type(self.stack[-1]).__name__}")
+        return self.stack[-1]
+
+    def push_list(self, items):
+        # Plain values hold no list; a set or frozenset is called with one.
+        if not self.stack or type(self.stack[-1]) is not FunctionType:
+            _refuse("it holds a list, which has a type code of its own")
+        self.push(items)
+
+    def push_dict(self, items):
+        # Nor a dict; the state of a UUID is one.
+        if not self.stack or type(self.stack[-1]) is not UUID:
+            _refuse("it holds a dict, which has a type code of its own")
+        self.push({})
+        self.set_items(items)
+
+    def push_set(self):
+        if self.stack:
+            _refuse("it holds a set inside another value")
+        self.push(_OpenSet())
+
+    # The memo.
+
+    def put(self, key):
+        if len(self.memo) > self.offset // 2:
+            _refuse("it stores more objects than it can hold")
+        self.memo[key] = self.stack[-1]
+        self.extents.pop(key, None)
+
+    def get(self, key):
+        value = self.memo[key]
+        if type(value) in _MUTABLE:
+            _refuse(f"it shares a {type(value).__name__}")
+        if type(value) in _HASHED:
+            if key not in self.extents:
+                self.extents[key], _ = self.measure([value])
+            self.spend(self.extents[key])
+        self.push(value)
+
+    def spend(self, nbytes):
+        self.budget -= nbytes
+        if self.budget < 0:
+            _refuse("its shared or colliding parts cost more than its size")
+
+    def measure(self, values):
+        """Return the bytes of values with all their parts, and the types met; pay for walking them."""
+        nbytes, kinds, level = 0, set(), values
+        for _ in range(MAX_DEPTH):
+            here = sum(map(getsizeof, level))
+            self.spend(here + 512)  # a level has its price even where it holds next to nothing
+            nbytes += here
+            kinds.update(map(type, level))
+            level = _parts(level, _HASHED)
+            if not level:
+                return nbytes, kinds
+        return _refuse(_TOO_DEEP)
+
+    # Sets.
+
+    def make_frozenset(self, items):
+        # One empty frozenset serves all: a new one each would hold a hundred times the bytes that ask for it.
+        return self.make_set(frozenset, items) if items else _NOTHING
+
+    def make_set(self, kind, items):
+        kinds = set(map(type, items))
+        if tuple in kinds:
+            self.check_depth(items)
+        if not kinds <= _SALTED:
+            self.check_hashes(items)
+        return kind(items)
+
+    def check_depth(self, items):
+        # The hash of a tuple recurses on the C stack without a limit; that of a frozenset is kept in it.
+        for _ in range(MAX_DEPTH):
+            items = _parts(items, _TUPLE)
+            if not items:
+                return
+        _refuse(_TOO_DEEP)
+
+    def check_hashes(self, items):
+        odd = [item for item in items if type(item) not in _SALTED and not _hashes_to_itself(item)]
+        if len(set(map(hash, odd))) == len(odd):
+            return
+        for _, equals in groupby(sorted(odd, key=hash), key=hash):
+            group = list(equals)
+            if len(group) > MAX_EQUAL_HASHES:
+                _refuse(f"more than {MAX_EQUAL_HASHES} elements of a set share one hash value")
+            if len(group) > 1:
+                self.pay_comparisons(group)
+
+    def pay_comparisons(self, group):
+        # Two quick values compare in steps of the smaller one's size, any two others at worst in the product of both:
+        # a frozenset looks up each element of the other, a Decimal converts an int by schoolbook division.
+        nbytes, kinds = self.measure(group)
+        steps = len(group) if kinds <= _QUICK else nbytes // 4
+        self.spend(nbytes * steps // 8)
+
+    # Objects.
+
+    def find(self, module, name):
+        builder = _BUILDERS.get(f"{module}.{name}")
+        if builder is None:
+            _refuse(f"it asks for {_short(module)}.{_short(name)}")
+        self.push(builder)
+
+    def call(self):
+        builder, arguments = self.pop_last(2)
+        if type(builder) is not FunctionType or type(arguments) is not tuple:
+            _refuse(f"it calls an object of type {type(builder).__name__}")
+        self.push(builder(self, *arguments))
+
+    def new(self):
+        if self.stack[-2:] != [_blank_uuid, ()]:
+            _refuse("it makes an object in a way that plain values do not need")
+        self.call()
+
+    def build(self):
+        state = self.pop()
+        target = self.top(UUID)
+        if hasattr(target, "int") or type(state) is not dict:
+            _refuse("it changes an object that is complete")
+        target.__setstate__(_uuid_state(state))
+
+    def set_items(self, items):
+        target = self.top(dict)
+        if len(items) % 2 or any(type(key) is not str for key in items[::2]):
+            _refuse("the state of an object is not by names")
+        target.update(zip(items[::2], items[1::2]))
+
+
+# Builders: what a name in the data stands for. Each takes the machine and the arguments of the pickle.
+
+
+def _build_set(machine, items):
+    return machine.make_set(set, _of_type(list, items))
+
+
+def _build_frozenset(machine, items):
+    return machine.make_frozenset(_of_type(list, items))
+
+
+def _build_decimal(machine, text):
+    # A context of its own: under the caller's, which may trap nothing, bad text would become a NaN.
+    return Decimal(_of_type(str, text), Context(traps=[InvalidOperation]))
+
+
+def _build_date(machine, state):
+    return date(*struct.unpack(">HBB", _state(state)))
+
+
+def _build_time(machine, state, tzinfo=None):
+    hour, minute, second, microsecond = struct.unpack(">BBB3s", _state(state))
+    microsecond = int.from_bytes(microsecond, "big")
+    return time(hour & 127, minute, second, microsecond, tzinfo, fold=hour >> 7)
+
+
+def _build_datetime(machine, state, tzinfo=None):
+    # The constructors of the datetime module trust a state; called with numbers they check them.
+    year, month, *clock, microsecond = struct.unpack(">HBBBBB3s", _state(state))
+    microsecond = int.from_bytes(microsecond, "big")
+    return datetime(year, month & 127, *clock, microsecond, tzinfo, fold=month >> 7)
+
+
+def _build_timedelta(machine, days, seconds, microseconds):
+    return timedelta(days, seconds, microseconds)
+
+
+def _build_timezone(machine, *arguments):
+    return timezone(*arguments)
+
+
+def _build_complex(machine, real, imag):
+    return complex(real, imag)
+
+
+def _build_bytes(machine):
+    return b""
+
+
+def _build_encoded(machine, text, encoding):
+    # How Python 3 writes bytes for protocols that have none.
+    if encoding not in ("latin1", "latin-1"):
+        _refuse(f"it encodes text as {_short(str(encoding))}")
+    return _of_type(str, text).encode("latin-1")
+
+
+def _blank_uuid(machine):
+    return UUID.__new__(UUID)
+
+
+def _build_object(machine):
+    return _refuse("it asks for a bare object")
+
+
+def _reconstruct(machine, builder, base, state):
+    if (builder, base, state) != (_blank_uuid, _build_object, None):
+        _refuse("it makes an object in a way that plain values do not need")
+    return builder(machine)
+
+
+def _uuid_state(state):
+    number = state["int"]
+    if type(number) is not int or not 0 <= number < 1 << 128:
+        _refuse("it holds a UUID out of range")
+    return {"int": number, "is_safe": state.get("is_safe")}
+
+
+def _of_type(kind, value):
+    if type(value) is not kind:
+        _refuse(f"it gives a {type(value).__name__} where a {kind.__name__} belongs")
+    return value
+
+
+def _state(value):
+    # Packed numbers. Those of Python 2 are a str; where it happened to be UTF-8 it was read as text.
+    return value if type(value) is bytes else _of_type(str, value).encode("utf-8")
+
+
+_BUILDERS = {
+    "__builtin__.bytes": _build_bytes,
+    "__builtin__.complex": _build_complex,
+    "__builtin__.frozenset": _build_frozenset,
+    "__builtin__.object": _build_object,
+    "__builtin__.set": _build_set,
+    "_codecs.encode": _build_encoded,
+    "builtins.complex": _build_complex,
+    "builtins.frozenset": _build_frozenset,
+    "builtins.set": _build_set,
+    "copy_reg._reconstructor": _reconstruct,
+    "datetime.date": _build_date,
+    "datetime.datetime": _build_datetime,
+    "datetime.time": _build_time,
+    "datetime.timedelta": _build_timedelta,
+    "datetime.timezone": _build_timezone,
+    "decimal.Decimal": _build_decimal,
+    "uuid.UUID": _blank_uuid,
+}
+
+
+# Opcodes: one function each, named by what it reads.
+
+
+def _protocol(machine):
+    version = machine.number(1)
+    if version > 5:
+        _refuse(f"it is of protocol {version}")
+
+
+def _frame(machine):
+    # A frame is a hint for readers of files; its length still has to be true.
+    nbytes = machine.number(8)
+    if nbytes > len(machine.data) - machine.offset:
+        raise EOFError(f"a frame of {nbytes} bytes")
+
+
+def _digits(line):
+    if not _NUMBER(line):
+        raise ValueError(f"{_short(str(line))} is not a number")
+    return int(line.rstrip(b"L"))
+
+
+def _int_line(machine):
+    # I00 and I01 are how protocols 0 and 1 write a bool.
+    line = machine.line()
+    return _BOOLS[line] if line in _BOOLS else _digits(line)
+
+
+# More digits take quadratic time to read; Python itself draws the line here.
+_NUMBER = re.compile(rb"-?[0-9]{1,4300}L?").fullmatch
+
+_BOOLS = {b"00": False, b"01": True}
+
+
+def _float_line(machine):
+    line = machine.line()
+    if len(line) > 64:
+        raise ValueError("a float of more than 64 characters")
+    return float(line)
+
+
+def _quoted_line(machine):
+    line = machine.line()
+    if not re.fullmatch(rb"(['\"]).*\1", line):
+        raise ValueError("a string without quotes")
+    return _python2_str(re.sub(rb"\\(x[0-9a-f]{2}|.)", _unescape, line[1:-1]))
+
+
+def _unescape(match):
+    escape = match[1]
+    return bytes.fromhex(escape[1:].decode()) if len(escape) == 3 else _ESCAPES[escape]
+
+
+_ESCAPES = {b"\\": b"\\", b"'": b"'", b'"': b'"', b"n": b"\n", b"r": b"\r", b"t": b"\t"}
+
+
+def _python2_str(data):
+    """Read a str of Python 2: text where it is UTF-8, else bytes."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data
+
+
+def _text(machine, nbytes):
+    return machine.take(nbytes).decode("utf-8", "surrogatepass")
+
+
+def _add_to_set(machine):
+    items = machine.pop_marked()
+    machine.top(_OpenSet).extend(items)
+
+
+def _append(machine, items):
+    machine.top(list).extend(items)
+
+
+_OPERATIONS = {
+    # scalars
+    b"N": lambda m: m.push(None),
+    b"\x88": lambda m: m.push(True),
+    b"\x89": lambda m: m.push(False),
+    b"I": lambda m: m.push(_int_line(m)),
+    b"L": lambda m: m.push(_digits(m.line())),
+    b"J": lambda m: m.push(m.number(4, signed=True)),
+    b"K": lambda m: m.push(m.number(1)),
+    b"M": lambda m: m.push(m.number(2)),
+    b"\x8a": lambda m: m.push(m.number(m.number(1), signed=True)),
+    b"\x8b": lambda m: m.push(m.number(m.number(4, signed=True), signed=True)),
+    b"F": lambda m: m.push(_float_line(m)),
+    b"G": lambda m: m.push(struct.unpack(">d", m.take(8))[0]),
+    # str of Python 2, text, bytes
+    b"S": lambda m: m.push(_quoted_line(m)),
+    b"T": lambda m: m.push(_python2_str(m.take(m.number(4, signed=True)))),
+    b"U": lambda m: m.push(_python2_str(m.take(m.number(1)))),
+    b"V": lambda m: m.push(m.line().decode("raw-unicode-escape")),
+    b"X": lambda m: m.push(_text(m, m.number(4))),
+    b"\x8c": lambda m: m.push(_text(m, m.number(1))),
+    b"\x8d": lambda m: m.push(_text(m, m.number(8))),
+    b"B": lambda m: m.push(m.take(m.number(4))),
+    b"C": lambda m: m.push(m.take(m.number(1))),
+    b"\x8e": lambda m: m.push(m.take(m.number(8))),
+    # tuples
+    b")": lambda m: m.push(()),
+    b"\x85": lambda m: m.push(tuple(m.pop_last(1))),
+    b"\x86": lambda m: m.push(tuple(m.pop_last(2))),
+    b"\x87": lambda m: m.push(tuple(m.pop_last(3))),
+    b"t": lambda m: m.push(tuple(m.pop_marked())),
+    # lists and dicts
+    b"]": lambda m: m.push_list([]),
+    b"l": lambda m: m.push_list(m.pop_marked()),
+    b"a": lambda m: _append(m, m.pop_last(1)),
+    b"e": lambda m: _append(m, m.pop_marked()),
+    b"}": lambda m: m.push_dict([]),
+    b"d": lambda m: m.push_dict(m.pop_marked()),
+    b"s": lambda m: m.set_items(m.pop_last(2)),
+    b"u": lambda m: m.set_items(m.pop_marked()),
+    # sets
+    b"\x8f": _Machine.push_set,
+    b"\x90": _add_to_set,
+    b"\x91": lambda m: m.push(m.make_frozenset(m.pop_marked())),
+    # objects
+    b"c": lambda m: m.find(m.line().decode("utf-8"), m.line().decode("utf-8")),
+    b"\x93": lambda m: m.find(*m.pop_last(2)),
+    b"R": _Machine.call,
+    b"\x81": _Machine.new,
+    b"b": _Machine.build,
+    # the memo and the machine
+    b"(": _Machine.mark,
+    b"p": lambda m: m.put(_digits(m.line())),
+    b"q": lambda m: m.put(m.number(1)),
+    b"r": lambda m: m.put(m.number(4)),
+    b"\x94": lambda m: m.put(len(m.memo)),
+    b"g": lambda m: m.get(_digits(m.line())),
+    b"h": lambda m: m.get(m.number(1)),
+    b"j": lambda m: m.get(m.number(4)),
+    b"\x80": _protocol,
+    b"\x95": _frame,
+}

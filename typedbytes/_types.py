@@ -1,0 +1,156 @@
+"""The value types: what the wire can say and Python has no type for.
+
+This file imports nothing of ours and nothing heavy: every Hadoop task pays for it.
+"""
+
+__all__ = ["Byte", "Long", "Float", "Ext", "Writable"]
+
+
+class Byte(int):
+    """Hold an int that is written as BYTE (8 bits, signed).
+
+    Raises ValueError outside -128..127.
+
+    >>> import typedbytes
+    >>> typedbytes.dumps(typedbytes.Byte(-2)).hex()
+    '01fe'
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, value=0):
+        self = super().__new__(cls, value)
+        if not -128 <= self <= 127:
+            raise ValueError(f"Byte must be in -128..127, not {int(self)}")
+        return self
+
+    def __repr__(self):
+        return f"Byte({int(self)})"
+
+    __str__ = int.__repr__
+
+
+class Long(int):
+    """Hold an int that is written as LONG (64 bits) although an INT could hold it.
+
+    Raises ValueError outside 64 bits.
+
+    >>> import typedbytes
+    >>> typedbytes.dumps(typedbytes.Long(5)).hex()
+    '040000000000000005'
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, value=0):
+        self = super().__new__(cls, value)
+        if not -(2**63) <= self < 2**63:
+            raise ValueError("Long must fit 64 bits")
+        return self
+
+    def __repr__(self):
+        return f"Long({int(self)})"
+
+    __str__ = int.__repr__
+
+
+class Float(float):
+    """Hold a float that is written as FLOAT (IEEE 754 binary32), narrowed when it is encoded.
+
+    >>> import typedbytes
+    >>> typedbytes.dumps(typedbytes.Float(1.5)).hex()
+    '053fc00000'
+    """
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return f"Float({float.__repr__(self)})"
+
+    __str__ = float.__repr__
+
+
+class _Opaque(tuple):
+    """Keep two fields as an immutable, hashable pair that equals only its own kind."""
+
+    __slots__ = ()
+
+    def __eq__(self, other):
+        return type(self) is type(other) and tuple.__eq__(self, other)
+
+    def __ne__(self, other):
+        return not self == other
+
+    def __hash__(self):
+        return hash((type(self).__name__, *self))
+
+    @property
+    def data(self):
+        """Give the payload as bytes."""
+        return self[1]
+
+    def _shown_data(self):
+        """Show at most 32 bytes of the payload, so that a repr stays short whatever came in."""
+        if len(self[1]) <= 32:
+            return repr(self[1])
+        return f"{self[1][:32]!r}... {len(self[1])} bytes"
+
+
+class Ext(_Opaque):
+    """Hold the payload of an application code that has no meaning here; it re-encodes byte for byte.
+
+    `code` is 50..200 (in Hive's dialect also 11, 12 and 177 with the payloads it defines), `data` any bytes-like object.
+    Raises ValueError for another code.
+
+    >>> import typedbytes
+    >>> typedbytes.loads(bytes.fromhex("9000000002abcd"))
+    Ext(144, b'\\xab\\xcd')
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, code, data=b""):
+        if not (50 <= code <= 200 or code in (11, 12)):
+            raise ValueError(f"an application code is 50..200, not {code}")
+        return tuple.__new__(cls, (int(code), bytes(data)))
+
+    def __getnewargs__(self):
+        return tuple(self)
+
+    @property
+    def code(self):
+        """Give the type code."""
+        return self[0]
+
+    def __repr__(self):
+        return f"Ext({self.code}, {self._shown_data()})"
+
+
+class Writable(_Opaque):
+    """Hold a Hadoop Writable (code 50): its class name and its own bytes.
+
+    The name is text and stays text: nothing is ever imported by it.
+
+    >>> import typedbytes
+    >>> typedbytes.Writable("org.apache.hadoop.io.NullWritable")
+    Writable('org.apache.hadoop.io.NullWritable', b'')
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, class_name, data=b""):
+        if not isinstance(class_name, str):
+            raise TypeError("the class name of a Writable is a str")
+        return tuple.__new__(cls, (str(class_name), bytes(data)))
+
+    def __getnewargs__(self):
+        return tuple(self)
+
+    @property
+    def class_name(self):
+        """Give the name of the Java class."""
+        return self[0]
+
+    def __repr__(self):
+        name = self.class_name if len(self.class_name) <= 128 else self.class_name[:128] + "..."
+        return f"Writable({name!r}, {self._shown_data()})"

@@ -1,0 +1,43 @@
+"""The manners of the command: exit codes, messages on stderr, and the one exception that carries both.
+
+Here: what every command says and returns when something is wrong. Not here: what it is that can go wrong.
+Always true: a message is one line on stderr, and no character of a file's name or of data reaches a terminal as it is
+unless it is printable.
+"""
+
+import sys
+
+OK = 0
+USAGE = 64
+BAD_DATA = 65
+NO_INPUT = 66
+INTERNAL = 70
+IO_ERROR = 74
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+
+class Failure(Exception):
+    """End the command, or its work on one input, with a message and an exit code."""
+
+    def __init__(self, status, message):
+        super().__init__(message)
+        self.status = status
+
+    def report(self):
+        """Write the message to stderr and return the exit code."""
+        try:
+            print(f"typedbytes: {escaped(str(self))}", file=sys.stderr, flush=True)
+        except (OSError, ValueError):
+            pass  # a stderr that cannot be written to leaves the exit code
+        return self.status
+
+
+def escaped(text):
+    """Return text on one line, what is not printable written as Python would escape it."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text)
+
+
+def because(error):
+    """Return the reason that the system gives for an OSError."""
+    return error.strerror or str(error) or type(error).__name__

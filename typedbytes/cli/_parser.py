@@ -1,0 +1,58 @@
+"""The arguments of a command: argparse with our exit codes, and the options that all commands on streams share.
+
+Here: everything that knows argparse, imported once a command is known. Not here: what the options do.
+Always true: a parser never prints and never exits; a wrong command line is a Failure and help is a text.
+"""
+
+import argparse
+import sys
+
+from typedbytes.cli._manners import USAGE, Failure
+
+
+class Parser(argparse.ArgumentParser):
+    """Parse the arguments of one command."""
+
+    def __init__(self, name, docstring):
+        # A fixed width, because argparse would import shutil to ask the terminal for its own.
+        super().__init__(
+            prog=f"typedbytes {name}",
+            description=_unindented(docstring),
+            formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=99),
+            add_help=False,
+            allow_abbrev=False,
+        )
+        self.add_argument("-h", "--help", action="store_true", help="show this text and exit")
+
+    def parse(self, arguments):
+        """Return the options; options and FILEs may be mixed, and what stands after -- is a FILE however it looks."""
+        end = arguments.index("--") if "--" in arguments else len(arguments)
+        options = self.parse_intermixed_args(arguments[:end])
+        options.files = options.files + arguments[end + 1 :]
+        return options
+
+    def error(self, message):
+        """Raise Failure where argparse would print and exit."""
+        raise Failure(USAGE, f"{message} (see {self.prog} --help)")
+
+
+def _unindented(docstring):
+    # From Python 3.13 on the compiler has done it, and under -OO there is nothing to do.
+    return "\n".join(line.removeprefix("    ") for line in (docstring or "").splitlines())
+
+
+def add_stream_arguments(parser):
+    """Declare FILE... and the options of every command that reads streams."""
+    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="inputs, one after the other; - or none is stdin")
+    parser.add_argument("--pairs", action="store_true", help="a record is a pair: a key, then a value")
+    parser.add_argument(
+        "--dialect", choices=("hadoop", "hive"), default="hadoop", help="hive adds the codes 11, 12 and 177"
+    )
+    parser.add_argument("--max-bytes", type=natural, metavar="N", help="refuse a record of more than N bytes")
+
+
+def natural(text):
+    """Return the number that an option gives: 0 or more."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"expected a number from 0 on, not {text!r}")
+    return min(int(text), sys.maxsize - 1)

@@ -1,0 +1,141 @@
+"""The errors, one small tree.
+
+A class exists only where someone would act differently on catching it, and each also inherits the builtin that a newcomer
+would expect. This file imports nothing of ours.
+"""
+
+__all__ = [
+    "TypedBytesError",
+    "EncodeError",
+    "EncodeTypeError",
+    "EncodeValueError",
+    "DecodeError",
+    "TruncatedError",
+    "LimitError",
+    "FormatError",
+    "BlockError",
+]
+
+
+def _shown(path):
+    """Shorten a path for a message; the attribute keeps it whole."""
+    return path if len(path) <= 120 else f"{path[:60]}...{path[-50:]}"
+
+
+class TypedBytesError(Exception):
+    """Stand above every error of this library.
+
+    >>> import typedbytes
+    >>> issubclass(typedbytes.FormatError, typedbytes.TypedBytesError)
+    True
+    """
+
+
+class EncodeError(TypedBytesError):
+    """Report an object that cannot be written; `path` says where it sits in the value given.
+
+    >>> import typedbytes
+    >>> try:
+    ...     typedbytes.dumps([1, object])
+    ... except typedbytes.EncodeError as error:
+    ...     print(error.path)
+    [1]
+    """
+
+    def __init__(self, message, path=""):
+        super().__init__(message, path)
+        self.message = message
+        self.path = path
+
+    def __str__(self):
+        return self.message + (f", at {_shown(self.path)}" if self.path else "")
+
+
+class EncodeTypeError(EncodeError, TypeError):
+    """Report an object of a type that has no type code here.
+
+    >>> import typedbytes
+    >>> typedbytes.dumps(object())
+    Traceback (most recent call last):
+    typedbytes.errors.EncodeTypeError: cannot encode an object of type object
+    """
+
+
+class EncodeValueError(EncodeError, ValueError):
+    """Report an object of a known type whose value the format cannot hold.
+
+    >>> import typedbytes
+    >>> typedbytes.dumps(2**40, int_width=32)
+    Traceback (most recent call last):
+    typedbytes.errors.EncodeValueError: int does not fit an INT of 32 bits
+    """
+
+
+class DecodeError(TypedBytesError, ValueError):
+    """Report bytes that are not what they should be.
+
+    `offset` counts bytes from the start of the input, `code` is the type code being read (None: none), `path` leads to the
+    value inside its record (like ``[3]["key"]``), `record` is the record's index in a stream (None: not a stream).
+
+    >>> import typedbytes
+    >>> try:
+    ...     typedbytes.loads(b"\\x09\\x0b")
+    ... except typedbytes.DecodeError as error:
+    ...     print(error.offset, error.code, error.path)
+    1 11 [0]
+    """
+
+    def __init__(self, message, offset=0, code=None, path="", record=None):
+        super().__init__(message, offset, code, path, record)
+        self.message = message
+        self.offset = offset
+        self.code = code
+        self.path = path
+        self.record = record
+
+    def __str__(self):
+        place = f" at offset {self.offset}"
+        if self.record is not None:
+            place += f", record {self.record}"
+        if self.path:
+            place += f", path {_shown(self.path)}"
+        return self.message + place
+
+
+class TruncatedError(DecodeError, EOFError):
+    """Report input that ends inside a value; `offset` is where the bytes end.
+
+    >>> import typedbytes
+    >>> typedbytes.loads(b"\\x03\\x00")
+    Traceback (most recent call last):
+    typedbytes.errors.TruncatedError: input ends inside INT: at least 3 more bytes needed at offset 2
+    """
+
+
+class LimitError(DecodeError):
+    """Report input beyond a limit that the caller set or left at its default.
+
+    >>> import typedbytes
+    >>> typedbytes.loads(b"\\x09\\x09\\xff\\xff", max_depth=1)
+    Traceback (most recent call last):
+    typedbytes.errors.LimitError: containers nest deeper than max_depth=1 at offset 1, path [0]
+    """
+
+
+class FormatError(DecodeError):
+    """Report bytes that no TypedBytes writer should produce.
+
+    >>> import typedbytes
+    >>> typedbytes.loads(b"\\xff")
+    Traceback (most recent call last):
+    typedbytes.errors.FormatError: MARKER outside a LIST at offset 0
+    """
+
+
+class BlockError(DecodeError):
+    """Report a binary block message that breaks its wire's rules.
+
+    >>> import typedbytes
+    >>> issubclass(typedbytes.BlockError, ValueError)
+    True
+    """

@@ -1,0 +1,118 @@
+"""Readers and writers over anything that bytes come from or go to, and the four functions named as in json and pickle.
+
+What belongs here: opening paths, wrapping descriptors, closing what was opened. The streams themselves are compiled.
+"""
+
+import io
+import os
+
+from typedbytes import _stream
+
+__all__ = ["Reader", "PairReader", "Writer", "PairWriter", "dump", "load", "dump_all", "iter_load"]
+
+
+def _opened(place, mode):
+    """Give (file, whether we opened it): paths are opened, descriptors wrapped, all else is as it is."""
+    if isinstance(place, (str, os.PathLike)):
+        return io.FileIO(place, mode), True
+    if isinstance(place, int) and not isinstance(place, bool):
+        return io.FileIO(place, mode, closefd=False), False
+    return place, False
+
+
+class _Opening:
+    """Add to a compiled stream that it opens paths, and closes what it opened."""
+
+    __slots__ = ()
+
+    def __init__(self, place, **options):
+        file, self._owned = _opened(place, self._mode)
+        try:
+            super().__init__(file, **options)
+        except BaseException:
+            if self._owned:
+                file.close()
+            raise
+        self._file = file
+
+    def close(self):
+        try:
+            super().close()
+        finally:
+            if self._owned:
+                self._file.close()
+
+    close.__doc__ = _stream.Writer.close.__doc__
+
+
+class Reader(_Opening, _stream.Reader):
+    __slots__ = ("_file", "_owned")
+    __doc__ = _stream.Reader.__doc__
+    _mode = "rb"
+
+
+class PairReader(_Opening, _stream.PairReader):
+    __slots__ = ("_file", "_owned")
+    __doc__ = _stream.PairReader.__doc__
+    _mode = "rb"
+
+
+class Writer(_Opening, _stream.Writer):
+    __slots__ = ("_file", "_owned")
+    __doc__ = _stream.Writer.__doc__
+    _mode = "wb"
+
+
+class PairWriter(_Opening, _stream.PairWriter):
+    __slots__ = ("_file", "_owned")
+    __doc__ = _stream.PairWriter.__doc__
+    _mode = "wb"
+
+
+def dump(obj, file, **options):
+    """Encode one object and write it to a file object, descriptor, path or socket.
+
+    Options and encode errors as for `dumps`; what the file raises goes through.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> dump(True, file); file.getvalue().hex()
+    '0201'
+    """
+    with Writer(file, **options) as writer:
+        writer.write(obj)
+
+
+def load(file, **options):
+    """Read one value from a file object, descriptor, path or socket, and nothing behind it.
+
+    Options and errors as for `loads`; at the end of the file TruncatedError, which is an EOFError.
+
+    >>> import io
+    >>> load(io.BytesIO(b"\\x02\\x01"))
+    True
+    """
+    with Reader(file, read_ahead=False, **options) as reader:
+        for value in reader:
+            return value
+        return _stream.loads(b"")
+
+
+def dump_all(iterable, file, **options):
+    """Write every object of an iterable and return their number; options and errors as for `dump`.
+
+    >>> import io
+    >>> dump_all([1, 2], io.BytesIO())
+    2
+    """
+    with Writer(file, **options) as writer:
+        return writer.writes(iterable)
+
+
+def iter_load(file, **options):
+    """Iterate over the values of a file or of a bytes-like buffer; the same as `Reader`.
+
+    >>> list(iter_load(b"\\x02\\x01\\x02\\x00"))
+    [True, False]
+    """
+    return Reader(file, **options)

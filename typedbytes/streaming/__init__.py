@@ -1,0 +1,28 @@
+"""The task side of Hadoop Streaming: a mapper, a combiner and a reducer in one script.
+
+A complete job, started by Hadoop as ``job.py map``, ``job.py combine`` and ``job.py reduce``::
+
+    from typedbytes.streaming import counter, run
+
+    def mapper(key, value):
+        for word in value.split():
+            yield word, 1
+
+    def reducer(key, values):
+        counter("words", "distinct")
+        yield key, sum(values)
+
+    if __name__ == "__main__":
+        run(mapper, reducer, combiner=reducer)
+
+Records arrive on standard input and leave on standard output in the format Hadoop names in the
+environment (typed bytes, raw bytes or text). Both descriptors belong to the task alone while it runs:
+what anything else prints goes to standard error. The exit code is 0 only when all input was read,
+every record was processed and all output was delivered.
+"""
+
+from typedbytes.streaming._report import counter, status
+from typedbytes.streaming._run import StopEarly, run
+from typedbytes.streaming._task import Task, task
+
+__all__ = ["StopEarly", "Task", "counter", "run", "status", "task"]

@@ -1,0 +1,94 @@
+"""Standard input and output, taken away from everything but the task.
+
+One print, one C library or one child process that writes to descriptor 1 puts bytes between two records,
+and Hadoop reads them as a record. So the task works on private descriptors; descriptor 1 becomes standard
+error and descriptor 0 becomes empty, for this process and for every child. Nothing here knows what a
+record is. The private descriptors are never inherited, and each file remembers the error it failed with,
+so that the task's own input and output errors are never taken for those of user code.
+"""
+
+import os
+import sys
+from io import FileIO
+
+
+class Source(FileIO):
+    """The task's input; ``error`` is the OSError it failed with, or None."""
+
+    error = None
+
+    def readinto(self, buffer):
+        """Read what is there into the buffer and return the number of bytes, 0 at the end."""
+        try:
+            return _blocked("input", super().readinto(buffer))
+        except OSError as error:
+            self.error = error
+            raise
+
+
+class Sink(FileIO):
+    """The task's output; ``error`` is the OSError it failed with, or None."""
+
+    error = None
+
+    def write(self, data):
+        """Write what fits and return the number of bytes."""
+        try:
+            return _blocked("output", super().write(data))
+        except OSError as error:
+            self.error = error
+            raise
+
+    def close(self):
+        """Close the output, which may report what went wrong with earlier bytes."""
+        try:
+            super().close()
+        except OSError as error:
+            self.error = error
+            raise
+
+
+def _blocked(name, nbytes):
+    # A non-blocking descriptor gives None when it has nothing, which must not pass for the end.
+    if nbytes is None:
+        raise BlockingIOError(f"standard {name} is non-blocking")
+    return nbytes
+
+
+def take_over():
+    """Return the task's Source and Sink, and leave nothing behind on descriptors 0 and 1."""
+    _open_stderr()
+    source, sink = Source(os.dup(0), "rb"), Sink(os.dup(1), "wb")
+    os.dup2(2, 1)
+    _place(os.open(os.devnull, os.O_RDONLY), 0)
+    if sys.stdout is not None:
+        sys.stdout.flush()          # only now: what was printed before belongs on standard error too
+    sys.stdout = sys.stderr
+    return source, sink
+
+
+def _open_stderr():
+    # Without this, dup(1) would become descriptor 2 and every message a part of the output.
+    try:
+        os.fstat(2)
+    except OSError:
+        _place(os.open(os.devnull, os.O_WRONLY), 2)
+
+
+def _place(fd, target):
+    if fd != target:
+        os.dup2(fd, target)
+        os.close(fd)
+
+
+class Guard:
+    """Take standard input and output over for the length of a with block."""
+
+    def __enter__(self):
+        self._saved = os.dup(0), os.dup(1), sys.stdout
+        return take_over()
+
+    def __exit__(self, *error):
+        stdin, stdout, sys.stdout = self._saved
+        _place(stdin, 0)
+        _place(stdout, 1)

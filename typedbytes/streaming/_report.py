@@ -1,0 +1,112 @@
+"""What a task says on standard error: counters, status, and why it failed.
+
+Hadoop reads standard error line by line and takes those that begin with "reporter:" as messages. Each line
+leaves in one write of at most 4096 bytes, which a pipe keeps whole, so lines of threads and children do not
+mix. Saying something never fails the task. Nothing here knows records or formats.
+"""
+
+import os
+import time
+from _thread import allocate_lock
+from operator import index
+
+LINE_NBYTES = 4096
+SEND_SECONDS = 10.0
+MAX_COUNTERS = 100              # Hadoop kills a job at its 121st counter, and other parts of it count too
+GROUP_NCHARS, NAME_NCHARS = 128, 64
+
+_ONE_LINE = {10: " ", 13: " "}
+_ONE_FIELD = {10: " ", 13: " ", 44: ";"}
+
+
+def write_line(text):
+    """Write one line, cut to what a pipe takes in one piece."""
+    data = text.translate(_ONE_LINE).encode("utf-8", "backslashreplace")
+    if len(data) >= LINE_NBYTES:
+        data = data[: LINE_NBYTES - 1].decode("utf-8", "ignore").encode("utf-8")
+    try:
+        os.write(2, data + b"\n")
+    except OSError:
+        pass                    # nobody reads standard error; the records may still be wanted
+
+
+def _send(message):
+    write_line(os.environ.get("stream_stderr_reporter_prefix", "reporter:") + message)
+
+
+def _field(name, nchars):
+    # Hadoop cuts longer names itself, one short of its limit; done here, equal names meet in one counter.
+    name = str(name).translate(_ONE_FIELD)
+    return name if len(name) <= nchars else name[: nchars - 1]
+
+
+class Counters:
+    """Amounts gathered since they were last sent, and every name there ever was."""
+
+    def __init__(self):
+        self._lock = allocate_lock()
+        self._names = set()
+        self._amounts = {}
+        self._sent_at = time.monotonic()
+
+    def add(self, group, name, amount):
+        """Add an amount, and send all of them when the last time is long ago."""
+        key = _field(group, GROUP_NCHARS), _field(name, NAME_NCHARS)
+        amount = index(amount)
+        with self._lock:
+            self._admit(key)
+            self._amounts[key] = self._amounts.get(key, 0) + amount
+            if time.monotonic() - self._sent_at >= SEND_SECONDS:
+                self._send()
+
+    def send(self):
+        """Send what was gathered."""
+        with self._lock:
+            self._send()
+
+    def _admit(self, key):
+        if key not in self._names and len(self._names) >= MAX_COUNTERS:
+            raise ValueError(f"counter {key} would be one more than {MAX_COUNTERS}")
+        self._names.add(key)
+
+    def _send(self):
+        for (group, name), amount in self._amounts.items():
+            _send(f"counter:{group},{name},{amount}")
+        self._amounts.clear()
+        self._sent_at = time.monotonic()
+
+
+counters = Counters()
+
+
+def counter(group, name, amount=1):
+    """Add an amount to a counter of the job.
+
+    Amounts are gathered and sent to Hadoop every ten seconds and at the end of the task. Commas in names
+    become semicolons and line ends become spaces; Hadoop cuts a group longer than 128 characters to 127 and
+    a name longer than 64 to 63. Raises TypeError for an amount that is not an integer and ValueError for the
+    101st name: Hadoop fails a job that has more than 120.
+
+    >>> counter("words", "too long")
+    >>> counter("words", "letters", 12)
+    """
+    counters.add(group, name, amount)
+
+
+def status(text):
+    """Show a line of text as the state of the task, at once.
+
+    Line ends in the text become spaces, and 4096 bytes is the most that is sent.
+    """
+    _send(f"status:{text}")
+
+
+def write_failure(facts, error):
+    """Write the facts, pairs of a name and a text, then the error and its traceback."""
+    from traceback import format_exception
+
+    for name, text in facts:
+        write_line(f"typedbytes: {name}: {text}")
+    for part in format_exception(type(error), error, error.__traceback__):
+        for line in part.splitlines():
+            write_line(line)

@@ -1,0 +1,216 @@
+"""One task attempt from start to exit code.
+
+Order is everything here: the role is known before the descriptors are taken, the descriptors are ours
+before user code runs, and the code is 0 only after the input has ended between two records, all of them
+were processed, and the output was flushed and closed. What cannot be known here: how a record is encoded.
+"""
+
+import os
+import signal
+import sys
+
+from typedbytes.errors import DecodeError
+from typedbytes.streaming._calls import Calls
+from typedbytes.streaming._formats import open_input, open_output
+from typedbytes.streaming._guard import take_over
+from typedbytes.streaming._report import counters, write_failure, write_line
+from typedbytes.streaming._task import Task, UsageError, find_role
+
+OK, USER, USAGE, DATA, INTERNAL, IO, SIGNAL = 0, 1, 64, 65, 70, 74, 128
+
+CAUSES = {
+    USER: "user code failed",
+    DATA: "bad input",
+    INTERNAL: "internal error",
+    IO: "input or output failed",
+    SIGNAL + signal.SIGINT: "interrupted",
+}
+KEY_NBYTES = 64                 # of a key shown in a report
+DRAIN_NBYTES = 1024 * 1024
+
+
+class StopEarly(Exception):
+    """Raise in a mapper or reducer to end the task well before the end of its input.
+
+    Pairs yielded before are kept and close() is called. The rest of the input is read and dropped, because
+    Hadoop fails a task that leaves input behind. The dropped part is not checked.
+    """
+
+
+def run(mapper=None, reducer=None, combiner=None, *, argv=None, read_options=None, write_options=None):
+    """Run one task of a Hadoop Streaming job and end the process.
+
+    The role is the first argument of the script: ``job.py map``, ``job.py combine`` or ``job.py reduce``.
+    Without one it is map or reduce as the environment says, unless the job has a combiner.
+
+    A mapper is called as ``mapper(key, value)``, a reducer or combiner as ``reducer(key, values)`` for each run
+    of pairs whose encoded keys are equal; both return an iterable of pairs, or None. ``values`` is an iterator
+    that ends with the call. An object or a class may stand for the function: its method ``map`` or ``reduce``
+    is called, or the object itself; ``configure()`` before the first record and ``close()`` after the last,
+    which may return pairs too, where it has them.
+
+    The formats are those Hadoop names in the environment, and typed bytes outside Hadoop. As text, keys and
+    values are str; lines of a plain text file have their number as key. As raw bytes they are bytes.
+    *argv* stands for sys.argv; *read_options* and *write_options* are keywords for PairReader and PairWriter.
+
+    While the task runs, standard output is standard error and standard input is empty, for child processes
+    too. Never returns; the exit code is
+
+    ===  =====================================================================
+    0    all input read, all of it processed, all output delivered
+    1    an exception in user code, sys.exit() among them
+    64   no role, or nothing given for it
+    65   bad input
+    70   an error of this module
+    74   reading or writing failed, also because nobody reads the output
+    130  SIGINT
+    143  SIGTERM
+    ===  =====================================================================
+
+    Start it last, and only in the script itself::
+
+        if __name__ == "__main__":
+            run(mapper, reducer, combiner=reducer)
+    """
+    jobs = {"map": mapper, "combine": combiner, "reduce": reducer}
+    sys.exit(_run(jobs, sys.argv if argv is None else argv, read_options or {}, write_options or {}))
+
+
+def _run(jobs, argv, read_options, write_options):
+    try:
+        attempt = Attempt(find_role(argv, os.environ, jobs["combine"] is not None), jobs)
+        source, sink = take_over()
+        _set_signals()
+        with source, sink:
+            attempt.open(source, sink, read_options, write_options)
+            return attempt.run()
+    except UsageError as error:
+        write_line(f"typedbytes: {error}")
+        write_line(f"usage: {argv[0]} map|combine|reduce")
+        return USAGE
+    except OSError as error:
+        return _fail(IO, error)
+    except Exception as error:
+        return _fail(INTERNAL, error)
+
+
+def _fail(code, error, facts=()):
+    task = Task(os.environ)
+    cause = f"{CAUSES[code]} (exit code {code})"
+    places = ("attempt", task.attempt_id), ("input file", task.input_file)
+    named = [(name, text) for name, text in places if text is not None]
+    write_failure([("task failed", cause), *named, *facts], error)
+    return code
+
+
+def _set_signals():
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)       # a closed pipe is an error with a report, not a death
+    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGINT, _stop)
+
+
+def _stop(signum, frame):
+    # Hadoop gives a quarter of a second, and the attempt is void: nothing is flushed, nobody may catch this.
+    write_line(f"typedbytes: stopped by {signal.Signals(signum).name}")
+    os._exit(SIGNAL + signum)
+
+
+class Attempt:
+    """The work between open descriptors and an exit code."""
+
+    def __init__(self, role, jobs):
+        if jobs[role] is None:
+            raise UsageError(f"nothing was given to run for the role {role!r}")
+        self._role = role
+        self._job = jobs[role]
+        self._facts = []        # where in the input user code was running
+
+    def open(self, source, sink, read_options, write_options):
+        """Set up input and output in the formats of the role."""
+        self._source, self._sink = source, sink
+        self._input = open_input(self._role, source, os.environ, read_options)
+        self._output = open_output(self._role, sink, os.environ, write_options)
+
+    def run(self):
+        """Do the task and return its exit code."""
+        try:
+            self._work()
+            self._finish()
+            return OK
+        except BaseException as error:
+            return self._fail(error)
+
+    def _work(self):
+        calls = Calls(self._role, self._job)
+        try:
+            if calls.configure is not None:
+                calls.configure()
+            self._process(calls.process)
+        except StopEarly:
+            self._drain()
+        if calls.close is not None:
+            self._emit(calls.close())
+
+    def _process(self, process):
+        write = self._output.writes
+        key = None
+        try:
+            for key, value in self._records():
+                pairs = process(key, value)
+                if pairs is not None:
+                    write(pairs)
+        except BaseException:
+            self._note(key)
+            raise
+
+    def _records(self):
+        return self._input.pairs() if self._role == "map" else self._input.groups()
+
+    def _emit(self, pairs):
+        if pairs is not None:
+            self._output.writes(pairs)
+
+    def _drain(self):
+        buffer = bytearray(DRAIN_NBYTES)
+        while self._source.readinto(buffer):
+            pass
+
+    def _finish(self):
+        # User code may have caught an error of the input; it still decides.
+        error = self._source.error or self._input.failure()
+        if error is not None:
+            raise error
+        if self._role == "reduce" and self._output.record and not self._input.record:
+            write_line("typedbytes: a reducer without input has output, which Hadoop discards")
+        counters.send()
+        self._output.close()
+        self._sink.close()
+
+    def _note(self, key):
+        if self._input.record:
+            last = f"{self._input.record - 1}, ending at byte {self._input.offset}"
+            self._facts = [("last record", last), *self._key_fact(key)]
+
+    def _key_fact(self, key):
+        try:
+            return [("key", self._input.key_bytes(key)[:KEY_NBYTES].hex())]
+        except Exception:
+            return []           # decoded with options that its encoding would need too
+
+    def _fail(self, error):
+        if self._source.error is not None or self._sink.error is not None:
+            return _fail(IO, error)
+        broken = self._input.failure()
+        if broken is not None:
+            return _fail(DATA, error, self._bad_input_facts(broken))
+        if isinstance(error, KeyboardInterrupt):
+            return _fail(SIGNAL + signal.SIGINT, error, self._facts)
+        return _fail(USER, error, self._facts + self._exit_facts(error))
+
+    def _bad_input_facts(self, broken):
+        return [("bad record", f"{broken.record}, at byte {broken.offset}"), ("error", broken)]
+
+    def _exit_facts(self, error):
+        if isinstance(error, SystemExit):
+            return [("exit", "the task may end before its input only by raising StopEarly")]
+        return []

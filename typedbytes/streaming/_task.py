@@ -1,0 +1,161 @@
+"""What Hadoop tells a task: its role, its formats and its place in the job.
+
+Only strings come in here, from the command line and the environment, and only plain answers go out.
+Nothing in this file opens, reads or prints, and it knows no records.
+
+Hadoop exports the whole job configuration with every character outside [0-9A-Za-z] turned into "_".
+New releases set the names mapreduce_... beside the old mapred_... ones; the new name wins here.
+"""
+
+import os
+
+ROLES = ("map", "combine", "reduce")
+FORMATS = ("typedbytes", "rawbytes", "text")
+
+
+class UsageError(Exception):
+    """The command line or the environment leaves no way to run the task."""
+
+
+def _first(environ, *names):
+    for name in names:
+        if name in environ:
+            return environ[name]
+    return None
+
+
+def _number(text):
+    return None if text is None else int(text)
+
+
+class Task:
+    """What Hadoop says about the running task attempt; None for what it does not say."""
+
+    def __init__(self, environ):
+        self._environ = environ
+
+    @property
+    def job_id(self):
+        """The job's id, such as ``job_1700000000000_0001``."""
+        return _first(self._environ, "mapreduce_job_id", "mapred_job_id")
+
+    @property
+    def task_id(self):
+        """The task's id, the same for each of its attempts."""
+        return _first(self._environ, "mapreduce_task_id", "mapred_tip_id")
+
+    @property
+    def attempt_id(self):
+        """The attempt's id; unique, so it is safe in the name of a file."""
+        return _first(self._environ, "mapreduce_task_attempt_id", "mapred_task_id")
+
+    @property
+    def is_map(self):
+        """True in a map task, which includes its combiner, and False in a reduce task."""
+        text = _first(self._environ, "mapreduce_task_ismap", "mapred_task_is_map")
+        return None if text is None else text == "true"
+
+    @property
+    def partition(self):
+        """The number of the task among the map tasks or the reduce tasks."""
+        return _number(_first(self._environ, "mapreduce_task_partition", "mapred_task_partition"))
+
+    @property
+    def input_file(self):
+        """The file a map task reads."""
+        return _first(self._environ, "mapreduce_map_input_file", "map_input_file")
+
+    @property
+    def input_start(self):
+        """The byte of the file at which the map task's split begins."""
+        return _number(_first(self._environ, "mapreduce_map_input_start", "map_input_start"))
+
+    @property
+    def input_length(self):
+        """The number of bytes in the map task's split."""
+        return _number(_first(self._environ, "mapreduce_map_input_length", "map_input_length"))
+
+    def __repr__(self):
+        names = [name for name, part in vars(Task).items() if isinstance(part, property)]
+        facts = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
+        return f"Task({facts})"
+
+
+def task():
+    """Return what Hadoop says about the running task attempt.
+
+    >>> task().partition is None        # outside Hadoop
+    True
+    """
+    return Task(os.environ)
+
+
+def find_role(argv, environ, combines=False):
+    """Return the role named on the command line, or else the one the environment shows.
+
+    Raises UsageError when neither tells. A combiner runs inside a map task and cannot be told from
+    the mapper by the environment, so a job that *combines* must name the role of its map tasks.
+    """
+    if len(argv) > 1:
+        if argv[1] not in ROLES:
+            raise UsageError(f"{argv[1]!r} is not a role")
+        return argv[1]
+    is_map = Task(environ).is_map
+    if is_map is None:
+        raise UsageError("no role given")
+    if is_map and combines:
+        raise UsageError("no role given, and the job has a combiner")
+    return "map" if is_map else "reduce"
+
+
+def _side(role):
+    # Hadoop runs a combiner with the reducer's settings.
+    return "map" if role == "map" else "reduce"
+
+
+def find_format(role, direction, environ):
+    """Return the format of a role's "input" or "output", one of FORMATS.
+
+    Hadoop sets the short name only when the job asked for one, and the name of its own class always; of a
+    short name it does not know, it makes text. Outside Hadoop the answer is typed bytes.
+    Raises UsageError for a class whose records are none of ours.
+    """
+    base = f"stream_{_side(role)}_{direction}"
+    name = environ.get(base, "").lower()
+    if name in FORMATS:
+        return name
+    partner = {"input": "writer", "output": "reader"}[direction]
+    class_name = environ.get(f"{base}_{partner}_class", "").rpartition(".")[2]
+    if class_name:
+        return _class_format(class_name, direction.capitalize() + partner.capitalize())
+    return "text" if Task(environ).job_id else "typedbytes"
+
+
+def _class_format(class_name, suffix):
+    name = class_name[: -len(suffix)].lower()
+    if not class_name.endswith(suffix) or name not in FORMATS:
+        raise UsageError(f"no way to exchange records with Hadoop's {class_name}")
+    return name
+
+
+def find_separator(role, direction, environ):
+    """Return the bytes between key and value in a line of text."""
+    return os.fsencode(environ.get(f"stream_{_side(role)}_{direction}_field_separator") or "\t")
+
+
+def has_text_keys(role, environ):
+    """Return whether lines of text input hold a key: Hadoop leaves out the offsets of plain text files."""
+    if role != "map":
+        return True
+    ignored = environ.get("stream_map_input_ignoreKey")
+    if ignored is not None:
+        return ignored != "true"
+    return environ.get("mapred_input_format_class", "TextInputFormat").rpartition(".")[2] != "TextInputFormat"
+
+
+def count_key_fields(role, environ):
+    """Return how many separated fields of a line of text input make up its key."""
+    same = find_separator("map", "output", environ) == find_separator("reduce", "input", environ)
+    if role == "map" or not same:
+        return 1
+    return int(environ.get("stream_num_map_output_key_fields", 1))
