@@ -18,9 +18,12 @@ def switch(name):
 
 ROOMS = ["_buffer", "_codec", "_stream", "_scan"]
 
-compile_args = [] if sys.platform == "win32" else ["-O3", "-fstack-protector-strong", "-Wno-unused-function"]
+compile_args = [] if sys.platform == "win32" else ["-O3", "-fstack-protector-strong", "-Wno-unused-function", "-Wno-attributes"]
 link_args = []
 macros = []
+if sys.platform != "win32":
+    # The scalar cases must stand inside each container's loop; left alone, the compiler calls them.
+    macros.append(("CYTHON_INLINE", "__inline__ __attribute__((always_inline))"))
 directives = {"language_level": 3, "boundscheck": False, "wraparound": False, "initializedcheck": False, "cdivision": True}
 
 if switch("DEBUG"):

@@ -1,7 +1,8 @@
 """A warm Java virtual machine: Hadoop Streaming jobs in local mode, and Hadoop's own readers of TypedBytes.
 
-Belongs here: talking to the ``serve`` command of test_vectors/java. It knows nothing of what a test expects, and nothing
-of typedbytes. Always true: a command that Hadoop does not finish in time ends the machine, and the test with it.
+Belongs here: talking to the ``serve`` command of test_vectors/java. It knows nothing of what a test expects. Always true:
+the scripts of a job see the package this test run sees; a command that Hadoop does not finish in time ends the machine,
+and the test with it.
 
 Without a JDK, Maven or a way to fetch the jars, ``hadoop()`` raises and says what to install: the tests that need
 Hadoop fail then. ``-m "not hadoop"`` leaves them out.
@@ -18,6 +19,8 @@ import tempfile
 import threading
 from dataclasses import dataclass
 from pathlib import Path
+
+from streaming_support import environment
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "test_vectors" / "java"))
@@ -68,6 +71,7 @@ class Hadoop:
             self._machine = subprocess.Popen(
                 command,
                 cwd=self._folder,
+                env=environment(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -7,6 +7,7 @@ right, and the first thing that is wrong is the error.
 """
 
 import array
+import collections
 import datetime
 import decimal
 import io
@@ -65,7 +66,7 @@ class Walk:
     def take(self, nbytes, code, path):
         """Return the next nbytes. The limit is looked at before the end, because a stream would stop asking there."""
         if self.max_bytes is not None and nbytes > self.start + self.max_bytes - self.offset:
-            raise LimitError("record too long", offset=self.start, code=code, path=path)
+            raise LimitError("record too long", offset=self.start, code=None, path=path)
         if nbytes > len(self.data) - self.offset:
             raise TruncatedError("input ends early", offset=len(self.data), code=code, path=path)
         taken = self.data[self.offset : self.offset + nbytes]
@@ -87,11 +88,11 @@ class Walk:
         """Return the bytes behind a length."""
         return self.take(self.size(start, code, path), code, path)
 
-    def value(self, path="", depth=0, inside=(None, ""), in_key=False, in_list=False):
-        """Return the value here, or END_OF_LIST. `inside` is the code and path of the container around it."""
+    def value(self, path="", depth=0, container=None, in_key=False):
+        """Return the value here, or END_OF_LIST; `container` is the code of what it stands in."""
         start = self.offset
-        code = self.take(1, *inside)[0]
-        if code == MARKER and in_list:
+        code = self.take(1, container, path)[0]
+        if code == MARKER and container == LIST:
             return END_OF_LIST
         if code in (LIST, MAP) and in_key and not self.map_pairs:
             raise FormatError("key cannot be hashed", offset=start, code=code, path=path)
@@ -101,39 +102,35 @@ class Walk:
             if code == VECTOR:
                 items = []
                 for n in range(self.size(start, code, path)):
-                    items.append(self.value(f"{path}[{n}]", depth + 1, (code, path), in_key))
+                    items.append(self.value(f"{path}[{n}]", depth + 1, code, in_key))
                 return tuple(items)
             if code == LIST:
                 items = []
                 while True:
-                    item = self.value(f"{path}[{len(items)}]", depth + 1, (code, path), in_key, in_list=True)
+                    item = self.value(f"{path}[{len(items)}]", depth + 1, code, in_key)
                     if item is END_OF_LIST:
                         return items
                     items.append(item)
             pairs = []
-            hashes = {}
+            hashes = collections.Counter()
             for n in range(self.size(start, code, path)):
                 key_start = self.offset
                 key_path = f"{path}.key({n})"
-                key = self.value(key_path, depth + 1, (code, path), in_key=True)
+                key = self.value(key_path, depth + 1, code, in_key=True)
                 if not self.map_pairs:
-                    self.check_hash(key, key_start, key_path, hashes)
-                value = self.value(f"{path}[{key_text(key)}]", depth + 1, (code, path), in_key)
+                    code_of_key = self.data[key_start]
+                    try:
+                        hashes[hash(key)] += code_of_key in (VECTOR, PICKLE)
+                    except TypeError:
+                        raise FormatError(
+                            "key cannot be hashed", offset=key_start, code=code_of_key, path=key_path
+                        ) from None
+                    if hashes[hash(key)] > MAX_COLLISIONS:
+                        raise LimitError("too many keys with one hash", offset=start, code=code, path=path)
+                value = self.value(f"{path}[{key_text(key)}]", depth + 1, code, in_key)
                 pairs.append((key, value))
             return pairs if self.map_pairs else dict(pairs)
         return self.scalar(start, code, path)
-
-    def check_hash(self, key, start, path, hashes):
-        """Refuse a key that has no hash, and too many keys whose one hash the input could have chosen."""
-        code = self.data[start]
-        try:
-            value = hash(key)
-        except TypeError:
-            raise FormatError("key cannot be hashed", offset=start, code=code, path=path) from None
-        if code in (VECTOR, PICKLE):
-            hashes.setdefault(value, []).append(key)
-            if len(hashes[value]) > MAX_COLLISIONS:
-                raise LimitError("too many keys with one hash", offset=start, code=code, path=path)
 
     def scalar(self, start, code, path):
         """Return a value that holds no other value."""
@@ -166,7 +163,7 @@ class Walk:
             if code == NULL:
                 return None
             if code == ENDOFRECORD:
-                return self.extension(code, b"")
+                return Ext(code, b"")
         if code in APPLICATION:
             return self.application(start, code, path)
         raise FormatError("no such type code here", offset=start, code=code, path=path)
@@ -187,10 +184,6 @@ class Walk:
             return payload
         if code in (PICKLE, BYTESTRING, NDARRAY):
             return Ext(code, payload)
-        return self.extension(code, payload)
-
-    def extension(self, code, payload):
-        """Return a value whose meaning only the caller may know."""
         return Ext(code, payload) if self.ext_hook is None else self.ext_hook(code, payload)
 
 
@@ -204,7 +197,7 @@ def loads(data, **options):
     """Return the one value that data is."""
     value, end = decode_from(data, **options)
     if end < len(data):
-        raise FormatError("bytes after the value", offset=end, code=None, path="")
+        raise FormatError("bytes after the value", offset=end, code=data[end], path="")
     return value
 
 
@@ -223,10 +216,9 @@ def key_text(key):
 
 
 def widen(bits):
-    """Return the float of a binary32's bits; a NaN keeps its payload and becomes quiet, as in hardware."""
-    if bits & 0x7F800000 == 0x7F800000 and bits & 0x007FFFFF:
-        sign, payload = bits >> 31, bits & 0x007FFFFF | 0x00400000
-        return struct.unpack(">d", struct.pack(">Q", sign << 63 | 0x7FF << 52 | payload << 29))[0]
+    """Return the float of a binary32's bits; a NaN keeps its payload, which hardware would change."""
+    if bits & 0x7F800000 == 0x7F800000:
+        return struct.unpack(">d", struct.pack(">Q", bits >> 31 << 63 | 0x7FF << 52 | (bits & 0x007FFFFF) << 29))[0]
     return struct.unpack(">f", struct.pack(">I", bits))[0]
 
 
@@ -258,10 +250,18 @@ PICKLED_TYPES = (
     decimal.Decimal,
     uuid.UUID,
     datetime.date,
+    datetime.datetime,
     datetime.time,
     datetime.timedelta,
     datetime.timezone,
 )
+ELEMENT_TYPES = (*PICKLED_TYPES, bool, float, str, bytes, tuple)  # what else may stand inside a set
+
+
+def is_plain(value, types=PICKLED_TYPES):
+    """Tell whether a value and what is in it are of the value types."""
+    inside = value if isinstance(value, (set, frozenset, tuple)) else ()
+    return type(value) in types and all(is_plain(item, ELEMENT_TYPES) for item in inside)
 
 
 def latin1(text, encoding):
@@ -271,8 +271,8 @@ def latin1(text, encoding):
     return text.encode("latin1")
 
 
-class SafeUnpickler(pickle.Unpickler):
-    """An unpickler that can build the value types and nothing else."""
+class SafeUnpickler(pickle._Unpickler):
+    """An unpickler that can build the value types and nothing else: the one in Python, whose stack can be seen."""
 
     ALLOWED = {
         ("builtins", "set"): set,
@@ -298,8 +298,29 @@ class SafeUnpickler(pickle.Unpickler):
 
 def unpickle(payload, policy):
     """Return what a pickle holds, under the policy "safe" or "trust"."""
-    unpickler = SafeUnpickler if policy == "safe" else pickle.Unpickler
-    return unpickler(io.BytesIO(payload), encoding="latin1").load()
+    file = io.BytesIO(payload)
+    if policy == "trust":
+        return pickle.Unpickler(file, encoding="latin1").load()
+    unpickler = SafeUnpickler(file, encoding="latin1")
+    value = unpickler.load()
+    if not is_plain(value) or unpickler.stack or unpickler.metastack or file.read():
+        raise pickle.UnpicklingError("not one value of the value types")
+    return value
+
+
+class PlainPickler(pickle.Pickler):
+    """A pickler of protocol 2 that keeps the fold of a repeated hour, which protocol 2 drops."""
+
+    def reducer_override(self, obj):
+        has_fold = isinstance(obj, (datetime.datetime, datetime.time)) and obj.fold
+        return obj.__reduce_ex__(4) if has_fold else NotImplemented
+
+
+def pickled(obj):
+    """Return an object pickled by protocol 2; which opcodes say it is the pickler's own choice."""
+    file = io.BytesIO()
+    PlainPickler(file, protocol=2).dump(obj)
+    return file.getvalue()
 
 
 # -- encode -----------------------------------------------------------------------------------------------
@@ -388,8 +409,8 @@ class Encoding:
             return sized(NDARRAY, self.write_npy(obj, path))
         if obj is None and self.hive:
             return bytes([NULL])
-        if self.pickle == "trust" or self.pickle == "safe" and isinstance(obj, PICKLED_TYPES):
-            return sized(PICKLE, pickle.dumps(obj, protocol=2))
+        if self.pickle == "trust" or self.pickle == "safe" and is_plain(obj):
+            return sized(PICKLE, pickled(obj))
         if self.default is not None:
             return self.value(self.default(obj), path, depth)
         raise EncodeTypeError(f"no type code for {type(obj).__name__}", path=path)
@@ -409,7 +430,7 @@ class Encoding:
             return self.number(LONG, ">q", number, path)
         if self.pickle == "raw":
             raise EncodeValueError("number too big", path=path)
-        return sized(PICKLE, pickle.dumps(int(number), protocol=2))
+        return sized(PICKLE, pickled(int(number)))
 
     def numpy_integer(self, number, path):
         """Return a NumPy integer by its own width."""
@@ -430,14 +451,14 @@ class Encoding:
             raise EncodeValueError("not an application code", path=path)
         return sized(obj.code, obj.data)
 
-    def write_npy(self, array, path):
-        """Return an array in .npy format, which never holds a pickle."""
-        file = io.BytesIO()
-        try:
-            numpy.lib.format.write_array(file, array, allow_pickle=False)
-        except ValueError:
-            raise EncodeTypeError("array of objects", path=path) from None
-        return file.getvalue()
+    def write_npy(self, values, path):
+        """Return an array in version 1.0 of the .npy format; its header fills a multiple of 64 bytes."""
+        if values.dtype.hasobject:
+            raise EncodeTypeError("array of objects", path=path)
+        is_fortran = values.flags.f_contiguous and not values.flags.c_contiguous
+        header = repr({"descr": values.dtype.str, "fortran_order": is_fortran, "shape": values.shape})
+        header = header.ljust((len(header) + 11 + 63) // 64 * 64 - 11) + "\n"
+        return b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header.encode("ascii") + values.tobytes("A")
 
 
 def sized(code, payload):
@@ -446,10 +467,11 @@ def sized(code, payload):
 
 
 def narrow(number, path):
-    """Return the bytes of the nearest binary32; a NaN keeps the payload that fits and stays quiet."""
+    """Return the bytes of the nearest binary32; a NaN keeps the payload that fits, and stays a NaN if none does."""
     if number != number:
         (bits,) = struct.unpack(">Q", struct.pack(">d", number))
-        return struct.pack(">I", bits >> 63 << 31 | 0x7FC00000 | bits >> 29 & 0x007FFFFF)
+        payload = bits >> 29 & 0x007FFFFF or 0x00400000
+        return struct.pack(">I", bits >> 63 << 31 | 0x7F800000 | payload)
     try:
         return struct.pack(">f", number)
     except OverflowError:

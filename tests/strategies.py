@@ -80,6 +80,13 @@ class Unknown:
         return f"Unknown({self.name!r})"
 
 
+# no pickles in keys: sorting looks at their bytes, and those are the pickler's own
+sortable = st.recursive(
+    st.one_of(plain_scalars, widths, exts, writables),
+    lambda children: st.dictionaries(plain_scalars | widths | exts, children, max_size=5) | st.lists(children, max_size=3),
+    max_leaves=12,
+)
+
 # what an encoder may refuse: other types, text and numbers that the format cannot hold
 unsure = st.recursive(
     st.one_of(
@@ -112,13 +119,12 @@ short = st.text("ab\xe9\u20ac\U0001f600", max_size=3).map(lambda text: text.enco
 not_utf8 = st.lists(st.sampled_from([b"a", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\x80", b"\xe2\x82"]), max_size=3).map(b"".join)
 small_ints = st.integers(-2, 2).map(lambda number: struct.pack(">Bi", 3, number))
 small_longs = st.integers(-2, 2).map(lambda number: struct.pack(">Bq", 4, number))
+# pickles that name a class are left out: the reference's unpickler is more patient with odd ones; vectors have whole ones
 PICKLES = [
     b"\x80\x02N.",
     b"\x80\x02K\x01.",
     b"\x80\x02\x8a\x09" + (2**64).to_bytes(9, "little") + b".",
     b"\x80\x02\x8a\x01\x05.",
-    b"\x80\x02c__builtin__\nset\nq\x00]q\x01K\x01a\x85q\x02Rq\x03.",
-    b"\x80\x02cdecimal\nDecimal\nq\x01U\x031.5\x85Rq\x02.",
     b"cos\ngetpid\n(tR.",
     b"",
     b"\x80\x02.",
@@ -218,7 +224,7 @@ decode_options = st.fixed_dictionaries(
         "unicode_errors": st.sampled_from(DECODE_HANDLERS),
         "dialect": st.sampled_from(["hadoop", "hive"]),
         "max_depth": st.integers(0, 6) | st.just(256),
-        "max_bytes": st.none() | st.integers(0, 60),
+        "max_bytes": st.none() | st.integers(1, 60),
     },
 )
 
@@ -228,7 +234,6 @@ encode_options = st.fixed_dictionaries(
         "int_width": st.sampled_from(["auto", 32, 64]),
         "pickle": st.sampled_from(["safe", "raw"]),
         "default": st.sampled_from([None, repr]),
-        "sort_keys": st.booleans(),
         "unicode_errors": st.sampled_from(ENCODE_HANDLERS),
         "dialect": st.sampled_from(["hadoop", "hive"]),
         "max_depth": st.integers(0, 6) | st.just(256),

@@ -180,17 +180,17 @@ def test_output_as_text_is_what_java_prints(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("body", "code"),
+    ("body", "code", "said"),
     [
-        pytest.param("raise LookupError('no such word')", 1, id="raises"),
-        pytest.param("return [(key, object())]", 1, id="value without an encoding"),
-        pytest.param("return [key]", 1, id="no pair"),
-        pytest.param("sys.exit(0)", 1, id="exits early with code 0"),
-        pytest.param("os.kill(os.getpid(), signal.SIGTERM)", 143, id="is stopped"),
-        pytest.param("os.kill(os.getpid(), signal.SIGKILL)", 137, id="is killed"),
+        pytest.param("raise LookupError('no such word')", 1, "LookupError: no such word", id="raises"),
+        pytest.param("return [(key, object())]", 1, "EncodeTypeError", id="value without an encoding"),
+        pytest.param("return [key]", 1, "TypeError", id="no pair"),
+        pytest.param("sys.exit(0)", 1, "typedbytes: exit: the task may end before its input only", id="exits with code 0"),
+        pytest.param("os.kill(os.getpid(), signal.SIGTERM)", 143, "stopped by SIGTERM", id="is stopped"),
+        pytest.param("print('dying', flush=True); os.kill(os.getpid(), signal.SIGKILL)", 137, "dying", id="is killed"),
     ],
 )
-def test_job_fails_with_its_mapper(tmp_path, script, body, code):
+def test_job_fails_with_its_mapper(tmp_path, script, body, code, said):
     (tmp_path / "in.txt").write_text("one\ntwo\n")
     path = script(
         f"""
@@ -212,6 +212,7 @@ def test_job_fails_with_its_mapper(tmp_path, script, body, code):
 
     assert job.code != 0
     assert f"subprocess failed with code {code}\n" in job.log
+    assert said in job.log
 
 
 def test_job_fails_with_its_reducer_and_tells_why(tmp_path, script):

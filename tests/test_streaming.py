@@ -195,9 +195,7 @@ def test_output_larger_than_any_buffer(tmp_path):
     assert outcome.output == encode(("k", "x" * 1000)) * 3000
 
 
-@pytest.mark.parametrize(
-    "given", ['("ab", "cd")', '"ab"', '["ab"]', "[1]", "[(1, 2, 3)]", "[(1,)]", "5", "[None]", '{"ab": 1}']
-)
+@pytest.mark.parametrize("given", ['"ab"', '("word", 1)', '["word"]', "[1]", "[(1, 2, 3)]", "[(1,)]", "5", "[None]", '{"word": 1}'])
 @pytest.mark.parametrize("form", ["typedbytes", "rawbytes", "text"])
 def test_what_is_no_pair_is_no_record(tmp_path, given, form):
     environ = {"stream_map_output": form}

@@ -20,8 +20,8 @@ ATTEMPT = {
 # 1: user code.
 
 
-@pytest.mark.parametrize("role", ["map", "reduce"])
-def test_exception_in_user_code(tmp_path, role):
+@pytest.mark.parametrize("role, read", [("map", "3 records, 33 bytes"), ("reduce", "2 records, 28 bytes")])
+def test_exception_in_user_code(tmp_path, role, read):
     script = """
 def job(key, value):
     if key == "b":
@@ -35,7 +35,7 @@ run(job, job)
         "task failed": "user code failed (exit code 1)",
         "attempt": "attempt_1_0001_m_000003_0",
         "input file": "hdfs://host/in.tb",
-        "last record": f"2, ending at byte {len(GOOD)}",
+        "input read": read,
         "key": encode(("b",)).hex(),
     }
     assert outcome.lines[5] == "Traceback (most recent call last):"
@@ -51,7 +51,7 @@ def test_key_that_cannot_be_encoded_again_is_left_out(tmp_path):
     script = "run(lambda key, value: 1 / 0, read_options={'ext_hook': lambda code, data: object()})"
     outcome = run_script(tmp_path, script, "map", data=bytes.fromhex("3300000000 0300000001"))
     assert outcome.code == 1
-    assert "key" not in outcome.facts() and "last record" in outcome.facts()
+    assert "key" not in outcome.facts() and "input read" in outcome.facts()
 
 
 def test_messages_longer_than_a_line_are_cut(tmp_path):
@@ -94,7 +94,7 @@ run(Job)
     outcome = run_script(tmp_path, script, "map", data=GOOD)
     assert (outcome.code, outcome.output) == (1, b"")
     assert outcome.facts()["task failed"] == "user code failed (exit code 1)"
-    assert ("last record" in outcome.facts()) == (place == "map")
+    assert ("input read" in outcome.facts()) == (place == "map")
     assert ("StopEarly" in outcome.messages) == error.startswith("SystemExit")
 
 
@@ -110,6 +110,20 @@ def test_what_cannot_be_called(tmp_path):
     outcome = run_script(tmp_path, "run('mapper')", "map", data=GOOD)
     assert outcome.code == 1
     assert outcome.lines[-1] == "TypeError: 'mapper' is no function and has no method map()"
+
+
+@pytest.mark.parametrize("options", ["read_options={'bogus': 1}", "write_options={'bogus': 1}"])
+def test_options_that_do_not_exist(tmp_path, options):
+    outcome = run_script(tmp_path, f"run(lambda *pair: [pair], {options})", "map", data=GOOD)
+    assert (outcome.code, outcome.output) == (1, b"")
+    assert outcome.lines[-1].startswith("TypeError: ") and "bogus" in outcome.lines[-1]
+
+
+def test_failure_of_a_hook_is_user_code(tmp_path):
+    script = "run(lambda *pair: [pair], read_options={'ext_hook': lambda code, data: 1 / 0})"
+    outcome = run_script(tmp_path, script, "map", data=GOOD + bytes.fromhex("3300000000 0300000001"))
+    assert (outcome.code, outcome.output) == (1, b"")
+    assert outcome.lines[-1] == "ZeroDivisionError: division by zero"
 
 
 # 64: usage.
@@ -194,7 +208,7 @@ def test_internal_error(tmp_path):
 # 74: input and output.
 
 
-@pytest.mark.parametrize("data", [GOOD, LARGE])
+@pytest.mark.parametrize("data", [GOOD, LARGE], ids=["small", "large"])
 @pytest.mark.parametrize("form", ["typedbytes", "text"])
 def test_full_device(tmp_path, data, form):
     with open("/dev/full", "wb") as full:
@@ -204,7 +218,7 @@ def test_full_device(tmp_path, data, form):
     assert "No space left" in outcome.lines[-1]
 
 
-@pytest.mark.parametrize("data", [GOOD, LARGE])
+@pytest.mark.parametrize("data", [GOOD, LARGE], ids=["small", "large"])
 @pytest.mark.parametrize("form", ["typedbytes", "text"])
 def test_nobody_reads_the_output(tmp_path, data, form):
     child = start(tmp_path, COPY, "map", environ={"stream_map_output": form})

@@ -1,6 +1,7 @@
 """Every vector, by every way of reading and writing: whole, in pieces, with something behind it, and cut at every byte."""
 
 import io
+import pickle
 import subprocess
 import sys
 
@@ -76,7 +77,7 @@ def test_decode(vector):
 def test_decode_with_more_behind(vector):
     data, options = bytes.fromhex(vector["hex"]), decode_options(vector)
 
-    assert outcome(typedbytes.loads, data + ONE, **options) == ("FormatError", len(data), None, "")
+    assert outcome(typedbytes.loads, data + ONE, **options) == ("FormatError", len(data), 3, "")
     for offset in (0, 1, 3, 8):
         value, end = typedbytes.Decoder(**options).decode_from(b"\xff" * offset + data + ONE, offset)
         assert (spell(value), end) == (vector["value"], offset + len(data))
@@ -141,6 +142,18 @@ def test_encode(vector):
     with typedbytes.Writer(file, **options) as writer:
         writer.write(value)
     assert file.getvalue() == data + data
+
+
+PICKLED = [vector for vector in READ if vector["name"].startswith("pickles/") and "decode" not in vector]
+
+
+@pytest.mark.parametrize("vector", PICKLED, ids=names(PICKLED))
+def test_pickles_are_of_protocol_2_and_for_everybody(vector):
+    value = read_value(vector["value"])
+    if type(value) not in (int, dict):
+        encoded = typedbytes.dumps(value)
+        assert encoded[:1] == b"\x64" and encoded[5:7] == b"\x80\x02"
+        assert spell(typedbytes.loads(encoded)) == spell(pickle.loads(encoded[5:])) == vector["value"]
 
 
 # -- invalid ----------------------------------------------------------------------------------------------

@@ -9,8 +9,6 @@ This file must not know TypedBytes: it takes an object and gives bytes, or the r
 - what comes out is of an exact type from the list, nested at most ``MAX_DEPTH`` levels.
 """
 
-import io
-import pickle
 import re
 import struct
 from datetime import date, datetime, time, timedelta, timezone
@@ -18,7 +16,7 @@ from decimal import Context, Decimal, InvalidOperation
 from itertools import chain, groupby
 from sys import getsizeof
 from types import FunctionType
-from uuid import UUID
+from uuid import UUID, SafeUUID
 
 MAX_DEPTH = 100
 MAX_EQUAL_HASHES = 512
@@ -32,22 +30,17 @@ _GO_ON = 'pass pickle="trust" for data of your own, or pickle="raw" for the byte
 
 
 def safe_dumps(obj):
-    """Pickle a value of the plain types by protocol 2.
+    """Pickle a value of the plain types by protocol 2, as Python 2 and 3 read it.
 
-    Equal scalars give equal bytes, whoever shares their parts: the pickler's memo is off. Raises TypeError for
-    anything else, subclasses included, because pickling those runs or names code of the user's.
+    Equal scalars give equal bytes, whoever shares their parts: nothing is memoised. Raises TypeError for anything else,
+    subclasses included, because pickling those runs or names code of the user's.
 
     >>> safe_dumps(2**64).hex()
     '80028a090000000000000000012e'
     """
-    fault = _fault(obj, _PICKLED)
-    if fault:
-        raise TypeError(f'cannot pickle {fault} under the safe policy: pass pickle="trust" or default=')
-    buffer = io.BytesIO()
-    pickler = _Pickler(buffer, protocol=2)
-    pickler.fast = True
-    pickler.dump(obj)
-    return buffer.getvalue()
+    if type(obj) not in _PICKLED:
+        _refuse_type(obj)
+    return b"\x80\x02" + _write(obj, MAX_DEPTH) + b"."
 
 
 def safe_loads(data):
@@ -74,37 +67,93 @@ class _Refused(ValueError):
     """A pickle asks for what this machine does not do."""
 
 
-class _Pickler(pickle.Pickler):
-    def reducer_override(self, obj):
-        # Protocol 2 drops the fold of a repeated hour; the state of protocol 4 keeps it and reads the same.
-        has_fold = type(obj) in (datetime, time) and obj.fold
-        return obj.__reduce_ex__(4) if has_fold else NotImplemented
+# Writing: one function for each type, of the value and the levels that may still follow.
 
 
-def _fault(value, kinds):
-    """Name what in value is not of the plain types, or return an empty string."""
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        for item in level:
-            if type(item) not in kinds or not _is_plain_inside(item):
-                return f"{type(item).__module__}.{type(item).__qualname__}"
-        level = _parts(level, _NESTING)
-        if not level:
-            return ""
-        kinds = _ELEMENTS
-    return f"a value nested deeper than {MAX_DEPTH} levels"
+def _write(value, depth):
+    writer = _WRITERS.get(type(value))
+    if writer is None:
+        _refuse_type(value)
+    return writer(value, depth)
 
 
-def _is_plain_inside(item):
-    """Tell whether the objects behind an item's attributes are of plain types as well."""
-    kind = type(item)
-    if kind is UUID:
-        return type(getattr(item, "int", None)) is int
-    if kind is timezone:
-        return type(item.tzname(None)) is str
-    if kind is datetime or kind is time:
-        return item.tzinfo is None or type(item.tzinfo) is timezone and _is_plain_inside(item.tzinfo)
-    return True
+def _refuse_type(value):
+    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+    raise TypeError(f'cannot pickle {kind} under the safe policy: pass pickle="trust" or default=')
+
+
+def _write_int(value, depth):
+    if 0 <= value < 256:
+        return b"K" + value.to_bytes(1, "little")
+    if -(2**31) <= value < 2**31:
+        return b"J" + value.to_bytes(4, "little", signed=True)
+    nbytes = value.bit_length() // 8 + 1
+    head = b"\x8a" + nbytes.to_bytes(1, "little") if nbytes < 256 else b"\x8b" + nbytes.to_bytes(4, "little")
+    return head + value.to_bytes(nbytes, "little", signed=True)
+
+
+def _write_str(value, depth):
+    data = value.encode("utf-8", "surrogatepass")
+    return b"X" + len(data).to_bytes(4, "little") + data
+
+
+def _write_items(items, depth):
+    if not depth:
+        raise TypeError(f"cannot pickle a value nested deeper than {MAX_DEPTH} levels")
+    return b"".join([_write(item, depth - 1) for item in items])
+
+
+def _write_tuple(value, depth):
+    opcodes = {0: b")", 1: b"\x85", 2: b"\x86", 3: b"\x87"}
+    items = _write_items(value, depth)
+    return items + opcodes[len(value)] if len(value) in opcodes else b"(" + items + b"t"
+
+
+def _write_set(name):
+    return lambda value, depth: name + b"](" + _write_items(value, depth) + b"e\x85R"
+
+
+def _write_call(name, arguments):
+    return lambda value, depth: name + _write_tuple(arguments(value), depth + 2) + b"R"
+
+
+def _state_arguments(value):
+    # That of protocol 4 reads the same as that of protocol 2, and keeps the fold of a repeated hour.
+    return value.__reduce_ex__(4)[1]
+
+
+def _write_uuid(value, depth):
+    safety = getattr(value, "is_safe", None)
+    if type(safety) is not SafeUUID:
+        _refuse_type(value)
+    state = _write_str("int", depth) + _write(value.int, depth)
+    if safety is not SafeUUID.unknown:
+        state += _write_str("is_safe", depth) + _write(safety.value, depth)
+    return b"cuuid\nUUID\n)\x81}(" + state + b"ub"
+
+
+_WRITERS = {
+    _NONE: lambda value, depth: b"N",
+    bool: lambda value, depth: b"\x88" if value else b"\x89",
+    int: _write_int,
+    float: lambda value, depth: b"G" + struct.pack(">d", value),
+    str: _write_str,
+    bytes: _write_call(b"c_codecs\nencode\n", lambda value: (value.decode("latin-1"), "latin1")),
+    tuple: _write_tuple,
+    set: _write_set(b"c__builtin__\nset\n"),
+    frozenset: _write_set(b"c__builtin__\nfrozenset\n"),
+    complex: _write_call(b"c__builtin__\ncomplex\n", lambda value: (value.real, value.imag)),
+    Decimal: _write_call(b"cdecimal\nDecimal\n", lambda value: (str(value),)),
+    date: _write_call(b"cdatetime\ndate\n", _state_arguments),
+    time: _write_call(b"cdatetime\ntime\n", _state_arguments),
+    datetime: _write_call(b"cdatetime\ndatetime\n", _state_arguments),
+    timedelta: _write_call(b"cdatetime\ntimedelta\n", lambda value: (value.days, value.seconds, value.microseconds)),
+    timezone: _write_call(b"cdatetime\ntimezone\n", _state_arguments),
+    UUID: _write_uuid,
+}
+
+
+# Reading.
 
 
 _NESTING = frozenset({tuple, frozenset, set})
@@ -165,13 +214,12 @@ class _Machine:
         self.budget = (1 << 22) + 64 * len(data)
 
     def run(self):
-        opcode = self.take(1)
+        data, operation_of = self.data, _OPERATIONS.get
+        opcode = b""
         while opcode != b".":
-            operation = _OPERATIONS.get(opcode)
-            if operation is None:
-                _refuse(f"opcode {opcode!r} at byte {self.offset - 1} is of no use to plain values")
-            operation(self)
-            opcode = self.take(1)
+            opcode = data[self.offset : self.offset + 1]
+            self.offset += 1
+            operation_of(opcode, _no_operation)(self)
         return self.result()
 
     def result(self):
@@ -180,10 +228,19 @@ class _Machine:
             _refuse(f"{len(self.data) - self.offset} bytes follow its end")
         if type(value) is _OpenSet:
             value = self.make_set(set, value)
-        fault = _fault(value, _PICKLED | _ELEMENTS)
-        if fault:
-            _refuse(f"it holds {fault}")
+        self.check_plain(value)
         return value
+
+    def check_plain(self, value):
+        level, kinds = [value], _PICKLED | _ELEMENTS
+        for _ in range(MAX_DEPTH):
+            strange = {type(item) for item in level} - kinds
+            if strange or any(type(item) is UUID and not hasattr(item, "int") for item in level):
+                _refuse(f"it holds {' and '.join(sorted(kind.__name__ for kind in strange)) or 'an unfinished UUID'}")
+            level, kinds = _parts(level, _NESTING), _ELEMENTS
+            if not level:
+                return
+        _refuse(_TOO_DEEP)
 
     # The cursor.
 
@@ -207,9 +264,6 @@ class _Machine:
 
     def push(self, value):
         self.stack.append(value)
-
-    def pop(self):
-        return self.stack.pop()
 
     def pop_last(self, nitems):
         items = self.stack[len(self.stack) - nitems :]
@@ -295,7 +349,7 @@ class _Machine:
         kinds = set(map(type, items))
         if tuple in kinds:
             self.check_depth(items)
-        if not kinds <= _SALTED:
+        if len(items) > 1 and not kinds <= _SALTED:
             self.check_hashes(items)
         return kind(items)
 
@@ -345,7 +399,7 @@ class _Machine:
         self.call()
 
     def build(self):
-        state = self.pop()
+        state = self.stack.pop()
         target = self.top(UUID)
         if hasattr(target, "int") or type(state) is not dict:
             _refuse("it changes an object that is complete")
@@ -470,6 +524,17 @@ _BUILDERS = {
 # Opcodes: one function each, named by what it reads.
 
 
+def _no_operation(machine):
+    opcode = machine.data[machine.offset - 1 : machine.offset]
+    if not opcode:
+        raise EOFError("the end is missing")
+    _refuse(f"opcode {opcode!r} at byte {machine.offset - 1} is of no use to plain values")
+
+
+def _stop(machine):
+    """Leave the rest to the loop, which ends here."""
+
+
 def _protocol(machine):
     version = machine.number(1)
     if version > 5:
@@ -571,7 +636,7 @@ _OPERATIONS = {
     b"\x8e": lambda m: m.push(m.take(m.number(8))),
     # tuples
     b")": lambda m: m.push(()),
-    b"\x85": lambda m: m.push(tuple(m.pop_last(1))),
+    b"\x85": lambda m: m.push((m.stack.pop(),)),
     b"\x86": lambda m: m.push(tuple(m.pop_last(2))),
     b"\x87": lambda m: m.push(tuple(m.pop_last(3))),
     b"t": lambda m: m.push(tuple(m.pop_marked())),
@@ -603,6 +668,7 @@ _OPERATIONS = {
     b"g": lambda m: m.get(_digits(m.line())),
     b"h": lambda m: m.get(m.number(1)),
     b"j": lambda m: m.get(m.number(4)),
+    b".": _stop,
     b"\x80": _protocol,
     b"\x95": _frame,
 }

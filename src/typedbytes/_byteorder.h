@@ -96,6 +96,28 @@ static inline int is_ascii(const unsigned char *p, ptrdiff_t nbytes) {
     return !(seen & 0x80);
 }
 
+/* A hash of a few bytes for a small table; equal bytes, equal hash, and nothing more is asked of it. */
+static inline uint32_t hash_short(const unsigned char *p, ptrdiff_t nbytes) {
+    uint64_t a = (uint64_t)nbytes, b = 0;
+    if (nbytes >= 8) {
+        uint64_t middle;
+        memcpy(&a, p, 8);
+        memcpy(&b, p + nbytes - 8, 8);
+        memcpy(&middle, p + (nbytes - 8) / 2, 8);
+        a ^= middle * 0x9e3779b97f4a7c15u;
+    } else if (nbytes >= 4) {
+        uint32_t first, last;
+        memcpy(&first, p, 4);
+        memcpy(&last, p + nbytes - 4, 4);
+        a ^= (uint64_t)first << 8;
+        b = last;
+    } else if (nbytes > 0) {
+        a ^= (uint64_t)p[0] << 8 | (uint64_t)p[nbytes / 2] << 16 | (uint64_t)p[nbytes - 1] << 24;
+    }
+    a = (a ^ b << 32 ^ b >> 32) * 0xff51afd7ed558ccdu;
+    return (uint32_t)(a >> 40);
+}
+
 #define TB_UTF8_ENCODER(NAME, UNIT)                                                        \
     static ptrdiff_t NAME(unsigned char *out, const void *text, ptrdiff_t nchars) {        \
         const UNIT *in = (const UNIT *)text;                                               \

@@ -1,6 +1,6 @@
 # Floor 0. Load and store big-endian numbers and UTF-8; see _byteorder.h.
 
-from libc.stdint cimport int16_t, int32_t, int64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t
 
 cdef extern from "_byteorder.h" nogil:
     int16_t load_i16(const unsigned char* p) noexcept
@@ -16,6 +16,7 @@ cdef extern from "_byteorder.h" nogil:
     bint store_f32(unsigned char* p, double value) noexcept
 
     bint is_ascii(const unsigned char* p, Py_ssize_t nbytes) noexcept
+    uint32_t hash_short(const unsigned char* p, Py_ssize_t nbytes) noexcept
     # Bytes written, or -1 at a lone surrogate. `out` has room for 2, 3 or 4 bytes a character.
     Py_ssize_t utf8_from_ucs1(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept
     Py_ssize_t utf8_from_ucs2(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept

@@ -35,21 +35,31 @@
 #define TB_KNOWN_DIGITS 0
 #endif
 
+#if TB_KNOWN_DIGITS
+static inline PyLongObject *new_int(Py_ssize_t ndigits) {
+#ifdef Py_REF_DEBUG
+    return _PyLong_New(ndigits);
+#else
+    PyLongObject *number = (PyLongObject *)PyObject_Malloc(sizeof(PyLongObject) + (size_t)(ndigits - 1) * sizeof(digit));
+    if (number == NULL) return (PyLongObject *)PyErr_NoMemory();
+    Py_SET_REFCNT((PyObject *)number, 1);
+    Py_SET_TYPE((PyObject *)number, &PyLong_Type);
+    return number;
+#endif
+}
+#endif
+
 static inline PyObject *int_from_i64(int64_t value) {
 #if TB_KNOWN_DIGITS
     uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    if (size >> 30) {   /* one digit: the interpreter is as fast, and shares small ints */
-        Py_ssize_t ndigits = size >> 60 ? 3 : 2;
-        PyLongObject *number = _PyLong_New(ndigits);
-        if (number == NULL) return NULL;
-        digit *digits = TB_DIGITS(number);
-        digits[0] = (digit)(size & PyLong_MASK);
-        digits[1] = (digit)(size >> 30 & PyLong_MASK);
-        if (ndigits == 3) digits[2] = (digit)(size >> 60);
-        TB_SET_SIZE(number, ndigits, value < 0);
-        return (PyObject *)number;
-    }
-    return PyLong_FromLong((long)value);
+    PyLongObject *number = new_int(size >> 60 ? 3 : 2);    /* one digit takes the allocator's step of two */
+    if (number == NULL) return NULL;
+    digit *digits = TB_DIGITS(number);
+    digits[0] = (digit)(size & PyLong_MASK);
+    digits[1] = (digit)(size >> 30 & PyLong_MASK);
+    if (size >> 60) digits[2] = (digit)(size >> 60);
+    TB_SET_SIZE(number, size >> 60 ? 3 : size >> 30 ? 2 : size ? 1 : 0, value < 0);
+    return (PyObject *)number;
 #else
     return PyLong_FromLongLong(value);
 #endif
@@ -112,6 +122,18 @@ static PyObject *int_from_bytes_le(const unsigned char *p, Py_ssize_t nbytes) {
     return _PyLong_FromByteArray(p, (size_t)nbytes, 1, 1);
 }
 
+/* The UTF-8 form that the interpreter has made of a str before, NULL when it has not. */
+static inline const char *known_utf8(PyObject *text, Py_ssize_t *nbytes) {
+#if TB_KNOWN_LAYOUT
+    const PyCompactUnicodeObject *compact = (const PyCompactUnicodeObject *)text;
+    *nbytes = compact->utf8_length;
+    return compact->utf8;
+#else
+    (void)text; (void)nbytes;
+    return NULL;
+#endif
+}
+
 static inline PyObject *dict_with_room(Py_ssize_t npairs) {
 #if TB_KNOWN_LAYOUT && PY_VERSION_HEX < 0x030d0000
     if (npairs > 5) return _PyDict_NewPresized(npairs);
@@ -162,6 +184,21 @@ static int bytes_resize(PyObject **bytes, Py_ssize_t nbytes) {
 #endif
     *bytes = moved;
     return 0;
+}
+
+/* The same, behind the items that a list has; only the list's room is checked here. */
+static inline int list_append_stolen(PyObject *list, PyObject *item) {
+#if TB_KNOWN_LAYOUT
+    Py_ssize_t size = PyList_GET_SIZE(list);
+    if (size < ((PyListObject *)list)->allocated) {
+        PyList_SET_ITEM(list, size, item);
+        Py_SET_SIZE((PyVarObject *)list, size + 1);
+        return 0;
+    }
+#endif
+    int outcome = PyList_Append(list, item);
+    Py_DECREF(item);
+    return outcome;
 }
 
 /* PyGC_Disable and PyGC_Enable came with 3.10; before, the collector stays on. */

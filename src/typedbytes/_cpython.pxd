@@ -11,12 +11,16 @@ cdef extern from "_cpython.h":
     # Two's complement little-endian, the shortest form, as in pickle's LONG1. Length, or -1: too long, or no such API here.
     Py_ssize_t int_to_bytes_le(PyObject* number, unsigned char* out, Py_ssize_t room) noexcept
     PyObject* int_from_bytes_le(const unsigned char* p, Py_ssize_t nbytes) except NULL
+    # The UTF-8 form that a str that is not ASCII carries already, NULL: none.
+    const char* known_utf8(PyObject* text, Py_ssize_t* nbytes) noexcept
     # An empty dict with room for npairs.
     PyObject* dict_with_room(Py_ssize_t npairs) except NULL
     # New tuple that takes over the references in items[0:n]; not tracked by the collector when it holds only atoms.
     PyObject* tuple_from_stolen(PyObject** items, Py_ssize_t nitems) except NULL
     # New list that takes over the references in items[0:n].
     PyObject* list_from_stolen(PyObject** items, Py_ssize_t nitems) except NULL
+    # Append to a list, taking over the reference, also on failure: -1, and an exception is set.
+    int list_append_stolen(PyObject* items, PyObject* item) noexcept
     # Switch the cyclic collector off; 1 when it was on. gc_resume(was_on) undoes it.
     bint gc_pause() noexcept
     void gc_resume(bint was_on) noexcept

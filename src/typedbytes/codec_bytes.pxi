@@ -89,6 +89,34 @@ cdef inline PyObject* decode_string(Decoding* d, const unsigned char* p, Py_ssiz
     return decode_text(d, p, nbytes)
 
 
+# Short ASCII strings that come again and again - MAP keys, words - are handed out from a table. A string is found by a hash of
+# its bytes and compared in full; a newcomer takes the place.
+
+cdef enum:
+    CACHED_STRINGS = 1024
+    CACHED_LENGTH = 24        # longer ones seldom come again
+
+cdef PyObject* CACHE[CACHED_STRINGS]
+
+cdef inline PyObject* decode_cached(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+    cdef PyObject** place
+    cdef PyObject* text
+    if seldom(nbytes > CACHED_LENGTH):
+        return decode_string(d, p, nbytes)
+    place = &CACHE[hash_short(p, nbytes) & (CACHED_STRINGS - 1)]
+    text = place[0]
+    if often(text != NULL and PyUnicode_GET_LENGTH(text) == nbytes and memcmp(PyUnicode_DATA(text), p, nbytes) == 0):
+        incref(text)
+        return text
+    if not is_ascii(p, nbytes):
+        return decode_text(d, p, nbytes)
+    text = decode_string(d, p, nbytes)
+    incref(text)
+    Py_XDECREF(place[0])
+    place[0] = text
+    return text
+
+
 cdef PyObject* decode_text(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
     # `p` lies behind the cursor, which stands at the type code or at the head's end; errors point to the type code.
     try:
@@ -100,12 +128,16 @@ cdef PyObject* decode_text(Decoding* d, const unsigned char* p, Py_ssize_t nbyte
 
 cdef int encode_str(Encoding* e, PyObject* obj) except -1:
     cdef Py_ssize_t nchars, nbytes
+    cdef const char* utf8
     cdef unsigned char* head
     cdef int kind
     PyUnicode_READY(obj)
     nchars = PyUnicode_GET_LENGTH(obj)
     if often(PyUnicode_IS_ASCII(obj)):
         return encode_payload(e, STRING, PyUnicode_DATA(obj), nchars)
+    utf8 = known_utf8(obj, &nbytes)
+    if utf8 != NULL:
+        return encode_payload(e, STRING, utf8, nbytes)
     kind = PyUnicode_KIND(obj)
     if nchars > MAX_LENGTH:
         return raise_encode_value(e, f"STRING of {nchars} characters is longer than 2^31-1 bytes")

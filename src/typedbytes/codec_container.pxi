@@ -116,11 +116,13 @@ cdef PyObject* decode_list(Decoding* d) except NULL:
 cdef int spill(Decoding* d, Py_ssize_t base, list target) except -1:
     # Long lists grow in steps, so that the stack does not double what the list itself takes.
     cdef Py_ssize_t i
-    for i in range(base, d.nstack):
-        PyList_Append(<PyObject*>target, d.stack[i])
-    while d.nstack > base:
-        d.nstack -= 1
-        decref(d.stack[d.nstack])
+    cdef Py_ssize_t end = d.nstack
+    for i in range(base, end):
+        if seldom(list_append_stolen(<PyObject*>target, d.stack[i]) < 0):
+            d.nstack = base + end - i - 1
+            memmove(d.stack + base, d.stack + i + 1, (end - i - 1) * sizeof(PyObject*))
+            return -1
+    d.nstack = base
     return 0
 
 
@@ -142,7 +144,7 @@ cdef PyObject* decode_map(Decoding* d, Py_ssize_t npairs) except NULL:
     while frame.index < npairs:
         frame.role = KEY
         d.in_key += as_dict
-        push(d, decode_value(d))
+        push(d, decode_key(d))
         d.in_key -= as_dict
         nweak += has_weak_hash(d.stack[d.nstack - 1])
         frame.key = d.stack[d.nstack - 1]
@@ -270,6 +272,19 @@ cdef inline PyObject* decode_value(Decoding* d) except NULL:
         if often(length >= 0):
             return decode_vector(d, length)
     return decode_other(d)
+
+
+cdef inline PyObject* decode_key(Decoding* d) except NULL:
+    # A key is most often a short string that was there before.
+    cdef const unsigned char* p = d.buf.cursor
+    cdef Py_ssize_t left = d.buf.end - p
+    cdef Py_ssize_t length
+    if often(left >= FIXED_ROOM and p[0] == STRING):
+        length = load_length(p + 1)
+        if often(0 <= length <= left - 5):
+            d.buf.cursor = p + 5 + length
+            return decode_cached(d, p + 5, length)
+    return decode_value(d)
 
 
 cdef PyObject* decode_near_end(Decoding* d) except NULL:
@@ -416,7 +431,7 @@ cdef PyObject* decode_record(Decoding* d) except NULL:
 cdef int decode_pair(Decoding* d, PyObject** key, PyObject** value) except -1:
     # The key waits on the stack, where abandon() finds it when the value fails.
     begin_record(d)
-    push(d, decode_value(d))
+    push(d, decode_key(d))
     value[0] = decode_value(d)
     d.nstack -= 1
     key[0] = d.stack[d.nstack]

@@ -4,12 +4,11 @@ An input has pairs(), groups(), failure(), key_bytes(key), .record and .offset; 
 writes(pairs), close() and .record. Each format is imported only by a task that speaks it.
 """
 
-from typedbytes.streaming import _task
+from typedbytes.streaming._task import count_key_fields, find_separator, has_text_keys
 
 
-def open_input(role, source, environ, options):
-    """Return the input of a role, in the format the environment names."""
-    format_name = _task.find_format(role, "input", environ)
+def open_input(format_name, source, role, environ, options):
+    """Return the input of a role; options are those of PairReader, for typed bytes."""
     if format_name == "typedbytes":
         from typedbytes.streaming._typed import TypedBytesInput
 
@@ -20,23 +19,21 @@ def open_input(role, source, environ, options):
         return RawBytesInput(source)
     from typedbytes.streaming._text import TextInput
 
-    if not _task.has_text_keys(role, environ):
+    if not has_text_keys(role, environ):
         return TextInput(source)
-    separator = _task.find_separator(role, "input", environ)
-    return TextInput(source, separator, _task.count_key_fields(role, environ))
+    return TextInput(source, find_separator(role, "input", environ), count_key_fields(role, environ))
 
 
-def open_output(role, sink, environ, options):
-    """Return the output of a role, in the format the environment names."""
-    format_name = _task.find_format(role, "output", environ)
+def open_output(format_name, sink, role, environ, options):
+    """Return the output of a role; options are those of PairWriter, for typed bytes."""
     if format_name == "typedbytes":
-        from typedbytes.streaming._typed import open_output
+        from typedbytes.streaming._typed import TypedBytesOutput
 
-        return open_output(sink, options)
+        return TypedBytesOutput(sink, options)
     if format_name == "rawbytes":
         from typedbytes.streaming._rawbytes import RawBytesOutput
 
         return RawBytesOutput(sink)
     from typedbytes.streaming._text import TextOutput
 
-    return TextOutput(sink, _task.find_separator(role, "output", environ))
+    return TextOutput(sink, find_separator(role, "output", environ))

@@ -58,7 +58,8 @@ def _blocked(name, nbytes):
 def take_over():
     """Return the task's Source and Sink, and leave nothing behind on descriptors 0 and 1."""
     _open_stderr()
-    source, sink = Source(os.dup(0), "rb"), Sink(os.dup(1), "wb")
+    source = Source(os.dup(0), "rb", closefd=False)     # stays open as long as the process, as descriptor 0 does
+    sink = Sink(os.dup(1), "wb")
     os.dup2(2, 1)
     _place(os.open(os.devnull, os.O_RDONLY), 0)
     if sys.stdout is not None:
@@ -82,13 +83,16 @@ def _place(fd, target):
 
 
 class Guard:
-    """Take standard input and output over for the length of a with block."""
+    """Take standard input and output over for the length of a with block, which a task never leaves."""
 
     def __enter__(self):
         self._saved = os.dup(0), os.dup(1), sys.stdout
-        return take_over()
+        self._source, self._sink = take_over()
+        return self._source, self._sink
 
     def __exit__(self, *error):
+        os.close(self._source.fileno())
+        self._sink.close()
         stdin, stdout, sys.stdout = self._saved
         _place(stdin, 0)
         _place(stdout, 1)

@@ -7,8 +7,8 @@ mix. Saying something never fails the task. Nothing here knows records or format
 
 import os
 import time
+from _operator import index         # this and _thread are there from the start; what wraps them is not
 from _thread import allocate_lock
-from operator import index
 
 LINE_NBYTES = 4096
 SEND_SECONDS = 10.0

@@ -1,12 +1,12 @@
 """One task attempt from start to exit code.
 
-Order is everything here: the role is known before the descriptors are taken, the descriptors are ours
-before user code runs, and the code is 0 only after the input has ended between two records, all of them
+Order is everything here: role and formats are known before the descriptors are taken, the descriptors are
+ours before user code runs, and the code is 0 only after the input has ended between two records, all of them
 were processed, and the output was flushed and closed. What cannot be known here: how a record is encoded.
 """
 
+import _signal          # signal itself imports enum, which would be half of the time a task takes to start
 import os
-import signal
 import sys
 
 from typedbytes.errors import DecodeError
@@ -14,19 +14,21 @@ from typedbytes.streaming._calls import Calls
 from typedbytes.streaming._formats import open_input, open_output
 from typedbytes.streaming._guard import take_over
 from typedbytes.streaming._report import counters, write_failure, write_line
-from typedbytes.streaming._task import Task, UsageError, find_role
+from typedbytes.streaming._task import Task, UsageError, find_format, find_role
 
-OK, USER, USAGE, DATA, INTERNAL, IO, SIGNAL = 0, 1, 64, 65, 70, 74, 128
+OK, USER, USAGE, DATA, INTERNAL, IO = 0, 1, 64, 65, 70, 74
+INTERRUPTED, TERMINATED = 130, 143
 
 CAUSES = {
     USER: "user code failed",
     DATA: "bad input",
     INTERNAL: "internal error",
     IO: "input or output failed",
-    SIGNAL + signal.SIGINT: "interrupted",
+    INTERRUPTED: "interrupted",
 }
 KEY_NBYTES = 64                 # of a key shown in a report
 DRAIN_NBYTES = 1024 * 1024
+NO_KEY = object()
 
 
 class StopEarly(Exception):
@@ -78,12 +80,11 @@ def run(mapper=None, reducer=None, combiner=None, *, argv=None, read_options=Non
 
 def _run(jobs, argv, read_options, write_options):
     try:
-        attempt = Attempt(find_role(argv, os.environ, jobs["combine"] is not None), jobs)
+        role = find_role(argv, os.environ, jobs["combine"] is not None)
+        attempt = Attempt(role, jobs[role], read_options, write_options)
         source, sink = take_over()
         _set_signals()
-        with source, sink:
-            attempt.open(source, sink, read_options, write_options)
-            return attempt.run()
+        return attempt.run(source, sink)
     except UsageError as error:
         write_line(f"typedbytes: {error}")
         write_line(f"usage: {argv[0]} map|combine|reduce")
@@ -104,41 +105,49 @@ def _fail(code, error, facts=()):
 
 
 def _set_signals():
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)       # a closed pipe is an error with a report, not a death
-    signal.signal(signal.SIGTERM, _stop)
-    signal.signal(signal.SIGINT, _stop)
+    _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)    # a closed pipe is an error with a report, not a death
+    _signal.signal(_signal.SIGTERM, _stop)
+    _signal.signal(_signal.SIGINT, _stop)
 
 
 def _stop(signum, frame):
     # Hadoop gives a quarter of a second, and the attempt is void: nothing is flushed, nobody may catch this.
-    write_line(f"typedbytes: stopped by {signal.Signals(signum).name}")
-    os._exit(SIGNAL + signum)
+    name, code = ("SIGINT", INTERRUPTED) if signum == _signal.SIGINT else ("SIGTERM", TERMINATED)
+    write_line(f"typedbytes: stopped by {name}")
+    os._exit(code)
 
 
 class Attempt:
     """The work between open descriptors and an exit code."""
 
-    def __init__(self, role, jobs):
-        if jobs[role] is None:
+    def __init__(self, role, job, read_options, write_options):
+        if job is None:
             raise UsageError(f"nothing was given to run for the role {role!r}")
         self._role = role
-        self._job = jobs[role]
-        self._facts = []        # where in the input user code was running
+        self._job = job
+        self._input_format = find_format(role, "input", os.environ)
+        self._output_format = find_format(role, "output", os.environ)
+        self._read_options = read_options
+        self._write_options = write_options
+        self._input = self._output = None
+        self._facts = []        # where in the input user code failed
 
-    def open(self, source, sink, read_options, write_options):
-        """Set up input and output in the formats of the role."""
-        self._source, self._sink = source, sink
-        self._input = open_input(self._role, source, os.environ, read_options)
-        self._output = open_output(self._role, sink, os.environ, write_options)
-
-    def run(self):
+    def run(self, source, sink):
         """Do the task and return its exit code."""
+        self._source, self._sink = source, sink
         try:
+            self._open()
             self._work()
             self._finish()
             return OK
         except BaseException as error:
-            return self._fail(error)
+            code = self._fail(error)
+            self._drop_output()
+            return code
+
+    def _open(self):
+        self._input = open_input(self._input_format, self._source, self._role, os.environ, self._read_options)
+        self._output = open_output(self._output_format, self._sink, self._role, os.environ, self._write_options)
 
     def _work(self):
         calls = Calls(self._role, self._job)
@@ -153,7 +162,7 @@ class Attempt:
 
     def _process(self, process):
         write = self._output.writes
-        key = None
+        key = NO_KEY
         try:
             for key, value in self._records():
                 pairs = process(key, value)
@@ -186,29 +195,35 @@ class Attempt:
         self._output.close()
         self._sink.close()
 
-    def _note(self, key):
-        if self._input.record:
-            last = f"{self._input.record - 1}, ending at byte {self._input.offset}"
-            self._facts = [("last record", last), *self._key_fact(key)]
+    def _drop_output(self):
+        # The attempt is void. What it gathered must not leave later, when nobody looks any more.
+        try:
+            self._sink.close()
+            if self._output is not None:
+                self._output.close()
+        except (OSError, ValueError):
+            pass
 
-    def _key_fact(self, key):
+    def _note(self, key):
+        read = f"{self._input.record} records, {self._input.offset} bytes"
+        self._facts = [("input read", read), *self._key_facts(key)]
+
+    def _key_facts(self, key):
+        if key is NO_KEY:
+            return []
         try:
             return [("key", self._input.key_bytes(key)[:KEY_NBYTES].hex())]
         except Exception:
-            return []           # decoded with options that its encoding would need too
+            return []           # made by options that encoding it again would need too
 
     def _fail(self, error):
         if self._source.error is not None or self._sink.error is not None:
-            return _fail(IO, error)
-        broken = self._input.failure()
-        if broken is not None:
-            return _fail(DATA, error, self._bad_input_facts(broken))
-        if isinstance(error, KeyboardInterrupt):
-            return _fail(SIGNAL + signal.SIGINT, error, self._facts)
-        return _fail(USER, error, self._facts + self._exit_facts(error))
-
-    def _bad_input_facts(self, broken):
-        return [("bad record", f"{broken.record}, at byte {broken.offset}"), ("error", broken)]
+            return _fail(IO, error, self._facts)
+        broken = None if self._input is None else self._input.failure()
+        if isinstance(broken, DecodeError):
+            return _fail(DATA, error, [("bad record", f"{broken.record}, at byte {broken.offset}"), ("reason", broken)])
+        code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else USER
+        return _fail(code, error, self._facts + self._exit_facts(error))
 
     def _exit_facts(self, error):
         if isinstance(error, SystemExit):

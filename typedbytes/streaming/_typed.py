@@ -1,6 +1,6 @@
 """Records as typed bytes: the codec's own pairs, behind the face the other formats have."""
 
-from typedbytes import DecodeError, PairReader, PairWriter, dumps
+from typedbytes import PairReader, PairWriter, dumps
 from typedbytes.streaming._records import BUFFER_NBYTES
 
 
@@ -32,7 +32,7 @@ class TypedBytesInput:
         """Return the error the input has failed with, or None."""
         try:
             self._reader.skip(0)        # takes nothing, but a failed reader says so again
-        except DecodeError as error:
+        except Exception as error:
             return error
         return None
 
@@ -41,6 +41,8 @@ class TypedBytesInput:
         return dumps(key)
 
 
-def open_output(sink, options):
-    """Return the output of pairs of typed bytes; options are those of PairWriter."""
-    return PairWriter(sink, **{"buffer_size": BUFFER_NBYTES, **options})
+class TypedBytesOutput(PairWriter):
+    """Write pairs of typed bytes; options are those of PairWriter."""
+
+    def __init__(self, sink, options):
+        super().__init__(sink, **{"buffer_size": BUFFER_NBYTES, **options})

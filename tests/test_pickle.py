@@ -1,0 +1,660 @@
+"""The pickler and the machine behind type code 100: what they take, and above all what they refuse.
+
+The pickles of Python 2 were written by its pickle and cPickle (2.7.18); those of Python 3 are written here, by the
+Python that runs the tests, in every protocol.
+"""
+
+import collections
+import copy
+import datetime as datetime_module
+import decimal as decimal_module
+import enum
+import json
+import pickle
+import pickletools
+import time as clock
+import tracemalloc
+import warnings
+from datetime import date, datetime, time, timedelta, timezone, tzinfo
+from decimal import Context, Decimal, localcontext
+from uuid import UUID, SafeUUID, uuid1
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import vectors
+from typedbytes._pickle import MAX_DEPTH, MAX_EQUAL_HASHES, safe_dumps, safe_loads
+
+EAST = timezone(timedelta(hours=5, minutes=30), "IST")
+SOME_UUID = UUID("12345678-1234-5678-1234-567812345678")
+
+VALUES = [
+    None,
+    0,
+    -1,
+    255,
+    -256,
+    65535,
+    2**31 - 1,
+    -(2**31),
+    2**63,
+    -(2**63) - 1,
+    2**128,
+    -(2**4000),
+    Decimal("123.456"),
+    Decimal("-0E-7"),
+    Decimal("-Infinity"),
+    Decimal("1E+999999"),
+    date(2011, 1, 20),
+    date.max,
+    time(12, 30, 45, 123456),
+    time(0, 0, tzinfo=timezone.utc),
+    datetime(2011, 1, 20, 12, 30, 45, 123456),
+    datetime(2047, 12, 31, 23, 59, 59, 999999),
+    datetime(2020, 2, 29, tzinfo=EAST),
+    timedelta(-3, 7, 9),
+    timedelta.max,
+    timezone.utc,
+    EAST,
+    timezone(timedelta(minutes=-90)),
+    set(),
+    {1, 2, 3},
+    {"text", "\xe9\U0001f600\n\\'\"", "", "lone \ud800"},
+    {b"raw\x00\xff\n'\"\\", b""},
+    {True, 2.5, None, 1j, Decimal(7), date(2020, 1, 1), SOME_UUID},
+    frozenset(),
+    frozenset({(1, (2.5, None), frozenset({True}))}),
+    {-1, -2, 2**61 - 3, -(2**61)},
+    1.5 - 2j,
+    SOME_UUID,
+    UUID(int=2**128 - 1, is_safe=SafeUUID.unsafe),
+    uuid1(),
+]
+
+OTHERS = [True, 1.5, "text", b"bytes", (), (1, ("a", frozenset({b"b"})))]
+
+PROTOCOLS = range(pickle.HIGHEST_PROTOCOL + 1)
+
+PYTHON2 = {
+    b"I01\n.": True,
+    b"F1.5\n.": 1.5,
+    b"L1180591620717411303424L\n.": 2**70,
+    b"\x80\x02\x88.": True,
+    b"\x80\x02\x8a\t\x00\x00\x00\x00\x00\x00\x00\x00@.": 2**70,
+    b"c__builtin__\nset\np1\n((lp2\nI1\naI2\naI3\natRp3\n.": {1, 2, 3},
+    b"\x80\x02c__builtin__\nset\nq\x01]q\x02(K\x01K\x02K\x03e\x85Rq\x03.": {1, 2, 3},
+    b"c__builtin__\nset\np1\n((lp2\nS''\naS'xyz'\np3\naS'a\\n\\'\"\\\\\\x00'\np4\natRp5\n.": {"", "xyz", "a\n'\"\\\0"},
+    b"\x80\x02c__builtin__\nset\nq\x01]q\x02(U\x00U\x03xyzq\x03U\x02\xff\xfeq\x04e\x85Rq\x05.": {"", "xyz", b"\xff\xfe"},
+    b"c__builtin__\nset\np1\n((lp2\nV\naV\xe9\\U0001f600\\u000a\\u005c\np3\natRp4\n.": {"", "\xe9\U0001f600\n\\"},
+    b"c__builtin__\nfrozenset\np1\n((lp2\nS'a'\naS'b'\natRp3\n.": frozenset("ab"),
+    b"c__builtin__\ncomplex\np1\n(F1.5\nF-2\ntRp2\n.": 1.5 - 2j,
+    b"cdecimal\nDecimal\np1\n(S'123.456'\ntRp2\n.": Decimal("123.456"),
+    b"\x80\x02cdecimal\nDecimal\nq\x01U\x07123.456\x85Rq\x02.": Decimal("123.456"),
+    b"cdatetime\ndate\np1\n(S'\\x07\\xdb\\x01\\x14'\ntRp2\n.": date(2011, 1, 20),
+    b"\x80\x02cdatetime\ndate\nq\x01U\x04\x07\xdb\x01\x14\x85Rq\x02.": date(2011, 1, 20),
+    b"\x80\x02cdatetime\ndate\nq\x01U\x04\x07\x5b\x01\x14\x85Rq\x02.": date(1883, 1, 20),  # this state is UTF-8
+    b"cdatetime\ntime\np1\n(S'\\x0c\\x1e-\\x01\\xe2@'\ntRp2\n.": time(12, 30, 45, 123456),
+    b"cdatetime\ndatetime\np1\n(S'\\x07\\xdb\\x01\\x14\\x0c\\x1e-\\x01\\xe2@'\ntRp2\n.": datetime(2011, 1, 20, 12, 30, 45, 123456),
+    b"cdatetime\ntimedelta\np1\n(I-3\nI7\nI9\ntRp2\n.": timedelta(-3, 7, 9),
+    b"\x80\x02cdatetime\ntimedelta\nq\x01J\xfd\xff\xff\xffK\x07K\t\x87Rq\x02.": timedelta(-3, 7, 9),
+    b"\x80\x02cuuid\nUUID\nq\x01)\x81q\x02}q\x03U\x03intq\x04\x8a\x10xV4\x12xV4\x12xV4\x12xV4\x12sb.": SOME_UUID,
+    b"ccopy_reg\n_reconstructor\np1\n(cuuid\nUUID\np2\nc__builtin__\nobject\np3\nNtRp4\n(dp5\nS'int'\np6\n"
+    b"L24197857161011715162171839636988778104L\nsb.": SOME_UUID,
+    b"\x80\x02c__builtin__\nset\nq\x01]q\x02((K\x02cuuid\nUUID\nq\x03)\x81q\x04}q\x05U\x03intq\x06K\tsbK\x01K\x02K\x03"
+    b"\x86q\x07\x86q\x08cdecimal\nDecimal\nq\tU\x014\x85Rq\nU\x01qtq\x0b(K\x01h\x04h\x08h\nU\x01qtq\x0ce\x85Rq\r.": {
+        (number, UUID(int=9), (1, (2, 3)), Decimal(4), "q") for number in (1, 2)
+    },
+}
+
+
+def same(got, wanted):
+    return type(got) is type(wanted) and got == wanted
+
+
+def show(value):
+    return ascii(value)[:40]
+
+
+# Values that belong.
+
+
+@pytest.mark.parametrize("value", VALUES, ids=show)
+def test_a_value_survives_both_directions(value):
+    data = safe_dumps(value)
+    assert data[:2] == b"\x80\x02"
+    assert same(safe_loads(data), value)
+    assert same(pickle.loads(data), value)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("value", VALUES + OTHERS, ids=show)
+def test_a_pickle_of_this_python_reads(value, protocol):
+    assert same(safe_loads(pickle.dumps(value, protocol)), value)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_an_optimized_pickle_reads(protocol):
+    value = {(1, SOME_UUID, "x"), (2, SOME_UUID, "x")}
+    assert safe_loads(pickletools.optimize(pickle.dumps(value, protocol))) == value
+
+
+@pytest.mark.parametrize("data", PYTHON2, ids=show)
+def test_a_pickle_of_python_2_reads(data):
+    assert same(safe_loads(data), PYTHON2[data])
+
+
+def test_what_the_older_libraries_wrote_reads():
+    goldens = json.loads((vectors.ROOT / "foreign/python2/goldens_py2.json").read_text("ascii"))["values"]
+    pickled = [golden for golden in goldens if golden["typedbytes"].startswith("64")]
+    assert len(pickled) > 8
+    for golden in pickled:
+        wanted = eval(golden["py3"], {"decimal": decimal_module, "datetime": datetime_module})
+        assert same(safe_loads(bytes.fromhex(golden["typedbytes"])[5:]), wanted)
+
+
+def test_bytes_and_nan_come_back_in_full():
+    assert safe_loads(safe_dumps(Decimal("-NaN42"))).as_tuple() == Decimal("-NaN42").as_tuple()
+    assert str(safe_loads(safe_dumps(complex("nan")))) == "(nan+0j)"
+    assert str(safe_loads(safe_dumps(complex(-0.0, -0.0)))) == "(-0-0j)"
+
+
+@pytest.mark.parametrize("value", [datetime(2020, 10, 25, 2, fold=1), time(2, fold=1), datetime(2020, 1, 1, 2, tzinfo=EAST, fold=1)])
+def test_the_fold_of_a_repeated_hour_is_kept(value):
+    data = safe_dumps(value)
+    assert safe_loads(data).fold == pickle.loads(data).fold == 1
+    assert safe_loads(pickle.dumps(value, 4)).fold == 1
+
+
+def test_equal_scalars_give_equal_bytes_whoever_shares_their_parts():
+    name = "".join(["I", "ST"])
+    twice = frozenset({(1, name), (2, name)})
+    copied = frozenset({(1, "".join(["I", "ST"])), (2, "".join(["IS", "T"]))})
+    assert safe_dumps(copy.copy(twice)) == safe_dumps(twice)
+    assert sorted(safe_dumps(copied)) == sorted(safe_dumps(twice))
+    assert safe_dumps(timezone.utc) == safe_dumps(timezone(timedelta(0)))
+
+
+def test_a_decimal_reads_the_same_in_any_context():
+    with localcontext(Context(prec=1, traps=[])):
+        assert safe_loads(safe_dumps(Decimal("123.456"))) == Decimal("123.456")
+        refused(b"cdecimal\nDecimal\n(S'no number'\ntR.")
+
+
+@given(st.recursive(st.integers() | st.text() | st.binary() | st.decimals(allow_nan=False) | st.datetimes() | st.uuids(), st.frozensets))
+def test_any_value_survives(value):
+    if type(value) not in (str, bytes):
+        assert same(safe_loads(safe_dumps(value)), value)
+    for protocol in PROTOCOLS:
+        assert same(safe_loads(pickle.dumps(value, protocol)), value)
+
+
+# Objects that do not.
+
+
+class Whole(int):
+    pass
+
+
+class Name(str):
+    pass
+
+
+class Local(tzinfo):
+    def utcoffset(self, moment):
+        return timedelta(0)
+
+
+class Moment(datetime):
+    pass
+
+
+class Color(enum.IntEnum):
+    RED = 1
+
+
+STRANGE = [
+    object(),
+    object,
+    len,
+    Whole(1),
+    Color.RED,
+    Moment(2020, 1, 1),
+    datetime(2020, 1, 1, tzinfo=Local()),
+    time(1, tzinfo=Local()),
+    timezone(timedelta(0), Name("Z")),
+    datetime(2020, 1, 1, tzinfo=timezone(timedelta(0), Name("Z"))),
+    UUID(int=Whole(5)),
+    UUID(int=5, is_safe="yes"),
+    UUID.__new__(UUID),
+    {Whole(1)},
+    {(1, Name("x"))},
+    frozenset({(datetime(2020, 1, 1, tzinfo=Local()),)}),
+    collections.OrderedDict(),
+    True,
+    1.5,
+    "text",
+    b"bytes",
+    (),
+    [],
+    {},
+]
+
+
+@pytest.mark.parametrize("value", STRANGE, ids=lambda value: type(value).__name__)
+def test_another_type_is_not_pickled(value):
+    with pytest.raises(TypeError, match=r'cannot pickle \S+ under the safe policy: pass pickle="trust" or default='):
+        safe_dumps(value)
+
+
+def nested(depth):
+    value = frozenset()
+    for _ in range(depth):
+        value = frozenset({value})
+    return value
+
+
+def test_nesting_has_a_limit_in_both_directions():
+    deepest, beyond = nested(MAX_DEPTH - 1), nested(MAX_DEPTH)
+    assert safe_loads(safe_dumps(deepest)) == deepest
+    assert safe_loads(pickle.dumps(deepest, 4)) == deepest
+    with pytest.raises(TypeError, match="nested deeper than 100 levels"):
+        safe_dumps(beyond)
+    for protocol in (2, 4):
+        assert "nests deeper" in refused(pickle.dumps(beyond, protocol))
+
+
+# Pickles that do not.
+
+
+def refused(data):
+    """Check that a pickle is refused by a ValueError that says how to go on, and return what it says."""
+    with warnings.catch_warnings(), pytest.raises(ValueError) as caught:
+        warnings.simplefilter("error")
+        safe_loads(data)
+    message = str(caught.value)
+    assert message.isascii() and len(message) < 300
+    assert message.endswith('; pass pickle="trust" for data of your own, or pickle="raw" for the bytes')
+    return message
+
+
+def number(value):
+    data = pickle.encode_long(value)
+    return b"\x8b" + len(data).to_bytes(4, "little") + data
+
+
+def text(value):
+    return b"X" + len(value).to_bytes(4, "little") + value.encode()
+
+
+def decimal(value):
+    return b"cdecimal\nDecimal\n" + text(str(value)) + b"\x85R"
+
+
+def uuid(value):
+    return b"cuuid\nUUID\n)\x81}" + text("int") + number(value) + b"sb"
+
+
+def set_of(*items):
+    return b"\x80\x04\x8f(" + b"".join(items) + b"\x90."
+
+
+def frozenset_of(*items):
+    return b"(" + b"".join(items) + b"\x91"
+
+
+@pytest.mark.parametrize(
+    "data, name",
+    [
+        (b"cos\ngetpid\n(tR.", "'os'.'getpid'"),
+        (b"cposix\nsystem\n(S'true'\ntR.", "'posix'.'system'"),
+        (b"cbuiltins\neval\n(S'1'\ntR.", "'builtins'.'eval'"),
+        (b"c__builtin__\neval\n.", "'__builtin__'.'eval'"),
+        (b"\x80\x04\x8c\x08builtins\x8c\x04exec\x93.", "'builtins'.'exec'"),
+        (b"\x80\x04\x8c\x08datetime\x8c\x14datetime.fromordinal\x93.", "'datetime'.'datetime.fromordinal'"),
+        (b"c_codecs\ndecode\n.", "'_codecs'.'decode'"),
+        (b"ccopyreg\n__newobj__\n.", "'copyreg'.'__newobj__'"),
+        (b"ctypedbytes._pickle\nsafe_loads\n.", "'typedbytes._pickle'.'safe_loads'"),
+        (b"c" + b"m" * 5000 + b"\nn\n.", "'" + "m" * 60 + "'.'n'"),
+        (b"c\xc3\xa9\nn\n.", r"'\xe9'.'n'"),
+    ],
+)
+def test_a_name_outside_the_list_is_refused_and_told(data, name):
+    assert f"it asks for {name};" in refused(data)
+
+
+@pytest.mark.parametrize("value", [[1], {"a": 1}, ({1},), [], {}, bytearray(b"x"), len, int, object, range(3), Color.RED, ...], ids=show)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_values_of_other_types_are_refused(value, protocol):
+    refused(pickle.dumps(value, protocol))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b".",
+        b"N",
+        b"NN.",
+        b"(.",
+        b"N.N",
+        b"N..",
+        b"\x80",
+        b"\x80\x06N.",
+        b"\x80\xffN.",
+        b"\x95\x00\x00\x00\x00\x00\x00\x00\x80N.",
+        b"\x95\x03\x00\x00\x00\x00\x00\x00\x00N.",
+        b"0.",
+        b"N0.",
+        b"N2.",
+        b"N1.",
+        b"Pid\n.",
+        b"NQ.",
+        b"\x82\x01.",
+        b"(icollections\nOrderedDict\n.",
+        b"(o.",
+        b"(cdatetime\ndate\no.",
+        b"\x97.",
+        b"N\x98.",
+        b"\x96\x00\x00\x00\x00\x00\x00\x00\x00.",
+        b"\xff.",
+        b"\x00.",
+        b"t.",
+        b"N\x86.",
+        b"\x85.",
+        b"R.",
+        b"NNR.",
+        b"N)R.",
+        b"]]R.",
+        b"b.",
+        b"s.",
+        b"q\x00.",
+        b"h\x00.",
+        b"g-1\n.",
+        b"I\n.",
+        b"I1_000\n.",
+        b"I 1\n.",
+        b"I0x1\n.",
+        b"I" + b"9" * 4301 + b"\n.",
+        b"L" + b"9" * 5000 + b"L\n.",
+        b"F1.5",
+        b"Fone\n.",
+        b"F" + b"1" * 65 + b"\n.",
+        b"Sabc\n.",
+        b"S'\n.",
+        b"S'abc\"\n.",
+        b"S'\\q'\n.",
+        b"V\\u12\n.",
+        b"X\xff\xff\xff\xff.",
+        b"X\x01\x00\x00\x00\xff.",
+        b"T\xff\xff\xff\xff.",
+        b"B\x05\x00\x00\x00.",
+        b"\x8d\x00\x00\x00\x00\x00\x00\x00\x80.",
+        b"\x8e\xff\xff\xff\xff\xff\xff\xff\xff.",
+        b"\x8b\xff\xff\xff\xff.",
+        b"\x8a\x05\x01.",
+        b"cdatetime\ndate\n.",
+        b"(cdatetime\ndate\nt.",
+        b"cuuid\nUUID\n)\x81.",
+        b"cuuid\nUUID\n)R.",
+        b"(cuuid\nUUID\n)\x81t.",
+        b"(cuuid\nUUID\n)\x81\x91.",
+        b"c__builtin__\nobject\n)R.",
+        b"c__builtin__\nset\n)\x81.",
+        b"ccopy_reg\n_reconstructor\n(c__builtin__\nset\nc__builtin__\nobject\nNtR.",
+        b"ccopy_reg\n_reconstructor\n(cuuid\nUUID\nc__builtin__\nobject\nK\x01tR.",
+        b"c_codecs\nencode\n(S'a'\nS'rot13'\ntR.",
+        b"c_codecs\nencode\n(V\\u20ac\nS'latin1'\ntR.",
+        b"c_codecs\nencode\n(K\x01S'latin1'\ntR.",
+        b"cdecimal\nDecimal\n(K\x01tR.",
+        b"cdecimal\nDecimal\n(S'1'\nNtR.",
+        b"cdatetime\ndate\n(K\x01K\x01K\x01tR.",
+        b"cdatetime\ndate\n(S'abc'\ntR.",
+        b"cdatetime\ndate\n(S'\\x00\\x00\\x01\\x01'\ntR.",
+        b"cdatetime\ndatetime\n(S'\\x07\\xdb\\x01\\xff\\x0c\\x1e-\\x01\\xe2@'\ntR.",
+        b"cdatetime\ndatetime\n(S'\\x07\\xdb\\x01\\x14\\x0c\\x1e-\\xff\\xff\\xff'\ntR.",
+        b"cdatetime\ndatetime\n(S'\\x07\\xdb\\x01\\x14\\x0c\\x1e-\\x01\\xe2@'\nS'zone'\ntR.",
+        b"cdatetime\ntime\n(S'\\x7f\\x1e-\\x01\\xe2@'\ntR.",
+        b"cdatetime\ntimedelta\n(F1e308\nI0\nI0\ntR.",
+        b"cdatetime\ntimezone\n(K\x01tR.",
+        b"c__builtin__\nset\n(K\x01tR.",
+        b"c__builtin__\nset\n(K\x01\x85tR.",
+        b"c__builtin__\nset\n(]]aatR.",
+        b"c__builtin__\ncomplex\n(NNtR.",
+        b"c__builtin__\nbytes\n(I1000000000\ntR.",
+        set_of(b"\x8f"),
+        set_of(b"c__builtin__\nset\n]\x85R"),
+        set_of(uuid(-1)),
+        set_of(uuid(2**128)),
+        b"(\x8f(K\x01\x90t.",
+        b"\x8f(K\x01\x90(K\x02e.",
+    ],
+    ids=show,
+)
+def test_a_broken_or_useless_pickle_is_refused(data):
+    refused(data)
+
+
+class Victim:
+    pass
+
+
+def test_build_changes_no_class_and_no_complete_value():
+    assert "it asks for" in refused(b"c" + __name__.encode() + b"\nVictim\n}S'x'\nK\x01sb.")
+    assert "dict" in refused(b"cdatetime\ndate\n}S'x'\nK\x01sb.")
+    assert "complete" in refused(b"cuuid\nUUID\n)\x81}S'int'\nK\x01sb}S'int'\nK\x02sb.")
+    assert "UUID" not in vars(Victim)
+
+
+def test_no_value_is_changed_after_it_was_put_into_a_set():
+    blank = b"cuuid\nUUID\n)\x81q\x00"
+    state = b"}S'int'\nK\x05sb"
+    assert safe_loads(b"(" + blank + state + b"h\x00\x91.") == {UUID(int=5)}
+    refused(b"(" + blank + b"h\x00" + state + b"h\x00}S'int'\nK\x06sb\x91.")
+
+
+@pytest.mark.parametrize("state", [b"N", b")", b"}", b"}S'int'\nNs", b"}S'int'\nI01\ns", b"}S'int'\nK\x01sS'is_safe'\nK\x07s", b"}K\x01K\x01s"])
+def test_the_state_of_a_uuid_is_checked(state):
+    refused(b"cuuid\nUUID\n)\x81" + state + b"b.")
+
+
+def test_mutable_containers_are_not_shared():
+    assert "it shares a list" in refused(b"c__builtin__\nset\n]q\x00h\x00a\x85R.")
+    assert "it shares a set" in refused(b"(c__builtin__\nset\n]\x85Rq\x00h\x00t.")
+
+
+def test_memo_keys_allocate_nothing():
+    for put in (b"r\xff\xff\xff\x7f", b"p1000000000\n", b"q\xff"):
+        assert peak_of(lambda put=put: safe_loads(b"K\x01" + put + b".")) < 1 << 16
+    assert "stores more objects than it can hold" in refused(b"N" + b"\x94" * 1000 + b".")
+
+
+@pytest.mark.parametrize("opcode", [b"X", b"B", b"\x8b", b"T"])
+def test_lengths_allocate_nothing(opcode):
+    assert peak_of(lambda: refused(opcode + b"\xff\xff\xff\x7f" + b"x" * 100)) < 1 << 16
+
+
+def peak_of(call):
+    """Return the bytes that a call allocates at its highest."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def shared_tuples(depth):
+    doubling = b"".join(b"h%ch%c\x86\x94" % (level, level) for level in range(depth))
+    return b"\x80\x04K\x01\x85\x94" + doubling
+
+
+def test_shared_tuples_do_not_unfold():
+    assert safe_loads(b"(" + shared_tuples(8) + b"t.")[-1][0] == safe_loads(b"(" + shared_tuples(7) + b"t.")[-1]
+    for end in (b".", b"\x85\x91."):
+        data = b"(" + shared_tuples(90) + b"t" + end
+        assert "cost more than its size" in refused(data)
+        assert peak_of(lambda data=data: refused(data)) < 1 << 22
+
+
+def test_a_long_tuple_shared_often_is_charged():
+    assert "cost more than its size" in refused(b"((" + b"N" * 100_000 + b"t\x94" + b"h\x00" * 100_000 + b"t.")
+
+
+MODULUS = 2**61 - 1
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: number(7 + n * MODULUS),
+        lambda n: b"K\x01" + number(7 + n * MODULUS) + b"\x86",
+        lambda n: b"c__builtin__\ncomplex\nG\0\0\0\0\0\0\0\0" + b"G" + bytes([0x40 + n // 256, n % 256]) + bytes(6) + b"\x86R",
+        lambda n: frozenset_of(number(7 + n * MODULUS)),
+        lambda n: decimal(7 + n * MODULUS),
+        lambda n: uuid(7 + n * MODULUS),
+    ],
+    ids=["int", "tuple", "complex", "frozenset", "Decimal", "UUID"],
+)
+def test_equal_hashes_are_bounded(make):
+    elements = [make(n) for n in range(2000)]
+    assert len(safe_loads(set_of(*elements[:20]))) == 20
+    if len({hash(safe_loads(b"\x80\x04" + element + b".")) for element in elements}) == 1:
+        assert refused(set_of(*elements))
+        assert refused(b"c__builtin__\nfrozenset\n](" + b"".join(elements) + b"e\x85R.")
+
+
+def test_the_bound_of_equal_hashes_is_exact():
+    elements = [number(7 + n * MODULUS) for n in range(1, MAX_EQUAL_HASHES + 2)]
+    assert len(safe_loads(set_of(*elements[:-1]))) == MAX_EQUAL_HASHES
+    assert "share one hash value" in refused(set_of(*elements))
+    assert "share one hash value" in refused(b"\x80\x04\x8f(" + b"".join(elements[:300]) + b"\x90(" + b"".join(elements[300:]) + b"\x90.")
+
+
+def test_natural_collisions_pass():
+    # hash(-1) == hash(-2), and so for every tuple of them
+    value = {(a, b, c, d, e) for a in (-1, -2) for b in (-1, -2) for c in (-1, -2) for d in (-1, -2) for e in (-1, -2)}
+    assert safe_loads(safe_dumps(value)) == value
+    mixed = {frozenset({-1, n}) for n in range(500)} | {frozenset({-2, n}) for n in range(500)}
+    assert safe_loads(safe_dumps(mixed)) == mixed
+
+
+MEBIBYTE = 1 << 20
+
+
+def filled(nbytes, start, unit, end):
+    return start + unit * ((nbytes - len(start) - len(end)) // len(unit)) + end
+
+
+def set_filled(nbytes, make):
+    """Return the pickle of a set of about that many bytes: the elements made from 0, 1, 2 ..."""
+    elements, room = [], nbytes - 5
+    while room > 0:
+        elements.append(make(len(elements)))
+        room -= len(elements[-1])
+    return set_of(*elements)
+
+
+def equal(n, ngroups):
+    """Return ints whose hashes fall into that many groups."""
+    return n % ngroups + n // ngroups * MODULUS
+
+
+def chains(nbytes):
+    tuples = b"".join(b"\x85r%s" % key.to_bytes(4, "little") for key in range(90))
+    gets = b"".join(b"j%s" % key.to_bytes(4, "little") for key in reversed(range(90)))
+    return filled(nbytes, b"(", b"N" + tuples + gets, b"t.")
+
+
+FAMILIES = {
+    "scalars": lambda n: filled(n, b"(", b"N", b"t."),
+    "marks": lambda n: filled(n, b"", b"(", b""),
+    "tuples": lambda n: filled(n, b"N", b"\x85", b"."),
+    "puts": lambda n: filled(n, b"(", b"Nr\1\0\0\0", b"t."),
+    "frozensets": lambda n: filled(n, b"(", b"(\x91", b"t."),
+    "small frozensets": lambda n: filled(n, b"(", b"(K\x01\x91", b"t."),
+    "empty batches": lambda n: filled(n, b"\x8f", b"(\x90", b"."),
+    "int lines": lambda n: filled(n, b"(", b"I1\n", b"t."),
+    "float lines": lambda n: filled(n, b"(", b"F1\n", b"t."),
+    "escapes": lambda n: filled(n, b"S'", b"\\x41", b"'\n."),
+    "digits": lambda n: filled(n, b"cdecimal\nDecimal\n(S'", b"9", b"'\ntR."),
+    "blank uuids": lambda n: filled(n, b"(cuuid\nUUID\nq\0", b"h\0)\x81", b"t."),
+    "a long tuple": lambda n: b"((" + b"N" * (n // 2) + b"t\x94" + b"h\0" * (n // 4) + b"t.",
+    "chains": chains,
+    "decimals": lambda n: set_filled(n, decimal),
+    "uuids": lambda n: set_filled(n, uuid),
+    "pairs": lambda n: set_filled(n, lambda k: number(k) + b"N\x86"),
+    "equal ints": lambda n: set_filled(n, lambda k: number(equal(k, 200))),
+    "equal tuples": lambda n: set_filled(n, lambda k: number(equal(k, 200)) + b"\x85"),
+    "equal uuids": lambda n: set_filled(n, lambda k: uuid(equal(k, 100))),
+    "equal frozensets": lambda n: set_filled(n, lambda k: frozenset_of(*(number(equal(k * 9 + j, 9)) for j in range(9)))),
+    "a Decimal and an int": lambda n: set_of(decimal(5), number(5 + (MODULUS << 7 * n))),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_mebibyte_takes_less_than_a_second(family):
+    data = FAMILIES[family](MEBIBYTE)
+    start = clock.process_time()
+    outcome_of(data)
+    assert clock.process_time() - start < 1.0
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_memory_follows_the_data(family):
+    data = FAMILIES[family](MEBIBYTE // 16)
+    assert peak_of(lambda: outcome_of(data)) < 80 * len(data) + MEBIBYTE
+
+
+ALLOWED = {type(None), int, Decimal, date, time, datetime, timedelta, timezone, set, frozenset, complex, UUID, bool, float, str, bytes, tuple}
+
+
+def outcome_of(data):
+    """Load a pickle that may be broken; anything but a plain value or a ValueError fails the test."""
+    try:
+        value = safe_loads(data)
+    except ValueError:
+        return None
+    level = [value]
+    while level:
+        assert {type(item) for item in level} <= ALLOWED
+        level = [part for item in level if type(item) in (tuple, set, frozenset) for part in item]
+    repr(value)
+    return value
+
+
+SEEDS = [*PYTHON2, *(pickle.dumps(value, protocol) for value in VALUES + OTHERS for protocol in PROTOCOLS if value != -(2**4000))]
+
+
+def test_every_truncation_is_refused():
+    for seed in SEEDS:
+        for end in range(len(seed)):
+            refused(seed[:end])
+
+
+def test_every_other_byte_in_every_place_is_harmless():
+    for seed in PYTHON2:
+        for place in range(len(seed)):
+            for byte in range(256):
+                outcome_of(seed[:place] + bytes([byte]) + seed[place + 1 :])
+
+
+def test_every_bit_flip_is_harmless():
+    for seed in SEEDS:
+        for place in range(len(seed)):
+            for bit in range(8):
+                outcome_of(seed[:place] + bytes([seed[place] ^ 1 << bit]) + seed[place + 1 :])
+
+
+@given(st.binary(max_size=60))
+def test_random_bytes_are_harmless(data):
+    outcome_of(data)
+    outcome_of(data + b".")
+
+
+OPCODES = [opcode.code.encode("latin-1") for opcode in pickletools.opcodes]
+
+
+@given(st.lists(st.sampled_from([*OPCODES, b"\0\0\0\0", b"\1", b"uuid\nUUID\n", b"__builtin__\nset\n", b"'a'\n", b"1\n"]), max_size=40))
+def test_random_opcodes_are_harmless(parts):
+    outcome_of(b"".join(parts) + b".")

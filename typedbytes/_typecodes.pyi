@@ -1,0 +1,22 @@
+import enum
+
+class TypeCode(enum.IntEnum):
+    BYTES = 0
+    BYTE = 1
+    BOOL = 2
+    INT = 3
+    LONG = 4
+    FLOAT = 5
+    DOUBLE = 6
+    STRING = 7
+    VECTOR = 8
+    LIST = 9
+    MAP = 10
+    SHORT = 11
+    NULL = 12
+    WRITABLE = 50
+    PICKLE = 100
+    BYTESTRING = 101
+    NDARRAY = 102
+    ENDOFRECORD = 177
+    MARKER = 255
