@@ -47,9 +47,27 @@ $(PYTHON_VERSIONS:%=which-%): which-%:
 demo: build ## count the words of the standard library with a real Hadoop Streaming job
 	$(BIN)/python examples/demo.py
 
+.PHONY: vectors
+vectors: ## write the test vectors that this project describes itself
+	$(PYTHON) test_vectors/generate.py
+
 .PHONY: vectors-java
 vectors-java: ## write the vectors of Hadoop's own classes again
 	$(PYTHON) test_vectors/java/make_vectors.py
+
+.PHONY: dist-check
+dist-check: build ## build sdist and wheel, install each in a place of its own, and run the suite there
+	$(BIN)/python $(PIP_INSTALL) build
+	rm -rf build/dist
+	$(BIN)/python -m build --sdist --wheel --outdir build/dist
+	@set -e; for archive in build/dist/*; do \
+	    room=$$(mktemp -d); \
+	    cp -R pyproject.toml tests test_vectors examples "$$room"; \
+	    $(BIN)/python -m venv "$$room/venv"; \
+	    "$$room/venv/bin/python" $(PIP_INSTALL) "$$archive[test]"; \
+	    (cd "$$room" && venv/bin/python -m pytest -m "not hadoop" $(PYTEST_ARGS) tests); \
+	    rm -rf "$$room"; \
+	done
 
 .PHONY: clean
 clean: ## remove all that was made

@@ -30,7 +30,7 @@ if switch("DEBUG"):
     compile_args += ["-O0", "-g"]
 if switch("TRACE"):
     directives["linetrace"] = True
-    macros += [("CYTHON_TRACE", "1"), ("CYTHON_USE_SYS_MONITORING", "0")]
+    macros += [("CYTHON_TRACE_NOGIL", "1"), ("CYTHON_USE_SYS_MONITORING", "0")]
 if switch("SANITIZE"):
     compile_args += ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
     link_args += ["-fsanitize=address,undefined"]
@@ -57,6 +57,6 @@ setup(
         include_path=["src"],
         compiler_directives=directives,
         annotate=switch("ANNOTATE"),
-        build_dir="build/cython",
+        build_dir=None if switch("TRACE") else "build/cython",    # coverage wants the C beside the source
     )
 )

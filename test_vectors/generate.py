@@ -528,6 +528,8 @@ def options():
 
     file.encode("default", sized(0, b"Thing()"), "Thing()", default="bytes")
     file.encode("default_inside", list_(map_(a, string("Thing()"))), "[{'a': Thing()}]", default="repr")
+    # what a default gives stands in the place of the object: no level deeper
+    file.encode("default_at_full_depth", list_(string("Thing()")), "[Thing()]", default="repr", max_depth=1)
     file.encode("default_not_asked", list_(one, a), "[1, 'a']", default="repr")
     file.encode("subclass_of_int", integer(7), "Colour.RED")
     file.both("max_depth_0", integer(1), "1", {"max_depth": 0}, {"max_depth": 0})
@@ -797,6 +799,7 @@ def unwritable():
     for power, number in (("2**63", 2**63), ("-2**63-1", -(2**63) - 1), ("2**200", 2**200)):
         file.unwritable(f"int_{power}_no_pickle", str(number), "EncodeValueError", pickle="raw")
         file.unwritable(f"int_{power}_in_32", str(number), "EncodeValueError", int_width=32)
+        file.unwritable(f"int_{power}_in_64", str(number), "EncodeValueError", int_width=64)
     for number in (2**31, -(2**31) - 1, 2**63 - 1):
         file.unwritable(f"int_{number}_in_32", str(number), "EncodeValueError", int_width=32)
     file.unwritable("int_in_32_inside", "{'a': (2147483648,)}", "EncodeValueError", '["a"][0]', int_width=32)

@@ -423,10 +423,10 @@ class Encoding:
             raise EncodeValueError("number too big", path=path) from None
 
     def integer(self, number, path):
-        """Return an INT or a LONG, or the pickle of what is wider than both."""
+        """Return an INT or a LONG, or by itself the pickle of what is wider than both."""
         if self.int_width == 32 or self.int_width == "auto" and number in INT_RANGE:
             return self.number(INT, ">i", number, path)
-        if number in LONG_RANGE:
+        if self.int_width == 64 or number in LONG_RANGE:
             return self.number(LONG, ">q", number, path)
         if self.pickle == "raw":
             raise EncodeValueError("number too big", path=path)

@@ -10,9 +10,9 @@ import re
 import textwrap
 
 import pytest
-from hadoop_support import ROOT, SEQUENCE_FILE_INPUT, SEQUENCE_FILE_OUTPUT, hadoop, python_command
 
 import typedbytes as tb
+from hadoop_support import ROOT, SEQUENCE_FILE_INPUT, SEQUENCE_FILE_OUTPUT, hadoop, python_command
 
 pytestmark = pytest.mark.hadoop
 

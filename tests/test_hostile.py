@@ -229,12 +229,64 @@ def test_pickled_keys_with_one_hash():
     assert len({hash(number) for number in numbers}) == 1
 
     assert len(typedbytes.loads(encoded_map(keys[:512]))) == 512
-    assert fault(typedbytes.loads, encoded_map(keys))[0] == "LimitError"
+    assert fault(typedbytes.loads, encoded_map(keys)) == ("LimitError", 0)
 
 
 def test_many_keys_without_collisions():
     keys = [typedbytes.dumps((n, str(n))) for n in range(20_000)]
     assert len(typedbytes.loads(encoded_map(keys))) == 20_000
+
+
+# -- hooks ------------------------------------------------------------------------------------------------
+
+
+def raising(kind):
+    """Return a hook that raises an error of this kind."""
+
+    def hook(code, data):
+        raise kind("from the hook")
+
+    return hook
+
+
+HOOKED = b"\x09" + b"\x90\0\0\0\0" * 3 + b"\xff"
+
+
+@pytest.mark.parametrize("kind", [KeyError, GeneratorExit, RecursionError, KeyboardInterrupt])
+def test_what_a_hook_raises_passes(kind):
+    with pytest.raises(kind, match="from the hook"):
+        typedbytes.loads(HOOKED, ext_hook=raising(kind))
+    for way in WAYS:
+        with pytest.raises(kind, match="from the hook"):
+            way([HOOKED], [], ext_hook=raising(kind))
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_a_hook_cannot_end_an_iteration(way):
+    # as in a generator: what would look like the end of the input must not
+    with pytest.raises((StopIteration, RuntimeError)):
+        way([HOOKED + b"\x02\1"], [], ext_hook=raising(StopIteration))
+
+
+def test_what_a_default_raises_passes():
+    def default(obj):
+        raise KeyError("from the default")
+
+    encoder = typedbytes.Encoder(default=default)
+    with pytest.raises(KeyError, match="from the default"):
+        encoder.encode([1, {"a": object()}])
+    assert encoder.encode([1]) == b"\x09\x03\0\0\0\1\xff"
+
+
+def test_a_hook_may_use_other_decoders():
+    data = b"\x09\x90\0\0\0\5\x03\0\0\0\7\xff"
+    assert typedbytes.loads(data, ext_hook=lambda code, data: typedbytes.loads(data)) == [7]
+    assert list(typedbytes.Reader(data * 2, ext_hook=lambda code, data: typedbytes.loads(data))) == [[7], [7]]
+
+
+def test_a_default_may_give_what_is_no_value_either():
+    with pytest.raises(typedbytes.EncodeError):
+        typedbytes.dumps(object(), default=lambda obj: object())
 
 
 # -- time -------------------------------------------------------------------------------------------------

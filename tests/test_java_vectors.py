@@ -6,15 +6,15 @@ ones with every run, meet ``readRaw``, ``read``, ``write``, ``hashCode`` and the
 
 import itertools
 import json
-import struct
 
 import pytest
-from hadoop_support import ROOT, hadoop, jars
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from java_view import bits_only, java_view, one_nan
 
+import strategies
 import typedbytes as tb
+from hadoop_support import ROOT, hadoop, jars
+from java_view import bits_only, java_view, one_nan
 
 needs_hadoop = pytest.mark.hadoop
 
@@ -22,41 +22,26 @@ HADOOP_VECTORS = ROOT / "test_vectors" / "foreign" / "hadoop"
 
 many = settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 
-ints = st.integers(-(2**31), 2**31 - 1)
-longs = st.integers(2**31, 2**63 - 1) | st.integers(-(2**63), -(2**31) - 1)
-floats = st.floats() | st.integers(0, 2**64 - 1).map(lambda bits: struct.unpack(">d", bits.to_bytes(8, "big"))[0])
-scalars = st.one_of(
-    st.none(),
+#: Keys that Java's read() takes in one MAP: it keeps a MAP in a tree, so they are of one class that Java can order. NaN is
+#: left out since it is many keys to Python and one to Java.
+ordered_keys = [
+    st.integers(-(2**31), 2**31 - 1),
+    st.integers(2**31, 2**63 - 1),
+    st.floats(allow_nan=False),
+    strategies.texts,
+    strategies.binaries,
     st.booleans(),
-    ints,
-    longs,
-    floats,
-    st.text(),
-    st.binary(),
-    st.integers(-128, 127).map(tb.Byte),
-    ints.map(tb.Long),
-    st.floats(width=32).map(tb.Float),
-    st.builds(tb.Ext, st.integers(51, 200), st.binary()),
-    st.builds(tb.Writable, st.text(), st.binary()),
-)
+]
 
-#: What Java's read() takes: it keeps a MAP in a tree, so the keys of one MAP are of one class that Java can order. NaN is
-#: left out as a key since it is many keys to Python and one to Java.
-ordered_keys = [ints, longs, st.floats(allow_nan=False), st.text(), st.binary(), st.booleans()]
+#: What read() takes and java_view can tell: of pickles only None, whose bytes are known.
 readable = st.recursive(
-    scalars,
+    st.one_of(strategies.plain_scalars, strategies.widths, strategies.exts, strategies.writables, st.none()),
     lambda items: st.one_of(
-        st.lists(items), st.lists(items).map(tuple), *(st.dictionaries(keys, items) for keys in ordered_keys)
+        st.lists(items, max_size=5),
+        st.lists(items, max_size=5).map(tuple),
+        *(st.dictionaries(keys, items, max_size=4) for keys in ordered_keys),
     ),
-    max_leaves=8,
-)
-
-#: What Java copies: keys of any kind in any mixture.
-any_keys = st.recursive(scalars, lambda items: st.lists(items, max_size=3).map(tuple), max_leaves=4)
-copyable = st.recursive(
-    scalars,
-    lambda items: st.one_of(st.lists(items), st.lists(items).map(tuple), st.dictionaries(any_keys, items)),
-    max_leaves=8,
+    max_leaves=12,
 )
 
 
@@ -66,7 +51,7 @@ def streams(values):
 
 @needs_hadoop
 @many
-@given(streams(copyable))
+@given(streams(strategies.values))
 def test_java_copies_our_values_and_places_our_keys(values):
     encoded = [tb.dumps(value) for value in values]
     data = b"".join(encoded)

@@ -80,7 +80,9 @@ def test_any_failure_of_user_code_is_its_own(tmp_path, failure):
 
 
 @pytest.mark.parametrize("place", ["__init__", "configure", "map", "close"])
-@pytest.mark.parametrize("error", ["AttributeError('x')", "StopIteration", "SystemExit(0)", "SystemExit", "GeneratorExit"])
+@pytest.mark.parametrize(
+    "error", ["AttributeError('x')", "StopIteration", "SystemExit(0)", "SystemExit", "GeneratorExit"]
+)
 def test_failure_in_any_place(tmp_path, place, error):
     script = f"""
 class Job:
@@ -154,14 +156,14 @@ def test_usage(tmp_path, script, words, environ):
 @pytest.mark.parametrize(
     "tail, offset",
     [
-        (encode(("b",)), 6),                        # a key without a value
-        (encode(("b",))[:-1], 5),                   # inside a key
-        (encode(("b", "long value"))[:-1], 20),     # inside a value
-        (b"\xff" + GOOD, 0),                        # a marker for a key
-        (encode(("b",)) + b"\xff" + GOOD, 6),       # a marker for a value
-        (encode(("b",)) + b"\x09\x03\x00\x00\x00\x01", 12),     # a list without an end
-        (b"hello", 0),                              # text
-        (b"\x07\x00\x00\x00\x01\xff" + b"\x02\x01", 0),         # not UTF-8
+        (encode(("b",)), 6),  # a key without a value
+        (encode(("b",))[:-1], 5),  # inside a key
+        (encode(("b", "long value"))[:-1], 20),  # inside a value
+        (b"\xff" + GOOD, 0),  # a marker for a key
+        (encode(("b",)) + b"\xff" + GOOD, 6),  # a marker for a value
+        (encode(("b",)) + b"\x09\x03\x00\x00\x00\x01", 12),  # a list without an end
+        (b"hello", 0),  # text
+        (b"\x07\x00\x00\x00\x01\xff" + b"\x02\x01", 0),  # not UTF-8
     ],
 )
 def test_bad_input(tmp_path, role, tail, offset):

@@ -196,7 +196,7 @@ def test_values_not_read_are_skipped():
 
 
 def test_values_that_ended_stay_ended():
-    key, values = next(text_groups())
+    _, values = next(text_groups())
     assert list(values) == ["1", "2"]
     assert list(values) == []
 

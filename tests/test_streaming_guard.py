@@ -72,7 +72,7 @@ def test_nobody_else_reads_the_input(tmp_path, reading):
 def test_children_inherit_no_records(tmp_path):
     listing = "status(__import__('subprocess').check_output(['ls', '/proc/self/fd']).decode().split())"
     outcome = run_script(tmp_path, COPY % listing, "map", data=PAIRS)
-    assert outcome.lines[0] == "reporter:status:['0', '1', '2', '3']"      # 3 is the folder that ls reads
+    assert outcome.lines[0] == "reporter:status:['0', '1', '2', '3']"  # 3 is the folder that ls reads
 
 
 @pytest.mark.parametrize("closed, code", [("<&-", 74), (">&-", 74), ("2>&-", 0), (">&- 2>&-", 74), ("<&- 2>&-", 74)])

@@ -78,7 +78,12 @@ def test_role_on_the_command_line_wins(role, environ):
 
 @pytest.mark.parametrize(
     "environ, combines, role",
-    [(MAP, False, "map"), (REDUCE, False, "reduce"), (REDUCE, True, "reduce"), ({"mapred_task_is_map": "true"}, False, "map")],
+    [
+        (MAP, False, "map"),
+        (REDUCE, False, "reduce"),
+        (REDUCE, True, "reduce"),
+        ({"mapred_task_is_map": "true"}, False, "map"),
+    ],
 )
 def test_role_from_the_environment(environ, combines, role):
     assert find_role(["job.py"], environ, combines) == role
@@ -116,9 +121,19 @@ def test_no_role(argv, environ, combines, message):
         ("map", "input", {**HADOOP, "stream_map_input_writer_class": PACKAGE + "TypedBytesInputWriter"}, "typedbytes"),
         ("map", "output", {**HADOOP, "stream_map_output_reader_class": PACKAGE + "RawBytesOutputReader"}, "rawbytes"),
         ("reduce", "input", {**HADOOP, "stream_reduce_input_writer_class": PACKAGE + "TextInputWriter"}, "text"),
-        ("reduce", "output", {**HADOOP, "stream_reduce_output_reader_class": PACKAGE + "TypedBytesOutputReader"}, "typedbytes"),
+        (
+            "reduce",
+            "output",
+            {**HADOOP, "stream_reduce_output_reader_class": PACKAGE + "TypedBytesOutputReader"},
+            "typedbytes",
+        ),
         # Hadoop makes text of a name it does not know, and of none.
-        ("map", "input", {**HADOOP, "stream_map_input": "json", "stream_map_input_writer_class": PACKAGE + "TextInputWriter"}, "text"),
+        (
+            "map",
+            "input",
+            {**HADOOP, "stream_map_input": "json", "stream_map_input_writer_class": PACKAGE + "TextInputWriter"},
+            "text",
+        ),
         ("map", "input", {**HADOOP, "stream_map_input": "json"}, "text"),
         ("reduce", "output", HADOOP, "text"),
         ("map", "input", {"mapred_job_id": "job_1_0001"}, "text"),
@@ -128,7 +143,9 @@ def test_format(role, direction, environ, expected):
     assert find_format(role, direction, environ) == expected
 
 
-@pytest.mark.parametrize("class_name", [PACKAGE + "KeyOnlyTextInputWriter", "com.example.Columns", "TypedBytesOutputReader"])
+@pytest.mark.parametrize(
+    "class_name", [PACKAGE + "KeyOnlyTextInputWriter", "com.example.Columns", "TypedBytesOutputReader"]
+)
 def test_format_of_a_class_not_known(class_name):
     with pytest.raises(UsageError, match=class_name.rpartition(".")[2]):
         find_format("map", "input", {**HADOOP, "stream_map_input_writer_class": class_name})
@@ -158,7 +175,11 @@ def test_separator(role, direction, environ, expected):
         ("map", {"mapred_input_format_class": "org.apache.hadoop.mapred.SequenceFileInputFormat"}, True),
         ("map", {"mapred_input_format_class": "org.apache.hadoop.mapred.KeyValueTextInputFormat"}, True),
         ("map", {"stream_map_input_ignoreKey": "false"}, True),
-        ("map", {"stream_map_input_ignoreKey": "true", "mapred_input_format_class": "a.SequenceFileInputFormat"}, False),
+        (
+            "map",
+            {"stream_map_input_ignoreKey": "true", "mapred_input_format_class": "a.SequenceFileInputFormat"},
+            False,
+        ),
     ],
 )
 def test_text_keys(role, environ, expected):

@@ -26,6 +26,7 @@ _PICKLED = frozenset({_NONE, int, Decimal, date, time, datetime, timedelta, time
 _ELEMENTS = _PICKLED - {set} | {bool, float, str, bytes, tuple}
 
 _TOO_DEEP = f"it nests deeper than {MAX_DEPTH} levels"
+_ODD_MAKING = "it makes an object in a way that plain values do not need"
 _GO_ON = 'pass pickle="trust" for data of your own, or pickle="raw" for the bytes'
 
 
@@ -394,9 +395,10 @@ class _Machine:
         self.push(builder(self, *arguments))
 
     def new(self):
-        if self.stack[-2:] != [_blank_uuid, ()]:
-            _refuse("it makes an object in a way that plain values do not need")
-        self.call()
+        builder, arguments = self.pop_last(2)
+        if builder is not _blank_uuid or arguments != ():
+            _refuse(_ODD_MAKING)
+        self.push(_blank_uuid(self))
 
     def build(self):
         state = self.stack.pop()
@@ -478,8 +480,8 @@ def _build_object(machine):
 
 def _reconstruct(machine, builder, base, state):
     if (builder, base, state) != (_blank_uuid, _build_object, None):
-        _refuse("it makes an object in a way that plain values do not need")
-    return builder(machine)
+        _refuse(_ODD_MAKING)
+    return _blank_uuid(machine)
 
 
 def _uuid_state(state):

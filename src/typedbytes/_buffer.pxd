@@ -52,6 +52,7 @@ cdef struct WriteBuffer:
     unsigned char* end             # one past the room there is
     unsigned char* start           # first byte written
     PyObject* owner                # the bytes object being filled, owned; NULL: borrowed scratch memory
+    Py_ssize_t expected            # bytes of the output before this one, when it was large; 0: not known
 
 cdef inline int reserve(WriteBuffer* b, Py_ssize_t nbytes) except -1:
     if b.end - b.cursor < nbytes:
@@ -60,6 +61,9 @@ cdef inline int reserve(WriteBuffer* b, Py_ssize_t nbytes) except -1:
 
 cdef inline Py_ssize_t written(const WriteBuffer* b) noexcept nogil:
     return b.cursor - b.start
+
+cdef enum:
+    LARGE_OUTPUT = 65536
 
 cdef void start_scratch(WriteBuffer* b, unsigned char* scratch, Py_ssize_t nbytes) noexcept
 cdef int start_owned(WriteBuffer* b, Py_ssize_t nbytes) except -1

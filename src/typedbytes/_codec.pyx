@@ -124,6 +124,7 @@ cdef class DecodeOptions:
         d.max_depth = checked_depth(max_depth)
         d.max_bytes = checked_bytes(max_bytes)
         d.record = -1
+        d.luck = FIRST_LUCK
 
 
 cdef class EncodeOptions:

@@ -15,7 +15,7 @@ from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_CheckExact
 
 from typedbytes._buffer cimport (
-    ReadBuffer, WriteBuffer, append, borrow, drop, finish, held, offset_of, push_back, refill, release, shrink, start_filled,
+    LARGE_OUTPUT, ReadBuffer, WriteBuffer, append, borrow, drop, finish, held, offset_of, push_back, refill, release, shrink, start_filled,
     start_owned, start_scratch, written, reserve,
 )
 from typedbytes._codec cimport *
@@ -25,7 +25,7 @@ import io
 import os
 import warnings
 
-from typedbytes.errors import FormatError, TruncatedError
+from typedbytes.errors import EncodeTypeError
 
 __all__ = ["dumps", "loads", "Encoder", "Decoder", "Reader", "PairReader", "Writer", "PairWriter"]
 
@@ -74,9 +74,15 @@ cdef bytes encode_whole(EncodeOptions options, object obj):
     start_scratch(&e.buf, scratch, SCRATCH)
     try:
         encode_record(&e, <PyObject*>obj)
-        return finish(&e.buf)
+        return finish_output(options, &e)
     finally:
         drop(&e.buf)
+
+
+cdef bytes finish_output(EncodeOptions options, Encoding* e):
+    if written(&e.buf) > LARGE_OUTPUT:
+        options.template.buf.expected = written(&e.buf)
+    return finish(&e.buf)
 
 
 def dumps(obj, **options):
@@ -257,7 +263,7 @@ cdef class Encoder:
                 index += 1
                 if not index & 0x3fff:
                     PyErr_CheckSignals()
-            return finish(&e.buf)
+            return finish_output(self.options, &e)
         finally:
             drop(&e.buf)
 
@@ -265,6 +271,8 @@ cdef class Encoder:
 cdef inline int encode_item_pair(Encoding* e, object item) except -1:
     if PyTuple_CheckExact(item) and len(<tuple>item) == 2:
         return encode_pair(e, PyTuple_GET_ITEM(<PyObject*>item, 0), PyTuple_GET_ITEM(<PyObject*>item, 1))
+    if not isinstance(item, (tuple, list)) or len(item) != 2:
+        raise EncodeTypeError(f"a pair is a tuple of key and value, not {type(item).__name__} {item!r:.80}")
     key, value = item
     return encode_pair(e, <PyObject*>key, <PyObject*>value)
 

@@ -90,30 +90,85 @@ cdef inline PyObject* decode_string(Decoding* d, const unsigned char* p, Py_ssiz
 
 
 # Short ASCII strings that come again and again - MAP keys, words - are handed out from a table. A string is found by a hash of
-# its bytes and compared in full; a newcomer takes the place.
+# its bytes, at one of two neighbouring places, and compared in full; a newcomer takes the first, whose string moves to the
+# second. Keys are always looked for, other strings as long as that pays: a find counts one up, a miss one down, and when luck
+# is gone the next try comes after a while.
 
 cdef enum:
     CACHED_STRINGS = 1024
     CACHED_LENGTH = 24        # longer ones seldom come again
+    FIRST_LUCK = 32
+    MOST_LUCK = 64
+    LEAST_LUCK = -1024
 
-cdef PyObject* CACHE[CACHED_STRINGS]
+cdef struct CachedString:
+    short_words words
+    Py_ssize_t nbytes
+    PyObject* text            # owned, NULL: empty
 
-cdef inline PyObject* decode_cached(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
-    cdef PyObject** place
+cdef CachedString CACHE[CACHED_STRINGS]
+
+cdef inline PyObject* find_cached(CachedString* place, const short_words* words, Py_ssize_t nbytes) noexcept:
+    # Borrowed; NULL without an exception when it is not there.
+    if often(place.nbytes == nbytes and same_short(&place.words, words)):
+        return place.text
+    place += 1
+    if place.nbytes == nbytes and same_short(&place.words, words):
+        return place.text
+    return NULL
+
+
+cdef inline CachedString* cache_place(const short_words* words, Py_ssize_t nbytes) noexcept:
+    return &CACHE[hash_short(words, nbytes) & (CACHED_STRINGS - 2)]
+
+
+cdef PyObject* decode_new_cached(Decoding* d, CachedString* place, const short_words* words, const unsigned char* p,
+                                 Py_ssize_t nbytes) except NULL:
     cdef PyObject* text
-    if seldom(nbytes > CACHED_LENGTH):
-        return decode_string(d, p, nbytes)
-    place = &CACHE[hash_short(p, nbytes) & (CACHED_STRINGS - 1)]
-    text = place[0]
-    if often(text != NULL and PyUnicode_GET_LENGTH(text) == nbytes and memcmp(PyUnicode_DATA(text), p, nbytes) == 0):
-        incref(text)
-        return text
-    if not is_ascii(p, nbytes):
+    if not is_ascii_short(words):
         return decode_text(d, p, nbytes)
     text = decode_string(d, p, nbytes)
     incref(text)
-    Py_XDECREF(place[0])
-    place[0] = text
+    Py_XDECREF(place[1].text)
+    place[1] = place[0]
+    place[0].words = words[0]
+    place[0].nbytes = nbytes
+    place[0].text = text
+    return text
+
+
+cdef inline PyObject* decode_key_string(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+    cdef short_words words
+    cdef CachedString* place
+    cdef PyObject* text
+    if seldom(nbytes > CACHED_LENGTH):
+        return decode_string(d, p, nbytes)
+    words = load_short(p, nbytes)
+    place = cache_place(&words, nbytes)
+    text = find_cached(place, &words, nbytes)
+    if seldom(text == NULL):
+        return decode_new_cached(d, place, &words, p, nbytes)
+    incref(text)
+    return text
+
+
+cdef inline PyObject* decode_short_string(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+    cdef short_words words
+    cdef CachedString* place
+    cdef PyObject* text
+    if nbytes > CACHED_LENGTH:
+        return decode_string(d, p, nbytes)
+    if d.luck <= 0:
+        d.luck = d.luck - 1 if d.luck > LEAST_LUCK else FIRST_LUCK // 2
+        return decode_string(d, p, nbytes)
+    words = load_short(p, nbytes)
+    place = cache_place(&words, nbytes)
+    text = find_cached(place, &words, nbytes)
+    if text == NULL:
+        d.luck -= 1
+        return decode_new_cached(d, place, &words, p, nbytes)
+    d.luck += d.luck < MOST_LUCK
+    incref(text)
     return text
 
 

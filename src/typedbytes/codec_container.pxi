@@ -248,7 +248,7 @@ cdef inline PyObject* decode_value(Decoding* d) except NULL:
         length = load_length(p + 1)
         if often(0 <= length <= left - 5):
             d.buf.cursor = p + 5 + length
-            return decode_string(d, p + 5, length)
+            return decode_short_string(d, p + 5, length)
     elif code == LONG:
         d.buf.cursor = p + 9
         return decode_long(d, p + 1)
@@ -283,7 +283,7 @@ cdef inline PyObject* decode_key(Decoding* d) except NULL:
         length = load_length(p + 1)
         if often(0 <= length <= left - 5):
             d.buf.cursor = p + 5 + length
-            return decode_cached(d, p + 5, length)
+            return decode_key_string(d, p + 5, length)
     return decode_value(d)
 
 

@@ -58,12 +58,12 @@ def _blocked(name, nbytes):
 def take_over():
     """Return the task's Source and Sink, and leave nothing behind on descriptors 0 and 1."""
     _open_stderr()
-    source = Source(os.dup(0), "rb", closefd=False)     # stays open as long as the process, as descriptor 0 does
+    source = Source(os.dup(0), "rb", closefd=False)  # stays open as long as the process, as descriptor 0 does
     sink = Sink(os.dup(1), "wb")
     os.dup2(2, 1)
     _place(os.open(os.devnull, os.O_RDONLY), 0)
     if sys.stdout is not None:
-        sys.stdout.flush()          # only now: what was printed before belongs on standard error too
+        sys.stdout.flush()  # only now: what was printed before belongs on standard error too
     sys.stdout = sys.stderr
     return source, sink
 

@@ -3,7 +3,7 @@
 Pairs are pairs of bytes here. What the bytes mean, and where a record ends, is known to the format alone.
 """
 
-BUFFER_NBYTES = 128 * 1024      # what Hadoop buffers on its side of each pipe
+BUFFER_NBYTES = 128 * 1024  # what Hadoop buffers on its side of each pipe
 
 
 class Groups:
@@ -12,7 +12,7 @@ class Groups:
     def __init__(self, pairs, decode):
         self._pairs = pairs
         self._decode = decode
-        self._values = None     # of the group handed out last
+        self._values = None  # of the group handed out last
 
     def __iter__(self):
         return self
@@ -29,7 +29,7 @@ class Values:
 
     def __init__(self, pair, pairs, decode):
         self._key = pair[0]
-        self._pair = pair       # read and not handed out; at the end the first pair of the next group
+        self._pair = pair  # read and not handed out; at the end the first pair of the next group
         self._pairs = pairs
         self._decode = decode
         self._over = False

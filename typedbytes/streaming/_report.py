@@ -7,12 +7,12 @@ mix. Saying something never fails the task. Nothing here knows records or format
 
 import os
 import time
-from _operator import index         # this and _thread are there from the start; what wraps them is not
+from _operator import index  # this and _thread are there from the start; what wraps them is not
 from _thread import allocate_lock
 
 LINE_NBYTES = 4096
 SEND_SECONDS = 10.0
-MAX_COUNTERS = 100              # Hadoop kills a job at its 121st counter, and other parts of it count too
+MAX_COUNTERS = 100  # Hadoop kills a job at its 121st counter, and other parts of it count too
 GROUP_NCHARS, NAME_NCHARS = 128, 64
 
 _ONE_LINE = {10: " ", 13: " "}
@@ -27,7 +27,7 @@ def write_line(text):
     try:
         os.write(2, data + b"\n")
     except OSError:
-        pass                    # nobody reads standard error; the records may still be wanted
+        pass  # nobody reads standard error; the records may still be wanted
 
 
 def _send(message):

@@ -5,7 +5,7 @@ ours before user code runs, and the code is 0 only after the input has ended bet
 were processed, and the output was flushed and closed. What cannot be known here: how a record is encoded.
 """
 
-import _signal          # signal itself imports enum, which would be half of the time a task takes to start
+import _signal  # signal itself imports enum, which would be half of the time a task takes to start
 import os
 import sys
 
@@ -26,7 +26,7 @@ CAUSES = {
     IO: "input or output failed",
     INTERRUPTED: "interrupted",
 }
-KEY_NBYTES = 64                 # of a key shown in a report
+KEY_NBYTES = 64  # of a key shown in a report
 DRAIN_NBYTES = 1024 * 1024
 NO_KEY = object()
 
@@ -105,7 +105,7 @@ def _fail(code, error, facts=()):
 
 
 def _set_signals():
-    _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)    # a closed pipe is an error with a report, not a death
+    _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)  # a closed pipe is an error with a report, not a death
     _signal.signal(_signal.SIGTERM, _stop)
     _signal.signal(_signal.SIGINT, _stop)
 
@@ -130,7 +130,7 @@ class Attempt:
         self._read_options = read_options
         self._write_options = write_options
         self._input = self._output = None
-        self._facts = []        # where in the input user code failed
+        self._facts = []  # where in the input user code failed
 
     def run(self, source, sink):
         """Do the task and return its exit code."""
@@ -214,7 +214,7 @@ class Attempt:
         try:
             return [("key", self._input.key_bytes(key)[:KEY_NBYTES].hex())]
         except Exception:
-            return []           # made by options that encoding it again would need too
+            return []  # made by options that encoding it again would need too
 
     def _fail(self, error):
         if self._source.error is not None or self._sink.error is not None:

@@ -26,7 +26,7 @@ class TextInput:
     def __init__(self, source, separator=None, nfields=1):
         self._file = BufferedReader(source, BUFFER_NBYTES)
         self._separator = separator
-        self._nfields = nfields     # of the key
+        self._nfields = nfields  # of the key
         self.offset = 0
         self.record = 0
 

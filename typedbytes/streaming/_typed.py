@@ -31,7 +31,7 @@ class TypedBytesInput:
     def failure(self):
         """Return the error the input has failed with, or None."""
         try:
-            self._reader.skip(0)        # takes nothing, but a failed reader says so again
+            self._reader.skip(0)  # takes nothing, but a failed reader says so again
         except Exception as error:
             return error
         return None
