@@ -25,7 +25,7 @@ build: $(VENV)/built ## make .venv and install the project into it, editable, wi
 
 $(VENV)/built: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(PIP_INSTALL) --editable '.[test]'
+	$(BIN)/python $(PIP_INSTALL) --config-settings editable_mode=compat --editable '.[test]'
 	@touch $@
 
 .PHONY: test

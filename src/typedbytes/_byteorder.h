@@ -1,4 +1,4 @@
-/* Floor 0. Byte order, float bits and UTF-8, and nothing else.
+/* Floor 0. Byte order, float bits and short words, and nothing else.
  *
  * Byte order and unaligned access are solved here once: every number is moved by memcpy and swapped on little-endian
  * machines; no pointer is ever cast to read a number. Compilers turn each function into one or two instructions. */
@@ -130,35 +130,5 @@ static inline uint32_t hash_short(const short_words *w, ptrdiff_t nbytes) {
     h = (h ^ w->c ^ h >> 32) * 0xc4ceb9fe1a85ec53u;
     return (uint32_t)(h >> 40);
 }
-
-#define TB_UTF8_ENCODER(NAME, UNIT)                                                        \
-    static ptrdiff_t NAME(unsigned char *out, const void *text, ptrdiff_t nchars) {        \
-        const UNIT *in = (const UNIT *)text;                                               \
-        unsigned char *start = out;                                                        \
-        for (ptrdiff_t i = 0; i < nchars; i++) {                                           \
-            uint32_t c = in[i];                                                            \
-            if (c < 0x80) {                                                                \
-                *out++ = (unsigned char)c;                                                 \
-            } else if (c < 0x800) {                                                        \
-                *out++ = (unsigned char)(0xc0 | c >> 6);                                   \
-                *out++ = (unsigned char)(0x80 | (c & 0x3f));                               \
-            } else if (c < 0x10000) {                                                      \
-                if ((c & 0xf800) == 0xd800) return -1;                                     \
-                *out++ = (unsigned char)(0xe0 | c >> 12);                                  \
-                *out++ = (unsigned char)(0x80 | (c >> 6 & 0x3f));                          \
-                *out++ = (unsigned char)(0x80 | (c & 0x3f));                               \
-            } else {                                                                       \
-                *out++ = (unsigned char)(0xf0 | c >> 18);                                  \
-                *out++ = (unsigned char)(0x80 | (c >> 12 & 0x3f));                         \
-                *out++ = (unsigned char)(0x80 | (c >> 6 & 0x3f));                          \
-                *out++ = (unsigned char)(0x80 | (c & 0x3f));                               \
-            }                                                                              \
-        }                                                                                  \
-        return out - start;                                                                \
-    }
-
-TB_UTF8_ENCODER(utf8_from_ucs1, uint8_t)
-TB_UTF8_ENCODER(utf8_from_ucs2, uint16_t)
-TB_UTF8_ENCODER(utf8_from_ucs4, uint32_t)
 
 #endif

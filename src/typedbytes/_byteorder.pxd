@@ -1,4 +1,4 @@
-# Floor 0. Load and store big-endian numbers and UTF-8; see _byteorder.h.
+# Floor 0. Load and store big-endian numbers and UTF-8; see _byteorder.h and _utf8.h.
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t
 
@@ -23,7 +23,17 @@ cdef extern from "_byteorder.h" nogil:
     bint same_short(const short_words* x, const short_words* y) noexcept
     bint is_ascii_short(const short_words* words) noexcept
     uint32_t hash_short(const short_words* words, Py_ssize_t nbytes) noexcept
-    # Bytes written, or -1 at a lone surrogate. `out` has room for 2, 3 or 4 bytes a character.
+
+cdef extern from "_utf8.h" nogil:
+    # Characters in the text, and its greatest byte: below 0xc4 a UCS1 string holds it, below 0xf0 a UCS2 string, else UCS4.
+    Py_ssize_t utf8_measure(const unsigned char* p, Py_ssize_t nbytes, unsigned char* greatest) noexcept
+    # 1: the whole text is in `out`, which has room for the characters measured; 0: it is not UTF-8.
+    bint utf8_to_ucs1(const unsigned char* p, Py_ssize_t nbytes, void* out, Py_ssize_t nchars) noexcept
+    bint utf8_to_ucs2(const unsigned char* p, Py_ssize_t nbytes, void* out, Py_ssize_t nchars) noexcept
+    bint utf8_to_ucs4(const unsigned char* p, Py_ssize_t nbytes, void* out, Py_ssize_t nchars) noexcept
+    # Bytes written, or -1 at a lone surrogate. `out` has room for 2, 3 or 4 bytes a character and UTF8_SLACK more.
     Py_ssize_t utf8_from_ucs1(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept
     Py_ssize_t utf8_from_ucs2(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept
     Py_ssize_t utf8_from_ucs4(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept
+    enum:
+        UTF8_SLACK

@@ -173,7 +173,28 @@ cdef inline PyObject* decode_short_string(Decoding* d, const unsigned char* p, P
 
 
 cdef PyObject* decode_text(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
-    # `p` lies behind the cursor, which stands at the type code or at the head's end; errors point to the type code.
+    # Text that is not ASCII: measured, made in its final width, and filled.
+    cdef unsigned char greatest
+    cdef Py_ssize_t nchars = utf8_measure(p, nbytes, &greatest)
+    cdef PyObject* text
+    cdef bint valid
+    if greatest < 0xc4:
+        text = PyUnicode_New(nchars, 0xff)
+        valid = utf8_to_ucs1(p, nbytes, PyUnicode_DATA(text), nchars)
+    elif greatest < 0xf0:
+        text = PyUnicode_New(nchars, 0xffff)
+        valid = utf8_to_ucs2(p, nbytes, PyUnicode_DATA(text), nchars)
+    else:
+        text = PyUnicode_New(nchars, 0x10ffff)
+        valid = utf8_to_ucs4(p, nbytes, PyUnicode_DATA(text), nchars)
+    if often(valid):
+        return text
+    decref(text)
+    return decode_invalid_text(d, p, nbytes)
+
+
+cdef PyObject* decode_invalid_text(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+    # `p` lies behind the head of the STRING, to whose type code an error points.
     try:
         return PyUnicode_DecodeUTF8(<const char*>p, nbytes, d.unicode_errors)
     except UnicodeDecodeError as error:
@@ -197,7 +218,7 @@ cdef int encode_str(Encoding* e, PyObject* obj) except -1:
     if nchars > MAX_LENGTH:
         return raise_encode_value(e, f"STRING of {nchars} characters is longer than 2^31-1 bytes")
     # The most that a character of this kind can take; the length is known, and stored, afterwards.
-    reserve_for(e, 5 + nchars * (2 if kind == 1 else 3 if kind == 2 else 4))
+    reserve_for(e, 5 + nchars * (2 if kind == 1 else 3 if kind == 2 else 4) + UTF8_SLACK)
     head = e.buf.cursor
     if kind == 1:
         nbytes = utf8_from_ucs1(head + 5, PyUnicode_DATA(obj), nchars)

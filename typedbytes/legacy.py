@@ -1,0 +1,753 @@
+"""The names of the older libraries, typedbytes and ctypedbytes, with their manners.
+
+What belongs here: what code written for those modules leans on. Handlers registered for a type code or a Python type
+read and write ``self.file`` themselves, so the file's position is exact whenever they or a caller of ``read`` look at
+it, and what ``write`` was given is in the file when it returns. What this file must not know: the wire; the compiled
+streams read and write it, except that a container whose values may belong to handlers is walked here.
+
+What differs from the originals, always to lose no data in silence:
+
+- ``None`` and the end of an iteration come only at the end of the file between two values. Input that is cut, and
+  bytes that are no value, MARKER included, raise TruncatedError and FormatError; the Input then stays failed.
+- STRING is text: a str both ways, checked by ``unicode_errors``. What a str of Python 2 held beyond UTF-8 reads and
+  writes unchanged with ``unicode_errors="surrogateescape"``. bytes are BYTES and read back as `Bytes`.
+- Code 100 is read and written under the policy of the ``pickle`` keyword, "safe" unless given.
+- Application codes without a handler read as Ext instead of failing.
+- A handler ends nothing by raising StopIteration.
+"""
+
+import io
+import struct
+
+from typedbytes._stream import Encoder, PairReader, Reader
+from typedbytes._types import Byte, Ext, Float, Long
+from typedbytes.errors import DecodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError
+
+__all__ = [
+    "BYTES", "BYTE", "BOOL", "INT", "LONG", "FLOAT", "DOUBLE", "STRING", "VECTOR", "LIST", "MAP", "PICKLE", "BYTESTRING",
+    "MARKER", "Bytes", "Input", "Output", "PairedInput", "PairedOutput",
+]  # fmt: skip
+
+BYTES = 0
+BYTE = 1
+BOOL = 2
+INT = 3
+LONG = 4
+FLOAT = 5
+DOUBLE = 6
+STRING = 7
+VECTOR = 8
+LIST = 9
+MAP = 10
+PICKLE = 100
+BYTESTRING = 101
+MARKER = 255
+
+_NAMES = {VECTOR: "VECTOR", LIST: "LIST", MAP: "MAP"}
+_MAX_DEPTH = 256
+_MAX_LENGTH = 2**31 - 1
+_MAX_EQUAL_HASHES = 512
+
+_END = object()
+
+# Values that hold no bytes; nothing has to look inside them.
+_PLAIN = frozenset({bool, int, float, str, type(None)})
+_SALTED = _PLAIN | {bytes}
+
+
+class Bytes(bytes):
+    """Hold the bytes of a BYTES value, so that they can be told from other strings.
+
+    >>> Bytes(b"raw")
+    Bytes(b'raw')
+    """
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return f"Bytes({bytes.__repr__(self)})"
+
+
+def _native(value):
+    """Return a value with its bytes as `Bytes`, also those inside containers."""
+    kind = type(value)
+    if kind is bytes:
+        return Bytes(value)
+    if kind is list:
+        return value if _PLAIN.issuperset(map(type, value)) else [_native(item) for item in value]
+    if kind is tuple:
+        return value if _PLAIN.issuperset(map(type, value)) else tuple([_native(item) for item in value])
+    if kind is dict:
+        return {_native(key): item if type(item) in _PLAIN else _native(item) for key, item in value.items()}
+    return value
+
+
+def _native_pair(pair):
+    key, value = pair
+    return pair if type(key) in _PLAIN and type(value) in _PLAIN else (_native(key), _native(value))
+
+
+# Reading ahead. An iteration is several times faster when its reader asks for many bytes at once; a window lets it, and
+# afterwards puts the file to where the reader stopped. Sources that allow neither way are read value by value.
+
+
+class _Window:
+    """Feed a reader from a file, whose position is put right by close()."""
+
+    def __init__(self, file, kind, options):
+        self.file = file
+        self.reader = kind(self, **options)
+
+    def close(self):
+        """Return the number of bytes that the reader consumed."""
+        reader, self.reader = self.reader, None
+        nbytes, nunused = reader.offset, len(reader.detach())
+        if not getattr(self.file, "closed", False):
+            self.give_back(nunused)
+        return nbytes
+
+
+class _SeekingWindow(_Window):
+    def read1(self, nbytes):
+        return self.file.read(nbytes)
+
+    def give_back(self, nbytes):
+        self.file.seek(-nbytes, io.SEEK_CUR)
+
+
+class _PeekingWindow(_Window):
+    """Show the reader what the file has buffered; the file moves on when the reader wants more, or is done."""
+
+    nshown = 0
+
+    def read1(self, nbytes):
+        self.advance(self.nshown)
+        data = self.file.peek(nbytes)[:nbytes]
+        self.nshown = len(data)
+        return data
+
+    def give_back(self, nbytes):
+        # After a failure the reader may stand before what is shown; the file cannot go back there.
+        self.advance(max(self.nshown - nbytes, 0))
+
+    def advance(self, nbytes):
+        self.nshown = 0
+        if len(self.file.read(nbytes)) != nbytes:
+            raise OSError("read() gave less than peek() had shown")
+
+
+def _window_kind(file):
+    if callable(getattr(file, "peek", None)):
+        return _PeekingWindow
+    seekable = getattr(file, "seekable", None)
+    return _SeekingWindow if callable(seekable) and seekable() else None
+
+
+class _Legacy:
+    """Keep what Input and Output have in common: handlers, options, and the use in a with statement."""
+
+    def __init__(self, file, unicode_errors, pickle):
+        self._handlers = {}
+        self._depth = 0
+        self._options = {"unicode_errors": unicode_errors, "pickle": pickle}
+        self._connect(file)
+
+    @property
+    def unicode_errors(self):
+        """Give the error handler for STRING; setting it holds from the next value on."""
+        return self._options["unicode_errors"]
+
+    @unicode_errors.setter
+    def unicode_errors(self, name):
+        self._options["unicode_errors"] = name
+        self._connect(self.file)
+
+    def close(self):
+        """Close the file; raises what the file raises."""
+        self.file.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+
+class Input(_Legacy):
+    """Read values from a binary file object.
+
+    unicode_errors: as in bytes.decode. pickle: "safe", "trust" or "raw", as for `typedbytes.loads`.
+    `eof` tells whether the end has been met. Raises TypeError for a file opened as text.
+
+    >>> import io
+    >>> Input(io.BytesIO(b"\\x02\\x01")).read()
+    True
+    """
+
+    _reader_kind = Reader
+    _native = staticmethod(_native)
+
+    def __init__(self, file, unicode_errors="strict", *, pickle="safe"):
+        self.eof = False
+        self.t = None  # the type code met last, for handlers of several
+        self._failure = None
+        self._window = None
+        self._reader = None
+        self._npassed = 0  # bytes that other readers than the present one have consumed
+        super().__init__(file, unicode_errors, pickle)
+
+    def _connect(self, file):
+        reader = Reader(file, read_ahead=False, **self._options)
+        if self._reader is not None:
+            self._npassed += self._reader.offset
+        self._file, self._reader = file, reader
+
+    @property
+    def file(self):
+        """Give the file, its position put to where the next value begins."""
+        self._settle()
+        return self._file
+
+    @file.setter
+    def file(self, file):
+        self._settle()
+        self._connect(file)
+
+    # Values.
+
+    def read(self):
+        """Return the next value, or None at the end of the file; `eof` tells that from a None that was written.
+
+        Raises as `typedbytes.load`, but for the end.
+
+        >>> import io
+        >>> source = Input(io.BytesIO(b"\\x02\\x01"))
+        >>> source.read(), source.read(), source.eof
+        (True, None, True)
+        """
+        value = self._next()
+        return None if value is _END else value
+
+    def reads(self):
+        """Iterate over the values up to the end of the file; raises as `read`.
+
+        While an iteration runs, the file itself may stand further on; `file` puts it right.
+
+        >>> import io
+        >>> list(Input(io.BytesIO(b"\\x02\\x01\\x02\\x00")).reads())
+        [True, False]
+        """
+        while not self._handlers and self._open_window():
+            yield from self._read_window(self._window)
+            if self.eof:
+                return
+        value = self._next_record()
+        while value is not _END:
+            yield value
+            value = self._next_record()
+
+    __iter__ = reads
+
+    def register(self, typecode, handler):
+        """Have handler(self) read the payload of every value of a type code, those inside containers too.
+
+        Raises ValueError for a code outside 0..254: a MARKER is not a value.
+
+        >>> import io
+        >>> source = Input(io.BytesIO(b"\\x78\\x05"))
+        >>> source.register(0x78, lambda source: source.file.read(1))
+        >>> source.read()
+        b'\\x05'
+        """
+        if not callable(handler):
+            raise TypeError(f"a handler must be callable, not {type(handler).__name__}")
+        self._handlers[_checked_code(typecode)] = handler
+        self._settle()
+
+    def lookup(self, typecode):
+        """Return the function of no arguments that reads the payload of a type code.
+
+        Raises as `register`.
+
+        >>> import io
+        >>> Input(io.BytesIO(b"\\x00\\x00\\x00\\x05")).lookup(INT)()
+        5
+        """
+        typecode = _checked_code(typecode)
+        return lambda: self._value(typecode)
+
+    # Payloads: for handlers, after the type code.
+
+    def read_bytes(self):
+        """Read the payload of a BYTES; raises as `read`."""
+        return Bytes(self._payload(BYTES))
+
+    def read_byte(self):
+        """Read the payload of a BYTE; raises as `read`."""
+        return self._payload(BYTE)
+
+    def read_bool(self):
+        """Read the payload of a BOOL; raises as `read`."""
+        return self._payload(BOOL)
+
+    def read_int(self):
+        """Read the payload of an INT; raises as `read`."""
+        return self._payload(INT)
+
+    def read_long(self):
+        """Read the payload of a LONG; raises as `read`."""
+        return self._payload(LONG)
+
+    def read_float(self):
+        """Read the payload of a FLOAT; raises as `read`."""
+        return self._payload(FLOAT)
+
+    def read_double(self):
+        """Read the payload of a DOUBLE; raises as `read`."""
+        return self._payload(DOUBLE)
+
+    def read_string(self):
+        """Read the payload of a STRING as str; raises as `read`."""
+        return self._payload(STRING)
+
+    read_unicode = read_string
+
+    def read_bytestring(self):
+        """Read the payload of a byte string, code 101, as bytes; raises as `read`."""
+        return self._payload(BYTESTRING)
+
+    def read_pickle(self):
+        """Read the payload of a PICKLE under the policy of this Input; raises as `read`."""
+        return self._payload(PICKLE)
+
+    def read_vector(self):
+        """Read the payload of a VECTOR as a tuple; raises as `read`."""
+        if not self._handlers:
+            return _native(self._payload(VECTOR))
+        return tuple(self._walk(VECTOR, self._walk_vector))
+
+    def read_list(self):
+        """Read the payload of a LIST, up to its MARKER; raises as `read`."""
+        return self._walk(LIST, self._walk_list) if self._handlers else _native(self._payload(LIST))
+
+    def read_map(self):
+        """Read the payload of a MAP as a dict; raises as `read`."""
+        return self._walk(MAP, self._walk_map) if self._handlers else _native(self._payload(MAP))
+
+    # The reader, asked so that it, its window and the file agree.
+
+    def _ask(self, question, *arguments):
+        if self._failure is not None:
+            raise self._failure
+        if self._window is not None:
+            self._settle()
+        try:
+            return question(*arguments)
+        except DecodeError as error:
+            self._keep(error)
+            raise
+
+    def _keep(self, error):
+        error.offset += self._npassed
+        self._failure = error
+
+    def _fail(self, kind, message, offset, code):
+        self._failure = kind(message, offset, code)
+        raise self._failure
+
+    @property
+    def _offset(self):
+        return self._npassed + self._reader.offset
+
+    def _code(self):
+        return self._ask(self._reader._read_code)
+
+    def _payload(self, code):
+        return self._ask(self._reader._read_payload, code)
+
+    def _next(self):
+        """Read a value, or _END."""
+        if not self._handlers:
+            value = _native(self._ask(self._reader.read, _END))
+            self.eof = value is _END
+            return value
+        code = self._code()
+        self.eof = code < 0
+        return _END if self.eof else self._value(code)
+
+    _next_record = _next
+
+    def _value(self, code):
+        self.t = code
+        handler = self._handlers.get(code) or _WALKED.get(code)
+        return handler(self) if handler else _native(self._payload(code))
+
+    def _open_window(self):
+        """Open a window if this file can have one, and return it."""
+        if self._failure is not None:
+            raise self._failure
+        self._settle()
+        kind = _window_kind(self._file)
+        self._window = kind and kind(self._file, self._reader_kind, self._options)
+        return self._window
+
+    def _read_window(self, window):
+        """Iterate over the values in a window until its end, or until somebody else has settled it."""
+        native = self._native
+        try:
+            for value in window.reader:
+                yield value if type(value) in _PLAIN else native(value)
+                if self._window is not window:
+                    return
+            self.eof = True
+        except DecodeError as error:
+            self._keep(error)
+            raise
+        finally:
+            if self._window is window:
+                self._settle()
+
+    def _settle(self):
+        window, self._window = self._window, None
+        if window is not None:
+            self._npassed += window.close()
+
+    # Containers whose values may belong to handlers.
+
+    def _walk(self, code, walk):
+        start = self._offset - 1
+        if self._depth == _MAX_DEPTH:
+            self._fail(LimitError, f"containers nest deeper than {_MAX_DEPTH}", start, code)
+        self._depth += 1
+        try:
+            return walk(start)
+        finally:
+            self._depth -= 1
+
+    def _walk_vector(self, start):
+        return [self._value(self._inner_code(VECTOR)) for _ in range(self._count(VECTOR, start))]
+
+    def _walk_list(self, start):
+        items = []
+        code = self._inner_code(LIST)
+        while code != MARKER:
+            items.append(self._value(code))
+            code = self._inner_code(LIST)
+        return items
+
+    def _walk_map(self, start):
+        items, hashes = {}, {}
+        for _ in range(self._count(MAP, start)):
+            code = self._inner_code(MAP)
+            place = self._offset - 1
+            key = self._value(code)
+            self._check_key(key, hashes, place, code)
+            items[key] = self._value(self._inner_code(MAP))
+        return items
+
+    def _check_key(self, key, hashes, place, code):
+        try:
+            value = hash(key)
+        except TypeError:
+            self._fail(FormatError, f"{type(key).__name__} cannot be a MAP key", place, code)
+        if type(key) not in _SALTED:
+            # Keys of one hash value compare with each other, and VECTORs of one hash are easily made.
+            hashes[value] = hashes.get(value, 0) + 1
+            if hashes[value] > _MAX_EQUAL_HASHES:
+                self._fail(LimitError, f"more than {_MAX_EQUAL_HASHES} MAP keys share one hash value", place, code)
+
+    def _inner_code(self, container):
+        code = self._code()
+        if code < 0:
+            self._fail_truncated(container)
+        return code
+
+    def _count(self, code, start):
+        head = [self._inner_code(code) for _ in range(4)]
+        count = int.from_bytes(bytes(head), "big", signed=True)
+        if count < 0:
+            self._fail(FormatError, f"{_NAMES[code]} has a negative count, {count}", start, code)
+        return count
+
+    def _fail_truncated(self, code):
+        self._fail(TruncatedError, f"input ends inside {_NAMES[code]}", self._offset, code)
+
+
+_WALKED = {VECTOR: Input.read_vector, LIST: Input.read_list, MAP: Input.read_map}
+
+
+def _checked_code(typecode):
+    if not 0 <= typecode < MARKER:
+        raise ValueError(f"a type code of a value is 0..254, not {typecode}")
+    return int(typecode)
+
+
+class PairedInput(Input):
+    """Read alternating keys and values as (key, value) tuples; otherwise as `Input`.
+
+    >>> import io
+    >>> list(PairedInput(io.BytesIO(b"\\x02\\x01\\x02\\x00")))
+    [(True, False)]
+    """
+
+    _reader_kind = PairReader
+    _native = staticmethod(_native_pair)
+
+    def read(self):
+        """Return the next (key, value), or None at the end of the file.
+
+        Raises as `Input.read`, and TruncatedError for a key without a value.
+
+        >>> import io
+        >>> PairedInput(io.BytesIO(b"\\x02\\x01\\x02\\x00")).read()
+        (True, False)
+        """
+        pair = self._next_record()
+        return None if pair is _END else pair
+
+    def _next_record(self):
+        key = self._next()
+        if key is _END:
+            return _END
+        value = self._next()
+        if value is _END:
+            self._fail(TruncatedError, "input ends after a key without its value", self._offset, None)
+        return key, value
+
+
+class Output(_Legacy):
+    """Write values to a binary file object, each as soon as it is given.
+
+    unicode_errors: as in str.encode. pickle: "safe", "trust" or "raw", as for `typedbytes.dumps`. A handler writes to
+    `file` itself; an object that fails inside a container leaves the part before it only where handlers are registered.
+    Raises TypeError for a file opened as text.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> Output(file).write(True)
+    >>> file.getvalue().hex()
+    '0201'
+    """
+
+    def __init__(self, file, unicode_errors="strict", *, pickle="safe"):
+        super().__init__(file, unicode_errors, pickle)
+
+    def _connect(self, file):
+        if isinstance(file, io.TextIOBase):
+            raise TypeError("a binary file is needed, not one opened as text")
+        self.file = file
+        self._encode = Encoder(**self._options).encode
+
+    def write(self, obj):
+        """Write one value.
+
+        Raises EncodeTypeError or EncodeValueError, and what the file raises.
+
+        >>> import io
+        >>> Output(io.BytesIO()).write([1, 2.5, "text"])
+        """
+        self._write(obj)
+
+    def writes(self, iterable):
+        """Write every value of an iterable; raises as `write`.
+
+        >>> import io
+        >>> Output(io.BytesIO()).writes([1, 2])
+        """
+        for obj in iterable:
+            self.write(obj)
+
+    def flush(self):
+        """Flush the file; raises what the file raises."""
+        self.file.flush()
+
+    def register(self, python_type, handler):
+        """Have handler(self, obj) write every object of exactly this type, those inside containers too.
+
+        Raises TypeError for a handler that cannot be called.
+
+        >>> import io
+        >>> output = Output(io.BytesIO())
+        >>> output.register(complex, lambda output, obj: output.write_string(str(obj)))
+        >>> output.write([1j]); output.file.getvalue()
+        b'\\t\\x07\\x00\\x00\\x00\\x021j\\xff'
+        """
+        if not callable(handler):
+            raise TypeError(f"a handler must be callable, not {type(handler).__name__}")
+        self._handlers[python_type] = handler
+
+    def lookup(self, python_type):
+        """Return the function of one argument that writes objects of a type.
+
+        >>> import io
+        >>> Output(io.BytesIO()).lookup(int)(5)
+        """
+        return lambda obj: self._handlers.get(python_type, Output._write_own)(self, obj)
+
+    # One method for each type: the object given decides nothing but the payload.
+
+    def write_bytes(self, data):
+        """Write a bytes-like object as BYTES; raises as `write`."""
+        self._put(self._encode(_made(bytes, memoryview(data))))
+
+    def write_byte(self, number):
+        """Write an int as BYTE; raises as `write`."""
+        self._put(self._encode(_made(Byte, number)))
+
+    def write_bool(self, truth):
+        """Write the truth of an object as BOOL; raises as `write`."""
+        self._put(self._encode(bool(truth)))
+
+    def write_int(self, number):
+        """Write an int as INT, as LONG when it needs 64 bits, as PICKLE when it needs more; raises as `write`."""
+        self._put(self._encode(_made(int, number)))
+
+    def write_long(self, number):
+        """Write an int as LONG, as PICKLE when it needs more than 64 bits; raises as `write`."""
+        fits = -(2**63) <= number < 2**63
+        self._put(self._encode(_made(Long if fits else int, number)))
+
+    def write_float(self, number):
+        """Write a float as FLOAT, narrowed to 32 bits; raises as `write`."""
+        self._put(self._encode(_made(Float, number)))
+
+    def write_double(self, number):
+        """Write a float as DOUBLE; raises as `write`."""
+        self._put(self._encode(_made(float, number)))
+
+    def write_string(self, string):
+        """Write a str, or the bytes of one, as STRING; raises as `write`."""
+        if isinstance(string, str):
+            self._put(self._encode(string))
+        else:
+            self._put(_head(STRING, len(string)) + string)
+
+    write_unicode = write_string
+
+    def write_bytestring(self, data):
+        """Write a bytes-like object as a byte string, code 101; raises as `write`."""
+        self._put(self._encode(Ext(BYTESTRING, memoryview(data))))
+
+    write_array = write_bytes
+
+    def write_vector(self, items):
+        """Write a sequence as VECTOR; raises as `write`."""
+        items = tuple(items)
+        if not self._handlers:
+            return self._put(self._encode(items))
+        self._put(_head(VECTOR, len(items)))
+        self._write_inner(items)
+
+    def write_list(self, items):
+        """Write a sequence as LIST; raises as `write`."""
+        items = list(items)
+        if not self._handlers:
+            return self._put(self._encode(items))
+        self._put(b"\x09")
+        self._write_inner(items)
+        self._put(b"\xff")
+
+    def write_map(self, items):
+        """Write a dict as MAP; raises as `write`."""
+        items = dict(items)
+        if not self._handlers:
+            return self._put(self._encode(items))
+        self._put(_head(MAP, len(items)))
+        self._write_inner([part for item in items.items() for part in item])
+
+    def write_pickle(self, obj):
+        """Pickle an object under the policy of this Output, also one that has a code of its own; raises as `write`."""
+        self._put(self._encode(Ext(PICKLE, self._pickled(obj))))
+
+    def _pickled(self, obj):
+        policy = self._options["pickle"]
+        if policy == "trust":
+            from pickle import dumps
+
+            return dumps(obj, 2)
+        from typedbytes._pickle import safe_dumps
+
+        try:
+            return safe_dumps(obj)
+        except TypeError as error:
+            raise EncodeTypeError(str(error)) from error
+
+    # What the handlers leave over.
+
+    def _write(self, obj):
+        if self._handlers:
+            self._handlers.get(type(obj), Output._write_own)(self, obj)
+        else:
+            self._put(self._encode(obj))
+
+    def _write_own(self, obj):
+        for kind, method in _CONTAINERS.items():
+            if isinstance(obj, kind):
+                return method(self, obj)
+        self._put(self._encode(obj))
+
+    def _write_inner(self, items):
+        if self._depth == _MAX_DEPTH:
+            raise EncodeValueError(f"containers nest deeper than {_MAX_DEPTH}")
+        self._depth += 1
+        try:
+            for item in items:
+                self._write(item)
+        finally:
+            self._depth -= 1
+
+    def _put(self, data):
+        """Hand over all bytes to a file that may take fewer at a time."""
+        while data:
+            count = self.file.write(data)
+            if count is None and isinstance(self.file, io.RawIOBase):
+                raise BlockingIOError("write() took no bytes: a file must not be non-blocking")
+            if count is None or count == len(data):
+                return
+            if not 0 < count < len(data):
+                raise OSError(f"write() returned {count} for {len(data)} bytes")
+            data = data[count:]
+
+
+_CONTAINERS = {tuple: Output.write_vector, list: Output.write_list, dict: Output.write_map}
+
+
+def _made(kind, obj):
+    """Make an object of a kind, with the errors of encoding."""
+    try:
+        return kind(obj)
+    except TypeError as error:
+        raise EncodeTypeError(str(error)) from error
+    except (ValueError, OverflowError) as error:
+        raise EncodeValueError(str(error)) from error
+
+
+def _head(code, length):
+    if length > _MAX_LENGTH:
+        raise EncodeValueError(f"a length of {length} does not fit 31 bits")
+    return struct.pack(">Bi", code, length)
+
+
+class PairedOutput(Output):
+    """Write (key, value) pairs, alternating; otherwise as `Output`.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> PairedOutput(file).write((True, False))
+    >>> file.getvalue().hex()
+    '02010200'
+    """
+
+    def write(self, pair):
+        """Write a key and its value: both, or neither where no handler is registered.
+
+        Raises as `Output.write`, and ValueError for anything but a pair.
+
+        >>> import io
+        >>> PairedOutput(io.BytesIO()).write(("key", 1))
+        """
+        key, value = pair
+        if not self._handlers:
+            return self._put(self._encode(key) + self._encode(value))
+        self._write(key)
+        self._write(value)
