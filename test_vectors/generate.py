@@ -376,6 +376,8 @@ def application_codes():
     file.decode("array_by_numpy", sized(102, npy("{'descr': '<i2', 'fortran_order': False, 'shape': (1,), }", "ff ff")),
                 "ndarray('<i2', (1,), 'ffff')")  # fmt: skip
     file.both("array_exact", sized(102, INT16S), f"Ext(102, {INT16S!r})", {"exact": True})
+    file.decode("hook_not_asked_exact", list_(sized(100), sized(101), sized(102), sized(103)),
+                "[Ext(100, b''), Ext(101, b''), Ext(102, b''), 0]", exact=True, ext_hook="length")  # fmt: skip
     file.decode("array_exact_unread", sized(102, "00"), "Ext(102, b'\\x00')", exact=True)
     return file
 
@@ -694,6 +696,7 @@ def contents():
     file.refuse("key_map_negative", "0a 00000001 0a ffffffff", "FormatError", 5, 10, ".key(0)")
     set_ = sized(100, "80 02", b"c__builtin__\nset\n", "71 00 5d 71 01 85 71 02 52 71 03 2e")
     file.refuse("key_pickled_set", map_(set_, a), "FormatError", 5, 100, ".key(0)", skip=False)
+    file.refuse("key_vector_with_set", map_(vector(one, set_, "0b"), a), "FormatError", 15, 100, ".key(0)[1]", skip=["FormatError", 51, 11])
     file.refuse("key_array", map_(sized(102, INT16S), a), "FormatError", 5, 102, ".key(0)", skip=False)
 
     for name, payload in (

@@ -115,22 +115,21 @@ class Walk:
             hashes = collections.Counter()
             for n in range(self.size(start, code, path)):
                 key_start = self.offset
-                key_path = f"{path}.key({n})"
-                key = self.value(key_path, depth + 1, code, in_key=True)
+                key = self.value(f"{path}.key({n})", depth + 1, code, in_key=True)
                 if not self.map_pairs:
-                    code_of_key = self.data[key_start]
-                    try:
-                        hashes[hash(key)] += code_of_key in (VECTOR, PICKLE)
-                    except TypeError:
-                        raise FormatError(
-                            "key cannot be hashed", offset=key_start, code=code_of_key, path=key_path
-                        ) from None
+                    hashes[hash(key)] += self.data[key_start] in (VECTOR, PICKLE)
                     if hashes[hash(key)] > MAX_COLLISIONS:
                         raise LimitError("too many keys with one hash", offset=start, code=code, path=path)
                 value = self.value(f"{path}[{key_text(key)}]", depth + 1, code, in_key)
                 pairs.append((key, value))
             return pairs if self.map_pairs else dict(pairs)
-        return self.scalar(start, code, path)
+        value = self.scalar(start, code, path)
+        if in_key and not self.map_pairs:
+            try:
+                hash(value)
+            except TypeError:
+                raise FormatError("key cannot be hashed", offset=start, code=code, path=path) from None
+        return value
 
     def scalar(self, start, code, path):
         """Return a value that holds no other value."""

@@ -10,7 +10,8 @@ What differs from the originals, always to lose no data in silence:
 - ``None`` and the end of an iteration come only at the end of the file between two values. Input that is cut, and
   bytes that are no value, MARKER included, raise TruncatedError and FormatError; the Input then stays failed.
 - STRING is text: a str both ways, checked by ``unicode_errors``. What a str of Python 2 held beyond UTF-8 reads and
-  writes unchanged with ``unicode_errors="surrogateescape"``. bytes are BYTES and read back as `Bytes`.
+  writes unchanged with ``unicode_errors="surrogateescape"``. bytes are BYTES and read back as `Bytes`, and so do
+  byte strings of code 101.
 - Code 100 is read and written under the policy of the ``pickle`` keyword, "safe" unless given.
 - Application codes without a handler read as Ext instead of failing.
 - A handler ends nothing by raising StopIteration.
@@ -18,9 +19,11 @@ What differs from the originals, always to lose no data in silence:
 
 import io
 import struct
+from contextlib import contextmanager
+from operator import index
 
 from typedbytes._stream import Encoder, PairReader, Reader
-from typedbytes._types import Byte, Ext, Float, Long
+from typedbytes._types import Byte, Ext, Float, Long, Writable
 from typedbytes.errors import DecodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError
 
 __all__ = [
@@ -74,12 +77,16 @@ def _native(value):
     if kind is bytes:
         return Bytes(value)
     if kind is list:
-        return value if _PLAIN.issuperset(map(type, value)) else [_native(item) for item in value]
+        return value if _are_plain(value) else [_native(item) for item in value]
     if kind is tuple:
-        return value if _PLAIN.issuperset(map(type, value)) else tuple([_native(item) for item in value])
-    if kind is dict:
-        return {_native(key): item if type(item) in _PLAIN else _native(item) for key, item in value.items()}
+        return value if _are_plain(value) else tuple([_native(item) for item in value])
+    if kind is dict and not (_are_plain(value) and _are_plain(value.values())):
+        return {_native(key): _native(item) for key, item in value.items()}
     return value
+
+
+def _are_plain(items):
+    return _PLAIN.issuperset(map(type, items))
 
 
 def _native_pair(pair):
@@ -163,7 +170,10 @@ class _Legacy:
         self._connect(self.file)
 
     def close(self):
-        """Close the file; raises what the file raises."""
+        """Close the file; raises what the file raises.
+
+        >>> Input(io.BytesIO()).close()
+        """
         self.file.close()
 
     def __enter__(self):
@@ -179,13 +189,12 @@ class Input(_Legacy):
     unicode_errors: as in bytes.decode. pickle: "safe", "trust" or "raw", as for `typedbytes.loads`.
     `eof` tells whether the end has been met. Raises TypeError for a file opened as text.
 
-    >>> import io
     >>> Input(io.BytesIO(b"\\x02\\x01")).read()
     True
     """
 
     _reader_kind = Reader
-    _native = staticmethod(_native)
+    _finish = staticmethod(_native)
 
     def __init__(self, file, unicode_errors="strict", *, pickle="safe"):
         self.eof = False
@@ -220,7 +229,6 @@ class Input(_Legacy):
 
         Raises as `typedbytes.load`, but for the end.
 
-        >>> import io
         >>> source = Input(io.BytesIO(b"\\x02\\x01"))
         >>> source.read(), source.read(), source.eof
         (True, None, True)
@@ -233,7 +241,6 @@ class Input(_Legacy):
 
         While an iteration runs, the file itself may stand further on; `file` puts it right.
 
-        >>> import io
         >>> list(Input(io.BytesIO(b"\\x02\\x01\\x02\\x00")).reads())
         [True, False]
         """
@@ -253,7 +260,6 @@ class Input(_Legacy):
 
         Raises ValueError for a code outside 0..254: a MARKER is not a value.
 
-        >>> import io
         >>> source = Input(io.BytesIO(b"\\x78\\x05"))
         >>> source.register(0x78, lambda source: source.file.read(1))
         >>> source.read()
@@ -269,7 +275,6 @@ class Input(_Legacy):
 
         Raises as `register`.
 
-        >>> import io
         >>> Input(io.BytesIO(b"\\x00\\x00\\x00\\x05")).lookup(INT)()
         5
         """
@@ -279,60 +284,110 @@ class Input(_Legacy):
     # Payloads: for handlers, after the type code.
 
     def read_bytes(self):
-        """Read the payload of a BYTES; raises as `read`."""
+        """Read the payload of a BYTES; raises as `read`.
+
+        >>> Input(io.BytesIO(bytes.fromhex("000000026869"))).read_bytes()
+        Bytes(b'hi')
+        """
         return Bytes(self._payload(BYTES))
 
     def read_byte(self):
-        """Read the payload of a BYTE; raises as `read`."""
+        """Read the payload of a BYTE; raises as `read`.
+
+        >>> Input(io.BytesIO(bytes.fromhex("fe"))).read_byte()
+        -2
+        """
         return self._payload(BYTE)
 
     def read_bool(self):
-        """Read the payload of a BOOL; raises as `read`."""
+        """Read the payload of a BOOL; raises as `read`.
+
+        >>> Input(io.BytesIO(bytes.fromhex("01"))).read_bool()
+        True
+        """
         return self._payload(BOOL)
 
     def read_int(self):
-        """Read the payload of an INT; raises as `read`."""
+        """Read the payload of an INT; raises as `read`.
+
+        >>> Input(io.BytesIO(bytes.fromhex("00000005"))).read_int()
+        5
+        """
         return self._payload(INT)
 
     def read_long(self):
-        """Read the payload of a LONG; raises as `read`."""
+        """Read the payload of a LONG; raises as `read`.
+
+        >>> Input(io.BytesIO(bytes.fromhex("0000000000000005"))).read_long()
+        5
+        """
         return self._payload(LONG)
 
     def read_float(self):
-        """Read the payload of a FLOAT; raises as `read`."""
+        """Read the payload of a FLOAT; raises as `read`.
+
+        >>> Input(io.BytesIO(bytes.fromhex("3fc00000"))).read_float()
+        1.5
+        """
         return self._payload(FLOAT)
 
     def read_double(self):
-        """Read the payload of a DOUBLE; raises as `read`."""
+        """Read the payload of a DOUBLE; raises as `read`.
+
+        >>> Input(io.BytesIO(bytes.fromhex("3ff8000000000000"))).read_double()
+        1.5
+        """
         return self._payload(DOUBLE)
 
     def read_string(self):
-        """Read the payload of a STRING as str; raises as `read`."""
+        """Read the payload of a STRING as str; raises as `read`.
+
+        >>> Input(io.BytesIO(bytes.fromhex("000000026869"))).read_string()
+        'hi'
+        """
         return self._payload(STRING)
 
     read_unicode = read_string
 
     def read_bytestring(self):
-        """Read the payload of a byte string, code 101, as bytes; raises as `read`."""
+        """Read the payload of a byte string, code 101, as bytes; raises as `read`.
+
+        >>> Input(io.BytesIO(bytes.fromhex("000000026869"))).read_bytestring()
+        b'hi'
+        """
         return self._payload(BYTESTRING)
 
     def read_pickle(self):
-        """Read the payload of a PICKLE under the policy of this Input; raises as `read`."""
+        """Read the payload of a PICKLE under the policy of this Input; raises as `read`.
+
+        >>> Input(io.BytesIO(bytes.fromhex("0000000580024b072e"))).read_pickle()
+        7
+        """
         return self._payload(PICKLE)
 
     def read_vector(self):
-        """Read the payload of a VECTOR as a tuple; raises as `read`."""
-        if not self._handlers:
-            return _native(self._payload(VECTOR))
-        return tuple(self._walk(VECTOR, self._walk_vector))
+        """Read the payload of a VECTOR as a tuple; raises as `read`.
+
+        >>> Input(io.BytesIO(bytes.fromhex("000000010201"))).read_vector()
+        (True,)
+        """
+        return self._walk_vector() if self._handlers else _native(self._payload(VECTOR))
 
     def read_list(self):
-        """Read the payload of a LIST, up to its MARKER; raises as `read`."""
-        return self._walk(LIST, self._walk_list) if self._handlers else _native(self._payload(LIST))
+        """Read the payload of a LIST, up to its MARKER; raises as `read`.
+
+        >>> Input(io.BytesIO(bytes.fromhex("0201ff"))).read_list()
+        [True]
+        """
+        return self._walk_list() if self._handlers else _native(self._payload(LIST))
 
     def read_map(self):
-        """Read the payload of a MAP as a dict; raises as `read`."""
-        return self._walk(MAP, self._walk_map) if self._handlers else _native(self._payload(MAP))
+        """Read the payload of a MAP as a dict; raises as `read`.
+
+        >>> Input(io.BytesIO(bytes.fromhex("0000000102010200"))).read_map()
+        {True: False}
+        """
+        return self._walk_map() if self._handlers else _native(self._payload(MAP))
 
     # The reader, asked so that it, its window and the file agree.
 
@@ -344,11 +399,14 @@ class Input(_Legacy):
         try:
             return question(*arguments)
         except DecodeError as error:
-            self._keep(error)
+            self._keep(error, self._npassed)
             raise
 
-    def _keep(self, error):
-        error.offset += self._npassed
+    def _keep(self, error, offset):
+        """Remember an error of a reader that began at this offset; records are not counted across readers."""
+        if isinstance(error, DecodeError):
+            error.offset += offset
+            error.record = None
         self._failure = error
 
     def _fail(self, kind, message, offset, code):
@@ -379,7 +437,7 @@ class Input(_Legacy):
 
     def _value(self, code):
         self.t = code
-        handler = self._handlers.get(code) or _WALKED.get(code)
+        handler = self._handlers.get(code) or (self._handlers and _WALKED.get(code))
         return handler(self) if handler else _native(self._payload(code))
 
     def _open_window(self):
@@ -393,15 +451,18 @@ class Input(_Legacy):
 
     def _read_window(self, window):
         """Iterate over the values in a window until its end, or until somebody else has settled it."""
-        native = self._native
+        finish = self._finish
         try:
             for value in window.reader:
-                yield value if type(value) in _PLAIN else native(value)
+                yield value if type(value) in _PLAIN else finish(value)
                 if self._window is not window:
                     return
             self.eof = True
-        except DecodeError as error:
-            self._keep(error)
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            # Whatever broke in, the reader may have stopped inside a value.
+            self._keep(error, self._offset)
             raise
         finally:
             if self._window is window:
@@ -414,35 +475,45 @@ class Input(_Legacy):
 
     # Containers whose values may belong to handlers.
 
-    def _walk(self, code, walk):
+    @contextmanager
+    def _container(self, code):
+        """Count a level while its items are read; gives the offset of the container's type code."""
         start = self._offset - 1
         if self._depth == _MAX_DEPTH:
             self._fail(LimitError, f"containers nest deeper than {_MAX_DEPTH}", start, code)
         self._depth += 1
         try:
-            return walk(start)
+            yield start
         finally:
             self._depth -= 1
 
-    def _walk_vector(self, start):
-        return [self._value(self._inner_code(VECTOR)) for _ in range(self._count(VECTOR, start))]
+    # Two frames a level, so that the deepest value stays within Python's own limit of recursion.
 
-    def _walk_list(self, start):
+    def _walk_vector(self):
         items = []
-        code = self._inner_code(LIST)
-        while code != MARKER:
-            items.append(self._value(code))
+        with self._container(VECTOR) as start:
+            for _ in range(self._count(VECTOR, start)):
+                items.append(self._value(self._inner_code(VECTOR)))
+        return tuple(items)
+
+    def _walk_list(self):
+        items = []
+        with self._container(LIST):
             code = self._inner_code(LIST)
+            while code != MARKER:
+                items.append(self._value(code))
+                code = self._inner_code(LIST)
         return items
 
-    def _walk_map(self, start):
+    def _walk_map(self):
         items, hashes = {}, {}
-        for _ in range(self._count(MAP, start)):
-            code = self._inner_code(MAP)
-            place = self._offset - 1
-            key = self._value(code)
-            self._check_key(key, hashes, place, code)
-            items[key] = self._value(self._inner_code(MAP))
+        with self._container(MAP) as start:
+            for _ in range(self._count(MAP, start)):
+                code = self._inner_code(MAP)
+                place = self._offset - 1
+                key = self._value(code)
+                self._check_key(key, hashes, place, code)
+                items[key] = self._value(self._inner_code(MAP))
         return items
 
     def _check_key(self, key, hashes, place, code):
@@ -473,7 +544,7 @@ class Input(_Legacy):
         self._fail(TruncatedError, f"input ends inside {_NAMES[code]}", self._offset, code)
 
 
-_WALKED = {VECTOR: Input.read_vector, LIST: Input.read_list, MAP: Input.read_map}
+_WALKED = {VECTOR: Input._walk_vector, LIST: Input._walk_list, MAP: Input._walk_map}
 
 
 def _checked_code(typecode):
@@ -485,20 +556,18 @@ def _checked_code(typecode):
 class PairedInput(Input):
     """Read alternating keys and values as (key, value) tuples; otherwise as `Input`.
 
-    >>> import io
     >>> list(PairedInput(io.BytesIO(b"\\x02\\x01\\x02\\x00")))
     [(True, False)]
     """
 
     _reader_kind = PairReader
-    _native = staticmethod(_native_pair)
+    _finish = staticmethod(_native_pair)
 
     def read(self):
         """Return the next (key, value), or None at the end of the file.
 
         Raises as `Input.read`, and TruncatedError for a key without a value.
 
-        >>> import io
         >>> PairedInput(io.BytesIO(b"\\x02\\x01\\x02\\x00")).read()
         (True, False)
         """
@@ -522,7 +591,6 @@ class Output(_Legacy):
     `file` itself; an object that fails inside a container leaves the part before it only where handlers are registered.
     Raises TypeError for a file opened as text.
 
-    >>> import io
     >>> file = io.BytesIO()
     >>> Output(file).write(True)
     >>> file.getvalue().hex()
@@ -543,7 +611,6 @@ class Output(_Legacy):
 
         Raises EncodeTypeError or EncodeValueError, and what the file raises.
 
-        >>> import io
         >>> Output(io.BytesIO()).write([1, 2.5, "text"])
         """
         self._write(obj)
@@ -551,14 +618,16 @@ class Output(_Legacy):
     def writes(self, iterable):
         """Write every value of an iterable; raises as `write`.
 
-        >>> import io
         >>> Output(io.BytesIO()).writes([1, 2])
         """
         for obj in iterable:
             self.write(obj)
 
     def flush(self):
-        """Flush the file; raises what the file raises."""
+        """Flush the file; raises what the file raises.
+
+        >>> Output(io.BytesIO()).flush()
+        """
         self.file.flush()
 
     def register(self, python_type, handler):
@@ -566,7 +635,6 @@ class Output(_Legacy):
 
         Raises TypeError for a handler that cannot be called.
 
-        >>> import io
         >>> output = Output(io.BytesIO())
         >>> output.register(complex, lambda output, obj: output.write_string(str(obj)))
         >>> output.write([1j]); output.file.getvalue()
@@ -579,59 +647,108 @@ class Output(_Legacy):
     def lookup(self, python_type):
         """Return the function of one argument that writes objects of a type.
 
-        >>> import io
         >>> Output(io.BytesIO()).lookup(int)(5)
         """
-        return lambda obj: self._handlers.get(python_type, Output._write_own)(self, obj)
+        return lambda obj: (self._handlers.get(python_type) or _own_writer(obj))(self, obj)
 
     # One method for each type: the object given decides nothing but the payload.
 
     def write_bytes(self, data):
-        """Write a bytes-like object as BYTES; raises as `write`."""
-        self._put(self._encode(_made(bytes, memoryview(data))))
+        """Write a bytes-like object as BYTES; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_bytes(b"hi"); file.getvalue().hex()
+        '00000000026869'
+        """
+        self._put(self._encode(_made(memoryview, data)))
 
     def write_byte(self, number):
-        """Write an int as BYTE; raises as `write`."""
-        self._put(self._encode(_made(Byte, number)))
+        """Write an int as BYTE; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_byte(-2); file.getvalue().hex()
+        '01fe'
+        """
+        self._put(self._encode(_made(Byte, _made(index, number))))
 
     def write_bool(self, truth):
-        """Write the truth of an object as BOOL; raises as `write`."""
+        """Write the truth of an object as BOOL; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_bool(1); file.getvalue().hex()
+        '0201'
+        """
         self._put(self._encode(bool(truth)))
 
     def write_int(self, number):
-        """Write an int as INT, as LONG when it needs 64 bits, as PICKLE when it needs more; raises as `write`."""
-        self._put(self._encode(_made(int, number)))
+        """Write an int as INT, as LONG when it needs 64 bits, as PICKLE when it needs more; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_int(5); file.getvalue().hex()
+        '0300000005'
+        """
+        self._put(self._encode(_made(index, number)))
 
     def write_long(self, number):
-        """Write an int as LONG, as PICKLE when it needs more than 64 bits; raises as `write`."""
-        fits = -(2**63) <= number < 2**63
-        self._put(self._encode(_made(Long if fits else int, number)))
+        """Write an int as LONG, as PICKLE when it needs more than 64 bits; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_long(5); file.getvalue().hex()
+        '040000000000000005'
+        """
+        number = _made(index, number)
+        self._put(self._encode(Long(number) if -(2**63) <= number < 2**63 else number))
 
     def write_float(self, number):
-        """Write a float as FLOAT, narrowed to 32 bits; raises as `write`."""
-        self._put(self._encode(_made(Float, number)))
+        """Write a float as FLOAT, narrowed to 32 bits; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_float(1.5); file.getvalue().hex()
+        '053fc00000'
+        """
+        self._put(self._encode(Float(_made(_real, number))))
 
     def write_double(self, number):
-        """Write a float as DOUBLE; raises as `write`."""
-        self._put(self._encode(_made(float, number)))
+        """Write a float as DOUBLE; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_double(1.5); file.getvalue().hex()
+        '063ff8000000000000'
+        """
+        self._put(self._encode(_made(_real, number)))
 
     def write_string(self, string):
-        """Write a str, or the bytes of one, as STRING; raises as `write`."""
+        """Write a str, or the bytes of one, as STRING; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_string("hi"); file.getvalue().hex()
+        '07000000026869'
+        """
         if isinstance(string, str):
-            self._put(self._encode(string))
-        else:
-            self._put(_head(STRING, len(string)) + string)
+            return self._put(self._encode(string))
+        data = bytes(_made(memoryview, string))
+        self._put(_head(STRING, len(data)) + data)
 
     write_unicode = write_string
 
     def write_bytestring(self, data):
-        """Write a bytes-like object as a byte string, code 101; raises as `write`."""
-        self._put(self._encode(Ext(BYTESTRING, memoryview(data))))
+        """Write a bytes-like object as a byte string, code 101; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_bytestring(b"hi"); file.getvalue().hex()
+        '65000000026869'
+        """
+        self._put(self._encode(Ext(BYTESTRING, _made(memoryview, data))))
 
     write_array = write_bytes
 
     def write_vector(self, items):
-        """Write a sequence as VECTOR; raises as `write`."""
+        """Write a sequence as VECTOR; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_vector([True]); file.getvalue().hex()
+        '08000000010201'
+        """
         items = tuple(items)
         if not self._handlers:
             return self._put(self._encode(items))
@@ -639,7 +756,12 @@ class Output(_Legacy):
         self._write_inner(items)
 
     def write_list(self, items):
-        """Write a sequence as LIST; raises as `write`."""
+        """Write a sequence as LIST; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_list((True,)); file.getvalue().hex()
+        '090201ff'
+        """
         items = list(items)
         if not self._handlers:
             return self._put(self._encode(items))
@@ -648,7 +770,12 @@ class Output(_Legacy):
         self._put(b"\xff")
 
     def write_map(self, items):
-        """Write a dict as MAP; raises as `write`."""
+        """Write a dict as MAP; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_map({True: False}); file.getvalue().hex()
+        '0a0000000102010200'
+        """
         items = dict(items)
         if not self._handlers:
             return self._put(self._encode(items))
@@ -656,34 +783,36 @@ class Output(_Legacy):
         self._write_inner([part for item in items.items() for part in item])
 
     def write_pickle(self, obj):
-        """Pickle an object under the policy of this Output, also one that has a code of its own; raises as `write`."""
+        """Pickle an object under the policy of this Output, also one that has a code of its own; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_pickle(7); file.getvalue().hex()
+        '640000000580024b072e'
+        """
         self._put(self._encode(Ext(PICKLE, self._pickled(obj))))
 
     def _pickled(self, obj):
         policy = self._options["pickle"]
+        if policy == "raw":
+            raise EncodeTypeError('pickle="raw" pickles nothing')
         if policy == "trust":
             from pickle import dumps
 
-            return dumps(obj, 2)
+            return _made(lambda obj: dumps(obj, 2), obj)
         from typedbytes._pickle import safe_dumps
 
-        try:
-            return safe_dumps(obj)
-        except TypeError as error:
-            raise EncodeTypeError(str(error)) from error
-
-    # What the handlers leave over.
+        return _made(safe_dumps, obj)
 
     def _write(self, obj):
         if self._handlers:
-            self._handlers.get(type(obj), Output._write_own)(self, obj)
+            self._writer_of(obj)(self, obj)
         else:
             self._put(self._encode(obj))
 
-    def _write_own(self, obj):
-        for kind, method in _CONTAINERS.items():
-            if isinstance(obj, kind):
-                return method(self, obj)
+    def _writer_of(self, obj):
+        return self._handlers.get(type(obj)) or _own_writer(obj)
+
+    def _write_whole(self, obj):
         self._put(self._encode(obj))
 
     def _write_inner(self, items):
@@ -692,7 +821,7 @@ class Output(_Legacy):
         self._depth += 1
         try:
             for item in items:
-                self._write(item)
+                self._writer_of(item)(self, item)
         finally:
             self._depth -= 1
 
@@ -709,17 +838,27 @@ class Output(_Legacy):
             data = data[count:]
 
 
-_CONTAINERS = {tuple: Output.write_vector, list: Output.write_list, dict: Output.write_map}
+def _own_writer(obj):
+    """Return the method of Output for an object without a handler."""
+    if not isinstance(obj, (tuple, list, dict)) or isinstance(obj, (Ext, Writable)):
+        return Output._write_whole
+    return Output.write_vector if isinstance(obj, tuple) else Output.write_list if isinstance(obj, list) else Output.write_map
 
 
-def _made(kind, obj):
-    """Make an object of a kind, with the errors of encoding."""
+def _made(make, obj):
+    """Return what `make` makes of an object; its errors become those of encoding."""
     try:
-        return kind(obj)
-    except TypeError as error:
-        raise EncodeTypeError(str(error)) from error
+        return make(obj)
     except (ValueError, OverflowError) as error:
         raise EncodeValueError(str(error)) from error
+    except Exception as error:
+        raise EncodeTypeError(str(error)) from error
+
+
+def _real(number):
+    if isinstance(number, (str, bytes, bytearray)):
+        raise TypeError(f"a number is needed, not {type(number).__name__}")
+    return float(number)
 
 
 def _head(code, length):
@@ -731,7 +870,6 @@ def _head(code, length):
 class PairedOutput(Output):
     """Write (key, value) pairs, alternating; otherwise as `Output`.
 
-    >>> import io
     >>> file = io.BytesIO()
     >>> PairedOutput(file).write((True, False))
     >>> file.getvalue().hex()
@@ -743,7 +881,6 @@ class PairedOutput(Output):
 
         Raises as `Output.write`, and ValueError for anything but a pair.
 
-        >>> import io
         >>> PairedOutput(io.BytesIO()).write(("key", 1))
         """
         key, value = pair

@@ -89,6 +89,7 @@ cdef struct Encoding:
     Py_ssize_t depth
     Py_ssize_t ticks
     Py_ssize_t max_depth
+    Py_ssize_t nreplaced      # default= calls within one another
     int int_width             # 0: as the number needs
     bint sort_keys
     bint hive

@@ -40,8 +40,7 @@ cdef extern from "Python.h":
     void PyObject_GC_Track(PyObject* o) noexcept
     void PyErr_Fetch(PyObject** kind, PyObject** value, PyObject** trace) noexcept
     void PyErr_NormalizeException(PyObject** kind, PyObject** value, PyObject** trace) noexcept
-    void PyErr_Restore(PyObject* kind, PyObject* value, PyObject* trace) noexcept
-    PyObject* PyErr_Occurred() noexcept
+    int PyException_SetTraceback(PyObject* value, PyObject* trace) noexcept
 
 cdef enum:
     SCRATCH = 512             # output up to here is written on the C stack first
@@ -403,9 +402,9 @@ cdef class Decoder:
         try:
             value = self.next_fed()
         except BaseException as error:
-            self.failure = error
+            self.failure = as_failure(error)
             self.state = FAILED
-            raise
+            raise self.failure
         self.state = OPEN
         if value is NOTHING:
             raise StopIteration
@@ -457,12 +456,21 @@ cdef class Decoder:
             try:
                 decode_record(&self.fed)
             except BaseException as error:
-                self.failure = error
+                self.failure = as_failure(error)
                 self.state = FAILED
-                raise
+                raise self.failure
 
 
 cdef object NOTHING = object()    # "no value": None is one
+
+
+cdef object as_failure(error):
+    # A StopIteration out of a hook or a source would pass for the end of input.
+    if not isinstance(error, StopIteration):
+        return error
+    failure = RuntimeError("a hook or a source raised StopIteration")
+    failure.__cause__ = error
+    return failure
 
 include "stream_reader.pxi"
 include "stream_writer.pxi"

@@ -269,7 +269,7 @@ cdef PyObject* decode_application(Decoding* d, int code, const unsigned char* p,
         return decode_bytes(p, nbytes)
     elif code == NDARRAY and not d.exact:
         value = decode_ndarray(d, p[:nbytes])
-    elif d.ext_hook != NULL and code != PICKLE:
+    elif d.ext_hook != NULL and not PICKLE <= code <= NDARRAY:
         value = (<object>d.ext_hook)(code, p[:nbytes])
     else:
         return new_ext(code, p, nbytes)

@@ -1,6 +1,7 @@
 # Containers, and the dispatch by type code and by Python type that ties everything together.
 
 cdef enum:
+    MAX_REPLACED = 256      # default= calls within one another
     MAX_COLLIDING = 512     # keys of one MAP, other than numbers, str and bytes, that may share one hash value
     SPILL = 8192            # items of a LIST that wait on the stack before they move to their list
     FIXED_ROOM = 9          # the longest value of fixed size, type code included
@@ -310,6 +311,8 @@ cdef PyObject* decode_other(Decoding* d) except NULL:
     if code == VECTOR or code == MAP:
         if code == MAP:
             refuse_in_key(d, code)
+        if d.depth >= d.max_depth:
+            return raise_depth(d, code)
         require(d, 5, code)
         length = load_length(d.buf.cursor + 1)
         if length < 0:
@@ -548,11 +551,13 @@ cdef int encode_unknown(Encoding* e, object obj) except -1:
 
 
 cdef int encode_default(Encoding* e, object obj) except -1:
-    # Counted as a level, so that a default that never comes to an end does.
+    # Replacements of replacements are counted, so that a default that never comes to an end does.
+    if e.nreplaced == MAX_REPLACED:
+        return raise_encode_value(e, f"default= gave {MAX_REPLACED} replacements within one another")
     replacement = (<object>e.default)(obj)
-    deepen(e)
+    e.nreplaced += 1
     encode_value(e, <PyObject*>replacement)
-    e.depth -= 1
+    e.nreplaced -= 1
     return 0
 
 
@@ -772,7 +777,7 @@ cdef inline int encode_whole(Encoding* e, encode_function encode, PyObject* a, P
     cdef Py_ssize_t offset = written(&e.buf)
     if seldom(encode(e, a, b) < 0):
         e.buf.cursor = e.buf.start + offset
-        e.depth = 0
+        e.depth = e.nreplaced = 0
         e.frame = NULL
         return -1
     return 0

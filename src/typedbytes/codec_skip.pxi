@@ -79,13 +79,13 @@ cdef SkipOutcome skip_value(Skipping* s, ReadBuffer* buf) noexcept nogil:
                     continue
                 p += length
             elif size == HAS_COUNT:
+                if seldom(s.depth == s.max_depth):
+                    return TOO_DEEP
                 if seldom(end - p < 5):
                     return NEEDS_MORE
                 length = load_length(p + 1)
                 if seldom(length < 0):
                     return BAD_LENGTH
-                if seldom(s.depth == s.max_depth):
-                    return TOO_DEEP
                 p += 5
                 if length > 0:
                     s.pending[s.depth] = (length * 2 if s.code == MAP else length) << 8 | s.code

@@ -164,20 +164,11 @@ cdef class Reader:
         self.state = BUSY
         return 0
 
-    cdef int leave(self) except -1:
-        # With an exception set: remember it, so that every later call raises it again, and let it go on.
-        cdef PyObject* kind
-        cdef PyObject* value
-        cdef PyObject* trace
-        self.state = OPEN
-        if PyErr_Occurred() == NULL:
-            return 0
-        PyErr_Fetch(&kind, &value, &trace)
-        PyErr_NormalizeException(&kind, &value, &trace)
-        self.failure = <object>value
-        PyErr_Restore(kind, value, trace)
+    cdef int fail(self, error) except -1:
+        # Remember what went wrong, so that every later call raises it again.
+        self.failure = as_failure(error)
         self.state = FAILED
-        return -1
+        raise self.failure
 
     cdef bint at_end(self) except -1:
         return not held(&self.d.buf) and not refill(&self.d.buf, 1)
@@ -228,10 +219,25 @@ cdef class Reader:
         self.enter()
         value = (<record_function>self.next_record)(self)
         if value == NULL:
-            self.leave()
-            raise StopIteration
+            self.end_or_fail()
         self.state = OPEN
         return taken(value)
+
+    cdef int end_or_fail(self) except -1:
+        # No value came: an exception is set, or the input is at its end.
+        cdef PyObject* kind
+        cdef PyObject* value
+        cdef PyObject* trace
+        PyErr_Fetch(&kind, &value, &trace)
+        self.state = OPEN
+        if kind == NULL:
+            raise StopIteration
+        PyErr_NormalizeException(&kind, &value, &trace)
+        if trace != NULL:
+            PyException_SetTraceback(value, trace)
+        decref(kind)
+        decref(trace)
+        return self.fail(taken(value))
 
     def read(self, default=None):
         """Return the next value, or `default` at the end of input.
@@ -265,9 +271,7 @@ cdef class Reader:
                 if not skipped & 0x3fff:
                     PyErr_CheckSignals()
         except BaseException as error:
-            self.failure = error
-            self.state = FAILED
-            raise
+            self.fail(error)
         self.state = OPEN
         return skipped
 
@@ -327,9 +331,7 @@ cdef class Reader:
                 code = self.d.buf.cursor[0]
                 self.d.buf.cursor += 1
         except BaseException as error:
-            self.failure = error
-            self.state = FAILED
-            raise
+            self.fail(error)
         self.state = OPEN
         return code
 
@@ -444,9 +446,7 @@ cdef class Groups:
         try:
             found = next_group(reader)
         except BaseException as error:
-            reader.failure = error
-            reader.state = FAILED
-            raise
+            reader.fail(error)
         reader.state = OPEN
         if found is NOTHING:
             raise StopIteration
@@ -493,9 +493,7 @@ cdef class GroupValues:
         try:
             found = self.next_value(True)
         except BaseException as error:
-            self.reader.failure = error
-            self.reader.state = FAILED
-            raise
+            self.reader.fail(error)
         self.reader.state = OPEN
         if found is NOTHING:
             raise StopIteration
@@ -542,8 +540,6 @@ cdef class GroupValues:
             while self.next_value(False) is not NOTHING:
                 pass
         except BaseException as error:
-            self.reader.failure = error
-            self.reader.state = FAILED
-            raise
+            self.reader.fail(error)
         self.reader.state = OPEN
         return 0

@@ -1,0 +1,809 @@
+"""The drop-in names: what code written for typedbytes and ctypedbytes leans on, and where data is no longer lost.
+
+The golden bytes were written by the originals under Python 2 (test_vectors/foreign/python2).
+"""
+
+import bz2
+import datetime
+import decimal
+import gzip
+import io
+import json
+import os
+import pickle
+import struct
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import typedbytes
+import vectors
+from typedbytes import legacy
+from typedbytes.legacy import BYTES, INT, LIST, MAP, MARKER, PICKLE, STRING, VECTOR, Bytes, Input, Output, PairedInput, PairedOutput
+
+PYTHON2 = vectors.ROOT / "foreign/python2"
+GOLDENS = json.loads((PYTHON2 / "goldens_py2.json").read_text("ascii"))
+NAMES = {"datetime": datetime, "decimal": decimal, "struct": struct}
+
+STAMP = datetime.datetime(2011, 1, 20, 12, 30, 45, 123456)
+OBJECTS = [
+    *(True, 1234, 3000000000, 12345, 2**70, 1.23, "trala", "\u16a0", "tra\0la", Bytes(b"raw\xff"), None),
+    *((1, 2, 3), [1, 2, 3, 4], {1: 2, 3: 4}, {1, 2, 3}, decimal.Decimal("123.456"), STAMP),
+    *((1, [b"deep", {(2, b"key"): b"value"}]), [], (), {}),
+]
+
+
+def written(*objects, cls=Output, **options):
+    file = io.BytesIO()
+    cls(file, **options).writes(objects)
+    return file.getvalue()
+
+
+def with_bystander(source):
+    """Register a handler for a code that the data does not hold: everything then takes the way that handlers need."""
+    source.register(199, lambda source: 1 / 0)
+    return source
+
+
+WAYS = {"plain": lambda source: source, "with handlers": with_bystander}
+in_both_ways = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+
+
+# What the originals' tests and bytes say.
+
+
+def test_the_constants_are_the_type_codes():
+    for name in legacy.__all__:
+        constant = getattr(legacy, name)
+        if isinstance(constant, int):
+            assert constant == typedbytes.TypeCode[name]
+    assert (BYTES, MAP, PICKLE, MARKER) == (0, 10, 100, 255)
+
+
+@pytest.mark.parametrize("golden", GOLDENS["values"], ids=lambda golden: golden["py3"][:40])
+def test_a_value_is_written_and_read_as_by_the_originals(golden):
+    value = eval(golden["py3"], NAMES)
+    data = bytes.fromhex(golden["typedbytes"])
+    if data[0] != PICKLE or isinstance(value, (int, type(None))):
+        assert written(value) == data
+    for producer in ("typedbytes", "ctypedbytes", "hadoopy"):
+        for way in WAYS.values():
+            got = way(Input(io.BytesIO(bytes.fromhex(golden[producer])))).read()
+            assert (got, type(got)) == (value, Bytes if type(value) is bytes else type(value))
+
+
+@pytest.mark.parametrize("golden", GOLDENS["explicit"], ids=lambda golden: f"{golden['method']} {golden['arg']}")
+def test_a_method_writes_and_reads_what_it_is_named_for(golden):
+    argument, value = eval(golden["arg"]), eval(golden["value"], NAMES)
+    file = io.BytesIO()
+    getattr(Output(file), golden["method"])(value if isinstance(value, bytes) else argument)
+    assert file.getvalue().hex() == golden["hex"]
+    payload = Input(io.BytesIO(file.getvalue()[1:]))
+    assert getattr(payload, golden["method"].replace("write", "read"))() == value
+
+
+@in_both_ways
+def test_objects_survive_a_file(tmp_path, way):
+    with open(tmp_path / "objects", "wb") as file:
+        way_out(way, Output(file)).writes(OBJECTS)
+    with open(tmp_path / "objects", "rb") as file:
+        assert list(way(Input(file))) == OBJECTS
+    with open(tmp_path / "objects", "rb") as file:
+        assert list(way(Input(file)).reads()) == OBJECTS
+
+
+@in_both_ways
+def test_pairs_survive_a_file(tmp_path, way):
+    with open(tmp_path / "pairs", "wb") as file:
+        way_out(way, PairedOutput(file)).writes(enumerate(OBJECTS))
+    with open(tmp_path / "pairs", "rb") as file:
+        assert list(way(PairedInput(file))) == list(enumerate(OBJECTS))
+    with open(tmp_path / "pairs", "rb") as file:
+        source = way(PairedInput(file))
+        assert [source.read() for _ in OBJECTS] == list(enumerate(OBJECTS))
+        assert source.read() is None and source.eof
+
+
+def way_out(way, output):
+    if way is with_bystander:
+        output.register(complex, lambda output, obj: 1 / 0)
+    return output
+
+
+@pytest.mark.parametrize("name", ["dict_50.tb", "list_50.tb", "tuple_50.tb"])
+@in_both_ways
+def test_a_stream_of_the_originals_is_copied_byte_for_byte(name, way):
+    data = (PYTHON2 / name).read_bytes()
+    source = way(Input(io.BytesIO(data), "surrogateescape"))
+    values = [value for _, value in zip(range(3), source)]
+    copy = written(*values, unicode_errors="surrogateescape")
+    assert len(values) == 3 and copy == data[: len(copy)] and source.file.tell() == len(copy)
+
+
+class Custom:
+    attribute = 234
+
+    def __eq__(self, other):
+        return type(other) is Custom
+
+
+def test_objects_of_ones_own_need_trust():
+    data = written("123", Custom(), pickle="trust")
+    source = Input(io.BytesIO(data), pickle="trust")
+    assert [source.read(), source.read().attribute] == ["123", 234]
+    with pytest.raises(typedbytes.FormatError, match='pass pickle="trust"'):
+        list(Input(io.BytesIO(data)))
+    with pytest.raises(typedbytes.EncodeTypeError):
+        written(Custom())
+    assert [type(value) for value in Input(io.BytesIO(data), pickle="raw")] == [str, typedbytes.Ext]
+
+
+@in_both_ways
+def test_bytes_come_back_as_bytes_of_their_own_class(way):
+    nested = [b"a", (b"b", {b"k": [b"v"]}), [1]]
+    ((first, (second, mapping), _),) = way(Input(io.BytesIO(written(nested))))
+    (key, (value,)) = next(iter(mapping.items()))
+    assert {type(part) for part in (first, second, key, value)} == {Bytes}
+    assert repr(first) == "Bytes(b'a')" and written(first) == written(b"a")
+    ((key, value),) = way(PairedInput(io.BytesIO(written(b"k", 1))))
+    assert type(key) is Bytes and value == 1
+
+
+@pytest.mark.parametrize("number", [2**31 - 1, -(2**31), 2**31, -(2**31) - 1, 2**63 - 1, -(2**63), 2**63, 2**70])
+def test_ints_take_the_width_they_need(number):
+    file = io.BytesIO()
+    output = Output(file)
+    output.write(number)
+    output.write_int(number)
+    half = len(file.getvalue()) // 2
+    assert file.getvalue()[:half] == file.getvalue()[half:] == typedbytes.dumps(number)
+    output.write_long(number)
+    assert file.getvalue()[2 * half] == (100 if number >= 2**63 else 4)
+    assert list(Input(io.BytesIO(file.getvalue()))) == [number] * 3
+
+
+def test_text_and_bytes_both_make_a_string():
+    file = io.BytesIO()
+    output = Output(file)
+    output.write_string("\u16a0")
+    output.write_unicode("\u16a0")
+    output.write_string("\u16a0".encode())
+    assert file.getvalue() == typedbytes.dumps("\u16a0") * 3
+    output.write_string(bytearray(b"\xff"))
+    assert file.getvalue()[-6:] == b"\x07\x00\x00\x00\x01\xff"
+    output.write_array(memoryview(b"\x01"))
+    assert file.getvalue()[-6:] == b"\x00\x00\x00\x00\x01\x01"
+
+
+@pytest.mark.parametrize(
+    "method, argument, error",
+    [
+        ("write_byte", 128, ValueError),
+        ("write_byte", 1.5, TypeError),
+        ("write_int", "1", TypeError),
+        ("write_int", 2.0, TypeError),
+        ("write_long", None, TypeError),
+        ("write_float", "1.5", TypeError),
+        ("write_double", 10**400, ValueError),
+        ("write_double", None, TypeError),
+        ("write_bytes", "text", TypeError),
+        ("write_string", 5, TypeError),
+        ("write_string", "\ud800", ValueError),
+        ("write_bytestring", "text", TypeError),
+        ("write_pickle", Custom, TypeError),
+        ("write_pickle", [1], TypeError),
+        ("write", Custom, TypeError),
+        ("write_list", [1, Custom], TypeError),
+    ],
+)
+def test_a_method_refuses_what_its_type_cannot_hold(method, argument, error):
+    file = io.BytesIO()
+    with pytest.raises(typedbytes.EncodeError) as caught:
+        getattr(Output(file), method)(argument)
+    assert isinstance(caught.value, error)
+    assert file.getvalue() == b""
+
+
+def test_an_explicit_pickle_follows_the_policy():
+    file = io.BytesIO()
+    Output(file, pickle="trust").write_pickle([1])
+    assert pickle.loads(file.getvalue()[5:]) == [1]
+    assert Input(io.BytesIO(file.getvalue()), pickle="trust").read() == [1]
+    with pytest.raises(typedbytes.EncodeTypeError):
+        Output(file, pickle="raw").write_pickle(1)
+    with pytest.raises(typedbytes.EncodeTypeError):
+        Output(file, pickle="trust").write_pickle(lambda: None)
+    with pytest.raises(ValueError):
+        Output(file, pickle="maybe")
+
+
+# The end, and what is none.
+
+
+@in_both_ways
+def test_none_comes_only_at_the_end(way):
+    source = way(Input(io.BytesIO(written(None, 1))))
+    assert (source.read(), source.eof) == (None, False)
+    assert (source.read(), source.eof) == (1, False)
+    assert (source.read(), source.eof) == (None, True)
+    assert (source.read(), list(source), source.eof) == (None, [], True)
+    assert list(way(Input(io.BytesIO(written(None, None))))) == [None, None]
+    assert list(way(PairedInput(io.BytesIO(written(None, None))))) == [(None, None)]
+
+
+def test_a_file_that_grows_is_read_on():
+    file = io.BytesIO(b"\x02\x01")
+    source = Input(file)
+    assert list(source) == [True]
+    file.write(b"\x02\x00")
+    file.seek(2)
+    assert (source.read(), source.eof) == (False, False)
+
+
+def outcome(read):
+    try:
+        return list(read())
+    except typedbytes.DecodeError as error:
+        return type(error), error.offset, error.code
+
+
+READINGS = {
+    "read": lambda source: lambda: iter(source.read, None),
+    "reads": lambda source: source.reads,
+    "one, then reads": lambda source: lambda: [source.read(), *source.reads()],
+    "iterate, then read": lambda source: lambda: [next(iter(source), None), *iter(source.read, None)],
+    "each by an iteration of its own": lambda source: lambda: iter(lambda: next(iter(source), None), None),
+}
+
+MALFORMED = [
+    b"\xff",
+    b"\x0b\x00\x00",
+    b"\x02\x01\xc9",
+    b"\x08\xff\xff\xff\xff",
+    b"\x0a\x80\x00\x00\x00",
+    b"\x08\x00\x00\x00\x02\x02\x01\xff",
+    b"\x08\x7f\xff\xff\xff\x0b",
+    b"\x09\x02\x01\x07\x00\x00\x00\x01\xff\xff",
+    b"\x0a\x00\x00\x00\x01\x02\x01\xff",
+    b"\x0a\x00\x00\x00\x01\xff\x02\x01",
+    b"\x0a\x00\x00\x00\x01\x02\x01\x00\xff\xff\xff\xff",
+    b"\x64\x00\x00\x00\x10cos\ngetpid\n(tR..",
+    b"\x09" * 256 + b"\x02\x01",
+    b"\x09" * 257,
+    b"\x08\x00\x00\x00\x01" * 257,
+    b"\x0a\x00\x00\x00\x01\x02\x01" * 257,
+]
+
+
+@pytest.mark.parametrize("reading", READINGS.values(), ids=READINGS)
+@in_both_ways
+def test_bytes_that_are_no_value_raise_as_everywhere(reading, way):
+    for data in MALFORMED:
+        for prefix in (b"", written(1, [2.5, b"x"])):
+            wanted = outcome(lambda data=data, prefix=prefix: typedbytes.Reader(prefix + data))
+            source = way(Input(io.BytesIO(prefix + data)))
+            assert outcome(reading(source)) == wanted, data
+            with pytest.raises(wanted[0]):
+                source.read()
+            with pytest.raises(wanted[0]):
+                list(source)
+
+
+@pytest.mark.parametrize("reading", READINGS.values(), ids=READINGS)
+@in_both_ways
+def test_every_cut_raises_truncated(reading, way):
+    objects = [1, "text", (1, 2.5), [b"x", {2: "y"}]]
+    data = written(*objects)
+    whole = [len(written(*objects[:n])) for n in range(len(objects) + 1)]
+    for end in range(len(data)):
+        got = outcome(reading(way(Input(io.BytesIO(data[:end])))))
+        if end in whole:
+            assert [value for value in got if value is not None] == objects[: whole.index(end)]
+        else:
+            assert got[:2] == (typedbytes.TruncatedError, end)
+
+
+@in_both_ways
+def test_a_key_without_a_value_raises(way):
+    for data in (b"\x02\x01", b"\x02\x01\x02\x00\x02\x01", b"\x02\x01\x03\x00"):
+        for reading in ("read", "reads"):
+            wanted = outcome(lambda data=data: typedbytes.PairReader(data))
+            assert outcome(READINGS[reading](way(PairedInput(io.BytesIO(data)))))[:2] == wanted[:2]
+
+
+def test_deep_values_pass_up_to_the_limit():
+    for data in (b"\x09" * 256 + b"\xff" * 256, b"\x08\x00\x00\x00\x01" * 255 + b"\x08\x00\x00\x00\x00"):
+        value = typedbytes.loads(data)
+        assert with_bystander(Input(io.BytesIO(data))).read() == Input(io.BytesIO(data)).read() == value
+        file = io.BytesIO()
+        way_out(with_bystander, Output(file)).write(value)
+        assert file.getvalue() == data
+
+
+@in_both_ways
+def test_a_map_key_must_be_hashable(way):
+    data = b"\x0a\x00\x00\x00\x01\x09\xff\x02\x01"
+    with pytest.raises(typedbytes.FormatError) as caught:
+        way(Input(io.BytesIO(data))).read()
+    assert (caught.value.offset, caught.value.code) == (5, LIST)
+
+
+def test_keys_of_one_hash_are_bounded():
+    keys = [(5 + n * (2**61 - 1),) for n in range(4)]
+    assert len({hash(key) for key in keys}) == 1
+    source = Input(io.BytesIO(b"\x0a\x00\x00\x04\x00" + b"".join(b"\x78%s\x02\x01" % n.to_bytes(2, "big") for n in range(1024))))
+    source.register(0x78, lambda source: (5 + int.from_bytes(source.file.read(2), "big") * (2**61 - 1),))
+    with pytest.raises(typedbytes.LimitError):
+        source.read()
+
+
+# Handlers that read.
+
+
+def test_a_handler_reads_its_payload_from_the_file():
+    source = Input(io.BytesIO(b"\x78\x00\x02hi\x02\x01\x78\x00\x00"))
+    source.register(0x78, lambda source: source.file.read(int.from_bytes(source.file.read(2), "big")))
+    assert list(source) == [b"hi", True, b""]
+
+
+def test_handlers_are_reached_inside_every_container():
+    point = b"\x78\x01\x02"
+    data = b"\x09" + point + b"\x08\x00\x00\x00\x02" + point + point + b"\x0a\x00\x00\x00\x01" + point + point + b"\xff" + point
+    source = Input(io.BytesIO(data))
+    source.register(0x78, lambda source: tuple(source.file.read(2)))
+    assert list(source) == [[(1, 2), ((1, 2), (1, 2)), {(1, 2): (1, 2)}], (1, 2)]
+    source = PairedInput(io.BytesIO(data))
+    source.register(0x78, lambda source: tuple(source.file.read(2)))
+    assert list(source) == [([(1, 2), ((1, 2), (1, 2)), {(1, 2): (1, 2)}], (1, 2))]
+
+
+def test_methods_of_the_class_serve_as_handlers():
+    data = written("text", ["deep"], b"raw", typedbytes.Ext(120, b"x")) + b"\x64\x00\x00\x00\x04\x80\x02N."
+    source = Input(io.BytesIO(data))
+    source.register(STRING, Input.read_bytes)
+    source.register(BYTES, Input.read_unicode)
+    source.register(120, Input.read_bytestring)
+    source.register(PICKLE, Input.read_bytes)
+    assert list(source) == [b"text", [b"deep"], "raw", b"x", b"\x80\x02N."]
+
+
+def test_a_handler_may_replace_a_container():
+    source = Input(io.BytesIO(written([1, (2, 3)])))
+    source.register(VECTOR, lambda source: sum(source.read() for _ in range(source.read_int())))
+    assert source.read() == [1, 5]
+
+
+def test_a_handler_sees_the_code_and_may_return_none():
+    source = Input(io.BytesIO(b"\x78\x79"))
+    for code in (0x78, 0x79):
+        source.register(code, lambda source: None if source.t == 0x78 else source.t)
+    assert (source.read(), source.eof, source.read(), source.eof) == (None, False, 0x79, False)
+
+
+def test_a_handler_registered_during_an_iteration_holds_from_the_next_value_on():
+    source = Input(io.BytesIO(written("a", "b", "c")))
+    values = []
+    for value in source:
+        values.append(value)
+        source.register(STRING, Input.read_bytes)
+    assert values == ["a", b"b", b"c"]
+
+
+@pytest.mark.parametrize("error", [StopIteration, GeneratorExit, KeyError, EOFError])
+def test_what_a_handler_raises_ends_no_iteration_in_silence(error):
+    def handler(source):
+        raise error("mine")
+
+    for data in (b"\x78", b"\x09\x78\xff", b"\x08\x00\x00\x00\x01\x78", b"\x0a\x00\x00\x00\x01\x78\x02\x01"):
+        source = Input(io.BytesIO(data))
+        source.register(0x78, handler)
+        with pytest.raises(error):
+            source.read()
+        source = Input(io.BytesIO(data))
+        source.register(0x78, handler)
+        with pytest.raises((error, RuntimeError)):
+            list(source)
+
+
+def test_an_input_goes_on_after_an_error_of_a_handler():
+    source = Input(io.BytesIO(b"\x78\x02\x01"))
+    source.register(0x78, lambda source: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        source.read()
+    assert source.read() is True
+
+
+def test_lookup_gives_the_reader_of_a_payload():
+    source = Input(io.BytesIO(b"\x00\x00\x00\x05" + written("x")[1:] + written([True])[1:] + b"\x09"))
+    assert source.lookup(INT)() == 5
+    read_string = source.lookup(STRING)
+    source.register(STRING, Input.read_bytes)
+    assert read_string() == b"x"
+    assert source.lookup(LIST)() == [True]
+    with pytest.raises(typedbytes.FormatError):
+        source.lookup(11)()
+
+
+@pytest.mark.parametrize("code", [-1, 255, 256])
+def test_only_codes_of_values_have_handlers(code):
+    with pytest.raises(ValueError):
+        Input(io.BytesIO()).register(code, Input.read_bytes)
+    with pytest.raises(ValueError):
+        Input(io.BytesIO()).lookup(code)
+
+
+def test_a_handler_must_be_callable():
+    with pytest.raises(TypeError):
+        Input(io.BytesIO()).register(STRING, "read")
+    with pytest.raises(TypeError):
+        Output(io.BytesIO()).register(str, "write")
+
+
+def test_codes_without_a_handler_are_kept():
+    data = written(typedbytes.Ext(120, b"x"), typedbytes.Writable("a.B", b"y"))
+    assert written(*Input(io.BytesIO(data))) == data
+    assert written(*with_bystander(Input(io.BytesIO(data)))) == data
+
+
+# Handlers that write.
+
+
+def test_a_handler_writes_its_object_to_the_file():
+    file = io.BytesIO()
+    output = Output(file)
+    output.register(complex, lambda output, obj: output.file.write(b"\x78" + struct.pack(">dd", obj.real, obj.imag)))
+    output.write(1 + 2j)
+    output.writes([[1j], (1j,), {1j: 1j}, "text"])
+    source = Input(io.BytesIO(file.getvalue()))
+    source.register(0x78, lambda source: complex(*struct.unpack(">dd", source.file.read(16))))
+    assert list(source) == [1 + 2j, [1j], (1j,), {1j: 1j}, "text"]
+
+
+def test_handlers_may_replace_what_has_a_code():
+    file = io.BytesIO()
+    output = Output(file)
+    output.register(str, lambda output, obj: output.write_bytes(obj.encode()))
+    output.register(list, lambda output, obj: output.write_vector(obj))
+    output.writes(["a", ["b"], {"k": ["v"]}, 1])
+    assert list(Input(io.BytesIO(file.getvalue()))) == [b"a", (b"b",), {b"k": (b"v",)}, 1]
+
+
+def test_only_exact_types_have_handlers():
+    output = way_out(with_bystander, Output(io.BytesIO()))
+    output.register(int, lambda output, obj: output.write_string("int"))
+    values = [True, typedbytes.Byte(5), typedbytes.Ext(120, b"x"), typedbytes.Writable("a.B", b""), vectors.Point(1, 2)]
+    output.writes(values)
+    assert list(Input(io.BytesIO(output.file.getvalue()))) == [True, 5, *values[2:4], ("int", "int")]
+    assert output.file.getvalue().startswith(b"\x02\x01\x01\x05")
+
+
+def test_lookup_gives_the_writer_of_a_type():
+    output = Output(io.BytesIO())
+    output.lookup(int)(5)
+    write_text = output.lookup(str)
+    output.register(str, lambda output, obj: output.write_bytes(obj.encode()))
+    write_text("x")
+    output.lookup(list)(["y"])
+    assert list(Input(io.BytesIO(output.file.getvalue()))) == [5, b"x", [b"y"]]
+
+
+def test_a_value_that_contains_itself_is_refused():
+    loop = []
+    loop.append(loop)
+    for way in WAYS.values():
+        with pytest.raises(typedbytes.EncodeError):
+            way_out(way, Output(io.BytesIO())).write(loop)
+        output = way_out(way, Output(io.BytesIO()))
+        with pytest.raises(typedbytes.EncodeError):
+            output.write(loop)
+        before = len(output.file.getvalue())
+        output.write([1])
+        assert output.file.getvalue()[before:] == typedbytes.dumps([1])
+
+
+def test_the_count_of_a_container_is_that_of_its_items():
+    items = [1, "drop", 2]
+    output = Output(io.BytesIO())
+    output.register(str, lambda output, obj: (items.clear(), output.write_string(obj)))
+    output.write_vector(items)
+    assert Input(io.BytesIO(output.file.getvalue())).read() == (1, "drop", 2)
+
+
+# Files.
+
+
+def test_every_write_is_in_the_file_at_once():
+    file = io.BytesIO()
+    output, pairs = Output(file), PairedOutput(file)
+    output.write(True)
+    assert file.getvalue() == b"\x02\x01"
+    pairs.write((True, False))
+    assert file.getvalue() == b"\x02\x01\x02\x01\x02\x00"
+
+    def values():
+        yield 1
+        assert file.getvalue().endswith(typedbytes.dumps(1))
+        output.write("between")
+        yield 2
+
+    output.writes(values())
+    assert file.getvalue()[6:] == typedbytes.dumps(1) + typedbytes.dumps("between") + typedbytes.dumps(2)
+
+
+def test_a_failing_value_leaves_the_values_before_it():
+    file = io.BytesIO()
+    with pytest.raises(typedbytes.EncodeTypeError):
+        Output(file).writes([1, [2, Custom()], 3])
+    with pytest.raises(typedbytes.EncodeTypeError):
+        PairedOutput(file).write((2, Custom()))
+    assert file.getvalue() == typedbytes.dumps(1)
+
+
+class Sparing(io.RawIOBase):
+    """Take at most three bytes at a time, or what else it is told."""
+
+    def __init__(self, answer=None):
+        self.taken = b""
+        self.answer = answer
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        if self.answer is not None:
+            return self.answer(data)
+        self.taken += bytes(data[:3])
+        return min(3, len(data))
+
+
+def test_a_file_that_takes_fewer_bytes_gets_them_all():
+    file = Sparing()
+    Output(file).writes(OBJECTS)
+    assert file.taken == written(*OBJECTS)
+
+
+@pytest.mark.parametrize(
+    "answer, error",
+    [(lambda data: 0, OSError), (lambda data: len(data) + 1, OSError), (lambda data: -1, OSError), (lambda data: None, BlockingIOError)],
+)
+def test_a_file_that_lies_about_what_it_took_is_an_error(answer, error):
+    sparing = Sparing(lambda data: None)
+    sparing.answer = answer
+    with pytest.raises(error):
+        Output(sparing).write(1)
+
+
+class Plain:
+    """Offer nothing but what the originals asked for, and note it."""
+
+    def __init__(self, data=b""):
+        self.data, self.position, self.asked = data, 0, []
+
+    def read(self, nbytes):
+        self.asked.append(nbytes)
+        data = self.data[self.position : self.position + nbytes]
+        self.position += nbytes
+        return data
+
+    def write(self, data):
+        assert type(data) is bytes
+        self.data += data
+
+
+def test_a_file_needs_only_read_or_write():
+    file = Plain()
+    Output(file).writes(OBJECTS)
+    assert file.data == written(*OBJECTS)
+    for way in WAYS.values():
+        source = Plain(file.data)
+        assert list(way(Input(source))) == OBJECTS
+        assert min(source.asked) > 0 and max(source.asked) <= len(file.data)
+
+
+def test_text_files_are_refused(tmp_path):
+    for cls in (Input, Output, PairedInput, PairedOutput):
+        with pytest.raises(TypeError):
+            cls(io.StringIO())
+
+
+def opened_files(path, data):
+    """Give the same data as every kind of file, with what tells where each one stands."""
+    path.write_bytes(data)
+    yield io.BytesIO(data)
+    for buffering in (0, 7, -1):
+        with open(path, "rb", buffering=buffering) as file:
+            yield file
+    with open(path, "r+b") as file:
+        yield file
+    for module in (gzip, bz2):
+        with module.open(path.with_suffix(".packed"), "wb") as file:
+            file.write(data)
+        with module.open(path.with_suffix(".packed"), "rb") as file:
+            yield file
+    with os.fdopen(piped(data), "rb", buffering=0) as file:
+        yield file
+    with os.fdopen(piped(data), "rb") as file:
+        yield file
+
+
+def piped(data):
+    """Return the end of a pipe that holds some data, and nothing after it."""
+    reading, writing = os.pipe()
+    os.write(writing, data)
+    os.close(writing)
+    return reading
+
+
+@in_both_ways
+def test_the_position_is_exact(tmp_path, way):
+    data = written(*OBJECTS)
+    starts = [len(written(*OBJECTS[:n])) for n in range(len(OBJECTS))]
+    for taken in (1, 4, len(OBJECTS) - 1):
+        rest = data[starts[taken] :]
+        for take in (take_by_read, take_by_iteration, take_by_both):
+            for file in opened_files(tmp_path / "data", data):
+                source = way(Input(file))
+                assert take(source, taken) == OBJECTS[:taken]
+                assert file.read(len(rest)) == rest or isinstance(file, io.FileIO)
+
+
+def take_by_read(source, count):
+    return [source.read() for _ in range(count)]
+
+
+def take_by_iteration(source, count):
+    values = []
+    for value in source:
+        values.append(value)
+        if len(values) == count:
+            return values
+
+
+def take_by_both(source, count):
+    return take_by_iteration(source, 1) + [source.read() for _ in range(1, count)]
+
+
+def test_the_file_is_right_while_an_iteration_runs(tmp_path):
+    for file in opened_files(tmp_path / "data", b"\x02\x01rest\x02\x00\x02\x01"):
+        source = Input(file)
+        values = iter(source)
+        assert next(values) is True
+        assert source.file.read(4) == b"rest"
+        assert (next(values), source.read(), next(values, "end")) == (False, True, "end")
+
+
+def test_iterations_may_be_mixed(tmp_path):
+    numbers = list(range(30))
+    for file in opened_files(tmp_path / "data", written(*numbers)):
+        source = Input(file)
+        one, two = iter(source), source.reads()
+        got = [number for _ in range(10) for number in (next(one), source.read(), next(two))]
+        assert got == numbers and list(two) == list(one) == []
+
+
+def test_a_closed_file_is_left_alone():
+    for file in (io.BytesIO(written(1, 2)), io.BufferedReader(io.BytesIO(written(1, 2)))):
+        source = Input(file)
+        values = iter(source)
+        assert next(values) == 1
+        file.close()
+        values.close()
+        with pytest.raises(ValueError):
+            source.read()
+
+
+def test_a_source_that_fails_leaves_the_input_failed():
+    class Failing(io.RawIOBase):
+        answers = [b"\x02\x01\x02", OSError("gone"), b"\x00\x02\x01"]
+
+        def readable(self):
+            return True
+
+        def readinto(self, target):
+            answer = self.answers.pop(0) if self.answers else b""
+            if isinstance(answer, OSError):
+                raise answer
+            target[: len(answer)] = answer
+            return len(answer)
+
+    source = Input(io.BufferedReader(Failing()))
+    values = iter(source)
+    assert next(values) is True
+    with pytest.raises(OSError, match="gone"):
+        next(values)
+    with pytest.raises(OSError, match="gone"):
+        source.read()
+
+
+def test_a_peek_that_lies_is_an_error():
+    class Liar(Plain):
+        def peek(self, nbytes):
+            return b"\x02\x01\x02\x01"
+
+    with pytest.raises(OSError):
+        list(Input(Liar(b"\x02")))
+
+
+@pytest.mark.parametrize("buffering", [0, -1])
+@pytest.mark.parametrize("reading", ["read", "reads"])
+def test_values_come_out_of_a_pipe_as_soon_as_they_are_in_it(buffering, reading):
+    reading_end, writing_end = os.pipe()
+    with os.fdopen(reading_end, "rb", buffering=buffering) as source, os.fdopen(writing_end, "wb", buffering=0) as sink:
+        output, values = Output(sink), READINGS[reading](Input(source))()
+        watchdog = threading.Timer(20, sink.close)
+        watchdog.start()
+        for obj in (1, "text", b"x" * 20_000, [1, 2]):
+            output.write(obj)
+            assert next(iter(values)) == obj
+        output.write(3)
+        watchdog.cancel()
+
+
+def test_close_flush_and_with_reach_the_file(tmp_path):
+    with Output(open(tmp_path / "out", "wb")) as output:
+        output.write(1)
+        output.flush()
+        assert (tmp_path / "out").read_bytes() == typedbytes.dumps(1)
+    assert output.file.closed
+    with Input(open(tmp_path / "out", "rb")) as source:
+        assert next(iter(source)) == 1
+    assert source.file.closed
+
+
+def test_the_file_and_the_unicode_errors_may_change():
+    source = Input(io.BytesIO(b"\x07\x00\x00\x00\x01\xff" * 3))
+    source.unicode_errors = "replace"
+    assert (source.read(), source.unicode_errors) == ("\ufffd", "replace")
+    values = source.reads()
+    assert next(values) == "\ufffd"
+    source.unicode_errors = "strict"
+    with pytest.raises(typedbytes.FormatError) as caught:
+        next(values)
+    assert caught.value.offset == 12
+    source = Input(io.BytesIO(b"\x02\x01"))
+    assert source.read() is True
+    source.file = io.BytesIO(b"\x02\x00")
+    assert source.read() is False
+    output = Output(io.BytesIO())
+    with pytest.raises(typedbytes.EncodeValueError):
+        output.write("\udcff")
+    output.unicode_errors = "surrogateescape"
+    output.write("\udcff")
+    assert output.file.getvalue() == b"\x07\x00\x00\x00\x01\xff"
+    with pytest.raises(LookupError):
+        Input(io.BytesIO(), "no such handler")
+
+
+# Properties.
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary() | st.decimals(allow_nan=False)
+KEYS = st.booleans() | st.integers() | st.text() | st.binary()
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(KEYS, inner),
+    max_leaves=12,
+)
+
+
+@given(st.lists(VALUES, max_size=4))
+def test_any_values_survive_every_way(values):
+    data = b"".join(map(typedbytes.dumps, values))
+    assert written(*values) == data
+    for way in WAYS.values():
+        output = way_out(way, Output(io.BytesIO()))
+        output.writes(values)
+        assert output.file.getvalue() == data
+        assert list(way(Input(io.BytesIO(data)))) == values
+        assert [*map(type, way(Input(io.BytesIO(data))))] == [Bytes if type(value) is bytes else type(value) for value in values]
+
+
+@given(st.binary(max_size=40))
+def test_random_bytes_are_judged_alike_every_way(data):
+    wanted = outcome(lambda: typedbytes.Reader(data))
+    for way in WAYS.values():
+        for reading in ("read", "reads"):
+            got = outcome(READINGS[reading](way(Input(io.BytesIO(data)))))
+            if isinstance(wanted, tuple):
+                assert got[:2] == wanted[:2] or isinstance(got, list)
