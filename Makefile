@@ -43,6 +43,12 @@ $(PYTHON_VERSIONS:%=test-%): test-%:
 $(PYTHON_VERSIONS:%=which-%): which-%:
 	@echo $(call need_python,$*)
 
+.PHONY: coverage
+coverage: build ## run the suite and tell which Python lines of the package it never reaches
+	$(BIN)/python -m coverage run --parallel-mode --source=typedbytes -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage report --skip-covered --show-missing
+
 .PHONY: demo
 demo: build ## count the words of the standard library with a real Hadoop Streaming job
 	$(BIN)/python examples/demo.py

@@ -313,7 +313,8 @@ def containers():
             wire("00 00000001 61"), one, "02 00", one, integer(7), one, long(2**40), one, "06 3fe0000000000000", one,
             a, one, vector(), one, vector(one, a), one, writable("C"), one, sized(51, "61"), one,
         ),
-        "{b'a': 1, False: 1, 7: 1, 1099511627776: 1, 0.5: 1, 'a': 1, (): 1, (1, 'a'): 1, Writable('C', b''): 1, Ext(51, b'a'): 1}",
+        "{b'a': 1, False: 1, 7: 1, 1099511627776: 1, 0.5: 1, 'a': 1, (): 1, (1, 'a'): 1, Writable('C', b''): 1, "
+        "Ext(51, b'a'): 1}",
     )  # fmt: skip
     file.both("map_key_none", map_(sized(100, "80 02 4e 2e"), one), "{None: 1}")
     file.both("map_key_wide_int", map_(long1(9, 2**64), one), "{18446744073709551616: 1}")
@@ -346,7 +347,8 @@ def application_codes():
               "Writable('org.apache.hadoop.io.Text', b'\\x02hi')")  # fmt: skip
     file.both("writable_no_name", writable(""), "Writable('', b'')")
     file.both("writable_no_name_with_data", writable("", "00 ff"), "Writable('', b'\\x00\\xff')")
-    file.both("writable_strange_name", writable("../\0\xe9\u20ac\U0001f600"), "Writable('../\\x00\\xe9\\u20ac\\U0001f600', b'')")
+    file.both("writable_strange_name", writable("../\0\xe9\u20ac\U0001f600"),
+              "Writable('../\\x00\\xe9\\u20ac\\U0001f600', b'')")  # fmt: skip
     file.both("writable_inside", vector(writable(OBJECT, "00"), integer(1)), f"(Writable('{OBJECT}', b'\\x00'), 1)")
 
     for code in (51, 63, 99, 103, 127, 128, 143, 149, 177, 199, 200):
@@ -417,11 +419,13 @@ def pickles():
     file.decode("int_long1_empty", sized(100, "80 02 8a 00 2e"), "0")
 
     # the other value types are read only: which opcodes say them is the pickler's own choice
-    file.decode("complex", sized(100, "80 02", b"c__builtin__\ncomplex\n", struct.pack(">BdBd", 0x47, 0.0, 0x47, 1.0), "86 52 2e"), "1j")
+    floats = struct.pack(">BdBd", 0x47, 0.0, 0x47, 1.0)
+    file.decode("complex", sized(100, "80 02", b"c__builtin__\ncomplex\n", floats, "86 52 2e"), "1j")
     file.decode("set", sized(100, "80 02", b"c__builtin__\nset\n", "5d 4b 01 61 85 52 2e"), "set([1])")
     file.decode("set_empty", sized(100, "80 02", b"c__builtin__\nset\n", "5d 85 52 2e"), "set([])")
     file.decode("frozenset", sized(100, "80 02", b"c__builtin__\nfrozenset\n", "5d 4b 01 61 85 52 2e"), "frozenset([1])")
-    file.decode("decimal", sized(100, "80 02", b"cdecimal\nDecimal\n", "58 07 00 00 00", b"123.456", "85 52 2e"), "Decimal('123.456')")
+    file.decode("decimal", sized(100, "80 02", b"cdecimal\nDecimal\n", "58 07 00 00 00", b"123.456", "85 52 2e"),
+                "Decimal('123.456')")  # fmt: skip
     file.decode("timedelta", sized(100, "80 02", b"cdatetime\ntimedelta\n", "4b 01 4b 02 4b 03 87 52 2e"),
               "datetime.timedelta(days=1, seconds=2, microseconds=3)")  # fmt: skip
     # Python 3 carries the bytes of a date through protocol 2 as text and names the codec that undoes it
@@ -431,9 +435,9 @@ def pickles():
     file.decode("key", map_(sized(100, "80 02", b"cdecimal\nDecimal\n", "58 01 00 00 00", b"1", "85 52 2e"), integer(1)),
               "{Decimal('1'): 1}")  # fmt: skip
     # with the memo, as pickle.dumps writes them
-    file.decode("complex_memo", sized(100, "80 02", b"c__builtin__\ncomplex\n", "71 00",
-                                      struct.pack(">BdBd", 0x47, 0.0, 0x47, 1.0), "86 71 01 52 71 02 2e"), "1j")  # fmt: skip
-    file.decode("set_memo", sized(100, "80 02", b"c__builtin__\nset\n", "71 00 5d 71 01 4b 01 61 85 71 02 52 71 03 2e"), "set([1])")
+    file.decode("complex_memo", sized(100, "80 02", b"c__builtin__\ncomplex\n", "71 00", floats, "86 71 01 52 71 02 2e"), "1j")
+    file.decode("set_memo", sized(100, "80 02", b"c__builtin__\nset\n", "71 00 5d 71 01 4b 01 61 85 71 02 52 71 03 2e"),
+                "set([1])")  # fmt: skip
     file.decode("decimal_memo", sized(100, "80 02", b"cdecimal\nDecimal\n", "71 00 58 07 00 00 00", b"123.456",
                                       "71 01 85 71 02 52 71 03 2e"), "Decimal('123.456')")  # fmt: skip
     # Python 2 carried them as its own str, and so did its Decimal
@@ -536,7 +540,8 @@ def options():
     file.encode("subclass_of_int", integer(7), "Colour.RED")
     file.both("max_depth_0", integer(1), "1", {"max_depth": 0}, {"max_depth": 0})
     file.both("max_depth_1", list_(one), "[1]", {"max_depth": 1}, {"max_depth": 1})
-    file.both("max_depth_3", list_(vector(map_(a, one)), vector(map_())), "[({'a': 1},), ({},)]", {"max_depth": 3}, {"max_depth": 3})
+    deep = {"max_depth": 3}
+    file.both("max_depth_3", list_(vector(map_(a, one)), vector(map_())), "[({'a': 1},), ({},)]", deep, deep)
     file.decode("max_bytes", list_(one, a), "[1, 'a']", max_bytes=13)
 
     for code, value in (
@@ -696,7 +701,8 @@ def contents():
     file.refuse("key_map_negative", "0a 00000001 0a ffffffff", "FormatError", 5, 10, ".key(0)")
     set_ = sized(100, "80 02", b"c__builtin__\nset\n", "71 00 5d 71 01 85 71 02 52 71 03 2e")
     file.refuse("key_pickled_set", map_(set_, a), "FormatError", 5, 100, ".key(0)", skip=False)
-    file.refuse("key_vector_with_set", map_(vector(one, set_, "0b"), a), "FormatError", 15, 100, ".key(0)[1]", skip=["FormatError", 51, 11])
+    file.refuse("key_vector_with_set", map_(vector(one, set_, "0b"), a), "FormatError", 15, 100, ".key(0)[1]",
+                skip=["FormatError", 51, 11])  # fmt: skip
     file.refuse("key_array", map_(sized(102, INT16S), a), "FormatError", 5, 102, ".key(0)", skip=False)
 
     for name, payload in (

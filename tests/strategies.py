@@ -116,7 +116,8 @@ def fixed(code, nbytes):
 
 # fewer letters, so that keys repeat
 short = st.text("ab\xe9\u20ac\U0001f600", max_size=3).map(lambda text: text.encode("utf-8"))
-not_utf8 = st.lists(st.sampled_from([b"a", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\x80", b"\xe2\x82"]), max_size=3).map(b"".join)
+pieces = st.sampled_from([b"a", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\x80", b"\xe2\x82"])
+not_utf8 = st.lists(pieces, max_size=3).map(b"".join)
 small_ints = st.integers(-2, 2).map(lambda number: struct.pack(">Bi", 3, number))
 small_longs = st.integers(-2, 2).map(lambda number: struct.pack(">Bq", 4, number))
 # pickles that name a class are left out: the reference's unpickler is more patient with odd ones; vectors have whole ones

@@ -200,7 +200,7 @@ def test_marker_is_no_end_of_file(command, written):
 
 
 def few_memory():
-    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 28, 1 << 28))
 
 
 @pytest.mark.parametrize("text", [b"hello world\n", b"key\t1\n" * 10, b'{"a": 1}\n', b"1\t2\n", b"#!/bin/sh\n", b"\n"])
@@ -317,11 +317,11 @@ def test_options_stand_anywhere(file):
 
 
 def test_a_file_may_be_named_like_an_option(file, tmp_path):
-    file(ONE, "-n")
-    file(TWO, "cat")
-    for arguments in ["cat", "./-n", "cat"], ["cat", "--dialect", "hive", "--", "-n", "cat"], ["--", "cat", "-n", "cat"]:
+    file(ONE + ONE, "-n")
+    file(TWO + TWO, "cat")
+    for arguments in ["cat", "./-n", "cat"], ["cat", "--pairs", "--", "-n", "cat"], ["--", "cat", "-n", "cat"]:
         done = run(*arguments, cwd=tmp_path)
-        assert (done.returncode, done.stdout, done.stderr) == (0, ONE + TWO, b"")
+        assert (done.returncode, done.stdout, done.stderr) == (0, ONE + ONE + TWO + TWO, b"")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -345,7 +345,10 @@ def test_version():
 
 
 def test_nothing_heavy_is_imported(file):
-    script = "import sys; from typedbytes.cli import main; main(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
+    script = (
+        "import sys; before = set(sys.modules); from typedbytes.cli import main; main(sys.argv[1:]);"
+        "print(*set(sys.modules) - before, file=sys.stderr)"
+    )
 
     def imported(*arguments):
         done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True)
@@ -413,6 +416,13 @@ def test_stderr_that_cannot_be_written_leaves_the_exit_code():
     assert (done.returncode, done.stdout) == (65, b"")
 
 
+def test_out_of_memory(tmp_path):
+    path = tmp_path / "sparse.tb"
+    path.write_bytes(ONE + b"\x00\x10\x00\x00\x00")
+    os.truncate(path, 1 << 30)
+    assert bad(70, "cat", str(path), preexec_fn=few_memory) == (b"", "out of memory")
+
+
 # Pipes and signals
 
 
@@ -448,7 +458,7 @@ def test_interrupt():
         process.stdin.write(ONE * 20_000)
         process.stdin.flush()
         assert process.stdout.read(5) == ONE
-        time.sleep(0.3)  # until it waits for more: between two system calls Python looks at signals, but just before one
+        time.sleep(0.3)  # until it waits for more: Python misses a signal that comes just before a system call
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 130
         assert process.stderr.read() == b""

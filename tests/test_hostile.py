@@ -351,7 +351,10 @@ def test_noise_costs_a_decode_error():
             outcome(way, [data], [])
 
 
-@pytest.mark.parametrize("payload", ["636f730a6765747069640a2874522e", "80028a", "80044e2e", "8002580400000061622e", "80027d2e"])
+PAYLOADS = ["636f730a6765747069640a2874522e", "80028a", "80044e2e", "8002580400000061622e", "80027d2e"]
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
 def test_pickles_cost_a_format_error_or_a_value(payload):
     data = bytes.fromhex(payload)
     encoded = b"\x64" + len(data).to_bytes(4, "big") + data

@@ -34,7 +34,6 @@ ARRAYS = [
     numpy.array([b"a", b"raw\xff"]),
     numpy.array(["2020-01-01", "NaT"], "M8[D]"),
     numpy.array([3], "m8[25us]"),
-    numpy.array([1], "m8"),
     numpy.array([b"12345"], "V5"),
     numpy.zeros(2, RECORD),
     numpy.zeros(2, numpy.dtype([("a", "i1"), ("b", "f8")], align=True)),
@@ -308,7 +307,7 @@ def test_every_truncation_and_every_tail_is_refused():
 
 
 def test_every_bit_flip_is_harmless():
-    for array in (ARRAYS[0], ARRAYS[20]):
+    for array in (ARRAYS[0], numpy.zeros(2, RECORD)):
         data = dumps_array(array)
         for place in range(len(data)):
             for bit in range(8):

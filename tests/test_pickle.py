@@ -458,6 +458,17 @@ def test_the_state_of_a_uuid_is_checked(state):
     refused(b"cuuid\nUUID\n)\x81" + state + b"b.")
 
 
+FROZENSET = b"c__builtin__\nfrozenset\n]"
+
+
+@pytest.mark.parametrize("start, end", [(FROZENSET, b"a\x85R"), (FROZENSET, b"\x85a\x85R"), (b"", b"\x85")])
+def test_deep_nesting_does_not_touch_the_stack_of_c(start, end):
+    for levels in (150, 100_000):
+        value = start * levels + b"K\1" + end * levels
+        for data in (value + b".", FROZENSET + value + b"a\x85R.", b"(" + value + value + b"\x91."):
+            assert "nests deeper" in refused(data)
+
+
 def test_mutable_containers_are_not_shared():
     assert "it shares a list" in refused(b"c__builtin__\nset\n]q\x00h\x00a\x85R.")
     assert "it shares a set" in refused(b"(c__builtin__\nset\n]\x85Rq\x00h\x00t.")

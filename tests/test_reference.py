@@ -46,13 +46,13 @@ def test_every_input_of_one_or_two_bytes_in_hive():
         agree(bytes([first, second]), dialect="hive")
 
 
-@settings(max_examples=1500)
+@settings(max_examples=1000)
 @given(strategies.inputs)
 def test_decode(data):
     agree(data)
 
 
-@settings(max_examples=1500)
+@settings(max_examples=1000)
 @given(strategies.inputs, strategies.decode_options)
 def test_decode_with_options(data, options):
     agree(data, **options)
@@ -156,7 +156,7 @@ def written(dumps, value, options):
     return view(encoded, dialect=options.get("dialect", "hadoop"))
 
 
-@settings(max_examples=1000)
+@settings(max_examples=600)
 @given(strategies.values)
 def test_encode(value):
     encoded = typedbytes.dumps(value)
@@ -166,7 +166,7 @@ def test_encode(value):
     assert typedbytes.dumps(typedbytes.loads(encoded, exact=True)) == encoded
 
 
-@settings(max_examples=1000)
+@settings(max_examples=600)
 @given(strategies.unsure, strategies.encode_options)
 @example({1: -(2**31) - 1}, {"int_width": 32})
 @example([2**64], {"int_width": 64})

@@ -13,9 +13,10 @@ import pathlib
 import signal
 import socket
 import tempfile
+import textwrap
 import threading
+import time
 import tracemalloc
-import warnings
 
 import pytest
 
@@ -114,13 +115,12 @@ def collected(descriptor):
             found.append(file.read())
 
     def result():
-        thread.join()
+        thread.join(5)
         return found[0]
 
-    thread = threading.Thread(target=work)
+    thread = threading.Thread(target=work, daemon=True)
     thread.start()
     yield result
-    thread.join()
 
 
 @contextlib.contextmanager
@@ -188,7 +188,6 @@ KINDS = {
     "one_byte": lambda path: into(ShortSink(1)),
     "uncounted": lambda path: into(Uncounted()),
     "sendall": lambda path: into(Sendall()),
-    "raw": lambda path: into(RawSink(1, 2, 3)),
     "file": lambda path: into_file(path),
     "raw_file": lambda path: into_file(path, buffering=0),
     "small_buffer": lambda path: into_file(path, buffering=16),
@@ -443,7 +442,7 @@ ERRORS = [OSError(28, "No space left"), BrokenPipeError(), ValueError("odd"), Me
 @pytest.mark.parametrize("use", ["write", "writes", "write_raw", "flush"])
 def test_what_a_sink_raises_goes_through_and_nothing_is_lost_or_doubled(use, error):
     for call in range(5):
-        sink = RawSink(*[3] * call, error)
+        sink = RawSink(*[1] * call, error)
         writer = tb.Writer(sink, buffer_size=1 << 20 if use == "flush" else 1)
         with pytest.raises(type(error)) as caught:
             if use == "flush":
@@ -597,12 +596,20 @@ def test_a_timeout_of_a_socket_doubles_nothing():
             assert result() == tb.dumps(LONG) + tb.dumps("end")
 
 
-@pytest.mark.parametrize("kind", ["raw", "buffered", "descriptor", "socket"])
+HASTY = {
+    "raw": lambda ours, raw: raw,
+    "buffered": lambda ours, raw: io.BufferedWriter(raw),
+    "descriptor": lambda ours, raw: raw.fileno(),
+    "socket": lambda ours, raw: ours,
+}
+
+
+@pytest.mark.parametrize("kind", HASTY)
 def test_a_full_pipe_that_does_not_wait_doubles_nothing(kind):
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     with ours, open(os.dup(ours.fileno()), "wb", buffering=0) as raw, within(10):
-        sink = {"raw": raw, "buffered": io.BufferedWriter(raw), "descriptor": raw.fileno(), "socket": ours}[kind]
+        sink = HASTY[kind](ours, raw)
         writer = tb.Writer(sink)
         with pytest.raises(BlockingIOError):
             writer.write(LONG)
@@ -626,10 +633,9 @@ def test_a_signal_does_not_disturb_a_write():
         with open(writing, "wb", buffering=0) as file:
             writer = tb.Writer(file)
             signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
-            starter = threading.Timer(0.15, lambda: found.append(open(reading, "rb").read()))
+            starter = threading.Timer(0.15, lambda: found.append(reading_end.read()))
             found = []
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ResourceWarning)
+            with open(reading, "rb") as reading_end:
                 starter.start()
                 writer.write(LONG)
                 writer.close()
@@ -641,7 +647,7 @@ def test_a_signal_does_not_disturb_a_write():
     assert found == [tb.dumps(LONG)] and seen
 
 
-def test_a_signal_handler_that_raises_loses_and_doubles_nothing():
+def test_a_signal_handler_that_raises_is_heard_at_once_and_doubles_nothing():
     def interrupt(*_):
         raise KeyboardInterrupt
 
@@ -650,16 +656,17 @@ def test_a_signal_handler_that_raises_loses_and_doubles_nothing():
     try:
         with open(writing, "wb", buffering=0) as file:
             writer = tb.Writer(file)
+            started = time.perf_counter()
+            signal.setitimer(signal.ITIMER_REAL, 0.1, 3)
             with pytest.raises(KeyboardInterrupt):
-                signal.setitimer(signal.ITIMER_REAL, 0.1)
-                writer.write(b"a" * 60_000)
-                writer.write(b"b" * 60_000)
-                writer.flush()
+                writer.write(LONG)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            # the pipe had taken a part when the signal came, so the system call did not fail
+            assert time.perf_counter() - started < 1
             with collected(reading) as result:
                 writer.close()
                 file.close()
-                # a write that a signal ended had taken a part and could not say so: it may be there, nothing else may
-                assert result().replace(tb.dumps(b"a" * 60_000), b"", 1) == tb.dumps(b"b" * 60_000)
+                assert result() == tb.dumps(LONG)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -911,7 +918,7 @@ FORKS = {
 
 @pytest.mark.parametrize("name", FORKS)
 def test_a_fork_does_not_write_twice(name, path):
-    run_fresh("import os, sys, typedbytes as tb\n" + __import__("textwrap").dedent(FORKS[name]), path, warnings="ignore")
+    run_fresh("import os, sys, typedbytes as tb\n" + textwrap.dedent(FORKS[name]), path, warnings="ignore")
     assert path.read_bytes() == tb.dumps(b"once")
 
 

@@ -209,6 +209,7 @@ class _Machine:
         self.data = data
         self.offset = 0
         self.stack = []
+        self.push = self.stack.append
         self.marks = []
         self.memo = {}
         self.extents = {}  # memo key -> bytes, for values that were read back
@@ -263,9 +264,6 @@ class _Machine:
 
     # The stack.
 
-    def push(self, value):
-        self.stack.append(value)
-
     def pop_last(self, nitems):
         items = self.stack[len(self.stack) - nitems :]
         if len(items) != nitems:
@@ -274,7 +272,10 @@ class _Machine:
         return items
 
     def pop_marked(self):
-        return self.pop_last(len(self.stack) - self.marks.pop())
+        start = self.marks.pop()
+        items = self.stack[start:]
+        del self.stack[start:]
+        return items
 
     def mark(self):
         if len(self.marks) == 2 * MAX_DEPTH:
@@ -347,10 +348,9 @@ class _Machine:
         return self.make_set(frozenset, items) if items else _NOTHING
 
     def make_set(self, kind, items):
-        kinds = set(map(type, items))
-        if tuple in kinds:
+        if tuple in map(type, items):
             self.check_depth(items)
-        if len(items) > 1 and not kinds <= _SALTED:
+        if len(items) > 1:
             self.check_hashes(items)
         return kind(items)
 
@@ -619,7 +619,7 @@ _OPERATIONS = {
     b"I": lambda m: m.push(_int_line(m)),
     b"L": lambda m: m.push(_digits(m.line())),
     b"J": lambda m: m.push(m.number(4, signed=True)),
-    b"K": lambda m: m.push(m.number(1)),
+    b"K": lambda m: m.push(m.take(1)[0]),
     b"M": lambda m: m.push(m.number(2)),
     b"\x8a": lambda m: m.push(m.number(m.number(1), signed=True)),
     b"\x8b": lambda m: m.push(m.number(m.number(4, signed=True), signed=True)),

@@ -124,11 +124,36 @@ static inline int is_ascii_short(const short_words *w) {
     return ((w->a | w->b | w->c) & 0x8080808080808080u) == 0;
 }
 
+/* The products do not wait for one another; the topmost bits of each depend on all of its word. */
 static inline uint32_t hash_short(const short_words *w, ptrdiff_t nbytes) {
-    uint64_t h = (w->a ^ (uint64_t)nbytes << 56) * 0x9e3779b97f4a7c15u;
-    h = (h ^ w->b ^ h >> 32) * 0xff51afd7ed558ccdu;
-    h = (h ^ w->c ^ h >> 32) * 0xc4ceb9fe1a85ec53u;
-    return (uint32_t)(h >> 40);
+    uint64_t h = (w->a + (uint64_t)nbytes) * 0x9e3779b97f4a7c15u ^ w->b * 0xff51afd7ed558ccdu ^ w->c * 0xc4ceb9fe1a85ec53u;
+    return (uint32_t)(h >> 54);    /* ten bits, for 1,024 places */
+}
+
+/* memcpy for what is short most of the time: no call, and no byte beyond either end. */
+static inline void copy_short(void *to, const void *from, ptrdiff_t nbytes) {
+    unsigned char *out = (unsigned char *)to;
+    const unsigned char *in = (const unsigned char *)from;
+    if (nbytes > 16) {
+        memcpy(out, in, (size_t)nbytes);
+    } else if (nbytes >= 8) {
+        uint64_t first, last;
+        memcpy(&first, in, 8);
+        memcpy(&last, in + nbytes - 8, 8);
+        memcpy(out, &first, 8);
+        memcpy(out + nbytes - 8, &last, 8);
+    } else if (nbytes >= 4) {
+        uint32_t first, last;
+        memcpy(&first, in, 4);
+        memcpy(&last, in + nbytes - 4, 4);
+        memcpy(out, &first, 4);
+        memcpy(out + nbytes - 4, &last, 4);
+    } else if (nbytes > 0) {
+        unsigned char middle = in[nbytes / 2], last = in[nbytes - 1];
+        out[0] = in[0];
+        out[nbytes / 2] = middle;
+        out[nbytes - 1] = last;
+    }
 }
 
 #endif

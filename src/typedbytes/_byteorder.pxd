@@ -15,6 +15,7 @@ cdef extern from "_byteorder.h" nogil:
     # 1: stored; 0: a finite number beyond what binary32 can hold.
     bint store_f32(unsigned char* p, double value) noexcept
 
+    void copy_short(void* to, const void* source, Py_ssize_t nbytes) noexcept
     bint is_ascii(const unsigned char* p, Py_ssize_t nbytes) noexcept
     # At most 24 bytes, loaded to compare and to hash them.
     ctypedef struct short_words:

@@ -56,13 +56,13 @@ cdef extern from "Python.h":
     int PyUnicode_READY(PyObject* o) except -1
     Py_ssize_t PyUnicode_GET_LENGTH(PyObject* o) noexcept
     bint PyUnicode_IS_ASCII(PyObject* o) noexcept
+    bint PyUnicode_IS_COMPACT_ASCII(PyObject* o) noexcept
     Py_ssize_t PyTuple_GET_SIZE(PyObject* o) noexcept
     PyObject* PyTuple_GET_ITEM(PyObject* o, Py_ssize_t i) noexcept
     Py_ssize_t PyList_GET_SIZE(PyObject* o) noexcept
     PyObject* PyList_GET_ITEM(PyObject* o, Py_ssize_t i) noexcept
     int PyList_Append(PyObject* o, PyObject* item) except -1
-    Py_ssize_t PyDict_GET_SIZE "PyDict_Size"(PyObject* o) noexcept
-    bint PyDict_Next(PyObject* o, Py_ssize_t* position, PyObject** key, PyObject** value) noexcept
+    Py_ssize_t PyDict_GET_SIZE(PyObject* o) noexcept
     int PyDict_SetItem(PyObject* o, PyObject* key, PyObject* value) except -1
     Py_hash_t PyObject_Hash(PyObject* o) except? -1
     bint PyLong_Check(object o) noexcept

@@ -23,7 +23,7 @@
 #define TB_DIGITS(o) (((PyLongObject *)(o))->long_value.ob_digit)
 #define TB_NDIGITS(o) ((Py_ssize_t)(((PyLongObject *)(o))->long_value.lv_tag >> 3))
 #define TB_NEGATIVE(o) ((((PyLongObject *)(o))->long_value.lv_tag & 3) == 2)
-#define TB_SET_SIZE(o, n, negative) (((PyLongObject *)(o))->long_value.lv_tag = (uintptr_t)(n) << 3 | ((negative) ? 2 : 0))
+#define TB_SET_SIZE(o, n, negative) (((PyLongObject *)(o))->long_value.lv_tag = (uintptr_t)(n) << 3 | ((n) == 0 ? 1 : (negative) ? 2 : 0))
 #else
 /* ob_size holds the number of digits, negated for a negative number. */
 #define TB_DIGITS(o) (((PyLongObject *)(o))->ob_digit)
@@ -119,7 +119,56 @@ static Py_ssize_t int_to_bytes_le(PyObject *number, unsigned char *out, Py_ssize
 }
 
 static PyObject *int_from_bytes_le(const unsigned char *p, Py_ssize_t nbytes) {
+#if TB_KNOWN_DIGITS
+    Py_ssize_t ndigits = nbytes * 8 / 30 + 1, i = 0, nd;
+    int negative = nbytes > 0 && p[nbytes - 1] >> 7, nbits = 0;
+    uint64_t bits = 0;
+    uint32_t carry = negative;    /* two's complement: invert and add one, on the way */
+    PyLongObject *number;
+    digit *digits;
+    if (nbytes <= 8) {            /* small ones are shared, and have no digits to trim */
+        uint64_t value = negative ? ~(uint64_t)0 : 0;
+        memcpy(&value, p, (size_t)nbytes);
+        if (PY_LITTLE_ENDIAN) return PyLong_FromLongLong((int64_t)value);
+    }
+    number = new_int(ndigits);
+    if (number == NULL) return NULL;
+    digits = TB_DIGITS(number);
+    for (nd = 0; nd < ndigits; nd++) {
+        uint32_t d;
+        while (nbits < 30 && i < nbytes) {
+            if (nbits <= 32 && nbytes - i >= 4) {
+                uint32_t word = (uint32_t)p[i] | (uint32_t)p[i + 1] << 8 | (uint32_t)p[i + 2] << 16 | (uint32_t)p[i + 3] << 24;
+                bits |= (uint64_t)word << nbits;
+                nbits += 32;
+                i += 4;
+            } else {
+                bits |= (uint64_t)p[i++] << nbits;
+                nbits += 8;
+            }
+        }
+        if (i == nbytes && negative && nbits < 30) bits |= ~(uint64_t)0 << nbits;    /* the sign goes on */
+        d = (uint32_t)bits & PyLong_MASK;
+        bits >>= 30;
+        nbits = nbits > 30 ? nbits - 30 : 0;
+        if (negative) {
+            d = (d ^ PyLong_MASK) + carry;
+            carry = d >> 30;
+            d &= PyLong_MASK;
+        }
+        digits[nd] = d;
+    }
+    while (ndigits > 0 && digits[ndigits - 1] == 0) ndigits--;
+    TB_SET_SIZE(number, ndigits, negative);
+    if (ndigits <= 1) {    /* more bytes than the number needed: it may be one that is shared */
+        long value = ndigits ? (long)digits[0] : 0;
+        Py_DECREF(number);
+        return PyLong_FromLong(negative ? -value : value);
+    }
+    return (PyObject *)number;
+#else
     return _PyLong_FromByteArray(p, (size_t)nbytes, 1, 1);
+#endif
 }
 
 /* The UTF-8 form that the interpreter has made of a str before, NULL when it has not. */
@@ -131,6 +180,14 @@ static inline const char *known_utf8(PyObject *text, Py_ssize_t *nbytes) {
 #else
     (void)text; (void)nbytes;
     return NULL;
+#endif
+}
+
+static inline int dict_next(PyObject *dict, Py_ssize_t *position, PyObject **key, PyObject **value) {
+#if TB_KNOWN_LAYOUT && PY_VERSION_HEX < 0x030d0000
+    return _PyDict_Next(dict, position, key, value, NULL);    /* PyDict_Next is this, a call further away */
+#else
+    return PyDict_Next(dict, position, key, value);
 #endif
 }
 

@@ -13,6 +13,8 @@ cdef extern from "_cpython.h":
     PyObject* int_from_bytes_le(const unsigned char* p, Py_ssize_t nbytes) except NULL
     # The UTF-8 form that a str that is not ASCII carries already, NULL: none.
     const char* known_utf8(PyObject* text, Py_ssize_t* nbytes) noexcept
+    # As PyDict_Next.
+    bint dict_next(PyObject* o, Py_ssize_t* position, PyObject** key, PyObject** value) noexcept
     # An empty dict with room for npairs.
     PyObject* dict_with_room(Py_ssize_t npairs) except NULL
     # New tuple that takes over the references in items[0:n]; not tracked by the collector when it holds only atoms.

@@ -55,7 +55,7 @@ cdef inline int encode_head(Encoding* e, int code, Py_ssize_t length) except -1:
 
 cdef inline int encode_payload(Encoding* e, int code, const void* data, Py_ssize_t nbytes) except -1:
     encode_head(e, code, nbytes)
-    memcpy(e.buf.cursor, data, nbytes)
+    copy_short(e.buf.cursor, data, nbytes)
     e.buf.cursor += nbytes
     return 0
 
@@ -84,7 +84,7 @@ cdef inline PyObject* decode_string(Decoding* d, const unsigned char* p, Py_ssiz
     cdef PyObject* text
     if often(is_ascii(p, nbytes)):
         text = PyUnicode_New(nbytes, 127)
-        memcpy(PyUnicode_DATA(text), p, nbytes)
+        copy_short(PyUnicode_DATA(text), p, nbytes)
         return text
     return decode_text(d, p, nbytes)
 
@@ -202,14 +202,20 @@ cdef PyObject* decode_invalid_text(Decoding* d, const unsigned char* p, Py_ssize
                                offset_of(&d.buf, p) - 5, STRING, error)
 
 
-cdef int encode_str(Encoding* e, PyObject* obj) except -1:
+cdef inline int encode_str(Encoding* e, PyObject* obj) except -1:
+    if often(PyUnicode_IS_COMPACT_ASCII(obj)):
+        return encode_payload(e, STRING, PyUnicode_DATA(obj), PyUnicode_GET_LENGTH(obj))
+    return encode_text(e, obj)
+
+
+cdef int encode_text(Encoding* e, PyObject* obj) except -1:
     cdef Py_ssize_t nchars, nbytes
     cdef const char* utf8
     cdef unsigned char* head
     cdef int kind
     PyUnicode_READY(obj)
     nchars = PyUnicode_GET_LENGTH(obj)
-    if often(PyUnicode_IS_ASCII(obj)):
+    if PyUnicode_IS_ASCII(obj):    # of a subclass
         return encode_payload(e, STRING, PyUnicode_DATA(obj), nchars)
     utf8 = known_utf8(obj, &nbytes)
     if utf8 != NULL:
@@ -239,8 +245,9 @@ cdef int encode_str(Encoding* e, PyObject* obj) except -1:
 cdef int encode_surrogates(Encoding* e, str text) except -1:
     if e.unicode_errors == NULL:
         return raise_encode_value(e, "str holds a lone surrogate, which UTF-8 cannot say")
+    kept = text    # an error handler may let go of it elsewhere
     try:
-        data = text.encode("utf-8", (<bytes>e.unicode_errors).decode("ascii"))
+        data = kept.encode("utf-8", (<bytes>e.unicode_errors).decode("ascii"))
     except UnicodeEncodeError as error:
         raise EncodeValueError(f"str cannot be written as UTF-8: {error.reason}", path_of(e.frame)) from error
     return encode_payload(e, STRING, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
@@ -353,9 +360,9 @@ cdef int encode_wide_int(Encoding* e, PyObject* obj) except -1:
     cdef Py_ssize_t nbytes
     if e.pickle == RAW or e.int_width:
         return raise_encode_value(e, "int does not fit 64 bits")
-    reserve_for(e, 5 + 4 + 256 + 1)
+    reserve_for(e, 5 + 4 + 260 + 1)
     p = e.buf.cursor
-    nbytes = int_to_bytes_le(obj, p + 9, 256)
+    nbytes = int_to_bytes_le(obj, p + 9, 260)
     if not 0 <= nbytes <= 255:
         return encode_pickle(e, int(<object>obj))
     memcpy(p + 5, b"\x80\x02\x8a", 3)

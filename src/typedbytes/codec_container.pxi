@@ -679,10 +679,8 @@ cdef int encode_dict(Encoding* e, PyObject* mapping) except -1:
         return encode_items(e, list((<dict>mapping).items()))
     open_encoded(e, &frame, MAP)
     encode_pair_count(e, npairs)
-    while PyDict_Next(mapping, &position, &key, &value):
-        if seldom(frame.index == npairs):
-            break
-        encode_entry(e, &frame, key, value)
+    while frame.index < npairs and dict_next(mapping, &position, &key, &value):
+        encode_entry(e, &frame, <object>key, <object>value)
         check_signals(frame.index)
     if seldom(frame.index != npairs or PyDict_GET_SIZE(mapping) != npairs):
         raise RuntimeError("dict changed size while it was encoded")
@@ -698,20 +696,8 @@ cdef inline int encode_pair_count(Encoding* e, Py_ssize_t npairs) except -1:
     return 0
 
 
-cdef inline int encode_entry(Encoding* e, PathFrame* frame, PyObject* key, PyObject* value) except -1:
-    # Encoding the key may run Python code that drops the value or the key from the dict.
-    if seldom(may_run_python(key) or may_run_python(value)):
-        return encode_entry_kept(e, frame, <object>key, <object>value)
-    frame.role = KEY
-    encode_value(e, key)
-    frame.role = MAPPED
-    frame.key = key
-    encode_value(e, value)
-    frame.index += 1
-    return 0
-
-
-cdef int encode_entry_kept(Encoding* e, PathFrame* frame, object key, object value) except -1:
+cdef inline int encode_entry(Encoding* e, PathFrame* frame, object key, object value) except -1:
+    # Both are held: encoding one may run Python code that takes the pair out of its dict.
     kept_key, kept_value = key, value
     frame.role = KEY
     encode_value(e, <PyObject*>kept_key)
@@ -723,12 +709,6 @@ cdef int encode_entry_kept(Encoding* e, PathFrame* frame, object key, object val
     return 0
 
 
-cdef inline bint may_run_python(PyObject* obj) noexcept:
-    cdef PyTypeObject* kind = Py_TYPE(obj)
-    return not (kind == &PyUnicode_Type or kind == &PyLong_Type or kind == &PyFloat_Type or kind == &PyBool_Type
-                or kind == &PyBytes_Type)
-
-
 cdef int encode_items(Encoding* e, list items) except -1:
     cdef PathFrame frame
     cdef tuple pair
@@ -737,7 +717,7 @@ cdef int encode_items(Encoding* e, list items) except -1:
         sort_by_encoded_key(e, &frame, items)
     encode_pair_count(e, len(items))
     for pair in items:
-        encode_entry_kept(e, &frame, pair[0], pair[1])
+        encode_entry(e, &frame, pair[0], pair[1])
         check_signals(frame.index)
     close_encoded(e, &frame)
     return 0

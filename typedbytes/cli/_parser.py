@@ -43,7 +43,7 @@ def _unindented(docstring):
 
 def add_stream_arguments(parser):
     """Declare FILE... and the options of every command that reads streams."""
-    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="inputs, one after the other; - or none is stdin")
+    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="inputs in turn; - or none is stdin")
     parser.add_argument("--pairs", action="store_true", help="a record is a pair: a key, then a value")
     parser.add_argument(
         "--dialect", choices=("hadoop", "hive"), default="hadoop", help="hive adds the codes 11, 12 and 177"

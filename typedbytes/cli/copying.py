@@ -1,4 +1,4 @@
-"""Commands that copy encoded records: cat and head. No value is made of them; what is copied is checked for structure."""
+"""Commands that copy encoded records: cat and head. No value is made of them, but their structure is checked."""
 
 from itertools import islice
 
