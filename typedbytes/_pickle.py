@@ -211,6 +211,7 @@ class _Machine:
         self.stack = []
         self.push = self.stack.append
         self.marks = []
+        self.nwraps = self.wrapped_until = 0
         self.memo = {}
         self.extents = {}  # memo key -> bytes, for values that were read back
         self.budget = (1 << 22) + 64 * len(data)
@@ -286,6 +287,14 @@ class _Machine:
         if type(self.stack[-1]) is not kind:
             _refuse(f"it adds to an object of type {type(self.stack[-1]).__name__}")
         return self.stack[-1]
+
+    def wrap(self):
+        # A run of this opcode is the cheapest way to nest, and the only one seen at once; others show at the end.
+        self.nwraps = self.nwraps + 1 if self.wrapped_until == self.offset - 1 else 1
+        self.wrapped_until = self.offset
+        if self.nwraps > MAX_DEPTH:
+            _refuse(_TOO_DEEP)
+        self.push((self.stack.pop(),))
 
     def push_list(self, items):
         # Plain values hold no list; a set or frozenset is called with one.
@@ -638,7 +647,7 @@ _OPERATIONS = {
     b"\x8e": lambda m: m.push(m.take(m.number(8))),
     # tuples
     b")": lambda m: m.push(()),
-    b"\x85": lambda m: m.push((m.stack.pop(),)),
+    b"\x85": _Machine.wrap,
     b"\x86": lambda m: m.push(tuple(m.pop_last(2))),
     b"\x87": lambda m: m.push(tuple(m.pop_last(3))),
     b"t": lambda m: m.push(tuple(m.pop_marked())),

@@ -68,8 +68,9 @@ cdef inline object taken(PyObject* o):
 # ---- whole values ------------------------------------------------------------------------------------------------------
 
 cdef bytes encode_whole(EncodeOptions options, object obj):
-    cdef Encoding e = options.template
+    cdef Encoding e
     cdef unsigned char scratch[SCRATCH]
+    memcpy(&e, &options.template, sizeof(Encoding))
     start_scratch(&e.buf, scratch, SCRATCH)
     try:
         encode_record(&e, <PyObject*>obj)
@@ -136,9 +137,13 @@ cdef object get_view(object data, Py_buffer* view):
 
 
 cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssize_t nbytes, Form form):
-    cdef Decoding d = options.template
-    cdef bint paused = nbytes >= PAUSE_FROM and d.ext_hook == NULL and d.pickle != TRUST and gc_pause()
-    borrow(&d.buf, p, nbytes)
+    cdef Decoding d
+    cdef bint paused = False
+    memcpy(&d, &options.template, sizeof(Decoding))
+    if nbytes >= PAUSE_FROM and d.ext_hook == NULL and d.pickle != TRUST:
+        paused = gc_pause()
+    d.buf.start = d.buf.cursor = p
+    d.buf.end = p + nbytes
     try:
         if form == VALUE:
             result = taken(decode_record(&d))
@@ -149,7 +154,8 @@ cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssiz
         return list_values(&d) if form == VALUES else list_pairs(&d)
     finally:
         gc_resume(paused)
-        abandon(&d)
+        if d.stack != NULL:
+            abandon(&d)
 
 
 cdef list list_values(Decoding* d):

@@ -4,7 +4,6 @@ cdef enum:
     MAX_REPLACED = 256      # default= calls within one another
     MAX_COLLIDING = 512     # keys of one MAP, other than numbers, str and bytes, that may share one hash value
     SPILL = 8192            # items of a LIST that wait on the stack before they move to their list
-    FIXED_ROOM = 9          # the longest value of fixed size, type code included
 
 
 cdef inline int open_container(Decoding* d, PathFrame* frame, int code) except -1:
@@ -231,47 +230,54 @@ cdef PyObject* pairs_from_stack(Decoding* d, Py_ssize_t base) except NULL:
     return <PyObject*>pairs
 
 
-# Dispatch by type code. The first check covers every value of fixed size and the head of every other; what is rare, cut off
-# or not yet there takes the way out of line.
+# Dispatch by type code. What is common and held whole is decoded here; what is rare, wrong, cut off or not yet there takes the
+# way out of line.
 
 cdef inline PyObject* decode_value(Decoding* d) except NULL:
     cdef const unsigned char* p = d.buf.cursor
     cdef Py_ssize_t left = d.buf.end - p
     cdef Py_ssize_t length
     cdef int code
-    if seldom(left < FIXED_ROOM):
+    if seldom(left <= 0):
         return decode_near_end(d)
     code = p[0]
     if code == INT:
-        d.buf.cursor = p + 5
-        return int_object(load_i32(p + 1))
+        if often(left >= 5):
+            d.buf.cursor = p + 5
+            return int_object(load_i32(p + 1))
     elif code == STRING:
-        length = load_length(p + 1)
-        if often(0 <= length <= left - 5):
-            d.buf.cursor = p + 5 + length
-            return decode_short_string(d, p + 5, length)
+        if often(left >= 5):
+            length = load_length(p + 1)
+            if often(0 <= length <= left - 5):
+                d.buf.cursor = p + 5 + length
+                return decode_short_string(d, p + 5, length)
     elif code == LONG:
-        d.buf.cursor = p + 9
-        return decode_long(d, p + 1)
+        if often(left >= 9):
+            d.buf.cursor = p + 9
+            return decode_long(d, p + 1)
     elif code == DOUBLE:
-        d.buf.cursor = p + 9
-        return PyFloat_FromDouble(load_f64(p + 1))
+        if often(left >= 9):
+            d.buf.cursor = p + 9
+            return PyFloat_FromDouble(load_f64(p + 1))
     elif code == BOOL:
-        d.buf.cursor = p + 2
-        return decode_bool(p + 1)
+        if often(left >= 2):
+            d.buf.cursor = p + 2
+            return decode_bool(p + 1)
     elif code == BYTE:
-        if often(not d.exact):
+        if often(left >= 2 and not d.exact):
             d.buf.cursor = p + 2
             return decode_byte(p + 1)
     elif code == BYTES:
-        length = load_length(p + 1)
-        if often(0 <= length <= left - 5):
-            d.buf.cursor = p + 5 + length
-            return decode_bytes(p + 5, length)
+        if often(left >= 5):
+            length = load_length(p + 1)
+            if often(0 <= length <= left - 5):
+                d.buf.cursor = p + 5 + length
+                return decode_bytes(p + 5, length)
     elif code == VECTOR:
-        length = load_length(p + 1)
-        if often(length >= 0):
-            return decode_vector(d, length)
+        if often(left >= 5):
+            length = load_length(p + 1)
+            if often(length >= 0):
+                return decode_vector(d, length)
     return decode_other(d)
 
 
@@ -280,7 +286,7 @@ cdef inline PyObject* decode_key(Decoding* d) except NULL:
     cdef const unsigned char* p = d.buf.cursor
     cdef Py_ssize_t left = d.buf.end - p
     cdef Py_ssize_t length
-    if often(left >= FIXED_ROOM and p[0] == STRING):
+    if often(left >= 5 and p[0] == STRING):
         length = load_length(p + 1)
         if often(0 <= length <= left - 5):
             d.buf.cursor = p + 5 + length

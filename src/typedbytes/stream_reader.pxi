@@ -97,9 +97,11 @@ cdef class Reader:
     cdef bint raw
     cdef bint ended
     cdef bint has_view
+    cdef int nparts           # values of a record
 
     def __cinit__(self, *args, **options):
         self.state = CLOSED
+        self.nparts = 1
 
     def __init__(self, source, *, raw=False, read_ahead=True, Py_ssize_t buffer_size=READ_SIZE, **options):
         if self.source is not None:
@@ -193,20 +195,19 @@ cdef class Reader:
         return <PyObject*>result
 
     cdef int mark_value(self) except -1:
-        # Walk one value; afterwards it lies between mark and cursor.
+        # Walk one value, the record's first; afterwards it lies between mark and cursor.
+        self.d.record_offset = offset_of(&self.d.buf, self.d.buf.cursor)
         self.d.buf.mark = self.d.buf.cursor
-        self.walk(True)
-        return 0
+        return self.walk()
 
-    cdef int walk(self, bint marked) except -1:
+    cdef int walk(self) except -1:
+        # A promised length counts against the record's limit before its bytes are there, as in decoding.
         cdef ReadBuffer* buf = &self.d.buf
         cdef SkipOutcome outcome
-        cdef long long start = offset_of(buf, buf.cursor)
         cdef Py_ssize_t wanted
         while True:
             outcome = skip_value(&self.skipping, buf)
-            if self.d.max_bytes and offset_of(buf, buf.cursor) - start > self.d.max_bytes:
-                self.d.record_offset = start
+            if self.d.max_bytes and offset_of(buf, buf.cursor) + self.skipping.tail - self.d.record_offset > self.d.max_bytes:
                 raise_record_limit(&self.d)
             if outcome == SKIPPED:
                 return 0
@@ -219,19 +220,20 @@ cdef class Reader:
         self.enter()
         value = (<record_function>self.next_record)(self)
         if value == NULL:
-            self.end_or_fail()
+            self.keep_failure()
+            raise StopIteration
         self.state = OPEN
         return taken(value)
 
-    cdef int end_or_fail(self) except -1:
-        # No value came: an exception is set, or the input is at its end.
+    cdef int keep_failure(self) except -1:
+        # Nothing came: an exception is set, or the input is at its end.
         cdef PyObject* kind
         cdef PyObject* value
         cdef PyObject* trace
         PyErr_Fetch(&kind, &value, &trace)
         self.state = OPEN
         if kind == NULL:
-            raise StopIteration
+            return 0
         PyErr_NormalizeException(&kind, &value, &trace)
         if trace != NULL:
             PyException_SetTraceback(value, trace)
@@ -253,7 +255,23 @@ cdef class Reader:
         >>> Reader(b"\\x02\\x01\\x02\\x00").read_all()
         [True, False]
         """
-        return list(self)
+        self.enter()
+        try:
+            values = self.list_records()
+        except BaseException as error:
+            self.fail(error)
+        self.state = OPEN
+        return values
+
+    cdef list list_records(self):
+        cdef list records = []
+        cdef PyObject* record = self.next_record()
+        while record != NULL:
+            records.append(taken(record))
+            if not self.d.record & 0x3fff:
+                PyErr_CheckSignals()
+            record = self.next_record()
+        return records
 
     def skip(self, long long n=1):
         """Skip n records without making their values; returns how many there were, fewer at the end of input.
@@ -266,7 +284,6 @@ cdef class Reader:
         try:
             while skipped < n and not self.at_end():
                 self.skip_record()
-                self.d.record += 1
                 skipped += 1
                 if not skipped & 0x3fff:
                     PyErr_CheckSignals()
@@ -276,7 +293,46 @@ cdef class Reader:
         return skipped
 
     cdef int skip_record(self) except -1:
-        return self.walk(False)
+        cdef int i
+        self.d.record_offset = offset_of(&self.d.buf, self.d.buf.cursor)
+        for i in range(self.nparts):
+            self.walk()
+        self.d.record += 1
+        return 0
+
+    cdef Py_ssize_t span(self, Py_ssize_t enough) except -1:
+        # Walk whole records, until `enough` bytes or until more would have to be read, and give their bytes before the cursor;
+        # 0 at the end of input. A fault behind whole records waits until those have been taken.
+        cdef Py_ssize_t nbytes = 0
+        self.enter()
+        try:
+            if not self.at_end():
+                self.d.buf.mark = self.d.buf.cursor
+                self.skip_record()
+                while self.d.buf.cursor - self.d.buf.mark < enough and self.skip_held_record():
+                    pass
+                nbytes = self.d.buf.cursor - self.d.buf.mark
+                self.d.buf.mark = NULL
+        except BaseException as error:
+            self.fail(error)
+        self.state = OPEN
+        return nbytes
+
+    cdef bint skip_held_record(self) noexcept:
+        # False, and nothing has happened, unless the next record is held whole and right.
+        cdef ReadBuffer* buf = &self.d.buf
+        cdef const unsigned char* start = buf.cursor
+        cdef int i
+        for i in range(self.nparts):
+            if skip_value(&self.skipping, buf) != SKIPPED:
+                self.skipping.depth = self.skipping.tail = 0
+                buf.cursor = start
+                return False
+        if self.d.max_bytes and buf.cursor - start > self.d.max_bytes:
+            buf.cursor = start
+            return False
+        self.d.record += 1
+        return True
 
     @property
     def offset(self):
@@ -343,6 +399,8 @@ cdef class Reader:
 
 
 ctypedef PyObject* (*record_function)(Reader reader) noexcept    # NULL: end of input, or an exception is set
+# Negative: an exception is set.
+ctypedef int (*parts_function)(PairReader reader, PyObject** key, PyObject** value) noexcept
 
 
 cdef class PairReader(Reader):
@@ -357,21 +415,30 @@ cdef class PairReader(Reader):
     cdef PyObject* handed_out     # the tuple given last, used again when nobody else holds it
     cdef GroupValues group        # whose values come next
 
+    def __cinit__(self, *args, **options):
+        self.nparts = 2
+
     def __dealloc__(self):
         decref(self.handed_out)
 
     cdef PyObject* next_record(self) except? NULL:
         cdef PyObject* key
         cdef PyObject* value
-        if self.at_end():
-            return NULL
         if self.raw:
-            return self.next_raw_pair()
-        decode_pair(&self.d, &key, &value)
+            return NULL if self.at_end() else self.next_raw_pair()
+        if not self.next_parts(&key, &value):
+            return NULL
+        return self.pair_of(key, value)
+
+    cdef bint next_parts(self, PyObject** key, PyObject** value) except -1:
+        # False: the end of input.
+        if self.at_end():
+            return False
+        decode_pair(&self.d, key, value)
         self.d.record += 1
         if self.d.buf.capacity > self.d.buf.usual_capacity:
             shrink(&self.d.buf)
-        return self.pair_of(key, value)
+        return True
 
     cdef PyObject* pair_of(self, PyObject* key, PyObject* value) except NULL:
         # As zip does: a caller that unpacks the tuple at once gets the same one again.
@@ -400,17 +467,13 @@ cdef class PairReader(Reader):
         cdef Py_ssize_t nkey
         self.mark_value()
         nkey = buf.cursor - buf.mark
-        self.walk(True)
+        self.walk()
         pair = (buf.mark[:nkey], (buf.mark + nkey)[:buf.cursor - buf.mark - nkey])
         buf.mark = NULL
         self.d.record += 1
         shrink(buf)
         incref(<PyObject*>pair)
         return <PyObject*>pair
-
-    cdef int skip_record(self) except -1:
-        self.walk(False)
-        return self.walk(False)
 
     def groups(self):
         """Iterate over runs of adjacent pairs whose encoded keys are equal, as (key, values).
@@ -514,7 +577,7 @@ cdef class GroupValues:
         if wanted:
             found = taken(reader.next_raw() if reader.raw else decode_record(&reader.d))
         else:
-            reader.walk(False)
+            reader.walk()
         reader.d.record += 1
         if reader.d.buf.capacity > reader.d.buf.usual_capacity:
             shrink(&reader.d.buf)
