@@ -19,7 +19,8 @@ def run_fresh(code, *arguments, flags=(), warnings="error"):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONWARNINGS": warnings}
     command = [sys.executable, *flags, "-c", textwrap.dedent(code), *map(str, arguments)]
     child = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS)
-    assert (child.returncode, child.stderr) == (0, "")
+    if child.returncode or child.stderr:
+        raise AssertionError(f"exit code {child.returncode}\n{child.stdout}\n{child.stderr}")
     return child.stdout[:-1]
 
 

@@ -14,7 +14,7 @@ import struct
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Context, Decimal, InvalidOperation
 from itertools import chain, groupby
-from sys import getsizeof
+from sys import getsizeof, hash_info
 from types import FunctionType
 from uuid import UUID, SafeUUID
 
@@ -84,12 +84,12 @@ def _refuse_type(value):
 
 
 def _write_int(value, depth):
-    if 0 <= value < 256:
-        return b"K" + value.to_bytes(1, "little")
+    if 0 <= value < 2**16:
+        return b"K%c" % value if value < 256 else b"M" + value.to_bytes(2, "little")
     if -(2**31) <= value < 2**31:
         return b"J" + value.to_bytes(4, "little", signed=True)
-    nbytes = value.bit_length() // 8 + 1
-    head = b"\x8a" + nbytes.to_bytes(1, "little") if nbytes < 256 else b"\x8b" + nbytes.to_bytes(4, "little")
+    nbytes = (~value if value < 0 else value).bit_length() // 8 + 1
+    head = b"\x8a%c" % nbytes if nbytes < 256 else b"\x8b" + nbytes.to_bytes(4, "little")
     return head + value.to_bytes(nbytes, "little", signed=True)
 
 
@@ -111,7 +111,12 @@ def _write_tuple(value, depth):
 
 
 def _write_set(name):
-    return lambda value, depth: name + b"](" + _write_items(value, depth) + b"e\x85R"
+    return lambda value, depth: name + b"]" + _grouped(_write_items(value, depth), len(value), b"a", b"e") + b"\x85R"
+
+
+def _grouped(items, nitems, one, many):
+    """Put items under the opcode for one or for many, as picklers do."""
+    return items + one if nitems == 1 else b"(" + items + many if nitems else b""
 
 
 def _write_call(name, arguments):
@@ -127,11 +132,12 @@ def _write_uuid(value, depth):
     safety = getattr(value, "is_safe", None)
     if type(safety) is not SafeUUID:
         _refuse_type(value)
-    state = _write_str("int", depth) + _write(value.int, depth)
-    if safety is not SafeUUID.unknown:
-        state += _write_str("is_safe", depth) + _write(safety.value, depth)
-    return b"cuuid\nUUID\n)\x81}(" + state + b"ub"
+    state = ["int", value.int] if safety is SafeUUID.unknown else ["int", value.int, "is_safe", safety.value]
+    return b"cuuid\nUUID\n)\x81}" + _grouped(_write_items(state, depth + 1), len(state) // 2, b"s", b"u") + b"b"
 
+
+# Protocol 2 has no bytes: text, and the codec that makes them of it; Python 2 gets its str.
+_write_bytes = _write_call(b"c_codecs\nencode\n", lambda value: (value.decode("latin-1"), "latin1"))
 
 _WRITERS = {
     _NONE: lambda value, depth: b"N",
@@ -139,7 +145,7 @@ _WRITERS = {
     int: _write_int,
     float: lambda value, depth: b"G" + struct.pack(">d", value),
     str: _write_str,
-    bytes: _write_call(b"c_codecs\nencode\n", lambda value: (value.decode("latin-1"), "latin1")),
+    bytes: lambda value, depth: _write_bytes(value, depth) if value else b"c__builtin__\nbytes\n)R",
     tuple: _write_tuple,
     set: _write_set(b"c__builtin__\nset\n"),
     frozenset: _write_set(b"c__builtin__\nfrozenset\n"),
@@ -185,7 +191,7 @@ _NOTHING = frozenset()
 
 # Hashes that nobody can choose: salted by the interpreter, or one value each.
 _SALTED = frozenset({str, bytes, date, bool, _NONE})
-_HASH_MODULUS = 2**61 - 1
+_HASH_MODULUS = hash_info.modulus
 
 # Comparisons linear in the size, in C.
 _QUICK = _SALTED | {int, float, complex, timedelta, tuple}
@@ -227,6 +233,8 @@ class _Machine:
 
     def result(self):
         (value,) = self.stack
+        if self.marks:
+            raise ValueError("a mark is left over")
         if self.offset != len(self.data):
             _refuse(f"{len(self.data) - self.offset} bytes follow its end")
         if type(value) is _OpenSet:

@@ -85,7 +85,10 @@ cdef bytes finish_output(EncodeOptions options, Encoding* e):
     return finish(&e.buf)
 
 
-def dumps(obj, **options):
+# dumps and loads name their options one by one: collecting them in a dict would cost more than a small value does.
+
+def dumps(obj, *, int_width="auto", pickle="safe", default=None, sort_keys=False, unicode_errors="strict", dialect="hadoop",
+          max_depth=256):
     """Encode one object as TypedBytes.
 
     Takes the options of `Encoder`. Returns bytes. Raises EncodeTypeError for a type without a type code and EncodeValueError
@@ -94,10 +97,15 @@ def dumps(obj, **options):
     >>> dumps((1, "a")).hex()
     '08000000020300000001070000000161'
     """
-    return encode_whole(EncodeOptions(**options) if options else PLAIN_ENCODE, obj)
+    if int_width == "auto" and pickle == "safe" and default is None and sort_keys is False and unicode_errors == "strict" \
+            and dialect == "hadoop" and max_depth == 256:
+        return encode_whole(PLAIN_ENCODE, obj)
+    return encode_whole(EncodeOptions(int_width=int_width, pickle=pickle, default=default, sort_keys=sort_keys,
+                                      unicode_errors=unicode_errors, dialect=dialect, max_depth=max_depth), obj)
 
 
-def loads(data, **options):
+def loads(data, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, unicode_errors="strict", dialect="hadoop",
+          max_depth=256, max_bytes=None):
     """Decode the one TypedBytes value that `data`, any bytes-like object, holds.
 
     Takes the options of `Decoder`. Raises TruncatedError when the bytes end early (no bytes at all included), FormatError for
@@ -106,7 +114,12 @@ def loads(data, **options):
     >>> loads(bytes.fromhex("08000000020300000001070000000161"))
     (1, 'a')
     """
-    return decode_whole(DecodeOptions(**options) if options else PLAIN_DECODE, data, VALUE)
+    if pickle == "safe" and exact is False and map_pairs is False and ext_hook is None and unicode_errors == "strict" \
+            and dialect == "hadoop" and max_depth == 256 and max_bytes is None:
+        return decode_whole(PLAIN_DECODE, data, VALUE)
+    return decode_whole(DecodeOptions(pickle=pickle, exact=exact, map_pairs=map_pairs, ext_hook=ext_hook,
+                                      unicode_errors=unicode_errors, dialect=dialect, max_depth=max_depth,
+                                      max_bytes=max_bytes), data, VALUE)
 
 
 cdef enum Form:

@@ -1,0 +1,111 @@
+"""Objects to bytes and back, in memory: a whole list in one call, and item by item.
+
+What belongs here: which shape is measured with whom. What is always true in it: all contenders get equal objects in the same
+order; what they are to decode they have encoded themselves.
+"""
+
+import time
+from collections import deque
+from functools import lru_cache, partial
+
+import contenders
+import data
+import pytest
+from timing import Race, Runner
+
+WHOLE = [name for name in contenders.CONTENDERS if name != "typedbytes functions"]
+EACH = [name for name in contenders.CONTENDERS if name not in ("typedbytes stream", "msgspec typed")]
+
+
+@lru_cache(maxsize=2)
+def variants(shape_name, scale):
+    """Return the lists of a shape that the rounds take in turn."""
+    shape = data.SHAPES[shape_name]
+    return [shape.items(variant, scale) for variant in range(shape.nvariants(scale))]
+
+
+@lru_cache(maxsize=2)
+def nvalues(shape_name, scale):
+    """Return the number of leaves and containers in a list of a shape."""
+    return data.count_values(variants(shape_name, scale)[0])
+
+
+def call_each(function, arguments):
+    """Call a function with each argument and drop what it gives."""
+    deque(map(function, arguments), maxlen=0)
+
+
+def encode(codec, shape, lists):
+    """Return how to encode a list, and how to make one."""
+    return codec.dumps, partial(objects, shape, lists)
+
+
+def decode(codec, shape, lists):
+    """Return how to decode a list, and how to find its bytes."""
+    encoded = [codec.dumps(items) for items in lists]
+    return codec.loads, lambda nround: encoded[nround % len(encoded)]
+
+
+def encode_each(codec, shape, lists):
+    """Return how to encode the items of a list, and how to make one."""
+    return partial(call_each, codec.dumps), partial(objects, shape, lists)
+
+
+def decode_each(codec, shape, lists):
+    """Return how to decode the items of a list, and how to find their bytes."""
+    encoded = [[codec.dumps(item) for item in items] for items in lists]
+    return partial(call_each, codec.loads), lambda nround: encoded[nround % len(encoded)]
+
+
+def objects(shape, lists, nround):
+    """Return the list of a round, fresh where there is text in it."""
+    items = lists[nround % len(lists)]
+    return data.fresh(items) if shape.name in data.WITH_TEXT else items
+
+
+OPERATIONS = {"encode": encode, "decode": decode, "encode each": encode_each, "decode each": decode_each}
+
+
+def runner(operation, shape_name, contender, scale=1):
+    """Return a contender ready to run, or None if it is not installed."""
+    shape = data.SHAPES[shape_name]
+    codec = contenders.codec(contender, shape)
+    if codec is None:
+        return None
+    lists = variants(shape_name, scale)
+    run, prepare = OPERATIONS[operation](codec, shape, lists)
+    if operation.endswith("each"):
+        encoded = [codec.dumps(item) for item in lists[0]]
+        return Runner(contender, run, prepare, sum(map(len, encoded)), list(map(codec.loads, encoded)) == lists[0])
+    encoded = codec.dumps(lists[0])
+    return Runner(contender, run, prepare, len(encoded), codec.loads(encoded) == lists[0])
+
+
+def names_for(operation, shape_name):
+    """Return who can do this."""
+    names = EACH if operation.endswith("each") else WHOLE
+    return [name for name in names if contenders.can(name, data.SHAPES[shape_name])]
+
+
+def race(operation, shape_name, scale=1, names=contenders.CONTENDERS):
+    """Return the race of all of those named who can do this."""
+    able = [name for name in names_for(operation, shape_name) if name in names]
+    runners = [runner(operation, shape_name, name, scale) for name in able]
+    shape = shape_name if scale <= 1 else f"{shape_name} large"
+    return Race("objects", operation, shape, nvalues(shape_name, scale), [found for found in runners if found])
+
+
+def races():
+    """Yield what stands for a race: operation and shape."""
+    for operation in OPERATIONS:
+        for shape_name in data.BY_VALUE if operation.endswith("each") else data.SHAPES:
+            yield operation, shape_name
+
+
+CASES = [(*race, name) for race in races() for name in names_for(*race)]
+
+
+@pytest.mark.benchmark(timer=time.process_time)
+@pytest.mark.parametrize(("operation", "shape", "contender"), CASES)
+def bench_objects(measure, scale, operation, shape, contender):
+    measure(runner(operation, shape, contender, scale), nvalues(shape, scale))

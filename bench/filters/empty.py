@@ -1,0 +1,1 @@
+"""Do nothing: what every process costs."""

@@ -1,0 +1,101 @@
+"""How time is taken: CPU time, the least of many rounds, all runners in turn within each round.
+
+What belongs here: clocks, rounds, the collector. What this file must not know: what is measured. What is always true in it:
+arguments are made, and the collector is run, outside the time taken; a runner's result is let go of after it, and the time
+with that is kept apart.
+"""
+
+import contextlib
+import gc
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+MIN_NROUNDS = 8
+MAX_NROUNDS = 240
+#: A runner this many times slower than the fastest sits out after its second round.
+HOPELESS = 30
+
+
+def cpu_of_children_ns():
+    """Return the CPU time of all processes that were waited for."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return round((usage.ru_utime + usage.ru_stime) * 1e9)
+
+
+@dataclass
+class Runner:
+    """Somebody in a race: what is timed, its argument for each round, the bytes it makes or takes, whether it is right."""
+
+    name: str
+    run: Callable
+    prepare: Callable
+    nbytes: int
+    correct: bool
+    finish: Callable = lambda argument: None
+    clock: Callable = time.process_time_ns
+    call_ns: float = float("inf")
+    release_ns: float = float("inf")
+
+    def measure(self, nround):
+        """Run once; keep the least times of the call, and of the call with the release of its result."""
+        argument = self.prepare(nround)
+        gc.collect()
+        started = self.clock()
+        result = self.run(argument)
+        called = self.clock()
+        del result
+        released = self.clock()
+        self.finish(argument)
+        self.call_ns = min(self.call_ns, called - started)
+        self.release_ns = min(self.release_ns, released - started)
+
+
+@dataclass
+class Race:
+    """Runners that do the same with the same values."""
+
+    level: str
+    operation: str
+    shape: str
+    nvalues: int
+    runners: list = field(default_factory=list)
+
+    def run(self, seconds, min_nrounds=MIN_NROUNDS):
+        """Run all in turn, round after round, for about so many seconds (0: one round); the one that begins changes."""
+        deadline = time.monotonic() + seconds
+        with collector_frozen():
+            for nround in range(MAX_NROUNDS):
+                if nround >= (min_nrounds if seconds else 1) and time.monotonic() > deadline:
+                    break
+                fastest = min(runner.call_ns for runner in self.runners)
+                first = nround % len(self.runners)
+                for runner in self.runners[first:] + self.runners[:first]:
+                    if nround < 2 or runner.call_ns <= HOPELESS * fastest:
+                        runner.measure(nround)
+
+    def result(self):
+        """Return the outcome as JSON has it: nanoseconds are for one value."""
+        entries = {
+            runner.name: {
+                "ns": round(runner.call_ns / self.nvalues, 3),
+                "ns_released": round(runner.release_ns / self.nvalues, 3),
+                "nbytes": runner.nbytes,
+                "correct": runner.correct,
+            }
+            for runner in self.runners
+        }
+        about = {"level": self.level, "operation": self.operation, "shape": self.shape, "nvalues": self.nvalues}
+        return {**about, "entries": entries}
+
+
+@contextlib.contextmanager
+def collector_frozen():
+    """Keep the collector out of all objects that are there now; it stays on, as it is where users are."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()

@@ -1,0 +1,1017 @@
+"""Decoding with state: input that is fed, hooks that misbehave, keys that collide, signals, memory. Nothing is lost or kept."""
+
+import array
+import contextlib
+import ctypes
+import decimal
+import gc
+import io
+import itertools
+import math
+import mmap
+import signal
+import sys
+import threading
+import time
+import tracemalloc
+import weakref
+
+import numpy
+import pytest
+
+import typedbytes as tb
+from fresh import run_fresh
+
+VALUES = [
+    True, 5, 2**40, 1.5, "na\u00efve \U0001f600", b"raw", (1, ("a",)), [1, [2, []]], {"k": None, 3: [b""]}, 2**90,
+    "x" * 300, b"y" * 3000, tb.Ext(144, b"z" * 20), tb.Writable("org.example.It", b"\0\1"), [], "last",
+]  # fmt: skip
+PARTS = [tb.dumps(value) for value in VALUES]
+DATA = b"".join(PARTS)
+ENDS = list(itertools.accumulate(map(len, PARTS)))
+EXT = b"\x90\0\0\0\1x"
+
+
+def exts(count):
+    """Return a LIST of application values."""
+    return b"\x09" + EXT * count + b"\xff"
+
+
+def encoded_map(keys):
+    """Return a MAP with these encoded keys; the values are their indices."""
+    return b"\x0a" + len(keys).to_bytes(4, "big") + b"".join(key + tb.dumps(index) for index, key in enumerate(keys))
+
+
+# -- whole buffers ----------------------------------------------------------------------------------------
+
+BUFFERS = {
+    "bytes": bytes,
+    "bytes_subclass": type("Bytes", (bytes,), {}),
+    "bytearray": bytearray,
+    "memoryview": memoryview,
+    "every_other_byte": lambda data: memoryview(b"".join(bytes([byte, 7]) for byte in data))[::2],
+    "backwards": lambda data: memoryview(data[::-1])[::-1],
+    "array": lambda data: array.array("b", memoryview(data).cast("b").tolist()),
+    "ctypes": lambda data: (ctypes.c_ubyte * len(data)).from_buffer_copy(data),
+    "ctypes_chars": lambda data: ctypes.create_string_buffer(data, len(data)),
+    "numpy": lambda data: numpy.frombuffer(data, "u1"),
+    "numpy_strided": lambda data: numpy.repeat(numpy.frombuffer(data, "u1"), 2)[::2],
+    "numpy_column": lambda data: numpy.asfortranarray(numpy.stack([numpy.frombuffer(data, "u1")] * 2, 1))[:, 1],
+}
+
+
+@pytest.mark.parametrize("kind", BUFFERS)
+def test_every_buffer_is_decoded(kind):
+    make, decoder = BUFFERS[kind], tb.Decoder()
+    for value, part in zip(VALUES, PARTS):
+        assert tb.loads(make(part)) == value
+        assert decoder.decode(make(part)) == value
+        assert decoder.decode_from(make(part + b"more")) == (value, len(part))
+    assert decoder.decode_all(make(DATA)) == VALUES
+    assert decoder.decode_pairs(make(DATA)) == list(zip(VALUES[::2], VALUES[1::2]))
+    decoder.feed(make(DATA))
+    assert list(decoder) == VALUES
+
+
+@pytest.mark.parametrize("kind", BUFFERS)
+def test_every_buffer_is_scanned(kind):
+    data = BUFFERS[kind](DATA)
+    assert tb.count(data) == len(VALUES)
+    assert list(tb.index(data)) == [0, *ENDS[:-1]]
+    assert tb.skip(data, ENDS[3]) == ENDS[4]
+    assert tb.hash_code(BUFFERS[kind](PARTS[0])) == tb.hash_code(PARTS[0])
+    assert tb.partition(BUFFERS[kind](PARTS[0]), 7) == tb.partition(PARTS[0], 7)
+
+
+def test_shapes_and_formats_are_bytes_in_c_order():
+    shorts = array.array("H", [1, 2, 3, 4])
+    for view in (memoryview(shorts), memoryview(shorts).cast("B").cast("H", (2, 2)), numpy.asfortranarray(numpy.array(shorts).reshape(2, 2))):
+        assert tb.Decoder(pickle="raw").decode_all(b"\0\0\0\0\x08" + shorts.tobytes()) == [shorts.tobytes()]
+        with pytest.raises(tb.DecodeError) as caught:
+            tb.loads(view)
+        with pytest.raises(tb.DecodeError) as expected:
+            tb.loads(shorts.tobytes())
+        assert str(caught.value) == str(expected.value)
+
+
+@pytest.mark.parametrize("wrong", ["text", None, 5, [b"\2\1"], io.BytesIO(b"\2\1")])
+def test_what_is_no_buffer_is_refused(wrong):
+    decoder = tb.Decoder()
+    for use in (tb.loads, decoder.decode, decoder.decode_from, decoder.decode_all, decoder.decode_pairs, decoder.feed, tb.skip, tb.count, tb.index):
+        with pytest.raises(TypeError, match="bytes-like"):
+            use(wrong)
+    decoder.feed(b"\2\1")
+    assert list(decoder) == [True]
+
+
+def test_decode_from_walks_and_stops_at_the_edges():
+    decoder, offset, found = tb.Decoder(), 0, []
+    while offset < len(DATA):
+        value, offset = decoder.decode_from(DATA, offset)
+        found.append(value)
+    assert found == VALUES
+    for use in (decoder.decode_from, tb.skip):
+        for offset in (-1, len(DATA) + 1, 2**62, -(2**63)):
+            with pytest.raises(ValueError, match="outside"):
+                use(DATA, offset)
+        with pytest.raises(OverflowError):
+            use(DATA, 2**63)
+        with pytest.raises(tb.TruncatedError) as caught:
+            use(DATA, len(DATA))
+        assert (caught.value.offset, caught.value.code) == (len(DATA), None)
+
+
+def test_errors_of_decode_all_and_pairs_name_the_record():
+    decoder = tb.Decoder()
+    for bad, error in [(b"\xff", tb.FormatError), (b"\x03\0", tb.TruncatedError)]:
+        with pytest.raises(error) as caught:
+            decoder.decode_all(DATA + bad)
+        assert (caught.value.record, caught.value.path) == (len(VALUES), "")
+        with pytest.raises(error) as caught:
+            decoder.decode_pairs(DATA + PARTS[0] + bad)
+        assert caught.value.record == len(VALUES) // 2
+    with pytest.raises(tb.TruncatedError) as caught:
+        decoder.decode_pairs(DATA + PARTS[0])
+    assert (caught.value.offset, caught.value.record) == (len(DATA) + 2, len(VALUES) // 2)
+
+
+def test_a_decoder_is_as_new_after_each_failure():
+    decoder = tb.Decoder(max_bytes=10_000)
+    for bad in (b"", b"\xff", b"\x09" * 300, b"\x09" * 256, exts(1)[:-1], b"\x0a\0\0\0\1\x09", b"\0\x7f\xff\xff\xff", b"\7\0\0\0\1\xff"):
+        for use in (decoder.decode, decoder.decode_from, lambda data: decoder.decode_all(data + b"\x0b"), lambda data: decoder.decode_pairs(data + b"\x0b")):
+            with pytest.raises(tb.DecodeError):
+                use(bad)
+            assert decoder.decode(b"\x09" * 256 + b"\xff" * 256)
+            assert decoder.decode_all(DATA) == VALUES
+
+
+# -- fed input --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 64, 1000, 10**6])
+def test_fed_in_pieces(size):
+    decoder, found = tb.Decoder(), []
+    for offset in range(0, len(DATA), size):
+        decoder.feed(DATA[offset : offset + size])
+        before = len(found)
+        for value in decoder:
+            found.append(value)
+            assert decoder.pending == min(offset + size, len(DATA)) - ENDS[len(found) - 1]
+        assert len(found) == sum(end <= offset + size for end in ENDS) >= before
+    assert found == VALUES
+    assert decoder.pending == 0
+    decoder.close()
+
+
+def test_fed_at_every_split():
+    data = DATA[: ENDS[9]]
+    for split in range(len(data) + 1):
+        decoder = tb.Decoder()
+        decoder.feed(data[:split])
+        decoder.feed(b"")
+        decoder.feed(data[split:])
+        assert list(decoder) == VALUES[:10]
+
+
+def test_feeding_without_taking_keeps_all():
+    decoder = tb.Decoder()
+    for number in range(3000):
+        decoder.feed(tb.dumps([number, "x" * 100]))
+    assert decoder.pending == 3000 * len(tb.dumps([1, "x" * 100]))
+    assert [number for number, _ in decoder] == list(range(3000))
+
+
+def test_nothing_fed_is_nothing():
+    decoder = tb.Decoder()
+    assert (decoder.pending, list(decoder), next(decoder, "none")) == (0, [], "none")
+    decoder.close()
+    decoder.close()
+
+
+@pytest.mark.parametrize("cut", range(1, 20))
+def test_close_says_what_is_missing(cut):
+    data = tb.dumps([1, {"k": "value"}])
+    decoder = tb.Decoder()
+    decoder.feed(DATA + data[:-cut])
+    assert list(decoder) == VALUES
+    with pytest.raises(tb.TruncatedError) as caught:
+        decoder.close()
+    assert (caught.value.offset, caught.value.record) == (len(DATA) + len(data) - cut, len(VALUES))
+    with pytest.raises(tb.TruncatedError) as expected:
+        tb.loads(data[:-cut])
+    assert (caught.value.code, caught.value.path) == (expected.value.code, expected.value.path)
+    for use in (decoder.close, lambda: next(decoder), lambda: decoder.feed(b"\2\1")):
+        with pytest.raises(tb.TruncatedError) as again:
+            use()
+        assert again.value is caught.value
+
+
+def test_close_does_not_drop_values_in_silence():
+    decoder = tb.Decoder()
+    decoder.feed(DATA)
+    with contextlib.suppress(tb.TruncatedError):
+        decoder.close()
+        # accepted: then they must still be there
+        assert list(decoder) == VALUES
+
+
+@pytest.mark.parametrize("bad", [b"\xff", b"\x0b", b"\x09\x03\0\0\0\1\x0c", b"\7\0\0\0\1\xff", b"\x09" * 257, b"\x08\xff\xff\xff\xff"])
+@pytest.mark.parametrize("size", [1, 10**6])
+def test_a_failure_is_final_and_in_its_place(bad, size):
+    data, found = DATA + bad + DATA, []
+    decoder = tb.Decoder()
+    with pytest.raises(tb.DecodeError) as expected:
+        tb.loads(bad + DATA)
+    with pytest.raises(type(expected.value)) as caught:
+        for offset in range(0, len(data), size):
+            decoder.feed(data[offset : offset + size])
+            found.extend(decoder)
+    # list.extend drops what came before an error in one go; what came out by then is in order
+    assert found == VALUES[: len(found)]
+    assert (caught.value.offset, caught.value.record) == (expected.value.offset + len(DATA), len(VALUES))
+    for use in (decoder.close, lambda: list(decoder), lambda: decoder.feed(b"")):
+        with pytest.raises(type(expected.value)) as again:
+            use()
+        assert again.value is caught.value
+    assert decoder.decode(PARTS[0]) is True
+
+
+@pytest.mark.parametrize("size", [1, 10**6])
+def test_max_bytes_stops_a_promise_before_it_is_kept(size):
+    for head, limit in [(b"\0\0\0\x10\0", 100), (b"\x09" + b"\2\1" * 60, 100), (b"\x08\0\0\0\2\7\0\0\0\x60", 100)]:
+        decoder = tb.Decoder(max_bytes=limit)
+        decoder.feed(b"\2\1")
+        with pytest.raises(tb.LimitError) as caught:
+            for offset in range(0, 2 * limit, size):
+                decoder.feed((head + bytes(2 * limit))[offset : offset + size])
+                list(decoder)
+        assert (caught.value.offset, caught.value.record) == (2, 1)
+
+
+def test_memory_of_fed_input_comes_back():
+    decoder = tb.Decoder()
+    decoder.feed(DATA)
+    list(decoder)
+    tracemalloc.start()
+    try:
+        decoder.feed(tb.dumps("x" * (8 << 20)))
+        list(decoder)
+        decoder.feed(DATA)
+        assert len(list(decoder)) == len(VALUES)
+        assert tracemalloc.get_traced_memory()[0] < 1 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_bytearray_that_was_fed_is_free():
+    decoder, data = tb.Decoder(), bytearray(DATA)
+    decoder.feed(data)
+    data.clear()
+    data.extend(bytes(len(DATA)))
+    assert list(decoder) == VALUES
+
+
+def test_a_decoder_that_was_fed_keeps_its_options():
+    decoder = tb.Decoder(exact=True)
+    decoder.__init__(exact=False)
+    decoder.feed(b"\1\5")
+    with pytest.raises(RuntimeError, match="again"):
+        decoder.__init__(exact=True)
+    assert type(next(decoder)) is int
+    assert tb.Decoder.__new__(tb.Decoder).decode(b"\2\1") is True
+
+
+# -- hooks ------------------------------------------------------------------------------------------------
+
+
+def test_ext_hook_sees_application_codes_without_a_meaning():
+    seen = []
+    decoder = tb.Decoder(ext_hook=lambda code, data: seen.append((code, data)) or len(seen))
+    codes = [code for code in range(51, 201) if code not in (100, 101, 102)]
+    assert decoder.decode_all(b"".join(bytes([code]) + b"\0\0\0\1" + bytes([code]) for code in codes)) == list(range(1, len(codes) + 1))
+    assert seen == [(code, bytes([code])) for code in codes]
+    assert decoder.decode(b"\x65\0\0\0\1a") == b"a"
+    assert decoder.decode(tb.dumps(None)) is None
+    assert decoder.decode(tb.dumps(tb.Writable("a", b"b"))) == tb.Writable("a", b"b")
+    assert len(seen) == len(codes)
+
+
+RAISED = [LookupError("odd"), KeyboardInterrupt(), MemoryError(), tb.FormatError("theirs", 7), RecursionError(), GeneratorExit(), StopIteration()]
+WHOLE = ["loads", "decode", "decode_from", "decode_all", "decode_pairs"]
+
+
+def ways(options):
+    """Return the ways to decode a LIST of application values, by name: each takes bytes."""
+    decoder = tb.Decoder(**options)
+
+    def fed(data):
+        decoder.feed(data)
+        return list(decoder)
+
+    return {
+        "loads": lambda data: tb.loads(data, **options),
+        "decode": decoder.decode,
+        "decode_from": decoder.decode_from,
+        "decode_all": decoder.decode_all,
+        "decode_pairs": lambda data: decoder.decode_pairs(data + b"\2\1"),
+        "fed": fed,
+        "next_fed": lambda data: decoder.feed(data) or next(decoder, "nothing"),
+        "Reader": lambda data: list(tb.Reader(data, **options)),
+        "file": lambda data: list(tb.Reader(io.BytesIO(data), **options)),
+        "read": lambda data: tb.Reader(io.BytesIO(data), **options).read("nothing"),
+        "PairReader": lambda data: list(tb.PairReader(data + b"\2\1", **options)),
+        "group_key": lambda data: list(tb.PairReader(data + b"\2\1", **options).groups()),
+        "group_value": lambda data: [list(values) for _, values in tb.PairReader(b"\2\1" + data, **options).groups()],
+        "load": lambda data: tb.load(io.BytesIO(data), **options),
+        "iter_load": lambda data: list(tb.iter_load(data, **options)),
+    }
+
+
+@pytest.mark.parametrize("error", RAISED, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("way", ways({}))
+def test_what_a_hook_raises_comes_out(way, error):
+    for fails_at in (1, 2, 5):
+        calls = itertools.count(1)
+
+        def hook(code, data):
+            if next(calls) == fails_at:
+                raise error
+            return 0
+
+        # what an iterator would take for its end comes out of one as a RuntimeError
+        kind = RuntimeError if type(error) is StopIteration and way not in WHOLE else type(error)
+        with pytest.raises(kind) as caught:
+            ways({"ext_hook": hook})[way](exts(5))
+        assert error in (caught.value, caught.value.__cause__)
+
+
+def test_a_hook_may_decode_and_encode():
+    def hook(code, data):
+        other = tb.Decoder(ext_hook=lambda code, data: (code, data))
+        other.feed(exts(3))
+        return [len(list(other)), decoder.decode(PARTS[4]), tb.loads(tb.dumps({"a": 1})), list(tb.Reader(DATA)) == VALUES]
+
+    decoder = tb.Decoder(ext_hook=hook)
+    assert decoder.decode(exts(2)) == [[1, VALUES[4], {"a": 1}, True]] * 2
+
+
+@pytest.mark.parametrize("use", [lambda d: d.feed(b"\2\1"), next, list, lambda d: d.close(), lambda d: d.__init__()])
+def test_a_hook_that_uses_the_fed_decoder_is_refused(use):
+    refused = []
+
+    def hook(code, data):
+        with pytest.raises(RuntimeError) as caught:
+            use(decoder)
+        refused.append(caught.value)
+        return decoder.pending >= 0
+
+    decoder = tb.Decoder(ext_hook=hook)
+    decoder.feed(exts(2) + DATA[: ENDS[9]])
+    assert list(decoder) == [[True, True], *VALUES[:10]]
+    assert len(refused) == 2
+
+
+@pytest.mark.parametrize("method", ["decode", "decode_from", "decode_all", "decode_pairs"])
+def test_a_hook_that_makes_its_decoder_anew_harms_nothing(method):
+    code = f"""
+        import typedbytes as tb
+        class Hook:
+            def __call__(self, code, data):
+                try:
+                    decoder.__init__(unicode_errors="replace")
+                except RuntimeError:
+                    pass
+                fresh = [Hook() for _ in range(1000)]
+                return 5
+        decoder = tb.Decoder(ext_hook=Hook(), unicode_errors="".join(["ig", "nore"]))
+        print(decoder.{method}(bytes.fromhex("09" + "900000000161" * 4 + "0700000002ff61ff") * (2 if "pairs" in "{method}" else 1)))
+    """
+    assert "[5, 5, 5, 5, 'a']" in run_fresh(code)
+
+
+def test_a_hook_cannot_change_what_is_decoded():
+    data = bytearray(exts(100))
+    refused = []
+
+    def hook(code, payload):
+        for use in (data.clear, lambda: data.extend(bytes(10**6)), lambda: data.pop()):
+            with pytest.raises(BufferError):
+                use()
+            refused.append(1)
+        return 1
+
+    for way in ("loads", "decode", "decode_from", "decode_all"):
+        ways({"ext_hook": hook})[way](data)
+    with tb.Reader(data, ext_hook=hook) as reader:
+        reader.read()
+    assert len(refused) == 1500
+    data.clear()
+
+
+@pytest.mark.parametrize("way", ways({}))
+def test_a_buffer_is_free_after_a_failure(way):
+    def hook(code, payload):
+        raise LookupError
+
+    for bad in (exts(1), b"\x09\xfe", b"\x09"):
+        data = bytearray(bad)
+        try:
+            ways({"ext_hook": hook})[way](data)
+        except (LookupError, tb.DecodeError):
+            pass
+        gc.collect()
+        data.extend(b"more")
+
+
+def test_a_hook_sees_no_half_made_tuple():
+    def hook(code, data):
+        for obj in gc.get_objects():
+            if type(obj) is tuple:
+                len(obj), obj[:3], obj == ()
+        return gc.collect() and []
+
+    for data in (b"\x08\0\0\0\4" + EXT * 4, exts(4), encoded_map([b"\x03\0\0\0\1", b"\x02\1"]).replace(tb.dumps(1), EXT)):
+        tb.loads(data, ext_hook=hook)
+        list(tb.PairReader(data + EXT, ext_hook=hook))
+
+
+def test_cycles_with_hooks_are_collected():
+    class Holder:
+        """Be told when it goes."""
+
+    gone = []
+
+    def make(kind):
+        holder = Holder()
+        weakref.finalize(holder, gone.append, kind)
+        holder.hook = lambda code, data: holder
+        if kind == "encoder":
+            holder.it = tb.Encoder(default=holder.hook)
+        elif kind == "decoder":
+            holder.it = tb.Decoder(ext_hook=holder.hook)
+            holder.it.feed(exts(3) + EXT)
+            next(holder.it)
+        elif kind == "writer":
+            holder.it = tb.Writer(io.BytesIO(), default=holder.hook)
+        else:
+            holder.it = (tb.PairReader if "pair" in kind else tb.Reader)(io.BytesIO(EXT * 10), ext_hook=holder.hook)
+            next(holder.it)
+            if kind == "pair_group":
+                holder.groups = holder.it.groups()
+                holder.values = next(holder.groups)
+        if kind == "failed":
+            holder.it = tb.Reader(Failing(holder), ext_hook=holder.hook)
+            with contextlib.suppress(OSError):
+                holder.it.read()
+
+    class Failing:
+        def __init__(self, holder):
+            self.holder = holder
+
+        def read(self, nbytes):
+            raise OSError(self)
+
+    kinds = ["encoder", "decoder", "writer", "reader", "pair_reader", "pair_group", "failed"]
+    for kind in kinds:
+        make(kind)
+    gc.collect()
+    assert sorted(gone) == sorted(kinds)
+
+
+# -- keys -------------------------------------------------------------------------------------------------
+
+
+class Key:
+    """Be a key whose hash and equality run code."""
+
+    def __init__(self, value, on_hash=None, on_eq=None):
+        self.value, self.on_hash, self.on_eq = value, on_hash, on_eq
+
+    def __hash__(self):
+        return self.on_hash() if self.on_hash else 7
+
+    def __eq__(self, other):
+        return self.on_eq() if self.on_eq else self.value == other.value
+
+
+def test_keys_of_a_hook_are_hashed_and_compared():
+    found = tb.loads(encoded_map([EXT, b"\x90\0\0\0\1y", EXT]), ext_hook=lambda code, data: Key(data))
+    assert [(key.value, value) for key, value in found.items()] == [(b"x", 2), (b"y", 1)]
+
+
+@pytest.mark.parametrize("where", ["on_hash", "on_eq"])
+@pytest.mark.parametrize("error", [LookupError(), KeyboardInterrupt(), StopIteration()])
+def test_a_key_that_raises_comes_out(where, error):
+    def fail():
+        raise error
+
+    decoder = tb.Decoder(ext_hook=lambda code, data: Key(data, **{where: fail}))
+    for _ in range(3):
+        with pytest.raises(type(error)) as caught:
+            decoder.decode(encoded_map([EXT, b"\x90\0\0\0\1y"]))
+        assert caught.value is error
+    assert decoder.decode(PARTS[0]) is True
+
+
+def test_a_key_that_decodes_while_it_is_compared():
+    decoder = tb.Decoder(ext_hook=lambda code, data: Key(data, on_eq=lambda: decoder.decode(b"\2\0")))
+    assert len(decoder.decode(encoded_map([EXT] * 5))) == 5
+
+
+def test_unhashable_keys_are_refused_in_their_place():
+    for key, offset in [(b"\x09\xff", 5), (b"\x0a\0\0\0\0", 5), (b"\x08\0\0\0\2\2\1\x09\xff", 12), (tb.dumps({1}), 5), (EXT, 5)]:
+        data = b"\x0a\0\0\0\1" + key + b"\2\1"
+        with pytest.raises(tb.FormatError) as caught:
+            tb.loads(data, ext_hook=lambda code, data: [])
+        assert (caught.value.offset, caught.value.path[:4]) == (offset, ".key")
+        (pair,) = tb.loads(data, map_pairs=True, ext_hook=lambda code, data: [])
+        assert pair[1] is True
+
+
+def test_arrays_are_no_keys():
+    data = encoded_map([tb.dumps(numpy.arange(3))])
+    with pytest.raises(tb.FormatError) as caught:
+        tb.loads(data)
+    assert caught.value.offset == 5
+    assert (tb.loads(data, map_pairs=True)[0][0] == numpy.arange(3)).all()
+
+
+def test_equal_keys_the_last_wins_in_the_place_of_the_first():
+    keys = [tb.dumps(1), tb.dumps("a"), tb.dumps(1.0), tb.dumps(True), tb.dumps(tb.Long(1)), tb.dumps("a")]
+    assert list(tb.loads(encoded_map(keys)).items()) == [(1, 4), ("a", 5)]
+    assert tb.loads(encoded_map(keys), map_pairs=True) == [(1, 0), ("a", 1), (1.0, 2), (True, 3), (1, 4), ("a", 5)]
+
+
+def test_map_pairs_gives_pairs_all_the_way_down():
+    value = {1: {2: 3}, ("t",): [{}]}
+    assert tb.loads(tb.dumps(value), map_pairs=True) == [(1, [(2, 3)]), (("t",), [[]])]
+    encoded = b"\x0a\0\0\0\1" + tb.dumps({1: 2}) + tb.dumps([1])
+    assert tb.loads(encoded, map_pairs=True) == [([(1, 2)], [1])]
+
+
+def test_values_that_are_equal_keep_their_own_keys():
+    nan = b"\x06\x7f\xf8\0\0\0\0\0\0"
+    found = tb.loads(encoded_map([nan] * 500))
+    assert len(found) == 500
+    assert all(math.isnan(key) for key in found)
+
+
+MODULUS = sys.hash_info.modulus
+COLLIDING = {
+    "nested_vectors": [tb.dumps(tuple((-1, -2)[n >> bit & 1] for bit in range(14))) for n in range(5000)],
+    "wide_ints": [tb.dumps(2**64 + n * MODULUS) for n in range(5000)],
+    "decimals": [tb.dumps(decimal.Decimal(n * MODULUS)) for n in range(2, 5000)],
+}
+
+
+@pytest.mark.parametrize("name", COLLIDING)
+def test_keys_of_one_hash_are_limited(name):
+    keys = COLLIDING[name]
+    assert len({hash(tb.loads(key)) for key in keys}) == 1
+    assert len(tb.loads(encoded_map(keys[:512]))) == 512
+    for count in (513, len(keys)):
+        data = encoded_map(keys[:count])
+        with pytest.raises(tb.LimitError, match="512") as caught:
+            tb.loads(data)
+        # told where the key is one too many, or where the MAP begins
+        assert caught.value.offset <= len(data)
+    assert len(tb.loads(encoded_map(keys), map_pairs=True)) == len(keys)
+
+
+def test_keys_of_one_hash_from_a_hook_are_limited():
+    keys = [b"\x90\0\0\0\4" + n.to_bytes(4, "big") for n in range(5000)]
+    with pytest.raises(tb.LimitError, match="512"):
+        tb.loads(encoded_map(keys), ext_hook=lambda code, data: Key(data))
+    assert len(tb.loads(encoded_map(keys), ext_hook=lambda code, data: (data, data))) == 5000
+
+
+@pytest.mark.parametrize("shape", ["ints", "shifted", "strings", "bytes", "vectors", "floats", "mixed"])
+def test_keys_that_do_not_collide_are_not_limited(shape):
+    make = {
+        "ints": lambda n: n * 7919 - 10**7,
+        "shifted": lambda n: n << 40,
+        "strings": str,
+        "bytes": lambda n: str(n).encode(),
+        "vectors": lambda n: (n, (str(n), -n)),
+        "floats": lambda n: n * 0.1,
+        "mixed": lambda n: [n, str(n), (n,), n + 0.5][n % 4],
+    }[shape]
+    value = {make(n): n for n in range(20_000)}
+    assert tb.loads(tb.dumps(value)) == value
+
+
+def test_equal_deep_keys_at_a_low_recursion_limit():
+    key = ()
+    for _ in range(200):
+        key = (key,)
+    data, before = encoded_map([tb.dumps(key)] * 2), sys.getrecursionlimit()
+    depth, frame = 0, sys._getframe()
+    while frame:
+        depth, frame = depth + 1, frame.f_back
+    sys.setrecursionlimit(depth + 50)
+    try:
+        # the interpreter's own comparison may refuse: then as a limit, not as an error of its own
+        try:
+            found = len(tb.loads(data))
+        except tb.LimitError:
+            found = 1
+    finally:
+        sys.setrecursionlimit(before)
+    assert found == 1
+
+
+# -- signals ----------------------------------------------------------------------------------------------
+
+
+def many(count, item):
+    """Return a function that makes a LIST of `count` encoded items."""
+    return lambda: b"\x09" + item * count + b"\xff"
+
+
+def big_map(count, key):
+    """Return a function that makes a MAP of `count` keys, encoded by a function of their number."""
+    return lambda: encoded_map([key(number) for number in range(count)])
+
+
+BIG_INPUT = {
+    "ints": many(3_000_000, b"\3\7\0\0\0"),
+    "strings": many(2_000_000, b"\7\0\0\0\5abcde"),
+    "lists": many(1_500_000, b"\x09\xff"),
+    "deep": many(4000, b"\x09" * 200 + b"\xff" * 200),
+    "vector": lambda: b"\x08" + (3_000_000).to_bytes(4, "big") + b"\3\7\0\0\0" * 3_000_000,
+    "map": big_map(1_000_000, lambda number: b"\3" + (number * 2654435761 & 0x7FFFFFFF).to_bytes(4, "big")),
+    "map_of_vectors": big_map(200_000, lambda number: b"\x08\0\0\0\2\2\1\3" + number.to_bytes(4, "big")),
+    "pickles": many(15_000, tb.dumps({1, 2})),
+}
+
+
+def worst_latency(work, nsignals):
+    """Interrupt the work after several parts of its time and return how long a signal waited at most, and how many came."""
+    started = time.perf_counter()
+    work()
+    whole = time.perf_counter() - started
+    waited = []
+
+    def interrupt(*_):
+        waited.append(time.perf_counter() - due)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for number in range(1, nsignals + 1):
+            delay = whole * number / (nsignals + 1)
+            try:
+                due = time.perf_counter() + delay
+                signal.setitimer(signal.ITIMER_REAL, delay)
+                work()
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    return max(waited), len(waited)
+
+
+@pytest.mark.parametrize("name", BIG_INPUT)
+def test_an_interrupt_of_decoding_is_heard_soon(name):
+    data = BIG_INPUT[name]()
+    latency, count = worst_latency(lambda: tb.loads(data), 3)
+    assert count > 0
+    assert latency < 0.2
+
+
+@pytest.mark.parametrize("way", ["decode_all", "decode_pairs", "Reader", "PairReader", "skip", "raw"])
+def test_an_interrupt_of_many_values_is_heard_soon(way):
+    data = b"\7\0\0\0\5abcde\3\0\0\0\7" * 400_000
+    work = {
+        "decode_all": lambda: tb.Decoder().decode_all(data),
+        "decode_pairs": lambda: tb.Decoder().decode_pairs(data),
+        "Reader": lambda: tb.Reader(data).read_all(),
+        "PairReader": lambda: sum(1 for _ in tb.PairReader(io.BytesIO(data))),
+        "skip": lambda: tb.Reader(data).skip(10**9),
+        "raw": lambda: list(tb.Reader(io.BytesIO(data), raw=True)),
+    }[way]
+    latency, count = worst_latency(work, 3)
+    assert latency < 0.2 or not count
+
+
+BIG_OBJECTS = {
+    "ints": lambda: list(range(10**9, 10**9 + 4_000_000)),
+    "strings": lambda: ["abcde"] * 4_000_000,
+    "lists": lambda: [[]] * 4_000_000,
+    "tuple": lambda: (2.5,) * 6_000_000,
+    "dict": lambda: dict.fromkeys(range(1_000_000), 1),
+    "dicts": lambda: [{"a": 1}] * 1_500_000,
+    "wide_ints": lambda: [2**100] * 1_000_000,
+}
+
+
+@pytest.mark.parametrize("name", BIG_OBJECTS)
+def test_an_interrupt_of_encoding_is_heard_soon(name):
+    value = BIG_OBJECTS[name]()
+    latency, count = worst_latency(lambda: tb.dumps(value), 3)
+    assert count > 0
+    assert latency < 0.2
+
+
+def test_an_interrupt_of_sorting_is_heard_soon():
+    value = {str(n * 7919 % 400_009): n for n in range(150_000)}
+    latency, count = worst_latency(lambda: tb.dumps(value, sort_keys=True), 3)
+    assert count > 0
+    assert latency < 0.2
+
+
+def test_after_an_interrupt_all_is_as_before():
+    data, decoder, encoder = many(500_000, b"\3\7\0\0\0")(), tb.Decoder(), tb.Encoder()
+    value = decoder.decode(data)
+    worst_latency(lambda: decoder.decode(data), 3)
+    worst_latency(lambda: encoder.encode(value), 3)
+    assert gc.isenabled()
+    assert decoder.decode(DATA[: ENDS[0]]) is True
+    assert encoder.encode(value) == data
+
+
+def test_a_signal_handler_may_use_the_codec():
+    seen = []
+    data = many(1_000_000, b"\3\7\0\0\0")()
+    before = signal.signal(signal.SIGALRM, lambda *_: seen.append(tb.Decoder().decode_all(tb.Encoder().encode_all(VALUES)) == VALUES))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+        assert len(tb.loads(data)) == len(tb.loads(tb.dumps(tb.loads(data)))) == 1_000_000
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert seen
+    assert all(seen)
+
+
+# -- the collector ----------------------------------------------------------------------------------------
+
+
+def test_decoding_leaves_the_collector_as_it_was():
+    data = many(5000, b"\3\7\0\0\0")()
+    assert gc.isenabled()
+    for bad in (data[:-1], data[:-1] + b"\x0b", data + b"\2"):
+        with pytest.raises(tb.DecodeError):
+            tb.loads(bad)
+        assert gc.isenabled()
+    gc.disable()
+    try:
+        tb.loads(data)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_a_hook_runs_with_the_collector_as_it_was():
+    seen = []
+    data = exts(2000)
+    tb.loads(data, ext_hook=lambda code, data: seen.append(gc.isenabled()))
+    assert all(seen)
+
+
+# -- threads ----------------------------------------------------------------------------------------------
+
+
+def test_threads_may_share_the_decode_methods():
+    decoder, found = tb.Decoder(ext_hook=lambda code, data: (code, len(data))), []
+
+    def work():
+        for _ in range(30):
+            found.append(decoder.decode_all(DATA + exts(50)) == [*VALUES[:12], (144, 20), *VALUES[13:], [(144, 1)] * 50])
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [True] * 120
+
+
+def test_two_threads_on_one_fed_decoder_are_told_apart():
+    inside, go_on = threading.Event(), threading.Event()
+
+    def hook(code, data):
+        inside.set()
+        go_on.wait(5)
+        return 1
+
+    decoder, found = tb.Decoder(ext_hook=hook), []
+    decoder.feed(exts(1))
+    thread = threading.Thread(target=lambda: found.extend(decoder))
+    thread.start()
+    inside.wait(5)
+    for use in (lambda: decoder.feed(b"\2\1"), lambda: next(decoder), decoder.close):
+        with pytest.raises(RuntimeError, match="in use"):
+            use()
+    go_on.set()
+    thread.join()
+    assert found == [[1]]
+
+
+def test_bytes_that_another_thread_changes_cost_an_error_at_most():
+    data, stop = bytearray(b"\x09" + b"\7\0\0\0\5abcde\x08\0\0\0\1\3\0\0\0\1" * 5000 + b"\xff"), threading.Event()
+    clean = bytes(data)
+
+    def work():
+        chance = itertools.cycle([0, 7, 8, 9, 255, 1])
+        while not stop.is_set():
+            for offset in range(0, len(data), 97):
+                data[offset] = next(chance)
+            data[:] = clean
+
+    thread = threading.Thread(target=work)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread.start()
+    try:
+        for _ in range(50):
+            with contextlib.suppress(tb.DecodeError):
+                tb.count(data)
+            with contextlib.suppress(tb.DecodeError):
+                tb.loads(data, ext_hook=lambda code, data: None)
+    finally:
+        stop.set()
+        thread.join()
+        sys.setswitchinterval(before)
+
+
+# -- memory -----------------------------------------------------------------------------------------------
+
+PROMISES = [
+    bytes([code]) + b"\x7f\xff\xff\xff" + more for code in (0, 7, 8, 10, 50, 51, 100, 101, 102, 200) for more in (b"", b"\2\1\2\1", b"\x08\x7f\xff\xff\xff" * 50)
+]
+
+
+def test_promises_cost_no_memory_in_a_fresh_process():
+    code = f"""
+        import io, resource, typedbytes as tb
+        def use(data):
+            for make in (
+                lambda: tb.loads(data), lambda: tb.loads(data, map_pairs=True, exact=True), lambda: tb.skip(data), lambda: tb.count(data),
+                lambda: tb.index(data), lambda: tb.Reader(io.BytesIO(data)).read(), lambda: tb.Reader(io.BytesIO(data), raw=True).read(),
+                lambda: tb.load(io.BytesIO(data)), lambda: tb.Reader(io.BytesIO(data)).skip(), lambda: (d.feed(data), list(d), d.close()),
+                lambda: next(tb.PairReader(io.BytesIO(data)).groups()),
+            ):
+                d = tb.Decoder()
+                try:
+                    make()
+                except tb.DecodeError:
+                    pass
+                else:
+                    raise AssertionError(data)
+        promises = {PROMISES!r}
+        use(promises[0])
+        use(promises[-1])
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for data in promises:
+            use(data)
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    """
+    # 2 MiB, in KiB where the system counts so and in bytes where it counts those
+    assert int(run_fresh(code)) < 2048 * (1024 if sys.platform == "darwin" else 1)
+
+
+@pytest.mark.parametrize("unit", [b"\x09\xff", b"\x08\0\0\0\0", b"\x0a\0\0\0\0", b"\7\0\0\0\0", b"\3\7\0\0\0", b"\1\1", b"\x90\0\0\0\0"])
+def test_memory_is_bounded_by_the_input(unit):
+    data = b"\x09" + unit * 100_000 + b"\xff"
+    tracemalloc.start()
+    try:
+        value = tb.loads(data)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(value) == 100_000
+    assert peak < 40 * len(data) + (1 << 20)
+
+
+BAD = [b"", b"\xff", b"\x09" + b"\3\7\0\0\0" * 50, exts(3)[:-1] + b"\x0b", encoded_map([tb.dumps("key")] * 3)[:-1], b"\x0a\0\0\0\1\x09", b"\x09" * 300]
+
+
+def swallow(call, *arguments, **options):
+    """Call, and drop one of our errors."""
+    with contextlib.suppress(tb.TypedBytesError, LookupError, OSError, ValueError, RuntimeError):
+        return call(*arguments, **options)
+
+
+def fail(*_):
+    """Be a hook that raises."""
+    raise LookupError
+
+
+class Source:
+    """Give some bytes, then raise."""
+
+    def __init__(self, data):
+        self.data = [data, b""]
+
+    def read(self, nbytes):
+        return self.data.pop(0) if self.data[0] else fail()
+
+
+class FailingSink:
+    """Raise at every write."""
+
+    write = fail
+
+
+def fed(data, **options):
+    """Feed and take all."""
+    decoder = tb.Decoder(**options)
+    for offset in range(0, len(data), 7):
+        decoder.feed(data[offset : offset + 7])
+        list(decoder)
+    decoder.close()
+
+
+def grouped(source, **options):
+    """Read some of each group."""
+    return [(key, next(values), values) for key, values in tb.PairReader(source, **options).groups()]
+
+
+def wrote(writer, values):
+    """Write values, one of which fails."""
+    for value in values:
+        swallow(writer.write, *value) if type(writer) is tb.PairWriter else swallow(writer.write, value)
+    writer.close()
+
+
+LEAK_VALUES = [*VALUES, {"a": {(1, 2): [3.5, 2**70]}}, decimal.Decimal("1.5"), {1, "a"}, numpy.arange(3)]
+OPERATIONS = {
+    "dumps": lambda: [tb.dumps(value, sort_keys=True) for value in LEAK_VALUES],
+    "dumps_options": lambda: tb.dumps(LEAK_VALUES, unicode_errors="replace", default=repr),
+    "dumps_fails": lambda: [swallow(tb.dumps, value) for value in (object(), ["a" * 1000, "\udc80"], {"k": [object()]}, {(1, object()): 1})],
+    "dumps_sorted_fails": lambda: swallow(tb.dumps, {"a": 1, (object(),): 2}, sort_keys=True),
+    "default_fails": lambda: swallow(tb.dumps, [1, [object()], {"k": object()}], default=fail),
+    "default": lambda: tb.dumps([object(), {object(): object()}], default=repr),
+    "encode_into": lambda: tb.Encoder().encode_into(VALUES, bytearray()),
+    "encode_into_fails": lambda: swallow(tb.Encoder().encode_into, VALUES, memoryview(bytearray(3))),
+    "encode_all": lambda: tb.Encoder().encode_all(iter(VALUES)) + tb.Encoder().encode_pairs(zip(VALUES, VALUES)),
+    "encode_all_fails": lambda: (swallow(tb.Encoder().encode_all, [*VALUES, object()]), swallow(tb.Encoder().encode_pairs, [(1, 2), 5])),
+    "loads": lambda: [tb.loads(tb.dumps(value)) for value in LEAK_VALUES],
+    "loads_exact": lambda: [tb.loads(tb.dumps(value), exact=True, map_pairs=True) for value in LEAK_VALUES],
+    "loads_fails": lambda: [swallow(tb.loads, data) for data in BAD],
+    "loads_cut": lambda: [swallow(tb.loads, tb.dumps(LEAK_VALUES[8])[:cut]) for cut in range(20)],
+    "hook": lambda: tb.loads(exts(5), ext_hook=lambda code, data: [data]),
+    "hook_fails": lambda: swallow(tb.loads, exts(5), ext_hook=fail),
+    "hook_key_fails": lambda: [swallow(tb.loads, encoded_map([tb.dumps("k"), EXT]), ext_hook=hook) for hook in (fail, lambda code, data: [])],
+    "text_fails": lambda: [swallow(tb.loads, b"\x09\7\0\0\0\2a\xff", unicode_errors=errors) for errors in ("strict", "replace", "surrogateescape")],
+    "decode_all": lambda: (tb.Decoder().decode_all(DATA), tb.Decoder().decode_pairs(DATA), tb.Decoder().decode_from(DATA)),
+    "decode_all_fails": lambda: [(swallow(tb.Decoder().decode_all, DATA + bad), swallow(tb.Decoder().decode_pairs, DATA + PARTS[0] + bad)) for bad in BAD],
+    "strided": lambda: tb.loads(memoryview(PARTS[7][::-1])[::-1]),
+    "fed": lambda: fed(DATA),
+    "fed_fails": lambda: [swallow(fed, DATA + bad) for bad in BAD],
+    "fed_hook_fails": lambda: swallow(fed, exts(3), ext_hook=fail),
+    "fed_limit": lambda: swallow(fed, DATA, max_bytes=20),
+    "reader": lambda: [list(tb.Reader(source)) for source in (DATA, io.BytesIO(DATA), bytearray(DATA))],
+    "reader_raw": lambda: [list(kind(io.BytesIO(DATA), raw=True, buffer_size=64)) for kind in (tb.Reader, tb.PairReader)],
+    "reader_fails": lambda: [swallow(list, tb.Reader(io.BytesIO(DATA + bad), buffer_size=64)) for bad in BAD],
+    "reader_source_fails": lambda: [swallow(list, kind(Source(DATA[:cut]), raw=raw)) for cut in (1, 4, 100) for kind in (tb.Reader, tb.PairReader) for raw in (False, True)],
+    "reader_refused": lambda: [swallow(tb.Reader, io.BytesIO(), **options) for options in ({"max_depth": -1}, {"buffer_size": 0}, {"pickle": "x"})],
+    "reader_skip": lambda: (tb.Reader(io.BytesIO(DATA)).skip(99), tb.Reader(DATA).detach(), swallow(tb.Reader(DATA + b"\xff").skip, 99)),
+    "pairs": lambda: (list(tb.PairReader(io.BytesIO(DATA))), swallow(list, tb.PairReader(DATA + PARTS[0]))),
+    "groups": lambda: (grouped(DATA), grouped(io.BytesIO(DATA), raw=True)),
+    "groups_fail": lambda: [swallow(grouped, DATA + PARTS[0] + bad) for bad in BAD],
+    "large_bytes": lambda: [swallow(tb.Reader(io.BytesIO(tb.dumps(bytes(1 << 18))[:cut])).read) for cut in (1 << 20, 1 << 17, 100)],
+    "writer": lambda: wrote(tb.Writer(io.BytesIO(), buffer_size=100), [*VALUES, object(), 1]),
+    "pair_writer": lambda: wrote(tb.PairWriter(io.BytesIO()), [*zip(VALUES, VALUES), (1, object()), (object(), 1)]),
+    "writer_sink_fails": lambda: swallow(wrote, tb.Writer(FailingSink(), buffer_size=10), VALUES),
+    "scan": lambda: (tb.count(DATA), tb.index(DATA), tb.skip(DATA), tb.hash_code(DATA), tb.partition(DATA, 3)),
+    "scan_fails": lambda: [(swallow(tb.count, bad), swallow(tb.index, DATA + bad), swallow(tb.skip, bad), swallow(tb.partition, bad, 0)) for bad in BAD],
+    "colliding": lambda: swallow(tb.loads, encoded_map(COLLIDING["wide_ints"][:600])),
+    "types": lambda: (tb.Ext(60, b"a"), tb.Writable("a", b"b"), tb.Byte(5), tb.Long(5), tb.Float(1.5), swallow(tb.Byte, 300)),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_operations_leave_no_memory_behind(name):
+    operation = OPERATIONS[name]
+    for _ in range(10):
+        operation()
+    gc.collect()
+    left = []
+    # what is left is counted three times: caches fill once, a leak each time
+    for _ in range(3):
+        before = sys.getallocatedblocks()
+        for _ in range(50):
+            operation()
+        gc.collect()
+        left.append(sys.getallocatedblocks() - before)
+    assert min(left) < 10
+
+
+@pytest.mark.parametrize("name", ["loads_fails", "hook_fails", "dumps_fails", "fed_fails", "reader_fails"])
+def test_an_error_holds_nothing_of_the_input(name):
+    big = b"\x09" + b"\0\0\1\0\0" + bytes(65536) + b"\x0b"
+    with pytest.raises(tb.FormatError) as caught:
+        {
+            "loads_fails": lambda: tb.loads(big),
+            "hook_fails": lambda: tb.loads(bytearray(big), ext_hook=fail),
+            "dumps_fails": lambda: tb.Decoder().decode_all(big),
+            "fed_fails": lambda: fed(big),
+            "reader_fails": lambda: tb.Reader(io.BytesIO(big)).read(),
+        }[name]()
+    error = caught.value
+    assert error.__cause__ is None
+    assert all(len(repr(argument)) < 200 for argument in error.args)
