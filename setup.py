@@ -18,7 +18,7 @@ def switch(name):
 
 ROOMS = ["_buffer", "_codec", "_stream", "_scan"]
 
-compile_args = [] if sys.platform == "win32" else ["-O3", "-fstack-protector-strong", "-Wno-unused-function", "-Wno-attributes"]
+compile_args = [] if sys.platform == "win32" else ["-O3", "-fstack-protector-strong", "-Wno-unused-function", "-Wno-attributes", "-fno-inline-functions-called-once"]
 link_args = []
 macros = []
 if sys.platform != "win32":

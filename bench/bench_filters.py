@@ -112,10 +112,10 @@ def races():
 @pytest.mark.parametrize("name", old_files.NAMES)
 def bench_filters(measure, scale, name, contender):
     nvalues = tb.count(old_files.make(name, scale)[0].read_bytes())
-    measure(filter_runner(name, contender, scale), nvalues)
+    measure(name, filter_runner(name, contender, scale), nvalues)
 
 
 @pytest.mark.benchmark(timer=lambda: cpu_of_children_ns() / 1e9)
 @pytest.mark.parametrize("module", (None, *IMPORTS))
 def bench_imports(measure, module):
-    measure(import_runner(module), 1)
+    measure("import", import_runner(module), 1)

@@ -13,7 +13,7 @@ import data
 import pytest
 from timing import Race, Runner
 
-WHOLE = [name for name in contenders.CONTENDERS if name != "typedbytes functions"]
+WHOLE = [name for name in contenders.CONTENDERS if not name.endswith("functions")]
 EACH = [name for name in contenders.CONTENDERS if name not in ("typedbytes stream", "msgspec typed")]
 
 
@@ -108,4 +108,4 @@ CASES = [(*race, name) for race in races() for name in names_for(*race)]
 @pytest.mark.benchmark(timer=time.process_time)
 @pytest.mark.parametrize(("operation", "shape", "contender"), CASES)
 def bench_objects(measure, scale, operation, shape, contender):
-    measure(runner(operation, shape, contender, scale), nvalues(shape, scale))
+    measure(f"{operation} {shape}", runner(operation, shape, contender, scale), nvalues(shape, scale))

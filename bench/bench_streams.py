@@ -255,4 +255,4 @@ CASES = [(*race, name) for race in races() for name in OPERATIONS[race[0]]]
 @pytest.mark.benchmark(timer=time.process_time)
 @pytest.mark.parametrize(("operation", "shape", "contender"), CASES)
 def bench_streams(measure, scale, operation, shape, contender):
-    measure(runner(operation, shape, contender, scale), 2 * len(pairs_of(shape, scale)))
+    measure(f"{operation} {shape}", runner(operation, shape, contender, scale), 2 * len(pairs_of(shape, scale)))

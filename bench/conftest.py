@@ -35,9 +35,10 @@ def scale(request):
 def measure(benchmark):
     """A function that runs a runner for some rounds and says how much it did."""
 
-    def run(runner, nvalues):
+    def run(group, runner, nvalues):
         if runner is None:
             pytest.skip("is not installed")
+        benchmark.group = group
         benchmark.extra_info.update(nbytes=runner.nbytes, nvalues=nvalues, correct=runner.correct)
         rounds, opened = itertools.count(), []
 

@@ -77,6 +77,12 @@ def msgspec_codec(shape):
     return Codec(msgpack.Encoder().encode, msgpack.Decoder().decode)
 
 
+def msgspec_functions_codec(shape):
+    """Use the functions, which make what they need anew each time."""
+    msgpack = importlib.import_module("msgspec.msgpack")
+    return Codec(msgpack.encode, msgpack.decode)
+
+
 def msgspec_typed_codec(shape):
     """Use a decoder that has been told what comes."""
     msgpack = importlib.import_module("msgspec.msgpack")
@@ -114,6 +120,7 @@ CONTENDERS = {
     "typedbytes stream": (typedbytes_stream_codec, frozenset(), None),
     "marshal": (marshal_codec, frozenset(), None),
     "msgspec": (msgspec_codec, BEYOND_64_BITS, "msgspec"),
+    "msgspec functions": (msgspec_functions_codec, BEYOND_64_BITS, "msgspec"),
     "msgspec typed": (msgspec_typed_codec, BEYOND_64_BITS, "msgspec"),
     "ormsgpack": (ormsgpack_codec, BEYOND_64_BITS, "ormsgpack"),
     "msgpack": (msgpack_codec, BEYOND_64_BITS, "msgpack"),

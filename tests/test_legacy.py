@@ -12,6 +12,7 @@ import json
 import os
 import pickle
 import struct
+import sys
 import threading
 
 import pytest
@@ -330,13 +331,28 @@ def test_a_map_key_must_be_hashable(way):
     assert (caught.value.offset, caught.value.code) == (5, LIST)
 
 
+def map_of(*keys):
+    return b"\x0a" + struct.pack(">i", len(keys)) + b"".join(typedbytes.dumps(key) + b"\x02\x01" for key in keys)
+
+
+def equal_to(number, count):
+    return [number + n * sys.hash_info.modulus for n in range(count)]
+
+
 def test_keys_of_one_hash_are_bounded():
-    keys = [(5 + n * (2**61 - 1),) for n in range(4)]
-    assert len({hash(key) for key in keys}) == 1
-    source = Input(io.BytesIO(b"\x0a\x00\x00\x04\x00" + b"".join(b"\x78%s\x02\x01" % n.to_bytes(2, "big") for n in range(1024))))
-    source.register(0x78, lambda source: (5 + int.from_bytes(source.file.read(2), "big") * (2**61 - 1),))
+    some, many = ([(number,) for number in equal_to(5, count)] for count in (512, 513))
+    assert len(with_bystander(Input(io.BytesIO(map_of(*some)))).read()) == 512
     with pytest.raises(typedbytes.LimitError):
-        source.read()
+        with_bystander(Input(io.BytesIO(map_of(*many)))).read()
+
+
+def test_keys_that_compare_slowly_are_bounded():
+    decimals = [decimal.Decimal(number) for number in equal_to(5, 50)]
+    assert len(with_bystander(Input(io.BytesIO(map_of(*decimals)))).read()) == 50
+    long = 5 + (sys.hash_info.modulus << 8 * 30_000)
+    for keys in (decimals + [long], [(key,) for key in decimals + [long]]):
+        with pytest.raises(typedbytes.LimitError):
+            with_bystander(Input(io.BytesIO(map_of(*keys)))).read()
 
 
 # Handlers that read.

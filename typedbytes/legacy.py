@@ -55,7 +55,8 @@ _END = object()
 
 # Values that hold no bytes; nothing has to look inside them.
 _PLAIN = frozenset({bool, int, float, str, type(None)})
-_SALTED = _PLAIN | {bytes}
+_SALTED = frozenset({bool, str, bytes, type(None)})
+_NUMBERS = frozenset({int, float})
 
 
 class Bytes(bytes):
@@ -506,26 +507,24 @@ class Input(_Legacy):
         return items
 
     def _walk_map(self):
-        items, hashes = {}, {}
+        items = {}
         with self._container(MAP) as start:
+            clashes = _Clashes()
             for _ in range(self._count(MAP, start)):
                 code = self._inner_code(MAP)
                 place = self._offset - 1
                 key = self._value(code)
-                self._check_key(key, hashes, place, code)
+                self._check_key(key, code, place)
+                if clashes.are_many(key, self._offset - place, self._offset - start):
+                    self._fail(LimitError, "too many keys of a MAP share one hash value", start, MAP)
                 items[key] = self._value(self._inner_code(MAP))
         return items
 
-    def _check_key(self, key, hashes, place, code):
+    def _check_key(self, key, code, place):
         try:
-            value = hash(key)
+            hash(key)
         except TypeError:
             self._fail(FormatError, f"{type(key).__name__} cannot be a MAP key", place, code)
-        if type(key) not in _SALTED:
-            # Keys of one hash value compare with each other, and VECTORs of one hash are easily made.
-            hashes[value] = hashes.get(value, 0) + 1
-            if hashes[value] > _MAX_EQUAL_HASHES:
-                self._fail(LimitError, f"more than {_MAX_EQUAL_HASHES} MAP keys share one hash value", place, code)
 
     def _inner_code(self, container):
         code = self._code()
@@ -542,6 +541,25 @@ class Input(_Legacy):
 
     def _fail_truncated(self, code):
         self._fail(TruncatedError, f"input ends inside {_NAMES[code]}", self._offset, code)
+
+
+class _Clashes:
+    """Count the keys of one MAP that share a hash value: those compare with each other, and they are easily made."""
+
+    def __init__(self):
+        self.met = {}  # hash -> (number of keys, bytes of their encodings)
+        self.steps = 0
+
+    def are_many(self, key, nbytes, nbytes_of_map):
+        """Note a key; tell whether comparing those of equal hashes may cost out of proportion to the MAP."""
+        if type(key) in _SALTED or (type(key) in _NUMBERS and nbytes <= 9):
+            return False  # nobody chooses these hashes, and of numbers in 64 bits only a few share one
+        nkeys, nothers = self.met.get(hash(key), (0, 0))
+        self.met[hash(key)] = nkeys + 1, nothers + nbytes
+        if nkeys:
+            # At worst - a Decimal with a long int - a comparison takes the square of both sizes together.
+            self.steps += nbytes * (nbytes + 2 * nothers) // 32
+        return nkeys >= _MAX_EQUAL_HASHES or self.steps > (1 << 22) + 64 * nbytes_of_map
 
 
 _WALKED = {VECTOR: Input._walk_vector, LIST: Input._walk_list, MAP: Input._walk_map}

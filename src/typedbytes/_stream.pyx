@@ -269,7 +269,8 @@ cdef class Encoder:
         return self.gather(pairs, True)
 
     cdef bytes gather(self, iterable, bint as_pairs):
-        cdef Encoding e = self.options.template
+        options = self.options    # a hook may call __init__ again
+        cdef Encoding e = options.template
         cdef Py_ssize_t index = 0
         start_owned(&e.buf, 4 * SCRATCH)
         try:
@@ -281,7 +282,7 @@ cdef class Encoder:
                 index += 1
                 if not index & 0x3fff:
                     PyErr_CheckSignals()
-            return finish_output(self.options, &e)
+            return finish_output(options, &e)
         finally:
             drop(&e.buf)
 
@@ -348,7 +349,8 @@ cdef class Decoder:
         (False, 4)
         """
         cdef Py_buffer view
-        cdef Decoding d = self.options.template
+        options = self.options    # a hook may call __init__ again
+        cdef Decoding d = options.template
         contiguous = get_view(data, &view)
         borrow(&d.buf, <const unsigned char*>view.buf, view.len)
         try:

@@ -45,7 +45,7 @@ cdef PyObject* read_large_bytes(Decoding* d, Py_ssize_t nbytes) except NULL:
 cdef inline int encode_head(Encoding* e, int code, Py_ssize_t length) except -1:
     # Leaves room for `length` bytes behind the head.
     if seldom(length > MAX_LENGTH):
-        return raise_encode_value(e, f"{name_of(code)} of {length} is longer than 2^31-1")
+        return raise_too_long(e, code, length)
     reserve_for(e, 5 + length)
     e.buf.cursor[0] = <unsigned char>code
     store_i32(e.buf.cursor + 1, <int32_t>length)
@@ -222,7 +222,7 @@ cdef int encode_text(Encoding* e, PyObject* obj) except -1:
         return encode_payload(e, STRING, utf8, nbytes)
     kind = PyUnicode_KIND(obj)
     if nchars > MAX_LENGTH:
-        return raise_encode_value(e, f"STRING of {nchars} characters is longer than 2^31-1 bytes")
+        return raise_too_long(e, STRING, nchars)
     # The most that a character of this kind can take; the length is known, and stored, afterwards.
     reserve_for(e, 5 + nchars * (2 if kind == 1 else 3 if kind == 2 else 4) + UTF8_SLACK)
     head = e.buf.cursor
@@ -235,19 +235,19 @@ cdef int encode_text(Encoding* e, PyObject* obj) except -1:
     if nbytes < 0:
         return encode_surrogates(e, <object>obj)
     if nbytes > MAX_LENGTH:
-        return raise_encode_value(e, f"STRING of {nbytes} bytes is longer than 2^31-1")
+        return raise_too_long(e, STRING, nbytes)
     head[0] = STRING
     store_i32(head + 1, <int32_t>nbytes)
     e.buf.cursor = head + 5 + nbytes
     return 0
 
 
-cdef int encode_surrogates(Encoding* e, str text) except -1:
+cdef int encode_surrogates(Encoding* e, object text) except -1:
     if e.unicode_errors == NULL:
         return raise_encode_value(e, "str holds a lone surrogate, which UTF-8 cannot say")
     kept = text    # an error handler may let go of it elsewhere
     try:
-        data = kept.encode("utf-8", (<bytes>e.unicode_errors).decode("ascii"))
+        data = str.encode(kept, "utf-8", (<bytes>e.unicode_errors).decode("ascii"))
     except UnicodeEncodeError as error:
         raise EncodeValueError(f"str cannot be written as UTF-8: {error.reason}", path_of(e.frame)) from error
     return encode_payload(e, STRING, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
@@ -387,12 +387,16 @@ cdef int encode_pickle(Encoding* e, object obj) except -1:
 
 
 cdef int encode_ext(Encoding* e, object ext) except -1:
-    cdef int code = ext[0]
-    cdef bytes data = ext[1]
-    cdef Py_ssize_t bare = bare_size(code)
+    cdef int code
+    cdef bytes data
+    cdef Py_ssize_t bare
+    if len(ext) != 2 or type(ext[0]) is not int or type(ext[1]) is not bytes:
+        return raise_encode_value(e, f"{ext!r:.80} was not made by Ext")
+    code, data = ext
+    bare = bare_size(code)
     if not e.hive or bare < 0:
-        if code < FIRST_APPLICATION:
-            return raise_encode_value(e, f"code {code} exists in Hive's dialect only")
+        if not FIRST_APPLICATION <= code <= LAST_APPLICATION:
+            return raise_encode_value(e, f"code {code} is none with a length; 11 and 12 exist in Hive's dialect only")
         return encode_payload(e, code, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
     if len(data) != bare:
         return raise_encode_value(e, f"{name_of(code)} has a payload of {bare} bytes in Hive's dialect, not {len(data)}")
@@ -410,7 +414,10 @@ cdef Py_ssize_t bare_size(int code) noexcept:
 
 cdef int encode_writable(Encoding* e, object writable) except -1:
     cdef bytes name
-    cdef bytes data = writable[1]
+    cdef bytes data
+    if len(writable) != 2 or type(writable[0]) is not str or type(writable[1]) is not bytes:
+        return raise_encode_value(e, f"{writable!r:.80} was not made by Writable")
+    data = writable[1]
     try:
         name = writable[0].encode("utf-8")
     except UnicodeEncodeError as error:

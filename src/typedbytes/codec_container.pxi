@@ -312,7 +312,7 @@ cdef PyObject* decode_other(Decoding* d) except NULL:
         require(d, 5, code)
         length = load_length(d.buf.cursor + 1)
         if length < 0:
-            return raise_format(d, f"negative length {length} of {name_of(code)}", code)
+            return raise_negative(d, length, code)
         return decode_long_payload(d, code, length)
     if code == VECTOR or code == MAP:
         if code == MAP:
@@ -322,7 +322,7 @@ cdef PyObject* decode_other(Decoding* d) except NULL:
         require(d, 5, code)
         length = load_length(d.buf.cursor + 1)
         if length < 0:
-            return raise_format(d, f"negative count {length} of {name_of(code)}", code)
+            return raise_negative(d, length, code)
         return decode_vector(d, length) if code == VECTOR else decode_map(d, length)
     return decode_fixed(d, code)
 
@@ -355,7 +355,7 @@ cdef PyObject* decode_fixed(Decoding* d, int code) except NULL:
         return take(d, 3, decode_short(d, d.buf.cursor + 1))
     if d.hive and code == NULL_CODE:
         return take(d, 1, decode_null())
-    return raise_format(d, f"{code} is no type code", code)
+    return raise_unknown(d, code)
 
 
 cdef inline PyObject* take(Decoding* d, Py_ssize_t nbytes, PyObject* value) noexcept:
@@ -383,9 +383,9 @@ cdef PyObject* decode_long_payload(Decoding* d, int code, Py_ssize_t length) exc
     return value
 
 
-cdef int refuse_in_key(Decoding* d, int code) except -1:
-    if d.in_key:
-        raise_format(d, f"{name_of(code)} cannot be a MAP key; map_pairs=True gives the pairs", code)
+cdef inline int refuse_in_key(Decoding* d, int code) except -1:
+    if seldom(d.in_key > 0):
+        return raise_unhashable(d, code)
     return 0
 
 
@@ -507,7 +507,7 @@ cdef int encode_by_kind(Encoding* e, object obj) except -1:
         return encode_writable(e, obj)
     if kind is Long:
         return encode_long(e, <PyObject*>obj)
-    if kind is bytearray or kind is memoryview or (kind.__name__ == "array" and kind.__module__ == "array"):
+    if kind is bytearray or kind is memoryview or kind is loaded_type("array", "array"):
         return encode_buffer(e, obj)
     if PyLong_Check(obj):
         return encode_int(e, <PyObject*>obj)
@@ -530,6 +530,11 @@ cdef int encode_by_kind(Encoding* e, object obj) except -1:
     return encode_unknown(e, obj)
 
 
+cdef object loaded_type(str module, str name):
+    # A type of a module that is imported only where it is used: without it there is no object of the type.
+    return getattr(sys.modules.get(module), name, None)
+
+
 cdef int encode_pickled_type(Encoding* e, object obj) except -1:
     # A value type without a code of its own.
     if e.pickle == RAW:
@@ -541,7 +546,7 @@ cdef int encode_pickled_type(Encoding* e, object obj) except -1:
             return encode_default(e, obj)
         if isinstance(error, EncodeError):
             raise
-        raise EncodeTypeError(str(error), path_of(e.frame)) from error
+        raise EncodeTypeError(f"cannot encode an object of type {name_of_type(obj)}: {error}", path_of(e.frame)) from error
 
 
 cdef int encode_unknown(Encoding* e, object obj) except -1:
@@ -551,7 +556,7 @@ cdef int encode_unknown(Encoding* e, object obj) except -1:
         try:
             return encode_pickle(e, obj)
         except Exception as error:
-            raise EncodeTypeError(f"cannot pickle an object of type {type(obj).__name__}: {error}",
+            raise EncodeTypeError(f"cannot pickle an object of type {name_of_type(obj)}: {error}",
                                   path_of(e.frame)) from error
     return raise_encode_type(e, obj)
 
@@ -568,8 +573,7 @@ cdef int encode_default(Encoding* e, object obj) except -1:
 
 
 cdef bint encode_numpy(Encoding* e, object obj) except -1:
-    numpy = sys.modules["numpy"]
-    if isinstance(obj, getattr(numpy, "ndarray", ())):
+    if isinstance(obj, loaded_type("numpy", "ndarray") or ()):
         from typedbytes._ndarray import dumps_array
         try:
             data = dumps_array(obj)
@@ -577,7 +581,7 @@ cdef bint encode_numpy(Encoding* e, object obj) except -1:
             raise EncodeTypeError(str(error), path_of(e.frame)) from error
         encode_payload(e, NDARRAY, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
         return True
-    if not isinstance(obj, getattr(numpy, "generic", ())):
+    if not isinstance(obj, loaded_type("numpy", "generic") or ()):
         return False
     return encode_numpy_scalar(e, obj)
 
@@ -619,7 +623,7 @@ cdef int encode_float64(Encoding* e, object number) except -1:
 
 cdef inline int deepen(Encoding* e) except -1:
     if seldom(e.depth >= e.max_depth):
-        return raise_encode_value(e, f"containers nest deeper than max_depth={e.max_depth}")
+        return raise_encode_depth(e)
     e.depth += 1
     return 0
 
@@ -646,7 +650,7 @@ cdef int encode_tuple(Encoding* e, PyObject* items) except -1:
     cdef Py_ssize_t count = PyTuple_GET_SIZE(items)
     open_encoded(e, &frame, VECTOR)
     if count > MAX_LENGTH:
-        return raise_encode_value(e, f"VECTOR of {count} items is longer than 2^31-1")
+        return raise_too_long(e, VECTOR, count)
     encode_head(e, VECTOR, 0)
     store_i32(e.buf.cursor - 4, <int32_t>count)
     while frame.index < count:
@@ -696,7 +700,7 @@ cdef int encode_dict(Encoding* e, PyObject* mapping) except -1:
 
 cdef inline int encode_pair_count(Encoding* e, Py_ssize_t npairs) except -1:
     if seldom(npairs > MAX_LENGTH):
-        return raise_encode_value(e, f"MAP of {npairs} pairs is longer than 2^31-1")
+        return raise_too_long(e, MAP, npairs)
     encode_head(e, MAP, 0)
     store_i32(e.buf.cursor - 4, <int32_t>npairs)
     return 0
@@ -717,13 +721,15 @@ cdef inline int encode_entry(Encoding* e, PathFrame* frame, object key, object v
 
 cdef int encode_items(Encoding* e, list items) except -1:
     cdef PathFrame frame
-    cdef tuple pair
+    for pair in items:
+        if type(pair) is not tuple or len(<tuple>pair) != 2:
+            return raise_no_pair(e, pair)
     open_encoded(e, &frame, MAP)
     if e.sort_keys:
         sort_by_encoded_key(e, &frame, items)
     encode_pair_count(e, len(items))
     for pair in items:
-        encode_entry(e, &frame, pair[0], pair[1])
+        encode_entry(e, &frame, (<tuple>pair)[0], (<tuple>pair)[1])
         check_signals(frame.index)
     close_encoded(e, &frame)
     return 0

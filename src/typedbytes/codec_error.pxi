@@ -62,6 +62,19 @@ cdef int raise_truncated(Decoding* d, Py_ssize_t wanted, int code) except -1:
     raise decode_error(TruncatedError, d, message, offset_of(&d.buf, d.buf.end), code)
 
 
+cdef PyObject* raise_negative(Decoding* d, Py_ssize_t length, int code) except NULL:
+    raise decode_error(FormatError, d, f"negative length or count {length} of {name_of(code)}",
+                       offset_of(&d.buf, d.buf.cursor), code)
+
+
+cdef PyObject* raise_unknown(Decoding* d, int code) except NULL:
+    return raise_format(d, f"{code} is no type code", code)
+
+
+cdef int raise_unhashable(Decoding* d, int code) except -1:
+    raise_format(d, f"{name_of(code)} cannot be a MAP key; map_pairs=True gives the pairs", code)
+
+
 cdef PyObject* raise_depth(Decoding* d, int code) except NULL:
     raise decode_error(LimitError, d, f"containers nest deeper than max_depth={d.max_depth}",
                        offset_of(&d.buf, d.buf.cursor), code)
@@ -91,15 +104,30 @@ cdef int raise_skipped(Decoding* d, Skipping* s, SkipOutcome outcome) except -1:
     if outcome == STRAY_MARKER:
         raise_format(d, "MARKER outside a LIST", code)
     if outcome == BAD_LENGTH:
-        raise_format(d, f"negative length or count of {name_of(code)}", code)
-    raise_format(d, f"{code} is no type code", code)
+        raise_negative(d, load_length(d.buf.cursor + 1), code)
+    raise_unknown(d, code)
+
+
+cdef str name_of_type(object obj):
+    kind = type(obj)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 cdef int raise_encode_type(Encoding* e, object obj) except -1:
-    kind = type(obj)
-    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-    raise EncodeTypeError(f"cannot encode an object of type {name}", path_of(e.frame))
+    raise EncodeTypeError(f"cannot encode an object of type {name_of_type(obj)}", path_of(e.frame))
 
 
 cdef int raise_encode_value(Encoding* e, str message) except -1:
     raise EncodeValueError(message, path_of(e.frame))
+
+
+cdef int raise_encode_depth(Encoding* e) except -1:
+    return raise_encode_value(e, f"containers nest deeper than max_depth={e.max_depth}")
+
+
+cdef int raise_too_long(Encoding* e, int code, Py_ssize_t length) except -1:
+    return raise_encode_value(e, f"{name_of(code)} of {length} is longer than 2^31-1")
+
+
+cdef int raise_no_pair(Encoding* e, object item) except -1:
+    raise EncodeTypeError(f"items() gave {item!r:.80}, which is no pair", path_of(e.frame))

@@ -78,8 +78,9 @@ cdef inline int encode_int(Encoding* e, PyObject* obj) except -1:
 
 
 cdef int encode_long(Encoding* e, PyObject* obj) except -1:
-    cdef int64_t number = 0
-    int_to_i64(obj, &number)    # Long has checked that it fits
+    cdef int64_t number
+    if not int_to_i64(obj, &number):
+        return raise_encode_value(e, "int does not fit a LONG of 64 bits")
     reserve_for(e, 9)
     e.buf.cursor[0] = LONG
     store_i64(e.buf.cursor + 1, number)
@@ -88,8 +89,9 @@ cdef int encode_long(Encoding* e, PyObject* obj) except -1:
 
 
 cdef int encode_byte(Encoding* e, PyObject* obj) except -1:
-    cdef int64_t number = 0
-    int_to_i64(obj, &number)    # Byte has checked that it fits
+    cdef int64_t number
+    if not int_to_i64(obj, &number) or not -128 <= number <= 127:
+        return raise_encode_value(e, "int does not fit a BYTE of 8 bits")
     reserve_for(e, 2)
     e.buf.cursor[0] = BYTE
     e.buf.cursor[1] = <unsigned char>(number & 0xff)

@@ -1,0 +1,154 @@
+"""What is to be reached, and whether it was.
+
+What belongs here: limits and the judgement on a run's results. What this file must not know: how anything is measured. What is
+always true in it: a ratio is between times of one run; a goal whose shape was not measured is left out, not met.
+"""
+
+import statistics
+from dataclasses import dataclass
+
+from contenders import YARDSTICKS
+
+MEASURED_PYTHON = "3.11"
+#: What other versions of Python may take beyond a limit.
+SLACK = 1.1
+
+#: Times at most, as parts of those of the better of marshal and msgspec.
+DECODE = {
+    "int64": 0.55, "int32": 0.55, "small_int": 0.5, "double": 0.85, "bool": 0.4, "ascii_8": 0.65, "word_pairs": 0.75,
+    "tuple_2": 0.75, "wide_int": 0.8, "text_1000": 0.65, "bytes_100": 1.02, "bytes_10k": 1.02, "dict_5": 0.95,
+    "dict_100": 0.6, "nested": 0.45,
+}  # fmt: skip
+ENCODE = {
+    "int64": 0.5, "int32": 0.75, "small_int": 0.85, "double": 1.05, "bool": 0.7, "ascii_8": 1.0, "word_pairs": 0.95,
+    "text_100": 0.6, "text_1000": 0.6, "bytes_100": 1.02, "bytes_1k": 1.02, "bytes_10k": 1.02, "dict_5": 0.85, "list_50": 0.75,
+}  # fmt: skip
+#: The same with vectors of 512 bits.
+DECODE_WIDE = {"text_1000": 0.4}
+
+#: Nanoseconds at most for a key or a value of a stream.
+STREAMS = {
+    ("read file", "typedbytes"): 20,
+    ("read pipe", "typedbytes"): 20,
+    ("copy file", "typedbytes"): 30,
+    ("copy pipe", "typedbytes"): 30,
+    ("copy file", "typedbytes bulk"): 12,
+    ("copy pipe", "typedbytes bulk"): 12,
+}
+STREAM_SHAPES = ("bool", "small_int")
+
+IMPORT_MS = 8
+
+#: CPU seconds of whole filters with the fastest of the older libraries, under Python 2.7 on a machine of its own. It had no
+#: figure for four files: float_100k is taken for as fast as double_100k, gb_single for an empty process, and what long strings
+#: took beyond an empty process for ten times that of strings a tenth as long.
+EMPTY_PREDECESSOR = 0.017
+PREDECESSOR = {
+    "double_100k": 0.037, "float_100k": 0.037, "bool_100k": 0.047, "byte_100k": 0.057, "int_100k": 0.055, "long_100k": 0.207,
+    "gb_100k": 0.113, "list_50": 0.132, "tuple_50": 0.138, "dict_50": 0.132, "bytes_100_10k": 0.015, "bytes_1k_10k": 0.030,
+    "bytes_10k_10k": 0.147, "string_100_10k": 0.064, "string_1k_10k": 0.392, "string_10k_10k": 3.767,
+    "gb_single": EMPTY_PREDECESSOR,
+}  # fmt: skip
+#: What marshal took there to load and dump the same objects: by this the figures are carried over to another machine.
+PREDECESSOR_MARSHAL = {
+    "int_100k": 0.0160, "double_100k": 0.0062, "bool_100k": 0.0040, "list_50": 0.0782, "string_100_10k": 0.0193,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One goal and what came of it, in one unit; `released` is the same with the release of the results."""
+
+    what: str
+    unit: str
+    limit: float
+    reached: float
+    released: float
+
+    @property
+    def met(self):
+        return self.reached <= self.limit
+
+
+def judge(results):
+    """Return the judgements on a run's results, in the order of the goals."""
+    races = {(race["operation"], race["shape"]): race["entries"] for race in results["races"]}
+    slack = 1 if results["environment"]["python"].startswith(MEASURED_PYTHON + ".") else SLACK
+    wide = "avx512bw" in results["environment"]["features"]
+    return [
+        *judge_ratios(races, "decode", {**DECODE, **(DECODE_WIDE if wide else {})}, slack),
+        *judge_ratios(races, "encode", ENCODE, slack),
+        *judge_calls(races, slack),
+        *judge_streams(races, slack),
+        *judge_import(races, slack),
+        *judge_filters(results),
+    ]
+
+
+def judge_ratios(races, operation, limits, slack):
+    """Yield what came of whole lists."""
+    for shape, limit in limits.items():
+        entries = races.get((operation, shape))
+        if entries:
+            ours = entries["typedbytes stream" if shape == "word_pairs" else "typedbytes"]
+            yield ratio(f"{operation} {shape}", limit * slack, ours, [entries[name] for name in YARDSTICKS if name in entries])
+
+
+def judge_calls(races, slack):
+    """Yield what came of calls for one value each, by functions and by objects that are kept."""
+    for (operation, shape), entries in races.items():
+        for ours, theirs in (("typedbytes", "msgspec"), ("typedbytes functions", "msgspec functions")):
+            if operation.endswith("each") and theirs in entries:
+                yield ratio(f"{operation} {shape}: {ours} / {theirs}", slack, entries[ours], [entries[theirs]])
+
+
+def ratio(what, limit, ours, yardsticks):
+    """Judge a time as a part of the least of some others."""
+    reached, released = (ours[key] / min(entry[key] for entry in yardsticks) for key in ("ns", "ns_released"))
+    return Judgement(what, "", limit, reached, released)
+
+
+def judge_streams(races, slack):
+    """Yield what came of streams."""
+    for (operation, contender), limit in STREAMS.items():
+        for shape in STREAM_SHAPES:
+            if (operation, shape) in races:
+                entry = races[operation, shape][contender]
+                yield Judgement(f"{operation} {shape}: {contender}", "ns", limit * slack, entry["ns"], entry["ns_released"])
+
+
+def judge_import(races, slack):
+    """Yield what came of the start."""
+    entries = races.get(("import", "start"))
+    if entries:
+        reached = (entries["typedbytes"]["ns"] - entries["empty process"]["ns"]) / 1e6
+        yield Judgement("import typedbytes", "ms", IMPORT_MS * slack, reached, reached)
+
+
+def judge_filters(results):
+    """Yield what came of the 17 files: a filter that looks at every pair, beside the older libraries' figure carried over."""
+    seconds = filter_seconds(results)
+    carry = carried_over(seconds)
+    for name, limit in PREDECESSOR.items():
+        if name in seconds and carry:
+            reached = seconds[name]["typedbytes"]
+            yield Judgement(f"filter {name}", "s", limit * carry, reached, reached)
+
+
+def filter_seconds(results):
+    """Return the CPU seconds of the filters: by file, by contender."""
+    return {
+        race["shape"]: {name: entry["ns"] * race["nvalues"] / 1e9 for name, entry in race["entries"].items()}
+        for race in results["races"]
+        if race["operation"] == "filter"
+    }
+
+
+def carried_over(seconds):
+    """Return how much slower than theirs this machine is, in the middle of the files where marshal was measured there."""
+    factors = [
+        (seconds[name]["marshal"] - seconds[name]["empty process"]) / theirs
+        for name, theirs in PREDECESSOR_MARSHAL.items()
+        if name in seconds
+    ]
+    return statistics.median(factors) if factors else None

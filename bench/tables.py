@@ -1,0 +1,121 @@
+"""A record as tables in Markdown.
+
+What belongs here: which numbers stand in which column. What this file must not know: how anything is measured.
+"""
+
+import goals
+from contenders import CONTENDERS, YARDSTICKS
+
+OPERATIONS = {
+    "decode": "Decode: a whole list in one call",
+    "encode": "Encode: a whole list in one call",
+    "decode each": "Decode: a call for each item",
+    "encode each": "Encode: a call for each item",
+    "read file": "Streams: read pairs from a file",
+    "read pipe": "Streams: read pairs from a pipe",
+    "write file": "Streams: write pairs to a file",
+    "copy file": "Streams: read pairs from a file and write them to another",
+    "copy pipe": "Streams: read pairs from a pipe and write them to a file",
+}
+
+
+def page(results, judgements, name):
+    """Return the whole report."""
+    return "\n".join(
+        [
+            f"# How fast it is: {name}",
+            "",
+            "Made by `make bench`. Times are the least CPU time of many rounds, in which all contenders ran in turn; "
+            "`bench/README.md` says how they are taken. An asterisk: what came back is not equal to what went in.",
+            "",
+            *about(results["environment"]),
+            "",
+            f"![ratios by shape]({name}-objects.svg)",
+            "",
+            "## Goals",
+            "",
+            goal_table(judgements),
+            *filter_section(results),
+            *(line for operation, title in OPERATIONS.items() for line in section(results, operation, title)),
+        ]
+    )
+
+
+def about(environment):
+    """Yield what the times depend on."""
+    for key, value in environment.items():
+        yield f"- {key}: {', '.join(value) if isinstance(value, list) else value}"
+
+
+def goal_table(judgements):
+    """Return all goals, met and missed; in the second column of ratios the release of the decoded objects counts too."""
+    met = sum(judgement.met for judgement in judgements)
+    rows = [
+        (j.what, number(j.limit, j.unit), number(j.reached, j.unit), number(j.released, j.unit), verdict(j)) for j in judgements
+    ]
+    head = ("goal", "at most", "reached", "with release", "")
+    return f"{met} of {len(judgements)} met.\n\n" + table(head, rows)
+
+
+def verdict(judgement):
+    """Say whether a goal was met, and if not, by how much it was missed."""
+    return "met" if judgement.met else f"**missed by {judgement.reached / judgement.limit - 1:.0%}**"
+
+
+def number(value, unit):
+    """Return a number with three digits or so."""
+    digits = 3 if unit == "s" else 2 if value < 10 else 1
+    return f"{value:.{digits}f} {unit}".rstrip()
+
+
+def section(results, operation, title):
+    """Yield the tables of one operation: nanoseconds for a value, and ratios to the better yardstick where there is one."""
+    races = [race for race in results["races"] if race["operation"] == operation]
+    if races:
+        names = [name for name in columns(races) if any(name in race["entries"] for race in races)]
+        yield from ("", f"## {title}", "", "Nanoseconds for a value.", "")
+        yield table(("shape", *names), ([race["shape"], *cells(race, names, 1)] for race in races))
+        if races[0]["level"] == "objects":
+            yield from ("", f"Ratios to the better of {' and '.join(YARDSTICKS)}.", "")
+            yield table(("shape", *names), ([race["shape"], *cells(race, names, yardstick(race))] for race in races))
+
+
+def columns(races):
+    """Return the contenders of some races in the order in which they are listed."""
+    return list(dict.fromkeys([*CONTENDERS, *(name for race in races for name in race["entries"])]))
+
+
+def yardstick(race):
+    """Return the time of the better yardstick."""
+    return min(race["entries"][name]["ns"] for name in YARDSTICKS if name in race["entries"])
+
+
+def cells(race, names, unit):
+    """Yield the times of a race as multiples of a unit."""
+    for name in names:
+        entry = race["entries"].get(name)
+        yield "" if entry is None else f"{number(entry['ns'] / unit, '')}{'' if entry['correct'] else '*'}"
+
+
+def filter_section(results):
+    """Yield the table of whole filters."""
+    seconds = goals.filter_seconds(results)
+    if seconds:
+        names = list(next(iter(seconds.values())))
+        carry = goals.carried_over(seconds)
+        yield from ("", "## Filters: a whole process from file to file", "")
+        yield "CPU seconds; below each of ours, as a part of marshal's, both without an empty process. The last column is"
+        yield f"what the fastest of the older libraries took, times {carry:.2f}, by which this machine is slower with marshal."
+        yield ""
+        yield table(("file", *names, "older libraries"), (filter_row(name, seconds[name], carry) for name in seconds))
+
+
+def filter_row(name, seconds, carry):
+    """Return a row of CPU seconds."""
+    return [name, *(f"{value:.4f}" for value in seconds.values()), f"{goals.PREDECESSOR[name] * carry:.3f}"]
+
+
+def table(head, rows):
+    """Return a table in Markdown, numbers to the right."""
+    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
