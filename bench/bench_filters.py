@@ -6,13 +6,13 @@ birth to its end, in itself and in the kernel, as the kernel counts it for whoev
 
 import subprocess
 import sys
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 import old_files
 import pytest
 import typedbytes as tb
-from timing import Race, Runner, cpu_of_children_ns
+from timing import Runner, cpu_of_children_ns
 
 PROGRAMS = Path(__file__).resolve().parent / "filters"
 #: By contender: the program, and whether it reads the file's twin in marshal.
@@ -21,9 +21,16 @@ FILTERS = {
     "typedbytes": ("typedbytes_loop.py", False),
     "typedbytes bulk": ("typedbytes_bulk.py", False),
     "typedbytes raw": ("typedbytes_raw.py", False),
+    "typedbytes copy": ("typedbytes_copy.py", False),
     "marshal": ("whole_marshal.py", True),
 }
-IMPORTS = ("typedbytes", "msgspec", "msgpack", "ormsgpack", "cbor2", "orjson", "pickle")
+#: By contender: what its process says.
+IMPORTS = {"empty process": "pass"}
+IMPORTS.update((name, f"import {name}") for name in ("typedbytes", "msgspec", "msgpack", "ormsgpack", "cbor2", "orjson", "pickle"))
+OPERATIONS = {"import": IMPORTS, "filter": FILTERS}
+
+
+# -- filters ----------------------------------------------------------------------------------------------
 
 
 def run_filter(program, ends):
@@ -48,19 +55,12 @@ def sink_of(path):
     return path.with_name("sink")
 
 
-def filter_runner(name, contender, scale=1):
+def filter_runner(name, contender, scale):
     """Return a filter ready to run."""
     program, of_twin = FILTERS[contender]
     path = old_files.make(name, scale)[of_twin]
-    runner = Runner(
-        contender,
-        partial(run_filter, program),
-        partial(open_ends, path),
-        path.stat().st_size,
-        False,
-        close_ends,
-        cpu_of_children_ns,
-    )
+    run, prepare = partial(run_filter, program), partial(open_ends, path)
+    runner = Runner(contender, run, prepare, path.stat().st_size, False, close_ends, cpu_of_children_ns)
     runner.correct = is_right(runner, path)
     return runner
 
@@ -76,46 +76,54 @@ def is_right(runner, path):
     return made == given or path.suffix == ".tb" and old_files.decode(made) == old_files.decode(given)
 
 
-def run_import(statement, ends):
-    """Run a process that imports something, or nothing."""
-    subprocess.run([sys.executable, "-c", statement], check=True)
+# -- starting up ------------------------------------------------------------------------------------------
 
 
-def import_runner(module):
-    """Return the start of a process that imports a module, or None if it is not installed."""
-    statement = f"import {module}" if module else "pass"
-    if module and subprocess.run([sys.executable, "-c", statement], stderr=subprocess.DEVNULL).returncode:
+def run_statement(statement, ends):
+    """Run a process that executes one statement."""
+    subprocess.run([sys.executable, "-c", statement], check=True, stderr=subprocess.DEVNULL)
+
+
+def import_runner(contender):
+    """Return the start of a process ready to run, or None if what it imports is not installed."""
+    run = partial(run_statement, IMPORTS[contender])
+    try:
+        run(None)
+    except subprocess.CalledProcessError:
         return None
-    return Runner(
-        module or "empty process", partial(run_import, statement), lambda nround: None, 0, True, clock=cpu_of_children_ns
-    )
+    return Runner(contender, run, lambda nround: None, 0, True, clock=cpu_of_children_ns)
 
 
-def race(operation, shape, scale=1):
-    """Return the race of all filters on a file, or of all imports."""
-    if operation == "import":
-        runners = [import_runner(module) for module in (None, *IMPORTS)]
-        return Race("filters", operation, shape, 1, [found for found in runners if found])
-    nvalues = tb.count(old_files.make(shape, scale)[0].read_bytes())
-    return Race("filters", operation, shape, nvalues, [filter_runner(shape, name, scale) for name in FILTERS])
+# -- runners ----------------------------------------------------------------------------------------------
+
+
+def runner(operation, name, contender, scale=1):
+    """Return a process ready to run, or None if it needs what is not installed."""
+    return filter_runner(name, contender, scale) if operation == "filter" else import_runner(contender)
+
+
+@lru_cache(maxsize=None)
+def nvalues(operation, name, scale=1):
+    """Return the number of keys and values in a file; a start counts as one."""
+    return tb.count(old_files.make(name, scale)[0].read_bytes()) if operation == "filter" else 1
+
+
+def names(operation, name):
+    """Return the contenders of an operation."""
+    return list(OPERATIONS[operation])
 
 
 def races():
-    """Yield what stands for a race: operation and file."""
+    """Yield the operations and their files."""
     yield "import", "start"
     for name in old_files.NAMES:
         yield "filter", name
 
 
-@pytest.mark.benchmark(timer=lambda: cpu_of_children_ns() / 1e9)
-@pytest.mark.parametrize("contender", FILTERS)
-@pytest.mark.parametrize("name", old_files.NAMES)
-def bench_filters(measure, scale, name, contender):
-    nvalues = tb.count(old_files.make(name, scale)[0].read_bytes())
-    measure(name, filter_runner(name, contender, scale), nvalues)
+CASES = [(*race, name) for race in races() for name in names(*race)]
 
 
 @pytest.mark.benchmark(timer=lambda: cpu_of_children_ns() / 1e9)
-@pytest.mark.parametrize("module", (None, *IMPORTS))
-def bench_imports(measure, module):
-    measure("import", import_runner(module), 1)
+@pytest.mark.parametrize(("operation", "name", "contender"), CASES)
+def bench_filters(measure, scale, operation, name, contender):
+    measure(f"{operation} {name}", runner(operation, name, contender, scale), nvalues(operation, name, scale))

@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 import contenders
 import data
 import pytest
-from timing import Race, Runner
+from timing import Runner
 
 WHOLE = [name for name in contenders.CONTENDERS if not name.endswith("functions")]
 EACH = [name for name in contenders.CONTENDERS if name not in ("typedbytes stream", "msgspec typed")]
@@ -22,12 +22,6 @@ def variants(shape_name, scale):
     """Return the lists of a shape that the rounds take in turn."""
     shape = data.SHAPES[shape_name]
     return [shape.items(variant, scale) for variant in range(shape.nvariants(scale))]
-
-
-@lru_cache(maxsize=2)
-def nvalues(shape_name, scale):
-    """Return the number of leaves and containers in a list of a shape."""
-    return data.count_values(variants(shape_name, scale)[0])
 
 
 def call_each(function, arguments):
@@ -81,31 +75,29 @@ def runner(operation, shape_name, contender, scale=1):
     return Runner(contender, run, prepare, len(encoded), codec.loads(encoded) == lists[0])
 
 
-def names_for(operation, shape_name):
-    """Return who can do this."""
-    names = EACH if operation.endswith("each") else WHOLE
-    return [name for name in names if contenders.can(name, data.SHAPES[shape_name])]
+@lru_cache(maxsize=4)
+def nvalues(operation, shape_name, scale=1):
+    """Return the number of leaves and containers in a list of a shape."""
+    return data.count_values(variants(shape_name, scale)[0])
 
 
-def race(operation, shape_name, scale=1, names=contenders.CONTENDERS):
-    """Return the race of all of those named who can do this."""
-    able = [name for name in names_for(operation, shape_name) if name in names]
-    runners = [runner(operation, shape_name, name, scale) for name in able]
-    shape = shape_name if scale <= 1 else f"{shape_name} large"
-    return Race("objects", operation, shape, nvalues(shape_name, scale), [found for found in runners if found])
+def names(operation, shape_name):
+    """Return the contenders that can do this."""
+    asked = EACH if operation.endswith("each") else WHOLE
+    return [name for name in asked if contenders.can(name, data.SHAPES[shape_name])]
 
 
 def races():
-    """Yield what stands for a race: operation and shape."""
+    """Yield the operations and their shapes."""
     for operation in OPERATIONS:
         for shape_name in data.BY_VALUE if operation.endswith("each") else data.SHAPES:
             yield operation, shape_name
 
 
-CASES = [(*race, name) for race in races() for name in names_for(*race)]
+CASES = [(*race, name) for race in races() for name in names(*race)]
 
 
 @pytest.mark.benchmark(timer=time.process_time)
 @pytest.mark.parametrize(("operation", "shape", "contender"), CASES)
 def bench_objects(measure, scale, operation, shape, contender):
-    measure(f"{operation} {shape}", runner(operation, shape, contender, scale), nvalues(shape, scale))
+    measure(f"{operation} {shape}", runner(operation, shape, contender, scale), nvalues(operation, shape, scale))

@@ -1,12 +1,12 @@
 """Measure everything in one run, all contenders in turn, and write what came of it.
 
     python bench/report.py                 some ten minutes; bench/results/ gets a .json, a .md and the plots of this Python
-    python bench/report.py --only decode   what has that in its name
-    python bench/report.py --quick         each once and small, into build/: shows that everything here still runs
+    python bench/report.py --only decode   what has that in its name, into build/bench/results/
+    python bench/report.py --quick         a small round of the first race of each kind, into build/bench/results/
     python bench/report.py --render        write the .md and the plots of the .json anew
 
-What belongs here: the order of the run, its record, and its tables. What is always true in it: the tables and plots are made
-from the record alone.
+What belongs here: the order of the run, and its record. What is always true in it: tables and plots are made from the record
+alone, and bench/results/ holds the record of a whole run.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import json
 import platform
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import bench_filters
@@ -23,15 +24,18 @@ import contenders
 import data
 import goals
 import tables
+from timing import MIN_NROUNDS, Race
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
-QUICK_RESULTS = HERE.parent / "build" / "bench" / "results"
+PARTIAL_RESULTS = HERE.parent / "build" / "bench" / "results"
 QUICK_SCALE = 0.01
+ROOMS = {"objects": bench_objects, "streams": bench_streams, "filters": bench_filters}
 #: Who is measured with many values: the others' times there say nothing new.
 LARGE_CONTENDERS = ("typedbytes", "typedbytes stream", "marshal", "msgspec", "pickle")
 #: A filter runs for at least so many rounds: whole processes are long, and the same each time.
-FILTER_NROUNDS = 3
+FILTER_NROUNDS = 5
+#: What the processor can do that times and goals depend on.
 FEATURES = ("avx2", "avx512bw", "avx512vbmi")
 
 
@@ -39,43 +43,58 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=2, help="how long each race goes on (%(default)s)")
     parser.add_argument("--only", default="", help="measure the races with this in their name")
-    parser.add_argument("--quick", action="store_true", help="one small round of each")
+    parser.add_argument("--quick", action="store_true", help="show that this still runs")
     parser.add_argument("--render", action="store_true", help="measure nothing")
-    parser.add_argument("--results", type=Path, help="the folder for what comes of it")
     arguments = parser.parse_args()
 
-    folder = arguments.results or (QUICK_RESULTS if arguments.quick else RESULTS)
+    folder = PARTIAL_RESULTS if arguments.quick or arguments.only else RESULTS
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{sys.implementation.name}-{sys.version_info.major}.{sys.version_info.minor}.json"
+    if arguments.quick:
+        write_record(path, measure(first_of_each(races(QUICK_SCALE)), 0))
+        render(path)
+        return
     if not arguments.render:
-        scale, seconds = (QUICK_SCALE, 0) if arguments.quick else (1, arguments.seconds)
-        write_record(path, measure(scale, seconds, arguments.only))
-    render(path)
+        chosen = (race for race in races() if arguments.only in " ".join(race[:3]))
+        write_record(path, measure(chosen, arguments.seconds))
+    print(render(path))
 
 
-def measure(scale, seconds, only):
-    """Return the record of a run."""
-    results = []
-    for level, operation, shape, make in races(scale):
-        name = f"{level} {operation} {shape}"
-        if only in name:
-            print(name, file=sys.stderr)
-            race = make()
-            race.run(seconds, FILTER_NROUNDS) if level == "filters" else race.run(seconds)
-            results.append(race.result())
-    return {"environment": environment(), "races": results}
-
-
-def races(scale):
+def races(scale=1):
     """Yield the level, operation and shape of each race, and the function that makes it ready."""
-    for level, room in (("objects", bench_objects), ("streams", bench_streams), ("filters", bench_filters)):
+    for level, room in ROOMS.items():
         for operation, shape in room.races():
-            yield level, operation, shape, lambda room=room, key=(operation, shape): room.race(*key, scale)
+            yield level, operation, shape, partial(make_race, level, operation, shape, scale)
     for operation in ("encode", "decode"):
         for shape in data.SHAPES:
             if shape not in data.ALWAYS_LARGE:
-                make = lambda key=(operation, shape): bench_objects.race(*key, scale * data.LARGE, LARGE_CONTENDERS)  # noqa: E731
+                make = partial(make_race, "objects", operation, shape, scale * data.LARGE, LARGE_CONTENDERS)
                 yield "objects", operation, f"{shape} large", make
+
+
+def make_race(level, operation, shape, scale, wanted=None):
+    """Return the race of all who can do this, or of those wanted."""
+    room = ROOMS[level]
+    names = [name for name in room.names(operation, shape) if wanted is None or name in wanted]
+    runners = [room.runner(operation, shape, name, scale) for name in names]
+    title = f"{shape} large" if wanted else shape
+    return Race(level, operation, title, room.nvalues(operation, shape, scale), [runner for runner in runners if runner])
+
+
+def first_of_each(races):
+    """Yield the first race of each operation."""
+    return {operation: (level, operation, *rest) for level, operation, *rest in reversed(list(races))}.values()
+
+
+def measure(races, seconds):
+    """Return the record of a run."""
+    results = []
+    for level, operation, shape, make in races:
+        print(level, operation, shape, file=sys.stderr)
+        race = make()
+        race.run(seconds, FILTER_NROUNDS if level == "filters" else MIN_NROUNDS)
+        results.append(race.result())
+    return {"environment": environment(), "races": results}
 
 
 def environment():
@@ -112,17 +131,17 @@ def write_record(path, results):
 
 
 def render(path):
-    """Write tables and, where matplotlib is installed, plots beside a record; print the goals."""
+    """Write tables and, where matplotlib is installed, plots beside a record; return the table of goals."""
     results = json.loads(path.read_text())
     judgements = goals.judge(results)
     path.with_suffix(".md").write_text(tables.page(results, judgements, path.stem))
-    print(tables.goal_table(judgements))
     try:
         import plots
     except ModuleNotFoundError:
         print("no plots: matplotlib is not installed", file=sys.stderr)
     else:
         plots.write(results, path)
+    return tables.goal_table(judgements)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ def page(results, judgements, name):
             "",
             goal_table(judgements),
             *filter_section(results),
+            *import_section(results),
             *(line for operation, title in OPERATIONS.items() for line in section(results, operation, title)),
         ]
     )
@@ -48,7 +49,7 @@ def about(environment):
 
 
 def goal_table(judgements):
-    """Return all goals, met and missed; in the second column of ratios the release of the decoded objects counts too."""
+    """Return all goals, met and missed; a column of its own counts in the release of what was decoded."""
     met = sum(judgement.met for judgement in judgements)
     rows = [
         (j.what, number(j.limit, j.unit), number(j.reached, j.unit), number(j.released, j.unit), verdict(j)) for j in judgements
@@ -63,7 +64,9 @@ def verdict(judgement):
 
 
 def number(value, unit):
-    """Return a number with three digits or so."""
+    """Return a number with three digits or so; nothing for None."""
+    if value is None:
+        return ""
     digits = 3 if unit == "s" else 2 if value < 10 else 1
     return f"{value:.{digits}f} {unit}".rstrip()
 
@@ -100,19 +103,32 @@ def cells(race, names, unit):
 def filter_section(results):
     """Yield the table of whole filters."""
     seconds = goals.filter_seconds(results)
-    if seconds:
+    carry = goals.carried_over(seconds)
+    if carry:
         names = list(next(iter(seconds.values())))
-        carry = goals.carried_over(seconds)
         yield from ("", "## Filters: a whole process from file to file", "")
-        yield "CPU seconds; below each of ours, as a part of marshal's, both without an empty process. The last column is"
-        yield f"what the fastest of the older libraries took, times {carry:.2f}, by which this machine is slower with marshal."
+        yield "CPU seconds. What the fastest of the older libraries took on another machine is carried over by what marshal took "
+        yield f"on both: times {carry:.2f}. At the right, the loop and the older libraries as parts of marshal's time."
         yield ""
-        yield table(("file", *names, "older libraries"), (filter_row(name, seconds[name], carry) for name in seconds))
+        head = ("file", *names, "older", "typedbytes / marshal", "older / marshal")
+        yield table(head, (filter_row(name, seconds[name], carry) for name in seconds))
 
 
 def filter_row(name, seconds, carry):
     """Return a row of CPU seconds."""
-    return [name, *(f"{value:.4f}" for value in seconds.values()), f"{goals.PREDECESSOR[name] * carry:.3f}"]
+    older = goals.PREDECESSOR[name] * carry
+    ratios = seconds["typedbytes"] / seconds["marshal"], older / seconds["marshal"]
+    return [name, *(f"{value:.4f}" for value in (*seconds.values(), older)), *(f"{ratio:.2f}" for ratio in ratios)]
+
+
+def import_section(results):
+    """Yield the table of what it takes to start."""
+    for race in results["races"]:
+        if race["operation"] == "import":
+            times = {name: entry["ns"] / 1e6 for name, entry in race["entries"].items()}
+            empty = times.pop("empty process")
+            yield from ("", "## Starting up", "", f"Milliseconds of CPU time to import, beyond the {empty:.1f} of an empty process.", "")
+            yield table(("module", "ms"), ([name, number(time - empty, "")] for name, time in times.items()))
 
 
 def table(head, rows):

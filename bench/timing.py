@@ -10,7 +10,7 @@ import gc
 import resource
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 MIN_NROUNDS = 8
 MAX_NROUNDS = 240
@@ -60,7 +60,7 @@ class Race:
     operation: str
     shape: str
     nvalues: int
-    runners: list = field(default_factory=list)
+    runners: list
 
     def run(self, seconds, min_nrounds=MIN_NROUNDS):
         """Run all in turn, round after round, for about so many seconds (0: one round); the one that begins changes."""

@@ -1027,9 +1027,12 @@ def test_the_reader_keeps_its_source_alive(path):
 
 @pytest.mark.parametrize("bad", ["format", "source"])
 def test_a_failed_reader_in_a_with_block_leaves_nothing_to_collect(bad):
+    class Broken:
+        def read(self, nbytes):
+            raise OSError("broken")
+
     def work():
-        source = io.BytesIO(b"\xff") if bad == "format" else Script([OSError("broken")])
-        with tb.Reader(source) as reader:
+        with tb.Reader(io.BytesIO(b"\xff") if bad == "format" else Broken()) as reader:
             try:
                 reader.read()
             except (tb.FormatError, OSError):

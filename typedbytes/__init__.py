@@ -35,6 +35,8 @@ __version__ = "0.1.0"
 # Imported when first used: start-up is paid by every Hadoop task.
 _LATER = {"TypeCode": "typedbytes._typecodes"}
 _LATER.update(dict.fromkeys(("Bytes", "Input", "Output", "PairedInput", "PairedOutput"), "typedbytes.legacy"))
+_CONSTANTS = "BYTES BYTE BOOL INT LONG FLOAT DOUBLE STRING VECTOR LIST MAP PICKLE BYTESTRING MARKER"    # of the old modules
+_LATER.update(dict.fromkeys(_CONSTANTS.split(), "typedbytes.legacy"))
 
 __all__ = [
     "BlockError", "Byte", "Bytes", "DecodeError", "Decoder", "EncodeError", "EncodeTypeError", "EncodeValueError", "Encoder",

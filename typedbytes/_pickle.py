@@ -443,8 +443,11 @@ def _build_frozenset(machine, items):
 
 
 def _build_decimal(machine, text):
-    # A context of its own: under the caller's, which may trap nothing, bad text would become a NaN.
-    return Decimal(_of_type(str, text), Context(traps=[InvalidOperation]))
+    return Decimal(_of_type(str, text), _TRAPPING)
+
+
+# Under the caller's context, which may trap nothing, bad text would become a NaN.
+_TRAPPING = Context(traps=[InvalidOperation])
 
 
 def _build_date(machine, state):

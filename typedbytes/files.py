@@ -21,50 +21,40 @@ def _opened(place, mode):
 
 
 class _Opening:
-    """Add to a compiled stream that it opens paths, and closes what it opened."""
+    """Add to a compiled stream that it opens paths, which it then also closes."""
 
     __slots__ = ()
 
     def __init__(self, place, **options):
-        file, self._owned = _opened(place, self._mode)
+        file, ours = _opened(place, self._mode)
         try:
-            super().__init__(file, **options)
+            super().__init__(file, owns=ours, **options)
         except BaseException:
-            if self._owned:
+            if ours:
                 file.close()
             raise
-        self._file = file
-
-    def close(self):
-        try:
-            super().close()
-        finally:
-            if self._owned:
-                self._file.close()
-
-    close.__doc__ = _stream.Writer.close.__doc__
 
 
 class Reader(_Opening, _stream.Reader):
-    __slots__ = ("_file", "_owned")
+    __slots__ = ()
     __doc__ = _stream.Reader.__doc__
     _mode = "rb"
 
 
 class PairReader(_Opening, _stream.PairReader):
-    __slots__ = ("_file", "_owned")
+    __slots__ = ()
     __doc__ = _stream.PairReader.__doc__
     _mode = "rb"
 
 
 class Writer(_Opening, _stream.Writer):
-    __slots__ = ("_file", "_owned")
+    __slots__ = ()
     __doc__ = _stream.Writer.__doc__
     _mode = "wb"
 
 
 class PairWriter(_Opening, _stream.PairWriter):
-    __slots__ = ("_file", "_owned")
+    __slots__ = ()
     __doc__ = _stream.PairWriter.__doc__
     _mode = "wb"
 

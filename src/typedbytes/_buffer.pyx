@@ -44,7 +44,13 @@ cdef int make_room(ReadBuffer* b, Py_ssize_t wanted) except -1:
     cdef Py_ssize_t done = b.cursor - kept
     cdef unsigned char* storage = b.storage
     cdef Py_ssize_t capacity = b.capacity
-    cdef Py_ssize_t room = b.storage + b.capacity - b.end
+    cdef Py_ssize_t room
+    if nkept == 0:
+        b.start_offset += b.cursor - b.start
+        b.start = b.cursor = b.end = kept = storage
+        if b.mark != NULL:
+            b.mark = storage
+    room = b.storage + b.capacity - b.end
     if room >= wanted - (b.end - b.cursor) or (kept == b.start and room > 0):
         return 0
     if nkept >= capacity // 2:

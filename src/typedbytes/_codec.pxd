@@ -54,6 +54,8 @@ cdef class DecodeOptions:
 
 # New references. A record is one value, or a key and its value; limits of a record hold for it.
 cdef PyObject* decode_record(Decoding* d) except NULL
+# The rest of a record whose start is known already: its last value.
+cdef PyObject* decode_rest(Decoding* d) except NULL
 cdef int decode_pair(Decoding* d, PyObject** key, PyObject** value) except -1
 cdef void begin_record(Decoding* d) noexcept
 cdef void end_record(Decoding* d) noexcept

@@ -21,7 +21,8 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 
 from typedbytes._buffer cimport (
-    PY_SSIZE_T_MAX, ReadBuffer, WriteBuffer, bytes_data, bytes_size, grow, held, new_bytes, offset_of, refill, written,
+    PY_SSIZE_T_MAX, ReadBuffer, WriteBuffer, bytes_data, bytes_size, drop, finish, grow, held, new_bytes, offset_of, refill,
+    start_owned, written,
 )
 from typedbytes._byteorder cimport *
 from typedbytes._cpython cimport *

@@ -15,7 +15,7 @@ from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_CheckExact
 
 from typedbytes._buffer cimport (
-    LARGE_OUTPUT, ReadBuffer, WriteBuffer, append, borrow, drop, finish, held, offset_of, push_back, refill, release, shrink, start_filled,
+    LARGE_OUTPUT, PY_SSIZE_T_MAX, ReadBuffer, WriteBuffer, append, borrow, drop, finish, held, offset_of, push_back, refill, release, shrink, start_filled,
     start_owned, start_scratch, written, reserve,
 )
 from typedbytes._codec cimport *
@@ -140,10 +140,10 @@ cdef object decode_whole(DecodeOptions options, object data, Form form):
 
 
 cdef object get_view(object data, Py_buffer* view):
-    # What is not contiguous is copied: it has no bytes in a row to look at.
+    # What is not contiguous is copied: it has no bytes in a row to look at. (NumPy says so with a ValueError.)
     try:
         PyObject_GetBuffer(data, view, PyBUF_SIMPLE)
-    except BufferError:
+    except (BufferError, ValueError):
         data = memoryview(data).tobytes()
         PyObject_GetBuffer(data, view, PyBUF_SIMPLE)
     return data
@@ -412,7 +412,7 @@ cdef class Decoder:
             self.state = BUSY
             return 0
         if self.state == FAILED:
-            raise self.failure
+            raise self.failure.with_traceback(None)
         raise RuntimeError("this Decoder is in use: a hook or another thread came back to it")
 
     def __iter__(self):

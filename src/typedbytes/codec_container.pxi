@@ -6,6 +6,12 @@ cdef enum:
     SPILL = 8192            # items of a LIST that wait on the stack before they move to their list
 
 
+# Keys of one MAP at one place of the table that counts them.
+cdef struct Crowd:
+    Py_ssize_t nkeys
+    Py_ssize_t weight
+
+
 cdef inline int open_container(Decoding* d, PathFrame* frame, int code) except -1:
     # The cursor stands at the type code.
     if seldom(d.depth >= d.max_depth):
@@ -136,6 +142,8 @@ cdef PyObject* decode_map(Decoding* d, Py_ssize_t npairs) except NULL:
     cdef PathFrame frame
     cdef Py_ssize_t base = d.nstack
     cdef Py_ssize_t nweak = 0
+    cdef long long weak_nbytes = 0
+    cdef long long key_offset
     cdef int as_dict = not d.map_pairs
     cdef long long offset = offset_of(&d.buf, d.buf.cursor)
     cdef PyObject* result
@@ -143,10 +151,13 @@ cdef PyObject* decode_map(Decoding* d, Py_ssize_t npairs) except NULL:
     d.buf.cursor += 5
     while frame.index < npairs:
         frame.role = KEY
+        key_offset = offset_of(&d.buf, d.buf.cursor)
         d.in_key += as_dict
         push(d, decode_key(d))
         d.in_key -= as_dict
-        nweak += has_weak_hash(d.stack[d.nstack - 1])
+        if seldom(has_weak_hash(d.stack[d.nstack - 1])):
+            nweak += 1
+            weak_nbytes += offset_of(&d.buf, d.buf.cursor) - key_offset
         frame.key = d.stack[d.nstack - 1]
         frame.role = MAPPED
         push(d, decode_value(d))
@@ -156,7 +167,7 @@ cdef PyObject* decode_map(Decoding* d, Py_ssize_t npairs) except NULL:
     if d.map_pairs:
         result = pairs_from_stack(d, base)
     else:
-        if seldom(nweak > MAX_COLLIDING):
+        if seldom(nweak > 32 or (nweak > 1 and weak_nbytes > 2048)):
             refuse_colliding(d, base, offset)
         result = dict_from_stack(d, base)
     while d.nstack > base:
@@ -183,29 +194,81 @@ cdef inline bint is_wide(PyObject* number) noexcept:
 
 
 cdef int refuse_colliding(Decoding* d, Py_ssize_t base, long long offset) except -1:
-    # Goal: no hash value more than MAX_COLLIDING times, in linear time. Plan: count into a table that is larger than the
-    # number of keys, at a place that depends on a secret; a full place is either an attack or a chance of nothing. Rejected:
-    # a dict of counts, whose own keys could be made to collide.
-    cdef Py_ssize_t room = 1024
+    # Goal: comparing keys of equal hash must not cost out of proportion to the MAP's bytes. Plan: count keys and their weight
+    # into a table with a place for each key, chosen by hash and a secret; only when a place is crowded, look closely.
+    # Rejected: a dict by hash value, whose own keys could be made to collide.
+    cdef Py_ssize_t room = 64
     cdef Py_ssize_t i
     cdef uint64_t place
-    cdef uint16_t* counts
+    cdef Crowd* crowds
+    cdef int shift = 64 - 6
     while room < d.nstack - base:
         room *= 2
-    counts = <uint16_t*>PyMem_Calloc(room, sizeof(uint16_t))
-    if counts == NULL:
+        shift -= 1
+    crowds = <Crowd*>PyMem_Calloc(room, sizeof(Crowd))
+    if crowds == NULL:
         raise MemoryError
     try:
         for i in range(base, d.nstack, 2):
             if has_weak_hash(d.stack[i]):
-                place = <uint64_t>PyObject_Hash(d.stack[i]) * SECRET
-                place = (place ^ place >> 29) >> 3 & <uint64_t>(room - 1)
-                counts[place] += 1
-                if counts[place] > MAX_COLLIDING:
-                    raise_colliding(d, offset)
+                place = <uint64_t>PyObject_Hash(d.stack[i]) * SECRET >> shift
+                crowds[place].nkeys += 1
+                crowds[place].weight += weight_of(<object>d.stack[i])
+                if crowds[place].nkeys > 32 or (crowds[place].nkeys > 1 and crowds[place].weight > 2048):
+                    return refuse_unequal(d, base, offset)
     finally:
-        PyMem_Free(counts)
+        PyMem_Free(crowds)
     return 0
+
+
+cdef Py_ssize_t weight_of(object key) except -1:
+    cdef Py_ssize_t weight = 8
+    if type(key) is tuple:
+        for item in <tuple>key:
+            weight += weight_of(item)
+        return weight
+    return sys.getsizeof(key)
+
+
+cdef int refuse_unequal(Decoding* d, Py_ssize_t base, long long offset) except -1:
+    # The same, exactly: equal keys may come as often as they like, and are told by their encodings. A comparison may take the
+    # square of both sizes (a Decimal with a long int does). Hash values are looked up as text, hashed with a secret.
+    cdef dict met = {}
+    cdef list crowd
+    cdef Py_ssize_t i
+    cdef Py_ssize_t nbytes
+    cdef double steps = 0
+    cdef double most = (1 << 22) + 64 * <double>(offset_of(&d.buf, d.buf.cursor) - offset)
+    for i in range(base, d.nstack, 2):
+        check_signals(i)
+        if has_weak_hash(d.stack[i]):
+            encoded = encoded_key(<object>d.stack[i])
+            if encoded in met:
+                continue
+            met[encoded] = None
+            nbytes = len(encoded)
+            crowd = met.setdefault(str(PyObject_Hash(d.stack[i])), [0, 0])
+            if crowd[0]:
+                steps += <double>nbytes * (nbytes + 2 * <Py_ssize_t>crowd[1]) / 32
+            crowd[0] += 1
+            crowd[1] += nbytes
+            if crowd[0] > MAX_COLLIDING or steps > most:
+                raise_colliding(d, offset)
+    return 0
+
+
+cdef bytes encoded_key(object key):
+    cdef Encoding e
+    memset(&e, 0, sizeof(Encoding))
+    e.max_depth = HIGHEST_DEPTH
+    start_owned(&e.buf, 64)
+    try:
+        encode_record(&e, <PyObject*>key)
+        return finish(&e.buf)
+    except EncodeError:
+        return b"%d" % id(key)    # a hook made it: nobody but it knows what it equals
+    finally:
+        drop(&e.buf)
 
 
 cdef PyObject* dict_from_stack(Decoding* d, Py_ssize_t base) except NULL:
@@ -408,6 +471,7 @@ cdef int require(Decoding* d, Py_ssize_t wanted, int code) except -1:
 
 cdef void hide_beyond_limit(Decoding* d) noexcept:
     cdef long long allowed = d.record_offset + d.max_bytes - offset_of(&d.buf, d.buf.cursor)
+    allowed = max(allowed, 0)
     if held(&d.buf) > allowed:
         d.nhidden = held(&d.buf) - <Py_ssize_t>allowed
         d.buf.end -= d.nhidden
@@ -430,8 +494,14 @@ cdef void end_record(Decoding* d) noexcept:
 
 
 cdef PyObject* decode_record(Decoding* d) except NULL:
+    d.record_offset = offset_of(&d.buf, d.buf.cursor)
+    return decode_rest(d)
+
+
+cdef PyObject* decode_rest(Decoding* d) except NULL:
     cdef PyObject* value
-    begin_record(d)
+    if seldom(d.max_bytes > 0):
+        hide_beyond_limit(d)
     value = decode_value(d)
     end_record(d)
     return value

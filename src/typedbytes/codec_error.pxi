@@ -85,7 +85,7 @@ cdef int raise_record_limit(Decoding* d) except -1:
 
 
 cdef PyObject* raise_colliding(Decoding* d, long long offset) except NULL:
-    raise decode_error(LimitError, d, f"more than {MAX_COLLIDING} keys of a MAP share one hash value", offset, MAP)
+    raise decode_error(LimitError, d, "too many keys of a MAP share one hash value", offset, MAP)
 
 
 cdef int raise_trailing(Decoding* d) except -1:

@@ -97,13 +97,15 @@ cdef class Reader:
     cdef bint raw
     cdef bint ended
     cdef bint has_view
+    cdef bint owns            # the source is closed with the Reader
+    cdef bint value_due       # a group's key has been read, and its value is for the group to read
     cdef int nparts           # values of a record
 
     def __cinit__(self, *args, **options):
         self.state = CLOSED
         self.nparts = 1
 
-    def __init__(self, source, *, raw=False, read_ahead=True, Py_ssize_t buffer_size=READ_SIZE, **options):
+    def __init__(self, source, *, raw=False, read_ahead=True, Py_ssize_t buffer_size=READ_SIZE, owns=False, **options):
         if self.source is not None:
             raise RuntimeError("a Reader cannot be initialised again")
         if buffer_size < 1:
@@ -115,6 +117,7 @@ cdef class Reader:
         start_skipping(&self.skipping, &self.d)
         self.connect(source, read_ahead, max(buffer_size, 64))
         self.source = source
+        self.owns = owns
         self.state = OPEN
 
     cdef int connect(self, source, bint read_ahead, Py_ssize_t buffer_size) except -1:
@@ -155,13 +158,15 @@ cdef class Reader:
 
     cdef int refuse(self) except -1:
         if self.state == FAILED:
-            raise self.failure
+            raise self.failure.with_traceback(None)
         if self.state == CLOSED:
             raise ValueError("I/O operation on a closed reader")
-        raise RuntimeError(f"this {type(self).__name__} is in use: a hook or another thread came back to it")
+        if self.state == BUSY:
+            raise RuntimeError(f"this {type(self).__name__} is in use: a hook or another thread came back to it")
+        raise RuntimeError("a group's key has been read: its value is for the group to read")
 
     cdef inline int enter(self) except -1:
-        if self.state != OPEN:
+        if self.state != OPEN or self.value_due:
             return self.refuse()
         self.state = BUSY
         return 0
@@ -187,12 +192,15 @@ cdef class Reader:
         return value
 
     cdef PyObject* next_raw(self) except NULL:
-        cdef Py_ssize_t offset
         self.mark_value()
-        result = self.d.buf.mark[:self.d.buf.cursor - self.d.buf.mark]
-        self.d.buf.mark = NULL
+        result = self.take_marked()
         incref(<PyObject*>result)
         return <PyObject*>result
+
+    cdef bytes take_marked(self):
+        result = self.d.buf.mark[:self.d.buf.cursor - self.d.buf.mark]
+        self.d.buf.mark = NULL
+        return result
 
     cdef int mark_value(self) except -1:
         # Walk one value, the record's first; afterwards it lies between mark and cursor.
@@ -211,7 +219,7 @@ cdef class Reader:
                 raise_record_limit(&self.d)
             if outcome == SKIPPED:
                 return 0
-            wanted = held(buf) + 1
+            wanted = held(buf) + max(1, min(self.skipping.tail, READ_SIZE))
             if outcome != NEEDS_MORE or not refill(buf, wanted):
                 raise_skipped(&self.d, &self.skipping, outcome)
 
@@ -360,6 +368,7 @@ cdef class Reader:
         """
         if self.state == BUSY:
             self.refuse()
+        abandon(&self.d)
         rest = self.d.buf.cursor[:held(&self.d.buf)] if self.state != CLOSED else b""
         self.close()
         return rest
@@ -374,7 +383,10 @@ cdef class Reader:
         self.state = CLOSED
         abandon(&self.d)
         self.let_go()
-        self.method = self.memory = None
+        self.method = self.memory = self.failure = None    # a failure's frames may hold the Reader
+        if self.owns:
+            self.owns = False
+            self.source.close()
 
     # The old interface reads a type code, and a payload for it, by themselves.
 
@@ -533,6 +545,7 @@ cdef object next_group(PairReader reader):
         key = taken(decode_record(&reader.d))
     buf.mark = NULL
     reader.group = values
+    reader.value_due = True
     return key, values
 
 
@@ -552,7 +565,7 @@ cdef class GroupValues:
         self.check()
         if self.over:
             raise StopIteration
-        self.reader.enter()
+        self.enter()
         try:
             found = self.next_value(True)
         except BaseException as error:
@@ -567,6 +580,16 @@ cdef class GroupValues:
             raise RuntimeError("the values of this group are gone: the reader has moved on to the next group")
         return 0
 
+    cdef int enter(self) except -1:
+        cdef bint due = self.reader.value_due
+        self.reader.value_due = False    # it is this group's
+        try:
+            self.reader.enter()
+        except:
+            self.reader.value_due = due
+            raise
+        return 0
+
     cdef object next_value(self, bint wanted):
         cdef PairReader reader = self.reader
         if not self.fresh and not self.key_repeats():
@@ -574,31 +597,39 @@ cdef class GroupValues:
             return NOTHING
         self.fresh = False
         found = None
-        if wanted:
-            found = taken(reader.next_raw() if reader.raw else decode_record(&reader.d))
-        else:
+        # A record's limit holds for key and value together, as elsewhere.
+        reader.d.record_offset = offset_of(&reader.d.buf, reader.d.buf.cursor) - PyBytes_GET_SIZE(self.key)
+        if not wanted:
             reader.walk()
+        elif reader.raw:
+            reader.d.buf.mark = reader.d.buf.cursor
+            reader.walk()
+            found = reader.take_marked()
+        else:
+            found = taken(decode_rest(&reader.d))
         reader.d.record += 1
         if reader.d.buf.capacity > reader.d.buf.usual_capacity:
             shrink(&reader.d.buf)
         return found
 
     cdef bint key_repeats(self) except -1:
-        # An encoding says itself where it ends, so bytes that start like this key are this key.
+        # An encoding says itself where it ends, so bytes that start like this key are this key. Another key may be shorter:
+        # no more is asked for than tells them apart.
         cdef ReadBuffer* buf = &self.reader.d.buf
         cdef Py_ssize_t nkey = PyBytes_GET_SIZE(self.key)
         cdef const char* key = PyBytes_AS_STRING(self.key)
-        if memcmp(buf.cursor, key, min(held(buf), nkey)) != 0:
-            return False
-        if held(buf) < nkey and (not refill(buf, nkey) or memcmp(buf.cursor, key, nkey) != 0):
-            return False
-        buf.cursor += nkey
-        return True
+        while memcmp(buf.cursor, key, min(held(buf), nkey)) == 0:
+            if held(buf) >= nkey:
+                buf.cursor += nkey
+                return True
+            if not refill(buf, held(buf) + 1):
+                return False
+        return False
 
     cdef int skip_rest(self) except -1:
         if self.over:
             return 0
-        self.reader.enter()
+        self.enter()
         try:
             while self.next_value(False) is not NOTHING:
                 pass

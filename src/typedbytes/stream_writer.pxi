@@ -3,11 +3,23 @@
 cdef object choose_writing(object sink):
     if isinstance(sink, io.TextIOBase):
         raise TypeError("a binary file is needed, not one opened as text")
-    for name in ("write", "sendall"):
+    for name in ("write", "send", "sendall"):    # the first two say how much they took
         method = getattr(sink, name, None)
         if callable(method):
             return method
-    raise TypeError(f"cannot write to a {type(sink).__name__}: it has neither write nor sendall")
+    raise TypeError(f"cannot write to a {type(sink).__name__}: it has neither write nor send")
+
+
+cdef long FORKS = 0    # how often this process is a child's child
+
+
+def _count_fork():
+    global FORKS
+    FORKS += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
 
 
 cdef class Writer:
@@ -35,30 +47,34 @@ cdef class Writer:
     cdef long long sent           # bytes that the sink has taken
     cdef long long nrecords
     cdef State state
-    cdef long process             # that made this Writer: after a fork the child's copy is not its own to flush
+    cdef bint owns                # the sink is closed with the Writer
+    cdef long forks               # when the buffer was last ours; what a child finds in it is its parent's to write
 
     def __cinit__(self, *args, **options):
         self.state = CLOSED
 
-    def __init__(self, sink, *, Py_ssize_t buffer_size=WRITE_SIZE, **options):
+    def __init__(self, sink, *, Py_ssize_t buffer_size=WRITE_SIZE, owns=False, **options):
         if self.sink is not None:
             raise RuntimeError("a Writer cannot be initialised again")
         if buffer_size < 1:
             raise ValueError(f"buffer_size is at least 1, not {buffer_size}")
+        if buffer_size > PY_SSIZE_T_MAX // 4:
+            raise MemoryError
         self.options = EncodeOptions(**options)
         self.e = self.options.template
         self.method = choose_writing(sink)
         self.buffer_size = buffer_size
-        self.process = os.getpid()
+        self.forks = FORKS
         start_owned(&self.e.buf, buffer_size + SCRATCH)
         self.sink = sink
+        self.owns = owns
         self.state = OPEN
 
     def __dealloc__(self):
         drop(&self.e.buf)
 
     def __del__(self):
-        if self.state == CLOSED or self.process != os.getpid() or not self.pending():
+        if self.state == CLOSED or self.forks != FORKS or not self.pending():
             return
         warnings.warn(f"unclosed {type(self).__name__} with unwritten records", ResourceWarning, source=self)
         try:
@@ -86,7 +102,16 @@ cdef class Writer:
     cdef inline int enter(self) except -1:
         if self.state != OPEN:
             return self.refuse()
+        if self.forks != FORKS:
+            self.disown()
         self.state = BUSY
+        return 0
+
+    cdef int disown(self) except -1:
+        self.sent += self.pending()
+        self.unsent = None
+        self.e.buf.cursor = self.e.buf.start
+        self.forks = FORKS
         return 0
 
     cdef int encode_item(self, object item) except -1:
@@ -109,18 +134,25 @@ cdef class Writer:
         return 0
 
     cdef int send_rest(self) except -1:
-        cdef Py_ssize_t taken_now
         while self.unsent is not None:
-            taken_now = self.count_taken(self.method(self.unsent), len(self.unsent))
-            self.sent += taken_now
-            self.unsent = self.unsent[taken_now:] if taken_now < len(self.unsent) else None
+            try:
+                self.count_sent(self.count_taken(self.method(self.unsent), len(self.unsent)))
+            except BlockingIOError as error:
+                self.count_sent(getattr(error, "characters_written", 0))
+                raise
+            PyErr_CheckSignals()    # a system call that took a part has not failed because of one
+        return 0
+
+    cdef int count_sent(self, Py_ssize_t nbytes) except -1:
+        self.sent += nbytes
+        self.unsent = self.unsent[nbytes:] if nbytes < len(self.unsent) else None
         return 0
 
     cdef Py_ssize_t count_taken(self, object count, Py_ssize_t nbytes) except -1:
         if count is None:
             if isinstance(self.sink, io.RawIOBase):
                 raise BlockingIOError("write() took no bytes: a sink must not be non-blocking")
-            return nbytes    # sendall, and files that do not count
+            return nbytes    # a file that does not count
         if type(count) is not int:
             raise TypeError(f"write() must return an int, not {type(count).__name__}")
         if not 0 < count <= nbytes:
@@ -178,7 +210,10 @@ cdef class Writer:
         cdef long long before = self.nrecords
         cdef long long first = reader.d.record
         cdef Py_ssize_t nbytes
+        self.check_copied(reader)
         while True:
+            if self.state != OPEN:
+                self.refuse()
             nbytes = reader.span(self.buffer_size)
             if nbytes == 0:
                 return self.nrecords - before
@@ -190,6 +225,9 @@ cdef class Writer:
             finally:
                 self.state = OPEN
             PyErr_CheckSignals()
+
+    cdef int check_copied(self, Reader reader) except -1:
+        return 0
 
     cdef int append(self, const unsigned char* p, Py_ssize_t nbytes) except -1:
         reserve(&self.e.buf, nbytes)
@@ -213,7 +251,7 @@ cdef class Writer:
 
     cdef int add(self, data) except -1:
         cdef Py_buffer view
-        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        contiguous = get_view(data, &view)
         try:
             return self.append(<const unsigned char*>view.buf, view.len)
         finally:
@@ -244,11 +282,15 @@ cdef class Writer:
         """
         if self.state == CLOSED:
             return
+        if self.state == BUSY:
+            self.refuse()
         try:
             self.flush()
         finally:
-            if self.state == OPEN:
-                self.state = CLOSED
+            self.state = CLOSED
+            if self.owns:
+                self.owns = False
+                self.sink.close()
 
     @property
     def offset(self):
@@ -289,6 +331,11 @@ cdef class PairWriter(Writer):
     cdef int encode_item(self, object item) except -1:
         return encode_item_pair(&self.e, item)
 
+    cdef int check_copied(self, Reader reader) except -1:
+        if not isinstance(reader, PairReader):
+            raise TypeError("a PairWriter copies pairs: it needs a PairReader")
+        return 0
+
     def writes(self, pairs):
         """Write every (key, value) of an iterable and return their number; a failure keeps the whole pairs before it.
 
@@ -299,7 +346,8 @@ cdef class PairWriter(Writer):
         """
         cdef PairReader reader
         cdef long long before = self.nrecords
-        if not isinstance(pairs, PairReader) or (<PairReader>pairs).raw:
+        if not isinstance(pairs, PairReader) or (<PairReader>pairs).raw or type(pairs).__next__ is not PairReader.__next__ \
+                or type(pairs).__iter__ is not PairReader.__iter__:
             return Writer.writes(self, pairs)
         reader = pairs
         while self.write_next(reader):
@@ -310,6 +358,8 @@ cdef class PairWriter(Writer):
     cdef bint write_next(self, PairReader reader) except -1:
         # From a reader to here, without a tuple between.
         cdef PyObject* parts[2]
+        if self.state != OPEN:
+            self.refuse()
         reader.enter()
         if (<parts_function>reader.next_parts)(reader, &parts[0], &parts[1]) <= 0:
             reader.keep_failure()
@@ -349,11 +399,12 @@ cdef class PairWriter(Writer):
         self.enter()
         before = written(&self.e.buf)
         try:
-            self.add(key)
-            self.add(value)
+            try:
+                self.add(key)
+                self.add(value)
+            except BaseException:
+                self.e.buf.cursor = self.e.buf.start + before
+                raise
             self.count_record()
-        except TypeError:
-            self.e.buf.cursor = self.e.buf.start + min(before, written(&self.e.buf))
-            raise
         finally:
             self.state = OPEN

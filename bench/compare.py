@@ -1,0 +1,166 @@
+"""Measure two commits side by side: the one that is given, and what stands in this checkout, as it is built.
+
+    python bench/compare.py HEAD~1                 a few minutes; ratios below 1 are gains
+    python bench/compare.py HEAD~1 --only int64    what has that in its name
+
+What belongs here: building the base, two workers, their turns. What is always true in it: both workers run the benches of this
+checkout, each with its own build of the package, in turn and never at once.
+"""
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BASES = ROOT / "build" / "bench" / "bases"
+NROUNDS = 4
+#: Ratios this near to 1 are not remarked upon.
+NOISE = 0.05
+STREAM_SHAPES = ("bool", "small_int", "word_pairs")
+FILTERS = ("double_100k", "gb_100k", "list_50", "string_1k_10k")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("base", help="the commit to compare with")
+    parser.add_argument("--only", default="", help="measure what has this in its name")
+    parser.add_argument("--nturns", type=int, default=10, help=f"turns of {NROUNDS} rounds that each has (%(default)s)")
+    arguments = parser.parse_args()
+
+    workers = [Worker(build(arguments.base)), Worker(ROOT)]
+    print(f"{'':44}{arguments.base:>10}{'this':>10}{'ratio':>8}")
+    ratios = []
+    for case in cases():
+        if arguments.only in " ".join(case):
+            ratios += compare(workers, case, arguments.nturns)
+    if ratios:
+        print(f"{'geometric mean':64}{math.exp(sum(map(math.log, ratios)) / len(ratios)):>8.3f}")
+    for worker in workers:
+        worker.close()
+
+
+def cases():
+    """Yield what is measured: level, operation, shape, contender."""
+    import bench_objects
+    import bench_streams
+
+    for operation, shape in bench_objects.races():
+        yield "objects", operation, shape, "typedbytes"
+    for operation in ("encode", "decode"):
+        yield "objects", operation, "word_pairs", "typedbytes stream"
+    for operation, contenders in bench_streams.OPERATIONS.items():
+        for shape in STREAM_SHAPES:
+            for contender in contenders:
+                if contender.startswith("typedbytes"):
+                    yield "streams", operation, shape, contender
+    yield "filters", "import", "start", "typedbytes"
+    for shape in FILTERS:
+        yield "filters", "filter", shape, "typedbytes"
+
+
+def compare(workers, case, nturns):
+    """Measure one case and print its line; return its ratio, nothing if the base cannot do it."""
+    for turn in range(nturns):
+        answers = [worker.ask(case) for worker in workers[:: 1 if turn % 2 else -1]][:: 1 if turn % 2 else -1]
+        if None in answers:
+            print(f"{' '.join(case):44}  not in both")
+            return []
+    base, this = answers
+    remark = "" if abs(this / base - 1) < NOISE else "  faster" if this < base else "  SLOWER"
+    print(f"{' '.join(case):44}{base:>10.2f}{this:>10.2f}{this / base:>8.3f}{remark}", flush=True)
+    return [this / base]
+
+
+# -- the two builds ---------------------------------------------------------------------------------------
+
+
+def build(base):
+    """Return a folder with the package of a commit, built now unless it is there."""
+    commit = git("rev-parse", "--verify", f"{base}^{{commit}}")
+    folder, checkout = BASES / commit, BASES / f"{commit}.checkout"
+    if not folder.exists():
+        print(f"building {commit[:10]} ...", file=sys.stderr)
+        git("worktree", "add", "--force", "--detach", checkout, commit)
+        try:
+            subprocess.run(
+                [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target", folder, checkout],
+                check=True,
+            )  # fmt: skip
+        finally:
+            git("worktree", "remove", "--force", checkout)
+    return folder
+
+
+def git(*arguments):
+    """Return what git says."""
+    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+class Worker:
+    """A process that measures with the package found in a folder."""
+
+    def __init__(self, folder):
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, "--worker"],
+            env={**os.environ, "PYTHONPATH": str(folder)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        found = Path(json.loads(self.process.stdout.readline()))
+        if folder not in found.parents:
+            sys.exit(f"typedbytes came from {found}, not from {folder}")
+
+    def ask(self, case):
+        """Let it have a turn; return the least nanoseconds for a value so far, None if it cannot do that."""
+        self.process.stdin.write(json.dumps(case) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def close(self):
+        """End it."""
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def work():
+    """Be a worker: take a case a line, answer with a number a line."""
+    import typedbytes
+
+    print(json.dumps(typedbytes.__file__), flush=True)
+    latest = runner = nvalues = None
+    for line in sys.stdin:
+        if line != latest:
+            latest = line
+            runner, nvalues = prepare(*json.loads(line))
+        print(json.dumps(runner and take_turn(runner) / nvalues), flush=True)
+
+
+def prepare(level, operation, shape, contender):
+    """Return a runner and the number of its values, nothing if this build cannot do it."""
+    from importlib import import_module
+
+    room = import_module(f"bench_{level}")
+    try:
+        return room.runner(operation, shape, contender), room.nvalues(operation, shape)
+    except Exception as error:  # an older package may lack anything
+        print(f"{operation} {shape} {contender}: {error!r}", file=sys.stderr)
+        return None, None
+
+
+def take_turn(runner):
+    """Run some rounds; return the least nanoseconds of all rounds so far."""
+    from timing import collector_frozen
+
+    with collector_frozen():
+        for nround in range(NROUNDS):
+            runner.measure(nround)
+    return runner.call_ns
+
+
+if __name__ == "__main__":
+    work() if sys.argv[1:] == ["--worker"] else main()

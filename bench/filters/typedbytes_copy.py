@@ -1,0 +1,6 @@
+"""Pass everything through as it came, with the loop left to the writer: structure is checked, no value is made."""
+
+import typedbytes as tb
+
+with tb.PairWriter(1) as writer:
+    writer.copy(tb.PairReader(0))
