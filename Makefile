@@ -35,9 +35,12 @@ test: build ## run the whole test suite; PYTEST_ARGS='-m "not hadoop"' leaves ou
 .PHONY: test-all-pythons
 test-all-pythons: $(foreach version,$(PYTHON_VERSIONS),$(if $(call find_python,$(version)),test-$(version))) ## run the suite on every Python of 3.9 to 3.13 there is
 
-.PHONY: $(PYTHON_VERSIONS:%=test-%)
-$(PYTHON_VERSIONS:%=test-%): test-%:
-	$(MAKE) test PYTHON=$(call need_python,$*) VENV=build/venv-$*
+# build-3.9, test-3.9 and so on: the target of that name with its own Python in its own place.
+ON_A_PYTHON := $(foreach version,$(PYTHON_VERSIONS),build-$(version) test-$(version))
+.PHONY: $(ON_A_PYTHON)
+$(ON_A_PYTHON): version = $(lastword $(subst -, ,$@))
+$(ON_A_PYTHON):
+	$(MAKE) $(firstword $(subst -, ,$@)) PYTHON=$(call need_python,$(version)) VENV=build/venv-$(version)
 
 .PHONY: $(PYTHON_VERSIONS:%=which-%)
 $(PYTHON_VERSIONS:%=which-%): which-%:

@@ -12,7 +12,6 @@ import platform
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 
 import typedbytes as tb
@@ -146,6 +145,8 @@ def codec(name, shape):
 
 def versions():
     """Return the version of everyone measured, None for who is not installed."""
+    from importlib import metadata  # slow to import, and this module is imported under valgrind
+
     found = {"python": platform.python_version(), "typedbytes": tb.__version__}
     for _, _, distribution in CONTENDERS.values():
         if distribution is not None:

@@ -4,7 +4,6 @@ What belongs here: limits and the judgement on a run's results. What this file m
 always true in it: a ratio is between times of one run; a goal whose shape was not measured is left out, not met.
 """
 
-import statistics
 from dataclasses import dataclass
 
 from contenders import YARDSTICKS
@@ -39,17 +38,17 @@ STREAM_SHAPES = ("bool", "small_int")
 
 IMPORT_MS = 8
 
-#: CPU seconds of whole filters with the fastest of the older libraries, under Python 2.7 on a machine of its own. It had no
-#: figure for four files: float_100k is taken for as fast as double_100k, gb_single for an empty process, and what long strings
-#: took beyond an empty process for ten times that of strings a tenth as long.
-EMPTY_PREDECESSOR = 0.017
+#: CPU seconds of whole filters with the fastest of the older libraries, under Python 2.7, on another machine. There was no
+#: figure for four files: float_100k is taken for as fast as double_100k, gb_single for an empty process of theirs, and what
+#: 10,000 characters or bytes took beyond that for ten times what 1,000 did.
 PREDECESSOR = {
     "double_100k": 0.037, "float_100k": 0.037, "bool_100k": 0.047, "byte_100k": 0.057, "int_100k": 0.055, "long_100k": 0.207,
     "gb_100k": 0.113, "list_50": 0.132, "tuple_50": 0.138, "dict_50": 0.132, "bytes_100_10k": 0.015, "bytes_1k_10k": 0.030,
-    "bytes_10k_10k": 0.147, "string_100_10k": 0.064, "string_1k_10k": 0.392, "string_10k_10k": 3.767,
-    "gb_single": EMPTY_PREDECESSOR,
+    "bytes_10k_10k": 0.147, "string_100_10k": 0.064, "string_1k_10k": 0.392, "string_10k_10k": 3.767, "gb_single": 0.017,
 }  # fmt: skip
-#: What marshal took there to load and dump the same objects: by this the figures are carried over to another machine.
+#: What an empty process took there, of the Python of today: by this the figures are carried over to another machine.
+PREDECESSOR_EMPTY = 0.011
+#: What it took there to load and dump the same objects by marshal, in one call each.
 PREDECESSOR_MARSHAL = {
     "int_100k": 0.0160, "double_100k": 0.0062, "bool_100k": 0.0040, "list_50": 0.0782, "string_100_10k": 0.0193,
 }  # fmt: skip
@@ -127,28 +126,23 @@ def judge_import(races, slack):
 
 def judge_filters(results):
     """Yield what came of the 17 files: a filter that looks at every pair, beside the older libraries' figure carried over."""
-    seconds = filter_seconds(results)
-    carry = carried_over(seconds)
-    for name, limit in PREDECESSOR.items():
-        if name in seconds and carry:
-            reached = seconds[name]["typedbytes"]
-            yield Judgement(f"filter {name}", "s", limit * carry, reached)
+    for name, seconds in filter_seconds(results).items():
+        yield Judgement(f"filter {name}", "s", seconds["older"], seconds["typedbytes"])
 
 
 def filter_seconds(results):
-    """Return the CPU seconds of the filters: by file, by contender."""
-    return {
-        race["shape"]: {name: entry["ns"] * race["nvalues"] / 1e9 for name, entry in race["entries"].items()}
-        for race in results["races"]
-        if race["operation"] == "filter"
-    }
+    """Return CPU seconds by file and by contender, the fastest of the older libraries among them."""
+    found = {}
+    for race in results["races"]:
+        if race["operation"] == "filter":
+            seconds = {name: entry["ns"] * race["nvalues"] / 1e9 for name, entry in race["entries"].items()}
+            seconds["older"] = PREDECESSOR[race["shape"]] * seconds["empty process"] / PREDECESSOR_EMPTY
+            found[race["shape"]] = seconds
+    return found
 
 
-def carried_over(seconds):
-    """Return how much slower than theirs this machine is, in the middle of the files where marshal was measured there."""
-    factors = [
-        (seconds[name]["marshal"] - seconds[name]["empty process"]) / theirs
-        for name, theirs in PREDECESSOR_MARSHAL.items()
-        if name in seconds
-    ]
-    return statistics.median(factors) if factors else None
+def older_to_marshal(name):
+    """Return the older libraries' time as a part of a marshal filter's, on the machine of both; None where it is not known."""
+    if name in PREDECESSOR_MARSHAL:
+        return PREDECESSOR[name] / (PREDECESSOR_EMPTY + PREDECESSOR_MARSHAL[name])
+    return None

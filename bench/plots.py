@@ -19,8 +19,7 @@ COLOURS = {
     "ormsgpack": "#8e44ad", "msgpack": "#27ae60", "pickle": "#7f8c8d", "cbor2": "#d4ac0d", "orjson": "#16a085",
 }  # fmt: skip
 FILTER_COLOURS = {
-    "typedbytes": OURS, "typedbytes bulk": "#e59866", "typedbytes copy": "#f5cba7", "marshal": YARDSTICK,
-    "older libraries": "#7f8c8d",
+    "typedbytes": OURS, "typedbytes bulk": "#e59866", "typedbytes copy": "#f5cba7", "marshal": YARDSTICK, "older": "#7f8c8d",
 }  # fmt: skip
 
 
@@ -30,9 +29,8 @@ def write(results, path):
         if any(race["operation"] == "decode" for race in results["races"]):
             save(objects(results), path, "objects")
         seconds = goals.filter_seconds(results)
-        carry = goals.carried_over(seconds)
-        if carry:
-            save(filters(seconds, carry), path, "filters")
+        if seconds:
+            save(filters(seconds), path, "filters")
 
 
 def save(figure, path, name):
@@ -69,13 +67,12 @@ def draw_ratios(axis, races):
     axis.grid(color=GRID, linewidth=0.6)
 
 
-def filters(seconds, carry):
+def filters(seconds):
     """Draw, for each file, the CPU time of each filter as a part of the marshal filter's."""
     figure, axis = pyplot.subplots(figsize=(9, 7), layout="constrained")
     files = list(seconds)[::-1]
     for name, colour in FILTER_COLOURS.items():
-        times = [{**seconds[file], "older libraries": goals.PREDECESSOR[file] * carry}[name] for file in files]
-        ratios = [time / seconds[file]["marshal"] for time, file in zip(times, files)]
+        ratios = [seconds[file][name] / seconds[file]["marshal"] for file in files]
         axis.scatter(ratios, range(len(files)), color=colour, label=name, zorder=2)
     axis.axvline(1, color=YARDSTICK, linewidth=0.8)
     axis.set_yticks(range(len(files)), files)

@@ -103,22 +103,20 @@ def cells(race, names, unit):
 def filter_section(results):
     """Yield the table of whole filters."""
     seconds = goals.filter_seconds(results)
-    carry = goals.carried_over(seconds)
-    if carry:
+    if seconds:
         names = list(next(iter(seconds.values())))
         yield from ("", "## Filters: a whole process from file to file", "")
-        yield "CPU seconds. What the fastest of the older libraries took on another machine is carried over by what marshal took "
-        yield f"on both: times {carry:.2f}. At the right, the loop and the older libraries as parts of marshal's time."
+        yield "CPU seconds. `older` is what the fastest of the older libraries took on another machine, carried over by what an"
+        yield "empty process took on both; at the right, parts of what the marshal filter took on the same machine."
         yield ""
-        head = ("file", *names, "older", "typedbytes / marshal", "older / marshal")
-        yield table(head, (filter_row(name, seconds[name], carry) for name in seconds))
+        head = ("file", *names, "typedbytes / marshal", "older / marshal")
+        yield table(head, (filter_row(name, seconds[name]) for name in seconds))
 
 
-def filter_row(name, seconds, carry):
+def filter_row(name, seconds):
     """Return a row of CPU seconds."""
-    older = goals.PREDECESSOR[name] * carry
-    ratios = seconds["typedbytes"] / seconds["marshal"], older / seconds["marshal"]
-    return [name, *(f"{value:.4f}" for value in (*seconds.values(), older)), *(f"{ratio:.2f}" for ratio in ratios)]
+    ratios = seconds["typedbytes"] / seconds["marshal"], goals.older_to_marshal(name)
+    return [name, *(f"{value:.4f}" for value in seconds.values()), *(number(ratio, "") for ratio in ratios)]
 
 
 def import_section(results):

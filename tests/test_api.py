@@ -349,7 +349,7 @@ FLOORS = {
     "_stream": 3, "_scan": 3, "_columns": 3, "_block": 3, "_sequence": 3,
 }  # fmt: skip
 PYTHON_FLOORS = {
-    "errors": 0, "_types": 0, "_typecodes": 0, "_pickle": 0, "_ndarray": 0, **FLOORS, "columns": 4, "block": 4, "sequencefile": 4, "files": 5,
+    "errors": 0, "_types": 0, "_typecodes": 0, "_pickle": 0, "_ndarray": 0, "_clashes": 0, **FLOORS, "columns": 4, "block": 4, "sequencefile": 4, "files": 5,
     "legacy": 5, "": 6, "streaming": 7, "local": 8, "hadoop": 8, "cli": 9, "__main__": 10,
 }  # fmt: skip
 
@@ -380,7 +380,7 @@ def test_a_room_uses_only_the_floors_below(path):
         assert other == room or FLOORS[other] < FLOORS[room], other
     for other in re.findall(r'cdef extern from "(_\w+)\.h"', code):
         assert FLOORS[other] <= FLOORS[room] == 0, other
-    allowed = {"errors", "_types", "_pickle", "_ndarray"}
+    allowed = {"errors", "_types", "_pickle", "_ndarray", "_clashes"}
     for other in re.findall(r"from typedbytes\.(\w+) import|^import typedbytes\.?(\w*)", code, re.M):
         assert set(other) - {""} <= allowed, other
 

@@ -110,9 +110,12 @@ class Ext(_Opaque):
     __slots__ = ()
 
     def __new__(cls, code, data=b""):
+        if not hasattr(code, "__index__"):
+            raise TypeError(f"an application code is an int, not {type(code).__name__}")
+        code = code.__index__()
         if not (50 <= code <= 200 or code in (11, 12)):
             raise ValueError(f"an application code is 50..200, not {code}")
-        return tuple.__new__(cls, (int(code), bytes(data)))
+        return tuple.__new__(cls, (code, bytes(memoryview(data))))
 
     def __getnewargs__(self):
         return tuple(self)
@@ -141,7 +144,7 @@ class Writable(_Opaque):
     def __new__(cls, class_name, data=b""):
         if not isinstance(class_name, str):
             raise TypeError("the class name of a Writable is a str")
-        return tuple.__new__(cls, (str(class_name), bytes(data)))
+        return tuple.__new__(cls, (str(class_name), bytes(memoryview(data))))
 
     def __getnewargs__(self):
         return tuple(self)

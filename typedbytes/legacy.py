@@ -22,6 +22,7 @@ import struct
 from contextlib import contextmanager
 from operator import index
 
+from typedbytes._clashes import Clashes
 from typedbytes._stream import Encoder, PairReader, Reader
 from typedbytes._types import Byte, Ext, Float, Long, Writable
 from typedbytes.errors import DecodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError
@@ -49,7 +50,6 @@ MARKER = 255
 _NAMES = {VECTOR: "VECTOR", LIST: "LIST", MAP: "MAP"}
 _MAX_DEPTH = 256
 _MAX_LENGTH = 2**31 - 1
-_MAX_EQUAL_HASHES = 512
 
 _END = object()
 
@@ -509,13 +509,13 @@ class Input(_Legacy):
     def _walk_map(self):
         items = {}
         with self._container(MAP) as start:
-            clashes = _Clashes()
+            clashes = Clashes()
             for _ in range(self._count(MAP, start)):
                 code = self._inner_code(MAP)
                 place = self._offset - 1
                 key = self._value(code)
                 self._check_key(key, code, place)
-                if clashes.are_many(key, self._offset - place, self._offset - start):
+                if _may_clash(key, items) and clashes.are_many(key, self._offset - place, self._offset - start):
                     self._fail(LimitError, "too many keys of a MAP share one hash value", start, MAP)
                 items[key] = self._value(self._inner_code(MAP))
         return items
@@ -543,23 +543,9 @@ class Input(_Legacy):
         self._fail(TruncatedError, f"input ends inside {_NAMES[code]}", self._offset, code)
 
 
-class _Clashes:
-    """Count the keys of one MAP that share a hash value: those compare with each other, and they are easily made."""
-
-    def __init__(self):
-        self.met = {}  # hash -> (number of keys, bytes of their encodings)
-        self.steps = 0
-
-    def are_many(self, key, nbytes, nbytes_of_map):
-        """Note a key; tell whether comparing those of equal hashes may cost out of proportion to the MAP."""
-        if type(key) in _SALTED or (type(key) in _NUMBERS and nbytes <= 9):
-            return False  # nobody chooses these hashes, and of numbers in 64 bits only a few share one
-        nkeys, nothers = self.met.get(hash(key), (0, 0))
-        self.met[hash(key)] = nkeys + 1, nothers + nbytes
-        if nkeys:
-            # At worst - a Decimal with a long int - a comparison takes the square of both sizes together.
-            self.steps += nbytes * (nbytes + 2 * nothers) // 32
-        return nkeys >= _MAX_EQUAL_HASHES or self.steps > (1 << 22) + 64 * nbytes_of_map
+def _may_clash(key, items):
+    """Tell whether a key has a hash that anybody can choose, and is a new one."""
+    return type(key) not in _SALTED and not (type(key) in _NUMBERS and -(2**63) <= key < 2**63) and key not in items
 
 
 _WALKED = {VECTOR: Input._walk_vector, LIST: Input._walk_list, MAP: Input._walk_map}

@@ -36,6 +36,8 @@ cdef inline Py_ssize_t held(const ReadBuffer* b) noexcept nogil:
 cdef void borrow(ReadBuffer* b, const unsigned char* p, Py_ssize_t nbytes) noexcept nogil
 # 1: `wanted` bytes are held from the cursor on; 0: the input ends before. Pointers into the buffer are stale afterwards.
 cdef int refill(ReadBuffer* b, Py_ssize_t wanted) except -1
+# Look at the bytes of a bytes-like object; what comes back may own them, so it is kept until the view is released.
+cdef object get_view(object data, Py_buffer* view)
 # Put bytes behind those held (a buffer that is fed instead of filled).
 cdef int append(ReadBuffer* b, const unsigned char* p, Py_ssize_t nbytes) except -1
 # Put one byte before the cursor; nothing may be held.

@@ -3,6 +3,7 @@
 # Always true: memory grows with the bytes that have really come in, never with a length that the input promises;
 # a failed allocation leaves the old memory owned exactly once.
 
+from cpython.buffer cimport PyBUF_SIMPLE, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
@@ -72,6 +73,16 @@ cdef int make_room(ReadBuffer* b, Py_ssize_t wanted) except -1:
     if b.mark != NULL:
         b.mark = storage
     return 0
+
+
+cdef object get_view(object data, Py_buffer* view):
+    # What is not contiguous is copied: it has no bytes in a row to look at. (NumPy says so with a ValueError.)
+    try:
+        PyObject_GetBuffer(data, view, PyBUF_SIMPLE)
+    except (BufferError, ValueError):
+        data = memoryview(data).tobytes()
+        PyObject_GetBuffer(data, view, PyBUF_SIMPLE)
+    return data
 
 
 cdef int start_filled(ReadBuffer* b, Py_ssize_t nbytes, fill_function fill, void* source) except -1:

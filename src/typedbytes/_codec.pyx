@@ -64,7 +64,9 @@ cdef extern from "Python.h":
     PyObject* PyList_GET_ITEM(PyObject* o, Py_ssize_t i) noexcept
     int PyList_Append(PyObject* o, PyObject* item) except -1
     Py_ssize_t PyDict_GET_SIZE(PyObject* o) noexcept
-    int PyDict_SetItem(PyObject* o, PyObject* key, PyObject* value) except -1
+    int PyDict_SetItem(PyObject* o, PyObject* key, PyObject* value) noexcept    # negative: an exception is set
+    bint PyErr_ExceptionMatches(object kind) noexcept
+    void PyErr_Clear() noexcept
     Py_hash_t PyObject_Hash(PyObject* o) except? -1
     bint PyLong_Check(object o) noexcept
     bint PyFloat_Check(object o) noexcept

@@ -2,13 +2,11 @@
 
 from libc.stdint cimport int32_t, uint32_t
 from libc.stdlib cimport free, realloc
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBuffer_Release
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
-from typedbytes._buffer cimport ReadBuffer, borrow, held, offset_of
+from typedbytes._buffer cimport ReadBuffer, borrow, get_view, held, offset_of
 from typedbytes._codec cimport *
-
-from typedbytes.errors import FormatError
 
 __all__ = ["skip", "count", "index", "hash_code", "partition"]
 
@@ -17,13 +15,14 @@ cdef class Scan:
     # A walk over a buffer; holds the view for as long as it lasts.
     cdef Py_buffer view
     cdef bint has_view
+    cdef object memory        # what `view` looks at
     cdef Decoding d
     cdef Skipping skipping
 
-    def __cinit__(self, data, Py_ssize_t offset, dict options):
-        self.d = (<DecodeOptions>DecodeOptions(**options)).template
+    def __cinit__(self, data, Py_ssize_t offset, dialect, max_depth):
+        self.d = (<DecodeOptions>DecodeOptions(dialect=dialect, max_depth=max_depth)).template
         start_skipping(&self.skipping, &self.d)
-        PyObject_GetBuffer(data, &self.view, PyBUF_SIMPLE)
+        self.memory = get_view(data, &self.view)
         self.has_view = True
         borrow(&self.d.buf, <const unsigned char*>self.view.buf, self.view.len)
         if not 0 <= offset <= self.view.len:
@@ -41,7 +40,7 @@ cdef class Scan:
         return 0
 
 
-def skip(data, Py_ssize_t offset=0, **options):
+def skip(data, Py_ssize_t offset=0, *, dialect="hadoop", max_depth=256):
     """Return the offset behind the one value at `offset` of a bytes-like object.
 
     Checks structure only: type codes, lengths, MARKERs, depth. Takes `dialect` and `max_depth`. Raises TruncatedError,
@@ -50,7 +49,7 @@ def skip(data, Py_ssize_t offset=0, **options):
     >>> skip(b"\\x02\\x01\\x02\\x00")
     2
     """
-    cdef Scan scan = Scan(data, offset, options)
+    cdef Scan scan = Scan(data, offset, dialect, max_depth)
     cdef SkipOutcome outcome
     with nogil:
         outcome = skip_value(&scan.skipping, &scan.d.buf)
@@ -58,13 +57,13 @@ def skip(data, Py_ssize_t offset=0, **options):
     return offset_of(&scan.d.buf, scan.d.buf.cursor)
 
 
-def count(data, **options):
+def count(data, *, dialect="hadoop", max_depth=256):
     """Return the number of values in a bytes-like object; options and errors as for `skip`.
 
     >>> count(b"\\x02\\x01\\x02\\x00")
     2
     """
-    cdef Scan scan = Scan(data, 0, options)
+    cdef Scan scan = Scan(data, 0, dialect, max_depth)
     cdef SkipOutcome outcome = SKIPPED
     cdef long long nvalues = 0
     with nogil:
@@ -77,14 +76,14 @@ def count(data, **options):
     return nvalues
 
 
-def index(data, **options):
+def index(data, *, dialect="hadoop", max_depth=256):
     """Return the offsets at which the values of a bytes-like object start, as array('q'); options and errors as for `skip`.
 
     >>> index(b"\\x02\\x01\\x02\\x00")
     array('q', [0, 2])
     """
     from array import array    # its users only
-    cdef Scan scan = Scan(data, 0, options)
+    cdef Scan scan = Scan(data, 0, dialect, max_depth)
     cdef SkipOutcome outcome = SKIPPED
     cdef Py_ssize_t nvalues = 0
     cdef Py_ssize_t room = 0
@@ -130,10 +129,10 @@ def hash_code(encoded):
     """Return Java's hashCode of a TypedBytesWritable that holds these bytes, a signed 32-bit int.
 
     >>> hash_code(b"\\x03\\x00\\x00\\x00\\x05")
-    29552775
+    31399719
     """
     cdef Py_buffer view
-    PyObject_GetBuffer(encoded, &view, PyBUF_SIMPLE)
+    contiguous = get_view(encoded, &view)
     try:
         return hash_of(<const unsigned char*>view.buf, view.len)
     finally:

@@ -15,7 +15,7 @@ from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_CheckExact
 
 from typedbytes._buffer cimport (
-    LARGE_OUTPUT, PY_SSIZE_T_MAX, ReadBuffer, WriteBuffer, append, borrow, drop, finish, held, offset_of, push_back, refill, release, shrink, start_filled,
+    LARGE_OUTPUT, PY_SSIZE_T_MAX, ReadBuffer, WriteBuffer, append, borrow, drop, finish, get_view, held, offset_of, push_back, refill, release, shrink, start_filled,
     start_owned, start_scratch, written, reserve,
 )
 from typedbytes._codec cimport *
@@ -137,16 +137,6 @@ cdef object decode_whole(DecodeOptions options, object data, Form form):
         return decode_memory(options, <const unsigned char*>view.buf, view.len, form)
     finally:
         PyBuffer_Release(&view)
-
-
-cdef object get_view(object data, Py_buffer* view):
-    # What is not contiguous is copied: it has no bytes in a row to look at. (NumPy says so with a ValueError.)
-    try:
-        PyObject_GetBuffer(data, view, PyBUF_SIMPLE)
-    except (BufferError, ValueError):
-        data = memoryview(data).tobytes()
-        PyObject_GetBuffer(data, view, PyBUF_SIMPLE)
-    return data
 
 
 cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssize_t nbytes, Form form):
@@ -315,6 +305,7 @@ cdef class Decoder:
     cdef Skipping skipping        # how far the value at the mark has been walked
     cdef object failure
     cdef State state
+    cdef bint ended               # close() has been called
 
     def __cinit__(self, *args, **options):
         self.options = PLAIN_DECODE
@@ -389,6 +380,10 @@ cdef class Decoder:
         [False]
         """
         cdef Py_buffer view
+        if self.failure is not None:
+            raise self.failure.with_traceback(None)
+        if self.ended:
+            raise ValueError("this Decoder is closed: no more can be fed")
         self.enter()
         try:
             if self.fed.buf.storage == NULL:
@@ -441,6 +436,8 @@ cdef class Decoder:
             buf.mark = buf.cursor
         outcome = skip_value(&self.skipping, buf)
         if outcome == NEEDS_MORE and not (self.fed.max_bytes and buf.end - buf.mark > self.fed.max_bytes):
+            if self.failure is not None:
+                raise self.failure.with_traceback(None)
             return NOTHING
         buf.cursor = buf.mark
         buf.mark = NULL
@@ -461,25 +458,54 @@ cdef class Decoder:
         return buf.end - (buf.mark if buf.mark != NULL else buf.cursor)
 
     def close(self):
-        """Say that no more will be fed; raises TruncatedError (or what else is wrong) when bytes are pending.
+        """Say that no more will be fed; raises TruncatedError (or what else is wrong) when the last value is not whole.
+
+        Values that are whole and not yet taken can still be had by iterating.
 
         >>> decoder = Decoder()
         >>> decoder.feed(b"\\x03\\x00"); decoder.close()
         Traceback (most recent call last):
         typedbytes.errors.TruncatedError: input ends inside INT: at least 3 more bytes needed at offset 2, record 0
         """
-        cdef ReadBuffer* buf = &self.fed.buf
-        for _ in self:
-            pass
-        if buf.mark != NULL:
-            buf.cursor = buf.mark
-            buf.mark = NULL
-            try:
-                decode_record(&self.fed)
-            except BaseException as error:
-                self.failure = as_failure(error)
-                self.state = FAILED
-                raise self.failure
+        if self.failure is not None:
+            raise self.failure.with_traceback(None)
+        self.enter()
+        self.ended = True
+        try:
+            self.check_rest()
+        except BaseException as error:
+            self.failure = error    # raised again behind the whole values
+            raise
+        finally:
+            self.state = OPEN
+
+    cdef int check_rest(self) except -1:
+        # Walk what is pending without taking it: whole values can still be had afterwards.
+        cdef Decoding rest = self.options.template
+        cdef Skipping skipping
+        cdef const unsigned char* start = NULL
+        cdef SkipOutcome outcome = SKIPPED
+        if self.fed.buf.storage == NULL:
+            return 0
+        rest.buf = self.fed.buf
+        rest.record = self.fed.record
+        if rest.buf.mark != NULL:
+            rest.buf.cursor = rest.buf.mark
+            rest.buf.mark = NULL
+        start_skipping(&skipping, &rest)
+        while held(&rest.buf) and outcome == SKIPPED:
+            start = rest.buf.cursor
+            outcome = skip_value(&skipping, &rest.buf)
+            rest.record += outcome == SKIPPED
+        stop_skipping(&skipping)
+        if outcome == SKIPPED:
+            return 0
+        rest.buf.cursor = start
+        try:
+            decref(decode_record(&rest))
+        finally:
+            abandon(&rest)
+        return 0
 
 
 cdef object NOTHING = object()    # "no value": None is one

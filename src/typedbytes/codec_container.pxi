@@ -231,29 +231,21 @@ cdef Py_ssize_t weight_of(object key) except -1:
 
 
 cdef int refuse_unequal(Decoding* d, Py_ssize_t base, long long offset) except -1:
-    # The same, exactly: equal keys may come as often as they like, and are told by their encodings. A comparison may take the
-    # square of both sizes (a Decimal with a long int does). Hash values are looked up as text, hashed with a secret.
-    cdef dict met = {}
-    cdef list crowd
+    # The same, exactly. Equal keys may come as often as they like; they are told by their encodings.
+    from typedbytes._clashes import Clashes
+    cdef set met = set()
     cdef Py_ssize_t i
-    cdef Py_ssize_t nbytes
-    cdef double steps = 0
-    cdef double most = (1 << 22) + 64 * <double>(offset_of(&d.buf, d.buf.cursor) - offset)
+    cdef long long nbytes_of_map = offset_of(&d.buf, d.buf.cursor) - offset
+    clashes = Clashes()
     for i in range(base, d.nstack, 2):
         check_signals(i)
         if has_weak_hash(d.stack[i]):
-            encoded = encoded_key(<object>d.stack[i])
-            if encoded in met:
-                continue
-            met[encoded] = None
-            nbytes = len(encoded)
-            crowd = met.setdefault(str(PyObject_Hash(d.stack[i])), [0, 0])
-            if crowd[0]:
-                steps += <double>nbytes * (nbytes + 2 * <Py_ssize_t>crowd[1]) / 32
-            crowd[0] += 1
-            crowd[1] += nbytes
-            if crowd[0] > MAX_COLLIDING or steps > most:
-                raise_colliding(d, offset)
+            key = <object>d.stack[i]
+            encoded = encoded_key(key)
+            if encoded not in met:
+                met.add(encoded)
+                if clashes.are_many(key, len(encoded), nbytes_of_map):
+                    raise_colliding(d, offset)
     return 0
 
 
@@ -279,7 +271,9 @@ cdef PyObject* dict_from_stack(Decoding* d, Py_ssize_t base) except NULL:
     kept = <object>result
     decref(result)
     for i in range(base, end, 2):
-        PyDict_SetItem(result, d.stack[i], d.stack[i + 1])
+        if seldom(PyDict_SetItem(result, d.stack[i], d.stack[i + 1]) < 0):
+            return raise_uncomparable(d)
+        check_signals(i)
     incref(result)
     return result
 

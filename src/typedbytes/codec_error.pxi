@@ -85,7 +85,15 @@ cdef int raise_record_limit(Decoding* d) except -1:
 
 
 cdef PyObject* raise_colliding(Decoding* d, long long offset) except NULL:
-    raise decode_error(LimitError, d, "too many keys of a MAP share one hash value", offset, MAP)
+    raise decode_error(LimitError, d, "more than 512 unequal keys of a MAP share one hash value, or fewer that take long to compare", offset, MAP)
+
+
+cdef PyObject* raise_uncomparable(Decoding* d) except NULL:
+    # An exception is set: a key's own, or the interpreter gave up comparing two that are nested deeply.
+    if not PyErr_ExceptionMatches(RecursionError):
+        return NULL
+    PyErr_Clear()
+    raise decode_error(LimitError, d, "keys of a MAP nest too deep to compare", offset_of(&d.buf, d.buf.cursor), MAP)
 
 
 cdef int raise_trailing(Decoding* d) except -1:

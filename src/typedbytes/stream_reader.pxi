@@ -424,14 +424,11 @@ cdef class PairReader(Reader):
     [(True, False)]
     """
 
-    cdef PyObject* handed_out     # the tuple given last, used again when nobody else holds it
+    cdef object handed_out        # the tuple given last, used again when nobody else holds it
     cdef GroupValues group        # whose values come next
 
     def __cinit__(self, *args, **options):
         self.nparts = 2
-
-    def __dealloc__(self):
-        decref(self.handed_out)
 
     cdef PyObject* next_record(self) except? NULL:
         cdef PyObject* key
@@ -454,9 +451,9 @@ cdef class PairReader(Reader):
 
     cdef PyObject* pair_of(self, PyObject* key, PyObject* value) except NULL:
         # As zip does: a caller that unpacks the tuple at once gets the same one again.
-        cdef PyObject* pair = self.handed_out
+        cdef PyObject* pair = <PyObject*>self.handed_out
         cdef PyObject* items[2]
-        if pair != NULL and Py_REFCNT(pair) == 1:
+        if Py_REFCNT(pair) == 1:
             items[0] = PyTuple_GET_ITEM(pair, 0)
             items[1] = PyTuple_GET_ITEM(pair, 1)
             PyTuple_SET_ITEM(pair, 0, key)
@@ -469,10 +466,9 @@ cdef class PairReader(Reader):
             return pair
         items[0] = key
         items[1] = value
-        self.handed_out = tuple_from_stolen(items, 2)
-        decref(pair)
-        incref(self.handed_out)
-        return self.handed_out
+        pair = tuple_from_stolen(items, 2)
+        self.handed_out = <object>pair
+        return pair
 
     cdef PyObject* next_raw_pair(self) except NULL:
         cdef ReadBuffer* buf = &self.d.buf
@@ -508,6 +504,9 @@ cdef class Groups:
 
     def __init__(self, PairReader reader not None):
         self.reader = reader
+
+    def __reduce__(self):
+        raise TypeError("the groups of a PairReader cannot be pickled")
 
     def __iter__(self):
         return self
@@ -556,6 +555,9 @@ cdef class GroupValues:
     cdef bytes key            # encoded
     cdef bint fresh           # the group's first key is behind the cursor, its value is next
     cdef bint over
+
+    def __reduce__(self):
+        raise TypeError("the values of a group cannot be pickled")
 
     def __iter__(self):
         return self

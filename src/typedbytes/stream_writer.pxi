@@ -204,7 +204,7 @@ cdef class Writer:
 
         >>> import io
         >>> with Writer(io.BytesIO()) as writer:
-        ...     writer.copy(Reader(b"\x02\x01\x02\x00"))
+        ...     writer.copy(Reader(b"\\x02\\x01\\x02\\x00"))
         2
         """
         cdef long long before = self.nrecords

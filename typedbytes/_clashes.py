@@ -1,0 +1,46 @@
+"""Bound what comparing the keys of one MAP may cost when their hash values are equal.
+
+A dict compares keys of equal hash with one another, and for most types equal hashes are easily made. str and bytes are hashed
+with a secret, and of numbers in 64 bits only a few share a hash; all other keys are counted here, in the rare MAP that has many.
+"""
+
+__all__ = ["Clashes"]
+
+_MAX_KEYS = 512  # unequal keys that may share one hash value
+_FREE_STEPS = 1 << 26  # about a nanosecond each
+_STEPS_PER_BYTE = 512  # of the MAP: a mebibyte may take half a second
+
+
+class Clashes:
+    """Count the keys of one MAP that share a hash value.
+
+    >>> clashes = Clashes()
+    >>> any(clashes.are_many((n,), 10, 10_000) for n in range(1000))
+    False
+    """
+
+    def __init__(self):
+        self.steps = 0
+        self.met = {}
+
+    def are_many(self, key, nbytes, nbytes_of_map):
+        """Note a key that equals none before; tell whether comparing those of its hash may take out of proportion."""
+        # Found by text: the hash values themselves may have been chosen to collide in a dict.
+        crowd = self.met.setdefault(str(hash(key)), [0, 0, 0])
+        nkeys, total, longest = crowd
+        slow = _slow_nbytes(key, nbytes)
+        self.steps += nkeys * nbytes + total
+        if slow:
+            # A Decimal is compared with an int by converting it, in the square of both sizes.
+            self.steps += nkeys * (256 + max(0, slow + longest - 64) ** 2 // 8)
+        crowd[:] = nkeys + 1, total + nbytes, max(longest, slow)
+        return nkeys >= _MAX_KEYS or self.steps > _FREE_STEPS + _STEPS_PER_BYTE * nbytes_of_map
+
+
+def _slow_nbytes(key, nbytes):
+    """Give the bytes of a key of `nbytes` that are not compared in linear time."""
+    if type(key) is tuple:
+        return nbytes if any(_slow_nbytes(item, nbytes) for item in key) else 0
+    if type(key) is int:
+        return nbytes if key.bit_length() > 64 else 0
+    return 0 if type(key) in (str, bytes, bool, float) else nbytes
