@@ -32,8 +32,8 @@ NLISTS = 10
 
 
 def read_typedbytes(source):
-    for pair in tb.PairReader(source):
-        key, value = pair
+    for key, value in tb.PairReader(source):
+        pass
     return key, value
 
 

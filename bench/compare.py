@@ -15,11 +15,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import bench_filters
+import bench_objects
+import bench_streams
+import typedbytes as tb
+from timing import collector_frozen
+
 ROOT = Path(__file__).resolve().parent.parent
 BASES = ROOT / "build" / "bench" / "bases"
+ROOMS = {"objects": bench_objects, "streams": bench_streams, "filters": bench_filters}
 NROUNDS = 4
 #: Ratios this near to 1 are not remarked upon.
 NOISE = 0.05
+WIDTH = 48
 STREAM_SHAPES = ("bool", "small_int", "word_pairs")
 FILTERS = ("double_100k", "gb_100k", "list_50", "string_1k_10k")
 
@@ -32,29 +40,26 @@ def main():
     arguments = parser.parse_args()
 
     workers = [Worker(build(arguments.base)), Worker(ROOT)]
-    print(f"{'':44}{arguments.base:>10}{'this':>10}{'ratio':>8}")
+    print(f"{'ns for a value':<{WIDTH}}{arguments.base[:10]:>12}{'this':>12}{'ratio':>8}")
     ratios = []
     for case in cases():
         if arguments.only in " ".join(case):
             ratios += compare(workers, case, arguments.nturns)
     if ratios:
-        print(f"{'geometric mean':64}{math.exp(sum(map(math.log, ratios)) / len(ratios)):>8.3f}")
+        print(f"{'geometric mean':<{WIDTH + 24}}{math.exp(sum(map(math.log, ratios)) / len(ratios)):>8.3f}")
     for worker in workers:
         worker.close()
 
 
 def cases():
     """Yield what is measured: level, operation, shape, contender."""
-    import bench_objects
-    import bench_streams
-
     for operation, shape in bench_objects.races():
         yield "objects", operation, shape, "typedbytes"
     for operation in ("encode", "decode"):
         yield "objects", operation, "word_pairs", "typedbytes stream"
-    for operation, contenders in bench_streams.OPERATIONS.items():
+    for operation in bench_streams.OPERATIONS:
         for shape in STREAM_SHAPES:
-            for contender in contenders:
+            for contender in bench_streams.names(operation, shape):
                 if contender.startswith("typedbytes"):
                     yield "streams", operation, shape, contender
     yield "filters", "import", "start", "typedbytes"
@@ -63,15 +68,16 @@ def cases():
 
 
 def compare(workers, case, nturns):
-    """Measure one case and print its line; return its ratio, nothing if the base cannot do it."""
+    """Measure one case and print its line; return its ratio, nothing unless both can do it."""
+    name = " ".join(case)
     for turn in range(nturns):
-        answers = [worker.ask(case) for worker in workers[:: 1 if turn % 2 else -1]][:: 1 if turn % 2 else -1]
-        if None in answers:
-            print(f"{' '.join(case):44}  not in both")
+        first, second = workers if turn % 2 else reversed(workers)
+        if None in (first.ask(case), second.ask(case)):
+            print(f"{name:<{WIDTH}}  not in both")
             return []
-    base, this = answers
+    base, this = (worker.least for worker in workers)
     remark = "" if abs(this / base - 1) < NOISE else "  faster" if this < base else "  SLOWER"
-    print(f"{' '.join(case):44}{base:>10.2f}{this:>10.2f}{this / base:>8.3f}{remark}", flush=True)
+    print(f"{name:<{WIDTH}}{base:>12.2f}{this:>12.2f}{this / base:>8.3f}{remark}", flush=True)
     return [this / base]
 
 
@@ -101,9 +107,10 @@ def git(*arguments):
 
 
 class Worker:
-    """A process that measures with the package found in a folder."""
+    """A process that measures with the package found in a folder; `least` are its nanoseconds for a value."""
 
     def __init__(self, folder):
+        self.least = None
         self.process = subprocess.Popen(
             [sys.executable, __file__, "--worker"],
             env={**os.environ, "PYTHONPATH": str(folder)},
@@ -111,15 +118,21 @@ class Worker:
             stdout=subprocess.PIPE,
             text=True,
         )
-        found = Path(json.loads(self.process.stdout.readline()))
+        found = Path(self.answer())
         if folder not in found.parents:
             sys.exit(f"typedbytes came from {found}, not from {folder}")
 
     def ask(self, case):
-        """Let it have a turn; return the least nanoseconds for a value so far, None if it cannot do that."""
+        """Let it have a turn; return the least of all its turns so far, None if it cannot do that."""
         self.process.stdin.write(json.dumps(case) + "\n")
         self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
+        self.least = self.answer()
+        return self.least
+
+    def answer(self):
+        """Return what it says next."""
+        line = self.process.stdout.readline()
+        return json.loads(line) if line else sys.exit("a worker has ended")
 
     def close(self):
         """End it."""
@@ -129,9 +142,7 @@ class Worker:
 
 def work():
     """Be a worker: take a case a line, answer with a number a line."""
-    import typedbytes
-
-    print(json.dumps(typedbytes.__file__), flush=True)
+    print(json.dumps(tb.__file__), flush=True)
     latest = runner = nvalues = None
     for line in sys.stdin:
         if line != latest:
@@ -142,9 +153,7 @@ def work():
 
 def prepare(level, operation, shape, contender):
     """Return a runner and the number of its values, nothing if this build cannot do it."""
-    from importlib import import_module
-
-    room = import_module(f"bench_{level}")
+    room = ROOMS[level]
     try:
         return room.runner(operation, shape, contender), room.nvalues(operation, shape)
     except Exception as error:  # an older package may lack anything
@@ -154,8 +163,6 @@ def prepare(level, operation, shape, contender):
 
 def take_turn(runner):
     """Run some rounds; return the least nanoseconds of all rounds so far."""
-    from timing import collector_frozen
-
     with collector_frozen():
         for nround in range(NROUNDS):
             runner.measure(nround)

@@ -148,17 +148,16 @@ def run_marked():
 
 
 def count():
-    """Return the instructions for one more value on each path: what a larger size takes beyond a smaller one."""
+    """Return the instructions for one more value on each path: what the larger size takes beyond the smaller one."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "callgrind")
         lines = run_under_callgrind(out)
         totals = [least(out, index * (NTIMES + 1)) for index in range(len(lines))]
-    half = len(lines) // 2
-    few, many = zip(lines[:half], totals[:half]), zip(lines[half:], totals[half:])
-    return {
-        name: round((most - least) / (int(nmost) - int(nleast)), 2)
-        for ((name, nleast), least), ((_, nmost), most) in zip(few, many)
-    }
+    half, counts = len(lines) // 2, {}
+    for index, (name, nvalues) in enumerate(lines[:half]):
+        more_values = int(lines[half + index][1]) - int(nvalues)
+        counts[name] = round((totals[half + index] - totals[index]) / more_values, 2)
+    return counts
 
 
 def run_under_callgrind(out):

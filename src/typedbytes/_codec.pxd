@@ -32,6 +32,8 @@ cdef struct Decoding:
     Py_ssize_t stack_room
     Py_ssize_t depth          # containers open
     Py_ssize_t ticks          # items since signals were last looked at
+    Py_ssize_t patience       # ticks before they are looked at again
+    bint paused               # the collector was on and is off for the rest of the record
     Py_ssize_t max_depth
     Py_ssize_t max_bytes      # of one record; 0: no limit
     Py_ssize_t nhidden        # bytes held beyond the record's limit, cut off buf.end for the time being

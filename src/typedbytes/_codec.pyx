@@ -128,6 +128,7 @@ cdef class DecodeOptions:
         d.max_bytes = checked_bytes(max_bytes)
         d.record = -1
         d.luck = FIRST_LUCK
+        d.patience = FIRST_PATIENCE
 
 
 cdef class EncodeOptions:

@@ -157,7 +157,7 @@ cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssiz
         return list_values(&d) if form == VALUES else list_pairs(&d)
     finally:
         gc_resume(paused)
-        if d.stack != NULL:
+        if d.stack != NULL or d.paused:
             abandon(&d)
 
 

@@ -1,6 +1,8 @@
 # Containers, and the dispatch by type code and by Python type that ties everything together.
 
 cdef enum:
+    FIRST_PATIENCE = 1024   # items before the collector is paused
+    MOST_PATIENCE = 0x3fff  # items before signals are looked at
     MAX_REPLACED = 256      # default= calls within one another
     MAX_COLLIDING = 512     # keys of one MAP, other than numbers, str and bytes, that may share one hash value
     SPILL = 8192            # items of a LIST that wait on the stack before they move to their list
@@ -29,7 +31,21 @@ cdef inline int open_container(Decoding* d, PathFrame* frame, int code) except -
 cdef inline int close_container(Decoding* d, PathFrame* frame) except -1:
     d.depth -= 1
     d.frame = frame.parent
-    return count_ticks(&d.ticks, frame.index & 0x3fff)
+    d.ticks += (frame.index & 0x3fff) + 1
+    if seldom(d.ticks > d.patience):
+        return take_stock(d)
+    return 0
+
+
+cdef int take_stock(Decoding* d) except -1:
+    # Many items in one record: from here on the collector would run again and again and find nothing. Not while a source is
+    # waited for, and not under anybody's code.
+    d.ticks = 0
+    d.patience = MOST_PATIENCE
+    if not d.paused and d.buf.fill == NULL and d.ext_hook == NULL and d.pickle != TRUST:
+        d.paused = gc_pause()
+    PyErr_CheckSignals()
+    return 0
 
 
 cdef inline int push(Decoding* d, PyObject* item) except -1:
@@ -61,7 +77,7 @@ cdef inline int check_signals(Py_ssize_t index) except -1:
 
 cdef inline int count_ticks(Py_ssize_t* ticks, Py_ssize_t nitems) except -1:
     ticks[0] += nitems + 1
-    if seldom(ticks[0] > 0x3fff):
+    if seldom(ticks[0] > MOST_PATIENCE):
         ticks[0] = 0
         PyErr_CheckSignals()
     return 0
@@ -485,6 +501,10 @@ cdef void begin_record(Decoding* d) noexcept:
 cdef void end_record(Decoding* d) noexcept:
     if seldom(d.nhidden > 0):
         show_hidden(d)
+    if seldom(d.patience != FIRST_PATIENCE):
+        d.patience = FIRST_PATIENCE
+        gc_resume(d.paused)
+        d.paused = False
 
 
 cdef PyObject* decode_record(Decoding* d) except NULL:
@@ -516,7 +536,7 @@ cdef void abandon(Decoding* d) noexcept:
     d.frame = NULL
     d.depth = 0
     d.in_key = 0
-    show_hidden(d)
+    end_record(d)
     while d.nstack > 0:
         d.nstack -= 1
         decref(d.stack[d.nstack])
