@@ -200,19 +200,39 @@ def test_close_says_what_is_missing(cut):
     with pytest.raises(tb.TruncatedError) as expected:
         tb.loads(data[:-cut])
     assert (caught.value.code, caught.value.path) == (expected.value.code, expected.value.path)
-    for use in (decoder.close, lambda: next(decoder), lambda: decoder.feed(b"\2\1")):
-        with pytest.raises(tb.TruncatedError) as again:
-            use()
-        assert again.value is caught.value
-
-
-def test_close_does_not_drop_values_in_silence():
-    decoder = tb.Decoder()
-    decoder.feed(DATA)
-    with contextlib.suppress(tb.TruncatedError):
+    with pytest.raises(tb.TruncatedError) as again:
         decoder.close()
-        # accepted: then they must still be there
-        assert list(decoder) == VALUES
+    assert str(again.value) == str(caught.value)
+
+
+@pytest.mark.parametrize("rest", [b"", b"\x03\0", b"\x09" + EXT, b"\xff", b"\x09\x0c", b"\7\0\0\0\1\xff"])
+def test_close_drops_no_value(rest):
+    decoder, found, said = tb.Decoder(), [], set()
+    decoder.feed(DATA[:-3])
+    found += [next(decoder), next(decoder)]
+    decoder.feed(DATA[-3:] + rest)
+    with contextlib.ExitStack() as stack:
+        if rest:
+            error = stack.enter_context(pytest.raises(tb.DecodeError))
+        try:
+            decoder.close()
+        except tb.DecodeError as failure:
+            said.add(str(failure))
+        for value in decoder:
+            found.append(value)
+    assert found == VALUES
+    if rest:
+        assert (error.value.record, error.value.offset >= len(DATA)) == (len(VALUES), True)
+        assert said <= {str(error.value)}
+
+
+def test_after_close_nothing_can_be_fed():
+    decoder = tb.Decoder()
+    decoder.feed(b"\2\1")
+    decoder.close()
+    with pytest.raises(ValueError, match="closed"):
+        decoder.feed(b"\2\1")
+    assert (list(decoder), decoder.pending, list(decoder)) == ([True], 0, [])
 
 
 @pytest.mark.parametrize("bad", [b"\xff", b"\x0b", b"\x09\x03\0\0\0\1\x0c", b"\7\0\0\0\1\xff", b"\x09" * 257, b"\x08\xff\xff\xff\xff"])
@@ -483,6 +503,30 @@ def test_cycles_with_hooks_are_collected():
         make(kind)
     gc.collect()
     assert sorted(gone) == sorted(kinds)
+
+
+@pytest.mark.parametrize("kind", ["bytearray", "array", "mmap"])
+def test_a_failed_reader_that_is_forgotten_frees_its_memory_quietly(kind):
+    code = f"""
+        import array, gc, mmap, typedbytes as tb
+        def make():
+            if "{kind}" == "mmap":
+                pages = mmap.mmap(-1, 4096)
+                pages[:1] = b"\\xff"
+                return pages
+            return (bytearray if "{kind}" == "bytearray" else lambda data: array.array("B", data))(b"\\xff")
+        def work():
+            data = make()
+            reader = tb.Reader(data)
+            try:
+                reader.read()
+            except tb.FormatError:
+                pass
+        work()
+        gc.collect()
+        print("done")
+    """
+    assert run_fresh(code) == "done"
 
 
 # -- keys -------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ needs_hadoop = pytest.mark.hadoop
 
 HADOOP_VECTORS = ROOT / "test_vectors" / "foreign" / "hadoop"
 
-many = settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+many = settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 
 #: Keys that Java's read() takes in one MAP: it keeps a MAP in a tree, so they are of one class that Java can order. NaN is
 #: left out since it is many keys to Python and one to Java.

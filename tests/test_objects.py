@@ -187,7 +187,7 @@ def test_numpy_scalars_are_written_by_width(name):
 def test_numpy_scalars_that_have_no_width_here():
     assert tb.loads(tb.dumps(numpy.uint64(2**63))) == 2**63
     assert tb.loads(tb.dumps(numpy.complex64(1 + 2j))) == 1 + 2j
-    for scalar in (numpy.datetime64("2020-01-01"), numpy.timedelta64(1), numpy.longdouble(1), numpy.void(b"ab")):
+    for scalar in (numpy.datetime64("2020-01-01"), numpy.timedelta64(1, "s"), numpy.longdouble(1), numpy.void(b"ab")):
         with pytest.raises(tb.EncodeTypeError) as caught:
             tb.dumps([scalar])
         assert caught.value.path == "[0]"

@@ -1240,6 +1240,20 @@ def test_groups_of_a_bad_value_fail_for_good():
         assert (caught.value.offset, caught.value.record) == (17, 1)
 
 
+@pytest.mark.parametrize("bad", [b"\xff", b"\x09\x0c", b"\x03\0", b"\7\0\0\0\1\xff", b"\x09\7\0\0\0\1\xff\x0c", b"\x0a\0\0\0\1\x09\x0c", b"\x09" * 300])
+def test_a_bad_key_of_a_group_is_told_as_that_of_a_pair(bad):
+    def told(use):
+        with pytest.raises(tb.DecodeError) as caught:
+            use()
+        return type(caught.value), caught.value.offset, caught.value.code, caught.value.path, caught.value.record
+
+    data = PAIR + bad
+    for source in (bytes, io.BytesIO, lambda data: OnlyRead(data, 1)):
+        expected = told(tb.PairReader(source(data)).read_all)
+        assert told(lambda: [list(values) for _, values in tb.PairReader(source(data)).groups()]) == expected
+        assert told(lambda: [key for key, _ in tb.PairReader(source(data)).groups()]) == expected
+
+
 def test_groups_of_a_closed_reader_are_closed():
     reader = tb.PairReader(flat(GROUPED["adjacent_only"]))
     groups = reader.groups()
