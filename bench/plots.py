@@ -48,7 +48,7 @@ def objects(results):
         draw_ratios(axis, races[::-1])
         axis.set_title(operation)
         axis.set_xlabel("time / better of marshal and msgspec")
-    axes[1].legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+    axes[1].legend(*axes[0].get_legend_handles_labels(), loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
     return figure
 
 
@@ -56,9 +56,10 @@ def draw_ratios(axis, races):
     """Draw a line for each race and a mark for each contender, but for those off the scale."""
     axis.axvline(1, color=YARDSTICK, linewidth=0.8)
     for name, colour in COLOURS.items():
-        marks = [(race["entries"][name]["ns"] / yardstick(race), row) for row, race in enumerate(races) if name in race["entries"]]
+        rows = [row for row, race in enumerate(races) if name in race["entries"]]
+        ratios = [races[row]["entries"][name]["ns"] / yardstick(races[row]) for row in rows]
         size, marker, zorder = (70, "D", 3) if name == "typedbytes" else (28, "o", 2)
-        axis.scatter(*zip(*marks), color=colour, label=name, s=size, marker=marker, zorder=zorder)
+        axis.scatter(ratios, rows, color=colour, label=name, s=size, marker=marker, zorder=zorder)
     axis.set_xscale("log", base=2)
     axis.set_xlim(1 / 16, 16)
     axis.set_xticks([2**power for power in range(-4, 5)])

@@ -14,8 +14,11 @@ from dataclasses import dataclass
 
 MIN_NROUNDS = 8
 MAX_NROUNDS = 240
-#: A runner this many times slower than the fastest sits out after its second round.
-HOPELESS = 30
+#: A turn lasts for at least so long: what is short runs several times, and is as warm as in a loop of its own.
+TURN_NS = 400_000
+#: A runner this many times slower than the fastest sits out after some rounds.
+HOPELESS = 10
+HOPELESS_NROUNDS = 4
 
 
 def cpu_of_children_ns():
@@ -38,10 +41,17 @@ class Runner:
     call_ns: float = float("inf")
     release_ns: float = float("inf")
 
+    def take_turn(self, nround):
+        """Run once or, if that is short, several times; each time with the next argument."""
+        gc.collect()
+        spent = 0
+        while spent < TURN_NS:
+            spent += self.measure(nround)
+            nround += 1
+
     def measure(self, nround):
         """Run once; keep the least times of the call, and of the call with the release of its result."""
         argument = self.prepare(nround)
-        gc.collect()
         started = self.clock()
         result = self.run(argument)
         called = self.clock()
@@ -50,6 +60,7 @@ class Runner:
         self.finish(argument)
         self.call_ns = min(self.call_ns, called - started)
         self.release_ns = min(self.release_ns, released - started)
+        return released - started
 
 
 @dataclass
@@ -72,8 +83,8 @@ class Race:
                 fastest = min(runner.call_ns for runner in self.runners)
                 first = nround % len(self.runners)
                 for runner in self.runners[first:] + self.runners[:first]:
-                    if nround < 2 or runner.call_ns <= HOPELESS * fastest:
-                        runner.measure(nround)
+                    if nround < HOPELESS_NROUNDS or runner.call_ns <= HOPELESS * fastest:
+                        runner.take_turn(nround)
 
     def result(self):
         """Return the outcome as JSON has it: nanoseconds are for one value."""

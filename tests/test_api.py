@@ -108,7 +108,11 @@ def stub_names(body):
             names.update({target.id: node for target in node.targets})
         elif isinstance(node, ast.ImportFrom):
             names.update({alias.asname: node for alias in node.names if alias.asname == alias.name})
-    return {name: node for name, node in names.items() if not name.startswith("_") or name in ("__init__", "__new__", "__iter__", "__next__")}
+    return {
+        name: node
+        for name, node in names.items()
+        if not name.startswith("_") or name in ("__init__", "__new__", "__iter__", "__next__")
+    }
 
 
 def test_there_is_a_stub_for_every_public_module():
@@ -126,10 +130,17 @@ def test_a_stub_has_the_names_of_its_module(path):
     assert set(module.__all__) <= names
     for name in names:
         assert hasattr(module, name), name
-    assert {name for name in names if getattr(getattr(module, name), "__module__", "") == module.__name__} <= set(module.__all__)
+    assert {name for name in names if getattr(getattr(module, name), "__module__", "") == module.__name__} <= set(
+        module.__all__
+    )
 
 
-CLASSES = [(module_of(path), name) for path in STUBS for name, node in stub_names(ast.parse(path.read_text()).body).items() if isinstance(node, ast.ClassDef)]
+CLASSES = [
+    (module_of(path), name)
+    for path in STUBS
+    for name, node in stub_names(ast.parse(path.read_text()).body).items()
+    if isinstance(node, ast.ClassDef)
+]
 
 
 def stub_class(kind):
@@ -162,7 +173,13 @@ def test_a_stub_has_the_members_of_its_class(module, name):
     given = members(kind)
     for member in given:
         assert hasattr(kind, member) or member in vars(kind).get("__annotations__", given), member
-    there = {member for base in kind.__mro__ if base.__module__.startswith("typedbytes") for member in vars(base) if not member.startswith("_")}
+    there = {
+        member
+        for base in kind.__mro__
+        if base.__module__.startswith("typedbytes")
+        for member in vars(base)
+        if not member.startswith("_")
+    }
     if issubclass(kind, int) and "Enum" in str(bases):
         assert [member.name for member in kind] == list(stub_names(stub_class(kind).body))
     else:
@@ -243,7 +260,15 @@ def test_most_functions_can_be_asked_for_their_parameters():
     assert len(asked) > 0.6 * len(FUNCTIONS)
 
 
-ENCODING = {"int_width": 64, "pickle": "raw", "default": repr, "sort_keys": True, "unicode_errors": "ignore", "dialect": "hive", "max_depth": 9}
+ENCODING = {
+    "int_width": 64,
+    "pickle": "raw",
+    "default": repr,
+    "sort_keys": True,
+    "unicode_errors": "ignore",
+    "dialect": "hive",
+    "max_depth": 9,
+}
 DECODING = {
     "pickle": "raw", "exact": True, "map_pairs": True, "ext_hook": print, "unicode_errors": "ignore", "dialect": "hive",
     "max_depth": 9, "max_bytes": 99,
@@ -272,12 +297,22 @@ def test_options_are_those_of_the_stubs_and_no_others(name):
         use(**{option: value})
     use(**options)
     other = DECODING if options is ENCODING else ENCODING
-    for wrong in {"no_such_option": 1, **{option: value for option, value in other.items() if option not in options}}.items():
+    for wrong in {
+        "no_such_option": 1,
+        **{option: value for option, value in other.items() if option not in options},
+    }.items():
         with pytest.raises(TypeError, match=wrong[0]):
             use(**dict([wrong]))
 
 
-@pytest.mark.parametrize("use", [lambda **options: tb.skip(b"\2\1", **options), lambda **options: tb.count(b"\2\1", **options), lambda **options: tb.index(b"\2\1", **options)])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda **options: tb.skip(b"\2\1", **options),
+        lambda **options: tb.count(b"\2\1", **options),
+        lambda **options: tb.index(b"\2\1", **options),
+    ],
+)
 def test_scans_take_their_two_options(use):
     use(dialect="hive", max_depth=3)
     for wrong in ({"no_such_option": 1}, {"sort_keys": True}, {"exact": True}):
@@ -298,7 +333,9 @@ def documented():
             for base in thing.__mro__:
                 if base.__module__.startswith("typedbytes"):
                     for member, value in vars(base).items():
-                        if not member.startswith("_") and (callable(value) or isinstance(value, property) or inspect.isdatadescriptor(value)):
+                        if not member.startswith("_") and (
+                            callable(value) or isinstance(value, property) or inspect.isdatadescriptor(value)
+                        ):
                             found.setdefault(f"{name}.{member}", value)
     return found
 
@@ -316,7 +353,9 @@ def test_a_public_object_says_what_it_does(name):
     assert first[0].isupper()
 
 
-EXAMPLES = [name for name in DOCUMENTED if name.split(".")[0] not in SLOTS_OF_OLD and not name.startswith(("Ext.", "Writable."))]
+EXAMPLES = [
+    name for name in DOCUMENTED if name.split(".")[0] not in SLOTS_OF_OLD and not name.startswith(("Ext.", "Writable."))
+]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -358,7 +397,9 @@ def room_of(path):
     """Return the room that a source belongs to: a .pxi to the one that includes it."""
     if path.suffix != ".pxi":
         return path.stem
-    (room,) = (other.stem for other in SOURCES if other.suffix == ".pyx" and f'include "{path.name}"' in other.read_text())
+    (room,) = (
+        other.stem for other in SOURCES if other.suffix == ".pyx" and f'include "{path.name}"' in other.read_text()
+    )
     return room
 
 
@@ -369,14 +410,24 @@ def code_of(path):
 
 
 def test_there_are_sources():
-    assert {path.stem for path in SOURCES} >= {"_buffer", "_byteorder", "_codec", "_cpython", "_scan", "_stream", "_typecode"}
+    assert {path.stem for path in SOURCES} >= {
+        "_buffer",
+        "_byteorder",
+        "_codec",
+        "_cpython",
+        "_scan",
+        "_stream",
+        "_typecode",
+    }
     assert all(path.suffix in (".pyx", ".pxd", ".pxi", ".h", ".pyi") for path in SOURCES)
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
 def test_a_room_uses_only_the_floors_below(path):
     room, code = room_of(path), code_of(path)
-    for other in re.findall(r"(?:from typedbytes\.|cimport typedbytes\.|#include \")(\w+)(?: cimport|\.h\"|$)", code, re.M):
+    for other in re.findall(
+        r"(?:from typedbytes\.|cimport typedbytes\.|#include \")(\w+)(?: cimport|\.h\"|$)", code, re.M
+    ):
         assert other == room or FLOORS[other] < FLOORS[room], other
     for other in re.findall(r'cdef extern from "(_\w+)\.h"', code):
         assert FLOORS[other] <= FLOORS[room] == 0, other
@@ -387,7 +438,12 @@ def test_a_room_uses_only_the_floors_below(path):
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
 def test_a_room_opens_prints_and_asks_for_nothing(path):
-    assert re.findall(r"\bopen\(|\bfopen\(|environ|\bprint\(|\bprintf\(|getenv|sys\.std(?:in|out|err)|\binput\(", code_of(path)) == []
+    assert (
+        re.findall(
+            r"\bopen\(|\bfopen\(|environ|\bprint\(|\bprintf\(|getenv|sys\.std(?:in|out|err)|\binput\(", code_of(path)
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
@@ -412,7 +468,9 @@ def python_imports(path):
                 yield node.module
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: "/".join(path.relative_to(PACKAGE).parts))
+@pytest.mark.parametrize(
+    "path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: "/".join(path.relative_to(PACKAGE).parts)
+)
 def test_a_python_file_uses_only_the_floors_below(path):
     here = (path.relative_to(PACKAGE).with_suffix("").parts[0]).replace("__init__", "")
     for name in python_imports(path):
@@ -486,17 +544,29 @@ def test_errors_are_copied_whole(error):
 MESSAGES = {
     "nothing": (lambda: tb.loads(b""), "input ends where a value should start at offset 0"),
     "inside": (lambda: tb.loads(b"\x03\0\0"), "input ends inside INT: at least 2 more bytes needed at offset 3"),
-    "in_a_list": (lambda: tb.loads(b"\x09\x02\1"), "input ends inside LIST: at least 1 more bytes needed at offset 3, path [1]"),
+    "in_a_list": (
+        lambda: tb.loads(b"\x09\x02\1"),
+        "input ends inside LIST: at least 1 more bytes needed at offset 3, path [1]",
+    ),
     "trailing": (lambda: tb.loads(b"\x02\1\x02"), "1 bytes after the value at offset 2"),
     "unknown": (lambda: tb.loads(b"\x09\x0d"), "13 is no type code at offset 1, path [0]"),
     "marker": (lambda: tb.loads(b"\xff"), "MARKER outside a LIST at offset 0"),
     "length": (lambda: tb.loads(b"\7\xff\xff\xff\xff"), "negative length or count -1 of STRING at offset 0"),
-    "ext_length": (lambda: tb.loads(b"\x90\xff\xff\xff\xfe"), "negative length or count -2 of type code 144 at offset 0"),
+    "ext_length": (
+        lambda: tb.loads(b"\x90\xff\xff\xff\xfe"),
+        "negative length or count -2 of type code 144 at offset 0",
+    ),
     "count": (lambda: tb.loads(b"\x0a\x80\0\0\0"), "negative length or count -2147483648 of MAP at offset 0"),
     "text": (lambda: tb.loads(b"\7\0\0\0\2a\xff"), "STRING is not UTF-8: invalid start byte at its byte 1 at offset 0"),
-    "deep": (lambda: tb.loads(b"\x09\x09", max_depth=1), "containers nest deeper than max_depth=1 at offset 1, path [0]"),
+    "deep": (
+        lambda: tb.loads(b"\x09\x09", max_depth=1),
+        "containers nest deeper than max_depth=1 at offset 1, path [0]",
+    ),
     "record": (lambda: list(tb.Reader(b"\x02\1\xff")), "MARKER outside a LIST at offset 2, record 1"),
-    "key": (lambda: tb.loads(b"\x0a\0\0\0\1\x09\xff"), "LIST cannot be a MAP key; map_pairs=True gives the pairs at offset 5, path .key(0)"),
+    "key": (
+        lambda: tb.loads(b"\x0a\0\0\0\1\x09\xff"),
+        "LIST cannot be a MAP key; map_pairs=True gives the pairs at offset 5, path .key(0)",
+    ),
     "long": (lambda: tb.loads(b"\x02\1", max_bytes=1), "a record is longer than max_bytes=1 at offset 0"),
     "type": (lambda: tb.dumps([{"k": object}]), 'cannot encode an object of type type, at [0]["k"]'),
     "own_type": (lambda: tb.dumps(pathlib.PurePosixPath()), "cannot encode an object of type pathlib"),
@@ -519,9 +589,16 @@ def test_messages(name):
 # -- value types ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("value", [tb.Byte(5), tb.Long(5), tb.Float(1.5), tb.Ext(60, b"a"), tb.Writable("a.B", b"c")], ids=repr)
+@pytest.mark.parametrize(
+    "value", [tb.Byte(5), tb.Long(5), tb.Float(1.5), tb.Ext(60, b"a"), tb.Writable("a.B", b"c")], ids=repr
+)
 def test_value_types_are_copied_shown_and_compared(value):
-    for found in (pickle.loads(pickle.dumps(value)), copy.copy(value), copy.deepcopy(value), eval(repr(value), vars(tb))):
+    for found in (
+        pickle.loads(pickle.dumps(value)),
+        copy.copy(value),
+        copy.deepcopy(value),
+        eval(repr(value), vars(tb)),
+    ):
         assert (type(found), found) == (type(value), value)
         assert hash(found) == hash(value)
     with pytest.raises(AttributeError):
@@ -567,11 +644,24 @@ def stateful():
     _, values = next(groups)
     decoder = tb.Decoder()
     decoder.feed(b"\2")
-    return [tb.Encoder(), decoder, tb.Reader(b""), reader, groups, values, tb.Writer(io.BytesIO()), tb.PairWriter(io.BytesIO())]
+    return [
+        tb.Encoder(),
+        decoder,
+        tb.Reader(b""),
+        reader,
+        groups,
+        values,
+        tb.Writer(io.BytesIO()),
+        tb.PairWriter(io.BytesIO()),
+    ]
 
 
 @pytest.mark.parametrize("index", range(8))
-@pytest.mark.parametrize("use", [pickle.dumps, copy.copy, copy.deepcopy, lambda obj: obj.__reduce_ex__(2)], ids=["pickle", "copy", "deepcopy", "reduce"])
+@pytest.mark.parametrize(
+    "use",
+    [pickle.dumps, copy.copy, copy.deepcopy, lambda obj: obj.__reduce_ex__(2)],
+    ids=["pickle", "copy", "deepcopy", "reduce"],
+)
 def test_what_has_a_state_is_not_copied(use, index):
     with pytest.raises(TypeError):
         use(stateful()[index])

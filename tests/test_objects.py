@@ -133,7 +133,7 @@ UNUSUAL = {
     "array": (array.array("d", [1.5]), array.array("d", [1.5]).tobytes()),
     "empty_array": (array.array("q"), b""),
     "array_view": (memoryview(array.array("i", [1, 2, 3]))[::2], array.array("i", [1, 3]).tobytes()),
-    "True_subclass": (numpy.True_, True),
+    "numpy_bool": (numpy.True_, True),
     "none": (None, None),
     "Decimal": (decimal.Decimal("1.50"), decimal.Decimal("1.50")),
     "set": ({1, 2}, {1, 2}),
@@ -153,7 +153,9 @@ def test_unusual_objects_come_back_plain(name, place):
     }[place]
     found = tb.loads(tb.dumps(around(unusual), sort_keys=place == "sorted"))
     assert found == around(plain)
-    inner = {"alone": lambda: found, "list": lambda: found[0], "tuple": lambda: found[1]}.get(place, lambda: found["a"])()
+    inner = {"alone": lambda: found, "list": lambda: found[0], "tuple": lambda: found[1]}.get(
+        place, lambda: found["a"]
+    )()
     assert type(inner) is type(plain)
 
 
@@ -193,13 +195,21 @@ def test_numpy_scalars_that_have_no_width_here():
         assert caught.value.path == "[0]"
 
 
-@pytest.mark.parametrize("width, scalar, expected", [(32, numpy.int64(1), "0300000001"), (64, numpy.int16(1), "040000000000000001")])
+@pytest.mark.parametrize(
+    "width, scalar, expected", [(32, numpy.int64(1), "0300000001"), (64, numpy.int16(1), "040000000000000001")]
+)
 def test_a_fixed_width_holds_for_numpy_scalars(width, scalar, expected):
     assert tb.dumps(scalar, int_width=width).hex() == expected
 
 
 def test_numpy_arrays_are_written_as_npy():
-    for items in (numpy.arange(6).reshape(2, 3), numpy.arange(6)[::2], numpy.arange(6).reshape(2, 3).T, numpy.array([], "f4"), numpy.array(5)):
+    for items in (
+        numpy.arange(6).reshape(2, 3),
+        numpy.arange(6)[::2],
+        numpy.arange(6).reshape(2, 3).T,
+        numpy.array([], "f4"),
+        numpy.array(5),
+    ):
         found = tb.loads(tb.dumps([items]))[0]
         assert found.dtype == items.dtype
         assert found.shape == items.shape
@@ -257,7 +267,7 @@ def test_what_has_no_type_code_is_named_with_its_path(name):
         ([1, thing], "[1]"),
         ({"k": (thing,)}, '["k"][0]'),
         ({1: {2.5: thing}}, "[1][2.5]"),
-        ({"a\"b\n": thing}, '["a\\"b\\n"]'),
+        ({'a"b\n': thing}, '["a\\"b\\n"]'),
         ({(1, "a"): [thing]}, "[(1, 'a')][0]"),
     ]:
         with pytest.raises(tb.EncodeTypeError) as caught:
@@ -328,7 +338,16 @@ class Lying(dict):
         return self.said
 
 
-LIES = {"none": [None], "empty": [()], "one": [(1,)], "three": [(1, 2, 3)], "int": [5], "str": ["ab"], "not_iterable": 5, "None": None}
+LIES = {
+    "none": [None],
+    "empty": [()],
+    "one": [(1,)],
+    "three": [(1, 2, 3)],
+    "int": [5],
+    "str": ["ab"],
+    "not_iterable": 5,
+    "None": None,
+}
 
 
 @pytest.mark.parametrize("sort_keys", [False, True])
@@ -475,7 +494,9 @@ def test_an_error_handler_that_clears_what_is_written_harms_nothing(held, fill, 
     assert run_fresh(ERROR_HANDLERS.format(held=held, fill=fill, raises=raises)) == "True"
 
 
-@pytest.mark.parametrize("fill", ["held[2 ** 5000] = ('v%d' % sys.maxsize) * 100", "held['k%d' % sys.maxsize] = 2 ** 5000"])
+@pytest.mark.parametrize(
+    "fill", ["held[2 ** 5000] = ('v%d' % sys.maxsize) * 100", "held['k%d' % sys.maxsize] = 2 ** 5000"]
+)
 def test_a_trace_function_that_clears_what_is_written_harms_nothing(fill):
     code = f"""
         import sys, typedbytes as tb
@@ -548,7 +569,9 @@ def test_default_is_asked_for_more_with_pickle_off():
     assert tb.loads(tb.dumps([None, {1}], default=repr, pickle="raw")) == ["None", "{1}"]
 
 
-@pytest.mark.parametrize("default", [lambda obj: obj, lambda obj: type("New", (), {})(), lambda obj: [obj], lambda obj: {1: obj}])
+@pytest.mark.parametrize(
+    "default", [lambda obj: obj, lambda obj: type("New", (), {})(), lambda obj: [obj], lambda obj: {1: obj}]
+)
 def test_a_default_that_comes_to_no_end_is_stopped(default):
     encoder = tb.Encoder(default=default)
     with pytest.raises(tb.EncodeValueError):
@@ -556,7 +579,9 @@ def test_a_default_that_comes_to_no_end_is_stopped(default):
     assert encoder.encode(1) == ONE
 
 
-@pytest.mark.parametrize("error", [ValueError("odd"), StopIteration(), KeyboardInterrupt(), RecursionError(), GeneratorExit()])
+@pytest.mark.parametrize(
+    "error", [ValueError("odd"), StopIteration(), KeyboardInterrupt(), RecursionError(), GeneratorExit()]
+)
 def test_what_default_raises_goes_through(error):
     def default(obj):
         raise error
@@ -598,7 +623,13 @@ def nested(depth, kind):
     """Return containers of a kind within one another."""
     value = {"list": [], "tuple": (), "dict": {}, "subclass": List(), "OrderedDict": collections.OrderedDict()}[kind]
     for _ in range(depth - 1):
-        value = {"list": [value], "tuple": (value,), "dict": {"k": value}, "subclass": List([value]), "OrderedDict": collections.OrderedDict(k=value)}[kind]
+        value = {
+            "list": [value],
+            "tuple": (value,),
+            "dict": {"k": value},
+            "subclass": List([value]),
+            "OrderedDict": collections.OrderedDict(k=value),
+        }[kind]
     return value
 
 
@@ -621,7 +652,14 @@ def test_depth_is_counted_alike_for_all_containers(kind, sort_keys):
 
 @pytest.mark.parametrize("kind", ["list", "dict", "subclass", "OrderedDict", "tuple", "key"])
 def test_what_holds_itself_is_refused(kind):
-    cycle = {"list": [], "dict": {}, "subclass": List(), "OrderedDict": collections.OrderedDict(), "tuple": ([],), "key": {}}[kind]
+    cycle = {
+        "list": [],
+        "dict": {},
+        "subclass": List(),
+        "OrderedDict": collections.OrderedDict(),
+        "tuple": ([],),
+        "key": {},
+    }[kind]
     if kind == "tuple":
         cycle[0].append(cycle)
     elif kind == "key":
@@ -751,9 +789,21 @@ def test_what_is_no_iterable_of_pairs_is_refused(wrong):
 
 def test_an_encoder_is_as_new_after_each_failure():
     encoder = tb.Encoder()
-    bad = [object(), [[[object()]]], {"k": {object(): 1}}, "\udc80", [2**70, ["\udc80"]], nested(300, "list"), tb.Float(1e300)]
+    bad = [
+        object(),
+        [[[object()]]],
+        {"k": {object(): 1}},
+        "\udc80",
+        [2**70, ["\udc80"]],
+        nested(300, "list"),
+        tb.Float(1e300),
+    ]
     for wrong in bad:
-        for use in (encoder.encode, lambda value: encoder.encode_all([1, value]), lambda value: encoder.encode_pairs([(1, value)])):
+        for use in (
+            encoder.encode,
+            lambda value: encoder.encode_all([1, value]),
+            lambda value: encoder.encode_pairs([(1, value)]),
+        ):
             with pytest.raises(tb.EncodeError):
                 use(wrong)
             assert encoder.encode(nested(256, "list")) == b"\x09" * 256 + b"\xff" * 256
@@ -762,7 +812,12 @@ def test_an_encoder_is_as_new_after_each_failure():
 
 def test_encode_into_places_and_leaves_the_rest():
     encoder = tb.Encoder()
-    for target in (bytearray(b"." * 10), memoryview(bytearray(b"." * 10)), array.array("B", b"." * 10), mmap.mmap(-1, 10)):
+    for target in (
+        bytearray(b"." * 10),
+        memoryview(bytearray(b"." * 10)),
+        array.array("B", b"." * 10),
+        mmap.mmap(-1, 10),
+    ):
         memoryview(target)[:] = b"." * 10
         assert encoder.encode_into(True, target, 3) == 2
         assert bytes(target) == b"...\2\1....."

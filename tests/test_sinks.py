@@ -283,7 +283,9 @@ def test_writes_counts_what_this_call_wrote():
         assert [writer.writes([]), writer.writes([1, 2]), writer.writes(iter("abc"))] == [0, 2, 3]
 
 
-@pytest.mark.parametrize("kind", [bytearray, memoryview, lambda data: array.array("B", data), lambda data: memoryview(data[::-1])[::-1]])
+@pytest.mark.parametrize(
+    "kind", [bytearray, memoryview, lambda data: array.array("B", data), lambda data: memoryview(data[::-1])[::-1]]
+)
 def test_write_raw_takes_any_bytes(kind):
     sink = io.BytesIO()
     with tb.Writer(sink) as writer, tb.PairWriter(sink) as pairs:
@@ -298,7 +300,11 @@ def test_write_raw_of_what_is_no_bytes_leaves_nothing(wrong):
     sink = io.BytesIO()
     with tb.Writer(sink) as writer, tb.PairWriter(sink) as pairs:
         pairs.write_raw(PARTS[0], PARTS[1])
-        for use in (lambda: writer.write_raw(wrong), lambda: pairs.write_raw(wrong, b"\2\1"), lambda: pairs.write_raw(b"\2\1", wrong)):
+        for use in (
+            lambda: writer.write_raw(wrong),
+            lambda: pairs.write_raw(wrong, b"\2\1"),
+            lambda: pairs.write_raw(b"\2\1", wrong),
+        ):
             with pytest.raises(TypeError):
                 use()
         assert (writer.record, writer.offset, pairs.record, pairs.offset) == (0, 0, 1, ENDS[2])
@@ -329,7 +335,10 @@ SOURCES = {
 @pytest.mark.parametrize("source", SOURCES)
 def test_copy_moves_all_that_is_left(source, buffer_size):
     sink = io.BytesIO()
-    with tb.Writer(sink, buffer_size=buffer_size) as writer, tb.Reader(SOURCES[source](DATA * 3), buffer_size=100) as reader:
+    with (
+        tb.Writer(sink, buffer_size=buffer_size) as writer,
+        tb.Reader(SOURCES[source](DATA * 3), buffer_size=100) as reader,
+    ):
         writer.write("first")
         assert reader.read() is True
         assert writer.copy(reader) == 3 * len(VALUES) - 1
@@ -343,7 +352,10 @@ def test_copy_moves_all_that_is_left(source, buffer_size):
 @pytest.mark.parametrize("raw", [False, True])
 def test_pairs_move_as_pairs(use, raw):
     sink = io.BytesIO()
-    with tb.PairWriter(sink, buffer_size=50) as writer, tb.PairReader(io.BytesIO(DATA), raw=raw, buffer_size=64) as reader:
+    with (
+        tb.PairWriter(sink, buffer_size=50) as writer,
+        tb.PairReader(io.BytesIO(DATA), raw=raw, buffer_size=64) as reader,
+    ):
         assert reader.skip() == 1
         assert getattr(writer, use)(reader) == len(PAIRS) - 1
         assert (writer.record, reader.record) == (len(PAIRS) - 1, len(PAIRS))
@@ -418,7 +430,10 @@ def test_a_reader_that_chooses_is_asked():
 
 def test_copy_in_the_middle_of_a_group_makes_no_pairs_up():
     sink = io.BytesIO()
-    with tb.PairWriter(sink) as writer, tb.PairReader(tb.Encoder().encode_pairs([("a", 1), ("b", 2), ("c", 3)])) as reader:
+    with (
+        tb.PairWriter(sink) as writer,
+        tb.PairReader(tb.Encoder().encode_pairs([("a", 1), ("b", 2), ("c", 3)])) as reader,
+    ):
         next(reader.groups())
         for use in (writer.copy, writer.writes):
             with pytest.raises(RuntimeError):
@@ -557,7 +572,14 @@ def test_a_wrong_answer_is_named_and_loses_nothing(result, kind, message):
     assert sink.getvalue() == DATA[: ENDS[11]]
 
 
-ERRORS = [OSError(28, "No space left"), BrokenPipeError(), ValueError("odd"), MemoryError(), KeyboardInterrupt(), StopIteration()]
+ERRORS = [
+    OSError(28, "No space left"),
+    BrokenPipeError(),
+    ValueError("odd"),
+    MemoryError(),
+    KeyboardInterrupt(),
+    StopIteration(),
+]
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
@@ -816,7 +838,12 @@ def test_an_object_that_cannot_be_written_leaves_nothing(name):
             writer.write(number)
             pairs.write(number, number)
             before = (writer.offset, writer.record, pairs.offset, pairs.record)
-            for use in (lambda: writer.write(wrong), lambda: pairs.write(wrong, 1), lambda: pairs.write(1, wrong), lambda: writer.writes([wrong])):
+            for use in (
+                lambda: writer.write(wrong),
+                lambda: pairs.write(wrong, 1),
+                lambda: pairs.write(1, wrong),
+                lambda: writer.writes([wrong]),
+            ):
                 with pytest.raises(error):
                     use()
             assert (writer.offset, writer.record, pairs.offset, pairs.record) == before
@@ -853,7 +880,13 @@ def test_a_hook_that_writes_is_refused_and_the_record_is_whole():
     refused = []
 
     def default(obj):
-        for use in (lambda: writer.write(1), lambda: writer.writes([1]), lambda: writer.write_raw(b"\2\1"), writer.flush, writer.close):
+        for use in (
+            lambda: writer.write(1),
+            lambda: writer.writes([1]),
+            lambda: writer.write_raw(b"\2\1"),
+            writer.flush,
+            writer.close,
+        ):
             with pytest.raises(RuntimeError, match="in use") as caught:
                 use()
             refused.append(caught.value)
@@ -911,7 +944,13 @@ def test_a_closed_writer_says_so(path):
         writer.write(1)
         writer.close()
         writer.close()
-        for use in (lambda: writer.write(1), lambda: writer.writes([1]), lambda: writer.writes([]), lambda: writer.write_raw(b""), writer.flush):
+        for use in (
+            lambda: writer.write(1),
+            lambda: writer.writes([1]),
+            lambda: writer.writes([]),
+            lambda: writer.write_raw(b""),
+            writer.flush,
+        ):
             with pytest.raises(ValueError, match="closed"):
                 use()
         assert (writer.offset, writer.record) == (5, 1)

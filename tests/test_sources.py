@@ -485,7 +485,14 @@ def test_what_is_bytes_in_all_but_type_is_taken(kind):
     assert list(tb.Reader(Source(DATA, 1000))) == VALUES
 
 
-RAISED = [OSError(5, "it broke"), ValueError("closed"), MemoryError(), KeyboardInterrupt(), SystemExit(3), GeneratorExit()]
+RAISED = [
+    OSError(5, "it broke"),
+    ValueError("closed"),
+    MemoryError(),
+    KeyboardInterrupt(),
+    SystemExit(3),
+    GeneratorExit(),
+]
 PAIR = tb.dumps("k") + tb.dumps("v")
 
 
@@ -537,7 +544,9 @@ def test_what_a_source_raises_goes_through_and_is_final(way, error):
         assert source.ncalls == len(PAIR) + taken + 1
 
 
-@pytest.mark.parametrize("use", [tb.Reader.read, next, tb.Reader.read_all, list], ids=["read", "next", "read_all", "list"])
+@pytest.mark.parametrize(
+    "use", [tb.Reader.read, next, tb.Reader.read_all, list], ids=["read", "next", "read_all", "list"]
+)
 def test_stop_iteration_of_a_source_is_not_the_end(use):
     with pytest.raises(RuntimeError):
         use(tb.Reader(Script([StopIteration()])))
@@ -860,7 +869,9 @@ def test_skip_counts_what_there_was(kind, path):
 
 
 @pytest.mark.parametrize("form", ["skip", "raw"])
-@pytest.mark.parametrize("bad", [b"\xff", b"\x0b", b"\x09\x08\xff\xff\xff\xff", b"\x09\x0c", b"\x09" * 300, b"\x09\x03\0", b"\0\0\0\0\5ab"])
+@pytest.mark.parametrize(
+    "bad", [b"\xff", b"\x0b", b"\x09\x08\xff\xff\xff\xff", b"\x09\x0c", b"\x09" * 300, b"\x09\x03\0", b"\0\0\0\0\5ab"]
+)
 def test_skip_and_raw_find_what_decoding_finds(form, bad):
     def fault(reader, use):
         use(reader)
@@ -998,7 +1009,10 @@ def test_an_init_that_failed_can_be_repeated():
     assert list(reader) == VALUES
 
 
-@pytest.mark.parametrize("options", [{"buffer_size": 0}, {"buffer_size": -1}, {"max_bytes": 0}, {"max_depth": -1}, {"pickle": 1}, {"dialect": "x"}])
+@pytest.mark.parametrize(
+    "options",
+    [{"buffer_size": 0}, {"buffer_size": -1}, {"max_bytes": 0}, {"max_depth": -1}, {"pickle": 1}, {"dialect": "x"}],
+)
 def test_wrong_options_are_refused(options):
     with pytest.raises(ValueError):
         tb.Reader(DATA, **options)
@@ -1175,7 +1189,7 @@ def test_values_not_read_are_skipped(name, raw, nread):
 def test_values_used_late_raise():
     groups = tb.PairReader(flat(GROUPED["adjacent_only"])).groups()
     kept = list(groups)
-    for key, values in kept:
+    for _, values in kept:
         for _ in range(2):
             with pytest.raises(RuntimeError, match="moved on"):
                 next(values)
@@ -1240,7 +1254,18 @@ def test_groups_of_a_bad_value_fail_for_good():
         assert (caught.value.offset, caught.value.record) == (17, 1)
 
 
-@pytest.mark.parametrize("bad", [b"\xff", b"\x09\x0c", b"\x03\0", b"\7\0\0\0\1\xff", b"\x09\7\0\0\0\1\xff\x0c", b"\x0a\0\0\0\1\x09\x0c", b"\x09" * 300])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        b"\xff",
+        b"\x09\x0c",
+        b"\x03\0",
+        b"\7\0\0\0\1\xff",
+        b"\x09\7\0\0\0\1\xff\x0c",
+        b"\x0a\0\0\0\1\x09\x0c",
+        b"\x09" * 300,
+    ],
+)
 def test_a_bad_key_of_a_group_is_told_as_that_of_a_pair(bad):
     def told(use):
         with pytest.raises(tb.DecodeError) as caught:

@@ -10,7 +10,7 @@ from libc.string cimport memcmp, memcpy, memset
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
-from cpython.memoryview cimport PyMemoryView_FromMemory
+from cpython.memoryview cimport PyMemoryView_FromMemory, PyMemoryView_GET_BUFFER
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_CheckExact
 
@@ -25,7 +25,7 @@ import io
 import os
 import warnings
 
-from typedbytes.errors import EncodeTypeError
+from typedbytes.errors import DecodeError, EncodeTypeError
 
 __all__ = ["dumps", "loads", "Encoder", "Decoder", "Reader", "PairReader", "Writer", "PairWriter"]
 
@@ -432,6 +432,8 @@ cdef class Decoder:
         cdef SkipOutcome outcome
         if buf.storage == NULL or (buf.mark == NULL and not held(buf)):
             return NOTHING
+        if not self.fed.record & 0x3fff:
+            PyErr_CheckSignals()
         if buf.mark == NULL:
             buf.mark = buf.cursor
         outcome = skip_value(&self.skipping, buf)

@@ -822,6 +822,8 @@ cdef int encode_items(Encoding* e, list items) except -1:
 cdef int sort_by_encoded_key(Encoding* e, PathFrame* frame, list items) except -1:
     # Each key is encoded at the cursor, copied and taken back.
     cdef Py_ssize_t offset = written(&e.buf)
+    cdef Py_ssize_t width = MOST_PATIENCE + 1
+    cdef Py_ssize_t start
     cdef list encoded = []
     frame.role = KEY
     for key, value in items:
@@ -829,7 +831,13 @@ cdef int sort_by_encoded_key(Encoding* e, PathFrame* frame, list items) except -
         encoded.append(((e.buf.start + offset)[:written(&e.buf) - offset], frame.index, (key, value)))
         e.buf.cursor = e.buf.start + offset
         frame.index += 1
-    encoded.sort()
+        check_signals(frame.index)
+    # One sort of all would hear no signal; two runs that are sorted already are merged quickly.
+    while width < 2 * len(encoded):
+        for start in range(0, len(encoded), width):
+            encoded[start:start + width] = sorted(encoded[start:start + width])
+            PyErr_CheckSignals()
+        width *= 2
     items[:] = [pair for _, _, pair in encoded]
     frame.index = 0
     return 0

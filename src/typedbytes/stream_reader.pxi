@@ -87,16 +87,14 @@ cdef class Reader:
     cdef DecodeOptions options
     cdef Decoding d
     cdef Skipping skipping
-    cdef Py_buffer view
     cdef object source
-    cdef object memory        # what `view` looks at, when the source is a buffer
+    cdef object memory        # a memoryview of the source, when that is a buffer; a Py_buffer would not survive a collected cycle
     cdef object method        # of the source, gives the next bytes
     cdef object failure
     cdef Manner manner
     cdef State state
     cdef bint raw
     cdef bint ended
-    cdef bint has_view
     cdef bint owns            # the source is closed with the Reader
     cdef bint value_due       # a group's key has been read, and its value is for the group to read
     cdef int nparts           # values of a record
@@ -121,28 +119,24 @@ cdef class Reader:
         self.state = OPEN
 
     cdef int connect(self, source, bint read_ahead, Py_ssize_t buffer_size) except -1:
+        cdef Py_buffer* view
         try:
-            self.memory = get_view(source, &self.view)
+            memory = memoryview(source)
         except TypeError:
             self.manner, self.method = choose_reading(source, read_ahead)
             start_filled(&self.d.buf, buffer_size, fill_reader, <void*>self)
             self.d.buf.read_ahead = read_ahead
             return 0
-        self.has_view = True
+        self.memory = memory if memory.c_contiguous else memoryview(memory.tobytes())
         self.manner = MEMORY
-        borrow(&self.d.buf, <const unsigned char*>self.view.buf, self.view.len)
+        view = PyMemoryView_GET_BUFFER(self.memory)
+        borrow(&self.d.buf, <const unsigned char*>view.buf, view.len)
         return 0
 
     def __dealloc__(self):
         abandon(&self.d)
-        self.let_go()
-        stop_skipping(&self.skipping)
-
-    cdef void let_go(self) noexcept:
         release(&self.d.buf)
-        if self.has_view:
-            self.has_view = False
-            PyBuffer_Release(&self.view)
+        stop_skipping(&self.skipping)
 
     def __reduce__(self):
         raise TypeError(f"a {type(self).__name__} cannot be pickled")
@@ -185,11 +179,21 @@ cdef class Reader:
         cdef PyObject* value
         if self.at_end():
             return NULL
+        self.check_signals()
         value = self.next_raw() if self.raw else decode_record(&self.d)
+        self.count_record()
+        return value
+
+    cdef inline int check_signals(self) except -1:
+        # A consumer in C may take any number of records before the interpreter looks at signals again.
+        if not self.d.record & 0x3fff:
+            PyErr_CheckSignals()
+        return 0
+
+    cdef inline void count_record(self) noexcept:
         self.d.record += 1
         if self.d.buf.capacity > self.d.buf.usual_capacity:
             shrink(&self.d.buf)
-        return value
 
     cdef PyObject* next_raw(self) except NULL:
         self.mark_value()
@@ -276,8 +280,6 @@ cdef class Reader:
         cdef PyObject* record = self.next_record()
         while record != NULL:
             records.append(taken(record))
-            if not self.d.record & 0x3fff:
-                PyErr_CheckSignals()
             record = self.next_record()
         return records
 
@@ -288,13 +290,13 @@ cdef class Reader:
         (1, False)
         """
         cdef long long skipped = 0
+        if n < 1 and self.state == OPEN:
+            return 0    # asked to see whether the Reader has failed
         self.enter()
         try:
             while skipped < n and not self.at_end():
                 self.skip_record()
                 skipped += 1
-                if not skipped & 0x3fff:
-                    PyErr_CheckSignals()
         except BaseException as error:
             self.fail(error)
         self.state = OPEN
@@ -302,6 +304,7 @@ cdef class Reader:
 
     cdef int skip_record(self) except -1:
         cdef int i
+        self.check_signals()
         self.d.record_offset = offset_of(&self.d.buf, self.d.buf.cursor)
         for i in range(self.nparts):
             self.walk()
@@ -382,7 +385,9 @@ cdef class Reader:
             self.refuse()
         self.state = CLOSED
         abandon(&self.d)
-        self.let_go()
+        release(&self.d.buf)
+        if self.memory is not None:
+            self.memory.release()
         self.method = self.memory = self.failure = None    # a failure's frames may hold the Reader
         if self.owns:
             self.owns = False
@@ -443,10 +448,9 @@ cdef class PairReader(Reader):
         # False: the end of input.
         if self.at_end():
             return False
+        self.check_signals()
         decode_pair(&self.d, key, value)
-        self.d.record += 1
-        if self.d.buf.capacity > self.d.buf.usual_capacity:
-            shrink(&self.d.buf)
+        self.count_record()
         return True
 
     cdef PyObject* pair_of(self, PyObject* key, PyObject* value) except NULL:
@@ -473,13 +477,13 @@ cdef class PairReader(Reader):
     cdef PyObject* next_raw_pair(self) except NULL:
         cdef ReadBuffer* buf = &self.d.buf
         cdef Py_ssize_t nkey
+        self.check_signals()
         self.mark_value()
         nkey = buf.cursor - buf.mark
         self.walk()
         pair = (buf.mark[:nkey], (buf.mark + nkey)[:buf.cursor - buf.mark - nkey])
         buf.mark = NULL
-        self.d.record += 1
-        shrink(buf)
+        self.count_record()
         incref(<PyObject*>pair)
         return <PyObject*>pair
 
@@ -535,7 +539,16 @@ cdef object next_group(PairReader reader):
     values = GroupValues.__new__(GroupValues)
     values.reader = reader
     values.fresh = True
-    reader.mark_value()
+    try:
+        reader.mark_value()
+    except DecodeError:
+        if reader.raw:
+            raise
+        # The walk found it; decoding says what comes first from the left, and its path.
+        buf.cursor = buf.mark
+        buf.mark = NULL
+        decref(decode_record(&reader.d))
+        raise
     values.key = buf.mark[:buf.cursor - buf.mark]
     if reader.raw:
         key = values.key
@@ -597,6 +610,7 @@ cdef class GroupValues:
         if not self.fresh and not self.key_repeats():
             self.over = True
             return NOTHING
+        reader.check_signals()
         self.fresh = False
         found = None
         # A record's limit holds for key and value together, as elsewhere.
@@ -609,9 +623,7 @@ cdef class GroupValues:
             found = reader.take_marked()
         else:
             found = taken(decode_rest(&reader.d))
-        reader.d.record += 1
-        if reader.d.buf.capacity > reader.d.buf.usual_capacity:
-            shrink(&reader.d.buf)
+        reader.count_record()
         return found
 
     cdef bint key_repeats(self) except -1:
