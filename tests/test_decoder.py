@@ -1254,6 +1254,18 @@ def test_operations_leave_no_memory_behind(name):
     assert min(left) < 5
 
 
+def test_numbers_are_freed_whatever_their_memory_held():
+    # development mode fills fresh memory with bytes that, as a count of references, mean "never free"
+    code = """
+        import sys, typedbytes as tb
+        numbers = [sign * (1 << bits) - 12345 for bits in range(12, 100) for sign in (1, -1)]
+        found = tb.loads(tb.dumps(numbers))
+        found += tb.Decoder().decode_all(tb.Encoder(int_width=64).encode_all(range(10_000, 10_100)))
+        print(max(map(sys.getrefcount, found)) < 10)
+    """
+    assert run_fresh(code, flags=("-X", "dev")) == "True"
+
+
 @pytest.mark.parametrize("name", ["loads_fails", "hook_fails", "dumps_fails", "fed_fails", "reader_fails"])
 def test_an_error_holds_nothing_of_the_input(name):
     big = b"\x09" + b"\0\0\1\0\0" + bytes(65536) + b"\x0b"

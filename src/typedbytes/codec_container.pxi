@@ -833,10 +833,12 @@ cdef int sort_by_encoded_key(Encoding* e, PathFrame* frame, list items) except -
         frame.index += 1
         check_signals(frame.index)
     # One sort of all would hear no signal; two runs that are sorted already are merged quickly.
-    while width < 2 * len(encoded):
+    while True:
         for start in range(0, len(encoded), width):
             encoded[start:start + width] = sorted(encoded[start:start + width])
             PyErr_CheckSignals()
+        if width >= len(encoded):
+            break
         width *= 2
     items[:] = [pair for _, _, pair in encoded]
     frame.index = 0
