@@ -12,11 +12,12 @@
 # open containers are owned by the decoding's stack, which abandon() empties.
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t, INT32_MAX, INT32_MIN
+from libc.stdlib cimport qsort
 from libc.string cimport memcmp, memcpy, memmove, memset
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.buffer cimport PyBUF_CONTIG_RO, PyBuffer_Release, PyObject_GetBuffer
 from cpython.exc cimport PyErr_CheckSignals
-from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_RawFree, PyMem_RawMalloc, PyMem_Realloc
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_RawFree, PyMem_RawMalloc, PyMem_Realloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 
