@@ -59,8 +59,6 @@ cdef PyObject* decode_record(Decoding* d) except NULL
 # The rest of a record whose start is known already: its last value.
 cdef PyObject* decode_rest(Decoding* d) except NULL
 cdef int decode_pair(Decoding* d, PyObject** key, PyObject** value) except -1
-cdef void begin_record(Decoding* d) noexcept
-cdef void end_record(Decoding* d) noexcept
 # Let go of what a decoding holds besides its buffer; safe after every outcome.
 cdef void abandon(Decoding* d) noexcept
 cdef int raise_trailing(Decoding* d) except -1

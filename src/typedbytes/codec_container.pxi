@@ -492,12 +492,6 @@ cdef void show_hidden(Decoding* d) noexcept:
     d.nhidden = 0
 
 
-cdef void begin_record(Decoding* d) noexcept:
-    if seldom(d.max_bytes > 0):
-        d.record_offset = offset_of(&d.buf, d.buf.cursor)
-        hide_beyond_limit(d)
-
-
 cdef void end_record(Decoding* d) noexcept:
     if seldom(d.nhidden > 0):
         show_hidden(d)
@@ -523,7 +517,9 @@ cdef PyObject* decode_rest(Decoding* d) except NULL:
 
 cdef int decode_pair(Decoding* d, PyObject** key, PyObject** value) except -1:
     # The key waits on the stack, where abandon() finds it when the value fails.
-    begin_record(d)
+    d.record_offset = offset_of(&d.buf, d.buf.cursor)
+    if seldom(d.max_bytes > 0):
+        hide_beyond_limit(d)
     push(d, decode_key(d))
     value[0] = decode_value(d)
     d.nstack -= 1
