@@ -24,9 +24,9 @@ FILTERS = {
     "typedbytes copy": ("typedbytes_copy.py", False),
     "marshal": ("whole_marshal.py", True),
 }
+MODULES = ("typedbytes", "msgspec", "msgpack", "ormsgpack", "cbor2", "orjson", "pickle")
 #: By contender: what its process says.
-IMPORTS = {"empty process": "pass"}
-IMPORTS.update((name, f"import {name}") for name in ("typedbytes", "msgspec", "msgpack", "ormsgpack", "cbor2", "orjson", "pickle"))
+IMPORTS = {"empty process": "pass", **{module: f"import {module}" for module in MODULES}}
 OPERATIONS = {"import": IMPORTS, "filter": FILTERS}
 
 

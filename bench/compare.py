@@ -92,10 +92,8 @@ def build(base):
         print(f"building {commit[:10]} ...", file=sys.stderr)
         git("worktree", "add", "--force", "--detach", checkout, commit)
         try:
-            subprocess.run(
-                [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target", folder, checkout],
-                check=True,
-            )  # fmt: skip
+            install = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+            subprocess.run([*install, "--target", folder, checkout], check=True)
         finally:
             git("worktree", "remove", "--force", checkout)
     return folder

@@ -38,9 +38,15 @@ class Clashes:
 
 
 def _slow_nbytes(key, nbytes):
-    """Give the bytes of a key of `nbytes` that are not compared in linear time."""
-    if type(key) is tuple:
-        return nbytes if any(_slow_nbytes(item, nbytes) for item in key) else 0
-    if type(key) is int:
-        return nbytes if key.bit_length() > 64 else 0
-    return 0 if type(key) in (str, bytes, bool, float) else nbytes
+    """Give the bytes of a key of `nbytes`, if something in it is not compared in linear time, else 0."""
+    rest = [key]
+    while rest:
+        item = rest.pop()
+        if type(item) is tuple:
+            rest.extend(item)
+        elif type(item) is int:
+            if item.bit_length() > 64:
+                return nbytes
+        elif type(item) not in (str, bytes, bool, float):
+            return nbytes
+    return 0

@@ -50,7 +50,6 @@ cdef struct Decoding:
 
 cdef class DecodeOptions:
     cdef Decoding template    # with an empty buffer
-    cdef readonly dict given
     cdef object ext_hook
     cdef bytes unicode_errors
 
@@ -101,7 +100,6 @@ cdef struct Encoding:
 
 cdef class EncodeOptions:
     cdef Encoding template    # with an empty buffer, which remembers how large the last large output was
-    cdef readonly dict given
     cdef object default
     cdef bytes unicode_errors
 

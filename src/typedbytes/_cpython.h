@@ -42,7 +42,7 @@ static inline PyLongObject *new_int(Py_ssize_t ndigits) {
 #else
     PyLongObject *number = (PyLongObject *)PyObject_Malloc(sizeof(PyLongObject) + (size_t)(ndigits - 1) * sizeof(digit));
     if (number == NULL) return (PyLongObject *)PyErr_NoMemory();
-    Py_SET_REFCNT((PyObject *)number, 1);
+    ((PyObject *)number)->ob_refcnt = 1;    /* Py_SET_REFCNT leaves alone what looks immortal, as fresh memory may */
     Py_SET_TYPE((PyObject *)number, &PyLong_Type);
     return number;
 #endif

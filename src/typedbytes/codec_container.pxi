@@ -238,12 +238,16 @@ cdef int refuse_colliding(Decoding* d, Py_ssize_t base, long long offset) except
 
 
 cdef Py_ssize_t weight_of(object key) except -1:
-    cdef Py_ssize_t weight = 8
-    if type(key) is tuple:
-        for item in <tuple>key:
-            weight += weight_of(item)
-        return weight
-    return sys.getsizeof(key)
+    cdef Py_ssize_t weight = 0
+    cdef list rest = [key]
+    while rest:
+        item = rest.pop()
+        if type(item) is tuple:
+            weight += 8
+            rest.extend(item)
+        else:
+            weight += sys.getsizeof(item)
+    return weight
 
 
 cdef int refuse_unequal(Decoding* d, Py_ssize_t base, long long offset) except -1:

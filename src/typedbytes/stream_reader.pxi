@@ -31,6 +31,7 @@ cdef Py_ssize_t fill_reader(void* source, unsigned char* target, Py_ssize_t room
     cdef Py_ssize_t got
     if reader.ended:
         return 0
+    PyErr_CheckSignals()    # what came just before would wait as long as the source does
     if reader.manner == INTO:
         view = PyMemoryView_FromMemory(<char*>target, room, PyBUF_WRITE)
         got = checked_count(reader, reader.method(view), room)
@@ -120,13 +121,12 @@ cdef class Reader:
 
     cdef int connect(self, source, bint read_ahead, Py_ssize_t buffer_size) except -1:
         cdef Py_buffer* view
-        try:
-            memory = memoryview(source)
-        except TypeError:
+        if not PyObject_CheckBuffer(source):
             self.manner, self.method = choose_reading(source, read_ahead)
             start_filled(&self.d.buf, buffer_size, fill_reader, <void*>self)
             self.d.buf.read_ahead = read_ahead
             return 0
+        memory = memoryview(source)
         self.memory = memory if memory.c_contiguous else memoryview(memory.tobytes())
         self.manner = MEMORY
         view = PyMemoryView_GET_BUFFER(self.memory)
