@@ -81,6 +81,34 @@ dist-check: build ## build sdist and wheel, install each in a place of its own, 
 	    rm -rf "$$room"; \
 	done
 
+BASE ?= HEAD~1
+BENCH_ARGS ?=
+
+$(VENV)/bench-built: $(VENV)/built pyproject.toml
+	$(BIN)/python $(PIP_INSTALL) --config-settings editable_mode=compat --editable '.[test,bench]'
+	@touch $@
+
+.PHONY: bench
+bench: $(VENV)/bench-built ## measure everything beside its contenders; tables and plots into bench/results
+	$(BIN)/python bench/report.py $(BENCH_ARGS)
+
+.PHONY: bench-compare
+bench-compare: $(VENV)/bench-built ## measure another commit and this one in turn: BASE=HEAD~1
+	$(BIN)/python bench/compare.py $(BASE) $(BENCH_ARGS)
+
+.PHONY: bench-instructions
+bench-instructions: build ## count the instructions of the hot paths with callgrind; fail where they have grown by more than 3 %
+	$(BIN)/python bench/instructions.py --check
+
+.PHONY: bench-instructions-update
+bench-instructions-update: build ## write these counts into bench/instructions.json
+	$(BIN)/python bench/instructions.py --update
+
+.PHONY: bench-quick
+bench-quick: $(VENV)/bench-built ## run each bench once and small, so that they stay alive
+	$(BIN)/python -m pytest bench --benchmark-disable --quiet
+	$(BIN)/python bench/report.py --quick
+
 .PHONY: clean
 clean: ## remove all that was made
 	rm -rf build .venv *.egg-info .hypothesis .benchmarks .coverage htmlcov
