@@ -458,8 +458,11 @@ def test_interrupt():
         process.stdin.write(ONE * 20_000)
         process.stdin.flush()
         assert process.stdout.read(5) == ONE
-        time.sleep(0.3)  # until it waits for more: Python misses a signal that comes just before a system call
-        process.send_signal(signal.SIGINT)
+        for _ in range(40):  # Python misses a signal that comes just before a system call, until the next one
+            time.sleep(0.3)
+            if process.poll() is not None:
+                break
+            process.send_signal(signal.SIGINT)
         assert process.wait(10) == 130
         assert process.stderr.read() == b""
 
