@@ -226,6 +226,7 @@ cdef int refuse_colliding(Decoding* d, Py_ssize_t base, long long offset) except
         raise MemoryError
     try:
         for i in range(base, d.nstack, 2):
+            check_signals(i)
             if has_weak_hash(d.stack[i]):
                 place = <uint64_t>PyObject_Hash(d.stack[i]) * SECRET >> shift
                 crowds[place].nkeys += 1
