@@ -4,6 +4,7 @@ The processes run in Python's development mode: a descriptor left open or an exc
 deallocated would stand on stderr, which every test looks at.
 """
 
+import functools
 import os
 import pickle
 import pty
@@ -454,7 +455,9 @@ def test_pipeline(file):
 
 def test_interrupt():
     pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    with subprocess.Popen([*COMMAND, "cat"], **pipes) as process:
+    # a shell's background job ignores the signal, and so would its children
+    default = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen([*COMMAND, "cat"], preexec_fn=default, **pipes) as process:
         process.stdin.write(ONE * 20_000)
         process.stdin.flush()
         assert process.stdout.read(5) == ONE

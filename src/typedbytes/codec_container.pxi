@@ -226,7 +226,7 @@ cdef int refuse_colliding(Decoding* d, Py_ssize_t base, long long offset) except
         raise MemoryError
     try:
         for i in range(base, d.nstack, 2):
-            check_signals(i)
+            check_signals(i - base)
             if has_weak_hash(d.stack[i]):
                 place = <uint64_t>PyObject_Hash(d.stack[i]) * SECRET >> shift
                 crowds[place].nkeys += 1
@@ -259,7 +259,7 @@ cdef int refuse_unequal(Decoding* d, Py_ssize_t base, long long offset) except -
     cdef long long nbytes_of_map = offset_of(&d.buf, d.buf.cursor) - offset
     clashes = Clashes()
     for i in range(base, d.nstack, 2):
-        check_signals(i)
+        check_signals(i - base)
         if has_weak_hash(d.stack[i]):
             key = <object>d.stack[i]
             encoded = encoded_key(key)
@@ -294,7 +294,7 @@ cdef PyObject* dict_from_stack(Decoding* d, Py_ssize_t base) except NULL:
     for i in range(base, end, 2):
         if seldom(PyDict_SetItem(result, d.stack[i], d.stack[i + 1]) < 0):
             return raise_uncomparable(d)
-        check_signals(i)
+        check_signals(i - base)
     incref(result)
     return result
 
