@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from typedbytes import dumps
 
-SECONDS = 20  # far beyond what any child needs
+SECONDS = 60  # far beyond what any child needs
 HADOOP = ("mapreduce_", "mapred_", "map_input_", "stream_", "PYTHON")
 
 HEAD = """\

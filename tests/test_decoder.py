@@ -21,6 +21,7 @@ import pytest
 
 import typedbytes as tb
 from fresh import run_fresh
+from hearing import times_heard
 
 VALUES = [
     True, 5, 2**40, 1.5, "na\u00efve \U0001f600", b"raw", (1, ("a",)), [1, [2, []]], {"k": None, 3: [b""]}, 2**90,
@@ -754,6 +755,9 @@ def test_equal_deep_keys_at_a_low_recursion_limit():
 # -- signals ----------------------------------------------------------------------------------------------
 
 
+LOOKS_EVERY = 16_384  # items
+
+
 def many(count, item):
     """Return a function that makes a LIST of `count` encoded items."""
     return lambda: b"\x09" + item * count + b"\xff"
@@ -767,54 +771,22 @@ def scattered_map(count):
     return b"\x0a" + count.to_bytes(4, "big") + pairs.tobytes()
 
 
+MANY = 500_000
 BIG_INPUT = {
-    "ints": many(5_000_000, b"\3\7\0\0\0"),
-    "strings": many(4_000_000, b"\7\0\0\0\5abcde"),
-    "lists": many(1_500_000, b"\x09\xff"),
-    "deep": many(3000, b"\x09" * 200 + b"\xff" * 200),
-    "vector": lambda: b"\x08" + (5_000_000).to_bytes(4, "big") + b"\3\7\0\0\0" * 5_000_000,
-    "map": lambda: scattered_map(3_000_000),
-    "map_of_vectors": lambda: encoded_map(
-        [b"\x08\0\0\0\2\2\1\3" + number.to_bytes(4, "big") for number in range(200_000)]
-    ),
-    "pickles": many(10_000, tb.dumps({1, 2})),
+    "ints": many(MANY, b"\3\7\0\0\0"),
+    "strings": many(MANY, b"\7\0\0\0\5abcde"),
+    "lists": many(MANY, b"\x09\xff"),
+    "deep": many(MANY // 200, b"\x09" * 200 + b"\xff" * 200),
+    "vector": lambda: b"\x08" + MANY.to_bytes(4, "big") + b"\3\7\0\0\0" * MANY,
+    "map": lambda: scattered_map(MANY),
+    "map_of_vectors": lambda: encoded_map([b"\x08\0\0\0\1\3" + number.to_bytes(4, "big") for number in range(MANY)]),
 }
-
-
-def longest_silence(work):
-    """Return the shortest of three silences at most: what the machine does meanwhile only adds to them."""
-    shortest = math.inf
-    for _ in range(3):
-        shortest = min(shortest, silence_during(work))
-        if shortest < 0.1:
-            break
-    return shortest
-
-
-def silence_during(work):
-    """Deliver a signal every other millisecond; return for how long, in seconds of this process, none was heard at most."""
-    heard = []
-    before = signal.signal(signal.SIGALRM, lambda *_: heard.append(time.process_time()))
-    gc.disable()  # a collection hears nothing either
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
-        started = time.process_time()
-        kept = work()  # until the clock is read: letting go of it is the interpreter's work
-        ended = time.process_time()
-        del kept
-    finally:
-        gc.enable()
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    during = [moment for moment in heard if started < moment < ended]
-    assert len(during) >= 4
-    return max(later - sooner for sooner, later in zip([started, *during], [*during, ended]))
 
 
 @pytest.mark.parametrize("name", BIG_INPUT)
 def test_signals_are_heard_while_decoding(name):
     data = BIG_INPUT[name]()
-    assert longest_silence(lambda: tb.loads(data)) < 0.15
+    assert times_heard(lambda: tb.loads(data)) >= MANY // LOOKS_EVERY
 
 
 def count(iterator):
@@ -860,30 +832,39 @@ def fed_whole(data):
 
 @pytest.mark.parametrize("name", LONG_WORK)
 def test_signals_are_heard_between_many_values(name):
-    data = b"\7\0\0\0\5abcde\3\0\0\0\7" * 1_000_000
-    assert longest_silence(lambda: LONG_WORK[name](data)) < 0.15
+    data = b"\7\0\0\0\5abcde\3\0\0\0\7" * (MANY // 2)
+    assert times_heard(lambda: LONG_WORK[name](data)) >= MANY // 2 // LOOKS_EVERY
+
+
+@pytest.mark.parametrize("scan", [tb.count, tb.index])
+def test_signals_are_heard_while_scanning(scan):
+    data = b"\2\1" * MANY
+    heard_around = times_heard(lambda: scan(b""))
+    assert times_heard(lambda: scan(data)) >= heard_around + MANY // 65_536
 
 
 BIG_OBJECTS = {
-    "ints": lambda: list(range(10**9, 10**9 + 4_000_000)),
-    "strings": lambda: ["abcde"] * 4_000_000,
-    "lists": lambda: [[]] * 2_000_000,
-    "tuple": lambda: (2.5,) * 6_000_000,
-    "dict": lambda: dict.fromkeys(range(2_000_000), 1),
-    "dicts": lambda: [{"a": 1}] * 1_000_000,
-    "wide_ints": lambda: [2**100] * 1_000_000,
+    "ints": lambda: list(range(10**9, 10**9 + MANY)),
+    "strings": lambda: ["abcde"] * MANY,
+    "lists": lambda: [[]] * MANY,
+    "tuple": lambda: (2.5,) * MANY,
+    "dict": lambda: dict.fromkeys(range(MANY), 1),
+    "dicts": lambda: [{"a": 1}] * MANY,
+    "wide_ints": lambda: [2**100] * MANY,
+    "values": lambda: [True] * MANY,
 }
 
 
 @pytest.mark.parametrize("name", BIG_OBJECTS)
 def test_signals_are_heard_while_encoding(name):
     value = BIG_OBJECTS[name]()
-    assert longest_silence(lambda: tb.dumps(value)) < 0.15
+    work = tb.Encoder().encode_all if name == "values" else tb.dumps
+    assert times_heard(lambda: work(value)) >= MANY // LOOKS_EVERY
 
 
 def test_signals_are_heard_while_sorting():
-    value = {str(n * 7919 % 400_009): n for n in range(300_000)}
-    assert longest_silence(lambda: tb.dumps(value, sort_keys=True)) < 0.15
+    value = {str(n * 7919 % MANY): n for n in range(MANY)}
+    assert times_heard(lambda: tb.dumps(value, sort_keys=True)) >= MANY // LOOKS_EVERY
 
 
 class Interrupted(Exception):
@@ -891,18 +872,18 @@ class Interrupted(Exception):
 
 
 def interrupted(work):
-    """Raise out of a signal handler when half of the work is done."""
+    """Raise out of a signal handler when a part of the work is done."""
 
     def interrupt(*_):
         raise Interrupted
 
     started = time.process_time()
     work()
-    half = (time.process_time() - started) / 2
+    part = (time.process_time() - started) / 8  # of the time it takes when nothing is warm yet
     before = signal.signal(signal.SIGPROF, interrupt)
     try:
         with pytest.raises(Interrupted):
-            signal.setitimer(signal.ITIMER_PROF, half)
+            signal.setitimer(signal.ITIMER_PROF, part)
             work()
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)

@@ -10,7 +10,8 @@ import struct
 import pytest
 
 import typedbytes
-from typedbytes import Byte, Ext, Float, Writable
+from java_view import bits_only, java_view
+from typedbytes import Byte, Float
 from vectors import double, names, outcome, read_jsonl, spell
 
 GOLDEN = read_jsonl("foreign/hadoop/golden.jsonl")
@@ -18,47 +19,6 @@ BAD = read_jsonl("foreign/hadoop/bad.jsonl")
 
 
 # -- Hadoop: what Java wrote ------------------------------------------------------------------------------
-
-
-def java_view(value):
-    """Return the tagged JSON that Java's reader would show for a value decoded with exact=True."""
-    kind = type(value)
-    if kind is bytes:
-        return {"bytes": value.hex()}
-    if kind is Ext:
-        return {"bytes": value.data.hex()}
-    if kind is Writable:
-        name = value.class_name.encode()
-        return {"bytes": (struct.pack(">i", len(name)) + name + value.data).hex()}
-    if kind is Byte:
-        return {"byte": int(value)}
-    if kind is bool:
-        return {"bool": value}
-    if kind is Float:
-        return {"float": struct.pack(">f", value).hex()}
-    if kind is float:
-        return {"double": struct.pack(">d", value).hex()}
-    if kind is str:
-        return {"string": value}
-    if kind in (tuple, list):
-        return {"vector": [java_view(item) for item in value]}
-    if kind is dict:
-        return {"map": sorted(([java_view(key), java_view(item)] for key, item in value.items()), key=repr)}
-    if kind is typedbytes.Long or not -(2**31) <= value < 2**31:
-        return {"long": str(int(value))}
-    return {"int": value}
-
-
-def bits_only(tagged):
-    """Return Java's tagged JSON with numbers by their bits and MAPs in one order."""
-    (tag, content), *bits = tagged.items()
-    if bits:
-        return {tag: tagged["bits"]}
-    if tag in ("vector", "list"):
-        return {"vector": [bits_only(item) for item in content]}
-    if tag == "map":
-        return {"map": sorted(([bits_only(key), bits_only(item)] for key, item in content), key=repr)}
-    return tagged
 
 
 def shape(tagged):

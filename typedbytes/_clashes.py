@@ -6,7 +6,7 @@ with a secret, and of numbers in 64 bits only a few share a hash; all other keys
 
 __all__ = ["Clashes"]
 
-_MAX_KEYS = 512  # unequal keys that may share one hash value
+_MAX_KEYS = 512  # keys that may share one hash value
 _FREE_STEPS = 1 << 26  # about a nanosecond each
 _STEPS_PER_BYTE = 512  # of the MAP: a mebibyte may take half a second
 
@@ -24,7 +24,7 @@ class Clashes:
         self.met = {}
 
     def are_many(self, key, nbytes, nbytes_of_map):
-        """Note a key that equals none before; tell whether comparing those of its hash may take out of proportion."""
+        """Note a key before it is compared; tell whether comparing those of its hash may take out of proportion."""
         # Found by text: the hash values themselves may have been chosen to collide in a dict.
         crowd = self.met.setdefault(str(hash(key)), [0, 0, 0])
         nkeys, total, longest = crowd

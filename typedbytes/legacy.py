@@ -515,7 +515,7 @@ class Input(_Legacy):
                 place = self._offset - 1
                 key = self._value(code)
                 self._check_key(key, code, place)
-                if _may_clash(key, items) and clashes.are_many(key, self._offset - place, self._offset - start):
+                if _has_weak_hash(key) and clashes.are_many(key, self._offset - place, self._offset - start):
                     self._fail(LimitError, "too many keys of a MAP share one hash value", start, MAP)
                 items[key] = self._value(self._inner_code(MAP))
         return items
@@ -543,9 +543,9 @@ class Input(_Legacy):
         self._fail(TruncatedError, f"input ends inside {_NAMES[code]}", self._offset, code)
 
 
-def _may_clash(key, items):
-    """Tell whether a key has a hash that anybody can choose, and is a new one."""
-    return type(key) not in _SALTED and not (type(key) in _NUMBERS and -(2**63) <= key < 2**63) and key not in items
+def _has_weak_hash(key):
+    """Tell whether anybody can choose the hash of a key."""
+    return type(key) not in _SALTED and not (type(key) in _NUMBERS and -(2**63) <= key < 2**63)
 
 
 _WALKED = {VECTOR: Input._walk_vector, LIST: Input._walk_list, MAP: Input._walk_map}

@@ -4,11 +4,15 @@ from libc.stdint cimport int32_t, uint32_t
 from libc.stdlib cimport free, realloc
 from cpython.buffer cimport PyBuffer_Release
 from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.exc cimport PyErr_CheckSignals
 
 from typedbytes._buffer cimport ReadBuffer, borrow, get_view, held, offset_of
 from typedbytes._codec cimport *
 
 __all__ = ["skip", "count", "index", "hash_code", "partition"]
+
+cdef enum:
+    MOST_PATIENCE = 0xffff  # values before signals are looked at: there is no interpreter to be asked
 
 
 cdef class Scan:
@@ -72,6 +76,9 @@ def count(data, *, dialect="hadoop", max_depth=256):
             if outcome != SKIPPED:
                 break
             nvalues += 1
+            if nvalues & MOST_PATIENCE == 0:
+                with gil:
+                    PyErr_CheckSignals()
     scan.check(outcome)
     return nvalues
 
@@ -105,6 +112,9 @@ def index(data, *, dialect="hadoop", max_depth=256):
                 if outcome != SKIPPED:
                     break
                 nvalues += 1
+                if nvalues & MOST_PATIENCE == 0:
+                    with gil:
+                        PyErr_CheckSignals()
         if no_memory:
             raise MemoryError
         scan.check(outcome)

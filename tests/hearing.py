@@ -1,0 +1,42 @@
+"""How often code written in C looks for signals, counted: a clock would judge the machine.
+
+What belongs here: a signal that comes back each time it is heard, and the count. What this file must not know: what is being
+tested. What is always true in it: no Python code runs for the signal, so that nothing else hears it.
+"""
+
+import contextlib
+import ctypes
+import os
+import signal
+
+# Called by the interpreter whenever the signal is heard, with its number and a frame; the second is not looked at.
+_come_back = ctypes.CDLL(None)["raise"]
+_come_back.argtypes = [ctypes.c_int, ctypes.py_object]
+
+
+def times_heard(work):
+    """Return how many times signals were looked for, at least, while `work()` ran in C."""
+    with _endless_signal(signal.SIGUSR1) as count:
+        work()
+        return count()
+
+
+@contextlib.contextmanager
+def _endless_signal(number):
+    """Have a signal come back for ever; give a function that counts how often it came."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    os.set_blocking(writing, False)
+    handler_before = signal.signal(number, _come_back)
+    descriptor_before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    try:
+        signal.raise_signal(number)
+        yield lambda: len(os.read(reading, 1 << 20))
+    finally:
+        signal.pthread_sigmask(signal.SIG_BLOCK, [number])  # now it waits in the system for the one that takes it
+        signal.sigwait([number])
+        signal.set_wakeup_fd(descriptor_before)
+        signal.signal(number, handler_before)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
+        os.close(reading)
+        os.close(writing)
