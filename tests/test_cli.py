@@ -9,6 +9,7 @@ import os
 import pickle
 import pty
 import resource
+import shlex
 import signal
 import struct
 import subprocess
@@ -446,10 +447,10 @@ def test_reader_that_went_away_before_the_only_write(file):
 
 
 def test_pipeline(file):
-    tool = subprocess.list2cmdline(COMMAND)
-    pipeline = f"{tool} cat a.tb | {tool} to-json | {tool} from-json | {tool} head -n 3 | {tool} count"
-    data = file(STREAM * 50_000)
-    done = subprocess.run(["bash", "-c", pipeline], cwd=os.path.dirname(data), capture_output=True)
+    tool = shlex.join(COMMAND)
+    path = shlex.quote(file(STREAM * 50_000))
+    pipeline = f"{tool} cat {path} | {tool} to-json | {tool} from-json | {tool} head -n 3 | {tool} count"
+    done = subprocess.run(["bash", "-c", pipeline], capture_output=True)
     assert (done.stdout, done.stderr) == (b"3\n", b"")
 
 

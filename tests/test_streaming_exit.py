@@ -318,7 +318,7 @@ def test_file_instead_of_pipes(tmp_path):
 
 
 def test_grandchild_does_not_hold_the_output(tmp_path):
-    script = "run(lambda key, value: os.system('sleep 600 & echo $! > sleeper') or [(key, value)])"
-    outcome = run_script(tmp_path, script, "map", data=encode((1, 1)), stderr=subprocess.DEVNULL, cwd=tmp_path)
+    script = f"run(lambda key, value: os.system('sleep 600 & echo $! > {tmp_path}/sleeper') or [(key, value)])"
+    outcome = run_script(tmp_path, script, "map", data=encode((1, 1)), stderr=subprocess.DEVNULL)
     os.kill(int((tmp_path / "sleeper").read_text()), signal.SIGKILL)  # it is still there
     assert (outcome.code, outcome.output) == (0, encode((1, 1)))
