@@ -108,6 +108,76 @@ def test_exit_inside_user_code_is_a_failure(tmp_path, exit_call):
     assert "StopEarly" in outcome.facts()["exit"]
 
 
+LATE = """
+class Job:
+    seen = 0
+    def map(self, key, value):
+        self.seen += 1
+        yield key, value
+        if self.seen == 3 or self.seen == 900:
+            {leave}
+run(Job)
+"""
+WAYS_OUT = {
+    "os._exit": "os._exit(0)",
+    "os._exit that wraps to 0": "os._exit(256)",
+    "os._exit in a thread": "__import__('_thread').start_new_thread(os._exit, (0,)); time.sleep(60)",
+    "another program": "os.execv('/bin/true', ['true'])",
+    "another program by name": "os.execlp('true', 'true')",
+    "another program with an environment": "os.execve(path='/bin/true', argv=['true'], env={})",
+}
+
+
+@pytest.mark.parametrize("data", [GOOD, LARGE], ids=["small", "large"])
+@pytest.mark.parametrize("leave", WAYS_OUT.values(), ids=WAYS_OUT)
+def test_no_way_out_looks_like_success(tmp_path, leave, data):
+    outcome = run_script(tmp_path, LATE.format(leave=leave), "map", data=data)
+    assert outcome.code == 1
+    assert "os._exit" in outcome.lines[-1] or "cannot become another program" in outcome.lines[-1]
+
+
+def test_an_exit_code_of_the_tasks_own_is_kept(tmp_path):
+    assert run_script(tmp_path, LATE.format(leave="os._exit(7)"), "map", data=GOOD).code == 7
+
+
+ENDS = {
+    "SystemExit caught": "try:\n    {run}\nexcept SystemExit:\n    pass",
+    "all caught": "try:\n    {run}\nexcept:\n    status('caught')",
+    "run again": "try:\n    {run}\nexcept SystemExit:\n    run(lambda *pair: None)",
+    "os._exit after it": "try:\n    {run}\nfinally:\n    os._exit(0)",
+    "os._exit at the end": "import atexit; atexit.register(lambda: os._exit(0))\n{run}",
+    "os._exit at the very end": "import atexit; atexit.register(lambda: os._exit(0))\ntry:\n    {run}\nexcept: pass",
+}
+
+
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
+def test_the_code_of_a_task_is_that_of_the_process(tmp_path, end):
+    for task, data, words, code in [
+        ("1 / 0", GOOD, ("map",), 1),
+        ("None", GOOD[:-1], ("map",), 65),
+        ("None", GOOD, ("mapp",), 64),
+        ("None", GOOD, ("map",), 0),
+    ]:
+        outcome = run_script(tmp_path, end.format(run=f"run(lambda *pair: {task})"), *words, data=data)
+        assert (outcome.code, outcome.output) == (code, b"")
+
+
+def test_what_a_task_forks_leaves_as_it_likes(tmp_path):
+    leave = "child = os.fork(); child or os._exit(0); assert os.waitpid(child, 0)[1] == 0"
+    assert run_script(tmp_path, LATE.format(leave=leave), "map", data=GOOD).output == GOOD
+    leave = "child = os.fork(); child or os.execv('/bin/true', ['true']); assert os.waitpid(child, 0)[1] == 0"
+    assert run_script(tmp_path, LATE.format(leave=leave), "map", data=GOOD).output == GOOD
+
+
+@pytest.mark.parametrize("data", [GOOD, LARGE], ids=["small", "large"])
+def test_what_a_task_forks_reads_and_writes_no_records(tmp_path, data):
+    script = LATE.format(leave="counter('g', 'n'); os.fork()")
+    outcome = run_script(tmp_path, script, "map", data=data)
+    assert (outcome.code, outcome.output) == (0, data)
+    assert outcome.lines.count("reporter:counter:g,n,1") + outcome.lines.count("reporter:counter:g,n,2") == 1
+    assert "not to one forked from it" in outcome.messages
+
+
 def test_what_cannot_be_called(tmp_path):
     outcome = run_script(tmp_path, "run('mapper')", "map", data=GOOD)
     assert outcome.code == 1
@@ -251,6 +321,16 @@ def test_input_that_cannot_be_read(tmp_path, role, form):
 def test_descriptors_closed_by_user_code(tmp_path):
     outcome = run_script(tmp_path, "run(lambda key, value: os.closerange(3, 100) or [(key, value)])", "map", data=GOOD)
     assert (outcome.code, outcome.output) == (74, b"")
+
+
+@pytest.mark.parametrize("data", [GOOD, LARGE], ids=["small", "large"])
+@pytest.mark.parametrize("place", ["os.closerange(3, 50)", "pass"], ids=["closed", "open"])
+def test_descriptors_that_user_code_opens_anew(tmp_path, place, data):
+    other = f"{place}; self.other = [os.dup2(os.open({str(tmp_path / 'other')!r}, os.O_RDWR | os.O_CREAT), n) for n in range(3, 10)]"
+    outcome = run_script(tmp_path, LATE.format(leave=other), "map", data=data)
+    assert outcome.code == 74 or (data is LARGE and outcome.code == 65)
+    assert outcome.output == b"" or data is LARGE
+    assert (tmp_path / "other").read_bytes() == b""
 
 
 # Signals.

@@ -3,8 +3,9 @@
 One print, one C library or one child process that writes to descriptor 1 puts bytes between two records,
 and Hadoop reads them as a record. So the task works on private descriptors; descriptor 1 becomes standard
 error and descriptor 0 becomes empty, for this process and for every child. Nothing here knows what a
-record is. The private descriptors are never inherited, and each file remembers the error it failed with,
-so that the task's own input and output errors are never taken for those of user code.
+record is. The private descriptors are never inherited by a program and refuse to work for a forked process, and
+each file remembers the error it failed with, so that the task's own input and output errors are never taken for
+those of user code.
 """
 
 import os
@@ -12,28 +13,50 @@ import sys
 from io import FileIO
 
 
-class Source(FileIO):
-    """The task's input; ``error`` is the OSError it failed with, or None."""
+class _Private(FileIO):
+    """A descriptor of the task's process; ``error`` is the OSError it failed with, or None."""
 
     error = None
+
+    def __init__(self, descriptor, mode, **options):
+        super().__init__(descriptor, mode, **options)
+        self._owner = os.getpid()
+        self._identity = _identity_of(descriptor)
+
+    def check(self):
+        """Raise OSError in another process, and when user code has put something else on the descriptor."""
+        self._check_owner()
+        if _identity_of(self.fileno()) != self._identity:
+            raise OSError(f"descriptor {self.fileno()} of the task was closed, and opened again for something else")
+
+    def _check_owner(self):
+        if os.getpid() != self._owner:
+            raise OSError("the records belong to the process that Hadoop started, not to one forked from it")
+
+
+class Source(_Private):
+    """The task's input."""
 
     def readinto(self, buffer):
         """Read what is there into the buffer and return the number of bytes, 0 at the end."""
         try:
-            return _blocked("input", super().readinto(buffer))
+            self._check_owner()
+            nbytes = _blocked("input", super().readinto(buffer))
+            if nbytes == 0:
+                self.check()  # the end of something else is not that of the input
+            return nbytes
         except OSError as error:
             self.error = error
             raise
 
 
-class Sink(FileIO):
-    """The task's output; ``error`` is the OSError it failed with, or None."""
-
-    error = None
+class Sink(_Private):
+    """The task's output."""
 
     def write(self, data):
         """Write what fits and return the number of bytes."""
         try:
+            self.check()
             return _blocked("output", super().write(data))
         except OSError as error:
             self.error = error
@@ -46,6 +69,11 @@ class Sink(FileIO):
         except OSError as error:
             self.error = error
             raise
+
+
+def _identity_of(descriptor):
+    found = os.fstat(descriptor)
+    return found.st_dev, found.st_ino
 
 
 def _blocked(name, nbytes):

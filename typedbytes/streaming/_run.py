@@ -11,6 +11,7 @@ import sys
 
 from typedbytes.errors import DecodeError
 from typedbytes.streaming._calls import Calls
+from typedbytes.streaming._exits import Exits
 from typedbytes.streaming._formats import open_input, open_output
 from typedbytes.streaming._guard import take_over
 from typedbytes.streaming._report import counters, write_failure, write_line
@@ -56,7 +57,8 @@ def run(mapper=None, reducer=None, combiner=None, *, argv=None, read_options=Non
     *argv* stands for sys.argv; *read_options* and *write_options* are keywords for PairReader and PairWriter.
 
     While the task runs, standard output is standard error and standard input is empty, for child processes
-    too. Never returns; the exit code is
+    too, and os._exit(0) and os.exec* do not end it. Never returns; the exit code, whatever becomes of the
+    SystemExit, is
 
     ===  =====================================================================
     0    all input read, all of it processed, all output delivered
@@ -75,7 +77,8 @@ def run(mapper=None, reducer=None, combiner=None, *, argv=None, read_options=Non
             run(mapper, reducer, combiner=reducer)
     """
     jobs = {"map": mapper, "combine": combiner, "reduce": reducer}
-    sys.exit(_run(jobs, sys.argv if argv is None else argv, read_options or {}, write_options or {}))
+    exits = Exits()
+    raise exits.settle(_run(jobs, sys.argv if argv is None else argv, read_options or {}, write_options or {}))
 
 
 def _run(jobs, argv, read_options, write_options):
@@ -185,6 +188,7 @@ class Attempt:
             pass
 
     def _finish(self):
+        self._sink.check()  # what user code forked ends here, before it has said anything
         # User code may have caught an error of the input; it still decides.
         error = self._source.error or self._input.failure()
         if error is not None:
