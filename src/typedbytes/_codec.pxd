@@ -40,6 +40,7 @@ cdef struct Decoding:
     long long record_offset   # where the record starts
     long long record          # its index in the stream, -1: not a stream
     int luck                  # above 0: looking for short strings in the table pays
+    void* last_field          # where the last MAP key stands in the table of short strings
     int in_key                # MAP keys open: what is unhashable is refused
     bint exact
     bint map_pairs

@@ -129,6 +129,7 @@ cdef class DecodeOptions:
         d.max_bytes = checked_bytes(max_bytes)
         d.record = -1
         d.luck = FIRST_LUCK
+        d.last_field = CACHE
         d.patience = FIRST_PATIENCE
 
 

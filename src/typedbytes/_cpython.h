@@ -21,12 +21,14 @@
 #if PY_VERSION_HEX >= 0x030c0000
 /* lv_tag holds the number of digits above three flag bits; the two lowest say 0 positive, 1 zero, 2 negative. */
 #define TB_DIGITS(o) (((PyLongObject *)(o))->long_value.ob_digit)
+#define TB_DIGITS_OFFSET offsetof(PyLongObject, long_value.ob_digit)
 #define TB_NDIGITS(o) ((Py_ssize_t)(((PyLongObject *)(o))->long_value.lv_tag >> 3))
 #define TB_NEGATIVE(o) ((((PyLongObject *)(o))->long_value.lv_tag & 3) == 2)
 #define TB_SET_SIZE(o, n, negative) (((PyLongObject *)(o))->long_value.lv_tag = (uintptr_t)(n) << 3 | ((n) == 0 ? 1 : (negative) ? 2 : 0))
 #else
 /* ob_size holds the number of digits, negated for a negative number. */
 #define TB_DIGITS(o) (((PyLongObject *)(o))->ob_digit)
+#define TB_DIGITS_OFFSET offsetof(PyLongObject, ob_digit)
 #define TB_NDIGITS(o) (Py_SIZE(o) < 0 ? -Py_SIZE(o) : Py_SIZE(o))
 #define TB_NEGATIVE(o) (Py_SIZE(o) < 0)
 #define TB_SET_SIZE(o, n, negative) Py_SET_SIZE((PyVarObject *)(o), (negative) ? -(n) : (n))
@@ -40,7 +42,7 @@ static inline PyLongObject *new_int(Py_ssize_t ndigits) {
 #ifdef Py_REF_DEBUG
     return _PyLong_New(ndigits);
 #else
-    PyLongObject *number = (PyLongObject *)PyObject_Malloc(sizeof(PyLongObject) + (size_t)(ndigits - 1) * sizeof(digit));
+    PyLongObject *number = (PyLongObject *)PyObject_Malloc(TB_DIGITS_OFFSET + (size_t)ndigits * sizeof(digit));
     if (number == NULL) return (PyLongObject *)PyErr_NoMemory();
     ((PyObject *)number)->ob_refcnt = 1;    /* Py_SET_REFCNT leaves alone what looks immortal, as fresh memory may */
     Py_SET_TYPE((PyObject *)number, &PyLong_Type);
@@ -49,19 +51,44 @@ static inline PyLongObject *new_int(Py_ssize_t ndigits) {
 }
 #endif
 
+#if TB_KNOWN_DIGITS
+/* For a number of one digit at most that came in more bytes than it needed: it may be one that is shared. */
+static PyObject *shared_if_small(PyLongObject *number, Py_ssize_t ndigits, int negative) {
+    long value = ndigits ? (long)TB_DIGITS(number)[0] : 0;
+    Py_DECREF(number);
+    return PyLong_FromLong(negative ? -value : value);
+}
+#endif
+
 static inline PyObject *int_from_i64(int64_t value) {
 #if TB_KNOWN_DIGITS
+    /* No branches: on numbers of every size they would be mispredicted. */
     uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    PyLongObject *number = new_int(size >> 60 ? 3 : 2);    /* one digit takes the allocator's step of two */
+    int wide = size >> 60 != 0;
+    PyLongObject *number = new_int(2 + wide);    /* one digit takes the allocator's step of two */
     if (number == NULL) return NULL;
     digit *digits = TB_DIGITS(number);
     digits[0] = (digit)(size & PyLong_MASK);
     digits[1] = (digit)(size >> 30 & PyLong_MASK);
-    if (size >> 60) digits[2] = (digit)(size >> 60);
-    TB_SET_SIZE(number, size >> 60 ? 3 : size >> 30 ? 2 : size ? 1 : 0, value < 0);
+    digits[1 + wide] = (digit)(size >> (wide ? 60 : 30) & PyLong_MASK);
+    TB_SET_SIZE(number, (size != 0) + (size >> 30 != 0) + wide, value < 0);
     return (PyObject *)number;
 #else
     return PyLong_FromLongLong(value);
+#endif
+}
+
+/* For many at once: the interpreter's free list is soon empty, and asking it takes longer than doing without. */
+static inline PyObject *float_from_f64(double value) {
+#if TB_KNOWN_LAYOUT && !defined(Py_REF_DEBUG)
+    PyFloatObject *number = (PyFloatObject *)PyObject_Malloc(sizeof(PyFloatObject));
+    if (number == NULL) return PyErr_NoMemory();
+    ((PyObject *)number)->ob_refcnt = 1;
+    Py_SET_TYPE((PyObject *)number, &PyFloat_Type);
+    number->ob_fval = value;
+    return (PyObject *)number;
+#else
+    return PyFloat_FromDouble(value);
 #endif
 }
 
@@ -118,6 +145,34 @@ static Py_ssize_t int_to_bytes_le(PyObject *number, unsigned char *out, Py_ssize
 #endif
 }
 
+#if TB_KNOWN_DIGITS
+/* 9 to 16 bytes: hashes, keys and sums of 128 bits, the ints that are pickled most. */
+static PyObject *int_from_two_words(const unsigned char *p, Py_ssize_t nbytes) {
+    uint64_t low, high, negative;
+    PyLongObject *number;
+    digit *digits;
+    Py_ssize_t ndigits = 5;
+    memcpy(&low, p, 8);
+    memcpy(&high, p + nbytes - 8, 8);    /* its lowest bytes are of `low`, and shifted out, with the sign */
+    high = (uint64_t)((int64_t)high >> (128 - 8 * nbytes));
+    negative = (uint64_t)((int64_t)high >> 63);
+    low = (low ^ negative) - negative;
+    high = (high ^ negative) + (negative & (low == 0));
+    number = new_int(ndigits);
+    if (number == NULL) return NULL;
+    digits = TB_DIGITS(number);
+    digits[0] = (digit)(low & PyLong_MASK);
+    digits[1] = (digit)(low >> 30 & PyLong_MASK);
+    digits[2] = (digit)((low >> 60 | high << 4) & PyLong_MASK);
+    digits[3] = (digit)(high >> 26 & PyLong_MASK);
+    digits[4] = (digit)(high >> 56);
+    while (ndigits > 0 && digits[ndigits - 1] == 0) ndigits--;
+    TB_SET_SIZE(number, ndigits, negative != 0);
+    if (ndigits <= 1) return shared_if_small(number, ndigits, negative != 0);
+    return (PyObject *)number;
+}
+#endif
+
 static PyObject *int_from_bytes_le(const unsigned char *p, Py_ssize_t nbytes) {
 #if TB_KNOWN_DIGITS
     Py_ssize_t ndigits = nbytes * 8 / 30 + 1, i = 0, nd;
@@ -130,6 +185,8 @@ static PyObject *int_from_bytes_le(const unsigned char *p, Py_ssize_t nbytes) {
         uint64_t value = negative ? ~(uint64_t)0 : 0;
         memcpy(&value, p, (size_t)nbytes);
         if (PY_LITTLE_ENDIAN) return PyLong_FromLongLong((int64_t)value);
+    } else if (PY_LITTLE_ENDIAN && nbytes <= 16) {
+        return int_from_two_words(p, nbytes);
     }
     number = new_int(ndigits);
     if (number == NULL) return NULL;
@@ -160,15 +217,34 @@ static PyObject *int_from_bytes_le(const unsigned char *p, Py_ssize_t nbytes) {
     }
     while (ndigits > 0 && digits[ndigits - 1] == 0) ndigits--;
     TB_SET_SIZE(number, ndigits, negative);
-    if (ndigits <= 1) {    /* more bytes than the number needed: it may be one that is shared */
-        long value = ndigits ? (long)digits[0] : 0;
-        Py_DECREF(number);
-        return PyLong_FromLong(negative ? -value : value);
-    }
+    if (ndigits <= 1) return shared_if_small(number, ndigits, negative);
     return (PyObject *)number;
 #else
     return _PyLong_FromByteArray(p, (size_t)nbytes, 1, 1);
 #endif
+}
+
+static inline PyObject *new_ascii(Py_ssize_t nchars) {
+#if TB_KNOWN_LAYOUT && !defined(Py_REF_DEBUG)
+    if (nchars > 0) {    /* the empty one is shared */
+        PyASCIIObject *text = (PyASCIIObject *)PyObject_Malloc(sizeof(PyASCIIObject) + (size_t)nchars + 1);
+        if (text == NULL) return PyErr_NoMemory();
+        memset(text, 0, sizeof(PyASCIIObject));
+        ((PyObject *)text)->ob_refcnt = 1;
+        Py_SET_TYPE((PyObject *)text, &PyUnicode_Type);
+        text->length = nchars;
+        text->hash = -1;
+        text->state.kind = PyUnicode_1BYTE_KIND;
+        text->state.compact = 1;
+        text->state.ascii = 1;
+#if PY_VERSION_HEX < 0x030c0000
+        text->state.ready = 1;
+#endif
+        ((char *)(text + 1))[nchars] = 0;
+        return (PyObject *)text;
+    }
+#endif
+    return PyUnicode_New(nchars, 127);
 }
 
 /* The UTF-8 form that the interpreter has made of a str before, NULL when it has not. */

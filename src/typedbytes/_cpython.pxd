@@ -4,13 +4,16 @@ from libc.stdint cimport int64_t
 from cpython.object cimport PyObject
 
 cdef extern from "_cpython.h":
-    # New reference.
-    PyObject* int_from_i64(int64_t value) except NULL
+    # New references; NULL: an exception is set.
+    PyObject* int_from_i64(int64_t value) noexcept
+    PyObject* float_from_f64(double value) noexcept
     # 1: stored in *value; 0: beyond 64 bits. The object is an int (or of a subclass).
     bint int_to_i64(PyObject* number, int64_t* value) noexcept
     # Two's complement little-endian, the shortest form, as in pickle's LONG1. Length, or -1: too long, or no such API here.
     Py_ssize_t int_to_bytes_le(PyObject* number, unsigned char* out, Py_ssize_t room) noexcept
     PyObject* int_from_bytes_le(const unsigned char* p, Py_ssize_t nbytes) except NULL
+    # A str with room for nchars ASCII characters, which the caller fills in.
+    PyObject* new_ascii(Py_ssize_t nchars) except NULL
     # The UTF-8 form that a str that is not ASCII carries already, NULL: none.
     const char* known_utf8(PyObject* text, Py_ssize_t* nbytes) noexcept
     # As PyDict_Next.

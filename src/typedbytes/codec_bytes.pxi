@@ -83,7 +83,7 @@ cdef int encode_buffer(Encoding* e, object obj) except -1:
 cdef inline PyObject* decode_string(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
     cdef PyObject* text
     if often(is_ascii(p, nbytes)):
-        text = PyUnicode_New(nbytes, 127)
+        text = new_ascii(nbytes)
         copy_short(PyUnicode_DATA(text), p, nbytes)
         return text
     return decode_text(d, p, nbytes)
@@ -105,6 +105,7 @@ cdef struct CachedString:
     short_words words
     Py_ssize_t nbytes
     PyObject* text            # owned, NULL: empty
+    CachedString* follower    # where the MAP key after this one was found last, NULL: not known
 
 cdef CachedString CACHE[CACHED_STRINGS]
 
@@ -150,6 +151,26 @@ cdef inline PyObject* decode_key_string(Decoding* d, const unsigned char* p, Py_
         return decode_new_cached(d, place, &words, p, nbytes)
     incref(text)
     return text
+
+
+cdef inline PyObject* decode_field(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+    # A MAP key: records are alike, so it is most often the one that followed the last one before. No hash is waited for.
+    cdef short_words words
+    cdef CachedString* place = (<CachedString*>d.last_field).follower
+    cdef PyObject* text
+    if seldom(nbytes > CACHED_LENGTH):
+        return decode_string(d, p, nbytes)
+    words = load_short(p, nbytes)
+    if seldom(place == NULL or place.nbytes != nbytes or not same_short(&place.words, &words)):
+        place = cache_place(&words, nbytes)
+        text = find_cached(place, &words, nbytes)
+        if seldom(text == NULL):
+            return decode_new_cached(d, place, &words, p, nbytes)
+        place += text != place.text
+        (<CachedString*>d.last_field).follower = place
+    d.last_field = place
+    incref(place.text)
+    return place.text
 
 
 cdef inline PyObject* decode_short_string(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:

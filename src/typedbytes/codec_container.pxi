@@ -75,12 +75,69 @@ cdef inline int check_signals(Py_ssize_t index) except -1:
     return 0
 
 
+cdef inline Py_ssize_t until_check(Py_ssize_t index) noexcept:
+    # Items that may come before signals are to be looked at again.
+    return 0x4000 - (index & 0x3fff)
+
+
 cdef inline int count_ticks(Py_ssize_t* ticks, Py_ssize_t nitems) except -1:
     ticks[0] += nitems + 1
     if seldom(ticks[0] > MOST_PATIENCE):
         ticks[0] = 0
         PyErr_CheckSignals()
     return 0
+
+
+# Runs: items of one type code, one behind the other. Lists of numbers are made of little else; a loop for each code keeps
+# cursor and stack in registers, and takes the branches of no other code.
+
+cdef inline bint goes_on(const Decoding* d, int code) noexcept:
+    # Whether the next item is of the same code as the one before, and the code one of those that have a loop here.
+    return d.buf.cursor < d.buf.end and d.buf.cursor[0] == code and BOOL <= code <= DOUBLE and code != FLOAT
+
+
+cdef inline int code_ahead(const Decoding* d) noexcept:
+    return d.buf.cursor[0] if d.buf.cursor < d.buf.end else -1
+
+
+cdef Py_ssize_t decode_run(Decoding* d, Py_ssize_t most) except -1:
+    # Push `most` items at most, of the code at the cursor, as far as they are held; return how many.
+    cdef const unsigned char* p = d.buf.cursor
+    cdef const unsigned char* end = d.buf.end
+    cdef PyObject** item = d.stack + d.nstack
+    cdef PyObject** stop = item + min(most, d.stack_room - d.nstack)
+    cdef int code = p[0]
+    cdef bint failed = False
+    if code == INT:
+        while item < stop and end - p >= 5 and p[0] == INT and not failed:
+            item[0] = int_or_null(load_i32(p + 1))
+            failed = item[0] == NULL
+            item += 1
+            p += 5
+    elif code == DOUBLE:
+        while item < stop and end - p >= 9 and p[0] == DOUBLE and not failed:
+            item[0] = float_from_f64(load_f64(p + 1))
+            failed = item[0] == NULL
+            item += 1
+            p += 9
+    elif code == BOOL:
+        while item < stop and end - p >= 2 and p[0] == BOOL:
+            item[0] = decode_bool(p + 1)
+            item += 1
+            p += 2
+    elif code == LONG and not d.exact:
+        while item < stop and end - p >= 9 and p[0] == LONG and not failed:
+            item[0] = int_or_null(load_i64(p + 1))
+            failed = item[0] == NULL
+            item += 1
+            p += 9
+    if seldom(failed):
+        d.nstack = item - 1 - d.stack
+        return -1
+    most = item - d.stack - d.nstack
+    d.buf.cursor = p
+    d.nstack += most
+    return most
 
 
 # wire    8 VECTOR: i32 count, that many values.
@@ -91,12 +148,17 @@ cdef inline int count_ticks(Py_ssize_t* ticks, Py_ssize_t nitems) except -1:
 cdef PyObject* decode_vector(Decoding* d, Py_ssize_t count) except NULL:
     cdef PathFrame frame
     cdef Py_ssize_t base = d.nstack
+    cdef int code
     open_container(d, &frame, VECTOR)
     d.buf.cursor += 5
     while frame.index < count:
+        code = code_ahead(d)
         push(d, decode_value(d))
         frame.index += 1
         check_signals(frame.index)
+        if goes_on(d, code):
+            frame.index += decode_run(d, min(count - frame.index, until_check(frame.index)))
+            check_signals(frame.index)
     close_container(d, &frame)
     d.nstack = base
     return tuple_from_stolen(d.stack + base, count)
@@ -111,16 +173,21 @@ cdef PyObject* decode_list(Decoding* d) except NULL:
     cdef PathFrame frame
     cdef Py_ssize_t base = d.nstack
     cdef list spilled = None
+    cdef int code
     open_container(d, &frame, LIST)
     d.buf.cursor += 1
     while True:
         if seldom(d.buf.cursor == d.buf.end):
             require(d, 1, LIST)
-        if d.buf.cursor[0] == MARKER:
+        code = d.buf.cursor[0]
+        if code == MARKER:
             break
         push(d, decode_value(d))
         frame.index += 1
         check_signals(frame.index)
+        if goes_on(d, code):
+            frame.index += decode_run(d, min(SPILL - (d.nstack - base), until_check(frame.index)))
+            check_signals(frame.index)
         if seldom(d.nstack - base == SPILL):
             if spilled is None:
                 spilled = []
@@ -169,7 +236,7 @@ cdef PyObject* decode_map(Decoding* d, Py_ssize_t npairs) except NULL:
         frame.role = KEY
         key_offset = offset_of(&d.buf, d.buf.cursor)
         d.in_key += as_dict
-        push(d, decode_key(d))
+        push(d, decode_map_key(d))
         d.in_key -= as_dict
         if seldom(has_weak_hash(d.stack[d.nstack - 1])):
             nweak += 1
@@ -181,15 +248,10 @@ cdef PyObject* decode_map(Decoding* d, Py_ssize_t npairs) except NULL:
         check_signals(frame.index)
     close_container(d, &frame)
     if d.map_pairs:
-        result = pairs_from_stack(d, base)
-    else:
-        if seldom(nweak > 32 or (nweak > 1 and weak_nbytes > 2048)):
-            refuse_colliding(d, base, offset)
-        result = dict_from_stack(d, base)
-    while d.nstack > base:
-        d.nstack -= 1
-        decref(d.stack[d.nstack])
-    return result
+        return pairs_from_stack(d, base)
+    if seldom(nweak > 32 or (nweak > 1 and weak_nbytes > 2048)):
+        refuse_colliding(d, base, offset)
+    return dict_from_stack(d, base)
 
 
 cdef inline bint has_weak_hash(PyObject* key) noexcept:
@@ -294,9 +356,17 @@ cdef PyObject* dict_from_stack(Decoding* d, Py_ssize_t base) except NULL:
     for i in range(base, end, 2):
         if seldom(PyDict_SetItem(result, d.stack[i], d.stack[i + 1]) < 0):
             return raise_uncomparable(d)
+        let_go(&d.stack[i])
+        let_go(&d.stack[i + 1])
         check_signals(i - base)
+    d.nstack = base
     incref(result)
     return result
+
+
+cdef inline void let_go(PyObject** item) noexcept:
+    decref(item[0])
+    item[0] = NULL    # should the rest fail
 
 
 cdef PyObject* pairs_from_stack(Decoding* d, Py_ssize_t base) except NULL:
@@ -304,6 +374,9 @@ cdef PyObject* pairs_from_stack(Decoding* d, Py_ssize_t base) except NULL:
     cdef Py_ssize_t i
     for i in range(base, d.nstack, 2):
         pairs.append((<object>d.stack[i], <object>d.stack[i + 1]))
+        let_go(&d.stack[i])
+        let_go(&d.stack[i + 1])
+    d.nstack = base
     Py_INCREF(pairs)
     return <PyObject*>pairs
 
@@ -369,6 +442,18 @@ cdef inline PyObject* decode_key(Decoding* d) except NULL:
         if often(0 <= length <= left - 5):
             d.buf.cursor = p + 5 + length
             return decode_key_string(d, p + 5, length)
+    return decode_value(d)
+
+
+cdef inline PyObject* decode_map_key(Decoding* d) except NULL:
+    cdef const unsigned char* p = d.buf.cursor
+    cdef Py_ssize_t left = d.buf.end - p
+    cdef Py_ssize_t length
+    if often(left >= 5 and p[0] == STRING):
+        length = load_length(p + 1)
+        if often(0 <= length <= left - 5):
+            d.buf.cursor = p + 5 + length
+            return decode_field(d, p + 5, length)
     return decode_value(d)
 
 
@@ -467,9 +552,13 @@ cdef inline int refuse_in_key(Decoding* d, int code) except -1:
     return 0
 
 
-cdef int require(Decoding* d, Py_ssize_t wanted, int code) except -1:
+cdef inline int require(Decoding* d, Py_ssize_t wanted, int code) except -1:
     if often(held(&d.buf) >= wanted):
         return 0
+    return fetch(d, wanted, code)
+
+
+cdef int fetch(Decoding* d, Py_ssize_t wanted, int code) except -1:
     if d.max_bytes:
         if offset_of(&d.buf, d.buf.cursor) + wanted - d.record_offset > d.max_bytes:
             return raise_record_limit(d)
@@ -540,7 +629,7 @@ cdef void abandon(Decoding* d) noexcept:
     end_record(d)
     while d.nstack > 0:
         d.nstack -= 1
-        decref(d.stack[d.nstack])
+        Py_XDECREF(d.stack[d.nstack])
     PyMem_Free(d.stack)
     d.stack = NULL
     d.stack_room = 0

@@ -29,13 +29,19 @@ cdef inline int reserve_for(Encoding* e, Py_ssize_t nbytes) except -1:
 # errors  EncodeValueError: beyond 64 bits with pickle off, or beyond the fixed width.
 # source  Hadoop TypedBytesOutput.writeInt, writeLong, writeByte; vectors int_*, long_*, byte_*.
 
-cdef inline PyObject* int_object(int64_t number) except NULL:
+cdef inline PyObject* int_or_null(int64_t number) noexcept:
+    # NULL: an exception is set.
+    # One comparison for both limits: the sign of random numbers is mispredicted every other time.
     cdef PyObject* shared
-    if LEAST_SHARED <= number <= MOST_SHARED:
+    if <uint64_t>number - <uint64_t>LEAST_SHARED <= MOST_SHARED - LEAST_SHARED:
         shared = SHARED_INTS[number - LEAST_SHARED]
         incref(shared)
         return shared
     return int_from_i64(number)
+
+
+cdef inline PyObject* int_object(int64_t number) except NULL:
+    return int_or_null(number)
 
 
 cdef inline PyObject* decode_byte(const unsigned char* p) except NULL:
