@@ -86,12 +86,13 @@ def misbehaving(*lines, run="streaming.run(Misbehaving)"):
 
 # -- jobs that nothing may disturb ------------------------------------------------------------------------
 
+# each ends its line: what follows on the same one would be no message to Hadoop
 NOISE = [
-    "os.write(1, b'\\xff')",
-    "sys.stdout.buffer.write(b'\\xff' * 1000); sys.stdout.flush()",
+    "os.write(1, b'\\xff\\n')",
+    "sys.stdout.buffer.write(b'\\xff' * 1000 + b'\\n'); sys.stdout.flush()",
     "print('hello')",
-    "os.system('printf hello')",
-    "subprocess.run(['printf', 'hello'], check=True)",
+    "os.system('echo hello')",
+    "subprocess.run(['echo', 'hello'], check=True)",
     "ctypes.CDLL(None).puts(b'hello'); ctypes.CDLL(None).fflush(None)",
     "os.fork()",
     "sys.stderr.write('x' * 5_000_000 + chr(10))",
