@@ -84,6 +84,11 @@ class _Opaque(tuple):
     def __hash__(self):
         return hash((type(self).__name__, *self))
 
+    def __repr__(self):
+        if [*map(type, self)] != [type(self)._first_kind, bytes]:    # forged by tuple.__new__
+            return f"{type(self).__name__}{tuple.__repr__(self)}"
+        return f"{type(self).__name__}({self._shown_first()}, {self._shown_data()})"
+
     @property
     def data(self):
         """Give the payload as bytes."""
@@ -108,6 +113,7 @@ class Ext(_Opaque):
     """
 
     __slots__ = ()
+    _first_kind = int
 
     def __new__(cls, code, data=b""):
         if not hasattr(code, "__index__"):
@@ -125,8 +131,8 @@ class Ext(_Opaque):
         """Give the type code."""
         return self[0]
 
-    def __repr__(self):
-        return f"Ext({self.code}, {self._shown_data()})"
+    def _shown_first(self):
+        return str(self.code)
 
 
 class Writable(_Opaque):
@@ -140,6 +146,7 @@ class Writable(_Opaque):
     """
 
     __slots__ = ()
+    _first_kind = str
 
     def __new__(cls, class_name, data=b""):
         if not isinstance(class_name, str):
@@ -154,6 +161,5 @@ class Writable(_Opaque):
         """Give the name of the Java class."""
         return self[0]
 
-    def __repr__(self):
-        name = self.class_name if len(self.class_name) <= 128 else self.class_name[:128] + "..."
-        return f"Writable({name!r}, {self._shown_data()})"
+    def _shown_first(self):
+        return repr(self.class_name if len(self.class_name) <= 128 else self.class_name[:128] + "...")
