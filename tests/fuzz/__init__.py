@@ -1,0 +1,18 @@
+"""Fuzzing: many small inputs that nobody wrote, and what must be true of each.
+
+The command is `python tests/fuzz/run.py`; it tells what it can do with --help.
+
+    run.py          the command: all targets for some seconds or some executions, and the table of what came out
+    engine.py       one target in a process of its own; an input that kills it is known all the same
+    targets.py      the targets by name, each a function of bytes that raises when something is wrong
+    decoding.py     whole buffers: values, structure, the reference
+    streams.py      the same bytes in pieces
+    calls.py        sequences of calls on readers and writers, sources and sinks that misbehave
+    encoding.py     objects, among them such as nobody should write
+    older.py        the names of the older libraries
+    inputs.py       making inputs: seeds, grammar, spoiling
+    options.py      the sets of options that targets choose from
+    choices.py      decisions out of bytes
+    guard.py        memory that ends where an unreadable page begins
+    corpus.txt      inputs that reached something new once, or broke something, as hexadecimal lines
+"""

@@ -1,0 +1,42 @@
+"""Decisions out of bytes: the same bytes always decide the same.
+
+Belongs here: numbers, picks and pieces of bytes. It knows nothing of what is decided. Always true: bytes that have run out
+go on as zeros, so every input decides everything; a cheap choice takes one byte, so that a change of one byte changes one
+decision.
+"""
+
+
+class Choices:
+    """Bytes read as decisions, from the front."""
+
+    def __init__(self, data):
+        self.data = data
+        self.place = 0
+
+    def __bool__(self):
+        return self.place < len(self.data)
+
+    def byte(self):
+        """Return the next byte."""
+        place = self.place
+        self.place = place + 1
+        return self.data[place] if place < len(self.data) else 0
+
+    def below(self, limit):
+        """Return a number under the limit, from one byte for small limits and three for others."""
+        if limit <= 256:
+            return self.byte() % limit
+        return (self.byte() << 16 | self.byte() << 8 | self.byte()) % limit
+
+    def pick(self, items):
+        """Return one of the items."""
+        return items[self.below(len(items))]
+
+    def take(self, nbytes):
+        """Return the next bytes, fewer at the end."""
+        self.place += nbytes
+        return self.data[self.place - nbytes : self.place]
+
+    def rest(self):
+        """Return all bytes that are left."""
+        return self.take(max(0, len(self.data) - self.place))

@@ -1,0 +1,183 @@
+"""Making inputs: the vectors as seeds, a grammar of the wire, and ways to spoil both.
+
+Belongs here: bytes that are nearly right. It knows nothing of the checks. Always true: the same seed makes the same inputs;
+most are short, because many small inputs find more than few large ones.
+"""
+
+import functools
+import pathlib
+import random
+import struct
+
+from vectors import ROOT, read_folder
+
+CODES = [0, 1, 2, 3, 4, 5, 6, 7, 7, 7, 8, 8, 9, 9, 10, 10, 10, 11, 12, 50, 51, 99, 100, 101, 102, 144, 177, 200]
+ODD_CODES = [13, 49, 201, 254, 255]
+LENGTHS = [0, 1, 2, 3, 255, 256, 65535, 65536, 2**24, 2**31 - 1, -1, -2, -(2**31), 2**31 - 6]
+NUMBERS = [0, 1, -1, 127, 128, -128, -129, 1023, 1024, 2**15, 2**30, 2**31 - 1, 2**31, -(2**31), 2**53, 2**60, 2**63 - 1, -(2**63)]
+TEXTS = ["", "a", "b", "key", "word", "x" * 24, "x" * 25, "\xe9", "\u20ac", "\U0001f600", "\xff" * 70, "a\u20ac" * 20, "\0"]
+BAD_TEXTS = [b"\xff", b"\xc3", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"a" * 40 + b"\x80", b"\xc3\xa9" * 40 + b"\xc3"]
+PICKLES = [b"\x80\x02N.", b"\x80\x02K\x05.", b"\x80\x02\x8a\x09" + bytes(8) + b"\1.", b"\x80\x02\x8a\0.", b"\x80\x02.", b"", b"cos\ngetpid\n(tR."]
+MOST_SEED_BYTES = 3000
+CORPUS = pathlib.Path(__file__).with_name("corpus.txt")
+
+
+@functools.lru_cache(maxsize=None)
+def seeds():
+    """Return the bytes of all vectors but the largest: valid, invalid, streams, other programs'."""
+    found = set()
+    for folder in ("valid", "invalid", "foreign/hadoop"):
+        found.update(bytes.fromhex(vector["hex"]) for vector in read_folder(folder) if vector.get("hex"))
+    for folder in ("stream", "foreign/hadoop", "foreign/python2"):
+        found.update(path.read_bytes()[:MOST_SEED_BYTES] for path in sorted((ROOT / folder).glob("*.tb")))
+    return sorted((seed for seed in found if len(seed) <= MOST_SEED_BYTES), key=lambda seed: (len(seed), seed))
+
+
+def corpus(target):
+    """Return the inputs that are kept for a target."""
+    lines = (line.split() for line in CORPUS.read_text("ascii").splitlines() if line and not line.startswith("#"))
+    return [bytes.fromhex(digits) for name, digits in lines if name == target]
+
+
+class Maker:
+    """A supply of inputs."""
+
+    def __init__(self, seed):
+        self.chance = random.Random(seed)
+
+    def wire(self):
+        """Return the bytes of some values, most of them spoiled in a place or two."""
+        chance = self.chance
+        kind = chance.random()
+        if kind < 0.35:
+            data = self.spoiled(chance.choice(seeds()))
+        elif kind < 0.75:
+            data = b"".join(self.value(chance.randrange(4)) for _ in range(chance.choice((1, 1, 2, 3))))
+            if kind > 0.5:
+                data = self.spoiled(data)
+        elif kind < 0.9:
+            front, back = chance.choice(seeds()), chance.choice(seeds())
+            data = front[: chance.randint(0, len(front))] + back[chance.randint(0, len(back)) :]
+        elif kind < 0.998:
+            data = bytes(chance.choices(CODES + ODD_CODES + LENGTHS[:3], k=chance.randrange(40)))
+        else:
+            data = self.spoiled(self.large())
+        return data[:MOST_SEED_BYTES] if len(data) < 60_000 else data
+
+    def program(self):
+        """Return bytes that decide something: no structure is known."""
+        chance = self.chance
+        nbytes = chance.randrange(4, 120)
+        return bytes(chance.choices(range(24), k=nbytes)) if chance.random() < 0.5 else chance.randbytes(nbytes)
+
+    def spoiled(self, data):
+        """Return bytes with up to three places changed."""
+        chance = self.chance
+        data = bytearray(data)
+        for _ in range(chance.choice((0, 1, 1, 2, 3))):
+            place = chance.randint(0, len(data))
+            _SPOILS[chance.randrange(len(_SPOILS))](chance, data, place)
+        return bytes(data)
+
+    def value(self, depth):
+        """Return one value by the grammar; containers as long as there is depth."""
+        chance = self.chance
+        code = chance.choice(CODES)
+        if code == 8 and depth:
+            return self.counted(code, [self.value(depth - 1) for _ in range(self.count())])
+        if code == 9 and depth:
+            return b"\x09" + b"".join(self.value(depth - 1) for _ in range(self.count())) + b"\xff"
+        if code == 10 and depth:
+            return self.counted(code, [self.value(chance.randrange(2)) + self.value(depth - 1) for _ in range(self.count())])
+        return self.scalar(code)
+
+    def count(self):
+        """Return a number of items; seldom so many that a table of them grows."""
+        return self.chance.choice((0, 1, 2, 3, 4, 5)) if self.chance.random() < 0.98 else self.chance.choice((40, 70, 130))
+
+    def counted(self, code, items):
+        """Return a container that says how many items it has, mostly the truth."""
+        count = len(items) if self.chance.random() < 0.97 else self.chance.choice(LENGTHS)
+        return struct.pack(">Bi", code, count) + b"".join(items)
+
+    def scalar(self, code):
+        """Return a value without others in it."""
+        chance = self.chance
+        number = chance.choice(NUMBERS)
+        if code in (1, 2):
+            return bytes((code, number & 0xFF))
+        if code in (3, 5):
+            return struct.pack(">BI", code, number & 0xFFFFFFFF)
+        if code in (4, 6):
+            return struct.pack(">BQ", code, number & 0xFFFFFFFFFFFFFFFF)
+        if code == 11:
+            return struct.pack(">BH", code, number & 0xFFFF)
+        if code in (8, 9, 10):
+            return bytes((code, 0, 0, 0, 0)) if code != 9 else b"\x09\xff"
+        return self.sized(code, self.payload(code))
+
+    def payload(self, code):
+        """Return what stands behind a length."""
+        chance = self.chance
+        if code == 7:
+            return chance.choice(TEXTS).encode("utf-8") if chance.random() < 0.85 else chance.choice(BAD_TEXTS)
+        if code == 50:
+            name = chance.choice(TEXTS).encode("utf-8")
+            return struct.pack(">i", len(name) if chance.random() < 0.8 else chance.choice(LENGTHS)) + name + b"own"
+        if code == 100:
+            return chance.choice(PICKLES)
+        return chance.randbytes(chance.choice((0, 1, 2, 3, 8, 23, 24, 25, 64)))
+
+    def sized(self, code, payload):
+        """Return a payload behind its length, mostly the true one."""
+        nbytes = len(payload) if self.chance.random() < 0.97 else self.chance.choice(LENGTHS)
+        return struct.pack(">Bi", code, nbytes) + payload
+
+    def large(self):
+        """Return a value beyond the sizes at which buffers change their ways."""
+        chance = self.chance
+        nbytes = chance.choice((65_536 - 5, 65_536, 70_000, 131_072 - 5, 131_072, 140_000, 300_000))
+        kind = chance.randrange(4)
+        if kind == 0:
+            return struct.pack(">Bi", 0, nbytes) + bytes(nbytes)
+        if kind == 1:
+            return struct.pack(">Bi", 7, nbytes) + b"\xc3\xa9" * (nbytes // 2) + b"a" * (nbytes % 2)
+        if kind == 2:
+            return b"\x09" + b"\x03\0\0\0\1" * (nbytes // 5) + b"\xff"
+        return struct.pack(">Bi", 8, nbytes // 6) + b"\x07\0\0\0\1a" * (nbytes // 6)
+
+
+def _flip(chance, data, place):
+    if place < len(data):
+        data[place] ^= 1 << chance.randrange(8)
+
+
+def _change(chance, data, place):
+    data[place : place + 1] = bytes((chance.choice((0, 1, 7, 8, 9, 10, 127, 128, 255, chance.randrange(256))),))
+
+
+def _lengthen(chance, data, place):
+    data[place : place + 4] = struct.pack(">i", chance.choice(LENGTHS))
+
+
+def _insert(chance, data, place):
+    data[place:place] = bytes((chance.choice(CODES + ODD_CODES),)) + chance.randbytes(chance.randrange(5))
+
+
+def _delete(chance, data, place):
+    del data[place : place + chance.randint(1, 4)]
+
+
+def _cut(chance, data, place):
+    del data[place:]
+
+
+def _double(chance, data, place):
+    data[place:place] = data[place : place + chance.randint(1, 9)]
+
+
+def _splice(chance, data, place):
+    data[place:place] = chance.choice(seeds())[:200]
+
+
+_SPOILS = (_flip, _flip, _change, _change, _lengthen, _insert, _delete, _cut, _double, _splice)

@@ -1,0 +1,92 @@
+"""Fuzz every target for some seconds or some executions, and say what came out.
+
+    python tests/fuzz/run.py --seconds 600              all targets, ten minutes in all
+    python tests/fuzz/run.py --executions 3000 --seed 1 each target so many times, the same inputs every time
+    python tests/fuzz/run.py --replay bytes FILE ...    run inputs again, such as those that a run has saved
+    python tests/fuzz/run.py --engine atheris ...       led by coverage; see coverage.py
+
+Belongs here: the command line and the table. It knows nothing of checks. Always true: exit code 0 means that no execution
+crashed, raised what is not documented, or took over a second.
+"""
+
+import argparse
+import pathlib
+import sys
+import time
+
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS.parent)]
+
+from fuzz import engine, targets  # noqa: E402
+
+FOR_EVER = 10**12
+
+
+def main(arguments=None):
+    """Run the command."""
+    options = parser().parse_args(arguments)
+    known = {**targets.TARGETS, **targets.PLANTED}
+    if options.child:
+        engine.die_loudly()
+        engine.work(options.child, known[options.child], options.seed, options.seconds, options.executions, options.record)
+        return 0
+    if options.replay:
+        return replay(known[options.replay[0]], options.replay[1:])
+    if options.engine == "atheris":
+        from fuzz import coverage
+
+        return report(options, coverage.watch)
+    return report(options, engine.watch)
+
+
+def parser():
+    """Describe the command line."""
+    result = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    result.add_argument("--seconds", type=float, default=FOR_EVER, help="of all targets together")
+    result.add_argument("--executions", type=int, default=FOR_EVER, help="of each target")
+    result.add_argument("--seed", default=str(time.time_ns()), help="the same seed makes the same inputs")
+    result.add_argument("--targets", default=",".join(targets.TARGETS), help="names with commas between")
+    result.add_argument("--engine", choices=("plain", "atheris"), default="plain")
+    result.add_argument("--patience", type=float, default=60, help="seconds before one input counts as stuck")
+    result.add_argument("--findings", default="build/fuzz", help="the folder for inputs that found something")
+    result.add_argument("--replay", nargs="+", metavar=("TARGET", "FILE"))
+    result.add_argument("--child", help=argparse.SUPPRESS)
+    result.add_argument("--record", help=argparse.SUPPRESS)
+    return result
+
+
+def report(options, watch):
+    """Run the targets one after the other and print a line for each; return the exit code."""
+    names = options.targets.split(",")
+    command = [sys.executable, __file__]
+    print(f"seed {options.seed}")
+    print(f"{'target':<12}{'executions':>12}{'crashes':>9}{'exceptions':>12}{'over 1 s':>10}{'slowest':>9}{'MiB':>6}")
+    total, bad = 0, 0
+    for name in names:
+        seconds = options.seconds / len(names)
+        found = watch(command, name, options.seed, seconds, options.executions, options.patience)
+        kinds = [finding["kind"] for finding in found["findings"]]
+        ncrashes, nexceptions = sum(kind in ("death", "stuck") for kind in kinds), kinds.count("exception")
+        print(
+            f"{name:<12}{found['executions']:>12,}{ncrashes:>9}{nexceptions:>12}{kinds.count('slow'):>10}"
+            f"{found['slowest']:>9.3f}{found['mebibytes']:>6}",
+            flush=True,
+        )
+        for path, finding in zip(engine.save(options.findings, name, found["findings"]), found["findings"]):
+            print(f"  {path}\n{finding['text']}")
+        total += found["executions"]
+        bad += len(kinds)
+    print(f"{total:,} executions, {bad} findings")
+    return 1 if bad else 0
+
+
+def replay(target, paths):
+    """Run inputs from files again; what is wrong comes out as it is."""
+    engine.die_loudly()
+    for path in paths:
+        target.check(pathlib.Path(path).read_bytes())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

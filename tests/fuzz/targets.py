@@ -1,0 +1,80 @@
+"""The targets by name: each a function of bytes that returns when all is well, and how its inputs are made.
+
+Belongs here: names and makers. It knows nothing of engines. Always true: a target documents what may be raised by catching it;
+whatever comes out of it is a finding.
+"""
+
+import ctypes
+import gc
+import time
+
+from fuzz import calls, decoding, encoding, older, streams
+from fuzz.guard import Guard
+
+
+class Target:
+    """A check of bytes, and the shape of the bytes it wants."""
+
+    def __init__(self, check, shape):
+        self.check = check
+        self.shape = shape
+
+
+def wire_after(nbytes):
+    """Return a shape: so many bytes that choose, then a stream."""
+    return lambda maker: maker.chance.randbytes(nbytes) + maker.wire()
+
+
+def wire_before_program(maker):
+    """Return a stream behind its length, and then bytes that decide what is done with it."""
+    wire = maker.wire()[:60_000]
+    return len(wire).to_bytes(2, "big") + wire + maker.program()
+
+
+TARGETS = {
+    "bytes": Target(decoding.check_buffer, wire_after(1)),
+    "reference": Target(decoding.check_reference, wire_after(1)),
+    "pieces": Target(streams.check_pieces, wire_after(streams.HEAD)),
+    "reading": Target(calls.check_reading, wire_before_program),
+    "writing": Target(calls.check_writing, lambda maker: maker.program()),
+    "objects": Target(encoding.check_object, lambda maker: maker.program()),
+    "older": Target(older.check_older, wire_before_program),
+}
+
+
+# What the engine's own tests look for.
+
+
+def _raise(data):
+    raise AssertionError("planted")
+
+
+def _die(data):
+    ctypes.string_at(1)
+
+
+def _hang(data):
+    while True:
+        time.sleep(1)
+
+
+def _dawdle(data):
+    end = time.process_time() + 1.1
+    while time.process_time() < end:
+        pass
+
+
+def _switch_collector_off(data):
+    gc.disable()
+
+
+def _look_beyond(data):
+    view = GUARD.put(data)
+    ctypes.string_at(ctypes.addressof(ctypes.c_char.from_buffer(view)), len(data) + 1)
+
+
+GUARD = Guard()
+PLANTED = {
+    f"planted-{check.__name__[1:]}": Target(check, wire_after(1))
+    for check in (_raise, _die, _hang, _dawdle, _switch_collector_off, _look_beyond)
+}
