@@ -11,7 +11,7 @@ import pytest
 
 import typedbytes
 from fresh import SECONDS, within
-from vectors import Dribble, failure, outcome
+from vectors import Dribble, failure, outcome, read_folder, spell
 from ways import WAYS
 
 NESTING = {
@@ -187,6 +187,27 @@ def test_nested_promises_cost_little(name):
     assert peak_of(lambda: fault(typedbytes.loads, data)) < MEBIBYTE
 
 
+LENGTH_CODES = (0, 7, 8, 10, 50, 51, 100, 101, 102, 144, 200)
+
+
+def test_lengths_to_which_nothing_can_be_added():
+    for code in LENGTH_CODES:
+        for nbytes in (*range(2**31 - 20, 2**31), 2**31 - 2**16, 2**30):
+            data = bytes([code]) + nbytes.to_bytes(4, "big") + b"\2\1" * 3
+            assert fault(typedbytes.loads, data) == ("TruncatedError", len(data))
+            assert fault(typedbytes.skip, b"\2\1" + data, 2) == ("TruncatedError", 2 + len(data))
+            for way in WAYS:
+                assert fault(way, [data], []) == ("TruncatedError", len(data)), way.__name__
+
+
+def test_negative_lengths_of_every_code():
+    for code in (0, 7, 8, 10, *range(50, 201)):
+        for nbytes in (-1, -2, -5, -16, -(2**31)):
+            data = bytes([code]) + nbytes.to_bytes(4, "big", signed=True) + b"\2\1" * 20
+            assert fault(typedbytes.loads, b"\x09" + data) == ("FormatError", 1)
+            assert fault(typedbytes.skip, data) == ("FormatError", 0)
+
+
 def test_too_long_to_write():
     # pages of an anonymous map exist once they are touched: a length is looked at before any of them is
     with mmap.mmap(-1, 2**31, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ) as pages:
@@ -235,6 +256,46 @@ def test_pickled_keys_with_one_hash():
 def test_many_keys_without_collisions():
     keys = [typedbytes.dumps((n, str(n))) for n in range(20_000)]
     assert len(typedbytes.loads(encoded_map(keys))) == 20_000
+
+
+# -- names and messages -----------------------------------------------------------------------------------
+
+NAMES = ["antigravity", "this", "os.system", "../../etc/passwd", "a\0b", "", "\x1b[2J", "x" * 65_536]
+
+
+def test_the_name_of_a_writable_is_text_and_nothing_is_imported():
+    for name in NAMES:
+        value = typedbytes.loads(typedbytes.dumps(typedbytes.Writable(name, b"\0\1")))
+        assert (type(value), value.class_name, value.data) == (typedbytes.Writable, name, b"\0\1")
+    assert not {"antigravity", "this"} & set(sys.modules)
+
+
+def test_a_pickle_that_is_kept_is_shown_and_not_run(tmp_path):
+    payload = b"cos\nmkdir\n(S'%s'\ntR." % str(tmp_path / "made").encode()
+    encoded = b"\x64" + len(payload).to_bytes(4, "big") + payload
+    for value in (typedbytes.loads(encoded, pickle="raw"), typedbytes.loads(encoded, exact=True)):
+        assert (repr(value).startswith("Ext(100, "), len(repr(value)) < 200, value.data) == (True, True, payload)
+        assert typedbytes.dumps(value) == encoded
+    fault(typedbytes.loads, encoded)
+    assert not (tmp_path / "made").exists()
+
+
+def test_messages_hold_nothing_of_what_lies_around():
+    around = b"secret" * 10
+    for vector in read_folder("invalid"):
+        if vector["direction"] == "decode":
+            data = bytes.fromhex(vector["hex"])
+            view = memoryview(around + data + around)[len(around) : len(around) + len(data)]
+            for dialect in ("hadoop", "hive"):
+                assert words(view, dialect) == words(data, dialect)
+
+
+def words(data, dialect):
+    """Return what is said about bytes."""
+    try:
+        return spell(typedbytes.loads(data, dialect=dialect))
+    except typedbytes.DecodeError as error:
+        return str(error), repr(error)
 
 
 # -- hooks ------------------------------------------------------------------------------------------------

@@ -238,6 +238,7 @@ def test_without_numpy_nothing_is_missed():
 Thing = type("Thing", (), {"__module__": "far.away", "__repr__": lambda self: 1 / 0})
 Array = type("array", (), {"__module__": "array"})
 Uuid = type("UUID", (), {"__module__": "uuid"})
+Index = type("Index", (), {"__index__": lambda self: 5})
 
 
 REFUSED = {
@@ -256,6 +257,7 @@ REFUSED = {
     "array_by_name": Array(),
     "UUID_by_name": Uuid(),
     "ctypes": ctypes.c_int(5),
+    "an_index_only": Index(),
 }
 
 
@@ -454,6 +456,29 @@ def test_a_dict_that_changes_is_written_whole_or_refused(name, where, sort_keys)
         assert len(tb.loads(encoded, map_pairs=True)) == 3
 
 
+EXPORTERS = {
+    "bytearray": (lambda: bytearray(b"data"), lambda held: held.extend(bytes(10**6))),
+    "cleared": (lambda: bytearray(b"data"), lambda held: held.clear()),
+    "array": (lambda: array.array("B", b"data"), lambda held: held.extend(bytes(10**6))),
+    "released": (lambda: memoryview(bytearray(b"data")), lambda held: held.release()),
+}
+
+
+@pytest.mark.parametrize("name", EXPORTERS)
+def test_memory_that_changes_before_and_after_it_is_written(name):
+    make, change = EXPORTERS[name]
+    held = make()
+    after = encode_changing([held, Changing(lambda: change(held))])
+    assert after == tb.dumps([b"data", 0])
+    held = make()
+    if name == "released":
+        with pytest.raises(ValueError, match="released"):
+            encode_changing([Changing(lambda: change(held)), held])
+    else:
+        before = encode_changing([Changing(lambda: change(held)), held])
+        assert before == tb.dumps([0, bytes(held)])
+
+
 def test_a_dict_subclass_that_changes_is_written_as_it_was():
     items = collections.OrderedDict()
     items["a"] = Changing(items.clear)
@@ -549,6 +574,44 @@ def test_a_hook_that_makes_its_encoder_anew_harms_nothing(method):
         print("done")
     """
     assert run_fresh(code) == "done"
+
+
+# Over the true number of items or characters, which lies behind the head of all objects, one is written that would not fit
+# into memory here. To look at any of the items that are not there would be the end.
+FORGED = {
+    "bytes": "bytes(100)",
+    "ascii": "'a' * 100 + str(number)",
+    "latin": "chr(233) * 100 + str(number)",
+    "wide": "chr(0x20ac) * 100 + str(number)",
+    "tuple": "(number,) * 100",
+    "dict": "{number: number, -1: 1}",
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+@pytest.mark.parametrize("count", [2**31, 2**32, 2**32 + 5, 2**62])
+def test_what_is_too_long_is_refused_before_it_is_looked_at(name, count):
+    code = f"""
+        import ctypes, gc, typedbytes as tb
+        gc.disable()
+        number = 10**6
+        thing = {FORGED[name]}
+        length = ctypes.c_ssize_t.from_address(id(thing) + object.__basicsize__)
+        encoder, target, true_length = tb.Encoder(), bytearray(), length.value
+        for use in (encoder.encode, lambda thing: encoder.encode_into(thing, target)):
+            length.value = {count}
+            try:
+                use(thing)
+            except tb.EncodeValueError as error:
+                said = str(error)
+            else:
+                said = "written"
+            length.value = true_length
+            print(said, len(target), encoder.encode(1) == tb.dumps(1))
+    """
+    for line in run_fresh(code).splitlines():
+        assert f" of {count} is longer than 2^31-1" in line
+        assert line.endswith(" 0 True")
 
 
 # -- default= ---------------------------------------------------------------------------------------------
@@ -730,6 +793,23 @@ def test_a_deep_key_on_a_stack_of_128_kib():
         print(done)
     """
     assert run_fresh(code) == "[1]"
+
+
+def test_a_million_items_are_let_go_on_a_stack_of_128_kib():
+    code = """
+        import threading, typedbytes as tb
+        def work():
+            value = tb.loads(encoded)
+            del value[:]
+            done.append(tb.loads(encoded) is not None)
+        encoded, done = tb.dumps([[number, (number,)] for number in range(250_000)]), []
+        threading.stack_size(128 * 1024)
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        print(done)
+    """
+    assert run_fresh(code) == "[True]"
 
 
 def test_a_default_that_nests_on_a_stack_of_256_kib():

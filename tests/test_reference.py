@@ -46,6 +46,13 @@ def test_every_input_of_one_or_two_bytes_in_hive():
         agree(bytes([first, second]), dialect="hive")
 
 
+def test_every_type_code_with_up_to_20_bytes_behind():
+    for code, filler in itertools.product(range(256), (b"\0", b"\1", b"\2", b"\xff")):
+        for nbytes in range(21):
+            agree(bytes([code]) + filler * nbytes)
+            agree(bytes([code, 0, 0, 0, nbytes]) + filler * nbytes)
+
+
 @settings(max_examples=1000)
 @given(strategies.inputs)
 def test_decode(data):

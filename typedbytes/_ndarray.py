@@ -124,9 +124,17 @@ def _literal(data):
     return bytes(data[start : start + nbytes]).decode(encoding), start + nbytes
 
 
+def _evaluated(literal):
+    try:
+        return ast.literal_eval(literal)
+    except ValueError:
+        # It would tell where in memory the odd part lies.
+        raise ValueError("the header is more than a literal of plain values") from None
+
+
 def _fields(literal):
     _check_literal(literal)
-    fields = ast.literal_eval(literal)
+    fields = _evaluated(literal)
     if type(fields) is not dict or fields.keys() != {"descr", "fortran_order", "shape"}:
         raise ValueError("the header is not a dict of descr, fortran_order and shape")
     descr, is_fortran, shape = fields["descr"], fields["fortran_order"], fields["shape"]
