@@ -1,6 +1,7 @@
 """Decoding with state: input that is fed, hooks that misbehave, keys that collide, signals, memory. Nothing is lost or kept."""
 
 import array
+import codecs
 import collections
 import contextlib
 import ctypes
@@ -585,6 +586,36 @@ def test_a_failed_reader_that_is_forgotten_frees_its_memory_quietly(kind):
     assert run_fresh(code) == "done"
 
 
+# -- error handlers ---------------------------------------------------------------------------------------
+
+BAD_TEXT = b"\x09\7\0\0\0\3a\xffb\xff"
+HANDLERS = {
+    "replaces": (lambda error: ("?", error.end), None),
+    "decodes": (lambda error: (tb.loads(tb.dumps("?")), tb.Decoder().decode_from(tb.dumps(error.end))[0]), None),
+    "says_nothing": (lambda error: None, TypeError),
+    "says_no_str": (lambda error: (b"?", error.end), TypeError),
+    "says_too_far": (lambda error: ("?", 10**9), IndexError),
+    "raises": (lambda error: {}["k"], KeyError),
+    "raises_itself": (codecs.strict_errors, tb.FormatError),
+    "ends_iterations": (lambda error: next(iter(())), StopIteration),
+}
+
+
+@pytest.mark.parametrize("way", ways({}))
+@pytest.mark.parametrize("name", HANDLERS)
+def test_an_error_handler_of_the_callers_own(name, way):
+    handler, error = HANDLERS[name]
+    codecs.register_error(f"typedbytes_decode_{name}", handler)
+    use = ways({"unicode_errors": f"typedbytes_decode_{name}"})[way]
+    if error is None:
+        assert "a?b" in str(use(BAD_TEXT))
+    else:
+        # as for a hook: what would look like the end of an iterator does not
+        kind = RuntimeError if error is StopIteration and way not in WHOLE else error
+        with pytest.raises(kind):
+            use(BAD_TEXT)
+
+
 # -- keys -------------------------------------------------------------------------------------------------
 
 
@@ -1026,6 +1057,104 @@ def test_bytes_that_another_thread_changes_cost_an_error_at_most():
         sys.setswitchinterval(before)
 
 
+def test_values_hold_nothing_of_the_memory_they_came_from():
+    data = bytearray(DATA)
+    view = memoryview(data)
+    reader = tb.Reader(view)
+    values, raw = reader.read_all(), list(tb.Reader(view, raw=True))
+    decoded = tb.Decoder().decode_all(view)
+    reader.close()
+    view.release()
+    data[:] = b"\xff" * len(data)
+    data.clear()
+    assert (values, decoded, raw) == (VALUES, VALUES, PARTS)
+
+
+# -- processes and interpreters ---------------------------------------------------------------------------
+
+
+def test_another_interpreter_in_the_process_is_refused():
+    code = """
+        import typedbytes as tb
+        try:
+            import _interpreters as interpreters
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+        other = interpreters.create()
+        try:
+            failure = interpreters.run_string(other, "import typedbytes")
+            said = failure.msg if failure is not None else ""
+        except Exception as error:
+            said = str(error)
+        interpreters.destroy(other)
+        print(tb.loads(tb.dumps([1])), "Interpreter change detected" in said or "does not support loading in subinterpreters" in said)
+    """
+    assert run_fresh(code) == "[1] True"
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_processes_of_multiprocessing(method):
+    code = f"""
+        import multiprocessing, typedbytes as tb
+        value = [list(range(1000)), {{"k": 2**70}}]
+        data = tb.dumps(value)
+        with multiprocessing.get_context("{method}").Pool(2) as pool:
+            print(pool.map(tb.loads, [data] * 10) == [value] * 10, pool.map(tb.dumps, [value] * 10) == [data] * 10)
+    """
+    assert run_fresh(code) == "True True"
+
+
+def test_a_fork_in_the_middle_of_a_decode():
+    code = """
+        import os, typedbytes as tb
+        def hook(code, data):
+            forked.append(os.fork())
+            return len(forked)
+        forked = []
+        found = tb.loads(bytes.fromhex("09" + "900000000178" * 2 + "ff"), ext_hook=hook)
+        again = tb.loads(tb.dumps([{"k": (1, 2)}]))
+        if 0 in forked:
+            os._exit(found != [1, 2] or again != [{"k": (1, 2)}])
+        print(found, [os.waitstatus_to_exitcode(os.wait()[1]) for _ in range(2)])
+    """
+    assert run_fresh(code) == "[1, 2] [0, 0]"
+
+
+def test_the_interpreter_ends_while_readers_and_threads_live():
+    code = """
+        import atexit, io, os, threading, typedbytes as tb
+        def work():
+            while True:
+                tb.loads(data)
+        data = tb.dumps(list(range(100_000)))
+        reading, writing = os.pipe()
+        reader, groups = tb.Reader(reading), tb.PairReader(io.BytesIO(tb.dumps(1) * 9)).groups()
+        key, values = next(groups)
+        decoder = tb.Decoder(ext_hook=lambda code, data: decoder)
+        decoder.feed(bytes.fromhex("09" + "9000000000" * 3))
+        threads = [threading.Thread(target=target, daemon=True) for target in (work, work, reader.read)]
+        for thread in threads:
+            thread.start()
+        atexit.register(lambda: print(next(values), tb.loads(tb.dumps("done"))))
+    """
+    assert run_fresh(code) == "1 done"
+
+
+def test_the_package_may_be_loaded_again():
+    code = """
+        import importlib, typedbytes as tb
+        before = tb.Ext
+        for module in (tb, tb.errors, tb._types):
+            importlib.reload(module)
+        print(tb.loads(tb.dumps(before(60, b"x"))) == before(60, b"x"), tb.loads(tb.dumps([tb.Ext(60, b"x")])))
+        try:
+            tb.loads(b"")
+        except EOFError:
+            print("missing")
+    """
+    assert run_fresh(code).splitlines() == ["True [Ext(60, b'x')]", "missing"]
+
+
 # -- memory -----------------------------------------------------------------------------------------------
 
 PROMISES = [
@@ -1092,7 +1221,7 @@ BAD = [
 
 def swallow(call, *arguments, **options):
     """Call, and drop one of our errors."""
-    with contextlib.suppress(tb.TypedBytesError, LookupError, OSError, ValueError, RuntimeError):
+    with contextlib.suppress(tb.TypedBytesError, LookupError, OSError, ValueError, RuntimeError, TypeError, StopIteration):
         return call(*arguments, **options)
 
 
@@ -1216,6 +1345,11 @@ OPERATIONS = {
         (swallow(tb.count, bad), swallow(tb.index, DATA + bad), swallow(tb.skip, bad), swallow(tb.partition, bad, 0))
         for bad in BAD
     ],
+    "equal_keys": lambda: (
+        tb.loads(encoded_map([tb.dumps("key"), tb.dumps((1, "k"))] * 20)),
+        tb.loads(b"\x0a\0\0\0\2" + (tb.dumps("k") + exts(2)) * 2, ext_hook=lambda code, data: [data]),
+    ),
+    "error_handler": lambda: [swallow(tb.loads, BAD_TEXT, unicode_errors=f"typedbytes_decode_{name}") for name in HANDLERS],
     "colliding": lambda: swallow(tb.loads, encoded_map(COLLIDING["wide_ints"][:600])),
     "types": lambda: (
         tb.Ext(60, b"a"),

@@ -450,6 +450,14 @@ def test_only_codes_of_values_have_handlers(code):
         Input(io.BytesIO()).lookup(code)
 
 
+def test_a_handler_is_of_one_input_or_output_alone():
+    data = b"\x78\x00\x00\x00\x01x"
+    Input(io.BytesIO(data)).register(0x78, lambda source: 1 / 0)
+    assert Input(io.BytesIO(data)).read() == PairedInput(io.BytesIO(data * 2)).read()[0] == typedbytes.loads(data)
+    Output(io.BytesIO()).register(int, lambda output, number: 1 / 0)
+    assert written(5) == typedbytes.dumps(5)
+
+
 def test_a_handler_must_be_callable():
     with pytest.raises(TypeError):
         Input(io.BytesIO()).register(STRING, "read")

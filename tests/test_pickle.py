@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 
 import vectors
 from fresh import SECONDS, within
+from typedbytes import Decoder, FormatError, Reader
 from typedbytes._pickle import MAX_DEPTH, MAX_EQUAL_HASHES, safe_dumps, safe_loads
 
 EAST = timezone(timedelta(hours=5, minutes=30), "IST")
@@ -488,6 +489,17 @@ def test_deep_nesting_does_not_touch_the_stack_of_c(start, end, deep):
 def test_mutable_containers_are_not_shared():
     assert "it shares a list" in refused(b"c__builtin__\nset\n]q\x00h\x00a\x85R.")
     assert "it shares a set" in refused(b"(c__builtin__\nset\n]\x85Rq\x00h\x00t.")
+
+
+def test_a_memo_ends_with_its_pickle():
+    stores, asks = b"\x80\x04K\x01\x94.", b"\x80\x04h\x00."
+    assert safe_loads(stores) == 1
+    assert "KeyError: '0'" in refused(asks)
+    encoded = b"".join(b"\x64" + len(data).to_bytes(4, "big") + data for data in (stores, asks))
+    decoder = Decoder()
+    for use in (decoder.decode_all, lambda data: decoder.decode(b"\x09" + data + b"\xff"), lambda data: list(Reader(data))):
+        with pytest.raises(FormatError):
+            use(encoded)
 
 
 def test_memo_keys_allocate_nothing():

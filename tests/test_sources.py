@@ -24,7 +24,7 @@ import numpy
 import pytest
 
 import typedbytes as tb
-from fresh import lowest_free_descriptor, within
+from fresh import lowest_free_descriptor, run_fresh, within
 
 VALUES = [
     True, 5, 2**40, 1.5, "na\u00efve \U0001f600", b"raw", (1, ("a",)), [1, [2, []]], {"k": None, 3: [b""]}, 2**90,
@@ -595,6 +595,25 @@ def test_a_file_closed_meanwhile_raises(kind, path):
         reader.read()
 
 
+def test_a_file_cut_short_meanwhile_is_truncated(path):
+    # through memory mapped from the file this would be the end of the process
+    code = """
+        import os, sys, typedbytes as tb
+        readers = [tb.Reader(sys.argv[1]), tb.Reader(open(sys.argv[1], "rb", buffering=0)), tb.PairReader(sys.argv[1])]
+        print([reader.record for reader in readers if reader.read()])
+        os.truncate(sys.argv[1], 1_000_001)
+        for reader in readers:
+            try:
+                reader.skip(10**6)
+            except tb.TruncatedError as error:
+                print(error.offset)
+            reader.close()
+    """
+    path.write_bytes(tb.dumps(7) * 400_000)
+    with open(path, "rb"):
+        assert run_fresh(code, path, warnings="ignore").splitlines() == ["[1, 1, 1]", *["1000001"] * 3]
+
+
 def test_a_descriptor_closed_meanwhile_raises():
     reading, writing = os.pipe()
     os.write(writing, DATA[:2])
@@ -648,6 +667,76 @@ def test_a_timeout_of_a_socket_is_not_the_end():
         for _ in range(2):
             with pytest.raises((TimeoutError, socket.timeout)):
                 reader.read()
+
+
+class Endless:
+    """Give the same bytes for ever; count them."""
+
+    def __init__(self, head, unit):
+        self.left, self.unit, self.ngiven = head, unit, 0
+
+    def read(self, nbytes):
+        """Return what comes next."""
+        given, self.left = (self.left or self.unit * (nbytes // len(self.unit)))[:nbytes], b""
+        self.ngiven += len(given)
+        return given
+
+
+@pytest.mark.parametrize("use", [tb.Reader.read, tb.Reader.skip, tb.PairReader.read], ids=["read", "skip", "pair"])
+@pytest.mark.parametrize(
+    "head, unit", [(b"\x08\x7f\xff\xff\xff", b"\1\0"), (b"\x0a\x7f\xff\xff\xff", b"\1\0"), (b"\x09", b"\2\1"), (b"\0\x7f\xff\xff\xff", b"a")]
+)
+def test_a_record_without_an_end_is_a_limit(head, unit, use):
+    source = Endless(head, unit)
+    reader = (tb.PairReader if use is tb.PairReader.read else tb.Reader)(source, max_bytes=1 << 20)
+    with pytest.raises(tb.LimitError) as caught:
+        use(reader)
+    assert (caught.value.offset, caught.value.record) == (0, 0)
+    assert source.ngiven < 2 << 20
+
+
+FAULTS = {
+    "format": (b"\x09\x0c", tb.FormatError),
+    "marker": (b"\xff", tb.FormatError),
+    "text": (b"\7\0\0\0\1\xff", tb.FormatError),
+    "limit": (b"\x09" * 300, tb.LimitError),
+    "cut": (b"\x09\2\1", tb.TruncatedError),
+    "length": (b"\0\xff\xff\xff\xff", tb.FormatError),
+}
+OPERATIONS = {
+    "read": lambda reader: reader.read(),
+    "next": next,
+    "read_all": lambda reader: reader.read_all(),
+    "skip": lambda reader: reader.skip(),
+    "skip_none": lambda reader: reader.skip(0),
+    "copy": lambda reader: (tb.PairWriter if type(reader) is tb.PairReader else tb.Writer)(io.BytesIO()).copy(reader),
+    "groups": lambda reader: next(reader.groups()) if type(reader) is tb.PairReader else reader.read(),
+}
+# skipping looks at structure alone, and has read what a text error is about
+BLIND = {"skip", "skip_none", "copy"}
+
+
+@pytest.mark.parametrize("source", [lambda data: data, io.BytesIO, lambda data: OnlyRead(data, 1)], ids=["memory", "file", "bytes"])
+@pytest.mark.parametrize("kind", [tb.Reader, tb.PairReader])
+@pytest.mark.parametrize("first", OPERATIONS)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_after_a_fault_every_operation_says_the_same(fault, first, kind, source):
+    bad, error = FAULTS[fault]
+    for second in OPERATIONS:
+        reader = kind(source(PAIR + bad + (b"" if fault == "cut" else PAIR)))
+        reader.skip(1 if kind is tb.PairReader else 2)
+        use = OPERATIONS["read" if first == "skip_none" or (fault == "text" and first in BLIND) else first]
+        with pytest.raises(error) as caught:
+            use(reader)
+        for again in (OPERATIONS[second], OPERATIONS[first]):
+            with pytest.raises(error) as repeated:
+                again(reader)
+            assert repeated.value is caught.value
+        with pytest.raises(RuntimeError, match="again"):
+            reader.__init__(PAIR)
+        reader.close()
+        with pytest.raises(ValueError, match="closed"):
+            OPERATIONS[second](reader)
 
 
 # -- signals ----------------------------------------------------------------------------------------------
@@ -707,7 +796,7 @@ def test_a_signal_handler_may_use_another_reader():
 
 # -- large values and far offsets -------------------------------------------------------------------------
 
-SIZES = [65_530, 65_531, 65_535, 65_536, 65_537, 131_066, 131_067, 131_072, 131_073, 1 << 20, (1 << 20) + 1, 3 << 20]
+SIZES = [4095, 4096, 4097, 65_530, 65_531, 65_535, 65_536, 65_537, 65_538, 131_066, 131_067, 131_072, 131_073, 1 << 20, (1 << 20) + 1, 3 << 20]
 LONG = {
     "bytes": lambda size: b"\0\1\2" * (size // 3) + bytes(size % 3),
     "str": lambda size: "a" * size,
