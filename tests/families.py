@@ -1,0 +1,145 @@
+"""Families of input made to cost much for its size: each gives about as many bytes as are asked for.
+
+What belongs here: bytes, made from a size alone, the same each time. What this file must not know: what they cost, and what
+may be made of them. What is always true in it: the cost that a family is after grows with its size, and its name says what it is.
+"""
+
+import struct
+import sys
+
+import typedbytes as tb
+
+MODULUS = sys.hash_info.modulus
+
+
+def filled(nbytes, unit, start=b"\x09", end=b"\xff"):
+    """Return as many whole units as fit between a start and an end."""
+    return start + unit * ((nbytes - len(start) - len(end)) // len(unit)) + end
+
+
+def encoded_map(keys):
+    """Return a MAP of encoded keys to True."""
+    return b"\x0a" + len(keys).to_bytes(4, "big") + b"".join(key + b"\2\1" for key in keys)
+
+
+def map_of(nbytes, make):
+    """Return a MAP whose encoded keys are made of 0, 1, 2 ..."""
+    keys, room = [], nbytes - 5
+    while room > 0:
+        keys.append(make(len(keys)))
+        room -= len(keys[-1]) + 2
+    return encoded_map(keys)
+
+
+def maps_of(nbytes, nkeys, make):
+    """Return a LIST of equal MAPs of so many keys each."""
+    return filled(nbytes, encoded_map([make(n) for n in range(nkeys)]))
+
+
+# -- keys of one hash -------------------------------------------------------------------------------------
+
+# How a tuple of two mixes the hashes of its items, on 64 bits; the hash of an int is its remainder by MODULUS.
+WORD = 2**64
+PRIMES = 11400714785074694791, 14029467366897019727, 2870177450012600261
+
+
+def mixed(state, lane):
+    """Return the state of a tuple's hash after one more item."""
+    state = (state + lane * PRIMES[1]) % WORD
+    return (state << 31 | state >> 33) % WORD * PRIMES[0] % WORD
+
+
+def pairs_of_one_hash(count):
+    """Return tuples of two ints that share one hash value: the second item makes up for the first."""
+    found, first, undo = [], 0, pow(PRIMES[1], -1, WORD)
+    wanted = (mixed(PRIMES[2], 1) + 2 * PRIMES[1]) % WORD  # the state of (1, 2) before its last turn
+    while len(found) < count:
+        first += 1
+        second = (wanted - mixed(PRIMES[2], first)) * undo % WORD
+        second -= WORD * (second >> 63)
+        if abs(second) < MODULUS and second != -1:
+            found.append((first, second))
+    return found
+
+
+PAIRS = [b"\x08\0\0\0\2" + struct.pack(">bibq", 3, first, 4, second) for first, second in pairs_of_one_hash(110_000)]
+MOST_KEYS = 512  # with one hash value in a MAP, before that is a limit
+
+
+def number(n):
+    """Return an INT."""
+    return struct.pack(">bi", 3, n)
+
+
+def long(n):
+    """Return a LONG."""
+    return struct.pack(">bq", 4, n)
+
+
+def string(text):
+    """Return a STRING."""
+    return tb.dumps(text)
+
+
+def signs(k):
+    """Return a VECTOR of BYTEs -1 and -2, which have one hash value."""
+    return b"\x08\0\0\0\x10" + b"".join(b"\1\xff" if k >> bit & 1 else b"\1\xfe" for bit in range(16))
+
+
+def pickled(data):
+    """Return a PICKLE."""
+    return b"\x64" + len(data).to_bytes(4, "big") + data
+
+
+def keyed(nbytes):
+    """Return MAPs within MAPs, each with a long key, and something wrong in the middle: all keys are in the path."""
+    depth = 200
+    head = b"\x0a\0\0\0\1" + string("k" * (nbytes // depth))
+    return head * depth + b"\x0b"
+
+
+ARRAY = b"\x66" + (136).to_bytes(4, "big") + b"\x93NUMPY\1\0\x76\0" + b"{'descr': '|u1', 'fortran_order': False, 'shape': (8,), }".ljust(117) + b"\n12345678"
+
+FAMILIES = {
+    # much object for few bytes
+    "empty lists": lambda n: filled(n, b"\x09\xff"),
+    "empty vectors": lambda n: filled(n, b"\x08\0\0\0\0"),
+    "empty maps": lambda n: filled(n, b"\x0a\0\0\0\0"),
+    "empty strings": lambda n: filled(n, b"\7\0\0\0\0"),
+    "empty application values": lambda n: filled(n, b"\x90\0\0\0\0"),
+    "nameless writables": lambda n: filled(n, b"\x32\0\0\0\4\0\0\0\0"),
+    "bytes of one": lambda n: filled(n, b"\1\x7f"),
+    "ints": lambda n: filled(n, number(10**9)),
+    "doubles": lambda n: filled(n, b"\6" + b"\x3f" * 8),
+    "deep lists": lambda n: filled(n, b"\x09" * 255 + b"\xff" * 255),
+    "deep vectors": lambda n: filled(n, b"\x08\0\0\0\1" * 254 + b"\x08\0\0\0\0"),
+    "deep maps": lambda n: filled(n, b"\x0a\0\0\0\1\2\1" * 254 + b"\2\1"),
+    "lists of one map": lambda n: filled(n, b"\x09\x0a\0\0\0\1\2\1\2\1\xff"),
+    # keys
+    "one key": lambda n: map_of(n, lambda k: b"\7\0\0\0\1a"),
+    "keys of equal low bits": lambda n: map_of(n, lambda k: long(k << 40)),
+    "keys that are not equal to themselves": lambda n: map_of(n, lambda k: b"\6\x7f\xf8\0\0\0\0\0\0"),
+    "keys of one hash": lambda n: encoded_map(PAIRS[: n // 21]),
+    "maps of keys of one hash": lambda n: maps_of(n, MOST_KEYS, PAIRS.__getitem__),
+    "maps of wide keys of one hash": lambda n: maps_of(n, MOST_KEYS, lambda k: tb.dumps(2**64 + k * MODULUS)),
+    "long keys of one hash": lambda n: map_of(n, signs),
+    "maps of long keys of one hash": lambda n: maps_of(n, MOST_KEYS, signs),
+    "keys of many levels": lambda n: map_of(n, lambda k: b"\x08\0\0\0\1" * 250 + number(k)),
+    "few keys of many items": lambda n: map_of(n, lambda k: tb.dumps((k,) * (n // 100))),
+    # text
+    "text of wide characters": lambda n: string("\U0001f600" * (n // 4)),
+    "text that widens late": lambda n: string("x" * (n - 100) + "\U0001f600"),
+    "texts that widen late": lambda n: filled(n, string("x" * 1000 + "\U0001f600")),
+    "text of bad bytes": lambda n: b"\7" + (n - 5).to_bytes(4, "big") + b"\xff" * (n - 5),
+    "texts of bad bytes": lambda n: filled(n, b"\7\0\0\0\2a\xff"),
+    # what is within a payload
+    "pickled nothing": lambda n: filled(n, tb.dumps(None)),
+    "pickled ints": lambda n: filled(n, tb.dumps(2**2000)),
+    "one pickled int": lambda n: tb.dumps(2 ** (8 * n - 100)),
+    "pickled sets": lambda n: filled(n, tb.dumps({1, 2, 3})),
+    "arrays": lambda n: filled(n, ARRAY),
+    # what is told of a fault
+    "long keys in a path": keyed,
+    "a fault at the end": lambda n: filled(n, number(1), end=b"\x0b"),
+    "an end that is missing": lambda n: filled(n, b"\x09\xff", end=b""),
+}
