@@ -4,6 +4,7 @@
 # Always true: start <= cursor <= end; bytes from `mark` (when set) or `cursor` up to `end` survive a refill.
 
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_XDECREF
 
 cdef extern from "Python.h":
     PyObject* new_bytes "PyBytes_FromStringAndSize"(const char* v, Py_ssize_t nbytes) except NULL
@@ -67,9 +68,18 @@ cdef inline Py_ssize_t written(const WriteBuffer* b) noexcept nogil:
 cdef enum:
     LARGE_OUTPUT = 65536
 
-cdef void start_scratch(WriteBuffer* b, unsigned char* scratch, Py_ssize_t nbytes) noexcept
+cdef inline void start_scratch(WriteBuffer* b, unsigned char* scratch, Py_ssize_t nbytes) noexcept:
+    b.owner = NULL
+    b.start = b.cursor = scratch
+    b.end = scratch + nbytes
+
 cdef int start_owned(WriteBuffer* b, Py_ssize_t nbytes) except -1
 cdef int grow(WriteBuffer* b, Py_ssize_t nbytes) except -1
 # The bytes written, as a bytes object; the buffer is left empty.
 cdef bytes finish(WriteBuffer* b)
-cdef void drop(WriteBuffer* b) noexcept
+
+cdef inline void drop(WriteBuffer* b) noexcept:
+    if b.owner != NULL:
+        Py_XDECREF(b.owner)
+        b.owner = NULL
+    b.start = b.cursor = b.end = NULL

@@ -4,13 +4,12 @@
 # a failed allocation leaves the old memory owned exactly once.
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF
 from libc.string cimport memcpy, memmove
 
-from typedbytes._cpython cimport bytes_resize
+from typedbytes._cpython cimport bytes_resize, new_filled_bytes
 
 cdef void borrow(ReadBuffer* b, const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
     b.start = b.cursor = p
@@ -145,12 +144,6 @@ cdef void release(ReadBuffer* b) noexcept:
     b.fill = NULL
 
 
-cdef void start_scratch(WriteBuffer* b, unsigned char* scratch, Py_ssize_t nbytes) noexcept:
-    b.owner = NULL
-    b.start = b.cursor = scratch
-    b.end = scratch + nbytes
-
-
 cdef int start_owned(WriteBuffer* b, Py_ssize_t nbytes) except -1:
     b.owner = NULL
     b.start = b.cursor = b.end = NULL
@@ -185,8 +178,11 @@ cdef bytes finish(WriteBuffer* b):
     cdef PyObject* owner = b.owner
     cdef Py_ssize_t used = b.cursor - b.start
     if owner == NULL:
-        result = PyBytes_FromStringAndSize(<char*>b.start, used)
+        owner = new_filled_bytes(used)
+        memcpy(bytes_data(owner), b.start, used)
         b.cursor = b.start
+        result = <bytes>owner
+        Py_XDECREF(owner)
         return result
     if bytes_size(owner) != used:
         bytes_resize(&owner, used)
@@ -195,9 +191,3 @@ cdef bytes finish(WriteBuffer* b):
     result = <bytes>owner
     Py_XDECREF(owner)
     return result
-
-
-cdef void drop(WriteBuffer* b) noexcept:
-    Py_XDECREF(b.owner)
-    b.owner = NULL
-    b.start = b.cursor = b.end = NULL

@@ -39,7 +39,6 @@ cdef struct Decoding:
     Py_ssize_t nhidden        # bytes held beyond the record's limit, cut off buf.end for the time being
     long long record_offset   # where the record starts
     long long record          # its index in the stream, -1: not a stream
-    int luck                  # above 0: looking for short strings in the table pays
     void* last_field          # where the last MAP key stands in the table of short strings
     int in_key                # MAP keys open: what is unhashable is refused
     bint exact
@@ -58,6 +57,9 @@ cdef class DecodeOptions:
 cdef PyObject* decode_record(Decoding* d) except NULL
 # The rest of a record whose start is known already: its last value.
 cdef PyObject* decode_rest(Decoding* d) except NULL
+# One scalar and nothing else, the most common message of all: it needs no Decoding of its own. NULL without an exception:
+# another value, or options that ask for more.
+cdef PyObject* decode_lone(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes) except? NULL
 cdef int decode_pair(Decoding* d, PyObject** key, PyObject** value) except -1
 # Let go of what a decoding holds besides its buffer; safe after every outcome.
 cdef void abandon(Decoding* d) noexcept
@@ -104,6 +106,8 @@ cdef class EncodeOptions:
     cdef object default
     cdef bytes unicode_errors
 
+# As decode_lone: the bytes of one scalar, at once.
+cdef PyObject* encode_lone(const Encoding* options, PyObject* obj) except? NULL
 # Write one record at the cursor; when that fails the cursor is where it was.
 cdef int encode_record(Encoding* e, PyObject* obj) except -1
 cdef int encode_pair(Encoding* e, PyObject* key, PyObject* value) except -1

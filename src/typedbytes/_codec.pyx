@@ -63,6 +63,10 @@ cdef extern from "Python.h":
     PyObject* PyTuple_GET_ITEM(PyObject* o, Py_ssize_t i) noexcept
     Py_ssize_t PyList_GET_SIZE(PyObject* o) noexcept
     PyObject* PyList_GET_ITEM(PyObject* o, Py_ssize_t i) noexcept
+    ctypedef struct PyListObject:
+        PyObject** ob_item
+    ctypedef struct PyTupleObject:
+        PyObject** ob_item
     int PyList_Append(PyObject* o, PyObject* item) except -1
     Py_ssize_t PyDict_GET_SIZE(PyObject* o) noexcept
     int PyDict_SetItem(PyObject* o, PyObject* key, PyObject* value) noexcept    # negative: an exception is set
@@ -128,7 +132,6 @@ cdef class DecodeOptions:
         d.max_depth = checked_depth(max_depth)
         d.max_bytes = checked_bytes(max_bytes)
         d.record = -1
-        d.luck = FIRST_LUCK
         d.last_field = CACHE
         d.patience = FIRST_PATIENCE
 

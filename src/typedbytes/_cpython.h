@@ -116,6 +116,43 @@ static inline int int_to_i64(PyObject *number, int64_t *value) {
 #endif
 }
 
+/* The same for many in a row, whose sizes cannot be foreseen: no branch depends on them. A digit that is not there is read as
+ * the first one and counted as zero. For single numbers it takes longer than the branches, which are mostly predicted. */
+static inline int int_to_i64_evenly(PyObject *number, int64_t *value) {
+#if TB_KNOWN_DIGITS
+    const digit *digits = TB_DIGITS(number);
+    Py_ssize_t ndigits = TB_NDIGITS(number);
+    uint64_t negative = TB_NEGATIVE(number) ? ~(uint64_t)0 : 0;
+    uint64_t first = digits[0] & (0 - (uint64_t)(ndigits > 0));
+    uint64_t second = digits[ndigits > 1] & (0 - (uint64_t)(ndigits > 1));
+    uint64_t third = digits[ndigits > 2 ? 2 : 0] & (0 - (uint64_t)(ndigits > 2));
+    uint64_t size = first | second << 30 | third << 60;
+    if (ndigits > 3 || third > 8 || size > (uint64_t)INT64_MAX - negative) return 0;
+    *value = (int64_t)((size ^ negative) - negative);
+    return 1;
+#else
+    return int_to_i64(number, value);
+#endif
+}
+
+#if TB_KNOWN_DIGITS && defined(__GNUC__)
+/* Three to five digits and at most 128 bits; writes 17 bytes and says how many of them the number needs. */
+static inline Py_ssize_t two_words_to_bytes_le(const digit *digits, Py_ssize_t ndigits, int negative, unsigned char *out) {
+    uint64_t fourth = ndigits > 3 ? digits[3] : 0, fifth = ndigits > 4 ? digits[4] : 0;
+    uint64_t low = digits[0] | (uint64_t)digits[1] << 30 | (uint64_t)digits[2] << 60;
+    uint64_t high = digits[2] >> 4 | fourth << 26 | fifth << 56;
+    uint64_t sign = negative ? ~(uint64_t)0 : 0;
+    low = (low ^ sign) - sign;
+    high = (high ^ sign) + (sign & (low == 0));
+    memcpy(out, &low, 8);
+    memcpy(out + 8, &high, 8);
+    out[16] = (unsigned char)sign;
+    /* bits that differ from the sign, and the sign itself */
+    if (high != sign) return (128 - __builtin_clzll(high ^ sign)) / 8 + 1;
+    return (64 - __builtin_clzll((low ^ sign) | 1)) / 8 + 1;
+}
+#endif
+
 static Py_ssize_t int_to_bytes_le(PyObject *number, unsigned char *out, Py_ssize_t room) {
 #if TB_KNOWN_DIGITS
     const digit *digits = TB_DIGITS(number);
@@ -124,6 +161,10 @@ static Py_ssize_t int_to_bytes_le(PyObject *number, unsigned char *out, Py_ssize
     uint64_t bits = 0;
     uint32_t carry = negative;    /* two's complement: invert and add one, on the way */
     if (ndigits * 30 / 8 + 2 > room) return -1;
+#if defined(__GNUC__)
+    if (PY_LITTLE_ENDIAN && ndigits >= 3 && room >= 17 && (ndigits < 5 || (ndigits == 5 && digits[4] < 256)))
+        return two_words_to_bytes_le(digits, ndigits, negative, out);
+#endif
     for (i = 0; i < ndigits; i++) {
         uint32_t d = digits[i];
         if (negative) {
@@ -245,6 +286,26 @@ static inline PyObject *new_ascii(Py_ssize_t nchars) {
     }
 #endif
     return PyUnicode_New(nchars, 127);
+}
+
+/* Bytes that the caller fills in; PyBytes_FromStringAndSize asks more questions than a small value takes to write. */
+static inline PyObject *new_filled_bytes(Py_ssize_t nbytes) {
+#if TB_KNOWN_LAYOUT && !defined(Py_REF_DEBUG) && defined(__GNUC__)
+    if (nbytes > 1) {    /* shorter ones are shared */
+        PyBytesObject *bytes = (PyBytesObject *)PyObject_Malloc(offsetof(PyBytesObject, ob_sval) + (size_t)nbytes + 1);
+        if (bytes == NULL) return PyErr_NoMemory();
+        ((PyObject *)bytes)->ob_refcnt = 1;
+        Py_SET_TYPE((PyObject *)bytes, &PyBytes_Type);
+        Py_SET_SIZE((PyVarObject *)bytes, nbytes);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+        bytes->ob_shash = -1;
+#pragma GCC diagnostic pop
+        bytes->ob_sval[nbytes] = 0;
+        return (PyObject *)bytes;
+    }
+#endif
+    return PyBytes_FromStringAndSize(NULL, nbytes);
 }
 
 /* The UTF-8 form that the interpreter has made of a str before, NULL when it has not. */

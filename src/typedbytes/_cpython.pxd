@@ -9,9 +9,13 @@ cdef extern from "_cpython.h":
     PyObject* float_from_f64(double value) noexcept
     # 1: stored in *value; 0: beyond 64 bits. The object is an int (or of a subclass).
     bint int_to_i64(PyObject* number, int64_t* value) noexcept
+    # The same for many in a row.
+    bint int_to_i64_evenly(PyObject* number, int64_t* value) noexcept
     # Two's complement little-endian, the shortest form, as in pickle's LONG1. Length, or -1: too long, or no such API here.
     Py_ssize_t int_to_bytes_le(PyObject* number, unsigned char* out, Py_ssize_t room) noexcept
     PyObject* int_from_bytes_le(const unsigned char* p, Py_ssize_t nbytes) except NULL
+    # A bytes object whose nbytes, 2**31 + 4 at most, the caller fills in.
+    PyObject* new_filled_bytes(Py_ssize_t nbytes) except NULL
     # A str with room for nchars ASCII characters, which the caller fills in.
     PyObject* new_ascii(Py_ssize_t nchars) except NULL
     # The UTF-8 form that a str that is not ASCII carries already, NULL: none.

@@ -6,6 +6,7 @@
 # Always true: an object that is in use refuses a second use (a hook or another thread); a reader that failed stays failed;
 # a writer's buffer holds whole records only.
 
+cimport cython
 from libc.string cimport memcmp, memcpy, memset
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
@@ -67,6 +68,13 @@ cdef inline object taken(PyObject* o):
 
 # ---- whole values ------------------------------------------------------------------------------------------------------
 
+cdef inline object encode_one(EncodeOptions options, object obj):
+    cdef PyObject* lone = encode_lone(&options.template, <PyObject*>obj)
+    if lone != NULL:
+        return taken(lone)
+    return encode_whole(options, obj)
+
+
 cdef bytes encode_whole(EncodeOptions options, object obj):
     cdef Encoding e
     cdef unsigned char scratch[SCRATCH]
@@ -85,8 +93,18 @@ cdef bytes finish_output(EncodeOptions options, Encoding* e):
     return finish(&e.buf)
 
 
-# dumps and loads name their options one by one: collecting them in a dict would cost more than a small value does.
+# dumps and loads name their options one by one: collecting them in a dict would cost more than a small value does. That
+# none was given shows by identity.
 
+cdef object AUTO = "auto"
+cdef object SAFE_NAME = "safe"
+cdef object STRICT = "strict"
+cdef object HADOOP = "hadoop"
+cdef object DEEP = 256
+
+@cython.binding(False)
+@cython.embedsignature(True)
+@cython.embedsignature.format("clinic")
 def dumps(obj, *, int_width="auto", pickle="safe", default=None, sort_keys=False, unicode_errors="strict", dialect="hadoop",
           max_depth=256):
     """Encode one object as TypedBytes.
@@ -97,13 +115,16 @@ def dumps(obj, *, int_width="auto", pickle="safe", default=None, sort_keys=False
     >>> dumps((1, "a")).hex()
     '08000000020300000001070000000161'
     """
-    if int_width == "auto" and pickle == "safe" and default is None and sort_keys is False and unicode_errors == "strict" \
-            and dialect == "hadoop" and max_depth == 256:
-        return encode_whole(PLAIN_ENCODE, obj)
-    return encode_whole(EncodeOptions(int_width=int_width, pickle=pickle, default=default, sort_keys=sort_keys,
-                                      unicode_errors=unicode_errors, dialect=dialect, max_depth=max_depth), obj)
+    if int_width is AUTO and pickle is SAFE_NAME and default is None and sort_keys is False and unicode_errors is STRICT \
+            and dialect is HADOOP and max_depth is DEEP:
+        return encode_one(PLAIN_ENCODE, obj)
+    return encode_one(EncodeOptions(int_width=int_width, pickle=pickle, default=default, sort_keys=sort_keys,
+                                    unicode_errors=unicode_errors, dialect=dialect, max_depth=max_depth), obj)
 
 
+@cython.binding(False)
+@cython.embedsignature(True)
+@cython.embedsignature.format("clinic")
 def loads(data, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, unicode_errors="strict", dialect="hadoop",
           max_depth=256, max_bytes=None):
     """Decode the one TypedBytes value that `data`, any bytes-like object, holds.
@@ -114,18 +135,27 @@ def loads(data, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, u
     >>> loads(bytes.fromhex("08000000020300000001070000000161"))
     (1, 'a')
     """
-    if pickle == "safe" and exact is False and map_pairs is False and ext_hook is None and unicode_errors == "strict" \
-            and dialect == "hadoop" and max_depth == 256 and max_bytes is None:
-        return decode_whole(PLAIN_DECODE, data, VALUE)
-    return decode_whole(DecodeOptions(pickle=pickle, exact=exact, map_pairs=map_pairs, ext_hook=ext_hook,
-                                      unicode_errors=unicode_errors, dialect=dialect, max_depth=max_depth,
-                                      max_bytes=max_bytes), data, VALUE)
+    if pickle is SAFE_NAME and exact is False and map_pairs is False and ext_hook is None and unicode_errors is STRICT \
+            and dialect is HADOOP and max_depth is DEEP and max_bytes is None:
+        return decode_one(PLAIN_DECODE, data)
+    return decode_one(DecodeOptions(pickle=pickle, exact=exact, map_pairs=map_pairs, ext_hook=ext_hook,
+                                    unicode_errors=unicode_errors, dialect=dialect, max_depth=max_depth,
+                                    max_bytes=max_bytes), data)
 
 
 cdef enum Form:
     VALUE        # exactly one
     VALUES       # a list of all
     PAIRS        # a list of (key, value)
+
+
+cdef inline object decode_one(DecodeOptions options, object data):
+    cdef PyObject* lone
+    if PyBytes_CheckExact(data):
+        lone = decode_lone(&options.template, <const unsigned char*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+        if lone != NULL:
+            return taken(lone)
+    return decode_whole(options, data, VALUE)
 
 
 cdef object decode_whole(DecodeOptions options, object data, Form form):
@@ -210,13 +240,16 @@ cdef class Encoder:
     def __reduce__(self):
         raise TypeError("an Encoder cannot be pickled")
 
+    @cython.binding(False)
+    @cython.embedsignature(True)
+    @cython.embedsignature.format("clinic")
     def encode(self, obj):
         """Encode one object; the same as `dumps`.
 
         >>> Encoder().encode(True).hex()
         '0201'
         """
-        return encode_whole(self.options, obj)
+        return encode_one(self.options, obj)
 
     def encode_into(self, obj, buffer, Py_ssize_t offset=0):
         """Encode one object into a writable buffer at `offset` and return the number of bytes written.
@@ -323,13 +356,16 @@ cdef class Decoder:
     def __reduce__(self):
         raise TypeError("a Decoder cannot be pickled")
 
+    @cython.binding(False)
+    @cython.embedsignature(True)
+    @cython.embedsignature.format("clinic")
     def decode(self, data):
         """Decode the one value that a bytes-like object holds; the same as `loads`.
 
         >>> Decoder().decode(b"\\x02\\x01")
         True
         """
-        return decode_whole(self.options, data, VALUE)
+        return decode_one(self.options, data)
 
     def decode_from(self, data, Py_ssize_t offset=0):
         """Decode the value at `offset` and return it with the offset behind it.

@@ -14,7 +14,12 @@ cdef inline Py_ssize_t load_length(const unsigned char* p) noexcept nogil:
 # source  Hadoop TypedBytesOutput.writeBytes; vectors bytes_*.
 
 cdef inline PyObject* decode_bytes(const unsigned char* p, Py_ssize_t nbytes) except NULL:
-    return new_bytes(<const char*>p, nbytes)
+    cdef PyObject* result
+    if nbytes < 2:    # these are shared
+        return new_bytes(<const char*>p, nbytes)
+    result = new_filled_bytes(nbytes)
+    copy_short(bytes_data(result), p, nbytes)
+    return result
 
 
 cdef PyObject* read_large_bytes(Decoding* d, Py_ssize_t nbytes) except NULL:
@@ -81,18 +86,21 @@ cdef int encode_buffer(Encoding* e, object obj) except -1:
 # source  Hadoop TypedBytesOutput.writeString (strict here, as our decision); vectors string_*.
 
 cdef inline PyObject* decode_string(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
-    cdef PyObject* text
     if often(is_ascii(p, nbytes)):
-        text = new_ascii(nbytes)
-        copy_short(PyUnicode_DATA(text), p, nbytes)
-        return text
+        return decode_ascii(p, nbytes)
     return decode_text(d, p, nbytes)
+
+
+cdef inline PyObject* decode_ascii(const unsigned char* p, Py_ssize_t nbytes) except NULL:
+    cdef PyObject* text = new_ascii(nbytes)
+    copy_short(PyUnicode_DATA(text), p, nbytes)
+    return text
 
 
 # Short ASCII strings that come again and again - MAP keys, words - are handed out from a table. A string is found by a hash of
 # its bytes, at one of two neighbouring places, and compared in full; a newcomer takes the first, whose string moves to the
 # second. Keys are always looked for, other strings as long as that pays: a find counts one up, a miss one down, and when luck
-# is gone the next try comes after a while.
+# is gone the next try comes after a while. Table and luck serve all that is decoded in this process.
 
 cdef enum:
     CACHED_STRINGS = 1024
@@ -108,6 +116,15 @@ cdef struct CachedString:
     CachedString* follower    # where the MAP key after this one was found last, NULL: not known
 
 cdef CachedString CACHE[CACHED_STRINGS]
+cdef int LUCK = FIRST_LUCK
+
+cdef inline bint try_luck() noexcept:
+    global LUCK
+    if LUCK > 0:
+        return True
+    LUCK = LUCK - 1 if LUCK > LEAST_LUCK else FIRST_LUCK // 2
+    return False
+
 
 cdef inline PyObject* find_cached(CachedString* place, const short_words* words, Py_ssize_t nbytes) noexcept:
     # Borrowed; NULL without an exception when it is not there.
@@ -177,18 +194,16 @@ cdef inline PyObject* decode_short_string(Decoding* d, const unsigned char* p, P
     cdef short_words words
     cdef CachedString* place
     cdef PyObject* text
-    if nbytes > CACHED_LENGTH:
-        return decode_string(d, p, nbytes)
-    if d.luck <= 0:
-        d.luck = d.luck - 1 if d.luck > LEAST_LUCK else FIRST_LUCK // 2
+    global LUCK
+    if nbytes > CACHED_LENGTH or not try_luck():
         return decode_string(d, p, nbytes)
     words = load_short(p, nbytes)
     place = cache_place(&words, nbytes)
     text = find_cached(place, &words, nbytes)
     if text == NULL:
-        d.luck -= 1
+        LUCK -= 1
         return decode_new_cached(d, place, &words, p, nbytes)
-    d.luck += d.luck < MOST_LUCK
+    LUCK += LUCK < MOST_LUCK
     incref(text)
     return text
 

@@ -5,6 +5,7 @@ cdef enum:
     MOST_PATIENCE = 0x3fff  # items before signals are looked at
     MAX_REPLACED = 256      # default= calls within one another
     MAX_COLLIDING = 512     # keys of one MAP, other than numbers, str and bytes, that may share one hash value
+    MOST_AT_ONCE = 1024     # items of a run for which room is made
     SPILL = 8192            # items of a LIST that wait on the stack before they move to their list
 
 
@@ -89,11 +90,20 @@ cdef inline int count_ticks(Py_ssize_t* ticks, Py_ssize_t nitems) except -1:
 
 
 # Runs: items of one type code, one behind the other. Lists of numbers are made of little else; a loop for each code keeps
-# cursor and stack in registers, and takes the branches of no other code.
+# cursor and stack in registers, and takes the branches of no other code. A container looks for one behind its first item, and
+# when there is none at twice that index, and so on: where kinds are mixed, asking each time would be mispredicted each time.
 
 cdef inline bint goes_on(const Decoding* d, int code) noexcept:
     # Whether the next item is of the same code as the one before, and the code one of those that have a loop here.
     return d.buf.cursor < d.buf.end and d.buf.cursor[0] == code and BOOL <= code <= DOUBLE and code != FLOAT
+
+
+cdef inline Py_ssize_t first_look(Py_ssize_t count) noexcept:
+    return 1 if count > 3 else 0    # never
+
+
+cdef inline Py_ssize_t next_look(Py_ssize_t index, Py_ssize_t nfound) noexcept:
+    return index + nfound + 1 if nfound else 2 * index
 
 
 cdef inline int code_ahead(const Decoding* d) noexcept:
@@ -148,16 +158,23 @@ cdef Py_ssize_t decode_run(Decoding* d, Py_ssize_t most) except -1:
 cdef PyObject* decode_vector(Decoding* d, Py_ssize_t count) except NULL:
     cdef PathFrame frame
     cdef Py_ssize_t base = d.nstack
-    cdef int code
+    cdef int code = -1
+    cdef Py_ssize_t look = first_look(count)    # for a run, at this index
+    cdef Py_ssize_t nfound
     open_container(d, &frame, VECTOR)
     d.buf.cursor += 5
     while frame.index < count:
-        code = code_ahead(d)
+        if frame.index == look - 1:
+            code = code_ahead(d)
         push(d, decode_value(d))
         frame.index += 1
         check_signals(frame.index)
-        if goes_on(d, code):
-            frame.index += decode_run(d, min(count - frame.index, until_check(frame.index)))
+        if frame.index == look:
+            nfound = 0
+            if goes_on(d, code):
+                nfound = decode_run(d, min(count - frame.index, until_check(frame.index)))
+            look = next_look(look, nfound)
+            frame.index += nfound
             check_signals(frame.index)
     close_container(d, &frame)
     d.nstack = base
@@ -174,6 +191,8 @@ cdef PyObject* decode_list(Decoding* d) except NULL:
     cdef Py_ssize_t base = d.nstack
     cdef list spilled = None
     cdef int code
+    cdef Py_ssize_t look = 1    # for a run, at this index
+    cdef Py_ssize_t nfound
     open_container(d, &frame, LIST)
     d.buf.cursor += 1
     while True:
@@ -185,8 +204,12 @@ cdef PyObject* decode_list(Decoding* d) except NULL:
         push(d, decode_value(d))
         frame.index += 1
         check_signals(frame.index)
-        if goes_on(d, code):
-            frame.index += decode_run(d, min(SPILL - (d.nstack - base), until_check(frame.index)))
+        if frame.index == look:
+            nfound = 0
+            if goes_on(d, code):
+                nfound = decode_run(d, min(SPILL - (d.nstack - base), until_check(frame.index)))
+            look = next_look(look, nfound)
+            frame.index += nfound
             check_signals(frame.index)
         if seldom(d.nstack - base == SPILL):
             if spilled is None:
@@ -609,6 +632,25 @@ cdef PyObject* decode_rest(Decoding* d) except NULL:
     return value
 
 
+cdef PyObject* decode_lone(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes) except? NULL:
+    if nbytes < 2 or options.exact or options.max_bytes:
+        return NULL
+    if nbytes == 2:
+        return decode_bool(p + 1) if p[0] == BOOL else decode_byte(p + 1) if p[0] == BYTE else NULL
+    if nbytes == 5 and p[0] == INT:
+        return int_object(load_i32(p + 1))
+    if nbytes == 9 and p[0] == DOUBLE:
+        return PyFloat_FromDouble(load_f64(p + 1))
+    if nbytes == 9 and p[0] == LONG:
+        return int_object(load_i64(p + 1))
+    if nbytes >= 5 and load_length(p + 1) == nbytes - 5:
+        if p[0] == BYTES:
+            return decode_bytes(p + 5, nbytes - 5)
+        if p[0] == STRING and is_ascii(p + 5, nbytes - 5) and (nbytes - 5 > CACHED_LENGTH or not try_luck()):
+            return decode_ascii(p + 5, nbytes - 5)
+    return NULL
+
+
 cdef int decode_pair(Decoding* d, PyObject** key, PyObject** value) except -1:
     # The key waits on the stack, where abandon() finds it when the value fails.
     d.record_offset = offset_of(&d.buf, d.buf.cursor)
@@ -819,17 +861,62 @@ cdef inline int close_encoded(Encoding* e, PathFrame* frame) except -1:
     return count_ticks(&e.ticks, frame.index & 0x3fff)
 
 
+# Runs, as in decoding: items of one exact type, for which room is made at once. None of them runs Python code.
+
+cdef inline bint is_like(PyObject* item, PyTypeObject* kind) noexcept:
+    return Py_TYPE(item) == kind and (kind == &PyLong_Type or kind == &PyFloat_Type or kind == &PyBool_Type)
+
+
+cdef Py_ssize_t encode_run(Encoding* e, PyObject** items, Py_ssize_t most) except -1:
+    # Encode items[0:most] as far as they are of the type of the first; return how many.
+    cdef PyTypeObject* kind = Py_TYPE(items[0])
+    cdef PyObject** item = items
+    cdef PyObject** stop = items + min(most, MOST_AT_ONCE)
+    cdef unsigned char* p
+    cdef int64_t number
+    reserve_for(e, 9 * (stop - items))
+    p = e.buf.cursor
+    if kind == &PyLong_Type and e.int_width == 0:
+        while item < stop and Py_TYPE(item[0]) == kind and int_to_i64_evenly(item[0], &number):
+            p += store_int(p, number)
+            item += 1
+    elif kind == &PyFloat_Type:
+        while item < stop and Py_TYPE(item[0]) == kind:
+            p[0] = DOUBLE
+            store_f64(p + 1, PyFloat_AS_DOUBLE(item[0]))
+            p += 9
+            item += 1
+    elif kind == &PyBool_Type:
+        while item < stop and Py_TYPE(item[0]) == kind:
+            p[0] = BOOL
+            p[1] = item[0] == Py_True
+            p += 2
+            item += 1
+    e.buf.cursor = p
+    return item - items
+
+
 cdef int encode_tuple(Encoding* e, PyObject* items) except -1:
     cdef PathFrame frame
     cdef Py_ssize_t count = PyTuple_GET_SIZE(items)
+    cdef PyTypeObject* kind
+    cdef Py_ssize_t look = first_look(count)    # for a run, at this index
+    cdef Py_ssize_t nfound
     open_encoded(e, &frame, VECTOR)
     if count > MAX_LENGTH:
         return raise_too_long(e, VECTOR, count)
     encode_head(e, VECTOR, 0)
     store_i32(e.buf.cursor - 4, <int32_t>count)
     while frame.index < count:
+        kind = Py_TYPE(PyTuple_GET_ITEM(items, frame.index))
         encode_value(e, PyTuple_GET_ITEM(items, frame.index))
         frame.index += 1
+        if frame.index == look and look < count:
+            nfound = 0
+            if is_like(PyTuple_GET_ITEM(items, look), kind):
+                nfound = encode_run(e, (<PyTupleObject*>items).ob_item + look, min(count - look, until_check(look)))
+            look = next_look(look, nfound)
+            frame.index += nfound
         check_signals(frame.index)
     close_encoded(e, &frame)
     return 0
@@ -838,13 +925,23 @@ cdef int encode_tuple(Encoding* e, PyObject* items) except -1:
 cdef int encode_list(Encoding* e, PyObject* items) except -1:
     # The size is asked for at each step: hooks may change the list, and a LIST carries no count that could be wrong.
     cdef PathFrame frame
+    cdef PyTypeObject* kind
+    cdef Py_ssize_t look = first_look(PyList_GET_SIZE(items))    # for a run, at this index
+    cdef Py_ssize_t nfound
     open_encoded(e, &frame, LIST)
     reserve_for(e, 1)
     e.buf.cursor[0] = LIST
     e.buf.cursor += 1
     while frame.index < PyList_GET_SIZE(items):
+        kind = Py_TYPE(PyList_GET_ITEM(items, frame.index))
         encode_value(e, PyList_GET_ITEM(items, frame.index))
         frame.index += 1
+        if frame.index == look and look < PyList_GET_SIZE(items):
+            nfound = 0
+            if is_like(PyList_GET_ITEM(items, look), kind):
+                nfound = encode_run(e, (<PyListObject*>items).ob_item + look, min(PyList_GET_SIZE(items) - look, until_check(look)))
+            look = next_look(look, nfound)
+            frame.index += nfound
         check_signals(frame.index)
     reserve_for(e, 1)
     e.buf.cursor[0] = MARKER
@@ -954,16 +1051,54 @@ cdef int sort_by_encoded_key(Encoding* e, PathFrame* frame, list items) except -
     return 0
 
 
+cdef PyObject* encode_lone(const Encoding* options, PyObject* obj) except? NULL:
+    cdef PyTypeObject* kind = Py_TYPE(obj)
+    cdef PyObject* result
+    cdef int64_t number
+    if kind == &PyLong_Type and options.int_width == 0 and int_to_i64(obj, &number):
+        result = new_filled_bytes(5 if number == <int32_t>number else 9)
+        store_int(<unsigned char*>bytes_data(result), number)
+        return result
+    if kind == &PyUnicode_Type and PyUnicode_IS_COMPACT_ASCII(obj):
+        return lone_payload(STRING, PyUnicode_DATA(obj), PyUnicode_GET_LENGTH(obj))
+    if kind == &PyFloat_Type:
+        result = new_filled_bytes(9)
+        bytes_data(result)[0] = DOUBLE
+        store_f64(<unsigned char*>bytes_data(result) + 1, PyFloat_AS_DOUBLE(obj))
+        return result
+    if kind == &PyBool_Type:
+        result = new_filled_bytes(2)
+        bytes_data(result)[0] = BOOL
+        bytes_data(result)[1] = obj == Py_True
+        return result
+    if kind == &PyBytes_Type:
+        return lone_payload(BYTES, bytes_data(obj), bytes_size(obj))
+    return NULL
+
+
+cdef inline PyObject* lone_payload(int code, const void* data, Py_ssize_t nbytes) except? NULL:
+    cdef PyObject* result
+    cdef unsigned char* p
+    if nbytes > MAX_LENGTH:
+        return NULL
+    result = new_filled_bytes(5 + nbytes)
+    p = <unsigned char*>bytes_data(result)
+    p[0] = <unsigned char>code
+    store_i32(p + 1, <int32_t>nbytes)
+    copy_short(p + 5, data, nbytes)
+    return result
+
+
 # Records. A failed one leaves nothing behind: the cursor goes back, and so do depth and path.
 
 ctypedef int (*encode_function)(Encoding* e, PyObject* a, PyObject* b) noexcept    # negative: an exception is set
 
 
-cdef int encode_one(Encoding* e, PyObject* obj, PyObject* ignored) except -1:
+cdef inline int encode_one(Encoding* e, PyObject* obj, PyObject* ignored) except -1:
     return encode_value(e, obj)
 
 
-cdef int encode_two(Encoding* e, PyObject* key, PyObject* value) except -1:
+cdef inline int encode_two(Encoding* e, PyObject* key, PyObject* value) except -1:
     encode_value(e, key)
     return encode_value(e, value)
 

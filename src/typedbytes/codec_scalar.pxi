@@ -65,22 +65,26 @@ cdef inline PyObject* decode_long(Decoding* d, const unsigned char* p) except NU
 
 cdef inline int encode_int(Encoding* e, PyObject* obj) except -1:
     cdef int64_t number
-    cdef unsigned char* p
     if seldom(not int_to_i64(obj, &number)):
         return encode_wide_int(e, obj)
+    if seldom(e.int_width == 64):
+        return encode_long(e, obj)
     reserve_for(e, 9)
-    p = e.buf.cursor
-    if often(INT32_MIN <= number <= INT32_MAX) and e.int_width != 64:
+    if seldom(e.int_width == 32) and not INT32_MIN <= number <= INT32_MAX:
+        return raise_encode_value(e, "int does not fit an INT of 32 bits")
+    e.buf.cursor += store_int(e.buf.cursor, number)
+    return 0
+
+
+cdef inline Py_ssize_t store_int(unsigned char* p, int64_t number) noexcept:
+    # As INT or LONG, as the number needs; return how many bytes. There is room for 9.
+    if number == <int32_t>number:
         p[0] = INT
         store_i32(p + 1, <int32_t>number)
-        e.buf.cursor = p + 5
-        return 0
-    if seldom(e.int_width == 32):
-        return raise_encode_value(e, "int does not fit an INT of 32 bits")
+        return 5
     p[0] = LONG
     store_i64(p + 1, number)
-    e.buf.cursor = p + 9
-    return 0
+    return 9
 
 
 cdef int encode_long(Encoding* e, PyObject* obj) except -1:
