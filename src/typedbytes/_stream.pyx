@@ -6,7 +6,9 @@
 # Always true: an object that is in use refuses a second use (a hook or another thread); a reader that failed stays failed;
 # a writer's buffer holds whole records only.
 
-cimport cython
+# Builtin functions are called faster than Cython's own; they carry their signatures in their docstrings.
+# cython: binding=False, embedsignature=True, embedsignature.format=clinic
+
 from libc.string cimport memcmp, memcpy, memset
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
@@ -102,9 +104,6 @@ cdef object STRICT = "strict"
 cdef object HADOOP = "hadoop"
 cdef object DEEP = 256
 
-@cython.binding(False)
-@cython.embedsignature(True)
-@cython.embedsignature.format("clinic")
 def dumps(obj, *, int_width="auto", pickle="safe", default=None, sort_keys=False, unicode_errors="strict", dialect="hadoop",
           max_depth=256):
     """Encode one object as TypedBytes.
@@ -122,9 +121,6 @@ def dumps(obj, *, int_width="auto", pickle="safe", default=None, sort_keys=False
                                     unicode_errors=unicode_errors, dialect=dialect, max_depth=max_depth), obj)
 
 
-@cython.binding(False)
-@cython.embedsignature(True)
-@cython.embedsignature.format("clinic")
 def loads(data, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, unicode_errors="strict", dialect="hadoop",
           max_depth=256, max_bytes=None):
     """Decode the one TypedBytes value that `data`, any bytes-like object, holds.
@@ -240,9 +236,6 @@ cdef class Encoder:
     def __reduce__(self):
         raise TypeError("an Encoder cannot be pickled")
 
-    @cython.binding(False)
-    @cython.embedsignature(True)
-    @cython.embedsignature.format("clinic")
     def encode(self, obj):
         """Encode one object; the same as `dumps`.
 
@@ -356,9 +349,6 @@ cdef class Decoder:
     def __reduce__(self):
         raise TypeError("a Decoder cannot be pickled")
 
-    @cython.binding(False)
-    @cython.embedsignature(True)
-    @cython.embedsignature.format("clinic")
     def decode(self, data):
         """Decode the one value that a bytes-like object holds; the same as `loads`.
 
