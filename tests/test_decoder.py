@@ -94,6 +94,13 @@ def test_every_buffer_is_scanned(kind):
     assert tb.partition(BUFFERS[kind](PARTS[0]), 7) == tb.partition(PARTS[0], 7)
 
 
+@pytest.mark.parametrize("nvalues", [1023, 1024, 1025, 2048, 2049, 100_000])
+def test_many_values_are_scanned(nvalues):
+    data = b"\2\1" * nvalues
+    assert list(tb.index(data)) == list(range(0, 2 * nvalues, 2))
+    assert tb.count(data) == nvalues
+
+
 def test_shapes_and_formats_are_bytes_in_c_order():
     shorts = array.array("H", [1, 2, 3, 4])
     for view in (

@@ -699,3 +699,13 @@ OPCODES = [opcode.code.encode("latin-1") for opcode in pickletools.opcodes]
 @given(st.lists(st.sampled_from([*OPCODES, b"\0\0\0\0", b"\1", b"uuid\nUUID\n", b"__builtin__\nset\n", b"'a'\n", b"1\n"]), max_size=40))
 def test_random_opcodes_are_harmless(parts):
     outcome_of(b"".join(parts) + b".")
+
+
+@pytest.mark.parametrize("nbytes", [0, 1, 4, 8, 10, 40, 255])
+def test_an_int_that_says_another_length_than_it_has_is_refused(nbytes):
+    # also by the short way that ints take, with bytes behind the PICKLE that could be taken for the number's
+    payload = b"\x80\x02\x8a" + bytes([nbytes]) + b"\7" * 9 + b"."
+    wire = b"\x64" + len(payload).to_bytes(4, "big") + payload
+    with pytest.raises(FormatError) as caught:
+        Decoder().decode_from(wire + b"\7" * 300)
+    assert (caught.value.offset, caught.value.code) == (0, 100)
