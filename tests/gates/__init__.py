@@ -1,0 +1,12 @@
+"""Gates: programs that look for what tests in one process cannot see, and the drill that proves that they see it.
+
+Each is a command of its own, run from anywhere, that exits with 0 only when nothing was found.
+
+    workshop.py         copies of the sources, built with other switches, under build/
+    leaks.py            references and blocks that are still there after every operation, errors included
+    sanitize.py         the whole suite and the fuzz targets under AddressSanitizer and UBSan
+    memory_check.py     the vectors and the corpus under valgrind
+    debug_python.py     an interpreter built for debugging, and leaks.py on it
+    free_threads.py     an interpreter without the GIL and with ThreadSanitizer, and threads on it
+    faults.py           deliberate bugs, one at a time, and whether the gate named for each finds it
+"""

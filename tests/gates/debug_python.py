@@ -1,0 +1,65 @@
+"""References and blocks on an interpreter built for debugging, which counts every reference and checks every block.
+
+    python tests/gates/debug_python.py [--thorough]
+
+Takes python3.11-dbg where there is one (Debian: apt-get install python3-dbg python3-venv), else builds CPython with pyenv,
+once, into build/. Belongs here: getting that interpreter, and running leaks.py and the core's tests on it. It knows nothing of
+what they look for. Always true: its virtual environment and its copy of the sources stand under build/.
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1])]
+
+from gates import workshop  # noqa: E402
+
+DEBIAN = "python3.11-dbg"
+VERSION = "3.11.7"
+PACKAGES = ["numpy", "pytest", "hypothesis", "setuptools>=77", "cython>=3.3,<3.4"]
+#: The core's own tests: an assertion of the interpreter that fails ends the process.
+TESTS = ["tests/test_vectors.py", "tests/test_decoder.py", "tests/test_objects.py", "tests/test_sources.py", "tests/test_sinks.py"]
+
+
+def interpreter():
+    """Return an interpreter built for debugging, built now when there is none."""
+    found = shutil.which(DEBIAN)
+    if found:
+        return found
+    folder = workshop.BUILD / "python-debug"
+    python = folder / "bin" / "python3"
+    if not python.exists():
+        builder = subprocess.run(["pyenv", "root"], capture_output=True, text=True, check=True).stdout.strip()
+        program = pathlib.Path(builder) / "plugins" / "python-build" / "bin" / "python-build"
+        configure = {**os.environ, "PYTHON_CONFIGURE_OPTS": "--with-pydebug"}
+        subprocess.run([program, VERSION, folder], env=configure, check=True)
+    return python
+
+
+def environment_of(python):
+    """Return the Python of a virtual environment with what the tests need, made when there is none."""
+    venv = workshop.BUILD / "venv-debug"
+    inside = venv / "bin" / "python"
+    if not (venv / "complete").exists():
+        subprocess.run([python, "-m", "venv", "--clear", venv], check=True)
+        subprocess.run([inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", *PACKAGES], check=True)
+        (venv / "complete").touch()
+    return inside
+
+
+def main(arguments):
+    """Count leaks and run the core's tests."""
+    python = environment_of(interpreter())
+    folder = workshop.copy_and_build("debug", python)
+    codes = [
+        workshop.run(folder, python, "tests/gates/leaks.py", *arguments),
+        workshop.run(folder, python, "-m", "pytest", "-q", "-x", *TESTS),
+    ]
+    return 1 if any(codes) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

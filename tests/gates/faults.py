@@ -1,0 +1,252 @@
+"""Deliberate bugs, one at a time, and whether the gate named for each finds it.
+
+    python tests/gates/faults.py                 all faults, a line each, and "caught n of n"
+    python tests/gates/faults.py --list          their names and gates
+    python tests/gates/faults.py NAME ...        these only
+
+A fault is a text that occurs once in one file of src/ and what stands there instead. It is put into a copy under build/, of
+which only the extensions affected are built again, with little optimisation; then the gate runs in the copy. A gate that ends well
+has missed the fault. Faults that only a sanitizer can see for sure go into a copy that is built with one.
+
+Belongs here: the faults, their gates, the drill. It knows nothing of what gates look for. Always true: every gate ends well
+on the copy without a fault, which the drill looks at first.
+"""
+
+import argparse
+import collections
+import shutil
+import subprocess
+import sys
+import time
+
+import pathlib
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1])]
+
+from gates import sanitize, workshop  # noqa: E402
+
+SECONDS = 300  # for one gate; one that takes longer has found that something does not end
+
+Fault = collections.namedtuple("Fault", "name file gate old new")
+
+
+def tests(*words):
+    """Return the gate that is some of the tests."""
+    return ("-m", "pytest", "-x", "-q", "-p", "no:randomly", *(f"tests/{words[0]}", *words[1:]))
+
+
+def fuzz(target, executions=30_000):
+    """Return the gate that is a target of fuzzing, on the same inputs every time."""
+    return ("tests/fuzz/run.py", "--targets", target, "--executions", executions, "--seed", 1)
+
+
+LEAKS = ("tests/gates/leaks.py",)
+VECTORS = tests("test_vectors.py")
+MEMORY = tests("test_allocation.py")
+
+FAULTS = [
+    # Bounds.
+    Fault("INT of three bytes", "codec_container.pxi", fuzz("bytes"),
+          "    if code == INT:\n        if often(left >= 5):", "    if code == INT:\n        if often(left >= 4):"),
+    Fault("STRING one byte beyond the end", "codec_container.pxi", fuzz("bytes"),
+          "            if often(0 <= length <= left - 5):\n                d.buf.cursor = p + 5 + length\n                return decode_short_string",
+          "            if often(0 <= length <= left - 4):\n                d.buf.cursor = p + 5 + length\n                return decode_short_string"),
+    Fault("BYTES wraps round", "codec_container.pxi", VECTORS,
+          "            if often(0 <= length <= left - 5):\n                d.buf.cursor = p + 5 + length\n                return decode_bytes",
+          "            if often(<uint64_t>(length + 5) <= <uint64_t>left):\n                d.buf.cursor = p + 5 + length\n                return decode_bytes"),
+    Fault("LIST looks for its MARKER behind the end", "codec_container.pxi", fuzz("bytes"),
+          "        if seldom(d.buf.cursor == d.buf.end):\n            require(d, 1, LIST)", "        pass"),
+    Fault("class name into what follows the WRITABLE", "codec_bytes.pxi", fuzz("reference"),
+          "    if not 0 <= nname <= nbytes - 4:", "    if not 0 <= nname <= nbytes:"),
+    Fault("pickled int longer than its PICKLE", "codec_bytes.pxi", tests("test_pickle.py"),
+          "    if opcode == 0x8a and nbytes == 5 + p[3]:", "    if opcode == 0x8a and nbytes >= 5:"),
+    Fault("group's key compared beyond the end", "stream_reader.pxi", fuzz("pieces"),
+          "        while memcmp(buf.cursor, key, min(held(buf), nkey)) == 0:", "        while memcmp(buf.cursor, key, nkey) == 0:"),
+    Fault("encode_into beyond the buffer", "_stream.pyx", tests("test_objects.py"),
+          "            if not 0 <= offset <= view.len - nbytes:", "            if not 0 <= offset <= view.len:"),
+    Fault("index grows by half of what it needs", "_scan.pyx", sanitize.tests("test_decoder.py", "-k", "scanned"),
+          "realloc(offsets, room * sizeof(long long))", "realloc(offsets, room * sizeof(int32_t))"),
+    # Lengths.
+    Fault("negative length accepted", "codec_container.pxi", VECTORS,
+          "        if length < 0:\n            return raise_negative(d, length, code)\n        return decode_long_payload",
+          "        return decode_long_payload"),
+    Fault("negative count accepted", "codec_container.pxi", VECTORS,
+          "        if length < 0:\n            return raise_negative(d, length, code)\n        return decode_vector",
+          "        return decode_vector"),
+    Fault("skip accepts a negative length", "codec_skip.pxi", fuzz("bytes"),
+          "                if seldom(length < 0):\n                    return BAD_LENGTH\n                p += 5\n                if seldom(length > end - p):",
+          "                p += 5\n                if seldom(length > end - p):"),
+    Fault("skip takes pairs for values", "codec_skip.pxi", VECTORS,
+          "(length * 2 if s.code == MAP else length)", "length"),
+    Fault("limit of a record off by one", "codec_container.pxi", VECTORS,
+          "    allowed = max(allowed, 0)", "    allowed = max(allowed + 1, 0)"),
+    # Depth.
+    Fault("one level too many", "codec_container.pxi", VECTORS,
+          "    if seldom(d.depth >= d.max_depth):", "    if seldom(d.depth > d.max_depth):"),
+    Fault("closing does not count", "codec_container.pxi", VECTORS,
+          "    d.depth -= 1\n    d.frame = frame.parent\n    d.ticks", "    d.frame = frame.parent\n    d.ticks"),
+    Fault("skip's depth off by one", "codec_skip.pxi", fuzz("bytes"),
+          "            elif size == HAS_MARKER:\n                if seldom(s.depth == s.max_depth):",
+          "            elif size == HAS_MARKER:\n                if seldom(s.depth > s.max_depth):"),
+    # Numbers and text.
+    Fault("-2^31 as LONG", "codec_scalar.pxi", VECTORS,
+          "    if number == <int32_t>number:", "    if number == <int32_t>number and number != INT32_MIN:"),
+    Fault("signalling NaN made quiet", "_byteorder.h", VECTORS,
+          "    if ((bits & 0x7f800000u) == 0x7f800000u) {", "    if (bits == 0x7f800000u) {"),
+    Fault("hash of unsigned bytes", "_scan.pyx", tests("test_reference.py"),
+          "<uint32_t><int32_t><signed char>p[i]", "<uint32_t>p[i]"),
+    Fault("surrogate accepted", "_utf8.h", fuzz("reference"),
+          "                if (c < 0x800 || (c & 0xf800) == 0xd800) return 0;  ", "                if (c < 0x800) return 0;  "),
+    Fault("overlong character accepted", "_utf8.h", VECTORS,
+          "                if (c < 0xc2 || end - p < 2", "                if (c < 0xc0 || end - p < 2"),
+    Fault("strings of two lengths taken for one", "codec_bytes.pxi", tests("test_decoder.py"),
+          "    if often(place.nbytes == nbytes and same_short(&place.words, words)):",
+          "    if often(place.text != NULL and same_short(&place.words, words)):"),
+    # References and memory.
+    Fault("items of a failed container leak", "codec_container.pxi", LEAKS,
+          "        d.nstack -= 1\n        Py_XDECREF(d.stack[d.nstack])\n    PyMem_Free(d.stack)", "        d.nstack -= 1\n    PyMem_Free(d.stack)"),
+    Fault("large BYTES leak when the source fails", "codec_bytes.pxi", LEAKS,
+          "    except:\n        Py_XDECREF(result)\n        raise", "    except:\n        raise"),
+    Fault("shared int given without a reference", "codec_scalar.pxi", LEAKS,
+          "    cdef PyObject* shared = SHARED_INTS[<signed char>p[0] - LEAST_SHARED]\n    incref(shared)",
+          "    cdef PyObject* shared = SHARED_INTS[<signed char>p[0] - LEAST_SHARED]"),
+    Fault("unchecked realloc", "codec_container.pxi", MEMORY,
+          "    if stack == NULL:\n        decref(item)\n        raise MemoryError", "    pass"),
+    Fault("item leaks when the stack cannot grow", "codec_container.pxi", MEMORY,
+          "    if stack == NULL:\n        decref(item)\n        raise MemoryError", "    if stack == NULL:\n        raise MemoryError"),
+    Fault("tuple with a slot never filled", "codec_container.pxi", VECTORS,
+          "    return tuple_from_stolen(d.stack + base, count)", "    return tuple_from_stolen(d.stack + base, count + (count > 0))"),
+    Fault("mark left in memory that is gone", "_buffer.pyx", fuzz("pieces"),
+          "    b.end = storage + nkept\n    if b.mark != NULL:\n        b.mark = storage", "    b.end = storage + nkept"),
+    Fault("buffer read after it was freed", "_buffer.pyx", sanitize.tests("test_sources.py"),
+          "    memcpy(smaller, b.cursor, nheld)\n    b.start_offset += b.cursor - b.start\n    PyMem_Free(b.storage)",
+          "    PyMem_Free(b.storage)\n    memcpy(smaller, b.cursor, nheld)\n    b.start_offset += b.cursor - b.start"),
+    Fault("buffer released while a Reader looks at it", "stream_reader.pxi", fuzz("reading"),
+          "        borrow(&self.d.buf, <const unsigned char*>view.buf, view.len)\n        return 0\n\n    def __dealloc__",
+          "        borrow(&self.d.buf, <const unsigned char*>view.buf, view.len)\n        self.memory = None\n        return 0\n\n    def __dealloc__"),
+    Fault("collector left switched off", "codec_container.pxi", fuzz("bytes"),
+          "        gc_resume(d.paused)\n", ""),
+    # Errors and state.
+    Fault("error points one byte too far", "codec_bytes.pxi", VECTORS,
+          "                               offset_of(&d.buf, p) - 5, STRING, error)", "                               offset_of(&d.buf, p) - 4, STRING, error)"),
+    Fault("error of close() only printed", "_stream.pyx", tests("test_decoder.py"),
+          "    cdef int check_rest(self) except -1:", "    cdef int check_rest(self) noexcept:"),
+    Fault("failed Reader goes on", "stream_reader.pxi", fuzz("reading"),
+          "        self.failure = as_failure(error)\n        self.state = FAILED\n        raise self.failure",
+          "        self.failure = as_failure(error)\n        self.state = OPEN\n        raise self.failure"),
+    Fault("busy Reader lets a hook in", "stream_reader.pxi", fuzz("reading"),
+          "        if self.state != OPEN or self.value_due:\n            return self.refuse()",
+          "        if self.state == FAILED or self.state == CLOSED or self.value_due:\n            return self.refuse()"),
+    Fault("depth kept after an error of encoding", "codec_container.pxi", fuzz("writing"),
+          "        e.depth = e.nreplaced = 0\n", ""),
+    Fault("hook ends an iteration by StopIteration", "_stream.pyx", tests("test_hostile.py"),
+          "    if not isinstance(error, StopIteration):", "    if True:"),
+    Fault("dict changed while it is encoded", "codec_container.pxi", tests("test_objects.py"),
+          "    if seldom(frame.index != npairs or PyDict_GET_SIZE(mapping) != npairs):", "    if False:"),
+    # Sources and sinks.
+    Fault("reads beyond the value it returns", "_buffer.pyx", tests("test_sources.py"),
+          "        if not b.read_ahead and room > wanted - have:\n            room = wanted - have", "        pass"),
+    Fault("more bytes than asked for", "stream_reader.pxi", fuzz("reading"),
+          "        if view.len > room:", "        if False:"),
+    Fault("write error swallowed", "stream_writer.pxi", tests("test_sinks.py"),
+          "                self.count_sent(getattr(error, \"characters_written\", 0))\n                raise",
+          "                self.count_sent(getattr(error, \"characters_written\", 0))\n                return 0"),
+    Fault("partial write ignored", "stream_writer.pxi", fuzz("writing"),
+          "        self.unsent = self.unsent[nbytes:] if nbytes < len(self.unsent) else None", "        self.unsent = None"),
+    Fault("failed pair leaves its key behind", "stream_writer.pxi", tests("test_sinks.py"),
+          "                self.e.buf.cursor = self.e.buf.start + before\n                raise", "                raise"),
+]  # fmt: skip
+
+
+def source_of(fault, root=workshop.ROOT):
+    """Return the file that a fault changes."""
+    return root / "src" / "typedbytes" / fault.file
+
+
+def main(arguments=None):
+    """Run the drill."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args(arguments)
+    chosen = [fault for fault in FAULTS if not options.names or fault.name in options.names]
+    if options.list:
+        for fault in chosen:
+            print(f"{fault.name:<45}{described(fault.gate)}")
+        return 0
+    return drill(chosen)
+
+
+def drill(faults):
+    """Put in each fault and run its gate; return 0 when all were caught."""
+    bases = {sanitized: make_base(sanitized) for sanitized in sorted({is_sanitized(fault.gate) for fault in faults})}
+    for gate in sorted({fault.gate for fault in faults}, key=str):
+        code, output = run_gate(gate, bases[is_sanitized(gate)])
+        if code:
+            print(f"{described(gate)} fails without a fault:\n{output}")
+            return 1
+    ncaught = 0
+    for fault in faults:
+        start = time.monotonic()
+        code, output = attempt(fault, bases[is_sanitized(fault.gate)])
+        ncaught += code != 0
+        verdict = "caught" if code else "MISSED"
+        print(f"{verdict}  {fault.name:<45}{described(fault.gate):<60}{time.monotonic() - start:5.0f} s", flush=True)
+    print(f"caught {ncaught} of {len(faults)}")
+    return 0 if ncaught == len(faults) else 1
+
+
+def is_sanitized(gate):
+    """Tell whether a gate wants a build with sanitizers."""
+    return gate[0] == sanitize.NAME
+
+
+def described(gate):
+    """Return a gate as one types it."""
+    return " ".join(str(word) for word in gate if word not in ("-m", "-x", "-q", "-p", "no:randomly"))
+
+
+def make_base(sanitized):
+    """Return a copy of the sources, built without a fault, and without much optimisation since that takes longer."""
+    folder = workshop.copy_sources(workshop.BUILD / "faults" / ("sanitized" if sanitized else "plain"))
+    setup = folder / "setup.py"
+    setup.write_text(setup.read_text("utf-8").replace('"-O3"', '"-O1"'), "utf-8")
+    workshop.build(folder, **switches(sanitized))
+    return folder
+
+
+def switches(sanitized):
+    """Return the switches of a build."""
+    return sanitize.SWITCHES if sanitized else {}
+
+
+def attempt(fault, base):
+    """Build a copy of the base with a fault and run its gate there; a build that fails is the drill's own mistake."""
+    folder = base.with_name(base.name + "-faulty")
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(base, folder)
+    source = source_of(fault, folder)
+    text = source.read_text("utf-8")
+    if text.count(fault.old) != 1:
+        raise RuntimeError(f"{fault.name}: the text stands {text.count(fault.old)} times in {fault.file}")
+    source.write_text(text.replace(fault.old, fault.new), "utf-8")
+    workshop.build(folder, **switches(is_sanitized(fault.gate)))
+    return run_gate(fault.gate, folder)
+
+
+def run_gate(gate, folder):
+    """Run a gate in a copy; return its exit code, not 0 when it did not end, and the end of its output."""
+    environment = sanitize.environment() if is_sanitized(gate) else {}
+    words = gate[1:] if is_sanitized(gate) else gate
+    command = [sys.executable, *map(str, words)]
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=workshop.sees(folder, **environment), capture_output=True, text=True, errors="replace", timeout=SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        return -1, "it did not end"
+    return done.returncode, (done.stdout + done.stderr)[-3000:]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

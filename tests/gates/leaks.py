@@ -1,0 +1,233 @@
+"""Count what is still there after every operation: memory blocks, and on an interpreter built for debugging all references.
+
+    python tests/gates/leaks.py [--thorough]    one line for each group of operations that leaks, and a summary
+
+Belongs here: operations over the vectors, and the count. It knows nothing of what is right: an error is as good as a value.
+Always true: what caches fill once does not count, since only what grows in every round does; numbers that the interpreter and
+the core share must be referred to as often afterwards as before.
+"""
+
+import argparse
+import array
+import gc
+import io
+import pathlib
+import sys
+
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS.parent)]
+
+import typedbytes  # noqa: E402
+from fuzz import inputs, options as sets  # noqa: E402
+from fuzz.choices import Choices  # noqa: E402
+from fuzz.encoding import FIXED, Objects  # noqa: E402
+from typedbytes import legacy  # noqa: E402
+
+WARM_ROUNDS = 3
+ROUNDS = 4
+WIRES = 150
+#: Shared by everybody, so that a reference too few would free them: the core keeps its own table of small ints.
+SHARED = [None, True, False, -128, 0, 7, 255, 256, 257, 1000, 1023, b"", "", ()]
+
+ERRORS = (Exception, KeyboardInterrupt)
+REFERENCES = getattr(sys, "gettotalrefcount", int)  # counted where the interpreter does
+
+
+class BadSource:
+    """A source whose second read fails."""
+
+    def __init__(self, data):
+        self.parts = [data[: len(data) // 2]]
+
+    def read(self, nbytes):
+        """Give the first half, then fail."""
+        part = self.parts.pop()
+        if len(part) > nbytes:
+            self.parts.append(part[nbytes:])
+        return part[:nbytes]
+
+
+class BadSink:
+    """A sink that takes a part and then fails."""
+
+    calls = 0
+
+    def write(self, data):
+        """Take half of the first bytes."""
+        self.calls += 1
+        if self.calls > 1:
+            raise OSError("no room")
+        return max(1, len(data) // 2)
+
+
+def fed(wire, **options):
+    """Feed in thirds, iterate, close."""
+    decoder = typedbytes.Decoder(**options)
+    for start in range(0, len(wire), len(wire) // 3 + 1):
+        decoder.feed(wire[start : start + len(wire) // 3 + 1])
+        for _ in decoder:
+            pass
+    decoder.close()
+
+
+def groups(wire, **options):
+    """Walk groups, taking one value of each."""
+    for _, values in typedbytes.PairReader(io.BytesIO(wire), **options).groups():
+        next(values)
+
+
+def copied(wire, **options):
+    """Copy to a sink that fails."""
+    sink = BadSink()
+    writer = typedbytes.Writer(sink, buffer_size=1)
+    try:
+        writer.copy(typedbytes.Reader(wire, **options))
+    finally:
+        sink.write = lambda data: len(data)
+        writer.close()
+
+
+def rewritten(wire, **options):
+    """Decode and encode again."""
+    typedbytes.dumps(typedbytes.loads(wire, **options), pickle=options.get("pickle", "safe"))
+
+
+def by_old_names(wire, **options):
+    """Read by iteration and with handlers."""
+    list(legacy.Input(io.BytesIO(wire)))
+    source = legacy.Input(io.BytesIO(wire))
+    source.register(199, lambda source: source.read_bytes())
+    list(source)
+
+
+DECODING = {
+    "loads": lambda wire, **options: typedbytes.loads(wire, **options),
+    "decode_all": lambda wire, **options: typedbytes.Decoder(**options).decode_all(wire),
+    "decode_pairs": lambda wire, **options: typedbytes.Decoder(**options).decode_pairs(wire),
+    "reader": lambda wire, **options: list(typedbytes.Reader(io.BytesIO(wire), **options)),
+    "reader_of_memory": lambda wire, **options: list(typedbytes.Reader(bytearray(wire), **options)),
+    "raw_reader": lambda wire, **options: list(typedbytes.Reader(io.BytesIO(wire), raw=True, **options)),
+    "pair_reader": lambda wire, **options: list(typedbytes.PairReader(io.BytesIO(wire), **options)),
+    "failing_source": lambda wire, **options: list(typedbytes.Reader(BadSource(wire), **options)),
+    "skipping": lambda wire, **options: typedbytes.Reader(io.BytesIO(wire), **options).skip(9),
+    "groups": groups,
+    "copied": copied,
+    "fed": fed,
+    "rewritten": rewritten,
+    "by_old_names": by_old_names,
+    "scans": lambda wire, **options: (typedbytes.index(wire), typedbytes.count(wire), typedbytes.hash_code(wire)),
+}
+
+
+def pairs_of(obj):
+    """Give an object twice as a pair."""
+    return [(obj, obj), (1, obj)]
+
+
+def written(obj, **options):
+    """Write to a sink that fails; what waits is let go of."""
+    sink = io.BytesIO()
+    with typedbytes.Writer(sink, buffer_size=1, **options) as writer:
+        writer.writes([obj, 1, obj])
+
+
+def write_failing(obj, **options):
+    """Write to a sink that fails, and try again until it is closed."""
+    sink = BadSink()
+    writer = typedbytes.Writer(sink, buffer_size=1, **options)
+    try:
+        writer.writes([obj, obj])
+    finally:
+        sink.write = lambda data: len(data)
+        writer.close()
+
+
+ENCODING = {
+    "dumps": lambda obj, **options: typedbytes.dumps(obj, **options),
+    "encode_all": lambda obj, **options: typedbytes.Encoder(**options).encode_all([1, obj]),
+    "encode_pairs": lambda obj, **options: typedbytes.Encoder(**options).encode_pairs(pairs_of(obj)),
+    "encode_into": lambda obj, **options: typedbytes.Encoder(**options).encode_into(obj, bytearray(3), 3),
+    "writer": written,
+    "failing_sink": write_failing,
+}
+
+
+def wires():
+    """Return the wires that are decoded: vectors, spoiled ones, and what is kept from fuzzing."""
+    maker = inputs.Maker("leaks")
+    kept = [data[1:] for name in ("bytes", "reference") for data in inputs.corpus(name)]
+    return [*inputs.seeds(), *kept, *(maker.wire() for _ in range(WIRES)), b"\0\0\2\0\0" + bytes(1000), b"\0\0\2\0\0" + bytes(1 << 17)]
+
+
+def objects():
+    """Return the objects that are encoded."""
+    maker = inputs.Maker("leaks")
+    return [*FIXED, *(Objects(Choices(maker.program())).value(3) for _ in range(WIRES))]
+
+
+def is_numpys(subject):
+    """Tell whether NumPy has a hand in it, which keeps some things by itself and counts no references on any interpreter."""
+    return b"NUMPY" in subject if type(subject) is bytes else any(word in repr(subject) for word in ("np.", "numpy", "array("))
+
+
+def attempt(call, subject, options):
+    """Call, and forget what comes of it."""
+    try:
+        call(subject, **options)
+    except ERRORS:
+        pass
+
+
+def grown(call, subjects, tables, shift):
+    """Return by how much blocks and references grow in every round at least, each subject with one set of options."""
+    marks = array.array("q", [0]) * (2 * (WARM_ROUNDS + ROUNDS))  # counting must not count itself
+    for place in range(0, len(marks), 2):
+        for number, subject in enumerate(subjects):
+            attempt(call, subject, tables[(number + shift) % len(tables)])
+        gc.collect()
+        marks[place] = sys.getallocatedblocks()
+        marks[place + 1] = REFERENCES()
+    first = 2 * WARM_ROUNDS
+    return [min(marks[place] - marks[place - 2] for place in range(first + kind, len(marks), 2)) for kind in (0, 1)]
+
+
+def shared_counts():
+    """Return how often each shared object is referred to; what never dies is always the same."""
+    gc.collect()
+    return [sys.getrefcount(obj) for obj in SHARED]
+
+
+def groups_of_operations():
+    """Give each operation with its inputs, those of NumPy apart and several times, and the sets of options for it."""
+    for operations, subjects, tables in ((DECODING, wires(), sets.DECODE), (ENCODING, objects(), sets.ENCODE)):
+        own = [subject for subject in subjects if not is_numpys(subject)]
+        numpys = [subject for subject in subjects if is_numpys(subject)] * 5
+        for name, call in operations.items():
+            yield name, call, own, tables
+            yield f"{name} with NumPy", call, numpys, tables
+
+
+def main(arguments=None):
+    """Count every operation, and say which leak."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--thorough", action="store_true", help="every input with every set of options, not with one")
+    thorough = parser.parse_args(arguments).thorough
+    nbad, noperations = 0, 0
+    for name, call, subjects, tables in groups_of_operations():
+        for shift in range(len(tables) if thorough else 1):
+            before = shared_counts()
+            nblocks, nreferences = grown(call, subjects, tables, shift)
+            lost = [obj for obj, now, then in zip(SHARED, shared_counts(), before) if now < then - 100]
+            noperations += len(subjects)
+            if "NumPy" in name:
+                nblocks, nreferences = nblocks - len(subjects) // 10, 0
+            if nblocks > 0 or nreferences > 0 or lost:
+                nbad += 1
+                print(f"{name}, {shift}: {nblocks} blocks, {nreferences} references a round; too few of {lost}", flush=True)
+    kind = "blocks and references" if REFERENCES is not int else "blocks"
+    print(f"{noperations:,} operations, {WARM_ROUNDS + ROUNDS} times each: {nbad} groups of them leak {kind}")
+    return 1 if nbad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""The whole suite, but for Hadoop's jobs, and the fuzz targets, in a copy built with AddressSanitizer and UBSan.
+
+    python tests/gates/sanitize.py [ARGUMENT OF PYTEST ...]
+
+Belongs here: the switches, the environment of such a build, the runs. It knows nothing of tests. Always true: memory comes from
+malloc, since pymalloc's blocks have no red zones; leaks are not looked for here, since an interpreter never frees everything
+(leaks.py does); the first report ends the process.
+"""
+
+import pathlib
+import subprocess
+import sys
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1])]
+
+from gates import workshop  # noqa: E402
+
+NAME = "sanitized"  # the first word of a gate that wants this build
+SWITCHES = {"TYPEDBYTES_SANITIZE": "1"}
+EXECUTIONS = 20_000
+
+#: Tests whose subject a sanitizer changes.
+LEFT_OUT = {
+    "test_hostile.py::test_a_thread_with_a_small_stack": "frames are several times as large",
+}
+
+
+def tests(file, *words):
+    """Return the gate that is some of the tests in this build."""
+    return (NAME, "-m", "pytest", "-x", "-q", f"tests/{file}", *words)
+
+
+def environment():
+    """Return what a process that loads such extensions needs to be told."""
+    return {
+        "LD_PRELOAD": " ".join(library(name) for name in ("libasan.so", "libubsan.so", "libstdc++.so.6")),
+        "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:allocator_may_return_null=1:handle_segv=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+        "PYTHONMALLOC": "malloc",
+    }
+
+
+def library(name):
+    """Return the path of a library of the compiler's."""
+    return subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def main(arguments):
+    """Build the copy, and run the suite and the targets."""
+    folder = workshop.copy_and_build("sanitized", **SWITCHES)
+    left_out = [word for name in LEFT_OUT for word in ("--deselect", f"tests/{name}")]
+    pytest = [sys.executable, "-m", "pytest", "-q", "-m", "not hadoop", *left_out, *arguments, "tests"]
+    fuzz = [sys.executable, "tests/fuzz/run.py", "--executions", EXECUTIONS, "--seed", 1]
+    codes = [workshop.run(folder, *command, **environment()) for command in (pytest, fuzz)]
+    print("sanitizers: no report" if not any(codes) else f"sanitizers: exit codes {codes}")
+    return 1 if any(codes) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

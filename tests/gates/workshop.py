@@ -1,0 +1,57 @@
+"""Copies of the sources, built with other switches, under build/, so that the checkout's own extensions stay as they are.
+
+Belongs here: copying and building. It knows nothing of what is run. Always true: a copy has what git knows and what it does not
+ignore; a copy that is up to date is built again only where a source has changed.
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build"
+
+
+def source_files():
+    """Return the files of the checkout, relative to its root."""
+    words = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(words, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
+    return [pathlib.Path(name) for name in listed if name and (ROOT / name).is_file()]
+
+
+def copy_sources(folder):
+    """Bring a copy of the sources up to date, touching only what differs; return its path."""
+    folder = pathlib.Path(folder)
+    for name in source_files():
+        ours, theirs = ROOT / name, folder / name
+        if not theirs.exists() or ours.read_bytes() != theirs.read_bytes():
+            theirs.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ours, theirs)
+    return folder
+
+
+def build(folder, python=sys.executable, **environment):
+    """Build the extensions of a copy in place; switches and compilers go as environment variables."""
+    command = [python, "setup.py", "--quiet", "build_ext", "--inplace"]
+    done = subprocess.run(command, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"building {folder} failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+
+
+def copy_and_build(name, python=sys.executable, **environment):
+    """Give a copy under build/ with these switches, built."""
+    folder = copy_sources(BUILD / name)
+    build(folder, python, **environment)
+    return folder
+
+
+def sees(folder, **environment):
+    """Give the environment in which a Python in the copy imports the copy, and nothing of the checkout."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join((str(folder), str(folder / "tests"))), **environment}
+
+
+def run(folder, *command, **environment):
+    """Run a command in a copy, its output to ours, and return its exit code."""
+    return subprocess.run([str(word) for word in command], cwd=folder, env=sees(folder, **environment)).returncode
