@@ -77,6 +77,10 @@ cdef int start_owned(WriteBuffer* b, Py_ssize_t nbytes) except -1
 cdef int grow(WriteBuffer* b, Py_ssize_t nbytes) except -1
 # The bytes written, as a bytes object; the buffer is left empty.
 cdef bytes finish(WriteBuffer* b)
+# The bytes object itself, written or not to its end, and the buffer left without memory; another one to write into, that
+# nobody else holds.
+cdef bytes take_owner(WriteBuffer* b)
+cdef void adopt(WriteBuffer* b, bytes owner) noexcept
 
 cdef inline void drop(WriteBuffer* b) noexcept:
     if b.owner != NULL:

@@ -6,7 +6,7 @@
 from cpython.buffer cimport PyBUF_SIMPLE, PyObject_GetBuffer
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_XDECREF
+from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.string cimport memcpy, memmove
 
 from typedbytes._cpython cimport bytes_resize, new_filled_bytes
@@ -185,9 +185,18 @@ cdef bytes finish(WriteBuffer* b):
         Py_XDECREF(owner)
         return result
     if bytes_size(owner) != used:
-        bytes_resize(&owner, used)
-    b.owner = NULL
-    b.start = b.cursor = b.end = NULL
-    result = <bytes>owner
-    Py_XDECREF(owner)
+        bytes_resize(&b.owner, used)
+    return take_owner(b)
+
+
+cdef bytes take_owner(WriteBuffer* b):
+    result = <bytes>b.owner
+    drop(b)
     return result
+
+
+cdef void adopt(WriteBuffer* b, bytes owner) noexcept:
+    Py_INCREF(owner)
+    b.owner = <PyObject*>owner
+    b.start = b.cursor = <unsigned char*>bytes_data(b.owner)
+    b.end = b.start + bytes_size(b.owner)

@@ -18,15 +18,14 @@ from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_CheckExact
 
 from typedbytes._buffer cimport (
-    LARGE_OUTPUT, PY_SSIZE_T_MAX, ReadBuffer, WriteBuffer, append, borrow, drop, finish, get_view, held, offset_of, push_back, refill, release, shrink, start_filled,
-    start_owned, start_scratch, written, reserve,
+    LARGE_OUTPUT, PY_SSIZE_T_MAX, ReadBuffer, WriteBuffer, adopt, append, borrow, drop, finish, get_view, held, offset_of,
+    push_back, refill, release, reserve, shrink, start_filled, start_owned, start_scratch, take_owner, written,
 )
 from typedbytes._codec cimport *
 from typedbytes._cpython cimport gc_pause, gc_resume, tuple_from_stolen
 
 import io
 import os
-import warnings
 
 from typedbytes.errors import DecodeError, EncodeTypeError
 

@@ -43,6 +43,7 @@ cdef class Writer:
     cdef object sink
     cdef object method            # of the sink, takes bytes
     cdef object unsent            # memoryview of what the sink has not taken yet
+    cdef bytes spare              # memory that the sink has taken from before, and may still hold
     cdef Py_ssize_t buffer_size
     cdef long long sent           # bytes that the sink has taken
     cdef long long nrecords
@@ -76,6 +77,7 @@ cdef class Writer:
     def __del__(self):
         if self.state == CLOSED or self.forks != FORKS or not self.pending():
             return
+        import warnings    # its users only
         warnings.warn(f"unclosed {type(self).__name__} with unwritten records", ResourceWarning, source=self)
         try:
             self.close()
@@ -124,14 +126,26 @@ cdef class Writer:
         return 0
 
     cdef int send(self) except -1:
-        # Hands over a bytes object that nobody changes afterwards, so a sink may keep it.
+        # Hands over bytes that nobody changes as long as the sink keeps them.
+        cdef Py_ssize_t nbytes = written(&self.e.buf)
         if self.unsent is not None:
             self.send_rest()
-        if written(&self.e.buf):
-            self.unsent = memoryview(finish(&self.e.buf))
-            start_owned(&self.e.buf, self.buffer_size + SCRATCH)
+        if nbytes:
+            filled = take_owner(&self.e.buf)
+            self.unsent = memoryview(filled)[:nbytes]
+            self.start_buffer()
             self.send_rest()
+            if len(filled) <= 4 * (self.buffer_size + SCRATCH):
+                self.spare = filled
         return 0
+
+    cdef int start_buffer(self) except -1:
+        # Two buffers in turn: memory that goes back to the system and comes again costs more than writing to it.
+        spare, self.spare = self.spare, None
+        if spare is not None and Py_REFCNT(<PyObject*>spare) == 1:
+            adopt(&self.e.buf, spare)
+            return 0
+        return start_owned(&self.e.buf, self.buffer_size + SCRATCH)
 
     cdef int send_rest(self) except -1:
         while self.unsent is not None:

@@ -99,6 +99,8 @@ def check_order(wire, ends, fault, trouble, options):
             assert trouble.code == code, (trouble.code, fault)
         else:
             assert isinstance(trouble, (FormatError, LimitError)) and trouble.offset <= offset, (failure(trouble), fault)
+    if isinstance(trouble, LimitError) and "max_depth" in str(trouble):
+        assert fault == failure(trouble)[:3], (failure(trouble), fault)
     if isinstance(trouble, DecodeError):
         assert 0 <= trouble.offset <= len(wire)
         assert not isinstance(trouble, TruncatedError) or trouble.offset == len(wire)
