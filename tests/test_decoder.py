@@ -1413,3 +1413,11 @@ def test_an_error_holds_nothing_of_the_input(name):
     error = caught.value
     assert error.__cause__ is None
     assert all(len(repr(argument)) < 200 for argument in error.args)
+
+
+def test_strings_of_one_letter_keep_their_lengths():
+    # their first and last eight bytes are equal, whatever their lengths are; the table of strings must tell them apart
+    texts = [chr(letter) * length for letter in range(1, 128) for length in range(26)]
+    for order in (texts, texts[::-1], sorted(texts, key=len)):
+        assert tb.loads(tb.dumps(order)) == order
+        assert list(tb.loads(tb.dumps(dict.fromkeys(order)))) == list(dict.fromkeys(order))

@@ -112,7 +112,7 @@ FAULTS = [
           "    cdef PyObject* shared = SHARED_INTS[<signed char>p[0] - LEAST_SHARED]"),
     Fault("unchecked realloc", "codec_container.pxi", MEMORY,
           "    if stack == NULL:\n        decref(item)\n        raise MemoryError", "    pass"),
-    Fault("item leaks when the stack cannot grow", "codec_container.pxi", MEMORY,
+    Fault("item leaks when the stack cannot grow", "codec_container.pxi", LEAKS,
           "    if stack == NULL:\n        decref(item)\n        raise MemoryError", "    if stack == NULL:\n        raise MemoryError"),
     Fault("tuple with a slot never filled", "codec_container.pxi", VECTORS,
           "    return tuple_from_stolen(d.stack + base, count)", "    return tuple_from_stolen(d.stack + base, count + (count > 0))"),

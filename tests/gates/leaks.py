@@ -17,6 +17,11 @@ import sys
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS.parent)]
 
+try:
+    import _testcapi
+except ImportError:  # an interpreter without its own test modules
+    _testcapi = None
+
 import typedbytes  # noqa: E402
 from fuzz import inputs, options as sets  # noqa: E402
 from fuzz.choices import Choices  # noqa: E402
@@ -152,6 +157,31 @@ ENCODING = {
 }
 
 
+def without_memory(wire, **options):
+    """Decode, and encode what came of it, with one allocation refused, whichever it is."""
+    value = typedbytes.loads(wire)
+    for call, subject in ((typedbytes.loads, wire), (typedbytes.dumps, value)):
+        for start in range(REFUSED):
+            _testcapi.set_nomemory(start, start + 1)
+            try:
+                call(subject)
+            except MemoryError:
+                pass
+            finally:
+                _testcapi.remove_mem_hooks()
+
+
+#: Decoded and encoded by the core alone: the interpreter itself does not always survive what it has no memory for.
+PLAIN_WIRES = [
+    typedbytes.dumps(value)
+    for value in (
+        [2**40] * 300, tuple([number * 1.5] for number in range(200)), {2**40 + number: b"b" * 30 for number in range(100)},
+        ["\u20ac" * 40, "a" * 600, "key"] * 3, [[2**50]] * 9000, (2**40, "word" * 9, {"k": (1.5,)}), "\u20ac" * 500, b"b" * 70_000,
+    )
+]  # fmt: skip
+REFUSED = 25  # of the first allocations of a call
+
+
 def wires():
     """Return the wires that are decoded: vectors, spoiled ones, and what is kept from fuzzing."""
     maker = inputs.Maker("leaks")
@@ -205,6 +235,8 @@ def groups_of_operations():
         for name, call in operations.items():
             yield name, call, own, tables
             yield f"{name} with NumPy", call, numpys, tables
+    if _testcapi is not None:
+        yield "without memory", without_memory, PLAIN_WIRES, [{}]
 
 
 def main(arguments=None):
