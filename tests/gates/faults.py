@@ -37,7 +37,7 @@ def tests(*words):
 
 def fuzz(target, executions=30_000):
     """Return the gate that is a target of fuzzing, on the same inputs every time."""
-    return ("tests/fuzz/run.py", "--targets", target, "--executions", executions, "--seed", 1)
+    return ("tests/fuzz/run.py", "--targets", target, "--executions", executions, "--seed", 1, "--patience", 10)
 
 
 LEAKS = ("tests/gates/leaks.py",)
