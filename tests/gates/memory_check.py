@@ -31,7 +31,7 @@ if planted:
     libc = ctypes.CDLL(None)
     libc.malloc.restype = ctypes.c_void_p
     block = libc.malloc(64)
-    typedbytes.loads((ctypes.c_char * 64).from_address(block))
+    leaks.attempt(typedbytes.loads, (ctypes.c_char * 64).from_address(block), {})
 maker = inputs.Maker("valgrind")
 wires = [*inputs.seeds()[::4], *(maker.wire()[:4000] for _ in range({NWIRES}))]
 objects = leaks.objects()[::3]
