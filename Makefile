@@ -46,14 +46,25 @@ $(ON_A_PYTHON):
 $(PYTHON_VERSIONS:%=which-%): which-%:
 	@echo $(call need_python,$*)
 
-# Traced extensions stand in a copy, so that nothing else runs on them. The tracer finds the sources from there only, so the
+# A build of another kind stands in a copy, so that nothing else runs on it.
+define in_a_copy
+	rm -rf build/$(1) && mkdir -p build/$(1)
+	git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents --target-directory build/$(1)
+	cd build/$(1) && $(2) $(abspath $(BIN))/python setup.py --quiet build_ext --inplace
+endef
+
+.PHONY: test-portable
+test-portable: build ## run the codec's tests on a build that uses the interpreter's public API only
+	$(call in_a_copy,portable,TYPEDBYTES_PORTABLE=1)
+	cd build/portable && PYTHONPATH=$(CURDIR)/build/portable $(abspath $(BIN))/python -m pytest $(PYTEST_ARGS) \
+	    tests/test_vectors.py tests/test_objects.py tests/test_decoder.py tests/test_hostile.py tests/test_sinks.py
+
+# The tracer finds the sources from there only, so the
 # test that changes the folder is left out; so are those with signals: the tracer hears them where nothing can be raised.
 COVERAGE_ARGS = -m 'not hadoop' -k 'not signal and not interrupt and not named_like_an_option' $(PYTEST_ARGS)
 .PHONY: coverage
 coverage: build ## tell which lines of Cython and Python the suite never reaches; fails below 95 %
-	rm -rf build/coverage && mkdir -p build/coverage
-	git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents --target-directory build/coverage
-	cd build/coverage && TYPEDBYTES_TRACE=1 $(abspath $(BIN))/python setup.py --quiet build_ext --inplace
+	$(call in_a_copy,coverage,TYPEDBYTES_TRACE=1)
 	cd build/coverage && PYTHONPATH=$(CURDIR)/build/coverage $(abspath $(BIN))/python -m coverage run -m pytest $(COVERAGE_ARGS) tests
 	cd build/coverage && $(abspath $(BIN))/python -m coverage combine --quiet && $(abspath $(BIN))/python -m coverage report
 

@@ -598,18 +598,20 @@ def test_what_is_too_long_is_refused_before_it_is_looked_at(name, count):
         thing = {FORGED[name]}
         length = ctypes.c_ssize_t.from_address(id(thing) + object.__basicsize__)
         encoder, target, true_length = tb.Encoder(), bytearray(), length.value
-        for use in (encoder.encode, lambda thing: encoder.encode_into(thing, target)):
+        for use in (encoder.encode, lambda thing: encoder.encode_into(thing, target), lambda thing: encoder.encode([1, thing])):
             length.value = {count}
             try:
                 use(thing)
             except tb.EncodeValueError as error:
                 said = str(error)
+                path = error.path
             else:
                 said = "written"
             length.value = true_length
-            print(said, len(target), encoder.encode(1) == tb.dumps(1))
+            print(repr(path), said, len(target), encoder.encode(1) == tb.dumps(1))
     """
-    for line in run_fresh(code).splitlines():
+    for line, path in zip(run_fresh(code).splitlines(), ["", "", "[1]"]):
+        assert line.startswith(repr(path))
         assert f" of {count} is longer than 2^31-1" in line
         assert line.endswith(" 0 True")
 

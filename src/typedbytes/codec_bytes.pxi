@@ -36,7 +36,7 @@ cdef PyObject* read_large_bytes(Decoding* d, Py_ssize_t nbytes) except NULL:
             if have == capacity:
                 capacity = min(nbytes, 2 * capacity)
                 bytes_resize(&result, capacity)
-            got = d.buf.fill(d.buf.source, <unsigned char*>bytes_data(result) + have, capacity - have)
+            got = fill_awake(d, <unsigned char*>bytes_data(result) + have, capacity - have)
             if got == 0:
                 raise_truncated(d, nbytes - have, BYTES)
             have += got
@@ -45,6 +45,13 @@ cdef PyObject* read_large_bytes(Decoding* d, Py_ssize_t nbytes) except NULL:
     except:
         Py_XDECREF(result)
         raise
+
+
+cdef Py_ssize_t fill_awake(Decoding* d, unsigned char* target, Py_ssize_t room) except -1:
+    cdef bint paused = wake_collector(d)
+    cdef Py_ssize_t got = d.buf.fill(d.buf.source, target, room)
+    d.paused = paused and gc_pause()
+    return got
 
 
 cdef inline int encode_head(Encoding* e, int code, Py_ssize_t length) except -1:
@@ -234,6 +241,8 @@ cdef PyObject* decode_invalid_text(Decoding* d, const unsigned char* p, Py_ssize
     try:
         return PyUnicode_DecodeUTF8(<const char*>p, nbytes, d.unicode_errors)
     except UnicodeDecodeError as error:
+        if not isinstance(error, UnicodeDecodeError):
+            raise    # there was no memory to make one
         return raise_format_at(d, f"STRING is not UTF-8: {error.reason} at its byte {error.start}",
                                offset_of(&d.buf, p) - 5, STRING, error)
 
@@ -346,6 +355,8 @@ cdef object decode_writable(Decoding* d, const unsigned char* p, Py_ssize_t nbyt
     try:
         name = p[4:4 + nname].decode("utf-8")
     except UnicodeDecodeError as error:
+        if not isinstance(error, UnicodeDecodeError):
+            raise
         raise_format_at(d, "the class name of a WRITABLE is not UTF-8", offset_of(&d.buf, d.buf.cursor), WRITABLE, error)
     return Writable(name, p[4 + nname:nbytes])
 

@@ -4,7 +4,7 @@ cdef enum:
     FIRST_PATIENCE = 1024   # items before the collector is paused
     MOST_PATIENCE = 0x3fff  # items before signals are looked at
     MAX_REPLACED = 256      # default= calls within one another
-    MAX_COLLIDING = 512     # keys of one MAP, other than numbers, str and bytes, that may share one hash value
+    HEAVY = 2048            # bytes of keys that may share one hash value, before that is looked into
     MOST_AT_ONCE = 1024     # items of a run for which room is made
     SPILL = 8192            # items of a LIST that wait on the stack before they move to their list
 
@@ -43,10 +43,18 @@ cdef int take_stock(Decoding* d) except -1:
     # waited for, and not under anybody's code.
     d.ticks = 0
     d.patience = MOST_PATIENCE
-    if not d.paused and d.buf.fill == NULL and d.ext_hook == NULL and d.pickle != TRUST:
+    if not d.paused and d.ext_hook == NULL and d.pickle != TRUST:
         d.paused = gc_pause()
     PyErr_CheckSignals()
     return 0
+
+
+cdef bint wake_collector(Decoding* d) noexcept:
+    # Whether it was paused.
+    cdef bint paused = d.paused
+    gc_resume(paused)
+    d.paused = False
+    return paused
 
 
 cdef inline int push(Decoding* d, PyObject* item) except -1:
@@ -272,7 +280,7 @@ cdef PyObject* decode_map(Decoding* d, Py_ssize_t npairs) except NULL:
     close_container(d, &frame)
     if d.map_pairs:
         return pairs_from_stack(d, base)
-    if seldom(nweak > 32 or (nweak > 1 and weak_nbytes > 2048)):
+    if seldom(nweak > 32 or (nweak > 1 and weak_nbytes > HEAVY)):
         refuse_colliding(d, base, offset)
     return dict_from_stack(d, base)
 
@@ -316,7 +324,7 @@ cdef int refuse_colliding(Decoding* d, Py_ssize_t base, long long offset) except
                 place = <uint64_t>PyObject_Hash(d.stack[i]) * SECRET >> shift
                 crowds[place].nkeys += 1
                 crowds[place].weight += weight_of(<object>d.stack[i])
-                if crowds[place].nkeys > 32 or (crowds[place].nkeys > 1 and crowds[place].weight > 2048):
+                if crowds[place].nkeys > 32 or (crowds[place].nkeys > 1 and crowds[place].weight > HEAVY):
                     return refuse_unequal(d, base, offset)
     finally:
         PyMem_Free(crowds)
@@ -324,22 +332,25 @@ cdef int refuse_colliding(Decoding* d, Py_ssize_t base, long long offset) except
 
 
 cdef Py_ssize_t weight_of(object key) except -1:
+    # No further than needed: a key may be as long as the input.
     cdef Py_ssize_t weight = 0
     cdef list rest = [key]
-    while rest:
+    while rest and weight <= HEAVY:
         item = rest.pop()
-        if type(item) is tuple:
+        if type(item) is not tuple:
+            weight += sys.getsizeof(item)
+        elif len(<tuple>item) > HEAVY:
+            return HEAVY + 1
+        else:
             weight += 8
             rest.extend(item)
-        else:
-            weight += sys.getsizeof(item)
     return weight
 
 
 cdef int refuse_unequal(Decoding* d, Py_ssize_t base, long long offset) except -1:
-    # The same, exactly. Equal keys may come as often as they like; they are told by their encodings.
+    # The same, exactly. Equal keys may come as often as they like; they are told by their encodings, but for a NaN in them.
     from typedbytes._clashes import Clashes
-    cdef set met = set()
+    cdef dict met = {}
     cdef Py_ssize_t i
     cdef long long nbytes_of_map = offset_of(&d.buf, d.buf.cursor) - offset
     clashes = Clashes()
@@ -348,11 +359,21 @@ cdef int refuse_unequal(Decoding* d, Py_ssize_t base, long long offset) except -
         if has_weak_hash(d.stack[i]):
             key = <object>d.stack[i]
             encoded = encoded_key(key)
-            if encoded not in met:
-                met.add(encoded)
-                if clashes.are_many(key, len(encoded), nbytes_of_map):
-                    raise_colliding(d, offset)
+            if encoded in met and are_equal(met[encoded], key):
+                continue
+            met[encoded] = key
+            if clashes.are_many(key, len(encoded), nbytes_of_map):
+                raise_colliding(d, offset)
     return 0
+
+
+cdef bint are_equal(object a, object b) except -1:
+    if a is b:
+        return True
+    try:
+        return a == b
+    except RecursionError:
+        return True    # the dict will meet it too, and say so
 
 
 cdef bytes encoded_key(object key):
@@ -586,12 +607,19 @@ cdef int fetch(Decoding* d, Py_ssize_t wanted, int code) except -1:
         if offset_of(&d.buf, d.buf.cursor) + wanted - d.record_offset > d.max_bytes:
             return raise_record_limit(d)
         show_hidden(d)
-        if refill(&d.buf, wanted):
+        if refill_awake(d, wanted):
             hide_beyond_limit(d)
             return 0
-    elif refill(&d.buf, wanted):
+    elif refill_awake(d, wanted):
         return 0
     return raise_truncated(d, wanted, code)
+
+
+cdef int refill_awake(Decoding* d, Py_ssize_t wanted) except -1:
+    cdef bint paused = wake_collector(d)
+    cdef int filled = refill(&d.buf, wanted)
+    d.paused = paused and gc_pause()
+    return filled
 
 
 # A record's limit is kept by hiding what lies beyond it, so that no inner loop has to ask.
@@ -614,8 +642,7 @@ cdef void end_record(Decoding* d) noexcept:
         show_hidden(d)
     if seldom(d.patience != FIRST_PATIENCE):
         d.patience = FIRST_PATIENCE
-        gc_resume(d.paused)
-        d.paused = False
+        wake_collector(d)
 
 
 cdef PyObject* decode_record(Decoding* d) except NULL:
@@ -855,6 +882,15 @@ cdef inline int open_encoded(Encoding* e, PathFrame* frame, int code) except -1:
     return 0
 
 
+cdef inline int open_counted(Encoding* e, PathFrame* frame, int code, Py_ssize_t count) except -1:
+    if seldom(count > MAX_LENGTH):
+        return raise_too_long(e, code, count)
+    open_encoded(e, frame, code)
+    encode_head(e, code, 0)
+    store_i32(e.buf.cursor - 4, <int32_t>count)
+    return 0
+
+
 cdef inline int close_encoded(Encoding* e, PathFrame* frame) except -1:
     e.depth -= 1
     e.frame = frame.parent
@@ -902,11 +938,7 @@ cdef int encode_tuple(Encoding* e, PyObject* items) except -1:
     cdef PyTypeObject* kind
     cdef Py_ssize_t look = first_look(count)    # for a run, at this index
     cdef Py_ssize_t nfound
-    open_encoded(e, &frame, VECTOR)
-    if count > MAX_LENGTH:
-        return raise_too_long(e, VECTOR, count)
-    encode_head(e, VECTOR, 0)
-    store_i32(e.buf.cursor - 4, <int32_t>count)
+    open_counted(e, &frame, VECTOR, count)
     while frame.index < count:
         kind = Py_TYPE(PyTuple_GET_ITEM(items, frame.index))
         encode_value(e, PyTuple_GET_ITEM(items, frame.index))
@@ -958,22 +990,13 @@ cdef int encode_dict(Encoding* e, PyObject* mapping) except -1:
     cdef PyObject* value
     if e.sort_keys and npairs > 1:
         return encode_items(e, list((<dict>mapping).items()))
-    open_encoded(e, &frame, MAP)
-    encode_pair_count(e, npairs)
+    open_counted(e, &frame, MAP, npairs)
     while frame.index < npairs and dict_next(mapping, &position, &key, &value):
         encode_entry(e, &frame, <object>key, <object>value)
         check_signals(frame.index)
     if seldom(frame.index != npairs or PyDict_GET_SIZE(mapping) != npairs):
         raise RuntimeError("dict changed size while it was encoded")
     close_encoded(e, &frame)
-    return 0
-
-
-cdef inline int encode_pair_count(Encoding* e, Py_ssize_t npairs) except -1:
-    if seldom(npairs > MAX_LENGTH):
-        return raise_too_long(e, MAP, npairs)
-    encode_head(e, MAP, 0)
-    store_i32(e.buf.cursor - 4, <int32_t>npairs)
     return 0
 
 
@@ -995,10 +1018,9 @@ cdef int encode_items(Encoding* e, list items) except -1:
     for pair in items:
         if type(pair) is not tuple or len(<tuple>pair) != 2:
             return raise_no_pair(e, pair)
-    open_encoded(e, &frame, MAP)
+    open_counted(e, &frame, MAP, len(items))
     if e.sort_keys:
         sort_by_encoded_key(e, &frame, items)
-    encode_pair_count(e, len(items))
     for pair in items:
         encode_entry(e, &frame, (<tuple>pair)[0], (<tuple>pair)[1])
         check_signals(frame.index)
