@@ -59,14 +59,23 @@ test-portable: build ## run the codec's tests on a build that uses the interpret
 	cd build/portable && PYTHONPATH=$(CURDIR)/build/portable $(abspath $(BIN))/python -m pytest $(PYTEST_ARGS) \
 	    tests/test_vectors.py tests/test_objects.py tests/test_decoder.py tests/test_hostile.py tests/test_sinks.py
 
-# The tracer finds the sources from there only, so the
-# test that changes the folder is left out; so are those with signals: the tracer hears them where nothing can be raised.
+# The tracer finds the sources from the copy only, so the test that changes the folder is left out; so are those with signals:
+# the tracer hears them where nothing can be raised.
 COVERAGE_ARGS = -m 'not hadoop' -k 'not signal and not interrupt and not named_like_an_option' $(PYTEST_ARGS)
 .PHONY: coverage
 coverage: build ## tell which lines of Cython and Python the suite never reaches; fails below 95 %
 	$(call in_a_copy,coverage,TYPEDBYTES_TRACE=1)
 	cd build/coverage && PYTHONPATH=$(CURDIR)/build/coverage $(abspath $(BIN))/python -m coverage run -m pytest $(COVERAGE_ARGS) tests
 	cd build/coverage && $(abspath $(BIN))/python -m coverage combine --quiet && $(abspath $(BIN))/python -m coverage report
+
+GIGABYTES ?= 5
+.PHONY: soak
+soak: build ## move GIGABYTES (5) through decoding and encoding; fail when memory grows by more than 1 MiB
+	PYTHONPATH=$(CURDIR) $(BIN)/python tests/soak.py $(GIGABYTES)
+
+.PHONY: bounds
+bounds: build ## CPU time, growth and signal latency of the worst input; fail beyond a limit
+	PYTHONPATH=$(CURDIR) $(BIN)/python bench/bounds.py
 
 .PHONY: demo
 demo: build ## count the words of the standard library with a real Hadoop Streaming job
