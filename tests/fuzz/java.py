@@ -27,7 +27,7 @@ from fuzz import inputs  # noqa: E402
 from java_view import bits_only, in_order, java_view, one_nan  # noqa: E402
 from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError  # noqa: E402
 
-BATCH = 5000
+BATCH = 1000  # what a busy machine does in the two minutes that a command may take
 MOST_BYTES = 2000
 FLOAT, STRING, VECTOR, LIST, MAP, WRITABLE, MARKER = 5, 7, 8, 9, 10, 50, 255
 DECODER = typedbytes.Decoder(exact=True, pickle="raw", map_pairs=True)
