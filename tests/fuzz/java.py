@@ -14,6 +14,7 @@ import argparse
 import collections
 import json
 import pathlib
+import re
 import struct
 import sys
 import tempfile
@@ -30,15 +31,17 @@ from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedErr
 BATCH = 1000  # what a busy machine does in the two minutes that a command may take
 MOST_BYTES = 2000
 FLOAT, STRING, VECTOR, LIST, MAP, WRITABLE, MARKER = 5, 7, 8, 9, 10, 50, 255
+#: A VECTOR or MAP of more than 5,119: where the file ends in one, Java makes a null for each value that is promised.
+HUGE_COUNT = re.compile(rb"[\x08\x0a](?:[\x01-\x7f]..|\x00[\x01-\xff].|\x00\x00[\x14-\xff]).", re.DOTALL)
 DECODER = typedbytes.Decoder(exact=True, pickle="raw", map_pairs=True)
 
 
 def cases(seed):
-    """Give inputs without end."""
+    """Give inputs without end; huge promises are left out, since Java keeps them."""
     maker = inputs.Maker(f"java {seed}")
     while True:
         data = maker.wire()
-        if 0 < len(data) <= MOST_BYTES:
+        if 0 < len(data) <= MOST_BYTES and not HUGE_COUNT.search(data):
             yield data
 
 
@@ -85,7 +88,7 @@ def compare_values(data, vector):
 
 def explained(error, found):
     """Return the name of the reason for which Java reads what we refuse."""
-    if type(error) is TruncatedError and error.code in (VECTOR, LIST, None):
+    if type(error) is TruncatedError and error.code in (VECTOR, LIST, MAP, None):
         return "end of file inside a container"
     if type(error) is FormatError and error.code == MARKER:
         return "MARKER read as null"
