@@ -411,7 +411,7 @@ cdef int encode_wide_int(Encoding* e, PyObject* obj) except -1:
     p = e.buf.cursor
     nbytes = int_to_bytes_le(obj, p + 9, 260)
     if not 0 <= nbytes <= 255:
-        return encode_pickle(e, int(<object>obj))
+        return encode_pickle(e, int.__pos__(<object>obj))    # of a subclass, which may lie about its value
     memcpy(p + 5, b"\x80\x02\x8a", 3)
     p[8] = <unsigned char>nbytes
     p[9 + nbytes] = c"."

@@ -101,11 +101,6 @@ cdef inline int count_ticks(Py_ssize_t* ticks, Py_ssize_t nitems) except -1:
 # cursor and stack in registers, and takes the branches of no other code. A container looks for one behind its first item, and
 # when there is none at twice that index, and so on: where kinds are mixed, asking each time would be mispredicted each time.
 
-cdef inline bint goes_on(const Decoding* d, int code) noexcept:
-    # Whether the next item is of the same code as the one before, and the code one of those that have a loop here.
-    return d.buf.cursor < d.buf.end and d.buf.cursor[0] == code and BOOL <= code <= DOUBLE and code != FLOAT
-
-
 cdef inline Py_ssize_t first_look(Py_ssize_t count) noexcept:
     return 1 if count > 3 else 0    # never
 
@@ -118,8 +113,20 @@ cdef inline int code_ahead(const Decoding* d) noexcept:
     return d.buf.cursor[0] if d.buf.cursor < d.buf.end else -1
 
 
+cdef inline Py_ssize_t try_run(Decoding* d, int code, Py_ssize_t most, Py_ssize_t* look) except -1:
+    # Decode `most` items at most while they are of the code of the one before; return how many.
+    cdef Py_ssize_t nfound = 0
+    if d.buf.cursor == d.buf.end:
+        look[0] += 1    # nobody knows yet
+        return 0
+    if d.buf.cursor[0] == code and BOOL <= code <= DOUBLE and code != FLOAT:
+        nfound = decode_run(d, most)
+    look[0] = next_look(look[0], nfound)
+    return nfound
+
+
 cdef Py_ssize_t decode_run(Decoding* d, Py_ssize_t most) except -1:
-    # Push `most` items at most, of the code at the cursor, as far as they are held; return how many.
+    # Items of the code at the cursor, as far as they are held.
     cdef const unsigned char* p = d.buf.cursor
     cdef const unsigned char* end = d.buf.end
     cdef PyObject** item = d.stack + d.nstack
@@ -168,7 +175,6 @@ cdef PyObject* decode_vector(Decoding* d, Py_ssize_t count) except NULL:
     cdef Py_ssize_t base = d.nstack
     cdef int code = -1
     cdef Py_ssize_t look = first_look(count)    # for a run, at this index
-    cdef Py_ssize_t nfound
     open_container(d, &frame, VECTOR)
     d.buf.cursor += 5
     while frame.index < count:
@@ -178,11 +184,7 @@ cdef PyObject* decode_vector(Decoding* d, Py_ssize_t count) except NULL:
         frame.index += 1
         check_signals(frame.index)
         if frame.index == look:
-            nfound = 0
-            if goes_on(d, code):
-                nfound = decode_run(d, min(count - frame.index, until_check(frame.index)))
-            look = next_look(look, nfound)
-            frame.index += nfound
+            frame.index += try_run(d, code, min(count - look, until_check(look)), &look)
             check_signals(frame.index)
     close_container(d, &frame)
     d.nstack = base
@@ -200,7 +202,6 @@ cdef PyObject* decode_list(Decoding* d) except NULL:
     cdef list spilled = None
     cdef int code
     cdef Py_ssize_t look = 1    # for a run, at this index
-    cdef Py_ssize_t nfound
     open_container(d, &frame, LIST)
     d.buf.cursor += 1
     while True:
@@ -213,11 +214,7 @@ cdef PyObject* decode_list(Decoding* d) except NULL:
         frame.index += 1
         check_signals(frame.index)
         if frame.index == look:
-            nfound = 0
-            if goes_on(d, code):
-                nfound = decode_run(d, min(SPILL - (d.nstack - base), until_check(frame.index)))
-            look = next_look(look, nfound)
-            frame.index += nfound
+            frame.index += try_run(d, code, min(SPILL - (d.nstack - base), until_check(look)), &look)
             check_signals(frame.index)
         if seldom(d.nstack - base == SPILL):
             if spilled is None:
@@ -899,12 +896,17 @@ cdef inline int close_encoded(Encoding* e, PathFrame* frame) except -1:
 
 # Runs, as in decoding: items of one exact type, for which room is made at once. None of them runs Python code.
 
-cdef inline bint is_like(PyObject* item, PyTypeObject* kind) noexcept:
-    return Py_TYPE(item) == kind and (kind == &PyLong_Type or kind == &PyFloat_Type or kind == &PyBool_Type)
+cdef inline Py_ssize_t try_encode_run(Encoding* e, PyTypeObject* kind, PyObject** items, Py_ssize_t most,
+                                      Py_ssize_t* look) except -1:
+    # Encode items[0:most] as far as they are of the type of the one before; return how many.
+    cdef Py_ssize_t nfound = 0
+    if Py_TYPE(items[0]) == kind and (kind == &PyLong_Type or kind == &PyFloat_Type or kind == &PyBool_Type):
+        nfound = encode_run(e, items, most)
+    look[0] = next_look(look[0], nfound)
+    return nfound
 
 
 cdef Py_ssize_t encode_run(Encoding* e, PyObject** items, Py_ssize_t most) except -1:
-    # Encode items[0:most] as far as they are of the type of the first; return how many.
     cdef PyTypeObject* kind = Py_TYPE(items[0])
     cdef PyObject** item = items
     cdef PyObject** stop = items + min(most, MOST_AT_ONCE)
@@ -937,18 +939,14 @@ cdef int encode_tuple(Encoding* e, PyObject* items) except -1:
     cdef Py_ssize_t count = PyTuple_GET_SIZE(items)
     cdef PyTypeObject* kind
     cdef Py_ssize_t look = first_look(count)    # for a run, at this index
-    cdef Py_ssize_t nfound
     open_counted(e, &frame, VECTOR, count)
     while frame.index < count:
         kind = Py_TYPE(PyTuple_GET_ITEM(items, frame.index))
         encode_value(e, PyTuple_GET_ITEM(items, frame.index))
         frame.index += 1
         if frame.index == look and look < count:
-            nfound = 0
-            if is_like(PyTuple_GET_ITEM(items, look), kind):
-                nfound = encode_run(e, (<PyTupleObject*>items).ob_item + look, min(count - look, until_check(look)))
-            look = next_look(look, nfound)
-            frame.index += nfound
+            frame.index += try_encode_run(e, kind, (<PyTupleObject*>items).ob_item + look,
+                                          min(count - look, until_check(look)), &look)
         check_signals(frame.index)
     close_encoded(e, &frame)
     return 0
@@ -959,7 +957,6 @@ cdef int encode_list(Encoding* e, PyObject* items) except -1:
     cdef PathFrame frame
     cdef PyTypeObject* kind
     cdef Py_ssize_t look = first_look(PyList_GET_SIZE(items))    # for a run, at this index
-    cdef Py_ssize_t nfound
     open_encoded(e, &frame, LIST)
     reserve_for(e, 1)
     e.buf.cursor[0] = LIST
@@ -969,11 +966,8 @@ cdef int encode_list(Encoding* e, PyObject* items) except -1:
         encode_value(e, PyList_GET_ITEM(items, frame.index))
         frame.index += 1
         if frame.index == look and look < PyList_GET_SIZE(items):
-            nfound = 0
-            if is_like(PyList_GET_ITEM(items, look), kind):
-                nfound = encode_run(e, (<PyListObject*>items).ob_item + look, min(PyList_GET_SIZE(items) - look, until_check(look)))
-            look = next_look(look, nfound)
-            frame.index += nfound
+            frame.index += try_encode_run(e, kind, (<PyListObject*>items).ob_item + look,
+                                          min(PyList_GET_SIZE(items) - look, until_check(look)), &look)
         check_signals(frame.index)
     reserve_for(e, 1)
     e.buf.cursor[0] = MARKER
