@@ -244,6 +244,9 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--thorough", action="store_true", help="every input with every set of options, not with one")
     thorough = parser.parse_args(arguments).thorough
+    if not sys.getallocatedblocks():
+        print("this interpreter counts no blocks: is PYTHONMALLOC set?")
+        return 2
     nbad, noperations = 0, 0
     for name, call, subjects, tables in groups_of_operations():
         for shift in range(len(tables) if thorough else 1):

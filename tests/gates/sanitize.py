@@ -22,6 +22,10 @@ EXECUTIONS = 5_000  # of each target
 #: Tests whose subject a sanitizer changes.
 LEFT_OUT = {
     "test_hostile.py::test_a_thread_with_a_small_stack": "frames are several times as large",
+    "test_objects.py::test_the_deepest_values_on_a_stack_of_128_kib": "as above",
+    "test_objects.py::test_a_deep_key_on_a_stack_of_128_kib": "as above",
+    "test_guard_page.py::test_a_byte_too_far_kills": "AddressSanitizer catches the signal and aborts",
+    "test_gates.py": "blocks are not counted where malloc gives them",
     "test_cli.py::test_text_by_mistake": "AddressSanitizer cannot start where memory is limited",
     "test_cli.py::test_out_of_memory": "as above",
 }
