@@ -68,6 +68,44 @@ coverage: build ## tell which lines of Cython and Python the suite never reaches
 	cd build/coverage && PYTHONPATH=$(CURDIR)/build/coverage $(abspath $(BIN))/python -m coverage run -m pytest $(COVERAGE_ARGS) tests
 	cd build/coverage && $(abspath $(BIN))/python -m coverage combine --quiet && $(abspath $(BIN))/python -m coverage report
 
+SECONDS ?= 60
+FUZZ_ARGS ?=
+.PHONY: fuzz
+fuzz: build ## fuzz every target, SECONDS (60) in all
+	$(BIN)/python tests/fuzz/run.py --seconds $(SECONDS) $(FUZZ_ARGS)
+
+$(VENV)/fuzz-built: $(VENV)/built pyproject.toml
+	$(BIN)/python $(PIP_INSTALL) --config-settings editable_mode=compat --editable '.[test,fuzz]'
+	@touch $@
+
+.PHONY: fuzz-coverage
+fuzz-coverage: $(VENV)/fuzz-built ## the same led by coverage, under ASan and UBSan; needs clang
+	$(BIN)/python tests/fuzz/run.py --engine atheris --seconds $(SECONDS) $(FUZZ_ARGS)
+
+.PHONY: fuzz-java
+fuzz-java: build ## decode 100,000 inputs beside Hadoop's own readers
+	$(BIN)/python tests/fuzz/java.py
+
+.PHONY: faults
+faults: build ## put in deliberate bugs one by one; each must be caught
+	$(BIN)/python tests/gates/faults.py
+
+.PHONY: test-sanitize
+test-sanitize: build ## run the suite and the fuzz targets under ASan and UBSan
+	$(BIN)/python tests/gates/sanitize.py $(PYTEST_ARGS)
+
+.PHONY: test-leaks
+test-leaks: build ## count references and blocks on a debugging Python
+	$(BIN)/python tests/gates/debug_python.py
+
+.PHONY: test-valgrind
+test-valgrind: build ## decode vectors and corpus under valgrind
+	$(BIN)/python tests/gates/memory_check.py
+
+.PHONY: test-free-threads
+test-free-threads: build ## run threads without the GIL under TSan; builds that Python first
+	$(BIN)/python tests/gates/free_threads.py
+
 GIGABYTES ?= 5
 .PHONY: soak
 soak: build ## move GIGABYTES (5) through decoding and encoding; fail when memory grows by more than 1 MiB

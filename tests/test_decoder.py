@@ -1421,3 +1421,72 @@ def test_strings_of_one_letter_keep_their_lengths():
     for order in (texts, texts[::-1], sorted(texts, key=len)):
         assert tb.loads(tb.dumps(order)) == order
         assert list(tb.loads(tb.dumps(dict.fromkeys(order)))) == list(dict.fromkeys(order))
+
+
+LARGE_LIST = b"\x09" + b"\2\1" * 20_000 + b"\xff"
+HELD = []  # what failed, and lives on
+
+
+@pytest.mark.parametrize("kind", ["reader", "pair_reader", "groups", "decoder"])
+def test_the_collector_goes_on_after_an_error(kind):
+    bad = b"\x09" + LARGE_LIST + b"\x0b"
+    with pytest.raises(tb.DecodeError):
+        if kind == "decoder":
+            HELD.append(tb.Decoder())
+            HELD[-1].feed(bad)
+            next(HELD[-1])
+        elif kind == "groups":
+            HELD.append(tb.PairReader(LARGE_LIST + b"\x0b"))
+            next(next(HELD[-1].groups())[1])
+        else:
+            HELD.append(tb.Reader(bad) if kind == "reader" else tb.PairReader(LARGE_LIST))
+            HELD[-1].read()
+    assert gc.isenabled()
+    HELD.clear()
+
+
+def test_making_again_what_could_not_be_made_keeps_nothing():
+    reader = tb.Reader.__new__(tb.Reader)
+
+    def fail():
+        for _ in range(1000):
+            with pytest.raises(TypeError):
+                reader.__init__(object())
+
+    fail()
+    tracemalloc.start()
+    try:
+        fail()
+        assert tracemalloc.get_traced_memory()[0] < 100_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_nothing_can_be_put_back_before_memory():
+    with pytest.raises(TypeError):
+        tb.Reader(b"")._read_payload(5)
+
+
+def test_feeding_again_what_there_was_no_memory_for_keeps_nothing():
+    import _testcapi as allocations
+    decoder = tb.Decoder()
+
+    def fail():
+        for number in range(100):
+            allocations.set_nomemory(1 + number % 2, 2 + number % 2)
+            try:
+                decoder.feed(b"\2")
+            except MemoryError:
+                pass
+            finally:
+                allocations.remove_mem_hooks()
+            if decoder.pending:
+                return
+
+    fail()
+    tracemalloc.start()
+    try:
+        fail()
+        assert tracemalloc.get_traced_memory()[0] < 50_000
+    finally:
+        tracemalloc.stop()

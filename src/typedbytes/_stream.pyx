@@ -422,6 +422,7 @@ cdef class Decoder:
             self.state = OPEN
 
     cdef int start_fed(self) except -1:
+        stop_skipping(&self.skipping)    # of a call that had no memory
         start_skipping(&self.skipping, &self.options.template)
         self.fed = self.options.template
         self.fed.record = 0
@@ -443,6 +444,7 @@ cdef class Decoder:
         try:
             value = self.next_fed()
         except BaseException as error:
+            abandon(&self.fed)    # the collector must not stay switched off
             self.failure = as_failure(error)
             self.state = FAILED
             raise self.failure

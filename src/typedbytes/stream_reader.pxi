@@ -113,6 +113,7 @@ cdef class Reader:
         self.d = self.options.template
         self.d.record = 0
         self.raw = raw
+        stop_skipping(&self.skipping)    # of an __init__ that failed
         start_skipping(&self.skipping, &self.d)
         self.connect(source, read_ahead, max(buffer_size, 64))
         self.source = source
@@ -166,7 +167,8 @@ cdef class Reader:
         return 0
 
     cdef int fail(self, error) except -1:
-        # Remember what went wrong, so that every later call raises it again.
+        # Remember what went wrong, so that every later call raises it again; the collector must not stay switched off.
+        abandon(&self.d)
         self.failure = as_failure(error)
         self.state = FAILED
         raise self.failure
@@ -411,6 +413,8 @@ cdef class Reader:
     def _read_payload(self, unsigned char code):
         """Return the value whose type code has been consumed already."""
         if self.state == OPEN:
+            if self.manner == MEMORY:
+                raise TypeError("bytes can be put back into a stream only")
             push_back(&self.d.buf, code)
         return next(self)
 
