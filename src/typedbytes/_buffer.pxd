@@ -6,6 +6,9 @@
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF
 
+from typedbytes._byteorder cimport copy_short
+from typedbytes._cpython cimport new_filled_bytes
+
 cdef extern from "Python.h":
     PyObject* new_bytes "PyBytes_FromStringAndSize"(const char* v, Py_ssize_t nbytes) except NULL
     Py_ssize_t PY_SSIZE_T_MAX
@@ -75,12 +78,23 @@ cdef inline void start_scratch(WriteBuffer* b, unsigned char* scratch, Py_ssize_
 
 cdef int start_owned(WriteBuffer* b, Py_ssize_t nbytes) except -1
 cdef int grow(WriteBuffer* b, Py_ssize_t nbytes) except -1
-# The bytes written, as a bytes object; the buffer is left empty.
-cdef bytes finish(WriteBuffer* b)
 # The bytes object itself, written or not to its end, and the buffer left without memory; another one to write into, that
 # nobody else holds.
 cdef bytes take_owner(WriteBuffer* b)
 cdef void adopt(WriteBuffer* b, bytes owner) noexcept
+cdef bytes finish_owned(WriteBuffer* b)
+
+# The bytes written, as a bytes object; the buffer is left empty.
+cdef inline bytes finish(WriteBuffer* b):
+    cdef PyObject* short
+    if b.owner != NULL:
+        return finish_owned(b)
+    short = new_filled_bytes(written(b))
+    copy_short(bytes_data(short), b.start, written(b))
+    b.cursor = b.start
+    result = <bytes>short
+    Py_XDECREF(short)
+    return result
 
 cdef inline void drop(WriteBuffer* b) noexcept:
     if b.owner != NULL:

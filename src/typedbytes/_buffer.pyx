@@ -9,7 +9,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.string cimport memcpy, memmove
 
-from typedbytes._cpython cimport bytes_resize, new_filled_bytes
+from typedbytes._cpython cimport bytes_resize
 
 cdef void borrow(ReadBuffer* b, const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
     b.start = b.cursor = p
@@ -174,18 +174,9 @@ cdef int grow(WriteBuffer* b, Py_ssize_t nbytes) except -1:
     return 0
 
 
-cdef bytes finish(WriteBuffer* b):
-    cdef PyObject* owner = b.owner
-    cdef Py_ssize_t used = b.cursor - b.start
-    if owner == NULL:
-        owner = new_filled_bytes(used)
-        memcpy(bytes_data(owner), b.start, used)
-        b.cursor = b.start
-        result = <bytes>owner
-        Py_XDECREF(owner)
-        return result
-    if bytes_size(owner) != used:
-        bytes_resize(&b.owner, used)
+cdef bytes finish_owned(WriteBuffer* b):
+    if bytes_size(b.owner) != written(b):
+        bytes_resize(&b.owner, written(b))
     return take_owner(b)
 
 

@@ -134,8 +134,14 @@ static inline uint32_t hash_short(const short_words *w, ptrdiff_t nbytes) {
 static inline void copy_short(void *to, const void *from, ptrdiff_t nbytes) {
     unsigned char *out = (unsigned char *)to;
     const unsigned char *in = (const unsigned char *)from;
-    if (nbytes > 16) {
+    if (nbytes > 32) {
         memcpy(out, in, (size_t)nbytes);
+    } else if (nbytes >= 16) {
+        unsigned char first[16], last[16];
+        memcpy(first, in, 16);
+        memcpy(last, in + nbytes - 16, 16);
+        memcpy(out, first, 16);
+        memcpy(out + nbytes - 16, last, 16);
     } else if (nbytes >= 8) {
         uint64_t first, last;
         memcpy(&first, in, 8);

@@ -15,6 +15,8 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SI
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.memoryview cimport PyMemoryView_FromMemory, PyMemoryView_GET_BUFFER
 from cpython.object cimport PyObject
+from cpython.dict cimport PyDict_CheckExact
+from cpython.list cimport PyList_CheckExact
 from cpython.tuple cimport PyTuple_CheckExact
 
 from typedbytes._buffer cimport (
@@ -70,9 +72,11 @@ cdef inline object taken(PyObject* o):
 # ---- whole values ------------------------------------------------------------------------------------------------------
 
 cdef inline object encode_one(EncodeOptions options, object obj):
-    cdef PyObject* lone = encode_lone(&options.template, <PyObject*>obj)
-    if lone != NULL:
-        return taken(lone)
+    cdef PyObject* lone
+    if not (PyTuple_CheckExact(obj) or PyList_CheckExact(obj) or PyDict_CheckExact(obj)):
+        lone = encode_lone(&options.template, <PyObject*>obj)
+        if lone != NULL:
+            return taken(lone)
     return encode_whole(options, obj)
 
 
