@@ -20,7 +20,8 @@
 #define TB_WIDE_VECTORS 1
 #define TB_WIDE __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt")))
 static inline int has_wide_vectors(void) {
-    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi2");
+    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi")
+        && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("bmi2");
 }
 #else
 #define TB_WIDE_VECTORS 0
