@@ -1,39 +1,18 @@
 """Bytes with nothing behind them: the page after the last one cannot be touched, so that reading or writing one byte too far kills.
 
-Belongs here: memory that ends at a forbidden page, and the walks over it. What this file must not know: what is right: that
+Belongs here: walks over memory that ends at a forbidden page. What this file must not know: what is right: that
 is what comes out for the same bytes elsewhere. What is always true in it: a walk runs in a process of its own.
 """
 
 import ctypes
-import mmap
 
 import pytest
 
 import typedbytes as tb
 from fresh import run_fresh
+from fuzz.guard import Guard
 from test_reference import short_seeds
 from vectors import outcome
-
-PAGE = mmap.PAGESIZE
-PROT_NONE = 0
-
-
-class Edge:
-    """A page of memory with a forbidden one behind it."""
-
-    def __init__(self):
-        self.pages = mmap.mmap(-1, 2 * PAGE)
-        protect = ctypes.CDLL(None, use_errno=True).mprotect
-        protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-        address = ctypes.addressof(ctypes.c_char.from_buffer(self.pages))
-        assert protect(address + PAGE, PAGE, PROT_NONE) == 0
-        self.view = memoryview(self.pages)
-
-    def put(self, data):
-        """Return a view of the data, written so that it ends where memory does."""
-        self.view[PAGE - len(data) : PAGE] = data
-        return self.view[PAGE - len(data) : PAGE]
-
 
 USES = {
     "loads": tb.loads,
@@ -53,7 +32,7 @@ USES = {
 
 def walk(inputs):
     """Compare what becomes of bytes at the edge with what becomes of them elsewhere."""
-    edge, ninputs = Edge(), 0
+    edge, ninputs = Guard(), 0
     for data in inputs:
         for name, use in USES.items():
             assert outcome(use, edge.put(data)) == outcome(use, data), (name, data.hex())
@@ -94,12 +73,13 @@ def every_length():
 
 def every_writing():
     """Encode into memory that ends with the value, and into too little."""
-    edge, values = Edge(), [None, 5, 2.5, tb.Byte(1), tb.Float(2), tb.Ext(60, b"abc"), tb.Writable("a", b"b"), {"k": [1, (2,)]}]
+    edge, values = Guard(), [None, 5, 2.5, tb.Byte(1), tb.Float(2), tb.Ext(60, b"abc"), tb.Writable("a", b"b"), {"k": [1, (2,)]}]
     values += [make(nbytes) for nbytes in LENGTHS for make in (bytes, "a".__mul__, "\xe9".__mul__, "\u20ac".__mul__, "\U0001f600".__mul__)]
     for value in values:
         encoded = tb.dumps(value)
-        assert tb.Encoder().encode_into(value, edge.put(bytes(len(encoded)))) == len(encoded)
-        assert edge.view[PAGE - len(encoded) : PAGE] == encoded
+        room = edge.put(bytes(len(encoded)))
+        assert tb.Encoder().encode_into(value, room) == len(encoded)
+        assert room == encoded
         with pytest.raises(ValueError, match="do not fit"):
             tb.Encoder().encode_into(value, edge.put(bytes(len(encoded) - 1)))
     print(len(values))
@@ -113,10 +93,10 @@ def test_nothing_is_touched_beyond_the_bytes(inputs, at_least):
 
 def too_far():
     """Read a byte too far, to see that this kills."""
-    edge = Edge()
-    address = ctypes.addressof(ctypes.c_char.from_buffer(edge.pages))
-    print(ctypes.string_at(address + PAGE - 1, 1), flush=True)
-    ctypes.string_at(address + PAGE - 1, 2)
+    last = Guard().put(b"\0")
+    address = ctypes.addressof(ctypes.c_char.from_buffer(last))
+    print(ctypes.string_at(address, 1), flush=True)
+    ctypes.string_at(address, 2)
 
 
 def test_a_byte_too_far_kills():
