@@ -329,7 +329,7 @@ static inline int dict_next(PyObject *dict, Py_ssize_t *position, PyObject **key
 }
 
 static inline PyObject *dict_with_room(Py_ssize_t npairs) {
-#if TB_KNOWN_LAYOUT && PY_VERSION_HEX < 0x030d0000
+#if TB_KNOWN_LAYOUT
     if (npairs > 5) return _PyDict_NewPresized(npairs);
 #else
     (void)npairs;
