@@ -448,10 +448,10 @@ def test_a_room_opens_prints_and_asks_for_nothing(path):
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
 def test_a_source_says_what_belongs_in_it(path):
-    first = path.read_text().lstrip("/*# \n")
-    assert re.match(r"Floor [0-3]\. \w", first) or path.suffix in (".pxi", ".pyi"), first[:60]
-    assert "TODO" not in first
-    assert "FIXME" not in first
+    text = path.read_text().lstrip("/*# \n")
+    assert re.match(r"Floor [0-3]\. \w", text) or path.suffix in (".pxi", ".pyi"), text[:60]
+    assert "TODO" not in text
+    assert "FIXME" not in text
 
 
 def python_imports(path):

@@ -138,7 +138,6 @@ def grow(way):
 MOST = {"loads": 40, "groups": 43, "fed": 43}
 
 
-@pytest.mark.skipif(os.environ.get("PYTHONMALLOC") == "malloc", reason="a sanitizer keeps what was freed")
 @pytest.mark.parametrize("way", MOST)
 def test_a_mebibyte_costs_less_than_40_times_its_size(way):
     lines = run_fresh(f"import test_limits; test_limits.grow({way!r})").splitlines()

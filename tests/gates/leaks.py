@@ -31,8 +31,9 @@ from typedbytes import legacy  # noqa: E402
 WARM_ROUNDS = 3
 ROUNDS = 4
 WIRES = 150
-#: Shared by everybody, so that a reference too few would free them: the core keeps its own table of small ints.
-SHARED = [None, True, False, -128, 0, 7, 255, 256, 257, 1000, 1023, b"", "", ()]
+#: Shared by everybody, so that a reference too few would free them. The ints come from the core, which keeps its own table; only
+#: those are counted on interpreters whose own shared objects never die.
+SHARED = [None, True, False, *map(typedbytes.loads, map(typedbytes.dumps, (-128, 0, 7, 255, 256, 257, 1000, 1023))), b"", "", ()]
 
 ERRORS = (Exception, KeyboardInterrupt)
 REFERENCES = getattr(sys, "gettotalrefcount", int)  # counted where the interpreter does
