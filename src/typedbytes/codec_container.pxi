@@ -264,7 +264,7 @@ cdef PyObject* decode_map(Decoding* d, Py_ssize_t npairs) except NULL:
         frame.role = KEY
         key_offset = offset_of(&d.buf, d.buf.cursor)
         d.in_key += as_dict
-        push(d, decode_map_key(d))
+        push(d, decode_key(d, True))
         d.in_key -= as_dict
         if seldom(has_weak_hash(d.stack[d.nstack - 1])):
             nweak += 1
@@ -473,8 +473,8 @@ cdef inline PyObject* decode_value(Decoding* d) except NULL:
     return decode_other(d)
 
 
-cdef inline PyObject* decode_key(Decoding* d) except NULL:
-    # A key is most often a short string that was there before.
+cdef inline PyObject* decode_key(Decoding* d, bint in_map) except NULL:
+    # A key is most often a short string that was there before; in a MAP it also follows the one that it followed before.
     cdef const unsigned char* p = d.buf.cursor
     cdef Py_ssize_t left = d.buf.end - p
     cdef Py_ssize_t length
@@ -482,19 +482,7 @@ cdef inline PyObject* decode_key(Decoding* d) except NULL:
         length = load_length(p + 1)
         if often(0 <= length <= left - 5):
             d.buf.cursor = p + 5 + length
-            return decode_key_string(d, p + 5, length)
-    return decode_value(d)
-
-
-cdef inline PyObject* decode_map_key(Decoding* d) except NULL:
-    cdef const unsigned char* p = d.buf.cursor
-    cdef Py_ssize_t left = d.buf.end - p
-    cdef Py_ssize_t length
-    if often(left >= 5 and p[0] == STRING):
-        length = load_length(p + 1)
-        if often(0 <= length <= left - 5):
-            d.buf.cursor = p + 5 + length
-            return decode_field(d, p + 5, length)
+            return decode_field(d, p + 5, length) if in_map else decode_key_string(d, p + 5, length)
     return decode_value(d)
 
 
@@ -680,7 +668,7 @@ cdef int decode_pair(Decoding* d, PyObject** key, PyObject** value) except -1:
     d.record_offset = offset_of(&d.buf, d.buf.cursor)
     if seldom(d.max_bytes > 0):
         hide_beyond_limit(d)
-    push(d, decode_key(d))
+    push(d, decode_key(d, False))
     value[0] = decode_value(d)
     d.nstack -= 1
     key[0] = d.stack[d.nstack]
@@ -920,15 +908,11 @@ cdef Py_ssize_t encode_run(Encoding* e, PyObject** items, Py_ssize_t most) excep
             item += 1
     elif kind == &PyFloat_Type:
         while item < stop and Py_TYPE(item[0]) == kind:
-            p[0] = DOUBLE
-            store_f64(p + 1, PyFloat_AS_DOUBLE(item[0]))
-            p += 9
+            p += store_double(p, item[0])
             item += 1
     elif kind == &PyBool_Type:
         while item < stop and Py_TYPE(item[0]) == kind:
-            p[0] = BOOL
-            p[1] = item[0] == Py_True
-            p += 2
+            p += store_bool(p, item[0])
             item += 1
     e.buf.cursor = p
     return item - items
@@ -1079,13 +1063,11 @@ cdef PyObject* encode_lone(const Encoding* options, PyObject* obj) except? NULL:
         return lone_payload(STRING, PyUnicode_DATA(obj), PyUnicode_GET_LENGTH(obj))
     if kind == &PyFloat_Type:
         result = new_filled_bytes(9)
-        bytes_data(result)[0] = DOUBLE
-        store_f64(<unsigned char*>bytes_data(result) + 1, PyFloat_AS_DOUBLE(obj))
+        store_double(<unsigned char*>bytes_data(result), obj)
         return result
     if kind == &PyBool_Type:
         result = new_filled_bytes(2)
-        bytes_data(result)[0] = BOOL
-        bytes_data(result)[1] = obj == Py_True
+        store_bool(<unsigned char*>bytes_data(result), obj)
         return result
     if kind == &PyBytes_Type:
         return lone_payload(BYTES, bytes_data(obj), bytes_size(obj))

@@ -122,10 +122,14 @@ cdef inline PyObject* decode_bool(const unsigned char* p) noexcept:
 
 cdef inline int encode_bool(Encoding* e, PyObject* obj) except -1:
     reserve_for(e, 2)
-    e.buf.cursor[0] = BOOL
-    e.buf.cursor[1] = obj == Py_True
-    e.buf.cursor += 2
+    e.buf.cursor += store_bool(e.buf.cursor, obj)
     return 0
+
+
+cdef inline Py_ssize_t store_bool(unsigned char* p, PyObject* obj) noexcept:
+    p[0] = BOOL
+    p[1] = obj == Py_True
+    return 2
 
 
 # wire    6 DOUBLE: binary64. 5 FLOAT: binary32.
@@ -144,10 +148,14 @@ cdef PyObject* decode_float(Decoding* d, const unsigned char* p) except NULL:
 
 cdef inline int encode_double(Encoding* e, PyObject* obj) except -1:
     reserve_for(e, 9)
-    e.buf.cursor[0] = DOUBLE
-    store_f64(e.buf.cursor + 1, PyFloat_AS_DOUBLE(obj))
-    e.buf.cursor += 9
+    e.buf.cursor += store_double(e.buf.cursor, obj)
     return 0
+
+
+cdef inline Py_ssize_t store_double(unsigned char* p, PyObject* obj) noexcept:
+    p[0] = DOUBLE
+    store_f64(p + 1, PyFloat_AS_DOUBLE(obj))
+    return 9
 
 
 cdef int encode_float(Encoding* e, double number) except -1:
