@@ -14,6 +14,7 @@ import pytest
 
 import typedbytes as tb
 from fresh import run_fresh
+from ways import by_feed
 
 # many of each, so that what the interpreter keeps for reuse does not hide the places
 VALUES = [
@@ -43,11 +44,8 @@ class Short:
 
 def fed():
     """Feed in parts."""
-    decoder, found = tb.Decoder(), []
-    for offset in range(0, len(DATA), 2000):
-        decoder.feed(DATA[offset : offset + 2000])
-        found.extend(decoder)
-    decoder.close()
+    found = []
+    by_feed((DATA[offset : offset + 2000] for offset in range(0, len(DATA), 2000)), found)
     return found
 
 

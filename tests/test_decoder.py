@@ -1455,6 +1455,17 @@ def test_the_collector_goes_on_after_an_error(kind):
     HELD.clear()
 
 
+def kept_by(work):
+    """Return how many bytes are still there after work that has been done once before."""
+    work()
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+
+
 def test_making_again_what_could_not_be_made_keeps_nothing():
     reader = tb.Reader.__new__(tb.Reader)
 
@@ -1463,13 +1474,7 @@ def test_making_again_what_could_not_be_made_keeps_nothing():
             with pytest.raises(TypeError):
                 reader.__init__(object())
 
-    fail()
-    tracemalloc.start()
-    try:
-        fail()
-        assert tracemalloc.get_traced_memory()[0] < 100_000
-    finally:
-        tracemalloc.stop()
+    assert kept_by(fail) < 100_000
 
 
 def test_nothing_can_be_put_back_before_memory():
@@ -1479,6 +1484,7 @@ def test_nothing_can_be_put_back_before_memory():
 
 def test_feeding_again_what_there_was_no_memory_for_keeps_nothing():
     import _testcapi as allocations
+
     decoder = tb.Decoder()
 
     def fail():
@@ -1493,10 +1499,4 @@ def test_feeding_again_what_there_was_no_memory_for_keeps_nothing():
             if decoder.pending:
                 return
 
-    fail()
-    tracemalloc.start()
-    try:
-        fail()
-        assert tracemalloc.get_traced_memory()[0] < 50_000
-    finally:
-        tracemalloc.stop()
+    assert kept_by(fail) < 50_000

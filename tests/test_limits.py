@@ -15,6 +15,7 @@ import pytest
 import typedbytes as tb
 from families import FAMILIES
 from fresh import SECONDS, run_fresh, within
+from ways import by_feed
 
 MEBIBYTE = 1 << 20
 KIBIBYTE = 1 << 10
@@ -33,11 +34,8 @@ class Parts:
 
 def fed(data):
     """Push a few thousand bytes at a time."""
-    decoder, found = tb.Decoder(), []
-    for offset in range(0, len(data), 5000):
-        decoder.feed(data[offset : offset + 5000])
-        found.extend(decoder)
-    decoder.close()
+    found = []
+    by_feed((data[offset : offset + 5000] for offset in range(0, len(data), 5000)), found)
     return found
 
 

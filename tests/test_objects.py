@@ -8,6 +8,7 @@ import decimal
 import enum
 import mmap
 import sys
+import textwrap
 import threading
 import types
 
@@ -755,81 +756,68 @@ USES = {
 }
 
 
+def run_on_a_stack(nkibibytes, prepare, work, *arguments):
+    """Run `prepare`, then `work` in a thread with a stack of that size; return what was printed."""
+    lines = [
+        "import sys, threading, typedbytes as tb",
+        textwrap.dedent(prepare),
+        "def work():",
+        textwrap.indent(textwrap.dedent(work), "    "),
+        f"threading.stack_size({nkibibytes} * 1024)",
+        "thread = threading.Thread(target=work)",
+        "thread.start()",
+        "thread.join()",
+    ]
+    return run_fresh("\n".join(lines), *arguments)
+
+
 @pytest.mark.parametrize("step", STEPS)
 def test_the_deepest_values_on_a_stack_of_128_kib(step):
-    code = f"""
-        import sys, threading, typedbytes as tb
-        def work():
-            try:
-                eval(sys.argv[1])
-            except (tb.DecodeError, tb.EncodeValueError):
-                pass
-            done.append(True)
-        value, done = 1, []
+    prepare = f"""
+        value = 1
         for _ in range(255):
             value = {STEPS[step]}
         encoded = tb.dumps(value)
-        threading.stack_size(128 * 1024)
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
-        print(done)
+    """
+    work = """
+        try:
+            eval(sys.argv[1])
+        except (tb.DecodeError, tb.EncodeValueError):
+            pass
+        print(True)
     """
     for name, use in USES.items():
-        assert run_fresh(code, use) == "[True]", name
+        assert run_on_a_stack(128, prepare, work, use) == "True", name
 
 
 def test_a_deep_key_on_a_stack_of_128_kib():
-    code = """
-        import threading, typedbytes as tb
-        def work():
-            done.append(len(tb.loads(encoded)))
-        key, done = (), []
+    prepare = """
+        key = ()
         for _ in range(254):
             key = (key,)
         encoded = b"\\x0a\\0\\0\\0\\2" + (tb.dumps(key) + tb.dumps(True)) * 2
-        threading.stack_size(128 * 1024)
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
-        print(done)
     """
-    assert run_fresh(code) == "[1]"
+    assert run_on_a_stack(128, prepare, "print(len(tb.loads(encoded)))") == "1"
 
 
 def test_a_million_items_are_let_go_on_a_stack_of_128_kib():
-    code = """
-        import threading, typedbytes as tb
-        def work():
-            value = tb.loads(encoded)
-            del value[:]
-            done.append(tb.loads(encoded) is not None)
-        encoded, done = tb.dumps([[number, (number,)] for number in range(250_000)]), []
-        threading.stack_size(128 * 1024)
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
-        print(done)
+    prepare = "encoded = tb.dumps([[number, (number,)] for number in range(250_000)])"
+    work = """
+        value = tb.loads(encoded)
+        del value[:]
+        print(tb.loads(encoded) is not None)
     """
-    assert run_fresh(code) == "[True]"
+    assert run_on_a_stack(128, prepare, work) == "True"
 
 
 def test_a_default_that_nests_on_a_stack_of_256_kib():
-    code = """
-        import threading, typedbytes as tb
-        def work():
-            try:
-                tb.dumps(object(), default=lambda obj: [[[obj]]])
-            except tb.EncodeValueError:
-                done.append(True)
-        done = []
-        threading.stack_size(256 * 1024)
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
-        print(done)
+    work = """
+        try:
+            tb.dumps(object(), default=lambda obj: [[[obj]]])
+        except tb.EncodeValueError:
+            print(True)
     """
-    assert run_fresh(code) == "[True]"
+    assert run_on_a_stack(256, "", work) == "True"
 
 
 @pytest.mark.parametrize("kind", KINDS)
