@@ -46,16 +46,15 @@ $(ON_A_PYTHON):
 $(PYTHON_VERSIONS:%=which-%): which-%:
 	@echo $(call need_python,$*)
 
-# A build of another kind stands in a copy, so that nothing else runs on it.
+# A build of another kind stands in a fresh copy under build/, so that nothing else runs on it; the gates make theirs the same way.
 define in_a_copy
-	rm -rf build/$(1) && mkdir -p build/$(1)
-	git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents --target-directory build/$(1)
-	cd build/$(1) && $(2) $(abspath $(BIN))/python setup.py --quiet build_ext --inplace
+	rm -rf build/$(1)
+	cd tests && $(abspath $(BIN))/python -c "from gates import workshop; workshop.copy_and_build('$(1)', $(2)='1')"
 endef
 
 .PHONY: test-portable
 test-portable: build ## run the codec's tests on a build that uses the interpreter's public API only
-	$(call in_a_copy,portable,TYPEDBYTES_PORTABLE=1)
+	$(call in_a_copy,portable,TYPEDBYTES_PORTABLE)
 	cd build/portable && PYTHONPATH=$(CURDIR)/build/portable $(abspath $(BIN))/python -m pytest $(PYTEST_ARGS) \
 	    tests/test_vectors.py tests/test_objects.py tests/test_decoder.py tests/test_hostile.py tests/test_sinks.py
 
@@ -66,7 +65,7 @@ COVERAGE_ARGS = -m 'not hadoop' -k 'not signal and not interrupt and not named_l
     $(addprefix --ignore=tests/test_,allocation.py fuzz.py gates.py guard_page.py limits.py)
 .PHONY: coverage
 coverage: build ## tell which lines of Cython and Python the suite never reaches; fails below 95 %
-	$(call in_a_copy,coverage,TYPEDBYTES_TRACE=1)
+	$(call in_a_copy,coverage,TYPEDBYTES_TRACE)
 	-cd build/coverage && PYTHONPATH=$(CURDIR)/build/coverage $(abspath $(BIN))/python -m coverage run -m pytest $(COVERAGE_ARGS) tests
 	cd build/coverage && $(abspath $(BIN))/python -m coverage combine --quiet && $(abspath $(BIN))/python -m coverage report
 
