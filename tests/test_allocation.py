@@ -14,7 +14,6 @@ import pytest
 
 import typedbytes as tb
 from fresh import run_fresh
-from ways import by_feed
 
 # many of each, so that what the interpreter keeps for reuse does not hide the places
 VALUES = [
@@ -43,9 +42,12 @@ class Short:
 
 
 def fed():
-    """Feed in parts."""
-    found = []
-    by_feed((DATA[offset : offset + 2000] for offset in range(0, len(DATA), 2000)), found)
+    """Feed in parts, without a Python function on the way: see what is made beforehand, below."""
+    decoder, found = tb.Decoder(), []
+    for offset in range(0, len(DATA), 2000):
+        decoder.feed(DATA[offset : offset + 2000])
+        found.extend(decoder)
+    decoder.close()
     return found
 
 

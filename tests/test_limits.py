@@ -132,12 +132,13 @@ def grow(way):
         assert os.waitpid(child, 0)[1] == 0
 
 
-# an empty list of 2 bytes takes 72 and a place in another; from a stream the bytes are held too, those of a key twice
-MOST = {"loads": 40, "groups": 43, "fed": 43}
+# A list of one item is 2 bytes on the wire and takes 80 of the interpreter's: 64, and 16 for its item's place. Its allocator adds
+# 1.5 % of its own to these. From a stream the bytes are held too, those of a key twice.
+MOST = {"loads": 40.6, "groups": 43, "fed": 43}
 
 
 @pytest.mark.parametrize("way", MOST)
-def test_a_mebibyte_costs_less_than_40_times_its_size(way):
+def test_a_mebibyte_costs_no_more_than_its_lists(way):
     lines = run_fresh(f"import test_limits; test_limits.grow({way!r})").splitlines()
     assert len(lines) == len(FAMILIES)
     for line in lines:
