@@ -58,16 +58,9 @@ test-portable: build ## run the codec's tests on a build that uses the interpret
 	cd build/portable && PYTHONPATH=$(CURDIR)/build/portable $(abspath $(BIN))/python -m pytest $(PYTEST_ARGS) \
 	    tests/test_vectors.py tests/test_objects.py tests/test_decoder.py tests/test_hostile.py tests/test_sinks.py
 
-# The tracer finds the sources from the copy only, so the test that changes the folder is left out; so are those with signals,
-# which the tracer hears where nothing can be raised, and those that count memory or go on for long, which it takes itself.
-# Other tests that cannot stand it fail here without harm: `make test` is their judge.
-COVERAGE_ARGS = -m 'not hadoop' -k 'not signal and not interrupt and not named_like_an_option' $(PYTEST_ARGS) \
-    $(addprefix --ignore=tests/test_,allocation.py fuzz.py gates.py guard_page.py limits.py)
 .PHONY: coverage
-coverage: build ## tell which lines of Cython and Python the suite never reaches; fails below 95 %
-	$(call in_a_copy,coverage,TYPEDBYTES_TRACE)
-	-cd build/coverage && PYTHONPATH=$(CURDIR)/build/coverage $(abspath $(BIN))/python -m coverage run -m pytest $(COVERAGE_ARGS) tests
-	cd build/coverage && $(abspath $(BIN))/python -m coverage combine --quiet && $(abspath $(BIN))/python -m coverage report
+coverage: build ## lines and branches of Cython and C, lines of Python that the suite never reaches; needs gcc
+	$(BIN)/python tests/gates/reached.py $(PYTEST_ARGS)
 
 SECONDS ?= 60
 FUZZ_ARGS ?=

@@ -48,6 +48,24 @@ static ptrdiff_t utf8_measure(const unsigned char *p, ptrdiff_t nbytes, unsigned
     return nchars;
 }
 
+/* Bytes that text takes as UTF-8: one for each character, and what some need beyond it. */
+#define TB_UTF8_SIZE(NAME, UNIT)                                                            \
+    static ptrdiff_t NAME(const UNIT *in, ptrdiff_t nchars) {                               \
+        ptrdiff_t nbytes = nchars;                                                          \
+        for (ptrdiff_t i = 0; i < nchars; i++)                                              \
+            nbytes += (in[i] >= 0x80) + (in[i] >= 0x800) + ((uint32_t)in[i] >= 0x10000);    \
+        return nbytes;                                                                      \
+    }
+
+TB_UTF8_SIZE(utf8_size_ucs1, uint8_t)
+TB_UTF8_SIZE(utf8_size_ucs2, uint16_t)
+TB_UTF8_SIZE(utf8_size_ucs4, uint32_t)
+
+static ptrdiff_t utf8_size(int width, const void *text, ptrdiff_t nchars) {
+    return width == 1 ? utf8_size_ucs1((const uint8_t *)text, nchars)
+         : width == 2 ? utf8_size_ucs2((const uint16_t *)text, nchars) : utf8_size_ucs4((const uint32_t *)text, nchars);
+}
+
 #define TB_CONTINUES(b) (((b) & 0xc0) == 0x80)
 
 /* The plain decoder from *pp on; both pointers move. 1: all is decoded. */
@@ -144,9 +162,9 @@ TB_WIDE static int wide_to_ucs2(const unsigned char *p, const unsigned char *end
         p += 32;
     }
     if (wrong) return 0;
-    /* The plain loop starts at a character: behind the bytes that are still due. */
+    /* The plain loop starts at a character: behind the bytes that are still due, two at most, which every step leaves. */
     for (; due; due >>= 1, p++)
-        if (p == end || !TB_CONTINUES(*p)) return 0;
+        if (!TB_CONTINUES(*p)) return 0;
     return plain_to_ucs2(p, end, out, out_end);
 }
 
@@ -169,10 +187,8 @@ TB_WIDE static int wide_to_ucs1(const unsigned char *p, const unsigned char *end
         p += 64;
     }
     if (wrong) return 0;
-    if (due) {
-        if (p == end || !TB_CONTINUES(*p)) return 0;
-        p++;
-    }
+    if (due && !TB_CONTINUES(*p)) return 0;    /* every step leaves one byte at least */
+    p += due;
     return plain_to_ucs1(p, end, out, out_end);
 }
 

@@ -510,7 +510,7 @@ cdef class Groups:
 
     cdef PairReader reader
 
-    def __init__(self, PairReader reader not None):
+    def __cinit__(self, PairReader reader not None):
         self.reader = reader
 
     def __reduce__(self):
