@@ -20,7 +20,8 @@ ROOMS = ["_buffer", "_codec", "_stream", "_scan"]
 
 compile_args = [] if sys.platform == "win32" else ["-O3", "-fstack-protector-strong", "-Wno-unused-function", "-Wno-attributes", "-fno-inline-functions-called-once"]
 link_args = []
-macros = []
+# Cython 3.3's shortcut for new objects lets go of arguments that it never got when there is no memory for their names.
+macros = [("CYTHON_VECTORCALL_TPNEW", "0")]
 if sys.platform != "win32" and not switch("TRACE"):    # there each copy would have branches of its own
     # The scalar cases must stand inside each container's loop; left alone, the compiler calls them.
     macros.append(("CYTHON_INLINE", "__inline__ __attribute__((always_inline))"))
