@@ -412,4 +412,22 @@ static inline void gc_resume(int was_on) {
 #endif
 }
 
+/* What a builtin function that takes keywords is made of. */
+typedef PyObject *(*keyword_function)(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names);
+
+/* Let `quick` take a builtin function's calls from now on; returns what took them before, or NULL when nothing was changed. */
+static inline keyword_function take_calls(PyObject *function, keyword_function quick) {
+#if TB_KNOWN_LAYOUT
+    if (PyCFunction_Check(function)) {
+        PyMethodDef *method = ((PyCFunctionObject *)function)->m_ml;
+        if (method->ml_flags == (METH_FASTCALL | METH_KEYWORDS)) {
+            keyword_function before = (keyword_function)(void (*)(void))method->ml_meth;
+            method->ml_meth = (PyCFunction)(void (*)(void))quick;
+            return before;
+        }
+    }
+#endif
+    return NULL;
+}
+
 #endif

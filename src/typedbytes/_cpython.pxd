@@ -35,3 +35,6 @@ cdef extern from "_cpython.h":
     void gc_resume(bint was_on) noexcept
     # Change the length of a bytes object that only we hold; on failure it stays as it is.
     int bytes_resize(PyObject** bytes_object, Py_ssize_t nbytes) except -1
+    # A builtin function with keywords, and one that takes its calls from now on; returns who took them before, NULL: no change.
+    ctypedef object (*keyword_function)(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* names)
+    keyword_function take_calls(object function, keyword_function quick) noexcept

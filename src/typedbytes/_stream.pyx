@@ -24,7 +24,7 @@ from typedbytes._buffer cimport (
     push_back, refill, release, reserve, shrink, start_filled, start_owned, start_scratch, take_owner, written,
 )
 from typedbytes._codec cimport *
-from typedbytes._cpython cimport gc_pause, gc_resume, tuple_from_stolen
+from typedbytes._cpython cimport gc_pause, gc_resume, keyword_function, take_calls, tuple_from_stolen
 
 import io
 import os
@@ -140,6 +140,23 @@ def loads(data, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, u
     return decode_one(DecodeOptions(pickle=pickle, exact=exact, map_pairs=map_pairs, ext_hook=ext_hook,
                                     unicode_errors=unicode_errors, dialect=dialect, max_depth=max_depth,
                                     max_bytes=max_bytes), data)
+
+
+# Most calls give no options: for these, eight defaults need not be counted up and down, a fifth of what a small value costs.
+
+cdef object dumps_plain(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* names):
+    if nargs == 1 and names == NULL:
+        return encode_one(PLAIN_ENCODE, <object>args[0])
+    return dumps_with_options(module, args, nargs, names)
+
+
+cdef object loads_plain(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* names):
+    if nargs == 1 and names == NULL:
+        return decode_one(PLAIN_DECODE, <object>args[0])
+    return loads_with_options(module, args, nargs, names)
+
+cdef keyword_function dumps_with_options = take_calls(dumps, dumps_plain)
+cdef keyword_function loads_with_options = take_calls(loads, loads_plain)
 
 
 cdef enum Form:
