@@ -48,6 +48,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     SCRATCH = 512             # output up to here is written on the C stack first
+    FEW_ITEMS = 16            # of open containers wait on the C stack
     PAUSE_FROM = 4096         # input from here on is decoded with the collector switched off
     READ_SIZE = 131072        # what Hadoop buffers on its side of the pipe
     WRITE_SIZE = 65536        # what a pipe takes at once
@@ -187,8 +188,11 @@ cdef object decode_whole(DecodeOptions options, object data, Form form):
 
 cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssize_t nbytes, Form form):
     cdef Decoding d
+    cdef PyObject* few[FEW_ITEMS]
     cdef bint paused = False
     memcpy(&d, &options.template, sizeof(Decoding))
+    d.stack = d.lent_stack = few
+    d.stack_room = FEW_ITEMS
     if nbytes >= PAUSE_FROM and d.ext_hook == NULL and d.pickle != TRUST:
         paused = gc_pause()
     d.buf.start = d.buf.cursor = p
@@ -203,7 +207,7 @@ cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssiz
         return list_values(&d) if form == VALUES else list_pairs(&d)
     finally:
         gc_resume(paused)
-        if d.stack != NULL or d.paused:
+        if d.stack != few or d.nstack > 0 or d.paused:
             abandon(&d)
 
 
