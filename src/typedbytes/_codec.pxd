@@ -30,6 +30,7 @@ cdef struct Decoding:
     PyObject** stack          # owned references to the items of open containers
     Py_ssize_t nstack
     Py_ssize_t stack_room
+    PyObject** lent_stack     # where the stack stands until it grows, in memory of the caller; NULL: nowhere
     Py_ssize_t depth          # containers open
     Py_ssize_t ticks          # items since signals were last looked at
     Py_ssize_t patience       # ticks before they are looked at again

@@ -380,19 +380,32 @@ static int bytes_resize(PyObject **bytes, Py_ssize_t nbytes) {
     return 0;
 }
 
-/* The same, behind the items that a list has; only the list's room is checked here. */
-static inline int list_append_stolen(PyObject *list, PyObject *item) {
+/* The same, behind the items that a list has. PyList_Append would grow the list in many small steps. */
+static int list_extend_stolen(PyObject *list, PyObject **items, Py_ssize_t nitems) {
 #if TB_KNOWN_LAYOUT
+    PyListObject *known = (PyListObject *)list;
     Py_ssize_t size = PyList_GET_SIZE(list);
-    if (size < ((PyListObject *)list)->allocated) {
-        PyList_SET_ITEM(list, size, item);
-        Py_SET_SIZE((PyVarObject *)list, size + 1);
-        return 0;
+    if (known->allocated - size < nitems) {
+        Py_ssize_t room = size + nitems + size / 4;
+        PyObject **moved = (PyObject **)PyMem_Realloc(known->ob_item, (size_t)room * sizeof(PyObject *));
+        if (moved == NULL) {
+            while (nitems > 0) Py_DECREF(items[--nitems]);
+            PyErr_NoMemory();
+            return -1;
+        }
+        known->ob_item = moved;
+        known->allocated = room;
     }
-#endif
-    int outcome = PyList_Append(list, item);
-    Py_DECREF(item);
+    memcpy(known->ob_item + size, items, (size_t)nitems * sizeof(PyObject *));
+    Py_SET_SIZE((PyVarObject *)list, size + nitems);
+    return 0;
+#else
+    PyObject *more = list_from_stolen(items, nitems);
+    if (more == NULL) return -1;
+    int outcome = PyList_SetSlice(list, PyList_GET_SIZE(list), PyList_GET_SIZE(list), more);
+    Py_DECREF(more);
     return outcome;
+#endif
 }
 
 /* PyGC_Disable and PyGC_Enable came with 3.10; before, the collector stays on. */
@@ -410,6 +423,24 @@ static inline void gc_resume(int was_on) {
 #else
     (void)was_on;
 #endif
+}
+
+/* What a builtin function that takes keywords is made of. */
+typedef PyObject *(*keyword_function)(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names);
+
+/* Let `quick` take a builtin function's calls from now on; returns what took them before, or NULL when nothing was changed. */
+static inline keyword_function take_calls(PyObject *function, keyword_function quick) {
+#if TB_KNOWN_LAYOUT
+    if (PyCFunction_Check(function)) {
+        PyMethodDef *method = ((PyCFunctionObject *)function)->m_ml;
+        if (method->ml_flags == (METH_FASTCALL | METH_KEYWORDS)) {
+            keyword_function before = (keyword_function)(void (*)(void))method->ml_meth;
+            method->ml_meth = (PyCFunction)(void (*)(void))quick;
+            return before;
+        }
+    }
+#endif
+    return NULL;
 }
 
 #endif

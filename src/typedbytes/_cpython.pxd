@@ -28,10 +28,13 @@ cdef extern from "_cpython.h":
     PyObject* tuple_from_stolen(PyObject** items, Py_ssize_t nitems) except NULL
     # New list that takes over the references in items[0:n].
     PyObject* list_from_stolen(PyObject** items, Py_ssize_t nitems) except NULL
-    # Append to a list, taking over the reference, also on failure: -1, and an exception is set.
-    int list_append_stolen(PyObject* items, PyObject* item) noexcept
+    # Append to a list, taking over the references, also on failure.
+    int list_extend_stolen(PyObject* target, PyObject** items, Py_ssize_t nitems) except -1
     # Switch the cyclic collector off; 1 when it was on. gc_resume(was_on) undoes it.
     bint gc_pause() noexcept
     void gc_resume(bint was_on) noexcept
     # Change the length of a bytes object that only we hold; on failure it stays as it is.
     int bytes_resize(PyObject** bytes_object, Py_ssize_t nbytes) except -1
+    # A builtin function with keywords, and one that takes its calls from now on; returns who took them before, NULL: no change.
+    ctypedef object (*keyword_function)(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* names)
+    keyword_function take_calls(object function, keyword_function quick) noexcept

@@ -24,7 +24,7 @@ from typedbytes._buffer cimport (
     push_back, refill, release, reserve, shrink, start_filled, start_owned, start_scratch, take_owner, written,
 )
 from typedbytes._codec cimport *
-from typedbytes._cpython cimport gc_pause, gc_resume, tuple_from_stolen
+from typedbytes._cpython cimport gc_pause, gc_resume, keyword_function, take_calls, tuple_from_stolen
 
 import io
 import os
@@ -48,6 +48,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     SCRATCH = 512             # output up to here is written on the C stack first
+    FEW_ITEMS = 16            # of open containers wait on the C stack
     PAUSE_FROM = 4096         # input from here on is decoded with the collector switched off
     READ_SIZE = 131072        # what Hadoop buffers on its side of the pipe
     WRITE_SIZE = 65536        # what a pipe takes at once
@@ -142,6 +143,23 @@ def loads(data, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, u
                                     max_bytes=max_bytes), data)
 
 
+# Most calls give no options: for these, eight defaults need not be counted up and down, a fifth of what a small value costs.
+
+cdef object dumps_plain(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* names):
+    if nargs == 1 and names == NULL:
+        return encode_one(PLAIN_ENCODE, <object>args[0])
+    return dumps_with_options(module, args, nargs, names)
+
+
+cdef object loads_plain(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* names):
+    if nargs == 1 and names == NULL:
+        return decode_one(PLAIN_DECODE, <object>args[0])
+    return loads_with_options(module, args, nargs, names)
+
+cdef keyword_function dumps_with_options = take_calls(dumps, dumps_plain)
+cdef keyword_function loads_with_options = take_calls(loads, loads_plain)
+
+
 cdef enum Form:
     VALUE        # exactly one
     VALUES       # a list of all
@@ -170,8 +188,11 @@ cdef object decode_whole(DecodeOptions options, object data, Form form):
 
 cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssize_t nbytes, Form form):
     cdef Decoding d
+    cdef PyObject* few[FEW_ITEMS]
     cdef bint paused = False
     memcpy(&d, &options.template, sizeof(Decoding))
+    d.stack = d.lent_stack = few
+    d.stack_room = FEW_ITEMS
     if nbytes >= PAUSE_FROM and d.ext_hook == NULL and d.pickle != TRUST:
         paused = gc_pause()
     d.buf.start = d.buf.cursor = p
@@ -186,7 +207,7 @@ cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssiz
         return list_values(&d) if form == VALUES else list_pairs(&d)
     finally:
         gc_resume(paused)
-        if d.stack != NULL or d.paused:
+        if d.stack != few or d.nstack > 0 or d.paused:
             abandon(&d)
 
 

@@ -67,10 +67,12 @@ cdef inline int push(Decoding* d, PyObject* item) except -1:
 
 cdef int enlarge_stack(Decoding* d, PyObject* item) except -1:
     cdef Py_ssize_t room = max(64, 2 * d.stack_room)
-    cdef PyObject** stack = <PyObject**>PyMem_Realloc(d.stack, room * sizeof(PyObject*))
+    cdef PyObject** stack = <PyObject**>PyMem_Realloc(NULL if d.stack == d.lent_stack else d.stack, room * sizeof(PyObject*))
     if stack == NULL:
         decref(item)
         raise MemoryError
+    if d.nstack > 0 and d.stack == d.lent_stack:
+        memcpy(stack, d.stack, d.nstack * sizeof(PyObject*))
     d.stack = stack
     d.stack_room = room
     return 0
@@ -217,30 +219,29 @@ cdef PyObject* decode_list(Decoding* d) except NULL:
             frame.index += try_run(d, code, min(SPILL - (d.nstack - base), until_check(look)), &look)
             check_signals(frame.index)
         if seldom(d.nstack - base == SPILL):
-            if spilled is None:
-                spilled = []
-            spill(d, base, spilled)
+            spilled = spill(d, base, spilled)
     d.buf.cursor += 1
     close_container(d, &frame)
     if spilled is None:
         base, d.nstack = d.nstack - base, base
         return list_from_stolen(d.stack + d.nstack, base)
-    spill(d, base, spilled)
+    spilled = spill(d, base, spilled)
     Py_INCREF(spilled)
     return <PyObject*>spilled
 
 
-cdef int spill(Decoding* d, Py_ssize_t base, list target) except -1:
+cdef list spill(Decoding* d, Py_ssize_t base, list target):
     # Long lists grow in steps, so that the stack does not double what the list itself takes.
-    cdef Py_ssize_t i
-    cdef Py_ssize_t end = d.nstack
-    for i in range(base, end):
-        if seldom(list_append_stolen(<PyObject*>target, d.stack[i]) < 0):
-            d.nstack = base + end - i - 1
-            memmove(d.stack + base, d.stack + i + 1, (end - i - 1) * sizeof(PyObject*))
-            return -1
+    cdef Py_ssize_t nitems = d.nstack - base
+    cdef PyObject* made
     d.nstack = base
-    return 0
+    if target is not None:
+        list_extend_stolen(<PyObject*>target, d.stack + base, nitems)
+        return target
+    made = list_from_stolen(d.stack + base, nitems)
+    target = <list>made
+    decref(made)
+    return target
 
 
 # wire    10 MAP: i32 count of pairs, key value key value ...
@@ -684,7 +685,8 @@ cdef void abandon(Decoding* d) noexcept:
     while d.nstack > 0:
         d.nstack -= 1
         Py_XDECREF(d.stack[d.nstack])
-    PyMem_Free(d.stack)
+    if d.stack != d.lent_stack:
+        PyMem_Free(d.stack)
     d.stack = NULL
     d.stack_room = 0
 

@@ -104,7 +104,7 @@ FAULTS = [
           "    if seldom(place == NULL or not same_short(&place.words, &words)):"),
     # References and memory.
     Fault("items of a failed container leak", "codec_container.pxi", LEAKS,
-          "        d.nstack -= 1\n        Py_XDECREF(d.stack[d.nstack])\n    PyMem_Free(d.stack)", "        d.nstack -= 1\n    PyMem_Free(d.stack)"),
+          "        d.nstack -= 1\n        Py_XDECREF(d.stack[d.nstack])\n", "        d.nstack -= 1\n"),
     Fault("large BYTES leak when the source fails", "codec_bytes.pxi", LEAKS,
           "    except:\n        Py_XDECREF(result)\n        raise", "    except:\n        raise"),
     Fault("shared int given without a reference", "codec_scalar.pxi", LEAKS,
