@@ -272,7 +272,9 @@ cdef int encode_text(Encoding* e, PyObject* obj) except -1:
     # the format is measured first, before memory is asked for it.
     nbytes = nchars * (2 if kind == 1 else 3 if kind == 2 else 4)
     if seldom(nbytes > MAX_LENGTH):
-        nbytes = utf8_size(kind, PyUnicode_DATA(obj), nchars)
+        nbytes = utf8_length(kind, PyUnicode_DATA(obj), nchars)
+        if nbytes < 0:
+            return encode_surrogates(e, <object>obj)
         if nbytes > MAX_LENGTH:
             return raise_too_long(e, STRING, nbytes)
     reserve_for(e, 5 + nbytes + UTF8_SLACK)

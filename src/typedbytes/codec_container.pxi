@@ -563,9 +563,7 @@ cdef PyObject* decode_long_payload(Decoding* d, int code, Py_ssize_t length) exc
             and d.buf.mark == NULL:
         d.buf.cursor += 5
         return read_large_bytes(d, length)
-    if length > PY_SSIZE_T_MAX - 5:
-        raise MemoryError
-    require(d, 5 + length, code)
+    require(d, 5 + min(length, PY_SSIZE_T_MAX - 5), code)    # so much is never there
     if code == BYTES:
         value = decode_bytes(d.buf.cursor + 5, length)
     elif code == STRING:
