@@ -109,6 +109,11 @@ soak: build ## move GIGABYTES (5) through decoding and encoding; fail when memor
 bounds: build ## CPU time, growth and signal latency of the worst input; fail beyond a limit
 	PYTHONPATH=$(CURDIR) $(BIN)/python bench/bounds.py
 
+GATES ?=
+.PHONY: reliability
+reliability: $(VENV)/fuzz-built ## run all gates, hours of them, or GATES='faults soak', and write their figures into RELIABILITY.md
+	$(BIN)/python tests/gates/reliability.py $(GATES)
+
 .PHONY: demo
 demo: build ## count the words of the standard library with a real Hadoop Streaming job
 	$(BIN)/python examples/demo.py
@@ -128,7 +133,7 @@ dist-check: build ## build sdist and wheel, install each in a place of its own, 
 	$(BIN)/python -m build --sdist --wheel --outdir build/dist
 	@set -e; for archive in build/dist/*; do \
 	    room=$$(mktemp -d); trap 'rm -rf "$$room"' EXIT; \
-	    cp -R pyproject.toml src tests test_vectors examples "$$room"; \
+	    cp -R RELIABILITY.md pyproject.toml src tests test_vectors examples "$$room"; \
 	    $(BIN)/python -m venv "$$room/venv"; \
 	    "$$room/venv/bin/python" $(PIP_INSTALL) "$$archive[test]"; \
 	    (cd "$$room" && venv/bin/python -m pytest -m "not hadoop" $(PYTEST_ARGS) tests); \

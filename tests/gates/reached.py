@@ -172,7 +172,7 @@ def main(arguments):
     told, enough = judge(count(folders))
     told.update(python_lines=statements, python_lines_missed=missing)
     for part in ("lines", "branches", "calls", "python_lines"):
-        print(f"{part.replace('_', ' of '):<16}{told[part]:>6}  missed {told[part + '_missed']:>5}  {share(told, part):6.1%}")
+        print(f"{part.replace('_', ' '):<16}{told[part]:>6}  missed {told[part + '_missed']:>5}  {share(told, part):6.1%}")
     figures.tell(**told)
     return 0 if passed and enough and share(told, "python_lines") >= LEAST_PYTHON else 1
 
