@@ -600,6 +600,8 @@ CASES = {
         "a buffer that cannot grow is owned once, holds what it held, and can be used on",
         "test_allocation.py::test_every_refused_allocation_is_a_memory_error",
         "test_allocation.py::test_a_feed_without_memory_has_taken_nothing",
+        "test_allocation.py::test_a_copy_without_memory_loses_no_record",
+        "test_allocation.py::test_a_writer_without_memory_loses_and_doubles_no_record",
         "test_sinks.py::test_bytes_beyond_all_memory_are_a_memory_error_and_leave_nothing",
     ),
     "L4": case(

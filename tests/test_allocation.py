@@ -28,6 +28,14 @@ TUPLE_KEYS = tb.dumps({(number, "x"): number for number in range(1000, 1040)})
 FED = tb.dumps(b"b" * 600_000)
 
 
+class Kept:
+    """Take all, and ask for no memory once it is taken."""
+
+    def __init__(self):
+        self.taken = []
+        self.write = self.taken.append
+
+
 class Short:
     """Take and give a few bytes at a time."""
 
@@ -194,6 +202,63 @@ def feed_again():
         assert list(decoder) == [True, b"b" * 600_000], start
         nfailed, nclean, start = nfailed + refused, 0 if refused else nclean + 1, start + 1
     print(nfailed)
+
+
+def copy_again():
+    """Refuse one allocation of a copy after the other; print how often all that was refused could be copied again."""
+    import _testcapi
+
+    data = b"".join(tb.dumps("x" * size) for size in (10, 5000, 10, 50_000, 10))
+    nfailed = nclean = start = 0
+    while nclean < CLEAN:
+        sink, refused = Kept(), False
+        reader, writer = tb.Reader(data), tb.Writer(sink, buffer_size=100)
+        _testcapi.set_nomemory(start, start + 1)
+        try:
+            writer.copy(reader)
+        except MemoryError:
+            refused = True
+        finally:
+            _testcapi.remove_mem_hooks()
+        assert reader.record == writer.record, start
+        writer.copy(reader)
+        writer.close()
+        assert b"".join(sink.taken) == data and writer.record == 5, start
+        nfailed, nclean, start = nfailed + refused, 0 if refused else nclean + 1, start + 1
+    print(nfailed)
+
+
+def write_again(make_sink):
+    """Refuse one allocation of a writer after the other; print how often its records were written all the same."""
+    import _testcapi
+
+    values = ["x" * size for size in (10, 90, 5000, 10, 50_000, 10)]
+    nfailed = nclean = start = 0
+    while nclean < CLEAN:
+        sink, nrefused = make_sink(), 0
+        writer = tb.Writer(sink, buffer_size=100)
+        _testcapi.set_nomemory(start, start + 1)
+        try:
+            while writer.record < len(values):  # a record that is counted is kept
+                try:
+                    writer.write(values[writer.record])
+                except MemoryError:
+                    nrefused += 1
+        finally:
+            _testcapi.remove_mem_hooks()
+        writer.close()
+        assert b"".join(sink.taken) == b"".join(map(tb.dumps, values)), start
+        nfailed, nclean, start = nfailed + nrefused, 0 if nrefused else nclean + 1, start + 1
+    print(nfailed)
+
+
+@pytest.mark.parametrize("make_sink", ["Kept", "Short"])
+def test_a_writer_without_memory_loses_and_doubles_no_record(make_sink):
+    assert int(run_fresh(f"import test_allocation as t; t.write_again(t.{make_sink})")) >= 4
+
+
+def test_a_copy_without_memory_loses_no_record():
+    assert int(run_fresh("import test_allocation; test_allocation.copy_again()")) >= 2
 
 
 def test_a_feed_without_memory_has_taken_nothing():

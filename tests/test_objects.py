@@ -403,8 +403,7 @@ def test_items_that_lie_are_refused(name, sort_keys):
         except (TypeError, ValueError) as error:
             print("refused")
     """
-    # what comes in pairs, str included, may pass as such
-    assert run_fresh(code) == "refused" or (name == "str" and sort_keys)
+    assert run_fresh(code) == "refused"
 
 
 def test_items_that_are_good_pairs_are_written():

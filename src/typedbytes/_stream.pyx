@@ -9,6 +9,7 @@
 # Builtin functions are called faster than Cython's own; they carry their signatures in their docstrings.
 # cython: binding=False, embedsignature=True, embedsignature.format=clinic
 
+from libc.stdint cimport int64_t
 from libc.string cimport memcmp, memcpy, memset
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
@@ -24,7 +25,7 @@ from typedbytes._buffer cimport (
     push_back, refill, release, reserve, shrink, start_filled, start_owned, start_scratch, take_owner, written,
 )
 from typedbytes._codec cimport *
-from typedbytes._cpython cimport gc_pause, gc_resume, keyword_function, take_calls, tuple_from_stolen
+from typedbytes._cpython cimport gc_pause, gc_resume, int_to_i64, keyword_function, take_calls, tuple_from_stolen
 
 import io
 import os

@@ -313,10 +313,11 @@ cdef class Reader:
         self.d.record += 1
         return 0
 
-    cdef Py_ssize_t span(self, Py_ssize_t enough) except -1:
-        # Walk whole records, until `enough` bytes or until more would have to be read, and give their bytes before the cursor;
-        # 0 at the end of input. A fault behind whole records waits until those have been taken.
+    cdef Py_ssize_t span(self, Py_ssize_t enough, long long* nrecords) except -1:
+        # Walk whole records, until `enough` bytes or until more would have to be read, and give the size of those behind the
+        # cursor; 0 at the end of input. They are consumed by `pass_over`. A fault behind them waits until then.
         cdef Py_ssize_t nbytes = 0
+        cdef long long before = self.d.record
         self.enter()
         try:
             if not self.at_end():
@@ -325,11 +326,18 @@ cdef class Reader:
                 while self.d.buf.cursor - self.d.buf.mark < enough and self.skip_held_record():
                     pass
                 nbytes = self.d.buf.cursor - self.d.buf.mark
+                self.d.buf.cursor = self.d.buf.mark
                 self.d.buf.mark = NULL
         except BaseException as error:
             self.fail(error)
+        nrecords[0] = self.d.record - before
+        self.d.record = before
         self.state = OPEN
         return nbytes
+
+    cdef void pass_over(self, Py_ssize_t nbytes, long long nrecords) noexcept:
+        self.d.buf.cursor += nbytes
+        self.d.record += nrecords
 
     cdef bint skip_held_record(self) noexcept:
         # False, and nothing has happened, unless the next record is held whole and right.
