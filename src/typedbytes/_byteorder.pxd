@@ -32,7 +32,9 @@ cdef extern from "_utf8.h" nogil:
     bint utf8_to_ucs1(const unsigned char* p, Py_ssize_t nbytes, void* out, Py_ssize_t nchars) noexcept
     bint utf8_to_ucs2(const unsigned char* p, Py_ssize_t nbytes, void* out, Py_ssize_t nchars) noexcept
     bint utf8_to_ucs4(const unsigned char* p, Py_ssize_t nbytes, void* out, Py_ssize_t nchars) noexcept
-    # Bytes written, or -1 at a lone surrogate. `out` has room for 2, 3 or 4 bytes a character and UTF8_SLACK more.
+    # Bytes that text of characters of this width takes, or -1 when one of them is a lone surrogate.
+    Py_ssize_t utf8_length(int width, const void* text, Py_ssize_t nchars) noexcept
+    # Bytes written, or -1 at a lone surrogate. `out` has room for that many, or for 2, 3 or 4 a character, and UTF8_SLACK more.
     Py_ssize_t utf8_from_ucs1(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept
     Py_ssize_t utf8_from_ucs2(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept
     Py_ssize_t utf8_from_ucs4(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept

@@ -556,10 +556,9 @@ cdef class Decoder:
             return 0
         rest.buf.cursor = start
         try:
-            decref(decode_record(&rest))
+            decref(decode_record(&rest))    # says what is wrong with it
         finally:
             abandon(&rest)
-        return 0
 
 
 cdef object NOTHING = object()    # "no value": None is one

@@ -122,6 +122,38 @@ TB_UTF8_ENCODER(plain_from_ucs1, uint8_t)
 TB_UTF8_ENCODER(plain_from_ucs2, uint16_t)
 TB_UTF8_ENCODER(plain_from_ucs4, uint32_t)
 
+/* Bytes that the characters take; -1 where one is a surrogate. */
+#define TB_UTF8_LENGTH(NAME, UNIT)                                                                                            \
+    static ptrdiff_t NAME(const UNIT *text, ptrdiff_t nchars) {                                                               \
+        ptrdiff_t nbytes = nchars;                                                                                            \
+        int surrogates = 0;                                                                                                    \
+        while (nchars > 0) {                                                                                                   \
+            /* Counted in units for a while, so that compilers keep the sums narrow. */                                      \
+            ptrdiff_t part = nchars < 64 ? nchars : 64;                                                                       \
+            UNIT more = 0, found = 0;                                                                                         \
+            for (ptrdiff_t i = 0; i < part; i++) {                                                                            \
+                more = (UNIT)(more + (text[i] >= 0x80) + (sizeof(UNIT) > 1 && text[i] >= 0x800)                               \
+                              + (sizeof(UNIT) > 2 && text[i] > 0xffff));                                                      \
+                found |= (UNIT)(sizeof(UNIT) > 1 && (text[i] & 0xf800) == 0xd800);                                            \
+            }                                                                                                                  \
+            nbytes += more;                                                                                                    \
+            surrogates |= found;                                                                                               \
+            text += part;                                                                                                      \
+            nchars -= part;                                                                                                    \
+        }                                                                                                                      \
+        return surrogates ? -1 : nbytes;                                                                                      \
+    }
+
+TB_UTF8_LENGTH(length_of_ucs1, uint8_t)
+TB_UTF8_LENGTH(length_of_ucs2, uint16_t)
+TB_UTF8_LENGTH(length_of_ucs4, uint32_t)
+
+static ptrdiff_t utf8_length(int width, const void *text, ptrdiff_t nchars) {
+    if (width == 1) return length_of_ucs1((const uint8_t *)text, nchars);
+    if (width == 2) return length_of_ucs2((const uint16_t *)text, nchars);
+    return length_of_ucs4((const uint32_t *)text, nchars);
+}
+
 #if TB_VECTORS
 
 typedef uint8_t utf8_u8x4 __attribute__((vector_size(4)));
@@ -138,30 +170,6 @@ typedef int32_t utf8_i32x4 __attribute__((vector_size(16)));
 #define TB_SELECT(mask, then, otherwise) (((then) & (mask)) | ((otherwise) & ~(mask)))
 
 enum { UTF8_STEP = 16 };    /* bytes or characters */
-
-/* Bytes that the characters take; none where one is a surrogate. */
-#define TB_UTF8_LENGTH(NAME, UNIT)                                                                                            \
-    static ptrdiff_t NAME(const UNIT *text, ptrdiff_t nchars) {                                                               \
-        ptrdiff_t nbytes = nchars;                                                                                            \
-        int surrogates = 0;                                                                                                    \
-        while (nchars > 0) {                                                                                                   \
-            /* Counted in units for a while, so that compilers keep the sums narrow. */                                      \
-            ptrdiff_t part = nchars < 64 ? nchars : 64;                                                                       \
-            UNIT more = 0, found = 0;                                                                                         \
-            for (ptrdiff_t i = 0; i < part; i++) {                                                                            \
-                more = (UNIT)(more + (text[i] >= 0x80) + (sizeof(UNIT) > 1 && text[i] >= 0x800));                             \
-                found |= (UNIT)(sizeof(UNIT) > 1 && (text[i] & 0xf800) == 0xd800);                                            \
-            }                                                                                                                  \
-            nbytes += more;                                                                                                    \
-            surrogates |= found;                                                                                               \
-            text += part;                                                                                                      \
-            nchars -= part;                                                                                                    \
-        }                                                                                                                      \
-        return surrogates ? -1 : nbytes;                                                                                      \
-    }
-
-TB_UTF8_LENGTH(length_of_ucs1, uint8_t)
-TB_UTF8_LENGTH(length_of_ucs2, uint16_t)
 
 /* Each lead must have its continuation bytes behind it; that there are no others, and no character longer than it need be,
  * shows by the length that the decoded text should have. `odd` gathers bytes that ought to be below 0x40. */
@@ -283,9 +291,9 @@ TB_WIDE static int wide_to_ucs2(const unsigned char *p, const unsigned char *end
         p += 32;
     }
     if (wrong) return 0;
-    /* The plain loop starts at a character: behind the bytes that are still due. */
+    /* The plain loop starts at a character: behind the bytes that are still due, two at most, which every step leaves. */
     for (; due; due >>= 1, p++)
-        if (p == end || !TB_CONTINUES(*p)) return 0;
+        if (!TB_CONTINUES(*p)) return 0;
     return plain_to_ucs2(p, end, out, out_end);
 }
 
@@ -308,10 +316,8 @@ TB_WIDE static int wide_to_ucs1(const unsigned char *p, const unsigned char *end
         p += 64;
     }
     if (wrong) return 0;
-    if (due) {
-        if (p == end || !TB_CONTINUES(*p)) return 0;
-        p++;
-    }
+    if (due && !TB_CONTINUES(*p)) return 0;    /* every step leaves one byte at least */
+    p += due;
     return plain_to_ucs1(p, end, out, out_end);
 }
 

@@ -563,9 +563,7 @@ cdef PyObject* decode_long_payload(Decoding* d, int code, Py_ssize_t length) exc
             and d.buf.mark == NULL:
         d.buf.cursor += 5
         return read_large_bytes(d, length)
-    if length > PY_SSIZE_T_MAX - 5:
-        raise MemoryError
-    require(d, 5 + length, code)
+    require(d, 5 + min(length, PY_SSIZE_T_MAX - 5), code)    # so much is never there
     if code == BYTES:
         value = decode_bytes(d.buf.cursor + 5, length)
     elif code == STRING:
@@ -770,13 +768,12 @@ cdef int encode_pickled_type(Encoding* e, object obj) except -1:
     if e.pickle == RAW:
         return encode_unknown(e, obj)
     try:
-        return encode_pickle(e, obj)
+        data = pickle_of(e, obj)
     except (TypeError, ValueError) as error:
         if e.default != NULL:
             return encode_default(e, obj)
-        if isinstance(error, EncodeError):
-            raise
         raise EncodeTypeError(f"cannot encode an object of type {name_of_type(obj)}: {error}", path_of(e.frame)) from error
+    return encode_pickled(e, data)
 
 
 cdef int encode_unknown(Encoding* e, object obj) except -1:
@@ -784,10 +781,13 @@ cdef int encode_unknown(Encoding* e, object obj) except -1:
         return encode_default(e, obj)
     if e.pickle == TRUST:
         try:
-            return encode_pickle(e, obj)
+            data = pickle_of(e, obj)
+        except MemoryError:
+            raise
         except Exception as error:
             raise EncodeTypeError(f"cannot pickle an object of type {name_of_type(obj)}: {error}",
                                   path_of(e.frame)) from error
+        return encode_pickled(e, data)
     return raise_encode_type(e, obj)
 
 
@@ -826,8 +826,6 @@ cdef bint encode_numpy_scalar(Encoding* e, object obj) except -1:
         encode_bool(e, <PyObject*>number)
     elif kind == "f" and size <= 4:
         encode_float(e, float(obj))
-    elif kind == "f" and size == 8:
-        encode_float64(e, float(obj))
     elif kind == "c" and size <= 16:
         encode_pickled_type(e, complex(obj))
     elif kind == "i" and size == 1:
@@ -845,10 +843,6 @@ cdef bint encode_numpy_scalar(Encoding* e, object obj) except -1:
     else:
         return False
     return True
-
-
-cdef int encode_float64(Encoding* e, object number) except -1:
-    return encode_double(e, <PyObject*>number)
 
 
 cdef inline int deepen(Encoding* e) except -1:

@@ -510,7 +510,7 @@ cdef class Groups:
 
     cdef PairReader reader
 
-    def __init__(self, PairReader reader not None):
+    def __cinit__(self, PairReader reader not None):
         self.reader = reader
 
     def __reduce__(self):
@@ -546,12 +546,11 @@ cdef object next_group(PairReader reader):
     try:
         reader.mark_value()
     except DecodeError:
-        if reader.raw:
-            raise
-        # The walk found it; decoding says what comes first from the left, and its path.
-        buf.cursor = buf.mark
-        buf.mark = NULL
-        decref(decode_record(&reader.d))
+        if not reader.raw:
+            # The walk found it; decoding says what comes first from the left, and its path.
+            buf.cursor = buf.mark
+            buf.mark = NULL
+            decref(decode_record(&reader.d))
         raise
     values.key = buf.mark[:buf.cursor - buf.mark]
     if reader.raw:
