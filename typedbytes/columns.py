@@ -243,18 +243,18 @@ class BatchReader:
         if on_mismatch not in _POLICIES:
             raise ValueError(f'on_mismatch is "error", "widen" or "split", not {on_mismatch!r}')
         self._names, types = _schema(schema, pairs)
-        self._shown, paths = _projection(columns, self._names)
+        self._shown, self._paths = _projection(columns, self._names)
         self._batch_rows = batch_rows
-        self._splits = on_mismatch == "split"
-        structure = {"dialect": dialect, "max_depth": max_depth}
-        self._new_builder = lambda types: _columns.Builder(types, len(self._names), paths, on_mismatch, **structure)
+        self._policy = on_mismatch
+        self._structure = structure = {"dialect": dialect, "max_depth": max_depth}
         self._builder = self._new_builder(types)
         self._is_new = types is None  # the types come from the next record
         options = {"exact": True, "pickle": "raw", "map_pairs": True, **structure}
         self._reader = (PairReader if pairs else Reader)(source, buffer_size=_READ_NBYTES, **options)
-        self._parallel = _Parallel(self, threads, structure) if threads > 1 else None
+        self._parallel = _Parallel(threads) if threads > 1 else None
         self._ready = []
         self._failure = None
+        self._has_ended = False
         self._start = self._nheld = self._ntaken = 0
 
     def __enter__(self):
@@ -269,12 +269,17 @@ class BatchReader:
     def __next__(self):
         if self._failure is not None:
             raise self._failure.with_traceback(None)
+        if self._has_ended:
+            raise StopIteration
         try:
             batch = self._ready.pop(0) if self._ready else self._next()
         except BaseException as error:
             self._failure = error
+            self.close()
             raise
         if batch is None:
+            self._has_ended = True
+            self.close()
             raise StopIteration
         return batch
 
@@ -301,6 +306,9 @@ class BatchReader:
             self._parallel.close()
         self._ready = []
         self._reader.close()
+
+    def _new_builder(self, types):
+        return _columns.Builder(types, len(self._names), self._paths, self._policy, **self._structure)
 
     def _peek(self):
         """Return the next batch, which stays the next one; an empty one at the end."""
@@ -329,7 +337,7 @@ class BatchReader:
                     continue
             if self._builder.nrows:
                 return self._builder.finish(Batch, self._shown)
-            if state == "mismatch" and self._splits and not self._is_new:
+            if state == "mismatch" and self._policy == "split" and not self._is_new:
                 self._forget_types()
                 continue
             self._raise(state)
@@ -339,7 +347,7 @@ class BatchReader:
         """Take records from the bytes that are held."""
         self._start, self._nheld = self._reader.offset, len(view)
         if self._parallel is not None and not self._builder.nrows:
-            taken = self._parallel.take(view)
+            taken = self._parallel.take(self, view)
             if taken is not None:
                 return taken
         if self._builder.state == "split":
@@ -408,10 +416,8 @@ class _Parallel:
     counts only when those before it ended where it starts, so that a wrong guess costs time and nothing else.
     """
 
-    def __init__(self, reader, threads, structure):
-        self._reader = reader
+    def __init__(self, threads):
         self._threads = threads
-        self._structure = structure
         from concurrent.futures import ThreadPoolExecutor    # its users only
 
         self._pool = ThreadPoolExecutor(threads)
@@ -422,48 +428,47 @@ class _Parallel:
         """End the threads."""
         self._pool.shutdown()
 
-    def take(self, view):
-        """Decode whole batches from the start of the view; None when there is less than one, or no type yet."""
-        types = self._reader._builder.described
+    def take(self, reader, view):
+        """Decode whole batches from the start of the view; None when there is not one, or no type yet."""
+        types = reader._builder.described
         if types is None:
             return None
         if types != self._types:
             self._types = types
-            self._builders = [self._reader._new_builder(types) for _ in range(self._threads)]
+            self._builders = [reader._new_builder(types) for _ in range(self._threads)]
         parts, start = [], 0
         for builder in self._builders:
-            end = self._end(view, start)
+            end = self._end(reader, view, start)
             if end is None:
                 break
-            parts.append((builder, end, self._pool.submit(self._decode, builder, view, start, end)))
+            parts.append((builder, start, end, self._pool.submit(_decode, builder, view, start, end, reader._batch_rows)))
             start = end
-        return self._collect(parts)
+        failures = [future.exception() for *_, future in parts]  # all have ended when the view goes
+        return self._collect(reader, parts) if parts and not any(failures) else None
 
-    def _end(self, view, start):
+    def _end(self, reader, view, start):
         """Return where a batch that starts there ends, None when it is not whole."""
         stride = self._builders[0].stride
         if stride:
-            end = start + stride * self._reader._batch_rows
+            end = start + stride * reader._batch_rows
             return end if end <= len(view) else None
-        nvalues = self._reader._batch_rows * len(self._reader._names)
-        return _scan.advance(view, start, nvalues, **self._structure)
+        return _scan.advance(view, start, reader._batch_rows * len(reader._names), **reader._structure)
 
-    def _decode(self, builder, view, start, end):
-        with view[start:end] as part:
-            return builder.take(part, self._reader._batch_rows)
-
-    def _collect(self, parts):
+    def _collect(self, reader, parts):
         """Keep the batches up to the first that is not what was expected."""
-        failures = [future.exception() for _, _, future in parts]    # all have ended when the view goes
         nbytes = nrecords = 0
-        for (builder, end, future), failure in zip(parts, failures):
-            right = failure is None and future.result() == (end - nbytes, self._reader._batch_rows)
-            if not right or builder.described != self._types:
-                self._types = None
+        for builder, start, end, future in parts:
+            if future.result() != (end - start, reader._batch_rows) or builder.described != self._types:
+                self._types = None  # their builders are in the middle of something
                 break
-            self._reader._ready.append(builder.finish(Batch, self._reader._shown))
-            nbytes, nrecords = end, nrecords + self._reader._batch_rows
+            reader._ready.append(builder.finish(Batch, reader._shown))
+            nbytes, nrecords = end, nrecords + reader._batch_rows
         return (nbytes, nrecords) if nbytes else None
+
+
+def _decode(builder, view, start, end, batch_rows):
+    with view[start:end] as part:
+        return builder.take(part, batch_rows)
 
 
 # -- writing ------------------------------------------------------------------------------------------------------------
@@ -473,7 +478,8 @@ def write(sink, columns, *, pairs=True, nulls="error", null_value=None):
     """Write columns as a stream of pairs, or of values, and return the number of rows.
 
     sink: whatever a Writer takes. columns: two of them, key and value, or with pairs=False one: a dict, a sequence, or
-    anything with `__arrow_c_array__` or `__arrow_c_stream__`, such as a record batch, a table, a data frame, a BatchReader.
+    anything with `__arrow_c_array__` or `__arrow_c_stream__`, such as a record batch, a table or a data frame; a Batch or a
+    BatchReader, whose bytes come out as they came in.
     A column is a NumPy array or another buffer of numbers, an Arrow array, a sequence of Python objects, or a tuple of columns,
     which are the items of a VECTOR, as are the rows of an array of two dimensions. The bytes are those that the encoder
     writes for the same values; numbers keep their width, as NumPy's scalars do. nulls: "error", "hive" (Hive's NULL) or
@@ -517,6 +523,10 @@ def _tables(columns, names, null):
         found = list(columns.values()) if isinstance(columns, dict) else columns
         order = _order(list(columns) if isinstance(columns, dict) else range(len(columns)), names)
         yield [_rows(found[number], null) for number in order]
+        return
+    if isinstance(columns, (Batch, BatchReader)):
+        for batch in columns if isinstance(columns, BatchReader) else (columns,):
+            yield [[_columns.rows_of_batch(batch, number)] for number in _order(batch.names, names)]
         return
     for lent in _lent(columns):
         fields = _columns.arrow_names(lent)

@@ -36,8 +36,8 @@ from sys import byteorder
 from typedbytes.errors import EncodeTypeError, EncodeValueError, LimitError
 
 __all__ = [
-    "Batch", "Builder", "Lent", "LentStream", "Rows", "arrow_names", "arrow_stream", "encode_rows", "rows_of_arrow", "rows_of_buffer",
-    "rows_of_encoded", "rows_of_parts",
+    "Batch", "Builder", "Lent", "LentStream", "Rows", "arrow_names", "arrow_stream", "encode_rows", "rows_of_arrow", "rows_of_batch",
+    "rows_of_buffer", "rows_of_encoded", "rows_of_parts",
 ]
 
 cdef extern from *:

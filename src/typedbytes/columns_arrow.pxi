@@ -278,6 +278,17 @@ cdef class Batch:
         return 0
 
 
+def rows_of_batch(Batch batch not None, Py_ssize_t column):
+    """Return the Rows of a column of a Batch, with the types that it was read with."""
+    cdef Rows rows = Rows()
+    batch.check()
+    rows.c = batch.table.shown[column]
+    rows.n = batch.table.n
+    rows.borrowed = True
+    rows.kept.append(batch)
+    return rows
+
+
 cdef class Held:
     # The exporter behind a memoryview: as long as somebody looks, the Batch lives.
     cdef Batch batch

@@ -40,7 +40,7 @@ cdef struct Walk:
     Skipping skipping
     Column* culprit           # the column that the outcome OTHER or REFUSED is about
     Py_ssize_t culprit_item   # of an ARRAY, -1: its count
-    int culprit_code          # what was found there
+    const unsigned char* culprit_at    # what was found there, of an ARRAY's item
 
 
 cdef inline void copy_cushioned(unsigned char* out, const unsigned char* p, Py_ssize_t nbytes, const unsigned char* end) noexcept nogil:
@@ -235,7 +235,7 @@ cdef Outcome put_array(Walk* w, Column* c) noexcept nogil:
     cdef const unsigned char* p = w.p + 5
     cdef unsigned char* out
     cdef Outcome outcome = read_count(w, VECTOR, &count)
-    w.culprit_item = -1
+    w.culprit_item = -1    # its count
     if outcome == DONE and count != c.nitems:
         outcome = OTHER
     if outcome != DONE:
@@ -260,7 +260,7 @@ cdef Outcome put_array(Walk* w, Column* c) noexcept nogil:
             p += 5
         else:
             w.culprit_item = i
-            w.culprit_code = p[0]
+            w.culprit_at = p
             return OTHER
         out += c.width
     c.used += nbytes
@@ -706,9 +706,11 @@ cdef class Builder:
             outcome = self.run()
             right = self.texts_are_right()
         if not right:
-            # Rare, and the last thing that happens here: once more, to find out which.
             self.cut_rows(before)
             self.w.p = start
+        if not right or outcome == REFUSED:
+            # Rare, and the last thing that happens here: once more, to find out which text is wrong, or whether one is in front
+            # of what was refused.
             self.w.careful = True
             with nogil:
                 outcome = self.run()
@@ -895,13 +897,13 @@ cdef class Builder:
         if self.policy == "widen" and not c.within and widen(c, w):
             self.changed = True
             return DONE
-        self.place = at - self.first
-        self.code = at[0]
         self.expected = describe(c)
         way = self.way_to(c)
-        if c.kind == ARRAY and w.culprit_item >= 0:
+        if c.kind == ARRAY and at[0] == VECTOR and w.culprit_item >= 0:
             way.append(f"[{w.culprit_item}]")
-            self.code = w.culprit_code
+            at = w.culprit_at
+        self.place = at - self.first
+        self.code = at[0]
         self.column = way[0]
         self.path = "".join(way[1:])
         return REFUSED
@@ -998,8 +1000,8 @@ cdef bint widen(Column* c, Walk* w) except -1:
     if c.kind == ARRAY and code == VECTOR:
         if w.culprit_item < 0:
             return loosen(c)
-        if widens_to(c.code, w.culprit_code):
-            return widen_numbers(c, w.culprit_code)
+        if widens_to(c.code, w.culprit_at[0]):
+            return widen_numbers(c, w.culprit_at[0])
     encode_whole(c)
     return True
 

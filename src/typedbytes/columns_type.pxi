@@ -87,10 +87,14 @@ cdef struct Look:
 
 cdef tuple describe_value(Look* look):
     # Leaves the cursor behind the value.
+    cdef const unsigned char* start
     cdef int code = look.buf.cursor[0]
     if code != VECTOR and code != LIST and code != MAP:
+        start = look.buf.cursor
         skip_value(look.skipping, &look.buf)
-        return ("fixed", code) if width_of(code) else ("raw",) if code in (NULL_CODE, ENDOFRECORD) else ("sized", code)
+        if width_of(code):
+            return "fixed", code
+        return ("raw",) if look.buf.cursor - start == 1 else ("sized", code)    # Hive's NULL and ENDOFRECORD are bare
     look.level += 1
     if look.level > MOST_LEVELS:
         raise LimitError(f"columns nest at most {MOST_LEVELS} deep; a schema may say raw")

@@ -164,10 +164,12 @@ cdef void store_leaf(const Leaf* leaf, unsigned char* p, Py_ssize_t stride, Py_s
 cdef class Rows:
     """Hold one column that is to be written: memory of others, kept alive, or our own.
 
-    Made by `rows_of_buffer`, `rows_of_encoded`, `rows_of_arrow` and `rows_of_parts`. len() gives the number of values.
+    Made by `rows_of_buffer`, `rows_of_encoded`, `rows_of_arrow`, `rows_of_batch` and `rows_of_parts`. len() gives the number of
+    values.
     """
 
     cdef Column* c
+    cdef bint borrowed            # the Column is another's too
     cdef list kept                # what owns the memory
     cdef Py_ssize_t n
 
@@ -175,7 +177,8 @@ cdef class Rows:
         self.kept = []
 
     def __dealloc__(self):
-        free_column(self.c)
+        if not self.borrowed:
+            free_column(self.c)
 
     def __len__(self):
         return self.n
