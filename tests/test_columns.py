@@ -503,11 +503,11 @@ DTYPES = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "?",
 def test_arrays_are_written_as_numpys_scalars_are(dtype):
     bits = numpy.random.default_rng(3).integers(0, 255, 8 * 300, dtype="u1")
     numbers = bits.view(dtype)[:300] if dtype != "?" else bits[:300] > 99
-    numbers = numbers[numbers < 2**63] if dtype == "u8" else numbers
+    numbers = numbers[numbers < 2**63] % 1000 if dtype == "u8" else numbers
+    encoder = tb.Encoder(int_width=64 if dtype == "u8" else "auto")  # one code for all, whatever the numbers
     for some in (numbers, numbers[::-3], numbers[:0]):
-        expected = tb.Encoder().encode_all(list(some))
-        assert written([some], pairs=False) == expected
-        assert written({"key": some, "value": some}) == tb.Encoder().encode_pairs(zip(some, some))
+        assert written([some], pairs=False) == encoder.encode_all(list(some))
+        assert written({"key": some, "value": some}) == encoder.encode_pairs(zip(some, some))
 
 
 @pytest.mark.parametrize("dtype", ["i4", "f8", "u2", ">i8", "?"])
