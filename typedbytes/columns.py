@@ -12,7 +12,7 @@ is imported when an array is asked for, and nothing else ever is.
 
 import itertools
 
-from typedbytes import _columns, _columntypes, _scan
+from typedbytes import _columns, _columntypes, _scan, _stream
 from typedbytes._stream import Encoder
 from typedbytes.errors import DecodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError
 from typedbytes.files import PairReader, Reader, Writer
@@ -255,7 +255,10 @@ class BatchReader:
         self._ready = []
         self._failure = None
         self._has_ended = False
-        self._start = self._nheld = self._ntaken = 0
+        self._most = batch_rows  # rows of the batch that is being filled
+        self._whole_groups = False
+        self._nrows = 0
+        self._start = self._nheld = self._ntaken = self._taken = 0
 
     def __enter__(self):
         return self
@@ -281,7 +284,51 @@ class BatchReader:
             self._has_ended = True
             self.close()
             raise StopIteration
+        self._nrows += len(batch)
         return batch
+
+    @property
+    def record(self):
+        """Give the number of records handed out.
+
+        >>> reader = read(b"\\x02\\x01" * 6, batch_rows=2); next(reader).names, reader.record
+        (('key', 'value'), 2)
+        """
+        return self._nrows
+
+    @property
+    def offset(self):
+        """Give the number of bytes taken from the source for records so far.
+
+        >>> reader = read(b"\\x02\\x01" * 6, batch_rows=2); next(reader).names, reader.offset
+        (('key', 'value'), 8)
+        """
+        return self._taken
+
+    @property
+    def failure(self):
+        """Give the error that iterating failed with, None as long as it has not.
+
+        >>> read(b"").failure is None
+        True
+        """
+        return self._failure
+
+    def groups(self):
+        """Have batches end where a key ends, so that all records of a key are in one; return the reader.
+
+        The records come sorted or grouped by key, as in a reducer; keys are compared by their encoded bytes. A batch has
+        more than batch_rows rows when one key has. Not with threads, on_mismatch="split" or a projection.
+
+        >>> import typedbytes
+        >>> data = typedbytes.Encoder().encode_pairs([("a", 1), ("a", 2), ("b", 3), ("c", 4)])
+        >>> [batch.column("value").tolist() for batch in read(data, batch_rows=3).groups()]
+        [[1, 2], [3, 4]]
+        """
+        if self._parallel is not None or self._policy == "split" or self._paths is not None:
+            raise ValueError("batches of whole groups need one thread, one schema and all columns")
+        self._whole_groups = True
+        return self
 
     @property
     def schema(self):
@@ -335,13 +382,27 @@ class BatchReader:
                 wanted = 2 * self._nheld if self._ntaken == 0 else 1
                 if not ended or self._ntaken:
                     continue
-            if self._builder.nrows:
+            if self._builder.nrows and (state != "full" or not self._whole_groups):
                 return self._builder.finish(Batch, self._shown)
+            if state == "full":
+                batch = self._next_groups()
+                if batch is None:
+                    continue
+                return batch
             if state == "mismatch" and self._policy == "split" and not self._is_new:
                 self._forget_types()
                 continue
             self._raise(state)
         return self._builder.finish(Batch, self._shown) if self._builder.nrows else None
+
+    def _next_groups(self):
+        """Return the groups that are whole; None when there is but one, which may go on: the batch grows."""
+        start = self._builder.last_group()
+        if start == 0:
+            self._most = 2 * self._builder.nrows
+            return None
+        self._most = self._batch_rows
+        return self._builder.finish(Batch, self._shown, start)
 
     def _take(self, view):
         """Take records from the bytes that are held."""
@@ -349,14 +410,16 @@ class BatchReader:
         if self._parallel is not None and not self._builder.nrows:
             taken = self._parallel.take(self, view)
             if taken is not None:
+                self._taken = self._start + taken[0]
                 return taken
         if self._builder.state == "split":
             self._forget_types()
         try:
-            self._ntaken, nrecords = self._builder.take(view, self._batch_rows)
+            self._ntaken, nrecords = self._builder.take(view, self._most)
         except LimitError as error:
             raise LimitError(error.message, self._start, None, "", self._reader.record) from None
         self._is_new = self._is_new and not self._ntaken
+        self._taken = self._start + self._ntaken
         return self._ntaken, nrecords
 
     def _forget_types(self):
@@ -477,7 +540,7 @@ def _decode(builder, view, start, end, batch_rows):
 def write(sink, columns, *, pairs=True, nulls="error", null_value=None):
     """Write columns as a stream of pairs, or of values, and return the number of rows.
 
-    sink: whatever a Writer takes. columns: two of them, key and value, or with pairs=False one: a dict, a sequence, or
+    sink: whatever a Writer takes, or a Writer. columns: two of them, key and value, or with pairs=False one: a dict, a sequence, or
     anything with `__arrow_c_array__` or `__arrow_c_stream__`, such as a record batch, a table or a data frame; a Batch or a
     BatchReader, whose bytes come out as they came in.
     A column is a NumPy array or another buffer of numbers, an Arrow array, a sequence of Python objects, or a tuple of columns,
@@ -497,12 +560,18 @@ def write(sink, columns, *, pairs=True, nulls="error", null_value=None):
     """
     names = ("key", "value") if pairs else ("value",)
     null = _null(nulls, null_value)
-    nrows = 0
+    if isinstance(sink, _stream.Writer):
+        return _write(sink, columns, names, null)
     with Writer(sink) as writer:
-        for table in _tables(columns, names, null):
-            for data, n in _encoded(table, null):
-                writer._hand(data, n)
-                nrows += n
+        return _write(writer, columns, names, null)
+
+
+def _write(writer, columns, names, null):
+    nrows = 0
+    for table in _tables(columns, names, null):
+        for data, n in _encoded(table, null):
+            writer._hand(data, n)
+            nrows += n
     return nrows
 
 

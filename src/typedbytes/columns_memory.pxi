@@ -169,3 +169,39 @@ cdef void cut(Column* c, Py_ssize_t n) noexcept nogil:
     for i in range(c.nparts):
         cut(c.parts[i], nitems)
     c.n = n
+
+
+cdef bint copy_rows(Column* to, const Column* c, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    # Append values to a column of the same type. False: there is no memory.
+    cdef Py_ssize_t i, before, start, end, nbytes
+    if not c.wanted and not c.within:
+        return True
+    if c.kind == FIXED or c.kind == ARRAY:
+        nbytes = c.width * (c.nitems if c.kind == ARRAY else 1)
+        if not reserve_data(to, to.used + (last - first) * nbytes):
+            return False
+        memcpy(to.data + to.used, c.data + first * nbytes, (last - first) * nbytes)
+        to.used += (last - first) * nbytes
+    elif c.kind == TUPLE:
+        for i in range(c.nparts):
+            if not copy_rows(to.parts[i], c.parts[i], first, last):
+                return False
+    elif has_offsets(c) and last > first:
+        if not reserve_offsets(to, to.n + last - first):
+            return False
+        before = to.offsets[to.n]
+        start = c.offsets[first]
+        end = c.offsets[last]
+        for i in range(last - first):
+            to.offsets[to.n + i + 1] = <int32_t>(before + c.offsets[first + i + 1] - start)
+        for i in range(c.nparts):
+            if not copy_rows(to.parts[i], c.parts[i], start, end):
+                return False
+        if c.kind == SIZED or c.kind == ENCODED:
+            if not reserve_data(to, to.used + end - start):
+                return False
+            memcpy(to.data + to.used, c.data + start, end - start)
+            to.used += end - start
+            to.checked = to.used
+    to.n += last - first
+    return True

@@ -945,10 +945,22 @@ cdef class Builder:
         leave_table(self.table)
         self.table = NULL
 
-    def finish(self, kind, tuple names):
-        """Return the rows held as a Batch of this class, and start anew with the types as they are now."""
+    def last_group(self):
+        """Return the row at which the last run of equal keys starts; the key is the first value of a record."""
+        cdef Column* c = self.table.roots[0]
+        cdef Py_ssize_t i = self.table.n - 1
+        while i > 0 and same_values(c, i, i - 1):
+            i -= 1
+        return i
+
+    def finish(self, kind, tuple names, rows=None):
+        """Return the rows held as a Batch of this class, and start anew with the types as they are now.
+
+        rows: those from this one on are kept for the next batch.
+        """
         cdef Batch batch = kind.__new__(kind)
         cdef Py_ssize_t i
+        cdef Py_ssize_t n = self.table.n if rows is None else rows
         for i in range(self.nvalues):
             if self.table.roots[i].kind == SIZED:
                 self.hints[i] = self.table.roots[i].used + self.table.roots[i].used // 8
@@ -957,7 +969,38 @@ cdef class Builder:
         batch.names = names
         self.table = NULL
         self.start()
+        for i in range(self.nvalues):
+            if not copy_rows(self.table.roots[i], batch.table.roots[i], n, batch.table.n):
+                raise MemoryError
+            cut(batch.table.roots[i], n)
+        self.table.n = batch.table.n - n
+        batch.table.n = n
         return batch
+
+
+cdef bint same_values(const Column* c, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+    # Whether two values have the same bits; that is, the same encoding.
+    cdef Py_ssize_t nbytes, k, part, start, other
+    if c.kind == FIXED or c.kind == ARRAY:
+        nbytes = c.width * (c.nitems if c.kind == ARRAY else 1)
+        return memcmp(c.data + i * nbytes, c.data + j * nbytes, nbytes) == 0
+    if c.kind == TUPLE:
+        for part in range(c.nparts):
+            if not same_values(c.parts[part], i, j):
+                return False
+        return True
+    start = c.offsets[i]
+    other = c.offsets[j]
+    nbytes = c.offsets[i + 1] - start
+    if c.offsets[j + 1] - other != nbytes:
+        return False
+    if c.kind == SIZED or c.kind == ENCODED:
+        return memcmp(c.data + start, c.data + other, nbytes) == 0
+    for k in range(nbytes):
+        for part in range(c.nparts):
+            if not same_values(c.parts[part], start + k, other + k):
+                return False
+    return True
 
 
 cdef void keep_whole(Column* c) noexcept:
