@@ -121,7 +121,7 @@ cdef bint reserve_data(Column* c, Py_ssize_t nbytes) noexcept nogil:
     # Room for so many bytes in all, growing by a factor. False: there is no memory.
     cdef Py_ssize_t room = max(nbytes, min(2 * c.room, c.room + (<Py_ssize_t>1 << 30)))
     cdef void* larger
-    if nbytes <= c.room:
+    if c.data != NULL and nbytes <= c.room:
         return True
     room = max(room, 64)
     larger = enlarge(c.data, room + CUSHION)
@@ -174,7 +174,7 @@ cdef void cut(Column* c, Py_ssize_t n) noexcept nogil:
 cdef bint copy_rows(Column* to, const Column* c, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
     # Append values to a column of the same type. False: there is no memory.
     cdef Py_ssize_t i, before, start, end, nbytes
-    if not c.wanted and not c.within:
+    if first == last or (not c.wanted and not c.within):
         return True
     if c.kind == FIXED or c.kind == ARRAY:
         nbytes = c.width * (c.nitems if c.kind == ARRAY else 1)
@@ -186,7 +186,7 @@ cdef bint copy_rows(Column* to, const Column* c, Py_ssize_t first, Py_ssize_t la
         for i in range(c.nparts):
             if not copy_rows(to.parts[i], c.parts[i], first, last):
                 return False
-    elif has_offsets(c) and last > first:
+    elif has_offsets(c):
         if not reserve_offsets(to, to.n + last - first):
             return False
         before = to.offsets[to.n]
@@ -197,7 +197,7 @@ cdef bint copy_rows(Column* to, const Column* c, Py_ssize_t first, Py_ssize_t la
         for i in range(c.nparts):
             if not copy_rows(to.parts[i], c.parts[i], start, end):
                 return False
-        if c.kind == SIZED or c.kind == ENCODED:
+        if end > start and (c.kind == SIZED or c.kind == ENCODED):
             if not reserve_data(to, to.used + end - start):
                 return False
             memcpy(to.data + to.used, c.data + start, end - start)
