@@ -286,7 +286,8 @@ cdef class Writer:
             self.send()
             self.nrecords += nrecords
             if data:
-                self.unsent = memoryview(data)
+                self.unsent = data
+                self.unsent_start, self.unsent_end = 0, len(data)
                 self.send_rest()
         finally:
             self.state = OPEN
