@@ -107,6 +107,11 @@ test-valgrind: build ## decode vectors and corpus under valgrind
 test-free-threads: build ## run threads without the GIL under TSan; builds that Python first
 	$(BIN)/python tests/gates/free_threads.py
 
+MESSAGES ?= 100000
+.PHONY: echo-java
+echo-java: build ## send MESSAGES (100000) random block messages to a JVM and compare what comes back
+	PYTHONPATH=$(CURDIR) $(BIN)/python tests/block_echo.py $(MESSAGES)
+
 GIGABYTES ?= 5
 .PHONY: soak
 soak: build ## move GIGABYTES (5) through decoding and encoding; fail when memory grows by more than 1 MiB
