@@ -2,6 +2,7 @@
 
     BlockEncoder, BlockDecoder     one message as bytes; messages from input in pieces
     BlockWriter, BlockReader       messages over sockets, descriptors and file objects
+    CoalescingWriter               many small messages in few system calls, from threads; AsyncCoalescingWriter for asyncio
     Message, Command, ArrowStream  what a message gives back
 
 The wires are described in docs/block-format.md. Here: the names. What they do is compiled.
@@ -15,8 +16,21 @@ The wires are described in docs/block-format.md. Here: the names. What they do i
 
 from collections.abc import Sequence
 
-from typedbytes._block import ArrowStream, BlockDecoder, BlockEncoder, BlockReader, BlockWriter, Command, Message
+from typedbytes._block import (
+    ArrowStream,
+    AsyncCoalescingWriter,
+    BlockDecoder,
+    BlockEncoder,
+    BlockReader,
+    BlockWriter,
+    CoalescingWriter,
+    Command,
+    Message,
+)
 
-__all__ = ["ArrowStream", "BlockDecoder", "BlockEncoder", "BlockReader", "BlockWriter", "Command", "Message"]
+__all__ = [
+    "ArrowStream", "AsyncCoalescingWriter", "BlockDecoder", "BlockEncoder", "BlockReader", "BlockWriter", "CoalescingWriter",
+    "Command", "Message",
+]  # fmt: skip
 
 Sequence.register(Message)

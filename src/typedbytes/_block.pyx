@@ -5,6 +5,7 @@
 #     block_encode.pxi      values to bytes
 #     block_parse.pxi       bytes to values
 #     block_move.pxi        sockets, descriptors and files
+#     block_coalesce.pxi    many messages in few system calls
 #
 # Always true: a number of bytes is compared with what remains; a message is decoded whole or not at all; an object in use
 # refuses a second use.
@@ -12,10 +13,10 @@
 # Builtin functions are called faster than Cython's own; they carry their signatures in their docstrings.
 # cython: binding=False, embedsignature=True, embedsignature.format=clinic
 
-from libc.errno cimport EAGAIN, EINTR, errno
+from libc.errno cimport EAGAIN, EINTR, EPIPE, ETIMEDOUT, errno
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdio cimport snprintf
-from libc.string cimport memchr, memcpy, memset
+from libc.string cimport memchr, memcpy, memmove, memset
 from posix.uio cimport iovec, writev
 from posix.unistd cimport read, write
 from cpython.buffer cimport (
@@ -53,7 +54,10 @@ from typedbytes.errors import (
     BlockError, DecodeError, EncodeError, EncodeTypeError, EncodeValueError, LimitError, TruncatedError,
 )
 
-__all__ = ["ArrowStream", "BlockDecoder", "BlockEncoder", "BlockReader", "BlockWriter", "Command", "Message"]
+__all__ = [
+    "ArrowStream", "AsyncCoalescingWriter", "BlockDecoder", "BlockEncoder", "BlockReader", "BlockWriter", "CoalescingWriter", "Command",
+    "Message",
+]
 
 cdef extern from "Python.h":
     void* PyUnicode_DATA(PyObject* o) noexcept
@@ -322,3 +326,4 @@ cdef bytes swapped(bytes items, Py_ssize_t size):
 include "block_encode.pxi"
 include "block_parse.pxi"
 include "block_move.pxi"
+include "block_coalesce.pxi"

@@ -54,6 +54,7 @@ cdef class BlockEncoder:
     cdef Py_ssize_t nlarge        # bytes of all parts
     cdef Py_ssize_t body_start    # of the native message being written: bytes and parts before its body
     cdef unsigned char* scratch   # what buf starts from
+    cdef Py_ssize_t scratch_nbytes
     cdef EncodeOptions options
     cdef object default
     cdef Wire wire
@@ -61,10 +62,7 @@ cdef class BlockEncoder:
     cdef bint busy
 
     def __cinit__(self, *args, **options):
-        self.scratch = <unsigned char*>PyMem_Malloc(SCRATCH)
-        if self.scratch == NULL:
-            raise MemoryError
-        start_scratch(&self.buf, self.scratch, SCRATCH)
+        self.enlarge(SCRATCH)
 
     def __init__(self, wire="bytes", *, default=None, checksum=False, **options):
         self.enter()
@@ -148,6 +146,16 @@ cdef class BlockEncoder:
         finally:
             self.leave()
 
+    cdef int enlarge(self, Py_ssize_t nbytes) except -1:
+        # The scratch memory, while it is empty.
+        cdef unsigned char* memory = <unsigned char*>PyMem_Realloc(self.scratch, nbytes)
+        if memory == NULL:
+            raise MemoryError
+        self.scratch = memory
+        self.scratch_nbytes = nbytes
+        start_scratch(&self.buf, memory, nbytes)
+        return 0
+
     cdef inline int enter(self) except -1:
         if self.busy:
             raise RuntimeError(f"this {type(self).__name__} is in use: a hook or another thread came back to it")
@@ -161,7 +169,7 @@ cdef class BlockEncoder:
         if self.buf.owner != NULL:
             drop(&self.buf)
         if self.buf.start != self.scratch:
-            start_scratch(&self.buf, self.scratch, SCRATCH)
+            start_scratch(&self.buf, self.scratch, self.scratch_nbytes)
         self.buf.cursor = self.buf.start
         self.busy = False
         return 0
@@ -196,25 +204,33 @@ cdef class BlockEncoder:
     cdef Py_ssize_t send_to(self, Sink sink) except -1:
         cdef iovec few[2 * FEW_PARTS + 1]
         cdef iovec* pieces = few
-        cdef Py_ssize_t npieces = 0
-        cdef Py_ssize_t at = 0
-        cdef Py_ssize_t i
-        cdef Py_ssize_t total = self.nbytes()
         if self.nparts > FEW_PARTS:
             pieces = <iovec*>PyMem_Malloc((2 * self.nparts + 1) * sizeof(iovec))
             if pieces == NULL:
                 raise MemoryError
         try:
-            for i in range(self.nparts):
-                npieces += set_piece(&pieces[npieces], self.buf.start + at, self.parts[i].at - at)
-                npieces += set_piece(&pieces[npieces], self.parts[i].p, self.parts[i].nbytes)
-                at = self.parts[i].at
-            npieces += set_piece(&pieces[npieces], self.buf.start + at, written(&self.buf) - at)
-            sink.send(pieces, npieces)
+            sink.send(pieces, self.some_pieces(pieces, 2 * self.nparts + 1, 0))
         finally:
             if pieces != few:
                 PyMem_Free(pieces)
-        return total
+        return self.nbytes()
+
+    cdef Py_ssize_t some_pieces(self, iovec* pieces, Py_ssize_t most, Py_ssize_t offset) except -1:
+        # The first pieces of what lies behind so many bytes; return their number.
+        cdef Py_ssize_t npieces = 0
+        cdef Py_ssize_t at = 0
+        cdef Py_ssize_t i, end
+        for i in range(self.nparts + 1):
+            end = self.parts[i].at if i < self.nparts else written(&self.buf)
+            if npieces < most and end - at > offset:
+                npieces += set_piece(&pieces[npieces], self.buf.start + at + offset, end - at - offset)
+            offset = max(offset - (end - at), 0)
+            if i < self.nparts:
+                if npieces < most and self.parts[i].nbytes > offset:
+                    npieces += set_piece(&pieces[npieces], self.parts[i].p + offset, self.parts[i].nbytes - offset)
+                offset = max(offset - self.parts[i].nbytes, 0)
+            at = end
+        return npieces
 
     cdef int add_part(self, const unsigned char* p, Py_ssize_t nbytes, object owner) except -1:
         cdef Part* more

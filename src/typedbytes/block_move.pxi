@@ -204,6 +204,7 @@ cdef class BlockWriter:
         self.sink = Sink(sink)
         self.buffer_size = buffer_size
         self.encoder = BlockEncoder(wire, **options)
+        self.encoder.enlarge(max(LARGE, buffer_size) + SCRATCH)    # what one system call may take
 
     def __reduce__(self):
         raise TypeError("a BlockWriter cannot be pickled")
