@@ -116,13 +116,21 @@ def native_value(value):
     return data[0], 0, 0, None, data
 
 
+def crc_of_byte(byte):
+    """Return what one byte makes of an empty sum, bit by bit."""
+    for _ in range(8):
+        byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
+    return byte
+
+
+CRC_OF_BYTES = [crc_of_byte(byte) for byte in range(256)]
+
+
 def crc32c(data):
-    """Return the checksum, bit by bit."""
+    """Return the checksum, byte by byte."""
     crc = 0xFFFFFFFF
     for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+        crc = crc >> 8 ^ CRC_OF_BYTES[(crc ^ byte) & 0xFF]
     return crc ^ 0xFFFFFFFF
 
 

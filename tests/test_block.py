@@ -18,10 +18,10 @@ import pytest
 
 import block_reference as slow
 import typedbytes as tb
+from block_ways import Pieces, by_feed, by_reader, same, spelled
 from fresh import run_fresh
 from test_api import ROOT
 from typedbytes.block import ArrowStream, BlockDecoder, BlockEncoder, BlockReader, BlockWriter, Command, Message
-from vectors import spell
 
 # -- bytes ------------------------------------------------------------------------------------------------
 
@@ -87,21 +87,6 @@ MORE = st.one_of(
         st.lists(st.integers(0, 4), max_size=3),
     ),
 )
-
-
-def spelled(values):
-    """Return values as text: arrays by their elements, however they are held."""
-    found = []
-    for value in values:
-        if isinstance(value, (memoryview, numpy.ndarray)):
-            value = numpy.asarray(value)
-            value = value.astype(value.dtype.newbyteorder("<"))
-        elif isinstance(value, ArrowStream):
-            value = ("arrow", bytes(value.data))
-        elif isinstance(value, tuple) and value and value[0] == "array":
-            value = numpy.zeros(value[1], value[2].newbyteorder("<"))
-        found.append(spell(value))
-    return found
 
 
 def plain(value):
@@ -281,63 +266,6 @@ def test_messages_are_sequences():
 
 
 # -- ways of decoding -------------------------------------------------------------------------------------
-
-
-def by_feed(wire, chunks, **options):
-    """Decode what is fed: (id, values) of the messages, and the error as the reference gives it."""
-    decoder, messages = BlockDecoder(wire, **options), []
-    try:
-        for chunk in chunks:
-            messages += decoder.feed(chunk)
-        decoder.close()
-    except tb.DecodeError as error:
-        with pytest.raises(type(error)) as again:
-            decoder.feed(b"")
-        assert again.value is error
-        return messages, fault(error)
-    return messages, None
-
-
-def by_reader(wire, chunks, **options):
-    """Decode what is read."""
-    reader, messages = BlockReader(Pieces(chunks), wire, **options), []
-    try:
-        for message in reader:
-            messages.append(message)
-    except tb.DecodeError as error:
-        with pytest.raises(type(error)):
-            next(reader)
-        return messages, fault(error)
-    return messages, None
-
-
-class Pieces:
-    """Give one chunk for each read."""
-
-    def __init__(self, chunks):
-        self.chunks = [chunk for chunk in chunks if chunk]
-
-    def read(self, nbytes):
-        """Return the next chunk, or as much of it as is wanted."""
-        chunk = self.chunks.pop(0) if self.chunks else b""
-        if len(chunk) > nbytes:
-            self.chunks.insert(0, chunk[nbytes:])
-        return chunk[:nbytes]
-
-
-def fault(error):
-    """Return what an error says, as the reference does."""
-    entry = int(error.path[1 : error.path.index("]")]) if error.path else None
-    if type(error) is tb.BlockError:
-        assert error.entry == entry
-    return type(error), error.offset, entry, error.record
-
-
-def same(found, expected):
-    """Compare outcomes."""
-    (messages, error), (right, wrong) = found, expected
-    assert [(message.id, spelled(message)) for message in messages] == [(id, spelled(values)) for id, values in right]
-    assert error == wrong
 
 
 EVERYTHING = [None, True, -5, 2**40, 1.5, Command("do"), "na\u00efve \\ \r\n", b"raw\0", numpy.arange(6).reshape(2, 3), [1, {"k": (2,)}], ArrowStream(b"abc")]

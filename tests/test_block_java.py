@@ -11,7 +11,7 @@ import pytest
 import block_peer
 import block_reference as slow
 import typedbytes as tb
-from test_block import spelled
+from block_ways import spelled
 from typedbytes.block import ArrowStream, BlockReader, BlockWriter, Command
 
 pytestmark = pytest.mark.hadoop

@@ -56,7 +56,7 @@ from typedbytes.errors import (
 
 __all__ = [
     "ArrowStream", "AsyncCoalescingWriter", "BlockDecoder", "BlockEncoder", "BlockReader", "BlockWriter", "CoalescingWriter", "Command",
-    "Message",
+    "ELEMENTS", "Message", "array_view", "element_name",
 ]
 
 cdef extern from "Python.h":
@@ -155,6 +155,7 @@ WIRES = {"line": LINE, "block": BLOCK, "bytes": PLAIN, "type8": TYPE8, "total": 
 
 # i1 i2 i4 i8 u1 u2 u4 u8 f4 f8 bool: the letters that say so in a buffer's format, and the one that memoryview knows.
 cdef tuple ELEMENT_LETTERS = ("b", "hil", "ilq", "lqn", "B", "HIL", "ILQ", "LQN", "f", "d", "?")
+ELEMENTS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "bool")
 cdef tuple ELEMENT_FORMATS = (b"b", b"h", b"i", b"q", b"B", b"H", b"I", b"Q", b"f", b"d", b"?")
 cdef int[11] ELEMENT_SIZES = [1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 1]
 
@@ -312,6 +313,29 @@ cdef object array_of(bytes body, int element, int ndim, bint little):
     array.ndim = ndim
     array.format = ELEMENT_FORMATS[element]
     return memoryview(array)
+
+
+def array_view(str element, list shape, bytes data):
+    """Give little-endian elements as a read-only memoryview of a shape; ValueError when they are not as many.
+
+    >>> array_view("i2", [2, 1], bytes([1, 0, 2, 0])).tolist()
+    [[1], [2]]
+    """
+    if element not in ELEMENTS:
+        raise ValueError(f"an element is one of {', '.join(ELEMENTS)}, not {element!r}")
+    if len(shape) > MAX_DIMENSIONS or not all(type(each) is int and 0 <= each < 2**63 for each in shape):
+        raise ValueError(f"a shape has at most {MAX_DIMENSIONS} lengths")
+    head = b"".join([each.to_bytes(8, "big") for each in shape])
+    return array_of(head + data, ELEMENTS.index(element), len(shape), True)
+
+
+def element_name(view):
+    """Return the name of the elements of a memoryview that came out of a message.
+
+    >>> element_name(memoryview(b"abc"))
+    'u1'
+    """
+    return ELEMENTS[element_of(view.format, view.itemsize)]
 
 
 cdef bytes swapped(bytes items, Py_ssize_t size):
