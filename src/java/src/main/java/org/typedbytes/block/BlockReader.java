@@ -15,7 +15,7 @@ import java.util.List;
  * Reads messages from a channel: a socket, a pipe or a file, which blocks.
  *
  * <p>One direct buffer is filled and used again and again. What the input only promises is not allocated: a value takes at most
- * {@value #MOST_AT_ONCE} bytes before its own bytes come in. A reader that threw an exception is of no more use.
+ * 64 MiB, or four times what has come in of it. A reader that threw an exception is of no more use.
  *
  * <pre>{@code
  * BlockReader reader = new BlockReader(channel, Wire.BYTES);
@@ -460,7 +460,7 @@ public final class BlockReader {
         int have = 0;
         while (have < nbytes) {
             if (have == data.length) {
-                data = Arrays.copyOf(data, (int) Math.min(nbytes, 2L * have));
+                data = Arrays.copyOf(data, (int) Math.min(nbytes, 4L * have));
             }
             need(1);
             int part = Math.min(buffer.remaining(), data.length - have);
