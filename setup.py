@@ -17,6 +17,8 @@ def switch(name):
 
 
 ROOMS = ["_buffer", "_codec", "_stream", "_scan", "_columns"]
+if sys.platform != "win32":
+    ROOMS.append("_block")    # its system calls are those of POSIX
 
 compile_args = [] if sys.platform == "win32" else ["-O3", "-fstack-protector-strong", "-Wno-unused-function", "-Wno-attributes", "-fno-inline-functions-called-once"]
 link_args = []

@@ -8,7 +8,7 @@ import ctypes
 import gc
 import time
 
-from fuzz import calls, columns, decoding, encoding, older, streams
+from fuzz import blocks, calls, columns, decoding, encoding, older, streams
 from fuzz.guard import Guard
 
 
@@ -40,6 +40,8 @@ TARGETS = {
     "writing": Target(calls.check_writing, lambda maker: maker.program()),
     "objects": Target(encoding.check_object, lambda maker: maker.program()),
     "older": Target(older.check_older, wire_before_program),
+    "wire0": Target(blocks.check_wire0, blocks.wire0_shape),
+    "native": Target(blocks.check_native, blocks.native_shape),
 }
 
 
