@@ -142,7 +142,7 @@ dist-check: build ## build sdist and wheel, install each in a place of its own, 
 	$(BIN)/python -m build --sdist --wheel --outdir build/dist
 	@set -e; for archive in build/dist/*; do \
 	    room=$$(mktemp -d); trap 'rm -rf "$$room"' EXIT; \
-	    cp -R RELIABILITY.md pyproject.toml src tests test_vectors examples "$$room"; \
+	    cp -R RELIABILITY.md pyproject.toml src tests test_vectors examples docs "$$room"; \
 	    $(BIN)/python -m venv "$$room/venv"; \
 	    "$$room/venv/bin/python" $(PIP_INSTALL) "$$archive[test]"; \
 	    (cd "$$room" && venv/bin/python -m pytest -m "not hadoop" $(PYTEST_ARGS) tests); \

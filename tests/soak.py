@@ -23,6 +23,7 @@ import time
 
 import typedbytes as tb
 from gates import figures
+from typedbytes import columns
 
 GIGABYTE = 10**9
 MEBIBYTE = 1 << 20
@@ -120,7 +121,13 @@ def by_feeding(source, sink):
             return decoder.close()
 
 
-WAYS = [by_pairs, by_groups, by_raw_pairs, by_copy, by_exact_values, by_feeding]
+def by_columns(source, sink):
+    """Read a column of keys and one of encoded values, and write both."""
+    with columns.read(source, 1000, ["string", "raw"]) as reader, tb.PairWriter(sink) as writer:
+        columns.write(writer, reader)
+
+
+WAYS = [by_pairs, by_groups, by_raw_pairs, by_copy, by_exact_values, by_feeding, by_columns]
 
 
 def mishaps(block):

@@ -103,6 +103,25 @@ def test_a_schema_names_the_columns():
     assert batch.schema == {"word": "string", "n": "int"} and batch.column("n").tolist() == [1]
 
 
+def test_rows_before_a_limit_are_handed_out():
+    deep = 1
+    for _ in range(31):
+        deep = [deep]
+    data = tb.dumps([]) * 3 + tb.dumps([deep])
+    for threads in (1, 2):
+        reader = columns.read(data, 2, pairs=False, threads=threads)
+        assert [len(next(reader)), len(next(reader))] == [2, 1]
+        with pytest.raises(tb.LimitError) as info:
+            next(reader)
+        assert (info.value.record, info.value.offset) == (3, 6)
+
+
+def test_a_schema_allocates_nothing():
+    for schema in (["vector<double * 2147483647>"], ["vector<long * 2147483647>"]):
+        with pytest.raises(columns.MismatchError):
+            next(columns.read(tb.dumps((1.5,)), schema=schema, pairs=False, batch_rows=10**9))
+
+
 def test_wide_and_deep_values_make_no_columns():
     wide = (1, "a") * 600
     deep = 1
@@ -468,7 +487,8 @@ def test_threads_find_the_first_fault():
 
 
 def test_options_that_make_no_sense():
-    for options in ({"batch_rows": 0}, {"threads": 0}, {"on_mismatch": "ignore"}, {"schema": ["int"]}, {"dialect": "pig"}, {"max_depth": -1}):
+    for options in ({"batch_rows": 0}, {"threads": 0}, {"on_mismatch": "ignore"}, {"schema": ["int"]}, {"dialect": "pig"},
+                    {"max_depth": -1}, {"schema": ["short", "int"]}, {"schema": ["int", "list<ext<177>>"], "dialect": "hive"}):  # fmt: skip
         with pytest.raises(ValueError):
             columns.read(b"", **options)
 

@@ -6,6 +6,7 @@ columns are read. What is always true in it: a library that is missing fails the
 
 import gc
 import io
+import re
 import threading
 
 import duckdb
@@ -23,6 +24,7 @@ from column_values import rows_of
 from fresh import run_fresh
 from test_columns import TYPES, like_shaped, many_pairs, pairs_of, read_one, written
 from typedbytes import columns
+from vectors import ROOT
 
 WORDS = [(word, number + 2**33) for number, word in enumerate(["the", "fox", "\xfcber", "the", ""] * 300)]
 
@@ -352,3 +354,10 @@ def test_there_and_back_through_pyarrow(pairs):
 def test_rows_of_the_buffers_and_of_pyarrow_agree():
     batch = read_one(many_pairs(2000))
     assert rows_of(batch) == [tuple(row.values()) for row in taken(batch).to_pylist()]
+
+
+def test_the_examples_of_the_documentation_run():
+    text = (ROOT.parent / "docs" / "columns.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
+    assert len(blocks) == 4
+    exec("\n".join(blocks), {})

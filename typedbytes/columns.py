@@ -242,7 +242,7 @@ class BatchReader:
             raise ValueError("batch_rows and threads are at least 1")
         if on_mismatch not in _POLICIES:
             raise ValueError(f'on_mismatch is "error", "widen" or "split", not {on_mismatch!r}')
-        self._names, types = _schema(schema, pairs)
+        self._names, types = _schema(schema, pairs, dialect)
         self._shown, self._paths = _projection(columns, self._names)
         self._batch_rows = batch_rows
         self._policy = on_mismatch
@@ -382,23 +382,25 @@ class BatchReader:
                 wanted = 2 * self._nheld if self._ntaken == 0 else 1
                 if not ended or self._ntaken:
                     continue
-            if self._builder.nrows and (state != "full" or not self._whole_groups):
-                return self._builder.finish(Batch, self._shown)
-            if state == "full":
-                batch = self._next_groups()
+            if self._whole_groups and state in ("full", "limit"):
+                batch = self._next_groups(state)
                 if batch is None:
                     continue
                 return batch
+            if self._builder.nrows:
+                return self._builder.finish(Batch, self._shown)
             if state == "mismatch" and self._policy == "split" and not self._is_new:
                 self._forget_types()
                 continue
             self._raise(state)
         return self._builder.finish(Batch, self._shown) if self._builder.nrows else None
 
-    def _next_groups(self):
+    def _next_groups(self, state):
         """Return the groups that are whole; None when there is but one, which may go on: the batch grows."""
         start = self._builder.last_group()
         if start == 0:
+            if state == "limit":
+                raise LimitError("the records of one key are more than a batch can hold", self._start, None, "", self._reader.record)
             self._most = 2 * self._builder.nrows
             return None
         self._most = self._batch_rows
@@ -445,7 +447,7 @@ def _code_name(code):
     return TypeCode(code).name if code in TypeCode._value2member_map_ else f"type code {code}"
 
 
-def _schema(schema, pairs):
+def _schema(schema, pairs, dialect):
     """Return the names of a record's values and their types, None: not known."""
     names = ("key", "value") if pairs else ("value",)
     if schema is None:
@@ -456,6 +458,9 @@ def _schema(schema, pairs):
         texts, own = tuple(schema), names
     if len(texts) != len(names):
         raise ValueError(f"a schema has {len(names)} types here, not {len(texts)}")
+    for text in texts:
+        if ("ext<177>" if dialect == "hive" else "short") in text:
+            raise ValueError(f"there are no values of {text!r} in the dialect {dialect!r}")
     return own, tuple(map(_columntypes.parse, texts))
 
 
@@ -498,7 +503,7 @@ class _Parallel:
             return None
         if types != self._types:
             self._types = types
-            self._builders = [reader._new_builder(types) for _ in range(self._threads)]
+            self._builders = [reader._new_builder(types) for _ in range(2 * self._threads)]
         parts, start = [], 0
         for builder in self._builders:
             end = self._end(reader, view, start)
@@ -507,7 +512,10 @@ class _Parallel:
             parts.append((builder, start, end, self._pool.submit(_decode, builder, view, start, end, reader._batch_rows)))
             start = end
         failures = [future.exception() for *_, future in parts]  # all have ended when the view goes
-        return self._collect(reader, parts) if parts and not any(failures) else None
+        if any(failures):
+            self._types = None  # the builders are in the middle of something
+            return None
+        return self._collect(reader, parts) if parts else None
 
     def _end(self, reader, view, start):
         """Return where a batch that starts there ends, None when it is not whole."""
@@ -522,7 +530,7 @@ class _Parallel:
         nbytes = nrecords = 0
         for builder, start, end, future in parts:
             if future.result() != (end - start, reader._batch_rows) or builder.described != self._types:
-                self._types = None  # their builders are in the middle of something
+                self._types = None
                 break
             reader._ready.append(builder.finish(Batch, reader._shown))
             nbytes, nrecords = end, nrecords + reader._batch_rows

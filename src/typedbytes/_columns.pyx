@@ -11,17 +11,15 @@
 # Always true: memory grows with bytes that have come in, never with a count that they promise; a Table is changed by the one
 # Builder that makes it, and by nobody once it is a Batch; what a Batch gives away keeps its Table alive.
 
-from libc.limits cimport INT_MAX
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, INT32_MAX, uintptr_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t, INT32_MAX
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset, strcmp, strlen
-from cpython.buffer cimport PyBUF_FORMAT, PyBUF_RECORDS_RO, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.buffer cimport PyBUF_RECORDS_RO, PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
-from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
-from cpython.unicode cimport PyUnicode_DecodeUTF8
+from cpython.ref cimport Py_INCREF, Py_XDECREF
 
 from typedbytes._arrow cimport *
 from typedbytes._buffer cimport ReadBuffer, borrow, bytes_data, new_bytes

@@ -2,9 +2,9 @@
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.stdlib cimport free, realloc
-from cpython.buffer cimport PyBuffer_Release
-from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.buffer cimport PyBUF_READ, PyBuffer_Release
 from cpython.exc cimport PyErr_CheckSignals
+from cpython.memoryview cimport PyMemoryView_FromMemory
 
 from typedbytes._buffer cimport ReadBuffer, borrow, get_view, held, offset_of
 from typedbytes._codec cimport *
@@ -140,7 +140,7 @@ def index(data, *, dialect="hadoop", max_depth=256):
             PyErr_CheckSignals()
         result = array("q")
         if nvalues:
-            result.frombytes(PyBytes_FromStringAndSize(<char*>offsets, nvalues * sizeof(long long)))
+            result.frombytes(PyMemoryView_FromMemory(<char*>offsets, nvalues * sizeof(long long), PyBUF_READ))
         return result
     finally:
         free(offsets)

@@ -240,7 +240,7 @@ cdef Outcome put_array(Walk* w, Column* c) noexcept nogil:
         outcome = OTHER
     if outcome != DONE:
         return outcome
-    if w.end - p < c.nitems * 2:
+    if w.end - p < c.nitems:
         return MORE
     if not reserve_data(c, c.used + nbytes):
         return NO_MEMORY
@@ -564,7 +564,7 @@ cdef class Builder:
     cdef Py_ssize_t patience      # rows at which signals are looked at next
     cdef const unsigned char* first    # byte that was given
     cdef object error
-    cdef readonly str state       # "more", "full", "broken", "mismatch", "split"
+    cdef readonly str state       # "more", "full", "limit", "broken", "mismatch", "split"
     cdef readonly tuple expected  # of a mismatch: the type of the column
     cdef readonly Py_ssize_t column    # of a mismatch: the number of the value in its record
     cdef readonly Py_ssize_t place    # of a mismatch: bytes from where take() began
@@ -591,11 +591,6 @@ cdef class Builder:
         leave_table(self.table)
         stop_skipping(&self.w.skipping)
         free(self.leaves)
-
-    @property
-    def known(self):
-        """Give the types, None as long as there was no record."""
-        return self.types
 
     @property
     def nrows(self):
@@ -677,12 +672,13 @@ cdef class Builder:
     def take(self, view, Py_ssize_t most):
         """Take records until there are `most` rows, and return how many bytes and how many records were taken.
 
-        The state afterwards: "more" (the bytes end, maybe inside a record), "full" (no more rows), "split" (the next record
+        The state afterwards: "more" (the bytes end, maybe inside a record), "full" (no more rows), "limit" (the next record
+        does not fit, and raises LimitError as the first of a batch), "split" (the next record
         begins another schema), "mismatch" (the next record is of another kind, as `expected`, `place`, `code`, `column` and
         `path` say), "broken" (decoding the next record says what is wrong).
         """
         cdef Py_buffer buffer
-        PyObject_GetBuffer(view, &buffer, PyBUF_RECORDS_RO)
+        PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
         try:
             return self.take_bytes(<const unsigned char*>buffer.buf, buffer.len, most)
         finally:
@@ -717,14 +713,16 @@ cdef class Builder:
         return self.conclude(outcome, before)
 
     cdef tuple conclude(self, Outcome outcome, Py_ssize_t before):
-        if outcome == FAILED:
-            error, self.error = self.error, None
-            raise error
+        error, self.error = self.error, None
+        if outcome == FULL:
+            error = LimitError("a record has more than a column can hold: 2^31-1 bytes or items")
         if outcome == NO_MEMORY:
             raise MemoryError
-        if outcome == FULL and self.table.n == 0:
-            raise LimitError("a record has more than a column can hold: 2^31-1 bytes or items")    # its place is added above
-        if outcome == REFUSED:
+        if error is not None:
+            if not isinstance(error, LimitError) or self.table.n == 0:
+                raise error
+            self.state = "limit"
+        elif outcome == REFUSED:
             self.state = "split" if self.policy == "split" and self.table.n else "mismatch"
         else:
             self.state = "more" if outcome == MORE else "broken" if outcome == BROKEN else "full"
@@ -756,7 +754,7 @@ cdef class Builder:
     cdef int reserve(self) except -1:
         # Room for the rows that the bytes can hold at most, and for as much data as there was last time.
         cdef Py_ssize_t nbytes = self.w.end - self.w.p
-        cdef Py_ssize_t n = min(self.most - self.table.n, nbytes // self.least + 1)
+        cdef Py_ssize_t n = min(self.most - self.table.n, nbytes // self.least)
         cdef Py_ssize_t i
         cdef Column* c
         for i in range(self.nvalues):
