@@ -22,7 +22,7 @@ import block_reference as slow
 import block_streams
 import published_blocks
 from block_row import Row
-from typedbytes.block import BlockReader, BlockWriter
+from typedbytes.block import BlockReader, BlockWriter, SharedChannel
 
 WARM_MESSAGES = 5000
 JAVA_OPTIONS = ("-Xmx3g",)
@@ -314,6 +314,7 @@ def tables(peers):
     for nrows, ncolumns, goal in ((100, 3, 30_000), (1000, 4, 40_000), (5000, 4, 80_000), (10_000, 4, 120_000)):
         yield Row(f"table {nrows}x{ncolumns}", lambda shape=(nrows, ncolumns): table(peers, shape), goal_ns=goal)
     yield Row("table 500000x2", lambda: table(peers, (500_000, 2)), turn=2)
+    yield Row("table 500000x2, made in shared memory", lambda: shared_table(peers, 500_000 * 2 * 8), goal_ns=200_000)
 
 
 def table(peers, shape):
@@ -343,3 +344,15 @@ def table(peers, shape):
         pyarrow.ipc.open_stream(sink.getvalue()).read_all()
 
     return {**found, "pyarrow IPC write + read, no JVM": by_arrow}
+
+
+def shared_table(peers, nbytes):
+    """A table that was made where it lies, to a JVM that has it as a view and gives it back."""
+    channel = SharedChannel(peers.sock("ack", "native"), 2 * nbytes)
+    peers.stack.callback(channel.close)
+
+    def ours():
+        channel.reserve(nbytes).publish()
+        channel.flush()
+
+    return {"typedbytes shared memory": ours}

@@ -29,9 +29,9 @@ import java.util.zip.CRC32;
  * </pre>
  *
  * <p>ack answers each message with one zero byte; echo sends it back; checksum answers with the CRC-32 of its values and their
- * number; collect makes Java objects of everything and answers with the number of leaves and the names of the classes. tcp (the
- * default) prints its port; connections are served one after the other until standard input ends. pipe serves standard input
- * and output, once.
+ * number; collect makes Java objects of everything and answers with the number of leaves and the names of the classes. Whatever
+ * the mode, shared memory is taken, and its bodies are checked and given back. tcp (the default) prints its port; connections are
+ * served one after the other until standard input ends. pipe serves standard input and output, once.
  */
 public final class Peer {
     private final String mode;
@@ -107,8 +107,15 @@ public final class Peer {
         BlockReader reader = new BlockReader(in, wire);
         BlockWriter writer = new BlockWriter(out);
         ByteBuffer zero = ByteBuffer.allocateDirect(1);
+        SharedMemory memory = null;
         for (Message message = reader.read(); message != null; message = reader.read()) {
-            if (mode.equals("ack")) {
+            if (memory == null && SharedMemory.isOffer(message)) {
+                memory = new SharedMemory(message);
+                writer.write(memory.accepted());
+            } else if (memory != null && SharedMemory.isBody(message)) {
+                check(memory.body(message), message);
+                writer.write(memory.free(message));
+            } else if (mode.equals("ack")) {
                 zero.clear();
                 while (zero.hasRemaining()) {
                     out.write(zero);
@@ -116,6 +123,17 @@ public final class Peer {
             } else {
                 writer.write(mode.equals("echo") ? message : new Message(message.wire, message.id, false,
                         mode.equals("checksum") ? checksum(message) : collect(message)));
+            }
+        }
+    }
+
+    /** A body whose CRC-32 stands in its message must have it. */
+    private static void check(ByteBuffer body, Message message) throws IOException {
+        if (message.values.size() > 4) {
+            CRC32 sum = new CRC32();
+            sum.update(body.duplicate());
+            if (sum.getValue() != ((Number) message.values.get(4)).longValue()) {
+                throw new IOException("the shared body has another sum");
             }
         }
     }
