@@ -21,6 +21,7 @@ __all__ = ["Batch", "BatchReader", "MismatchError", "read", "write"]
 
 _READ_NBYTES = 1 << 20
 _WRITE_NBYTES = 1 << 20
+_RUN = 2  # batches that a thread decodes before it is asked again
 _POLICIES = ("error", "widen", "split")
 
 
@@ -210,7 +211,7 @@ def read(
     pairs: whether records are pairs, named key and value, or single values. on_mismatch: what happens at a value of another
     kind than its column: "error" raises MismatchError after the rows before it; "widen" makes the column one that holds both
     (INT to LONG, FLOAT to DOUBLE, VECTORs of one arity to VECTORs of any, all else to raw: encoded values); "split" ends
-    the batch and takes a new schema from that record. threads: batches decoded at a time. dialect, max_depth: as for Reader.
+    the batch and takes a new schema from that record. threads: that decode, two batches each at a time. dialect, max_depth: as for Reader.
 
     Returns a BatchReader. Iterating raises TruncatedError, FormatError and LimitError as a Reader does.
 
@@ -503,19 +504,22 @@ class _Parallel:
             return None
         if types != self._types:
             self._types = types
-            self._builders = [reader._new_builder(types) for _ in range(2 * self._threads)]
-        parts, start = [], 0
+            self._builders = [reader._new_builder(types) for _ in range(_RUN * self._threads)]
+        parts, runs, start = [], [], 0
         for builder in self._builders:
             end = self._end(reader, view, start)
             if end is None:
                 break
-            parts.append((builder, start, end, self._pool.submit(_decode, builder, view, start, end, reader._batch_rows)))
+            parts.append((builder, start, end))
             start = end
-        failures = [future.exception() for *_, future in parts]  # all have ended when the view goes
-        if any(failures):
+            if len(parts) % _RUN == 0:
+                runs.append(self._pool.submit(_decode, parts[-_RUN:], view, reader._batch_rows))
+        if len(parts) % _RUN:
+            runs.append(self._pool.submit(_decode, parts[-(len(parts) % _RUN) :], view, reader._batch_rows))
+        if any([run.exception() for run in runs]):  # all have ended when the view goes
             self._types = None  # the builders are in the middle of something
             return None
-        return self._collect(reader, parts) if parts else None
+        return self._collect(reader, parts, [taken for run in runs for taken in run.result()])
 
     def _end(self, reader, view, start):
         """Return where a batch that starts there ends, None when it is not whole."""
@@ -525,11 +529,11 @@ class _Parallel:
             return end if end <= len(view) else None
         return _scan.advance(view, start, reader._batch_rows * len(reader._names), **reader._structure)
 
-    def _collect(self, reader, parts):
-        """Keep the batches up to the first that is not what was expected."""
+    def _collect(self, reader, parts, results):
+        """Keep the batches up to the first that is not what was expected; None when there is none."""
         nbytes = nrecords = 0
-        for builder, start, end, future in parts:
-            if future.result() != (end - start, reader._batch_rows) or builder.described != self._types:
+        for (builder, start, end), taken in zip(parts, results):
+            if taken != (end - start, reader._batch_rows) or builder.described != self._types:
                 self._types = None
                 break
             reader._ready.append(builder.finish(Batch, reader._shown))
@@ -537,9 +541,13 @@ class _Parallel:
         return (nbytes, nrecords) if nbytes else None
 
 
-def _decode(builder, view, start, end, batch_rows):
-    with view[start:end] as part:
-        return builder.take(part, batch_rows)
+def _decode(parts, view, batch_rows):
+    """Let each builder take its part of the view; return what they say."""
+    results = []
+    for builder, start, end in parts:
+        with view[start:end] as part:
+            results.append(builder.take(part, batch_rows))
+    return results
 
 
 # -- writing ------------------------------------------------------------------------------------------------------------

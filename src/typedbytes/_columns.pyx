@@ -4,9 +4,13 @@
 # must not know: sources, sinks, NumPy; who imports it hands bytes in and takes bytes out. Its parts:
 #     columns_memory.pxi    Column and Table: what is held, who owns it, room for more
 #     columns_type.pxi      a column's type, from a description, from a value, back to a description
-#     columns_read.pxi      bytes to columns: blocks of records of one size, and the walk for all others
+#     columns_strided.pxi   records of one size, in blocks, both ways
+#     columns_walk.pxi      bytes to columns, value by value
+#     columns_widen.pxi     a column that meets another kind
+#     columns_build.pxi     the Builder: policies, batches
 #     columns_write.pxi     columns to bytes
-#     columns_arrow.pxi     Arrow's C structures, given and taken
+#     columns_export.pxi    Batches as buffers and as Arrow's structures
+#     columns_import.pxi    others' buffers and Arrow's structures as columns
 #
 # Always true: memory grows with bytes that have come in, never with a count that they promise; a Table is changed by the one
 # Builder that makes it, and by nobody once it is a Batch; what a Batch gives away keeps its Table alive.
@@ -55,6 +59,10 @@ cdef bint LITTLE = byteorder == "little"
 
 include "columns_memory.pxi"
 include "columns_type.pxi"
+include "columns_strided.pxi"
 include "columns_write.pxi"
-include "columns_read.pxi"
-include "columns_arrow.pxi"
+include "columns_walk.pxi"
+include "columns_widen.pxi"
+include "columns_build.pxi"
+include "columns_export.pxi"
+include "columns_import.pxi"
