@@ -224,7 +224,12 @@ def by_py4j(peers, value):
 def byte_strings(peers):
     """Yield bytes to a JVM and back."""
     for name, nbytes, goal in (("1 KiB", 1024, 24_000), ("1 MiB", 1 << 20, 1_000_000), ("64 MiB", 64 << 20, 120_000_000)):
-        yield Row(f"bytes {name} to a JVM and back", lambda nbytes=nbytes: echoed(peers, nbytes), goal_ns=goal, turn=1 if nbytes > 1 << 20 else 20)
+        yield Row(
+            f"bytes {name} to a JVM and back",
+            lambda nbytes=nbytes: echoed(peers, nbytes),
+            goal_ns=goal,
+            turn=1 if nbytes > 1 << 20 else 20,
+        )
 
 
 def echoed(peers, nbytes):

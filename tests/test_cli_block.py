@@ -14,7 +14,16 @@ from typedbytes.block import BlockDecoder, BlockEncoder, BlockReader, BlockWrite
 
 ARGS = [Command("add"), "na\u00efve", 5, 2**40, 1.5, b"raw"]
 LINE = b'[{"command": "add"}, "na\xc3\xafve", 5, 1099511627776, 1.5, {"bytes": "cmF3"}]\n'
-EVERYTHING = [None, True, [1, {"k": [2.5]}], {"command": "x"}, {"array": 1}, numpy.arange(6, dtype="f4").reshape(2, 3), numpy.zeros((0, 2)), 2**80]
+EVERYTHING = [
+    None,
+    True,
+    [1, {"k": [2.5]}],
+    {"command": "x"},
+    {"array": 1},
+    numpy.arange(6, dtype="f4").reshape(2, 3),
+    numpy.zeros((0, 2)),
+    2**80,
+]
 
 
 @pytest.mark.parametrize("wire", slow.LAYOUTS)
@@ -54,7 +63,14 @@ def test_messages_that_are_bad():
 
 
 def test_wrong_usage(tmp_path):
-    for words in ([], ["spin"], ["encode", "--wire", "x"], ["encode", "--checksum"], ["decode", "--max-bytes", "0"], ["peer", "--listen", "nowhere:x"]):
+    for words in (
+        [],
+        ["spin"],
+        ["encode", "--wire", "x"],
+        ["encode", "--checksum"],
+        ["decode", "--max-bytes", "0"],
+        ["peer", "--listen", "nowhere:x"],
+    ):
         bad(64, "block", *words)
     bad(66, "block", "decode", str(tmp_path / "no"))
 
