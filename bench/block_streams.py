@@ -106,16 +106,21 @@ def no_delay(sock):
 # -- ours -------------------------------------------------------------------------------------------------
 
 
+def our_writer(sock, rate):
+    """Return a writer for many messages, or for messages that are not to be late."""
+    return CoalescingWriter(sock, max_inflight=16_384, max_delay=0.0001) if rate else CoalescingWriter(sock)
+
+
 def ours_simple(sock, nmessages, rate):
     """A loop."""
-    with CoalescingWriter(sock, max_inflight=16_384 if rate else None) as writer:
+    with our_writer(sock, rate) as writer:
         for number in numbers(nmessages, rate):
             writer.write(values(number))
 
 
 def ours_threads(sock, nmessages, rate):
     """Four threads."""
-    with CoalescingWriter(sock, max_inflight=16_384 if rate else None) as writer:
+    with our_writer(sock, rate) as writer:
 
         def produce(count):
             for number in numbers(count, rate and rate / 4):
