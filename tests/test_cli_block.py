@@ -94,7 +94,9 @@ def test_the_peer_answers(wire, mode, tmp_path):
 
 
 def test_the_peer_says_what_was_bad_and_goes_on():
-    process = subprocess.Popen([*COMMAND, "block", "peer"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*COMMAND, "block", "peer"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear_interrupts
+    )
     place = process.stdout.readline().strip()
     with connected(place) as sock:
         sock.sendall(b"\xff" * 4)
@@ -106,6 +108,11 @@ def test_the_peer_says_what_was_bad_and_goes_on():
         found = process.communicate()
     assert found == ("", "typedbytes: connection 1: negative number of values -1 at offset 0, record 0\n")
     assert process.returncode == 130
+
+
+def hear_interrupts():
+    """Undo what a shell does to a run in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def connected(place):
