@@ -24,7 +24,7 @@ class Row:
 
     def judge(self, entries):
         """Return for each contender of ours whether the goal is met."""
-        others = [entry[self.figure] for name, entry in entries.items() if not name.startswith("typedbytes")]
+        others = [entry[self.figure] for name, entry in entries.items() if not name.startswith(("typedbytes", "bound"))]
         limits = [self.goal_ns] if self.goal_ns else []
         limits += [self.goal_ratio * min(others)] if self.goal_ratio and others else []
         if not limits:

@@ -25,7 +25,7 @@ from block_row import Row
 from typedbytes.block import BlockReader, BlockWriter, SharedChannel
 
 WARM_MESSAGES = 5000
-JAVA_OPTIONS = ("-Xmx3g",)
+JAVA_OPTIONS = ("-Xmx3g", "-XX:+UseParallelGC")  # an array of a MiB is no object of its own kind there
 
 
 class Peers:
@@ -45,8 +45,8 @@ class Peers:
         if kind == "tcp":
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         reader, writer = BlockReader(sock, wire), BlockWriter(sock, wire)
-        for _ in range(10 if self.quick else WARM_MESSAGES):
-            writer.write(slow.published(6))
+        for number in range(10 if self.quick else WARM_MESSAGES):
+            writer.write(slow.published(number % 9))
             reader.read_bytes(1) if mode == "ack" else reader.read()
         return sock
 
@@ -149,29 +149,40 @@ def trips(peers, size):
         "typedbytes bytes Unix": acked(socks["unix"], BlockWriter(socks["unix"]).write, args),
         "typedbytes native TCP": acked(socks["native"], BlockWriter(socks["native"], "native").write, args),
     }
+    found["bound: bytes made before, the same peer"] = acked(
+        socks["published"],
+        socks["published"].sendall,
+        slow.encode("bytes", args) if size < 9 else b"".join(published_blocks.parts_of(args)),
+    )
     for name, send in published_blocks.SENDERS.items():
         found[f"published {name}"] = acked(socks["published"], lambda args, send=send: send(socks["published"], args), args)
     return found
 
 
 def batches(peers, count):
-    """Many small messages, and an answer to each."""
-    socks, messages = ack_sockets(peers), [slow.published(4)] * 10
-    sock = socks["bytes"]
-    writer, reader = BlockWriter(sock), BlockReader(sock)
+    """The arguments of many calls as one message, and one answer when Java has made objects of all."""
+    batch = [slow.published(4)] * count
+    sock = peers.sock("collect", "native")
+    reader, writer = BlockReader(sock), BlockWriter(sock, "native")
+    calls = published_ack(peers, batch)
 
     def ours():
-        writer.writes(messages)
-        reader.read_bytes(count)
+        writer.write(batch)
+        reader.read()
 
-    def one_by_one():
-        for args in messages:
-            published_blocks.send_joined(socks["published"], args)
-        left = count
-        while left:
-            left -= len(socks["published"].recv(left))
+    return {"typedbytes": ours, "published joined, one by one": calls}
 
-    return {"typedbytes": ours, "published joined": one_by_one}
+
+def published_ack(peers, batch):
+    """The same calls as a message each, and the byte that answers it."""
+    sock = ack_sockets(peers)["published"]
+
+    def run():
+        for args in batch:
+            published_blocks.send_joined(sock, args)
+            sock.recv(1)
+
+    return run
 
 
 # -- collections, byte strings, tables --------------------------------------------------------------------
@@ -224,7 +235,12 @@ def by_py4j(peers, value):
 def byte_strings(peers):
     """Yield bytes to a JVM and back."""
     for name, nbytes, goal in (("1 KiB", 1024, 24_000), ("1 MiB", 1 << 20, 1_000_000), ("64 MiB", 64 << 20, 120_000_000)):
-        yield Row(f"bytes {name} to a JVM and back", lambda nbytes=nbytes: echoed(peers, nbytes), goal_ns=goal, turn=1 if nbytes > 1 << 20 else 20)
+        yield Row(
+            f"bytes {name} to a JVM and back",
+            lambda nbytes=nbytes: echoed(peers, nbytes),
+            goal_ns=goal,
+            turn=1 if nbytes > 1 << 20 else 20,
+        )
 
 
 def echoed(peers, nbytes):

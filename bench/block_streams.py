@@ -22,8 +22,8 @@ FRAME = struct.Struct("!iiqiiiiii32s")  # a LONG, two INTs and 32 bytes on the w
 PAYLOAD = b"x" * 32
 WINDOW_NS = 10_000
 BATCH = 8192
-PACE = 20    # messages between looks at the clock when the rate is bounded
-RATE = 100_000    # messages a second of the rows that measure lateness
+PACE = 20  # messages between looks at the clock when the rate is bounded
+RATE = 100_000  # messages a second of the rows that measure lateness
 
 
 def frame(number):
@@ -42,8 +42,17 @@ def rows(quick):
     goals = {"simple": 1500, "asyncio": 1600, "threads": 1700}
     for kind, goal in goals.items():
         ways = {name: way for name, way in WAYS.items() if kind in name}
-        yield Row(f"CPU of the client for a message, {kind}", lambda ways=ways: runs(ways, nmessages, None, 0), goal_ns=goal, turn=1)
-    yield Row("lateness at 100,000 messages a second", lambda: runs(WAYS, nmessages // 2, RATE, 1), goal_ns=1e6, goal_ratio=1, turn=1, figure="p99")
+        yield Row(
+            f"CPU of the client for a message, {kind}", lambda ways=ways: runs(ways, nmessages, None, 0), goal_ns=goal, turn=1
+        )
+    yield Row(
+        "lateness at 100,000 messages a second",
+        lambda: runs(WAYS, nmessages // 2, RATE, 1),
+        goal_ns=1e6,
+        goal_ratio=1,
+        turn=1,
+        figure="p99",
+    )
 
 
 def runs(ways, nmessages, rate, figure):
@@ -97,16 +106,21 @@ def no_delay(sock):
 # -- ours -------------------------------------------------------------------------------------------------
 
 
+def our_writer(sock, rate):
+    """Return a writer for many messages, or for messages that are not to be late."""
+    return CoalescingWriter(sock, max_inflight=16_384, max_delay=0.0001) if rate else CoalescingWriter(sock)
+
+
 def ours_simple(sock, nmessages, rate):
     """A loop."""
-    with CoalescingWriter(sock, max_inflight=16_384 if rate else None) as writer:
+    with our_writer(sock, rate) as writer:
         for number in numbers(nmessages, rate):
             writer.write(values(number))
 
 
 def ours_threads(sock, nmessages, rate):
     """Four threads."""
-    with CoalescingWriter(sock, max_inflight=16_384 if rate else None) as writer:
+    with our_writer(sock, rate) as writer:
 
         def produce(count):
             for number in numbers(count, rate and rate / 4):

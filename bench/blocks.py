@@ -48,7 +48,9 @@ def main():
                 print(*lines([results[-1]]), sep="\n", flush=True)
     record = {"environment": environment(), "rows": results}
     (folder / "blocks.json").write_text(json.dumps(record, indent=1) + "\n")
-    (folder / "blocks.md").write_text("\n".join(["| row | contender | p50 | min | p99 | goal |", "|---|---|---|---|---|---|", *lines(results), ""]))
+    (folder / "blocks.md").write_text(
+        "\n".join(["| row | contender | p50 | min | p99 | goal |", "|---|---|---|---|---|---|", *lines(results), ""])
+    )
 
 
 def measure(row, seconds):
@@ -79,7 +81,12 @@ def measure(row, seconds):
 def summary(times):
     """Return the figures of a contender, in nanoseconds."""
     times = sorted(times)
-    return {"p50": statistics.median(times), "min": times[0], "p99": times[min(len(times) - 1, int(len(times) * 0.99))], "n": len(times)}
+    return {
+        "p50": statistics.median(times),
+        "min": times[0],
+        "p99": times[min(len(times) - 1, int(len(times) * 0.99))],
+        "n": len(times),
+    }
 
 
 def lines(results):

@@ -26,7 +26,18 @@ def classes():
 
 
 def _compile(folder):
-    command = [jars._jdk_tool("javac"), "--release", "8", "-Xlint:all,-options", "-Werror", "-encoding", "UTF-8", "-d", folder, *SOURCES]
+    command = [
+        jars._jdk_tool("javac"),
+        "--release",
+        "8",
+        "-Xlint:all,-options",
+        "-Werror",
+        "-encoding",
+        "UTF-8",
+        "-d",
+        folder,
+        *SOURCES,
+    ]
     jars._run(command, "javac could not compile the Java side of block messages")
 
 

@@ -20,6 +20,7 @@ import block_reference as slow
 import typedbytes as tb
 from block_ways import Pieces, by_feed, by_reader, same, spelled
 from fresh import run_fresh
+from hearing import times_heard
 from test_api import ROOT
 from typedbytes.block import ArrowStream, BlockDecoder, BlockEncoder, BlockReader, BlockWriter, Command, Message
 
@@ -46,7 +47,7 @@ def test_published_sizes(size):
 @pytest.mark.parametrize("size", [9, 10])
 def test_the_largest_published_sizes(size, wire):
     data = BlockEncoder(wire).encode(slow.published(size))
-    if size == 9:
+    if size == 9 and wire in ("bytes", "native"):
         assert hashlib.blake2b(data).digest() == hashlib.blake2b(slow.encode(wire, slow.published(size))).digest()
     # Zeros around a few bytes of which all wires make as many zeros, or as many A: the head and the tail stay as they are.
     few = slow.encode(wire, slow.published(size, bytes(99)))
@@ -100,7 +101,7 @@ def test_wire_0_is_the_reference_s_and_comes_back(args, wire):
     data = BlockEncoder(wire).encode(args)
     assert data == slow.encode(wire, args)
     (message,) = BlockDecoder(wire).feed(data)
-    if wire in ("line", "block", "header"):    # "nan" has no payload
+    if wire in ("line", "block", "header"):  # "nan" has no payload
         args = [float("nan") if value != value else value for value in args]
     assert spelled(message) == spelled(args)
     assert message.id is None
@@ -193,7 +194,9 @@ def test_what_wire_0_cannot_say(wire, name):
     assert encoder.encode(["still"]) == slow.encode(wire, ["still"])
 
 
-@pytest.mark.parametrize("value", [object(), numpy.zeros(2, "c8"), numpy.zeros(2, ">i4"), numpy.array([None]), [object()]], ids=repr)
+@pytest.mark.parametrize(
+    "value", [object(), numpy.zeros(2, "c8"), numpy.zeros(2, ">i4"), numpy.array([None]), [object()]], ids=repr
+)
 def test_what_native_messages_cannot_say(value):
     with pytest.raises(tb.EncodeTypeError) as caught:
         BlockEncoder("native").encode([1, value])
@@ -268,12 +271,26 @@ def test_messages_are_sequences():
 # -- ways of decoding -------------------------------------------------------------------------------------
 
 
-EVERYTHING = [None, True, -5, 2**40, 1.5, Command("do"), "na\u00efve \\ \r\n", b"raw\0", numpy.arange(6).reshape(2, 3), [1, {"k": (2,)}], ArrowStream(b"abc")]
+EVERYTHING = [
+    None,
+    True,
+    -5,
+    2**40,
+    1.5,
+    Command("do"),
+    "na\u00efve \\ \r\n",
+    b"raw\0",
+    numpy.arange(6).reshape(2, 3),
+    [1, {"k": (2,)}],
+    ArrowStream(b"abc"),
+]
 
 
 def samples(wire):
     """Return the bytes of some messages."""
-    lists = [slow.published(size) for size in (0, 1, 2, 5, 6, 8)] + [["", b"", "\\\r\n", "\u20ac", float("nan"), -0.0, 1e300, float("-inf")]]
+    lists = [slow.published(size) for size in (0, 1, 2, 5, 6, 8)] + [
+        ["", b"", "\\\r\n", "\u20ac", float("nan"), -0.0, 1e300, float("-inf")]
+    ]
     lists += [EVERYTHING] if wire == "native" else []
     return [slow.encode(wire, args, checksum=wire == "native" and index % 2) for index, args in enumerate(lists)]
 
@@ -416,6 +433,12 @@ def test_a_message_in_a_message_is_bytes():
     inner = slow.encode("native", [1])
     for wire in slow.WIRES:
         assert BlockDecoder(wire).feed(slow.encode(wire, [inner, inner])) == [[inner, inner]]
+
+
+def test_signals_are_heard_among_many_messages():
+    data = bytes(4 << 20)
+    assert times_heard(lambda: BlockDecoder().feed(data)) > 200
+    assert times_heard(lambda: BlockDecoder().feed(BlockEncoder().encode([1] * 10**6))) > 100
 
 
 def test_a_million_empty_messages_in_a_row():

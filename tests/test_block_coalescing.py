@@ -86,7 +86,7 @@ def test_a_full_buffer_makes_its_writer_wait():
         while before != count or count == 0:
             before = count
             time.sleep(0.1)
-        assert count < 500    # of 224 kB, what two buffers and the kernel take
+        assert count < 500  # of 224 kB, what two buffers and the kernel take
         with reading(theirs) as found:
             thread.join()
             writer.close()
@@ -100,7 +100,7 @@ def test_a_byte_does_not_wait_for_ever():
         for number in range(20):
             writer.write([number])
             assert reader.read() == [number]
-            time.sleep(0.02 * (number % 3))    # awake and asleep
+            time.sleep(0.02 * (number % 3))  # awake and asleep
         assert writer.stats["by_age"] == 20
 
 
@@ -119,7 +119,16 @@ def test_batches_leave_at_their_size():
         for number in range(11):
             writer.write([number])
         assert len(theirs.recv(1000)) == 120
-        assert writer.stats == {"messages": 11, "bytes": 132, "batches": 1, "by_size": 1, "by_age": 0, "by_request": 0, "waits": 0, "largest": 120}
+        assert writer.stats == {
+            "messages": 11,
+            "bytes": 132,
+            "batches": 1,
+            "by_size": 1,
+            "by_age": 0,
+            "by_request": 0,
+            "waits": 0,
+            "largest": 120,
+        }
 
 
 @pytest.mark.parametrize("max_delay", [0.0003, None])
@@ -232,7 +241,7 @@ def test_bytes_in_flight_are_bounded():
         usual = sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
         with CoalescingWriter(sock, max_inflight=16_384):
             assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) < usual
-            assert sock.getsockopt(socket.IPPROTO_TCP, 25) == 16_384    # TCP_NOTSENT_LOWAT of Linux
+            assert sock.getsockopt(socket.IPPROTO_TCP, 25) == 16_384  # TCP_NOTSENT_LOWAT of Linux
 
 
 @pytest.mark.parametrize(

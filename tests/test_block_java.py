@@ -25,9 +25,14 @@ def test_the_module_builds_and_its_own_tests_pass():
 
 @pytest.mark.parametrize("wire", slow.WIRES)
 def test_java_answers_every_size(wire):
+    answer_sizes(wire, range(10 if wire == "line" else 11))  # the largest in lines is for block_echo.py
+
+
+def answer_sizes(wire, sizes):
+    """Send messages of the published sizes and wait for the byte that answers each."""
     with block_peer.peer("ack", wire) as sock:
         reader, writer = BlockReader(sock, wire), BlockWriter(sock, wire)
-        for size in range(11):
+        for size in sizes:
             writer.write(slow.published(size))
             assert reader.read_bytes(1) == b"\0"
 

@@ -55,7 +55,9 @@ def traced_calls(kind, wire, nbytes):
     return re.findall(r"^(\w+)\(", between, re.M)
 
 
-@pytest.mark.parametrize("kind, calls", [("tcp", ("sendto", "sendmsg")), ("unix", ("sendto", "sendmsg")), ("pipe", ("write", "writev"))])
+@pytest.mark.parametrize(
+    "kind, calls", [("tcp", ("sendto", "sendmsg")), ("unix", ("sendto", "sendmsg")), ("pipe", ("write", "writev"))]
+)
 @pytest.mark.parametrize("wire", ["bytes", "native"])
 def test_a_message_is_one_system_call(wire, kind, calls):
     for nbytes, call in ((0, calls[0]), (65_400, calls[0]), (200_000, calls[1])):
@@ -318,7 +320,9 @@ def test_a_sink_that_lies(result):
     writer.close()
 
 
-@pytest.mark.parametrize("result, error", [(None, BlockingIOError), ("text", TypeError), (bytes(1 << 21), ValueError), (OSError("broken"), OSError)])
+@pytest.mark.parametrize(
+    "result, error", [(None, BlockingIOError), ("text", TypeError), (bytes(1 << 21), ValueError), (OSError("broken"), OSError)]
+)
 def test_a_source_that_lies(result, error):
     with pytest.raises(error):
         BlockReader(Odd(result)).read()
@@ -370,6 +374,22 @@ def test_a_peer_that_stalls_while_we_write():
     with pytest.raises(socket.timeout):  # a part of the message has gone: nothing may come behind it
         writer.write([1])
     writer.close()
+    ours.close()
+    theirs.close()
+
+
+def test_bytes_that_were_not_sent_are_the_caller_s_again():
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    writer, count = BlockWriter(ours), 0
+    with pytest.raises(BlockingIOError):
+        while True:
+            writer.write_raw(bytes(1000))
+            count += 1
+    theirs.settimeout(1)
+    assert len(theirs.recv(1000 * count, socket.MSG_WAITALL)) == 1000 * count
+    writer.write_raw(b"only this")
+    assert theirs.recv(1000) == b"only this"
     ours.close()
     theirs.close()
 

@@ -148,14 +148,14 @@ def test_a_sender_that_dies_is_told():
             body = channel.reserve(3)
             body.view[:] = b"end"
             body.publish()
-            channel.reserve(100)    # not published: nobody sees it
+            channel.reserve(100)  # not published: nobody sees it
             os.kill(os.getpid(), signal.SIGKILL)
         ours.close()
         receiver = SharedChannel.accept(theirs)
         body = receiver.receive()
         assert bytes(body.view) == b"end"
         os.waitpid(child, 0)
-        assert bytes(body.view) == b"end"    # memory lives as long as somebody has it
+        assert bytes(body.view) == b"end"  # memory lives as long as somebody has it
         with pytest.raises((ConnectionError, tb.TruncatedError)):
             assert receiver.receive() is None
             raise ConnectionError("the end, as it should be")
@@ -241,6 +241,6 @@ def test_java_takes_bodies(tmp_path):
             BlockWriter(sock, "native").write([1])
             assert BlockReader(sock).read_bytes(1) == b"\0"
             body = channel.reserve(10)
-            body.publish(1)    # another sum
+            body.publish(1)  # another sum
             with pytest.raises((ConnectionError, tb.TruncatedError)):
                 channel.flush()

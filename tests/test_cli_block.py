@@ -14,7 +14,16 @@ from typedbytes.block import BlockDecoder, BlockEncoder, BlockReader, BlockWrite
 
 ARGS = [Command("add"), "na\u00efve", 5, 2**40, 1.5, b"raw"]
 LINE = b'[{"command": "add"}, "na\xc3\xafve", 5, 1099511627776, 1.5, {"bytes": "cmF3"}]\n'
-EVERYTHING = [None, True, [1, {"k": [2.5]}], {"command": "x"}, {"array": 1}, numpy.arange(6, dtype="f4").reshape(2, 3), numpy.zeros((0, 2)), 2**80]
+EVERYTHING = [
+    None,
+    True,
+    [1, {"k": [2.5]}],
+    {"command": "x"},
+    {"array": 1},
+    numpy.arange(6, dtype="f4").reshape(2, 3),
+    numpy.zeros((0, 2)),
+    2**80,
+]
 
 
 @pytest.mark.parametrize("wire", slow.LAYOUTS)
@@ -54,7 +63,14 @@ def test_messages_that_are_bad():
 
 
 def test_wrong_usage(tmp_path):
-    for words in ([], ["spin"], ["encode", "--wire", "x"], ["encode", "--checksum"], ["decode", "--max-bytes", "0"], ["peer", "--listen", "nowhere:x"]):
+    for words in (
+        [],
+        ["spin"],
+        ["encode", "--wire", "x"],
+        ["encode", "--checksum"],
+        ["decode", "--max-bytes", "0"],
+        ["peer", "--listen", "nowhere:x"],
+    ):
         bad(64, "block", *words)
     bad(66, "block", "decode", str(tmp_path / "no"))
 
@@ -78,7 +94,9 @@ def test_the_peer_answers(wire, mode, tmp_path):
 
 
 def test_the_peer_says_what_was_bad_and_goes_on():
-    process = subprocess.Popen([*COMMAND, "block", "peer"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*COMMAND, "block", "peer"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear_interrupts
+    )
     place = process.stdout.readline().strip()
     with connected(place) as sock:
         sock.sendall(b"\xff" * 4)
@@ -90,6 +108,11 @@ def test_the_peer_says_what_was_bad_and_goes_on():
         found = process.communicate()
     assert found == ("", "typedbytes: connection 1: negative number of values -1 at offset 0, record 0\n")
     assert process.returncode == 130
+
+
+def hear_interrupts():
+    """Undo what a shell does to a run in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def connected(place):

@@ -24,7 +24,13 @@ class SharedBody:
     nbytes: int
     id: int | None
     def __init__(
-        self, channel: SharedChannel, offset: int, nbytes: int, view: memoryview, values: tuple[Any, ...] = (), id: int | None = None
+        self,
+        channel: SharedChannel,
+        offset: int,
+        nbytes: int,
+        view: memoryview,
+        values: tuple[Any, ...] = (),
+        id: int | None = None,
     ) -> None: ...
     def publish(self, *values: Any) -> None: ...
     def release(self) -> None: ...

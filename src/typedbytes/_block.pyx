@@ -55,8 +55,8 @@ from typedbytes.errors import (
 )
 
 __all__ = [
-    "ArrowStream", "AsyncCoalescingWriter", "BlockDecoder", "BlockEncoder", "BlockReader", "BlockWriter", "CoalescingWriter", "Command",
-    "ELEMENTS", "Message", "array_view", "element_name",
+    "ArrowStream", "AsyncCoalescingWriter", "BlockDecoder", "BlockEncoder", "BlockReader", "BlockWriter", "CoalescingWriter",
+    "Command", "ELEMENTS", "Message", "array_view", "element_name",
 ]
 
 cdef extern from "Python.h":
@@ -147,11 +147,14 @@ cdef enum:
     MAX_PIECES = 1024     # what writev takes
     FEW_PARTS = 8
     MAX_REPLACED = 64
+    MOST_KEPT = 4096      # places for values and entries, from message to message
 
 cdef uint32_t NATIVE_MAGIC = 0xf5424201
 cdef int64_t MAX_ENTRIES = 0xffffffff
 
-WIRES = {"line": LINE, "block": BLOCK, "bytes": PLAIN, "type8": TYPE8, "total": TOTAL, "header": HEADER, "native": NATIVE, 1: NATIVE}
+WIRES = {
+    "line": LINE, "block": BLOCK, "bytes": PLAIN, "type8": TYPE8, "total": TOTAL, "header": HEADER, "native": NATIVE, 1: NATIVE,
+}
 
 # i1 i2 i4 i8 u1 u2 u4 u8 f4 f8 bool: the letters that say so in a buffer's format, and the one that memoryview knows.
 cdef tuple ELEMENT_LETTERS = ("b", "hil", "ilq", "lqn", "B", "HIL", "ILQ", "LQN", "f", "d", "?")

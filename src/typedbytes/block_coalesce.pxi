@@ -364,7 +364,8 @@ cdef class CoalescingWriter:
         cdef Py_ssize_t i
         aside.put_copied(encoder.buf.start + before, written(&encoder.buf) - before)
         encoder.buf.cursor = encoder.buf.start + before
-        aside.parts, aside.nparts, aside.parts_room, aside.nlarge = encoder.parts, encoder.nparts, encoder.parts_room, encoder.nlarge
+        aside.parts, aside.parts_room = encoder.parts, encoder.parts_room
+        aside.nparts, aside.nlarge = encoder.nparts, encoder.nlarge
         encoder.parts = NULL
         encoder.nparts = encoder.parts_room = encoder.nlarge = 0
         for i in range(aside.nparts):

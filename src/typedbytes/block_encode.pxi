@@ -405,7 +405,8 @@ cdef class BlockEncoder:
         if self.default is None:
             if error is not None:
                 raise error
-            raise EncodeTypeError(f"wire 0 has no code for {NAMES.get(v.code) or type(value).__name__}: use default= or another wire")
+            name = NAMES.get(v.code) or type(value).__name__
+            raise EncodeTypeError(f"wire 0 has no code for {name}: use default= or another wire")
         if nreplaced == MAX_REPLACED:
             raise EncodeValueError(f"default= gave {MAX_REPLACED} replacements within one another")
         replacement = self.default(value)

@@ -250,15 +250,21 @@ cdef class BlockWriter:
         cdef Py_ssize_t before = written(&encoder.buf)
         cdef Py_ssize_t nparts = encoder.nparts
         encoder.put_message(args, id, reply)
-        if not self.batched and (encoder.nparts or written(&encoder.buf) >= self.buffer_size):
+        if not self.batched:
+            self.send_if_due(before, nparts)
+        self.record += 1
+        return 0
+
+    cdef inline int send_if_due(self, Py_ssize_t before, Py_ssize_t nparts) except -1:
+        cdef BlockEncoder encoder = self.encoder
+        if encoder.nparts or written(&encoder.buf) >= self.buffer_size:
             try:
                 self.send()
             except BaseException:
-                # The message is the caller's again, unless a part of it has gone.
+                # What came last is the caller's again, unless a part of it has gone.
                 encoder.buf.cursor = encoder.buf.start + before
                 encoder.drop_parts(nparts)
                 raise
-        self.record += 1
         return 0
 
     def write(self, args, *, id=0, reply=False):
@@ -302,12 +308,13 @@ cdef class BlockWriter:
         >>> BlockWriter(io.BytesIO()).write_raw(b"1")
         """
         cdef Value v
+        cdef Py_ssize_t before
         self.enter()
+        before = written(&self.encoder.buf)
         try:
             owner = look_at_buffer(data, &v)
             self.encoder.put_bytes(v.p, v.nbytes, owner)
-            if self.encoder.nparts or written(&self.encoder.buf) >= self.buffer_size:
-                self.send()
+            self.send_if_due(before, 0)
         finally:
             self.encoder.busy = False
 

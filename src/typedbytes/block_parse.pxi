@@ -105,7 +105,8 @@ cdef class Parser:
 
     cdef int raise_beyond(self, ReadBuffer* b, Py_ssize_t nbytes) except -1:
         if self.frame_left >= 0 and nbytes > self.frame_left:
-            return self.raise_bad(b, 0, f"a value of the message goes on behind its end: {nbytes} bytes wanted, {self.frame_left} left")
+            return self.raise_bad(b, 0, f"a value goes on behind the end of its message: {nbytes} bytes wanted, "
+                                        f"{self.frame_left} left")
         raise self.at_fault(LimitError, f"a message is longer than max_bytes={self.max_bytes}", self.message_offset)
 
     cdef int raise_truncated(self, ReadBuffer* b) except -1:
@@ -182,7 +183,8 @@ cdef class Parser:
             try:
                 text = PyUnicode_DecodeUTF8(<const char*>p, nbytes, self.options.template.unicode_errors)
             except UnicodeDecodeError as error:
-                return self.bad_value(self.at_fault(BlockError, f"text is not UTF-8: {error.reason}", offset_of(b, p) + error.start))
+                return self.bad_value(self.at_fault(BlockError, f"text is not UTF-8: {error.reason}",
+                                                    offset_of(b, p) + error.start))
         return self.push_object(Command(text) if is_command else text)
 
     cdef int push_wire0(self, ReadBuffer* b, int kind, const unsigned char* p, Py_ssize_t nbytes) except -1:
@@ -231,6 +233,8 @@ cdef class Parser:
         self.phase = HEAD
         self.frame_left = -1
         self.record += 1
+        if not self.record & 0xfff:
+            PyErr_CheckSignals()
         if self.fault is not None:
             self.fault = None
             self.skipped += 1
@@ -245,8 +249,20 @@ cdef class Parser:
         message.number = <long long>self.id if self.message_wire == NATIVE else -1
         message.wants_reply = self.flags & REPLY_WANTED != 0
         self.flags = 0
-        shrink_table(&self.entries, &self.entries_room)
+        self.shrink_tables()
         return message
+
+    cdef int shrink_tables(self) noexcept:
+        # Memory of a very long message is not kept.
+        if self.entries_room > MOST_KEPT:
+            PyMem_Free(self.entries)
+            self.entries = NULL
+            self.entries_room = 0
+        if self.stack_room > MOST_KEPT:
+            PyMem_Free(self.stack)
+            self.stack = NULL
+            self.stack_room = 0
+        return 0
 
     cdef bint walk(self, ReadBuffer* b) except -1:
         # True: a message is complete.
@@ -440,8 +456,8 @@ cdef class Parser:
             return self.push_number_text(b, kind, p, nbytes)
         if b"\\" in text or b"\r" in text:
             if not ESCAPED_TEXT(text):
-                return self.bad_value(self.at_fault(BlockError, "a backslash escapes neither itself nor CR nor LF, or a CR stands bare",
-                                                    offset_of(b, p)))
+                return self.bad_value(self.at_fault(
+                    BlockError, "a backslash escapes neither itself nor CR nor LF, or a CR stands bare", offset_of(b, p)))
             text = ESCAPE(UNESCAPED, text)
         return self.push_text_of(b, p, text, kind == WIRE0_COMMAND)
 
@@ -753,15 +769,6 @@ cdef class Parser:
 
 cdef inline bint is_inline(int code) noexcept:
     return BYTE <= code <= DOUBLE or code == NULL_VALUE
-
-
-cdef int shrink_table(Entry** entries, int64_t* room) noexcept:
-    # Memory of a very long message is not kept.
-    if room[0] > 4096:
-        PyMem_Free(entries[0])
-        entries[0] = NULL
-        room[0] = 0
-    return 0
 
 
 cdef class BlockDecoder(Parser):

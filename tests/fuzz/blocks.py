@@ -61,9 +61,14 @@ def check_skipping(wire, view, limit, least):
 
 def check_written(wire, values):
     """Write values that came out of a message."""
-    values = [numpy.zeros(value[1], value[2].newbyteorder("<")) if type(value) is tuple and value[:1] == ("array",) else value for value in values]
+    values = [
+        numpy.zeros(value[1], value[2].newbyteorder("<")) if type(value) is tuple and value[:1] == ("array",) else value
+        for value in values
+    ]
     values = [native_order(value) if isinstance(value, numpy.ndarray) else value for value in values]
-    if wire != "native" and any(value is None or type(value) in (bool, list, tuple, dict, numpy.ndarray, ArrowStream) for value in values):
+    if wire != "native" and any(
+        value is None or type(value) in (bool, list, tuple, dict, numpy.ndarray, ArrowStream) for value in values
+    ):
         return  # a native message among those of wire 0
     try:
         written = BlockEncoder(wire).encode(values)
@@ -114,7 +119,11 @@ def argument(maker, kind):
     """Return a value of a kind; the first six are wire 0's."""
     chance = maker.chance
     return (
-        lambda: chance.randbytes(chance.choice((0, 1, 3, 8, 25))) if chance.random() < 0.99 else bytes(chance.choice((65_535, 65_536, 70_001))),
+        lambda: (
+            chance.randbytes(chance.choice((0, 1, 3, 8, 25)))
+            if chance.random() < 0.99
+            else bytes(chance.choice((65_535, 65_536, 70_001)))
+        ),
         lambda: chance.choice(inputs.TEXTS) + chance.choice(("", "\\", "\r\n")),
         lambda: Command(chance.choice(inputs.TEXTS)),
         lambda: chance.choice(inputs.NUMBERS),

@@ -223,7 +223,8 @@ public final class BlockReader {
                 end++;
             }
             if (end - start > text.length - length) {
-                text = Arrays.copyOf(text, Math.max(Math.addExact(length, end - start), (int) Math.min(2L * length, Integer.MAX_VALUE - 16)));
+                int most = (int) Math.min(2L * length, Integer.MAX_VALUE - 16);
+                text = Arrays.copyOf(text, Math.max(Math.addExact(length, end - start), most));
             }
             buffer.get(text, length, end - start);
             length += end - start;

@@ -81,7 +81,8 @@ public final class BlockWriter {
             return new Part(BlockReader.BYTES, (byte[]) value);
         }
         if (value instanceof String || value instanceof Command) {
-            return new Part(value instanceof String ? BlockReader.STRING : BlockReader.COMMAND, Nested.Utf8.encode(value.toString()));
+            int type = value instanceof String ? BlockReader.STRING : BlockReader.COMMAND;
+            return new Part(type, Nested.Utf8.encode(value.toString()));
         }
         int type = value instanceof Integer ? BlockReader.INT : value instanceof Long ? BlockReader.LONG : BlockReader.DOUBLE;
         if (type == BlockReader.DOUBLE && !(value instanceof Double)) {
@@ -90,7 +91,8 @@ public final class BlockWriter {
         if (asText) {
             return new Part(type, value.toString().getBytes(StandardCharsets.US_ASCII));
         }
-        return new Part(type, type == BlockReader.DOUBLE ? Double.doubleToRawLongBits((Double) value) : ((Number) value).longValue());
+        boolean isDouble = type == BlockReader.DOUBLE;
+        return new Part(type, isDouble ? Double.doubleToRawLongBits((Double) value) : ((Number) value).longValue());
     }
 
     private void writeBinary(Wire wire, Part[] parts) throws IOException {

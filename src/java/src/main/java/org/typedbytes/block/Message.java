@@ -6,8 +6,8 @@ import java.util.List;
 /**
  * One message: its values, and what stood beside them.
  *
- * <p>Values are {@code byte[]}, {@link String}, {@link Command}, {@link Integer}, {@link Long} and {@link Double}; those of a native
- * message also {@link Byte}, {@link Boolean}, {@link Float}, {@code null}, {@link ArrayValue}, {@link ArrowStream} and
+ * <p>Values are {@code byte[]}, {@link String}, {@link Command}, {@link Integer}, {@link Long} and {@link Double}; those of a
+ * native message also {@link Byte}, {@link Boolean}, {@link Float}, {@code null}, {@link ArrayValue}, {@link ArrowStream} and
  * {@link Nested}.
  */
 public final class Message {

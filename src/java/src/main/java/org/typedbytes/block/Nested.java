@@ -134,7 +134,8 @@ public final class Nested {
         need(in, 4);
         int count = in.getInt();
         if (count < 0 || count > in.remaining() / least) {
-            throw new BlockException("length or count " + count + " with " + in.remaining() + " bytes left", in.position() - 4, -1);
+            String message = "length or count " + count + " with " + in.remaining() + " bytes left";
+            throw new BlockException(message, in.position() - 4, -1);
         }
         return count;
     }

@@ -49,7 +49,8 @@ public final class Peer {
         Peer peer = new Peer(arguments[0], Wire.valueOf(arguments[1].toUpperCase(Locale.ROOT)));
         String where = arguments.length > 2 ? arguments[2] : "tcp";
         if (where.equals("pipe")) {
-            peer.serve(new FileInputStream(FileDescriptor.in).getChannel(), new FileOutputStream(FileDescriptor.out).getChannel());
+            FileOutputStream out = new FileOutputStream(FileDescriptor.out);
+            peer.serve(new FileInputStream(FileDescriptor.in).getChannel(), out.getChannel());
             return;
         }
         try (ServerSocketChannel server = where.equals("tcp") ? listen() : listen(where.substring("unix:".length()))) {
@@ -81,7 +82,8 @@ public final class Peer {
         Object family = StandardProtocolFamily.valueOf("UNIX");
         ServerSocketChannel server = (ServerSocketChannel) ServerSocketChannel.class
                 .getMethod("open", java.net.ProtocolFamily.class).invoke(null, family);
-        server.bind((SocketAddress) Class.forName("java.net.UnixDomainSocketAddress").getMethod("of", String.class).invoke(null, path));
+        Class<?> address = Class.forName("java.net.UnixDomainSocketAddress");
+        server.bind((SocketAddress) address.getMethod("of", String.class).invoke(null, path));
         say(path);
         return server;
     }
@@ -151,8 +153,12 @@ public final class Peer {
         if (value instanceof byte[]) {
             data = (byte[]) value;
         } else if (value instanceof Number || value instanceof Boolean) {
-            long bits = value instanceof Float || value instanceof Double ? Double.doubleToRawLongBits(((Number) value).doubleValue())
-                    : value instanceof Boolean ? ((Boolean) value ? 1 : 0) : ((Number) value).longValue();
+            long bits;
+            if (value instanceof Float || value instanceof Double) {
+                bits = Double.doubleToRawLongBits(((Number) value).doubleValue());
+            } else {
+                bits = value instanceof Boolean ? ((Boolean) value ? 1 : 0) : ((Number) value).longValue();
+            }
             data = ByteBuffer.allocate(8).putLong(bits).array();
         } else if (value instanceof Nested) {
             data = ((Nested) value).encoded();

@@ -12,8 +12,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The receiving end of bodies in shared memory: a Python process offers the memory by a message ({@link #isOffer}), and then tells
- * of each body by another ({@link #isBody}).
+ * The receiving end of bodies in shared memory: a Python process offers the memory by a message ({@link #isOffer}), and then
+ * tells of each body by another ({@link #isBody}).
  *
  * <pre>{@code
  * SharedMemory memory = new SharedMemory(offer);
@@ -32,7 +32,8 @@ public final class SharedMemory {
     /** Whether a message offers shared memory. */
     public static boolean isOffer(Message message) {
         List<Object> values = message.values;
-        return values.size() == 3 && SHARE.equals(values.get(0)) && values.get(1) instanceof String && values.get(2) instanceof Number;
+        return values.size() == 3 && SHARE.equals(values.get(0)) && values.get(1) instanceof String
+            && values.get(2) instanceof Number;
     }
 
     /** Whether a message tells of a body. */
