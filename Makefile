@@ -100,6 +100,15 @@ test-valgrind: build ## decode vectors and corpus under valgrind
 test-free-threads: build ## run threads without the GIL under TSan; builds that Python first
 	$(BIN)/python tests/gates/free_threads.py
 
+.PHONY: soak-coalescing
+soak-coalescing: build ## send 10,000,000 small messages of four threads to a slow reader; nothing may be lost or torn
+	PYTHONPATH=$(CURDIR) $(BIN)/python tests/block_coalescing.py 10000000
+
+MESSAGES ?= 100000
+.PHONY: echo-java
+echo-java: build ## send MESSAGES (100000) random block messages to a JVM and compare what comes back
+	PYTHONPATH=$(CURDIR) $(BIN)/python tests/block_echo.py $(MESSAGES)
+
 GIGABYTES ?= 5
 .PHONY: soak
 soak: build ## move GIGABYTES (5) through decoding and encoding; fail when memory grows by more than 1 MiB
@@ -143,6 +152,10 @@ dist-check: build ## build sdist and wheel, install each in a place of its own, 
 BASE ?= HEAD~1
 BENCH_ARGS ?=
 
+.PHONY: bench-blocks
+bench-blocks: $(VENV)/bench-built ## measure block messages beside Py4J, pyarrow and published algorithms, with a real JVM
+	$(BIN)/python bench/blocks.py $(BENCH_ARGS)
+
 $(VENV)/bench-built: $(VENV)/built pyproject.toml
 	$(BIN)/python $(PIP_INSTALL) --config-settings editable_mode=compat --editable '.[test,bench]'
 	@touch $@
@@ -167,6 +180,7 @@ bench-instructions-update: build ## write these counts into bench/instructions.j
 bench-quick: $(VENV)/bench-built ## run each bench once and small, so that they stay alive
 	$(BIN)/python -m pytest bench --benchmark-disable --quiet
 	$(BIN)/python bench/report.py --quick
+	$(BIN)/python bench/blocks.py --quick
 
 .PHONY: clean
 clean: ## remove all that was made

@@ -16,7 +16,9 @@ def switch(name):
     return os.environ.get(f"TYPEDBYTES_{name}", "0") not in ("", "0")
 
 
-ROOMS = ["_buffer", "_codec", "_stream", "_scan"]
+ROOMS = ["_buffer", "_codec", "_stream", "_scan", "_columns"]
+if sys.platform != "win32":
+    ROOMS.append("_block")    # its system calls are those of POSIX
 
 compile_args = [] if sys.platform == "win32" else ["-O3", "-fstack-protector-strong", "-Wno-unused-function", "-Wno-attributes", "-fno-inline-functions-called-once"]
 link_args = []

@@ -25,6 +25,20 @@ cdef extern from "_byteorder.h" nogil:
     bint is_ascii_short(const short_words* words) noexcept
     uint32_t hash_short(const short_words* words, Py_ssize_t nbytes) noexcept
 
+    # Nonzero: one of the n has another code, and what is in `out` is of no use.
+    bint load_bytes(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step, Py_ssize_t n) noexcept
+    bint load_bools(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step, Py_ssize_t n) noexcept
+    bint load_16s(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step, Py_ssize_t n) noexcept
+    bint load_32s(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step, Py_ssize_t n) noexcept
+    bint load_64s(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step, Py_ssize_t n) noexcept
+    bint check_codes(const unsigned char* p, Py_ssize_t stride, unsigned char code, Py_ssize_t n) noexcept
+    bint check_heads(const unsigned char* p, Py_ssize_t stride, unsigned char code, int count, Py_ssize_t n) noexcept
+    void store_bytes(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source, Py_ssize_t step, Py_ssize_t n) noexcept
+    void store_bools(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source, Py_ssize_t step, Py_ssize_t n) noexcept
+    void store_16s(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source, Py_ssize_t step, Py_ssize_t n) noexcept
+    void store_32s(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source, Py_ssize_t step, Py_ssize_t n) noexcept
+    void store_64s(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source, Py_ssize_t step, Py_ssize_t n) noexcept
+
 cdef extern from "_utf8.h" nogil:
     # Characters in the text, and its greatest byte: below 0xc4 a UCS1 string holds it, below 0xf0 a UCS2 string, else UCS4.
     Py_ssize_t utf8_measure(const unsigned char* p, Py_ssize_t nbytes, unsigned char* greatest) noexcept

@@ -339,6 +339,29 @@ cdef class Reader:
         self.d.buf.cursor += nbytes
         self.d.record += nrecords
 
+    def _hand(self, take, Py_ssize_t wanted):
+        """Call take(view) with the bytes held, `wanted` of them if the input has so many; it returns the bytes and records it used.
+
+        False, and nothing is called, at the end of input. The view is gone when the call returns. Made for columns.
+        """
+        cdef ReadBuffer* buf = &self.d.buf
+        cdef Py_ssize_t nbytes, nrecords
+        self.enter()
+        try:
+            there = held(buf) >= wanted or refill(buf, wanted) or held(buf) > 0
+            if there:
+                view = PyMemoryView_FromMemory(<char*>buf.cursor, held(buf), PyBUF_READ)
+                try:
+                    nbytes, nrecords = take(view)
+                finally:
+                    view.release()
+                self.pass_over(min(nbytes, held(buf)), nrecords)
+                shrink(buf)
+        except BaseException as error:
+            self.fail(error)
+        self.state = OPEN
+        return there
+
     cdef bint skip_held_record(self) noexcept:
         # False, and nothing has happened, unless the next record is held whole and right.
         cdef ReadBuffer* buf = &self.d.buf

@@ -21,6 +21,7 @@ COMMANDS = {
     "validate": ("checking", "decode everything and say whether it is good"),
     "to-json": ("json_lines", "write records as lines of JSON, losing nothing"),
     "from-json": ("json_lines", "write the records that lines of JSON stand for"),
+    "block": ("blocks", "binary block messages: encode, decode, echo, peer"),
 }
 
 HELP = """\

@@ -24,6 +24,7 @@ class Output:
         self._file = io.BufferedWriter(self._raw, BUFFER_NBYTES)
         self._watched = self._raw.isatty()
         self.write = self._file.write
+        self.flush = self._file.flush
 
     def line(self, text):
         """Write one line of text, at once when somebody is looking on."""
@@ -53,6 +54,13 @@ def reading(name, options, **decode):
     with _source(name) as source, _blaming(name):
         with kind(source, dialect=options.dialect, max_bytes=options.max_bytes, **decode) as reader:
             yield reader
+
+
+@contextmanager
+def opened(name):
+    """Open an input and give its file; what goes wrong meanwhile is a Failure that names the input."""
+    with _source(name) as source, _blaming(name):
+        yield source
 
 
 def records(options):
