@@ -169,6 +169,7 @@ SCALARS = {
     "int32": ("0380000000", numpy.int32(-(2**31))),
     "uint32": ("0400000000ffffffff", numpy.uint32(2**32 - 1)),
     "small_uint32": ("040000000000000001", numpy.uint32(1)),
+    "small_uint64": ("04000000000000000e", numpy.uint64(14)),
     "int64": ("048000000000000000", numpy.int64(-(2**63))),
     "small_int64": ("040000000000000001", numpy.int64(1)),
     "float16": ("053fc00000", numpy.float16(1.5)),

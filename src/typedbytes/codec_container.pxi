@@ -831,15 +831,12 @@ cdef bint encode_numpy_scalar(Encoding* e, object obj) except -1:
     elif kind == "i" and size == 1:
         number = Byte(obj)
         encode_byte(e, <PyObject*>number)
-    elif kind == "u" and size == 8:
-        number = int(obj)
-        encode_int(e, <PyObject*>number)
-    elif kind in "iu" and e.int_width == 0 and (size == 8 or (kind == "u" and size == 4)):
-        number = int(obj)
-        encode_long(e, <PyObject*>number)
     elif kind in "iu":
         number = int(obj)
-        encode_int(e, <PyObject*>number)
+        if e.int_width == 0 and (size == 8 or kind == "u" and size == 4) and number < 1 << 63:
+            encode_long(e, <PyObject*>number)
+        else:
+            encode_int(e, <PyObject*>number)
     else:
         return False
     return True
