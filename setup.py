@@ -16,7 +16,7 @@ def switch(name):
     return os.environ.get(f"TYPEDBYTES_{name}", "0") not in ("", "0")
 
 
-ROOMS = ["_buffer", "_codec", "_stream", "_scan"]
+ROOMS = ["_buffer", "_codec", "_stream", "_scan", "_sequence"]
 
 compile_args = [] if sys.platform == "win32" else ["-O3", "-fstack-protector-strong", "-Wno-unused-function", "-Wno-attributes", "-fno-inline-functions-called-once"]
 link_args = []
