@@ -109,7 +109,9 @@ cdef class Reader:
 
     # The record, or block, that is being read.
     cdef long long record_offset          # where it starts in the file
-    cdef Py_ssize_t nframed               # its bytes, once its lengths are known to be right; 0: they are not
+    cdef long long suspect                # the first of the bad ones since a good one or a marker; -1: there is none
+    cdef bint framed                      # its lengths are right
+    cdef Py_ssize_t nframed               # its bytes then; of one in a block, when decompressed
     cdef const unsigned char* key
     cdef Py_ssize_t nkey
     cdef const unsigned char* value
@@ -124,6 +126,7 @@ cdef class Reader:
     cdef const unsigned char* heads[4]    # what comes next in each
     cdef Py_ssize_t nblock                # records left in it
     cdef Py_ssize_t counted               # records it promises, 0: not known
+    cdef long long block_end              # where it says that it ends
 
     def __cinit__(self, *args, **options):
         self.state = CLOSED
@@ -143,6 +146,7 @@ cdef class Reader:
         self.form = BYTES_PAIR if raw else OBJECTS
         self.resync = resync
         self.skipped = []
+        self.suspect = -1
         self.connect(source)
         self.source = source
         self.read_header()
@@ -325,7 +329,8 @@ cdef class Reader:
     cdef bint at_record(self) except -1:
         # Behind markers, up to the next record, or up to the marker of the next block. False: the end of the file or the split.
         cdef ReadBuffer* b = &self.file
-        self.nframed = self.counted = 0
+        self.framed = False
+        self.counted = 0
         self.place = IN_FILE
         if self.over:
             return False
@@ -348,6 +353,7 @@ cdef class Reader:
             if self.manner == BLOCK:
                 return True
             b.cursor += ESCAPED_NBYTES
+            self.suspect = -1
 
     cdef object error(self, str message):
         return FormatError(message, self.record_offset, None, "", self.nrecords)
@@ -365,6 +371,7 @@ cdef class Reader:
             raise self.error(f"a record of {length} bytes with a key of {self.nkey}")
         self.limited(length, self.record_offset)
         self.need(<Py_ssize_t>length + 8)
+        self.framed = True
         self.nframed = <Py_ssize_t>length + 8
         self.nvalue = length - self.nkey
         self.key = b.cursor + 8
@@ -388,6 +395,7 @@ cdef class Reader:
         if not 0 <= nkey <= length <= min(nheld - 8, self.max_bytes):
             return False
         self.record_offset = self.offset_here()
+        self.framed = True
         self.nframed = length + 8
         self.nkey = nkey
         self.nvalue = length - nkey
@@ -413,6 +421,7 @@ cdef class Reader:
             at += sizes[i]
             self.need(at)
         self.counted = count
+        self.block_end = self.record_offset + at
         return at
 
     cdef int64_t block_vint(self, Py_ssize_t* at) except -1:
@@ -473,6 +482,7 @@ cdef class Reader:
         self.value = self.heads[3]
         self.heads[1] += self.nkey
         self.heads[3] += self.nvalue
+        self.framed = True
         self.nframed = self.nkey + self.nvalue
         return True
 
@@ -501,6 +511,7 @@ cdef class Reader:
         elif form == TYPED:
             self.make_typed()
         self.nrecords += 1
+        self.suspect = -1
         return 1
 
     cdef int recover(self, Form form) except -1:
@@ -567,17 +578,31 @@ cdef class Reader:
                            self.record_offset, error.code, error.path, error.record)
 
     cdef int pass_over(self, error) except -1:
-        # A record that is bad by itself is left out alone; where lengths cannot be trusted, all up to the next marker.
+        # A record that is bad by itself is left out alone; where lengths cannot be trusted, all up to the next marker. That is so
+        # too for what stood before, when it was bad and had no marker behind it: its own length may have led here.
         cdef long long start = self.record_offset
-        cdef long long nbytes = self.nframed
-        nrecords = 1
-        if not self.nframed:
-            nrecords = self.counted or None
-            self.file.cursor += held(&self.file) > 0
-            self.find_marker()
-            nbytes = self.offset_here() - start
-        self.skipped.append(Skipped(start, nbytes, nrecords, error))
+        if self.framed and not self.spans_marker():
+            if self.suspect < 0 and self.manner != BLOCK:
+                self.suspect = start
+            self.skipped.append(Skipped(start, self.nframed, 1, error))
+            return 0
+        if self.suspect >= 0 and self.can_move_to(self.suspect):
+            start = self.suspect
+            while self.skipped and self.skipped[len(self.skipped) - 1].offset >= start:
+                error = self.skipped.pop().error
+        self.suspect = -1
+        self.move_to(start + 1)
+        self.find_marker()
+        nrecords = self.counted if self.counted and self.offset_here() == self.block_end else None
+        self.skipped.append(Skipped(start, self.offset_here() - start, nrecords, error))
         return 0
+
+    cdef bint can_move_to(self, long long offset) except -1:
+        return self.memory is not None or offset >= self.file.start_offset or self.can_seek()
+
+    cdef bint spans_marker(self) noexcept:
+        # A record with a marker in it is one whose length is wrong. All of it is still held.
+        return self.manner != BLOCK and find_needle(self.file.cursor - self.nframed, self.file.cursor, self.needle) != NULL
 
     cdef inline int enter(self) except -1:
         if self.state != OPEN:

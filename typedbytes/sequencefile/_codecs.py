@@ -184,7 +184,11 @@ def _lz4():
 def _lzo():
     from lzallright import LZOCompressor, LZOError
 
-    return _chunked(LZOCompressor.decompress, LZOError), None
+    def expand(chunk, most):
+        # What is hinted is made at once, and more as it comes.
+        return LZOCompressor.decompress(chunk, min(most, 256 * len(chunk)))
+
+    return _chunked(expand, LZOError), None
 
 
 _APACHE = "org.apache.hadoop.io.compress."
