@@ -17,13 +17,13 @@ IO = "org.apache.hadoop.io."
 @functools.lru_cache(maxsize=None)
 def kinds():
     """Return what Hadoop wrote, by kind: classes and records."""
-    return {line["kind"]: line for line in read_jsonl("foreign/hadoop/sequencefile_records.jsonl")}
+    return {line["kind"]: line for line in read_jsonl("sequencefile/records.jsonl")}
 
 
 @functools.lru_cache(maxsize=None)
 def files():
     """Return the bytes of the files that Hadoop wrote, by name."""
-    return {line["name"]: bytes.fromhex(line["hex"]) for line in read_jsonl("foreign/hadoop/sequencefiles.jsonl")}
+    return {line["name"]: bytes.fromhex(line["hex"]) for line in read_jsonl("sequencefile/files.jsonl")}
 
 
 def same(value, view):

@@ -34,7 +34,7 @@ def keys_of(place, **options):
 
 def test_recorded_vectors_are_what_hadoop_writes_today():
     records, fresh = hadoop().sequence_file_vectors()
-    assert records == (ROOT / "foreign" / "hadoop" / "sequencefile_records.jsonl").read_bytes()
+    assert records == (ROOT / "sequencefile" / "records.jsonl").read_bytes()
     fresh = {line["name"]: bytes.fromhex(line["hex"]) for line in map(json.loads, fresh.splitlines())}
     assert fresh.keys() == files().keys()
     for name, data in fresh.items():  # whose compressed bytes may hang on the machine

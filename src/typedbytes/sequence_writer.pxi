@@ -287,6 +287,8 @@ cdef class Writer:
         if isinstance(error, (EncodeTypeError, EncodeValueError)):
             self.take_back()
             self.state = OPEN
+        elif isinstance(error, DecodeError):    # of the typed bytes that were given
+            self.state = OPEN
         else:
             self.state = FAILED
         raise error
@@ -318,6 +320,48 @@ cdef class Writer:
     def write_raw(self, key, value):
         """Write a record of the bytes of two Writables as they are; they are not checked."""
         self.write_one(key, value, True)
+
+    def write_typed(self, data):
+        """Write the pairs of a stream of typed bytes, as Hadoop's loadtb reads them, and return their number.
+
+        The classes of the file have to be TypedBytesWritable. Structure is checked, values are not made. Raises DecodeError
+        where there are no whole pairs; those before it are written.
+        """
+        cdef Py_buffer view
+        cdef long long before = self.nrecords
+        if self.keys.kind != TYPED_BYTES or self.values.kind != TYPED_BYTES:
+            raise TypeError(f"typed bytes are not what a file from {self.key_class} to {self.value_class} holds")
+        self.enter()
+        contiguous = get_view(data, &view)
+        try:
+            self.add_stream(<const unsigned char*>view.buf, view.len)
+        except BaseException as error:
+            self.leave(error)
+        finally:
+            PyBuffer_Release(&view)
+        self.state = OPEN
+        return self.nrecords - before
+
+    cdef int add_stream(self, const unsigned char* p, Py_ssize_t nbytes) except -1:
+        cdef DecodeOptions options = DecodeOptions(dialect="hive" if self.options.template.hive else "hadoop",
+                                                   max_depth=self.options.template.max_depth)
+        cdef Decoding d = options.template
+        cdef Skipping skipping
+        cdef const unsigned char* key
+        cdef const unsigned char* value
+        borrow(&d.buf, p, nbytes)
+        start_skipping(&skipping, &d)
+        try:
+            while held(&d.buf):
+                d.record = self.nrecords
+                key = d.buf.cursor
+                pass_value(&d, &skipping)
+                value = d.buf.cursor
+                pass_value(&d, &skipping)
+                self.add(as_writable(key, value - key), as_writable(value, d.buf.cursor - value), True)
+        finally:
+            stop_skipping(&skipping)
+        return 0
 
     def sync(self):
         """Write a sync marker, at which a reader can start; in a file of blocks, end the block."""
@@ -372,6 +416,21 @@ cdef class Writer:
     def record(self):
         """Give the number of records written so far."""
         return self.nrecords
+
+
+cdef int pass_value(Decoding* d, Skipping* skipping) except -1:
+    cdef SkipOutcome outcome = skip_value(skipping, &d.buf)
+    if outcome != SKIPPED:
+        raise_skipped(d, skipping, outcome)
+    return 0
+
+
+cdef bytes as_writable(const unsigned char* p, Py_ssize_t nbytes):
+    # The bytes of a TypedBytesWritable.
+    cdef bytes data = PyBytes_FromStringAndSize(NULL, nbytes + 4)
+    store_i32(<unsigned char*>PyBytes_AS_STRING(data), <int32_t>nbytes)
+    memcpy(PyBytes_AS_STRING(data) + 4, p, nbytes)
+    return data
 
 
 ctypedef int (*add_function)(Writer writer, object key, object value, bint as_bytes) noexcept    # -1: an exception is set

@@ -8,7 +8,7 @@ import ctypes
 import gc
 import time
 
-from fuzz import calls, decoding, encoding, older, streams
+from fuzz import calls, decoding, encoding, older, sequences, streams
 from fuzz.guard import Guard
 
 
@@ -39,6 +39,7 @@ TARGETS = {
     "writing": Target(calls.check_writing, lambda maker: maker.program()),
     "objects": Target(encoding.check_object, lambda maker: maker.program()),
     "older": Target(older.check_older, wire_before_program),
+    "sequences": Target(sequences.check_sequence, sequences.shape),
 }
 
 

@@ -28,7 +28,7 @@ def parts(place):
         fs, path = _fsspec().core.url_to_fs(place)
         if not fs.isdir(path):
             return [place]
-        names = {entry["name"].rstrip("/").rpartition("/")[2] for entry in fs.ls(path) if entry["type"] != "directory"}
+        names = {entry["name"].rstrip("/").rpartition("/")[2] for entry in fs.ls(path, detail=True) if entry["type"] != "directory"}
         return [f"{place.rstrip('/')}/{name}" for name in _visible(names)]
     if not os.path.isdir(place):
         return [place]
