@@ -633,9 +633,11 @@ cdef class Reader:
     def __next__(self):
         cdef int got
         self.enter()
-        got = (<record_function>self.next_record)(self, self.form)
+        got = (<record_function>self.attempt)(self, self.form)
         if got < 0:
-            self.fail_pending()
+            got = (<record_function>self.recover)(self, self.form)
+            if got < 0:
+                self.fail_pending()
         self.state = OPEN
         if got == 0:
             raise StopIteration
@@ -675,15 +677,18 @@ cdef class Reader:
         class name. A TypedBytesWritable is checked for structure. What is wrong behind whole pairs is raised by the next call.
         """
         cdef WriteBuffer* out = &self.typed
+        data, failure = b"", None
         self.enter()
-        failure = None
-        start_owned(out, nbytes + 512)
         try:
-            while written(out) < nbytes and self.next_record(TYPED):
-                pass
+            start_owned(out, min(nbytes, READ_SIZE) + 512)
+            try:
+                while written(out) < nbytes and self.next_record(TYPED):
+                    pass
+            except BaseException as error:
+                failure = error
+            data = finish(out)
         except BaseException as error:
-            failure = error
-        data = finish(out)
+            self.fail(error)
         if failure is None:
             self.state = OPEN
         elif data:

@@ -26,6 +26,7 @@ cdef class Writer:
     cdef Side values
     cdef Compression manner
     cdef State state
+    cdef bint plain                       # typed bytes, not compressed
     cdef bint owns                        # the sink is closed with the Writer
     cdef Py_ssize_t block_size
     cdef Py_ssize_t nblock                # records in the block
@@ -49,6 +50,7 @@ cdef class Writer:
         self.values = Side(value_class, value_function)
         self.key_class, self.value_class, self.compression, self.codec = key_class, value_class, compression, codec
         self.manner = NONE if compression == "none" else RECORD if compression == "record" else BLOCK
+        self.plain = self.manner == NONE and self.keys.kind == TYPED_BYTES and self.values.kind == TYPED_BYTES
         self.compress = compress
         self.metadata = dict(metadata or {})
         self.version = version
@@ -184,7 +186,9 @@ cdef class Writer:
 
     cdef int add(self, object key, object value, bint as_bytes) except -1:
         self.remember()
-        if self.manner == BLOCK:
+        if self.plain and not as_bytes:
+            self.add_plain(<PyObject*>key, <PyObject*>value)
+        elif self.manner == BLOCK:
             self.add_to_block(key, value, as_bytes)
         else:
             self.add_record(key, value, as_bytes)
@@ -193,6 +197,30 @@ cdef class Writer:
             self.send()
         if not self.nrecords & 0x3fff:
             PyErr_CheckSignals()
+        return 0
+
+    cdef inline int add_plain(self, PyObject* key, PyObject* value) except -1:
+        # add_record of typed bytes that are not compressed, the usual case, in few steps.
+        cdef WriteBuffer* b = &self.out.buf
+        cdef Py_ssize_t start, middle
+        cdef unsigned char* p
+        if self.position() >= self.last_sync + self.sync_interval:
+            self.put_marker()
+            self.remember()
+        start = written(b)
+        reserve(b, 12)
+        b.cursor += 12
+        encode_record(&self.out, key)
+        middle = written(b)
+        reserve(b, 4)
+        b.cursor += 4
+        encode_record(&self.out, value)
+        check_record(written(b) - start - 8)
+        p = b.start + start
+        store_i32(p, <int32_t>(written(b) - start - 8))
+        store_i32(p + 4, <int32_t>(middle - start - 8))
+        store_i32(p + 8, <int32_t>(middle - start - 12))
+        store_i32(b.start + middle, <int32_t>(written(b) - middle - 4))
         return 0
 
     cdef inline void remember(self) noexcept:
@@ -293,7 +321,7 @@ cdef class Writer:
             self.state = FAILED
         raise error
 
-    cdef int write_one(self, object key, object value, bint as_bytes) except -1:
+    cdef inline int write_one(self, object key, object value, bint as_bytes) except -1:
         self.enter()
         if (<add_function>self.add)(self, key, value, as_bytes) < 0:
             try:
@@ -313,8 +341,12 @@ cdef class Writer:
     def writes(self, pairs):
         """Write every (key, value) of an iterable and return their number; a failure keeps the records before it."""
         cdef long long before = self.nrecords
-        for key, value in pairs:
-            self.write_one(key, value, False)
+        for pair in pairs:
+            if type(pair) is tuple and len(<tuple>pair) == 2:
+                self.write_one(<object>PyTuple_GET_ITEM(<PyObject*>pair, 0), <object>PyTuple_GET_ITEM(<PyObject*>pair, 1), False)
+            else:
+                key, value = pair
+                self.write_one(key, value, False)
         return self.nrecords - before
 
     def write_raw(self, key, value):

@@ -34,6 +34,7 @@ import org.apache.hadoop.util.ToolRunner;
  *   seqread FILE      a SequenceFile as JSON lines: its header, then its records
  *   seqsplits FILE    for each line "start length" the keys of the records of that split
  *   seqwrite FILE COMPRESSION CODEC NRECORDS NBYTES SYNC   a SequenceFile of numbered records
+ *   seqtime FILE NROUNDS                                   how long reading a SequenceFile of typed bytes takes
  *   mapfile FOLDER COMPRESSION BLOOM NRECORDS              a MapFile, or a BloomMapFile
  *   job ARGUMENT ...  a Hadoop Streaming job; prints its counters as JSON
  *   serve             any number of the commands above in this one virtual machine
@@ -125,6 +126,9 @@ public final class Main {
                         Integer.parseInt(arguments[3]),
                         Integer.parseInt(arguments[4]),
                         Integer.parseInt(arguments[5]));
+                break;
+            case "seqtime":
+                SequenceFiles.time(arguments[0], Integer.parseInt(arguments[1]), out);
                 break;
             case "mapfile":
                 SequenceFiles.writeMapFile(
