@@ -120,6 +120,15 @@ bounds: build ## CPU time, growth and signal latency of the worst input; fail be
 demo: build ## count the words of the standard library with a real Hadoop Streaming job
 	$(BIN)/python examples/demo.py
 
+build/spark/built: $(SOURCES)
+	$(PYTHON) -m venv build/spark
+	build/spark/bin/python $(PIP_INSTALL) pyspark --config-settings editable_mode=compat --editable '.[sequencefile]'
+	@touch $@
+
+.PHONY: spark
+spark: build/spark/built ## exchange SequenceFiles with a real Spark, 450 MB of PySpark from the package index; needs JDK 17
+	build/spark/bin/python examples/spark.py
+
 .PHONY: vectors
 vectors: ## write the test vectors that this project describes itself
 	$(PYTHON) test_vectors/generate.py
