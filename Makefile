@@ -109,8 +109,9 @@ test-free-threads: build ## run threads without the GIL under TSan; builds that 
 
 GIGABYTES ?= 5
 .PHONY: soak
-soak: build ## move GIGABYTES (5) through decoding and encoding; fail when memory grows by more than 1 MiB
+soak: build ## move GIGABYTES (5) through decoding and encoding, and SequenceFiles; fail when memory grows by more than 1 MiB
 	PYTHONPATH=$(CURDIR) $(BIN)/python tests/soak.py $(GIGABYTES)
+	PYTHONPATH=$(CURDIR) $(BIN)/python tests/soak_sequencefile.py $(GIGABYTES)
 
 .PHONY: bounds
 bounds: build ## CPU time, growth and signal latency of the worst input; fail beyond a limit

@@ -39,7 +39,11 @@ def file(tmp_path):
     return make
 
 
-@pytest.mark.parametrize("data", [SEQUENCE, written(compression="record"), written(compression="block", codec="zstd")])
+@pytest.mark.parametrize(
+    "data",
+    [SEQUENCE, written(compression="record"), written(compression="block", codec="zstd")],
+    ids=["none", "record", "block"],
+)
 def test_commands_take_a_sequence_file_for_a_stream_of_pairs(file, data):
     for arguments, stdin in (((file(data),), b""), ((), data)):
         assert good("cat", *arguments, stdin=stdin) == STREAM

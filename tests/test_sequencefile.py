@@ -244,6 +244,11 @@ def test_seek():
                 reader.seek(5)
             reader.seek(10**9)
             assert reader.read() is None
+    reader = sequencefile.Reader(Pipe(written([(i, "x" * 1000) for i in range(1000)], sync_marker=MARKER)))
+    start = reader.offset
+    reader.skip(500)
+    with pytest.raises(io.UnsupportedOperation, match="cannot go back"):
+        reader.seek(start)
 
 
 # -- splits -----------------------------------------------------------------------------------------------
@@ -281,9 +286,9 @@ def test_a_split_of_a_file_that_is_not_at_its_start():
     assert pairs_of(file, start=3000)[-1] == NUMBERS[-1]
 
 
-@pytest.mark.parametrize("options", [{"start": -1}, {"length": -1}])
-def test_splits_that_are_none(options):
-    with pytest.raises(ValueError, match="split"):
+@pytest.mark.parametrize("options", [{"start": -1}, {"length": -1}, {"max_bytes": 0}])
+def test_numbers_that_are_none(options):
+    with pytest.raises(ValueError, match="split|max_bytes"):
         sequencefile.Reader(files()["none/typed"], **options)
 
 
@@ -534,7 +539,7 @@ class Odd:
         return self.answer
 
 
-@pytest.mark.parametrize("answer, error", [("text", TypeError), (None, TypeError), (b"x" * 10**6, ValueError), (5, TypeError)])
+@pytest.mark.parametrize("answer, error", [("text", TypeError), (None, BlockingIOError), (b"x" * 10**6, ValueError), (5, TypeError)])
 def test_a_source_that_gives_what_it_must_not(answer, error):
     with pytest.raises(error):
         sequencefile.Reader(Odd(answer))

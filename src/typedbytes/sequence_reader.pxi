@@ -26,14 +26,13 @@ cdef enum Place:
 cdef Py_ssize_t fill_reader(void* source, unsigned char* target, Py_ssize_t room) except -1:
     cdef Reader reader = <Reader>source
     cdef Py_buffer view
-    cdef Py_ssize_t got
     PyErr_CheckSignals()    # what came just before would wait as long as the source does
     if reader.reads_into:
         memory = PyMemoryView_FromMemory(<char*>target, room, PyBUF_WRITE)
-        got = reader.method(memory)
+        count = reader.method(memory)
         memory.release()
-        return got
-    data = reader.method(room)
+        return check_not_none(count)
+    data = check_not_none(reader.method(room))
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise TypeError(f"read() must return bytes, not {type(data).__name__}")
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
@@ -44,6 +43,12 @@ cdef Py_ssize_t fill_reader(void* source, unsigned char* target, Py_ssize_t room
         return view.len
     finally:
         PyBuffer_Release(&view)
+
+
+cdef object check_not_none(object answer):
+    if answer is None:
+        raise BlockingIOError("the source found no bytes: it must not be non-blocking")
+    return answer
 
 
 cdef const unsigned char* find_needle(const unsigned char* p, const unsigned char* end, const unsigned char* needle) noexcept nogil:
@@ -137,10 +142,10 @@ cdef class Reader:
             raise RuntimeError("a Reader cannot be initialised again")
         if start < 0 or (length is not None and length < 0):
             raise ValueError("start and length of a split are not negative")
+        if max_bytes < 1:
+            raise ValueError(f"max_bytes is at least 1, not {max_bytes}")
         self.options = DecodeOptions(**options)
         self.d = self.options.template
-        if self.d.max_bytes:
-            raise ValueError("max_bytes is given twice")
         self.max_bytes = min(max_bytes, MAX_LENGTH)
         start_skipping(&self.skipping, &self.d)
         self.form = BYTES_PAIR if raw else OBJECTS
@@ -286,14 +291,15 @@ cdef class Reader:
 
     cdef int move_to(self, long long offset) except -1:
         cdef ReadBuffer* b = &self.file
-        cdef Py_ssize_t step
         if b.start_offset <= offset <= offset_of(b, b.end):
             b.cursor = b.start + (offset - b.start_offset)
             return 0
         if self.memory is not None:
             b.cursor = b.end
             return 0
-        if offset > offset_of(b, b.end) and not self.can_seek():
+        if not self.can_seek():
+            if offset < b.start_offset:
+                raise io.UnsupportedOperation("this source cannot go back")
             while offset > offset_of(b, b.end):
                 b.cursor = b.end
                 if not refill(b, 1):
@@ -377,10 +383,6 @@ cdef class Reader:
         self.key = b.cursor + 8
         self.value = self.key + self.nkey
         b.cursor += self.nframed
-        if self.manner == RECORD:
-            self.value_memory = self.inflated(self.value, self.nvalue)
-            self.value = <const unsigned char*>PyBytes_AS_STRING(self.value_memory)
-            self.nvalue = PyBytes_GET_SIZE(self.value_memory)
         return True
 
     cdef inline bint take_held_record(self) noexcept:
@@ -403,6 +405,12 @@ cdef class Reader:
         self.value = self.key + nkey
         b.cursor += self.nframed
         return True
+
+    cdef int inflate_value(self) except -1:
+        self.value_memory = self.inflated(self.value, self.nvalue)
+        self.value = <const unsigned char*>PyBytes_AS_STRING(self.value_memory)
+        self.nvalue = PyBytes_GET_SIZE(self.value_memory)
+        return 0
 
     cdef bytes inflated(self, const unsigned char* p, Py_ssize_t nbytes):
         try:
@@ -503,6 +511,8 @@ cdef class Reader:
             return 0
         if not self.nrecords & 0x3fff:
             PyErr_CheckSignals()
+        if self.manner == RECORD and form != NOTHING:
+            self.inflate_value()
         self.d.record = self.nrecords
         if form == OBJECTS:
             self.make_objects()
@@ -670,7 +680,7 @@ cdef class Reader:
         """Return all pairs that are left, as a list."""
         return list(self)
 
-    def read_typed(self, Py_ssize_t nbytes=READ_SIZE):
+    def read_typed(self, Py_ssize_t nbytes=131072):
         """Return the next whole pairs as a stream of typed bytes, as Hadoop's dumptb writes them; b"" at the end.
 
         At least `nbytes` bytes while there are so many. Writables that typed bytes have no code for become code 50 with their
@@ -701,7 +711,7 @@ cdef class Reader:
     def skip(self, long long n=1):
         """Skip n records without making their objects and return how many there were, fewer at the end.
 
-        A block that is skipped whole is not decompressed.
+        What is skipped is not decompressed, but for a part of a block.
         """
         cdef long long nskipped = 0
         self.enter()
@@ -730,6 +740,7 @@ cdef class Reader:
                 nbytes = self.frame_block(starts, sizes)
                 if self.counted > most - nskipped:
                     return nskipped
+                PyErr_CheckSignals()
                 self.file.cursor += nbytes
                 self.nrecords += self.counted
                 nskipped += self.counted

@@ -1,7 +1,7 @@
 """What a command reads and writes: its inputs, one after the other, and the standard output.
 
-Here: opening, closing and naming of inputs, telling a SequenceFile from a stream, and which error of theirs is which
-exit code. Not here: what is done with a record. Always true: the blocks that turn errors into Failure hold reading only, so that an OSError that leaves a
+Here: opening, closing and naming of inputs, telling a SequenceFile from a stream, and which error of theirs is
+which exit code. Not here: what is done with a record. Always true: the blocks that turn errors into Failure hold reading only, so that an OSError that leaves a
 command is one of the output's.
 """
 
