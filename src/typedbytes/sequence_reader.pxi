@@ -694,8 +694,8 @@ cdef class Reader:
             try:
                 while written(out) < nbytes and self.next_record(TYPED):
                     pass
-            except BaseException as error:
-                failure = error
+            except (DecodeError, OSError) as error:
+                failure = error    # waits until the pairs before it have been taken
             data = finish(out)
         except BaseException as error:
             self.fail(error)
@@ -757,6 +757,7 @@ cdef class Reader:
         try:
             self.nblock = 0
             self.over = False
+            self.suspect = -1
             self.move_to(offset)
         except BaseException as error:
             self.fail(error)
