@@ -58,16 +58,9 @@ test-portable: build ## run the codec's tests on a build that uses the interpret
 	cd build/portable && PYTHONPATH=$(CURDIR)/build/portable $(abspath $(BIN))/python -m pytest $(PYTEST_ARGS) \
 	    tests/test_vectors.py tests/test_objects.py tests/test_decoder.py tests/test_hostile.py tests/test_sinks.py
 
-# The tracer finds the sources from the copy only, so the test that changes the folder is left out; so are those with signals,
-# which the tracer hears where nothing can be raised, and those that count memory or go on for long, which it takes itself.
-# Other tests that cannot stand it fail here without harm: `make test` is their judge.
-COVERAGE_ARGS = -m 'not hadoop' -k 'not signal and not interrupt and not named_like_an_option' $(PYTEST_ARGS) \
-    $(addprefix --ignore=tests/test_,allocation.py fuzz.py gates.py guard_page.py limits.py)
 .PHONY: coverage
-coverage: build ## tell which lines of Cython and Python the suite never reaches; fails below 95 %
-	$(call in_a_copy,coverage,TYPEDBYTES_TRACE)
-	-cd build/coverage && PYTHONPATH=$(CURDIR)/build/coverage $(abspath $(BIN))/python -m coverage run -m pytest $(COVERAGE_ARGS) tests
-	cd build/coverage && $(abspath $(BIN))/python -m coverage combine --quiet && $(abspath $(BIN))/python -m coverage report
+coverage: build ## lines and branches of Cython and C, lines of Python that the suite never reaches; needs gcc
+	$(BIN)/python tests/gates/reached.py $(PYTEST_ARGS)
 
 SECONDS ?= 60
 FUZZ_ARGS ?=
@@ -107,6 +100,15 @@ test-valgrind: build ## decode vectors and corpus under valgrind
 test-free-threads: build ## run threads without the GIL under TSan; builds that Python first
 	$(BIN)/python tests/gates/free_threads.py
 
+.PHONY: soak-coalescing
+soak-coalescing: build ## send 10,000,000 small messages of four threads to a slow reader; nothing may be lost or torn
+	PYTHONPATH=$(CURDIR) $(BIN)/python tests/block_coalescing.py 10000000
+
+MESSAGES ?= 100000
+.PHONY: echo-java
+echo-java: build ## send MESSAGES (100000) random block messages to a JVM and compare what comes back
+	PYTHONPATH=$(CURDIR) $(BIN)/python tests/block_echo.py $(MESSAGES)
+
 GIGABYTES ?= 5
 .PHONY: soak
 soak: build ## move GIGABYTES (5) through decoding and encoding, and SequenceFiles; fail when memory grows by more than 1 MiB
@@ -116,6 +118,11 @@ soak: build ## move GIGABYTES (5) through decoding and encoding, and SequenceFil
 .PHONY: bounds
 bounds: build ## CPU time, growth and signal latency of the worst input; fail beyond a limit
 	PYTHONPATH=$(CURDIR) $(BIN)/python bench/bounds.py
+
+GATES ?=
+.PHONY: reliability
+reliability: $(VENV)/fuzz-built ## run all gates, hours of them, or GATES='faults soak', and write their figures into RELIABILITY.md
+	$(BIN)/python tests/gates/reliability.py $(GATES)
 
 .PHONY: demo
 demo: build ## count the words of the standard library with a real Hadoop Streaming job
@@ -145,7 +152,7 @@ dist-check: build ## build sdist and wheel, install each in a place of its own, 
 	$(BIN)/python -m build --sdist --wheel --outdir build/dist
 	@set -e; for archive in build/dist/*; do \
 	    room=$$(mktemp -d); trap 'rm -rf "$$room"' EXIT; \
-	    cp -R pyproject.toml src tests test_vectors examples "$$room"; \
+	    cp -R RELIABILITY.md pyproject.toml src tests test_vectors examples docs "$$room"; \
 	    $(BIN)/python -m venv "$$room/venv"; \
 	    "$$room/venv/bin/python" $(PIP_INSTALL) "$$archive[test]"; \
 	    (cd "$$room" && venv/bin/python -m pytest -m "not hadoop" $(PYTEST_ARGS) tests); \
@@ -154,6 +161,10 @@ dist-check: build ## build sdist and wheel, install each in a place of its own, 
 
 BASE ?= HEAD~1
 BENCH_ARGS ?=
+
+.PHONY: bench-blocks
+bench-blocks: $(VENV)/bench-built ## measure block messages beside Py4J, pyarrow and published algorithms, with a real JVM
+	$(BIN)/python bench/blocks.py $(BENCH_ARGS)
 
 $(VENV)/bench-built: $(VENV)/built pyproject.toml
 	$(BIN)/python $(PIP_INSTALL) --config-settings editable_mode=compat --editable '.[test,bench]'
@@ -179,6 +190,7 @@ bench-instructions-update: build ## write these counts into bench/instructions.j
 bench-quick: $(VENV)/bench-built ## run each bench once and small, so that they stay alive
 	$(BIN)/python -m pytest bench --benchmark-disable --quiet
 	$(BIN)/python bench/report.py --quick
+	$(BIN)/python bench/blocks.py --quick
 
 .PHONY: clean
 clean: ## remove all that was made

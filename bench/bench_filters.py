@@ -4,6 +4,7 @@ What belongs here: which program gets which file. What is always true in it: the
 birth to its end, in itself and in the kernel, as the kernel counts it for whoever waits for it.
 """
 
+import compileall
 import subprocess
 import sys
 from functools import lru_cache, partial
@@ -94,11 +95,18 @@ def import_runner(contender):
     return Runner(contender, run, lambda nround: None, 0, True, clock=cpu_of_children_ns)
 
 
+@lru_cache(maxsize=None)
+def compile_bytecode():
+    """Make the bytecode of the package, which an installer makes, also where the interpreter is told to write none."""
+    compileall.compile_dir(Path(tb.__file__).parent, quiet=2)
+
+
 # -- runners ----------------------------------------------------------------------------------------------
 
 
 def runner(operation, name, contender, scale=1):
     """Return a process ready to run, or None if it needs what is not installed."""
+    compile_bytecode()
     return filter_runner(name, contender, scale) if operation == "filter" else import_runner(contender)
 
 

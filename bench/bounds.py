@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 import families  # noqa: E402
 import test_pickle  # noqa: E402
+from gates import figures  # noqa: E402
 
 import typedbytes as tb  # noqa: E402
 
@@ -31,6 +32,7 @@ MEBIBYTE = 1 << 20
 SECONDS = 1.0  # for a mebibyte
 DOUBLING = 2.5  # times as long for twice the size
 LATENCY_SECONDS = 0.1  # until a signal is heard
+LIMITS = {"seconds": SECONDS, "doubling": DOUBLING, "latency_seconds": LATENCY_SECONDS}
 #: A ratio of less says more about the caches than about the input; what grows with the square is soon beyond it.
 SHORT_SECONDS = 0.02
 NROUNDS = 3
@@ -39,11 +41,16 @@ NINTERRUPTS = 7
 
 @dataclass
 class Line:
-    """One line of a table: its name, its numbers as shown, and whether one of them is beyond its limit."""
+    """One line of a table: its name, its numbers as shown, and what of it has a limit."""
 
     name: str
     numbers: list
-    beyond: bool
+    measured: dict
+
+    @property
+    def beyond(self):
+        """Tell whether something is beyond its limit."""
+        return any(number > LIMITS[name] for name, number in self.measured.items())
 
 
 def cpu_seconds(use, data):
@@ -111,7 +118,7 @@ def time_line(name, nrounds):
     with collector_off():
         growth = max(growth_of(use, whole, four_times_as_much, nrounds) for use in WAYS.values())
     worst = seconds[slowest]
-    return Line(name, [f"{worst * 1000:.0f} ms", slowest, f"{growth:.2f}"], worst > SECONDS or growth > DOUBLING)
+    return Line(name, [f"{worst * 1000:.0f} ms", slowest, f"{growth:.2f}"], {"seconds": worst, "doubling": growth})
 
 
 # -- signals ----------------------------------------------------------------------------------------------
@@ -203,22 +210,22 @@ def latency_line(name, ninterrupts):
     heard = [waited for waited in found if waited is not None]
     longest = max(heard, default=0)
     numbers = [f"{seconds * 1000:.0f} ms", f"{longest * 1000:.1f} ms", f"{len(heard)} of {ninterrupts}"]
-    return Line(name, numbers, longest > LATENCY_SECONDS)
+    return Line(name, numbers, {"latency_seconds": longest})
 
 
 # -- tables -----------------------------------------------------------------------------------------------
 
 
 def show(heads, names, make):
-    """Print a table line by line and return how many lines are beyond a limit."""
+    """Print a table line by line and return its lines."""
     print(f"\n| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
-    nbeyond = 0
+    lines = []
     for name in names:
         gc.collect()
         line = make(name)
-        nbeyond += line.beyond
+        lines.append(line)
         print(f"| {line.name} | {' | '.join(line.numbers)} |{'  <-- beyond the limit' * line.beyond}", flush=True)
-    return nbeyond
+    return lines
 
 
 def chosen(names, words):
@@ -234,17 +241,20 @@ def main():
     options = parser.parse_args()
     nrounds, ninterrupts = (1, 3) if options.quick else (NROUNDS, NINTERRUPTS)
     gc.freeze()
-    nbeyond = show(
+    lines = show(
         ["1 MiB of", f"CPU time, < {SECONDS:g} s", "slowest way", f"a doubling takes, < {DOUBLING:g}"],
         chosen(FAMILIES, options.words),
         lambda name: time_line(name, nrounds),
     )
-    nbeyond += show(
+    lines += show(
         ["long work", "CPU time", f"a signal waits, < {LATENCY_SECONDS * 1000:g} ms", "signals heard"],
         chosen(LONG_WORK, options.words),
         lambda name: latency_line(name, ninterrupts),
     )
+    nbeyond = sum(line.beyond for line in lines)
     print(f"\n{nbeyond} beyond a limit")
+    worst = {name: round(max(line.measured.get(name, 0) for line in lines), 3) for name in LIMITS}
+    figures.tell(inputs=len(lines), beyond=nbeyond, worst=worst)
     return 1 if nbeyond else 0
 
 

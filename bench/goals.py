@@ -36,6 +36,19 @@ STREAMS = {
 }
 STREAM_SHAPES = ("bool", "small_int")
 
+#: Columns: times at most, as parts of those of the better of our objects and msgspec.
+COLUMNS = {
+    ("decode columns", "int_double", "columns, two arrays"): 1 / 25,
+    ("decode columns", "word_long", "columns, two arrays"): 1 / 10,
+    ("encode columns", "int_double", "columns, to a sink"): 1 / 15,
+}
+#: Columns: nanoseconds at most for a kilobyte of typed bytes.
+COLUMN_SPEEDS = {
+    ("decode columns", "int_double", "columns, two arrays"): 1000 / 1.5,
+    ("scan", "int_double", "count"): 1000 / 3,
+    ("scan", "word_long", "count"): 1000 / 1,
+}
+
 IMPORT_MS = 8
 
 #: CPU seconds of whole filters with the fastest of the older libraries, under Python 2.7, on another machine. There was no
@@ -79,6 +92,7 @@ def judge(results):
         *judge_ratios(races, "encode", ENCODE, slack),
         *judge_calls(races, slack),
         *judge_streams(races, slack),
+        *judge_columns(races, results),
         *judge_import(races, slack),
         *judge_filters(results),
     ]
@@ -114,6 +128,21 @@ def judge_streams(races, slack):
             if (operation, shape) in races:
                 entry = races[operation, shape][contender]
                 yield Judgement(f"{operation} {shape}: {contender}", "ns", limit * slack, entry["ns"])
+
+
+def judge_columns(races, results):
+    """Yield what came of columns: ratios to objects of the same values, and bytes in a time."""
+    for (operation, shape, contender), limit in COLUMNS.items():
+        entries = races.get((operation, shape))
+        if entries:
+            yardsticks = [entries[name] for name in ("typedbytes", "msgspec") if name in entries]
+            yield ratio(f"{operation} {shape}: {contender}", limit, entries[contender], yardsticks)
+    for race in results["races"]:
+        for contender, entry in race["entries"].items():
+            limit = COLUMN_SPEEDS.get((race["operation"], race["shape"], contender))
+            if limit is not None:
+                reached = 1000 * entry["ns"] * race["nvalues"] / entry["nbytes"]
+                yield Judgement(f"{race['operation']} {race['shape']}: {contender}", "ns/kB", limit, reached)
 
 
 def judge_import(races, slack):

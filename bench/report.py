@@ -17,6 +17,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import bench_columns
 import bench_filters
 import bench_objects
 import bench_streams
@@ -30,7 +31,7 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
 PARTIAL_RESULTS = HERE.parent / "build" / "bench" / "results"
 QUICK_SCALE = 0.01
-ROOMS = {"objects": bench_objects, "streams": bench_streams, "filters": bench_filters}
+ROOMS = {"objects": bench_objects, "streams": bench_streams, "filters": bench_filters, "columns": bench_columns}
 #: Who is measured with many values: the others' times there say nothing new.
 LARGE_CONTENDERS = ("typedbytes", "typedbytes stream", "marshal", "msgspec", "pickle")
 #: A filter runs for at least so many rounds: whole processes are long, and the same each time.

@@ -16,6 +16,9 @@ OPERATIONS = {
     "write file": "Streams: write pairs to a file",
     "copy file": "Streams: read pairs from a file and write them to another",
     "copy pipe": "Streams: read pairs from a pipe and write them to a file",
+    "decode columns": "Columns: two million pairs to arrays",
+    "encode columns": "Columns: two million pairs from arrays",
+    "scan": "Columns: structure of two million pairs",
 }
 
 

@@ -22,6 +22,8 @@ import sys
 import time
 
 import typedbytes as tb
+from gates import figures
+from typedbytes import columns
 
 GIGABYTE = 10**9
 MEBIBYTE = 1 << 20
@@ -119,7 +121,13 @@ def by_feeding(source, sink):
             return decoder.close()
 
 
-WAYS = [by_pairs, by_groups, by_raw_pairs, by_copy, by_exact_values, by_feeding]
+def by_columns(source, sink):
+    """Read a column of keys and one of encoded values, and write both."""
+    with columns.read(source, 1000, ["string", "raw"]) as reader, tb.PairWriter(sink) as writer:
+        columns.write(writer, reader)
+
+
+WAYS = [by_pairs, by_groups, by_raw_pairs, by_copy, by_exact_values, by_feeding, by_columns]
 
 
 def mishaps(block):
@@ -203,7 +211,7 @@ def say(text):
 
 
 def soak(gigabytes, seed):
-    """Move all of it; return the growth of the memory and of the number of open descriptors."""
+    """Move all of it; return how much that was, the growth of the memory and of the number of open descriptors."""
     blocks, total = make_blocks(seed), round(gigabytes * GIGABYTE)
     turn_nbytes = min(TURN_NBYTES, total // (3 * len(WAYS)))
     moved, began, before = 0, time.monotonic(), None
@@ -219,7 +227,7 @@ def soak(gigabytes, seed):
         moved += turn_nbytes
         speed = moved / (time.monotonic() - began) / 1e6
         say(f"{moved / GIGABYTE:.2f} GB, {speed:.0f} MB/s, {resident_nbytes() / MEBIBYTE:.2f} MiB after {way.__name__}")
-    return resident_nbytes() - before[0], count_descriptors() - before[1]
+    return moved, resident_nbytes() - before[0], count_descriptors() - before[1]
 
 
 def main():
@@ -228,8 +236,9 @@ def main():
     parser.add_argument("gigabytes", nargs="?", type=float, default=5)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    growth, ndescriptors = soak(options.gigabytes, options.seed)
+    moved, growth, ndescriptors = soak(options.gigabytes, options.seed)
     say(f"memory has grown by {growth / MEBIBYTE:.2f} MiB (at most {MOST_GROWTH / MEBIBYTE:g}), descriptors by {ndescriptors}")
+    figures.tell(gigabytes=moved / GIGABYTE, growth_mebibytes=round(growth / MEBIBYTE, 3), descriptors=ndescriptors)
     return 1 if growth > MOST_GROWTH or ndescriptors else 0
 
 

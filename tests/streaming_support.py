@@ -42,12 +42,17 @@ class Outcome:
 
     @property
     def lines(self):
-        return self.messages.splitlines()
+        return [line for line in self.messages.splitlines() if line]
 
     def facts(self):
         """Return what the report of a failure says, by name."""
         said = [line.split(": ", 2) for line in self.lines if line.startswith("typedbytes: ")]
         return {parts[1]: parts[2] for parts in said if len(parts) == 3}
+
+
+def read_message(child):
+    """Return the next line that is not empty: a message begins with the end of the line before."""
+    return child.stderr.readline().strip(b"\n") or child.stderr.readline().strip(b"\n")
 
 
 def write_script(folder, text):

@@ -8,6 +8,7 @@ crash. The allocators of C itself are not seen; the core uses Python's.
 import array
 import gc
 import io
+import socket
 import sys
 
 import pytest
@@ -23,6 +24,34 @@ VALUES = [
 ]  # fmt: skip
 DATA = b"".join(map(tb.dumps, VALUES))
 PAIRS = b"".join(tb.dumps("key%d" % (number // 3)) + tb.dumps([number]) for number in range(60))
+FLAGS = tb.dumps([True, False] * 5000)  # of which there are two: only the list itself asks for memory
+TUPLE_KEYS = tb.dumps({(number, "x"): number for number in range(1000, 1040)})
+FED = tb.dumps(b"b" * 600_000)
+
+
+class Kept:
+    """Take all, and ask for no memory once it is taken."""
+
+    def __init__(self):
+        self.taken = []
+        self.write = self.taken.append
+
+    def getvalue(self):
+        """Return all."""
+        return b"".join(self.taken)
+
+
+class Counted:
+    """Count what is taken; for a number up to 256 there is always memory."""
+
+    def __init__(self):
+        self.near, self.far = socket.socketpair()
+        self.send = self.near.send
+
+    def getvalue(self):
+        """Return all."""
+        with self.near, self.far:
+            return self.far.recv(1 << 16)
 
 
 class Short:
@@ -98,6 +127,8 @@ OPERATIONS = {
     "loads_fails": lambda: [
         failing(tb.loads, b"\x09" + PAIRS + bad) for bad in (b"", b"\x0b", b"\x0a\0\0\0\1\x09", b"\x09" * 256)
     ],
+    "loads_flags": lambda: tb.loads(FLAGS),
+    "loads_tuple_keys": lambda: tb.loads(TUPLE_KEYS),
     "text_fails": lambda: failing(tb.loads, b"\x09\7\0\0\0\1\xff"),
     "name_fails": lambda: failing(tb.loads, b"\x32\0\0\0\5\0\0\0\1\xff"),
     "key_fails": lambda: failing(tb.loads, b"\x0a\0\0\0\1" + tb.dumps(tb.Ext(60, b"x")) + b"\2\1", ext_hook=shown),
@@ -109,10 +140,14 @@ OPERATIONS = {
     "reader_large": lambda: tb.Reader(Short(tb.dumps(b"b" * 100_000), 9000)).read(),
     "pairs": lambda: list(tb.PairReader(Short(PAIRS))),
     "groups": lambda: [(key, list(values)) for key, values in tb.PairReader(Short(PAIRS), buffer_size=64).groups()],
+    "pairs_raw": lambda: list(tb.PairReader(Short(PAIRS), buffer_size=64, raw=True)),
+    "groups_raw": lambda: [(key, list(values)) for key, values in tb.PairReader(Short(PAIRS), raw=True).groups()],
+    "skips": lambda: tb.PairReader(Short(PAIRS), buffer_size=64).skip(100),
     "dumps": lambda: tb.dumps(VALUES),
     "dumps_sorted": lambda: tb.dumps(VALUES, sort_keys=True),
     "dumps_default": lambda: tb.dumps([object()] * 20, default=replaced),
     "dumps_fails": lambda: failing(tb.dumps, [*VALUES, {"k": object()}]),
+    "dumps_fails_by_size": lambda: failing(tb.Encoder(int_width=32).encode, [*VALUES[:30], 2**40]),
     "dumps_text_fails": lambda: failing(tb.dumps, ["\udc80"]),
     "dumps_replace": lambda: tb.dumps(["a\udc80"] * 10, unicode_errors="replace"),
     "dumps_array": lambda: tb.dumps(array.array("d", range(1000))),
@@ -162,3 +197,87 @@ def test_every_refused_allocation_is_a_memory_error(name):
     nfailed = list(map(int, run_fresh(f"import test_allocation; test_allocation.sweep({name!r})").split()))
     assert len(nfailed) == len(UNTIL)
     assert 0 < nfailed[0] <= nfailed[-1]
+
+
+def feed_again():
+    """Refuse one allocation of a feed after the other; print how often all that was refused could be fed again."""
+    import _testcapi
+
+    nfailed = nclean = start = 0
+    while nclean < CLEAN:
+        decoder, refused = tb.Decoder(), False
+        decoder.feed(b"\2")
+        _testcapi.set_nomemory(start, start + 1)
+        try:
+            decoder.feed(b"\1" + FED)
+        except MemoryError:
+            refused = True
+        finally:
+            _testcapi.remove_mem_hooks()
+        if refused:
+            assert decoder.pending == 1, start
+            decoder.feed(b"\1" + FED)
+        assert list(decoder) == [True, b"b" * 600_000], start
+        nfailed, nclean, start = nfailed + refused, 0 if refused else nclean + 1, start + 1
+    print(nfailed)
+
+
+def copy_again():
+    """Refuse one allocation of a copy after the other; print how often all that was refused could be copied again."""
+    import _testcapi
+
+    data = b"".join(tb.dumps("x" * size) for size in (10, 5000, 10, 50_000, 10))
+    nfailed = nclean = start = 0
+    while nclean < CLEAN:
+        sink, refused = Kept(), False
+        reader, writer = tb.Reader(data), tb.Writer(sink, buffer_size=100)
+        _testcapi.set_nomemory(start, start + 1)
+        try:
+            writer.copy(reader)
+        except MemoryError:
+            refused = True
+        finally:
+            _testcapi.remove_mem_hooks()
+        assert reader.record == writer.record, start
+        writer.copy(reader)
+        writer.close()
+        assert sink.getvalue() == data and writer.record == 5, start
+        nfailed, nclean, start = nfailed + refused, 0 if refused else nclean + 1, start + 1
+    print(nfailed)
+
+
+def write_again(make_sink, sizes):
+    """Refuse one allocation of a writer after the other; print how often its records were written all the same."""
+    import _testcapi
+
+    values = ["x" * size for size in sizes]
+    nfailed = nclean = start = 0
+    while nclean < CLEAN:
+        sink, nrefused = make_sink(), 0
+        writer = tb.Writer(sink, buffer_size=100)
+        _testcapi.set_nomemory(start, start + 1)
+        try:
+            while writer.record < len(values):  # a record that is counted is kept
+                try:
+                    writer.write(values[writer.record])
+                except MemoryError:
+                    nrefused += 1
+        finally:
+            _testcapi.remove_mem_hooks()
+        writer.close()
+        assert sink.getvalue() == b"".join(map(tb.dumps, values)), start
+        nfailed, nclean, start = nfailed + nrefused, 0 if nrefused else nclean + 1, start + 1
+    print(nfailed)
+
+
+@pytest.mark.parametrize("make_sink, sizes", [("Kept", [10, 90, 5000, 10, 50_000, 10]), ("Counted", [10, 90, 150] * 3)])
+def test_a_writer_without_memory_loses_and_doubles_no_record(make_sink, sizes):
+    assert int(run_fresh(f"import test_allocation as t; t.write_again(t.{make_sink}, {sizes})")) >= 4
+
+
+def test_a_copy_without_memory_loses_no_record():
+    assert int(run_fresh("import test_allocation; test_allocation.copy_again()")) >= 2
+
+
+def test_a_feed_without_memory_has_taken_nothing():
+    assert int(run_fresh("import test_allocation; test_allocation.feed_again()")) >= 3  # its room comes in steps

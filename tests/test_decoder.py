@@ -765,7 +765,7 @@ def test_keys_of_a_hook_whose_size_cannot_be_asked_for():
         assert len(tb.loads(encoded_map(keys), ext_hook=lambda code, data: Sizeless(data))) == 40
 
 
-@pytest.mark.parametrize("shape", ["ints", "shifted", "strings", "bytes", "vectors", "floats", "mixed"])
+@pytest.mark.parametrize("shape", ["ints", "shifted", "strings", "bytes", "vectors", "floats", "mixed", "long"])
 def test_keys_that_do_not_collide_are_not_limited(shape):
     make = {
         "ints": lambda n: n * 7919 - 10**7,
@@ -775,16 +775,18 @@ def test_keys_that_do_not_collide_are_not_limited(shape):
         "vectors": lambda n: (n, (str(n), -n)),
         "floats": lambda n: n * 0.1,
         "mixed": lambda n: [n, str(n), (n,), n + 0.5][n % 4],
+        "long": lambda n: (n,) * (3000 if n < 10 else 1),
     }[shape]
     value = {make(n): n for n in range(20_000)}
     assert tb.loads(tb.dumps(value)) == value
 
 
-def test_equal_deep_keys_at_a_low_recursion_limit():
+@pytest.mark.parametrize("count", [2, 40])
+def test_equal_deep_keys_at_a_low_recursion_limit(count):
     key = ()
     for _ in range(200):
         key = (key,)
-    data, before = encoded_map([tb.dumps(key)] * 2), sys.getrecursionlimit()
+    data, before = encoded_map([tb.dumps(key)] * count), sys.getrecursionlimit()
     depth, frame = 0, sys._getframe()
     while frame:
         depth, frame = depth + 1, frame.f_back
@@ -1477,9 +1479,24 @@ def test_making_again_what_could_not_be_made_keeps_nothing():
     assert kept_by(fail) < 100_000
 
 
-def test_nothing_can_be_put_back_before_memory():
+def test_nothing_can_be_put_back_before_memory_nor_before_what_was_read_ahead():
     with pytest.raises(TypeError):
         tb.Reader(b"")._read_payload(5)
+    reader = tb.Reader(io.BytesIO(b"\2\1\2\0"))
+    assert reader._read_code() == 2
+    with pytest.raises(ValueError):
+        reader._read_payload(2)
+
+
+def test_a_type_code_read_by_itself_fails_as_all_else():
+    class Fails:
+        def read(self, nbytes):
+            raise LookupError
+
+    reader = tb.Reader(Fails(), read_ahead=False)
+    for use in (reader._read_code, reader._read_code, lambda: reader._read_payload(2), reader.read):
+        with pytest.raises(LookupError):
+            use()
 
 
 def test_feeding_again_what_there_was_no_memory_for_keeps_nothing():

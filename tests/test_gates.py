@@ -1,10 +1,10 @@
-"""The gates themselves: that the list of faults fits the sources, that leaks are seen, and that there are none."""
+"""The gates themselves: that the list of faults fits the sources, that leaks and lines never reached are seen, and no leaks found."""
 
 import pytest
 
 import typedbytes
 from fresh import run_fresh
-from gates import faults, leaks
+from gates import faults, figures, leaks, reached, reliability
 
 
 def test_every_fault_can_be_put_in():
@@ -59,3 +59,52 @@ def test_a_reference_too_few_is_seen():
 def test_nothing_leaks():
     code = "import sys; sys.path[:0] = sys.argv[1:]; from gates import leaks; sys.exit(leaks.main([]))"
     assert "0 groups of them leak" in run_fresh(code, leaks.TESTS)
+
+
+GENERATED = """
+/* "typedbytes/_it.pyx":3
+ *     if a > b:             # <<<<<<<<<<<<<<
+ */
+  __pyx_t_1 = (__pyx_v_a > __pyx_v_b);
+  if (__pyx_t_1) {
+    /* "src/typedbytes/it.pxi":9
+*/
+    __pyx_t_2 = call(); if (unlikely(__pyx_t_2 == -1)) __PYX_ERR(0, 9, __pyx_L1_error)
+    __pyx_t_3 = 0;
+  /* "typedbytes/_it.pyx":7
+*/
+  /*finally:*/ {
+    __Pyx_ErrFetch();
+    release();
+  }
+  /* function exit code */
+  return __pyx_r;
+"""
+
+
+def test_lines_and_outcomes_are_counted_where_they_come_from():
+    def line(words, times, *outcomes, function="__pyx_f_work"):
+        number = next(number for number, text in enumerate(GENERATED.split("\n"), 1) if words in text)
+        return dict(line_number=number, count=times, function_name=function, branches=[dict(count=count) for count in outcomes])
+
+    counts = reached.Counts()
+    body = [line("__pyx_t_1 =", 5), line("if (__pyx_t_1)", 5, 0, 5), line("call()", 0, 0, 0), line("__pyx_t_3", 7)]
+    end = [line("ErrFetch", 0), line("release", 5), line("return", 5, 5, 0), line("call()", 9, 9, 9, function="__pyx_pw_work")]
+    counts.add_generated(GENERATED.split("\n"), body + end)
+    counts.add_header("_it.h", [dict(line_number=4, count=2, branches=[dict(count=2), dict(count=0)])])
+    assert counts.lines == {("_it.pyx", 3): 5, ("it.pxi", 9): 0, ("_it.pyx", 7): 5, ("_it.h", 4): 2}
+    assert {place: sorted(table.values()) for place, table in counts.branches.items()} == {("_it.pyx", 3): [0, 5], ("_it.h", 4): [0, 2]}
+    assert {place: sorted(table.values()) for place, table in counts.calls.items()} == {("it.pxi", 9): [0, 0]}
+
+
+def test_figures_are_heard_as_they_were_told(capsys):
+    figures.tell(found=0)
+    figures.tell(found=1, of={"a": 2.5})
+    assert figures.heard("more\n" + capsys.readouterr().out + "more\n") == {"found": 1, "of": {"a": 2.5}}
+    assert figures.heard("nothing\n") is None
+
+
+def test_the_page_has_the_figures_that_are_kept():
+    page = reliability.PAGE.read_text("utf-8")
+    assert reliability.written(page) == page
+    assert reliability.kept().keys() <= reliability.GATES.keys()

@@ -11,7 +11,7 @@ import tracemalloc
 import pytest
 
 import typedbytes
-from fresh import SECONDS, within
+from fresh import SECONDS, run_fresh, within
 from vectors import Dribble, failure, outcome, read_folder, spell
 from ways import WAYS
 
@@ -215,6 +215,32 @@ def test_too_long_to_write():
         view = memoryview(pages)
         assert outcome(typedbytes.dumps, [1, view]) == ("EncodeValueError", "[1]")
         view.release()
+
+
+@pytest.mark.parametrize("character", "\xe9\u20ac\ud800\U0001f600")
+def test_text_too_long_to_write_once_encoded(character):
+    # Few enough characters and too many bytes: a str made by hand in pages that nobody has written to, which are all one page of
+    # zeros. That no memory is used shows that such text is measured before anything is asked for.
+    code = """
+        import ctypes, mmap, resource, sys, typedbytes as tb
+        few, width, nchars, no_reserve = chr(int(sys.argv[1])) * 8, int(sys.argv[2]), 2**31 - 8, 0x4000
+        pages = mmap.mmap(-1, nchars * width + 8192, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | no_reserve)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(pages))  # the str lives as long as the process
+        address = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+        ctypes.memmove(address, id(few), few.__sizeof__())
+        ctypes.c_ssize_t.from_address(address + object.__basicsize__).value = nchars
+        text = ctypes.cast(address, ctypes.py_object).value
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(text))
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        try:
+            tb.dumps([1, text])
+        except tb.EncodeValueError as error:
+            print(error, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000)
+    """
+    width = 1 if character < "\u0100" else 2 if character < "\U00010000" else 4
+    nbytes = 2**31 - 8 + 8 * (len(character.encode("utf-8", "surrogatepass")) - 1)
+    said = f"STRING of {nbytes} is longer than 2^31-1" if character != "\ud800" else "str holds a lone surrogate, which UTF-8 cannot say"
+    assert run_fresh(code, ord(character), width) == f"{said}, at [1] True"
 
 
 # -- collisions -------------------------------------------------------------------------------------------

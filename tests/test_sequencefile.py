@@ -654,7 +654,8 @@ def test_damage_in_one_of_many_files(folder, processes):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         found = list(sequencefile.read(place, processes=processes, ordered=True, split_size=8000, resync=True))
-    assert all(each.category is RuntimeWarning and f"{path}: passed over " in str(each.message) for each in said) and said
+    said = [str(each.message) for each in said if each.category is RuntimeWarning]    # a fork may have its own to say
+    assert said and all(f"{path}: passed over " in each for each in said)
     assert 0 < len(pairs) - len(found) < 60
     assert set(found) < set(pairs)
 

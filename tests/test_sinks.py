@@ -3,6 +3,7 @@
 import array
 import bz2
 import contextlib
+import ctypes
 import gzip
 import io
 import itertools
@@ -12,6 +13,7 @@ import os
 import pathlib
 import signal
 import socket
+import sys
 import tempfile
 import textwrap
 import threading
@@ -1027,6 +1029,44 @@ def test_a_forgotten_writer_warns_and_still_writes():
     with pytest.warns(ResourceWarning, match="unclosed Writer"):
         del writer
     assert sink.getvalue() == tb.dumps(1)
+
+
+def test_a_forgotten_writer_whose_sink_fails_warns_once_and_no_more():
+    class Fails:
+        ncalls = 0
+
+        def write(self, data):
+            Fails.ncalls += 1
+            raise OSError("no room")
+
+    writer = tb.Writer(Fails())
+    writer.write(1)
+    with pytest.warns(ResourceWarning, match="unclosed Writer") as caught:
+        del writer
+    assert len(caught) == 1 and Fails.ncalls == 1
+
+
+def test_bytes_beyond_all_memory_are_a_memory_error_and_leave_nothing():
+    # a view that claims more than there can be, of which nothing is looked at
+    claimed = (ctypes.c_char * (sys.maxsize // 2)).from_address(ctypes.addressof(ctypes.c_char()))
+    sink = Sink()
+    with tb.Writer(sink) as writer, tb.PairWriter(sink) as pairs:
+        writer.write_raw(b"\2\1")
+        with pytest.raises(MemoryError):
+            writer.write_raw(claimed)
+        with pytest.raises(MemoryError):
+            pairs.write_raw(b"\2\1", claimed)
+        assert (writer.offset, writer.record, pairs.offset, pairs.record) == (2, 1, 0, 0)
+    assert sink.getvalue() == b"\2\1"
+
+
+def test_a_copy_stops_at_the_record_that_is_too_long():
+    parts = [tb.dumps("x" * size) for size in (1, 2, 60, 1)]
+    sink = Sink()
+    with tb.Writer(sink) as writer, pytest.raises(tb.LimitError) as caught:
+        writer.copy(tb.Reader(b"".join(parts), max_bytes=40))
+    assert sink.getvalue() == b"".join(parts[:2])
+    assert (caught.value.offset, caught.value.record) == (len(sink.getvalue()), 2)
 
 
 def test_a_forgotten_writer_without_records_is_silent():

@@ -1007,6 +1007,10 @@ def test_max_bytes_counts_a_whole_pair(form, size):
         assert (caught.value.offset, caught.value.record) == (0, 0)
 
 
+def test_max_bytes_may_be_more_than_there_is_memory():
+    assert tb.Reader(io.BytesIO(DATA), max_bytes=2**100).read_all() == VALUES
+
+
 @pytest.mark.parametrize("raw", [False, True])
 def test_a_promise_beyond_max_bytes_is_a_limit_wherever_input_ends(raw):
     for promise in (b"\0\0\0\1\0abc", b"\x09\x07\0\0\1\0abc"):
@@ -1366,6 +1370,27 @@ def test_a_bad_key_of_a_group_is_told_as_that_of_a_pair(bad):
         expected = told(tb.PairReader(source(data)).read_all)
         assert told(lambda: [list(values) for _, values in tb.PairReader(source(data)).groups()]) == expected
         assert told(lambda: [key for key, _ in tb.PairReader(source(data)).groups()]) == expected
+
+
+def test_a_bad_key_of_a_raw_group_is_told_as_that_of_a_raw_pair():
+    for bad in (b"\xff", b"\x09\x0c", b"\x03\0"):
+        told = []
+        for use in (tb.PairReader.read_all, lambda reader: [list(values) for _, values in reader.groups()]):
+            with pytest.raises(tb.DecodeError) as caught:
+                use(tb.PairReader(io.BytesIO(PAIR + bad), raw=True))
+            told.append((type(caught.value), caught.value.offset, caught.value.code, caught.value.record))
+        assert told[0] == told[1]
+
+
+def test_groups_belong_to_a_reader():
+    groups = tb.PairReader(PAIR).groups()
+    _, values = next(groups)
+    for make in (type(groups), type(groups).__new__):
+        for arguments in ([], [None], [tb.Reader(PAIR)]):
+            with pytest.raises(TypeError):
+                make(*[type(groups)][: make is not type(groups)], *arguments)
+    with pytest.raises(RuntimeError):
+        next(type(values).__new__(type(values)))
 
 
 def test_groups_of_a_closed_reader_are_closed():

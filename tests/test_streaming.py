@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from streaming_support import SECONDS, encode, finish, run_script, start
+from streaming_support import SECONDS, encode, finish, read_message, run_script, start
 from typedbytes import Decoder, dumps
 
 HADOOP = {"mapreduce_job_id": "job_1_0001"}
@@ -222,7 +222,7 @@ def test_a_pair_is_handed_over_as_soon_as_it_is_there(tmp_path):
         child.stdin.write(encode((key, 1)))
         child.stdin.flush()
         assert select.select([child.stderr], [], [], SECONDS)[0]
-        assert child.stderr.readline() == f"reporter:status:{key}\n".encode()
+        assert read_message(child) == f"reporter:status:{key}".encode()
     assert finish(child).code == 0
 
 

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from streaming_support import encode, finish, run_script, start
+from streaming_support import encode, finish, read_message, run_script, start
 
 COPY = "run(lambda key, value: [(key, value)], lambda key, values: [(key, value) for value in values])"
 GOOD = encode(("a", 1), ("a", 2), ("b", 3))
@@ -352,7 +352,7 @@ run(mapper)
     child = start(tmp_path, script, "map")
     child.stdin.write(GOOD)
     child.stdin.flush()
-    assert child.stderr.readline() == b"reporter:status:ready\n"
+    assert read_message(child) == b"reporter:status:ready"
     child.send_signal(number)
     outcome = finish(child)
     assert (outcome.code, outcome.output) == (code, b"")
@@ -363,7 +363,7 @@ def test_signal_while_waiting_for_input(tmp_path):
     child = start(tmp_path, "run(lambda key, value: status('ready'))", "map")
     child.stdin.write(encode((1, 1)))
     child.stdin.flush()
-    assert child.stderr.readline() == b"reporter:status:ready\n"
+    assert read_message(child) == b"reporter:status:ready"
     child.send_signal(signal.SIGTERM)
     assert finish(child).code == 143
 

@@ -29,7 +29,8 @@ def clock(monkeypatch):
 
 
 def lines(capfd):
-    return capfd.readouterr().err.splitlines()
+    """Return what Hadoop would look at: a message follows on a line end of its own."""
+    return [line for line in capfd.readouterr().err.splitlines() if line]
 
 
 def test_amounts_are_sent_together(counters, capfd):
@@ -165,3 +166,12 @@ def test_nobody_listens(monkeypatch):
 
     monkeypatch.setattr(os, "write", closed)
     status("x")
+
+
+def test_a_line_that_others_left_open_swallows_no_message(counters, capfd):
+    os.write(2, b"half a line")
+    counter("g", "n")
+    counters.send()
+    os.write(2, b"and another")
+    status("here")
+    assert lines(capfd) == ["half a line", "reporter:counter:g,n,1", "and another", "reporter:status:here"]

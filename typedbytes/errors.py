@@ -132,10 +132,18 @@ class FormatError(DecodeError):
     """
 
 
-class BlockError(DecodeError):
-    """Report a binary block message that breaks its wire's rules.
+class BlockError(FormatError):
+    """Report a binary block message that breaks its wire's rules; `entry` is the index of the value at fault (None: none is).
 
-    >>> import typedbytes
-    >>> issubclass(typedbytes.BlockError, ValueError)
-    True
+    >>> from typedbytes.block import BlockDecoder
+    >>> try:
+    ...     BlockDecoder().feed(bytes.fromhex("0000000100000009"))
+    ... except BlockError as error:
+    ...     print(error.offset, error.entry)
+    4 0
     """
+
+    def __init__(self, message, offset=0, code=None, path="", record=None, entry=None):
+        super().__init__(message, offset, code, path, record)
+        self.args += (entry,)
+        self.entry = entry

@@ -54,12 +54,10 @@ cdef int make_room(ReadBuffer* b, Py_ssize_t wanted) except -1:
     if room >= wanted - (b.end - b.cursor) or (kept == b.start and room > 0):
         return 0
     if nkept >= capacity // 2:
-        if capacity > PY_SSIZE_T_MAX // 2:
-            raise MemoryError
-        capacity *= 2
-        storage = <unsigned char*>PyMem_Malloc(capacity)
+        storage = <unsigned char*>PyMem_Malloc(2 * <size_t>capacity)    # which has none beyond Py_ssize_t
         if storage == NULL:
             raise MemoryError
+        capacity *= 2
     memmove(storage, kept, nkept)
     if storage != b.storage:
         PyMem_Free(b.storage)
@@ -97,14 +95,19 @@ cdef int start_filled(ReadBuffer* b, Py_ssize_t nbytes, fill_function fill, void
 
 
 cdef int append(ReadBuffer* b, const unsigned char* p, Py_ssize_t nbytes) except -1:
+    # All or nothing: room comes in steps, and the last of them may find no memory.
+    cdef Py_ssize_t done = 0
     cdef Py_ssize_t part
-    while nbytes > 0:
-        make_room(b, held(b) + nbytes)
-        part = min(nbytes, b.storage + b.capacity - b.end)
-        memcpy(<unsigned char*>b.end, p, part)
-        b.end += part
-        p += part
-        nbytes -= part
+    try:
+        while done < nbytes:
+            make_room(b, held(b) + nbytes - done)
+            part = min(nbytes - done, b.storage + b.capacity - b.end)
+            memcpy(<unsigned char*>b.end, p + done, part)
+            b.end += part
+            done += part
+    except MemoryError:
+        b.end -= done
+        raise
     return 0
 
 

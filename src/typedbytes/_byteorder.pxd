@@ -25,6 +25,20 @@ cdef extern from "_byteorder.h" nogil:
     bint is_ascii_short(const short_words* words) noexcept
     uint32_t hash_short(const short_words* words, Py_ssize_t nbytes) noexcept
 
+    # Nonzero: one of the n has another code, and what is in `out` is of no use.
+    bint load_bytes(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step, Py_ssize_t n) noexcept
+    bint load_bools(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step, Py_ssize_t n) noexcept
+    bint load_16s(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step, Py_ssize_t n) noexcept
+    bint load_32s(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step, Py_ssize_t n) noexcept
+    bint load_64s(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step, Py_ssize_t n) noexcept
+    bint check_codes(const unsigned char* p, Py_ssize_t stride, unsigned char code, Py_ssize_t n) noexcept
+    bint check_heads(const unsigned char* p, Py_ssize_t stride, unsigned char code, int count, Py_ssize_t n) noexcept
+    void store_bytes(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source, Py_ssize_t step, Py_ssize_t n) noexcept
+    void store_bools(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source, Py_ssize_t step, Py_ssize_t n) noexcept
+    void store_16s(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source, Py_ssize_t step, Py_ssize_t n) noexcept
+    void store_32s(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source, Py_ssize_t step, Py_ssize_t n) noexcept
+    void store_64s(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source, Py_ssize_t step, Py_ssize_t n) noexcept
+
 cdef extern from "_utf8.h" nogil:
     # Characters in the text, and its greatest byte: below 0xc4 a UCS1 string holds it, below 0xf0 a UCS2 string, else UCS4.
     Py_ssize_t utf8_measure(const unsigned char* p, Py_ssize_t nbytes, unsigned char* greatest) noexcept
@@ -32,7 +46,9 @@ cdef extern from "_utf8.h" nogil:
     bint utf8_to_ucs1(const unsigned char* p, Py_ssize_t nbytes, void* out, Py_ssize_t nchars) noexcept
     bint utf8_to_ucs2(const unsigned char* p, Py_ssize_t nbytes, void* out, Py_ssize_t nchars) noexcept
     bint utf8_to_ucs4(const unsigned char* p, Py_ssize_t nbytes, void* out, Py_ssize_t nchars) noexcept
-    # Bytes written, or -1 at a lone surrogate. `out` has room for 2, 3 or 4 bytes a character and UTF8_SLACK more.
+    # Bytes that text of characters of this width takes, or -1 when one of them is a lone surrogate.
+    Py_ssize_t utf8_length(int width, const void* text, Py_ssize_t nchars) noexcept
+    # Bytes written, or -1 at a lone surrogate. `out` has room for that many, or for 2, 3 or 4 a character, and UTF8_SLACK more.
     Py_ssize_t utf8_from_ucs1(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept
     Py_ssize_t utf8_from_ucs2(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept
     Py_ssize_t utf8_from_ucs4(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept

@@ -30,6 +30,7 @@ cdef struct Decoding:
     PyObject** stack          # owned references to the items of open containers
     Py_ssize_t nstack
     Py_ssize_t stack_room
+    PyObject** lent_stack     # where the stack stands until it grows, in memory of the caller; NULL: nowhere
     Py_ssize_t depth          # containers open
     Py_ssize_t ticks          # items since signals were last looked at
     Py_ssize_t patience       # ticks before they are looked at again
@@ -85,6 +86,8 @@ cdef struct Skipping:
 
 cdef int start_skipping(Skipping* s, const Decoding* d) except -1
 cdef SkipOutcome skip_value(Skipping* s, ReadBuffer* buf) noexcept nogil
+# Scalars between the cursor and the end, faster; and their offsets, unless that is NULL.
+cdef int64_t skip_scalars(const Skipping* s, ReadBuffer* buf, int64_t most, long long* offsets) noexcept nogil
 cdef void stop_skipping(Skipping* s) noexcept
 
 cdef struct Encoding:

@@ -13,7 +13,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t, INT32_MAX, INT32_MIN
 from libc.stdlib cimport qsort
-from libc.string cimport memcmp, memcpy, memmove, memset
+from libc.string cimport memcmp, memcpy, memset
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.buffer cimport PyBUF_CONTIG_RO, PyBuffer_Release, PyObject_GetBuffer
 from cpython.exc cimport PyErr_CheckSignals

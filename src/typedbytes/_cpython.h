@@ -380,19 +380,32 @@ static int bytes_resize(PyObject **bytes, Py_ssize_t nbytes) {
     return 0;
 }
 
-/* The same, behind the items that a list has; only the list's room is checked here. */
-static inline int list_append_stolen(PyObject *list, PyObject *item) {
+/* The same, behind the items that a list has. PyList_Append would grow the list in many small steps. */
+static int list_extend_stolen(PyObject *list, PyObject **items, Py_ssize_t nitems) {
 #if TB_KNOWN_LAYOUT
+    PyListObject *known = (PyListObject *)list;
     Py_ssize_t size = PyList_GET_SIZE(list);
-    if (size < ((PyListObject *)list)->allocated) {
-        PyList_SET_ITEM(list, size, item);
-        Py_SET_SIZE((PyVarObject *)list, size + 1);
-        return 0;
+    if (known->allocated - size < nitems) {
+        Py_ssize_t room = size + nitems + size / 4;
+        PyObject **moved = (PyObject **)PyMem_Realloc(known->ob_item, (size_t)room * sizeof(PyObject *));
+        if (moved == NULL) {
+            while (nitems > 0) Py_DECREF(items[--nitems]);
+            PyErr_NoMemory();
+            return -1;
+        }
+        known->ob_item = moved;
+        known->allocated = room;
     }
-#endif
-    int outcome = PyList_Append(list, item);
-    Py_DECREF(item);
+    memcpy(known->ob_item + size, items, (size_t)nitems * sizeof(PyObject *));
+    Py_SET_SIZE((PyVarObject *)list, size + nitems);
+    return 0;
+#else
+    PyObject *more = list_from_stolen(items, nitems);
+    if (more == NULL) return -1;
+    int outcome = PyList_SetSlice(list, PyList_GET_SIZE(list), PyList_GET_SIZE(list), more);
+    Py_DECREF(more);
     return outcome;
+#endif
 }
 
 /* PyGC_Disable and PyGC_Enable came with 3.10; before, the collector stays on. */

@@ -28,8 +28,8 @@ cdef extern from "_cpython.h":
     PyObject* tuple_from_stolen(PyObject** items, Py_ssize_t nitems) except NULL
     # New list that takes over the references in items[0:n].
     PyObject* list_from_stolen(PyObject** items, Py_ssize_t nitems) except NULL
-    # Append to a list, taking over the reference, also on failure: -1, and an exception is set.
-    int list_append_stolen(PyObject* items, PyObject* item) noexcept
+    # Append to a list, taking over the references, also on failure.
+    int list_extend_stolen(PyObject* target, PyObject** items, Py_ssize_t nitems) except -1
     # Switch the cyclic collector off; 1 when it was on. gc_resume(was_on) undoes it.
     bint gc_pause() noexcept
     void gc_resume(bint was_on) noexcept

@@ -1,10 +1,10 @@
 # Floor 3. skip, count, index and Hadoop's hash: questions about encoded bytes that need no values and no GIL.
 
-from libc.stdint cimport int32_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.stdlib cimport free, realloc
-from cpython.buffer cimport PyBuffer_Release
-from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.buffer cimport PyBUF_READ, PyBuffer_Release
 from cpython.exc cimport PyErr_CheckSignals
+from cpython.memoryview cimport PyMemoryView_FromMemory
 
 from typedbytes._buffer cimport ReadBuffer, borrow, get_view, held, offset_of
 from typedbytes._codec cimport *
@@ -12,7 +12,7 @@ from typedbytes._codec cimport *
 __all__ = ["skip", "count", "index", "hash_code", "partition"]
 
 cdef enum:
-    MOST_PATIENCE = 0xffff  # values before signals are looked at: there is no interpreter to be asked
+    MOST_PATIENCE = 0x10000  # values before signals are looked at: there is no interpreter to be asked
 
 
 cdef class Scan:
@@ -61,6 +61,24 @@ def skip(data, Py_ssize_t offset=0, *, dialect="hadoop", max_depth=256):
     return offset_of(&scan.d.buf, scan.d.buf.cursor)
 
 
+cdef SkipOutcome skip_some(Scan scan, int64_t most, long long* offsets, int64_t* nskipped) noexcept nogil:
+    # Up to `most` values; how many were whole is added up.
+    cdef SkipOutcome outcome = SKIPPED
+    cdef int64_t n = 0
+    while n < most and held(&scan.d.buf):
+        n += skip_scalars(&scan.skipping, &scan.d.buf, most - n, NULL if offsets == NULL else offsets + n)
+        if n == most or not held(&scan.d.buf):
+            break
+        if offsets != NULL:
+            offsets[n] = offset_of(&scan.d.buf, scan.d.buf.cursor)
+        outcome = skip_value(&scan.skipping, &scan.d.buf)
+        if outcome != SKIPPED:
+            break
+        n += 1
+    nskipped[0] += n
+    return outcome
+
+
 def count(data, *, dialect="hadoop", max_depth=256):
     """Return the number of values in a bytes-like object; options and errors as for `skip`.
 
@@ -68,19 +86,32 @@ def count(data, *, dialect="hadoop", max_depth=256):
     2
     """
     cdef Scan scan = Scan(data, 0, dialect, max_depth)
-    cdef SkipOutcome outcome = SKIPPED
-    cdef long long nvalues = 0
-    with nogil:
-        while held(&scan.d.buf):
-            outcome = skip_value(&scan.skipping, &scan.d.buf)
-            if outcome != SKIPPED:
-                break
-            nvalues += 1
-            if nvalues & MOST_PATIENCE == 0:
-                with gil:
-                    PyErr_CheckSignals()
-    scan.check(outcome)
+    cdef int64_t nvalues = 0
+    while held(&scan.d.buf):
+        with nogil:
+            outcome = skip_some(scan, MOST_PATIENCE, NULL, &nvalues)
+        scan.check(outcome)
+        PyErr_CheckSignals()
     return nvalues
+
+
+def advance(data, Py_ssize_t offset, long long nvalues, *, dialect="hadoop", max_depth=256):
+    """Return the offset behind so many values from the one at `offset` on, None when there are fewer whole ones.
+
+    >>> advance(b"\\x02\\x01\\x02\\x00", 0, 2), advance(b"\\x02\\x01\\x02", 0, 2)
+    (4, None)
+    """
+    cdef Scan scan = Scan(data, offset, dialect, max_depth)
+    cdef int64_t nskipped = 0
+    while nskipped < nvalues:
+        if not held(&scan.d.buf):
+            return None
+        with nogil:
+            outcome = skip_some(scan, min(nvalues - nskipped, MOST_PATIENCE), NULL, &nskipped)
+        if outcome != SKIPPED:
+            return None
+        PyErr_CheckSignals()
+    return offset_of(&scan.d.buf, scan.d.buf.cursor)
 
 
 def index(data, *, dialect="hadoop", max_depth=256):
@@ -91,36 +122,25 @@ def index(data, *, dialect="hadoop", max_depth=256):
     """
     from array import array    # its users only
     cdef Scan scan = Scan(data, 0, dialect, max_depth)
-    cdef SkipOutcome outcome = SKIPPED
-    cdef Py_ssize_t nvalues = 0
+    cdef int64_t nvalues = 0
     cdef Py_ssize_t room = 0
     cdef long long* offsets = NULL
     cdef long long* larger
-    cdef bint no_memory = False
     try:
-        with nogil:
-            while held(&scan.d.buf):
-                if nvalues == room:
-                    room = 1024 if room == 0 else 2 * room
-                    larger = <long long*>realloc(offsets, room * sizeof(long long))
-                    if larger == NULL:
-                        no_memory = True
-                        break
-                    offsets = larger
-                offsets[nvalues] = offset_of(&scan.d.buf, scan.d.buf.cursor)
-                outcome = skip_value(&scan.skipping, &scan.d.buf)
-                if outcome != SKIPPED:
-                    break
-                nvalues += 1
-                if nvalues & MOST_PATIENCE == 0:
-                    with gil:
-                        PyErr_CheckSignals()
-        if no_memory:
-            raise MemoryError
-        scan.check(outcome)
+        while held(&scan.d.buf):
+            if nvalues == room:
+                room = 1024 if room == 0 else 2 * room
+                larger = <long long*>realloc(offsets, room * sizeof(long long))
+                if larger == NULL:
+                    raise MemoryError
+                offsets = larger
+            with nogil:
+                outcome = skip_some(scan, min(room - nvalues, MOST_PATIENCE), offsets + nvalues, &nvalues)
+            scan.check(outcome)
+            PyErr_CheckSignals()
         result = array("q")
         if nvalues:
-            result.frombytes(PyBytes_FromStringAndSize(<char*>offsets, nvalues * sizeof(long long)))
+            result.frombytes(PyMemoryView_FromMemory(<char*>offsets, nvalues * sizeof(long long), PyBUF_READ))
         return result
     finally:
         free(offsets)

@@ -9,8 +9,9 @@
 # Builtin functions are called faster than Cython's own; they carry their signatures in their docstrings.
 # cython: binding=False, embedsignature=True, embedsignature.format=clinic
 
+from libc.stdint cimport int64_t
 from libc.string cimport memcmp, memcpy, memset
-from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, PyBUF_WRITE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.memoryview cimport PyMemoryView_FromMemory, PyMemoryView_GET_BUFFER
@@ -24,7 +25,7 @@ from typedbytes._buffer cimport (
     push_back, refill, release, reserve, shrink, start_filled, start_owned, start_scratch, take_owner, written,
 )
 from typedbytes._codec cimport *
-from typedbytes._cpython cimport gc_pause, gc_resume, keyword_function, take_calls, tuple_from_stolen
+from typedbytes._cpython cimport gc_pause, gc_resume, int_to_i64, keyword_function, take_calls, tuple_from_stolen
 
 import io
 import os
@@ -48,6 +49,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     SCRATCH = 512             # output up to here is written on the C stack first
+    FEW_ITEMS = 16            # of open containers wait on the C stack
     PAUSE_FROM = 4096         # input from here on is decoded with the collector switched off
     READ_SIZE = 131072        # what Hadoop buffers on its side of the pipe
     WRITE_SIZE = 65536        # what a pipe takes at once
@@ -187,8 +189,11 @@ cdef object decode_whole(DecodeOptions options, object data, Form form):
 
 cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssize_t nbytes, Form form):
     cdef Decoding d
+    cdef PyObject* few[FEW_ITEMS]
     cdef bint paused = False
     memcpy(&d, &options.template, sizeof(Decoding))
+    d.stack = d.lent_stack = few
+    d.stack_room = FEW_ITEMS
     if nbytes >= PAUSE_FROM and d.ext_hook == NULL and d.pickle != TRUST:
         paused = gc_pause()
     d.buf.start = d.buf.cursor = p
@@ -203,7 +208,7 @@ cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssiz
         return list_values(&d) if form == VALUES else list_pairs(&d)
     finally:
         gc_resume(paused)
-        if d.stack != NULL or d.paused:
+        if d.stack != few or d.nstack > 0 or d.paused:
             abandon(&d)
 
 
@@ -552,10 +557,9 @@ cdef class Decoder:
             return 0
         rest.buf.cursor = start
         try:
-            decref(decode_record(&rest))
+            decref(decode_record(&rest))    # says what is wrong with it
         finally:
             abandon(&rest)
-        return 0
 
 
 cdef object NOTHING = object()    # "no value": None is one

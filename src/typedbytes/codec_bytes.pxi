@@ -268,8 +268,16 @@ cdef int encode_text(Encoding* e, PyObject* obj) except -1:
     kind = PyUnicode_KIND(obj)
     if nchars > MAX_LENGTH:
         return raise_too_long(e, STRING, nchars)
-    # The most that a character of this kind can take; the length is known, and stored, afterwards.
-    reserve_for(e, 5 + nchars * (2 if kind == 1 else 3 if kind == 2 else 4) + UTF8_SLACK)
+    # The most that a character of this kind can take; the length is known, and stored, afterwards. What might be too long for
+    # the format is measured first, before memory is asked for it.
+    nbytes = nchars * (2 if kind == 1 else 3 if kind == 2 else 4)
+    if seldom(nbytes > MAX_LENGTH):
+        nbytes = utf8_length(kind, PyUnicode_DATA(obj), nchars)
+        if nbytes < 0:
+            return encode_surrogates(e, <object>obj)
+        if nbytes > MAX_LENGTH:
+            return raise_too_long(e, STRING, nbytes)
+    reserve_for(e, 5 + nbytes + UTF8_SLACK)
     head = e.buf.cursor
     if kind == 1:
         nbytes = utf8_from_ucs1(head + 5, PyUnicode_DATA(obj), nchars)
@@ -279,8 +287,6 @@ cdef int encode_text(Encoding* e, PyObject* obj) except -1:
         nbytes = utf8_from_ucs4(head + 5, PyUnicode_DATA(obj), nchars)
     if nbytes < 0:
         return encode_surrogates(e, <object>obj)
-    if nbytes > MAX_LENGTH:
-        return raise_too_long(e, STRING, nbytes)
     head[0] = STRING
     store_i32(head + 1, <int32_t>nbytes)
     e.buf.cursor = head + 5 + nbytes
@@ -411,7 +417,7 @@ cdef int encode_wide_int(Encoding* e, PyObject* obj) except -1:
     p = e.buf.cursor
     nbytes = int_to_bytes_le(obj, p + 9, 260)
     if not 0 <= nbytes <= 255:
-        return encode_pickle(e, int.__pos__(<object>obj))    # of a subclass, which may lie about its value
+        return encode_pickled(e, pickle_of(e, int.__pos__(<object>obj)))    # of a subclass, which may lie about its value
     memcpy(p + 5, b"\x80\x02\x8a", 3)
     p[8] = <unsigned char>nbytes
     p[9 + nbytes] = c"."
@@ -421,16 +427,18 @@ cdef int encode_wide_int(Encoding* e, PyObject* obj) except -1:
     return 0
 
 
-cdef int encode_pickle(Encoding* e, object obj) except -1:
-    if obj is None:
-        data = b"\x80\x02N."
-    elif e.pickle == TRUST:
-        from pickle import dumps
-        data = dumps(obj, 2)
-    else:
-        from typedbytes._pickle import safe_dumps
-        data = safe_dumps(obj)
+cdef int encode_pickled(Encoding* e, bytes data) except -1:
     return encode_payload(e, PICKLE, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+
+
+cdef bytes pickle_of(Encoding* e, object obj):
+    if obj is None:
+        return b"\x80\x02N."
+    if e.pickle == TRUST:
+        from pickle import dumps
+        return dumps(obj, 2)
+    from typedbytes._pickle import safe_dumps
+    return safe_dumps(obj)
 
 
 cdef int encode_ext(Encoding* e, object ext) except -1:

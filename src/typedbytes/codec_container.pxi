@@ -67,10 +67,12 @@ cdef inline int push(Decoding* d, PyObject* item) except -1:
 
 cdef int enlarge_stack(Decoding* d, PyObject* item) except -1:
     cdef Py_ssize_t room = max(64, 2 * d.stack_room)
-    cdef PyObject** stack = <PyObject**>PyMem_Realloc(d.stack, room * sizeof(PyObject*))
+    cdef PyObject** stack = <PyObject**>PyMem_Realloc(NULL if d.stack == d.lent_stack else d.stack, room * sizeof(PyObject*))
     if stack == NULL:
         decref(item)
         raise MemoryError
+    if d.nstack > 0 and d.stack == d.lent_stack:
+        memcpy(stack, d.stack, d.nstack * sizeof(PyObject*))
     d.stack = stack
     d.stack_room = room
     return 0
@@ -217,30 +219,29 @@ cdef PyObject* decode_list(Decoding* d) except NULL:
             frame.index += try_run(d, code, min(SPILL - (d.nstack - base), until_check(look)), &look)
             check_signals(frame.index)
         if seldom(d.nstack - base == SPILL):
-            if spilled is None:
-                spilled = []
-            spill(d, base, spilled)
+            spilled = spill(d, base, spilled)
     d.buf.cursor += 1
     close_container(d, &frame)
     if spilled is None:
         base, d.nstack = d.nstack - base, base
         return list_from_stolen(d.stack + d.nstack, base)
-    spill(d, base, spilled)
+    spilled = spill(d, base, spilled)
     Py_INCREF(spilled)
     return <PyObject*>spilled
 
 
-cdef int spill(Decoding* d, Py_ssize_t base, list target) except -1:
+cdef list spill(Decoding* d, Py_ssize_t base, list target):
     # Long lists grow in steps, so that the stack does not double what the list itself takes.
-    cdef Py_ssize_t i
-    cdef Py_ssize_t end = d.nstack
-    for i in range(base, end):
-        if seldom(list_append_stolen(<PyObject*>target, d.stack[i]) < 0):
-            d.nstack = base + end - i - 1
-            memmove(d.stack + base, d.stack + i + 1, (end - i - 1) * sizeof(PyObject*))
-            return -1
+    cdef Py_ssize_t nitems = d.nstack - base
+    cdef PyObject* made
     d.nstack = base
-    return 0
+    if target is not None:
+        list_extend_stolen(<PyObject*>target, d.stack + base, nitems)
+        return target
+    made = list_from_stolen(d.stack + base, nitems)
+    target = <list>made
+    decref(made)
+    return target
 
 
 # wire    10 MAP: i32 count of pairs, key value key value ...
@@ -562,9 +563,7 @@ cdef PyObject* decode_long_payload(Decoding* d, int code, Py_ssize_t length) exc
             and d.buf.mark == NULL:
         d.buf.cursor += 5
         return read_large_bytes(d, length)
-    if length > PY_SSIZE_T_MAX - 5:
-        raise MemoryError
-    require(d, 5 + length, code)
+    require(d, 5 + min(length, PY_SSIZE_T_MAX - 5), code)    # so much is never there
     if code == BYTES:
         value = decode_bytes(d.buf.cursor + 5, length)
     elif code == STRING:
@@ -684,7 +683,8 @@ cdef void abandon(Decoding* d) noexcept:
     while d.nstack > 0:
         d.nstack -= 1
         Py_XDECREF(d.stack[d.nstack])
-    PyMem_Free(d.stack)
+    if d.stack != d.lent_stack:
+        PyMem_Free(d.stack)
     d.stack = NULL
     d.stack_room = 0
 
@@ -768,13 +768,12 @@ cdef int encode_pickled_type(Encoding* e, object obj) except -1:
     if e.pickle == RAW:
         return encode_unknown(e, obj)
     try:
-        return encode_pickle(e, obj)
+        data = pickle_of(e, obj)
     except (TypeError, ValueError) as error:
         if e.default != NULL:
             return encode_default(e, obj)
-        if isinstance(error, EncodeError):
-            raise
         raise EncodeTypeError(f"cannot encode an object of type {name_of_type(obj)}: {error}", path_of(e.frame)) from error
+    return encode_pickled(e, data)
 
 
 cdef int encode_unknown(Encoding* e, object obj) except -1:
@@ -782,10 +781,13 @@ cdef int encode_unknown(Encoding* e, object obj) except -1:
         return encode_default(e, obj)
     if e.pickle == TRUST:
         try:
-            return encode_pickle(e, obj)
+            data = pickle_of(e, obj)
+        except MemoryError:
+            raise
         except Exception as error:
             raise EncodeTypeError(f"cannot pickle an object of type {name_of_type(obj)}: {error}",
                                   path_of(e.frame)) from error
+        return encode_pickled(e, data)
     return raise_encode_type(e, obj)
 
 
@@ -824,29 +826,20 @@ cdef bint encode_numpy_scalar(Encoding* e, object obj) except -1:
         encode_bool(e, <PyObject*>number)
     elif kind == "f" and size <= 4:
         encode_float(e, float(obj))
-    elif kind == "f" and size == 8:
-        encode_float64(e, float(obj))
     elif kind == "c" and size <= 16:
         encode_pickled_type(e, complex(obj))
     elif kind == "i" and size == 1:
         number = Byte(obj)
         encode_byte(e, <PyObject*>number)
-    elif kind == "u" and size == 8:
-        number = int(obj)
-        encode_int(e, <PyObject*>number)
-    elif kind in "iu" and e.int_width == 0 and (size == 8 or (kind == "u" and size == 4)):
-        number = int(obj)
-        encode_long(e, <PyObject*>number)
     elif kind in "iu":
         number = int(obj)
-        encode_int(e, <PyObject*>number)
+        if e.int_width == 0 and (size == 8 or kind == "u" and size == 4) and number < 1 << 63:
+            encode_long(e, <PyObject*>number)
+        else:
+            encode_int(e, <PyObject*>number)
     else:
         return False
     return True
-
-
-cdef int encode_float64(Encoding* e, object number) except -1:
-    return encode_double(e, <PyObject*>number)
 
 
 cdef inline int deepen(Encoding* e) except -1:

@@ -313,10 +313,11 @@ cdef class Reader:
         self.d.record += 1
         return 0
 
-    cdef Py_ssize_t span(self, Py_ssize_t enough) except -1:
-        # Walk whole records, until `enough` bytes or until more would have to be read, and give their bytes before the cursor;
-        # 0 at the end of input. A fault behind whole records waits until those have been taken.
+    cdef Py_ssize_t span(self, Py_ssize_t enough, long long* nrecords) except -1:
+        # Walk whole records, until `enough` bytes or until more would have to be read, and give the size of those behind the
+        # cursor; 0 at the end of input. They are consumed by `pass_over`. A fault behind them waits until then.
         cdef Py_ssize_t nbytes = 0
+        cdef long long before = self.d.record
         self.enter()
         try:
             if not self.at_end():
@@ -325,11 +326,41 @@ cdef class Reader:
                 while self.d.buf.cursor - self.d.buf.mark < enough and self.skip_held_record():
                     pass
                 nbytes = self.d.buf.cursor - self.d.buf.mark
+                self.d.buf.cursor = self.d.buf.mark
                 self.d.buf.mark = NULL
         except BaseException as error:
             self.fail(error)
+        nrecords[0] = self.d.record - before
+        self.d.record = before
         self.state = OPEN
         return nbytes
+
+    cdef void pass_over(self, Py_ssize_t nbytes, long long nrecords) noexcept:
+        self.d.buf.cursor += nbytes
+        self.d.record += nrecords
+
+    def _hand(self, take, Py_ssize_t wanted):
+        """Call take(view) with the bytes held, `wanted` of them if the input has so many; it returns the bytes and records it used.
+
+        False, and nothing is called, at the end of input. The view is gone when the call returns. Made for columns.
+        """
+        cdef ReadBuffer* buf = &self.d.buf
+        cdef Py_ssize_t nbytes, nrecords
+        self.enter()
+        try:
+            there = held(buf) >= wanted or refill(buf, wanted) or held(buf) > 0
+            if there:
+                view = PyMemoryView_FromMemory(<char*>buf.cursor, held(buf), PyBUF_READ)
+                try:
+                    nbytes, nrecords = take(view)
+                finally:
+                    view.release()
+                self.pass_over(min(nbytes, held(buf)), nrecords)
+                shrink(buf)
+        except BaseException as error:
+            self.fail(error)
+        self.state = OPEN
+        return there
 
     cdef bint skip_held_record(self) noexcept:
         # False, and nothing has happened, unless the next record is held whole and right.
@@ -510,7 +541,7 @@ cdef class Groups:
 
     cdef PairReader reader
 
-    def __init__(self, PairReader reader not None):
+    def __cinit__(self, PairReader reader not None):
         self.reader = reader
 
     def __reduce__(self):
@@ -546,12 +577,11 @@ cdef object next_group(PairReader reader):
     try:
         reader.mark_value()
     except DecodeError:
-        if reader.raw:
-            raise
-        # The walk found it; decoding says what comes first from the left, and its path.
-        buf.cursor = buf.mark
-        buf.mark = NULL
-        decref(decode_record(&reader.d))
+        if not reader.raw:
+            # The walk found it; decoding says what comes first from the left, and its path.
+            buf.cursor = buf.mark
+            buf.mark = NULL
+            decref(decode_record(&reader.d))
         raise
     values.key = buf.mark[:buf.cursor - buf.mark]
     if reader.raw:

@@ -42,13 +42,16 @@ cdef class Writer:
     cdef Encoding e
     cdef object sink
     cdef object method            # of the sink, takes bytes
-    cdef object unsent            # memoryview of what the sink has not taken yet
+    cdef bytes unsent             # what the sink has not taken yet is in here
+    cdef Py_ssize_t unsent_start  # from here
+    cdef Py_ssize_t unsent_end    # to here
     cdef bytes spare              # memory that the sink has taken from before, and may still hold
     cdef Py_ssize_t buffer_size
     cdef long long sent           # bytes that the sink has taken
     cdef long long nrecords
     cdef State state
     cdef bint owns                # the sink is closed with the Writer
+    cdef bint is_raw              # the sink says how many bytes it took, or None when it would have to wait
     cdef long forks               # when the buffer was last ours; what a child finds in it is its parent's to write
 
     def __cinit__(self, *args, **options):
@@ -64,6 +67,7 @@ cdef class Writer:
         self.options = EncodeOptions(**options)
         self.e = self.options.template
         self.method = choose_writing(sink)
+        self.is_raw = isinstance(sink, io.RawIOBase)
         self.buffer_size = buffer_size
         self.forks = FORKS
         start_owned(&self.e.buf, buffer_size + SCRATCH)
@@ -94,7 +98,7 @@ cdef class Writer:
         self.close()
 
     cdef Py_ssize_t pending(self):
-        return written(&self.e.buf) + (len(self.unsent) if self.unsent is not None else 0)
+        return written(&self.e.buf) + self.unsent_end - self.unsent_start
 
     cdef int refuse(self) except -1:
         if self.state == CLOSED:
@@ -112,6 +116,7 @@ cdef class Writer:
     cdef int disown(self) except -1:
         self.sent += self.pending()
         self.unsent = None
+        self.unsent_start = self.unsent_end
         self.e.buf.cursor = self.e.buf.start
         self.forks = FORKS
         return 0
@@ -128,50 +133,60 @@ cdef class Writer:
     cdef int send(self) except -1:
         # Hands over bytes that nobody changes as long as the sink keeps them.
         cdef Py_ssize_t nbytes = written(&self.e.buf)
-        if self.unsent is not None:
-            self.send_rest()
+        self.send_rest()
         if nbytes:
-            filled = take_owner(&self.e.buf)
-            self.unsent = memoryview(filled)[:nbytes]
-            self.start_buffer()
+            filled = self.change_buffers()
+            self.unsent = filled
+            self.unsent_start, self.unsent_end = 0, nbytes
             self.send_rest()
             if len(filled) <= 4 * (self.buffer_size + SCRATCH):
                 self.spare = filled
         return 0
 
-    cdef int start_buffer(self) except -1:
-        # Two buffers in turn: memory that goes back to the system and comes again costs more than writing to it.
+    cdef bytes change_buffers(self):
+        # Two buffers in turn: memory that goes back to the system and comes again costs more than writing to it. The full one
+        # is let go of only when there is another.
+        cdef WriteBuffer empty = self.e.buf
         spare, self.spare = self.spare, None
         if spare is not None and Py_REFCNT(<PyObject*>spare) == 1:
-            adopt(&self.e.buf, spare)
-            return 0
-        return start_owned(&self.e.buf, self.buffer_size + SCRATCH)
+            adopt(&empty, spare)
+        else:
+            start_owned(&empty, self.buffer_size + SCRATCH)
+        filled = take_owner(&self.e.buf)
+        self.e.buf = empty
+        return filled
 
     cdef int send_rest(self) except -1:
         while self.unsent is not None:
+            rest = memoryview(self.unsent)[self.unsent_start:self.unsent_end]    # before anything is taken
             try:
-                self.count_sent(self.count_taken(self.method(self.unsent), len(self.unsent)))
+                self.count_sent(self.count_taken(self.method(rest), len(rest)))
             except BlockingIOError as error:
-                self.count_sent(getattr(error, "characters_written", 0))
+                self.count_sent(max(0, getattr(error, "characters_written", 0)))
                 raise
             PyErr_CheckSignals()    # a system call that took a part has not failed because of one
         return 0
 
     cdef int count_sent(self, Py_ssize_t nbytes) except -1:
         self.sent += nbytes
-        self.unsent = self.unsent[nbytes:] if nbytes < len(self.unsent) else None
+        self.unsent_start += nbytes
+        if self.unsent_start >= self.unsent_end:
+            self.unsent_start = self.unsent_end
+            self.unsent = None
         return 0
 
     cdef Py_ssize_t count_taken(self, object count, Py_ssize_t nbytes) except -1:
+        # Asks for no memory: without it, what the sink has would be handed over again.
+        cdef int64_t taken
         if count is None:
-            if isinstance(self.sink, io.RawIOBase):
+            if self.is_raw:
                 raise BlockingIOError("write() took no bytes: a sink must not be non-blocking")
             return nbytes    # a file that does not count
         if type(count) is not int:
             raise TypeError(f"write() must return an int, not {type(count).__name__}")
-        if not 0 < count <= nbytes:
+        if not int_to_i64(<PyObject*>count, &taken) or not 0 < taken <= nbytes:
             raise OSError(f"write() returned {count} for {nbytes} bytes")
-        return count
+        return <Py_ssize_t>taken
 
     def write(self, obj):
         """Write one value.
@@ -222,19 +237,20 @@ cdef class Writer:
         2
         """
         cdef long long before = self.nrecords
-        cdef long long first = reader.d.record
+        cdef long long nrecords
         cdef Py_ssize_t nbytes
         self.check_copied(reader)
         while True:
             if self.state != OPEN:
                 self.refuse()
-            nbytes = reader.span(self.buffer_size)
+            nbytes = reader.span(self.buffer_size, &nrecords)
             if nbytes == 0:
                 return self.nrecords - before
             self.enter()
             try:
-                self.append(reader.d.buf.cursor - nbytes, nbytes)
-                self.nrecords = before + reader.d.record - first - 1
+                self.append(reader.d.buf.cursor, nbytes)
+                reader.pass_over(nbytes, nrecords)
+                self.nrecords += nrecords - 1
                 self.count_record()
             finally:
                 self.state = OPEN
@@ -260,6 +276,19 @@ cdef class Writer:
         try:
             self.add(data)
             self.count_record()
+        finally:
+            self.state = OPEN
+
+    def _hand(self, bytes data, long long nrecords):
+        """Hand over the bytes of whole records at once, without a copy. Made for columns."""
+        self.enter()
+        try:
+            self.send()
+            self.nrecords += nrecords
+            if data:
+                self.unsent = data
+                self.unsent_start, self.unsent_end = 0, len(data)
+                self.send_rest()
         finally:
             self.state = OPEN
 

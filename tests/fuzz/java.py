@@ -25,6 +25,7 @@ sys.path[:0] = [str(TESTS), str(TESTS.parent)]
 
 import typedbytes  # noqa: E402
 from fuzz import inputs  # noqa: E402
+from gates import figures  # noqa: E402
 from java_view import bits_only, in_order, java_view, one_nan  # noqa: E402
 from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError  # noqa: E402
 
@@ -193,6 +194,7 @@ def main(arguments=None):
     for name, count in met.most_common():
         print(f"{count:>9,}  {name}")
     print(f"{ncases:,} cases beside Java, {bad} unexplained differences")
+    figures.tell(cases=ncases, unexplained=bad, explained=dict(met))
     return 1 if bad else 0
 
 

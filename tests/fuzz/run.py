@@ -17,7 +17,8 @@ import time
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS.parent)]
 
-from fuzz import engine, targets  # noqa: E402
+from fuzz import engine, inputs, targets  # noqa: E402
+from gates import figures  # noqa: E402
 
 FOR_EVER = 10**12
 
@@ -61,7 +62,7 @@ def report(options, watch):
     command = [sys.executable, __file__]
     print(f"seed {options.seed}")
     print(f"{'target':<12}{'executions':>12}{'crashes':>9}{'exceptions':>12}{'over 1 s':>10}{'slowest':>9}{'MiB':>6}")
-    total, bad = 0, 0
+    executions, slowest, bad = {}, 0.0, 0
     for name in names:
         seconds = options.seconds / len(names)
         found = watch(command, name, options.seed, seconds, options.executions, options.patience)
@@ -74,9 +75,12 @@ def report(options, watch):
         )
         for path, finding in zip(engine.save(options.findings, name, found["findings"]), found["findings"]):
             print(f"  {path}\n{finding['text']}")
-        total += found["executions"]
+        executions[name] = found["executions"]
+        slowest = max(slowest, found["slowest"])
         bad += len(kinds)
+    total, nkept = sum(executions.values()), sum(len(inputs.corpus(name)) for name in names)
     print(f"{total:,} executions, {bad} findings")
+    figures.tell(executions=total, findings=bad, slowest_seconds=round(slowest, 3), inputs_kept=nkept, of_each=executions)
     return 1 if bad else 0
 
 

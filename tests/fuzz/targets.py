@@ -8,7 +8,7 @@ import ctypes
 import gc
 import time
 
-from fuzz import calls, decoding, encoding, older, sequences, streams
+from fuzz import blocks, calls, columns, decoding, encoding, older, sequences, streams
 from fuzz.guard import Guard
 
 
@@ -35,10 +35,13 @@ TARGETS = {
     "bytes": Target(decoding.check_buffer, wire_after(1)),
     "reference": Target(decoding.check_reference, wire_after(1)),
     "pieces": Target(streams.check_pieces, wire_after(streams.HEAD)),
+    "columns": Target(columns.check_columns, wire_after(columns.HEAD)),
     "reading": Target(calls.check_reading, wire_before_program),
     "writing": Target(calls.check_writing, lambda maker: maker.program()),
     "objects": Target(encoding.check_object, lambda maker: maker.program()),
     "older": Target(older.check_older, wire_before_program),
+    "wire0": Target(blocks.check_wire0, blocks.wire0_shape),
+    "native": Target(blocks.check_native, blocks.native_shape),
     "sequences": Target(sequences.check_sequence, sequences.shape),
 }
 

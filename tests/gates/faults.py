@@ -23,7 +23,7 @@ import pathlib
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1])]
 
-from gates import sanitize, workshop  # noqa: E402
+from gates import figures, sanitize, workshop  # noqa: E402
 
 SECONDS = 300  # for one gate; one that takes longer has found that something does not end
 
@@ -104,7 +104,7 @@ FAULTS = [
           "    if seldom(place == NULL or not same_short(&place.words, &words)):"),
     # References and memory.
     Fault("items of a failed container leak", "codec_container.pxi", LEAKS,
-          "        d.nstack -= 1\n        Py_XDECREF(d.stack[d.nstack])\n    PyMem_Free(d.stack)", "        d.nstack -= 1\n    PyMem_Free(d.stack)"),
+          "        d.nstack -= 1\n        Py_XDECREF(d.stack[d.nstack])\n", "        d.nstack -= 1\n"),
     Fault("large BYTES leak when the source fails", "codec_bytes.pxi", LEAKS,
           "    except:\n        Py_XDECREF(result)\n        raise", "    except:\n        raise"),
     Fault("shared int given without a reference", "codec_scalar.pxi", LEAKS,
@@ -124,6 +124,8 @@ FAULTS = [
     Fault("buffer released while a Reader looks at it", "stream_reader.pxi", fuzz("reading"),
           "        borrow(&self.d.buf, <const unsigned char*>view.buf, view.len)\n        return 0\n\n    def __dealloc__",
           "        borrow(&self.d.buf, <const unsigned char*>view.buf, view.len)\n        self.memory = None\n        return 0\n\n    def __dealloc__"),
+    Fault("part of a feed kept when memory ends", "_buffer.pyx", MEMORY,
+          "    except MemoryError:\n        b.end -= done\n        raise", "    except MemoryError:\n        raise"),
     Fault("collector left switched off", "_cpython.h", fuzz("bytes"),
           "    if (was_on) PyGC_Enable();", "    (void)was_on;"),
     # Errors and state.
@@ -149,10 +151,13 @@ FAULTS = [
     Fault("more bytes than asked for", "stream_reader.pxi", fuzz("reading"),
           "        if view.len > room:", "        if False:"),
     Fault("write error swallowed", "stream_writer.pxi", tests("test_sinks.py"),
-          "                self.count_sent(getattr(error, \"characters_written\", 0))\n                raise",
-          "                self.count_sent(getattr(error, \"characters_written\", 0))\n                return 0"),
+          "                self.count_sent(max(0, getattr(error, \"characters_written\", 0)))\n                raise",
+          "                self.count_sent(max(0, getattr(error, \"characters_written\", 0)))\n                return 0"),
     Fault("partial write ignored", "stream_writer.pxi", fuzz("writing"),
-          "        self.unsent = self.unsent[nbytes:] if nbytes < len(self.unsent) else None", "        self.unsent = None"),
+          "        self.unsent_start += nbytes\n", "        self.unsent_start = self.unsent_end\n"),
+    Fault("records passed over before they are kept", "stream_writer.pxi", MEMORY,
+          "                self.append(reader.d.buf.cursor, nbytes)\n                reader.pass_over(nbytes, nrecords)\n",
+          "                reader.pass_over(nbytes, nrecords)\n                self.append(reader.d.buf.cursor - nbytes, nbytes)\n"),
     Fault("failed pair leaves its key behind", "stream_writer.pxi", tests("test_sinks.py"),
           "                self.e.buf.cursor = self.e.buf.start + before\n                raise", "                raise"),
 ]  # fmt: skip
@@ -193,6 +198,7 @@ def drill(faults):
         verdict = "caught" if code else "MISSED"
         print(f"{verdict}  {fault.name:<45}{described(fault.gate):<60}{time.monotonic() - start:5.0f} s", flush=True)
     print(f"caught {ncaught} of {len(faults)}")
+    figures.tell(faults=len(faults), caught=ncaught)
     return 0 if ncaught == len(faults) else 1
 
 

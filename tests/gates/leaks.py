@@ -26,6 +26,7 @@ import typedbytes  # noqa: E402
 from fuzz import inputs, options as sets  # noqa: E402
 from fuzz.choices import Choices  # noqa: E402
 from fuzz.encoding import FIXED, Objects  # noqa: E402
+from gates import figures  # noqa: E402
 from typedbytes import legacy  # noqa: E402
 
 WARM_ROUNDS = 3
@@ -262,6 +263,7 @@ def main(arguments=None):
                 print(f"{name}, {shift}: {nblocks} blocks, {nreferences} references a round; too few of {lost}", flush=True)
     kind = "blocks and references" if REFERENCES is not int else "blocks"
     print(f"{noperations:,} operations, {WARM_ROUNDS + ROUNDS} times each: {nbad} groups of them leak {kind}")
+    figures.tell(operations=noperations, counted=kind, leaking=nbad)
     return 1 if nbad else 0
 
 

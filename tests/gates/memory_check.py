@@ -15,7 +15,7 @@ import sys
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS)]
 
-from gates import workshop  # noqa: E402
+from gates import figures, workshop  # noqa: E402
 
 OURS = re.compile(r"(by|at) 0x[0-9A-F]+: .*\(_(codec|stream|scan|buffer)\.c:|_(cpython|byteorder|utf8)\.h:")
 INTERPRETER = "_PyEval_EvalFrameDefault"  # what stands under it called us, what stands above it we called
@@ -67,6 +67,7 @@ def main():
     errors = check(folder)
     print("\n\n".join(errors[:5]))
     print(f"valgrind: {len(errors)} errors of ours")
+    figures.tell(errors=len(errors))
     return 1 if errors else 0
 
 

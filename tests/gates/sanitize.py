@@ -13,7 +13,7 @@ import sys
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1])]
 
-from gates import workshop  # noqa: E402
+from gates import figures, workshop  # noqa: E402
 
 NAME = "sanitized"  # the first word of a gate that wants this build
 SWITCHES = {"TYPEDBYTES_SANITIZE": "1"}
@@ -60,6 +60,7 @@ def main(arguments):
     fuzz = [sys.executable, "tests/fuzz/run.py", "--executions", EXECUTIONS, "--seed", 1]
     codes = [workshop.run(folder, *command, **environment()) for command in (pytest, fuzz)]
     print("sanitizers: no report" if not any(codes) else f"sanitizers: exit codes {codes}")
+    figures.tell(runs=len(codes), failed=sum(code != 0 for code in codes))
     return 1 if any(codes) else 0
 
 

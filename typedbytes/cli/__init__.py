@@ -23,6 +23,7 @@ COMMANDS = {
     "from-json": ("json_lines", "write the records that lines of JSON stand for"),
     "dumptb": ("_sequence_files", "write the pairs of SequenceFiles and folders of them"),
     "loadtb": ("_sequence_files", "read pairs and write a SequenceFile"),
+    "block": ("blocks", "binary block messages: encode, decode, echo, peer"),
 }
 
 HELP = """\

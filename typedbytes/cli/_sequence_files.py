@@ -93,7 +93,7 @@ def loadtb(options, output):
         raise Failure(USAGE, "loadtb writes one FILE (see typedbytes loadtb --help)")
     (name,) = options.files
     how = {"compression": options.compression, "codec": options.codec, "dialect": options.dialect}
-    with opened("-") as source, _writing(name, **how) as writer, blaming("-"):
+    with opened("-") as source, _writing(name, **how) as writer:
         limits = {"dialect": options.dialect, "max_bytes": options.max_bytes}
         with typedbytes.PairReader(source, **limits) as pairs, typedbytes.PairWriter(_Loading(name, writer)) as copy:
             copy.copy(pairs)
@@ -162,7 +162,7 @@ def _reading(name, options, **how):
         with blaming(name), reader(name, options, **how) as pairs:
             yield pairs
     else:
-        with opened(name) as source, blaming(name), reader(source, options, **how) as pairs:
+        with opened(name) as source, reader(source, options, **how) as pairs:
             yield pairs
 
 

@@ -25,6 +25,7 @@ class Output:
         self._file = io.BufferedWriter(self._raw, BUFFER_NBYTES)
         self._watched = self._raw.isatty()
         self.write = self._file.write
+        self.flush = self._file.flush
 
     def line(self, text):
         """Write one line of text, at once when somebody is looking on."""
@@ -50,7 +51,7 @@ def names(options):
 @contextmanager
 def reading(name, options, raw=False):
     """Open an input and give its reader; what goes wrong meanwhile is a Failure that names the input."""
-    with opened(name) as source, blaming(name):
+    with opened(name) as source:
         head = _head_of(source)
         if head and source.seekable():
             source.seek(-len(head), io.SEEK_CUR)
@@ -110,6 +111,13 @@ class _Again:
         return piece
 
 
+@contextmanager
+def opened(name):
+    """Open an input and give its file; what goes wrong meanwhile is a Failure that names the input."""
+    with _source(name) as source, blaming(name):
+        yield source
+
+
 def records(options):
     """Yield the encoded records of all inputs: bytes, or of pairs (key bytes, value bytes)."""
     for name in names(options):
@@ -121,7 +129,7 @@ def lines(options):
     """Yield (place, line) for the lines of all inputs; place tells the input and the line's number."""
     limit = -1 if options.max_bytes is None else options.max_bytes + 1
     for name in names(options):
-        with opened(name) as source, blaming(name), io.BufferedReader(source, BUFFER_NBYTES) as file:
+        with _source(name) as source, blaming(name), io.BufferedReader(source, BUFFER_NBYTES) as file:
             for number, line in enumerate(iter(lambda: file.readline(limit), b""), 1):
                 place = f"{shown(name)}: line {number}"
                 if len(line) == limit and not line.endswith(b"\n"):
@@ -134,8 +142,7 @@ def shown(name):
     return "standard input" if name == "-" else name
 
 
-def opened(name):
-    """Open an input, or raise the Failure that names it."""
+def _source(name):
     try:
         if name != "-":
             return open(name, "rb", buffering=0)

@@ -1,6 +1,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, Optional, Protocol, Union
 
+from typedbytes.columns import Batch
+
 __all__ = ["StopEarly", "Task", "counter", "run", "status", "task"]
 
 _Pairs = Optional[Iterable[tuple[Any, Any]]]
@@ -11,8 +13,9 @@ class _Mapper(Protocol):
 class _Reducer(Protocol):
     def reduce(self, key: Any, values: Iterator[Any], /) -> _Pairs: ...
 
-_MapCall = Callable[[Any, Any], _Pairs]
-_ReduceCall = Callable[[Any, Iterator[Any]], _Pairs]
+_BatchCall = Callable[[Batch], Any]
+_MapCall = Union[Callable[[Any, Any], _Pairs], _BatchCall]
+_ReduceCall = Union[Callable[[Any, Iterator[Any]], _Pairs], _BatchCall]
 _MapJob = Union[_MapCall, _Mapper, type[_Mapper], type[_MapCall]]
 _ReduceJob = Union[_ReduceCall, _Reducer, type[_Reducer], type[_ReduceCall]]
 
@@ -42,6 +45,7 @@ def run(
     reducer: Optional[_ReduceJob] = None,
     combiner: Optional[_ReduceJob] = None,
     *,
+    batch: bool = False,
     argv: Optional[Sequence[str]] = None,
     read_options: Optional[Mapping[str, Any]] = None,
     write_options: Optional[Mapping[str, Any]] = None,

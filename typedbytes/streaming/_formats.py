@@ -1,10 +1,17 @@
 """The formats by name: an input or an output over the task's descriptors.
 
-An input has pairs(), groups(), failure(), key_bytes(key), .record and .offset; an output has
-writes(pairs), close() and .record. Each format is imported only by a task that speaks it.
+An input has pairs(), groups(), failure(), key_bytes(key), .record and .offset (one of columns: batches(), whole_groups(),
+failure(), .record and .offset); an output has writes(pairs), close() and .record. Each format is imported only by a task that speaks it.
 """
 
 from typedbytes.streaming._task import count_key_fields, find_separator, has_text_keys
+
+
+def open_columns(source, sink, read_options, write_options):
+    """Return the input and the output of a job on columns; both are typed bytes."""
+    from typedbytes.streaming._columnar import ColumnsInput, ColumnsOutput
+
+    return ColumnsInput(source, read_options), ColumnsOutput(sink, write_options)
 
 
 def open_input(format_name, source, role, environ, options):

@@ -2,7 +2,7 @@
 
 Hadoop reads standard error line by line and takes those that begin with "reporter:" as messages. Each line
 leaves in one write of at most 4096 bytes, which a pipe keeps whole, so lines of threads and children do not
-mix. Saying something never fails the task. Nothing here knows records or formats.
+mix; a message ends the line before it, which other code may have left open. Saying something never fails the task. Nothing here knows records or formats.
 """
 
 import os
@@ -19,9 +19,9 @@ _ONE_LINE = {10: " ", 13: " "}
 _ONE_FIELD = {10: " ", 13: " ", 44: ";"}
 
 
-def write_line(text):
-    """Write one line, cut to what a pipe takes in one piece."""
-    data = text.translate(_ONE_LINE).encode("utf-8", "backslashreplace")
+def write_line(text, start=b""):
+    """Write one line behind a start, cut to what a pipe takes in one piece."""
+    data = start + text.translate(_ONE_LINE).encode("utf-8", "backslashreplace")
     if len(data) >= LINE_NBYTES:
         data = data[: LINE_NBYTES - 1].decode("utf-8", "ignore").encode("utf-8")
     try:
@@ -31,7 +31,7 @@ def write_line(text):
 
 
 def _send(message):
-    write_line(os.environ.get("stream_stderr_reporter_prefix", "reporter:") + message)
+    write_line(os.environ.get("stream_stderr_reporter_prefix", "reporter:") + message, b"\n")
 
 
 def _field(name, nchars):

@@ -12,7 +12,7 @@ import sys
 from typedbytes.errors import DecodeError
 from typedbytes.streaming._calls import Calls
 from typedbytes.streaming._exits import Exits
-from typedbytes.streaming._formats import open_input, open_output
+from typedbytes.streaming._formats import open_columns, open_input, open_output
 from typedbytes.streaming._guard import take_over
 from typedbytes.streaming._report import counters, write_failure, write_line
 from typedbytes.streaming._task import Task, UsageError, find_format, find_role
@@ -40,7 +40,7 @@ class StopEarly(Exception):
     """
 
 
-def run(mapper=None, reducer=None, combiner=None, *, argv=None, read_options=None, write_options=None):
+def run(mapper=None, reducer=None, combiner=None, *, batch=False, argv=None, read_options=None, write_options=None):
     """Run one task of a Hadoop Streaming job and end the process.
 
     The role is the first argument of the script: ``job.py map``, ``job.py combine`` or ``job.py reduce``.
@@ -55,6 +55,11 @@ def run(mapper=None, reducer=None, combiner=None, *, argv=None, read_options=Non
     The formats are those Hadoop names in the environment, and typed bytes outside Hadoop. As text, keys and
     values are str; lines of a plain text file have their number as key. As raw bytes they are bytes.
     *argv* stands for sys.argv; *read_options* and *write_options* are keywords for PairReader and PairWriter.
+
+    With *batch* the function is called as ``mapper(batch)`` or ``reducer(batch)`` with one columns.Batch after the other and
+    may return columns, anything that columns.write takes as a dict, a batch or Arrow's data, instead of pairs. A
+    reducer's or combiner's batches hold all pairs of their keys. Both sides are typed bytes then, and *read_options* are
+    keywords for columns.read.
 
     While the task runs, standard output is standard error and standard input is empty, for child processes
     too, and os._exit(0) and os.exec* do not end it. Never returns; the exit code, whatever becomes of the
@@ -78,13 +83,13 @@ def run(mapper=None, reducer=None, combiner=None, *, argv=None, read_options=Non
     """
     jobs = {"map": mapper, "combine": combiner, "reduce": reducer}
     exits = Exits()
-    raise exits.settle(_run(jobs, sys.argv if argv is None else argv, read_options or {}, write_options or {}))
+    raise exits.settle(_run(jobs, sys.argv if argv is None else argv, batch, read_options or {}, write_options or {}))
 
 
-def _run(jobs, argv, read_options, write_options):
+def _run(jobs, argv, batch, read_options, write_options):
     try:
         role = find_role(argv, os.environ, jobs["combine"] is not None)
-        attempt = Attempt(role, jobs[role], read_options, write_options)
+        attempt = Attempt(role, jobs[role], batch, read_options, write_options)
         source, sink = take_over()
         _set_signals()
         return attempt.run(source, sink)
@@ -123,13 +128,16 @@ def _stop(signum, frame):
 class Attempt:
     """The work between open descriptors and an exit code."""
 
-    def __init__(self, role, job, read_options, write_options):
+    def __init__(self, role, job, batch, read_options, write_options):
         if job is None:
             raise UsageError(f"nothing was given to run for the role {role!r}")
         self._role = role
         self._job = job
+        self._batch = batch
         self._input_format = find_format(role, "input", os.environ)
         self._output_format = find_format(role, "output", os.environ)
+        if batch and (self._input_format, self._output_format) != ("typedbytes", "typedbytes"):
+            raise UsageError(f"batch=True needs typed bytes, not {self._input_format} in and {self._output_format} out")
         self._read_options = read_options
         self._write_options = write_options
         self._input = self._output = None
@@ -149,6 +157,9 @@ class Attempt:
             return code
 
     def _open(self):
+        if self._batch:
+            self._input, self._output = open_columns(self._source, self._sink, self._read_options, self._write_options)
+            return
         self._input = open_input(self._input_format, self._source, self._role, os.environ, self._read_options)
         self._output = open_output(self._output_format, self._sink, self._role, os.environ, self._write_options)
 
@@ -157,7 +168,7 @@ class Attempt:
         try:
             if calls.configure is not None:
                 calls.configure()
-            self._process(calls.process)
+            (self._process_batches if self._batch else self._process)(calls.process)
         except StopEarly:
             self._drain()
         if calls.close is not None:
@@ -173,6 +184,14 @@ class Attempt:
                     write(pairs)
         except BaseException:
             self._note(key)
+            raise
+
+    def _process_batches(self, process):
+        try:
+            for batch in self._input.batches() if self._role == "map" else self._input.whole_groups():
+                self._emit(process(batch))
+        except BaseException:
+            self._note(NO_KEY)
             raise
 
     def _records(self):

@@ -1,0 +1,168 @@
+"""Columns: pairs in memory to arrays and back, beside objects of the same values, and structure counted without either.
+
+What belongs here: how columns, our own objects and msgspec go over the same pairs. What is always true in it: columns are
+let go of batch by batch or held as two whole arrays, as the name says; "memcpy" copies the encoded bytes and nothing else.
+"""
+
+import io
+import time
+from functools import lru_cache, partial
+
+import numpy
+import pytest
+import typedbytes as tb
+from timing import Runner
+from typedbytes import columns
+
+try:
+    import msgspec
+except ModuleNotFoundError:
+    msgspec = None
+
+NPAIRS = 2_000_000
+SHAPES = ("int_double", "word_long")
+NWORDS = 50_000
+
+
+@lru_cache(maxsize=1)
+def arrays(shape, scale):
+    """Return the key and the value column of a shape."""
+    chance, n = numpy.random.default_rng(7), max(int(NPAIRS * scale), 1)
+    if shape == "int_double":
+        return chance.integers(-(2**31), 2**31, n, dtype="i4"), chance.random(n)
+    words = numpy.array([f"word{number}" for number in range(NWORDS)], object)
+    return words[chance.integers(0, NWORDS, n)], chance.integers(2**33, 2**60, n)
+
+
+@lru_cache(maxsize=1)
+def encoded(shape, scale):
+    """Return the typed bytes of a shape."""
+    sink = io.BytesIO()
+    columns.write(sink, arrays(shape, scale))
+    return sink.getvalue()
+
+
+@lru_cache(maxsize=1)
+def pairs(shape, scale):
+    """Return the pairs of a shape as objects."""
+    return tb.Decoder().decode_pairs(encoded(shape, scale))
+
+
+@lru_cache(maxsize=1)
+def batch(shape, scale):
+    """Return all pairs of a shape as one batch."""
+    (whole,) = columns.read(encoded(shape, scale), NPAIRS)
+    return whole
+
+
+class Sink:
+    """Take bytes and forget them."""
+
+    def write(self, data):
+        return len(data)
+
+
+def to_arrays(data, **options):
+    """Return two columns of all pairs."""
+    (whole,) = columns.read(data, NPAIRS, **options)
+    return whole.buffers("key"), whole.column("value")
+
+
+def by_batches(data, **options):
+    """Go over the pairs batch by batch, and return their number."""
+    with columns.read(data, **options) as reader:
+        return sum(len(some.column("value")) for some in reader)
+
+
+def decoders(shape, scale):
+    """Return who decodes, by name: the function and what it takes."""
+    data = encoded(shape, scale)
+    found = {
+        "columns, two arrays": (to_arrays, data),
+        "columns, batches": (by_batches, data),
+        "columns, batches, 2 threads": (partial(by_batches, threads=2), data),
+        "typedbytes": (tb.Decoder().decode_pairs, data),
+        "memcpy": (bytearray, data),
+    }
+    if msgspec is not None:
+        found["msgspec"] = (msgspec.msgpack.Decoder().decode, msgspec.msgpack.encode(pairs(shape, scale)))
+    return found
+
+
+def to_memory(given):
+    """Write columns to memory and return the bytes."""
+    sink = io.BytesIO()
+    columns.write(sink, given)
+    return sink.getbuffer()
+
+
+def encoders(shape, scale):
+    """Return who encodes, by name: the function and what it takes."""
+    given = batch(shape, scale)
+    found = {
+        "columns, to memory": (to_memory, given),
+        "columns, to a sink": (partial(columns.write, Sink()), given),
+        "typedbytes": (tb.Encoder().encode_pairs, pairs(shape, scale)),
+    }
+    if msgspec is not None:
+        found["msgspec"] = (msgspec.msgpack.Encoder().encode, pairs(shape, scale))
+    return found
+
+
+def counters(shape, scale):
+    """Return who looks at structure, by name."""
+    data = encoded(shape, scale)
+    return {"count": (tb.count, data), "index": (tb.index, data), "memcpy": (bytearray, data)}
+
+
+OPERATIONS = {"decode columns": decoders, "encode columns": encoders, "scan": counters}
+#: What CPU time does not show.
+BY_THE_CLOCK = {"columns, batches, 2 threads"}
+
+
+def names(operation, shape):
+    """Return who can do this."""
+    return list(OPERATIONS[operation](shape, 0.0001))
+
+
+def runner(operation, shape, contender, scale=1):
+    """Return a contender ready to run, or None if it is not installed."""
+    found = OPERATIONS[operation](shape, scale)
+    if contender not in found:
+        return None
+    function, given = found[contender]
+    clock = time.perf_counter_ns if contender in BY_THE_CLOCK else time.process_time_ns
+    nbytes = len(given) if contender == "msgspec" and operation == "decode columns" else len(encoded(shape, scale))
+    return Runner(contender, function, lambda nround: given, nbytes, is_right(shape, scale), clock=clock)
+
+
+@lru_cache(maxsize=len(SHAPES))
+def is_right(shape, scale):
+    """Tell whether columns hold the values of the objects, and write the same bytes."""
+    some = encoded(shape, min(scale, 0.01))
+    expected = tb.Decoder().decode_pairs(some)
+    (whole,) = columns.read(some, NPAIRS)
+    sink = io.BytesIO()
+    columns.write(sink, whole)
+    return list(zip(whole.column("key").tolist(), whole.column("value").tolist())) == expected and sink.getvalue() == some
+
+
+def nvalues(operation, shape, scale=1):
+    """Return the number of keys and values."""
+    return 2 * max(int(NPAIRS * scale), 1)
+
+
+def races():
+    """Yield the operations and their shapes."""
+    for operation in OPERATIONS:
+        for shape in SHAPES:
+            yield operation, shape
+
+
+CASES = [(*race, name) for race in races() for name in names(*race)]
+
+
+@pytest.mark.benchmark(timer=time.process_time)
+@pytest.mark.parametrize(("operation", "shape", "contender"), CASES)
+def bench_columns(measure, scale, operation, shape, contender):
+    measure(f"{operation} {shape}", runner(operation, shape, contender, scale), nvalues(operation, shape, scale))

@@ -1,0 +1,37 @@
+"""A row of the race of block messages.
+
+What belongs here: what a row is, and whether its goal is reached. What this file must not know: what is moved.
+"""
+
+from dataclasses import dataclass
+from typing import Callable
+
+
+@dataclass
+class Row:
+    """One row: its name, who takes part, and what is to be reached.
+
+    contenders: called once, gives name -> function that moves messages and gives how many (None: one), or their times in
+    nanoseconds as a list. goal_ns: p50 at most; goal_ratio: the same as a part of the best that is not ours.
+    """
+
+    name: str
+    contenders: Callable
+    goal_ns: float = None
+    goal_ratio: float = None
+    turn: int = 20
+    figure: str = "p50"
+
+    def judge(self, entries):
+        """Return for each contender of ours whether the goal is met."""
+        others = [entry[self.figure] for name, entry in entries.items() if not name.startswith(("typedbytes", "bound"))]
+        limits = [self.goal_ns] if self.goal_ns else []
+        limits += [self.goal_ratio * min(others)] if self.goal_ratio and others else []
+        if not limits:
+            return {}
+        found = {}
+        for name, entry in entries.items():
+            if name.startswith("typedbytes"):
+                part = entry[self.figure] / min(limits)
+                found[name] = f"met: {part:.2f} of it" if part <= 1 else f"missed: {part:.2f} of it"
+        return found

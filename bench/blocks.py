@@ -1,0 +1,114 @@
+"""Measure block messages beside what moves such data otherwise, in one run, all in turn.
+
+    python bench/blocks.py                 some minutes; bench/results/ gets blocks.json and blocks.md
+    python bench/blocks.py --only bytes    the rows with this in their name, into build/bench/results/
+    python bench/blocks.py --quick         each row once and small, into build/bench/results/
+
+What belongs here: rows, their contenders and the table. What is always true in it: a row's contenders are measured in turn within
+each round; a JVM has answered 5,000 messages before it is measured; times are p50 by the clock that never goes back.
+Baselines named "published" are our own re-implementations of published algorithms, in Python as there; Py4J, pyarrow and
+multiprocessing.connection are themselves.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import platform
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(HERE)]
+
+import block_rows  # noqa: E402
+
+RESULTS = HERE / "results"
+PARTIAL_RESULTS = ROOT / "build" / "bench" / "results"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="measure the rows with this in their name")
+    parser.add_argument("--quick", action="store_true", help="show that this still runs")
+    parser.add_argument("--seconds", type=float, default=2.0, help="how long each row goes on (%(default)s)")
+    arguments = parser.parse_args()
+    folder = PARTIAL_RESULTS if arguments.quick or arguments.only else RESULTS
+    folder.mkdir(parents=True, exist_ok=True)
+    results = []
+    with tempfile.TemporaryDirectory() as workshop, contextlib.ExitStack() as stack:
+        peers = block_rows.Peers(stack, Path(workshop), quick=arguments.quick)
+        for row in block_rows.rows(peers):
+            if arguments.only in row.name:
+                results.append(measure(row, 0 if arguments.quick else arguments.seconds))
+                print(*lines([results[-1]]), sep="\n", flush=True)
+    record = {"environment": environment(), "rows": results}
+    (folder / "blocks.json").write_text(json.dumps(record, indent=1) + "\n")
+    (folder / "blocks.md").write_text(
+        "\n".join(["| row | contender | p50 | min | p99 | goal |", "|---|---|---|---|---|---|", *lines(results), ""])
+    )
+
+
+def measure(row, seconds):
+    """Run the contenders of a row in turn, and return the times of each."""
+    runs = {name: call for name, call in row.contenders().items() if call is not None}
+    times = {name: [] for name in runs}
+    hopeless = set()
+    deadline = time.monotonic() + seconds * len(runs)
+    while True:
+        for name, call in runs.items():
+            if name in hopeless:
+                continue
+            for _ in range(1 if seconds == 0 else row.turn):
+                started = time.perf_counter_ns()
+                found = call() or 1
+                took = time.perf_counter_ns() - started
+                times[name] += found if isinstance(found, list) else [took / found]
+                if took > 5e8:
+                    break
+        least = {name: min(found) for name, found in times.items() if found}
+        hopeless |= {name for name in runs if least[name] > 30 * min(least.values()) and len(times[name]) >= 10}
+        if time.monotonic() > deadline:
+            break
+    entries = {name: summary(found) for name, found in times.items()}
+    return {"row": row.name, "goal": row.judge(entries), "entries": entries}
+
+
+def summary(times):
+    """Return the figures of a contender, in nanoseconds."""
+    times = sorted(times)
+    return {
+        "p50": statistics.median(times),
+        "min": times[0],
+        "p99": times[min(len(times) - 1, int(len(times) * 0.99))],
+        "n": len(times),
+    }
+
+
+def lines(results):
+    """Return the rows of the table."""
+    for result in results:
+        for name, entry in result["entries"].items():
+            figures = " | ".join(shown(entry[key]) for key in ("p50", "min", "p99"))
+            yield f"| {result['row']} | {name} | {figures} | {result['goal'].get(name, '')} |"
+
+
+def shown(nanoseconds):
+    """Return a time as a person writes it."""
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if nanoseconds >= size:
+            return f"{nanoseconds / size:.3g} {unit}"
+    return f"{nanoseconds:.3g} ns"
+
+
+def environment():
+    """Return what the times depend on."""
+    return {"python": platform.python_version(), "system": platform.platform(), "cores": os.cpu_count()}
+
+
+if __name__ == "__main__":
+    main()

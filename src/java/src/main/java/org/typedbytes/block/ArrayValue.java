@@ -1,0 +1,61 @@
+package org.typedbytes.block;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/**
+ * An array of numbers or truths with its shape. Its elements are looked at where they came in: {@link #elements()} gives a buffer
+ * in their byte order, of which {@code asDoubleBuffer()} and its like give the numbers without a copy.
+ */
+public final class ArrayValue {
+    /** The types of elements, in the order of their codes. */
+    public enum Element {
+        I1(1), I2(2), I4(4), I8(8), U1(1), U2(2), U4(4), U8(8), F4(4), F8(8), BOOL(1);
+
+        /** Bytes of one element. */
+        public final int size;
+
+        Element(int size) {
+            this.size = size;
+        }
+    }
+
+    /** What the elements are. */
+    public final Element element;
+    private final long[] shape;
+    private final ByteBuffer data;
+
+    /**
+     * @param data the elements, in C order, from its position to its limit; its byte order is theirs
+     * @throws IllegalArgumentException when the shape says another number of bytes
+     */
+    public ArrayValue(Element element, long[] shape, ByteBuffer data) {
+        long nbytes = element.size;
+        for (long dimension : shape) {
+            if (dimension < 0) {
+                throw new IllegalArgumentException("a negative dimension");
+            }
+            nbytes = Math.multiplyExact(nbytes, dimension);
+        }
+        if (nbytes != data.remaining()) {
+            throw new IllegalArgumentException("an array of " + nbytes + " bytes has " + data.remaining());
+        }
+        this.element = element;
+        this.shape = shape.clone();
+        this.data = data.asReadOnlyBuffer().order(data.order());
+    }
+
+    /** The length of each dimension; empty: a single number. */
+    public long[] shape() {
+        return shape.clone();
+    }
+
+    /** A read-only view of the elements, in their byte order. */
+    public ByteBuffer elements() {
+        return data.duplicate().order(data.order());
+    }
+
+    ByteOrder order() {
+        return data.order();
+    }
+}

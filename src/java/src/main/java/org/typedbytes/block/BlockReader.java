@@ -1,0 +1,476 @@
+package org.typedbytes.block;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.ReadableByteChannel;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.List;
+
+/**
+ * Reads messages from a channel: a socket, a pipe or a file, which blocks.
+ *
+ * <p>One direct buffer is filled and used again and again. What the input only promises is not allocated: a value takes at most
+ * 64 MiB, or four times what has come in of it. A reader that threw an exception is of no more use.
+ *
+ * <pre>{@code
+ * BlockReader reader = new BlockReader(channel, Wire.BYTES);
+ * for (Message message = reader.read(); message != null; message = reader.read()) { ... }
+ * }</pre>
+ */
+public final class BlockReader {
+    /** Bytes of the buffer. */
+    public static final int BUFFER_SIZE = 1 << 18;
+    private static final int MOST_AT_ONCE = 1 << 26;
+    private static final int NATIVE_START = 0xf5;
+    private static final int HEAD_SIZE = 24;
+    private static final int ENTRY_SIZE = 16;
+
+    static final int BYTES = 0;
+    static final int STRING = 1;
+    static final int COMMAND = 2;
+    static final int INT = 3;
+    static final int LONG = 4;
+    static final int DOUBLE = 5;
+
+    private final ReadableByteChannel channel;
+    private final Wire wire;
+    private final ByteBuffer buffer = ByteBuffer.allocateDirect(BUFFER_SIZE);
+    private long bufferOffset;
+    private long frameEnd = Long.MAX_VALUE;
+    private int entry = -1;
+    private Crc32c crc;
+
+    /** @param wire the layout of wire 0 to expect, or NATIVE for native messages alone; these are always recognised */
+    public BlockReader(ReadableByteChannel channel, Wire wire) {
+        this.channel = channel;
+        this.wire = wire;
+        buffer.limit(0);
+    }
+
+    /**
+     * The next message, or null where the input ends between two.
+     *
+     * @throws BlockException for bytes that break the wire's rules
+     * @throws EOFException when the input ends inside a message
+     */
+    public Message read() throws IOException {
+        entry = -1;
+        frameEnd = Long.MAX_VALUE;
+        crc = null;
+        if (!buffer.hasRemaining() && !fill(1)) {
+            return null;
+        }
+        if ((buffer.get(buffer.position()) & 0xff) == NATIVE_START) {
+            return readNative();
+        }
+        switch (wire) {
+            case NATIVE:
+                throw bad("a native message starts with f5", 0);
+            case LINE:
+                return new Message(wire, readLines());
+            case TOTAL:
+                need(4);
+                int total = buffer.getInt();
+                if (total < 4) {
+                    throw bad(total + " bytes cannot hold a message", -4);
+                }
+                frameEnd = offset() + total;
+                break;
+            default:
+        }
+        need(4);
+        int count = buffer.getInt();
+        if (count < 0) {
+            throw bad("negative number of values " + count, -4);
+        }
+        List<Object> values = wire == Wire.HEADER ? readWithTable(count) : readArguments(count);
+        if (frameEnd != Long.MAX_VALUE && offset() != frameEnd) {
+            throw bad("bytes are left in the message behind its last value", 0);
+        }
+        return new Message(wire, values);
+    }
+
+    private List<Object> readArguments(int count) throws IOException {
+        List<Object> values = new ArrayList<>(Math.min(count, 1024));
+        for (entry = 0; entry < count; entry++) {
+            int type;
+            if (wire == Wire.TYPE8) {
+                need(1);
+                type = buffer.get() & 0xff;
+            } else {
+                need(4);
+                type = buffer.getInt();
+            }
+            if (type < BYTES || type > DOUBLE) {
+                throw bad(type + " is no type of wire 0", wire == Wire.TYPE8 ? -1 : -4);
+            }
+            if (type <= COMMAND || wire == Wire.BLOCK) {
+                values.add(value(type, readLength()));
+            } else if (type == INT) {
+                need(4);
+                values.add(buffer.getInt());
+            } else {
+                need(8);
+                values.add(type == LONG ? (Object) buffer.getLong() : (Object) buffer.getDouble());
+            }
+        }
+        return values;
+    }
+
+    private int readLength() throws IOException {
+        need(4);
+        int length = buffer.getInt();
+        if (length < 0) {
+            throw bad("negative length " + length, -4);
+        }
+        return length;
+    }
+
+    private List<Object> readWithTable(int count) throws IOException {
+        int[] table = new int[2 * Math.min(count, 1024)];
+        for (entry = 0; entry < count; entry++) {
+            if (2 * entry == table.length) {
+                table = Arrays.copyOf(table, (int) Math.min(2L * count, 2L * table.length));
+            }
+            need(4);
+            table[2 * entry] = buffer.getInt();
+            if (table[2 * entry] < BYTES || table[2 * entry] > DOUBLE) {
+                throw bad(table[2 * entry] + " is no type of wire 0", -4);
+            }
+            table[2 * entry + 1] = readLength();
+        }
+        List<Object> values = new ArrayList<>(count);
+        for (entry = 0; entry < count; entry++) {
+            values.add(value(table[2 * entry], table[2 * entry + 1]));
+        }
+        return values;
+    }
+
+    /** A value of wire 0 that has a length; numbers are text. */
+    private Object value(int type, int length) throws IOException {
+        long start = offset();
+        byte[] data = readBytes(length);
+        if (type == BYTES) {
+            return data;
+        }
+        if (type > COMMAND) {
+            return number(type, new String(data, StandardCharsets.ISO_8859_1), start);
+        }
+        String text = Nested.Utf8.decode(data, start, entry);
+        return type == COMMAND ? (Object) new Command(text) : text;
+    }
+
+    private Object number(int type, String text, long start) throws BlockException {
+        try {
+            if (type == DOUBLE) {
+                return parseDouble(text);
+            }
+            if (text.startsWith("+")) {
+                throw new NumberFormatException();
+            }
+            return type == INT ? (Object) Integer.valueOf(text) : (Object) Long.valueOf(text);
+        } catch (NumberFormatException error) {
+            throw new BlockException("no number of type " + type, start, entry);
+        }
+    }
+
+    /** As Java or as Python spell it. */
+    private static Double parseDouble(String text) {
+        switch (text) {
+            case "nan":
+                return Double.NaN;
+            case "inf":
+                return Double.POSITIVE_INFINITY;
+            case "-inf":
+                return Double.NEGATIVE_INFINITY;
+            default:
+                return Double.valueOf(text);
+        }
+    }
+
+    // ---- lines
+
+    private List<Object> readLines() throws IOException {
+        List<Object> values = new ArrayList<>();
+        for (entry = 0; ; entry++) {
+            need(2);
+            int type = buffer.get();
+            if (buffer.get() != '\n' || (type != 'e' && (type < '0' || type > '5'))) {
+                throw bad("a type of one digit, or the end line, should stand here", -2);
+            }
+            if (type == 'e') {
+                return values;
+            }
+            long start = offset();
+            byte[] text = readLine();
+            values.add(lineValue(type - '0', text, start));
+        }
+    }
+
+    private byte[] readLine() throws IOException {
+        byte[] text = new byte[128];
+        int length = 0;
+        while (true) {
+            need(1);
+            int start = buffer.position();
+            int end = start;
+            while (end < buffer.limit() && buffer.get(end) != '\n') {
+                end++;
+            }
+            if (end - start > text.length - length) {
+                int most = (int) Math.min(2L * length, Integer.MAX_VALUE - 16);
+                text = Arrays.copyOf(text, Math.max(Math.addExact(length, end - start), most));
+            }
+            buffer.get(text, length, end - start);
+            length += end - start;
+            if (buffer.hasRemaining()) {
+                buffer.get();
+                return Arrays.copyOf(text, length);
+            }
+        }
+    }
+
+    private Object lineValue(int type, byte[] text, long start) throws IOException {
+        if (type == BYTES) {
+            try {
+                return Base64.getDecoder().decode(text);
+            } catch (IllegalArgumentException error) {
+                throw new BlockException("bytes are not in base64", start, entry);
+            }
+        }
+        if (type > COMMAND) {
+            return number(type, new String(text, StandardCharsets.ISO_8859_1), start);
+        }
+        byte[] plain = new byte[text.length];
+        int length = 0;
+        for (int i = 0; i < text.length; i++) {
+            byte next = text[i];
+            if (next == '\\') {
+                next = ++i == text.length ? 0 : text[i] == 'n' ? (byte) '\n' : text[i] == 'r' ? (byte) '\r' : text[i];
+                if (next != '\\' && next != '\n' && next != '\r') {
+                    throw new BlockException("a backslash escapes neither itself nor CR nor LF", start, entry);
+                }
+            } else if (next == '\r') {
+                throw new BlockException("a CR stands bare", start, entry);
+            }
+            plain[length++] = next;
+        }
+        String decoded = Nested.Utf8.decode(Arrays.copyOf(plain, length), start, entry);
+        return type == COMMAND ? (Object) new Command(decoded) : decoded;
+    }
+
+    // ---- wire 1
+
+    private Message readNative() throws IOException {
+        need(HEAD_SIZE);
+        int at = buffer.position();
+        int flags = buffer.get(at + 4) & 0xff;
+        int log2 = buffer.get(at + 5);
+        if (buffer.getInt(at) != 0xf5424201) {
+            throw bad("no native message, or one of another version", 0);
+        }
+        if ((flags & ~7) != 0) {
+            throw bad("unknown flags " + flags, 4);
+        }
+        if (log2 != 0 && log2 != 3 && log2 != 6) {
+            throw bad("the log2 of the alignment is 0, 3 or 6, not " + log2, 5);
+        }
+        if (buffer.getShort(at + 6) != 0) {
+            throw bad("reserved bytes are not zero", 6);
+        }
+        int count = buffer.getInt(at + 8);
+        long id = buffer.getInt(at + 12) & 0xffffffffL;
+        long body = buffer.getLong(at + 16);
+        if (count < 0 || count > (Integer.MAX_VALUE - 16) / 2 || body < 0) {
+            throw bad("a message of " + (count & 0xffffffffL) + " values and " + body + " bytes is too large for this reader", 8);
+        }
+        if ((flags & 2) != 0) {
+            crc = new Crc32c();
+            crc.update(buffer, at, at + HEAD_SIZE);
+        }
+        buffer.position(at + HEAD_SIZE);
+        List<Object> values = readBody(readTable(count, body, (1L << log2) - 1), body, (1 << log2) - 1, (flags & 1) != 0);
+        entry = -1;
+        if (crc != null) {
+            int right = crc.value();
+            crc = null;
+            need(4);
+            if (buffer.getInt() != right) {
+                throw bad("the checksum is wrong", -4);
+            }
+        }
+        return new Message(Wire.NATIVE, id, (flags & 4) != 0, values);
+    }
+
+    private long[] readTable(int count, long body, long mask) throws IOException {
+        long[] table = new long[2 * Math.min(count, 1024)];
+        long end = 0;
+        for (entry = 0; entry < count; entry++) {
+            if (2 * entry == table.length) {
+                table = Arrays.copyOf(table, (int) Math.min(2L * count, 2L * table.length));
+            }
+            need(ENTRY_SIZE);
+            if (crc != null) {
+                crc.update(buffer, buffer.position(), buffer.position() + ENTRY_SIZE);
+            }
+            long head = buffer.getLong();
+            long number = buffer.getLong();
+            int code = (int) (head >>> 56);
+            if (!Types.isKnown(code) || (head & 0xffffffffffL) != 0 || (code != Types.ARRAY && head << 8 != 0)
+                    || !Types.isInRange(code, number)) {
+                throw bad("no entry of a native message", -ENTRY_SIZE);
+            }
+            if (!Types.isInline(code)) {
+                end = (end + mask) & ~mask;
+                if (number < 0 || number > body - end) {
+                    throw bad("a value of " + number + " bytes ends behind the body of " + body, -8);
+                }
+                end += number;
+            }
+            table[2 * entry] = head;
+            table[2 * entry + 1] = number;
+        }
+        if (end != body) {
+            entry = -1;
+            throw bad("the body has " + body + " bytes and its values " + end, 0);
+        }
+        return Arrays.copyOf(table, 2 * count);
+    }
+
+    private List<Object> readBody(long[] table, long body, int mask, boolean little) throws IOException {
+        List<Object> values = new ArrayList<>(table.length / 2);
+        long start = offset();
+        for (entry = 0; entry < table.length / 2; entry++) {
+            int code = (int) (table[2 * entry] >>> 56);
+            long number = table[2 * entry + 1];
+            if (Types.isInline(code)) {
+                values.add(Types.inline(code, number));
+                continue;
+            }
+            int padding = (int) -(offset() - start) & mask;
+            for (byte zero : readBytes(padding)) {
+                if (zero != 0) {
+                    throw bad("the bytes between values are not zero", -padding);
+                }
+            }
+            if (number > Integer.MAX_VALUE - 16) {
+                throw bad("a value of " + number + " bytes is too large for this reader", 0);
+            }
+            values.add(bodyValue(table[2 * entry], (int) number, little));
+        }
+        return values;
+    }
+
+    private Object bodyValue(long head, int nbytes, boolean little) throws IOException {
+        int code = (int) (head >>> 56);
+        long start = offset();
+        byte[] data = readBytes(nbytes);
+        switch (code) {
+            case Types.BYTES:
+                return data;
+            case Types.STRING:
+                return Nested.Utf8.decode(data, start, entry);
+            case Types.COMMAND:
+                return new Command(Nested.Utf8.decode(data, start, entry));
+            case Types.ARROW:
+                return new ArrowStream(data);
+            case Types.ARRAY:
+                return array((int) (head >>> 48) & 0xff, (int) (head >>> 40) & 0xff, data, little, start);
+            default:
+                if (nbytes == 0 || (data[0] & 0xff) != code) {
+                    throw new BlockException("the nested value does not start with its code " + code, start, entry);
+                }
+                return new Nested(data);
+        }
+    }
+
+    private ArrayValue array(int element, int ndim, byte[] data, boolean little, long start) throws BlockException {
+        ByteBuffer body = ByteBuffer.wrap(data);
+        if (element >= ArrayValue.Element.values().length || 8L * ndim > data.length) {
+            throw new BlockException("no array", start, entry);
+        }
+        long[] shape = new long[ndim];
+        for (int i = 0; i < ndim; i++) {
+            shape[i] = body.getLong();
+        }
+        body.order(little ? ByteOrder.LITTLE_ENDIAN : ByteOrder.BIG_ENDIAN);
+        try {
+            return new ArrayValue(ArrayValue.Element.values()[element], shape, body);
+        } catch (IllegalArgumentException | ArithmeticException error) {
+            throw new BlockException(error.getMessage(), start, entry);
+        }
+    }
+
+    // ---- bytes
+
+    /** The offset in the input of what is read next. */
+    public long offset() {
+        return bufferOffset + buffer.position();
+    }
+
+    private BlockException bad(String message, int at) {
+        return new BlockException(message, offset() + at, entry);
+    }
+
+    private void need(int nbytes) throws IOException {
+        if (nbytes > frameEnd - offset()) {
+            throw bad("a value of the message goes on behind its end", 0);
+        }
+        if (buffer.remaining() < nbytes && !fill(nbytes)) {
+            throw new EOFException("input ends inside a message at offset " + (bufferOffset + buffer.limit()));
+        }
+    }
+
+    /** Whether so many bytes, no more than the buffer holds, are there. */
+    private boolean fill(int nbytes) throws IOException {
+        if (buffer.capacity() - buffer.position() < nbytes || !buffer.hasRemaining()) {
+            bufferOffset += buffer.position();
+            buffer.compact();
+            buffer.flip();
+        }
+        int start = buffer.position();
+        int end = buffer.limit();
+        while (end - start < nbytes) {
+            buffer.limit(buffer.capacity());
+            buffer.position(end);
+            int got;
+            try {
+                got = channel.read(buffer);
+            } finally {
+                end = buffer.position();
+                buffer.limit(end);
+                buffer.position(start);
+            }
+            if (got < 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private byte[] readBytes(int nbytes) throws IOException {
+        if (nbytes > frameEnd - offset()) {
+            throw bad("a value of the message goes on behind its end", 0);
+        }
+        byte[] data = new byte[Math.min(nbytes, MOST_AT_ONCE)];
+        int have = 0;
+        while (have < nbytes) {
+            if (have == data.length) {
+                data = Arrays.copyOf(data, (int) Math.min(nbytes, 4L * have));
+            }
+            need(1);
+            int part = Math.min(buffer.remaining(), data.length - have);
+            buffer.get(data, have, part);
+            have += part;
+        }
+        if (crc != null) {
+            crc.update(data, 0, nbytes);
+        }
+        return data;
+    }
+}

@@ -1,0 +1,307 @@
+package org.typedbytes.block;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.WritableByteChannel;
+import java.nio.charset.StandardCharsets;
+import java.util.Base64;
+import java.util.List;
+
+/**
+ * Writes messages to a channel: a socket, a pipe or a file, which blocks.
+ *
+ * <p>One direct buffer is used again and again; a message that fits in it is one system call. A message that cannot be written
+ * ({@link IllegalArgumentException}) leaves nothing behind.
+ */
+public final class BlockWriter {
+    private static final int BUFFER_SIZE = 1 << 18;
+
+    private final WritableByteChannel channel;
+    private final boolean checksum;
+    private final ByteBuffer buffer = ByteBuffer.allocateDirect(BUFFER_SIZE);
+    private Crc32c crc;
+    private int crcFrom;
+
+    public BlockWriter(WritableByteChannel channel) {
+        this(channel, false);
+    }
+
+    /** @param checksum whether native messages end with a CRC-32C */
+    public BlockWriter(WritableByteChannel channel, boolean checksum) {
+        this.channel = channel;
+        this.checksum = checksum;
+    }
+
+    /** Writes a message on its wire and sends it. */
+    public void write(Message message) throws IOException {
+        Part[] parts = new Part[message.values.size()];
+        boolean isNative = message.wire == Wire.NATIVE;
+        boolean isText = message.wire == Wire.LINE || message.wire == Wire.BLOCK || message.wire == Wire.HEADER;
+        for (int i = 0; i < parts.length; i++) {
+            parts[i] = isNative ? nativePart(message.values.get(i)) : part(message.values.get(i), isText);
+        }
+        if (isNative) {
+            writeNative(message, parts);
+        } else if (message.wire == Wire.LINE) {
+            writeLines(parts);
+        } else {
+            writeBinary(message.wire, parts);
+        }
+        flush();
+    }
+
+    /** Sends bytes as they are: an answer. */
+    public void writeRaw(byte[] data) throws IOException {
+        put(data);
+        flush();
+    }
+
+    /** A value that has been looked at: its type, and its number or its bytes. */
+    private static final class Part {
+        int type;
+        long number;
+        byte[] data;
+        ArrayValue array;
+
+        Part(int type, long number) {
+            this.type = type;
+            this.number = number;
+        }
+
+        Part(int type, byte[] data) {
+            this.type = type;
+            this.data = data;
+            this.number = data.length;
+        }
+    }
+
+    private static Part part(Object value, boolean asText) {
+        if (value instanceof byte[]) {
+            return new Part(BlockReader.BYTES, (byte[]) value);
+        }
+        if (value instanceof String || value instanceof Command) {
+            int type = value instanceof String ? BlockReader.STRING : BlockReader.COMMAND;
+            return new Part(type, Nested.Utf8.encode(value.toString()));
+        }
+        int type = value instanceof Integer ? BlockReader.INT : value instanceof Long ? BlockReader.LONG : BlockReader.DOUBLE;
+        if (type == BlockReader.DOUBLE && !(value instanceof Double)) {
+            throw new IllegalArgumentException("wire 0 has no code for " + (value == null ? "null" : value.getClass().getName()));
+        }
+        if (asText) {
+            return new Part(type, value.toString().getBytes(StandardCharsets.US_ASCII));
+        }
+        boolean isDouble = type == BlockReader.DOUBLE;
+        return new Part(type, isDouble ? Double.doubleToRawLongBits((Double) value) : ((Number) value).longValue());
+    }
+
+    private void writeBinary(Wire wire, Part[] parts) throws IOException {
+        if (wire == Wire.TOTAL) {
+            long total = 4;
+            for (Part part : parts) {
+                total += 4 + (part.data != null ? 4L + part.data.length : part.type == BlockReader.INT ? 4 : 8);
+            }
+            if (total > Integer.MAX_VALUE) {
+                throw new IllegalArgumentException("a message of " + total + " bytes is longer than 2^31-1");
+            }
+            putInt((int) total);
+        }
+        putInt(parts.length);
+        if (wire == Wire.HEADER) {
+            for (Part part : parts) {
+                putInt(part.type);
+                putInt(part.data.length);
+            }
+        }
+        for (Part part : parts) {
+            if (wire == Wire.TYPE8) {
+                room(1);
+                buffer.put((byte) part.type);
+            } else if (wire != Wire.HEADER) {
+                putInt(part.type);
+            }
+            if (part.data != null) {
+                if (wire != Wire.HEADER) {
+                    putInt(part.data.length);
+                }
+                put(part.data);
+            } else if (part.type == BlockReader.INT) {
+                putInt((int) part.number);
+            } else {
+                putLong(part.number);
+            }
+        }
+    }
+
+    private void writeLines(Part[] parts) throws IOException {
+        for (Part part : parts) {
+            room(2);
+            buffer.put((byte) ('0' + part.type)).put((byte) '\n');
+            if (part.type == BlockReader.BYTES) {
+                put(Base64.getEncoder().encode(part.data));
+            } else if (part.type > BlockReader.COMMAND) {
+                put(part.data);
+            } else {
+                for (byte next : part.data) {
+                    room(2);
+                    if (next == '\\' || next == '\r' || next == '\n') {
+                        buffer.put((byte) '\\');
+                    }
+                    buffer.put(next == '\r' ? (byte) 'r' : next == '\n' ? (byte) 'n' : next);
+                }
+            }
+            room(1);
+            buffer.put((byte) '\n');
+        }
+        room(2);
+        buffer.put((byte) 'e').put((byte) '\n');
+    }
+
+    // ---- wire 1
+
+    private static Part nativePart(Object value) {
+        if (value == null) {
+            return new Part(Types.NULL, 0);
+        }
+        if (value instanceof Boolean) {
+            return new Part(Types.BOOL, (Boolean) value ? 1 : 0);
+        }
+        if (value instanceof Float || value instanceof Double) {
+            return new Part(value instanceof Float ? Types.FLOAT : Types.DOUBLE,
+                    Double.doubleToRawLongBits(((Number) value).doubleValue()));
+        }
+        if (value instanceof Byte || value instanceof Integer || value instanceof Long) {
+            int type = value instanceof Byte ? Types.BYTE : value instanceof Integer ? Types.INT : Types.LONG;
+            return new Part(type, ((Number) value).longValue());
+        }
+        if (value instanceof byte[]) {
+            return new Part(Types.BYTES, (byte[]) value);
+        }
+        if (value instanceof String || value instanceof Command) {
+            return new Part(value instanceof String ? Types.STRING : Types.COMMAND, Nested.Utf8.encode(value.toString()));
+        }
+        if (value instanceof Nested) {
+            return new Part(((Nested) value).code(), ((Nested) value).encoded());
+        }
+        if (value instanceof ArrowStream) {
+            return new Part(Types.ARROW, ((ArrowStream) value).data);
+        }
+        if (value instanceof ArrayValue) {
+            ArrayValue array = (ArrayValue) value;
+            Part part = new Part(Types.ARRAY, 8L * array.shape().length + array.elements().remaining());
+            part.array = array;
+            return part;
+        }
+        throw new IllegalArgumentException("a native message has no code for " + value.getClass().getName());
+    }
+
+    private void writeNative(Message message, Part[] parts) throws IOException {
+        long body = 0;
+        ByteOrder order = ByteOrder.LITTLE_ENDIAN;
+        for (Part part : parts) {
+            if (part.data != null || part.array != null) {
+                body = ((body + 7) & ~7L) + part.number;
+            }
+            if (part.array != null && part.array.element.size > 1) {
+                order = part.array.order();
+            }
+        }
+        for (Part part : parts) {
+            if (part.array != null && part.array.element.size > 1 && part.array.order() != order) {
+                throw new IllegalArgumentException("arrays of both byte orders in one message");
+            }
+        }
+        crc = checksum ? new Crc32c() : null;
+        crcFrom = buffer.position();
+        putInt(0xf5424201);
+        room(4);
+        buffer.put((byte) ((order == ByteOrder.LITTLE_ENDIAN ? 1 : 0) | (checksum ? 2 : 0) | (message.wantsReply ? 4 : 0)));
+        buffer.put((byte) 3).putShort((short) 0);
+        putInt(parts.length);
+        putInt((int) message.id);
+        putLong(body);
+        for (Part part : parts) {
+            room(16);
+            buffer.put((byte) part.type);
+            buffer.put((byte) (part.array == null ? 0 : part.array.element.ordinal()));
+            buffer.put((byte) (part.array == null ? 0 : part.array.shape().length));
+            buffer.put((byte) 0).putInt(0).putLong(part.number);
+        }
+        writeBodies(parts);
+        if (crc != null) {
+            crc.update(buffer, crcFrom, buffer.position());
+            int sum = crc.value();
+            crc = null;
+            putInt(sum);
+        }
+    }
+
+    private void writeBodies(Part[] parts) throws IOException {
+        long at = 0;
+        for (Part part : parts) {
+            if (part.data == null && part.array == null) {
+                continue;
+            }
+            for (; (at & 7) != 0; at++) {
+                room(1);
+                buffer.put((byte) 0);
+            }
+            if (part.data != null) {
+                put(part.data);
+            } else {
+                for (long dimension : part.array.shape()) {
+                    putLong(dimension);
+                }
+                put(part.array.elements());
+            }
+            at += part.number;
+        }
+    }
+
+    // ---- bytes
+
+    private void room(int nbytes) throws IOException {
+        if (buffer.remaining() < nbytes) {
+            flush();
+        }
+    }
+
+    private void putInt(int value) throws IOException {
+        room(4);
+        buffer.putInt(value);
+    }
+
+    private void putLong(long value) throws IOException {
+        room(8);
+        buffer.putLong(value);
+    }
+
+    private void put(byte[] data) throws IOException {
+        put(ByteBuffer.wrap(data));
+    }
+
+    private void put(ByteBuffer data) throws IOException {
+        int end = data.limit();
+        while (data.position() < end) {
+            room(1);
+            data.limit(data.position() + Math.min(end - data.position(), buffer.remaining()));
+            buffer.put(data);
+            data.limit(end);
+        }
+    }
+
+    private void flush() throws IOException {
+        if (crc != null) {
+            crc.update(buffer, crcFrom, buffer.position());
+            crcFrom = 0;
+        }
+        buffer.flip();
+        try {
+            while (buffer.hasRemaining()) {
+                channel.write(buffer);
+            }
+        } finally {
+            buffer.clear();
+        }
+    }
+}

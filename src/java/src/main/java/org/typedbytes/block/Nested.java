@@ -1,0 +1,189 @@
+package org.typedbytes.block;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A value that TypedBytes encodes: a VECTOR, LIST or MAP, or an application code of 50 to 200. It is kept as its bytes, which
+ * are echoed as they are; {@link #toJava()} makes objects of them.
+ */
+public final class Nested {
+    private static final int MAX_DEPTH = 256;
+    private static final Object MARKER = new Object();
+
+    private final byte[] encoded;
+
+    /** @param encoded one whole value, its type code first */
+    public Nested(byte[] encoded) {
+        if (encoded.length == 0) {
+            throw new IllegalArgumentException("no value");
+        }
+        this.encoded = encoded;
+    }
+
+    /** The type code. */
+    public int code() {
+        return encoded[0] & 0xff;
+    }
+
+    /** The bytes, the type code first; not a copy. */
+    public byte[] encoded() {
+        return encoded;
+    }
+
+    /**
+     * The value: an {@link ArrayList} for a VECTOR or LIST, a {@link HashMap} for a MAP, {@code byte[]} for BYTES and application
+     * codes, boxes and strings for the rest.
+     *
+     * @throws BlockException for bytes that are no value; its offset counts from the type code
+     */
+    public Object toJava() throws BlockException {
+        ByteBuffer in = ByteBuffer.wrap(encoded);
+        Object value = value(in, 0);
+        if (value == MARKER || in.hasRemaining()) {
+            throw new BlockException("bytes after the value", in.position(), -1);
+        }
+        return value;
+    }
+
+    private static Object value(ByteBuffer in, int depth) throws BlockException {
+        need(in, 1);
+        int code = in.get() & 0xff;
+        switch (code) {
+            case 0:
+                return sized(in);
+            case 1:
+                need(in, 1);
+                return in.get();
+            case 2:
+                need(in, 1);
+                return in.get() != 0;
+            case 3:
+                need(in, 4);
+                return in.getInt();
+            case 4:
+                need(in, 8);
+                return in.getLong();
+            case 5:
+                need(in, 4);
+                return in.getFloat();
+            case 6:
+                need(in, 8);
+                return in.getDouble();
+            case 7:
+                return Utf8.decode(sized(in), in.position(), -1);
+            case 8:
+            case 9:
+                return list(in, code, depth + 1);
+            case 10:
+                return map(in, depth + 1);
+            case 255:
+                return MARKER;
+            default:
+                if (code < 50 || code > 200) {
+                    throw new BlockException(code + " is no type code", in.position() - 1, -1);
+                }
+                return sized(in);
+        }
+    }
+
+    private static List<Object> list(ByteBuffer in, int code, int depth) throws BlockException {
+        check(in, depth);
+        int count = code == 8 ? count(in, 1) : Integer.MAX_VALUE;
+        List<Object> items = new ArrayList<>(code == 8 ? count : 10);
+        while (items.size() < count) {
+            Object item = value(in, depth);
+            if (item == MARKER) {
+                if (code == 9) {
+                    return items;
+                }
+                throw new BlockException("a MARKER outside a LIST", in.position() - 1, -1);
+            }
+            items.add(item);
+        }
+        return items;
+    }
+
+    private static Map<Object, Object> map(ByteBuffer in, int depth) throws BlockException {
+        check(in, depth);
+        int count = count(in, 2);
+        Map<Object, Object> pairs = new HashMap<>(count + count / 2 + 1);
+        for (int i = 0; i < count; i++) {
+            Object key = value(in, depth);
+            Object item = value(in, depth);
+            if (key == MARKER || item == MARKER) {
+                throw new BlockException("a MARKER outside a LIST", in.position() - 1, -1);
+            }
+            pairs.put(key, item);
+        }
+        return pairs;
+    }
+
+    private static byte[] sized(ByteBuffer in) throws BlockException {
+        byte[] data = new byte[count(in, 1)];
+        in.get(data);
+        return data;
+    }
+
+    /** A length or count, which so many bytes for each back. */
+    private static int count(ByteBuffer in, int least) throws BlockException {
+        need(in, 4);
+        int count = in.getInt();
+        if (count < 0 || count > in.remaining() / least) {
+            String message = "length or count " + count + " with " + in.remaining() + " bytes left";
+            throw new BlockException(message, in.position() - 4, -1);
+        }
+        return count;
+    }
+
+    private static void check(ByteBuffer in, int depth) throws BlockException {
+        if (depth > MAX_DEPTH) {
+            throw new BlockException("containers nest deeper than " + MAX_DEPTH, in.position() - 1, -1);
+        }
+    }
+
+    private static void need(ByteBuffer in, int nbytes) throws BlockException {
+        if (in.remaining() < nbytes) {
+            throw new BlockException("the nested value is cut off", in.limit(), -1);
+        }
+    }
+
+    /** Strict UTF-8, at the speed of the lenient one. */
+    static final class Utf8 {
+        private Utf8() {
+        }
+
+        static String decode(byte[] data, long offset, int entry) throws BlockException {
+            String text = new String(data, StandardCharsets.UTF_8);
+            if (text.indexOf('\ufffd') >= 0 && !java.util.Arrays.equals(data, text.getBytes(StandardCharsets.UTF_8))) {
+                throw new BlockException("text is not UTF-8", offset, entry);
+            }
+            return text;
+        }
+
+        static byte[] encode(String text) {
+            byte[] data = text.getBytes(StandardCharsets.UTF_8);
+            for (int i = 0; i < text.length(); i++) {
+                if (Character.isSurrogate(text.charAt(i))) {
+                    return encodeStrictly(text);
+                }
+            }
+            return data;
+        }
+
+        private static byte[] encodeStrictly(String text) {
+            try {
+                ByteBuffer out = StandardCharsets.UTF_8.newEncoder().encode(java.nio.CharBuffer.wrap(text));
+                byte[] data = new byte[out.remaining()];
+                out.get(data);
+                return data;
+            } catch (java.nio.charset.CharacterCodingException error) {
+                throw new IllegalArgumentException("text holds a lone surrogate, which UTF-8 cannot say", error);
+            }
+        }
+    }
+}

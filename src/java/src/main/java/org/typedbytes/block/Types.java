@@ -1,0 +1,63 @@
+package org.typedbytes.block;
+
+/** The types of a native message. */
+final class Types {
+    static final int BYTES = 0;
+    static final int BYTE = 1;
+    static final int BOOL = 2;
+    static final int INT = 3;
+    static final int LONG = 4;
+    static final int FLOAT = 5;
+    static final int DOUBLE = 6;
+    static final int STRING = 7;
+    static final int ARRAY = 0x20;
+    static final int ARROW = 0x21;
+    static final int NULL = 0x22;
+    static final int COMMAND = 0x23;
+
+    private Types() {
+    }
+
+    static boolean isInline(int code) {
+        return (code >= BYTE && code <= DOUBLE) || code == NULL;
+    }
+
+    static boolean isKnown(int code) {
+        return (code >= 0 && code <= 10) || (code >= ARRAY && code <= COMMAND) || (code >= 50 && code <= 200);
+    }
+
+    static boolean isInRange(int code, long number) {
+        switch (code) {
+            case BYTE:
+                return number == (byte) number;
+            case BOOL:
+                return number == 0 || number == 1;
+            case INT:
+                return number == (int) number;
+            case NULL:
+                return number == 0;
+            default:
+                return true;
+        }
+    }
+
+    /** The value that stands in an entry itself. */
+    static Object inline(int code, long number) {
+        switch (code) {
+            case BYTE:
+                return (byte) number;
+            case BOOL:
+                return number != 0;
+            case INT:
+                return (int) number;
+            case LONG:
+                return number;
+            case FLOAT:
+                return (float) Double.longBitsToDouble(number);
+            case DOUBLE:
+                return Double.longBitsToDouble(number);
+            default:
+                return null;
+        }
+    }
+}

@@ -1,0 +1,184 @@
+package org.typedbytes.block;
+
+import static org.junit.Assert.assertArrayEquals;
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertNull;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.Channels;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import org.junit.Test;
+
+/** Bytes on every wire, both ways, and what becomes of bad ones. */
+public class BlockTest {
+    private static final Command A = new Command("a");
+    private static final List<Object> PLAIN = Arrays.asList(A, "na\u00efve \\ \r\n \ud83d\ude00", -789456123, 361231231231231231L,
+            1.0 / 3, Double.NEGATIVE_INFINITY, new byte[] {0, 1, -1}, "", new byte[0]);
+    private static final String EXAMPLE =
+            "000000040000000200000001610000000100000005" + "68656c6c6f00000003d0f1db05000000010000000568656c6c6f";
+
+    private static byte[] write(Message message, boolean checksum) throws IOException {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        new BlockWriter(Channels.newChannel(out), checksum).write(message);
+        return out.toByteArray();
+    }
+
+    private static Message read(Wire wire, byte[] data) throws IOException {
+        return new BlockReader(Channels.newChannel(new ByteArrayInputStream(data)), wire).read();
+    }
+
+    private static byte[] hex(String digits) {
+        String plain = digits.replace(" ", "");
+        byte[] data = new byte[plain.length() / 2];
+        for (int i = 0; i < data.length; i++) {
+            data[i] = (byte) Integer.parseInt(plain.substring(2 * i, 2 * i + 2), 16);
+        }
+        return data;
+    }
+
+    private static void assertSame(List<Object> expected, List<Object> found) {
+        assertEquals(expected.size(), found.size());
+        for (int i = 0; i < expected.size(); i++) {
+            if (expected.get(i) instanceof byte[]) {
+                assertArrayEquals((byte[]) expected.get(i), (byte[]) found.get(i));
+            } else {
+                assertEquals(expected.get(i), found.get(i));
+            }
+        }
+    }
+
+    @Test
+    public void thePublishedExample() throws IOException {
+        Message message = new Message(Wire.BYTES, Arrays.asList(A, "hello", -789456123, "hello"));
+        assertArrayEquals(hex(EXAMPLE), write(message, false));
+        assertSame(message.values, read(Wire.BYTES, hex(EXAMPLE)).values);
+    }
+
+    @Test
+    public void everyWireGivesBackWhatItTook() throws IOException {
+        byte[] large = new byte[700_000];
+        Arrays.fill(large, (byte) 7);
+        for (Wire wire : Wire.values()) {
+            for (List<Object> values : Arrays.asList(PLAIN, Collections.emptyList(), Arrays.<Object>asList(large, "after"))) {
+                assertSame(values, read(wire, write(new Message(wire, values), false)).values);
+            }
+        }
+    }
+
+    @Test
+    public void everyWireComesInOneByteAtATime() throws IOException {
+        for (Wire wire : Wire.values()) {
+            byte[] data = write(new Message(wire, PLAIN), false);
+            InputStream dribble = new ByteArrayInputStream(data) {
+                @Override
+                public synchronized int read(byte[] target, int offset, int length) {
+                    return super.read(target, offset, Math.min(length, 1));
+                }
+            };
+            BlockReader reader = new BlockReader(Channels.newChannel(dribble), wire);
+            assertSame(PLAIN, reader.read().values);
+            assertNull(reader.read());
+        }
+    }
+
+    @Test
+    public void everyCutIsSeen() throws IOException {
+        for (Wire wire : Wire.values()) {
+            byte[] data = write(new Message(wire, PLAIN), wire == Wire.NATIVE);
+            for (int length = 1; length < data.length; length++) {
+                byte[] cut = Arrays.copyOf(data, length);
+                assertThrows(EOFException.class, () -> read(wire, cut));
+            }
+        }
+    }
+
+    @Test
+    public void nativeMessagesKeepTypes() throws IOException {
+        ByteBuffer numbers = ByteBuffer.allocate(48).order(ByteOrder.LITTLE_ENDIAN);
+        for (int i = 0; i < 6; i++) {
+            numbers.putDouble(i / 2.0);
+        }
+        numbers.flip();
+        List<Object> values = new ArrayList<>(Arrays.asList((byte) 5, true, 1.5f, null, Long.valueOf(7)));
+        values.add(new ArrayValue(ArrayValue.Element.F8, new long[] {2, 3}, numbers));
+        values.add(new Nested(hex("0a000000010700000001610903000000010204ff")));
+        byte[] data = write(new Message(Wire.NATIVE, 0xfffffffeL, true, values), true);
+        Message message = read(Wire.BYTES, data);
+        assertEquals(0xfffffffeL, message.id);
+        assertTrue(message.wantsReply);
+        assertSame(values.subList(0, 5), message.values.subList(0, 5));
+        ArrayValue array = (ArrayValue) message.values.get(5);
+        assertArrayEquals(new long[] {2, 3}, array.shape());
+        assertEquals(2.5, array.elements().asDoubleBuffer().get(5), 0);
+        assertEquals(Collections.singletonMap("a", Arrays.asList(1, true)), ((Nested) message.values.get(6)).toJava());
+        for (int bit = 0; bit < 8 * data.length; bit++) {
+            byte[] flipped = data.clone();
+            flipped[bit / 8] ^= (byte) (1 << bit % 8);
+            if (bit != 8 * 4 + 1) {    // the flag of the checksum itself
+                assertThrows(IOException.class, () -> read(Wire.NATIVE, flipped));
+            }
+        }
+    }
+
+    @Test
+    public void theChecksumIsCrc32c() {
+        Crc32c sum = new Crc32c();
+        sum.update("123456789".getBytes(java.nio.charset.StandardCharsets.US_ASCII), 0, 9);
+        assertEquals(0xe3069283, sum.value());
+    }
+
+    @Test
+    public void liesAreFaults() {
+        String[][] lies = {
+            {"TOTAL", "ffffffff", "0"}, {"TOTAL", "00000000", "0"}, {"TOTAL", "0000000c 00000001 00000001 00000005 61", "16"},
+            {"TOTAL", "00000005 00000000 00", "8"}, {"BYTES", "ffffffff", "0"}, {"BYTES", "00000001 00000000 ffffffff", "8"},
+            {"TYPE8", "00000002 03 00000001 06", "9"}, {"HEADER", "00000001 00000000 80000000", "8"},
+            {"BLOCK", "00000001 00000003 00000002 2b31", "12"}, {"BLOCK", "00000001 00000003 0000000a 32313437343833363438", "12"},
+            {"LINE", "36 0a", "0"}, {"LINE", "31 0a 5c78 0a", "2"}, {"LINE", "30 0a 41 0a", "2"},
+            {"BYTES", "00000001 00000001 00000002 61ff", "12"}, {"NATIVE", "00000000", "0"},
+            {"NATIVE", "f5424201 00030000 00000000 00000000 0000000000000001", "24"},
+            {"NATIVE", "f5424201 00030001 00000000 00000000 0000000000000000", "6"},
+            {"NATIVE", "f5424201 08030000 00000000 00000000 0000000000000000", "4"},
+        };
+        for (String[] lie : lies) {
+            BlockException error = assertThrows(lie[1], BlockException.class, () -> read(Wire.valueOf(lie[0]), hex(lie[1])));
+            assertEquals(lie[1], Long.parseLong(lie[2]), error.offset);
+        }
+    }
+
+    @Test
+    public void nestedValuesThatLieAreFaults() {
+        String[] lies = {"07ffffffff", "087fffffff", "0a7fffffff", "08000000 01ff", "0d", "0901", "0202", "0201 00", "ff", "03000000"};
+        for (String lie : lies) {
+            if (!lie.equals("0202")) {
+                assertThrows(lie, BlockException.class, () -> new Nested(hex(lie)).toJava());
+            }
+        }
+        byte[] deep = new byte[300];
+        Arrays.fill(deep, (byte) 9);
+        assertThrows(BlockException.class, () -> new Nested(deep).toJava());
+    }
+
+    @Test
+    public void whatCannotBeWrittenLeavesNothing() throws IOException {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        BlockWriter writer = new BlockWriter(Channels.newChannel(out));
+        for (Object value : Arrays.asList(true, 1.5f, new Object(), "\ud800")) {
+            assertThrows(IllegalArgumentException.class, () -> writer.write(new Message(Wire.BYTES, Arrays.asList(1, value))));
+        }
+        assertThrows(IllegalArgumentException.class, () -> writer.write(new Message(Wire.TOTAL, Arrays.asList(1, null))));
+        writer.write(new Message(Wire.BYTES, Collections.emptyList()));
+        assertArrayEquals(new byte[4], out.toByteArray());
+    }
+}

@@ -1,0 +1,68 @@
+# Floor 3. Columns: typed bytes to arrays and back, without an object for each value and without the GIL.
+#
+# What belongs here: the memory of columns, the walk that fills them, Arrow's structures, the way back to bytes. What this file
+# must not know: sources, sinks, NumPy; who imports it hands bytes in and takes bytes out. Its parts:
+#     columns_memory.pxi    Column and Table: what is held, who owns it, room for more
+#     columns_type.pxi      a column's type, from a description, from a value, back to a description
+#     columns_strided.pxi   records of one size, in blocks, both ways
+#     columns_walk.pxi      bytes to columns, value by value
+#     columns_widen.pxi     a column that meets another kind
+#     columns_build.pxi     the Builder: policies, batches
+#     columns_write.pxi     columns to bytes
+#     columns_export.pxi    Batches as buffers and as Arrow's structures
+#     columns_import.pxi    others' buffers and Arrow's structures as columns
+#
+# Always true: memory grows with bytes that have come in, never with a count that they promise; a Table is changed by the one
+# Builder that makes it, and by nobody once it is a Batch; what a Batch gives away keeps its Table alive.
+
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t, INT32_MAX
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcmp, memcpy, memset, strcmp, strlen
+from cpython.buffer cimport PyBUF_RECORDS_RO, PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.object cimport PyObject
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+
+from typedbytes._arrow cimport *
+from typedbytes._buffer cimport ReadBuffer, borrow, bytes_data, new_bytes
+from typedbytes._byteorder cimport *
+from typedbytes._codec cimport *
+from typedbytes._cpython cimport bytes_resize
+from typedbytes._memory cimport *
+from typedbytes._typecode cimport *
+
+from sys import byteorder
+
+from typedbytes.errors import EncodeTypeError, EncodeValueError, LimitError
+
+__all__ = [
+    "Batch", "Builder", "Lent", "LentStream", "Rows", "arrow_names", "arrow_stream", "encode_rows", "rows_of_arrow", "rows_of_batch",
+    "rows_of_buffer", "rows_of_encoded", "rows_of_parts",
+]
+
+cdef extern from *:
+    """
+    #if defined(__GNUC__)
+    #define tb_likely(x) __builtin_expect(!!(x), 1)
+    #define tb_unlikely(x) __builtin_expect(!!(x), 0)
+    #else
+    #define tb_likely(x) (x)
+    #define tb_unlikely(x) (x)
+    #endif
+    """
+    bint often "tb_likely"(bint condition) noexcept nogil
+    bint seldom "tb_unlikely"(bint condition) noexcept nogil
+
+cdef bint LITTLE = byteorder == "little"
+
+include "columns_memory.pxi"
+include "columns_type.pxi"
+include "columns_strided.pxi"
+include "columns_write.pxi"
+include "columns_walk.pxi"
+include "columns_widen.pxi"
+include "columns_build.pxi"
+include "columns_export.pxi"
+include "columns_import.pxi"

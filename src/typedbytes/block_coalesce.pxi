@@ -1,0 +1,788 @@
+# Many small messages in few system calls: the coalescing writers.
+#
+# Goal: the price of a message is that of encoding it; system calls are shared by a batch. Plan: two buffers. Messages are
+# encoded straight into one, while the other is on its way; whoever finds the first full enough sends it, and a thread without
+# the interpreter's lock sends what has waited for too long. Rejected: a queue of objects, a timer for each message.
+#
+# Always true: the mutex guards all that is not the interpreter's, and is never held by someone who waits for the interpreter's
+# lock without letting others at it; only the one that set `is_sending` touches the buffer that is on its way; a full buffer
+# makes its producers wait.
+
+cdef extern from *:
+    """
+    #include <pthread.h>
+    #include <time.h>
+    #ifndef TCP_NOTSENT_LOWAT
+    #define TCP_NOTSENT_LOWAT -1    /* the call fails, and SO_SNDBUF alone bounds what is in flight */
+    #endif
+    static inline long long now_ns(void) {
+        struct timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return t.tv_sec * 1000000000LL + t.tv_nsec;
+    }
+    static inline void sleep_ns(long long ns) {
+        struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+        nanosleep(&t, NULL);
+    }
+    static inline void wait_a_while(pthread_cond_t *condition, pthread_mutex_t *mutex) {
+        struct timespec t;
+        clock_gettime(CLOCK_REALTIME, &t);
+        t.tv_nsec += 50000000;
+        if (t.tv_nsec >= 1000000000) { t.tv_nsec -= 1000000000; t.tv_sec++; }
+        pthread_cond_timedwait(condition, mutex, &t);
+    }
+    """
+    ctypedef struct pthread_mutex_t:
+        pass
+    ctypedef struct pthread_cond_t:
+        pass
+    int pthread_mutex_init(pthread_mutex_t*, void*) nogil
+    int pthread_mutex_destroy(pthread_mutex_t*) nogil
+    int pthread_mutex_lock(pthread_mutex_t*) nogil
+    int pthread_mutex_trylock(pthread_mutex_t*) nogil
+    int pthread_mutex_unlock(pthread_mutex_t*) nogil
+    int pthread_cond_init(pthread_cond_t*, void*) nogil
+    int pthread_cond_destroy(pthread_cond_t*) nogil
+    int pthread_cond_wait(pthread_cond_t*, pthread_mutex_t*) nogil
+    int pthread_cond_broadcast(pthread_cond_t*) nogil
+    long long now_ns() nogil
+    void sleep_ns(long long ns) nogil
+    # At most 50 ms, so that signals are heard.
+    void wait_a_while(pthread_cond_t*, pthread_mutex_t*) nogil
+    int TCP_NOTSENT_LOWAT, SOL_SOCKET, SO_SNDBUF
+
+cdef extern from "pythread.h":
+    unsigned long PyThread_get_thread_ident() nogil
+
+cdef enum:
+    FLUSH_BYTES = 16384
+    COALESCE_BUFFER = 65536
+    QUIET_TURNS = 4           # of the age's thread without a byte before it sleeps until it is woken
+    SLICE_MS = 50
+
+cdef struct Counts:
+    long long messages
+    long long bytes
+    long long batches
+    long long by_size
+    long long by_age
+    long long by_request
+    long long waits           # for room
+    long long largest         # bytes of a batch
+
+
+cdef class CoalescingWriter:
+    """Gather small messages and send them in batches, from one thread or several.
+
+    sink: a socket, descriptor or raw file. wire and further options: as for `BlockEncoder`. flush_bytes: a batch of this size
+    is sent at once. max_delay: seconds that a byte may wait for its batch; None: until a batch is full or flush() is called.
+    buffer_size: bytes that may be gathered while a batch is on its way; when they are used up, write() waits. max_inflight:
+    bytes that may wait in the kernel's send buffer, which bounds the time that a message spends there.
+
+    Messages of one thread keep their order, none is torn by another. close() sends everything; an error of the peer is raised
+    by the next call, and then by all.
+
+    >>> import socket
+    >>> ours, theirs = socket.socketpair()
+    >>> with CoalescingWriter(ours) as writer:
+    ...     for number in range(3):
+    ...         writer.write([number])
+    >>> writer.stats["batches"], len(theirs.recv(100))
+    (1, 36)
+    >>> ours.close(); theirs.close()
+    """
+
+    cdef BlockEncoder encoder
+    cdef Sink sink
+    cdef object failure
+    cdef object thread
+    cdef pthread_mutex_t mutex
+    cdef pthread_cond_t changed   # a batch has gone, or there is an end
+    cdef pthread_cond_t woken     # there are bytes again
+    cdef unsigned char* filling
+    cdef unsigned char* sending
+    cdef Py_ssize_t nsending      # bytes of the batch on its way
+    cdef Py_ssize_t nsent         # of them taken
+    cdef Py_ssize_t capacity
+    cdef Py_ssize_t flush_bytes
+    cdef long long delay_ns       # -1: no age
+    cdef long long oldest_ns      # when the buffer's first byte came
+    cdef long long patience_ms    # without progress, -1: for ever
+    cdef long long stalled_ms     # without progress so far
+    cdef long long nswaps         # of the two buffers
+    cdef Counts counts
+    cdef unsigned long holder     # thread that holds the mutex with the interpreter's lock
+    cdef int failed               # errno
+    cdef int pid
+    cdef bint is_sending
+    cdef bint is_asleep
+    cdef bint is_running
+    cdef bint closed
+    cdef bint is_ready
+
+    def __cinit__(self, *args, **options):
+        pthread_mutex_init(&self.mutex, NULL)
+        pthread_cond_init(&self.changed, NULL)
+        pthread_cond_init(&self.woken, NULL)
+
+    def __init__(self, sink, wire="bytes", *, Py_ssize_t flush_bytes=FLUSH_BYTES, max_delay=0.0003,
+                 Py_ssize_t buffer_size=COALESCE_BUFFER, max_inflight=None, **options):
+        if self.is_ready:
+            raise RuntimeError("a CoalescingWriter cannot be initialised again")
+        check_sizes(flush_bytes, buffer_size)
+        if max_delay is not None and not 0 < max_delay <= 3600:
+            raise ValueError(f"max_delay is above 0 and at most 3600 seconds, not {max_delay}")
+        self.sink = descriptor_sink(sink)
+        self.encoder = BlockEncoder(wire, **options)
+        self.capacity = buffer_size + SCRATCH
+        self.flush_bytes = flush_bytes
+        self.delay_ns = -1 if max_delay is None else <long long>(max_delay * 1e9)
+        timeout = getattr(sink, "gettimeout", lambda: None)()
+        self.patience_ms = <long long>(timeout * 1000) if timeout else -1
+        self.filling = new_memory(self.capacity)
+        self.sending = new_memory(self.capacity)
+        start_scratch(&self.encoder.buf, self.filling, self.capacity)
+        bound_inflight(self.sink, max_inflight)
+        self.pid = os.getpid()
+        self.is_ready = True
+        if max_delay is not None:
+            self.start_thread()
+
+    cdef int start_thread(self) except -1:
+        from threading import Thread
+        self.is_running = True
+        self.thread = Thread(target=self._send_by_age, name="CoalescingWriter", daemon=True)
+        self.thread.start()
+        return 0
+
+    def __dealloc__(self):
+        if self.encoder is not None and self.encoder.buf.owner == NULL:
+            self.encoder.buf.start = self.encoder.buf.cursor = self.encoder.buf.end = NULL    # it is freed here
+        PyMem_Free(self.filling)
+        PyMem_Free(self.sending)
+        pthread_mutex_destroy(&self.mutex)
+        pthread_cond_destroy(&self.changed)
+        pthread_cond_destroy(&self.woken)
+
+    def __reduce__(self):
+        raise TypeError("a CoalescingWriter cannot be pickled")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    # ---- the mutex
+
+    cdef inline int enter(self) except -1:
+        cdef unsigned long me = PyThread_get_thread_ident()
+        if self.holder == me:
+            raise RuntimeError("this CoalescingWriter is in use: a hook came back to it")
+        if pthread_mutex_trylock(&self.mutex) != 0:
+            with nogil:
+                pthread_mutex_lock(&self.mutex)
+        self.holder = me
+        if self.closed or not self.is_ready or self.failed or self.failure is not None:
+            self.refuse()
+        return 0
+
+    cdef inline int leave(self) except -1:
+        self.holder = 0
+        pthread_mutex_unlock(&self.mutex)
+        return 0
+
+    cdef int refuse(self) except -1:
+        self.leave()
+        if self.failure is not None:
+            raise self.failure
+        if self.failed:
+            raise_errno(self.failed)
+        raise ValueError("I/O operation on a closed writer")
+
+    cdef int wait(self) except -1:
+        # For what another thread sends.
+        self.counts.waits += 1
+        self.holder = 0
+        with nogil:
+            wait_a_while(&self.changed, &self.mutex)
+        self.holder = PyThread_get_thread_ident()
+        PyErr_CheckSignals()
+        return self.check_failed()
+
+    cdef inline int check_failed(self) except -1:
+        if self.failed:
+            raise_errno(self.failed)
+        return 0
+
+    # ---- sending
+
+    cdef int send_batch(self) noexcept nogil:
+        # The mutex is held, and let go of meanwhile; nobody else is sending. 0: all has gone, or failed says why not; 1: a
+        # signal is to be looked at.
+        cdef Py_ssize_t took
+        cdef int result = 0
+        cdef int failed = 0
+        cdef iovec piece
+        if self.nsent == self.nsending:
+            self.swap()
+        self.is_sending = True
+        pthread_mutex_unlock(&self.mutex)
+        while self.nsent < self.nsending:
+            piece.iov_base = self.sending + self.nsent
+            piece.iov_len = self.nsending - self.nsent
+            took = send_pieces(self.sink.descriptor, self.sink.is_socket, &piece, 1)
+            if took > 0:
+                self.nsent += took
+                self.stalled_ms = 0
+                continue
+            failed = errno if took < 0 else EPIPE
+            if failed == EAGAIN:
+                failed = self.wait_writable()
+            if failed:
+                break
+        if failed == EINTR:
+            result = 1
+            failed = 0
+        pthread_mutex_lock(&self.mutex)
+        self.is_sending = False
+        self.failed = failed
+        pthread_cond_broadcast(&self.changed)
+        return result
+
+    cdef int wait_writable(self) noexcept nogil:
+        # An errno, or 0: try again. Interrupted now and then, so that signals are heard.
+        cdef pollfd one
+        cdef int found
+        one.fd = self.sink.descriptor
+        one.events = POLLOUT
+        one.revents = 0
+        found = poll(&one, 1, SLICE_MS)
+        if found > 0:
+            return 0
+        self.stalled_ms += SLICE_MS
+        if self.patience_ms >= 0 and self.stalled_ms > self.patience_ms:
+            return ETIMEDOUT
+        return EINTR if found == 0 or errno == EINTR else errno
+
+    cdef void swap(self) noexcept nogil:
+        cdef WriteBuffer* buf = &self.encoder.buf
+        cdef unsigned char* empty = self.sending
+        self.nsending = buf.cursor - buf.start
+        self.nsent = 0
+        self.sending = self.filling
+        self.filling = empty
+        buf.start = buf.cursor = empty
+        buf.end = empty + self.capacity
+        self.nswaps += 1
+        self.counts.batches += self.nsending > 0
+        self.counts.largest = max(self.counts.largest, self.nsending)
+
+    cdef int send_ours(self) except -1:
+        # Nobody else is sending.
+        cdef int interrupted = 1
+        self.holder = 0
+        while interrupted:
+            with nogil:
+                interrupted = self.send_batch()
+            self.holder = PyThread_get_thread_ident()
+            if interrupted:
+                PyErr_CheckSignals()
+        return self.check_failed()
+
+    def _send_by_age(self):
+        # The thread's work: the interpreter's lock is let go of for good.
+        with nogil:
+            self.watch_age()
+
+    cdef void watch_age(self) noexcept nogil:
+        cdef long long pause, quiet = 0
+        pthread_mutex_lock(&self.mutex)
+        while self.is_running and not self.failed:
+            pause = self.delay_ns
+            if self.is_sending:
+                pthread_cond_wait(&self.changed, &self.mutex)
+                continue
+            if self.nsent < self.nsending or self.encoder.buf.cursor != self.encoder.buf.start:
+                quiet = 0
+                pause = self.oldest_ns + self.delay_ns - now_ns()
+                if pause <= 0:
+                    self.counts.by_age += self.nsent == self.nsending
+                    self.send_batch()
+                    continue
+            else:
+                quiet += 1
+                if quiet > QUIET_TURNS:
+                    self.is_asleep = True
+                    pthread_cond_wait(&self.woken, &self.mutex)
+                    self.is_asleep = False
+                    quiet = 0
+                    continue
+            pthread_mutex_unlock(&self.mutex)
+            sleep_ns(pause)
+            pthread_mutex_lock(&self.mutex)
+        pthread_mutex_unlock(&self.mutex)
+
+    cdef int send_everything(self) except -1:
+        while self.is_sending or self.nsent < self.nsending or written(&self.encoder.buf):
+            if self.is_sending:
+                self.wait()
+            else:
+                self.send_ours()
+        return 0
+
+    cdef int send_large(self, Py_ssize_t before) except -1:
+        # The message behind `before` does not fit: it leaves the buffer, and goes out from where it lies, behind all that this
+        # thread wrote earlier.
+        cdef BlockEncoder aside = self.set_aside(before)
+        cdef long long last = self.nswaps + (before > 0)
+        while self.is_sending or self.nsent < self.nsending or self.nswaps < last:
+            if self.is_sending:
+                self.wait()
+            else:
+                self.send_ours()
+        self.is_sending = True
+        self.counts.batches += 1
+        self.counts.largest = max(self.counts.largest, aside.nbytes())
+        self.leave()
+        try:
+            aside.send_to(self.sink)
+        except BaseException as error:
+            self.failure = error
+            raise
+        finally:
+            with nogil:
+                pthread_mutex_lock(&self.mutex)
+            self.holder = PyThread_get_thread_ident()
+            self.is_sending = False
+            pthread_cond_broadcast(&self.changed)
+        return 0
+
+    cdef BlockEncoder set_aside(self, Py_ssize_t before):
+        cdef BlockEncoder encoder = self.encoder
+        cdef BlockEncoder aside = BlockEncoder("native")
+        cdef Py_ssize_t i
+        aside.put_copied(encoder.buf.start + before, written(&encoder.buf) - before)
+        encoder.buf.cursor = encoder.buf.start + before
+        aside.parts, aside.parts_room = encoder.parts, encoder.parts_room
+        aside.nparts, aside.nlarge = encoder.nparts, encoder.nlarge
+        encoder.parts = NULL
+        encoder.nparts = encoder.parts_room = encoder.nlarge = 0
+        for i in range(aside.nparts):
+            aside.parts[i].at -= before
+        self.restore()
+        return aside
+
+    # ---- for users
+
+    def write(self, args, *, id=0, reply=False):
+        """Add one message; wait where the buffer is full.
+
+        Arguments and encode errors as for `BlockEncoder.encode`; OSError when the peer is gone or stalls beyond the socket's
+        timeout.
+
+        >>> import os
+        >>> CoalescingWriter(os.open(os.devnull, os.O_WRONLY), max_delay=None).write([1])
+        """
+        cdef BlockEncoder encoder = self.encoder
+        cdef Py_ssize_t before
+        self.enter()
+        try:
+            while written(&encoder.buf) > self.capacity - SCRATCH:
+                if self.is_sending:
+                    self.wait()
+                else:
+                    self.send_ours()
+            before = written(&encoder.buf)
+            encoder.put_message(args, id, reply)
+            self.counts.messages += 1
+            self.counts.bytes += encoder.nbytes() - before
+            if encoder.nparts or encoder.buf.owner != NULL:
+                self.send_large(before)
+                return
+            if before == 0 and self.delay_ns >= 0:
+                self.oldest_ns = now_ns()
+                if self.is_asleep:
+                    pthread_cond_broadcast(&self.woken)
+            if written(&encoder.buf) >= self.flush_bytes and not self.is_sending:
+                self.counts.by_size += 1
+                self.send_ours()
+        finally:
+            self.restore()
+            self.leave()
+
+    cdef int restore(self) except -1:
+        # The buffer grew into other memory for a message that is no longer there: the messages before it go back.
+        cdef BlockEncoder encoder = self.encoder
+        cdef Py_ssize_t nbytes = written(&encoder.buf)
+        if encoder.buf.owner == NULL:
+            return 0
+        memcpy(self.filling, encoder.buf.start, nbytes)
+        drop(&encoder.buf)
+        start_scratch(&encoder.buf, self.filling, self.capacity)
+        encoder.buf.cursor += nbytes
+        return 0
+
+    def flush(self):
+        """Send all that was written, and wait until the kernel has it.
+
+        >>> import os
+        >>> CoalescingWriter(os.open(os.devnull, os.O_WRONLY)).flush()
+        """
+        self.enter()
+        try:
+            self.counts.by_request += 1
+            self.send_everything()
+        finally:
+            self.leave()
+
+    def close(self):
+        """Send all that was written and stop; the sink stays open. Closing again does nothing.
+
+        Raises what sending raised; the CoalescingWriter is closed all the same.
+
+        >>> import os
+        >>> CoalescingWriter(os.open(os.devnull, os.O_WRONLY)).close()
+        """
+        if self.closed or not self.is_ready:
+            return
+        try:
+            if os.getpid() == self.pid:    # a child finds its parent's messages, which are not its own to send
+                self.flush()
+        finally:
+            self.closed = True
+            self.stop_thread()
+
+    cdef int stop_thread(self) except -1:
+        if self.thread is None or os.getpid() != self.pid:
+            return 0
+        with nogil:
+            pthread_mutex_lock(&self.mutex)
+            self.is_running = False
+            pthread_cond_broadcast(&self.woken)
+            pthread_cond_broadcast(&self.changed)
+            pthread_mutex_unlock(&self.mutex)
+        self.thread.join()
+        self.thread = None
+        return 0
+
+    @property
+    def stats(self):
+        """Give what has been done so far, as a dict.
+
+        messages, bytes: written. batches: sent; by_size, by_age, by_request: why. waits: times that a writer waited for room.
+        largest: bytes of the largest batch.
+
+        >>> import os
+        >>> CoalescingWriter(os.open(os.devnull, os.O_WRONLY)).stats["messages"]
+        0
+        """
+        return self.counts
+
+
+cdef unsigned char* new_memory(Py_ssize_t nbytes) except NULL:
+    cdef unsigned char* memory = <unsigned char*>PyMem_Malloc(nbytes)
+    if memory == NULL:
+        raise MemoryError
+    return memory
+
+
+cdef int check_sizes(Py_ssize_t flush_bytes, Py_ssize_t buffer_size) except -1:
+    if not 1 <= flush_bytes <= buffer_size <= MOST_BUFFER:
+        raise ValueError(f"flush_bytes is 1..buffer_size and that at most {MOST_BUFFER}, not {flush_bytes} and {buffer_size}")
+    return 0
+
+
+cdef Sink descriptor_sink(object sink):
+    cdef Sink found = Sink(sink)
+    if found.descriptor < 0:
+        raise TypeError(f"a batch goes to a socket, a descriptor or a raw file, not to a {type(sink).__name__}")
+    return found
+
+
+cdef int bound_inflight(Sink sink, object max_inflight) except -1:
+    cdef int nbytes
+    if max_inflight is None:
+        return 0
+    if not 1 <= max_inflight <= MOST_BUFFER:
+        raise ValueError(f"max_inflight is 1..{MOST_BUFFER}, not {max_inflight}")
+    nbytes = max_inflight
+    if not sink.is_socket or setsockopt(sink.descriptor, SOL_SOCKET, SO_SNDBUF, &nbytes, sizeof(nbytes)) < 0:
+        raise ValueError("max_inflight needs a socket")
+    setsockopt(sink.descriptor, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &nbytes, sizeof(nbytes))    # TCP only, where the kernel knows it
+    return 0
+
+
+cdef class Done:
+    # What awaits nothing.
+    def __await__(self):
+        return NO_STEPS
+
+
+cdef object NO_STEPS = iter(())
+cdef Done DONE = Done()
+
+
+cdef class AsyncCoalescingWriter:
+    """Gather small messages and send them in batches, from the tasks of one event loop.
+
+    sink: a socket that does not block. wire and further options: as for `BlockEncoder`. flush_bytes: a batch of this size is
+    sent at once; smaller ones at the loop's next turn, or after max_delay seconds. buffer_size: bytes that may wait; beyond
+    them `await writer.write(...)` waits. max_inflight: as for `CoalescingWriter`.
+
+    >>> import asyncio, socket
+    >>> async def main():
+    ...     ours, theirs = socket.socketpair()
+    ...     ours.setblocking(False)
+    ...     async with AsyncCoalescingWriter(ours) as writer:
+    ...         for number in range(3):
+    ...             await writer.write([number])
+    ...     print(writer.stats["batches"], len(theirs.recv(100)))
+    ...     ours.close(); theirs.close()
+    >>> asyncio.run(main())
+    1 36
+    """
+
+    cdef BlockEncoder encoder
+    cdef Sink sink
+    cdef object loop
+    cdef object failure
+    cdef object waiters           # futures of those that wait for room, in order
+    cdef object drainers          # futures of those that wait until all has gone
+    cdef object flush_soon        # bound methods are made once
+    cdef Py_ssize_t buffer_size
+    cdef Py_ssize_t flush_bytes
+    cdef Py_ssize_t nsent         # bytes of the buffer that have gone
+    cdef double max_delay
+    cdef Counts counts
+    cdef bint is_due              # a flush has been asked for
+    cdef bint is_blocked          # the kernel's buffer is full: the loop tells when it is not
+    cdef bint closed
+
+    def __init__(self, sink, wire="bytes", *, Py_ssize_t flush_bytes=FLUSH_BYTES, max_delay=0.0,
+                 Py_ssize_t buffer_size=COALESCE_BUFFER, max_inflight=None, **options):
+        from asyncio import get_running_loop
+        from collections import deque
+        if self.encoder is not None:
+            raise RuntimeError("an AsyncCoalescingWriter cannot be initialised again")
+        check_sizes(flush_bytes, buffer_size)
+        if not 0 <= max_delay <= 3600:
+            raise ValueError(f"max_delay is 0..3600 seconds, not {max_delay}")
+        if getattr(sink, "gettimeout", lambda: 0.0)() != 0.0:
+            raise ValueError("the socket must not block: socket.setblocking(False)")
+        self.loop = get_running_loop()
+        self.sink = descriptor_sink(sink)
+        bound_inflight(self.sink, max_inflight)
+        self.waiters = deque()
+        self.drainers = []
+        self.flush_soon = self._flush_due
+        self.flush_bytes = flush_bytes
+        self.buffer_size = buffer_size
+        self.max_delay = max_delay
+        self.encoder = BlockEncoder(wire, **options)
+        self.encoder.enlarge(flush_bytes + SCRATCH)
+
+    def __reduce__(self):
+        raise TypeError("an AsyncCoalescingWriter cannot be pickled")
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *exception):
+        await self.close()
+
+    cdef int check(self) except -1:
+        if self.failure is not None:
+            raise self.failure
+        if self.closed or self.encoder is None:
+            raise ValueError("I/O operation on a closed writer")
+        return 0
+
+    def write(self, args, *, id=0, reply=False):
+        """Add one message; to be awaited, which takes time only where the buffer is full.
+
+        Arguments and errors as for `CoalescingWriter.write`.
+
+        >>> import asyncio, socket
+        >>> async def main():
+        ...     ours, theirs = socket.socketpair()
+        ...     with ours, theirs:
+        ...         ours.setblocking(False)
+        ...         await AsyncCoalescingWriter(ours, "type8").write([1])
+        >>> asyncio.run(main())
+        """
+        if self.failure is not None or self.closed:
+            self.check()
+        if self.waiters or not self.has_room():
+            return self._write_later(args, id, reply)
+        self.put(args, id, reply)
+        return DONE
+
+    async def _write_later(self, args, id, reply):
+        # Those that wait go on one after the other, in the order in which they came, as long as there is room.
+        self.counts.waits += 1
+        waiter = self.loop.create_future()
+        self.waiters.append(waiter)
+        try:
+            await waiter
+            self.check()
+            self.put(args, id, reply)
+        finally:
+            if waiter in self.waiters:
+                self.waiters.remove(waiter)
+            self.wake()
+
+    cdef inline bint has_room(self) noexcept:
+        return self.pending() < self.buffer_size and not self.encoder.nparts
+
+    cdef inline Py_ssize_t pending(self) noexcept:
+        return self.encoder.nbytes() - self.nsent
+
+    cdef int put(self, args, id, bint reply) except -1:
+        cdef BlockEncoder encoder = self.encoder
+        cdef Py_ssize_t before = encoder.nbytes()
+        encoder.enter()
+        try:
+            encoder.put_message(args, id, reply)
+        finally:
+            encoder.busy = False
+        self.counts.messages += 1
+        self.counts.bytes += encoder.nbytes() - before
+        if self.is_blocked:
+            return 0
+        if encoder.nbytes() >= self.flush_bytes:
+            self.counts.by_size += 1
+            return self.send()
+        if not self.is_due:
+            self.is_due = True
+            if self.max_delay > 0:
+                self.loop.call_later(self.max_delay, self.flush_soon)
+            else:
+                self.loop.call_soon(self.flush_soon)
+        return 0
+
+    def _flush_due(self):
+        self.is_due = False
+        if not self.is_blocked and self.failure is None and self.pending():
+            self.counts.by_age += 1
+            self.send()
+
+    cdef int send(self) except -1:
+        # As much as the kernel takes; it tells when it takes more. A failure is raised by the calls that follow.
+        cdef Py_ssize_t total = self.encoder.nbytes()
+        try:
+            self.send_some()
+        except OSError as error:
+            self.failure = error
+        self.counts.batches += 1
+        self.counts.largest = max(self.counts.largest, total)
+        if self.failure is not None or self.nsent == total:
+            self.encoder.leave()
+            self.nsent = 0
+        elif not self.encoder.nparts:
+            memmove(self.encoder.buf.start, self.encoder.buf.start + self.nsent, total - self.nsent)
+            self.encoder.buf.cursor -= self.nsent
+            self.nsent = 0
+        self.watch(self.encoder.nbytes() > 0)
+        self.wake()
+        return 0
+
+    cdef int send_some(self) except -1:
+        cdef iovec pieces[2 * FEW_PARTS + 1]
+        cdef BlockEncoder encoder = self.encoder
+        cdef Py_ssize_t npieces, took
+        cdef Py_ssize_t total = encoder.nbytes()
+        while self.nsent < total:
+            npieces = encoder.some_pieces(pieces, 2 * FEW_PARTS + 1, self.nsent)
+            took = send_pieces(self.sink.descriptor, self.sink.is_socket, pieces, npieces)
+            if took >= 0:
+                self.nsent += took
+            elif errno == EAGAIN:
+                return 0
+            elif errno == EINTR:
+                PyErr_CheckSignals()
+            else:
+                raise_errno(errno)
+        return 0
+
+    cdef int watch(self, bint wanted) except -1:
+        if wanted and not self.is_blocked:
+            self.loop.add_writer(self.sink.descriptor, self._go_on)
+        elif not wanted and self.is_blocked:
+            self.loop.remove_writer(self.sink.descriptor)
+        self.is_blocked = wanted
+        return 0
+
+    def _go_on(self):
+        if self.pending():
+            self.send()
+
+    cdef int wake(self) except -1:
+        if self.failure is not None or self.closed or self.has_room():
+            while self.waiters:
+                waiter = self.waiters.popleft()
+                if not waiter.done():
+                    waiter.set_result(None)
+                    break    # it wakes the next
+        if self.failure is not None or not self.pending():
+            drainers, self.drainers = self.drainers, []
+            for waiter in drainers:
+                if not waiter.done():
+                    waiter.set_result(None)
+        return 0
+
+    async def drain(self):
+        """Send all that was written, and wait until the kernel has it.
+
+        >>> import asyncio, socket
+        >>> async def main():
+        ...     ours, theirs = socket.socketpair()
+        ...     with ours, theirs:
+        ...         ours.setblocking(False)
+        ...         await AsyncCoalescingWriter(ours).drain()
+        >>> asyncio.run(main())
+        """
+        self.check()
+        self.counts.by_request += 1
+        if not self.is_blocked and self.pending():
+            self.send()
+        while self.pending() and self.failure is None:
+            self.drainers.append(self.loop.create_future())
+            await self.drainers[len(self.drainers) - 1]
+        if self.failure is not None:
+            raise self.failure
+
+    async def close(self):
+        """Send all that was written and stop; the socket stays open. Closing again does nothing.
+
+        >>> import asyncio, socket
+        >>> async def main():
+        ...     ours, theirs = socket.socketpair()
+        ...     with ours, theirs:
+        ...         ours.setblocking(False)
+        ...         await AsyncCoalescingWriter(ours).close()
+        >>> asyncio.run(main())
+        """
+        if self.closed or self.encoder is None:
+            return
+        try:
+            await self.drain()
+        finally:
+            self.closed = True
+            self.watch(False)
+            self.wake()
+
+    @property
+    def stats(self):
+        """Give what has been done so far, as `CoalescingWriter.stats`.
+
+        >>> import asyncio, socket
+        >>> async def main():
+        ...     ours, theirs = socket.socketpair()
+        ...     with ours, theirs:
+        ...         ours.setblocking(False)
+        ...         return AsyncCoalescingWriter(ours).stats["messages"]
+        >>> asyncio.run(main())
+        0
+        """
+        return self.counts

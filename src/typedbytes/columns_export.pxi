@@ -1,0 +1,404 @@
+# Columns given: Batches, their memory as buffers and as Arrow's C structures.
+#
+# The layout of each type and the rules of ownership are those of the Arrow C data and C stream interfaces; the names of the
+# capsules are those of the Arrow PyCapsule interface. What is given away counts as an owner of its Table, each array for itself,
+# because a consumer may keep a child when its parent is gone.
+
+cdef enum:
+    EIO = 5                   # what a stream's functions return when its source failed; the message says more
+    MOST_TEXT = 32            # bytes of a format
+
+cdef struct SchemaParts:
+    char format[MOST_TEXT]
+    char* name
+    ArrowSchema* children
+    ArrowSchema** pointers
+
+cdef struct ArrayParts:
+    Table* table              # owned as one of many
+    void* bits                # owned: BOOLs as Arrow has them
+    const void* buffers[3]
+    ArrowArray* children
+    ArrowArray** pointers
+
+cdef int64_t NO_OFFSETS[2]    # what an array without values points to
+
+
+# ---- given ----------------------------------------------------------------------------------------------------------------
+
+cdef void release_schema(ArrowSchema* schema) noexcept nogil:
+    cdef SchemaParts* parts = <SchemaParts*>schema.private_data
+    cdef int64_t i
+    for i in range(schema.n_children):
+        if schema.children[i].release != NULL:
+            schema.children[i].release(schema.children[i])
+    free(parts.name)
+    free(parts.children)
+    free(parts.pointers)
+    free(parts)
+    schema.release = NULL
+
+
+cdef SchemaParts* start_schema(ArrowSchema* schema, const char* format, bytes name, int64_t flags, Py_ssize_t nchildren) except NULL:
+    # Releasing is right from here on, whatever happens to the children.
+    cdef SchemaParts* parts = <SchemaParts*>calloc(1, sizeof(SchemaParts))
+    cdef Py_ssize_t i
+    if parts == NULL:
+        raise MemoryError
+    parts.name = <char*>malloc(len(name) + 1)
+    parts.children = <ArrowSchema*>calloc(max(nchildren, 1), sizeof(ArrowSchema))
+    parts.pointers = <ArrowSchema**>calloc(max(nchildren, 1), sizeof(ArrowSchema*))
+    if parts.name == NULL or parts.children == NULL or parts.pointers == NULL:
+        free(parts.name)
+        free(parts.children)
+        free(parts.pointers)
+        free(parts)
+        raise MemoryError
+    memcpy(parts.name, PyBytes_AS_STRING(name), len(name) + 1)
+    memcpy(parts.format, format, strlen(format) + 1)
+    for i in range(nchildren):
+        parts.pointers[i] = &parts.children[i]
+    memset(schema, 0, sizeof(ArrowSchema))
+    schema.format = parts.format
+    schema.name = parts.name
+    schema.flags = flags
+    schema.n_children = nchildren
+    schema.children = parts.pointers if nchildren else NULL
+    schema.private_data = parts
+    schema.release = release_schema
+    return parts
+
+
+cdef dict FORMATS = {BYTE: b"c", BOOL: b"b", SHORT: b"s", INT: b"i", LONG: b"l", FLOAT: b"f", DOUBLE: b"g"}
+
+
+cdef int give_schema(ArrowSchema* schema, const Column* c, bytes name, int64_t flags) except -1:
+    cdef SchemaParts* parts
+    cdef Py_ssize_t i
+    if c.kind == FIXED:
+        start_schema(schema, <bytes>FORMATS[c.code], name, flags, 0)
+    elif c.kind == SIZED or c.kind == ENCODED:
+        start_schema(schema, b"u" if c.code == STRING else b"z", name, flags, 0)
+    elif c.kind == UNKNOWN:
+        start_schema(schema, b"n", name, flags, 0)
+    elif c.kind == ARRAY:
+        parts = start_schema(schema, b"+w:%d" % c.nitems, name, flags, 1)
+        start_schema(&parts.children[0], <bytes>FORMATS[c.code], b"item", ARROW_FLAG_NULLABLE, 0)
+    elif c.kind == TUPLE:
+        parts = start_schema(schema, b"+s", name, flags, c.nparts)
+        for i in range(c.nparts):
+            give_schema(&parts.children[i], c.parts[i], b"%d" % i, ARROW_FLAG_NULLABLE)
+    elif c.kind == LISTED:
+        parts = start_schema(schema, b"+l", name, flags, 1)
+        give_schema(&parts.children[0], c.parts[0], b"item", ARROW_FLAG_NULLABLE)
+    else:
+        parts = start_schema(schema, b"+m", name, flags, 1)
+        parts = start_schema(&parts.children[0], b"+s", b"entries", 0, 2)
+        give_schema(&parts.children[0], c.parts[0], b"key", 0)
+        give_schema(&parts.children[1], c.parts[1], b"value", ARROW_FLAG_NULLABLE)
+    return 0
+
+
+cdef void release_array(ArrowArray* array) noexcept nogil:
+    cdef ArrayParts* parts = <ArrayParts*>array.private_data
+    cdef int64_t i
+    for i in range(array.n_children):
+        if array.children[i].release != NULL:
+            array.children[i].release(array.children[i])
+    leave_table(parts.table)
+    free(parts.bits)
+    free(parts.children)
+    free(parts.pointers)
+    free(parts)
+    array.release = NULL
+
+
+cdef ArrayParts* start_array(ArrowArray* array, Table* table, Py_ssize_t length, Py_ssize_t nbuffers, Py_ssize_t nchildren) except NULL:
+    cdef ArrayParts* parts = <ArrayParts*>calloc(1, sizeof(ArrayParts))
+    cdef Py_ssize_t i
+    if parts == NULL:
+        raise MemoryError
+    parts.children = <ArrowArray*>calloc(max(nchildren, 1), sizeof(ArrowArray))
+    parts.pointers = <ArrowArray**>calloc(max(nchildren, 1), sizeof(ArrowArray*))
+    if parts.children == NULL or parts.pointers == NULL:
+        free(parts.children)
+        free(parts.pointers)
+        free(parts)
+        raise MemoryError
+    for i in range(nchildren):
+        parts.pointers[i] = &parts.children[i]
+    add_owner(&table.owners)
+    parts.table = table
+    memset(array, 0, sizeof(ArrowArray))
+    array.length = length
+    array.n_buffers = nbuffers
+    array.buffers = parts.buffers
+    array.n_children = nchildren
+    array.children = parts.pointers if nchildren else NULL
+    array.private_data = parts
+    array.release = release_array
+    return parts
+
+
+cdef int give_numbers(ArrowArray* array, Table* table, const Column* c, Py_ssize_t n) except -1:
+    cdef ArrayParts* parts = start_array(array, table, n, 2, 0)
+    cdef Py_ssize_t i
+    cdef unsigned char* bits
+    parts.buffers[1] = <const void*>c.data if n else <const void*>NO_OFFSETS
+    if c.code == BOOL and n:
+        parts.bits = calloc((n + 7) // 8, 1)
+        if parts.bits == NULL:
+            raise MemoryError
+        bits = <unsigned char*>parts.bits
+        for i in range(n):
+            bits[i >> 3] |= c.data[i] << (i & 7)
+        parts.buffers[1] = bits
+    return 0
+
+
+cdef int give_array(ArrowArray* array, Table* table, const Column* c) except -1:
+    cdef ArrayParts* parts
+    cdef Py_ssize_t i, nitems
+    cdef const void* offsets = <const void*>c.offsets if c.offsets != NULL else <const void*>NO_OFFSETS
+    if c.kind == FIXED:
+        give_numbers(array, table, c, c.n)
+    elif c.kind == SIZED or c.kind == ENCODED:
+        parts = start_array(array, table, c.n, 3, 0)
+        parts.buffers[1] = offsets
+        parts.buffers[2] = <const void*>c.data if c.used else <const void*>NO_OFFSETS
+    elif c.kind == UNKNOWN:
+        start_array(array, table, c.n, 0, 0)
+        array.null_count = c.n
+    elif c.kind == ARRAY:
+        parts = start_array(array, table, c.n, 1, 1)
+        give_numbers(&parts.children[0], table, c, c.n * c.nitems)
+    elif c.kind == PAIRED:
+        nitems = c.parts[0].n
+        parts = start_array(array, table, c.n, 2, 1)
+        parts.buffers[1] = offsets
+        parts = start_array(&parts.children[0], table, nitems, 1, 2)
+        give_array(&parts.children[0], table, c.parts[0])
+        give_array(&parts.children[1], table, c.parts[1])
+    else:
+        parts = start_array(array, table, c.n, 2 if c.kind == LISTED else 1, c.nparts)
+        parts.buffers[1] = offsets if c.kind == LISTED else NULL
+        for i in range(c.nparts):
+            give_array(&parts.children[i], table, c.parts[i])
+    return 0
+
+
+cdef void free_schema(object capsule) noexcept:
+    cdef ArrowSchema* schema = <ArrowSchema*>PyCapsule_GetPointer(capsule, "arrow_schema")
+    if schema.release != NULL:
+        schema.release(schema)
+    free(schema)
+
+
+cdef void free_array(object capsule) noexcept:
+    cdef ArrowArray* array = <ArrowArray*>PyCapsule_GetPointer(capsule, "arrow_array")
+    if array.release != NULL:
+        array.release(array)
+    free(array)
+
+
+cdef void free_stream(object capsule) noexcept:
+    cdef ArrowArrayStream* stream = <ArrowArrayStream*>PyCapsule_GetPointer(capsule, "arrow_array_stream")
+    if stream.release != NULL:
+        stream.release(stream)
+    free(stream)
+
+
+cdef class Batch:
+    """Hold the columns of some rows, which never change."""
+
+    cdef Table* table
+    cdef readonly tuple names
+
+    def __dealloc__(self):
+        leave_table(self.table)
+
+    def __reduce__(self):
+        raise TypeError(f"a {type(self).__name__} cannot be pickled")
+
+    cdef int check(self) except -1:
+        if self.table == NULL:
+            raise TypeError("a Batch comes from columns.read")
+        return 0
+
+    def __len__(self):
+        self.check()
+        return self.table.n
+
+    @property
+    def _types(self):
+        self.check()
+        return tuple([describe(self.table.shown[i]) for i in range(self.table.nshown)])
+
+    def _held(self, Py_ssize_t column, path, name):
+        # A memoryview of the data or of the offsets of a column or of a part of it.
+        self.check()
+        cdef Column* c = self.table.shown[column]
+        cdef Py_ssize_t i
+        cdef Held held = Held()
+        for i in path:
+            c = c.parts[i]
+        held.batch = self
+        held.view_column(c, name == "offsets")
+        return memoryview(held)
+
+    def __arrow_c_schema__(self):
+        """Export the types of the columns as a capsule "arrow_schema"."""
+        self.check()
+        cdef ArrowSchema* schema = <ArrowSchema*>calloc(1, sizeof(ArrowSchema))
+        cdef SchemaParts* parts
+        cdef Py_ssize_t i
+        if schema == NULL:
+            raise MemoryError
+        capsule = PyCapsule_New(schema, "arrow_schema", free_schema)
+        parts = start_schema(schema, b"+s", b"", 0, self.table.nshown)
+        for i in range(self.table.nshown):
+            give_schema(&parts.children[i], self.table.shown[i], (<str>self.names[i]).encode("utf-8"), ARROW_FLAG_NULLABLE)
+        return capsule
+
+    def __arrow_c_array__(self, requested_schema=None):
+        """Export the columns as capsules "arrow_schema" and "arrow_array"; another schema than theirs is not made."""
+        schema = self.__arrow_c_schema__()
+        cdef ArrowArray* array = <ArrowArray*>calloc(1, sizeof(ArrowArray))
+        if array == NULL:
+            raise MemoryError
+        capsule = PyCapsule_New(array, "arrow_array", free_array)
+        self.give(array)
+        return schema, capsule
+
+    cdef int give(self, ArrowArray* array) except -1:
+        cdef ArrayParts* parts = start_array(array, self.table, self.table.n, 1, self.table.nshown)
+        cdef Py_ssize_t i
+        for i in range(self.table.nshown):
+            give_array(&parts.children[i], self.table, self.table.shown[i])
+        return 0
+
+
+cdef class Held:
+    # The exporter behind a memoryview: as long as somebody looks, the Batch lives.
+    cdef Batch batch
+    cdef void* data
+    cdef bytes format
+    cdef int ndim
+    cdef Py_ssize_t itemsize
+    cdef Py_ssize_t shape[2]
+    cdef Py_ssize_t strides[2]
+
+    cdef int view_column(self, Column* c, bint offsets) except -1:
+        self.ndim = 1
+        if offsets:
+            self.format, self.itemsize = b"i", 4
+            self.data = c.offsets if c.offsets != NULL else <void*>NO_OFFSETS
+            self.shape[0] = c.n + 1
+        else:
+            self.format = ITEM_FORMATS[c.code] if c.width else b"B"
+            self.itemsize = max(c.width, 1)
+            self.data = c.data if c.used else <void*>NO_OFFSETS
+            self.shape[0] = c.used // self.itemsize
+        if c.kind == ARRAY:
+            self.ndim = 2
+            self.shape[0] = c.n
+            self.shape[1] = c.nitems
+        self.strides[self.ndim - 1] = self.itemsize
+        if self.ndim == 2:
+            self.strides[0] = self.itemsize * c.nitems
+        return 0
+
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        if flags & PyBUF_WRITABLE:
+            raise BufferError("the memory of a Batch never changes")
+        view.obj = self
+        view.buf = self.data
+        view.len = self.shape[0] * self.itemsize * (self.shape[1] if self.ndim == 2 else 1)
+        view.readonly = True
+        view.itemsize = self.itemsize
+        view.format = PyBytes_AS_STRING(self.format)
+        view.ndim = self.ndim
+        view.shape = self.shape
+        view.strides = self.strides
+        view.suboffsets = NULL
+        view.internal = NULL
+
+
+cdef dict ITEM_FORMATS = {BYTE: b"b", BOOL: b"?", SHORT: b"h", INT: b"i", LONG: b"q", FLOAT: b"f", DOUBLE: b"d"}
+
+
+# ---- streams given --------------------------------------------------------------------------------------------------------
+
+cdef struct StreamParts:
+    PyObject* source          # owned: next_batch() gives a Batch or None, and arrow_schema() a capsule
+    char* message             # owned: of the last error
+
+
+def arrow_stream(source):
+    """Return a capsule "arrow_array_stream" over an object with next_batch() and arrow_schema()."""
+    cdef ArrowArrayStream* stream = <ArrowArrayStream*>calloc(1, sizeof(ArrowArrayStream))
+    cdef StreamParts* parts = <StreamParts*>calloc(1, sizeof(StreamParts))
+    if stream == NULL or parts == NULL:
+        free(stream)
+        free(parts)
+        raise MemoryError
+    Py_INCREF(source)
+    parts.source = <PyObject*>source
+    stream.private_data = parts
+    stream.get_schema = stream_schema
+    stream.get_next = stream_next
+    stream.get_last_error = stream_error
+    stream.release = stream_release
+    return PyCapsule_New(stream, "arrow_array_stream", free_stream)
+
+
+cdef int stream_schema(ArrowArrayStream* stream, ArrowSchema* out) noexcept with gil:
+    cdef StreamParts* parts = <StreamParts*>stream.private_data
+    cdef ArrowSchema* schema
+    try:
+        capsule = (<object>parts.source).arrow_schema()
+        schema = <ArrowSchema*>PyCapsule_GetPointer(capsule, "arrow_schema")
+        out[0] = schema[0]
+        schema.release = NULL
+        return 0
+    except BaseException as error:
+        return note_error(parts, error)
+
+
+cdef int stream_next(ArrowArrayStream* stream, ArrowArray* out) noexcept with gil:
+    cdef StreamParts* parts = <StreamParts*>stream.private_data
+    cdef Batch batch
+    try:
+        memset(out, 0, sizeof(ArrowArray))
+        batch = (<object>parts.source).next_batch()
+        if batch is not None:
+            batch.give(out)
+        return 0
+    except BaseException as error:
+        if out.release != NULL:
+            out.release(out)
+        return note_error(parts, error)
+
+
+cdef int note_error(StreamParts* parts, error) noexcept:
+    try:
+        text = f"{type(error).__name__}: {error}".encode("utf-8", "replace").replace(b"\0", b" ")
+        free(parts.message)
+        parts.message = <char*>malloc(len(text) + 1)
+        if parts.message != NULL:
+            memcpy(parts.message, PyBytes_AS_STRING(text), len(text) + 1)
+    except BaseException:    # the number has to say enough
+        pass
+    return EIO
+
+
+cdef const char* stream_error(ArrowArrayStream* stream) noexcept with gil:
+    return (<StreamParts*>stream.private_data).message
+
+
+cdef void stream_release(ArrowArrayStream* stream) noexcept with gil:
+    cdef StreamParts* parts = <StreamParts*>stream.private_data
+    Py_XDECREF(parts.source)
+    free(parts.message)
+    free(parts)
+    stream.release = NULL

@@ -1,0 +1,569 @@
+# Columns taken: buffers, encoded values, Arrow's C structures, Batches; nothing is copied whose memory is what a Column has.
+#
+# What was lent is kept by the Rows made of it, and given back with the last of them. Whoever lends is in this process and is
+# trusted to have told the truth about lengths and offsets, as the Arrow C data interface asks for.
+
+cdef int adopt_numbers(Column* c, const unsigned char* p, Py_ssize_t n, Py_ssize_t step, str kind, int itemsize, bint swapped) except -1:
+    # Numbers of any width and order, copied as one that the wire has: as the encoder writes NumPy's scalars.
+    cdef Py_ssize_t i
+    cdef unsigned char item[8]
+    cdef int j
+    cdef bint is_signed = kind == "i"
+    cdef bint is_float = kind == "f"
+    cdef uint64_t bits
+    cdef int64_t number
+    cdef double real
+    cdef int32_t narrow
+    cdef bint fits = True
+    c.code = code_of(kind, itemsize)
+    c.width = width_of(c.code)
+    if not reserve_data(c, n * c.width):
+        raise MemoryError
+    c.used = n * c.width
+    for i in range(n):
+        for j in range(itemsize):
+            item[j] = p[i * step + (itemsize - 1 - j if swapped else j)]
+        bits = read_bits(item, itemsize)
+        if is_float:
+            if itemsize == 2:
+                narrow = widen_half(<uint16_t>bits)
+            else:
+                narrow = <int32_t><uint32_t>bits
+            if itemsize == 8:
+                memcpy(c.data + 8 * i, &bits, 8)
+            else:
+                memcpy(c.data + 4 * i, &narrow, 4)
+            continue
+        number = <int64_t>bits
+        if is_signed and itemsize < 8 and bits >> (8 * itemsize - 1) & 1:
+            number -= <int64_t>1 << (8 * itemsize)
+        if c.width == 8:
+            fits = fits and (is_signed or number >= 0)
+            memcpy(c.data + 8 * i, &number, 8)
+        elif c.width == 4:
+            narrow = <int32_t>number
+            memcpy(c.data + 4 * i, &narrow, 4)
+        else:
+            c.data[i] = <unsigned char>number
+    if not fits:
+        raise EncodeValueError("int does not fit a LONG of 64 bits")
+    return 0
+
+
+cdef uint64_t read_bits(const unsigned char* item, int itemsize) noexcept nogil:
+    cdef uint64_t eight
+    cdef uint32_t four
+    cdef uint16_t two
+    if itemsize == 8:
+        memcpy(&eight, item, 8)
+        return eight
+    if itemsize == 4:
+        memcpy(&four, item, 4)
+        return four
+    if itemsize == 2:
+        memcpy(&two, item, 2)
+        return two
+    return item[0]
+
+
+cdef int32_t widen_half(uint16_t half) noexcept nogil:
+    # The bits of the binary32 with the value of a binary16: exact, NaNs keep their payload.
+    cdef uint32_t sign = <uint32_t>(half & 0x8000) << 16
+    cdef uint32_t exponent = half >> 10 & 0x1f
+    cdef uint32_t fraction = half & 0x3ff
+    if exponent == 0x1f:
+        return <int32_t>(sign | 0x7f800000 | fraction << 13)
+    if exponent == 0:
+        if fraction == 0:
+            return <int32_t>sign
+        exponent = 1
+        while not fraction & 0x400:
+            fraction <<= 1
+            exponent -= 1
+        fraction &= 0x3ff
+    return <int32_t>(sign | (exponent + 112) << 23 | fraction << 13)
+
+
+cdef int code_of(str kind, int itemsize) except -1:
+    # As for NumPy's scalars: the narrowest that holds all of the kind.
+    if kind == "?":
+        return BOOL
+    if kind == "f":
+        return DOUBLE if itemsize == 8 else FLOAT
+    if kind == "i":
+        return BYTE if itemsize == 1 else INT if itemsize < 8 else LONG
+    return INT if itemsize < 4 else LONG
+
+
+# The formats of PEP 3118 whose items are numbers; itemsize says how wide.
+cdef dict NUMBERS = {**dict.fromkeys("bhilqn", "i"), **dict.fromkeys("BHILQN", "u"), **dict.fromkeys("efd", "f"), "?": "?"}
+
+
+def rows_of_buffer(data):
+    """Return the Rows of an object with a buffer of numbers, of one dimension or two; a row of two is a VECTOR.
+
+    Raises EncodeTypeError for other buffers.
+    """
+    cdef Rows rows = Rows()
+    cdef Kept kept = Kept()
+    cdef Py_buffer* view = &kept.view
+    cdef Column* c
+    PyObject_GetBuffer(data, view, PyBUF_RECORDS_RO)
+    kept.has_view = True
+    rows.kept.append(kept)
+    spelled = (<bytes>view.format).decode("ascii") if view.format != NULL else "B"
+    order, letter = (spelled[0], spelled[1:]) if spelled[0] in "@=<>!" else ("@", spelled)
+    kind = NUMBERS.get(letter)
+    if kind is None or view.ndim not in (1, 2) or (kind == "f" and view.itemsize not in (2, 4, 8)):
+        raise EncodeTypeError(f"cannot take a column of format {spelled!r} with {view.ndim} dimensions")
+    swapped = view.itemsize > 1 and order in "<>!" and (order == "<") != LITTLE
+    rows.n = view.shape[0]
+    rows.c = c = new_column(FIXED if view.ndim == 1 else ARRAY, code_of(kind, view.itemsize), 0)
+    c.nitems = view.shape[1] if view.ndim == 2 else 1
+    if c.nitems > INT32_MAX:
+        raise EncodeValueError("a VECTOR has at most 2^31-1 items")
+    c.n = rows.n
+    take_numbers(c, view, kind, swapped)
+    return rows
+
+
+cdef int take_numbers(Column* c, Py_buffer* view, str kind, bint swapped) except -1:
+    cdef Py_ssize_t nitems = c.n * c.nitems
+    cdef bint is_packed = view.strides[view.ndim - 1] == view.itemsize or c.nitems == 0
+    if view.ndim == 2:
+        is_packed = is_packed and (c.n < 2 or view.strides[0] == view.itemsize * c.nitems)
+    if is_packed and not swapped and view.itemsize == c.width and (kind != "u"):
+        c.data = <unsigned char*>view.buf
+        c.used = nitems * c.width
+        c.borrowed = True
+        return 0
+    if view.ndim == 1 or nitems == 0:
+        return adopt_numbers(c, <const unsigned char*>view.buf, nitems, view.strides[0], kind, view.itemsize, swapped)
+    return adopt_grid(c, view, kind, swapped)
+
+
+cdef int adopt_grid(Column* c, Py_buffer* view, str kind, bint swapped) except -1:
+    # A row at a time: rows may lie anywhere.
+    cdef Py_ssize_t i
+    cdef Column* row = new_column(FIXED, c.code, 0)
+    try:
+        if not reserve_data(c, c.n * c.nitems * c.width):
+            raise MemoryError
+        for i in range(c.n):
+            adopt_numbers(row, <const unsigned char*>view.buf + i * view.strides[0], c.nitems, view.strides[1], kind, view.itemsize, swapped)
+            memcpy(c.data + i * c.nitems * c.width, row.data, c.nitems * c.width)
+        c.used = c.n * c.nitems * c.width
+    finally:
+        free_column(row)
+    return 0
+
+
+cdef class Kept:
+    # A buffer for as long as this lives.
+    cdef Py_buffer view
+    cdef bint has_view
+
+    def __dealloc__(self):
+        if self.has_view:
+            PyBuffer_Release(&self.view)
+
+
+def rows_of_encoded(bytes data, offsets):
+    """Return the Rows of encoded values, whose starts are given as array('q')."""
+    cdef Rows rows = Rows()
+    cdef Py_ssize_t i
+    rows.n = len(offsets)
+    rows.c = new_column(ENCODED, -1, 0)
+    rows.c.n = rows.n
+    rows.c.wide_offsets = <int64_t*>malloc((rows.n + 1) * sizeof(int64_t))
+    if rows.c.wide_offsets == NULL:
+        raise MemoryError
+    for i in range(rows.n):
+        rows.c.wide_offsets[i] = offsets[i]
+    rows.c.wide_offsets[rows.n] = len(data)
+    if not reserve_data(rows.c, len(data)):
+        raise MemoryError
+    memcpy(rows.c.data, PyBytes_AS_STRING(data), len(data))
+    rows.c.used = len(data)
+    return rows
+
+
+def rows_of_parts(list parts):
+    """Return the Rows of VECTORs whose items come from these Rows, which are used up.
+
+    Raises EncodeValueError when they differ in length.
+    """
+    cdef Rows rows = Rows()
+    cdef Rows part
+    cdef Py_ssize_t i
+    if len({len(part) for part in parts}) > 1:
+        raise EncodeValueError("the columns of a VECTOR differ in length")
+    rows.c = new_column(TUPLE, VECTOR, len(parts))
+    rows.n = rows.c.n = len(parts[0]) if parts else 0
+    for i, part in enumerate(parts):
+        rows.c.parts[i] = part.c
+        part.c = NULL
+        rows.kept += part.kept
+    return rows
+
+
+def rows_of_batch(Batch batch not None, Py_ssize_t column):
+    """Return the Rows of a column of a Batch, with the types that it was read with."""
+    cdef Rows rows = Rows()
+    batch.check()
+    rows.c = batch.table.shown[column]
+    rows.n = batch.table.n
+    rows.borrowed = True
+    rows.kept.append(batch)
+    return rows
+
+
+cdef class Lent:
+    """Hold an array that somebody lent through capsules, with its schema, until nobody uses it any more."""
+
+    cdef ArrowArray array
+    cdef object schema            # the capsule
+
+    def __init__(self, schema, array):
+        cdef ArrowArray* given
+        if not PyCapsule_IsValid(schema, "arrow_schema") or not PyCapsule_IsValid(array, "arrow_array"):
+            raise TypeError("__arrow_c_array__() must give capsules of a schema and an array")
+        given = <ArrowArray*>PyCapsule_GetPointer(array, "arrow_array")
+        if given.release == NULL:
+            raise ValueError("the array has been taken already")
+        self.schema = schema
+        self.array = given[0]
+        given.release = NULL
+
+    def __dealloc__(self):
+        if self.array.release != NULL:
+            self.array.release(&self.array)
+
+    def __len__(self):
+        return self.array.length
+
+    cdef ArrowSchema* schema_of(self) except NULL:
+        cdef ArrowSchema* schema = <ArrowSchema*>PyCapsule_GetPointer(self.schema, "arrow_schema")
+        if schema.release == NULL:
+            raise ValueError("the schema has been taken already")
+        return schema
+
+
+cdef class LentStream:
+    """Iterate over the arrays of a stream that somebody lent through a capsule."""
+
+    cdef object capsule
+    cdef object schema
+
+    def __init__(self, capsule):
+        cdef ArrowSchema* schema
+        cdef ArrowArrayStream* stream
+        if not PyCapsule_IsValid(capsule, "arrow_array_stream"):
+            raise TypeError("__arrow_c_stream__() must give a capsule of a stream")
+        self.capsule = capsule
+        stream = self.stream()
+        schema = <ArrowSchema*>calloc(1, sizeof(ArrowSchema))
+        if schema == NULL:
+            raise MemoryError
+        self.schema = PyCapsule_New(schema, "arrow_schema", free_schema)
+        if stream.get_schema(stream, schema):
+            self.fail()
+
+    cdef ArrowArrayStream* stream(self) except NULL:
+        cdef ArrowArrayStream* stream = <ArrowArrayStream*>PyCapsule_GetPointer(self.capsule, "arrow_array_stream")
+        if stream.release == NULL:
+            raise ValueError("the stream has been taken already")
+        return stream
+
+    cdef int fail(self) except -1:
+        cdef ArrowArrayStream* stream = self.stream()
+        cdef const char* text = stream.get_last_error(stream)
+        raise OSError("the stream of columns failed: " + ((<bytes>text).decode("utf-8", "replace") if text != NULL else "no reason given"))
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef ArrowArrayStream* stream = self.stream()
+        cdef ArrowArray* array = <ArrowArray*>calloc(1, sizeof(ArrowArray))
+        if array == NULL:
+            raise MemoryError
+        capsule = PyCapsule_New(array, "arrow_array", free_array)
+        if stream.get_next(stream, array):
+            self.fail()
+        if array.release == NULL:
+            raise StopIteration
+        return Lent(self.schema, capsule)
+
+
+def arrow_names(Lent lent not None):
+    """Return the names of the fields of a struct, such as a record batch; None for an array of another type."""
+    cdef ArrowSchema* schema = lent.schema_of()
+    cdef int64_t i
+    if strcmp(schema.format, "+s"):
+        return None
+    return tuple([(<bytes>schema.children[i].name).decode("utf-8") if schema.children[i].name != NULL else "" for i in range(schema.n_children)])
+
+
+def rows_of_arrow(Lent lent not None, field=None):
+    """Return the Rows of an array, or of one field of a struct without nulls.
+
+    Raises EncodeTypeError for types that have no type code, and EncodeValueError for structs that are null.
+    """
+    cdef ArrowSchema* schema = lent.schema_of()
+    cdef ArrowArray* array = &lent.array
+    cdef Rows rows = Rows()
+    cdef Py_ssize_t i
+    rows.n = array.length
+    rows.kept.append(lent)
+    if field is None:
+        rows.c = take_array(schema, array, 0, array.length)
+        return rows
+    if count_nulls(array, array.offset, array.length):
+        raise EncodeValueError("a row is null")
+    i = field
+    rows.c = take_array(schema.children[i], array.children[i], array.offset, array.length)
+    return rows
+
+
+cdef Py_ssize_t count_nulls(const ArrowArray* array, int64_t offset, int64_t n) noexcept nogil:
+    cdef const unsigned char* valid = <const unsigned char*>array.buffers[0] if array.n_buffers else NULL
+    cdef int64_t i
+    cdef Py_ssize_t nnulls = 0
+    if array.null_count == 0 or valid == NULL:
+        return 0
+    for i in range(offset, offset + n):
+        nnulls += not valid[i >> 3] >> (i & 7) & 1
+    return nnulls
+
+
+cdef dict ARROW_NUMBERS = {
+    b"c": ("i", 1), b"s": ("i", 2), b"i": ("i", 4), b"l": ("i", 8), b"C": ("u", 1), b"S": ("u", 2), b"I": ("u", 4), b"L": ("u", 8),
+    b"e": ("f", 2), b"f": ("f", 4), b"g": ("f", 8),
+}
+
+
+cdef Column* take_array(const ArrowSchema* schema, const ArrowArray* array, int64_t before, int64_t n) except NULL:
+    # n values from the one at array.offset + before on; nothing is copied whose memory is what a column has.
+    cdef bytes format = schema.format
+    cdef int64_t offset = array.offset + before
+    cdef Column* c
+    if schema.dictionary != NULL:
+        c = take_dictionary(schema, array, offset, n)
+    elif format in ARROW_NUMBERS:
+        c = take_plain(array, offset, n, <tuple>ARROW_NUMBERS[format])
+    elif format == b"b":
+        c = take_bits(array, offset, n)
+    elif format in (b"u", b"z", b"U", b"Z"):
+        c = new_column(SIZED, STRING if format in (b"u", b"U") else BYTES, 0)
+        lend_offsets(c, array, offset, n, format in (b"U", b"Z"))
+        c.data = <unsigned char*>array.buffers[2]
+        c.borrowed = True
+        c.used = offset_at(c, n) if n else 0
+    elif format in (b"vu", b"vz"):
+        c = take_views(array, offset, n, STRING if format == b"vu" else BYTES)
+    elif format[:2] == b"w:":
+        c = new_column(SIZED, BYTES, 0)
+        c.data = <unsigned char*>array.buffers[1]
+        c.borrowed = True
+        c.used = (offset + n) * int(format[2:])
+        spread(c, offset, n, int(format[2:]))
+    elif format == b"n":
+        c = new_column(UNKNOWN, -1, 0)
+    else:
+        c = take_nested(schema, array, offset, n, format)
+    c.n = n
+    if format != b"n" and count_nulls(array, offset, n):
+        c.valid = <const unsigned char*>array.buffers[0]
+        c.first_bit = offset
+    return c
+
+
+cdef Column* take_nested(const ArrowSchema* schema, const ArrowArray* array, int64_t offset, int64_t n, bytes format) except NULL:
+    cdef Column* c = NULL
+    cdef Py_ssize_t i, nitems
+    cdef const ArrowSchema* entries = schema.children[0] if schema.n_children else NULL
+    cdef const ArrowArray* held = array.children[0] if array.n_children else NULL
+    try:
+        if format == b"+s":
+            c = new_column(TUPLE, VECTOR, schema.n_children)
+            for i in range(schema.n_children):
+                c.parts[i] = take_array(schema.children[i], array.children[i], offset, n)
+        elif format in (b"+l", b"+L"):
+            c = new_column(LISTED, LIST, 1)
+            lend_offsets(c, array, offset, n, format == b"+L")
+            c.parts[0] = take_array(entries, held, 0, held.length)
+        elif format[:3] == b"+w:":
+            nitems = int(format[3:])
+            c = new_column(LISTED, VECTOR, 1)
+            spread(c, offset, n, nitems)
+            c.parts[0] = take_array(entries, held, 0, held.length)
+            flatten(c, offset, nitems)
+        elif format == b"+m":
+            c = new_column(PAIRED, MAP, 2)
+            lend_offsets(c, array, offset, n, False)
+            for i in range(2):
+                c.parts[i] = take_array(entries.children[i], held.children[i], held.offset, held.length)
+        else:
+            raise EncodeTypeError(f"Arrow's type {format.decode('ascii', 'replace')!r} has no type code")
+    except BaseException:
+        free_column(c)
+        raise
+    return c
+
+
+cdef void flatten(Column* c, int64_t offset, Py_ssize_t nitems) noexcept:
+    # VECTORs of numbers without nulls are an ARRAY.
+    cdef Column* part = c.parts[0]
+    if part.kind != FIXED or part.valid != NULL or not part.borrowed:
+        return
+    c.kind = ARRAY
+    c.code = part.code
+    c.width = part.width
+    c.nitems = nitems
+    c.data = part.data + offset * nitems * part.width
+    c.borrowed = True
+    free_parts(c)
+
+
+cdef int lend_offsets(Column* c, const ArrowArray* array, int64_t offset, int64_t n, bint wide) except -1:
+    c.offsets_borrowed = True
+    if n and wide:
+        c.wide_offsets = <int64_t*>array.buffers[1] + offset
+    elif n:
+        c.offsets = <int32_t*>array.buffers[1] + offset
+    return 0
+
+
+cdef int spread(Column* c, int64_t offset, int64_t n, int64_t step) except -1:
+    # The offsets of values that all have one size.
+    cdef int64_t i
+    c.wide_offsets = <int64_t*>malloc((n + 1) * sizeof(int64_t))
+    if c.wide_offsets == NULL:
+        raise MemoryError
+    for i in range(n + 1):
+        c.wide_offsets[i] = (offset + i) * step
+    return 0
+
+
+cdef Column* take_plain(const ArrowArray* array, int64_t offset, int64_t n, tuple number) except NULL:
+    cdef str kind = number[0]
+    cdef int itemsize = number[1]
+    cdef Column* c = new_column(FIXED, code_of(kind, itemsize), 0)
+    cdef const unsigned char* data = <const unsigned char*>array.buffers[1] + offset * itemsize
+    try:
+        if itemsize == c.width and kind != "u":
+            c.data = <unsigned char*>data
+            c.used = n * itemsize
+            c.borrowed = True
+        else:
+            adopt_numbers(c, data, n, itemsize, kind, itemsize, False)
+    except BaseException:
+        free_column(c)
+        raise
+    return c
+
+
+cdef Column* take_bits(const ArrowArray* array, int64_t offset, int64_t n) except NULL:
+    cdef Column* c = new_column(FIXED, BOOL, 0)
+    cdef const unsigned char* bits = <const unsigned char*>array.buffers[1]
+    cdef int64_t i
+    if not reserve_data(c, n):
+        free_column(c)
+        raise MemoryError
+    for i in range(n):
+        c.data[i] = bits[(offset + i) >> 3] >> ((offset + i) & 7) & 1
+    c.used = n
+    return c
+
+
+cdef Column* take_views(const ArrowArray* array, int64_t offset, int64_t n, int code) except NULL:
+    # 16 bytes a value: its length, and then up to 12 bytes of it, or 4, the number of a buffer and where in that.
+    cdef Column* c = new_column(SIZED, code, 0)
+    cdef const unsigned char* view = <const unsigned char*>array.buffers[1] + 16 * offset
+    cdef const unsigned char* valid = <const unsigned char*>array.buffers[0]
+    cdef int64_t i, total = 0
+    cdef int32_t nbytes, number, start
+    cdef bint room = True
+    c.wide_offsets = <int64_t*>malloc((n + 1) * sizeof(int64_t))
+    if c.wide_offsets != NULL:
+        for i in range(n):
+            c.wide_offsets[i] = total
+            if array.null_count == 0 or valid == NULL or valid[(offset + i) >> 3] >> ((offset + i) & 7) & 1:
+                memcpy(&nbytes, view + 16 * i, 4)
+                total += nbytes
+        c.wide_offsets[n] = total
+    if c.wide_offsets == NULL or not reserve_data(c, total):
+        free_column(c)
+        raise MemoryError
+    c.used = total
+    for i in range(n):
+        nbytes = <int32_t>(c.wide_offsets[i + 1] - c.wide_offsets[i])
+        if nbytes <= 12:
+            memcpy(c.data + c.wide_offsets[i], view + 16 * i + 4, nbytes)
+        else:
+            memcpy(&number, view + 16 * i + 8, 4)
+            memcpy(&start, view + 16 * i + 12, 4)
+            memcpy(c.data + c.wide_offsets[i], <const unsigned char*>array.buffers[2 + number] + start, nbytes)
+    return c
+
+
+cdef Column* take_dictionary(const ArrowSchema* schema, const ArrowArray* array, int64_t offset, int64_t n) except NULL:
+    # Each value once more, encoded: the wire has no dictionaries.
+    cdef Column* c = new_column(ENCODED, -1, 0)
+    cdef Column* indices = NULL
+    cdef Column* values = NULL
+    try:
+        indices = take_plain(array, offset, n, <tuple>ARROW_NUMBERS[<bytes>schema.format])
+        values = take_array(schema.dictionary, array.dictionary, 0, array.dictionary.length)
+        if has_nulls(values):
+            raise EncodeTypeError("a null among the values of a dictionary cannot be written")
+        values.n = array.dictionary.length
+        gather(c, indices, values, array, offset, n)
+    except BaseException:
+        free_column(c)
+        raise
+    finally:
+        free_column(indices)
+        free_column(values)
+    return c
+
+
+cdef int gather(Column* c, const Column* indices, const Column* values, const ArrowArray* array, int64_t offset, int64_t n) except -1:
+    cdef const unsigned char* valid = <const unsigned char*>array.buffers[0]
+    cdef int64_t i, index, total = 0
+    cdef unsigned char* out
+    cdef Nulls none
+    cdef int32_t narrow
+    memset(&none, 0, sizeof(Nulls))
+    c.wide_offsets = <int64_t*>calloc(n + 1, sizeof(int64_t))
+    if c.wide_offsets == NULL:
+        raise MemoryError
+    for i in range(n):
+        if array.null_count == 0 or valid == NULL or valid[(offset + i) >> 3] >> ((offset + i) & 7) & 1:
+            index = index_at(indices, i)
+            if not 0 <= index < values.n:
+                raise EncodeValueError(f"there is no value {index} in a dictionary of {values.n}", f"[{i}]")
+            total += bound_of(values, index, index + 1, 0)
+        c.wide_offsets[i + 1] = total
+    if not reserve_data(c, total):
+        raise MemoryError
+    for i in range(n):
+        if c.wide_offsets[i + 1] > c.wide_offsets[i]:
+            out = put_value(c.data + c.wide_offsets[i], values, index_at(indices, i), &none)
+            if out == NULL:
+                raise EncodeValueError("a value is longer than 2^31-1", f"[{i}]")
+    c.used = total
+    return 0
+
+
+cdef int64_t index_at(const Column* indices, int64_t i) noexcept:
+    cdef int64_t broad
+    cdef int32_t narrow
+    if indices.width == 8:
+        memcpy(&broad, indices.data + 8 * i, 8)
+        return broad
+    if indices.width == 1:
+        return <int8_t>indices.data[i]
+    memcpy(&narrow, indices.data + 4 * i, 4)
+    return narrow

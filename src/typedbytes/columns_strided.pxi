@@ -1,0 +1,162 @@
+# Records of one size: where every value of a record has one width, records stand at equal distances as long as their codes say so.
+#
+# A block of them is loaded or stored column by column, codes and payloads in one pass. A Leaf is a place that all of them have;
+# the list of leaves is made of the columns and is stale when one of them becomes another.
+
+cdef enum:
+    MOST_BLOCK = 1024         # records; their bytes and those of their columns stay in the nearest cache
+    LEAST_BLOCK = 8
+
+cdef struct Leaf:
+    # A place that every record has at the same distance from its start.
+    Py_ssize_t offset
+    int code
+    int32_t count             # of a VECTOR's head
+    Column* column            # where the payload goes; NULL: only the code is looked at
+    Py_ssize_t item           # of an ARRAY
+
+
+cdef Py_ssize_t size_of(const Column* c) noexcept nogil:
+    # Bytes of every value on the wire; 0: they differ.
+    cdef Py_ssize_t i, part
+    cdef Py_ssize_t total = 5
+    if c.kind == FIXED:
+        return 1 + c.width
+    if c.kind == ARRAY:
+        return 5 + c.nitems * (1 + c.width)
+    if c.kind != TUPLE:
+        return 0
+    for i in range(c.nparts):
+        part = size_of(c.parts[i])
+        if part == 0:
+            return 0
+        total += part
+    return total
+
+
+cdef Py_ssize_t least_of(const Column* c, bint widens) noexcept nogil:
+    # Bytes that a value has at least on the wire.
+    cdef Py_ssize_t i
+    cdef Py_ssize_t total = 5
+    if (not c.wanted and not c.within) or c.kind == ENCODED or c.kind == LISTED:
+        return 1
+    if c.kind == FIXED:
+        return min(1 + c.width, 5 if widens else 9)
+    if c.kind == ARRAY:
+        return 5 + c.nitems * min(1 + c.width, 5 if widens else 9)
+    for i in range(c.nparts if c.kind == TUPLE else 0):
+        total += least_of(c.parts[i], widens)
+    return total
+
+
+cdef Py_ssize_t count_leaves(const Column* c) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef Py_ssize_t total = 1
+    if c.kind == ARRAY:
+        return 1 + c.nitems
+    for i in range(c.nparts):
+        total += count_leaves(c.parts[i])
+    return total
+
+
+cdef Leaf* list_leaves(Column* c, Leaf* leaf, Py_ssize_t* offset) noexcept nogil:
+    cdef Py_ssize_t i
+    leaf.offset = offset[0]
+    leaf.column = NULL
+    leaf.count = 0
+    leaf.item = 0
+    if c.kind == FIXED:
+        leaf.code = c.code
+        leaf.column = c if c.wanted else NULL
+        offset[0] += 1 + c.width
+        return leaf + 1
+    leaf.code = VECTOR
+    leaf.count = <int32_t>(c.nitems if c.kind == ARRAY else c.nparts)
+    leaf += 1
+    offset[0] += 5
+    if c.kind == TUPLE:
+        for i in range(c.nparts):
+            leaf = list_leaves(c.parts[i], leaf, offset)
+        return leaf
+    for i in range(c.nitems):
+        leaf.offset = offset[0]
+        leaf.code = c.code
+        leaf.column = c if c.wanted else NULL
+        leaf.count = 0
+        leaf.item = i
+        offset[0] += 1 + c.width
+        leaf += 1
+    return leaf
+
+
+cdef bint load_leaf(const Leaf* leaf, const unsigned char* p, Py_ssize_t stride, Py_ssize_t n) noexcept nogil:
+    # Load a place of n records behind what its column holds. False: a code is another; the column's values are as before.
+    cdef Column* c = leaf.column
+    cdef unsigned char* out
+    cdef Py_ssize_t step
+    p += leaf.offset
+    if leaf.code == VECTOR:
+        return not check_heads(p, stride, VECTOR, leaf.count, n)
+    if c == NULL:
+        return not check_codes(p, stride, leaf.code, n)
+    step = c.width * (c.nitems if c.kind == ARRAY else 1)
+    out = c.data + c.used + leaf.item * c.width
+    if c.width == 8:
+        return not load_64s(p, stride, c.code, out, step, n)
+    if c.width == 4:
+        return not load_32s(p, stride, c.code, out, step, n)
+    if c.width == 2:
+        return not load_16s(p, stride, c.code, out, step, n)
+    if c.code == BOOL:
+        return not load_bools(p, stride, BOOL, out, step, n)
+    return not load_bytes(p, stride, BYTE, out, step, n)
+
+
+cdef void store_leaf(const Leaf* leaf, unsigned char* p, Py_ssize_t stride, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
+    cdef Column* c = leaf.column
+    cdef const unsigned char* source
+    cdef Py_ssize_t step, i
+    p += leaf.offset
+    if c == NULL:
+        for i in range(n):
+            put_head(p + i * stride, VECTOR, leaf.count)
+        return
+    step = c.width * (c.nitems if c.kind == ARRAY else 1)
+    source = c.data + first * step + leaf.item * c.width
+    if c.width == 8:
+        store_64s(p, stride, c.code, source, step, n)
+    elif c.width == 4:
+        store_32s(p, stride, c.code, source, step, n)
+    elif c.width == 2:
+        store_16s(p, stride, c.code, source, step, n)
+    elif c.code == BOOL:
+        store_bools(p, stride, BOOL, source, step, n)
+    else:
+        store_bytes(p, stride, BYTE, source, step, n)
+
+
+cdef void add_rows(Column* c, Py_ssize_t n) noexcept nogil:
+    # Of records of one size, loaded already.
+    cdef Py_ssize_t i
+    c.n += n
+    if c.kind == TUPLE:
+        for i in range(c.nparts):
+            add_rows(c.parts[i], n)
+    elif c.wanted:
+        c.used += n * c.width * (c.nitems if c.kind == ARRAY else 1)
+
+
+cdef bint reserve_rows(Column* c, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    if not c.wanted and not c.within:
+        return True
+    if c.kind == FIXED:
+        return reserve_data(c, c.used + n * c.width)
+    if c.kind == ARRAY:
+        return reserve_data(c, c.used + n * c.nitems * c.width)
+    if c.kind == TUPLE:
+        for i in range(c.nparts):
+            if not reserve_rows(c.parts[i], n):
+                return False
+        return True
+    return not has_offsets(c) or reserve_offsets(c, c.n + n)

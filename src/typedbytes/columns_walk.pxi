@@ -1,0 +1,397 @@
+# The walk: values to columns one after the other, whatever their sizes.
+#
+# Whatever the walk meets that its column does not hold goes to the Builder, which knows the policy; the walk goes on with the
+# column as it is then. The cursor of a Walk stands at the first byte of a value, or behind the last whole one.
+
+cdef enum Outcome:
+    DONE
+    MORE          # the bytes end inside the record
+    OTHER         # the value is of another kind than its column
+    BROKEN        # no value at all, or too deep: whoever decodes it will say
+    FULL          # a column cannot hold more
+    REFUSED       # as OTHER, and the policy says no
+    FAILED        # an exception is set
+    NO_MEMORY
+
+cdef struct Walk:
+    const unsigned char* p
+    const unsigned char* end
+    PyObject* builder         # borrowed
+    bint widens
+    bint careful              # every STRING is checked as it comes
+    Py_ssize_t depth
+    Py_ssize_t max_depth
+    Skipping skipping
+    Column* culprit           # the column that the outcome OTHER or REFUSED is about
+    Py_ssize_t culprit_item   # of an ARRAY, -1: its count
+    const unsigned char* culprit_at    # what was found there, of an ARRAY's item
+
+
+cdef inline void copy_cushioned(unsigned char* out, const unsigned char* p, Py_ssize_t nbytes, const unsigned char* end) noexcept nogil:
+    # Both sides mostly have CUSHION bytes; then a short text is one load and one store, without a branch on its length.
+    if often(nbytes <= CUSHION and end - p >= CUSHION):
+        memcpy(out, p, CUSHION)
+    else:
+        copy_short(out, p, nbytes)
+
+
+cdef inline void store_fixed(unsigned char* out, const unsigned char* p, int code, int width) noexcept nogil:
+    cdef int32_t narrow
+    cdef int64_t broad
+    cdef int16_t short_number
+    if width == 8:
+        broad = load_i64(p)
+        memcpy(out, &broad, 8)
+    elif width == 4:
+        narrow = load_i32(p)
+        memcpy(out, &narrow, 4)
+    elif width == 1:
+        out[0] = p[0] != 0 if code == BOOL else p[0]
+    else:
+        short_number = load_i16(p)
+        memcpy(out, &short_number, 2)
+
+
+# The two that most values are: the position behind the value, or NULL for whatever is not plain sailing, and nothing has happened.
+
+cdef inline const unsigned char* take_fixed(Column* c, const unsigned char* p, const unsigned char* end) noexcept nogil:
+    if seldom(end - p <= c.width or p[0] != c.code or c.room - c.used < c.width):
+        return NULL
+    store_fixed(c.data + c.used, p + 1, c.code, c.width)
+    c.used += c.width
+    c.n += 1
+    return p + 1 + c.width
+
+
+cdef inline const unsigned char* take_sized(Column* c, const unsigned char* p, const unsigned char* end) noexcept nogil:
+    cdef Py_ssize_t nbytes
+    if seldom(end - p < 5 or p[0] != c.code or c.offsets_room - c.n < 2):
+        return NULL
+    nbytes = load_i32(p + 1)
+    p += 5
+    if seldom(nbytes < 0 or nbytes > end - p or nbytes > c.room - c.used):
+        return NULL
+    copy_cushioned(c.data + c.used, p, nbytes, end)
+    c.used += nbytes
+    c.n += 1
+    c.offsets[c.n] = <int32_t>c.used
+    return p + nbytes
+
+
+cdef Outcome put(Walk* w, Column* c) noexcept nogil:
+    # One value of any kind; the cursor stands behind it when that is DONE.
+    cdef Outcome outcome
+    if not c.wanted and not c.within:
+        return pass_over(w)
+    while True:
+        if c.kind == ENCODED:
+            return put_encoded(w, c)
+        if w.p == w.end:
+            return MORE
+        if c.kind == FIXED:
+            outcome = put_fixed(w, c)
+        elif c.kind == SIZED:
+            outcome = put_sized(w, c)
+        elif c.kind == UNKNOWN:
+            outcome = OTHER
+        elif w.depth == w.max_depth:
+            outcome = BROKEN if w.p[0] == c.code else OTHER
+        else:
+            w.depth += 1
+            if c.kind == ARRAY:
+                outcome = put_array(w, c)
+            elif c.kind == TUPLE:
+                outcome = put_tuple(w, c)
+            elif c.kind == LISTED:
+                outcome = put_listed(w, c)
+            else:
+                outcome = put_paired(w, c)
+            w.depth -= 1
+        if outcome != OTHER:
+            return outcome
+        w.culprit = c
+        outcome = settle(w)
+        if outcome != DONE:
+            return outcome
+
+
+cdef Outcome pass_over(Walk* w) noexcept nogil:
+    cdef ReadBuffer buf
+    cdef SkipOutcome outcome
+    borrow(&buf, w.p, w.end - w.p)
+    w.skipping.max_depth = w.max_depth - w.depth
+    outcome = skip_value(&w.skipping, &buf)
+    w.skipping.depth = w.skipping.tail = 0
+    if outcome == SKIPPED:
+        w.p = buf.cursor
+        return DONE
+    return MORE if outcome == NEEDS_MORE else BROKEN
+
+
+cdef Outcome put_fixed(Walk* w, Column* c) noexcept nogil:
+    cdef const unsigned char* next
+    if w.p[0] != c.code:
+        return put_wider(w, c)
+    if w.end - w.p <= c.width:
+        return MORE
+    if not reserve_data(c, c.used + c.width):
+        return NO_MEMORY
+    w.p = take_fixed(c, w.p, w.end)
+    return DONE
+
+
+cdef inline bint widens_to(int narrow, int wide) noexcept nogil:
+    return (narrow == INT and wide == LONG) or (narrow == FLOAT and wide == DOUBLE)
+
+
+cdef inline void store_wider(unsigned char* out, const unsigned char* p, int code) noexcept nogil:
+    cdef int64_t number
+    cdef double real
+    if code == LONG:
+        number = load_i32(p)
+        memcpy(out, &number, 8)
+    else:
+        real = load_f32(p)
+        memcpy(out, &real, 8)
+
+
+cdef Outcome put_wider(Walk* w, Column* c) noexcept nogil:
+    if not w.widens or not widens_to(w.p[0], c.code):
+        return OTHER
+    if w.end - w.p < 5:
+        return MORE
+    if not reserve_data(c, c.used + 8):
+        return NO_MEMORY
+    store_wider(c.data + c.used, w.p + 1, c.code)
+    c.used += 8
+    c.n += 1
+    w.p += 5
+    return DONE
+
+
+cdef Outcome put_sized(Walk* w, Column* c) noexcept nogil:
+    cdef Py_ssize_t nbytes
+    if w.p[0] != c.code:
+        return OTHER
+    if w.end - w.p < 5:
+        return MORE
+    nbytes = load_i32(w.p + 1)
+    if nbytes < 0:
+        return BROKEN
+    if nbytes > w.end - w.p - 5:
+        return MORE
+    if w.careful and c.code == STRING and not is_text(w.p + 5, nbytes):
+        return BROKEN
+    return put_bytes(w, c, w.p + 5, nbytes)
+
+
+cdef Outcome put_bytes(Walk* w, Column* c, const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
+    if nbytes > INT32_MAX - c.used:
+        return FULL
+    if not reserve_data(c, c.used + nbytes) or not reserve_offsets(c, c.n + 1):
+        return NO_MEMORY
+    memcpy(c.data + c.used, p, nbytes)
+    c.used += nbytes
+    c.n += 1
+    c.offsets[c.n] = <int32_t>c.used
+    w.p = p + nbytes
+    return DONE
+
+
+cdef Outcome put_encoded(Walk* w, Column* c) noexcept nogil:
+    cdef const unsigned char* start = w.p
+    cdef Outcome outcome = pass_over(w)
+    return outcome if outcome != DONE else put_bytes(w, c, start, w.p - start)
+
+
+cdef Outcome read_count(Walk* w, int code, Py_ssize_t* count) noexcept nogil:
+    if w.p[0] != code:
+        return OTHER
+    if w.end - w.p < 5:
+        return MORE
+    count[0] = load_i32(w.p + 1)
+    return BROKEN if count[0] < 0 else DONE
+
+
+cdef Outcome put_array(Walk* w, Column* c) noexcept nogil:
+    cdef Py_ssize_t count, i
+    cdef Py_ssize_t nbytes = c.nitems * c.width
+    cdef const unsigned char* p = w.p + 5
+    cdef unsigned char* out
+    cdef Outcome outcome = read_count(w, VECTOR, &count)
+    w.culprit_item = -1    # its count
+    if outcome == DONE and count != c.nitems:
+        outcome = OTHER
+    if outcome != DONE:
+        return outcome
+    if w.end - p < c.nitems:
+        return MORE
+    if not reserve_data(c, c.used + nbytes):
+        return NO_MEMORY
+    out = c.data + c.used
+    for i in range(c.nitems):
+        if p == w.end:
+            return MORE
+        if p[0] == c.code:
+            if w.end - p <= c.width:
+                return MORE
+            store_fixed(out, p + 1, c.code, c.width)
+            p += 1 + c.width
+        elif w.widens and widens_to(p[0], c.code):
+            if w.end - p < 5:
+                return MORE
+            store_wider(out, p + 1, c.code)
+            p += 5
+        else:
+            w.culprit_item = i
+            w.culprit_at = p
+            return OTHER
+        out += c.width
+    c.used += nbytes
+    c.n += 1
+    w.p = p
+    return DONE
+
+
+cdef Outcome put_tuple(Walk* w, Column* c) noexcept nogil:
+    cdef Py_ssize_t count, i
+    cdef Outcome outcome = read_count(w, VECTOR, &count)
+    if outcome == DONE and count != c.nparts:
+        outcome = OTHER
+    if outcome != DONE:
+        return outcome
+    w.p += 5
+    for i in range(c.nparts):
+        outcome = put(w, c.parts[i])
+        if outcome != DONE:
+            return outcome
+    c.n += 1
+    return DONE
+
+
+cdef inline Outcome put_item(Walk* w, Column* part) noexcept nogil:
+    cdef const unsigned char* next
+    if part.n >= INT32_MAX:
+        return FULL
+    if part.kind == FIXED:
+        next = take_fixed(part, w.p, w.end)
+        if next != NULL:
+            w.p = next
+            return DONE
+    return put(w, part)
+
+
+cdef Outcome put_listed(Walk* w, Column* c) noexcept nogil:
+    cdef Py_ssize_t count = 0
+    cdef Outcome outcome
+    if c.code == LIST:
+        if w.p[0] != LIST:
+            return OTHER
+        w.p += 1
+        while True:
+            if w.p == w.end:
+                return MORE
+            if w.p[0] == MARKER:
+                w.p += 1
+                break
+            outcome = put_item(w, c.parts[0])
+            if outcome != DONE:
+                return outcome
+    else:
+        outcome = read_count(w, VECTOR, &count)
+        if outcome != DONE:
+            return outcome
+        w.p += 5
+        for _ in range(count):
+            outcome = put_item(w, c.parts[0])
+            if outcome != DONE:
+                return outcome
+    return end_items(c)
+
+
+cdef Outcome put_paired(Walk* w, Column* c) noexcept nogil:
+    cdef Py_ssize_t count
+    cdef Outcome outcome = read_count(w, MAP, &count)
+    if outcome != DONE:
+        return outcome
+    w.p += 5
+    for _ in range(count):
+        outcome = put_item(w, c.parts[0])
+        if outcome == DONE:
+            outcome = put_item(w, c.parts[1])
+        if outcome != DONE:
+            return outcome
+    return end_items(c)
+
+
+cdef Outcome end_items(Column* c) noexcept nogil:
+    if not reserve_offsets(c, c.n + 1):
+        return NO_MEMORY
+    c.n += 1
+    c.offsets[c.n] = <int32_t>c.parts[0].n
+    return DONE
+
+
+cdef Outcome settle(Walk* w) noexcept with gil:
+    # The cursor stands at a value that the culprit does not hold.
+    cdef Builder builder = <Builder>w.builder
+    try:
+        return builder.settle()
+    except BaseException as error:
+        builder.error = error
+        return FAILED
+
+
+# ---- text ---------------------------------------------------------------------------------------------------------------
+
+cdef enum:
+    TEXT_PIECE = 4096         # bytes that are transcoded at once; where to, nobody looks
+
+
+cdef bint is_text(const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
+    # Whether the bytes are UTF-8: what transcodes it elsewhere says so too.
+    cdef unsigned char scratch[4 * TEXT_PIECE + 64]
+    cdef unsigned char greatest
+    cdef Py_ssize_t piece, nchars
+    cdef bint right
+    if is_ascii(p, nbytes):
+        return True
+    while nbytes > 0:
+        piece = min(nbytes, TEXT_PIECE)
+        while piece < nbytes and piece > TEXT_PIECE - 4 and p[piece] & 0xc0 == 0x80:
+            piece -= 1    # a character is not cut; four bytes that go on are in none
+        nchars = utf8_measure(p, piece, &greatest)
+        if greatest < 0xc4:
+            right = utf8_to_ucs1(p, piece, scratch, nchars)
+        elif greatest < 0xf0:
+            right = utf8_to_ucs2(p, piece, scratch, nchars)
+        else:
+            right = utf8_to_ucs4(p, piece, scratch, nchars)
+        if not right:
+            return False
+        p += piece
+        nbytes -= piece
+    return True
+
+
+cdef bint check_text(Column* c) noexcept nogil:
+    # Whether all STRINGs held are UTF-8. All of them together are, and none begins inside a character: then each is.
+    cdef Py_ssize_t i, start
+    if not c.wanted and not c.within:
+        return True
+    for i in range(c.nparts):
+        if not check_text(c.parts[i]):
+            return False
+    if c.kind != SIZED or c.code != STRING or c.checked == c.used:
+        return True
+    if not is_ascii(c.data + c.checked, c.used - c.checked):
+        if not is_text(c.data + c.checked, c.used - c.checked):
+            return False
+        i = c.n
+        while i > 0 and c.offsets[i - 1] >= c.checked:
+            i -= 1
+            start = c.offsets[i]
+            if start < c.used and c.data[start] & 0xc0 == 0x80:
+                return False
+    c.checked = c.used
+    return True

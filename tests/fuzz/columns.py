@@ -1,0 +1,88 @@
+"""Columns beside objects: what both make of the same bytes must be the same, whatever the policy and the source.
+
+Belongs here: reading columns by choices, and the exact decoder that each reading is held against. It knows nothing of how columns
+are made. Always true: a batch holds the next records; what ends the reading is the decoder's own error, or a mismatch or a limit
+of columns in a record that the decoder can read.
+"""
+
+import io
+import re
+
+import typedbytes
+from typedbytes import columns
+from typedbytes.errors import LimitError
+
+from column_values import EXACT, rows_of
+from fuzz.choices import Choices
+from fuzz.guard import Guard
+from fuzz.streams import SOURCES, said, taken
+from vectors import spell
+
+GUARD = Guard(1 << 20)
+HEAD = 10  # bytes of an input that choose; the rest is the stream
+
+
+def check_columns(data):
+    """Read a stream as columns, in a way that the first bytes choose, and write what was read."""
+    choices, stream = Choices(data[:HEAD]), data[HEAD:]
+    wire = GUARD.put(stream)
+    options = {"dialect": ("hadoop", "hadoop", "hive")[choices.below(3)], "max_depth": (256, 3, 256, 1)[choices.below(4)]}
+    pairs = choices.below(2) == 1
+    manner = {"pairs": pairs, "on_mismatch": choices.pick(("error", "widen", "split")), "batch_rows": choices.pick((1, 2, 3, 65536)) if len(stream) < 5000 else 1000}
+    source = choices.pick(SOURCES)(wire, choices) if choices.below(2) else wire
+    threads = choices.pick((1, 1, 1, 2))
+    check_reading(wire, source, options, threads=threads, **manner)
+
+
+def check_reading(wire, source, options, **manner):
+    """Read a source as columns, and hold what comes against the decoder."""
+    kind = typedbytes.PairReader if manner["pairs"] else typedbytes.Reader
+    widens = manner["on_mismatch"] == "widen"
+    expected, batches = [], []
+    trouble = taken(expected, kind(wire, **EXACT, **options))
+    with columns.read(source, **manner, **options) as reader:
+        end = taken(batches, reader)
+        if end is not None:
+            assert said(taken([], reader)) == said(end), "a failed reader went on"
+    rows = []
+    for batch in batches:
+        check_batch(batch, manner, options)
+        rows += rows_of(batch, options["dialect"])
+    if not manner["pairs"]:
+        rows = [value for (value,) in rows]
+    if len(rows) > len(expected):
+        # What is kept as encoded bytes is only walked, and the payload of a WRITABLE is not looked at.
+        assert "Unreadable" in spelled(rows[len(expected)], True), (rows, trouble)
+        return
+    assert spelled(rows, widens) == spelled(expected[: len(rows)], widens), (rows, expected)
+    if isinstance(end, columns.MismatchError):
+        assert not widens, end
+        check_place(end, wire, rows, expected, trouble)
+    elif isinstance(end, LimitError) and not isinstance(trouble, LimitError):
+        assert "column" in end.message and end.record == len(rows), end
+    else:
+        assert said(end) == said(trouble), (said(end), said(trouble))
+        assert len(rows) == len(expected)
+
+
+def spelled(value, widens):
+    """Spell a value; when columns were widened, numbers have lost the widths of their codes."""
+    text = spell(value)
+    return re.sub(r"\b(?:Long|Float)\(([^()]*(?:\([^()]*\))?)\)", r"\1", text) if widens else text
+
+
+def check_place(end, wire, rows, expected, trouble):
+    """A mismatch names a record and a value in it, in front of any fault of the bytes but those inside a WRITABLE."""
+    assert end.record == len(rows), (end.record, len(rows))
+    assert wire[end.offset] == end.code, (end.offset, end.code)
+    assert trouble is None or trouble.offset >= end.offset or len(expected) > len(rows) or trouble.code == 50, (end, trouble)
+
+
+def check_batch(batch, manner, options):
+    """A batch has rows, not too many, and gives its bytes back."""
+    assert 0 < len(batch) <= manner["batch_rows"]
+    sink = io.BytesIO()
+    assert columns.write(sink, batch, pairs=manner["pairs"]) == len(batch)
+    data = sink.getvalue()
+    (again,) = columns.read(data, len(batch), list(batch.schema.values()), pairs=manner["pairs"], dialect=options["dialect"])
+    assert spell(rows_of(again, options["dialect"])) == spell(rows_of(batch, options["dialect"]))

@@ -1,0 +1,19 @@
+"""What a gate has counted, as its last line that begins with `figures: `, for people and for the page of figures alike.
+
+Belongs here: writing and reading that line. It knows nothing of gates. Always true: figures are numbers by name, or tables of them.
+"""
+
+import json
+
+HEAD = "figures: "
+
+
+def tell(**figures):
+    """Print the figures of a gate."""
+    print(HEAD + json.dumps(figures), flush=True)
+
+
+def heard(output):
+    """Return the figures that an output told last, or None."""
+    lines = [line for line in output.splitlines() if line.startswith(HEAD)]
+    return json.loads(lines[-1][len(HEAD) :]) if lines else None

@@ -1,0 +1,186 @@
+"""Which lines and branches of the core the suite reaches, counted by the compiler, and which lines of Python.
+
+    python tests/gates/reached.py [ARGUMENT OF PYTEST ...]
+
+The core is built twice with counters (gcc's --coverage): as it is, for the whole suite but Hadoop's jobs, and with the public
+API alone, for the codec's tests, so that both forms of what stands in the headers are seen. The C that Cython makes says from
+which source line it came. Python's lines are counted by coverage.py meanwhile.
+
+A branch is an outcome of a decision that stands in our sources: of an `if`, a loop, an `and`, a comparison of `min`. What
+Cython adds to find out whether a call has failed is counted apart, as outcomes of calls: most of them fail only without memory.
+
+Belongs here: the builds and the counts. It knows nothing of tests. Always true: a line of the core that is not reached fails
+this gate; there are no exceptions.
+"""
+
+import collections
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1])]
+
+from gates import figures, workshop  # noqa: E402
+
+LEAST_BRANCHES = 0.9
+LEAST_PYTHON = 0.95
+WHOLE, PORTABLE = "reached", "reached-portable"
+CODEC = [f"tests/test_{name}.py" for name in ("vectors", "objects", "decoder", "hostile", "sinks", "reference")]
+#: Tests that count what coverage.py takes for itself run without it, and those whose subject is an optimised build not at all.
+UNTRACED = [f"tests/test_{name}.py" for name in ("allocation", "fuzz", "gates", "guard_page", "limits")]
+LEFT_OUT = [
+    "tests/test_objects.py::test_the_deepest_values_on_a_stack_of_128_kib",
+    "tests/test_objects.py::test_a_deep_key_on_a_stack_of_128_kib",
+]
+
+PLACE = re.compile(r'\s*/\* "(?:src/)?(?:typedbytes/)?(\w+\.p\w+)":(\d+)$')
+PLACES_END = re.compile(r'\s*/\* (?:"\(tree fragment\)"|function exit code)')
+OUR_FUNCTION = re.compile(r"__pyx_(?:pf|f|gb)_")  # bodies; wrappers and the module's own start are Cython's
+HEAD = re.compile(r"\s*(?:def |@|cdef class|cdef [^=]*\(.*[:,]$|cdef [^=]*\)( \w+)*( except.*)?:$)")
+CHECK = re.compile(r"__PYX_ERR|\b(?:un)?likely\(|exc_type|__Pyx_Iter|if \(size > |switch \(__pyx_t|__Pyx_Raise")
+NAMES = re.compile(r"__pyx_t_\d+|__pyx_L\d+\w*|\b\d+\b")  # of C that differ between copies of one source line
+
+
+class Counts:
+    """How often each line was reached, and each outcome of its branches and of its calls."""
+
+    def __init__(self):
+        self.lines = collections.Counter()
+        self.branches = collections.defaultdict(collections.Counter)
+        self.calls = collections.defaultdict(collections.Counter)
+
+    def add_header(self, name, lines):
+        """Count the lines of a C header."""
+        for line in lines:
+            place = name, line["line_number"]
+            self.lines[place] += line["count"]
+            for number, branch in enumerate(line["branches"]):
+                self.branches[place][number] += branch["count"]
+
+    def add_generated(self, text, lines):
+        """Count the lines of C that Cython made, for the source lines that they say they come from."""
+        counted = collections.defaultdict(list)
+        for line in lines:
+            if OUR_FUNCTION.match(line.get("function_name", "")):
+                counted[line["line_number"]].append(line)
+        place, is_first, is_final = None, False, False
+        for number, words in enumerate(text, 1):
+            found = PLACE.match(words)
+            if found:
+                place, is_first, is_final = (found[1], int(found[2])), True, False
+            elif PLACES_END.match(words):
+                place = None
+            elif "/*finally:*/" in words:
+                is_final = True  # one exit stands behind the other, each with its own copy of the body
+            elif place:
+                self.add_line(place, words, counted[number], is_first or is_final)
+                is_first = is_first and not counted[number]
+
+    def add_line(self, place, words, lines, is_reached):
+        """Count a line of C; what comes behind the first of a statement may stand in it without being a part of it."""
+        table = self.calls if CHECK.search(words) else self.branches
+        for line in lines:
+            if is_reached:
+                self.lines[place] += line["count"]
+            for number, branch in enumerate(line["branches"]):
+                table[place][NAMES.sub("", words), number] += branch["count"]
+
+
+def count(folders):
+    """Return the counts of these builds together."""
+    counts = Counts()
+    for folder in folders:
+        for data in sorted(folder.glob("build/temp*/**/*.gcda")):
+            words = ["gcov", "--json-format", "--stdout", "--branch-probabilities", data]
+            found = json.loads(subprocess.run(words, cwd=folder, capture_output=True, check=True).stdout)
+            for file in found["files"]:
+                path = folder / file["file"]
+                if path.suffix == ".c":
+                    counts.add_generated(path.read_text("utf-8").split("\n"), file["lines"])
+                elif "src/typedbytes" in file["file"]:
+                    counts.add_header(path.name, file["lines"])
+    return counts
+
+
+def texts(places):
+    """Return the source text of each place."""
+    read = {}
+    for name, _ in places:
+        if name not in read:
+            read[name] = (workshop.ROOT / "src" / "typedbytes" / name).read_text("utf-8").split("\n")
+    return {(name, number): read[name][number - 1].strip() for name, number in places}
+
+
+def judge(counts):
+    """Print what was not reached, and return the figures and whether they are good enough."""
+    sources = texts({*counts.lines, *counts.branches, *counts.calls})
+    lines = {place: times for place, times in counts.lines.items() if place[0].endswith(".h") or not HEAD.match(sources[place])}
+    missed = sorted(place for place, times in lines.items() if not times)
+    for place in missed:
+        print(f"line     {place[0]}:{place[1]}  {sources[place]}")
+    outcomes, bad = tally(counts.branches, lines, sources, "branch")
+    calls, uncalled = tally(counts.calls, lines, sources, None)
+    told = dict(lines=len(lines), lines_missed=len(missed), branches=outcomes, branches_missed=bad, calls=calls, calls_missed=uncalled)
+    return told, not missed and share(told, "branches") >= LEAST_BRANCHES
+
+
+def tally(table, lines, sources, kind):
+    """Return how many outcomes there are and how many never came; name those when they have a kind."""
+    total, missed = 0, 0
+    for place, outcomes in sorted(table.items()):
+        if place in lines and not sources[place].startswith("except BaseException"):
+            never = sum(not times for times in outcomes.values())
+            total += len(outcomes)
+            missed += never
+            if never and kind:
+                print(f"{kind}   {place[0]}:{place[1]}  {never} of {len(outcomes)}: {sources[place]}")
+    return total, missed
+
+
+def run(arguments):
+    """Build both copies and run the suite in them; return them, and whether all tests passed."""
+    folders = [workshop.copy_and_build(WHOLE, TYPEDBYTES_TRACE="1")]
+    folders.append(workshop.copy_and_build(PORTABLE, TYPEDBYTES_TRACE="1", TYPEDBYTES_PORTABLE="1"))
+    for folder in folders:
+        for data in [*folder.glob("build/temp*/**/*.gcda"), *folder.glob(".coverage*")]:
+            data.unlink()
+    pytest = ["-m", "pytest", "-q", "-m", "not hadoop", *arguments]
+    left_out = [word for name in LEFT_OUT for word in ("--deselect", name)]
+    traced = [*pytest, *left_out, *(f"--ignore={name}" for name in UNTRACED), "tests"]
+    codes = [
+        workshop.run(folders[0], sys.executable, "-m", "coverage", "run", *traced),
+        workshop.run(folders[0], sys.executable, *pytest, *UNTRACED),
+        workshop.run(folders[1], sys.executable, *pytest, *left_out, *CODEC),
+    ]
+    return folders, not any(codes)
+
+
+def python_lines(folder):
+    """Print the lines of Python that were not reached; return how many there are, and how many of them were missed."""
+    for words in (["combine", "--quiet"], ["report"], ["json", "-q", "-o", "python-lines.json"]):
+        subprocess.run([sys.executable, "-m", "coverage", *words], cwd=folder, check=True)
+    totals = json.loads((folder / "python-lines.json").read_text("utf-8"))["totals"]
+    return totals["num_statements"], totals["missing_lines"]
+
+
+def main(arguments):
+    """Run, count and judge."""
+    folders, passed = run(arguments)
+    statements, missing = python_lines(folders[0])
+    told, enough = judge(count(folders))
+    told.update(python_lines=statements, python_lines_missed=missing)
+    for part in ("lines", "branches", "calls", "python_lines"):
+        print(f"{part.replace('_', ' '):<16}{told[part]:>6}  missed {told[part + '_missed']:>5}  {share(told, part):6.1%}")
+    figures.tell(**told)
+    return 0 if passed and enough and share(told, "python_lines") >= LEAST_PYTHON else 1
+
+
+def share(told, part):
+    """Return which share of something was reached."""
+    return 1 - told[f"{part}_missed"] / told[part]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,391 @@
+"""Coalescing: nothing lost, nothing torn, nobody left waiting, whatever threads, readers and peers do."""
+
+import asyncio
+import contextlib
+import io
+import os
+import signal
+import socket
+import threading
+import time
+
+import pytest
+
+import block_coalescing
+import block_reference as slow
+import typedbytes as tb
+from fresh import run_fresh, within
+from typedbytes.block import AsyncCoalescingWriter, BlockReader, CoalescingWriter
+
+
+@contextlib.contextmanager
+def connected(sndbuf=None):
+    """Give two ends of a connection."""
+    ours, theirs = socket.socketpair()
+    if sndbuf:
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, sndbuf)
+    with ours, theirs:
+        yield ours, theirs
+
+
+@contextlib.contextmanager
+def reading(sock, wire="bytes"):
+    """Collect messages in a thread until the other end is closed."""
+    found = []
+    thread = threading.Thread(target=lambda: found.extend(BlockReader(sock, wire)))
+    thread.start()
+    yield found
+    thread.join()
+
+
+@pytest.mark.parametrize("max_delay", [0.0003, None])
+@pytest.mark.parametrize("wire", slow.WIRES)
+def test_nothing_is_lost(wire, max_delay):
+    messages = [slow.published(size) for size in (0, 1, 4, 8, 6, 7, 2)] * 50
+    with connected() as (ours, theirs), reading(theirs, wire) as found:
+        with CoalescingWriter(ours, wire, max_delay=max_delay) as writer:
+            for args in messages:
+                writer.write(args)
+        ours.shutdown(socket.SHUT_WR)
+    assert found == messages
+    stats = writer.stats
+    assert stats["messages"] == len(messages)
+    assert stats["bytes"] == sum(len(slow.encode(wire, args)) for args in messages)
+    assert stats["batches"] < len(messages)
+
+
+def test_large_values_go_out_in_their_place():
+    messages = [[1], [bytes(200_000), "x"], [2], ["y" * 65_000] * 3, [3], [bytes(70_000)] * 3]
+    with connected(4096) as (ours, theirs), reading(theirs) as found:
+        with CoalescingWriter(ours, flush_bytes=100, buffer_size=1000) as writer:
+            for args in messages:
+                writer.write(args)
+        ours.shutdown(socket.SHUT_WR)
+    assert found == messages
+
+
+def test_four_producers_a_slow_reader_and_a_small_buffer():
+    counts = block_coalescing.run(nthreads=4, nmessages=40_000, sndbuf=4096, slow_every=1 << 18)
+    assert counts["messages"] == 40_000
+    assert counts["waits"] > 0
+
+
+def test_a_full_buffer_makes_its_writer_wait():
+    with connected(4096) as (ours, theirs):
+        writer = CoalescingWriter(ours, flush_bytes=1000, buffer_size=4000)
+        count = 0
+
+        def produce():
+            nonlocal count
+            for count in range(1, 2001):
+                writer.write([bytes(100)])
+
+        thread = threading.Thread(target=produce)
+        thread.start()
+        before = -1
+        while before != count or count == 0:
+            before = count
+            time.sleep(0.1)
+        assert count < 500  # of 224 kB, what two buffers and the kernel take
+        with reading(theirs) as found:
+            thread.join()
+            writer.close()
+            ours.shutdown(socket.SHUT_WR)
+        assert len(found) == 2000
+
+
+def test_a_byte_does_not_wait_for_ever():
+    with connected() as (ours, theirs), CoalescingWriter(ours, max_delay=0.01) as writer, within(10):
+        reader = BlockReader(theirs)
+        for number in range(20):
+            writer.write([number])
+            assert reader.read() == [number]
+            time.sleep(0.02 * (number % 3))  # awake and asleep
+        assert writer.stats["by_age"] == 20
+
+
+def test_without_an_age_only_a_flush_sends():
+    with connected() as (ours, theirs), CoalescingWriter(ours, max_delay=None) as writer:
+        theirs.setblocking(False)
+        writer.write([1])
+        with pytest.raises(BlockingIOError):
+            theirs.recv(1)
+        writer.flush()
+        assert theirs.recv(100) == slow.encode("bytes", [1])
+
+
+def test_batches_leave_at_their_size():
+    with connected() as (ours, theirs), CoalescingWriter(ours, max_delay=None, flush_bytes=120) as writer:
+        for number in range(11):
+            writer.write([number])
+        assert len(theirs.recv(1000)) == 120
+        assert writer.stats == {
+            "messages": 11,
+            "bytes": 132,
+            "batches": 1,
+            "by_size": 1,
+            "by_age": 0,
+            "by_request": 0,
+            "waits": 0,
+            "largest": 120,
+        }
+
+
+@pytest.mark.parametrize("max_delay", [0.0003, None])
+def test_a_peer_that_is_gone_is_told(max_delay):
+    with connected() as (ours, theirs), within(10):
+        writer = CoalescingWriter(ours, max_delay=max_delay)
+        writer.write([1])
+        theirs.close()
+        with pytest.raises((BrokenPipeError, ConnectionResetError)):
+            while True:
+                writer.write([bytes(1000)])
+        for use in (lambda: writer.write([1]), writer.flush, writer.close):
+            with pytest.raises((BrokenPipeError, ConnectionResetError)):
+                use()
+        writer.close()
+
+
+def test_a_killed_peer_gives_an_error_and_no_hang():
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if pid == 0:
+        ours.close()
+        theirs.recv(1000)
+        os.kill(os.getpid(), signal.SIGKILL)
+    theirs.close()
+    with ours, within(20):
+        writer = CoalescingWriter(ours)
+        with pytest.raises((BrokenPipeError, ConnectionResetError)):
+            while True:
+                writer.write([bytes(1000)])
+        with pytest.raises((BrokenPipeError, ConnectionResetError)):
+            writer.close()
+        os.waitpid(pid, 0)
+
+
+def test_a_peer_that_stalls_is_told_after_the_timeout():
+    with connected() as (ours, theirs), within(10):
+        ours.settimeout(0.2)
+        writer = CoalescingWriter(ours)
+        with pytest.raises(TimeoutError):
+            while True:
+                writer.write([bytes(1000)])
+        with pytest.raises(TimeoutError):
+            writer.close()
+
+
+def test_an_interrupt_comes_through_while_a_writer_waits():
+    with connected(4096) as (ours, theirs), within(10):
+        writer = CoalescingWriter(ours, flush_bytes=1000, buffer_size=4000)
+        before = signal.signal(signal.SIGUSR1, signal.default_int_handler)
+        timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGUSR1))
+        timer.start()
+        count = 0
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                while True:
+                    writer.write([count])
+                    count += 1
+        finally:
+            signal.signal(signal.SIGUSR1, before)
+            timer.join()
+        with reading(theirs) as found:
+            writer.write(["after"])
+            writer.close()
+            ours.shutdown(socket.SHUT_WR)
+        numbers = [message[0] for message in found]
+        assert numbers[:-1] == list(range(len(numbers) - 1)) and len(numbers) - 1 in (count, count + 1)
+        assert numbers[-1] == "after"
+
+
+def test_what_fails_to_encode_leaves_the_others():
+    with connected() as (ours, theirs), reading(theirs) as found:
+        with CoalescingWriter(ours, max_delay=None) as writer:
+            writer.write([1])
+            for bad in ([None], ["x" * 60_000, "y" * 60_000, None]):
+                with pytest.raises(tb.EncodeTypeError):
+                    writer.write(bad)
+            writer.write([2])
+        ours.shutdown(socket.SHUT_WR)
+    assert found == [[1], [2]]
+
+
+def test_a_hook_that_comes_back_is_refused():
+    with connected() as (ours, _), CoalescingWriter(ours, default=lambda value: writer.write([1])) as writer:
+        with pytest.raises(RuntimeError, match="in use"):
+            writer.write([None])
+        writer.write([2])
+
+
+def test_a_child_does_not_send_what_is_its_parent_s():
+    code = """
+        import os, socket
+        from typedbytes.block import CoalescingWriter
+        ours, theirs = socket.socketpair()
+        writer = CoalescingWriter(ours, max_delay=None)
+        writer.write([1])
+        if os.fork() == 0:
+            writer.close()
+            os._exit(0)
+        os.wait()
+        writer.close()
+        print(len(theirs.recv(1000)))
+        ours.close(); theirs.close()
+    """
+    assert run_fresh(code) == "12"
+
+
+def test_bytes_in_flight_are_bounded():
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()) as sock:
+        usual = sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+        with CoalescingWriter(sock, max_inflight=16_384):
+            assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) < usual
+            assert sock.getsockopt(socket.IPPROTO_TCP, 25) == 16_384  # TCP_NOTSENT_LOWAT of Linux
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda sink: CoalescingWriter(sink, flush_bytes=0), lambda sink: CoalescingWriter(sink, flush_bytes=100, buffer_size=99),
+        lambda sink: CoalescingWriter(sink, max_delay=0), lambda sink: CoalescingWriter(sink, max_inflight=0), lambda sink: CoalescingWriter(sink, "wire"),
+    ],
+)  # fmt: skip
+def test_options_are_checked(use):
+    with connected() as (ours, _):
+        with pytest.raises(ValueError):
+            use(ours)
+    with pytest.raises(TypeError):
+        CoalescingWriter(io.BytesIO())
+
+
+def test_use_after_close():
+    with connected() as (ours, _):
+        writer = CoalescingWriter(ours)
+        writer.close()
+        writer.close()
+        for use in (writer.flush, lambda: writer.write([])):
+            with pytest.raises(ValueError, match="closed"):
+                use()
+
+
+# -- asyncio ----------------------------------------------------------------------------------------------
+
+
+def run_async(work, sndbuf=None, wire="bytes"):
+    """Run work(sock) in a loop while a thread reads; return what was read."""
+
+    async def main():
+        with within(30):
+            await work(ours)
+            ours.shutdown(socket.SHUT_WR)
+
+    with connected(sndbuf) as (ours, theirs), reading(theirs, wire) as found:
+        ours.setblocking(False)
+        asyncio.run(main())
+    return found
+
+
+@pytest.mark.parametrize("wire", slow.WIRES)
+def test_nothing_is_lost_by_tasks(wire):
+    messages = [slow.published(size) for size in (0, 1, 4, 8, 6, 7, 2)] * 50
+
+    async def work(sock):
+        async with AsyncCoalescingWriter(sock, wire) as writer:
+            for args in messages:
+                await writer.write(args)
+        assert writer.stats["messages"] == len(messages) > writer.stats["batches"]
+
+    assert run_async(work, wire=wire) == messages
+
+
+@pytest.mark.parametrize("max_delay", [0, 0.001])
+def test_many_tasks_and_a_small_buffer(max_delay):
+    async def work(sock):
+        async with AsyncCoalescingWriter(sock, flush_bytes=500, buffer_size=2000, max_delay=max_delay) as writer:
+
+            async def produce(task):
+                for number in range(500):
+                    await writer.write([task, number, bytes(number)])
+
+            await asyncio.gather(*map(produce, range(8)))
+            assert writer.stats["waits"] > 0
+
+    found = run_async(work, 4096)
+    assert len(found) == 4000
+    for task in range(8):
+        assert [message[1] for message in found if message[0] == task] == list(range(500))
+
+
+def test_large_values_of_tasks():
+    messages = [[1], [bytes(500_000), "x"], [2], ["y" * 65_000] * 3, [3], [bytes(70_000)] * 20]
+
+    async def work(sock):
+        async with AsyncCoalescingWriter(sock) as writer:
+            for args in messages:
+                await writer.write(args)
+
+    assert run_async(work, 4096) == messages
+
+
+def test_a_turn_of_the_loop_is_one_batch():
+    async def work(sock):
+        writer = AsyncCoalescingWriter(sock)
+        for turn in range(3):
+            for number in range(10):
+                await writer.write([number])
+            await asyncio.sleep(0.01)
+            assert writer.stats["batches"] == turn + 1
+        await writer.drain()
+        await writer.close()
+        await writer.close()
+        with pytest.raises(ValueError, match="closed"):
+            await writer.write([1])
+
+    assert len(run_async(work)) == 30
+
+
+def test_a_peer_that_is_gone_is_told_to_tasks():
+    async def main():
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        with ours, within(10):
+            writer = AsyncCoalescingWriter(ours, flush_bytes=1000, buffer_size=2000)
+            tasks = [asyncio.ensure_future(forever(writer)) for _ in range(5)]
+            await asyncio.sleep(0.05)
+            theirs.close()
+            for task in tasks:
+                with pytest.raises((BrokenPipeError, ConnectionResetError)):
+                    await task
+            with pytest.raises((BrokenPipeError, ConnectionResetError)):
+                await writer.close()
+
+    async def forever(writer):
+        while True:
+            await writer.write([bytes(300)])
+
+    asyncio.run(main())
+
+
+def test_a_task_that_is_cancelled_gives_its_turn_away():
+    async def work(sock):
+        async with AsyncCoalescingWriter(sock, flush_bytes=100, buffer_size=100) as writer:
+            tasks = [asyncio.ensure_future(write(writer, number)) for number in range(200)]
+            await asyncio.sleep(0)
+            for task in tasks[50::2]:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def write(writer, number):
+        await writer.write([number, bytes(5000)])
+
+    found = run_async(work, 4096)
+    assert [message[0] for message in found] == [*range(50), *range(51, 200, 2)]
+
+
+def test_a_socket_that_blocks_is_refused():
+    async def main():
+        with connected() as (ours, _), pytest.raises(ValueError, match="must not block"):
+            AsyncCoalescingWriter(ours)
+
+    asyncio.run(main())

@@ -1,0 +1,142 @@
+"""A real JVM on the other side: every size on every wire, echoes of random messages, sums that Java made of what it read."""
+
+import random
+import struct
+import subprocess
+import zlib
+
+import numpy
+import pytest
+
+import block_peer
+import block_reference as slow
+import typedbytes as tb
+from block_ways import spelled
+from typedbytes.block import ArrowStream, BlockReader, BlockWriter, Command
+
+pytestmark = pytest.mark.hadoop
+
+
+def test_the_module_builds_and_its_own_tests_pass():
+    said = block_peer.build_with_maven()
+    assert "Tests run: 9, Failures: 0, Errors: 0, Skipped: 0" in said
+    assert "BUILD SUCCESS" in said
+
+
+@pytest.mark.parametrize("wire", slow.WIRES)
+def test_java_answers_every_size(wire):
+    answer_sizes(wire, range(10 if wire == "line" else 11))  # the largest in lines is for block_echo.py
+
+
+def answer_sizes(wire, sizes):
+    """Send messages of the published sizes and wait for the byte that answers each."""
+    with block_peer.peer("ack", wire) as sock:
+        reader, writer = BlockReader(sock, wire), BlockWriter(sock, wire)
+        for size in sizes:
+            writer.write(slow.published(size))
+            assert reader.read_bytes(1) == b"\0"
+
+
+def random_message(chance, wire):
+    """Return values that have a code on the wire."""
+    kinds = 6 if wire != "native" else 15
+    return [random_value(chance, chance.randrange(kinds)) for _ in range(chance.choice((0, 1, 2, 3, 8)))]
+
+
+def random_value(chance, kind):
+    """Return a value of a kind: the first six are known to every wire."""
+    text = "".join(chance.choices("ab\\\r\n\u00e9\u20ac\U0001f600\0", k=chance.randrange(8)))
+    return [
+        lambda: chance.randbytes(chance.randrange(20)),
+        lambda: text,
+        lambda: Command(text),
+        lambda: chance.randrange(-(2**31), 2**31),
+        lambda: chance.choice((2**31, -(2**63), 2**63 - 1, chance.getrandbits(62) + 2**40)),
+        lambda: chance.choice((0.0, -0.0, 1.5, float("inf"), float("-inf"), chance.random(), 5e-324, 1.7976931348623157e308)),
+        lambda: None,
+        lambda: chance.random() < 0.5,
+        lambda: tb.Byte(chance.randrange(-128, 128)),
+        lambda: tb.Long(chance.randrange(100)),
+        lambda: tb.Float(chance.random()),
+        lambda: [1, text, {"k": (2.5, b"raw", [True])}],
+        lambda: tb.Ext(144, chance.randbytes(3)),
+        lambda: ArrowStream(chance.randbytes(9)),
+        lambda: numpy.arange(6).astype(chance.choice(slow.ELEMENTS)).reshape(chance.choice(((6,), (2, 3), (1, 6, 1), (3, 2)))),
+    ][kind]()
+
+
+@pytest.mark.parametrize("wire", slow.WIRES)
+def test_java_echoes_random_messages(wire):
+    chance = random.Random(wire)
+    with block_peer.peer("echo", wire) as sock:
+        echo_messages(sock, wire, chance, 1500)
+
+
+def echo_messages(sock, wire, chance, count):
+    """Send random messages in batches and compare what comes back, bytes and values, until so many have come."""
+    reader, writer = BlockReader(sock, wire), BlockWriter(sock, wire)
+    while count > 0:
+        batch = [random_message(chance, wire) for _ in range(100)]
+        writer.writes(batch)
+        for args in batch:
+            message = reader.read()
+            assert spelled(message) == spelled(map(plain, args))
+        count -= len(batch)
+
+
+def plain(value):
+    """Return what a value is read back as."""
+    kinds = {tb.Byte: int, tb.Long: int, tb.Float: float}
+    return kinds[type(value)](numpy.float32(value) if type(value) is tb.Float else value) if type(value) in kinds else value
+
+
+def test_java_echoes_ids_and_large_values(tmp_path):
+    large = [bytes(range(256)) * 30_000, "x" * 300_000, numpy.arange(200_000.0)]
+    for where in ("tcp", f"unix:{tmp_path / 'peer'}"):
+        with block_peer.peer("echo", "native", where) as sock:
+            reader, writer = BlockReader(sock), BlockWriter(sock, "native", checksum=True)
+            for id in (0, 7, 2**32 - 1):
+                writer.write(large, id=id, reply=True)
+                message = reader.read()
+                assert (message.id, message.wants_reply) == (id, True)
+                assert spelled(message) == spelled(large)
+
+
+def content(value):
+    """Return the bytes of a value that the peer sums up."""
+    if isinstance(value, bool) or type(value) is int:
+        return struct.pack(">q", value)
+    if isinstance(value, float):
+        return struct.pack(">d", value)
+    return value.encode() if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize("wire", slow.WIRES)
+def test_java_has_read_what_was_written(wire):
+    with block_peer.peer("checksum", wire) as sock:
+        reader, writer = BlockReader(sock, wire), BlockWriter(sock, wire)
+        for size in range(9):
+            args = slow.published(size)
+            writer.write(args)
+            right = zlib.crc32(b"".join(map(content, args)))
+            assert reader.read() == [right, len(args)]
+
+
+def test_java_collects():
+    with block_peer.peer("collect", "native") as sock:
+        reader, writer = BlockReader(sock), BlockWriter(sock, "native")
+        writer.write([list(range(100)), {f"key{n}": n for n in range(50)}, b"raw", (1, [2, 3]), None])
+        assert reader.read() == [100 + 100 + 1 + 3 + 1, "ArrayList HashMap byte[] ArrayList null"]
+
+
+def test_java_over_a_pipe():
+    process = subprocess.Popen(block_peer.command("echo", "bytes", "pipe"), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    messages = [slow.published(size) for size in range(9)] + [[bytes(1_000_000)]]
+    reader, writer = BlockReader(process.stdout.fileno()), BlockWriter(process.stdin.fileno())
+    for args in messages:
+        writer.write(args)
+        assert reader.read() == args
+    process.stdin.close()
+    assert reader.read() is None
+    assert process.wait(timeout=30) == 0
+    process.stdout.close()

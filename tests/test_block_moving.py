@@ -1,0 +1,506 @@
+"""Block messages over sockets, pipes and files: how many system calls, how many copies, and what becomes of bad peers."""
+
+import contextlib
+import io
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import block_reference as slow
+import typedbytes as tb
+from fresh import run_fresh, within
+from typedbytes.block import BlockEncoder, BlockReader, BlockWriter, Command
+
+# -- system calls -----------------------------------------------------------------------------------------
+
+SENDER = """
+import os, socket, sys
+from typedbytes.block import BlockWriter
+kind, wire, nbytes = sys.argv[1:]
+if kind == "pipe":
+    reading, sink = os.pipe()
+    if nbytes != "0": os.close(reading); sink = os.open("/dev/null", os.O_WRONLY)
+elif kind == "unix":
+    ours, sink = socket.socketpair()
+    for end in (ours, sink): end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 21)
+else:
+    listener = socket.create_server(("127.0.0.1", 0))
+    sink = socket.create_connection(listener.getsockname())
+    ours, _ = listener.accept()
+    sink.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22)
+value = "x" * int(nbytes)
+writer = BlockWriter(sink, wire)
+os.write(2, b"-- begin\\n")
+writer.write(["a", value, 5])
+os.write(2, b"-- end\\n")
+"""
+
+
+def traced_calls(kind, wire, nbytes):
+    """Return the names of the system calls between the two lines that a sender writes, counted by strace."""
+    if not shutil.which("strace"):
+        raise RuntimeError("strace was not found: apt-get install strace")
+    command = ["strace", "-qq", "-e", "trace=write,writev,send,sendto,sendmsg,poll,setsockopt", sys.executable, "-c", SENDER]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    child = subprocess.run([*command, kind, wire, str(nbytes)], capture_output=True, text=True, env=environment, timeout=60)
+    assert child.returncode == 0, child.stderr
+    between = child.stderr.split("-- begin\n", 1)[1].rsplit('write(2, "-- end', 1)[0]
+    return re.findall(r"^(\w+)\(", between, re.M)
+
+
+@pytest.mark.parametrize(
+    "kind, calls", [("tcp", ("sendto", "sendmsg")), ("unix", ("sendto", "sendmsg")), ("pipe", ("write", "writev"))]
+)
+@pytest.mark.parametrize("wire", ["bytes", "native"])
+def test_a_message_is_one_system_call(wire, kind, calls):
+    for nbytes, call in ((0, calls[0]), (65_400, calls[0]), (200_000, calls[1])):
+        assert traced_calls(kind, wire, nbytes) == [call], nbytes
+
+
+class Counting:
+    """A socket that counts what is done with it."""
+
+    def __init__(self, sock, most=1 << 30):
+        self.sock, self.most, self.calls = sock, most, []
+
+    def send(self, data):
+        """Send some of the bytes."""
+        self.calls.append(("send", len(data)))
+        return self.sock.send(data[: self.most])
+
+    def sendmsg(self, views):
+        """Send some of several pieces."""
+        self.calls.append(("sendmsg", sum(map(len, views))))
+        return self.sock.send(b"".join(views)[: self.most])
+
+    def setsockopt(self, *option):
+        """Keep the option."""
+        self.calls.append(option)
+
+
+class CountingSocket(socket.socket):
+    """The same by inheritance."""
+
+    ncalls = 0
+
+    def send(self, data, *flags):
+        """Count and send."""
+        CountingSocket.ncalls += 1
+        return super().send(data, *flags)
+
+    def sendmsg(self, buffers, *rest):
+        """Count and send."""
+        CountingSocket.ncalls += 1
+        return super().sendmsg(buffers, *rest)
+
+
+@contextlib.contextmanager
+def collecting(sock, wire="bytes"):
+    """Read messages from a socket in a thread; give the list that they are put into."""
+    messages = []
+
+    def work():
+        with BlockReader(sock, wire) as reader:
+            messages.extend(reader)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    yield messages
+    thread.join()
+    sock.close()
+
+
+@pytest.mark.parametrize("wire", slow.WIRES)
+def test_a_counting_socket_counts_one(wire):
+    ours, theirs = socket.socketpair()
+    counting = Counting(ours)
+    lists = [slow.published(size) for size in range(9)]
+    with collecting(theirs, wire) as messages, ours:
+        writer = BlockWriter(counting, wire)
+        for args in lists:
+            writer.write(args)
+        assert counting.calls[0] == (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        assert [call for call, *_ in counting.calls[1:]] == ["send"] * 9
+        assert BlockEncoder(wire).send([bytes(300_000)], counting) == len(slow.encode(wire, [bytes(300_000)]))
+        assert [call for call, *_ in counting.calls[11:]] == ["sendmsg"]
+    assert messages == [*lists, [bytes(300_000)]]
+
+
+def test_a_subclass_of_socket_does_its_own_work():
+    ours, theirs = socket.socketpair()
+    with collecting(theirs) as messages, CountingSocket(fileno=ours.detach()) as sock:
+        for args in ([1], [bytes(100_000)]):
+            BlockWriter(sock).write(args)
+        assert CountingSocket.ncalls == 2
+    assert messages == [[1], [bytes(100_000)]]
+
+
+def test_no_delay_is_set():
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()) as sock:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 0)
+        BlockWriter(sock)
+        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 0)
+        BlockWriter(sock.fileno())
+        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_a_batch_is_one_system_call():
+    ours, theirs = socket.socketpair()
+    counting = Counting(ours)
+    with collecting(theirs) as messages, ours:
+        writer = BlockWriter(counting)
+        assert writer.writes([[number, "x"] for number in range(10)]) == 10
+        assert len(counting.calls) == 2
+        assert (writer.record, writer.offset) == (10, 10 * 21)
+    assert messages == [[number, "x"] for number in range(10)]
+
+
+def test_a_buffer_gathers_messages():
+    sink = io.BytesIO()
+    with BlockWriter(sink, buffer_size=100) as writer:
+        for number in range(12):
+            writer.write([number])
+            assert len(sink.getvalue()) == (0 if number < 8 else 108)
+        writer.flush()
+        assert len(sink.getvalue()) == 144
+        writer.write([12])
+    assert list(BlockReader(sink.getvalue())) == [[number] for number in range(13)]
+
+
+def test_an_unwritten_message_is_warned_of():
+    writer = BlockWriter(io.BytesIO(), buffer_size=100)
+    writer.write([1])
+    with pytest.warns(ResourceWarning, match="unclosed BlockWriter"):
+        del writer
+
+
+# -- copies -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wire", ["block", "bytes", "type8", "total", "header", "native"])
+def test_a_large_value_is_never_copied(wire):
+    code = """
+        import os, resource, socket, sys, threading
+        from typedbytes.block import BlockWriter, BlockReader, Command
+        ours, theirs = socket.socketpair()
+        def drain():
+            room = bytearray(1 << 18)
+            while theirs.recv_into(room): pass
+        thread = threading.Thread(target=drain); thread.start()
+        value = os.urandom(64 << 20)
+        writer = BlockWriter(ours, sys.argv[1])
+        writer.write([Command("warm"), value[:1 << 17]])
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        writer.write([Command("a"), value, "hello"])
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1024)
+        ours.close(); thread.join(); theirs.close()
+    """
+    assert run_fresh(code, wire) == "True"
+
+
+@pytest.mark.parametrize("wire", ["block", "bytes", "type8", "total", "header", "native"])
+def test_a_large_value_is_read_to_its_place(wire):
+    code = """
+        import os, resource, socket, sys
+        from typedbytes.block import BlockWriter, BlockReader, BlockEncoder
+        ours, theirs = socket.socketpair()
+        if os.fork() == 0:
+            BlockWriter(ours, sys.argv[1]).write([bytes(64 << 20), "hello"])
+            os._exit(0)
+        ours.close()
+        reader = BlockReader(theirs, sys.argv[1])
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        message = reader.read()
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        theirs.close()
+        print(len(message[0]), message[1], grown < (64 << 10) + 1024)
+    """
+    assert run_fresh(code, wire) == f"{64 << 20} hello True"
+
+
+# -- sources and sinks ------------------------------------------------------------------------------------
+
+MESSAGES = [slow.published(size) for size in range(9)] + [[bytes(range(256)) * 1000, "x" * 70_000, 5]]
+
+
+def streams(tmp_path):
+    """Give a sink and a source of each kind, and how the sink is closed."""
+    path = tmp_path / "messages"
+    reading, writing = os.pipe()
+    yield "descriptors", writing, reading, lambda: os.close(writing)
+    reading2, writing2 = os.pipe()
+    file = open(writing2, "wb", buffering=0)
+    yield "raw files", file, open(reading2, "rb", buffering=0), file.close
+    ours, theirs = socket.socketpair()
+    yield "sockets", ours, theirs, ours.close
+    ours2, theirs2 = socket.socketpair()
+    made = ours2.makefile("wb")
+    ours2.close()
+    made2 = theirs2.makefile("rb")
+    theirs2.close()
+    yield "made files", made, made2, made.close
+    buffered = open(path, "wb")
+    yield "buffered files", buffered, open(path, "rb"), buffered.close
+
+
+@pytest.mark.parametrize("wire", slow.WIRES)
+def test_every_kind_of_sink_and_source(wire, tmp_path):
+    for name, sink, source, close in streams(tmp_path):
+        found = []
+        thread = threading.Thread(target=lambda: found.extend(BlockReader(source, wire)))
+        if name != "buffered files":
+            thread.start()
+        with BlockWriter(sink, wire) as writer:
+            for args in MESSAGES:
+                writer.write(args)
+        close()
+        if name == "buffered files":
+            thread.start()
+        thread.join()
+        assert found == MESSAGES, name
+        os.close(source) if isinstance(source, int) else source.close()
+
+
+@pytest.mark.parametrize("most", [1, 7, 4096])
+def test_partial_sends(most):
+    ours, theirs = socket.socketpair()
+    with collecting(theirs) as messages, ours:
+        BlockWriter(Counting(ours, most)).writes(MESSAGES[:9] if most == 1 else MESSAGES)
+    assert messages == (MESSAGES[:9] if most == 1 else MESSAGES)
+
+
+def test_a_small_socket_buffer_and_a_slow_reader():
+    ours, theirs = socket.socketpair()
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    sent = threading.Thread(target=lambda: (BlockWriter(ours).writes(MESSAGES), ours.close()))
+    sent.start()
+    data = bytearray()
+    while chunk := theirs.recv(1500):
+        data += chunk
+    sent.join()
+    theirs.close()
+    assert list(BlockReader(data)) == MESSAGES
+
+
+@pytest.mark.parametrize("sink", [io.StringIO(), object(), 5.5])
+def test_what_is_no_sink_or_source(sink):
+    for use in (BlockWriter, BlockReader):
+        with pytest.raises(TypeError):
+            use(sink)
+
+
+class Odd:
+    """A sink or a source that gives what it was told to."""
+
+    def __init__(self, result):
+        self.result = result
+
+    def write(self, data):
+        """Return the result, or raise it."""
+        if isinstance(self.result, BaseException):
+            raise self.result
+        return self.result
+
+    read = write
+
+
+@pytest.mark.parametrize("result", [0, 99, -1, "text", OSError("broken")], ids=repr)
+def test_a_sink_that_lies(result):
+    writer = BlockWriter(Odd(result))
+    with pytest.raises(OSError):
+        writer.write([1])
+    writer.close()
+
+
+@pytest.mark.parametrize(
+    "result, error", [(None, BlockingIOError), ("text", TypeError), (bytes(1 << 21), ValueError), (OSError("broken"), OSError)]
+)
+def test_a_source_that_lies(result, error):
+    with pytest.raises(error):
+        BlockReader(Odd(result)).read()
+
+
+# -- peers ------------------------------------------------------------------------------------------------
+
+
+def test_a_peer_that_closes():
+    ours, theirs = socket.socketpair()
+    theirs.close()
+    writer = BlockWriter(ours)
+    with pytest.raises(BrokenPipeError):
+        writer.write([1])
+    ours.close()
+    ours, theirs = socket.socketpair()
+    ours.sendall(slow.encode("bytes", ["abc"])[:-1])
+    ours.close()
+    reader = BlockReader(theirs)
+    for _ in range(2):
+        with pytest.raises(tb.TruncatedError) as caught:
+            reader.read()
+        assert (caught.value.offset, caught.value.record) == (14, 0)
+    theirs.close()
+
+
+def test_a_peer_that_stalls_while_we_read():
+    ours, theirs = socket.socketpair()
+    theirs.settimeout(0.05)
+    reader = BlockReader(theirs)
+    data = slow.encode("bytes", ["abc", bytes(100_000)])
+    for part in (data[:9], data[9:50_000]):
+        ours.sendall(part)
+        with within(5), pytest.raises(socket.timeout):
+            reader.read()
+    ours.sendall(data[50_000:])
+    assert reader.read() == ["abc", bytes(100_000)]
+    ours.close()
+    assert reader.read() is None
+    theirs.close()
+
+
+def test_a_peer_that_stalls_while_we_write():
+    ours, theirs = socket.socketpair()
+    ours.settimeout(0.05)
+    writer = BlockWriter(ours)
+    with within(5), pytest.raises(socket.timeout):
+        writer.write([bytes(10_000_000)])
+    with pytest.raises(socket.timeout):  # a part of the message has gone: nothing may come behind it
+        writer.write([1])
+    writer.close()
+    ours.close()
+    theirs.close()
+
+
+def test_bytes_that_were_not_sent_are_the_caller_s_again():
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    writer, count = BlockWriter(ours), 0
+    with pytest.raises(BlockingIOError):
+        while True:
+            writer.write_raw(bytes(1000))
+            count += 1
+    theirs.settimeout(1)
+    assert len(theirs.recv(1000 * count, socket.MSG_WAITALL)) == 1000 * count
+    writer.write_raw(b"only this")
+    assert theirs.recv(1000) == b"only this"
+    ours.close()
+    theirs.close()
+
+
+def test_a_descriptor_that_does_not_block_is_refused():
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    with pytest.raises(BlockingIOError):
+        BlockReader(reading).read()
+    os.close(reading)
+    os.close(writing)
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    writer = BlockWriter(ours)
+    with pytest.raises(BlockingIOError):
+        for _ in range(10_000):
+            writer.write([bytes(1000)])
+    written = writer.record
+    theirs.settimeout(1)
+    reader = BlockReader(theirs)
+    assert [reader.read() for _ in range(written)] == [[bytes(1000)]] * written
+    ours.close()
+    theirs.close()
+
+
+@pytest.mark.parametrize("restart", [True, False])
+def test_signals_interrupt_neither_reading_nor_writing(restart):
+    heard = []
+    before = signal.signal(signal.SIGALRM, lambda *_: heard.append(1))
+    signal.siginterrupt(signal.SIGALRM, not restart)
+    signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+    try:
+        ours, theirs = socket.socketpair()
+
+        def late():
+            for _ in range(10):
+                threading.Event().wait(0.01)
+                ours.sendall(slow.encode("bytes", ["late"]))
+            ours.close()
+
+        thread = threading.Thread(target=late)
+        thread.start()
+        assert list(BlockReader(theirs)) == [["late"]] * 10
+        thread.join()
+        theirs.close()
+        ours, theirs = socket.socketpair()
+        with collecting(theirs) as messages, ours:
+            BlockWriter(ours).write([bytes(30_000_000)])
+        assert messages == [[bytes(30_000_000)]]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert heard
+
+
+def test_an_interrupt_comes_through_while_reading():
+    ours, theirs = socket.socketpair()
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.02)
+    try:
+        reader = BlockReader(theirs)
+        with pytest.raises(KeyboardInterrupt):
+            reader.read()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    ours.sendall(bytes(4))
+    assert reader.read() == []
+    ours.close()
+    theirs.close()
+
+
+def test_a_full_disk_is_told():
+    with open("/dev/full", "wb", buffering=0) as file:
+        with pytest.raises(OSError, match="No space left"):
+            BlockWriter(file).write([1])
+
+
+# -- answers and the rest ---------------------------------------------------------------------------------
+
+
+def test_answers_between_messages():
+    data = b"1" + slow.encode("bytes", [Command("a")]) + bytes(200_000) + b"\0\0"
+    reader = BlockReader(data)
+    assert reader.read_bytes(1) == b"1"
+    assert reader.read() == [Command("a")]
+    assert reader.read_bytes(0) == b""
+    assert reader.read_bytes(200_000) == bytes(200_000)
+    assert (reader.read_bytes(2), reader.offset) == (b"\0\0", len(data))
+    with pytest.raises(tb.TruncatedError):
+        reader.read_bytes(1)
+    assert reader.read() is None
+
+
+def test_use_after_close():
+    reader, writer = BlockReader(bytes(8)), BlockWriter(io.BytesIO())
+    reader.read()
+    assert reader.detach() == bytes(4)
+    writer.close()
+    for use in (reader.read, reader.detach, lambda: writer.write([]), writer.flush, lambda: writer.write_raw(b"")):
+        with pytest.raises(ValueError, match="closed"):
+            use()
+    reader.close()
+    writer.close()
+
+
+def test_what_fails_to_encode_is_not_sent():
+    sink = io.BytesIO()
+    writer = BlockWriter(sink, buffer_size=10_000)
+    writer.write([1])
+    with pytest.raises(tb.EncodeTypeError):
+        writer.write(["x" * 100_000, "y" * 9000, None])
+    writer.write([2])
+    writer.close()
+    assert list(BlockReader(sink.getvalue())) == [[1], [2]]

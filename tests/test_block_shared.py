@@ -1,0 +1,246 @@
+"""Bodies in shared memory: in place, in order, released, and what becomes of peers that die or lie."""
+
+import contextlib
+import os
+import random
+import signal
+import socket
+import threading
+import zlib
+
+import numpy
+import pytest
+
+import block_peer
+import typedbytes as tb
+from fresh import run_fresh, within
+from typedbytes.block import BlockReader, BlockWriter, Command, SharedChannel
+
+
+@contextlib.contextmanager
+def channels(nbytes):
+    """Give the two ends of a channel."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs, within(20):
+        found = []
+        thread = threading.Thread(target=lambda: found.append(SharedChannel.accept(theirs)))
+        thread.start()
+        sender = SharedChannel(ours, nbytes)
+        thread.join()
+        with sender, found[0] as receiver:
+            yield sender, receiver
+
+
+def names():
+    """Return the names of channels that there are."""
+    return {name for name in os.listdir("/dev/shm") if name.startswith("typedbytes-")}
+
+
+def test_bodies_come_as_they_were_filled():
+    with channels(1 << 16) as (sender, receiver):
+        for nbytes in (0, 1, 63, 64, 65, 5000):
+            body = sender.reserve(nbytes)
+            body.view[:] = data = os.urandom(nbytes)
+            body.publish("some", nbytes)
+            with received(receiver) as found:
+                assert (bytes(found.view), list(found.values), found.view.readonly) == (data, ["some", nbytes], True)
+                assert found.offset % 16 == 0
+        sender.flush()
+        assert sender.reserve((1 << 16) - 16).nbytes == (1 << 16) - 16
+
+
+@contextlib.contextmanager
+def received(receiver):
+    """Give the next body, and release it."""
+    with receiver.receive() as body:
+        yield body
+
+
+def test_the_name_is_gone_at_once():
+    before = names()
+    with channels(4096):
+        assert names() == before
+    assert names() == before
+
+
+def test_memory_is_used_again_only_after_the_answer():
+    chance = random.Random(1)
+    with channels(64_000) as (sender, receiver):
+        sums = []
+
+        def consume():
+            held = []
+            while len(sums) < 300:
+                body = receiver.receive()
+                held.append(body)
+                sums.append(zlib.crc32(body.view) == body.values[0])
+                while len(held) > chance.randrange(2):
+                    body = held.pop(0)
+                    sums[-1] &= zlib.crc32(body.view) == body.values[0]
+                    body.release()
+            for body in held:
+                body.release()
+
+        thread = threading.Thread(target=consume)
+        thread.start()
+        for _ in range(300):
+            body = sender.reserve(chance.randrange(12_000))
+            body.view[:] = os.urandom(body.nbytes)
+            body.publish(zlib.crc32(body.view))
+        sender.flush()
+        thread.join()
+        assert sums == [True] * 300
+
+
+def test_arrays_lie_in_the_memory_itself():
+    with channels(1 << 20) as (sender, receiver):
+        body = sender.reserve(80_000)
+        filled = numpy.frombuffer(body.view, "f8")
+        filled[:] = numpy.arange(10_000)
+        del filled
+        body.publish("f8")
+        found = receiver.receive()
+        array = numpy.frombuffer(found.view, "f8")
+        assert array.sum() == sum(range(10_000))
+        with pytest.raises(BufferError):
+            receiver.close()
+        del array
+        receiver.close()
+
+
+def test_what_does_not_fit_is_refused():
+    with channels(4096) as (sender, _):
+        for nbytes in (4096, 4081, 1 << 40):
+            with pytest.raises(ValueError, match="no room"):
+                sender.reserve(nbytes)
+        body = sender.reserve(4000)
+        with pytest.raises(ValueError, match="no room"):
+            sender.reserve(100)
+        body.publish()
+        with pytest.raises(ValueError, match="published"):
+            body.publish()
+
+
+def test_a_receiver_that_dies_is_told():
+    with socket_pair() as (ours, theirs):
+        child = os.fork()
+        if child == 0:
+            ours.close()
+            channel = SharedChannel.accept(theirs)
+            channel.receive()
+            os.kill(os.getpid(), signal.SIGKILL)
+        theirs.close()
+        sender = SharedChannel(ours, 4096)
+        sender.reserve(3000).publish()
+        with pytest.raises((ConnectionError, tb.TruncatedError)):
+            sender.reserve(3000)
+        os.waitpid(child, 0)
+        sender.close()
+    assert not names()
+
+
+def test_a_sender_that_dies_is_told():
+    with socket_pair() as (ours, theirs):
+        child = os.fork()
+        if child == 0:
+            theirs.close()
+            channel = SharedChannel(ours, 4096)
+            body = channel.reserve(3)
+            body.view[:] = b"end"
+            body.publish()
+            channel.reserve(100)  # not published: nobody sees it
+            os.kill(os.getpid(), signal.SIGKILL)
+        ours.close()
+        receiver = SharedChannel.accept(theirs)
+        body = receiver.receive()
+        assert bytes(body.view) == b"end"
+        os.waitpid(child, 0)
+        assert bytes(body.view) == b"end"  # memory lives as long as somebody has it
+        with pytest.raises((ConnectionError, tb.TruncatedError)):
+            assert receiver.receive() is None
+            raise ConnectionError("the end, as it should be")
+        receiver.close()
+    assert not names()
+
+
+@contextlib.contextmanager
+def socket_pair():
+    """Give two sockets, and a bound for what may hang."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs, within(20):
+        yield ours, theirs
+
+
+def test_a_peer_that_never_answers_leaves_no_name():
+    with socket_pair() as (ours, _):
+        ours.settimeout(0.05)
+        with pytest.raises(socket.timeout):
+            SharedChannel(ours, 4096)
+    assert not names()
+
+
+def test_names_of_the_dead_are_removed():
+    code = """
+        import os, signal, socket
+        from typedbytes.block import SharedChannel
+        ours, theirs = socket.socketpair()
+        if os.fork() == 0:
+            signal.setitimer(signal.ITIMER_REAL, 0.2)    # its default action is death, while it waits for an answer
+            SharedChannel(ours, 4096)
+        os.wait()
+        left = [name for name in os.listdir("/dev/shm") if name.startswith("typedbytes-")]
+        ours.settimeout(0.01)
+        try:
+            SharedChannel(ours, 4096)
+        except OSError:
+            pass
+        print(len(left), [name for name in os.listdir("/dev/shm") if name.startswith("typedbytes-")])
+        ours.close(); theirs.close()
+    """
+    assert run_fresh(code) == "1 []"
+
+
+LIES = {
+    "outside": [16, 5000, 1],
+    "negative": [16, -1, 1],
+    "before": [0, 10, 1],
+    "far": [2**40, 1, 1],
+    "stale": [16, 10, 7],
+    "text": ["16", 10, 1],
+}
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_messages_that_lie_are_faults(name):
+    with channels(4096) as (sender, receiver):
+        body = sender.reserve(10)
+        sender._writer.write([Command("body"), *LIES[name]])
+        with pytest.raises(tb.BlockError):
+            receiver.receive()
+        body.view.release()
+
+
+@pytest.mark.parametrize("offer", [["/etc/passwd", 10], ["/dev/shm/../etc/passwd", 10], ["/dev/shm/other", 10], [5, 5]])
+def test_offers_that_lie_are_faults(offer):
+    with socket_pair() as (ours, theirs):
+        BlockWriter(ours, "native").write([Command("share"), *offer])
+        with pytest.raises(tb.BlockError):
+            SharedChannel.accept(theirs)
+
+
+@pytest.mark.hadoop
+def test_java_takes_bodies(tmp_path):
+    for where in ("tcp", f"unix:{tmp_path / 'peer'}"):
+        with block_peer.peer("ack", "native", where) as sock, within(60), SharedChannel(sock, 1 << 24) as channel:
+            for nbytes in (0, 1, 1000, 10_000_000, 16_000_000):
+                body = channel.reserve(nbytes)
+                body.view[:] = os.urandom(nbytes)
+                body.publish(zlib.crc32(body.view))
+                channel.flush()
+            assert not names()
+            BlockWriter(sock, "native").write([1])
+            assert BlockReader(sock).read_bytes(1) == b"\0"
+            body = channel.reserve(10)
+            body.publish(1)  # another sum
+            with pytest.raises((ConnectionError, tb.TruncatedError)):
+                channel.flush()

@@ -1,0 +1,679 @@
+"""Columns hold what an exact decoder gives for the same bytes, whatever the source, the policy, the size of batches; and written they are the bytes of the encoder.
+
+What belongs here: reading and writing columns, held against the decoder, the reference and the vectors. What this file must
+not know: Arrow's consumers, which have a file of their own. What is always true in it: expected values come from objects.
+"""
+
+import array
+import collections
+import io
+import mmap
+import os
+import struct
+import sys
+import threading
+
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reference
+import typedbytes as tb
+from column_values import EXACT, rows_of
+from fresh import run_fresh
+from fuzz.columns import check_reading
+from strategies import inputs
+from test_reference import short_seeds
+from typedbytes import columns
+from vectors import ROOT, Dribble, spell
+
+PLAIN = {"dialect": "hadoop", "max_depth": 256}
+POLICIES = ("error", "widen", "split")
+
+
+def pairs_of(*pairs):
+    """Return encoded pairs."""
+    return tb.Encoder().encode_pairs(pairs)
+
+
+def read_one(data, *args, **options):
+    """Return the one batch of some bytes."""
+    (batch,) = columns.read(data, *args, **options)
+    return batch
+
+
+# -- types ------------------------------------------------------------------------------------------------
+
+# Text of a type, its first rows' Python value.
+TYPES = {
+    "byte": tb.Byte(-7),
+    "bool": True,
+    "int": -5,
+    "long": 2**40,
+    "float": tb.Float(0.1),
+    "double": 0.1,
+    "string": "w\xf6rd",
+    "bytes": b"raw",
+    "ext<144>": tb.Ext(144, b"R"),
+    "ext<50>": tb.Writable("C", b"own"),
+    "ext<100>": None,
+    "vector<int * 3>": (1, 2, 3),
+    "vector<>": (),
+    "vector<string, double>": ("a", 1.5),
+    "vector<vector<bool * 1>, vector<>>": ((True,), ()),
+    "list<long>": [2**33, 2**34],
+    "list<unknown>": [],
+    "list<list<string>>": [["a"], []],
+    "map<string, vector<double * 2>>": {"k": (0.5, 1.5)},
+    "map<unknown, unknown>": {},
+}
+
+
+@pytest.mark.parametrize("text", TYPES)
+def test_the_type_is_that_of_the_first_record(text):
+    data = tb.dumps(TYPES[text]) * 3
+    batch = read_one(data, pairs=False)
+    assert batch.schema == {"value": text} and batch.names == ("value",) and len(batch) == 3
+    assert spell([value for (value,) in rows_of(batch)]) == spell(list(tb.Reader(data, **EXACT)))
+    assert rows_of(read_one(data, schema=[text], pairs=False)) == rows_of(batch)
+
+
+@pytest.mark.parametrize("text", ["", "integer", "vector<int", "list<>", "map<int>", "vector<int * 0>", "vector<string * 2>", "ext<7>", "int int",
+                                  "vector<int, int...>", "list<int>>", "Int", "int;", "list<" * 40 + "int" + ">" * 40])  # fmt: skip
+def test_what_is_no_type_is_refused(text):
+    with pytest.raises(ValueError, match="column"):
+        columns.read(b"", schema=[text], pairs=False)
+
+
+def test_items_of_one_kind_may_be_spelled_out():
+    assert read_one(tb.dumps((1, 2)), schema=["vector<int, int>"], pairs=False).schema == {"value": "vector<int * 2>"}
+    assert read_one(tb.dumps((1, 2)), schema=["vector<int...>"], pairs=False).schema == {"value": "vector<int...>"}
+
+
+def test_hives_codes():
+    data = bytes.fromhex("0bfffe0c") * 2
+    batch = read_one(data, dialect="hive")
+    assert batch.schema == {"key": "short", "value": "raw"}
+    assert batch.column("key").tolist() == [-2, -2] and batch.column("value").tolist() == [b"\x0c"] * 2
+
+
+def test_a_schema_names_the_columns():
+    batch = read_one(pairs_of(("a", 1)), schema={"word": "string", "n": "int"})
+    assert batch.schema == {"word": "string", "n": "int"} and batch.column("n").tolist() == [1]
+
+
+def test_rows_before_a_limit_are_handed_out():
+    deep = 1
+    for _ in range(31):
+        deep = [deep]
+    data = tb.dumps([]) * 3 + tb.dumps([deep])
+    for threads in (1, 2):
+        reader = columns.read(data, 2, pairs=False, threads=threads)
+        assert [len(next(reader)), len(next(reader))] == [2, 1]
+        with pytest.raises(tb.LimitError) as info:
+            next(reader)
+        assert (info.value.record, info.value.offset) == (3, 6)
+
+
+def test_a_schema_allocates_nothing():
+    for schema in (["vector<double * 2147483647>"], ["vector<long * 2147483647>"]):
+        with pytest.raises(columns.MismatchError):
+            next(columns.read(tb.dumps((1.5,)), schema=schema, pairs=False, batch_rows=10**9))
+
+
+def test_wide_and_deep_values_make_no_columns():
+    wide = (1, "a") * 600
+    deep = 1
+    for _ in range(31):
+        deep = [deep]
+    for value in (wide, deep):
+        data = tb.dumps(0) + tb.dumps(value)
+        with pytest.raises(tb.LimitError, match="a schema may say raw at offset 0, record 0"):
+            next(columns.read(data))
+        assert read_one(data, schema=["int", "raw"]).column(1).tolist() == [tb.dumps(value)]
+    many = tuple(range(100_000))
+    assert read_one(tb.dumps(many), pairs=False).column(0).shape == (1, 100_000)
+
+
+# -- values -----------------------------------------------------------------------------------------------
+
+scalar_types = st.sampled_from(["byte", "bool", "int", "long", "float", "double", "string", "bytes", "ext<144>"])
+SCALARS = {
+    "byte": st.integers(-128, 127).map(tb.Byte),
+    "bool": st.booleans(),
+    "int": st.integers(-(2**31), 2**31 - 1),
+    "long": st.integers(-(2**63), 2**63 - 1).map(lambda number: tb.Long(number) if -(2**31) <= number < 2**31 else number),
+    "float": st.floats(width=32).map(tb.Float),
+    "double": st.floats(),
+    "string": st.text(max_size=20),
+    "bytes": st.binary(max_size=20),
+    "ext<144>": st.binary(max_size=5).map(lambda data: tb.Ext(144, data)),
+}
+
+
+def nested_values(kind):
+    """Return a strategy of like-shaped values: a scalar's type, or a container of types."""
+    if isinstance(kind, str):
+        return SCALARS[kind]
+    name, *parts = kind
+    if name == "vector":
+        return st.tuples(*map(nested_values, parts))
+    if name == "list":
+        return st.lists(nested_values(parts[0]), max_size=4)
+    return st.dictionaries(nested_values(parts[0]), nested_values(parts[1]), max_size=3)
+
+
+kinds = st.recursive(
+    scalar_types,
+    lambda kinds: st.one_of(
+        st.lists(kinds, max_size=3).map(lambda parts: ("vector", *parts)),
+        st.tuples(st.just("list"), kinds),
+        # keys without an equality of their own kind, such as NaN, are left out: they are values elsewhere
+        st.tuples(st.just("map"), st.sampled_from(["bool", "int", "string", "bytes"]), kinds),
+    ),
+    max_leaves=5,
+)
+
+
+@st.composite
+def like_shaped(draw):
+    """Return pairs of one shape."""
+    key, value = draw(kinds), draw(kinds)
+    return draw(st.lists(st.tuples(nested_values(key), nested_values(value)), min_size=1, max_size=12))
+
+
+SOURCES = {
+    "bytes": lambda data: data,
+    "memoryview": lambda data: memoryview(bytearray(data)),
+    "file": io.BytesIO,
+    "dribble": Dribble,
+}
+
+
+@given(like_shaped(), st.integers(1, 5), st.sampled_from(sorted(SOURCES)), st.sampled_from([1, 2]))
+def test_like_shaped_pairs(pairs, batch_rows, source, threads):
+    data = b"".join(reference.dumps(part) for pair in pairs for part in pair)
+    with columns.read(SOURCES[source](data), batch_rows, threads=threads) as reader:
+        batches = list(reader)
+    assert [len(batch) for batch in batches[:-1]] == [batch_rows] * (len(batches) - 1)
+    assert spell([row for batch in batches for row in rows_of(batch)]) == spell(list(tb.PairReader(data, **EXACT)))
+    sink = io.BytesIO()
+    assert sum(columns.write(sink, batch) for batch in batches) == len(pairs)
+    assert sink.getvalue() == data
+
+
+@given(inputs, st.booleans(), st.sampled_from(POLICIES), st.integers(1, 3))
+def test_any_bytes(data, pairs, policy, batch_rows):
+    for dialect in ("hadoop", "hive"):
+        options = {"dialect": dialect, "max_depth": 256}
+        check_reading(data, data, options, pairs=pairs, on_mismatch=policy, batch_rows=batch_rows, threads=1)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_every_vector_and_every_cut_of_it(policy):
+    for seed in short_seeds():
+        for dialect in ("hadoop", "hive"):
+            for cut in {len(seed), len(seed) - 1, len(seed) // 2, 1}:
+                check_reading(seed[:cut], seed[:cut], {"dialect": dialect, "max_depth": 256}, pairs=False, on_mismatch=policy, batch_rows=9, threads=1)
+        check_reading(seed * 3, seed * 3, PLAIN, pairs=True, on_mismatch=policy, batch_rows=2, threads=2)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "stream").glob("*.tb")) + sorted((ROOT / "foreign").rglob("*.tb")), ids=lambda path: path.stem)
+def test_streams_of_vectors(path):
+    data = path.read_bytes()
+    for policy in POLICIES:
+        for pairs in (False, True):
+            check_reading(data, io.BytesIO(data), PLAIN, pairs=pairs, on_mismatch=policy, batch_rows=65536, threads=1)
+
+
+@given(st.lists(st.tuples(st.sampled_from([(1, 1.5), (2**40, 0.25), ("a", (1, 2)), (1, True), (1, tb.Float(0.5))])), max_size=60), st.integers(1, 70))
+def test_records_of_one_size_with_others_between(rows, batch_rows):
+    data = pairs_of(*([(3, 4.5)] * 40 + [pair for (pair,) in rows] + [(3, 4.5)] * 20))
+    for policy in POLICIES:
+        check_reading(data, data, PLAIN, pairs=True, on_mismatch=policy, batch_rows=batch_rows, threads=2)
+
+
+def test_numbers_become_arrays_of_their_width():
+    rows = [(tb.Byte(1), (True, 2, 2**40, tb.Float(0.5), 0.25)), (tb.Byte(-1), (False, -2, -(2**40), tb.Float(-0.5), -0.25))]
+    batch = read_one(pairs_of(*rows))
+    found = [batch.column("key"), *batch.column("value")]
+    assert [column.dtype.name for column in found] == ["int8", "bool", "int32", "int64", "float32", "float64"]
+    assert [column.tolist() for column in found[1:]] == [list(items) for items in zip(*(value for _, value in rows))]
+    assert all(not column.flags.writeable for column in found)
+
+
+def test_arrays_are_over_the_memory_of_the_batch_and_keep_it():
+    batch = read_one(pairs_of(*((number, (number / 2, number / 4)) for number in range(1000))))
+    for place in ("key", "value", "value.1"):
+        assert numpy.shares_memory(batch.column(place), batch.column(place))
+    kept = batch.column("value"), batch.buffers("key")["data"]
+    del batch
+    junk = [bytes(16_000) for _ in range(100)]
+    assert kept[0].tolist() == [[number / 2, number / 4] for number in range(1000)] and kept[1].tolist() == list(range(1000))
+    del junk
+
+
+def test_nested_columns_by_path():
+    batch = read_one(pairs_of(("a", ([1, 2], {"k": "v"}, (1, 2))), ("b", ([], {}, (3, 4)))))
+    offsets, items = batch.column("value.0")
+    assert offsets.tolist() == [0, 2, 2] and items.tolist() == [1, 2]
+    offsets, keys, mapped = batch.column("value.1")
+    assert offsets.tolist() == [0, 1, 1] and keys.tolist() == ["k"] and mapped.tolist() == ["v"]
+    assert batch.column("value.0.item").tolist() == [1, 2] and batch.column("value.1.value").tolist() == ["v"]
+    assert batch.column("value.2.1").tolist() == [2, 4] and batch.column("value.2").tolist() == [[1, 2], [3, 4]]
+    for place in ("values", "value.3", "value.0.items", "value.2.2", "value.2.x", "key.0", 2, -1):
+        with pytest.raises(LookupError):
+            batch.column(place)
+
+
+# -- text -------------------------------------------------------------------------------------------------
+
+BAD_TEXTS = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"a" * 5000 + b"\x80", b"\xc3\xa9" * 3000 + b"\xc3"]
+
+
+def encoded_text(payload):
+    """Return a STRING of any bytes."""
+    return struct.pack(">Bi", 7, len(payload)) + payload
+
+
+@pytest.mark.parametrize("bad", BAD_TEXTS, ids=lambda payload: payload[-4:].hex())
+@pytest.mark.parametrize("before", [0, 1, 700])
+def test_text_that_is_not_utf8(bad, before):
+    good = encoded_text("\xe9\u20ac\U0001f600".encode())
+    data = good * before + encoded_text(bad) + good
+    check_reading(data, data, PLAIN, pairs=False, on_mismatch="error", batch_rows=100, threads=1)
+    with pytest.raises(tb.FormatError, match="not UTF-8") as info:
+        list(columns.read(data, pairs=False))
+    assert (info.value.record, info.value.offset) == (before, len(good) * before)
+
+
+def test_texts_that_are_utf8_only_together():
+    data = encoded_text(b"\xe2\x82") + encoded_text(b"\xac") + encoded_text(b"x")
+    with pytest.raises(tb.FormatError) as info:
+        list(columns.read(data, pairs=False))
+    assert info.value.record == 0
+
+
+@given(st.lists(st.text(max_size=3000), min_size=1, max_size=20))
+def test_long_texts(texts):
+    data = tb.Encoder().encode_all(texts)
+    assert [text for batch in columns.read(data, pairs=False) for text in batch.column(0)] == texts
+
+
+# -- mismatches -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([(1, 2), (1, 2.0)], ("DOUBLE in column 'value', which holds int,", 10 + 5, 6, "", 1)),
+        ([(1, 2), ("a", 2)], ("STRING in column 'key', which holds int,", 10, 7, "", 1)),
+        ([(1, (1, 2)), (1, (1, 2**40))], ("LONG in column 'value', which holds vector<int * 2>,", 20 + 5 + 5 + 5, 4, "[1]", 1)),
+        ([(1, (1, 2)), (1, (1,))], ("VECTOR in column 'value', which holds vector<int * 2>,", 20 + 5, 8, "", 1)),
+        ([(1, [1, "a"])], ("STRING in column 'value', which holds int,", 5 + 1 + 5, 7, "[1]", 0)),
+        ([(1, ("a", [5, [1, "a"]]))], ("LIST in column 'value', which holds int,", 5 + 5 + 6 + 1 + 5, 9, "[1][1]", 0)),
+        ([(1, {1: 2, 3: 4.5})], ("DOUBLE in column 'value', which holds int,", 5 + 5 + 15, 6, ".value(1)", 0)),
+        ([(1, {1: 2, "a": 4})], ("STRING in column 'value', which holds int,", 5 + 5 + 10, 7, ".key(1)", 0)),
+        ([(1, None), (1, 5)], ("INT in column 'value', which holds ext<100>,", 14 + 5, 3, "", 1)),
+    ],
+)  # fmt: skip
+def test_a_mismatch_says_what_and_where(rows, said):
+    data = pairs_of(*rows)
+    before = [row for batch in columns.read(pairs_of(*rows[: said[-1]])) for row in rows_of(batch)]
+    reader, found = columns.read(data), []
+    with pytest.raises(columns.MismatchError) as info:
+        for batch in reader:
+            found += rows_of(batch)
+    error = info.value
+    assert (error.message, error.offset, error.code, error.path, error.record) == said
+    assert spell(found) == spell(before)
+    with pytest.raises(columns.MismatchError):
+        next(reader)
+
+
+def test_widening_keeps_every_value():
+    rows = [(1, (1, 2)), (2**40, (3, 4)), (5, (2**40, 6)), (7, (8,)), ("w", (9, 10)), (tb.Float(0.1), 0.1)]
+    for n, schema in enumerate(
+        [
+            {"key": "int", "value": "vector<int * 2>"},
+            {"key": "long", "value": "vector<int * 2>"},
+            {"key": "long", "value": "vector<long * 2>"},
+            {"key": "long", "value": "vector<long...>"},
+            {"key": "raw", "value": "vector<long...>"},
+            {"key": "raw", "value": "raw"},
+        ]
+    ):
+        batch = read_one(pairs_of(*rows[: n + 1]), on_mismatch="widen")
+        assert batch.schema == schema
+    assert [tb.loads(piece) for piece in batch.column(0)] == [tb.loads(tb.dumps(key)) for key, _ in rows]
+    assert [tb.loads(piece) for piece in batch.column(1)] == [value for _, value in rows]
+
+
+def test_widening_floats_is_exact():
+    bits = [0x3DCCCCCD, 0x7F800001, 0xFFC00001, 0x80000000, 0x00000001, 0x7F800000]
+    data = b"".join(struct.pack(">BI", 5, number) for number in bits) + tb.dumps(0.5)
+    (batch,) = columns.read(data, pairs=False, on_mismatch="widen")
+    assert [reference.widen(number) for number in bits].__repr__() == batch.column(0)[:-1].tolist().__repr__()
+    wide = [struct.unpack(">Q", struct.pack(">d", reference.widen(number)))[0] for number in bits]
+    assert batch.column(0).view("u8").tolist()[:-1] == wide
+
+
+def test_a_wider_type_lasts():
+    data = pairs_of((1, 1), (2**40, 1), (1, 1), (1, 1))
+    assert [batch.schema["key"] for batch in columns.read(data, batch_rows=2, on_mismatch="widen")] == ["long", "long"]
+
+
+def test_splitting_starts_a_schema_where_the_kinds_change():
+    data = pairs_of((1, 1), (2, 2), ("a", 1), (3, 3), (4, 4), (5, 5.5))
+    found = [(list(batch.schema.values()), len(batch)) for batch in columns.read(data, batch_rows=2, on_mismatch="split")]
+    assert found == [(["int", "int"], 2), (["string", "int"], 1), (["int", "int"], 2), (["int", "double"], 1)]
+    with pytest.raises(columns.MismatchError):
+        list(columns.read(tb.dumps([1, "a"]), pairs=False, on_mismatch="split"))
+
+
+# -- projection -------------------------------------------------------------------------------------------
+
+
+@given(like_shaped(), st.integers(1, 5))
+def test_a_projection_is_a_part_of_the_whole(pairs, batch_rows):
+    data = b"".join(reference.dumps(part) for pair in pairs for part in pair)
+    whole = list(columns.read(data, batch_rows))
+    for wanted, pick in {("key",): lambda row: row[:1], ("value",): lambda row: row[1:], ("value", "key"): lambda row: row[::-1]}.items():
+        batches = list(columns.read(data, batch_rows, columns=wanted))
+        assert [batch.names for batch in batches] == [wanted] * len(whole)
+        assert spell([rows_of(batch) for batch in batches]) == spell([[pick(row) for row in rows_of(batch)] for batch in whole])
+
+
+def test_items_of_vectors_can_be_wanted():
+    rows = [(number, ("a" * number, (number / 2, number), [number])) for number in range(50)]
+    for batch_rows in (7, 100):
+        batches = list(columns.read(pairs_of(*rows), batch_rows, columns=["value.1.0", "value.0"]))
+        assert [value for batch in batches for value in batch.column("value.1.0")] == [number / 2 for number in range(50)]
+        assert [value for batch in batches for value in batch.column(1)] == ["a" * number for number in range(50)]
+    with pytest.raises(LookupError):
+        next(columns.read(pairs_of(*rows), columns=["value.5"]))
+    for place in ("values", "value.x", "value.2.item"):
+        with pytest.raises(LookupError):
+            next(columns.read(pairs_of(*rows), columns=[place]))
+
+
+def test_what_is_not_wanted_may_be_of_any_kind():
+    rows = [(number, (number, "a", 2.5, [], {})[number % 5]) for number in range(40)]
+    batch = read_one(pairs_of(*rows), columns=["key"])
+    assert batch.column("key").tolist() == list(range(40))
+    assert "value" not in batch.schema
+    with pytest.raises(tb.TruncatedError):
+        list(columns.read(pairs_of(*rows)[:-1], columns=["key"]))
+
+
+# -- sources ----------------------------------------------------------------------------------------------
+
+
+def many_pairs(n=50_000):
+    """Return pairs of which a batch has many."""
+    return pairs_of(*((f"word{number % 997}", number + 2**33) for number in range(n)))
+
+
+def test_paths_descriptors_and_maps(tmp_path):
+    data, path = many_pairs(), tmp_path / "pairs.tb"
+    path.write_bytes(data)
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        for source in (path, str(path), file.fileno(), file, mapped):
+            os.lseek(file.fileno(), 0, os.SEEK_SET)
+            with columns.read(source, 1000) as reader:
+                found = [number for batch in reader for number in batch.column("value").tolist()]
+            assert found == [number + 2**33 for number in range(50_000)]
+
+
+def test_a_pipe():
+    data = many_pairs()
+    reading, writing = os.pipe()
+
+    def fill():
+        with open(writing, "wb") as sink:
+            sink.write(data)
+
+    thread = threading.Thread(target=fill)
+    thread.start()
+    with open(reading, "rb", buffering=0) as source:
+        total = sum(int(batch.column(1).sum()) for batch in columns.read(source, 7000))
+    thread.join()
+    assert total == sum(number + 2**33 for number in range(50_000))
+
+
+def test_a_source_that_fails():
+    class Failing:
+        def read(self, nbytes):
+            raise OSError("worn out")
+
+    reader = columns.read(Failing())
+    for _ in range(2):
+        with pytest.raises(OSError, match="worn out"):
+            next(reader)
+
+
+def test_records_larger_than_the_buffer():
+    rows = [(number, bytes([number]) * 3_000_000) for number in range(3)]
+    data = pairs_of(*rows)
+    for source in (data, io.BytesIO(data)):
+        assert [value for batch in columns.read(source) for value in batch.column("value")] == [value for _, value in rows]
+    with pytest.raises(tb.TruncatedError) as info:
+        list(columns.read(io.BytesIO(data[:-1])))
+    assert (info.value.offset, info.value.record) == (len(data) - 1, 2)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_keep_the_order(threads):
+    fixed = pairs_of(*((number, number / 2) for number in range(20_000)))
+    for data in (many_pairs(20_000), fixed):
+        for source in (data, io.BytesIO(data)):
+            one = [rows_of(batch) for batch in columns.read(source, 1500)]
+            if source is not data:
+                source.seek(0)
+            with columns.read(source, 1500, threads=threads) as reader:
+                assert [rows_of(batch) for batch in reader] == one
+
+
+def test_threads_find_the_first_fault():
+    data = bytearray(pairs_of(*((number, number / 2) for number in range(20_000))))
+    data[14 * 12_345] = 6
+    data[14 * 15_000 + 5] = 201
+    reader, n = columns.read(bytes(data), 1000, threads=3), 0
+    with pytest.raises(columns.MismatchError) as info:
+        for batch in reader:
+            n += len(batch)
+    assert (n, info.value.record, info.value.offset) == (12_345, 12_345, 14 * 12_345)
+
+
+def test_options_that_make_no_sense():
+    for options in ({"batch_rows": 0}, {"threads": 0}, {"on_mismatch": "ignore"}, {"schema": ["int"]}, {"dialect": "pig"},
+                    {"max_depth": -1}, {"schema": ["short", "int"]}, {"schema": ["int", "list<ext<177>>"], "dialect": "hive"}):  # fmt: skip
+        with pytest.raises(ValueError):
+            columns.read(b"", **options)
+
+
+def test_a_closed_reader_reads_no_more():
+    reader = columns.read(pairs_of((1, 1)))
+    reader.close()
+    with pytest.raises(ValueError, match="closed"):
+        next(reader)
+
+
+def test_empty_input_and_empty_batches():
+    assert list(columns.read(b"")) == []
+    assert columns.read(b"").schema == {"key": "unknown", "value": "unknown"}
+    assert columns.read(b"", schema=["int", "list<string>"]).schema == {"key": "int", "value": "list<string>"}
+
+
+# -- writing ----------------------------------------------------------------------------------------------
+
+
+def written(given, **options):
+    """Return the bytes of columns."""
+    sink = io.BytesIO()
+    columns.write(sink, given, **options)
+    return sink.getvalue()
+
+
+DTYPES = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "?", ">i4", "<i4", ">f8", ">u2", ">f2", "=i8"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arrays_are_written_as_numpys_scalars_are(dtype):
+    bits = numpy.random.default_rng(3).integers(0, 255, 8 * 300, dtype="u1")
+    numbers = bits.view(dtype)[:300] if dtype != "?" else bits[:300] > 99
+    numbers = numbers[numbers < 2**63] % 1000 if dtype == "u8" else numbers
+    encoder = tb.Encoder(int_width=64 if dtype == "u8" else "auto")  # one code for all, whatever the numbers
+    for some in (numbers, numbers[::-3], numbers[:0]):
+        assert written([some], pairs=False) == encoder.encode_all(list(some))
+        assert written({"key": some, "value": some}) == encoder.encode_pairs(zip(some, some))
+
+
+@pytest.mark.parametrize("dtype", ["i4", "f8", "u2", ">i8", "?"])
+def test_rows_of_an_array_are_vectors(dtype):
+    grid = (numpy.arange(60) % 7).astype(dtype).reshape(20, 3)
+    for some in (grid, grid[::2], grid[:, ::-1], numpy.asfortranarray(grid), grid[:0], grid[:, :0]):
+        assert written([some], pairs=False) == tb.Encoder().encode_all([tuple(row) for row in some])
+
+
+def test_ints_beyond_a_long_are_refused():
+    with pytest.raises(tb.EncodeValueError, match="64 bits"):
+        written([numpy.array([1, 2**63], "u8")], pairs=False)
+
+
+@given(st.lists(st.text(max_size=6) | st.integers() | st.floats(allow_nan=False) | st.binary(max_size=3), max_size=9))
+def test_objects_are_written_as_the_encoder_does(values):
+    assert written([values], pairs=False) == tb.Encoder().encode_all(values)
+
+
+def test_other_columns():
+    words = ["a", "b\xe9", ""]
+    for column in (words, numpy.array(words), numpy.array(words, object), collections.deque(words)):
+        assert written([column], pairs=False) == tb.Encoder().encode_all(words)
+    assert written([array.array("d", [1.5])], pairs=False) == tb.dumps(1.5)
+    both = {"value": (words, numpy.arange(3)), "key": [1, 2, 3]}
+    expected = tb.Encoder().encode_pairs(zip([1, 2, 3], zip(words, numpy.arange(3))))
+    assert written(both) == expected and written([both["key"], both["value"]]) == expected
+    assert written({"a": [1, 2, 3], "b": both["value"]}) == expected
+    assert written([((), ())], pairs=False) == b""
+
+
+@pytest.mark.parametrize(
+    ("given_columns", "error"),
+    [
+        ([[1], [1, 2]], tb.EncodeValueError),
+        ([[1], [2], [3]], tb.EncodeValueError),
+        ({"key": [1]}, tb.EncodeValueError),
+        (["ab", [1, 2]], tb.EncodeTypeError),
+        ([[1], b"a"], tb.EncodeTypeError),
+        (7, tb.EncodeTypeError),
+        ([[1], [object()]], tb.EncodeTypeError),
+        ([[1], numpy.ma.masked_array([1], [True])], tb.EncodeTypeError),
+        ([[1, 2], ([1, 2], [1])], tb.EncodeValueError),
+        ([[1], numpy.zeros((1, 2, 2))], tb.EncodeTypeError),
+        ([[1], numpy.array([1], "M8[s]")], tb.EncodeTypeError),
+        ([[1], [{1j, "set"}, 2 + 3j, object]], tb.EncodeTypeError),
+        ([[None], [1]], tb.EncodeValueError),
+    ],
+)
+def test_columns_that_cannot_be_written(given_columns, error):
+    with pytest.raises(error):
+        written(given_columns)
+
+
+def test_nulls_among_objects():
+    with pytest.raises(tb.EncodeValueError, match=r"null.*at \[1\]"):
+        written([["a", None]], pairs=False)
+    assert written([["a", None]], pairs=False, nulls="hive") == tb.dumps("a") + b"\x0c"
+    assert written([["a", None]], pairs=False, nulls="value") == tb.Encoder().encode_all(["a", None])
+    assert written([["a", None]], pairs=False, nulls="value", null_value=-1) == tb.Encoder().encode_all(["a", -1])
+    with pytest.raises(ValueError, match="nulls"):
+        written([["a"]], pairs=False, nulls="drop")
+
+
+def test_batches_are_written_as_they_were_read():
+    rows = [(tb.Ext(144, b"R"), (None, [tb.Byte(1)], {"a": tb.Float(0.5)})), (tb.Ext(144), (None, [], {}))]
+    data = pairs_of(*rows)
+    sink = io.BytesIO()
+    assert columns.write(sink, columns.read(data, batch_rows=1)) == 2
+    assert sink.getvalue() == data
+    mixed = pairs_of((1, 2), ("a", 2.5), (None, []))
+    assert written(columns.read(mixed, on_mismatch="split")) == mixed
+    assert written(columns.read(mixed, schema=["raw", "raw"])) == mixed
+
+
+def test_large_columns_are_written_in_parts(tmp_path):
+    numbers = numpy.arange(300_000)
+    with open(tmp_path / "out", "wb", buffering=0) as sink:
+        assert columns.write(sink, [numbers, numbers / 2]) == 300_000
+    assert [len(batch) for batch in columns.read(tmp_path / "out", 10**6)] == [300_000]
+    batch = read_one(tmp_path / "out", 10**6)
+    assert (batch.column(0) == numbers).all() and (batch.column(1) == numbers / 2).all()
+    assert (tmp_path / "out").read_bytes()[:18] == pairs_of((numbers[0], 0.0))
+
+
+# -- what is not there ------------------------------------------------------------------------------------
+
+
+def test_nothing_is_imported_until_an_array_is_asked_for():
+    code = """
+        import sys
+        sys.modules["numpy"] = None
+        import array, io, typedbytes as tb
+        from typedbytes import columns
+        data = tb.Encoder().encode_pairs([("a", 1), ("b", 2)])
+        (batch,) = columns.read(data)
+        held = batch.buffers("value")["data"]
+        schema, exported = batch.__arrow_c_array__()
+        stream = columns.read(data).__arrow_c_stream__()
+        sink = io.BytesIO()
+        columns.write(sink, {"key": ["a", "b"], "value": array.array("i", held.tolist())})
+        assert sink.getvalue() == data
+        try:
+            batch.column("value")
+        except ImportError:
+            print(held.tolist(), [name for name in ("numpy", "pyarrow") if sys.modules.get(name)])
+    """
+    assert run_fresh(code) == "[1, 2] []"
+
+
+def test_memory_follows_the_input():
+    promises = [
+        b"\x07\x7f\xff\xff\xff" + b"abc",
+        b"\x08\x7f\xff\xff\xff" + tb.dumps(1) * 10,
+        b"\x0a\x7f\xff\xff\xff" + tb.dumps(1) * 10,
+        b"\x09" + tb.dumps(1) * 10,
+    ]
+    code = """
+        import resource, sys
+        from typedbytes import columns, DecodeError
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for line in sys.argv[1:]:
+            data = bytes.fromhex(line)
+            for batch_rows in (10, 10**9):
+                try:
+                    list(columns.read(data, batch_rows, pairs=False))
+                except DecodeError as error:
+                    assert type(error).__name__ == "TruncatedError" and error.offset == len(data)
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2048)
+    """
+    assert run_fresh(code, *(promise.hex() for promise in promises)) == "True"
+
+
+def test_objects_of_columns_cannot_be_pickled_or_made_by_hand():
+    import pickle
+
+    with pytest.raises(TypeError):
+        pickle.dumps(read_one(pairs_of((1, 1))))
+    with pytest.raises(TypeError):
+        len(columns.Batch())
+
+
+def test_references_stay_even():
+    data = many_pairs(500)
+    batch = read_one(data)
+    before = sys.getrefcount(batch)
+    for _ in range(50):
+        batch.column(1), batch.buffers(0), batch.__arrow_c_array__(), batch.__arrow_c_stream__()
+    assert sys.getrefcount(batch) == before

@@ -1,0 +1,146 @@
+"""The types of columns as text, and as the tuples that the compiled columns take.
+
+Here belong the two directions between ``"vector<string, double>"`` and its description, and the way from a name like
+``"value.0"`` to a part. This file knows no bytes and no memory. What always holds in it: every description has one text.
+"""
+
+import re
+
+_FIXED = {"byte": 1, "bool": 2, "int": 3, "long": 4, "float": 5, "double": 6, "short": 11}
+_SIZED = {"bytes": 0, "string": 7}
+_NAMES = {code: name for names in (_FIXED, _SIZED) for name, code in names.items()}
+_VECTOR, _LIST = 8, 9
+_MOST_ITEMS = 2**31 - 1
+_MOST_LEVELS = 30
+_TOKENS = re.compile(r"\s*([a-z]+|[0-9]+|\.\.\.|[<>,*])")
+
+
+def parse(text):
+    """Return the description of a type.
+
+    Raises ValueError for text that is no type.
+
+    >>> parse("map<string, long>")
+    ('map', ('sized', 7), ('fixed', 4))
+    """
+    tokens = _tokens(text)
+    described = _type(tokens, text, 0)
+    _expect(tokens, None, text)
+    return described
+
+
+def spell(described):
+    """Return the text of a description.
+
+    >>> spell(("array", 6, 2))
+    'vector<double * 2>'
+    """
+    name, *rest = described
+    if name in ("raw", "unknown"):
+        return name
+    if name in ("fixed", "sized"):
+        return _NAMES.get(rest[0]) or f"ext<{rest[0]}>"
+    if name == "array":
+        return f"vector<{_NAMES[rest[0]]} * {rest[1]}>"
+    if name == "tuple":
+        return f"vector<{', '.join(map(spell, rest[0]))}>"
+    if name == "listed":
+        return f"list<{spell(rest[1])}>" if rest[0] == _LIST else f"vector<{spell(rest[1])}...>"
+    return f"map<{spell(rest[0])}, {spell(rest[1])}>"
+
+
+def parts(described):
+    """Return the columns within a column of this type, by name, as Arrow names them.
+
+    >>> parts(parse("list<int>"))
+    {'item': ('fixed', 3)}
+    """
+    name, *rest = described
+    if name == "tuple":
+        return {str(number): part for number, part in enumerate(rest[0])}
+    if name == "listed":
+        return {"item": rest[1]}
+    if name == "map":
+        return {"key": rest[0], "value": rest[1]}
+    return {}
+
+
+def _tokens(text):
+    found, place = [], 0
+    text = text.rstrip()
+    while place < len(text):
+        match = _TOKENS.match(text, place)
+        if match is None:
+            raise ValueError(f"{text!r} is no type of a column")
+        found.append(match.group(1))
+        place = match.end()
+    return [None, *found[::-1]]
+
+
+def _expect(tokens, token, text):
+    if tokens.pop() != token:
+        raise ValueError(f"{text!r} is no type of a column")
+
+
+def _type(tokens, text, level):
+    name = tokens.pop()
+    if level > _MOST_LEVELS:
+        raise ValueError(f"columns nest at most {_MOST_LEVELS} deep")
+    if name in _FIXED:
+        return "fixed", _FIXED[name]
+    if name in _SIZED:
+        return "sized", _SIZED[name]
+    if name in ("raw", "unknown"):
+        return (name,)
+    if name not in ("vector", "list", "map", "ext"):
+        raise ValueError(f"{text!r} is no type of a column")
+    _expect(tokens, "<", text)
+    if name == "vector":
+        return _vector(tokens, text, level)
+    if name == "ext":
+        described = "sized", _number(tokens, text, 50, 200)
+    elif name == "list":
+        described = "listed", _LIST, _type(tokens, text, level + 1)
+    else:
+        key = _type(tokens, text, level + 1)
+        _expect(tokens, ",", text)
+        described = "map", key, _type(tokens, text, level + 1)
+    _expect(tokens, ">", text)
+    return described
+
+
+def _number(tokens, text, least, most):
+    digits = tokens.pop()
+    if digits is None or not digits.isdigit() or not least <= int(digits) <= most:
+        raise ValueError(f"{text!r} is no type of a column: a number from {least} to {most} is missing")
+    return int(digits)
+
+
+def _vector(tokens, text, level):
+    items = []
+    if tokens[-1] == ">":
+        tokens.pop()
+        return "tuple", ()
+    while True:
+        items.append(_type(tokens, text, level + 1))
+        token = tokens.pop()
+        if token == ">":
+            return _of_one_kind(items) or ("tuple", tuple(items))
+        if token == "," or len(items) > 1:
+            if token != ",":
+                raise ValueError(f"{text!r} is no type of a column")
+            continue
+        if token == "*" and items[0][0] == "fixed":
+            described = "array", items[0][1], _number(tokens, text, 1, _MOST_ITEMS)
+        elif token == "...":
+            described = "listed", _VECTOR, items[0]
+        else:
+            raise ValueError(f"{text!r} is no type of a column")
+        _expect(tokens, ">", text)
+        return described
+
+
+def _of_one_kind(items):
+    if items[0][0] == "fixed" and all(item == items[0] for item in items):
+        return "array", items[0][1], len(items)
+    return None

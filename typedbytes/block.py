@@ -1,0 +1,263 @@
+"""Binary block messages: sequences of values that a Python process and a JVM exchange over sockets, pipes and files.
+
+    BlockEncoder, BlockDecoder     one message as bytes; messages from input in pieces
+    BlockWriter, BlockReader       messages over sockets, descriptors and file objects
+    CoalescingWriter               many small messages in few system calls, from threads; AsyncCoalescingWriter for asyncio
+    SharedChannel, SharedBody      large bodies in shared memory, with messages that say where they lie
+    Message, Command, ArrowStream  what a message gives back
+
+The wires are described in docs/block-format.md. Here: the names, and shared memory. All else is compiled.
+
+>>> from typedbytes.block import BlockDecoder, BlockEncoder, Command
+>>> data = BlockEncoder("native").encode([Command("add"), 1, 2.5, None], id=9)
+>>> message, = BlockDecoder().feed(data)
+>>> message.id, list(message)
+(9, [Command('add'), 1, 2.5, None])
+"""
+
+import mmap
+import os
+import secrets
+import struct
+from collections.abc import Sequence
+
+from typedbytes._block import (
+    ArrowStream,
+    AsyncCoalescingWriter,
+    BlockDecoder,
+    BlockEncoder,
+    BlockReader,
+    BlockWriter,
+    CoalescingWriter,
+    Command,
+    Message,
+)
+from typedbytes.errors import BlockError
+
+__all__ = [
+    "ArrowStream", "AsyncCoalescingWriter", "BlockDecoder", "BlockEncoder", "BlockReader", "BlockWriter", "CoalescingWriter",
+    "Command", "Message", "SharedBody", "SharedChannel",
+]  # fmt: skip
+
+Sequence.register(Message)
+
+_FOLDER = "/dev/shm"
+_PREFIX = "typedbytes-"
+_ALIGNMENT = 64
+_MARK = struct.Struct("<QQ")  # epoch and length, before each body
+
+
+class SharedBody:
+    """Hold a part of a channel's memory: to be filled and published, or received and released.
+
+    view: its bytes, a memoryview, writable for the sender until it is published. values: what came with it. nbytes, offset: where
+    it lies. A received body is a context manager that releases it at the end.
+    """
+
+    __slots__ = ("_channel", "view", "values", "offset", "nbytes", "id")
+
+    def __init__(self, channel, offset, nbytes, view, values=(), id=None):
+        self._channel = channel
+        self.offset = offset
+        self.nbytes = nbytes
+        self.view = view
+        self.values = values
+        self.id = id
+
+    def publish(self, *values):
+        """Tell the other side that the body is filled, with some values beside it; its memory is reused after the answer."""
+        self._channel._publish(self, values)
+
+    def release(self):
+        """Give the memory back to the sender; the view, and what was made of it, must not be used any more."""
+        self._channel._release(self)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.release()
+
+
+class SharedChannel:
+    """Send large bodies to another process on this machine through memory that both have.
+
+    sock: a connected socket, whose other side calls `SharedChannel.accept`. nbytes: of the memory. The memory has a name in
+    /dev/shm until the other side has it, and none afterwards: when both are gone, it is. Bodies go one way; the other way needs a
+    channel of its own. A peer that is gone gives ConnectionError or TruncatedError, one that stalls the socket's timeout, and a
+    body that is not what its message says BlockError.
+
+    >>> import socket, threading
+    >>> ours, theirs = socket.socketpair()
+    >>> found = []
+    >>> def receive():
+    ...     with SharedChannel.accept(theirs) as channel, channel.receive() as body:
+    ...         found.append((bytes(body.view), body.values))
+    >>> thread = threading.Thread(target=receive); thread.start()
+    >>> with SharedChannel(ours, 4096) as channel:
+    ...     body = channel.reserve(5)
+    ...     body.view[:] = b"hello"
+    ...     body.publish("greeting")
+    ...     channel.flush()
+    >>> thread.join(); ours.close(); theirs.close(); found
+    [(b'hello', ('greeting',))]
+    """
+
+    def __init__(self, sock, nbytes=67108864):
+        if not 1 <= nbytes <= 1 << 40:
+            raise ValueError(f"nbytes is 1..2^40, not {nbytes}")
+        self._start(sock)
+        _remove_orphans()
+        path = f"{_FOLDER}/{_PREFIX}{os.getpid()}-{secrets.token_hex(8)}"
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            try:
+                os.posix_fallocate(file, 0, nbytes)  # all of it is there: no signal for want of memory later
+                self._memory = mmap.mmap(file, nbytes)
+            finally:
+                os.close(file)
+            self._writer.write([Command("share"), path, nbytes])
+            self._expect("shared")
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            os.unlink(path)
+
+    @classmethod
+    def accept(cls, sock):
+        """Take the memory that the other side of a socket offers, and return the receiving end."""
+        self = cls.__new__(cls)
+        self._start(sock)
+        try:
+            _, path, nbytes = self._expect("share", str, int)
+            if os.path.dirname(path) != _FOLDER or not os.path.basename(path).startswith(_PREFIX):
+                raise BlockError(f"{path!r:.80} is no shared memory of ours")
+            file = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                if not 1 <= nbytes <= os.fstat(file).st_size:
+                    raise BlockError(f"the shared memory has not {nbytes} bytes")
+                self._memory = mmap.mmap(file, nbytes, prot=mmap.PROT_READ)
+            finally:
+                os.close(file)
+            self._writer.write([Command("shared")])
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def _start(self, sock):
+        self._reader = BlockReader(sock, "native")
+        self._writer = BlockWriter(sock, "native")
+        self._memory = None
+        self._used = {}  # epoch -> [first byte, behind the last, whether it is published] of what is reserved
+        self._bodies = {}  # epoch -> SharedBody whose view is in use
+        self._epoch = 0
+
+    def _expect(self, command, *kinds):
+        message = self._reader.read()
+        if message is None:
+            raise ConnectionResetError("the other side has closed the channel")
+        if not message or message[0] != command or [type(each) for each in message[1 : 1 + len(kinds)]] != list(kinds):
+            raise BlockError(f"{command!r} was expected, not {message!r:.80}")
+        return message
+
+    def reserve(self, nbytes):
+        """Return a SharedBody of so many bytes to fill; waits for the other side's answers where there is no room.
+
+        Raises ValueError for what the memory could never hold beside what is reserved and not published.
+        """
+        room = -(-(_MARK.size + nbytes) // _ALIGNMENT) * _ALIGNMENT
+        while True:
+            start = self._gap(room)
+            if start is not None:
+                break
+            if not any(entry[2] for entry in self._used.values()):
+                raise ValueError(f"no room for {nbytes} bytes in shared memory of {len(self._memory)}")
+            self._wait()
+        self._epoch += 1
+        self._used[self._epoch] = [start, start + room, False]
+        offset = start + _MARK.size
+        return self._lend(offset, nbytes, (), self._epoch)
+
+    def _gap(self, room):
+        start = 0
+        for first, end, _ in sorted(self._used.values()):
+            if first - start >= room:
+                return start
+            start = end
+        return start if len(self._memory) - start >= room else None
+
+    def _lend(self, offset, nbytes, values, epoch):
+        with memoryview(self._memory) as whole:
+            body = self._bodies[epoch] = SharedBody(self, offset, nbytes, whole[offset : offset + nbytes], values, epoch)
+        return body
+
+    def _publish(self, body, values):
+        entry = self._used[body.id]
+        if entry[2]:
+            raise ValueError("the body has been published")
+        _MARK.pack_into(self._memory, body.offset - _MARK.size, body.id, body.nbytes)
+        self._writer.write([Command("body"), body.offset, body.nbytes, body.id, *values], id=body.id & 0xFFFFFFFF, reply=True)
+        entry[2] = True
+        self._bodies.pop(body.id).view.release()
+
+    def _wait(self):
+        epoch = self._expect("free", int)[1]
+        if epoch not in self._used or not self._used[epoch][2]:
+            raise BlockError(f"the other side frees {epoch}, which it does not have")
+        del self._used[epoch]
+
+    def flush(self):
+        """Wait until the other side has released every published body."""
+        while any(entry[2] for entry in self._used.values()):
+            self._wait()
+
+    def receive(self):
+        """Return the next SharedBody, or None where the other side has closed the channel."""
+        message = self._reader.read()
+        if message is None:
+            return None
+        if len(message) < 4 or message[0] != "body" or any(type(each) is not int for each in message[1:4]):
+            raise BlockError(f"a body was expected, not {message!r:.80}")
+        offset, nbytes, epoch = message[1:4]
+        if not _MARK.size <= offset <= len(self._memory) or not 0 <= nbytes <= len(self._memory) - offset:
+            raise BlockError(f"{nbytes} bytes at {offset} lie outside the shared memory of {len(self._memory)}")
+        if _MARK.unpack_from(self._memory, offset - _MARK.size) != (epoch, nbytes):
+            raise BlockError("the shared body is not the one that its message tells of")
+        return self._lend(offset, nbytes, message[4:], epoch)
+
+    def _release(self, body):
+        if body.id is None:
+            return
+        epoch, body.id = body.id, None
+        self._bodies.pop(epoch).view.release()
+        self._writer.write([Command("free"), epoch])
+
+    def close(self):
+        """Let go of the memory; the socket stays open, for its owner to close. Closing again does nothing.
+
+        Raises BufferError where arrays still look at it.
+        """
+        self._reader.close()
+        while self._bodies:
+            self._bodies.popitem()[1].view.release()
+        if self._memory is not None:
+            self._memory.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+
+def _remove_orphans():
+    """Remove names whose maker died between making them and being answered."""
+    for name in os.listdir(_FOLDER):
+        pid = name[len(_PREFIX) :].split("-")[0]
+        if name.startswith(_PREFIX) and pid.isdigit() and not os.path.exists(f"/proc/{pid}"):
+            try:
+                os.unlink(f"{_FOLDER}/{name}")
+            except OSError:
+                pass  # another's, or gone

@@ -1,0 +1,206 @@
+"""The command block: messages to lines of JSON and back, and a peer that answers them.
+
+Here: the actions, and the form of a message as JSON. The form of a value is _json_form's matter. Always true: encode(decode(x))
+is x for messages of this library.
+"""
+
+import base64
+import binascii
+import os
+
+from typedbytes import dumps, loads
+from typedbytes._block import array_view, element_name
+from typedbytes.block import ArrowStream, BlockEncoder, BlockReader, BlockWriter, Command
+from typedbytes.cli._json_form import JsonFormError, dump_line, from_tree, load_line, to_tree
+from typedbytes.cli._manners import BAD_DATA, IO_ERROR, USAGE, Failure, because
+from typedbytes.cli._parser import natural
+from typedbytes.cli._streams import lines, names, opened
+from typedbytes.errors import DecodeError, EncodeError
+
+WIRES = ("line", "block", "bytes", "type8", "total", "header", "native")
+OUR_TAGS = ("command", "array", "arrow")
+
+
+def block_arguments(parser):
+    """Declare the arguments of block."""
+    parser.add_argument("action", nargs="?", metavar="ACTION", help="encode, decode, echo or peer")
+    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="inputs in turn; - or none is stdin")
+    parser.add_argument("--wire", choices=WIRES, default="bytes", help="the layout (bytes): " + ", ".join(WIRES))
+    parser.add_argument("--max-bytes", type=natural, metavar="N", help="refuse a message of more than N bytes")
+    parser.add_argument("--checksum", action="store_true", help="end native messages with a checksum")
+    parser.add_argument("--listen", default="127.0.0.1:0", metavar="PLACE", help="peer: HOST:PORT, or the path of a Unix socket")
+    parser.add_argument("--mode", choices=("ack", "echo"), default="ack", help="peer: answer with a byte 1, or with the message")
+    parser.add_argument("--connections", type=natural, metavar="N", help="peer: end after N connections")
+
+
+def block(options, output):
+    """Work on binary block messages: lines of JSON to messages, messages to lines, a peer.
+
+    encode reads lines of JSON and writes a message for each, decode is its inverse; echo reads
+    messages and writes them again; peer prints where it listens and answers each message.
+
+    A line is an array of values in the JSON form of to-json, or {"id": 7, "reply": true, "args":
+    [...]}. A command is {"command": "add"}, an array {"array": "f8", "shape": [2], "data": BASE64},
+    an Arrow stream {"arrow": BASE64}.
+
+    examples:
+      echo '[{"command": "add"}, 1, "x"]' | typedbytes block encode | xxd
+      typedbytes block decode --wire native messages.bin | jq -c .args
+      typedbytes block peer --mode echo --listen /tmp/peer
+    """
+    if options.action not in ACTIONS:
+        raise Failure(USAGE, "an action is encode, decode, echo or peer (see typedbytes block --help)")
+    if options.max_bytes == 0:
+        raise Failure(USAGE, "--max-bytes is at least 1")
+    if options.checksum and options.wire != "native":
+        raise Failure(USAGE, "--checksum is for --wire native")
+    ACTIONS[options.action](options, output)
+
+
+def _encode(options, output):
+    encoder = BlockEncoder(options.wire, **_checksum(options))
+    for place, line in lines(options):
+        if line.isspace():
+            continue
+        try:
+            args, head = _from_line(load_line(line))
+            output.write(encoder.encode(args, **head))
+        except (JsonFormError, EncodeError) as error:
+            raise Failure(BAD_DATA, f"{place}: {error}") from None
+
+
+def _decode(options, output):
+    for message in _messages(options):
+        args = [_to_json(value) for value in message]
+        if message.id is None:
+            output.line(dump_line(args))
+        else:
+            output.line(dump_line({"id": message.id, "reply": message.wants_reply, "args": args}))
+
+
+def _echo(options, output):
+    encoders = {"native": BlockEncoder("native", **_checksum(options))}
+    for message in _messages(options):
+        wire = options.wire if message.id is None else "native"
+        encoder = encoders.setdefault(wire, BlockEncoder(options.wire))
+        head = {} if message.id is None else {"id": message.id, "reply": message.wants_reply}
+        output.write(encoder.encode(message, **head))
+
+
+def _peer(options, output):
+    import socket
+
+    by_path = ":" not in options.listen
+    try:
+        if by_path:
+            server = socket.socket(socket.AF_UNIX)
+            server.bind(options.listen)
+            server.listen()
+        else:
+            host, _, port = options.listen.rpartition(":")
+            server = socket.create_server((host, int(port)))
+    except (OSError, ValueError) as error:
+        raise Failure(USAGE, f"{options.listen}: cannot listen there: {error}") from None
+    try:
+        with server:
+            output.line(options.listen if by_path else "{}:{}".format(*server.getsockname()))
+            output.flush()
+            _serve(server, options)
+    finally:
+        if by_path:
+            os.unlink(options.listen)
+
+
+def _serve(server, options):
+    served = 0
+    while options.connections is None or served < options.connections:
+        connection, _ = server.accept()
+        served += 1
+        with connection:
+            try:
+                _answer(connection, options)
+            except (DecodeError, OSError) as error:
+                status = BAD_DATA if isinstance(error, DecodeError) else IO_ERROR
+                Failure(status, f"connection {served}: {error if status == BAD_DATA else because(error)}").report()
+
+
+def _answer(connection, options):
+    writers = {wire: BlockWriter(connection, wire) for wire in {options.wire, "native"}}
+    for message in BlockReader(connection, options.wire, max_bytes=options.max_bytes):
+        if options.mode == "ack":
+            writers["native"].write_raw(b"1")
+        elif message.id is None:
+            writers[options.wire].write(message)
+        else:
+            writers["native"].write(message, id=message.id)
+
+
+ACTIONS = {"encode": _encode, "decode": _decode, "echo": _echo, "peer": _peer}
+
+
+def _checksum(options):
+    return {"checksum": True} if options.checksum else {}
+
+
+def _messages(options):
+    for name in names(options):
+        with opened(name) as source:
+            yield from BlockReader(source, options.wire, max_bytes=options.max_bytes, exact=True)
+
+
+# The JSON form of a message.
+
+
+def _from_line(tree):
+    """Return the values of a message and what stands beside them."""
+    head = {}
+    if type(tree) is dict:
+        if not {"args"} <= set(tree) <= {"id", "reply", "args"}:
+            raise JsonFormError('a message is an array, or an object of "args", "id" and "reply"')
+        head = {"id": tree.get("id", 0), "reply": tree.get("reply", False)}
+        if type(head["id"]) is not int or type(head["reply"]) is not bool:
+            raise JsonFormError("an id is a number, and reply is true or false")
+        tree = tree["args"]
+    if type(tree) is not list:
+        raise JsonFormError("the values of a message are an array")
+    return [_from_json(each) for each in tree], head
+
+
+def _from_json(tree):
+    """Return the value of a tree."""
+    tag = next((name for name in OUR_TAGS if type(tree) is dict and name in tree), None)
+    if tag == "command" and len(tree) == 1 and type(tree["command"]) is str:
+        return Command(tree["command"])
+    if tag == "arrow" and len(tree) == 1:
+        return ArrowStream(_from_base64(tree["arrow"]))
+    if tag == "array" and set(tree) == {"array", "shape", "data"}:
+        try:
+            return array_view(tree["array"], tree["shape"], _from_base64(tree["data"]))
+        except (TypeError, ValueError) as error:
+            raise JsonFormError(f"no array: {error}") from None
+    return None if tree is None else loads(from_tree(tree), exact=True)
+
+
+def _to_json(value):
+    """Return the tree of a value."""
+    if isinstance(value, Command):
+        return {"command": str(value)}
+    if isinstance(value, ArrowStream):
+        return {"arrow": _base64(value.data)}
+    if isinstance(value, memoryview):
+        return {"array": element_name(value), "shape": list(value.shape), "data": _base64(value.tobytes())}
+    tree = None if value is None else to_tree(dumps(value))
+    if type(tree) is dict and any(name in tree for name in OUR_TAGS):
+        return {"map": [[key, item] for key, item in tree.items()]}
+    return tree
+
+
+def _base64(data):
+    return base64.b64encode(data).decode("ascii")
+
+
+def _from_base64(text):
+    try:
+        return base64.b64decode(text, validate=True)
+    except (TypeError, binascii.Error):
+        raise JsonFormError("bytes are base64") from None

@@ -1,0 +1,703 @@
+"""Columns: streams of like-shaped records straight into NumPy and Arrow, and back, without an object for each value.
+
+    for batch in read("pairs.tb"):        # any source that a Reader takes
+        keys = batch.column("key")        # a NumPy array over the batch's memory
+        polars.DataFrame(batch)           # or whatever else speaks Arrow's C data interface
+
+    write(sink, {"key": words, "value": counts})    # NumPy arrays, Arrow data, data frames
+
+What belongs here: where bytes come from and go to, the policies, NumPy. The loops are compiled and know none of it. NumPy
+is imported when an array is asked for, and nothing else ever is.
+"""
+
+import itertools
+
+from typedbytes import _columns, _columntypes, _scan, _stream
+from typedbytes._stream import Encoder
+from typedbytes.errors import DecodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError
+from typedbytes.files import PairReader, Reader, Writer
+
+__all__ = ["Batch", "BatchReader", "MismatchError", "read", "write"]
+
+_READ_NBYTES = 1 << 20
+_WRITE_NBYTES = 1 << 20
+_RUN = 2  # batches that a thread decodes before it is asked again
+_POLICIES = ("error", "widen", "split")
+
+
+class MismatchError(DecodeError):
+    """Report a value of another kind than its column; `offset`, `record`, `code` and `path` say which.
+
+    >>> import typedbytes
+    >>> list(read(typedbytes.dumps(1) + typedbytes.dumps("a"), schema=["int"], pairs=False))
+    Traceback (most recent call last):
+    typedbytes.columns.MismatchError: STRING in column 'value', which holds int, at offset 5, record 1
+    """
+
+
+# -- batches ------------------------------------------------------------------------------------------------------------
+
+
+class Batch(_columns.Batch):
+    """Hold the columns of some records; made by `read`, and never changed.
+
+    len() gives the number of rows. Arrow's consumers take a Batch by its `__arrow_c_array__` or `__arrow_c_stream__`, as often as
+    they like; arrays and exports keep its memory alive.
+
+    >>> import typedbytes
+    >>> (batch,) = read(typedbytes.Encoder().encode_pairs([("a", 1.5), ("b", 2.5)]))
+    >>> len(batch), batch.schema
+    (2, {'key': 'string', 'value': 'double'})
+    """
+
+    __slots__ = ()
+
+    @property
+    def schema(self):
+        """Give the type of each column as text, by name.
+
+        >>> import typedbytes
+        >>> next(read(typedbytes.dumps((1, 2)), pairs=False)).schema
+        {'value': 'vector<int * 2>'}
+        """
+        return dict(zip(self.names, map(_columntypes.spell, self._types)))
+
+    def column(self, place):
+        """Return a column as a NumPy array, read-only, over the memory of the batch.
+
+        place: the number of a column, its name, or a path of names such as "value.0" to a part of it. Numbers and BOOLs are one
+        array of int8, bool, int16, int32, int64, float32 or float64; VECTORs of one arity and one kind of number are an array
+        of shape (rows, items), other VECTORs a tuple of arrays, one for each item. A LIST column is a tuple of int32 offsets
+        (rows + 1) and the column of all items; MAPs are offsets, keys, values. STRINGs and all else are made anew, as an
+        array of str or bytes objects. Raises LookupError where there is no such column, ImportError without NumPy.
+
+        >>> import typedbytes
+        >>> batch = next(read(typedbytes.Encoder().encode_pairs([("a", (1, 2.5)), ("b", (3, 4.5))])))
+        >>> batch.column("value.1").tolist(), batch.column(0).tolist()
+        ([2.5, 4.5], ['a', 'b'])
+        """
+        number, path, described, item = self._find(place)
+        found = self._array(number, path, described)
+        return found if item is None else found[:, item]
+
+    def buffers(self, place):
+        """Return the memory of a column as memoryviews by name; NumPy is not needed.
+
+        Numbers have "data"; STRINGs, BYTES and raw columns "offsets" (int32, rows + 1) and "data"; LISTs and MAPs "offsets" and the
+        buffers of their parts by name, VECTORs those of their items.
+
+        >>> import typedbytes
+        >>> held = next(read(typedbytes.dumps("ab") + typedbytes.dumps("c"), pairs=False)).buffers("value")
+        >>> bytes(held["data"]), held["offsets"].tolist()
+        (b'abc', [0, 2, 3])
+        """
+        number, path, described, item = self._find(place)
+        if item is not None:
+            raise LookupError(f"the items of {_columntypes.spell(described)} have one memory")
+        return self._buffers(number, path, described)
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        """Export the batch as a capsule "arrow_array_stream" of one array."""
+        return _columns.arrow_stream(_Stream(iter((self,)), self))
+
+    def _find(self, place):
+        """Return the number of a column, the way to a part, the part's type, and the number of an ARRAY's item or None."""
+        number, names = self._place(place)
+        described, path = self._types[number], []
+        for name in names:
+            if described[0] == "array" and name.isdigit() and int(name) < described[2] and name is names[-1]:
+                return number, path, described, int(name)
+            within = _columntypes.parts(described)
+            if name not in within:
+                raise LookupError(f"there is no {name!r} in {_columntypes.spell(described)}")
+            path.append(list(within).index(name))
+            described = within[name]
+        return number, path, described, None
+
+    def _place(self, place):
+        if isinstance(place, int):
+            if not 0 <= place < len(self.names):
+                raise LookupError(f"there is no column {place} among {len(self.names)}")
+            return place, []
+        found = _split_name(place, self.names)
+        if found is None:
+            raise LookupError(f"there is no column {place!r}, but {', '.join(map(repr, self.names))}")
+        return found
+
+    def _array(self, number, path, described):
+        import numpy
+
+        kind = described[0]
+        if kind in ("fixed", "array"):
+            return numpy.asarray(self._held(number, path, "data"))
+        if kind in ("sized", "raw"):
+            return _objects(numpy, *self._sized(number, path), described == ("sized", 7))
+        if kind == "unknown":
+            return numpy.empty(0, object)
+        within = _columntypes.parts(described)
+        arrays = [self._array(number, [*path, index], part) for index, part in enumerate(within.values())]
+        return tuple(arrays) if kind == "tuple" else (numpy.asarray(self._held(number, path, "offsets")), *arrays)
+
+    def _sized(self, number, path):
+        return self._held(number, path, "offsets"), self._held(number, path, "data")
+
+    def _buffers(self, number, path, described):
+        kind = described[0]
+        found = {}
+        if kind in ("sized", "raw", "listed", "map"):
+            found["offsets"] = self._held(number, path, "offsets")
+        if kind in ("fixed", "array", "sized", "raw"):
+            found["data"] = self._held(number, path, "data")
+        for index, (name, part) in enumerate(_columntypes.parts(described).items()):
+            found[name] = self._buffers(number, [*path, index], part)
+        return found
+
+
+def _split_name(place, names):
+    """Return the number of the column that a path starts with, and the names behind it; None where there is none."""
+    for number, name in enumerate(names):
+        if place == name:
+            return number, []
+    for number, name in enumerate(names):
+        if place.startswith(name + "."):
+            return number, place[len(name) + 1 :].split(".")
+    return None
+
+
+def _objects(numpy, offsets, data, is_text):
+    """Return an array of the str or bytes between offsets."""
+    ends = offsets.tolist()
+    whole = bytes(data)
+    if is_text and whole.isascii():
+        whole, is_text = whole.decode("ascii"), False
+    values = [whole[start:end] for start, end in zip(ends, ends[1:])]
+    if is_text:
+        values = [value.decode("utf-8") for value in values]
+    array = numpy.empty(len(values), object)
+    array[:] = values
+    return array
+
+
+class _Stream:
+    """Be what a stream of Arrow's asks: batches of one schema."""
+
+    def __init__(self, batches, first):
+        self._batches = batches
+        self._first = first
+
+    def arrow_schema(self):
+        """Return the schema of all batches."""
+        return self._first.__arrow_c_schema__()
+
+    def next_batch(self):
+        """Return the next batch, None at the end."""
+        batch = next(self._batches, None)
+        if batch is not None and batch._types != self._first._types:
+            raise ValueError(f"the schema became {batch.schema} after {self._first.schema}: a stream has one; schema= can say it first")
+        return batch
+
+
+# -- reading ------------------------------------------------------------------------------------------------------------
+
+
+def read(
+    source, batch_rows=65536, schema=None, *, columns=None, pairs=True, on_mismatch="error", threads=1, dialect="hadoop", max_depth=256
+):
+    """Read a stream of like-shaped pairs, or of values, as batches of columns.
+
+    source: whatever a Reader takes. batch_rows: rows of a batch, fewer in the last one and before a column would pass 2^31-1
+    bytes or items. schema: a type for each value of a record, by name or in order ({"word": "string", "n": "long"}); None: that
+    of the first record. columns: the names, or paths such as "value.1", of those wanted; the others are walked over.
+    pairs: whether records are pairs, named key and value, or single values. on_mismatch: what happens at a value of another
+    kind than its column: "error" raises MismatchError after the rows before it; "widen" makes the column one that holds both
+    (INT to LONG, FLOAT to DOUBLE, VECTORs of one arity to VECTORs of any, all else to raw: encoded values); "split" ends
+    the batch and takes a new schema from that record. threads: that decode, two batches each at a time. dialect, max_depth: as for Reader.
+
+    Returns a BatchReader. Iterating raises TruncatedError, FormatError and LimitError as a Reader does.
+
+    >>> import typedbytes
+    >>> data = typedbytes.Encoder().encode_pairs([(1, 0.5), (2, 1.5), (3, 2.5)])
+    >>> [batch.column("value").tolist() for batch in read(data, batch_rows=2)]
+    [[0.5, 1.5], [2.5]]
+    """
+    return BatchReader(
+        source, batch_rows, schema, columns=columns, pairs=pairs, on_mismatch=on_mismatch, threads=threads, dialect=dialect,
+        max_depth=max_depth,
+    )  # fmt: skip
+
+
+class BatchReader:
+    """Iterate over the batches of a stream; made by `read`.
+
+    Arrow's consumers take what is left by `__arrow_c_stream__`, once. After an error it is raised again by every call.
+
+    >>> list(BatchReader(b""))
+    []
+    """
+
+    def __init__(
+        self, source, batch_rows=65536, schema=None, *, columns=None, pairs=True, on_mismatch="error", threads=1, dialect="hadoop",
+        max_depth=256,
+    ):  # fmt: skip
+        if batch_rows < 1 or threads < 1:
+            raise ValueError("batch_rows and threads are at least 1")
+        if on_mismatch not in _POLICIES:
+            raise ValueError(f'on_mismatch is "error", "widen" or "split", not {on_mismatch!r}')
+        self._names, types = _schema(schema, pairs, dialect)
+        self._shown, self._paths = _projection(columns, self._names)
+        self._batch_rows = batch_rows
+        self._policy = on_mismatch
+        self._structure = structure = {"dialect": dialect, "max_depth": max_depth}
+        self._builder = self._new_builder(types)
+        self._is_new = types is None  # the types come from the next record
+        options = {"exact": True, "pickle": "raw", "map_pairs": True, **structure}
+        self._reader = (PairReader if pairs else Reader)(source, buffer_size=_READ_NBYTES, **options)
+        self._parallel = _Parallel(threads) if threads > 1 else None
+        self._ready = []
+        self._failure = None
+        self._has_ended = False
+        self._most = batch_rows  # rows of the batch that is being filled
+        self._whole_groups = False
+        self._nrows = 0
+        self._start = self._nheld = self._ntaken = self._taken = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
+        if self._has_ended:
+            raise StopIteration
+        try:
+            batch = self._ready.pop(0) if self._ready else self._next()
+        except BaseException as error:
+            self._failure = error
+            self.close()
+            raise
+        if batch is None:
+            self._has_ended = True
+            self.close()
+            raise StopIteration
+        self._nrows += len(batch)
+        return batch
+
+    @property
+    def record(self):
+        """Give the number of records handed out.
+
+        >>> reader = read(b"\\x02\\x01" * 6, batch_rows=2); next(reader).names, reader.record
+        (('key', 'value'), 2)
+        """
+        return self._nrows
+
+    @property
+    def offset(self):
+        """Give the number of bytes taken from the source for records so far.
+
+        >>> reader = read(b"\\x02\\x01" * 6, batch_rows=2); next(reader).names, reader.offset
+        (('key', 'value'), 8)
+        """
+        return self._taken
+
+    @property
+    def failure(self):
+        """Give the error that iterating failed with, None as long as it has not.
+
+        >>> read(b"").failure is None
+        True
+        """
+        return self._failure
+
+    def groups(self):
+        """Have batches end where a key ends, so that all records of a key are in one; return the reader.
+
+        The records come sorted or grouped by key, as in a reducer; keys are compared by their encoded bytes. A batch has
+        more than batch_rows rows when one key has. Not with threads, on_mismatch="split" or a projection.
+
+        >>> import typedbytes
+        >>> data = typedbytes.Encoder().encode_pairs([("a", 1), ("a", 2), ("b", 3), ("c", 4)])
+        >>> [batch.column("value").tolist() for batch in read(data, batch_rows=3).groups()]
+        [[1, 2], [3, 4]]
+        """
+        if self._parallel is not None or self._policy == "split" or self._paths is not None:
+            raise ValueError("batches of whole groups need one thread, one schema and all columns")
+        self._whole_groups = True
+        return self
+
+    @property
+    def schema(self):
+        """Give the type of each column as text, by name; the first batch is read for it.
+
+        >>> read(b"").schema
+        {'key': 'unknown', 'value': 'unknown'}
+        """
+        return self._peek().schema
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        """Export all batches that are left as a capsule "arrow_array_stream"."""
+        first = self._peek()
+        return _columns.arrow_stream(_Stream(self, first))
+
+    def close(self):
+        """Let go of the source; it stays open unless it was opened from a path.
+
+        >>> read(b"").close()
+        """
+        if self._parallel is not None:
+            self._parallel.close()
+        self._ready = []
+        self._reader.close()
+
+    def _new_builder(self, types):
+        return _columns.Builder(types, len(self._names), self._paths, self._policy, **self._structure)
+
+    def _peek(self):
+        """Return the next batch, which stays the next one; an empty one at the end."""
+        if not self._ready:
+            batch = next(self, None)
+            if batch is None:
+                return self._empty()
+            self._ready.append(batch)
+        return self._ready[0]
+
+    def _empty(self):
+        types = self._builder.described or (("unknown",),) * len(self._names)
+        return self._new_builder(types).finish(Batch, self._shown)
+
+    def _next(self):
+        """Return the next batch, None at the end of input."""
+        wanted = 1
+        while self._reader._hand(self._take, wanted):
+            if self._ready:
+                return self._ready.pop(0)
+            state = self._builder.state
+            if state == "more":
+                ended = self._nheld < wanted
+                wanted = 2 * self._nheld if self._ntaken == 0 else 1
+                if not ended or self._ntaken:
+                    continue
+            if self._whole_groups and state in ("full", "limit"):
+                batch = self._next_groups(state)
+                if batch is None:
+                    continue
+                return batch
+            if self._builder.nrows:
+                return self._builder.finish(Batch, self._shown)
+            if state == "mismatch" and self._policy == "split" and not self._is_new:
+                self._forget_types()
+                continue
+            self._raise(state)
+        return self._builder.finish(Batch, self._shown) if self._builder.nrows else None
+
+    def _next_groups(self, state):
+        """Return the groups that are whole; None when there is but one, which may go on: the batch grows."""
+        start = self._builder.last_group()
+        if start == 0:
+            if state == "limit":
+                raise LimitError("the records of one key are more than a batch can hold", self._start, None, "", self._reader.record)
+            self._most = 2 * self._builder.nrows
+            return None
+        self._most = self._batch_rows
+        return self._builder.finish(Batch, self._shown, start)
+
+    def _take(self, view):
+        """Take records from the bytes that are held."""
+        self._start, self._nheld = self._reader.offset, len(view)
+        if self._parallel is not None and not self._builder.nrows:
+            taken = self._parallel.take(self, view)
+            if taken is not None:
+                self._taken = self._start + taken[0]
+                return taken
+        if self._builder.state == "split":
+            self._forget_types()
+        try:
+            self._ntaken, nrecords = self._builder.take(view, self._most)
+        except LimitError as error:
+            raise LimitError(error.message, self._start, None, "", self._reader.record) from None
+        self._is_new = self._is_new and not self._ntaken
+        self._taken = self._start + self._ntaken
+        return self._ntaken, nrecords
+
+    def _forget_types(self):
+        self._builder.forget_types()
+        self._is_new = True
+
+    def _raise(self, state):
+        """Say what is wrong with the record that is next."""
+        builder = self._builder
+        if state == "mismatch":
+            name, found, wanted = self._names[builder.column], _code_name(builder.code), _columntypes.spell(builder.expected)
+            raise MismatchError(
+                f"{found} in column {name!r}, which holds {wanted},", self._start + builder.place, builder.code, builder.path,
+                self._reader.record,
+            )  # fmt: skip
+        self._reader.read()
+        raise FormatError("a record that decodes, but is no row", self._reader.offset)
+
+
+def _code_name(code):
+    from typedbytes._typecodes import TypeCode
+
+    return TypeCode(code).name if code in TypeCode._value2member_map_ else f"type code {code}"
+
+
+def _schema(schema, pairs, dialect):
+    """Return the names of a record's values and their types, None: not known."""
+    names = ("key", "value") if pairs else ("value",)
+    if schema is None:
+        return names, None
+    if isinstance(schema, dict):
+        texts, own = tuple(schema.values()), tuple(schema)
+    else:
+        texts, own = tuple(schema), names
+    if len(texts) != len(names):
+        raise ValueError(f"a schema has {len(names)} types here, not {len(texts)}")
+    for text in texts:
+        if ("ext<177>" if dialect == "hive" else "short") in text:
+            raise ValueError(f"there are no values of {text!r} in the dialect {dialect!r}")
+    return own, tuple(map(_columntypes.parse, texts))
+
+
+def _projection(columns, names):
+    """Return the names of the columns shown, and the way to each through a record; None: all."""
+    if columns is None:
+        return names, None
+    paths = []
+    for place in columns:
+        found = _split_name(place, names)
+        if found is None or not all(name.isdigit() for name in found[1]):
+            raise LookupError(f"there is no column {place!r}; those of {', '.join(names)} and items of VECTORs can be wanted")
+        paths.append((found[0], *map(int, found[1])))
+    return tuple(columns), tuple(paths)
+
+
+class _Parallel:
+    """Decode several batches of a reader at a time, in order.
+
+    The bytes are cut where records have one size, or else where the scan of structure says that so many records end. A part
+    counts only when those before it ended where it starts, so that a wrong guess costs time and nothing else.
+    """
+
+    def __init__(self, threads):
+        self._threads = threads
+        from concurrent.futures import ThreadPoolExecutor    # its users only
+
+        self._pool = ThreadPoolExecutor(threads)
+        self._builders = []
+        self._types = None
+
+    def close(self):
+        """End the threads."""
+        self._pool.shutdown()
+
+    def take(self, reader, view):
+        """Decode whole batches from the start of the view; None when there is not one, or no type yet."""
+        types = reader._builder.described
+        if types is None:
+            return None
+        if types != self._types:
+            self._types = types
+            self._builders = [reader._new_builder(types) for _ in range(_RUN * self._threads)]
+        parts, runs, start = [], [], 0
+        for builder in self._builders:
+            end = self._end(reader, view, start)
+            if end is None:
+                break
+            parts.append((builder, start, end))
+            start = end
+            if len(parts) % _RUN == 0:
+                runs.append(self._pool.submit(_decode, parts[-_RUN:], view, reader._batch_rows))
+        if len(parts) % _RUN:
+            runs.append(self._pool.submit(_decode, parts[-(len(parts) % _RUN) :], view, reader._batch_rows))
+        if any([run.exception() for run in runs]):  # all have ended when the view goes
+            self._types = None  # the builders are in the middle of something
+            return None
+        return self._collect(reader, parts, [taken for run in runs for taken in run.result()])
+
+    def _end(self, reader, view, start):
+        """Return where a batch that starts there ends, None when it is not whole."""
+        stride = self._builders[0].stride
+        if stride:
+            end = start + stride * reader._batch_rows
+            return end if end <= len(view) else None
+        return _scan.advance(view, start, reader._batch_rows * len(reader._names), **reader._structure)
+
+    def _collect(self, reader, parts, results):
+        """Keep the batches up to the first that is not what was expected; None when there is none."""
+        nbytes = nrecords = 0
+        for (builder, start, end), taken in zip(parts, results):
+            if taken != (end - start, reader._batch_rows) or builder.described != self._types:
+                self._types = None
+                break
+            reader._ready.append(builder.finish(Batch, reader._shown))
+            nbytes, nrecords = end, nrecords + reader._batch_rows
+        return (nbytes, nrecords) if nbytes else None
+
+
+def _decode(parts, view, batch_rows):
+    """Let each builder take its part of the view; return what they say."""
+    results = []
+    for builder, start, end in parts:
+        with view[start:end] as part:
+            results.append(builder.take(part, batch_rows))
+    return results
+
+
+# -- writing ------------------------------------------------------------------------------------------------------------
+
+
+def write(sink, columns, *, pairs=True, nulls="error", null_value=None):
+    """Write columns as a stream of pairs, or of values, and return the number of rows.
+
+    sink: whatever a Writer takes, or a Writer. columns: two of them, key and value, or with pairs=False one: a dict, a sequence, or
+    anything with `__arrow_c_array__` or `__arrow_c_stream__`, such as a record batch, a table or a data frame; a Batch or a
+    BatchReader, whose bytes come out as they came in.
+    A column is a NumPy array or another buffer of numbers, an Arrow array, a sequence of Python objects, or a tuple of columns,
+    which are the items of a VECTOR, as are the rows of an array of two dimensions. The bytes are those that the encoder
+    writes for the same values; numbers keep their width, as NumPy's scalars do. nulls: "error", "hive" (Hive's NULL) or
+    "value" (whatever null_value encodes to); None in a sequence of objects is a null.
+
+    Raises EncodeTypeError for columns without a type code, EncodeValueError for nulls that are refused and for columns of
+    different lengths. Rows before a null are written.
+
+    >>> import array, io, typedbytes
+    >>> sink = io.BytesIO()
+    >>> write(sink, {"key": ["a", "b"], "value": array.array("d", [0.5, 1.5])})
+    2
+    >>> typedbytes.Decoder().decode_pairs(sink.getvalue())
+    [('a', 0.5), ('b', 1.5)]
+    """
+    names = ("key", "value") if pairs else ("value",)
+    null = _null(nulls, null_value)
+    if isinstance(sink, _stream.Writer):
+        return _write(sink, columns, names, null)
+    with Writer(sink) as writer:
+        return _write(writer, columns, names, null)
+
+
+def _write(writer, columns, names, null):
+    nrows = 0
+    for table in _tables(columns, names, null):
+        for data, n in _encoded(table, null):
+            writer._hand(data, n)
+            nrows += n
+    return nrows
+
+
+def _null(nulls, null_value):
+    """Return the bytes of a null, None to refuse them."""
+    if nulls == "error":
+        return None
+    if nulls == "hive":
+        return b"\x0c"
+    if nulls == "value":
+        return Encoder().encode(null_value)
+    raise ValueError(f'nulls is "error", "hive" or "value", not {nulls!r}')
+
+
+def _tables(columns, names, null):
+    """Yield tables: for each column the list of its Rows."""
+    if isinstance(columns, (dict, list, tuple)):
+        found = list(columns.values()) if isinstance(columns, dict) else columns
+        order = _order(list(columns) if isinstance(columns, dict) else range(len(columns)), names)
+        yield [_rows(found[number], null) for number in order]
+        return
+    if isinstance(columns, (Batch, BatchReader)):
+        for batch in columns if isinstance(columns, BatchReader) else (columns,):
+            yield [[_columns.rows_of_batch(batch, number)] for number in _order(batch.names, names)]
+        return
+    for lent in _lent(columns):
+        fields = _columns.arrow_names(lent)
+        if fields is None:
+            raise EncodeTypeError("a table of columns is needed; a column by itself stands in a list")
+        yield [[_columns.rows_of_arrow(lent, number)] for number in _order(fields, names)]
+
+
+def _order(found, names):
+    """Return the numbers of the columns in the order in which they are written."""
+    found = list(found)
+    if len(found) != len(names):
+        raise EncodeValueError(f"{len(names)} columns are needed, {' and '.join(names)}, not {len(found)}")
+    return [found.index(name) for name in names] if set(found) == set(names) else range(len(found))
+
+
+def _lent(column):
+    """Iterate over the arrays that an object lends by Arrow's interface; EncodeTypeError when it has none."""
+    if hasattr(column, "__arrow_c_array__"):
+        return iter((_columns.Lent(*column.__arrow_c_array__()),))
+    if hasattr(column, "__arrow_c_stream__"):
+        return iter(_columns.LentStream(column.__arrow_c_stream__()))
+    raise EncodeTypeError(f"cannot take columns from a {type(column).__name__}")
+
+
+def _rows(column, null):
+    """Return the Rows of a column, one or more that follow each other."""
+    if isinstance(column, (str, bytes, dict)):
+        raise EncodeTypeError(f"a column is no {type(column).__name__}")
+    if isinstance(column, tuple):
+        return [_columns.rows_of_parts([_whole(part, null) for part in column])]
+    if hasattr(column, "__arrow_c_array__") or hasattr(column, "__arrow_c_stream__"):
+        return [_columns.rows_of_arrow(lent) for lent in _lent(column)]
+    if hasattr(column, "mask") and hasattr(column, "filled"):
+        raise EncodeTypeError("cannot take a masked array: its mask would be lost")
+    if hasattr(column, "__array__") and not hasattr(column, "__buffer__"):
+        column = column.__array__()
+    if _is_numbers(column):
+        return [_columns.rows_of_buffer(column)]
+    return [_encoded_objects(column, null)]
+
+
+def _whole(part, null):
+    """Return the Rows of a column that is a part of another."""
+    rows = _rows(part, null)
+    if len(rows) != 1:
+        raise EncodeTypeError("a part of a VECTOR comes in several chunks; make it one")
+    return rows[0]
+
+
+def _is_numbers(column):
+    """Tell whether a column is a buffer of numbers; one of text or of objects has no format, or one of several letters."""
+    try:
+        with memoryview(column) as view:
+            return len(view.format.lstrip("@=<>!")) == 1 and view.format[-1] in "?bBhHiIlLqQnNefd"
+    except (TypeError, ValueError, BufferError):
+        return False
+
+
+def _encoded_objects(column, null):
+    encoder = Encoder()
+    values = list(column)
+    if not any(value is None for value in values):
+        data = encoder.encode_all(values)
+        return _columns.rows_of_encoded(data, _scan.index(data))
+    if null is None:
+        place = next(number for number, value in enumerate(values) if value is None)
+        raise EncodeValueError("a null: nulls= says what to write for it", f"[{place}]")
+    parts = [null if value is None else encoder.encode(value) for value in values]
+    return _columns.rows_of_encoded(b"".join(parts), list(itertools.accumulate(map(len, parts[:-1]), initial=0)))
+
+
+def _encoded(table, null):
+    """Yield the bytes of a table part by part, each with its number of rows."""
+    if len({sum(map(len, chunks)) for chunks in table}) > 1:
+        raise EncodeValueError("the columns differ in length")
+    chunks = [iter(chunks) for chunks in table]
+    rows = [next(some, None) for some in chunks]
+    starts = [0] * len(rows)
+    while True:
+        for number, some in enumerate(chunks):
+            while rows[number] is not None and starts[number] == len(rows[number]):
+                rows[number], starts[number] = next(some, None), 0
+        if None in rows:
+            return
+        n = min(len(some) - start for some, start in zip(rows, starts))
+        data, n = _columns.encode_rows(rows, starts, n, _WRITE_NBYTES, null)
+        yield data, n
+        starts = [start + n for start in starts]
