@@ -31,7 +31,7 @@ FORMS = {
     "sequence zstd": {"compression": "block", "codec": "zstd"},
     "sequence snappy": {"compression": "block", "codec": "snappy"},
 }
-#: What the issue of speed is measured against: the stream of the same pairs.
+#: What all is held against: the stream of the same pairs.
 PLAIN = "pairs"
 JAVA_NROUNDS = 12
 
