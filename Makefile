@@ -111,8 +111,9 @@ echo-java: build ## send MESSAGES (100000) random block messages to a JVM and co
 
 GIGABYTES ?= 5
 .PHONY: soak
-soak: build ## move GIGABYTES (5) through decoding and encoding; fail when memory grows by more than 1 MiB
+soak: build ## move GIGABYTES (5) through decoding and encoding, and SequenceFiles; fail when memory grows by more than 1 MiB
 	PYTHONPATH=$(CURDIR) $(BIN)/python tests/soak.py $(GIGABYTES)
+	PYTHONPATH=$(CURDIR) $(BIN)/python tests/soak_sequencefile.py $(GIGABYTES)
 
 .PHONY: bounds
 bounds: build ## CPU time, growth and signal latency of the worst input; fail beyond a limit
@@ -126,6 +127,15 @@ reliability: $(VENV)/fuzz-built ## run all gates, hours of them, or GATES='fault
 .PHONY: demo
 demo: build ## count the words of the standard library with a real Hadoop Streaming job
 	$(BIN)/python examples/demo.py
+
+build/spark/built: $(SOURCES)
+	$(PYTHON) -m venv build/spark
+	build/spark/bin/python $(PIP_INSTALL) pyspark --config-settings editable_mode=compat --editable '.[sequencefile]'
+	@touch $@
+
+.PHONY: spark
+spark: build/spark/built ## exchange SequenceFiles with a real Spark, 450 MB of PySpark from the package index; needs JDK 17
+	build/spark/bin/python examples/spark.py
 
 .PHONY: vectors
 vectors: ## write the test vectors that this project describes itself

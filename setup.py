@@ -16,7 +16,7 @@ def switch(name):
     return os.environ.get(f"TYPEDBYTES_{name}", "0") not in ("", "0")
 
 
-ROOMS = ["_buffer", "_codec", "_stream", "_scan", "_columns"]
+ROOMS = ["_buffer", "_codec", "_stream", "_scan", "_columns", "_sequence"]
 if sys.platform != "win32":
     ROOMS.append("_block")    # its system calls are those of POSIX
 
@@ -55,6 +55,7 @@ extensions = [
 ]
 
 setup(
+    options={"build_ext": {"parallel": os.cpu_count()}},
     ext_modules=cythonize(
         extensions,
         include_path=["src"],

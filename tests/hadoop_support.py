@@ -108,6 +108,29 @@ class Hadoop:
         """Read the encoded pairs of a SequenceFile, or of all in a folder, with Hadoop's dumptb."""
         return self._demand("dumptb", path)
 
+    def read_sequence_file(self, path):
+        """Give the header of a SequenceFile and its records, as Hadoop's reader tells them."""
+        header, *records = map(json.loads, self._demand("seqread", path).splitlines())
+        return header, records
+
+    def split_sequence_file(self, path, splits):
+        """Give for each (start, length) the keys that Hadoop's input format gives to that split."""
+        wanted = "".join(f"{start} {length}\n" for start, length in splits).encode()
+        lines = self._demand("seqsplits", path, data=wanted).decode().splitlines()
+        return [line.split(",") if line else [] for line in lines]
+
+    def write_sequence_file(self, path, compression, codec, *, nrecords, nbytes, sync_interval=0):
+        """Write a SequenceFile of numbered records with Hadoop: Text keys, BytesWritable values of about so many bytes."""
+        self._demand("seqwrite", path, compression.upper(), codec, nrecords, nbytes, sync_interval)
+
+    def write_map_file(self, path, compression, *, bloom, nrecords):
+        """Write a MapFile with Hadoop: Text keys by even numbers, IntWritable values from 0 up."""
+        self._demand("mapfile", path, compression.upper(), str(bloom).lower(), nrecords)
+
+    def sequence_file_vectors(self):
+        """Give the vectors of SequenceFiles, kinds of records and files, as JSON lines each."""
+        return self._demand("seqrecords"), self._demand("seqfiles")
+
     def golden(self):
         """Give the golden vectors as JSON lines."""
         return self._demand("golden")

@@ -556,3 +556,32 @@ def test_both_ways_to_the_checksum(tmp_path):
         both = sums if is_plain else (both, sums)
     assert both[0] == both[1]
     assert library.sum(library.sum(0, data[:99], 99), data[99:], len(data) - 99) == both[0][-1]
+
+
+# -- memory that is refused -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wire", ["line", "bytes", "native"])
+def test_refused_memory_is_an_error_and_no_crash(wire):
+    code = """
+        import _testcapi, sys
+        from typedbytes.block import BlockDecoder, BlockEncoder, Command
+        wire = sys.argv[1]
+        args = [Command("a"), "text", "\\u20ac" * 30, 2**40, 1.5, bytes(100), "x" * 70_000]
+        encoder = BlockEncoder(wire)
+        data = encoder.encode(args) * 2
+        nrefused = 0
+        for call, right in ((lambda: BlockDecoder(wire).feed(data), [args, args]), (lambda: encoder.encode(args) * 2, data)):
+            for number in range(120):
+                for stop in (number + 1, 0):
+                    _testcapi.set_nomemory(number, stop)
+                    try:
+                        call()
+                    except MemoryError:
+                        nrefused += 1
+                    finally:
+                        _testcapi.remove_mem_hooks()
+                    assert call() == right
+        print(nrefused > 20)
+    """
+    assert run_fresh(code, wire) == "True"

@@ -408,9 +408,46 @@ static int list_extend_stolen(PyObject *list, PyObject **items, Py_ssize_t nitem
 #endif
 }
 
-/* PyGC_Disable and PyGC_Enable came with 3.10; before, the collector stays on. */
+#if PY_VERSION_HEX < 0x030a0000 && !defined(PYPY_VERSION)
+/* Before 3.10 there are the functions of the gc module only; once found, calling them takes no memory. */
+static PyObject *gc_isenabled, *gc_disable, *gc_enable;
+
+static int find_gc_functions(void) {
+    PyObject *module = PyImport_ImportModule("gc");
+    if (module != NULL) {
+        gc_isenabled = PyObject_GetAttrString(module, "isenabled");
+        gc_disable = PyObject_GetAttrString(module, "disable");
+        gc_enable = PyObject_GetAttrString(module, "enable");
+        Py_DECREF(module);
+    }
+    if (gc_isenabled && gc_disable && gc_enable) return 1;
+    PyErr_Clear();
+    Py_CLEAR(gc_isenabled);
+    return 0;
+}
+
+static int call_gc(PyObject *function) {
+    PyObject *kind, *value, *trace;
+    PyErr_Fetch(&kind, &value, &trace);    /* an exception that is on its way stays */
+    PyObject *result = PyObject_CallObject(function, NULL);
+    int truth = result == Py_True;
+    Py_XDECREF(result);
+    PyErr_Restore(kind, value, trace);
+    return truth;
+}
+
+static int PyGC_Disable(void) {
+    if (gc_isenabled == NULL && !find_gc_functions()) return 0;
+    int was_on = call_gc(gc_isenabled);
+    if (was_on) call_gc(gc_disable);
+    return was_on;
+}
+
+static void PyGC_Enable(void) { call_gc(gc_enable); }
+#endif
+
 static inline int gc_pause(void) {
-#if PY_VERSION_HEX >= 0x030a0000 && !defined(PYPY_VERSION)
+#if !defined(PYPY_VERSION)
     return PyGC_Disable();
 #else
     return 0;
@@ -418,7 +455,7 @@ static inline int gc_pause(void) {
 }
 
 static inline void gc_resume(int was_on) {
-#if PY_VERSION_HEX >= 0x030a0000 && !defined(PYPY_VERSION)
+#if !defined(PYPY_VERSION)
     if (was_on) PyGC_Enable();
 #else
     (void)was_on;

@@ -230,6 +230,8 @@ cdef class Parser:
 
     cdef object finish_message(self):
         cdef Message message
+        cdef PyObject* values
+        cdef Py_ssize_t nvalues
         self.phase = HEAD
         self.frame_left = -1
         self.record += 1
@@ -242,10 +244,11 @@ cdef class Parser:
             self.flags = 0
             return None
         message = Message.__new__(Message)
-        values = <object>tuple_from_stolen(self.stack, self.nstack)
-        Py_XDECREF(<PyObject*>values)
-        self.nstack = 0
+        nvalues = self.nstack
+        self.nstack = 0    # the references are taken over, also when that fails
+        values = tuple_from_stolen(self.stack, nvalues)
         message.values = <tuple>values
+        Py_XDECREF(values)
         message.number = <long long>self.id if self.message_wire == NATIVE else -1
         message.wants_reply = self.flags & REPLY_WANTED != 0
         self.flags = 0

@@ -1,4 +1,4 @@
-"""Write test_vectors/foreign/hadoop/: golden.jsonl and bad.jsonl, by Hadoop's own classes."""
+"""Write test_vectors/foreign/hadoop/ and test_vectors/sequencefile/: what Hadoop's own classes write and read, a JSON line each."""
 
 import subprocess
 import sys
@@ -6,22 +6,25 @@ import sys
 import jars
 
 MAIN = "org.typedbytes.vectors.Main"
-FOLDER = jars.HERE.parent / "foreign" / "hadoop"
+VALUES = jars.HERE.parent / "foreign" / "hadoop"
+SEQUENCE_FILES = jars.HERE.parent / "sequencefile"
 
 #: Interpreted, and with a stack and a heap of known size, so that what runs out does so at the same place every time.
-REPEATABLE = ("-Xint", "-Xss1m", "-Xmx4g", "-XX:+UseSerialGC")
+REPEATABLE = ("-Xint", "-Xss1m", "-Xmx4g", "-XX:+UseSerialGC", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
 
 
-def refresh(name, *command):
+def refresh(path, *command):
     made = subprocess.run(jars.java_command(MAIN, *command, options=REPEATABLE), stdout=subprocess.PIPE, check=True)
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    (FOLDER / name).write_bytes(made.stdout)
-    print(f"{FOLDER / name}: {made.stdout.count(10)} vectors")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(made.stdout)
+    print(f"{path}: {made.stdout.count(10)} vectors")
 
 
 if __name__ == "__main__":
     try:
-        refresh("golden.jsonl", "golden")
-        refresh("bad.jsonl", "probe", jars.HERE / "probes.tsv")
+        refresh(VALUES / "golden.jsonl", "golden")
+        refresh(VALUES / "bad.jsonl", "probe", jars.HERE / "probes.tsv")
+        refresh(SEQUENCE_FILES / "records.jsonl", "seqrecords")
+        refresh(SEQUENCE_FILES / "files.jsonl", "seqfiles")
     except jars.MissingToolError as error:
         sys.exit(str(error))

@@ -8,7 +8,7 @@ import ctypes
 import gc
 import time
 
-from fuzz import blocks, calls, columns, decoding, encoding, older, streams
+from fuzz import blocks, calls, columns, decoding, encoding, older, sequences, streams
 from fuzz.guard import Guard
 
 
@@ -42,6 +42,7 @@ TARGETS = {
     "older": Target(older.check_older, wire_before_program),
     "wire0": Target(blocks.check_wire0, blocks.wire0_shape),
     "native": Target(blocks.check_native, blocks.native_shape),
+    "sequences": Target(sequences.check_sequence, sequences.shape),
 }
 
 

@@ -21,6 +21,8 @@ COMMANDS = {
     "validate": ("checking", "decode everything and say whether it is good"),
     "to-json": ("json_lines", "write records as lines of JSON, losing nothing"),
     "from-json": ("json_lines", "write the records that lines of JSON stand for"),
+    "dumptb": ("_sequence_files", "write the pairs of SequenceFiles and folders of them"),
+    "loadtb": ("_sequence_files", "read pairs and write a SequenceFile"),
     "block": ("blocks", "binary block messages: encode, decode, echo, peer"),
 }
 
@@ -32,9 +34,10 @@ Read streams of Hadoop TypedBytes from FILEs or stdin and write to stdout.
 commands:
 {commands}
 
-A record is a value, or with --pairs a key and a value. "typedbytes COMMAND --help" tells more.
-Exit codes: 0 done, 64 wrong usage, 65 bad data, 66 no such input, 74 read or write failed,
-130 interrupted, 141 stdout closed early.
+A record is a value, or with --pairs a key and a value; a SequenceFile holds pairs.
+"typedbytes COMMAND --help" tells more.
+Exit codes: 0 done, 64 wrong usage, 65 bad data, 66 no such input, 69 a library is missing,
+74 read or write failed, 130 interrupted, 141 stdout closed early.
 """
 
 

@@ -12,13 +12,13 @@ def cat(options, output):
     """Copy the records of all inputs to stdout, byte for byte.
 
     Only whole records are copied. At damage the records before it are written, the message
-    tells the place, and the exit code is 65.
+    tells the place, and the exit code is 65. Of a SequenceFile the pairs come as typed bytes.
 
     examples:
       typedbytes cat part-0*.tb > all.tb
       typedbytes cat --pairs part-00000.tb | typedbytes count --pairs
     """
-    _copy(records(options), options, output)
+    _copy(records(options), output)
 
 
 def head_arguments(parser):
@@ -36,10 +36,10 @@ def head(options, output):
       typedbytes head -n 3 part-00000.tb | typedbytes to-json
       typedbytes head --pairs < pairs.tb > ten.tb
     """
-    _copy(islice(records(options), options.nrecords), options, output)
+    _copy(islice(records(options), options.nrecords), output)
 
 
-def _copy(encoded, options, output):
+def _copy(encoded, output):
     write = output.write
-    for record in map(b"".join, encoded) if options.pairs else encoded:
-        write(record)
+    for record in encoded:
+        write(b"".join(record) if type(record) is tuple else record)

@@ -20,7 +20,7 @@ def to_json(options, output):
       typedbytes to-json --pairs < pairs.tb | jq -c '.[0]'
     """
     for record in records(options):
-        if options.pairs:
+        if type(record) is tuple:
             tree = [to_tree(encoded, options.dialect) for encoded in record]
         else:
             tree = to_tree(record, options.dialect)

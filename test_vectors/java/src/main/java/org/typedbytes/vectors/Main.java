@@ -29,6 +29,13 @@ import org.apache.hadoop.util.ToolRunner;
  *   place             a stream of keys as JSON lines with their hash code and partitions
  *   loadtb FILE       a stream of pairs into a SequenceFile
  *   dumptb FILE       a SequenceFile, or all in a folder, as a stream of pairs
+ *   seqrecords        the keys and values of the vectors of SequenceFiles, a JSON line a kind
+ *   seqfiles          these SequenceFiles, one JSON line each
+ *   seqread FILE      a SequenceFile as JSON lines: its header, then its records
+ *   seqsplits FILE    for each line "start length" the keys of the records of that split
+ *   seqwrite FILE COMPRESSION CODEC NRECORDS NBYTES SYNC   a SequenceFile of numbered records
+ *   seqtime FILE NROUNDS                                   how long reading a SequenceFile of typed bytes takes
+ *   mapfile FOLDER COMPRESSION BLOOM NRECORDS              a MapFile, or a BloomMapFile
  *   job ARGUMENT ...  a Hadoop Streaming job; prints its counters as JSON
  *   serve             any number of the commands above in this one virtual machine
  * </pre>
@@ -98,6 +105,34 @@ public final class Main {
                 break;
             case "dumptb":
                 code = tool(new DumpTypedBytes(new Configuration()), in, out, arguments);
+                break;
+            case "seqrecords":
+                SequenceFiles.printRecords(out);
+                break;
+            case "seqfiles":
+                SequenceFiles.printFiles(out);
+                break;
+            case "seqread":
+                SequenceFiles.read(arguments[0], out);
+                break;
+            case "seqsplits":
+                SequenceFiles.splits(arguments[0], in, out);
+                break;
+            case "seqwrite":
+                SequenceFiles.writeNumbered(
+                        arguments[0],
+                        arguments[1],
+                        arguments[2],
+                        Integer.parseInt(arguments[3]),
+                        Integer.parseInt(arguments[4]),
+                        Integer.parseInt(arguments[5]));
+                break;
+            case "seqtime":
+                SequenceFiles.time(arguments[0], Integer.parseInt(arguments[1]), out);
+                break;
+            case "mapfile":
+                SequenceFiles.writeMapFile(
+                        arguments[0], arguments[1], Boolean.parseBoolean(arguments[2]), Integer.parseInt(arguments[3]));
                 break;
             case "job":
                 Job job = new Job();

@@ -1,0 +1,105 @@
+# Floor 3. The record loop of Hadoop's SequenceFile: header, sync markers, records and blocks, keys and values.
+#
+# What belongs here: the file format, read and written. What this file must not know: paths, URLs, which codec is which library;
+# a source or sink is an object with a method to call, a codec is a function of bytes. The parts:
+#     sequence_writable.pxi   keys and values: Hadoop's Writables to objects and back, or to typed bytes
+#     sequence_reader.pxi     header, records, blocks, splits, resync
+#     sequence_writer.pxi     the same written
+#
+# The format, in Hadoop's words (org.apache.hadoop.io.SequenceFile, versions 4 to 6; numbers big-endian, VInt is
+# WritableUtils.writeVInt, Text is a VInt length and UTF-8):
+#     header   "SEQ", version byte, Text key class, Text value class, boolean compressed, boolean block-compressed, Text codec
+#              class (from 5 on, when compressed; 4 means DefaultCodec), metadata (from 6 on: i32 count, Text name and Text value
+#              each), 16 bytes of sync marker
+#     sync     i32 -1, the 16 bytes of the marker; between records every 100 KiB or so, before every block
+#     record   i32 length of key and value, i32 length of key, key, value (compressed by itself with RECORD compression)
+#     block    sync, VInt number of records, then four times VInt length and so many compressed bytes: the key lengths as
+#              VInts, the keys, the value lengths, the values
+#
+# Always true: an object that is in use refuses a second use; a reader that failed stays failed; nothing is allocated that
+# bytes have not backed, but for what a codec gives, and that is bounded by max_bytes.
+
+# cython: binding=False, embedsignature=True, embedsignature.format=clinic
+
+from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int16_t, int32_t, int64_t, uint64_t
+from libc.string cimport memchr, memcmp, memcpy, memset
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.memoryview cimport PyMemoryView_FromMemory, PyMemoryView_GET_BUFFER
+from cpython.object cimport PyObject
+
+from typedbytes._buffer cimport (
+    ReadBuffer, WriteBuffer, borrow, drop, finish, get_view, held, offset_of, refill, release, reserve, shrink, start_filled,
+    start_owned, written,
+)
+from typedbytes._byteorder cimport (
+    load_f32, load_f64, load_i16, load_i32, load_i64, store_f32, store_f64, store_i16, store_i32, store_i64,
+)
+from typedbytes._codec cimport *
+from typedbytes._cpython cimport tuple_from_stolen
+from typedbytes._typecode cimport *
+
+import io
+import os
+
+from typedbytes._types import Writable
+from typedbytes.errors import DecodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError
+
+__all__ = ["Reader", "Skipped", "Writer", "decode", "encode"]
+
+cdef extern from "Python.h":
+    void decref "Py_XDECREF"(PyObject* o) noexcept
+    void incref "Py_INCREF"(PyObject* o) noexcept
+    Py_ssize_t Py_REFCNT(PyObject* o) noexcept
+    PyObject* PyTuple_GET_ITEM(PyObject* o, Py_ssize_t i) noexcept
+    void PyTuple_SET_ITEM(PyObject* o, Py_ssize_t i, PyObject* item) noexcept
+    bint PyObject_GC_IsTracked(PyObject* o) noexcept
+    void PyObject_GC_Track(PyObject* o) noexcept
+    object PyUnicode_DecodeUTF8(const char* p, Py_ssize_t nbytes, const char* errors)
+
+cdef enum:
+    SYNC_NBYTES = 16
+    ESCAPE = -1               # stands where a record's length would
+    ESCAPED_NBYTES = 20       # escape and marker
+    OLDEST = 4
+    NEWEST = 6
+    READ_SIZE = 131072
+    WRITE_SIZE = 65536
+    SYNC_INTERVAL = 102400    # bytes between markers: SequenceFile.SYNC_INTERVAL
+    BLOCK_NBYTES = 1000000    # keys and values of a block: io.seqfile.compress.blocksize
+    LARGEST_RECORD = 1 << 28
+
+cdef enum State:
+    OPEN
+    BUSY
+    FAILED
+    CLOSED
+
+cdef enum Compression:
+    NONE
+    RECORD
+    BLOCK
+
+COMPRESSIONS = ("none", "record", "block")
+DEFAULT_CODEC = "org.apache.hadoop.io.compress.DefaultCodec"
+
+
+cdef inline object taken(PyObject* o):
+    # Makes an owned pointer an object.
+    result = <object>o
+    decref(o)
+    return result
+
+
+cdef object as_failure(error):
+    # A StopIteration out of a hook or a source would pass for the end of input.
+    if not isinstance(error, StopIteration):
+        return error
+    failure = RuntimeError("a hook or a source raised StopIteration")
+    failure.__cause__ = error
+    return failure
+
+include "sequence_writable.pxi"
+include "sequence_reader.pxi"
+include "sequence_writer.pxi"

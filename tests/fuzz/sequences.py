@@ -1,0 +1,177 @@
+"""SequenceFiles, whole and in pieces, split and repaired: every way to read one must tell one story.
+
+Belongs here: files that are nearly right, and what must hold of reading any bytes at all. It knows nothing of what is in the
+records. Always true: memory that is read ends at an unreadable page; seeds are files that Hadoop wrote.
+"""
+
+import functools
+import io
+
+import typedbytes
+from typedbytes import sequencefile
+from typedbytes.errors import DecodeError
+
+from fuzz import options as sets
+from fuzz.choices import Choices
+from fuzz.guard import Guard
+from fuzz.streams import ReadintoPieces, ReadPieces, SharedPieces, said, same, taken
+from sequencefiles import files
+from vectors import spell
+
+GUARD = Guard(1 << 20)
+HEAD = 8  # bytes of an input that choose; the rest is the file
+OPTIONS = [{name: value for name, value in each.items() if name != "max_bytes"} for each in sets.DECODE]
+LIMITS = [1 << 16, 1 << 16, 1 << 16, 1 << 20, 300, 40, 1]
+SOURCES = [
+    lambda data, choices: ReadPieces(data, choices),
+    lambda data, choices: ReadintoAndRead(data, choices),
+    lambda data, choices: SharedPieces(data, choices),
+    lambda data, choices: io.BytesIO(data),
+    lambda data, choices: io.BufferedReader(io.BytesIO(data), 16),
+]
+
+
+class ReadintoAndRead(ReadintoPieces, ReadPieces):
+    """Offer both; a reader chooses."""
+
+
+@functools.lru_cache(maxsize=None)
+def seeds():
+    """Return the files that Hadoop wrote."""
+    return sorted(files().values())
+
+
+def shape(maker):
+    """Return bytes that choose, then a file with some places spoiled."""
+    return maker.chance.randbytes(HEAD) + maker.spoiled(maker.chance.choice(seeds()))
+
+
+def check_sequence(data):
+    """Read one file in two ways that the first bytes choose."""
+    choices, file = Choices(data[:HEAD]), data[HEAD:]
+    options = {**choices.pick(OPTIONS), "max_bytes": choices.pick(LIMITS)}
+    wire = GUARD.put(file)
+    expected = whole(wire, options)
+    choices.pick(CHECKS)(choices, wire, options, *expected)
+
+
+def whole(source, options):
+    """Return the pairs that a reader gives, and its error."""
+    pairs = []
+    try:
+        reader = sequencefile.Reader(source, **options)
+    except DecodeError as error:
+        return pairs, error
+    trouble = taken(pairs, reader)
+    assert reader.record == len(pairs)
+    assert all(each.nbytes >= 0 for each in reader.skipped)
+    return pairs, trouble
+
+
+def check_pieces(choices, wire, options, pairs, trouble):
+    """However the bytes come in, the same comes out."""
+    source = choices.pick(SOURCES)(wire, choices)
+    same(*whole(source, options), pairs, trouble)
+
+
+def check_raw(choices, wire, options, pairs, trouble):
+    """Bytes of keys and values decode by themselves to the pairs; where they do not, the reader said so."""
+    found, end = whole(wire, {**options, "raw": True})
+    assert len(found) >= len(pairs)
+    if not found:
+        return
+    reader = sequencefile.Reader(wire, raw=True, max_bytes=options["max_bytes"])
+    decode = {name: value for name, value in options.items() if name != "max_bytes"}
+    for (key, value), pair in zip(found, pairs):
+        again = sequencefile.decode(reader.key_class, key, **decode), sequencefile.decode(reader.value_class, value, **decode)
+        assert spell(again) == spell(pair)
+    assert trouble is not None or (end is None and len(found) == len(pairs))
+
+
+def check_skipped(choices, wire, options, pairs, trouble):
+    """Records that are skipped are only not seen."""
+    try:
+        reader = sequencefile.Reader(wire, **options)
+    except DecodeError:
+        return
+    found, place = [], 0
+    try:
+        while True:
+            nskipped = reader.skip(choices.below(4))
+            place += nskipped
+            pair = reader.read()
+            if pair is None:
+                break
+            assert reader.record == place + 1
+            found.append((place, pair))
+            place += 1
+    except sets.DOCUMENTED:
+        assert trouble is not None
+    else:
+        assert trouble is not None or reader.record == len(pairs)
+    for place, pair in found:
+        if place < len(pairs):
+            assert spell(pair) == spell(pairs[place])
+
+
+def check_typed(choices, wire, options, pairs, trouble):
+    """The stream of typed bytes is one of whole pairs."""
+    try:
+        reader = sequencefile.Reader(wire, **options)
+    except DecodeError:
+        return
+    parts = []
+    try:
+        while part := reader.read_typed(1 + choices.below(300)):
+            parts.append(part)
+    except sets.DOCUMENTED as error:
+        assert trouble is not None, said(error)
+    assert typedbytes.count(b"".join(parts), dialect=options.get("dialect", "hadoop")) == 2 * reader.record
+    if trouble is None:
+        assert reader.record == len(pairs)
+
+
+def check_resync(choices, wire, options, pairs, trouble):
+    """Nothing but the header, or a hook, ends a reader that goes on; it gives what comes before the damage, and says what is missing."""
+    try:
+        reader = sequencefile.Reader(choices.pick([lambda data: data, io.BytesIO])(wire), resync=True, **options)
+    except DecodeError as error:
+        assert said(error) == said(trouble)
+        return
+    found = []
+    end = taken(found, reader)
+    assert end is None or isinstance(end, sets.HookError)
+    assert spell(found[: len(pairs)]) == spell(pairs)
+    if end is None:
+        assert bool(reader.skipped) == (trouble is not None)
+        assert reader.offset == len(wire) or not reader.skipped
+
+
+def check_splits(choices, wire, options, pairs, trouble):
+    """Two splits are the file."""
+    if trouble is not None:
+        return
+    cut = choices.below(len(wire) + 1)
+    found = whole(wire, {**options, "length": cut})[0] + whole(io.BytesIO(wire), {**options, "start": cut})[0]
+    assert spell(found) == spell(pairs)
+
+
+def check_copy(choices, wire, options, pairs, trouble):
+    """What is written from it reads the same."""
+    found, _ = whole(wire, {"raw": True, "max_bytes": options["max_bytes"]})
+    if not found:
+        return
+    reader = sequencefile.Reader(wire, raw=True)
+    sink = io.BytesIO()
+    with sequencefile.Writer(
+        sink, key_class=reader.key_class + ".", value_class=reader.value_class + ".", sync_marker=reader.sync_marker,
+        compression=choices.pick(("none", "record", "block")), sync_interval=1 + choices.below(300), block_size=1 + choices.below(300),
+        metadata=reader.metadata,
+    ) as writer:  # fmt: skip
+        for key, value in found:
+            writer.write_raw(key, value)
+    again = sequencefile.Reader(sink.getvalue(), raw=True)
+    assert again.read_all() == found and again.metadata == reader.metadata
+
+
+CHECKS = [check_pieces, check_pieces, check_raw, check_skipped, check_typed, check_resync, check_resync, check_splits, check_copy]

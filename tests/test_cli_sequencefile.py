@@ -1,0 +1,180 @@
+"""SequenceFiles on the command line: recognised by content, dumped, loaded, repaired."""
+
+import io
+import subprocess
+
+import pytest
+
+import typedbytes as tb
+from sequencefiles import files
+from test_cli import COMMAND, bad, good, run
+from typedbytes import sequencefile
+
+MARKER = bytes(range(16))
+PAIRS = [(f"key {i}", [i, "a\udcff" if i == 500 else i / 3]) for i in range(1000)]
+LOSSY = {"unicode_errors": "surrogateescape"}
+
+
+def written(pairs=PAIRS, **options):
+    """Return the bytes of a SequenceFile."""
+    sink = io.BytesIO()
+    with sequencefile.Writer(sink, sync_marker=MARKER, **{**LOSSY, **options}) as writer:
+        writer.writes(pairs)
+    return sink.getvalue()
+
+
+STREAM = tb.Encoder(**LOSSY).encode_pairs(PAIRS)
+SEQUENCE = written()
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Give a function that makes a file of these bytes and returns its path."""
+
+    def make(data, name="a.seq"):
+        path = tmp_path / name
+        path.write_bytes(data)
+        return str(path)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    "data",
+    [SEQUENCE, written(compression="record"), written(compression="block", codec="zstd")],
+    ids=["none", "record", "block"],
+)
+def test_commands_take_a_sequence_file_for_a_stream_of_pairs(file, data):
+    for arguments, stdin in (((file(data),), b""), ((), data)):
+        assert good("cat", *arguments, stdin=stdin) == STREAM
+        assert good("cat", "--pairs", *arguments, stdin=stdin) == STREAM
+        assert good("head", "-n", "3", *arguments, stdin=stdin) == tb.Encoder().encode_pairs(PAIRS[:3])
+        assert good("count", *arguments, stdin=stdin) == b"1000\n"
+        assert good("to-json", *arguments, stdin=stdin) == good("to-json", "--pairs", stdin=STREAM)
+        stdout, message = bad(65, "validate", *arguments, stdin=stdin)
+        assert "STRING is not UTF-8" in message and "record 500, path [1]" in message
+
+
+def test_streams_and_sequence_files_together(file):
+    value = tb.dumps("value")
+    assert good("cat", file(value, "a.tb"), file(SEQUENCE), "-", stdin=value) == value + STREAM + value
+    assert good("count", file(value, "a.tb"), file(SEQUENCE)) == b"1001\n"
+    lines = good("to-json", file(value, "a.tb"), file(files()["none/null-null"])).splitlines()
+    assert lines[0] == b'"value"' and lines[1].startswith(b'[{"writable":')
+
+
+def test_validate():
+    assert good("validate", stdin=written(PAIRS[:500])) == f"ok: 500 pairs, {len(written(PAIRS[:500]))} bytes\n".encode()
+
+
+def test_a_stream_that_starts_like_a_sequence_file():
+    value = tb.Ext(83, b"E" * 20)
+    data = tb.dumps(value)
+    assert data[:1] == b"S"
+    assert good("cat", stdin=data) == data
+    assert good("count", stdin=data + data) == b"2\n"
+    stdout, message = bad(65, "cat", stdin=b"SE")
+    assert "input ends inside type code 83" in message
+
+
+@pytest.mark.parametrize("command, written_before", [("cat", True), ("head", True), ("count", False), ("validate", False)])
+def test_damage(command, written_before):
+    stdout, message = bad(65, command, *(["-n", "9999"] if command == "head" else []), stdin=SEQUENCE[:-1])
+    assert "the file ends" in message and f"offset {len(SEQUENCE) - 1}, record 999" in message or "record 500" in message
+    assert (stdout != b"" and STREAM.startswith(stdout)) == written_before
+
+
+def test_dumptb(file, tmp_path):
+    assert good("dumptb", file(SEQUENCE)) == good("dumptb", "-", stdin=SEQUENCE) == good("dumptb", stdin=SEQUENCE) == STREAM
+    folder = tmp_path / "out"
+    folder.mkdir()
+    for name in ("part-00000", "part-00001", "_SUCCESS", ".hidden"):
+        (folder / name).write_bytes(SEQUENCE if name.startswith("part") else b"")
+    assert good("dumptb", str(folder), file(SEQUENCE)) == STREAM * 3
+    assert good("dumptb", f"file://{folder}") == STREAM * 2
+    assert bad(66, "dumptb", str(tmp_path / "no"))[1].endswith("no: No such file or directory")
+    assert "not a SequenceFile" in bad(65, "dumptb", stdin=STREAM)[1]
+
+
+def test_loadtb(tmp_path):
+    path = tmp_path / "out"
+    assert good("loadtb", str(path), stdin=STREAM) == b""
+    with sequencefile.Reader(path, **LOSSY) as reader:
+        assert (reader.compression, reader.codec) == ("record", "org.apache.hadoop.io.compress.DefaultCodec")
+        assert reader.read_all() == PAIRS
+    good("loadtb", "--compression", "block", "--codec", "zstd", str(path), stdin=STREAM)
+    with sequencefile.Reader(path) as reader:
+        assert (reader.compression, reader.codec) == ("block", "org.apache.hadoop.io.compress.ZStandardCodec")
+        assert reader.read_typed(1 << 30) == STREAM
+    good("loadtb", str(path))
+    with sequencefile.Reader(path) as reader:
+        assert reader.read_all() == []
+
+
+def test_loadtb_of_damaged_pairs(tmp_path):
+    path = tmp_path / "out"
+    _, message = bad(65, "loadtb", str(path), stdin=STREAM[:-1])
+    assert message.startswith("standard input: ") and "record 999" in message
+    with sequencefile.Reader(path, **LOSSY) as reader:
+        assert reader.read_all() == PAIRS[:-1]
+
+
+def test_loadtb_that_cannot_write(tmp_path):
+    assert bad(64, "loadtb", stdin=STREAM)[1].startswith("loadtb writes one FILE")
+    assert "codec none is not known" in bad(64, "loadtb", "--codec", "none", str(tmp_path / "f"))[1]
+    assert bad(74, "loadtb", str(tmp_path), stdin=STREAM)[1].endswith("Is a directory")
+    assert bad(74, "loadtb", "/dev/full", stdin=STREAM * 20)[1] == "/dev/full: No space left on device"
+
+
+def damaged():
+    """Return a file with two blocks damaged, and the pairs of the others."""
+    whole = written(PAIRS, compression="block", block_size=400)
+    places = []
+    at = whole.index(MARKER) + 16
+    while (at := whole.find(MARKER, at)) >= 0:
+        places.append(at)
+        at += 1
+    data = bytearray(whole)
+    for place in (places[5], places[20]):
+        data[place + 25] ^= 0xFF
+    pairs = sequencefile.Reader(bytes(data), resync=True, **LOSSY).read_all()
+    assert 900 < len(pairs) < 1000
+    return bytes(data), pairs
+
+
+def test_dumptb_behind_damage(file):
+    data, pairs = damaged()
+    stdout, message = bad(65, "dumptb", stdin=data)
+    assert STREAM.startswith(stdout) and stdout
+    done = run("dumptb", "--resync", file(data))
+    assert done.returncode == 65
+    assert done.stdout == tb.Encoder(**LOSSY).encode_pairs(pairs)
+    lines = done.stderr.decode().splitlines()
+    assert len(lines) == 2 and all("passed over" in line and "records: " in line for line in lines)
+
+
+def test_repair(file, tmp_path):
+    data, pairs = damaged()
+    out = tmp_path / "good"
+    done = run("validate", "--repair", str(out), file(data))
+    assert done.returncode == 65 and len(done.stderr.splitlines()) == 3
+    with sequencefile.Reader(out) as reader:
+        assert (reader.compression, reader.version) == ("block", 6)
+        assert reader.read_all() == [pair for pair in pairs if pair != PAIRS[500]]
+    assert good("validate", "--repair", str(tmp_path / "again"), str(out)) == b""
+    with sequencefile.Reader(tmp_path / "again", raw=True) as one, sequencefile.Reader(out, raw=True) as other:
+        assert one.read_all() == other.read_all()
+    assert "takes one FILE" in bad(64, "validate", "--repair", str(out), "a", "b")[1]
+    assert "not a SequenceFile" in bad(65, "validate", "--repair", str(tmp_path / "other"), stdin=STREAM)[1]
+
+
+def test_a_library_that_is_missing(tmp_path):
+    path = tmp_path / "a.seq"
+    path.write_bytes(written(compression="block", codec="snappy"))
+    script = "import sys; sys.modules['cramjam'] = None; from typedbytes.cli import main; sys.exit(main(sys.argv[1:]))"
+    done = subprocess.run([*COMMAND[:-2], "-c", script, "cat", str(path)], capture_output=True, text=True)
+    assert done.returncode == 69
+    assert done.stderr == (
+        f"typedbytes: {path}: org.apache.hadoop.io.compress.SnappyCodec needs the library cramjam: "
+        "pip install 'typedbytes[snappy]'\n"
+    )

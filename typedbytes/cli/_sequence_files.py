@@ -1,0 +1,197 @@
+"""SequenceFiles for the commands: as inputs like others, dumptb and loadtb, which Hadoop has under these names, and repair.
+
+Here: a SequenceFile as a stream of pairs, and folders of part files. Not here: the format. Always true: what a command reads of
+a SequenceFile is what Hadoop's dumptb writes; damage is told on stderr and in the exit code, also where it was passed over.
+"""
+
+import io
+from contextlib import contextmanager
+
+import typedbytes
+from typedbytes import sequencefile
+from typedbytes.cli._manners import BAD_DATA, IO_ERROR, NO_INPUT, OK, USAGE, Failure, because
+from typedbytes.cli._parser import natural
+from typedbytes.cli._streams import BUFFER_NBYTES, blaming, opened, shown
+from typedbytes.sequencefile._places import parts
+
+
+def reader(source, options, **how):
+    """Return a reader of the pairs as objects."""
+    limit = {} if options.max_bytes is None else {"max_bytes": options.max_bytes}
+    return sequencefile.Reader(source, dialect=options.dialect, **limit, **how)
+
+
+def raw_pairs(source, options):
+    """Return a reader of the pairs as encoded typed bytes."""
+    return typedbytes.PairReader(_TypedBytes(reader(source, options)), raw=True, dialect=options.dialect)
+
+
+class _TypedBytes(io.RawIOBase):
+    """Read a SequenceFile as a stream of typed bytes."""
+
+    def __init__(self, pairs):
+        self._pairs = pairs
+        self._rest = memoryview(b"")
+
+    def readinto(self, target):
+        """Fill the front of a buffer; return how many bytes that were."""
+        if not self._rest:
+            self._rest = memoryview(self._pairs.read_typed(BUFFER_NBYTES))
+        nbytes = min(len(target), len(self._rest))
+        target[:nbytes] = self._rest[:nbytes]
+        self._rest = self._rest[nbytes:]
+        return nbytes
+
+
+def dumptb_arguments(parser):
+    """Declare the arguments of dumptb."""
+    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="files, folders, URLs; - or none is stdin")
+    _add_limits(parser)
+    parser.add_argument("--resync", action="store_true", help="go on behind damage at the next sync marker")
+
+
+def dumptb(options, output):
+    """Write the pairs of SequenceFiles as typed bytes, as Hadoop's dumptb does.
+
+    Of a folder all files are read, in the order of their names, but for those that start with _
+    or a dot. With --resync what is intact behind damage is written too; the damage is told on
+    stderr, and the exit code is 65 all the same.
+
+    examples:
+      typedbytes dumptb out | typedbytes to-json --pairs
+      typedbytes dumptb hdfs://namenode/user/me/out > pairs.tb
+    """
+    status = OK
+    for place in options.files or ["-"]:
+        for name in _files(place):
+            with _reading(name, options) as pairs:
+                while data := pairs.read_typed(BUFFER_NBYTES):
+                    output.write(data)
+                status = _tell(name, pairs.skipped) or status
+    return status
+
+
+def loadtb_arguments(parser):
+    """Declare the arguments of loadtb."""
+    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="the SequenceFile: a path or URL")
+    _add_limits(parser)
+    parser.add_argument("--compression", choices=("none", "record", "block"), default="record", help="of values or blocks (record)")
+    parser.add_argument("--codec", default="default", metavar="NAME", help="default, gzip, bzip2, snappy, lz4, zstd (default)")
+
+
+def loadtb(options, output):
+    """Read pairs of typed bytes from stdin and write them to a SequenceFile, as Hadoop's loadtb does.
+
+    Keys and values become TypedBytesWritables. Without options the file is compressed as Hadoop
+    does by default. A file of that name is replaced. At damage the pairs before it are written.
+
+    examples:
+      typedbytes from-json --pairs pairs.json | typedbytes loadtb part-00000
+      typedbytes loadtb --compression block --codec zstd out.seq < pairs.tb
+    """
+    if len(options.files) != 1:
+        raise Failure(USAGE, "loadtb writes one FILE (see typedbytes loadtb --help)")
+    (name,) = options.files
+    how = {"compression": options.compression, "codec": options.codec, "dialect": options.dialect}
+    with opened("-") as source, _writing(name, **how) as writer:
+        limits = {"dialect": options.dialect, "max_bytes": options.max_bytes}
+        with typedbytes.PairReader(source, **limits) as pairs, typedbytes.PairWriter(_Loading(name, writer)) as copy:
+            copy.copy(pairs)
+
+
+class _Loading:
+    """Take the whole pairs that a PairWriter hands over; once that has failed, which it is told, nothing is written."""
+
+    def __init__(self, name, writer):
+        self._name = name
+        self._writer = writer
+        self._failed = False
+
+    def write(self, data):
+        """Write them to the SequenceFile."""
+        if self._failed:
+            return
+        self._failed = True
+        with _blaming_output(self._name):
+            self._writer.write_typed(data)
+        self._failed = False
+
+
+def repair(name, options):
+    """Copy what is intact of a SequenceFile to another, of the same classes and codec; tell what is not, and return the exit code."""
+    with _reading(name, options, raw=True, resync=True) as damaged:
+        how = {each: getattr(damaged, each) for each in ("key_class", "value_class", "version", "compression", "metadata")}
+        with _writing(options.repair, codec=damaged.codec or "default", **how) as writer:
+            bad = []
+            for index, (key, value) in enumerate(damaged):
+                error = _wrong(damaged, key, value)
+                if error is None:
+                    with _blaming_output(options.repair):
+                        writer.write_raw(key, value)
+                else:
+                    bad.append(sequencefile.Skipped(damaged.offset, len(key) + len(value), 1, error))
+        return _tell(name, damaged.skipped + bad)
+
+
+def _wrong(damaged, key, value):
+    """Return what is wrong with the bytes of a key or a value, or None."""
+    try:
+        sequencefile.decode(damaged.key_class, key)
+        sequencefile.decode(damaged.value_class, value)
+    except typedbytes.DecodeError as error:
+        return error
+    return None
+
+
+def _add_limits(parser):
+    parser.add_argument("--dialect", choices=("hadoop", "hive"), default="hadoop", help="hive adds the codes 11, 12 and 177")
+    parser.add_argument("--max-bytes", type=natural, metavar="N", help="refuse a record or block of more than N bytes")
+
+
+def _files(place):
+    try:
+        return ["-"] if place == "-" else parts(place)
+    except OSError as error:
+        raise Failure(NO_INPUT, f"{place}: {because(error)}") from None
+
+
+@contextmanager
+def _reading(name, options, **how):
+    how.setdefault("resync", getattr(options, "resync", False))
+    if "://" in name:
+        with blaming(name), reader(name, options, **how) as pairs:
+            yield pairs
+    else:
+        with opened(name) as source, reader(source, options, **how) as pairs:
+            yield pairs
+
+
+@contextmanager
+def _writing(name, **how):
+    try:
+        writer = sequencefile.Writer(name, **how)
+    except (ValueError, ModuleNotFoundError) as error:
+        raise Failure(USAGE, f"{name}: {error}") from None
+    except OSError as error:
+        raise Failure(IO_ERROR, f"{name}: {because(error)}") from None
+    try:
+        yield writer
+    finally:
+        with _blaming_output(name):
+            writer.close()
+
+
+@contextmanager
+def _blaming_output(name):
+    try:
+        yield
+    except OSError as error:
+        raise Failure(IO_ERROR, f"{name}: {because(error)}") from None
+
+
+def _tell(name, skipped):
+    """Say on stderr what was passed over; return the exit code."""
+    for each in skipped:
+        nrecords = "" if each.nrecords is None else f", {each.nrecords} records"
+        Failure(BAD_DATA, f"{shown(name)}: passed over {each.nbytes} bytes{nrecords}: {each.error}").report()
+    return BAD_DATA if skipped else OK

@@ -1,0 +1,23 @@
+"""Hadoop SequenceFiles without a JVM: versions 4 to 6, records and blocks, every codec that a library is there for.
+
+    open(place, mode), Reader, Writer     one file: a path, a URL (with fsspec), a file object, bytes
+    read(places, processes=n)             many files and folders of part files, split up and read in parallel
+    MapFile                               look up keys in a sorted file and its index
+    decode, encode                        one key or value, for those read with raw=True
+
+>>> import io
+>>> file = io.BytesIO()
+>>> with open(file, "w", value_class="Text", compression="block") as writer:
+...     writer.writes([((1, "a"), "one"), ((2, "b"), "two")])
+2
+>>> with open(file.getvalue()) as reader:
+...     reader.value_class, list(reader)
+('org.apache.hadoop.io.Text', [((1, 'a'), 'one'), ((2, 'b'), 'two')])
+"""
+
+from typedbytes._sequence import Skipped
+from typedbytes.sequencefile._files import Reader, Writer, decode, encode, open
+from typedbytes.sequencefile._mapfile import MapFile
+from typedbytes.sequencefile._parallel import read
+
+__all__ = ["MapFile", "Reader", "Skipped", "Writer", "decode", "encode", "open", "read"]

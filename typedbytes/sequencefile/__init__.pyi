@@ -1,0 +1,144 @@
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from typing import Any, Literal, overload
+
+from _typeshed import ReadableBuffer
+from typing_extensions import Self, Unpack
+
+from typedbytes import _stream
+from typedbytes.errors import DecodeError
+
+@overload
+def open(place: Any, mode: Literal["r"] = "r", **options: Any) -> Reader: ...
+@overload
+def open(place: Any, mode: Literal["w"], **options: Any) -> Writer: ...
+
+class Skipped(tuple[int, int, int | None, DecodeError]):
+    @property
+    def offset(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def nrecords(self) -> int | None: ...
+    @property
+    def error(self) -> DecodeError: ...
+
+class Reader:
+    version: int
+    key_class: str
+    value_class: str
+    compression: Literal["none", "record", "block"]
+    codec: str | None
+    metadata: dict[str, str]
+    sync_marker: bytes
+    skipped: list[Skipped]
+    def __init__(
+        self,
+        place: Any,
+        *,
+        start: int = 0,
+        length: int | None = None,
+        raw: bool = False,
+        resync: bool = False,
+        max_bytes: int | None = 268435456,
+        decoders: Mapping[str, Callable[[bytes], Any]] | None = None,
+        pickle: Literal["safe", "trust", "raw"] = "safe",
+        exact: bool = False,
+        map_pairs: bool = False,
+        ext_hook: Callable[[int, bytes], Any] | None = None,
+        unicode_errors: str = "strict",
+        dialect: Literal["hadoop", "hive"] = "hadoop",
+        max_depth: int = 256,
+    ) -> None: ...
+    def read(self, default: Any = None) -> Any: ...
+    def read_all(self) -> list[tuple[Any, Any]]: ...
+    def read_typed(self, nbytes: int = 131072) -> bytes: ...
+    def skip(self, n: int = 1) -> int: ...
+    def seek(self, offset: int) -> None: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def record(self) -> int: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exception: object) -> None: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> tuple[Any, Any]: ...
+
+class Writer:
+    version: int
+    key_class: str
+    value_class: str
+    compression: Literal["none", "record", "block"]
+    codec: str | None
+    metadata: dict[str, str]
+    sync_marker: bytes
+    def __init__(
+        self,
+        place: Any,
+        *,
+        key_class: str = "TypedBytesWritable",
+        value_class: str = "TypedBytesWritable",
+        compression: Literal["none", "record", "block"] = "none",
+        codec: str = "default",
+        metadata: Mapping[str, str] | None = None,
+        version: int = 6,
+        sync_marker: bytes | None = None,
+        sync_interval: int = 102400,
+        block_size: int = 1000000,
+        encoders: Mapping[str, Callable[[Any], bytes]] | None = None,
+        int_width: Literal["auto", 32, 64] = "auto",
+        pickle: Literal["safe", "trust", "raw"] = "safe",
+        default: Callable[[Any], Any] | None = None,
+        sort_keys: bool = False,
+        unicode_errors: str = "strict",
+        dialect: Literal["hadoop", "hive"] = "hadoop",
+        max_depth: int = 256,
+    ) -> None: ...
+    def write(self, key: Any, value: Any) -> None: ...
+    def writes(self, pairs: Iterable[tuple[Any, Any]]) -> int: ...
+    def write_raw(self, key: ReadableBuffer, value: ReadableBuffer) -> None: ...
+    def write_typed(self, data: ReadableBuffer) -> int: ...
+    def sync(self) -> None: ...
+    def flush(self) -> None: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def record(self) -> int: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exception: object) -> None: ...
+
+class MapFile:
+    def __init__(self, place: str | PathLike[str], **options: Any) -> None: ...
+    def get(self, key: Any, default: Any = None) -> Any: ...
+    def __getitem__(self, key: Any) -> Any: ...
+    def __contains__(self, key: Any) -> bool: ...
+    def __iter__(self) -> Iterator[tuple[Any, Any]]: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exception: object) -> None: ...
+
+def read(
+    places: str | PathLike[str] | Sequence[str | PathLike[str]],
+    *,
+    processes: int = 1,
+    ordered: bool = False,
+    progress: Callable[[int, int], Any] | None = None,
+    split_size: int = 16777216,
+    **options: Any,
+) -> Iterator[tuple[Any, Any]]: ...
+def decode(
+    class_name: str,
+    data: ReadableBuffer,
+    *,
+    decoders: Mapping[str, Callable[[bytes], Any]] | None = None,
+    **options: Unpack[_stream.DecodeOptions],
+) -> Any: ...
+def encode(
+    class_name: str,
+    obj: Any,
+    *,
+    encoders: Mapping[str, Callable[[Any], bytes]] | None = None,
+    **options: Unpack[_stream.EncodeOptions],
+) -> bytes: ...

@@ -1,0 +1,215 @@
+"""Hadoop's compression codecs by their class names: from compressed bytes to bytes, within a limit, and back.
+
+Here: Hadoop's own framing, and which library does the rest; a library is imported when a file asks for it. Not here: what the
+bytes mean. Always true: what comes out is no longer than the limit, and what is made on the way is backed by input;
+bytes that a codec cannot have written raise FormatError, TruncatedError or LimitError, with offset 0.
+"""
+
+from collections import namedtuple
+
+from typedbytes.errors import FormatError, LimitError, TruncatedError
+
+__all__ = ["Codec", "find"]
+
+# decompress(data, limit) -> bytes, compress(data) -> bytes; compress is None where we only read.
+Codec = namedtuple("Codec", "class_name decompress compress")
+
+
+def find(name):
+    """Return the Codec of a class name, or of a short name such as "gzip".
+
+    Raises FormatError for a name that is not known here, and ModuleNotFoundError with what to install when the library is not
+    there.
+    """
+    short = _SHORT.get(name, name)
+    if short not in _CODECS:
+        raise FormatError(f"codec {name} is not known; known are {', '.join(sorted(_SHORT))}")
+    class_name, load = _CODECS[short]
+    try:
+        return Codec(name if name in _SHORT else class_name, *load())
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"{class_name} needs the library {error.name}: pip install 'typedbytes[{short}]'", name=error.name
+        ) from error
+
+
+# ---- streams that know their own end -------------------------------------------------------------------------------------
+
+
+def _inflating(make, error):
+    """Return decompress() for a kind of stream of which several may stand in a row, as Hadoop's DecompressorStream reads them."""
+
+    def decompress(data, limit):
+        parts, room = [], limit
+        while data:    # of nothing, some codecs make nothing
+            stream = make()
+            try:
+                part = stream.decompress(data, room + 1)
+            except error as reason:
+                raise FormatError(f"damaged compressed bytes: {reason}") from reason
+            room -= len(part)
+            _check_limit(room, limit)
+            if not stream.eof:
+                raise TruncatedError("compressed bytes end early")
+            parts.append(part)
+            data = stream.unused_data
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    return decompress
+
+
+def _check_limit(room, limit):
+    if room < 0:
+        raise LimitError(f"compressed bytes come to more than max_bytes={limit}")
+
+
+def _default():
+    import zlib
+
+    return _inflating(zlib.decompressobj, zlib.error), zlib.compress
+
+
+def _gzip():
+    import zlib
+
+    def compress(data):
+        stream = zlib.compressobj(wbits=31)
+        return stream.compress(data) + stream.flush()
+
+    return _inflating(lambda: zlib.decompressobj(wbits=31), zlib.error), compress
+
+
+def _bzip2():
+    import bz2
+
+    return _inflating(bz2.BZ2Decompressor, (OSError, ValueError)), bz2.compress
+
+
+def _zstd():
+    try:
+        from compression import zstd  # Python 3.14
+    except ModuleNotFoundError:
+        from backports import zstd
+
+    return _inflating(zstd.ZstdDecompressor, zstd.ZstdError), zstd.compress
+
+
+# ---- chunks that say how long they are: Hadoop's BlockCompressorStream ---------------------------------------------------
+
+# wire: u32 length of a block when decompressed, then chunks up to that length: u32 compressed length, compressed bytes.
+# A buffer may hold several blocks, and a block several chunks. source: BlockCompressorStream, BlockDecompressorStream.
+
+_BUFFER_NBYTES = 256 * 1024  # io.compression.codec.snappy.buffersize and its like
+
+
+def _chunked(expand, error):
+    """Return decompress() for chunks, given expand(chunk, most) -> bytes, which raises `error` for damage."""
+
+    def decompress(data, limit):
+        parts, room, at = [], limit, 0
+        while at < len(data):
+            left = _take_length(data, at)
+            at += 4
+            room -= left
+            _check_limit(room, limit)
+            while left:
+                end = at + 4 + _take_length(data, at)
+                if end > len(data):
+                    raise TruncatedError("compressed bytes end inside a chunk")
+                try:
+                    part = expand(data[at + 4 : end], left)
+                except error as reason:
+                    raise FormatError(f"damaged compressed bytes: {reason}") from reason
+                if not 0 < len(part) <= left:
+                    raise FormatError(f"a chunk of {len(part)} bytes where {left} are left in its block")
+                parts.append(part)
+                left -= len(part)
+                at = end
+        return b"".join(parts)
+
+    return decompress
+
+
+def _take_length(data, at):
+    if at + 4 > len(data):
+        raise TruncatedError("compressed bytes end inside a length")
+    return int.from_bytes(data[at : at + 4], "big")
+
+
+def _chunking(shrink, overhead):
+    """Return compress() for chunks as Hadoop's compressors of the default buffer size cut them."""
+    most = _BUFFER_NBYTES - overhead
+
+    def compress(data):
+        parts = [len(data).to_bytes(4, "big")]
+        for start in range(0, len(data), most):
+            chunk = shrink(data[start : start + most])
+            parts += (len(chunk).to_bytes(4, "big"), chunk)
+        return b"".join(parts)
+
+    return compress
+
+
+def _snappy():
+    import cramjam
+
+    snappy = cramjam.snappy
+
+    def expand(chunk, most):
+        # What the chunk promises is made before it is looked at; a copy of 64 bytes takes three.
+        promised = snappy.decompress_raw_len(chunk)
+        if promised > most or promised > 32 * len(chunk):
+            raise FormatError(f"a chunk of {len(chunk)} bytes promises {promised}")
+        return bytes(snappy.decompress_raw(chunk))
+
+    def shrink(data):
+        return bytes(snappy.compress_raw(data))
+
+    return _chunked(expand, cramjam.DecompressionError), _chunking(shrink, _BUFFER_NBYTES // 6 + 32)
+
+
+def _lz4():
+    import lz4.block
+
+    def expand(chunk, most):
+        # A byte of LZ4 stands for 255 at most.
+        return lz4.block.decompress(chunk, uncompressed_size=min(most, 256 * len(chunk)))
+
+    def shrink(data):
+        return lz4.block.compress(data, store_size=False)
+
+    return _chunked(expand, (lz4.block.LZ4BlockError, ValueError)), _chunking(shrink, _BUFFER_NBYTES // 255 + 16)
+
+
+def _lzo():
+    from lzallright import LZOCompressor, LZOError
+
+    def expand(chunk, most):
+        # What is hinted is made at once, and more as it comes.
+        return LZOCompressor.decompress(chunk, min(most, 256 * len(chunk)))
+
+    return _chunked(expand, LZOError), None
+
+
+_APACHE = "org.apache.hadoop.io.compress."
+
+_CODECS = {
+    "default": (f"{_APACHE}DefaultCodec", _default),
+    "gzip": (f"{_APACHE}GzipCodec", _gzip),
+    "bzip2": (f"{_APACHE}BZip2Codec", _bzip2),
+    "snappy": (f"{_APACHE}SnappyCodec", _snappy),
+    "lz4": (f"{_APACHE}Lz4Codec", _lz4),
+    "zstd": (f"{_APACHE}ZStandardCodec", _zstd),
+    "lzo": ("com.hadoop.compression.lzo.LzoCodec", _lzo),
+}
+# Class names by which files go, to the short name; aircompressor's classes write what Hadoop's own read.
+_SHORT = {class_name: short for short, (class_name, _) in _CODECS.items()}
+_SHORT.update({f"{_APACHE}DeflateCodec": "default", f"{_APACHE}LzoCodec": "lzo"})
+_SHORT.update(
+    {
+        "io.airlift.compress.snappy.SnappyCodec": "snappy",
+        "io.airlift.compress.lz4.Lz4Codec": "lz4",
+        "io.airlift.compress.zstd.ZstdCodec": "zstd",
+        "io.airlift.compress.lzo.LzoCodec": "lzo",
+    }
+)

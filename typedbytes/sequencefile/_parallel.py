@@ -1,0 +1,128 @@
+"""Many files at once: splits, processes, the order of what comes back.
+
+Here: cutting files into splits and handing them out. Not here: what a split holds. Always true: no more splits are under way than
+twice the processes, so memory is bounded by them; every record comes once.
+"""
+
+import warnings
+from collections import deque
+
+from typedbytes.errors import DecodeError
+from typedbytes.sequencefile import _places
+from typedbytes.sequencefile._files import Reader
+
+__all__ = ["read"]
+
+_BATCH_NRECORDS = 4096
+
+
+def read(places, *, processes=1, ordered=False, progress=None, split_size=1 << 24, **options):
+    """Yield the (key, value) pairs of files and folders of part files, read by several processes.
+
+    places: a path or URL, or several. Of a folder its files are read in the order of their names, but for those that start
+    with _ or a dot. processes: 1 reads here, in order. ordered: with more, keep the order of places and records; without it
+    splits come as they are ready. progress: called with (bytes done, bytes in all) after each split. split_size: bytes.
+    Other options as for `Reader`, decoders that can be pickled among them. Errors name the file; with resync=True what was
+    passed over is told in a RuntimeWarning each.
+
+    >>> import os, tempfile
+    >>> from typedbytes.sequencefile import Writer
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with Writer(os.path.join(folder, "part-00000"), key_class="Text", value_class="IntWritable") as writer:
+    ...         writer.write("a", 1)
+    ...     list(read(folder))
+    [('a', 1)]
+    """
+    if processes < 1 or split_size < 1:
+        raise ValueError("processes and split_size are at least 1")
+    if isinstance(places, (list, tuple)):
+        files = [file for place in places for file in _places.parts(place)]
+    else:
+        files = _places.parts(places)
+    splits = list(_cut(files, split_size))
+    answers = _in_turn(splits, options) if processes == 1 else _in_parallel(splits, options, processes, ordered)
+    return _delivered(answers, sum(length for _, _, length in splits), progress)
+
+
+def _cut(files, split_size):
+    for file in files:
+        nbytes = _places.size(file)
+        for start in range(0, nbytes, split_size) or (0,):    # an empty file has a header missing, which is to be said
+            yield file, start, min(split_size, nbytes - start)
+
+
+def _delivered(answers, total, progress):
+    done = 0
+    for nbytes, records in answers:
+        yield from records
+        done += nbytes
+        if progress is not None:
+            progress(done, total)
+
+
+def _in_turn(splits, options):
+    for split in splits:
+        yield split[2], _records(split, options)
+
+
+def _records(split, options):
+    """Yield the records of a split; errors and warnings name the file."""
+    place, start, length = split
+    try:
+        with Reader(place, start=start, length=length, **options) as reader:
+            yield from reader
+            _warn(place, reader.skipped)
+    except DecodeError as error:
+        raise _named(error, place) from None
+
+
+def _named(error, place):
+    return type(error)(f"{place}: {error.message}", error.offset, error.code, error.path, error.record)
+
+
+def _warn(place, skipped):
+    for each in skipped:
+        warnings.warn(
+            f"{place}: passed over {each.nbytes} bytes at offset {each.offset}"
+            f"{'' if each.nrecords is None else f', {each.nrecords} records'}: {each.error.message}",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+
+
+def _work(split, options):
+    """Return the records of a split, what was passed over, and the error that ended it, in a process of its own."""
+    place, start, length = split
+    records = []
+    try:
+        with Reader(place, start=start, length=length, **options) as reader:
+            records.extend(reader)
+            return records, reader.skipped, None
+    except DecodeError as error:
+        return records, [], _named(error, place)
+
+
+def _in_parallel(splits, options, processes, ordered):
+    from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait    # its users only
+
+    waiting = deque(splits)
+    with ProcessPoolExecutor(processes) as pool:
+        under_way = {}
+        try:
+            while waiting or under_way:
+                while waiting and len(under_way) < 2 * processes:
+                    split = waiting.popleft()
+                    under_way[pool.submit(_work, split, options)] = split
+                first = next(iter(under_way)) if ordered else wait(under_way, return_when=FIRST_COMPLETED).done.pop()
+                split = under_way.pop(first)
+                yield split[2], _answered(split[0], *first.result())
+        finally:
+            for each in under_way:
+                each.cancel()
+
+
+def _answered(place, records, skipped, error):
+    yield from records
+    _warn(place, skipped)
+    if error is not None:
+        raise error

@@ -1,0 +1,60 @@
+"""Where files lie: paths, URLs, folders of part files.
+
+Here: opening, listing and sizes. Not here: what is in the files. Always true: fsspec is imported for a URL only.
+"""
+
+import io
+import os
+
+__all__ = ["LARGEST", "opened", "parts", "size"]
+
+LARGEST = 2**31 - 1
+
+
+def opened(place, mode):
+    """Return (file, whether we opened it) for mode "r" or "w": paths and URLs are opened, descriptors wrapped."""
+    if _is_url(place):
+        return _fsspec().open(place, f"{mode}b").open(), True
+    if isinstance(place, (str, os.PathLike)):
+        return io.FileIO(place, mode), True
+    if isinstance(place, int) and not isinstance(place, bool):
+        return io.FileIO(place, mode, closefd=False), False
+    return place, False
+
+
+def parts(place):
+    """Return the files that a place stands for: itself, or what a folder holds besides hidden names and those with _."""
+    if _is_url(place):
+        fs, path = _fsspec().core.url_to_fs(place)
+        if not fs.isdir(path):
+            return [place]
+        names = {entry["name"].rstrip("/").rpartition("/")[2] for entry in fs.ls(path, detail=True) if entry["type"] != "directory"}
+        return [f"{place.rstrip('/')}/{name}" for name in _visible(names)]
+    if not os.path.isdir(place):
+        return [place]
+    with os.scandir(place) as entries:
+        return [os.path.join(place, name) for name in _visible(entry.name for entry in entries if entry.is_file())]
+
+
+def size(place):
+    """Return the number of bytes of a file."""
+    if _is_url(place):
+        fs, path = _fsspec().core.url_to_fs(place)
+        return fs.size(path)
+    return os.path.getsize(place)
+
+
+def _visible(names):
+    return sorted(name for name in names if not name.startswith(("_", ".")))
+
+
+def _is_url(place):
+    return isinstance(place, str) and "://" in place
+
+
+def _fsspec():
+    try:
+        import fsspec
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("a URL needs the library fsspec: pip install 'typedbytes[fsspec]'", name="fsspec") from error
+    return fsspec

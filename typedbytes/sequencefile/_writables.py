@@ -1,0 +1,273 @@
+"""Writables that hold others and say which: maps, objects, arrays of primitives.
+
+Here: the kinds of org.apache.hadoop.io that describe themselves, so far as they do. Not here: the simple kinds, which the record
+loop knows. Always true: nothing is made of a class that is not named in this file; nesting is bounded, and counts are
+checked against the bytes that remain.
+"""
+
+import struct
+
+from typedbytes._stream import Encoder
+from typedbytes._types import Byte, Float, Long, Writable
+from typedbytes.errors import FormatError, LimitError, TruncatedError
+
+__all__ = ["find", "full_name"]
+
+_IO = "org.apache.hadoop.io."
+_DEEPEST = 64
+
+
+def full_name(name):
+    """Return the class name that a name of Hadoop's own Writables stands for; a name with a dot is itself."""
+    if "." in name:
+        return name
+    package = "org.apache.hadoop.typedbytes." if name == "TypedBytesWritable" else _IO
+    return package + name
+
+
+def find(class_name, decoders):
+    """Return how a class is decoded, and how it becomes typed bytes: functions of its bytes, or None."""
+    if class_name in decoders:
+        decoder = decoders[class_name]
+        return decoder, lambda data: Encoder().encode(decoder(data))
+    if class_name not in _SELF_DESCRIBING:
+        return None, None
+    to_typed = (lambda data: _typed(_whole(class_name, data, exact=True))) if class_name in _MAPS else None
+    return lambda data: _whole(class_name, data, exact=False), to_typed
+
+
+def _typed(value):
+    """Encode as Hadoop's TypedBytesWritableOutput does; a map is its pairs, whose keys may be equal in Python."""
+    if type(value) is not _Pairs:
+        return Encoder().encode(value)
+    return b"\x0a" + struct.pack(">i", len(value)) + b"".join(_typed(part) for pair in value for part in pair)
+
+
+class _Pairs(list):
+    """Be a map of which every pair counts."""
+
+
+class _OpaqueError(Exception):
+    """Say that bytes hold something that has no form in Python: they stay as they are."""
+
+
+def _whole(class_name, data, exact):
+    body = _Bytes(data, exact)
+    try:
+        value = _SELF_DESCRIBING[class_name](body)
+    except _OpaqueError:
+        return Writable(class_name, data)
+    if body.at != len(data):
+        raise FormatError(f"{len(data) - body.at} bytes behind a Writable", body.at)
+    return value
+
+
+class _Bytes:
+    """Take the bytes of a Writable from left to right."""
+
+    def __init__(self, data, exact):
+        self.data = data
+        self.at = 0
+        self.exact = exact
+        self.depth = 0
+
+    def take(self, nbytes):
+        """Return so many bytes."""
+        if nbytes < 0:
+            raise FormatError(f"negative length {nbytes}", self.at)
+        if nbytes > len(self.data) - self.at:
+            raise TruncatedError("a Writable ends early", len(self.data))
+        self.at += nbytes
+        return self.data[self.at - nbytes : self.at]
+
+    def number(self, layout):
+        """Return a number of a fixed size."""
+        return struct.unpack(layout, self.take(struct.calcsize(layout)))[0]
+
+    def count(self):
+        """Return a count of things that take a byte each, or more."""
+        number = self.number(">i")
+        if not 0 <= number <= len(self.data) - self.at:
+            raise FormatError(f"{number} items in {len(self.data) - self.at} bytes", self.at - 4)
+        return number
+
+    def vint(self):
+        """Return a number as WritableUtils.writeVLong writes it."""
+        first = self.number(">b")
+        if first >= -112:
+            return first
+        nbytes = -112 - first if first >= -120 else -120 - first
+        number = int.from_bytes(self.take(nbytes), "big")
+        number = ~number if first < -120 else number
+        if not -(2**63) <= number < 2**63:
+            raise FormatError("a number beyond 64 bits", self.at - nbytes - 1)
+        return number
+
+    def text(self, nbytes):
+        """Return UTF-8 of a known length."""
+        start = self.at
+        return self.decoded(self.take(nbytes), "utf-8", "strict", start)
+
+    def java_text(self):
+        """Return text as DataOutput.writeUTF and UTF8 write it: u16 length, UTF-8 of UTF-16's halves, NUL in two bytes."""
+        start = self.at
+        data = self.take(self.number(">H")).replace(b"\xc0\x80", b"\0")
+        halves = self.decoded(data, "utf-8", "surrogatepass", start)
+        return halves.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+    def decoded(self, data, encoding, errors, start):
+        """Return bytes as text, or say where they are none."""
+        try:
+            return data.decode(encoding, errors)
+        except UnicodeDecodeError as error:
+            raise FormatError(f"text is not UTF-8: {error.reason}", start) from error
+
+    def deeper(self, read):
+        """Read something inside something."""
+        if self.depth == _DEEPEST:
+            raise LimitError(f"Writables nest deeper than {_DEEPEST}", self.at)
+        self.depth += 1
+        value = read(self)
+        self.depth -= 1
+        return value
+
+
+def _exactly(kind, read):
+    return lambda body: kind(read(body)) if body.exact else read(body)
+
+
+def _bytes(body):
+    return body.take(body.number(">i"))
+
+
+def _map(body):
+    """Read a MapWritable: its own classes by number, then pairs, each thing behind the number of its class."""
+    classes = dict(_NUMBERED)
+    for _ in range(body.number(">b")):
+        number = body.number(">b")
+        classes[number] = body.java_text()
+    pairs = _Pairs((_numbered(body, classes), _numbered(body, classes)) for _ in range(body.count()))
+    if body.exact:
+        return pairs
+    if any(type(key) in (dict, list) for key, _ in pairs):
+        raise _OpaqueError
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
+        raise _OpaqueError  # an int and a long, or true and 1, are one key in Python
+    return mapping
+
+
+def _numbered(body, classes):
+    number = body.number(">b")
+    if number not in classes:
+        raise FormatError(f"class number {number} is not in the map's table", body.at - 1)
+    start, class_name = body.at, classes[number]
+    value = body.deeper(_reader_of(class_name))
+    if body.exact and class_name in _WITHOUT_CODE:
+        return Writable(class_name, body.data[start : body.at])
+    return value
+
+
+def _reader_of(class_name):
+    read = _SIMPLE.get(class_name) or _SELF_DESCRIBING.get(class_name)
+    if read is None:
+        raise _OpaqueError  # only the class itself knows where it ends
+    return read
+
+
+def _object(body):
+    """Read an ObjectWritable: the class it is declared as, then what that class wants."""
+    declared = body.java_text()
+    if declared in _PRIMITIVES:
+        return _PRIMITIVES[declared](body)
+    if declared == "java.lang.String":
+        return body.java_text()
+    if declared.startswith("["):
+        return [body.deeper(_object) for _ in range(body.count())]
+    if declared == f"{_IO}ObjectWritable$NullInstance":
+        body.java_text()
+        return None
+    if declared == f"{_IO}ArrayPrimitiveWritable$Internal":
+        return _primitives(body)
+    name = body.java_text()
+    if name == f"{_IO}ObjectWritable$NullInstance":
+        body.java_text()
+        return None
+    return body.deeper(_reader_of(name))
+
+
+def _primitives(body):
+    """Read an ArrayPrimitiveWritable: the name of the type, a count, the items."""
+    start = body.at
+    name = body.java_text()
+    if name not in _PRIMITIVES or name == "void":
+        raise FormatError(f"an array of {name!r:.60}", start)
+    return [_PRIMITIVES[name](body) for _ in range(body.count())]
+
+
+def _number_reader(layout):
+    return lambda body: body.number(layout)
+
+
+_int, _long, _short, _byte = map(_number_reader, (">i", ">q", ">h", ">b"))
+_float, _double = map(_number_reader, (">f", ">d"))
+
+
+def _boolean(body):
+    return body.number(">B") != 0
+
+
+_PRIMITIVES = {
+    "int": _int,
+    "long": _long,
+    "short": _short,
+    "byte": _byte,
+    "float": _float,
+    "double": _double,
+    "boolean": _boolean,
+    "char": lambda body: chr(body.number(">H")),
+    "void": lambda body: None,
+}
+_SIMPLE = {
+    f"{_IO}BytesWritable": _bytes,
+    f"{_IO}Text": lambda body: body.text(body.vint()),
+    f"{_IO}IntWritable": _int,
+    f"{_IO}VIntWritable": lambda body: body.vint(),
+    f"{_IO}LongWritable": _exactly(Long, _long),
+    f"{_IO}VLongWritable": _exactly(Long, lambda body: body.vint()),
+    f"{_IO}ByteWritable": _exactly(Byte, _byte),
+    f"{_IO}FloatWritable": _exactly(Float, _float),
+    f"{_IO}DoubleWritable": _double,
+    f"{_IO}BooleanWritable": _boolean,
+    f"{_IO}ShortWritable": _short,
+    f"{_IO}NullWritable": lambda body: None,
+    f"{_IO}UTF8": lambda body: body.java_text(),
+    f"{_IO}MD5Hash": lambda body: body.take(16),
+}
+
+
+_MAPS = (f"{_IO}MapWritable", f"{_IO}SortedMapWritable")
+_SELF_DESCRIBING = {
+    **dict.fromkeys(_MAPS, _map),
+    f"{_IO}ObjectWritable": _object,
+    f"{_IO}ArrayPrimitiveWritable": _primitives,
+    f"{_IO}UTF8": _SIMPLE[f"{_IO}UTF8"],
+    f"{_IO}MD5Hash": _SIMPLE[f"{_IO}MD5Hash"],
+}
+_WITHOUT_CODE = {
+    f"{_IO}{name}" for name in ("ShortWritable", "NullWritable", "UTF8", "MD5Hash", "ObjectWritable", "ArrayPrimitiveWritable")
+}
+
+# The classes that every AbstractMapWritable has a number for, from -127 up.
+_NUMBERED = dict(
+    enumerate(
+        [
+            f"{_IO}{name}"
+            for name in (
+                "ArrayWritable BooleanWritable BytesWritable FloatWritable IntWritable LongWritable MapWritable MD5Hash "
+                "NullWritable ObjectWritable SortedMapWritable Text TwoDArrayWritable VIntWritable VLongWritable"
+            ).split()
+        ],
+        -127,
+    )
+)
