@@ -29,9 +29,10 @@ LEAST_PYTHON = 0.95
 WHOLE, PORTABLE = "reached", "reached-portable"
 CODEC = [f"tests/test_{name}.py" for name in ("vectors", "objects", "decoder", "hostile", "sinks", "reference")]
 #: Tests that count what coverage.py takes for itself run without it, as do those with signals, which it hears where nothing can be
-#: raised; those whose subject is an optimised build do not run at all.
+#: raised, and those of an interpreter that ends or is another, where it has something to say itself; those whose subject is an
+#: optimised build do not run at all.
 UNTRACED = [f"tests/test_{name}.py" for name in ("allocation", "fuzz", "gates", "guard_page", "limits")]
-SIGNALS = "signal or interrupt"
+SIGNALS = "signal or interrupt or interpreter"
 LEFT_OUT = [
     "tests/test_objects.py::test_the_deepest_values_on_a_stack_of_128_kib",
     "tests/test_objects.py::test_a_deep_key_on_a_stack_of_128_kib",
