@@ -197,7 +197,7 @@ cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssiz
     d.stack_room = FEW_ITEMS
     if nbytes >= PAUSE_FROM and d.ext_hook == NULL and d.pickle != TRUST:
         paused = gc_pause()
-    d.brief = nbytes < BRIEF
+    d.remembers = form != VALUE or nbytes >= BRIEF
     d.buf.start = d.buf.cursor = p
     d.buf.end = p + nbytes
     try:
@@ -453,6 +453,7 @@ cdef class Decoder:
         stop_skipping(&self.skipping)    # of a call that had no memory
         start_skipping(&self.skipping, &self.options.template)
         self.fed = self.options.template
+        self.fed.remembers = True
         self.fed.record = 0
         return start_filled(&self.fed.buf, READ_SIZE, NULL, NULL)
 

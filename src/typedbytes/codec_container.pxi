@@ -660,7 +660,8 @@ cdef PyObject* decode_lone(const Decoding* options, const unsigned char* p, Py_s
     if nbytes >= 5 and load_length(p + 1) == nbytes - 5:
         if p[0] == BYTES:
             return decode_bytes(p + 5, nbytes - 5)
-        if p[0] == STRING and is_ascii(p + 5, nbytes - 5) and (nbytes - 5 > CACHED_LENGTH or not try_luck()):
+        if p[0] == STRING and is_ascii(p + 5, nbytes - 5) and (
+                nbytes - 5 > CACHED_LENGTH or not options.remembers or not try_luck()):
             return decode_ascii(p + 5, nbytes - 5)
     return NULL
 
