@@ -23,6 +23,7 @@ COMMANDS = {
     "from-json": ("json_lines", "write the records that lines of JSON stand for"),
     "dumptb": ("_sequence_files", "write the pairs of SequenceFiles and folders of them"),
     "loadtb": ("_sequence_files", "read pairs and write a SequenceFile"),
+    "run": ("running", "run the job of a script on this machine"),
     "block": ("blocks", "binary block messages: encode, decode, echo, peer"),
 }
 
@@ -36,7 +37,7 @@ commands:
 
 A record is a value, or with --pairs a key and a value; a SequenceFile holds pairs.
 "typedbytes COMMAND --help" tells more.
-Exit codes: 0 done, 64 wrong usage, 65 bad data, 66 no such input, 69 a library is missing,
+Exit codes: 0 done, 1 a job failed, 64 wrong usage, 65 bad data, 66 no such input, 69 a library is missing,
 74 read or write failed, 130 interrupted, 141 stdout closed early.
 """
 
