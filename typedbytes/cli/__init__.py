@@ -23,6 +23,8 @@ COMMANDS = {
     "from-json": ("json_lines", "write the records that lines of JSON stand for"),
     "dumptb": ("_sequence_files", "write the pairs of SequenceFiles and folders of them"),
     "loadtb": ("_sequence_files", "read pairs and write a SequenceFile"),
+    "submit": ("submitting", "run a job on Hadoop, or print how"),
+    "bundle": ("submitting", "write an archive of this package for Hadoop's nodes"),
     "block": ("blocks", "binary block messages: encode, decode, echo, peer"),
 }
 
