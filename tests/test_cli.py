@@ -27,8 +27,8 @@ TEXT = b"\x07\x00\x00\x00\x02hi"
 LIST = b"\x09" + ONE + TEXT + b"\xff"
 STREAM = ONE + TEXT + LIST + TWO
 LINES = b'1\n"hi"\n[1, "hi"]\n2\n'
-# What the others do is tested in test_cli_block.py, test_cli_sequencefile.py and test_local.py.
-FILTERS = [name for name in COMMANDS if name not in ("block", "dumptb", "loadtb", "run")]
+# What the others do is tested in test_cli_block.py, test_cli_sequencefile.py, test_local.py and test_submit.py.
+FILTERS = [name for name in COMMANDS if name not in ("block", "dumptb", "loadtb", "run", "submit", "bundle")]
 
 
 def run(*arguments, stdin=b"", **how):

@@ -24,6 +24,8 @@ COMMANDS = {
     "dumptb": ("_sequence_files", "write the pairs of SequenceFiles and folders of them"),
     "loadtb": ("_sequence_files", "read pairs and write a SequenceFile"),
     "run": ("running", "run the job of a script on this machine"),
+    "submit": ("submitting", "run a job on Hadoop, or print how"),
+    "bundle": ("submitting", "write an archive of this package for Hadoop's nodes"),
     "block": ("blocks", "binary block messages: encode, decode, echo, peer"),
 }
 
