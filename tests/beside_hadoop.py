@@ -11,7 +11,7 @@ from collections import namedtuple
 from pathlib import Path
 
 import typedbytes as tb
-from hadoop_support import ROOT, SEQUENCE_FILE_OUTPUT, hadoop, python_command
+from hadoop_support import ROOT, SEQUENCE_FILE_INPUT, SEQUENCE_FILE_OUTPUT, hadoop, python_command
 from local_jobs import parts_of, run, write_words
 
 EXAMPLES = ROOT / "examples"
@@ -39,33 +39,48 @@ def _orders(path):
 
 
 def _made(*words):
+    """Return a function that has inputs.py write what it makes to stdout or to a file."""
+
     def make(path):
-        path.write_bytes(subprocess.run([sys.executable, EXAMPLES / "inputs.py", *words], check=True, stdout=subprocess.PIPE).stdout)
+        with open(path, "wb") as file:
+            into = [path] if words[0] == "matrices" else []
+            subprocess.run([sys.executable, EXAMPLES / "inputs.py", *words, *into], check=True, stdout=file)
 
     return make
 
 
-# example: how its input is made, whether it has a combiner, bytes of its keys that only sort
+Example = namedtuple("Example", "make has_combiner secondary is_sequence_file", defaults=(False, 0, False))
+
 EXAMPLE = {
-    "wordcount.py": (_words, True, 0),
-    "mean.py": (_measures, True, 0),
-    "join.py": (_orders, False, 0),
+    "wordcount.py": Example(_words, True),
+    "mean.py": Example(_measures, True),
+    "join.py": Example(_orders),
+    "inverted_index.py": Example(_words, True),
+    "max_temperature.py": Example(_made("weather", "3000"), secondary=20),
+    "sessions.py": Example(_made("log", "3000"), secondary=20),
+    "matrix.py": Example(_made("matrices", "16"), is_sequence_file=True),
 }
 ALL = [
     Case(name, nreducers, combiner)
-    for name, (_, has_combiner, _) in EXAMPLE.items()
+    for name, example in EXAMPLE.items()
     for nreducers in (1, 2, 7)
-    for combiner in ([False, True] if has_combiner else [False])
+    for combiner in ([False, True] if example.has_combiner else [False])
 ]
-SOME = [Case("wordcount.py", 7, True), Case("wordcount.py", 1, False), Case("mean.py", 2, True), Case("join.py", 7, False)]
+SOME = [
+    *(Case("wordcount.py", 7, True), Case("wordcount.py", 1, False), Case("mean.py", 1, True), Case("join.py", 2, False)),
+    *(Case("sessions.py", 2, False), Case("matrix.py", 1, False)),
+]
 
 
 def both(case, folder):
     """Run a case both ways; return the encoded pairs of Hadoop's part files and of ours."""
-    make, _, secondary = EXAMPLE[case.name]
-    source = folder / "in.txt"
-    make(source)
+    example = EXAMPLE[case.name]
+    source = folder / "in"
+    example.make(source)
     command = python_command(EXAMPLES / case.name)
+    options = ["-outputformat", SEQUENCE_FILE_OUTPUT]
+    options += ["-inputformat", SEQUENCE_FILE_INPUT] if example.is_sequence_file else []
+    options += ["-partitioner", BINARY_PARTITIONER] if example.secondary else []
     job = hadoop().job(
         input=source,
         output=folder / "hadoop",
@@ -73,12 +88,12 @@ def both(case, folder):
         combiner=f"{command} combine" if case.combiner else None,
         reducer=f"{command} reduce",
         nreducers=case.nreducers,
-        options=("-outputformat", SEQUENCE_FILE_OUTPUT, *(("-partitioner", BINARY_PARTITIONER) if secondary else ())),
-        properties={"mapreduce.partition.binarypartitioner.right.offset": -secondary - 1} if secondary else None,
+        options=options,
+        properties={"mapreduce.partition.binarypartitioner.right.offset": -example.secondary - 1} if example.secondary else None,
     )
     assert job.code == 0, job.log
     run(
-        EXAMPLES / case.name, source, folder / "local", reducers=case.nreducers, secondary=secondary,
+        EXAMPLES / case.name, source, folder / "local", reducers=case.nreducers, secondary=example.secondary,
         combiner=None if case.combiner else False, split_size=max(1000, source.stat().st_size // 3),
     )  # fmt: skip
     theirs = [list(tb.PairReader(hadoop().dump_pairs(path), raw=True)) for path in sorted((folder / "hadoop").glob("part-*"))]
