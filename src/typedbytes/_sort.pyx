@@ -363,7 +363,8 @@ cdef class Sorter:
         cdef ReadBuffer* buf = &self.d.buf
         cdef Py_ssize_t start = self.record_start
         self.enter(True)
-        memmove(self.arena.bytes, self.arena.bytes + start, self.used() - start)
+        if start:
+            memmove(self.arena.bytes, self.arena.bytes + start, self.used() - start)
         buf.start_offset += start
         buf.cursor -= start
         buf.end -= start
