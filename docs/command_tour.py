@@ -26,7 +26,7 @@ BIG_NBYTES = 2_000_000_000
 
 def make_files(folder):
     """Write the files that the page speaks of."""
-    files = {each["name"]: each["hex"] for each in map(json.loads, (VECTORS / "sequencefile/files.jsonl").open())}
+    files = {each["name"]: each["hex"] for each in map(json.loads, (VECTORS / "sequencefile/files.jsonl").read_text().splitlines())}
     (folder / "out").mkdir()
     for number, name in enumerate(["none/typed", "zlib-block/typed", "gzip-record/typed"]):
         name = name if name in files else next(each for each in files if each.endswith("/typed"))
@@ -143,7 +143,7 @@ SECTIONS = [
     (
         "Other containers",
         [
-            "typedbytes convert --to sequencefile --codec gzip --pairs words.tb -o words.seq",
+            "typedbytes convert --to sequencefile --pairs words.tb -o words.seq",
             "typedbytes sniff --table words.seq; typedbytes cat words.seq | cmp - words.tb && echo the same",
             "typedbytes dumptb out | typedbytes count --pairs",
             "typedbytes loadtb loaded.seq < words.tb; typedbytes count loaded.seq",
