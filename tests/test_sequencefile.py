@@ -5,9 +5,12 @@ import io
 import os
 import pathlib
 import random
+import signal
 import socket
 import struct
+import time
 import warnings
+from concurrent.futures.process import BrokenProcessPool
 
 import hypothesis.strategies as st
 import pytest
@@ -668,6 +671,107 @@ def test_reading_many_files_can_be_left(folder):
         reading.close()
 
 
+@pytest.mark.parametrize("processes", [1, 2])
+def test_an_error_says_where_in_the_file(folder, processes):
+    place, pairs = folder
+    path = place / "part-00000"
+    data = bytearray(path.read_bytes())
+    with sequencefile.Reader(path) as reader:
+        reader.skip(1000)
+        offset = reader.offset
+    data[offset + 8 + 4] = 201    # the type code of the key
+    path.write_bytes(data)
+    for split_size, record in ((1 << 20, 1000), (4000, None)):
+        with pytest.raises(tb.FormatError) as info:
+            list(sequencefile.read(place, processes=processes, split_size=split_size, ordered=True))
+        assert (info.value.offset, info.value.record) == (offset + 12, record), "a later split does not know which record of the file it is"
+
+
+class OwnError(Exception):
+    """What a decoder raises."""
+
+
+def troubled(data):
+    """Decode numbers as text, with trouble at some of them."""
+    number = int(data)
+    if number == 250:
+        raise OwnError(number)
+    if number == 251:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if number == 0:
+        time.sleep(0.2)    # the first split comes last
+    return number
+
+
+def own_file(path, numbers):
+    """Write a file of a class that `troubled` decodes."""
+    path.write_bytes(written([(i, b"%d" % i) for i in numbers], key_class="IntWritable", value_class="my.Own", sync_interval=100))
+    return {"decoders": {"my.Own": troubled}, "split_size": 500}
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3])
+def test_the_order_is_kept_when_the_first_comes_last(processes, tmp_path):
+    options = own_file(tmp_path / "f", range(200))
+    done = []
+    for ordered in (True, False):
+        found = sequencefile.read(tmp_path, processes=processes, ordered=ordered, progress=lambda *now: done.append(now), **options)
+        found = list(found)
+        assert (found if ordered else sorted(found)) == [(i, i) for i in range(200)]
+        steps = [after - before for (before, _), (after, _) in zip([(0, 0), *done], done)]
+        assert sum(steps) == (tmp_path / "f").stat().st_size and sorted(steps)[1:] == [500] * (len(steps) - 1)
+        done.clear()
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_what_a_decoder_raises_comes_through(processes, tmp_path):
+    options = own_file(tmp_path / "f", [*range(1, 251), *range(300, 400)])
+    found = []
+    with pytest.raises(OwnError, match="250"):
+        for pair in sequencefile.read(tmp_path, processes=processes, ordered=True, **options):
+            found.append(pair)
+    assert found == [(i, i) for i in range(1, len(found) + 1)] and 200 < len(found) < 250
+
+
+def test_a_process_that_dies_is_an_error(tmp_path):
+    options = own_file(tmp_path / "f", [*range(1, 100), 251, *range(300, 400)])
+    with pytest.raises(BrokenProcessPool):
+        list(sequencefile.read(tmp_path, processes=2, **options))
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_file_that_has_gone(folder, processes):
+    place, pairs = folder
+    reading = sequencefile.read(place, processes=processes, ordered=True)
+    (place / "part-00002").unlink()
+    found = []
+    with pytest.raises(FileNotFoundError, match="part-00002"):
+        found.extend(reading)
+    assert found == pairs[:3000]
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_what_progress_raises_comes_through(folder, processes):
+    place, pairs = folder
+
+    def stop(done, total):
+        raise OwnError(done)
+
+    with pytest.raises(OwnError, match="4000"):
+        list(sequencefile.read(place, processes=processes, ordered=True, split_size=4000, progress=stop))
+
+
+def test_processes_that_share_nothing(folder):
+    place, pairs = folder
+    code = f"""
+        import multiprocessing
+        from typedbytes import sequencefile
+        multiprocessing.set_start_method("spawn")
+        found = list(sequencefile.read({str(place)!r}, processes=2, ordered=True, split_size=30000))
+        print(len(found), found[-1])
+    """
+    assert run_fresh(code) == f"{len(pairs)} {pairs[-1]}"
+
+
 def test_what_read_refuses(tmp_path):
     for options in ({"processes": 0}, {"split_size": 0}):
         with pytest.raises(ValueError):
@@ -714,6 +818,17 @@ def test_map_files_of_every_order(name, step, tmp_path):
         for key in keys:
             assert file[key] == repr(key) and key in file
         assert [repr(key) for key, _ in file] == [value for _, value in file] == list(map(repr, keys))
+
+
+def test_a_decoder_of_a_map_file_raises_for_itself(tmp_path):
+    data = written([(1, b"value")], key_class="IntWritable", value_class="my.Own")
+    (tmp_path / "data").write_bytes(data)
+    index = written([(1, sequencefile.Reader(data).offset)], key_class="IntWritable", value_class="LongWritable")
+    (tmp_path / "index").write_bytes(index)
+    with sequencefile.MapFile(tmp_path, decoders={"my.Own": {}.__getitem__}) as file:
+        assert file.get(2, "none") == "none"
+        with pytest.raises(KeyError, match="value"):
+            file.get(1, "none")
 
 
 def test_map_files_that_are_none(tmp_path):
