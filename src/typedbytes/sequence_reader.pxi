@@ -694,7 +694,9 @@ cdef class Reader:
             try:
                 while written(out) < nbytes and self.next_record(TYPED):
                     pass
-            except (DecodeError, OSError) as error:
+            except Exception as error:
+                if isinstance(error, MemoryError):
+                    raise
                 failure = error    # waits until the pairs before it have been taken
             data = finish(out)
         except BaseException as error:
