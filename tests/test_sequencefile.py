@@ -1,5 +1,6 @@
 """The reader and writer of SequenceFiles as their users meet them: places, options, misuse, many files at once."""
 
+import ctypes
 import gc
 import io
 import os
@@ -20,7 +21,7 @@ import typedbytes as tb
 from fresh import run_fresh
 from sequencefiles import IO, files, header, kinds, record
 from strategies import values
-from typedbytes import sequencefile
+from typedbytes import _sequence, sequencefile
 from typedbytes.sequencefile import _codecs
 
 FORMS = [("none", "default"), ("record", "default"), ("block", "zstd")]
@@ -105,6 +106,19 @@ def test_values_that_a_class_cannot_hold(obj):
     name = "Text" if type(obj) is str else "FloatWritable"
     with pytest.raises(tb.EncodeValueError):
         sequencefile.encode(name, obj)
+
+
+def test_bytes_longer_than_a_record_can_be():
+    promised = (ctypes.c_ubyte * 2**31).from_address(4096)  # nobody may look at them
+    for name in ("BytesWritable", "a.B"):
+        with pytest.raises(tb.EncodeValueError, match="2147483648 bytes"):
+            sequencefile.encode(name, promised)
+    sink = io.BytesIO()
+    with sequencefile.Writer(sink, sync_marker=MARKER) as writer:
+        with pytest.raises(tb.EncodeValueError, match="2147483648 bytes"):
+            writer.write_raw(b"key", promised)
+        writer.write(1, 2)
+    assert sink.getvalue() == written([(1, 2)])
 
 
 def test_floats_keep_their_bits():
@@ -247,7 +261,17 @@ def test_seek():
                 reader.seek(5)
             reader.seek(10**9)
             assert reader.read() is None
-    reader = sequencefile.Reader(Pipe(written([(i, "x" * 1000) for i in range(1000)], sync_marker=MARKER)))
+    data = written([(i, "x" * 1000) for i in range(1000)])
+    places = [place for place in range(len(data)) if data[place : place + 20] == b"\xff" * 4 + MARKER]
+    for place in (places[0], places[-1]):
+        ahead, beside = sequencefile.Reader(Pipe(data)), sequencefile.Reader(data)
+        ahead.seek(place)
+        beside.seek(place)
+        assert ahead.read_all() == beside.read_all() != []
+    ahead = sequencefile.Reader(Pipe(data))
+    ahead.seek(len(data) + 1)
+    assert ahead.read() is None
+    reader = sequencefile.Reader(Pipe(data))
     start = reader.offset
     reader.skip(500)
     with pytest.raises(io.UnsupportedOperation, match="cannot go back"):
@@ -530,6 +554,48 @@ def test_a_sink_that_fails():
     with pytest.raises(BlockingIOError):
         writer.flush()
     writer.close()
+
+
+def test_a_forgotten_writer_whose_sink_fails_only_warns():
+    writer = sequencefile.Writer(Failing(100))
+    writer.writes(NUMBERS)
+    with pytest.warns(ResourceWarning, match="unclosed Writer"):
+        del writer
+        gc.collect()
+
+
+def test_a_block_that_cannot_be_compressed_is_the_end():
+    def fail(data):
+        raise OSError("worn out")
+
+    writer = _sequence.Writer(io.BytesIO(), key_class="a.B", value_class="a.B", compression="block", codec="c", compress=fail, sync_marker=MARKER)
+    writer.write(b"key", b"value")
+    with pytest.raises(OSError, match="worn out"):
+        writer.sync()
+    with pytest.raises(ValueError, match="has failed"):
+        writer.write(b"key", b"value")
+    writer.close()
+
+
+@pytest.mark.parametrize("compression, codec", FORMS)
+def test_typed_bytes_that_end_early_or_are_none(compression, codec):
+    pair = tb.dumps("key") + tb.dumps([1])
+    for bad, kind in ((b"\3\0", tb.TruncatedError), (tb.dumps(1), tb.TruncatedError), (b"\xff", tb.FormatError), (tb.dumps(1) + b"\x0b", tb.FormatError)):
+        sink = io.BytesIO()
+        with sequencefile.Writer(sink, compression=compression, codec=codec) as writer:
+            with pytest.raises(kind) as caught:
+                writer.write_typed(pair * 2 + bad)
+            assert (writer.record, caught.value.record) == (2, 2)
+            assert writer.write_typed(pair) == 1
+        assert sequencefile.Reader(sink.getvalue()).read_typed(1 << 20) == pair * 3
+    with sequencefile.Writer(io.BytesIO(), value_class="Text") as writer, pytest.raises(TypeError, match="typed bytes are not what"):
+        writer.write_typed(pair)
+
+
+def test_records_are_pairs_of_any_kind():
+    assert written([[1, 2], iter((3, 4)), "ab"]) == written([(1, 2), (3, 4), ("a", "b")])
+    with sequencefile.Writer(io.BytesIO()) as writer, pytest.raises(ValueError):
+        writer.writes([(1, 2, 3)])
 
 
 class Odd:
