@@ -124,6 +124,15 @@ GATES ?=
 reliability: $(VENV)/fuzz-built ## run all gates, hours of them, or GATES='faults soak', and write their figures into RELIABILITY.md
 	$(BIN)/python tests/gates/reliability.py $(GATES)
 
+RUNS ?= 200
+.PHONY: chaos
+chaos: build ## RUNS (200) jobs on this machine, each with a disaster at a random moment; none may succeed with wrong output
+	PYTHONPATH=$(CURDIR) $(BIN)/python tests/chaos.py $(RUNS)
+
+.PHONY: local-beside-hadoop
+local-beside-hadoop: build ## run every example here and by a real Hadoop, with 1, 2 and 7 reducers, and compare the part files
+	PYTHONPATH=$(CURDIR) $(BIN)/python tests/beside_hadoop.py
+
 .PHONY: demo
 demo: build ## count the words of the standard library with a real Hadoop Streaming job
 	$(BIN)/python examples/demo.py

@@ -41,6 +41,8 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
     output_format  "sequencefile", "pairs" (typed bytes, part-00000.tb) or "text" (the last task writes text, as with
                    stream.reduce.output=text)
     input_format   "auto", "text", "pairs" or "sequencefile"
+    secondary      how many bytes at the end of each encoded key only sort, and choose no reducer: as BinaryPartitioner does it
+                   with the right offset -secondary - 1 (0)
     split_size     bytes of input for a map task (32 MiB, as Hadoop on local files)
     processes      tasks that run at once (the number of processors)
     memory         bytes for sorting and merging, all tasks together (512 MiB)
@@ -81,17 +83,18 @@ def run_script(script, arguments=(), *, inputs, output, reducers=None, combiner=
 
 
 def _run(
-    name, commands, inputs, output, reducers, *, output_format="sequencefile", input_format="auto", split_size=None, processes=None,
+    name, commands, inputs, output, reducers, *, output_format="sequencefile", input_format="auto", secondary=0, split_size=None, processes=None,
     memory=512 << 20, tmp=None, codec="none", attempts=1, keep_failed=False, environ=None, quiet=False, progress=None,
 ):  # fmt: skip
     processes = processes or os.cpu_count() or 1
     _check(output_format in OUTPUT_FORMATS, f"output_format is one of {', '.join(OUTPUT_FORMATS)}, not {output_format!r}")
     _check(input_format in INPUT_FORMATS, f"input_format is one of {', '.join(INPUT_FORMATS)}, not {input_format!r}")
     _check(0 <= reducers <= 65536, f"there are 0 to 65536 reducers, not {reducers}")
+    _check(secondary >= 0, f"secondary is a number of bytes, not {secondary}")
     _check(processes > 0 and attempts > 0, "processes and attempts are at least 1")
     _check(memory >= processes * LEAST_MEMORY, f"memory is at least {processes * LEAST_MEMORY} bytes for {processes} processes, not {memory}")
     start = time.monotonic()
-    plan = Plan(name, commands, reducers, output_format, memory, processes, attempts, codec, quiet, {**os.environ, **(environ or {})})
+    plan = Plan(name, commands, reducers, secondary, output_format, memory, processes, attempts, codec, quiet, {**os.environ, **(environ or {})})
     places = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
     with Output(output, output_format, keep_failed, tmp) as place:
         files = find_files([place.keep_stdin() if each == "-" else each for each in places])

@@ -37,6 +37,7 @@ class Result(tuple[str, Mapping[str, Mapping[str, int]], int, int, float]):
 class _Options(TypedDict, total=False):
     output_format: Literal["sequencefile", "pairs", "text"]
     input_format: Literal["auto", "text", "pairs", "sequencefile"]
+    secondary: int
     split_size: Optional[int]
     processes: Optional[int]
     memory: int

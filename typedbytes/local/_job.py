@@ -26,7 +26,7 @@ TICK_SECONDS = 0.2
 PHASES = {"m": "map", "r": "reduce"}
 
 # commands: of "map", "combine" and "reduce", a list of words each or None. memory: bytes for all tasks together.
-Plan = namedtuple("Plan", "name commands nreducers output_format memory processes attempts codec quiet environ")
+Plan = namedtuple("Plan", "name commands nreducers secondary output_format memory processes attempts codec quiet environ")
 
 # What a job that succeeded has done: where its output is, its counters by group and name, its tasks, and how long it took.
 Result = namedtuple("Result", "output counters nmaps nreducers seconds")
@@ -107,7 +107,8 @@ class Job:
         combines = self.plan.nreducers and self.plan.commands["combine"]
 
         def run(attempt):
-            task = MapTask(attempt.spills, self.plan.nreducers or 1, self.memory, partial(attempt.run, "combine") if combines else None)
+            partitioning = {"npartitions": self.plan.nreducers or 1, "secondary": self.plan.secondary}
+            task = MapTask(attempt.spills, partitioning, self.memory, partial(attempt.run, "combine") if combines else None)
             take = task.take if self.plan.nreducers else partial(self.output.write_part, number, attempt.folder)
             counted = {}
 

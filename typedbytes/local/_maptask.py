@@ -49,12 +49,12 @@ class Noted:
 class MapTask:
     """Gather a mapper's output; `segments` are its sorted runs, a Segment for each partition.
 
-    combine(feed, take): runs the combiner as Processes.run runs a process, None for a job without one.
+    partitioning: options of a Sorter. combine(feed, take): runs the combiner as Processes.run runs a process, None for a job without one.
     """
 
-    def __init__(self, spills, npartitions, memory, combine):
+    def __init__(self, spills, partitioning, memory, combine):
         self._spills = spills
-        self._npartitions = npartitions
+        self._partitioning = partitioning
         self._memory = memory
         self._combine = combine
         self.segments = []
@@ -67,7 +67,7 @@ class MapTask:
         if self._combine is None:
             return self._spill_all(source, self._memory)
         nrecords = 0
-        sorter = Sorter(npartitions=self._npartitions, memory=self._memory * 2 // 3)
+        sorter = Sorter(**self._partitioning, memory=self._memory * 2 // 3)
         more = True
         while more:
             more = sorter.fill(source)
@@ -75,7 +75,7 @@ class MapTask:
         return nrecords
 
     def _spill_all(self, source, memory):
-        sorter = Sorter(npartitions=self._npartitions, memory=memory)
+        sorter = Sorter(**self._partitioning, memory=memory)
         nrecords = 0
         more = True
         while more:
