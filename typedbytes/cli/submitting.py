@@ -155,7 +155,7 @@ def _run(plan, options, output):
 
 def _say(text):
     for line in text.splitlines():
-        print(f"typedbytes: {escaped(line.removeprefix('typedbytes: '))}", file=sys.stderr, flush=True)
+        print(f"typedbytes: {escaped(line)}", file=sys.stderr, flush=True)
 
 
 def bundle_arguments(parser):
