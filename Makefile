@@ -179,6 +179,14 @@ $(VENV)/bench-built: $(VENV)/built pyproject.toml
 bench: $(VENV)/bench-built ## measure everything beside its contenders; tables and plots into bench/results
 	$(BIN)/python bench/report.py $(BENCH_ARGS)
 
+.PHONY: bench-command
+bench-command: $(VENV)/bench-built ## measure the command beside GNU sort, wc, grep and MessagePack tools, 1 GB of records
+	PYTHONPATH=$(CURDIR) $(BIN)/python bench/command.py $(BENCH_ARGS)
+
+.PHONY: docs-command
+docs-command: build ## run the commands of docs/command-tour.md and write it anew
+	$(BIN)/python docs/command_tour.py
+
 .PHONY: bench-compare
 bench-compare: $(VENV)/bench-built ## measure another commit and this one in turn: BASE=HEAD~1
 	$(BIN)/python bench/compare.py $(BASE) $(BENCH_ARGS)

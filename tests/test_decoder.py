@@ -1517,3 +1517,12 @@ def test_feeding_again_what_there_was_no_memory_for_keeps_nothing():
                 return
 
     assert kept_by(fail) < 50_000
+
+
+@pytest.mark.parametrize("npairs", [1, 5, 6, 7, 1023, 1024, 1025, 5000])
+@pytest.mark.parametrize("key", [str, int, lambda number: (number, "b"), lambda number: number if number % 7 else str(number)])
+def test_the_last_value_of_a_key_stands_in_the_place_of_the_first(npairs, key):
+    keys = [key(index * 7919 % (npairs * 2 // 3 + 1)) for index in range(npairs)]
+    pairs = list(zip(keys, range(npairs)))
+    data = b"\x0a" + npairs.to_bytes(4, "big") + b"".join(tb.dumps(part) for pair in pairs for part in pair)
+    assert list(tb.loads(data).items()) == list(dict(pairs).items())

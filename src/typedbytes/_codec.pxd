@@ -40,6 +40,7 @@ cdef struct Decoding:
     Py_ssize_t nhidden        # bytes held beyond the record's limit, cut off buf.end for the time being
     long long record_offset   # where the record starts
     long long record          # its index in the stream, -1: not a stream
+    bint remembers            # STRINGs may come again: short ones are looked for in the table; set where input goes on
     void* last_field          # where the last MAP key stands in the table of short strings
     int in_key                # MAP keys open: what is unhashable is refused
     bint exact

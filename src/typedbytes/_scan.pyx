@@ -1,6 +1,6 @@
 # Floor 3. skip, count, index and Hadoop's hash: questions about encoded bytes that need no values and no GIL.
 
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int64_t
 from libc.stdlib cimport free, realloc
 from cpython.buffer cimport PyBUF_READ, PyBuffer_Release
 from cpython.exc cimport PyErr_CheckSignals
@@ -8,6 +8,7 @@ from cpython.memoryview cimport PyMemoryView_FromMemory
 
 from typedbytes._buffer cimport ReadBuffer, borrow, get_view, held, offset_of
 from typedbytes._codec cimport *
+from typedbytes._hash cimport hash_of
 
 __all__ = ["skip", "count", "index", "hash_code", "partition"]
 
@@ -144,15 +145,6 @@ def index(data, *, dialect="hadoop", max_depth=256):
         return result
     finally:
         free(offsets)
-
-
-cdef int32_t hash_of(const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
-    # BinaryComparable.hashCode: h = 1, then h = 31 h + byte, in Java's int, the bytes signed.
-    cdef uint32_t h = 1
-    cdef Py_ssize_t i
-    for i in range(nbytes):
-        h = 31 * h + <uint32_t><int32_t><signed char>p[i]
-    return <int32_t>h
 
 
 def hash_code(encoded):

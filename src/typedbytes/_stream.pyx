@@ -50,6 +50,7 @@ cdef extern from "Python.h":
 cdef enum:
     SCRATCH = 512             # output up to here is written on the C stack first
     FEW_ITEMS = 16            # of open containers wait on the C stack
+    BRIEF = 256               # input up to here holds too few strings for the table of short ones
     PAUSE_FROM = 4096         # input from here on is decoded with the collector switched off
     READ_SIZE = 131072        # what Hadoop buffers on its side of the pipe
     WRITE_SIZE = 65536        # what a pipe takes at once
@@ -196,6 +197,7 @@ cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssiz
     d.stack_room = FEW_ITEMS
     if nbytes >= PAUSE_FROM and d.ext_hook == NULL and d.pickle != TRUST:
         paused = gc_pause()
+    d.remembers = form != VALUE or nbytes >= BRIEF
     d.buf.start = d.buf.cursor = p
     d.buf.end = p + nbytes
     try:
@@ -451,6 +453,7 @@ cdef class Decoder:
         stop_skipping(&self.skipping)    # of a call that had no memory
         start_skipping(&self.skipping, &self.options.template)
         self.fed = self.options.template
+        self.fed.remembers = True
         self.fed.record = 0
         return start_filled(&self.fed.buf, READ_SIZE, NULL, NULL)
 

@@ -202,7 +202,7 @@ cdef inline PyObject* decode_short_string(Decoding* d, const unsigned char* p, P
     cdef CachedString* place
     cdef PyObject* text
     global LUCK
-    if nbytes > CACHED_LENGTH or not try_luck():
+    if nbytes > CACHED_LENGTH or not d.remembers or not try_luck():
         return decode_string(d, p, nbytes)
     words = load_short(p, nbytes)
     place = cache_place(&words, nbytes)

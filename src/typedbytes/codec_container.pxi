@@ -392,11 +392,14 @@ cdef PyObject* dict_from_stack(Decoding* d, Py_ssize_t base) except NULL:
     # Every pair is there, so the dict gets its room at once, and never more than what came in.
     cdef Py_ssize_t i
     cdef Py_ssize_t end = d.nstack
-    cdef PyObject* result = dict_with_room((end - base) // 2)
+    cdef Py_ssize_t nfilled
+    cdef PyObject* result = start_dict(&d.stack[base], (end - base) // 2, &nfilled)
+    if seldom(result == NULL):
+        return raise_uncomparable(d)
     kept = <object>result
     decref(result)
     for i in range(base, end, 2):
-        if seldom(PyDict_SetItem(result, d.stack[i], d.stack[i + 1]) < 0):
+        if i >= base + 2 * nfilled and seldom(PyDict_SetItem(result, d.stack[i], d.stack[i + 1]) < 0):
             return raise_uncomparable(d)
         let_go(&d.stack[i])
         let_go(&d.stack[i + 1])
@@ -657,7 +660,8 @@ cdef PyObject* decode_lone(const Decoding* options, const unsigned char* p, Py_s
     if nbytes >= 5 and load_length(p + 1) == nbytes - 5:
         if p[0] == BYTES:
             return decode_bytes(p + 5, nbytes - 5)
-        if p[0] == STRING and is_ascii(p + 5, nbytes - 5) and (nbytes - 5 > CACHED_LENGTH or not try_luck()):
+        if p[0] == STRING and is_ascii(p + 5, nbytes - 5) and (
+                nbytes - 5 > CACHED_LENGTH or not options.remembers or not try_luck()):
             return decode_ascii(p + 5, nbytes - 5)
     return NULL
 

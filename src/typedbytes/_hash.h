@@ -1,0 +1,25 @@
+/* Floor 0. Java's hash of bytes, by which Hadoop chooses a partition, and nothing else. */
+#ifndef TYPEDBYTES_HASH_H
+#define TYPEDBYTES_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+static inline uint32_t signed_byte(unsigned char byte) { return (uint32_t)(int32_t)(signed char)byte; }
+
+/* BinaryComparable.hashCode: h = 1, then h = 31 h + byte, in Java's int, the bytes signed. Four bytes a step: their products do
+ * not wait for one another. */
+static inline int32_t hash_of(const unsigned char *p, ptrdiff_t nbytes) {
+    uint32_t h = 1;
+    for (; nbytes >= 4; nbytes -= 4, p += 4)
+        h = h * 923521u + signed_byte(p[0]) * 29791u + signed_byte(p[1]) * 961u + signed_byte(p[2]) * 31u + signed_byte(p[3]);
+    for (; nbytes > 0; nbytes--, p++) h = 31 * h + signed_byte(*p);
+    return (int32_t)h;
+}
+
+/* HashPartitioner's choice. */
+static inline uint32_t partition_of(const unsigned char *p, ptrdiff_t nbytes, uint32_t npartitions) {
+    return ((uint32_t)hash_of(p, nbytes) & 0x7fffffffu) % npartitions;
+}
+
+#endif

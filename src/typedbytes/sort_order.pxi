@@ -1,0 +1,217 @@
+# The order of records: by partition, then by the bytes of their keys, then as they came in.
+#
+# Goal: as few cache misses a record as there can be. Plan: an entry holds 64 bits of its record, the *window*, and the windows
+# alone are sorted, by radix from the top; where they are equal, the next 64 bits are loaded into them and the sort goes on.
+# The first window packs what a key begins with (type code and length are five bytes that say little), so that most short keys
+# are in it whole. Equal windows hold the same code and length, hence the same number of the key's bytes. Rejected: comparing
+# keys where they lie, which touches both records at every comparison; a merge sort of windows, a third slower; bench: sort.
+#
+# What makes this right: an encoding says itself where it ends, so no key is the beginning of another, and two keys that differ
+# do so before either ends. Windows are filled up with zeros behind the key; that decides nothing between keys that differ.
+
+cdef struct Entry:
+    uint64_t window
+    uint32_t start            # of the record in the arena: of equal records, the one that came first stands first
+    uint32_t nbytes           # of the record
+
+cdef struct Arena:
+    unsigned char* bytes      # of the records, and SLACK more
+    Skipping measuring        # walks over keys that are containers
+    int nparts                # values of a record: 2 with a key, 1 when it is its own
+    int partition_bits        # of the first window, above the key's
+    bint hive
+
+cdef enum:
+    SLACK = 16                # bytes that may be loaded behind the last record
+    FEW = 16                  # entries that are sorted by insertion
+    PATIENT = 0x10000         # entries sorted before signals are looked at
+    FIRST_WINDOW = -1
+    MOST_PARTITION_BITS = 16
+    LONGEST_SHORT = 255       # lengths below are one byte of the first window
+
+
+cdef inline bint has_length(int code, bint hive) noexcept nogil:
+    # Whether four bytes of length or count stand behind the code.
+    if code >= FIRST_APPLICATION:
+        return code <= LAST_APPLICATION and not (hive and code == ENDOFRECORD)
+    return code == STRING or code == BYTES or code == VECTOR or code == MAP
+
+
+cdef inline Py_ssize_t key_nbytes(Arena* a, const Entry* e) noexcept nogil:
+    cdef const unsigned char* key = a.bytes + e.start
+    cdef ReadBuffer buf
+    if a.nparts == 1:
+        return e.nbytes
+    if key[0] == STRING or key[0] == BYTES:
+        return 5 + load_i32(key + 1)
+    if key[0] == INT or key[0] == FLOAT:
+        return 5
+    if key[0] == LONG or key[0] == DOUBLE:
+        return 9
+    borrow(&buf, key, e.nbytes)
+    skip_value(&a.measuring, &buf)
+    return buf.cursor - key
+
+
+cdef inline uint64_t window_at(const unsigned char* key, Py_ssize_t at, Py_ssize_t nkey) noexcept nogil:
+    # Eight bytes from `at` on; behind the key, zeros.
+    cdef uint64_t window = <uint64_t>load_i64(key + at)
+    cdef Py_ssize_t nbytes = nkey - at
+    if nbytes >= 8:
+        return window
+    return window >> (64 - 8 * nbytes) << (64 - 8 * nbytes) if nbytes > 0 else 0
+
+
+cdef inline int head_of(const unsigned char* key, bint hive, uint64_t* head, int* nbits) noexcept nogil:
+    # The packed code and length, their number of bits, and the number of bytes that they stand for. Codes below 15 take four
+    # bits, others twelve; a short length takes eight, and a long one is said to be long and follows whole.
+    cdef int code = key[0]
+    cdef uint32_t length
+    head[0] = code if code < 15 else 15 << 8 | code
+    nbits[0] = 4 if code < 15 else 12
+    if not has_length(code, hive):
+        return 1
+    length = <uint32_t>load_i32(key + 1)
+    nbits[0] += 8
+    if length < LONGEST_SHORT:
+        head[0] = head[0] << 8 | length
+        return 5
+    head[0] = head[0] << 8 | LONGEST_SHORT
+    return 1
+
+
+cdef inline uint64_t first_window(const unsigned char* key, Py_ssize_t nkey, bint hive, uint64_t partition, int partition_bits) noexcept nogil:
+    cdef uint64_t head
+    cdef int nbits
+    cdef int at = head_of(key, hive, &head, &nbits)
+    nbits += partition_bits
+    if partition_bits:
+        head |= partition << (nbits - partition_bits)
+    return head << (64 - nbits) | window_at(key, at, nkey) >> nbits
+
+
+cdef inline Py_ssize_t first_covered(const unsigned char* key, bint hive, int partition_bits) noexcept nogil:
+    # How many of the key's bytes the first window holds whole.
+    cdef uint64_t head
+    cdef int nbits
+    cdef int at = head_of(key, hive, &head, &nbits)
+    return at + (64 - nbits - partition_bits) // 8
+
+
+cdef inline bint precedes(Arena* a, const Entry* x, const Entry* y, Py_ssize_t at) noexcept nogil:
+    cdef const unsigned char* key = a.bytes + x.start
+    cdef Py_ssize_t nkey
+    if x.window != y.window:
+        return x.window < y.window
+    if at == FIRST_WINDOW:
+        at = first_covered(key, a.hive, a.partition_bits)
+    nkey = key_nbytes(a, x)
+    return nkey > at and memcmp(key + at, a.bytes + y.start + at, min(nkey, <Py_ssize_t>y.nbytes) - at) < 0
+
+
+cdef void insert_few(Arena* a, Entry* e, Py_ssize_t n, Py_ssize_t at) noexcept nogil:
+    cdef Entry moving
+    cdef Py_ssize_t i, place
+    for i in range(1, n):
+        moving = e[i]
+        place = i
+        while place > 0 and precedes(a, &moving, &e[place - 1], at):
+            e[place] = e[place - 1]
+            place -= 1
+        e[place] = moving
+
+
+cdef Py_ssize_t common_nbytes(Arena* a, const Entry* e, Py_ssize_t n, Py_ssize_t at, Py_ssize_t nkey) noexcept nogil:
+    # How far all keys are the same as the first, from `at` on.
+    cdef const unsigned char* first = a.bytes + e.start
+    cdef const unsigned char* other
+    cdef Py_ssize_t i, place
+    for i in range(1, n):
+        other = a.bytes + e[i].start
+        place = at
+        nkey = min(nkey, <Py_ssize_t>e[i].nbytes)
+        while place < nkey and other[place] == first[place]:
+            place += 1
+        nkey = place
+    return nkey
+
+
+cdef Py_ssize_t deepen(Arena* a, Entry* e, Py_ssize_t n, Py_ssize_t at, bint stuck) noexcept nogil:
+    # Load the next window of entries whose windows are equal; gives how many bytes of the keys are behind it then, or -1 when the
+    # keys are equal. Stuck: the last window told nothing, so the next one should begin where keys differ.
+    cdef Py_ssize_t nkey, i
+    nkey = key_nbytes(a, e)
+    if at == FIRST_WINDOW:
+        at = first_covered(a.bytes + e.start, a.hive, a.partition_bits)
+    if stuck and at < nkey:
+        at = common_nbytes(a, e, n, at, nkey)
+    if at >= nkey:
+        return -1
+    for i in range(n):
+        if i + 12 < n:
+            fetch_early(a.bytes + e[i + 12].start)
+        e[i].window = window_at(a.bytes + e[i].start, at, key_nbytes(a, &e[i]))
+    return at + 8
+
+
+cdef int check_signals() except -1 with gil:
+    return PyErr_CheckSignals()
+
+
+cdef int order(Arena* a, Entry* e, Entry* scratch, Py_ssize_t n, Py_ssize_t at) except -1 nogil:
+    # `at`: how many bytes of the keys the windows reach to. The largest part is sorted by this loop and all others by calls, so calls nest
+    # no deeper than the logarithm of n.
+    cdef uint32_t ends[256]
+    cdef uint64_t differing
+    cdef Py_ssize_t i, start, size, largest_start, largest_size
+    cdef int shift
+    cdef bint stuck = False
+    while n > FEW:
+        if n > PATIENT:
+            check_signals()
+        differing = 0
+        for i in range(1, n):
+            differing |= e[i].window ^ e[0].window
+        if differing == 0:
+            at = deepen(a, e, n, at, stuck)
+            if at < 0:
+                return 0
+            stuck = True
+            continue
+        stuck = False
+        shift = max(0, highest_bit(differing) - 7)
+        scatter(e, scratch, n, shift, ends)
+        start = largest_start = largest_size = 0
+        for i in range(256):
+            size = ends[i] - start
+            if size > largest_size:
+                largest_start, largest_size = start, size
+            start = ends[i]
+        start = 0
+        for i in range(256):
+            if ends[i] - start > 1 and start != largest_start:
+                order(a, e + start, scratch, ends[i] - start, at)
+            start = ends[i]
+        e += largest_start
+        n = largest_size
+    insert_few(a, e, n, at)
+    return 0
+
+
+cdef void scatter(Entry* e, Entry* scratch, Py_ssize_t n, int shift, uint32_t* ends) noexcept nogil:
+    # Into 256 parts by eight bits of the window, in the same order within each.
+    cdef uint32_t size, total = 0
+    cdef uint64_t part
+    cdef Py_ssize_t i
+    memset(ends, 0, 256 * sizeof(uint32_t))
+    for i in range(n):
+        ends[(e[i].window >> shift) & 0xff] += 1
+    for i in range(256):
+        size = ends[i]
+        ends[i] = total
+        total += size
+    for i in range(n):
+        part = (e[i].window >> shift) & 0xff
+        scratch[ends[part]] = e[i]
+        ends[part] += 1
+    memcpy(e, scratch, n * sizeof(Entry))

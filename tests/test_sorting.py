@@ -1,0 +1,321 @@
+"""The order of encoded records: what Python's own sorted() gives for their bytes, by whatever way they are sorted and merged.
+
+Hadoop's word on the same order and the same partitions stands in test_local_hadoop.py.
+"""
+
+import io
+import random
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reference
+import typedbytes as tb
+from fresh import run_fresh
+from strategies import values
+from typedbytes import _sorting
+from typedbytes._sort import Sorter, merge
+
+# Lengths at which a key's window changes its form, keys that differ late, and one at the beginning of another's payload.
+LONG = ["x" * n + end for n in (3, 4, 5, 6, 7, 8, 13, 14, 253, 254, 255, 300) for end in ("", "a", "b", "\xff")]
+EDGES = [*LONG, *(text.encode() for text in LONG), *(tb.Ext(code, b"\0" * n) for code in (51, 199) for n in (0, 1, 254, 255)), (), [], {}]
+
+
+class Dribble(io.RawIOBase):
+    """Give a few bytes at a time."""
+
+    def __init__(self, data, chance):
+        self._rest, self._chance = data, chance
+
+    def readinto(self, target):
+        nbytes = min(len(target), len(self._rest), self._chance.randrange(1, 40))
+        target[:nbytes], self._rest = self._rest[:nbytes], self._rest[nbytes:]
+        return nbytes
+
+
+def joined(pairs):
+    return b"".join(key + value for key, value in pairs)
+
+
+def made_pairs(chance, npairs, *, nkeys=50):
+    """Return pairs of encoded keys, many of them equal, and values that tell which came first."""
+    keys = [tb.dumps(chance.choice(EDGES)) for _ in range(nkeys)] + [tb.dumps(chance.choice("ab") * chance.randrange(20)) for _ in range(nkeys)]
+    keys += [tb.dumps(random_value(chance)) for _ in range(nkeys)]
+    return [(chance.choice(keys), tb.dumps(number)) for number in range(npairs)]
+
+
+def random_value(chance, depth=0):
+    """Return a value of any type code, containers among them."""
+    scalars = [
+        *(chance.random() < 0.5, chance.randrange(-300, 300), chance.getrandbits(64) - 2**63, tb.Byte(chance.randrange(-128, 128))),
+        *(chance.uniform(-1, 1), tb.Float(chance.random()), "".join(chance.choices("aü狐\0", k=chance.randrange(9)))),
+        *(chance.randbytes(chance.randrange(9)), tb.Ext(chance.randrange(103, 201), b"e" * chance.randrange(3)), tb.Writable("W", b"w")),
+    ]
+    if depth > 2 or chance.random() < 0.7:
+        return chance.choice(scalars)
+    items = [random_value(chance, depth + 1) for _ in range(chance.randrange(4))]
+    return chance.choice([items, tuple(items), dict(enumerate(items))])
+
+
+def sorted_by(sorter, data, npartitions=1):
+    """Return what a Sorter makes of data, all partitions in turn, and their counts."""
+    assert sorter.fill(io.BytesIO(data)) is False
+    counts = sorter.sort()
+    sink = io.BytesIO()
+    nbytes = [sorter.write(partition, sink) for partition in range(npartitions)]
+    assert sum(nbytes) == len(data)
+    return sink.getvalue(), counts
+
+
+@pytest.mark.parametrize("npartitions", [1, 2, 7, 256, 65536])
+@pytest.mark.parametrize("npairs", [0, 1, 2, 17, 5000])
+def test_pairs_are_sorted_by_partition_then_key_and_stay_in_order(npairs, npartitions):
+    pairs = made_pairs(random.Random(npairs), npairs)
+    data, counts = sorted_by(Sorter(npartitions=npartitions), joined(pairs), npartitions)
+    places = [reference.partition(key, npartitions) for key, _ in pairs]
+    assert data == joined(pair for _, pair in sorted(zip(places, pairs), key=lambda each: (each[0], each[1][0])))
+    assert counts == [places.count(number) for number in range(npartitions)] if npartitions < 1000 else sum(counts) == npairs
+
+
+def test_by_partition_keeps_the_order_within():
+    pairs = made_pairs(random.Random(5), 1000)
+    data, _ = sorted_by(Sorter(npartitions=7, by="partition"), joined(pairs), 7)
+    assert data == joined(sorted(pairs, key=lambda pair: reference.partition(pair[0], 7)))
+
+
+@given(st.lists(values))
+def test_values_of_every_kind_are_sorted(objects):
+    encoded = [tb.dumps(each) for each in objects]
+    assert sorted_by(Sorter(nparts=1), b"".join(encoded))[0] == b"".join(sorted(encoded))
+
+
+def test_codes_of_hive_are_sorted():
+    short, null, end = b"\x0b\x01\x02", b"\x0c", b"\xb1"
+    encoded = [end, null, short, b"\xc8\0\0\0\0", b"\x0b\x01\x01", b"\xb0\0\0\0\x01a", b"\x03\0\0\0\x01"] * 5
+    assert sorted_by(Sorter(nparts=1, dialect="hive"), b"".join(encoded))[0] == b"".join(sorted(encoded))
+
+
+def test_keys_alike_for_long_take_no_longer_for_it():
+    # each differs from the next only at its end; comparing windows of eight bytes in turn would go over all of them again
+    encoded = [tb.dumps(b"k" * 20_000 + number.to_bytes(4, "big")) for number in range(400)]
+    encoded += [tb.dumps("k" * number) for number in range(300, 900)] + [tb.dumps([0] * number) for number in range(200)]
+    shuffled = random.Random(1).sample(encoded, len(encoded))
+    assert sorted_by(Sorter(nparts=1), b"".join(shuffled))[0] == b"".join(sorted(encoded))
+
+
+# -- larger than memory -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("codec", _sorting.CODECS)
+@pytest.mark.parametrize("memory", [4000, 50_000, 1 << 24])
+def test_sorting_with_little_memory_gives_the_same(memory, codec, tmp_path):
+    chance = random.Random(memory)
+    pairs = made_pairs(chance, 1000)
+    half = len(pairs) // 2
+    sink = io.BytesIO()
+    sources = [Dribble(joined(pairs[:half]), chance), io.BytesIO(), io.BytesIO(joined(pairs[half:]))]
+    assert _sorting.sort(sources, sink, memory=memory, codec=codec, folder=tmp_path) == len(pairs)
+    assert sink.getvalue() == joined(sorted(pairs, key=lambda pair: pair[0]))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_record_larger_than_memory_is_sorted_too():
+    pairs = [(tb.dumps("b" * 300_000), tb.dumps(1)), (tb.dumps("a"), tb.dumps("v" * 500_000)), (tb.dumps("a"), tb.dumps(2))]
+    sink = io.BytesIO()
+    assert _sorting.sort([io.BytesIO(joined(pairs))], sink, memory=5000) == 3
+    assert sink.getvalue() == joined(sorted(pairs, key=lambda pair: pair[0]))
+
+
+@pytest.mark.parametrize("nruns", [0, 1, 2, 3, 8, 33])
+@pytest.mark.parametrize("buffer_size", [64, 1 << 18])
+def test_merging_is_stable(nruns, buffer_size):
+    chance = random.Random(nruns)
+    pairs = made_pairs(chance, 2000, nkeys=10) if nruns else []
+    cuts = [0, *sorted(chance.randrange(len(pairs) + 1) for _ in range(nruns - 1)), len(pairs)]
+    runs = [sorted(pairs[start:end], key=lambda pair: pair[0]) for start, end in zip(cuts, cuts[1:])]
+    sink = io.BytesIO()
+    sources = [Dribble(joined(run), chance) if number % 2 else io.BytesIO(joined(run)) for number, run in enumerate(runs[:nruns])]
+    assert merge(sources, sink, buffer_size=buffer_size) == len(pairs)
+    assert sink.getvalue() == joined(sorted(pairs, key=lambda pair: pair[0]))
+
+
+def test_a_temporary_file_that_lost_its_end_is_an_error(tmp_path):
+    pairs = made_pairs(random.Random(2), 100)
+    for codec in _sorting.CODECS:
+        spills, sorter = _sorting.Spills(tmp_path, codec=codec), Sorter()
+        sorter.fill(io.BytesIO(joined(pairs)))
+        (segment,) = spills.add(sorter)
+        with open(segment.path, "r+b") as file:
+            file.truncate(segment.nbytes - len(joined(pairs[-1:])) if codec == "none" else segment.nbytes // 2)
+        with pytest.raises(OSError, match="temporary file"):
+            spills.merge([segment], io.BytesIO())
+
+
+def test_records_that_did_not_come_back_are_an_error(tmp_path):
+    spills, sorter = _sorting.Spills(tmp_path), Sorter()
+    sorter.fill(io.BytesIO(joined(made_pairs(random.Random(2), 100))))
+    (segment,) = spills.add(sorter)
+    with pytest.raises(OSError, match="101 records"):
+        spills.merge([segment._replace(nrecords=101)], io.BytesIO())
+
+
+def test_memory_follows_the_limit():
+    code = """
+        import io, resource
+        from typedbytes import _sorting
+        class Many(io.RawIOBase):
+            at, end = 0, 7 * 3_500_000
+            def readinto(self, target):
+                start, nbytes = self.at % 7, min(len(target), self.end - self.at)
+                self.at += nbytes
+                target[:nbytes] = (b"\\3\\0\\0\\0\\0\\2\\1" * (nbytes // 7 + 2))[start : start + nbytes]
+                return nbytes
+        class Count:
+            n = 0
+            def write(self, data):
+                self.n += len(data)
+                return len(data)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        sink = Count()
+        nrecords = _sorting.sort([Many()], sink, memory=8 << 20)
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        print(nrecords, sink.n, grown < 16 << 10 or grown)
+    """
+    assert run_fresh(code) == f"3500000 {7 * 3_500_000} True"
+
+
+# -- what is wrong ----------------------------------------------------------------------------------------
+
+
+def outcome(function):
+    try:
+        return function()
+    except tb.DecodeError as error:
+        return type(error), str(error), error.offset, error.code, error.record
+
+
+def count_by_sorter(source, memory):
+    sorter, nrecords = Sorter(memory=memory), 0
+    while sorter.fill(source):
+        nrecords += sum(sorter.sort())
+        sorter.clear()
+    return nrecords + sum(sorter.sort())
+
+
+def test_damage_is_told_as_a_reader_tells_it():
+    chance = random.Random(8)
+    good = tb.Encoder().encode_pairs([(i, [1, "a", {"k": (1, 2.5)}]) for i in range(9)] + [("x" * i, b"y" * i) for i in range(9)])
+    for _ in range(150):
+        bad = bytearray(good)
+        place = chance.randrange(len(bad))
+        what = chance.choice(["cut", "change", "flip", "insert"])
+        if what == "cut":
+            del bad[place:]
+        elif what == "insert":
+            bad.insert(place, chance.choice([255, 9, 8, 10, 0, 7]))
+        else:
+            bad[place] = chance.randrange(256) if what == "change" else bad[place] ^ 1 << chance.randrange(8)
+        bad = bytes(bad)
+        expected = outcome(lambda: len(list(tb.PairReader(bad, raw=True))))
+        assert outcome(lambda: count_by_sorter(io.BytesIO(bad), 1 << 20)) == expected
+        assert outcome(lambda: count_by_sorter(Dribble(bad, chance), 400)) == expected
+        assert outcome(lambda: merge([io.BytesIO(bad)], io.BytesIO())) == expected
+
+
+def test_offsets_count_from_the_start_of_each_source():
+    sorter = Sorter()
+    sorter.fill(io.BytesIO(b"\2\1\2\1"))
+    with pytest.raises(tb.FormatError) as raised:
+        sorter.fill(io.BytesIO(b"\2\1\2\1\2\0\xff"))
+    assert (raised.value.offset, raised.value.record) == (6, 1)
+    for use in (sorter.sort, lambda: sorter.fill(io.BytesIO())):
+        with pytest.raises(tb.FormatError):
+            use()
+
+
+def test_depth_is_limited():
+    with pytest.raises(tb.LimitError):
+        Sorter(nparts=1, max_depth=2).fill(io.BytesIO(b"\x09\x09\x09"))
+
+
+@pytest.mark.parametrize("wrong", [{"nparts": 3}, {"npartitions": 0}, {"npartitions": 65537}, {"by": "value"}, {"dialect": "pig"}])
+def test_wrong_options_are_refused(wrong):
+    with pytest.raises(ValueError, match="."):
+        Sorter(**wrong)
+
+
+def test_steps_out_of_turn_are_refused():
+    sorter = Sorter(npartitions=2)
+    for early in (lambda: sorter.write(0, io.BytesIO()), sorter.clear):
+        with pytest.raises(RuntimeError, match="sort"):
+            early()
+    sorter.fill(io.BytesIO(b"\2\1\2\1"))
+    sorter.sort()
+    for late in (sorter.sort, lambda: sorter.fill(io.BytesIO())):
+        with pytest.raises(RuntimeError, match="clear"):
+            late()
+    with pytest.raises(ValueError, match="none with the number 2"):
+        sorter.write(2, io.BytesIO())
+    sorter.clear()
+    assert sorter.sort() == [0, 0]
+
+
+class Lying:
+    """Answer readinto and write with anything."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def readinto(self, target):
+        return self.answer
+
+    write = readinto
+
+
+class RawLying(Lying, io.RawIOBase):
+    pass
+
+
+@pytest.mark.parametrize("answer", [-1, 10**9, 2**70, "3", 1.0, None])
+def test_a_source_that_lies_is_not_believed(answer):
+    with pytest.raises((ValueError, BlockingIOError)):
+        Sorter().fill(Lying(answer))
+
+
+@pytest.mark.parametrize("answer", [-1, 0, 10**9, 2**70, "3", None])
+def test_a_sink_that_lies_is_not_believed(answer):
+    sorter = Sorter()
+    sorter.fill(io.BytesIO(b"\2\1\2\1"))
+    sorter.sort()
+    with pytest.raises((OSError, BlockingIOError)):
+        sorter.write(0, RawLying(answer))
+
+
+@pytest.mark.parametrize("source", [io.StringIO(), b"bytes", None])
+def test_what_cannot_be_read_is_refused(source):
+    with pytest.raises(TypeError, match="binary file"):
+        Sorter().fill(source)
+
+
+def test_a_sorter_in_use_refuses_another():
+    class Nosy(io.RawIOBase):
+        def readinto(self, target):
+            sorter.fill(io.BytesIO())
+
+    sorter = Sorter()
+    with pytest.raises(RuntimeError, match="in use"):
+        sorter.fill(Nosy())
+
+
+def test_threads_sort_side_by_side():
+    data = joined(made_pairs(random.Random(3), 3000))
+    expected, _ = sorted_by(Sorter(), data)
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(sorted_by(Sorter(), data)[0])) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert results == [expected] * 4
