@@ -42,7 +42,7 @@ def test_the_words_of_a_small_job():
 
 def test_the_words_of_a_large_job():
     words = plan(
-        "/here/job.py", ["a", "b"], "out", nreducers=7, combiner=True, secondary=20, input_format="sequence", output_format="com.example.F",
+        "/here/job.py", ["a", "b"], "out", nreducers=7, combiner=True, secondary=20, input_format="sequencefile", output_format="com.example.F",
         name="my job", python="/opt/my python/bin/python3", bundle="/tmp/b.zip", files=["x.py"], archives=["y.zip#y"],
         properties={"a.b": "c,d"}, environment={"LANG": "C", "PYTHONPATH": "y"},
     ).words()  # fmt: skip
@@ -407,14 +407,15 @@ def run_command(capfdbinary, *words):
 
 
 JOB = ROOT / "examples" / "wordcount.py"
-WORDS = ("--input", "in", "--output", "out")
+WORDS = ("in", "--output", "out")
 
 
 @pytest.mark.parametrize(
     "words, code, message",
     [
-        (["submit"], 64, "submit runs one SCRIPT"),
-        (["submit", JOB], 64, "submit needs --input and --output"),
+        (["submit"], 64, "submit needs a SCRIPT, an INPUT and --output"),
+        (["submit", JOB, "-o", "out"], 64, "submit needs a SCRIPT, an INPUT and --output"),
+        (["submit", JOB, "in"], 64, "submit needs a SCRIPT, an INPUT and --output"),
         (["submit", JOB, *WORDS, "-D", "x", "--no-bundle"], 64, "-D takes NAME=VALUE, not 'x'"),
         (["submit", JOB, *WORDS, "--env", "=x", "--no-bundle"], 64, "--env takes NAME=VALUE"),
         (["submit", JOB, *WORDS, "--reducers", "-1"], 64, "expected a number from 0 on"),
@@ -498,6 +499,6 @@ def test_typed_bytes_are_the_only_output_of_submit_read(tmp_path, monkeypatch, c
     (folder / "hadoop-streaming.jar").write_bytes(b"")
     monkeypatch.setenv("HADOOP_HOME", str(folder))
     monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
-    code = cli.main(["submit", str(JOB), "--input", "in", "--output", str(tmp_path / "out"), "--no-bundle", "--read"])
+    code = cli.main(["submit", str(JOB), "in", "--output", str(tmp_path / "out"), "--no-bundle", "--read"])
     assert code == 0
     assert list(tb.PairReader(capfdbinary.readouterr().out)) == [("a", 1)]

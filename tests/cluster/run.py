@@ -117,7 +117,7 @@ def check_word_count(cluster):
         (cluster.folder / f"words-{part}.txt").write_text("\n".join(lines[part::3]) + "\n")
     cluster.fs("-mkdir", "-p", "/in/words")
     cluster.fs("-put", *cluster.folder.glob("words-*.txt"), "/in/words")
-    words = ("--input", "/in/words", "--output", "/out/words", "--reducers", 2, "--combiner", "--read")
+    words = ("/in/words", "-o", "/out/words", "--reducers", 2, "--combiner", "--read")
     pairs, said = cluster.submit(ROOT / "examples" / "wordcount.py", *words)
     expected = testing.run_job(numbered(lines), wordcount.mapper, wordcount.reducer)
     demand(sorted(pairs) == sorted(expected), "word count: three maps, combiner, two reducers", said)
@@ -129,7 +129,7 @@ def check_secondary_sort(cluster, script, module, lines):
     cluster.fs("-mkdir", "-p", "/in")
     (cluster.folder / f"{script}.txt").write_text("\n".join(lines) + "\n")
     cluster.fs("-put", cluster.folder / f"{script}.txt", place)
-    words = ("--input", place, "--output", f"/out/{script}", "--reducers", 3, "--secondary", 20, "--read")
+    words = (place, "-o", f"/out/{script}", "--reducers", 3, "--secondary", 20, "--read")
     pairs, said = cluster.submit(ROOT / "examples" / f"{script}.py", *words)
     expected = testing.run_job(numbered(lines), module.mapper, module.reducer, group_by=itemgetter(0))
     demand(sorted(pairs) == sorted(expected), f"{script}: groups of a prefix of the key, three reducers", said)
@@ -152,7 +152,7 @@ def put_lines(cluster):
 def check_side_files(cluster):
     put_lines(cluster)
     (cluster.folder / "side.py").write_text(SIDE_JOB)
-    pairs, said = cluster.submit("side.py", "--input", "/in/side.txt", "--output", "/out/side", "--reducers", 0, "--read")
+    pairs, said = cluster.submit("side.py", "/in/side.txt", "-o", "/out/side", "--reducers", 0, "--read")
     demand(pairs == [("one", 1), ("three", 1)], "a bad record is left out", said)
     demand(cluster.fs("-cat", "/out/side/lengths-m-00000") == b"3\n3\n5\n", "a side file stands beside the output, in HDFS", said)
     kept = list(tb.PairReader(cluster.fs("-cat", "/out/side/bad-records-m-00000")))
@@ -162,15 +162,15 @@ def check_side_files(cluster):
 def check_failures(cluster):
     put_lines(cluster)
     (cluster.folder / "failing.py").write_text(FAILING_JOB)
-    words = ("--input", "/in/side.txt", "--output", "/out/failing", "--reducers", 0)
+    words = ("/in/side.txt", "-o", "/out/failing", "--reducers", 0)
     _, said = cluster.submit("failing.py", *words, code=1)
     demand("typedbytes: LookupError: nothing is known about one" in said, "a failing task's own words are told", said)
     example = ROOT / "examples" / "wordcount.py"
     for words, told in [
-        (("--input", "/in/nothing", "--output", "/out/1"), "there is no such input"),
-        (("--input", "/in/side.txt", "--output", "/out/failing"), "the output is there already"),
-        (("--input", "/in/side.txt", "--output", "/out/2", "--no-bundle"), "the nodes have no typedbytes: submit without --no-bundle"),
-        (("--input", "/in/side.txt", "--output", "/out/3", "--python", "/nowhere/python3"), "the nodes have no such program"),
+        (("/in/nothing", "-o", "/out/1"), "there is no such input"),
+        (("/in/side.txt", "-o", "/out/failing"), "the output is there already"),
+        (("/in/side.txt", "-o", "/out/2", "--no-bundle"), "the nodes have no typedbytes: submit without --no-bundle"),
+        (("/in/side.txt", "-o", "/out/3", "--python", "/nowhere/python3"), "the nodes have no such program"),
     ]:
         _, said = cluster.submit(example, *words, code=1)
         demand(told in said, f"users are told: {told}", said)
