@@ -137,6 +137,11 @@ local-beside-hadoop: build ## run every example here and by a real Hadoop, with 
 demo: build ## count the words of the standard library with a real Hadoop Streaming job
 	$(BIN)/python examples/demo.py
 
+CLUSTER_ARGS ?=
+.PHONY: cluster
+cluster: build ## run jobs on HDFS and YARN with three nodes on this machine; needs a JDK, Maven and 1 GB of memory
+	$(BIN)/python tests/cluster/run.py $(CLUSTER_ARGS)
+
 build/spark/built: $(SOURCES)
 	$(PYTHON) -m venv build/spark
 	build/spark/bin/python $(PIP_INSTALL) pyspark --config-settings editable_mode=compat --editable '.[sequencefile]'
@@ -194,6 +199,10 @@ docs-command: build ## run the commands of docs/command-tour.md and write it ane
 .PHONY: bench-compare
 bench-compare: $(VENV)/bench-built ## measure another commit and this one in turn: BASE=HEAD~1
 	$(BIN)/python bench/compare.py $(BASE) $(BENCH_ARGS)
+
+.PHONY: bench-hadoop
+bench-hadoop: build ## measure an identity job on Hadoop by /bin/cat and by Python, with a real JVM
+	$(BIN)/python bench/hadoop_identity.py $(BENCH_ARGS)
 
 .PHONY: bench-instructions
 bench-instructions: build ## count the instructions of the hot paths with callgrind; fail where they have grown by more than 3 %
