@@ -1,6 +1,7 @@
 """The JSON form: both directions of every kind, what it refuses, and that nothing is lost on any valid value."""
 
 import json
+import re
 import struct
 import subprocess
 import sys
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 
 import json_reference
 from typedbytes import LimitError, TruncatedError, _json
-from typedbytes.cli._json_form import JsonFormError, dump_line, from_tree, load_line, to_tree
+from typedbytes.cli._json_form import JsonFormError, dump_line, encoded_lines, from_tree, load_line, to_tree
+from typedbytes.cli._manners import Failure
 
 NONE_PICKLE = "64 00000004 80024e2e"
 
@@ -330,11 +332,36 @@ names = st.sampled_from(["bytes", "vector", "map", "double", "a"])
 @settings(deadline=None)
 @given(st.recursive(leaves, lambda trees: st.lists(trees) | st.dictionaries(names, trees), max_leaves=12))
 def test_any_json_is_taken_or_refused(tree):
+    lines = [("here", json.dumps(tree).encode())]
+    if "NaN" in str(lines) or "Infinity" in str(lines):
+        return
     try:
         encoded = from_tree(tree)
-    except JsonFormError:
+    except JsonFormError as error:
+        with pytest.raises(Failure, match=f"^here: {re.escape(str(error))}$"):
+            list(encoded_lines(lines))
         return
     assert from_tree(to_tree(encoded)) == encoded
+    assert list(encoded_lines(lines)) == [encoded]
+
+
+@settings(deadline=None)
+@given(st.recursive(leaves, lambda trees: st.lists(trees) | st.dictionaries(names, trees), max_leaves=12))
+def test_any_plain_json_is_taken_or_refused(tree):
+    lines = [("here", json.dumps([tree, tree]).encode())]
+    try:
+        expected = from_tree(tree, plain=True) * 2
+        (found,) = encoded_lines(lines, pairs=True, plain=True)
+    except (JsonFormError, Failure):
+        with pytest.raises((JsonFormError, Failure)):
+            list(encoded_lines(lines, pairs=True, plain=True))
+    else:
+        assert found == expected
+
+
+def test_names_with_escapes_may_be_tags():
+    for line in (b'{"byt\\u0065": 5}', b'{ "long"\t: 5}', b'[{"a": {"\\u0062ytes": "AA=="}}]', b'{"a": "{\\"bytes\\": 1}"}'):
+        assert list(encoded_lines([("here", line)])) == [from_tree(load_line(line))]
 
 
 # Plain JSON, which loses types.

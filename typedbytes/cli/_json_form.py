@@ -13,6 +13,7 @@ import re
 import reprlib
 import struct
 
+import typedbytes
 from typedbytes import TypeCode, _json
 from typedbytes.cli._manners import BAD_DATA, Failure
 
@@ -63,7 +64,14 @@ def _constant(name):
     raise JsonFormError(f'{name} is not JSON; write {{"double": "nan:7ff8000000000000"}}, "inf" or "-inf"')
 
 
-_decode_json = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant).decode
+def _finite(text):
+    number = float(text)
+    if math.isinf(number):
+        raise JsonFormError(f"expected a number in the range of 64 bits, not {reprlib.repr(text)}")
+    return number
+
+
+_decode_json = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, parse_constant=_constant).decode
 
 
 def to_tree(encoded, dialect="hadoop"):
@@ -73,6 +81,7 @@ def to_tree(encoded, dialect="hadoop"):
 
 def encoded_lines(lines, pairs=False, dialect="hadoop", plain=False):
     """Yield the encoded record that each line stands for, given as (place, line); a Failure tells the place."""
+    encoder = typedbytes.Encoder(dialect=dialect, pickle="raw")
     for place, line in lines:
         if line.isspace():
             continue
@@ -80,11 +89,19 @@ def encoded_lines(lines, pairs=False, dialect="hadoop", plain=False):
             tree = load_line(line)
             if pairs:
                 _expect(type(tree) is list and len(tree) == 2, "an array of a key and a value", tree)
-                yield b"".join(from_tree(each, dialect, plain) for each in tree)
-            else:
-                yield from_tree(tree, dialect, plain)
+            yield _encoded(tree, encoder, pairs, dialect, plain or not _MAY_HOLD_TAG.search(line))
         except JsonFormError as error:
             raise Failure(BAD_DATA, f"{place}: {error}") from None
+
+
+def _encoded(tree, encoder, pairs, dialect, plain):
+    """Return the bytes of a record; a plain tree is what the encoder takes for the same, but for None and what is refused."""
+    if plain:
+        try:
+            return encoder.encode_pairs((tree,)) if pairs else encoder.encode(tree)
+        except typedbytes.EncodeError:
+            pass
+    return b"".join(from_tree(each, dialect, plain) for each in (tree if pairs else (tree,)))
 
 
 # Tree to encoded bytes. A writer is given the tree (a tag's writer: what the tag holds), the bytearray to append to and
@@ -303,7 +320,6 @@ _WRITERS = {
     dict: _write_object,
     type(_END): _write_end,
 }
-_PLAIN_WRITERS = {**_WRITERS, dict: _write_members}
 _TAG_WRITERS = {
     "bytes": _write_bytes,
     "byte": _write_byte,
@@ -318,3 +334,6 @@ _TAG_WRITERS = {
     "ext": _write_ext,
     "short": _write_short,
 }
+# A name with an escape in it may be any.
+_MAY_HOLD_TAG = re.compile(rb'\{\s*"(?:(?:%s)"|[^"\\]*\\)' % "|".join(_TAG_WRITERS).encode())
+_PLAIN_WRITERS = {**_WRITERS, dict: _write_members}
