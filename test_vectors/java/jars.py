@@ -47,6 +47,13 @@ def java_command(main_class, *arguments, options=QUICK_START):
     return [_jdk_tool("java"), *options, "-cp", class_path(), main_class, *map(str, arguments)]
 
 
+def hdfs_command(folder):
+    """Give the command line that runs a small HDFS cluster in a folder; see ``hdfs/Cluster.java``."""
+    pom = HERE / "hdfs" / "pom.xml"
+    jars = _made(BUILD / "hdfs-jars", [pom], lambda fresh: _fetch_jars(fresh, pom))
+    return [_jdk_tool("java"), *QUICK_START, "-cp", str(jars / "*"), str(HERE / "hdfs" / "Cluster.java"), str(folder)]
+
+
 def class_path():
     """Give the class path of Hadoop's jars and our classes, fetched and compiled when they are not there yet."""
     java = _jdk_tool("java")
@@ -67,13 +74,13 @@ def _jdk_tool(name):
     return found
 
 
-def _fetch_jars(folder):
+def _fetch_jars(folder, pom=POM):
     maven = shutil.which("mvn")
     if not maven:
         raise MissingToolError(f"mvn was not found.\n{INSTALL_MAVEN}")
     print("fetching Hadoop's jars with Maven, once", file=sys.stderr, flush=True)
     _run(
-        [maven, "-B", "-q", "-f", POM, "dependency:copy-dependencies", f"-DoutputDirectory={folder}"],
+        [maven, "-B", "-q", "-f", pom, "dependency:copy-dependencies", f"-DoutputDirectory={folder}"],
         "Maven could not fetch Hadoop's jars: it needs a way to Maven Central, once",
     )
 
