@@ -151,6 +151,15 @@ build/spark/built: $(SOURCES)
 spark: build/spark/built ## exchange SequenceFiles with a real Spark, 450 MB of PySpark from the package index; needs JDK 17
 	build/spark/bin/python examples/spark.py
 
+build/file-systems/built: $(SOURCES)
+	$(PYTHON) -m venv build/file-systems
+	build/file-systems/bin/python $(PIP_INSTALL) s3fs gcsfs 'moto[server]' gcp-storage-emulator requests --config-settings editable_mode=compat --editable '.[sequencefile]'
+	@touch $@
+
+.PHONY: file-systems
+file-systems: build/file-systems/built ## write and read SequenceFiles on a real HDFS, and on servers that speak as S3 and GCS; needs a JDK and Maven
+	build/file-systems/bin/python tests/file_systems.py
+
 .PHONY: vectors
 vectors: ## write the test vectors that this project describes itself
 	$(PYTHON) test_vectors/generate.py
