@@ -137,6 +137,11 @@ local-beside-hadoop: build ## run every example here and by a real Hadoop, with 
 demo: build ## count the words of the standard library with a real Hadoop Streaming job
 	$(BIN)/python examples/demo.py
 
+CLUSTER_ARGS ?=
+.PHONY: cluster
+cluster: build ## run jobs on HDFS and YARN with three nodes on this machine; needs a JDK, Maven and 1 GB of memory
+	$(BIN)/python tests/cluster/run.py $(CLUSTER_ARGS)
+
 build/spark/built: $(SOURCES)
 	$(PYTHON) -m venv build/spark
 	build/spark/bin/python $(PIP_INSTALL) pyspark --config-settings editable_mode=compat --editable '.[sequencefile]'
@@ -145,6 +150,15 @@ build/spark/built: $(SOURCES)
 .PHONY: spark
 spark: build/spark/built ## exchange SequenceFiles with a real Spark, 450 MB of PySpark from the package index; needs JDK 17
 	build/spark/bin/python examples/spark.py
+
+build/file-systems/built: $(SOURCES)
+	$(PYTHON) -m venv build/file-systems
+	build/file-systems/bin/python $(PIP_INSTALL) s3fs gcsfs 'moto[server]' gcp-storage-emulator requests --config-settings editable_mode=compat --editable '.[sequencefile]'
+	@touch $@
+
+.PHONY: file-systems
+file-systems: build/file-systems/built ## write and read SequenceFiles on a real HDFS, and on servers that speak as S3 and GCS; needs a JDK and Maven
+	build/file-systems/bin/python tests/file_systems.py
 
 .PHONY: vectors
 vectors: ## write the test vectors that this project describes itself
@@ -188,9 +202,21 @@ LOCAL_ARGS ?= words 1
 bench-local: $(VENV)/bench-built ## count the words of 1 GB beside Hadoop and others; LOCAL_ARGS='sort 10 512M' sorts, beside GNU sort
 	$(BIN)/python bench/local.py $(LOCAL_ARGS)
 
+.PHONY: bench-command
+bench-command: $(VENV)/bench-built ## measure the command beside GNU sort, wc, grep and MessagePack tools, 1 GB of records
+	PYTHONPATH=$(CURDIR) $(BIN)/python bench/command.py $(BENCH_ARGS)
+
+.PHONY: docs-command
+docs-command: build ## run the commands of docs/command-tour.md and write it anew
+	$(BIN)/python docs/command_tour.py
+
 .PHONY: bench-compare
 bench-compare: $(VENV)/bench-built ## measure another commit and this one in turn: BASE=HEAD~1
 	$(BIN)/python bench/compare.py $(BASE) $(BENCH_ARGS)
+
+.PHONY: bench-hadoop
+bench-hadoop: build ## measure an identity job on Hadoop by /bin/cat and by Python, with a real JVM
+	$(BIN)/python bench/hadoop_identity.py $(BENCH_ARGS)
 
 .PHONY: bench-instructions
 bench-instructions: build ## count the instructions of the hot paths with callgrind; fail where they have grown by more than 3 %

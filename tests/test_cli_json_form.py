@@ -1,6 +1,7 @@
 """The JSON form: both directions of every kind, what it refuses, and that nothing is lost on any valid value."""
 
 import json
+import re
 import struct
 import subprocess
 import sys
@@ -10,7 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from typedbytes.cli._json_form import JsonFormError, dump_line, from_tree, load_line, to_tree
+import json_reference
+from typedbytes import LimitError, TruncatedError, _json
+from typedbytes.cli._json_form import JsonFormError, dump_line, encoded_lines, from_tree, load_line, to_tree
+from typedbytes.cli._manners import Failure
 
 NONE_PICKLE = "64 00000004 80024e2e"
 
@@ -130,7 +134,8 @@ ALL_KINDS += [("hive", raw(encoded), line) for encoded, line in HIVE_KINDS]
 
 @pytest.mark.parametrize("dialect, encoded, line", ALL_KINDS)
 def test_kind_to_json(dialect, encoded, line):
-    assert dump_line(to_tree(encoded, dialect)) == line
+    assert _json.lines(encoded, dialect=dialect).decode() == line + "\n"
+    assert dump_line(to_tree(encoded, dialect)) == line == json_reference.line(encoded, dialect)
 
 
 @pytest.mark.parametrize("dialect, encoded, line", ALL_KINDS)
@@ -257,8 +262,10 @@ def deep_key(depth):
 def test_depth(deep):
     encoded = deep(256)
     assert from_tree(load_line(dump_line(to_tree(encoded)).encode())) == encoded
+    with pytest.raises(LimitError, match="nest deeper than max_depth=256"):
+        _json.lines(deep(257))
     with pytest.raises(JsonFormError, match="nested deeper than 256 values"):
-        from_tree(to_tree(deep(257)))
+        from_tree(json_reference.to_tree(deep(257)))
 
 
 # Any structurally valid value, built from the format's description and not by our own encoder.
@@ -311,7 +318,8 @@ values = st.recursive(scalars, containers, max_leaves=12)
 @settings(deadline=None)
 @given(values)
 def test_nothing_is_lost(encoded):
-    line = dump_line(to_tree(encoded))
+    line = _json.lines(encoded).decode()[:-1]
+    assert line == json_reference.line(encoded)
     assert not any(unicodedata.category(each) == "Cc" for each in line)
     json.loads(line)
     assert from_tree(load_line(line.encode())) == encoded
@@ -324,11 +332,87 @@ names = st.sampled_from(["bytes", "vector", "map", "double", "a"])
 @settings(deadline=None)
 @given(st.recursive(leaves, lambda trees: st.lists(trees) | st.dictionaries(names, trees), max_leaves=12))
 def test_any_json_is_taken_or_refused(tree):
+    lines = [("here", json.dumps(tree).encode())]
+    if "NaN" in str(lines) or "Infinity" in str(lines):
+        return
     try:
         encoded = from_tree(tree)
-    except JsonFormError:
+    except JsonFormError as error:
+        with pytest.raises(Failure, match=f"^here: {re.escape(str(error))}$"):
+            list(encoded_lines(lines))
         return
     assert from_tree(to_tree(encoded)) == encoded
+    assert list(encoded_lines(lines)) == [encoded]
+
+
+@settings(deadline=None)
+@given(st.recursive(leaves, lambda trees: st.lists(trees) | st.dictionaries(names, trees), max_leaves=12))
+def test_any_plain_json_is_taken_or_refused(tree):
+    lines = [("here", json.dumps([tree, tree]).encode())]
+    try:
+        expected = from_tree(tree, plain=True) * 2
+        (found,) = encoded_lines(lines, pairs=True, plain=True)
+    except (JsonFormError, Failure):
+        with pytest.raises((JsonFormError, Failure)):
+            list(encoded_lines(lines, pairs=True, plain=True))
+    else:
+        assert found == expected
+
+
+def test_names_with_escapes_may_be_tags():
+    for line in (b'{"byt\\u0065": 5}', b'{ "long"\t: 5}', b'[{"a": {"\\u0062ytes": "AA=="}}]', b'{"a": "{\\"bytes\\": 1}"}'):
+        assert list(encoded_lines([("here", line)])) == [from_tree(load_line(line))]
+
+
+# Plain JSON, which loses types.
+
+
+@pytest.mark.parametrize(
+    "encoded, line",
+    [
+        ("00 00000002 6869", '"hi"'),
+        ("00 00000002 00ff", '"AP8="'),
+        ("65 00000001 61", '"a"'),
+        ("01 80", "-128"),
+        ("02 05", "true"),
+        ("04 0000000000000005", "5"),
+        ("05 3dcccccd", "0.1"),
+        ("05 3f800000", "1.0"),
+        ("05 7f7fffff", "3.4028235e+38"),
+        ("05 7fc00000", "null"),
+        ("06 fff0000000000000", "null"),
+        (vector(A, integer(1)), '["a", 1]'),
+        (map_((string("bytes"), A)), '{"bytes": "a"}'),
+        (map_((integer(1), A), (b"\x02\x01", B)), '{"1": "a", "true": "b"}'),
+        (map_((vector(A), B)), '{"[\\"a\\"]": "b"}'),
+        ("32 00000004 00000000", '"AAAAAA=="'),
+        ("90 00000001 07", '"Bw=="'),
+        (NONE_PICKLE, "null"),
+    ],
+)
+def test_plain(encoded, line):
+    assert _json.lines(raw(encoded), plain=True).decode() == line + "\n"
+
+
+def test_plain_json_is_taken_as_it_is():
+    assert from_tree({"bytes": "AA=="}, plain=True) == map_((string("bytes"), string("AA==")))
+    assert from_tree([{"map": []}], plain=True) == b"\x09" + map_((string("map"), b"\x09\xff")) + b"\xff"
+
+
+def test_text_is_checked_as_utf8_everywhere():
+    for first in range(0x80, 0x100):
+        for rest in (b"", b"\x80", b"\x80\x80", b"\xbf\xbf\xbf", b"\x8f\xbf\xbf", b"\x90\x80\x80", b"\x9f\x80", b"\xa0\x80", b"a"):
+            encoded = string(bytes([first]) + rest)
+            assert _json.lines(encoded).decode()[:-1] == json_reference.line(encoded)
+
+
+@pytest.mark.parametrize("options", [{}, {"plain": True}, {"pairs": True}])
+def test_lines_of_cut_input(options):
+    encoded = map_((A, vector(B, integer(1))), (B, b"\x09\x02\x01\xff")) * 2
+    for end in range(1, len(encoded)):
+        if end != len(encoded) // 2 or "pairs" in options:
+            with pytest.raises(TruncatedError):
+                _json.lines(encoded[:end], **options)
 
 
 # The same through the command and real pipes.

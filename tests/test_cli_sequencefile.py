@@ -7,7 +7,7 @@ import pytest
 
 import typedbytes as tb
 from sequencefiles import files
-from test_cli import COMMAND, bad, good, run
+from test_cli import COMMAND, bad, fine, good, rows, run
 from typedbytes import sequencefile
 
 MARKER = bytes(range(16))
@@ -64,7 +64,8 @@ def test_streams_and_sequence_files_together(file):
 
 
 def test_validate():
-    assert good("validate", stdin=written(PAIRS[:500])) == f"ok: 500 pairs, {len(written(PAIRS[:500]))} bytes\n".encode()
+    data = written(PAIRS[:500])
+    assert rows(good("validate", stdin=data)) == [fine("standard input", 500, len(data), "pairs")]
 
 
 def test_a_stream_that_starts_like_a_sequence_file():
@@ -165,7 +166,6 @@ def test_repair(file, tmp_path):
     with sequencefile.Reader(tmp_path / "again", raw=True) as one, sequencefile.Reader(out, raw=True) as other:
         assert one.read_all() == other.read_all()
     assert "takes one FILE" in bad(64, "validate", "--repair", str(out), "a", "b")[1]
-    assert "not a SequenceFile" in bad(65, "validate", "--repair", str(tmp_path / "other"), stdin=STREAM)[1]
 
 
 def test_a_library_that_is_missing(tmp_path):

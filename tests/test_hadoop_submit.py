@@ -76,7 +76,7 @@ def test_a_job_with_a_bundle_on_a_bare_python(tmp_path, submit):
         "    yield word, (sum(count for count, _ in counts), all(bundled for _, bundled in counts))\n"
         "streaming.run(mapper, reducer, combiner=reducer)\n"
     )
-    output, messages = submit("job.py", "--input", "in.txt", "--output", "out", "--reducers", "2", "--combiner", "--read", *QUICK)
+    output, messages = submit("job.py", "in.txt", "-o", "out", "--reducers", "2", "--combiner", "--read", *QUICK)
     assert sorted(tb.PairReader(output)) == [("a", (1, True)), ("b", (2, True))]
     assert "typedbytes: map 100 %, reduce 100 %" in messages.splitlines()
     assert "typedbytes: python: has other packages: 0" in messages.splitlines()
@@ -84,14 +84,14 @@ def test_a_job_with_a_bundle_on_a_bare_python(tmp_path, submit):
     assert (tmp_path / "out" / "_SUCCESS").exists()
 
     # the same again: the output is there
-    output, messages = submit("job.py", "--input", "in.txt", "--output", "out", *QUICK, code=1)
+    output, messages = submit("job.py", "in.txt", "-o", "out", *QUICK, code=1)
     assert output == b"" and "the output is there already: give another --output" in messages
 
 
 def test_a_task_that_fails_is_heard(tmp_path, submit):
     (tmp_path / "in.txt").write_text("b a\n")
     (tmp_path / "job.py").write_text("from typedbytes import streaming\nstreaming.run(lambda offset, line: 1 / 0)\n")
-    output, messages = submit("job.py", "--input", "in.txt", "--output", "out", "--reducers", "0", *QUICK, code=1)
+    output, messages = submit("job.py", "in.txt", "-o", "out", "--reducers", "0", *QUICK, code=1)
     lines = messages.splitlines()
     assert "typedbytes: task failed: user code failed (exit code 1)" in lines
     assert "typedbytes: ZeroDivisionError: division by zero" in lines

@@ -42,7 +42,7 @@ def test_the_words_of_a_small_job():
 
 def test_the_words_of_a_large_job():
     words = plan(
-        "/here/job.py", ["a", "b"], "out", nreducers=7, combiner=True, secondary=20, input_format="sequence", output_format="com.example.F",
+        "/here/job.py", ["a", "b"], "out", nreducers=7, combiner=True, secondary=20, input_format="sequencefile", output_format="com.example.F",
         name="my job", python="/opt/my python/bin/python3", bundle="/tmp/b.zip", files=["x.py"], archives=["y.zip#y"],
         properties={"a.b": "c,d"}, environment={"LANG": "C", "PYTHONPATH": "y"},
     ).words()  # fmt: skip
@@ -206,10 +206,10 @@ def test_what_is_in_a_bundle(archive, tmp_path):
     assert said == ["5", "cp" + version.replace(".", ""), str(tmp_path / "typedbytes" / "__init__.py")]
 
 
-def test_a_bundle_is_the_same_every_time(tmp_path):
-    for name in ("a.zip", "b.zip"):
-        hadoop.bundle(str(tmp_path / name))
-    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+def test_a_bundle_is_the_same_every_time(archive, tmp_path):
+    parts = {"modules": [archive.parent / "mine", archive.parent / "single.py"], "wheels": sorted(archive.parent.glob("*.whl"))}
+    hadoop.bundle(str(tmp_path / "again.zip"), **{name: list(map(str, paths)) for name, paths in parts.items()})
+    assert (tmp_path / "again.zip").read_bytes() == archive.read_bytes()
 
 
 def test_bundles_that_cannot_be(tmp_path):
@@ -223,9 +223,10 @@ def test_bundles_that_cannot_be(tmp_path):
         assert os.listdir(tmp_path) == []
 
 
-def test_wheels_that_pip_does_not_find(tmp_path):
+def test_wheels_that_pip_does_not_find(tmp_path, monkeypatch):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
     with pytest.raises(hadoop.SubmitError, match="pip found no wheels for Python 3.9: name a folder .* --find-links"):
-        hadoop.bundle(str(tmp_path / "b.zip"), python_versions=["3.9"], find_links=[str(tmp_path), "--no-index"])
+        hadoop.bundle(str(tmp_path / "b.zip"), python_versions=["3.9"], find_links=[str(tmp_path)])
 
 
 # -- what Hadoop says -------------------------------------------------------------------------------------
@@ -379,6 +380,23 @@ def test_output_is_read_from_where_it_is(tmp_path):
         assert list(hadoop.read_output(place, environ)) == [("a", 1)]
 
 
+def test_output_elsewhere_is_copied_here(tmp_path, home):
+    (tmp_path / "out").mkdir()
+    for number in (1, 0):
+        with sequencefile.open(str(tmp_path / "out" / f"part-0000{number}"), "w") as file:
+            file.write(number, "a")
+    (tmp_path / "core-site.xml").write_text(
+        "<configuration><property><name>fs.defaultFS</name><value>hdfs://h:1/</value></property></configuration>"
+    )
+    folder = home(f'echo "$1 $2 $3" > {tmp_path}/said; cp {tmp_path}/out/part-* "$4"')
+    environ = {"HADOOP_CONF_DIR": str(tmp_path), "HADOOP_HOME": str(folder)}
+    assert list(hadoop.read_output("/out", environ)) == [(0, "a"), (1, "a")]
+    assert (tmp_path / "said").read_text() == "fs -get /out/part-*\n"
+    (folder / "bin" / "hadoop").write_text("#!/bin/sh\necho no such file\nexit 1\n")
+    with pytest.raises(hadoop.SubmitError, match="could not copy the output hdfs://x/y here: no such file"):
+        list(hadoop.read_output("hdfs://x/y", environ))
+
+
 # -- the commands -----------------------------------------------------------------------------------------
 
 
@@ -389,14 +407,15 @@ def run_command(capfdbinary, *words):
 
 
 JOB = ROOT / "examples" / "wordcount.py"
-WORDS = ("--input", "in", "--output", "out")
+WORDS = ("in", "--output", "out")
 
 
 @pytest.mark.parametrize(
     "words, code, message",
     [
-        (["submit"], 64, "submit runs one SCRIPT"),
-        (["submit", JOB], 64, "submit needs --input and --output"),
+        (["submit"], 64, "submit needs a SCRIPT, an INPUT and --output"),
+        (["submit", JOB, "-o", "out"], 64, "submit needs a SCRIPT, an INPUT and --output"),
+        (["submit", JOB, "in"], 64, "submit needs a SCRIPT, an INPUT and --output"),
         (["submit", JOB, *WORDS, "-D", "x", "--no-bundle"], 64, "-D takes NAME=VALUE, not 'x'"),
         (["submit", JOB, *WORDS, "--env", "=x", "--no-bundle"], 64, "--env takes NAME=VALUE"),
         (["submit", JOB, *WORDS, "--reducers", "-1"], 64, "expected a number from 0 on"),
@@ -472,12 +491,14 @@ def test_done(tmp_path, monkeypatch, home):
 
 
 def test_typed_bytes_are_the_only_output_of_submit_read(tmp_path, monkeypatch, capfdbinary, home):
-    with sequencefile.open(str(tmp_path / "out"), "w") as file:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "beside-m-00000").write_bytes(b"a side file")
+    with sequencefile.open(str(tmp_path / "out" / "part-00000"), "w") as file:
         file.write("a", 1)
     folder = home("exit 0")
     (folder / "hadoop-streaming.jar").write_bytes(b"")
     monkeypatch.setenv("HADOOP_HOME", str(folder))
     monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
-    code = cli.main(["submit", str(JOB), "--input", "in", "--output", str(tmp_path / "out"), "--no-bundle", "--read"])
+    code = cli.main(["submit", str(JOB), "in", "--output", str(tmp_path / "out"), "--no-bundle", "--read"])
     assert code == 0
     assert list(tb.PairReader(capfdbinary.readouterr().out)) == [("a", 1)]

@@ -65,6 +65,12 @@ cdef PyObject* decode_lone(const Decoding* options, const unsigned char* p, Py_s
 cdef int decode_pair(Decoding* d, PyObject** key, PyObject** value) except -1
 # Let go of what a decoding holds besides its buffer; safe after every outcome.
 cdef void abandon(Decoding* d) noexcept
+# Switch the cyclic collector off; True when it was on, and then resume_collector() has to follow. That one leaves it off when somebody
+# else switched it off meanwhile; True when it did not.
+cdef bint pause_collector() noexcept
+cdef bint resume_collector() noexcept
+# Let signals be handled, with the collector as its users have it.
+cdef int hear_signals() except -1
 cdef int raise_trailing(Decoding* d) except -1
 cdef int raise_record_limit(Decoding* d) except -1
 cdef int raise_skipped(Decoding* d, Skipping* s, SkipOutcome outcome) except -1

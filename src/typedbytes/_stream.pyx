@@ -25,7 +25,7 @@ from typedbytes._buffer cimport (
     push_back, refill, release, reserve, shrink, start_filled, start_owned, start_scratch, take_owner, written,
 )
 from typedbytes._codec cimport *
-from typedbytes._cpython cimport gc_pause, gc_resume, int_to_i64, keyword_function, take_calls, tuple_from_stolen
+from typedbytes._cpython cimport int_to_i64, keyword_function, take_calls, tuple_from_stolen
 
 import io
 import os
@@ -196,7 +196,7 @@ cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssiz
     d.stack = d.lent_stack = few
     d.stack_room = FEW_ITEMS
     if nbytes >= PAUSE_FROM and d.ext_hook == NULL and d.pickle != TRUST:
-        paused = gc_pause()
+        paused = pause_collector()
     d.remembers = form != VALUE or nbytes >= BRIEF
     d.buf.start = d.buf.cursor = p
     d.buf.end = p + nbytes
@@ -209,7 +209,8 @@ cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssiz
         d.record = 0
         return list_values(&d) if form == VALUES else list_pairs(&d)
     finally:
-        gc_resume(paused)
+        if paused:
+            resume_collector()
         if d.stack != few or d.nstack > 0 or d.paused:
             abandon(&d)
 
@@ -220,7 +221,7 @@ cdef list list_values(Decoding* d):
         values.append(taken(decode_record(d)))
         d.record += 1
         if not d.record & 0x3fff:
-            PyErr_CheckSignals()
+            hear_signals()
     return values
 
 
@@ -230,7 +231,7 @@ cdef list list_pairs(Decoding* d):
         pairs.append(taken(new_pair(d)))
         d.record += 1
         if not d.record & 0x3fff:
-            PyErr_CheckSignals()
+            hear_signals()
     return pairs
 
 

@@ -47,6 +47,13 @@ def java_command(main_class, *arguments, options=QUICK_START):
     return [find_tool("java"), *options, "-cp", class_path(), main_class, *map(str, arguments)]
 
 
+def hdfs_command(folder):
+    """Give the command line that runs a small HDFS cluster in a folder; see ``hdfs/Cluster.java``."""
+    pom = HERE / "hdfs" / "pom.xml"
+    jars = jars_of(pom, "hdfs-jars")
+    return [find_tool("java"), *QUICK_START, "-cp", str(jars / "*"), str(HERE / "hdfs" / "Cluster.java"), str(folder)]
+
+
 def class_path():
     """Give the class path of Hadoop's jars and our classes, fetched and compiled when they are not there yet."""
     java = find_tool("java")

@@ -10,23 +10,52 @@ Always true: data goes to stdout and everything else to stderr; 0 means that all
 import sys
 from importlib import import_module
 
-from typedbytes.cli._manners import BROKEN_PIPE, INTERNAL, INTERRUPTED, IO_ERROR, OK, USAGE, Failure, because
-from typedbytes.cli._streams import Output
+from typedbytes.cli._manners import BROKEN_PIPE, INTERNAL, INTERRUPTED, IO_ERROR, OK, USAGE, Failure
+from typedbytes.cli._outputs import Output, Unwritten, replacing
 
 # command: (file, what it does)
 COMMANDS = {
     "cat": ("copying", "copy whole records"),
     "head": ("copying", "copy the first records"),
+    "tail": ("copying", "copy the last records"),
+    "slice": ("copying", "copy the records of a range"),
+    "sample": ("copying", "copy records drawn at random"),
     "count": ("checking", "print the number of records"),
+    "stats": ("profiling", "tell sizes, types, the largest and the smallest"),
+    "schema": ("profiling", "tell which types stand where"),
+    "freq": ("profiling", "count how often each key is there"),
+    "sniff": ("checking", "tell what an input is"),
     "validate": ("checking", "decode everything and say whether it is good"),
+    "diff": ("checking", "tell where two inputs differ"),
+    "grep": ("filtering", "copy the records that a text stands in"),
+    "sort": ("ordering", "sort by encoded key, as Hadoop does"),
+    "partition": ("ordering", "split up by the reducer that Hadoop would choose"),
+    "uniq": ("filtering", "copy records without their repetitions"),
     "to-json": ("json_lines", "write records as lines of JSON, losing nothing"),
     "from-json": ("json_lines", "write the records that lines of JSON stand for"),
     "dumptb": ("_sequence_files", "write the pairs of SequenceFiles and folders of them"),
     "loadtb": ("_sequence_files", "read pairs and write a SequenceFile"),
+    "convert": ("converting", "change container, codec and format"),
     "run": ("running", "run the job of a script on this machine"),
     "submit": ("submitting", "run a job on Hadoop, or print how"),
     "bundle": ("submitting", "write an archive of this package for Hadoop's nodes"),
+    "bench": ("measuring", "measure the codec on your own records"),
+    "completion": ("shell", "write the completion script of a shell"),
+    "man": ("shell", "write the man page"),
     "block": ("blocks", "binary block messages: encode, decode, echo, peer"),
+}
+
+EXIT_CODES = {
+    0: "done",
+    1: "a job failed; diff: there are differences; grep: nothing was found",
+    64: "the command line is wrong",
+    65: "bad data",
+    66: "there is no such input",
+    69: "a library is missing",
+    70: "out of memory",
+    74: "reading or writing failed",
+    130: "interrupted",
+    141: "stdout was closed early",
 }
 
 HELP = """\
@@ -39,8 +68,9 @@ commands:
 
 A record is a value, or with --pairs a key and a value; a SequenceFile holds pairs.
 "typedbytes COMMAND --help" tells more.
-Exit codes: 0 done, 1 a job failed, 64 wrong usage, 65 bad data, 66 no such input, 69 a library is missing,
-74 read or write failed, 130 interrupted, 141 stdout closed early.
+
+exit codes:
+{codes}
 """
 
 
@@ -49,10 +79,8 @@ def main(argv=None):
     try:
         with Output() as output:
             return _run(list(sys.argv[1:] if argv is None else argv), output)
-    except BrokenPipeError:
-        return BROKEN_PIPE
-    except OSError as error:
-        return Failure(IO_ERROR, f"standard output: {because(error)}").report()
+    except Unwritten as error:
+        return BROKEN_PIPE if error.is_broken_pipe else Failure(IO_ERROR, str(error)).report()
     except MemoryError:
         return Failure(INTERNAL, "out of memory").report()
     except KeyboardInterrupt:
@@ -73,33 +101,55 @@ def _take_name(arguments):
     for index, argument in enumerate(arguments):
         if not is_value and not argument.startswith("-"):
             return arguments.pop(index)
-        is_value = argument in ("--dialect", "--max-bytes")
+        is_value = argument in ("--dialect", "--max-bytes", "--from", "--to", "-o", "--output")
     return None
+
+
+def parser_of(name):
+    """Return the parser of a command's arguments."""
+    from typedbytes.cli._parser import Parser
+
+    command, declare = _functions(name)
+    parser = Parser(name, command.__doc__)
+    declare(parser)
+    return parser
+
+
+def _functions(name):
+    room = import_module(f"typedbytes.cli.{COMMANDS[name][0]}")
+    function = name.replace("-", "_")
+    return getattr(room, function), getattr(room, f"{function}_arguments")
 
 
 def _run_command(name, arguments, output):
     if name not in COMMANDS:
-        raise Failure(USAGE, f"no command {name!r} (see typedbytes --help)")
-    from typedbytes.cli._parser import Parser
-
-    room = import_module(f"typedbytes.cli.{COMMANDS[name][0]}")
-    function = name.replace("-", "_")
-    command, declare = getattr(room, function), getattr(room, f"{function}_arguments")
-    parser = Parser(name, command.__doc__)
-    declare(parser)
+        raise Failure(USAGE, f"no command {name!r}{_suggested(name)} (see typedbytes --help)")
+    parser = parser_of(name)
     options = parser.parse(arguments)
     if options.help:
         output.write(parser.format_help().encode())
         return OK
-    return command(options, output) or OK
+    command, _ = _functions(name)
+    file = getattr(options, "output", None)
+    if file in (None, "-"):
+        return command(options, output) or OK
+    with replacing(file) as other:
+        return command(options, other) or OK
+
+
+def _suggested(name):
+    from difflib import get_close_matches  # its users only
+
+    return "".join(f"; is it {each}?" for each in get_close_matches(name, COMMANDS, 1))
 
 
 def _run_none(arguments, output):
     if "--version" in arguments:
         output.line(f"typedbytes {_version()}")
     elif "-h" in arguments or "--help" in arguments:
-        commands = "\n".join(f"  {name:<10} {summary}" for name, (_, summary) in COMMANDS.items())
-        output.write(HELP.format(commands=commands).encode())
+        commands = "\n".join(f"  {name:<11} {summary}" for name, (_, summary) in COMMANDS.items())
+        codes = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items())
+        output.write(HELP.format(commands=commands, codes=codes).encode())
     else:
         raise Failure(USAGE, "no command (see typedbytes --help)")
     return OK

@@ -1,10 +1,8 @@
-"""The JSON form: one encoded value as a tree of JSON values, and back, byte for byte.
+"""The JSON form: lines of JSON to encoded values, by the grammar of docs/json-form.md.
 
-Here: the grammar of docs/json-form.md, nothing else. A *tree* is what the json module reads and writes.
-Not here: files, options, lines of a stream, Python values. The walk goes over the encoded bytes themselves, because
-decoding is not lossless: BOOL 5, a MAP with a key twice and a MAP beside a LIST of VECTORs look alike as Python values.
-Always true: ``from_tree(to_tree(encoded)) == encoded`` for every structurally valid value, and ``to_tree`` is given
-only such values, as ``Reader(raw=True)`` hands them out. Nothing is unpickled and no class is looked up.
+Here: that direction. A *tree* is what the json module reads and writes. Not here: the other direction, which is compiled
+(typedbytes._json), files, options, Python values. Always true: ``from_tree(to_tree(encoded)) == encoded`` for every
+structurally valid value. Nothing is unpickled and no class is looked up.
 """
 
 import binascii
@@ -15,7 +13,9 @@ import re
 import reprlib
 import struct
 
-from typedbytes import TypeCode
+import typedbytes
+from typedbytes import TypeCode, _json
+from typedbytes.cli._manners import BAD_DATA, Failure
 
 MAX_DEPTH = 256
 PICKLED_NONE = b"\x64\x00\x00\x00\x04\x80\x02N."
@@ -64,171 +64,44 @@ def _constant(name):
     raise JsonFormError(f'{name} is not JSON; write {{"double": "nan:7ff8000000000000"}}, "inf" or "-inf"')
 
 
-_decode_json = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant).decode
+def _finite(text):
+    number = float(text)
+    if math.isinf(number):
+        raise JsonFormError(f"expected a number in the range of 64 bits, not {reprlib.repr(text)}")
+    return number
 
 
-# Encoded bytes to tree. A reader is given the bytes, the offset after the type code and the readers of the dialect;
-# it returns the tree and the offset after the value.
+_decode_json = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, parse_constant=_constant).decode
 
 
 def to_tree(encoded, dialect="hadoop"):
     """Return the tree of one structurally valid encoded value."""
-    readers = _READERS[dialect]
-    return readers[encoded[0]](encoded, 1, readers)[0]
+    return load_line(_json.lines(encoded, dialect=dialect))
 
 
-def _payload(data, offset):
-    start = offset + 4
-    end = start + _I32.unpack_from(data, offset)[0]
-    return data[start:end], end
+def encoded_lines(lines, pairs=False, dialect="hadoop", plain=False):
+    """Yield the encoded record that each line stands for, given as (place, line); a Failure tells the place."""
+    encoder = typedbytes.Encoder(dialect=dialect, pickle="raw")
+    for place, line in lines:
+        if line.isspace():
+            continue
+        try:
+            tree = load_line(line)
+            if pairs:
+                _expect(type(tree) is list and len(tree) == 2, "an array of a key and a value", tree)
+            yield _encoded(tree, encoder, pairs, dialect, plain or not _MAY_HOLD_TAG.search(line))
+        except JsonFormError as error:
+            raise Failure(BAD_DATA, f"{place}: {error}") from None
 
 
-def _base64(payload):
-    return binascii.b2a_base64(payload, newline=False).decode("ascii")
-
-
-def _read_bytes(data, offset, readers):
-    payload, end = _payload(data, offset)
-    return {"bytes": _base64(payload)}, end
-
-
-def _read_byte(data, offset, readers):
-    return {"byte": _I8.unpack_from(data, offset)[0]}, offset + 1
-
-
-def _read_bool(data, offset, readers):
-    byte = data[offset]
-    return bool(byte) if byte < 2 else {"bool": byte}, offset + 1
-
-
-def _read_int(data, offset, readers):
-    return _I32.unpack_from(data, offset)[0], offset + 4
-
-
-def _read_long(data, offset, readers):
-    number = _I64.unpack_from(data, offset)[0]
-    return {"long": number} if _fits(number, 32) else number, offset + 8
-
-
-def _read_float(data, offset, readers):
-    number = _F32.unpack_from(data, offset)[0]
-    return {"float": number if math.isfinite(number) else _special(number, data[offset : offset + 4])}, offset + 4
-
-
-def _read_double(data, offset, readers):
-    number = _F64.unpack_from(data, offset)[0]
-    return number if math.isfinite(number) else {"double": _special(number, data[offset : offset + 8])}, offset + 8
-
-
-def _special(number, payload):
-    # The bits come from the payload: a signalling NaN of a FLOAT would turn quiet on its way through a Python float.
-    return f"nan:{payload.hex()}" if math.isnan(number) else repr(number)
-
-
-def _read_string(data, offset, readers):
-    payload, end = _payload(data, offset)
-    try:
-        return payload.decode("utf-8"), end
-    except UnicodeDecodeError:
-        return {"string": _base64(payload)}, end
-
-
-def _read_vector(data, offset, readers):
-    items = []
-    nitems = _I32.unpack_from(data, offset)[0]
-    offset += 4
-    for _ in range(nitems):
-        item, offset = readers[data[offset]](data, offset + 1, readers)
-        items.append(item)
-    return {"vector": items}, offset
-
-
-def _read_list(data, offset, readers):
-    items = []
-    while data[offset] != TypeCode.MARKER:
-        item, offset = readers[data[offset]](data, offset + 1, readers)
-        items.append(item)
-    return items, offset + 1
-
-
-def _read_map(data, offset, readers):
-    pairs = []
-    npairs = _I32.unpack_from(data, offset)[0]
-    offset += 4
-    for _ in range(npairs):
-        key, offset = readers[data[offset]](data, offset + 1, readers)
-        value, offset = readers[data[offset]](data, offset + 1, readers)
-        pairs.append([key, value])
-    return _map_tree(pairs), offset
-
-
-def _map_tree(pairs):
-    """Return a plain object when all keys are different strings and it cannot be taken for a tag."""
-    members = {key: value for key, value in pairs if type(key) is str}
-    return members if len(members) == len(pairs) and _tag(members) is None else {"map": pairs}
-
-
-def _tag(members):
-    """Return the tag of an object, or None for a plain one: a single member whose name is one of the tags."""
-    if len(members) == 1:
-        (name,) = members
-        return name if name in _TAG_WRITERS else None
-    return None
-
-
-def _read_writable(data, offset, readers):
-    payload, end = _payload(data, offset)
-    try:
-        name, name_end = _payload(payload, 0)
-        if 4 <= name_end <= len(payload):
-            return {"writable": [name.decode("utf-8"), _base64(payload[name_end:])]}, end
-    except (struct.error, UnicodeDecodeError):
-        pass
-    return {"ext": [TypeCode.WRITABLE, _base64(payload)]}, end
-
-
-def _read_ext(data, offset, readers):
-    payload, end = _payload(data, offset)
-    return {"ext": [data[offset - 1], _base64(payload)]}, end
-
-
-def _read_pickle(data, offset, readers):
-    tree, end = _read_ext(data, offset, readers)
-    return None if data[offset - 1 : end] == PICKLED_NONE else tree, end
-
-
-def _read_short(data, offset, readers):
-    return {"short": _I16.unpack_from(data, offset)[0]}, offset + 2
-
-
-def _read_null(data, offset, readers):
-    return None, offset
-
-
-def _read_endofrecord(data, offset, readers):
-    return {"ext": [TypeCode.ENDOFRECORD, ""]}, offset
-
-
-_HIVE_READERS = {
-    TypeCode.BYTES: _read_bytes,
-    TypeCode.BYTE: _read_byte,
-    TypeCode.BOOL: _read_bool,
-    TypeCode.INT: _read_int,
-    TypeCode.LONG: _read_long,
-    TypeCode.FLOAT: _read_float,
-    TypeCode.DOUBLE: _read_double,
-    TypeCode.STRING: _read_string,
-    TypeCode.VECTOR: _read_vector,
-    TypeCode.LIST: _read_list,
-    TypeCode.MAP: _read_map,
-    TypeCode.SHORT: _read_short,
-    TypeCode.NULL: _read_null,
-    TypeCode.WRITABLE: _read_writable,
-    **dict.fromkeys(range(51, 201), _read_ext),
-    TypeCode.ENDOFRECORD: _read_endofrecord,
-}
-_HADOOP_READERS = {**_HIVE_READERS, TypeCode.PICKLE: _read_pickle, TypeCode.ENDOFRECORD: _read_ext}
-_READERS = {"hadoop": _HADOOP_READERS, "hive": _HIVE_READERS}
+def _encoded(tree, encoder, pairs, dialect, plain):
+    """Return the bytes of a record; a plain tree is what the encoder takes for the same, but for None and what is refused."""
+    if plain:
+        try:
+            return encoder.encode_pairs((tree,)) if pairs else encoder.encode(tree)
+        except typedbytes.EncodeError:
+            pass
+    return b"".join(from_tree(each, dialect, plain) for each in (tree if pairs else (tree,)))
 
 
 # Tree to encoded bytes. A writer is given the tree (a tag's writer: what the tag holds), the bytearray to append to and
@@ -236,14 +109,15 @@ _READERS = {"hadoop": _HADOOP_READERS, "hive": _HIVE_READERS}
 # next: nesting costs a stack entry and no call, so that Python's own recursion limit is never met before ours.
 
 
-def from_tree(tree, dialect="hadoop"):
-    """Return the encoded bytes of a tree, or raise JsonFormError."""
+def from_tree(tree, dialect="hadoop", plain=False):
+    """Return the encoded bytes of a tree, or raise JsonFormError; in plain JSON no object is a tag."""
     out = bytearray()
+    writers = _PLAIN_WRITERS if plain else _WRITERS
     hive = dialect == "hive"
     stack = [iter((tree,))]
     while stack:
         for item in stack[-1]:
-            held = _WRITERS[type(item)](item, out, hive)
+            held = writers[type(item)](item, out, hive)
             if held is not None:
                 stack.append(held)
                 break
@@ -308,9 +182,14 @@ def _write_end(tree, out, hive):
 
 
 def _write_object(tree, out, hive):
-    name = _tag(tree)
-    if name is not None:
-        return _TAG_WRITERS[name](tree[name], out, hive)
+    if len(tree) == 1:
+        ((name, held),) = tree.items()
+        if name in _TAG_WRITERS:
+            return _TAG_WRITERS[name](held, out, hive)
+    return _write_pairs(tree.items(), out)
+
+
+def _write_members(tree, out, hive):
     return _write_pairs(tree.items(), out)
 
 
@@ -455,3 +334,6 @@ _TAG_WRITERS = {
     "ext": _write_ext,
     "short": _write_short,
 }
+# A name with an escape in it may be any.
+_MAY_HOLD_TAG = re.compile(rb'\{\s*"(?:(?:%s)"|[^"\\]*\\)' % "|".join(_TAG_WRITERS).encode())
+_PLAIN_WRITERS = {**_WRITERS, dict: _write_members}

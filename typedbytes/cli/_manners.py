@@ -8,6 +8,7 @@ unless it is printable.
 import sys
 
 OK = 0
+DIFFERENT = 1
 USAGE = 64
 BAD_DATA = 65
 NO_INPUT = 66

@@ -1,4 +1,4 @@
-"""The arguments of a command: argparse with our exit codes, and the options that all commands on streams share.
+"""The arguments of a command: argparse with our exit codes, and the options that commands share.
 
 Here: everything that knows argparse, imported once a command is known. Not here: what the options do.
 Always true: a parser never prints and never exits; a wrong command line is a Failure and help is a text.
@@ -7,6 +7,7 @@ Always true: a parser never prints and never exits; a wrong command line is a Fa
 import argparse
 import sys
 
+from typedbytes.cli._formats import NAMES
 from typedbytes.cli._manners import USAGE, Failure
 
 
@@ -27,6 +28,8 @@ class Parser(argparse.ArgumentParser):
     def parse(self, arguments):
         """Return the options; options and FILEs may be mixed, and what stands after -- is a FILE however it looks."""
         end = arguments.index("--") if "--" in arguments else len(arguments)
+        if not {"-h", "--help"}.isdisjoint(arguments[:end]):
+            return argparse.Namespace(help=True)
         options = self.parse_intermixed_args(arguments[:end])
         options.files = options.files + arguments[end + 1 :]
         return options
@@ -41,9 +44,9 @@ def _unindented(docstring):
     return "\n".join(line.removeprefix("    ") for line in (docstring or "").splitlines())
 
 
-def add_stream_arguments(parser):
-    """Declare FILE... and the options of every command that reads streams."""
-    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="inputs in turn; - or none is stdin")
+def add_file_arguments(parser):
+    """Declare FILE... and the limits of what is read from them."""
+    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="files, folders, URLs; - or none is stdin")
     parser.add_argument("--pairs", action="store_true", help="a record is a pair: a key, then a value")
     parser.add_argument(
         "--dialect", choices=("hadoop", "hive"), default="hadoop", help="hive adds the codes 11, 12 and 177"
@@ -51,8 +54,47 @@ def add_stream_arguments(parser):
     parser.add_argument("--max-bytes", type=natural, metavar="N", help="refuse a record of more than N bytes")
 
 
+def add_stream_arguments(parser):
+    """Declare FILE... and the options of every command that reads records."""
+    add_file_arguments(parser)
+    parser.add_argument("--from", choices=NAMES, dest="from_", help="what the inputs are (told by their first bytes)")
+
+
+def add_output_argument(parser):
+    """Declare where a command writes to."""
+    parser.add_argument("-o", "--output", metavar="OUT", help="write to OUT, which is replaced when all is well")
+
+
+def add_record_arguments(parser):
+    """Declare the options of every command that reads records and writes records."""
+    add_stream_arguments(parser)
+    parser.add_argument("--to", choices=NAMES, help="what is written (typedbytes; on a terminal json)")
+    add_output_argument(parser)
+
+
+def add_report_arguments(parser):
+    """Declare the options of every command that reads records and tells something about them."""
+    add_stream_arguments(parser)
+    add_format_arguments(parser)
+
+
+def add_format_arguments(parser):
+    """Declare the two forms of a report."""
+    parser.add_argument("--json", action="store_true", help="report in lines of JSON (the default but on a terminal)")
+    parser.add_argument("--table", action="store_true", help="report in a table (the default on a terminal)")
+    add_output_argument(parser)
+
+
 def natural(text):
     """Return the number that an option gives: 0 or more."""
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"expected a number from 0 on, not {text!r}")
     return min(int(text), sys.maxsize - 1)
+
+
+def positive(text):
+    """Return the number that an option gives: 1 or more."""
+    number = natural(text)
+    if not number:
+        raise argparse.ArgumentTypeError("expected a number from 1 on")
+    return number

@@ -4,15 +4,14 @@ Here: a SequenceFile as a stream of pairs, and folders of part files. Not here: 
 a SequenceFile is what Hadoop's dumptb writes; damage is told on stderr and in the exit code, also where it was passed over.
 """
 
-import io
 from contextlib import contextmanager
 
 import typedbytes
 from typedbytes import sequencefile
-from typedbytes.cli._manners import BAD_DATA, IO_ERROR, NO_INPUT, OK, USAGE, Failure, because
-from typedbytes.cli._parser import natural
-from typedbytes.cli._streams import BUFFER_NBYTES, blaming, opened, shown
-from typedbytes.sequencefile._places import parts
+from typedbytes.cli._formats import CHUNK_NBYTES
+from typedbytes.cli._manners import BAD_DATA, IO_ERROR, OK, USAGE, Failure, because
+from typedbytes.cli._parser import add_output_argument, natural
+from typedbytes.cli._streams import names, opened, shown
 
 
 def reader(source, options, **how):
@@ -21,33 +20,12 @@ def reader(source, options, **how):
     return sequencefile.Reader(source, dialect=options.dialect, **limit, **how)
 
 
-def raw_pairs(source, options):
-    """Return a reader of the pairs as encoded typed bytes."""
-    return typedbytes.PairReader(_TypedBytes(reader(source, options)), raw=True, dialect=options.dialect)
-
-
-class _TypedBytes(io.RawIOBase):
-    """Read a SequenceFile as a stream of typed bytes."""
-
-    def __init__(self, pairs):
-        self._pairs = pairs
-        self._rest = memoryview(b"")
-
-    def readinto(self, target):
-        """Fill the front of a buffer; return how many bytes that were."""
-        if not self._rest:
-            self._rest = memoryview(self._pairs.read_typed(BUFFER_NBYTES))
-        nbytes = min(len(target), len(self._rest))
-        target[:nbytes] = self._rest[:nbytes]
-        self._rest = self._rest[nbytes:]
-        return nbytes
-
-
 def dumptb_arguments(parser):
     """Declare the arguments of dumptb."""
     parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="files, folders, URLs; - or none is stdin")
     _add_limits(parser)
     parser.add_argument("--resync", action="store_true", help="go on behind damage at the next sync marker")
+    add_output_argument(parser)
 
 
 def dumptb(options, output):
@@ -62,12 +40,11 @@ def dumptb(options, output):
       typedbytes dumptb hdfs://namenode/user/me/out > pairs.tb
     """
     status = OK
-    for place in options.files or ["-"]:
-        for name in _files(place):
-            with _reading(name, options) as pairs:
-                while data := pairs.read_typed(BUFFER_NBYTES):
-                    output.write(data)
-                status = _tell(name, pairs.skipped) or status
+    for name in names(options):
+        with opened(name) as source, reader(source, options, resync=options.resync) as pairs:
+            while data := pairs.read_typed(CHUNK_NBYTES):
+                output.write(data)
+            status = _tell(name, pairs.skipped) or status
     return status
 
 
@@ -93,7 +70,7 @@ def loadtb(options, output):
         raise Failure(USAGE, "loadtb writes one FILE (see typedbytes loadtb --help)")
     (name,) = options.files
     how = {"compression": options.compression, "codec": options.codec, "dialect": options.dialect}
-    with opened("-") as source, _writing(name, **how) as writer:
+    with opened("-") as source, writing(name, **how) as writer:
         limits = {"dialect": options.dialect, "max_bytes": options.max_bytes}
         with typedbytes.PairReader(source, **limits) as pairs, typedbytes.PairWriter(_Loading(name, writer)) as copy:
             copy.copy(pairs)
@@ -117,11 +94,11 @@ class _Loading:
         self._failed = False
 
 
-def repair(name, options):
+def repair(source, name, options):
     """Copy what is intact of a SequenceFile to another, of the same classes and codec; tell what is not, and return the exit code."""
-    with _reading(name, options, raw=True, resync=True) as damaged:
+    with reader(source, options, raw=True, resync=True) as damaged:
         how = {each: getattr(damaged, each) for each in ("key_class", "value_class", "version", "compression", "metadata")}
-        with _writing(options.repair, codec=damaged.codec or "default", **how) as writer:
+        with writing(options.repair, codec=damaged.codec or "default", **how) as writer:
             bad = []
             for index, (key, value) in enumerate(damaged):
                 error = _wrong(damaged, key, value)
@@ -148,26 +125,9 @@ def _add_limits(parser):
     parser.add_argument("--max-bytes", type=natural, metavar="N", help="refuse a record or block of more than N bytes")
 
 
-def _files(place):
-    try:
-        return ["-"] if place == "-" else parts(place)
-    except OSError as error:
-        raise Failure(NO_INPUT, f"{place}: {because(error)}") from None
-
-
 @contextmanager
-def _reading(name, options, **how):
-    how.setdefault("resync", getattr(options, "resync", False))
-    if "://" in name:
-        with blaming(name), reader(name, options, **how) as pairs:
-            yield pairs
-    else:
-        with opened(name) as source, reader(source, options, **how) as pairs:
-            yield pairs
-
-
-@contextmanager
-def _writing(name, **how):
+def writing(name, **how):
+    """Give a writer to what a path, a URL or an Output names."""
     try:
         writer = sequencefile.Writer(name, **how)
     except (ValueError, ModuleNotFoundError) as error:

@@ -1,7 +1,7 @@
-"""What a command reads and writes: its inputs, one after the other, and the standard output.
+"""What a command reads: its inputs, one after the other.
 
-Here: opening, closing and naming of inputs, telling a SequenceFile from a stream, and which error of theirs is
-which exit code. Not here: what is done with a record. Always true: the blocks that turn errors into Failure hold reading only, so that an OSError that leaves a
+Here: opening, closing and naming of inputs, and which error of theirs is which exit code. Not here: their formats, and what is
+done with a record. Always true: the blocks that turn errors into Failure hold reading only, so that an OSError that leaves a
 command is one of the output's.
 """
 
@@ -11,89 +11,66 @@ import sys
 from contextlib import contextmanager
 
 import typedbytes
+from typedbytes.cli import _formats, _progress
 from typedbytes.cli._manners import BAD_DATA, IO_ERROR, NO_INPUT, UNAVAILABLE, Failure, because
 
-BUFFER_NBYTES = 1 << 16
-SEQUENCE_FILE = b"SEQ"
-
-
-class Output:
-    """Write to a copy of the standard output, which is flushed and closed here and nowhere else."""
-
-    def __init__(self):
-        self._raw = open(os.dup(1), "wb", buffering=0)
-        self._file = io.BufferedWriter(self._raw, BUFFER_NBYTES)
-        self._watched = self._raw.isatty()
-        self.write = self._file.write
-        self.flush = self._file.flush
-
-    def line(self, text):
-        """Write one line of text, at once when somebody is looking on."""
-        self.write(f"{text}\n".encode())
-        if self._watched:
-            self._file.flush()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, traceback):
-        # After an error what is still in the buffer is dropped: a closed descriptor cannot be flushed to later.
-        if kind is not None:
-            self._raw.close()
-        self._file.close()
+WILD = frozenset("*?[")
 
 
 def names(options):
-    """Return the names of the inputs as the user gave them."""
-    return options.files or ["-"]
+    """Return the names of the inputs: folders and patterns stand for the files in them."""
+    found = []
+    for place in options.files or ["-"]:
+        found += within(place)
+    return found
+
+
+def within(place):
+    """Return the names of the files that a place stands for."""
+    if place == "-" or not ("://" in place or WILD.intersection(place) or os.path.isdir(place)):
+        return [place]
+    from typedbytes.cli._places import files  # its users only
+
+    with blaming(place, NO_INPUT):
+        return files(place)
 
 
 @contextmanager
 def reading(name, options, raw=False):
     """Open an input and give its reader; what goes wrong meanwhile is a Failure that names the input."""
     with opened(name) as source:
-        head = _head_of(source)
-        if head and source.seekable():
-            source.seek(-len(head), io.SEEK_CUR)
-        elif head:
-            source = _Again(head, source)
-        with (_sequence_file if head == SEQUENCE_FILE else _stream)(source, options, raw) as reader:
+        form, source = recognised(source, options)
+        with _formats.reader_of(source, form, shown(name), options, raw) as reader:
             yield reader
 
 
-def _stream(source, options, raw):
-    kind = typedbytes.PairReader if options.pairs else typedbytes.Reader
-    return kind(source, dialect=options.dialect, max_bytes=options.max_bytes, raw=raw)
-
-
-def _sequence_file(source, options, raw):
-    from typedbytes.cli import _sequence_files  # its users only
-
-    return (_sequence_files.raw_pairs if raw else _sequence_files.reader)(source, options)
-
-
-def unit(reader):
-    """Return what a record of a reader is called."""
-    return "values" if type(reader) is typedbytes.Reader else "pairs"
-
-
-def _head_of(source):
-    """Return the bytes that had to be read to tell a SequenceFile from a stream: all of its mark, or as far as it went."""
-    head = b""
-    while len(head) < len(SEQUENCE_FILE) and SEQUENCE_FILE.startswith(head):
-        piece = source.read(len(SEQUENCE_FILE) - len(head))
-        if not piece:
-            break
+def recognised(source, options):
+    """Return the format of a source, as told or by its first bytes, and the source to read it from."""
+    told = getattr(options, "from_", None)
+    if told is not None:
+        return told, source
+    head, form = b"", None
+    while form is None:
+        piece = source.read(1 if not head else _formats.MOST_NBYTES - len(head)) or b""
         head += piece
-    return head
+        form = _formats.recognise(head, not piece)
+    if head and source.seekable():
+        source.seek(-len(head), io.SEEK_CUR)
+    elif head:
+        source = _Again(head, source)
+    return form, source
 
 
-class _Again:
+class _Again(io.RawIOBase):
     """Give bytes that have been read already, and then what follows them."""
 
     def __init__(self, head, source):
         self._head = head
         self._source = source
+
+    def readable(self):
+        """Say that it can be read from."""
+        return True
 
     def readinto(self, target):
         """Fill the front of a buffer; return how many bytes that were."""
@@ -103,19 +80,22 @@ class _Again:
         target[: len(piece)] = piece
         return len(piece)
 
-    def read(self, nbytes):
-        """Return at most so many bytes."""
-        if not self._head:
-            return self._source.read(nbytes)
-        piece, self._head = self._head[:nbytes], self._head[nbytes:]
-        return piece
+
+def is_pairs(reader):
+    """Tell whether the records of a reader are pairs."""
+    return type(reader) is not typedbytes.Reader
+
+
+def unit(reader):
+    """Return what a record of a reader is called."""
+    return "pairs" if is_pairs(reader) else "values"
 
 
 @contextmanager
 def opened(name):
     """Open an input and give its file; what goes wrong meanwhile is a Failure that names the input."""
-    with _source(name) as source, blaming(name):
-        yield source
+    with _source(name) as source, blaming(name), _progress.watching(source, shown(name)) as watched:
+        yield watched
 
 
 def records(options):
@@ -127,14 +107,9 @@ def records(options):
 
 def lines(options):
     """Yield (place, line) for the lines of all inputs; place tells the input and the line's number."""
-    limit = -1 if options.max_bytes is None else options.max_bytes + 1
     for name in names(options):
-        with _source(name) as source, blaming(name), io.BufferedReader(source, BUFFER_NBYTES) as file:
-            for number, line in enumerate(iter(lambda: file.readline(limit), b""), 1):
-                place = f"{shown(name)}: line {number}"
-                if len(line) == limit and not line.endswith(b"\n"):
-                    raise Failure(BAD_DATA, f"{place}: longer than {options.max_bytes} bytes")
-                yield place, line
+        with opened(name) as source:
+            yield from _formats.lines_of(source, shown(name), options.max_bytes)
 
 
 def shown(name):
@@ -144,6 +119,10 @@ def shown(name):
 
 def _source(name):
     try:
+        if "://" in name:
+            from typedbytes.cli._places import reading_url  # its users only
+
+            return reading_url(name)
         if name != "-":
             return open(name, "rb", buffering=0)
         if sys.stdin is None:
@@ -154,13 +133,13 @@ def _source(name):
 
 
 @contextmanager
-def blaming(name):
+def blaming(name, status=IO_ERROR):
     """Turn what goes wrong while an input is read into a Failure that names it."""
     try:
         yield
     except typedbytes.DecodeError as error:
         raise Failure(BAD_DATA, f"{shown(name)}: {error}") from None
     except OSError as error:
-        raise Failure(IO_ERROR, f"{shown(name)}: {because(error)}") from None
+        raise Failure(status, f"{shown(name)}: {because(error)}") from None
     except ModuleNotFoundError as error:
         raise Failure(UNAVAILABLE, f"{shown(name)}: {error}") from None

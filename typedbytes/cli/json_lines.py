@@ -1,11 +1,14 @@
-"""Commands between streams and lines of JSON: to-json and from-json. The form of a value is _json_form's matter."""
+"""Commands between streams and lines of JSON: to-json and from-json. The form of a value is _json_form's and _json's matter."""
 
-from typedbytes.cli._json_form import JsonFormError, dump_line, from_tree, load_line, to_tree
-from typedbytes.cli._manners import BAD_DATA, Failure
-from typedbytes.cli._parser import add_stream_arguments
-from typedbytes.cli._streams import lines, records
+from typedbytes.cli._parser import add_file_arguments, add_output_argument, add_stream_arguments
+from typedbytes.cli._streams import lines
 
-to_json_arguments = add_stream_arguments
+
+def to_json_arguments(parser):
+    """Declare the arguments of to-json."""
+    add_stream_arguments(parser)
+    add_output_argument(parser)
+    parser.add_argument("--plain", action="store_true", help="natural JSON, which loses types and has no way back")
 
 
 def to_json(options, output):
@@ -18,16 +21,19 @@ def to_json(options, output):
     examples:
       typedbytes to-json part-00000.tb | less
       typedbytes to-json --pairs < pairs.tb | jq -c '.[0]'
+      typedbytes to-json --plain logs.tb | mlr --ijsonl --opprint head
     """
-    for record in records(options):
-        if type(record) is tuple:
-            tree = [to_tree(encoded, options.dialect) for encoded in record]
-        else:
-            tree = to_tree(record, options.dialect)
-        output.line(dump_line(tree))
+    from typedbytes.cli.copying import cat  # its users only
+
+    options.to = "json"
+    return cat(options, output)
 
 
-from_json_arguments = add_stream_arguments
+def from_json_arguments(parser):
+    """Declare the arguments of from-json."""
+    add_file_arguments(parser)
+    add_output_argument(parser)
+    parser.add_argument("--plain", action="store_true", help="natural JSON: every object is a MAP, none names a type")
 
 
 def from_json(options, output):
@@ -40,18 +46,7 @@ def from_json(options, output):
       typedbytes to-json a.tb | sed s/colour/color/ | typedbytes from-json > b.tb
       echo '{"name": "x", "data": {"bytes": "AAE="}}' | typedbytes from-json | xxd
     """
-    for place, line in lines(options):
-        if line.isspace():
-            continue
-        try:
-            output.write(_encoded(load_line(line), options))
-        except JsonFormError as error:
-            raise Failure(BAD_DATA, f"{place}: {error}") from None
+    from typedbytes.cli._json_form import encoded_lines  # its users only
 
-
-def _encoded(tree, options):
-    if not options.pairs:
-        return from_tree(tree, options.dialect)
-    if type(tree) is not list or len(tree) != 2:
-        raise JsonFormError("a pair is an array of a key and a value")
-    return b"".join(from_tree(each, options.dialect) for each in tree)
+    for record in encoded_lines(lines(options), options.pairs, options.dialect, options.plain):
+        output.write(record)

@@ -21,7 +21,7 @@ def run_arguments(parser):
     """Declare the arguments of run."""
     add = parser.add_argument
     add("files", nargs="*", default=[], metavar="SCRIPT INPUT", help="the job, then what it reads: files, folders, patterns; - is stdin")
-    add("-o", "--output", metavar="FOLDER", help="where the part files go; it must not exist yet")
+    add("-o", "--output", dest="folder", metavar="FOLDER", help="where the part files go; it must not exist yet")
     add("-r", "--reducers", type=count, metavar="N", help="how many reduce tasks and part files; 0 leaves the reducer out (1)")
     add("--no-combiner", action="store_true", help="leave the script's combiner out")
     add("--input-format", choices=("auto", "text", "pairs", "sequencefile"), default="auto", help="told by content and name (auto)")
@@ -73,7 +73,7 @@ def run(options, output):
     """
     from typedbytes import local
 
-    if len(options.files) < 2 or options.output is None:
+    if len(options.files) < 2 or options.folder is None:
         raise Failure(USAGE, "run needs a SCRIPT, an INPUT and --output FOLDER (see typedbytes run --help)")
     script, *inputs = options.files
     signal.signal(signal.SIGTERM, _stop)
@@ -83,7 +83,7 @@ def run(options, output):
                 script,
                 options.arg,
                 inputs=inputs,
-                output=options.output,
+                output=options.folder,
                 reducers=options.reducers,
                 combiner=False if options.no_combiner else None,
                 progress=progress,

@@ -17,14 +17,13 @@ PLACEHOLDER = "typedbytes-bundle.zip"
 def submit_arguments(parser):
     """Declare the arguments of submit."""
     add = parser.add_argument
-    add("files", nargs="*", default=[], metavar="SCRIPT", help="the job, a Python file that ends in streaming.run(...)")
-    add("--input", action="append", default=[], metavar="PATH", help="what it reads; may be given again")
-    add("--output", dest="output_folder", metavar="PATH", help="the folder it writes, which must not be there yet")
-    add("--reducers", type=natural, default=1, metavar="N", help="the number of reduce tasks (1); 0: the mapper writes the output")
+    add("files", nargs="*", default=[], metavar="SCRIPT INPUT", help="the job, then what it reads: paths and URLs of Hadoop's")
+    add("-o", "--output", dest="folder", metavar="FOLDER", help="where the part files go; it must not exist yet")
+    add("-r", "--reducers", type=natural, default=1, metavar="N", help="how many reduce tasks; 0 leaves the reducer out (1)")
     add("--combiner", action="store_true", help="run the script's combiner too")
     add("--secondary", type=natural, default=0, metavar="N", help="the last N bytes of an encoded key only sort")
-    add("--input-format", default="text", metavar="F", help="text (the default), sequence, or the name of a Java class")
-    add("--output-format", default="sequence", metavar="F", help="sequence (the default), text, or the name of a Java class")
+    add("--input-format", default="text", metavar="F", help="text, sequencefile, or the name of a Java class (text)")
+    add("--output-format", default="sequencefile", metavar="F", help="sequencefile, text, or the name of a Java class (sequencefile)")
     add("--name", default="", help="what the job is called (the script's name)")
     add("--python", default="python3", metavar="PATH", help="the Python of the nodes (python3)")
     add("--bundle", metavar="ZIP", help="an archive of typedbytes bundle; without it one is made of what runs here")
@@ -51,8 +50,8 @@ def submit(options, output):
     with 69 when something is missing.
 
     examples:
-      typedbytes submit wordcount.py --input books --output counts --reducers 2 --combiner
-      typedbytes submit wordcount.py --input books --output counts --dry-run
+      typedbytes submit wordcount.py books -o counts --reducers 2 --combiner
+      typedbytes submit wordcount.py books -o counts --dry-run
     """
     from typedbytes import hadoop
 
@@ -75,14 +74,12 @@ def submit(options, output):
 def _plan(options, folder):
     from typedbytes import hadoop
 
-    if len(options.files) != 1:
-        raise Failure(USAGE, "submit runs one SCRIPT (see typedbytes submit --help)")
-    if not options.input or not options.output_folder:
-        raise Failure(USAGE, "submit needs --input and --output (see typedbytes submit --help)")
+    if len(options.files) < 2 or not options.folder:
+        raise Failure(USAGE, "submit needs a SCRIPT, an INPUT and --output (see typedbytes submit --help)")
     return hadoop.Plan(
         options.files[0],
-        options.input,
-        options.output_folder,
+        options.files[1:],
+        options.folder,
         nreducers=options.reducers,
         combiner=options.combiner,
         secondary=options.secondary,
@@ -155,7 +152,7 @@ def _run(plan, options, output):
 
 def _say(text):
     for line in text.splitlines():
-        print(f"typedbytes: {escaped(line.removeprefix('typedbytes: '))}", file=sys.stderr, flush=True)
+        print(f"typedbytes: {escaped(line)}", file=sys.stderr, flush=True)
 
 
 def bundle_arguments(parser):

@@ -38,7 +38,7 @@ class Plan:
         combiner: bool = False,
         secondary: int = 0,
         input_format: str = "text",
-        output_format: str = "sequence",
+        output_format: str = "sequencefile",
         name: str = "",
         python: str = "python3",
         bundle: Optional[str] = None,

@@ -21,11 +21,11 @@ COMPARATOR = {"mapreduce.job.output.key.comparator.class": "org.apache.hadoop.io
 
 INPUT_FORMATS = {
     "text": "org.apache.hadoop.mapred.TextInputFormat",
-    "sequence": "org.apache.hadoop.mapred.SequenceFileInputFormat",
+    "sequencefile": "org.apache.hadoop.mapred.SequenceFileInputFormat",
 }
 OUTPUT_FORMATS = {
     "text": "org.apache.hadoop.mapred.TextOutputFormat",
-    "sequence": "org.apache.hadoop.mapred.SequenceFileOutputFormat",
+    "sequencefile": "org.apache.hadoop.mapred.SequenceFileOutputFormat",
 }
 PREFIX_PARTITIONER = "org.apache.hadoop.mapred.lib.BinaryPartitioner"
 
@@ -34,7 +34,7 @@ PREFIX_PARTITIONER = "org.apache.hadoop.mapred.lib.BinaryPartitioner"
 class Plan:
     """A job: a script, what it reads, what it writes, and how.
 
-    The script is one whose last line is ``streaming.run(...)``. A format is "text", "sequence" or the name of a Java class. `secondary` is the
+    The script is one whose last line is ``streaming.run(...)``. A format is "text", "sequencefile" or the name of a Java class. `secondary` is the
     number of bytes at the end of an encoded key that only sort: keys that differ in nothing else meet in one reducer.
 
     >>> plan = Plan("job.py", ["in"], "out", bundle=None)
@@ -53,7 +53,7 @@ class Plan:
     combiner: bool = False
     secondary: int = 0
     input_format: str = "text"
-    output_format: str = "sequence"
+    output_format: str = "sequencefile"
     name: str = ""
     python: str = "python3"
     bundle: str = None  #: archive of our package; None: the nodes have it installed

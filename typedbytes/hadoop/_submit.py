@@ -6,6 +6,7 @@ Belongs here: processes of Hadoop's commands. What this file must not know: how 
 import os
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass, replace
 
 from typedbytes.hadoop._bundle import bundle, versions_in
@@ -16,6 +17,7 @@ from typedbytes.hadoop._watch import Watch
 
 __all__ = ["Done", "check", "command_of", "read_output", "submit"]
 
+MOST_LINES = 40  # of what a failing task said, in a message
 LOGS_SECONDS = 60  # for what YARN has gathered of a failed job
 
 
@@ -84,9 +86,9 @@ def submit(plan, *, jar=None, say=lambda line: print(line, file=sys.stderr)):
 
 
 def read_output(place, environ=os.environ):
-    """Return an iterator of the pairs of a job's output, a folder of SequenceFiles.
+    """Return an iterator of the pairs of a job's output, the SequenceFiles part-* of a folder.
 
-    Folders of this machine, and URLs that fsspec opens, are read as they are; others by Hadoop's own dumptb.
+    Folders of this machine, and URLs that fsspec opens, are read where they are; others are copied here first, by Hadoop.
 
     >>> from typedbytes import sequencefile
     >>> import os, tempfile
@@ -96,32 +98,30 @@ def read_output(place, environ=os.environ):
     ...     list(read_output(folder))
     [('a', 1)]
     """
+    scheme, colon, path = place.partition(":")
+    if not colon or "/" in scheme:
+        return _pairs_of(place) if default_file_system(environ).startswith("file:") else _fetched(place, environ)
+    if scheme == "file":
+        return _pairs_of("/" + path.lstrip("/"))
+    return _fetched(place, environ) if scheme == "hdfs" or not is_importable("fsspec") else _pairs_of(place)
+
+
+def _pairs_of(place):
     from typedbytes import sequencefile
+    from typedbytes.sequencefile import _places
 
-    url = place if ":" in place.partition("/")[0] else _qualified(place, environ)
-    if url.startswith("file:"):
-        return sequencefile.read("/" + url[len("file:") :].lstrip("/") if url == place else place)
-    if not url.startswith("hdfs:") and _has_fsspec():
-        return sequencefile.read(url)
-    return _dumped(place, environ)
+    for part in _places.parts(place):
+        if os.path.basename(part).startswith("part-"):
+            yield from sequencefile.read(part)
 
 
-def _qualified(place, environ):
-    return "file:" if default_file_system(environ).startswith("file:") else f"{default_file_system(environ).rstrip('/')}/{place.lstrip('/')}"
-
-
-def _has_fsspec():
-    return is_importable("fsspec")
-
-
-def _dumped(place, environ):
-    from typedbytes import PairReader
-
-    command = [*command_of(environ=environ), "dumptb", place]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as dump:
-        yield from PairReader(dump.stdout)
-    if dump.returncode:
-        raise SubmitError(f"Hadoop's dumptb could not read {place}: code {dump.returncode}")
+def _fetched(place, environ):
+    with tempfile.TemporaryDirectory() as folder:
+        command = [find_command("hadoop", environ), "fs", "-get", f"{place}/part-*", folder]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode:
+            raise SubmitError(f"Hadoop could not copy the output {place} here: {done.stdout.strip()}")
+        yield from _pairs_of(folder)
 
 
 def _modules_in(path):
@@ -143,7 +143,7 @@ def _failure(watch, code):
     advice = watch.advice()
     last = next((line for line in reversed(watch.lines) if "Exception" in line or "ERROR" in line or "Error" in line), "")
     what = f"the job failed, Hadoop's command with code {code}"
-    parts = [what, *watch.report[-40:], *([] if watch.report else [last.strip()]), *([f"what to do: {advice}"] if advice else [])]
+    parts = [what, *(line.removeprefix("typedbytes: ") for line in watch.report[-MOST_LINES:]), *([] if watch.report else [last.strip()]), *([f"what to do: {advice}"] if advice else [])]
     return JobFailedError("\n".join(part for part in parts if part), watch.report, code)
 
 

@@ -1,0 +1,558 @@
+"""What the commands make of records: ranges, samples, facts, faults, differences, searches, conversions, outputs."""
+
+import io
+import json
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+
+import typedbytes as tb
+from test_cli import COMMAND, LIST, ONE, STREAM, TEXT, TWO, bad, good, rows, run
+from typedbytes import sequencefile
+from typedbytes.cli import _formats, _progress, _terminal
+from typedbytes.cli._faults import Memory
+
+PAIRS = [(f"key {i % 7}", i) for i in range(100)]
+PAIR_STREAM = tb.Encoder().encode_pairs(PAIRS)
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Give a function that makes a file of these bytes and returns its path."""
+
+    def make(data, name="a.tb"):
+        path = tmp_path / name
+        path.write_bytes(data)
+        return str(path)
+
+    return make
+
+
+def values(stdout):
+    return tb.Decoder().decode_all(stdout)
+
+
+# Ranges and samples
+
+NUMBERS = tb.Encoder().encode_all(range(20))
+
+
+@pytest.mark.parametrize("text", [":", "3:", ":5", "2:9", "2:9:3", "::4", "19:", "20:", "5:5", "0:1:100", "1::7"])
+def test_slice_is_pythons(text, file):
+    parts = [int(part) if part else None for part in text.split(":")]
+    assert values(good("slice", "-r", text, stdin=NUMBERS)) == list(range(20))[slice(*parts)]
+    split = file(NUMBERS[:35]), file(NUMBERS[35:], "b.tb")
+    assert values(good("slice", "-r", text, *split)) == list(range(20))[slice(*parts)]
+
+
+@pytest.mark.parametrize("text", ["", "5", "-1:", "1:2:0", "1:2:3:4", "a:b", "1: 2"])
+def test_ranges_that_are_none(text):
+    assert "argument -r" in bad(64, "slice", "-r", text)[1]
+
+
+def test_slice_does_not_look_further():
+    assert values(good("slice", "-r", "1:2", stdin=ONE + TWO + b"\x0e")) == [2]
+
+
+@pytest.mark.parametrize("n", [1, 7000, 99_999, 100_000, 200_000])
+def test_tail_of_many(n, file):
+    pairs = [(i, "x" * (i % 5)) for i in range(100_000)]
+    data = tb.Encoder().encode_pairs(pairs)
+    assert tb.Decoder().decode_pairs(good("tail", "--pairs", "-n", str(n), stdin=data)) == pairs[-n:]
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 20, 50])
+def test_tail(n, file):
+    assert values(good("tail", "-n", str(n), stdin=NUMBERS)) == list(range(20))[max(0, 20 - n) :]
+    assert values(good("tail", "-n", str(n), file(NUMBERS[:35]), file(NUMBERS[35:], "b.tb"))) == list(range(20))[max(0, 20 - n) :]
+
+
+def test_sample(file):
+    for seed in range(5):
+        sample = values(good("sample", "-n", "5", "--seed", str(seed), stdin=NUMBERS))
+        assert len(sample) == 5 and sample == sorted(set(sample)) and set(sample) <= set(range(20))
+        assert values(good("sample", "-n", "5", "--seed", str(seed), file(NUMBERS[:35]), file(NUMBERS[35:], "b.tb"))) == sample
+    assert values(good("sample", "-n", "99", stdin=NUMBERS)) == list(range(20))
+    assert good("sample", "-n", "0", stdin=NUMBERS) == good("sample", "-p", "0", stdin=NUMBERS) == b""
+    assert good("sample", "-p", "1", stdin=NUMBERS) == NUMBERS
+    assert "from 0 to 1" in bad(64, "sample", "-p", "2")[1]
+
+
+def test_samples_are_fair():
+    from typedbytes.cli import copying
+
+    class Options:
+        nrecords, fraction, seed, files, to, from_, pairs, dialect, max_bytes = 3, None, None, [], "typedbytes", None, False, "hadoop", None
+
+    class Output:
+        is_terminal = False
+
+        def __init__(self):
+            self.data = b""
+
+        def write(self, data):
+            self.data += data
+
+    def drawn(seed):
+        Options.seed, output = seed, Output()
+        copying.sample(Options, output)
+        return values(output.data)
+
+    drawing, ours = os.pipe()
+    counts = [0] * 20
+    stdin = os.dup(0)
+    try:
+        for seed in range(2000):
+            os.write(ours, NUMBERS)
+            os.close(ours)
+            os.dup2(drawing, 0)
+            os.close(drawing)
+            for value in drawn(seed):
+                counts[value] += 1
+            drawing, ours = os.pipe()
+    finally:
+        os.dup2(stdin, 0)
+        for descriptor in (stdin, drawing, ours):
+            os.close(descriptor)
+    # 300 each, with a standard deviation of 16.
+    assert sum(counts) == 6000 and 220 < min(counts) and max(counts) < 380
+
+
+# Facts
+
+
+def test_count_with_a_row_for_each_input(file):
+    first, second = file(STREAM), file(b"", "b.tb")
+    assert rows(good("count", "--json", first, second)) == [
+        {"input": first, "records": 4, "unit": "values", "bytes": 31},
+        {"input": second, "records": 0, "unit": "values", "bytes": 0},
+    ]
+
+
+def test_stats():
+    found = rows(good("stats", "--pairs", "-n", "2", "--reducers", "3", stdin=PAIR_STREAM))
+    by_section = {}
+    for row in found:
+        by_section.setdefault(row.pop("section"), []).append(row)
+    assert by_section["records"] == [{"records": 100, "unit": "pairs", "bytes": len(PAIR_STREAM)}]
+    assert by_section["types"] == [
+        {"of": "key", "type": "STRING", "count": 100, "bytes": 1000, "least": 5, "most": 5, "mean": 5.0},
+        {"of": "value", "type": "INT", "count": 100, "bytes": 500, "least": 0, "most": 99, "mean": 49.5},
+    ]
+    assert [(row["count"], row["value"]) for row in by_section["most frequent"]] == [(15, '"key 0"'), (15, '"key 1"')]
+    expected = [0, 0, 0]
+    for key, _ in PAIRS:
+        expected[tb.partition(tb.dumps(key), 3)] += 1
+    assert [row["records"] for row in by_section["reducers"]] == expected
+    assert [row["skew"] for row in by_section["reducers"]] == [n / (100 / 3) for n in expected]
+
+
+def test_stats_of_every_type():
+    stream = [tb.Byte(-3), True, 5, 2**40, tb.Float(1.5), 2.5, float("nan"), "abc", b"ab", (1, 2), [1], {1: 2}, tb.Ext(60, b"xyz")]
+    data = tb.Encoder().encode_all(stream)
+    found = {row["type"]: row for row in rows(good("stats", stdin=data)) if row["section"] == "types"}
+    assert {name: (row["count"], row.get("least"), row.get("most"), row.get("mean")) for name, row in found.items()} == {
+        "BYTES": (1, 2, 2, 2), "BYTE": (1, -3, -3, -3), "BOOL": (1, 1, 1, 1), "INT": (1, 5, 5, 5), "LONG": (1, 2**40, 2**40, 2**40),
+        "FLOAT": (1, 1.5, 1.5, 1.5), "DOUBLE": (2, 2.5, 2.5, 2.5), "STRING": (1, 3, 3, 3), "VECTOR": (1, 2, 2, 2), "LIST": (1, 7, 7, 7),
+        "MAP": (1, 1, 1, 1), "code 60": (1, 3, 3, 3),
+    }  # fmt: skip
+    assert sum(row["bytes"] for row in found.values()) == len(data)
+
+
+def test_schema():
+    stream = tb.Encoder().encode_all([{"name": "x", "n": 1}, {"name": None, 5: [1, "a"]}, (1, (2.5, True))])
+    found = [(row["place"], row["type"], row["count"]) for row in rows(good("schema", stdin=stream))]
+    assert found == [
+        ("value", "MAP", 2),
+        ("value", "VECTOR", 1),
+        ("value['name']", "STRING", 1),
+        ("value['name']", "PICKLE", 1),
+        ("value['n']", "INT", 1),
+        ("value.key()", "INT", 1),
+        ("value[*]", "LIST", 1),
+        ("value[*][]", "INT", 1),
+        ("value[*][]", "STRING", 1),
+        ("value[0]", "INT", 1),
+        ("value[1]", "VECTOR", 1),
+        ("value[1][0]", "DOUBLE", 1),
+        ("value[1][1]", "BOOL", 1),
+    ]
+    pairs = rows(good("schema", "--pairs", stdin=PAIR_STREAM))
+    assert pairs == [
+        {"place": "key", "type": "STRING", "count": 100, "share": 1.0},
+        {"place": "value", "type": "INT", "count": 100, "share": 1.0},
+    ]
+
+
+def test_schema_of_many_names_is_bounded():
+    stream = tb.dumps({f"{i}": i for i in range(1000)}) + tb.dumps(tuple(range(1000)))
+    found = rows(good("schema", stdin=stream))
+    assert len(found) < 140 and sum(row["count"] for row in found) == 2002
+
+
+def test_freq():
+    found = rows(good("freq", "--pairs", "-n", "0", stdin=PAIR_STREAM))
+    assert [(row["value"], row["count"]) for row in found] == [(f'"key {i}"', 15 if i < 2 else 14) for i in range(7)]
+    assert rows(good("freq", stdin=ONE + TWO + ONE))[0] == {"count": 2, "share": 2 / 3, "value": "1"}
+
+
+def test_facts_of_values_and_pairs_together(file):
+    sink = io.BytesIO()
+    with sequencefile.Writer(sink) as writer:
+        writer.writes(PAIRS)
+    both = file(STREAM), file(sink.getvalue(), "a.seq")
+    assert "inputs of pairs and of values" in bad(64, "stats", *both)[1]
+    assert rows(good("stats", "--pairs", *both))[0]["records"] == 102
+
+
+def test_sniff(file, tmp_path):
+    def about(data):
+        (row,) = rows(good("sniff", file(data)))
+        return row["format"], row.get("holds")
+
+    assert about(PAIR_STREAM) == ("typedbytes", "pairs, it seems")
+    assert about(NUMBERS) == ("typedbytes", "values or pairs")
+    assert about(STREAM) == ("typedbytes", "values")
+    assert about(b"") == ("typedbytes", "nothing")
+    assert about(b'{"a": 1}\n') == ("json", "values")
+    assert about(b"Dear reader") == ("text", None)
+    assert about(b"PAR1....") == ("parquet", None)
+    assert about(good("cat", "--pairs", "--to", "sequencefile", stdin=PAIR_STREAM)) == ("sequencefile", "pairs")
+    assert about(good("cat", "--pairs", "--to", "block", stdin=PAIR_STREAM)) == ("block", "values or pairs")
+    assert rows(good("sniff", stdin=ONE + b"\x0e"))[0]["fault"].startswith("14 is no type code")
+
+
+# Faults
+
+BAD_TEXT = b"\x07\x00\x00\x00\x02\xff\xfe"
+
+
+def test_validate_tells_every_fault():
+    stream = ONE + BAD_TEXT + TWO + LIST[:1] + BAD_TEXT + b"\xff" + ONE + b"\x09\x02\x01\x0e"
+    stdout, message = bad(65, "validate", stdin=stream)
+    (row,) = rows(stdout)
+    assert message.startswith("standard input: STRING is not UTF-8") and "offset 5, record 1" in message
+    assert (row["ok"], row["records"]) == (False, 3)
+    assert [(fault["error"], fault["offset"], fault["record"], fault["path"]) for fault in row["faults"]] == [
+        ("FormatError", 5, 1, ""),
+        ("FormatError", 18, 3, "[0]"),
+        ("FormatError", 34, 5, "[1]"),
+    ]
+    for fault in row["faults"]:
+        window = bytes.fromhex(fault["window"])
+        assert stream[fault["window offset"] :].startswith(window)
+        assert fault["window offset"] <= fault["offset"] < fault["window offset"] + len(window)
+    (row,) = rows(run("validate", "-n", "1", stdin=stream).stdout)
+    assert len(row["faults"]) == 1 and row["bad"] == 3
+
+
+def test_validate_shows_bytes_in_a_table():
+    lines = run("validate", "--table", stdin=ONE + BAD_TEXT + TWO).stdout.decode().splitlines()
+    assert lines[0].split() == ["input", "ok", "records", "unit", "bytes", "bad"]
+    assert lines[3].startswith("standard input: offset 5, record 1: STRING is not UTF-8")
+    assert lines[4].startswith("00000000   03 00 00 00 01>07 00 00 00 02 ff fe 03 00 00 00  ")
+
+
+def test_repair_of_a_stream(tmp_path):
+    out = tmp_path / "out.tb"
+    stream = ONE + BAD_TEXT + TWO + BAD_TEXT + TEXT + b"\x0e" + TWO
+    row = rows(bad(65, "validate", "--repair", str(out), stdin=stream)[0])[0]
+    assert out.read_bytes() == ONE + TWO + TEXT
+    assert row["records"] == 3 and row["lost bytes"] == len(stream) - len(ONE + TWO + TEXT)
+    assert rows(good("validate", "--repair", str(out), stdin=STREAM))[0]["lost bytes"] == 0
+    assert out.read_bytes() == STREAM
+
+
+def test_faults_in_a_long_stream(file):
+    chance = random.Random(5)
+    stream, places = bytearray(), []
+    for number in range(20_000):
+        if chance.random() < 0.0005:
+            places.append((len(stream), number))
+            stream += BAD_TEXT
+        else:
+            stream += tb.dumps("x" * chance.randrange(30))
+    done = run("validate", "-n", "1000", file(bytes(stream)))
+    (row,) = rows(done.stdout)
+    assert [(fault["offset"], fault["record"]) for fault in row["faults"]] == places
+    assert row["records"] == 20_000 - len(places) and row["bytes"] == len(stream)
+
+
+def test_memory_of_a_source():
+    data = random.Random(1).randbytes(3_000_000)
+    memory = Memory(io.BytesIO(data))
+    buffer = bytearray(100_000)
+    while memory.readinto(buffer):
+        pass
+    assert memory.between(len(data) - 100, len(data) + 5) == (data[-100:], len(data) - 100)
+    found, start = memory.between(0, len(data))
+    assert data.endswith(found) and start == len(data) - len(found) and 1 << 20 <= len(found) < (1 << 20) + 200_000
+    assert memory.drain() == len(data)
+
+
+# Differences, searches, repetitions
+
+
+def test_diff(file):
+    one, other = file(STREAM), file(ONE + TWO + LIST, "b.tb")
+    assert good("diff", one, one) == b""
+    done = run("diff", one, other)
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert rows(done.stdout) == [{"record": 1, "first": '"hi"', "second": "2"}, {"record": 3, "first": "2"}]
+    assert len(rows(run("diff", "-n", "1", one, other).stdout)) == 1
+    assert run("diff", "-n", "0", one, other).returncode == 1
+    assert run("diff", one, "-", stdin=STREAM).returncode == 0
+    assert "two inputs" in bad(64, "diff", one)[1]
+    assert bad(66, "diff", one, one + "x")
+
+
+def test_diff_without_order(file):
+    one, other = file(STREAM + ONE), file(TWO + LIST + ONE + ONE + ONE, "b.tb")
+    assert run("diff", "--unordered", file(STREAM, "c.tb"), file(TWO + LIST + TEXT + ONE, "d.tb")).returncode == 0
+    assert rows(run("diff", "--unordered", one, other).stdout) == [
+        {"only in": "first", "times": 1, "value": '"hi"'},
+        {"only in": "second", "times": 1, "value": "1"},
+    ]
+
+
+def grepped(*arguments, stdin=PAIR_STREAM):
+    done = run("grep", *arguments, stdin=stdin)
+    assert done.returncode == (0 if done.stdout else 1) and done.stderr == b""
+    return tb.Decoder().decode_pairs(done.stdout) if "--pairs" in arguments else values(done.stdout)
+
+
+def test_grep():
+    assert grepped("--pairs", "key 3") == [pair for pair in PAIRS if pair[0] == "key 3"]
+    assert grepped("--pairs", "--in", "value", "^9") == [pair for pair in PAIRS if str(pair[1]).startswith("9")]
+    assert grepped("--pairs", "-v", "--in", "key", "[0-5]") == [pair for pair in PAIRS if pair[0] == "key 6"]
+    assert grepped("--pairs", "-v", "KEY", "-i") == []
+    assert grepped("--pairs", "-i", "KEY 2") == [pair for pair in PAIRS if pair[0] == "key 2"]
+    stream = [b"in bytes", ["in", ("a", {"deep": "list"})], "caf\u00e9", 1.5, True, tb.Ext(99, b"list"), "a.b"]
+    data = tb.Encoder().encode_all(stream)
+    assert grepped("list", stdin=data) == stream[1:2]
+    assert grepped("deep", stdin=data) == stream[1:2]
+    assert grepped("CAF\u00c9", "-i", stdin=data) == stream[2:3]
+    assert grepped(r"^1\.5$", stdin=data) == stream[3:4]
+    assert grepped("-F", ".", stdin=data) == [1.5, "a.b"]
+    assert grepped("true", stdin=data) == [True]
+    assert "PATTERN" in bad(64, "grep", "(")[1]
+    assert "PATTERN" in bad(64, "grep")[1]
+    assert "--in" in bad(64, "grep", "--in", "key", "x", stdin=data)[1]
+
+
+def test_grep_finds_the_same_with_and_without_its_short_cut():
+    chance = random.Random(3)
+    data = tb.Encoder().encode_pairs([("".join(chance.choices("ab", k=chance.randrange(8))), "b" * chance.randrange(3)) for _ in range(9000)])
+    for text in ("aab", "bb", "ab\x07"):
+        for extra in ([], ["-v"], ["--in", "key"], ["--in", "value"]):
+            assert run("grep", "--pairs", *extra, text, stdin=data).stdout == run("grep", "--pairs", *extra, f"(?:{text})", stdin=data).stdout
+
+
+def test_uniq(file):
+    assert good("uniq", stdin=ONE + ONE + TWO + ONE) == ONE + TWO + ONE
+    assert good("uniq", "--all", stdin=ONE + ONE + TWO + ONE) == ONE + TWO
+    assert good("uniq", file(ONE), file(ONE + TWO, "b.tb")) == ONE + TWO
+    pairs = tb.Encoder().encode_pairs([("a", 1), ("a", 2), ("b", 1), ("a", 3)])
+    assert good("uniq", "--pairs", stdin=pairs) == pairs
+    assert tb.Decoder().decode_pairs(good("uniq", "--pairs", "--by", "key", stdin=pairs)) == [("a", 1), ("b", 1), ("a", 3)]
+    assert tb.Decoder().decode_pairs(good("uniq", "--pairs", "--by", "key", "--all", stdin=pairs)) == [("a", 1), ("b", 1)]
+    assert "no key" in bad(64, "uniq", "--by", "key", stdin=ONE)[1]
+
+
+# Formats
+
+JSON_LINES = b'["key 0", 0]\n["key 1", 1]\n'
+
+
+@pytest.mark.parametrize("name", ["json", "sequencefile", "block"])
+def test_every_format_and_back(name, file):
+    other = good("cat", "--pairs", "--to", name, stdin=PAIR_STREAM)
+    assert good("cat", "--pairs", stdin=other) == good("cat", "--pairs", file(other)) == PAIR_STREAM
+    assert good("cat", "--pairs", "--from", name, stdin=other) == PAIR_STREAM
+    assert good("count", "--pairs", stdin=other) == b"100\n"
+
+
+@pytest.mark.parametrize("name", ["arrow", "parquet"])
+def test_tables_and_back(name, file):
+    table = good("convert", "--pairs", "--to", name, stdin=PAIR_STREAM)
+    assert good("convert", "--pairs", "--from", name, "--to", "typedbytes", stdin=table) == PAIR_STREAM
+    assert good("convert", "--pairs", "--from", name, "--to", "typedbytes", file(table)) == PAIR_STREAM
+    rows_of = values(good("convert", "--from", name, "--to", "typedbytes", stdin=table))
+    assert rows_of == PAIRS
+    many = good("convert", "--pairs", "--to", name, file(PAIR_STREAM), file(PAIR_STREAM, "b.tb"))
+    assert good("convert", "--pairs", "--from", name, "--to", "typedbytes", stdin=many) == PAIR_STREAM * 2
+    assert bad(65, "convert", "--from", name, "--to", "typedbytes", stdin=b"no table")
+    assert "no columns" in bad(65, "convert", "--to", name)[1]
+    assert bad(65, "convert", "--to", name, stdin=ONE + TEXT)
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "zstd"])
+def test_codecs(codec):
+    data = good("convert", "--pairs", "--to", "sequencefile", "--codec", codec, stdin=PAIR_STREAM)
+    assert good("dumptb", stdin=data) == PAIR_STREAM
+    with sequencefile.Reader(data) as reader:
+        assert reader.compression == ("none" if codec == "none" else "block")
+
+
+def test_a_sequence_file_holds_pairs():
+    assert "holds pairs" in bad(64, "cat", "--to", "sequencefile", stdin=ONE)[1]
+
+
+def test_messages_as_records():
+    messages = good("block", "encode", "--wire", "native", stdin=b'["a", 1]\n[{"arrow": "AAE="}, null]\n')
+    assert values(good("cat", stdin=messages)) == [("a", 1), (b"\0\1", None)]
+    assert "is no pair" in bad(65, "cat", "--pairs", stdin=good("block", "encode", "--wire", "native", stdin=b"[1]"))[1]
+
+
+@pytest.mark.parametrize("head", [b"", b"S", b"SE", b"\xf5", b"\xf5B", b"\x09", b"1", b"1\n", b"[", b"[1]", b"hell", b"\n"])
+def test_an_input_that_ends_early_is_recognised(head):
+    assert _formats.recognise(head, True) in (*_formats.NAMES, "text")
+
+
+def test_no_value_is_taken_for_text():
+    for code in range(256):
+        for length in (0, 1, 100, 10**6, 10**8):
+            head = bytes([code]) + length.to_bytes(4, "big")
+            assert _formats.recognise(head) not in (None, "text", "json") or 32 <= code < 50 or code in (10, 13)
+            if 50 <= code <= 200:
+                assert _formats.recognise(head) == "typedbytes"
+
+
+def test_no_more_is_read_than_a_value_has():
+    """A value that has come is handed on, though the sender says nothing more."""
+    for value in (b"\x09\xff", b"S\x00\x00\x00\x00", b"{\x00\x00\x00\x00", b"\x02\x01"):
+        with subprocess.Popen([*COMMAND, "head", "-n", "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            process.stdin.write(value)
+            process.stdin.flush()
+            assert process.stdout.read() == value
+            process.stdin.close()
+
+
+# Inputs and outputs
+
+
+def test_folders_patterns_and_urls(file, tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    for name, data in (("part-0", ONE), ("part-1", TWO), ("_SUCCESS", b"x"), (".crc", b"x")):
+        (folder / name).write_bytes(data)
+    for place in (str(folder), f"{folder}/part-*", f"file://{folder}", f"file://{folder}/part-*"):
+        assert good("cat", place) == ONE + TWO
+    assert good("cat", f"file://{folder}/part-0") == ONE
+    odd = file(TEXT, "a[1].tb")
+    assert good("cat", odd) == TEXT
+    assert bad(66, "cat", f"file://{folder}/part-9")
+    assert bad(66, "cat", "nothing://a")[1].startswith("nothing://a: Protocol not known")
+    assert bad(66, "cat", "-o", "nothing://a", stdin=ONE)
+    assert bad(66, "cat", "file:///nowhere/part-*")[1] == "file:///nowhere/part-*: matches no file"
+
+
+def test_an_output_is_replaced_when_all_is_well(file, tmp_path):
+    out = tmp_path / "out.tb"
+    assert good("cat", "-o", str(out), stdin=ONE) == b""
+    assert out.read_bytes() == ONE
+    out.chmod(0o640)
+    bad(65, "cat", "-o", str(out), stdin=TWO + b"\x0e")
+    assert out.read_bytes() == ONE and os.listdir(tmp_path) == ["out.tb"]
+    link = tmp_path / "link.tb"
+    link.symlink_to(out)
+    good("cat", "--output", str(link), str(out), "-", stdin=TWO)    # its own input
+    assert out.read_bytes() == ONE + TWO and link.is_symlink()
+    assert out.stat().st_mode & 0o777 == 0o640
+    assert good("-o", "-", "cat", str(out)) == ONE + TWO
+    assert bad(74, "cat", "-o", str(tmp_path / "no/out"))[1].endswith("no/out: No such file or directory")
+    assert bad(74, "cat", "-o", "/dev/full", stdin=ONE)[1] == "/dev/full: No space left on device"
+    good("count", "-o", f"file://{tmp_path}/count", str(out))
+    assert (tmp_path / "count").read_bytes() == b"2\n"
+    bad(65, "cat", "-o", f"file://{tmp_path}/url", stdin=TWO + b"\x0e")
+    assert sorted(os.listdir(tmp_path)) == ["count", "link.tb", "out.tb"]
+
+
+def test_a_pipe_as_output(tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with subprocess.Popen([*COMMAND, "cat", "-o", str(fifo)], stdin=subprocess.PIPE) as process:
+        process.stdin.write(STREAM)
+        process.stdin.close()
+        assert fifo.read_bytes() == STREAM
+        assert process.wait(10) == 0
+    assert fifo.is_fifo()
+
+
+# Tables and progress
+
+
+def test_table():
+    rows = [{"word": "a\u4e00", "n": 5}, {"word": "longer", "n": None, "more": True}]
+    assert _terminal.table(rows) == ["word    n  more", "a\u4e00     5", "longer     yes"]
+    assert _terminal.table(rows, 10) == ["word    n\u2026", "a\u4e00     5", "longer   \u2026"]
+
+
+def test_progress_line():
+    assert _progress.line("x", 0, 100, 1.0) == "0 B, 0 B/s, 0:01: x"
+    assert _progress.line("x", 50, 100, 3700.0) == "50 B of 100 B, 50 %, 0 B/s, 1:01:40 left: x"
+    assert _progress.size(10**13) == "10000.0 GB"
+
+
+# Measuring
+
+
+def test_bench(file, tmp_path):
+    plot = tmp_path / "plot.svg"
+    found = rows(good("bench", "--pairs", "--plot", str(plot), file(PAIR_STREAM)))
+    assert [row["operation"] for row in found] == ["walk", "decode", "encode", "to JSON"]
+    assert all(row["records"] == 100 and row["bytes"] == len(PAIR_STREAM) and row["MB/s"] > 0 for row in found)
+    assert plot.read_text().startswith("<svg") and plot.read_text().count("<rect") == 4
+    assert "no records" in bad(64, "bench")[1]
+
+
+# The shell
+
+
+def test_completion_for_bash(tmp_path):
+    script = tmp_path / "typedbytes"
+    script.write_bytes(good("completion", "bash"))
+
+    def completed(*words):
+        line = " ".join(f"'{word}'" for word in words)
+        command = f"source {script}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _typedbytes; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path)
+        assert done.stderr == ""
+        return done.stdout.split()
+
+    assert completed("typedbytes", "co") == ["count", "convert", "completion"]
+    assert completed("typedbytes", "cat", "--f") == ["--from"]
+    assert completed("typedbytes", "cat", "--from", "") == ["typedbytes", "sequencefile", "json", "block"]
+    assert completed("typedbytes", "convert", "--to", "p") == ["parquet"]
+    assert completed("typedbytes", "head", "-n", "") == []
+    assert completed("typedbytes", "cat", "typed") == ["typedbytes"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_names_every_command_and_option(shell):
+    text = good("completion", shell).decode()
+    for word in ("validate", "to-json", "repair", "max-bytes", "sequencefile", "unordered"):
+        assert word in text
+    assert "a shell is bash, zsh or fish" in bad(64, "completion", "ksh")[1]
+
+
+def test_man_page():
+    text = good("man").decode()
+    assert text.startswith(".TH TYPEDBYTES 1")
+    for word in (".SS head", "\\-\\-max\\-bytes", "typedbytes cat part", ".B 141", "NO_COLOR"):
+        assert word in text
+    assert not any(line.startswith("'") for line in text.splitlines())
+
+
+def test_json_is_written_without_the_json_module(file):
+    script = "import sys; from typedbytes.cli import main; main(sys.argv[1:]); sys.exit('json' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script, "to-json", file(STREAM)], stdout=subprocess.DEVNULL).returncode == 0
+
+
+def test_reports_are_json():
+    for command in ("stats", "schema", "freq", "sniff", "validate"):
+        assert all(isinstance(json.loads(line), dict) for line in good(command, "--json", stdin=STREAM).splitlines())
+        assert b"{" not in good(command, "--table", stdin=STREAM)

@@ -1,0 +1,153 @@
+"""What is wrong with an input: all records whose contents are wrong, and the place where its structure ends.
+
+Here: checking whole chunks of records, and finding the records at fault in those that fail. Not here: reports. Always true: a
+record whose extent is known is passed over, whatever it holds; behind a fault of structure there is nothing to go on from.
+"""
+
+import io
+from collections import deque
+
+import typedbytes
+from typedbytes.cli._streams import is_pairs
+
+MEMORY_NBYTES = 1 << 20
+WINDOW_NBYTES = 32  # on each side of a fault
+
+
+class Memory(io.RawIOBase):
+    """Read from a source, and remember what was read last, so that a fault can be shown."""
+
+    def __init__(self, source):
+        self._source = source
+        self._pieces = deque()
+        self._start = self._end = 0  # offsets of what is remembered
+
+    def readable(self):
+        """Say that it can be read from."""
+        return True
+
+    def readinto(self, target):
+        """Fill the front of a buffer; return how many bytes that were."""
+        nbytes = self._source.readinto(target)
+        self._pieces.append(bytes(target[:nbytes]))
+        self._end += nbytes
+        while self._end - self._start - len(self._pieces[0]) > MEMORY_NBYTES:
+            self._start += len(self._pieces.popleft())
+        return nbytes
+
+    def between(self, start, stop):
+        """Return the bytes from one offset to another, or those of them that are still known, and the offset of the first."""
+        start = max(start, self._start)
+        return b"".join(self._pieces)[start - self._start : max(0, stop - self._start)], start
+
+    def window(self, offset):
+        """Return the bytes around an offset and the offset of the first."""
+        return self.between(max(0, offset - WINDOW_NBYTES) // 16 * 16, offset + WINDOW_NBYTES)
+
+    def drain(self):
+        """Read all that is left and return how many bytes the source had in all."""
+        buffer = bytearray(1 << 17)
+        while self.readinto(buffer):
+            pass
+        return self._end
+
+
+class Check:
+    """Decode the records of an input, which `memory` reads.
+
+    `faults` are (DecodeError, bytes around it, offset of the first of them), `nfaults` is their number, also of those beyond the
+    first few, and `nintact` records are right. keep: a function that is given the bytes of intact records.
+    """
+
+    def __init__(self, memory, options, keep=None):
+        self._memory = memory
+        self._most_faults = options.nfaults
+        self.faults = []
+        self.nfaults = 0
+        self.nintact = self.nrecords = self.nbytes = self.nkept = 0
+        self._keep = keep
+        self._dialect = options.dialect
+        self._decoder = typedbytes.Decoder(dialect=options.dialect)
+
+    def run(self, reader):
+        """Take all records of a reader of encoded records."""
+        self._nparts = 2 if is_pairs(reader) else 1
+        self._decode = self._decoder.decode_pairs if self._nparts == 2 else self._decoder.decode_all
+        try:
+            with typedbytes.Writer(self) as writer:
+                writer.copy(reader)
+        except typedbytes.DecodeError as error:
+            self._note(self._with_path(error))
+
+    def run_sequence_file(self, reader):
+        """Take the pairs of a SequenceFile, whose reader decodes by the classes in its header, up to the first fault."""
+        try:
+            for _ in reader:
+                pass
+        except typedbytes.DecodeError as error:
+            self._note(error)
+        self.nintact, self.nbytes = reader.record, reader.offset
+
+    def _note(self, error):
+        if self.nfaults < max(1, self._most_faults):
+            self.faults.append((error, *self._memory.window(error.offset)))
+        self.nfaults += 1
+
+    def write(self, chunk):
+        """Check a chunk of whole records."""
+        try:
+            self._accept(chunk, len(self._decode(chunk)))
+        except typedbytes.DecodeError:
+            for record in self._records(chunk):
+                self._check_record(record)
+
+    def _records(self, chunk):
+        starts = typedbytes.index(chunk, dialect=self._dialect)[:: self._nparts]
+        for start, stop in zip(starts, [*starts[1:], len(chunk)]):
+            yield chunk[start:stop]
+
+    def _check_record(self, record):
+        try:
+            self._decode(record)
+        except typedbytes.DecodeError as error:
+            error.offset += self.nbytes
+            error.record = self.nrecords
+            self._note(error)
+            self.nrecords += 1
+            self.nbytes += len(record)
+        else:
+            self._accept(record, 1)
+
+    def _accept(self, records, nrecords):
+        if self._keep:
+            self._keep(records)
+            self.nkept += len(records)
+        self.nintact += nrecords
+        self.nrecords += nrecords
+        self.nbytes += len(records)
+
+    def _with_path(self, error):
+        """Return an error of structure with the path that decoding tells, if its record is still remembered."""
+        data, start = self._memory.between(self.nbytes, error.offset + 16)
+        if start == self.nbytes:
+            try:
+                self._decode(data)
+            except typedbytes.DecodeError as found:
+                if found.offset + start == error.offset and type(found) is type(error):
+                    error.path = found.path
+        return error
+
+
+def dump(window, start, marked):
+    """Return bytes as lines of hex and text; the one at the offset `marked` stands behind a >.
+
+    >>> dump(b"ab\\x00", 16, 17)
+    ['00000010   61>62 00                                         ab.']
+    """
+    lines = []
+    for row in range(0, len(window), 16):
+        part = window[row : row + 16]
+        digits = "".join(f"{'>' if start + row + i == marked else ' '}{byte:02x}" for i, byte in enumerate(part))
+        text = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in part)
+        lines.append(f"{start + row:08x}  {digits:<48}  {text}")
+    return lines

@@ -1,0 +1,116 @@
+"""The formats of an input: which one it has, by its first bytes, and a reader of typed bytes over each.
+
+Here: what tells the formats apart, and the sources that turn lines of JSON, SequenceFiles and block messages into a stream of
+typed bytes. Not here: opening. Always true: no more is read to recognise an input than a single value of it could have.
+"""
+
+import io
+
+import typedbytes
+from typedbytes.cli._manners import BAD_DATA, Failure
+
+NAMES = ("typedbytes", "sequencefile", "json", "block")
+SEQUENCE_FILE = b"SEQ"
+BLOCK_MESSAGE = b"\xf5BB"
+MOST_NBYTES = 5  # the code and the length of a value
+CHUNK_NBYTES = 1 << 16
+
+_MARKS = {SEQUENCE_FILE: "sequencefile", BLOCK_MESSAGE: "block"}
+_PRINTABLE = frozenset((*b"\t\n\r", *range(0x20, 0x7F), *range(0x80, 0x100)))
+_STARTS_OF_JSON = tuple(b'{["-0123456789') + (b"true", b"fals", b"null")
+_FIRST_OF_TEXT = frozenset((*b"\n\r", *range(0x20, 0x7F)))
+
+
+def recognise(head, is_all=False):
+    """Return the format of an input that starts so, "text" when it has none of them, or None when more bytes would tell.
+
+    A value with an application code starts like text only if its length is one of four printable characters: 150 MB or more.
+    """
+    for mark, name in _MARKS.items():
+        if head.startswith(mark):
+            return name
+        if head and mark.startswith(head) and not is_all:
+            return None
+    if not head or head[0] not in _FIRST_OF_TEXT:
+        return "typedbytes" if head or is_all else None
+    if not _PRINTABLE.issuperset(head):
+        return "typedbytes"
+    if len(head) < MOST_NBYTES and not is_all:
+        return None
+    begun = head.lstrip()
+    if any(begun.startswith(each if type(each) is bytes else bytes([each])) for each in _STARTS_OF_JSON):
+        return "json"
+    return "text" if len(head) == MOST_NBYTES else "typedbytes"
+
+
+def reader_of(source, name, shown, options, raw):
+    """Return a reader of records over a source of this format; with raw they come as encoded typed bytes."""
+    if name == "sequencefile" and not raw:
+        from typedbytes.cli import _sequence_files  # its users only
+
+        return _sequence_files.reader(source, options)
+    source = source_of(source, name, shown, options)
+    kind = typedbytes.PairReader if options.pairs or name == "sequencefile" else typedbytes.Reader
+    return kind(source, dialect=options.dialect, max_bytes=options.max_bytes, raw=raw)
+
+
+def source_of(source, name, shown, options):
+    """Return a source of typed bytes over one of this format."""
+    if name == "text":
+        raise Failure(BAD_DATA, f"{shown}: text that is neither typed bytes nor lines of JSON (--from tells what it is)")
+    if name == "sequencefile":
+        from typedbytes.cli import _sequence_files  # its users only
+
+        pairs = _sequence_files.reader(source, options)
+        return Encoded(iter(lambda: pairs.read_typed(CHUNK_NBYTES) or None, None))
+    if name == "json":
+        from typedbytes.cli._json_form import encoded_lines  # its users only
+
+        return Encoded(encoded_lines(lines_of(source, shown, options.max_bytes), options.pairs, options.dialect))
+    return Encoded(_from_messages(source, options)) if name == "block" else source
+
+
+class Encoded(io.RawIOBase):
+    """Read pieces of typed bytes as one stream."""
+
+    def __init__(self, pieces):
+        self._pieces = pieces
+        self._rest = memoryview(b"")
+
+    def readinto(self, target):
+        """Fill the front of a buffer; return how many bytes that were."""
+        while not self._rest:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._rest = memoryview(piece)
+        nbytes = min(len(target), len(self._rest))
+        target[:nbytes] = self._rest[:nbytes]
+        self._rest = self._rest[nbytes:]
+        return nbytes
+
+
+def lines_of(source, shown, max_bytes):
+    """Yield (place, line); place tells the input and the line's number."""
+    limit = -1 if max_bytes is None else max_bytes + 1
+    with io.BufferedReader(source, CHUNK_NBYTES) as file:
+        for number, line in enumerate(iter(lambda: file.readline(limit), b""), 1):
+            place = f"{shown}: line {number}"
+            if len(line) == limit and not line.endswith(b"\n"):
+                raise Failure(BAD_DATA, f"{place}: longer than {max_bytes} bytes")
+            yield place, line
+
+
+def _from_messages(source, options):
+    """Yield each message as a VECTOR of its values; with --pairs a message has to be two values, a key and its value."""
+    from typedbytes.block import ArrowStream, BlockReader  # its users only
+
+    encoder = typedbytes.Encoder(dialect=options.dialect)
+    for message in BlockReader(source, "native", max_bytes=options.max_bytes, exact=True):
+        values = tuple(value.data if isinstance(value, ArrowStream) else value for value in message)
+        if not options.pairs:
+            yield encoder.encode(values)
+        elif len(values) == 2:
+            yield encoder.encode_pairs([values])
+        else:
+            raise Failure(BAD_DATA, f"a message of {len(values)} values is no pair")

@@ -1,0 +1,112 @@
+"""What a command writes to: the standard output, or with -o a file that is there when it is whole and not before.
+
+Here: opening, flushing, closing and renaming. Not here: what is written. Always true: after an error the rest of the buffer is
+dropped, and a file that -o names holds what it held before.
+"""
+
+import io
+import os
+import stat
+from contextlib import contextmanager
+
+from typedbytes.cli._manners import because
+
+BUFFER_NBYTES = 1 << 16
+
+
+class Unwritten(Exception):
+    """Say that an output could not be written: no OSError, so that nobody takes it for one of an input."""
+
+    def __init__(self, name, error):
+        super().__init__(f"{name}: {because(error)}")
+        self.is_broken_pipe = isinstance(error, BrokenPipeError)
+
+
+class Output:
+    """Write to a raw file, which is flushed and closed here and nowhere else; without one, to a copy of the standard output."""
+
+    def __init__(self, raw=None, name="standard output"):
+        self._name = name
+        with self._blamed():
+            self._raw = open(os.dup(1), "wb", buffering=0) if raw is None else raw
+            self._file = io.BufferedWriter(self._raw, BUFFER_NBYTES)
+            self.is_terminal = self._raw.isatty()
+
+    def __str__(self):
+        return self._name
+
+    def write(self, data):
+        """Write bytes."""
+        try:
+            self._file.write(data)
+        except OSError as error:
+            raise Unwritten(self._name, error) from None
+
+    def line(self, text):
+        """Write one line of text, at once when somebody is looking on."""
+        self.write(f"{text}\n".encode())
+        if self.is_terminal:
+            self.flush()
+
+    def flush(self):
+        """Hand over what waits in the buffer."""
+        with self._blamed():
+            self._file.flush()
+
+    def fileno(self):
+        """Return the descriptor."""
+        return self._raw.fileno()
+
+    @contextmanager
+    def _blamed(self):
+        try:
+            yield
+        except OSError as error:
+            raise Unwritten(self._name, error) from None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        # After an error what is still in the buffer is dropped: a closed descriptor cannot be flushed to later.
+        if kind is not None:
+            self._raw.close()
+        with self._blamed():
+            self._file.close()
+
+
+@contextmanager
+def replacing(name):
+    """Give an Output to what will be the file of this name."""
+    try:
+        with _whole_file(name) as raw, Output(raw, name) as output:
+            yield output
+    except OSError as error:
+        raise Unwritten(name, error) from None
+
+
+@contextmanager
+def _whole_file(name):
+    """Give the raw file; on an error it is as if it had never been opened."""
+    if "://" in name:
+        from typedbytes.cli._places import creating  # its users only
+
+        with creating(name) as file:
+            yield file
+        return
+    place = os.path.realpath(name)
+    if os.path.exists(place) and not stat.S_ISREG(os.stat(place).st_mode):
+        yield open(place, "wb", buffering=0)  # a device or a named pipe is written to, not replaced
+        return
+    folder, base = os.path.split(place)
+    partial = os.path.join(folder, f".{base}.{os.getpid()}.partial")
+    file = open(partial, "xb", buffering=0)
+    try:
+        if os.path.exists(place):
+            os.chmod(partial, stat.S_IMODE(os.stat(place).st_mode))
+        yield file
+        os.replace(partial, place)
+    except BaseException:
+        file.close()
+        os.unlink(partial)
+        raise

@@ -1,0 +1,151 @@
+"""Where encoded records go: typed bytes, lines of JSON, a SequenceFile, block messages.
+
+Here: the four formats of --to. Not here: where records come from. Always true: a sink is given whole records, and what was read
+before a failure is written.
+"""
+
+from contextlib import contextmanager
+
+import typedbytes
+from typedbytes.cli._manners import USAGE, Failure
+from typedbytes.cli._streams import is_pairs, unit
+
+BUFFER_NBYTES = 1 << 16
+
+
+class Records:
+    """Write the encoded records of one or more readers to an Output."""
+
+    def __init__(self, options, output):
+        form = options.to or ("json" if output.is_terminal else "typedbytes")
+        self._sink = SINKS[form](options, output)
+        # A terminal sees each record at once.
+        self._nbytes = 1 if output.is_terminal else BUFFER_NBYTES
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        self._sink.close()
+
+    @contextmanager
+    def writer(self, reader):
+        """Give a Writer of encoded records such as this reader gives; it may be given a key and a value one after the other."""
+        self._sink.expect(reader)
+        with typedbytes.Writer(self._sink, buffer_size=self._nbytes) as writer:
+            yield writer
+
+    def copy(self, reader):
+        """Write all records that a reader has left."""
+        with self.writer(reader) as writer:
+            writer.copy(reader)
+
+    def choose(self, reader, choose):
+        """Write the records that choose(chunk) yields, for chunks of whole records."""
+        with self.writer(reader) as writer, typedbytes.Writer(_Choice(choose, writer), buffer_size=self._nbytes) as walk:
+            walk.copy(reader)
+
+
+class _Choice:
+    """Take chunks of whole records; once that has failed, which its Writer is told, nothing more."""
+
+    def __init__(self, choose, writer):
+        self._choose = choose
+        self._writer = writer
+        self._has_failed = False
+
+    def write(self, chunk):
+        """Write what is chosen of a chunk."""
+        if not self._has_failed:
+            self._has_failed = True
+            for record in self._choose(chunk):
+                self._writer.write_raw(record)
+            self._has_failed = False
+
+
+def joined(record):
+    """Return the bytes of a record as a reader with raw=True gives it."""
+    return b"".join(record) if type(record) is tuple else record
+
+
+class _TypedBytes:
+    def __init__(self, options, output):
+        self.write = output.write
+
+    def expect(self, reader):
+        """Take the records of this reader next."""
+
+    def close(self):
+        """Write what comes last."""
+
+
+class _Json(_TypedBytes):
+    def __init__(self, options, output):
+        from typedbytes import _json  # its users only
+        from typedbytes.cli import _terminal
+
+        self._text = _json.lines
+        self._form = {"dialect": options.dialect, "plain": getattr(options, "plain", False)}
+        self._colour = _terminal.coloured if _terminal.wants_colours(output) else None
+        self._output = output
+        self._pairs = False
+
+    def expect(self, reader):
+        """Take the records of this reader next."""
+        self._pairs = is_pairs(reader)
+
+    def write(self, records):
+        """Write them as lines of JSON."""
+        text = self._text(records, pairs=self._pairs, **self._form)
+        if self._colour:
+            text = self._colour(text.decode()).encode()
+        self._output.write(text)
+        if self._output.is_terminal:
+            self._output.flush()
+
+
+class _SequenceFile(_TypedBytes):
+    def __init__(self, options, output):
+        from typedbytes.cli._sequence_files import writing  # its users only
+
+        how = {name: value for name in ("compression", "codec") if (value := getattr(options, name, None))}
+        self._writing = writing(output, dialect=options.dialect, **how)
+        self._writer = self._writing.__enter__()
+
+    def expect(self, reader):
+        """Take the records of this reader next."""
+        if not is_pairs(reader):
+            raise Failure(USAGE, "a SequenceFile holds pairs: --pairs reads keys and values in turn")
+
+    def write(self, records):
+        """Write whole pairs."""
+        self._writer.write_typed(records)
+
+    def close(self):
+        """End the file."""
+        self._writing.__exit__(None, None, None)
+
+
+class _Messages(_TypedBytes):
+    """Write each record as a native block message: the items of a VECTOR, a key and its value, or one value."""
+
+    def __init__(self, options, output):
+        from typedbytes.block import BlockEncoder  # its users only
+
+        self._encoder = BlockEncoder("native")
+        self._output = output
+        self._options = {"dialect": options.dialect, "exact": True}
+
+    def expect(self, reader):
+        """Take the records of this reader next."""
+        self._unit = unit(reader)
+
+    def write(self, records):
+        """Write them as messages."""
+        decoder = typedbytes.Decoder(**self._options)
+        values = decoder.decode_pairs(records) if self._unit == "pairs" else decoder.decode_all(records)
+        for value in values:
+            self._output.write(self._encoder.encode(value if type(value) is tuple else (value,)))
+
+
+SINKS = {"typedbytes": _TypedBytes, "json": _Json, "sequencefile": _SequenceFile, "block": _Messages}

@@ -1,0 +1,58 @@
+"""Reports: what a command found out, as a table for people and as lines of JSON for programs.
+
+Here: which of the two, and writing it. Not here: what is reported. Always true: a row is a dict of JSON values, one line of
+JSON each; a table shows the same.
+"""
+
+import typedbytes
+from typedbytes.cli._manners import escaped
+
+MOST_CHARACTERS = 200
+
+
+def is_table(options, output):
+    """Tell whether reports are tables: on a terminal, or with --table."""
+    return options.table or (output.is_terminal and not options.json)
+
+
+def report(rows, options, output):
+    """Write rows as a table or as lines of JSON."""
+    if is_table(options, output):
+        _write_table(list(rows), output)
+    else:
+        _write_json(rows, output)
+
+
+def _write_json(rows, output):
+    from json import dumps  # its users only
+
+    for row in rows:
+        output.line(dumps({name: value for name, value in row.items() if value is not None}))
+
+
+def _write_table(rows, output):
+    from typedbytes.cli import _terminal  # its users only
+
+    if rows:
+        shown = [{name: escaped(value) if isinstance(value, str) else value for name, value in row.items()} for row in rows]
+        for line in _terminal.table(shown, _terminal.columns(output), _terminal.wants_colours(output)):
+            output.line(line)
+
+
+def short_line(record, options):
+    """Return the JSON of an encoded value or pair, cut when it is long."""
+    from typedbytes import _json  # its users only
+
+    is_pair = typedbytes.count(record, dialect=options.dialect) == 2
+    line = _json.lines(record, pairs=is_pair, dialect=options.dialect).decode()[:-1]
+    return line if len(line) <= MOST_CHARACTERS else line[: MOST_CHARACTERS - 1] + "…"
+
+
+def report_sections(sections, options, output):
+    """Write tables of different rows, given by name: one below the other, or in lines of JSON that tell theirs."""
+    if is_table(options, output):
+        for number, (name, rows) in enumerate(sections.items()):
+            output.line(f"\n{name}" if number else name)
+            report(rows, options, output)
+    else:
+        report(({"section": name, **row} for name, rows in sections.items() for row in rows), options, output)

@@ -1,0 +1,76 @@
+"""What an input is, by its first bytes.
+
+Here: the facts that sniff reports. Not here: the report. Always true: what is read is bounded, and nothing that is wrong with
+the input is an error.
+"""
+
+import io
+
+import typedbytes
+from typedbytes.cli import _formats
+from typedbytes.cli._manners import Failure
+from typedbytes.cli._streams import opened, recognised, shown
+
+MOST_VALUES = 1000
+SHOWN_TYPES = 8
+FOREIGN = {  # what people give to this command by mistake
+    b"PAR1": "parquet", b"ARROW1": "arrow", b"Obj\x01": "avro", b"ORC": "orc", b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zstd",
+    b"RCF": "rcfile", b"\x80\x02": "pickle", b"\x7fELF": "program",
+}  # fmt: skip
+
+
+def about(name, options):
+    """Return the facts about an input."""
+    row = {"input": shown(name)}
+    with opened(name) as source:
+        form, source = recognised(source, options)
+        head = source.read(16) if source.seekable() else b""
+        if source.seekable():
+            row["bytes"] = source.seek(0, io.SEEK_END)
+            source.seek(0)
+        row["format"] = next((FOREIGN[mark] for mark in FOREIGN if head.startswith(mark)), form)
+        try:
+            if row["format"] == "sequencefile":
+                row.update(_header(source, options))
+            elif row["format"] in _formats.NAMES:
+                row.update(_values(source, form, name, options))
+        except (Failure, typedbytes.DecodeError, OSError) as error:
+            row["fault"] = str(error)
+    return row
+
+
+def _header(source, options):
+    from typedbytes.cli import _sequence_files  # its users only
+
+    reader = _sequence_files.reader(source, options)
+    facts = {name: getattr(reader, name) for name in ("version", "compression", "codec", "key_class", "value_class")}
+    return {"holds": "pairs", **facts}
+
+
+def _values(source, form, name, options):
+    options.pairs = False
+    codes, fault = [], {}
+    with _formats.reader_of(source, form, shown(name), options, raw=True) as reader:
+        try:
+            for value, _ in zip(reader, range(MOST_VALUES)):
+                codes.append(value[0])
+        except (Failure, typedbytes.DecodeError) as error:
+            fault["fault"] = str(error)
+    return {"holds": _holds(codes), "types": " ".join(map(_name, codes[:SHOWN_TYPES])), **fault}
+
+
+def _holds(codes):
+    """Guess whether values are keys and values in turn."""
+    if not codes:
+        return "nothing"
+    keys, values = set(codes[::2]), set(codes[1::2])
+    if len(codes) > 2 and len(codes) % 2 == 0 and len(keys) == len(values) == 1:
+        return "pairs, it seems" if keys != values else "values or pairs"
+    return "values"
+
+
+def _name(code):
+    try:
+        return typedbytes.TypeCode(code).name
+    except ValueError:
+        return str(code)

@@ -1,0 +1,79 @@
+"""What a terminal shows: colours of JSON, and tables as wide as it is.
+
+Here: escape sequences and widths. Not here: what is shown. Always true: text that comes in holds no control characters, and
+without a terminal, or with NO_COLOR, none comes out.
+"""
+
+import os
+import re
+import unicodedata
+
+BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
+COLOURS = {"name": "\x1b[34;1m", "string": "\x1b[32m", "word": "\x1b[36m"}
+_TOKEN = re.compile(r'(?P<name>"(?:[^"\\]|\\.)*"(?=:))|(?P<string>"(?:[^"\\]|\\.)*")|(?P<word>[-\w.+]+)')
+
+
+def wants_colours(output):
+    """Tell whether an Output is shown in colours."""
+    return output.is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def coloured(text):
+    """Return lines of JSON in colours.
+
+    >>> coloured('["a", 1]')
+    '[\\x1b[32m"a"\\x1b[0m, \\x1b[36m1\\x1b[0m]'
+    """
+    return _TOKEN.sub(lambda found: f"{COLOURS[found.lastgroup]}{found[0]}{PLAIN}", text)
+
+
+def columns(output):
+    """Return how many characters a line of an Output may have, None for any number."""
+    if not output.is_terminal:
+        return None
+    try:
+        return os.get_terminal_size(output.fileno()).columns or None
+    except OSError:
+        return None
+
+
+def table(rows, most=None, is_bold=False):
+    """Return the lines of a table of dicts, numbers to the right; lines longer than `most` characters are cut.
+
+    >>> table([{"word": "a", "n": 10}, {"word": "bc", "n": 5}])
+    ['word   n', 'a     10', 'bc     5']
+    """
+    heads = list(dict.fromkeys(name for row in rows for name in row))
+    cells = [[_cell(row.get(head)) for head in heads] for row in rows]
+    widths = [max(map(_width, column)) for column in zip(heads, *cells)]
+    right = [all(type(row.get(head)) in (int, float, type(None)) for row in rows) for head in heads]
+    lines = [_line(each, widths, right, most) for each in [heads, *cells]]
+    return [f"{BOLD}{lines[0]}{PLAIN}", *lines[1:]] if is_bold else lines
+
+
+def _line(cells, widths, right, most):
+    padded = [" " * (width - _width(cell)) for cell, width in zip(cells, widths)]
+    line = "  ".join(space + cell if to_right else cell + space for cell, space, to_right in zip(cells, padded, right)).rstrip()
+    if most is None or _width(line) <= most:
+        return line
+    while _width(line) > most - 1:
+        line = line[:-1]
+    return line + "…"
+
+
+def _cell(value):
+    if value is None:
+        return ""
+    if type(value) is float:
+        return f"{value:.6g}"
+    if type(value) is bool:
+        return "yes" if value else "no"
+    if isinstance(value, (list, dict)):
+        import json  # its users only
+
+        return json.dumps(value)
+    return str(value)
+
+
+def _width(text):
+    return len(text) + (0 if text.isascii() else sum(unicodedata.east_asian_width(each) in "WF" for each in text))

@@ -1,0 +1,158 @@
+"""The command convert: every format into every other, Arrow and Parquet among them.
+
+Here: tables of columns, which need pyarrow. The other formats are _formats' and _records' matter. Always true: what pyarrow is
+given and gives is typedbytes.columns' matter, and so is what cannot be a column.
+"""
+
+import io
+from contextlib import contextmanager
+
+import typedbytes
+from typedbytes import columns
+from typedbytes.cli._formats import NAMES, Encoded, source_of
+from typedbytes.cli._manners import BAD_DATA, UNAVAILABLE, USAGE, Failure
+from typedbytes.cli._parser import add_file_arguments, add_output_argument
+from typedbytes.cli._records import Records
+from typedbytes.cli._streams import names, opened, reading, recognised, shown
+
+TABLES = ("arrow", "parquet")
+CODECS = ("none", "default", "gzip", "bzip2", "snappy", "lz4", "zstd")
+
+
+def convert_arguments(parser):
+    """Declare the arguments of convert."""
+    add_file_arguments(parser)
+    parser.add_argument("--from", choices=NAMES + TABLES, dest="from_", help="what the inputs are (told by their first bytes)")
+    parser.add_argument("--to", choices=NAMES + TABLES, required=True, help="what is written")
+    parser.add_argument("--codec", choices=CODECS, help="sequencefile, parquet: compression (none)")
+    parser.add_argument("--compression", choices=("record", "block"), default="block", help="sequencefile: of each value, or of blocks (block)")
+    add_output_argument(parser)
+
+
+def convert(options, output):
+    """Read records in any format and write them in another.
+
+    Arrow is a stream of record batches (its IPC format), Parquet a file; both need pyarrow, and
+    records of one shape: a pair becomes the columns key and value. Back from them a row is a VECTOR,
+    with --pairs of two columns a pair.
+
+    examples:
+      typedbytes convert --to sequencefile --codec zstd -o part-00000 --pairs pairs.tb
+      typedbytes convert --to parquet --pairs part-0*.tb -o words.parquet
+      typedbytes convert --from parquet --to json words.parquet
+    """
+    if options.codec in (None, "none") and options.to == "sequencefile":
+        options.codec, options.compression = "default", "none"
+    if options.to in TABLES:
+        _write_tables(options, output)
+        return
+    with Records(options, output) as records:
+        for name in names(options):
+            with _reading(name, options) as reader:
+                records.copy(reader)
+
+
+def _reading(name, options):
+    return _reading_table(name, options) if options.from_ in TABLES else reading(name, options, raw=True)
+
+
+@contextmanager
+def _reading_table(name, options):
+    with opened(name) as source, _blaming_data(name):
+        kind = typedbytes.PairReader if options.pairs else typedbytes.Reader
+        yield kind(Encoded(_encoded_batches(source, options)), dialect=options.dialect, raw=True)
+
+
+def _encoded_batches(source, options):
+    """Yield the rows of a table as typed bytes."""
+    for batch in _batches(source, options.from_):
+        if options.pairs and batch.num_columns != 2:
+            raise Failure(USAGE, f"pairs come from two columns, not from {batch.num_columns}")
+        rows = batch if options.pairs else {"value": tuple(batch.columns)}
+        sink = io.BytesIO()
+        columns.write(sink, rows, pairs=options.pairs, nulls="hive" if options.dialect == "hive" else "error")
+        yield sink.getvalue()
+
+
+def _batches(source, form):
+    pyarrow = _pyarrow()
+    if form == "arrow":
+        buffered = io.BufferedReader(source)
+        yield from pyarrow.ipc.open_stream(buffered)
+        buffered.detach()
+    else:
+        file = source if source.seekable() else io.BytesIO(source.readall())
+        yield from pyarrow.parquet.ParquetFile(file).iter_batches()
+
+
+def _write_tables(options, output):
+    """Write the batches of all inputs, in the shape of the first."""
+    pyarrow = _pyarrow()
+    writer, sink = None, _File(output)
+    with sink:
+        for name in names(options):
+            with opened(name) as source, _blaming_data(name):
+                form, source = recognised(source, options)
+                pairs = options.pairs or form == "sequencefile"
+                batches = columns.read(source_of(source, form, shown(name), options), pairs=pairs, dialect=options.dialect)
+                for batch in map(pyarrow.record_batch, batches):
+                    if writer is None:
+                        writer = _table_writer(pyarrow, sink, batch.schema, options)
+                    writer.write_batch(batch)
+        if writer is None:
+            raise Failure(BAD_DATA, "no records, and so no columns")
+        writer.close()
+
+
+def _table_writer(pyarrow, sink, schema, options):
+    if options.to == "arrow":
+        return pyarrow.ipc.new_stream(sink, schema)
+    return pyarrow.parquet.ParquetWriter(sink, schema, compression=options.codec or "none")
+
+
+class _File(io.RawIOBase):
+    """Give an Output the manners of a file that pyarrow writes to."""
+
+    def __init__(self, output):
+        self._output = output
+        self._nbytes = 0
+        self._has_failed = False
+
+    def writable(self):
+        """Say that it can be written to."""
+        return True
+
+    def tell(self):
+        """Return the number of bytes written."""
+        return self._nbytes
+
+    def __exit__(self, kind, error, traceback):
+        # After a failure pyarrow writes the end of a file all the same, while it is let go of.
+        self._has_failed = kind is not None
+
+    def write(self, data):
+        """Write bytes; return their number."""
+        if not self._has_failed:
+            self._output.write(data)
+        self._nbytes += memoryview(data).nbytes
+        return memoryview(data).nbytes
+
+
+@contextmanager
+def _blaming_data(name):
+    """Turn what pyarrow finds wrong with an input, or what is no column, into a Failure that names it."""
+    try:
+        yield
+    except typedbytes.DecodeError:
+        raise  # blamed as everywhere
+    except (ValueError, TypeError, NotImplementedError) as error:  # pyarrow's own are among them
+        raise Failure(BAD_DATA, f"{shown(name)}: {error}") from None
+
+
+def _pyarrow():
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ModuleNotFoundError:
+        raise Failure(UNAVAILABLE, "arrow and parquet need the library pyarrow: pip install pyarrow") from None
+    return pyarrow

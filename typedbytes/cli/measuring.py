@@ -1,0 +1,114 @@
+"""The command bench: how fast this machine walks over, decodes and encodes somebody's own records.
+
+Here: what is measured, and a plot of it. Always true: all of it works on bytes in memory, so that no disk is measured.
+"""
+
+import time
+
+import typedbytes
+from typedbytes import _json
+from typedbytes.cli._manners import USAGE, Failure
+from typedbytes.cli._outputs import replacing
+from typedbytes.cli._parser import add_report_arguments, positive
+from typedbytes.cli._reports import report
+from typedbytes.cli._streams import is_pairs, names, reading
+
+SECONDS = 0.5  # for each operation
+
+
+def bench_arguments(parser):
+    """Declare the arguments of bench."""
+    add_report_arguments(parser)
+    parser.add_argument("--megabytes", type=positive, default=64, metavar="N", help="how much of the input is taken (64)")
+    parser.add_argument("--plot", metavar="OUT", help="draw the figures into OUT, in SVG")
+
+
+def bench(options, output):
+    """Measure how fast the records of the input are walked over, decoded, encoded and written as JSON.
+
+    Whole records are taken into memory first. Each figure is the best of many runs.
+
+    examples:
+      typedbytes bench --pairs part-00000.tb
+      typedbytes bench --plot speed.svg part-00000.tb
+    """
+    data, pairs = _taken(options)
+    if not data:
+        raise Failure(USAGE, "there are no records to measure with")
+    rows = list(_measured(data, pairs, options))
+    if options.plot:
+        with replacing(options.plot) as file:
+            file.write(_drawn(rows).encode())
+    report(rows, options, output)
+
+
+class _Enough(Exception):
+    """End the taking of records."""
+
+
+class _Taking:
+    def __init__(self, most):
+        self.data = bytearray()
+        self._most = most
+
+    def write(self, records):
+        """Keep whole records, until there are enough."""
+        if len(self.data) >= self._most:
+            raise _Enough
+        self.data += records
+
+
+def _taken(options):
+    taking, pairs = _Taking(options.megabytes * 1_000_000), False
+    for name in names(options):
+        with reading(name, options, raw=True) as reader:
+            pairs = is_pairs(reader)
+            try:
+                with typedbytes.Writer(taking) as writer:
+                    writer.copy(reader)
+            except _Enough:
+                break
+    return bytes(taking.data), pairs
+
+
+def _measured(data, pairs, options):
+    decoder, encoder = typedbytes.Decoder(dialect=options.dialect, pickle="raw"), typedbytes.Encoder(dialect=options.dialect)
+    decode, encode = (decoder.decode_pairs, encoder.encode_pairs) if pairs else (decoder.decode_all, encoder.encode_all)
+    records = decode(data)
+    operations = {
+        "walk": lambda: typedbytes.count(data, dialect=options.dialect),
+        "decode": lambda: decode(data),
+        "encode": lambda: encode(records),
+        "to JSON": lambda: _json.lines(data, pairs=pairs, dialect=options.dialect),
+    }
+    for name, operation in operations.items():
+        seconds = _best(operation)
+        yield {
+            "operation": name,
+            "records": len(records),
+            "bytes": len(data),
+            "MB/s": round(len(data) / seconds / 1e6, 1),
+            "ns a record": round(seconds / len(records) * 1e9, 1),
+        }
+
+
+def _best(operation):
+    best, end = float("inf"), time.perf_counter() + SECONDS
+    while True:
+        start = time.perf_counter()
+        operation()
+        best = min(best, time.perf_counter() - start)
+        if time.perf_counter() > end:
+            return best
+
+
+def _drawn(rows):
+    """Return a drawing of the rates as bars."""
+    most = max(row["MB/s"] for row in rows)
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="{40 * len(rows) + 20}" font-family="sans-serif" font-size="14">']
+    for number, row in enumerate(rows):
+        y, width = 40 * number + 15, 400 * row["MB/s"] / most
+        parts.append(f'<text x="10" y="{y + 17}">{row["operation"]}</text>')
+        parts.append(f'<rect x="100" y="{y}" width="{width:.1f}" height="24" fill="#4878a8"/>')
+        parts.append(f'<text x="{width + 108:.1f}" y="{y + 17}">{row["MB/s"]:,.0f} MB/s</text>')
+    return "\n".join([*parts, "</svg>", ""])

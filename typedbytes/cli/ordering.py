@@ -1,0 +1,180 @@
+"""Commands that put records in Hadoop's order: sort and partition. No value is made of them; the work is compiled.
+
+Here: inputs as sources of typed bytes, and where the sorted records go. Always true: a record is written when all inputs have been
+read and found whole.
+"""
+
+import io
+import os
+import tempfile
+from contextlib import contextmanager
+from itertools import chain
+
+import typedbytes
+from typedbytes import _sorting
+from typedbytes._sort import Sorter
+from typedbytes.cli._formats import source_of
+from typedbytes.cli._manners import BAD_DATA, IO_ERROR, USAGE, Failure, because
+from typedbytes.cli._outputs import Unwritten
+from typedbytes.cli._parser import add_record_arguments, add_stream_arguments, positive
+from typedbytes.cli._records import Records
+from typedbytes.cli._streams import blaming, names, opened, recognised, shown
+
+MEGABYTE = 1_000_000
+
+
+def sort_arguments(parser):
+    """Declare the arguments of sort."""
+    add_record_arguments(parser)
+    _add_memory(parser)
+
+
+def sort(options, output):
+    """Sort values by their encoded bytes, and pairs by those of their keys.
+
+    That is the order in which Hadoop gives TypedBytesWritables to a reducer: bytes unsigned, so
+    negative numbers stand behind positive ones and short strings before long ones. Records with
+    equal keys stay in the order they came in. What does not fit the memory goes into temporary
+    files, where TMPDIR says.
+
+    examples:
+      typedbytes sort --pairs part-0*.tb -o sorted.tb
+      typedbytes sort --memory 4000 < big.tb | typedbytes uniq > distinct.tb
+    """
+    inputs = _Inputs(options)
+    with inputs.blamed():
+        if output.is_terminal or options.to not in (None, "typedbytes"):
+            _sort_for_show(inputs, options, output)
+        else:
+            _sort_into(output, inputs, options)
+
+
+def _sort_into(sink, inputs, options):
+    sources, nparts = inputs.sources()
+    _sorting.sort(sources, sink, nparts=nparts, memory=options.memory * MEGABYTE, dialect=options.dialect)
+    return nparts
+
+
+def _sort_for_show(inputs, options, output):
+    """Sort into a file first: the other formats are made of whole records."""
+    with tempfile.TemporaryFile(buffering=0) as file:
+        kind = typedbytes.PairReader if _sort_into(file, inputs, options) == 2 else typedbytes.Reader
+        file.seek(0)
+        with Records(options, output) as records:
+            records.copy(kind(file, raw=True, dialect=options.dialect))
+
+
+def partition_arguments(parser):
+    """Declare the arguments of partition."""
+    add_stream_arguments(parser)
+    _add_memory(parser)
+    parser.add_argument("-n", type=positive, required=True, metavar="N", dest="npartitions", help="how many reducers there are")
+    parser.add_argument("-o", "--output", required=True, metavar="FOLDER", dest="folder", help="where part-00000 and so on are written")
+
+
+def partition(options, output):
+    """Write each record to the file of the reducer that Hadoop's HashPartitioner sends its key to.
+
+    The files FOLDER/part-00000 and so on hold typed bytes, the records in the order they came in.
+    FOLDER is there when all is well and not before; it may exist already only if it is empty.
+
+    examples:
+      typedbytes partition -n 8 --pairs pairs.tb -o by-reducer
+    """
+    inputs = _Inputs(options)
+    place = os.path.realpath(options.folder)
+    partial = f"{place}.{os.getpid()}.partial"
+    with inputs.blamed(), _whole_folder(partial, place):
+        _partition_into(partial, inputs, options)
+
+
+def _partition_into(folder, inputs, options):
+    sources, nparts = inputs.sources()
+    how = {"nparts": nparts, "npartitions": options.npartitions, "memory": options.memory * MEGABYTE, "dialect": options.dialect}
+    try:
+        sorter = Sorter(by="partition", **how)
+    except ValueError as error:
+        raise Failure(USAGE, f"argument -n: {error}") from None
+    for source in sources:
+        while sorter.fill(source):
+            _append(sorter, folder)
+    _append(sorter, folder)
+
+
+def _append(sorter, folder):
+    """Append what has been gathered to the files of a folder."""
+    for number in range(len(sorter.sort())):
+        with open(os.path.join(folder, f"part-{number:05}"), "ab", buffering=0) as file:
+            sorter.write(number, file)
+    sorter.clear()
+
+
+@contextmanager
+def _whole_folder(partial, place):
+    """Make the folder `partial`, which takes the name `place` after the block; on an error it is gone."""
+    try:
+        os.mkdir(partial)
+        try:
+            yield
+            os.rename(partial, place)
+        except BaseException:
+            for name in os.listdir(partial):
+                os.unlink(os.path.join(partial, name))
+            os.rmdir(partial)
+            raise
+    except OSError as error:
+        raise Unwritten(place, error) from None
+
+
+class _Inputs:
+    """The inputs as sources of typed bytes; what goes wrong while they are read is blamed on the one that is read."""
+
+    def __init__(self, options):
+        self._options = options
+        self._name = "-"
+
+    @contextmanager
+    def blamed(self):
+        """Turn what is wrong with the data into a Failure that names the input, and what is wrong with files into another."""
+        try:
+            yield
+        except typedbytes.DecodeError as error:
+            raise Failure(BAD_DATA, f"{shown(self._name)}: {error}") from None
+        except OSError as error:
+            raise Failure(IO_ERROR, f"temporary files: {because(error)}") from None
+
+    def sources(self):
+        """Return an iterator over the sources and the number of values that a record has."""
+        found = self._opened()
+        first, nparts = next(found)
+        return chain([first], (source for source, n in found if self._agrees(n, nparts))), nparts
+
+    def _agrees(self, nparts, expected):
+        if nparts != expected:
+            raise Failure(USAGE, "inputs of pairs and of values together: --pairs takes all for pairs")
+        return True
+
+    def _opened(self):
+        for name in names(self._options):
+            with opened(name) as source:
+                self._name = name
+                form, source = recognised(source, self._options)
+                nparts = 2 if self._options.pairs or form == "sequencefile" else 1
+                yield _Blaming(source_of(source, form, shown(name), self._options), name), nparts
+
+
+class _Blaming(io.RawIOBase):
+    """Read from a source; an OSError there is a Failure that names the input, so that nobody takes it for one of an output."""
+
+    def __init__(self, source, name):
+        self._source = source
+        self._name = name
+
+    def readinto(self, target):
+        """Fill the front of a buffer; return how many bytes that were."""
+        with blaming(self._name):
+            return self._source.readinto(target)
+
+
+def _add_memory(parser):
+    parser.add_argument("--memory", type=positive, default=512, metavar="MB", help="how much may be used, in megabytes (512)")

@@ -1,0 +1,193 @@
+"""Commands about the command itself: completion for shells and the man page, both from the parsers of all commands.
+
+Here: three shells' ways to say what may stand where, and roff. Not here: any option's name. Always true: what the parsers take is
+what is completed and described.
+"""
+
+
+import typedbytes
+from typedbytes.cli import COMMANDS, EXIT_CODES, parser_of
+from typedbytes.cli._manners import USAGE, Failure
+from typedbytes.cli._parser import add_output_argument
+
+
+def completion_arguments(parser):
+    """Declare the arguments of completion."""
+    parser.add_argument("files", nargs="*", default=[], metavar="SHELL", help="bash, zsh or fish")
+    add_output_argument(parser)
+
+
+def completion(options, output):
+    """Write the script that makes a shell complete commands, options and their values.
+
+    examples:
+      source <(typedbytes completion bash)
+      typedbytes completion bash -o ~/.local/share/bash-completion/completions/typedbytes
+      typedbytes completion zsh -o ~/.zfunc/_typedbytes
+      typedbytes completion fish -o ~/.config/fish/completions/typedbytes.fish
+    """
+    if len(options.files) != 1 or options.files[0] not in SHELLS:
+        raise Failure(USAGE, "a shell is bash, zsh or fish (see typedbytes completion --help)")
+    output.write(SHELLS[options.files[0]]().encode())
+
+
+def _options():
+    """Yield (command, its options as argparse has them)."""
+    for name in COMMANDS:
+        yield name, [action for action in parser_of(name)._actions if action.option_strings]
+
+
+def _takes_value(action):
+    return action.nargs != 0
+
+
+def _value_name(action):
+    return action.metavar or "|".join(action.choices or [action.dest.upper()])
+
+
+def _takes_file(action):
+    return action.metavar in ("OUT", "FOLDER")
+
+
+def _bash():
+    values, words = [], []
+    for name, actions in _options():
+        words.append(f"        {name}) words='{' '.join(each for action in actions for each in action.option_strings)}' ;;")
+        for action in actions:
+            for each in action.option_strings:
+                if action.choices:
+                    values.append(f"        '{name} {each}') words='{' '.join(action.choices)}' ;;")
+                elif _takes_value(action) and not _takes_file(action):
+                    values.append(f"        '{name} {each}') return ;;")
+    return BASH.format(commands=" ".join(COMMANDS), values="\n".join(values), words="\n".join(words))
+
+
+BASH = """\
+# Completion of typedbytes for bash.
+_typedbytes() {{
+    local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} command=${{COMP_WORDS[1]}} words=
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        COMPREPLY=($(compgen -W '{commands} --help --version' -- "$word"))
+        return
+    fi
+    case "$command $before" in
+{values}
+    esac
+    if [[ -z $words && $word == -* ]]; then
+        case $command in
+{words}
+        esac
+    fi
+    if [[ -n $words ]]; then
+        COMPREPLY=($(compgen -W "$words" -- "$word"))
+    else
+        COMPREPLY=($(compgen -f -- "$word"))
+    fi
+}}
+complete -o filenames -F _typedbytes typedbytes
+"""
+
+
+def _zsh():
+    def spec(action):
+        value = ""
+        if action.choices:
+            value = f":{action.dest}:({' '.join(action.choices)})"
+        elif _takes_value(action):
+            value = f":{_value_name(action)}:{'_files' if _takes_file(action) else ''}"
+        help_text = action.help.replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
+        return " ".join(_quoted(f"{each}[{help_text}]{value}") for each in action.option_strings)
+
+    cases = (f"        {name}) _arguments {' '.join(map(spec, actions))} '*:file:_files' ;;" for name, actions in _options())
+    commands = " ".join(_quoted(f"{name}:{summary}") for name, (_, summary) in COMMANDS.items())
+    return ZSH.format(commands=commands, cases="\n".join(cases))
+
+
+ZSH = """\
+#compdef typedbytes
+_typedbytes() {{
+    local -a commands=({commands})
+    if ((CURRENT == 2)); then
+        _describe command commands
+        return
+    fi
+    local command=$words[2]
+    shift words
+    ((CURRENT--))
+    case $command in
+{cases}
+    esac
+}}
+compdef _typedbytes typedbytes
+"""
+
+
+def _fish():
+    lines = ["# Completion of typedbytes for fish."]
+    for name, (_, summary) in COMMANDS.items():
+        lines.append(f"complete -c typedbytes -f -n __fish_use_subcommand -a {name} -d {_fish_quoted(summary)}")
+    for name, actions in _options():
+        for action in actions:
+            flags = " ".join(f"-l {each[2:]}" if each.startswith("--") else f"-s {each[1:]}" for each in action.option_strings)
+            value = ""
+            if action.choices:
+                value = f" -x -a {_fish_quoted(' '.join(action.choices))}"
+            elif _takes_value(action):
+                value = " -r" if _takes_file(action) else " -x"
+            lines.append(f"complete -c typedbytes -n '__fish_seen_subcommand_from {name}' {flags}{value} -d {_fish_quoted(action.help)}")
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text):
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _fish_quoted(text):
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+SHELLS = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+
+
+def man_arguments(parser):
+    """Declare the arguments of man."""
+    parser.set_defaults(files=[])
+    add_output_argument(parser)
+
+
+def man(options, output):
+    """Write the man page.
+
+    examples:
+      typedbytes man | man -l -
+      typedbytes man -o ~/.local/share/man/man1/typedbytes.1
+    """
+    lines = [f'.TH TYPEDBYTES 1 "" "typedbytes {typedbytes.__version__}"', ".SH NAME", "typedbytes \\- streams of Hadoop TypedBytes"]
+    lines += [".SH SYNOPSIS", ".B typedbytes", ".I COMMAND", "[\\fIOPTION\\fR...] [\\fIFILE\\fR...]", ".SH COMMANDS"]
+    for name in COMMANDS:
+        lines += _man_of(name)
+    lines += [".SH EXIT STATUS"]
+    for code, meaning in EXIT_CODES.items():
+        lines += [".TP", f".B {code}", _roff(meaning)]
+    lines += [".SH ENVIRONMENT", ".TP", ".B NO_COLOR", "no colours, when it is set to anything"]
+    output.write("".join(f"{line}\n" for line in lines).encode())
+
+
+def _man_of(name):
+    parser = parser_of(name)
+    text, _, examples = parser.description.partition("\nexamples:\n")
+    files = [action.metavar for action in parser._actions if not action.option_strings]
+    lines = [f".SS {name} \\fI{' '.join(files)}\\fR"]
+    for paragraph in text.strip().split("\n\n"):
+        lines += [_roff(" ".join(paragraph.split())), ".PP"]
+    for action in parser._actions:
+        if action.option_strings and action.dest != "help":
+            value = f" \\fI{_value_name(action)}\\fR" if _takes_value(action) else ""
+            lines += [".TP", ", ".join(f"\\fB{_roff(each)}\\fR" for each in action.option_strings) + value, _roff(action.help)]
+    return [*lines, ".PP", ".nf", *map(_roff, examples.rstrip().splitlines()), ".fi"]
+
+
+def _roff(text):
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    return "\\&" + text if text.startswith((".", "'")) else text
