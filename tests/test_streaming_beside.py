@@ -237,7 +237,10 @@ run(None, reducer, group_by=lambda key: key[0])
 # -- start-up ---------------------------------------------------------------------------------------------
 
 #: Modules that nothing in a plain task needs; each would be milliseconds of every task of every job.
-HEAVY = ["argparse", "ast", "dataclasses", "enum", "inspect", "json", "logging", "numpy", "re", "shutil", "signal", "subprocess", "tempfile", "threading", "traceback", "typing"]
+HEAVY = [
+    "argparse", "ast", "dataclasses", "enum", "inspect", "json", "logging", "numpy", "re", "shutil", "signal", "subprocess",
+    "tempfile", "threading", "traceback", "typing",
+]  # fmt: skip
 
 
 def test_a_task_starts_with_little(tmp_path):

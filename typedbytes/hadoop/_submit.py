@@ -9,7 +9,7 @@ import sys
 import tempfile
 from dataclasses import dataclass, replace
 
-from typedbytes.hadoop._bundle import bundle, versions_in
+from typedbytes.hadoop._bundle import versions_in
 from typedbytes.hadoop._errors import JobFailedError, SubmitError
 from typedbytes.hadoop._installed import default_file_system, find_command, find_jar
 from typedbytes.hadoop._modules import beside, foreign, is_importable
@@ -43,7 +43,8 @@ def check(plan, say=lambda line: None):
     for path in [*plan.files, *plan.archives, *([plan.bundle] if plan.bundle else [])]:
         name = path.partition("#")[0]
         if "://" not in name and not os.path.exists(name):
-            raise SubmitError(f"there is no file {name} to ship with the job" + (f": make it with typedbytes bundle {name}" if path == plan.bundle else ""))
+            advice = f": make it with typedbytes bundle {name}" if path == plan.bundle else ""
+            raise SubmitError(f"there is no file {name} to ship with the job{advice}")
     shipped = {os.path.basename(path).partition(".")[0] for path in plan.files}
     inside = _modules_in(plan.bundle)
     for name in sorted(set(foreign(others)) - shipped - inside):
@@ -74,7 +75,9 @@ def submit(plan, *, jar=None, say=lambda line: print(line, file=sys.stderr)):
     command = [*command_of(jar), *plan.words()]
     watch = Watch(say)
     try:
-        client = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        client = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        )
     except OSError as error:
         raise SubmitError(f"Hadoop's command {command[0]} does not start: {error.strerror}") from None
     with client:
@@ -140,11 +143,12 @@ def _failure(watch, code):
     if watch.job_id and not watch.report:
         for line in _gathered_logs(watch.job_id):
             watch.take(line)
+    said = [line.removeprefix("typedbytes: ") for line in watch.report[-MOST_LINES:]]
+    if not said:
+        said = [line.strip() for line in watch.lines if "Exception" in line or "ERROR" in line or "Error" in line][-1:]
     advice = watch.advice()
-    last = next((line for line in reversed(watch.lines) if "Exception" in line or "ERROR" in line or "Error" in line), "")
-    what = f"the job failed, Hadoop's command with code {code}"
-    parts = [what, *(line.removeprefix("typedbytes: ") for line in watch.report[-MOST_LINES:]), *([] if watch.report else [last.strip()]), *([f"what to do: {advice}"] if advice else [])]
-    return JobFailedError("\n".join(part for part in parts if part), watch.report, code)
+    lines = [f"the job failed, Hadoop's command with code {code}", *said, *([f"what to do: {advice}"] if advice else [])]
+    return JobFailedError("\n".join(lines), watch.report, code)
 
 
 def _gathered_logs(job_id):
@@ -152,8 +156,10 @@ def _gathered_logs(job_id):
     if "local" in job_id:
         return []
     try:
-        command = [find_command("yarn"), "logs", "-applicationId", job_id.replace("job_", "application_", 1), "-log_files", "stderr"]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=LOGS_SECONDS)
+        application = job_id.replace("job_", "application_", 1)
+        command = [find_command("yarn"), "logs", "-applicationId", application, "-log_files", "stderr"]
+        quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        done = subprocess.run(command, stdout=subprocess.PIPE, timeout=LOGS_SECONDS, **quiet)
     except (SubmitError, OSError, subprocess.TimeoutExpired):
         return []
     return done.stdout.decode("utf-8", "replace").splitlines()
