@@ -124,9 +124,23 @@ GATES ?=
 reliability: $(VENV)/fuzz-built ## run all gates, hours of them, or GATES='faults soak', and write their figures into RELIABILITY.md
 	$(BIN)/python tests/gates/reliability.py $(GATES)
 
+RUNS ?= 200
+.PHONY: chaos
+chaos: build ## RUNS (200) jobs on this machine, each with a disaster at a random moment; none may succeed with wrong output
+	PYTHONPATH=$(CURDIR) $(BIN)/python tests/chaos.py $(RUNS)
+
+.PHONY: local-beside-hadoop
+local-beside-hadoop: build ## run every example here and by a real Hadoop, with 1, 2 and 7 reducers, and compare the part files
+	PYTHONPATH=$(CURDIR) $(BIN)/python tests/beside_hadoop.py
+
 .PHONY: demo
 demo: build ## count the words of the standard library with a real Hadoop Streaming job
 	$(BIN)/python examples/demo.py
+
+CLUSTER_ARGS ?=
+.PHONY: cluster
+cluster: build ## run jobs on HDFS and YARN with three nodes on this machine; needs a JDK, Maven and 1 GB of memory
+	$(BIN)/python tests/cluster/run.py $(CLUSTER_ARGS)
 
 build/spark/built: $(SOURCES)
 	$(PYTHON) -m venv build/spark
@@ -136,6 +150,15 @@ build/spark/built: $(SOURCES)
 .PHONY: spark
 spark: build/spark/built ## exchange SequenceFiles with a real Spark, 450 MB of PySpark from the package index; needs JDK 17
 	build/spark/bin/python examples/spark.py
+
+build/file-systems/built: $(SOURCES)
+	$(PYTHON) -m venv build/file-systems
+	build/file-systems/bin/python $(PIP_INSTALL) s3fs gcsfs 'moto[server]' gcp-storage-emulator requests --config-settings editable_mode=compat --editable '.[sequencefile]'
+	@touch $@
+
+.PHONY: file-systems
+file-systems: build/file-systems/built ## write and read SequenceFiles on a real HDFS, and on servers that speak as S3 and GCS; needs a JDK and Maven
+	build/file-systems/bin/python tests/file_systems.py
 
 .PHONY: vectors
 vectors: ## write the test vectors that this project describes itself
@@ -185,6 +208,10 @@ docs-command: build ## run the commands of docs/command-tour.md and write it ane
 .PHONY: bench-compare
 bench-compare: $(VENV)/bench-built ## measure another commit and this one in turn: BASE=HEAD~1
 	$(BIN)/python bench/compare.py $(BASE) $(BENCH_ARGS)
+
+.PHONY: bench-hadoop
+bench-hadoop: build ## measure an identity job on Hadoop by /bin/cat and by Python, with a real JVM
+	$(BIN)/python bench/hadoop_identity.py $(BENCH_ARGS)
 
 .PHONY: bench-instructions
 bench-instructions: build ## count the instructions of the hot paths with callgrind; fail where they have grown by more than 3 %

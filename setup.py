@@ -16,7 +16,7 @@ def switch(name):
     return os.environ.get(f"TYPEDBYTES_{name}", "0") not in ("", "0")
 
 
-ROOMS = ["_buffer", "_source", "_codec", "_stream", "_scan", "_columns", "_sequence", "_sort", "_lines", "_json", "_tally"]
+ROOMS = ["_buffer", "_source", "_codec", "_stream", "_scan", "_columns", "_sequence", "_sort", "_lines", "_sortkey", "_json", "_tally"]
 if sys.platform != "win32":
     ROOMS.append("_block")    # its system calls are those of POSIX
 

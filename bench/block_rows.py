@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import threading
+from functools import partial
 from multiprocessing import connection
 
 import numpy
@@ -126,7 +127,8 @@ def ack_sockets(peers):
         for wire in ("bytes", "native"):
             peers.acking[wire] = peers.sock("ack", wire)
         peers.acking["unix"] = peers.sock("ack", "bytes", "unix")
-        peers.acking["published"] = peers.sock("ack", "bytes")
+        for wire in published_blocks.PARTS:
+            peers.acking["published", wire] = peers.sock("ack", wire)
     return peers.acking
 
 
@@ -149,13 +151,13 @@ def trips(peers, size):
         "typedbytes bytes Unix": acked(socks["unix"], BlockWriter(socks["unix"]).write, args),
         "typedbytes native TCP": acked(socks["native"], BlockWriter(socks["native"], "native").write, args),
     }
-    found["bound: bytes made before, the same peer"] = acked(
-        socks["published"],
-        socks["published"].sendall,
-        slow.encode("bytes", args) if size < 9 else b"".join(published_blocks.parts_of(args)),
-    )
-    for name, send in published_blocks.SENDERS.items():
-        found[f"published {name}"] = acked(socks["published"], lambda args, send=send: send(socks["published"], args), args)
+    published = socks["published", "bytes"]
+    message = slow.encode("bytes", args) if size < 9 else b"".join(published_blocks.bytes_parts(args))
+    found["bound: bytes made before, the same peer"] = acked(published, published.sendall, message)
+    found["published bytes, joined"] = acked(published, partial(published_blocks.send_joined, published), args)
+    for wire in published_blocks.PARTS:
+        sock = socks["published", wire]
+        found[f"published {wire}, parts, no delay"] = acked(sock, partial(published_blocks.send_parts, sock, wire), args)
     return found
 
 
@@ -175,7 +177,7 @@ def batches(peers, count):
 
 def published_ack(peers, batch):
     """The same calls as a message each, and the byte that answers it."""
-    sock = ack_sockets(peers)["published"]
+    sock = ack_sockets(peers)["published", "bytes"]
 
     def run():
         for args in batch:

@@ -1,51 +1,113 @@
 """The published algorithms, written again from their descriptions: baselines of the race of block messages.
 
-What belongs here: the wires with one send for each part, and with all parts joined, as the experiments with Py4J's successors had
-them. What this file must not know: typedbytes' encoders.
+What belongs here: the six wires with one send for each part, as the experiments with Py4J's successors had them, and the best of
+them with all parts joined. What this file must not know: typedbytes' encoders. What is always true in it: the parts of a message,
+joined, are the message.
 """
 
-import socket
+import base64
 import struct
 
 from typedbytes.block import Command
 
+BYTES, STRING, COMMAND, INT, LONG, DOUBLE = range(6)
 
-def parts_of(args):
-    """Return the parts of a `bytes` message as those experiments made them, one for each field."""
-    parts = [struct.pack("!i", len(args))]
+
+def i32(number):
+    """Return a number in four bytes."""
+    return struct.pack("!i", number)
+
+
+def type_of(value):
+    """Return the type of an argument."""
+    if isinstance(value, str):
+        return COMMAND if isinstance(value, Command) else STRING
+    if isinstance(value, bytes):
+        return BYTES
+    if isinstance(value, float):
+        return DOUBLE
+    return INT if -(2**31) <= value < 2**31 else LONG
+
+
+def binary(kind, value):
+    """Return a value's bytes, numbers in their width."""
+    if kind in (STRING, COMMAND):
+        return value.encode("utf-8")
+    return value if kind == BYTES else struct.pack({INT: "!i", LONG: "!q", DOUBLE: "!d"}[kind], value)
+
+
+def text(kind, value):
+    """Return a value's bytes, numbers as text."""
+    return binary(kind, value) if kind <= COMMAND else repr(value).encode("ascii")
+
+
+def line_parts(args):
+    """Give a type and a value a line each, the end as a line too."""
     for value in args:
-        if isinstance(value, str):
-            data = value.encode("utf-8")
-            parts += [struct.pack("!i", 2 if isinstance(value, Command) else 1), struct.pack("!i", len(data)), data]
-        elif isinstance(value, bytes):
-            parts += [struct.pack("!i", 0), struct.pack("!i", len(value)), value]
-        elif isinstance(value, float):
-            parts += [struct.pack("!i", 5), struct.pack("!d", value)]
-        elif -(2**31) <= value < 2**31:
-            parts += [struct.pack("!i", 3), struct.pack("!i", value)]
+        kind = type_of(value)
+        yield b"%d\n" % kind
+        if kind == BYTES:
+            yield base64.b64encode(value) + b"\n"
         else:
-            parts += [struct.pack("!i", 4), struct.pack("!q", value)]
-    return parts
+            yield text(kind, value).replace(b"\\", b"\\\\").replace(b"\r", b"\\r").replace(b"\n", b"\\n") + b"\n"
+    yield b"e\n"
 
 
-def send_parts(sock, args):
+def block_parts(args):
+    """Give each argument a type, a length and its text."""
+    yield i32(len(args))
+    for value in args:
+        kind = type_of(value)
+        data = text(kind, value)
+        yield from (i32(kind), i32(len(data)), data)
+
+
+def bytes_parts(args, type_bytes=i32):
+    """Give each argument a type and its bytes, with a length where it has none by itself."""
+    yield i32(len(args))
+    for value in args:
+        kind = type_of(value)
+        data = binary(kind, value)
+        yield type_bytes(kind)
+        if kind <= COMMAND:
+            yield i32(len(data))
+        yield data
+
+
+def type8_parts(args):
+    """As `bytes`, a type in one byte."""
+    return bytes_parts(args, lambda kind: bytes([kind]))
+
+
+def total_parts(args):
+    """As `bytes`, behind the number of all bytes: the values have to be made first."""
+    parts = list(bytes_parts(args))
+    yield i32(sum(map(len, parts)))
+    yield from parts
+
+
+def header_parts(args):
+    """Give the types and lengths of all arguments, then their texts."""
+    kinds = [type_of(value) for value in args]
+    texts = [text(kind, value) for kind, value in zip(kinds, args)]
+    yield i32(len(args))
+    for kind, data in zip(kinds, texts):
+        yield from (i32(kind), i32(len(data)))
+    yield from texts
+
+
+PARTS = {
+    "line": line_parts, "block": block_parts, "bytes": bytes_parts, "type8": type8_parts, "total": total_parts,
+    "header": header_parts,
+}  # fmt: skip
+
+
+def send_parts(sock, wire, args):
     """Send each part by itself, with Nagle's algorithm off."""
-    for part in parts_of(args):
+    for part in PARTS[wire](args):
         sock.sendall(part)
 
 
 def send_joined(sock, args):
-    """Join all parts and send them at once: the best of the published variants."""
-    sock.sendall(b"".join(parts_of(args)))
-
-
-def send_as_published(sock, args):
-    """Send each part by itself, with Nagle's algorithm on, as it was."""
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 0)
-    try:
-        send_parts(sock, args)
-    finally:
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-
-SENDERS = {"joined": send_joined, "parts, no delay": send_parts}
+    """Join all parts of the wire `bytes` and send them at once: the best of the published variants."""
+    sock.sendall(b"".join(bytes_parts(args)))

@@ -27,7 +27,7 @@ def classes():
 
 def _compile(folder):
     command = [
-        jars._jdk_tool("javac"),
+        jars.find_tool("javac"),
         "--release",
         "8",
         "-Xlint:all,-options",
@@ -55,7 +55,7 @@ def build_with_maven():
 
 def command(mode, wire, where="tcp", options=jars.QUICK_START):
     """Return the command line of a peer."""
-    return [jars._jdk_tool("java"), *options, "-cp", str(classes()), "org.typedbytes.block.Peer", mode, wire, str(where)]
+    return [jars.find_tool("java"), *options, "-cp", str(classes()), "org.typedbytes.block.Peer", mode, wire, str(where)]
 
 
 @contextlib.contextmanager

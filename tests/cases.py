@@ -775,7 +775,8 @@ CASES = {
     "P14": case(
         "a record that takes longer than Hadoop waits",
         "test_streaming_report.py::test_status_is_shown_at_once",
-        note="status() is what a slow task has to keep it alive; nothing is sent by itself, and local jobs know no timeout",
+        "test_streaming_beside.py::test_a_ping_is_a_beat_and_the_last_status_is_repeated",
+        note="ping() and status() keep a slow task alive; local jobs know no timeout",
     ),
     "P15": case(
         "keys that are not equal to themselves are groups like others",
@@ -829,7 +830,12 @@ CASES = {
         "test_streaming_exit.py::test_long_key_in_a_report_is_cut",
         "test_streaming_report.py::test_a_line_is_cut_to_one_write",
     ),
-    "R6": case("a heartbeat", note="not there: Hadoop hears of records and of what status() says"),
+    "R6": case(
+        "a task that reads on, or says ping(), is heard of once a minute, and one that hangs is not",
+        "test_streaming_beside.py::test_a_heart_beats_when_records_were_read",
+        "test_streaming_beside.py::test_a_ping_is_a_beat_and_the_last_status_is_repeated",
+        "test_streaming_beside.py::test_a_task_that_reads_and_writes_nothing_is_heard_of",
+    ),
     "R7": case(
         "counters are added up and sent every ten seconds and at the end",
         "test_streaming_report.py::test_amounts_are_sent_every_ten_seconds",
@@ -841,13 +847,27 @@ CASES = {
         "test_streaming_exit.py::test_bad_input",
         "test_streaming_exit.py::test_bad_raw_bytes",
     ),
-    "R10": case("bad records are skipped on request", note="not there: any bad record fails the task"),
+    "R10": case(
+        "bad records whose end is known are left out on request, up to a limit, counted and kept in a side file",
+        "test_streaming_lenient.py::test_records_that_user_code_fails_for",
+        "test_streaming_lenient.py::test_records_that_cannot_be_decoded",
+        "test_streaming_lenient.py::test_too_many",
+        "test_streaming_lenient.py::test_input_without_structure_is_never_left_out",
+        note="Hadoop's own skip mode is not used: on YARN there is none",
+    ),
     "R11": case(
         "SIGTERM and SIGINT: one line, nothing flushed; a closed pipe is an error",
         "test_streaming_exit.py::test_signals",
         "test_streaming_exit.py::test_broken_pipe_is_an_error_whatever_the_script_did_to_the_signal",
     ),
-    "R12": case("files beside the output", note="not there: a job writes its own, with the attempt's name from task()"),
+    "R12": case(
+        "files beside the output are there when the task has succeeded, whole, and else not",
+        "test_streaming_beside.py::test_a_side_file_lands_where_hadoop_says",
+        "test_streaming_beside.py::test_a_task_that_fails_leaves_no_file_of_that_name",
+        "test_streaming_beside.py::test_a_file_that_cannot_be_finished_fails_the_task",
+        "test_hadoop_examples.py::test_side_files_and_bad_records",
+        note="in HDFS: tests/cluster/run.py",
+    ),
     "R13": case(
         "children inherit no records",
         "test_streaming_guard.py::test_children_inherit_no_records",
@@ -867,7 +887,7 @@ CASES = {
         "a task's memory does not grow with its input",
         "test_streaming.py::test_group_larger_than_any_buffer",
         "test_sources.py::test_skipping_long_values_of_a_group_costs_no_memory",
-        note="memory is not reported to Hadoop",
+        note="the sign of life tells Hadoop the memory",
     ),
     "R17": case(
         "the misbehaving tasks as real jobs: each fails or is right",

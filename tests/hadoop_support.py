@@ -79,6 +79,10 @@ class Hadoop:
             )
         self._log = open(self._folder / "log", "rb")
 
+    @property
+    def pid(self):
+        return self._machine.pid
+
     def close(self):
         self._machine.communicate()
         self._log.close()
@@ -150,6 +154,10 @@ class Hadoop:
     def place(self, keys):
         """Give the hash code of each key of a stream and its partition of 2, 3, 7 and 16."""
         return [json.loads(line) for line in self._demand("place", data=keys).splitlines()]
+
+    def sort(self, keys):
+        """Give a stream of keys in the order of Hadoop's sort."""
+        return self._demand("sort", data=keys)
 
     def _demand(self, *words, data=b""):
         code, result, log = self._run(*words, data=data)

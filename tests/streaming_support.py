@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from typedbytes import dumps
 
+#: All are errors, but that Python 3.12 and later warn of a fork beside any thread, the sign of life among them.
+WARNINGS = "error,ignore:This process (pid=:DeprecationWarning"
 SECONDS = 60  # far beyond what any child needs
 HADOOP = ("mapreduce_", "mapred_", "map_input_", "stream_", "PYTHON")
 
@@ -29,7 +31,7 @@ def encode(*pairs):
 def environment(variables=()):
     """Return the environment of a child."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(HADOOP)}
-    return {**clean, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONWARNINGS": "error", **dict(variables)}
+    return {**clean, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONWARNINGS": WARNINGS, **dict(variables)}
 
 
 @dataclass(frozen=True)

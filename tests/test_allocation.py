@@ -6,8 +6,10 @@ crash. The allocators of C itself are not seen; the core uses Python's.
 """
 
 import array
+import functools
 import gc
 import io
+import os
 import socket
 import sys
 
@@ -15,6 +17,7 @@ import pytest
 
 import typedbytes as tb
 from fresh import run_fresh
+from typedbytes import _columns, _sequence, block
 
 # many of each, so that what the interpreter keeps for reuse does not hide the places
 VALUES = [
@@ -118,6 +121,191 @@ def failing(use, *arguments, **options):
         return str(error)
 
 
+# Columns: of every kind, fixed ones by themselves, those that widen, and what Arrow lends.
+CONTAINERS = tb.Encoder().encode_pairs(
+    ("key%d" % (number // 7), (number, "t%d" % number, [float(number)] * (number % 3), {"k": number}, (1, 2), tb.Ext(144, b"R"), ((1.5,), [[b"b"]])))
+    for number in range(60)
+)
+FIXED = tb.Encoder().encode_pairs((number, (2**40, number, True)) for number in range(3000))
+WIDENED = tb.Encoder().encode_pairs([("a", [1]), (1, 2)])
+GROWING = tb.dumps([[]]) + tb.dumps([["text%d" % number for number in range(300)], [True] * 500]) + tb.dumps([{number: (number, 1.5) for number in range(300)}])
+NULLED = tb.Encoder().encode_pairs(([number], {number: True}) for number in range(50))
+
+
+def taken(data, nvalues=2, policy="error", types=None, paths=None):
+    """Return the Batch of some bytes, made as often as it takes."""
+    builder = _columns.Builder(types, nvalues, paths, policy)
+    ntaken, _ = builder.take(data, 10**6)
+    return builder.finish(_columns.Batch, ("key", "value")[:nvalues]), ntaken
+
+
+def as_bytes(rows):
+    """Return the bytes of Rows."""
+    return _columns.encode_rows(rows, [0] * len(rows), len(rows[0]), 1 << 30, None)
+
+
+def rewritten(data, nvalues=2, **options):
+    """Return what the columns of some bytes are written as, and where that ended."""
+    batch, ntaken = taken(data, nvalues, **options)
+    return as_bytes([_columns.rows_of_batch(batch, number) for number in range(nvalues)]), ntaken
+
+
+def mismatched():
+    """Return where columns of one kind end."""
+    builder = _columns.Builder(None, 2, None, "error")
+    ntaken = builder.take(FIXED + WIDENED, 10**6)
+    return ntaken, builder.state, builder.path, builder.expected
+
+
+def in_groups():
+    """Return batches that end where a key does."""
+    builder = _columns.Builder(None, 2, None, "error")
+    builder.take(CONTAINERS, 40)
+    batches = [builder.finish(_columns.Batch, ("key", "value"), builder.last_group()), builder.finish(_columns.Batch, ("key", "value"))]
+    return [as_bytes([_columns.rows_of_batch(batch, number) for number in (0, 1)]) for batch in batches]
+
+
+@functools.lru_cache(maxsize=None)
+def lent_by_others():
+    """Return capsules of arrays that only others make, many of each, since each can be taken once."""
+    import pyarrow
+
+    texts = ["a", None, "longer than what a view holds itself", "b"]
+    halves = pyarrow.array([1.5, 2.5]).cast(pyarrow.float16())
+    columns = [
+        pyarrow.array(texts, pyarrow.string_view()), pyarrow.array(["a", "b", "a"]).dictionary_encode(), pyarrow.array([b"ab", b"cd"], pyarrow.binary(2)), halves,
+        pyarrow.array([[1, 2], [3, 4]], pyarrow.list_(pyarrow.uint16(), 2)), pyarrow.array([True, False]),
+    ]  # fmt: skip
+    return [[column.__arrow_c_array__() for _ in range(2000)] for column in columns]
+
+
+def from_others():
+    """Write what others lent."""
+    found = []
+    for capsules in lent_by_others():
+        rows = _columns.rows_of_arrow(_columns.Lent(*capsules.pop()))
+        found.append(_columns.encode_rows([rows], [0], len(rows), 1 << 30, b"\x0c"))
+    return found
+
+
+def from_buffers():
+    """Write columns of other memory."""
+    numbers, grid = array.array("H", range(600)), memoryview(array.array("H", range(600))).cast("B")
+    rows = [
+        _columns.rows_of_buffer(numbers),
+        _columns.rows_of_buffer(grid.cast("H", [600, 1])),
+        _columns.rows_of_parts([_columns.rows_of_buffer(numbers), _columns.rows_of_buffer(array.array("d", [0.5]) * 600)]),
+        _columns.rows_of_encoded(DATA, array.array("q", [0]) * 600),
+    ]
+    return as_bytes(rows)
+
+
+# Blocks: of both wires, and those that are wrong.
+ARGS = [block.Command("a"), "text", "\u20ac" * 30, 2**40, 1.5, bytes(100), "x" * 70_000]
+LARGE = [1, *(bytes([number]) * 66_000 for number in range(9)), "last"]
+BAD_NESTED = block.BlockEncoder("native").encode([1, [[1, "text"]]])[:-3] + b"\x0b" + bytes(2)
+NOWHERE = os.open(os.devnull, os.O_WRONLY)
+
+
+def messages(wire, args):
+    """Return messages that were encoded and decoded, whole and in pieces, and how they are spelled again."""
+    data = block.BlockEncoder(wire).encode(args)
+    decoder, found = block.BlockDecoder(wire), []
+    for start in range(0, len(data), 30_000):
+        found += decoder.feed(data[start : start + 30_000])
+    found += block.BlockReader(Short(data, 30_000), wire)
+    return data, [[value.tobytes() if type(value) is memoryview else value for value in message] for message in found]
+
+
+def moved(args):
+    """Return what a BlockWriter writes, and what batches count."""
+    sink = Short(most=50_000)
+    writer = block.BlockWriter(sink)
+    writer.write(args)
+    writer.write_raw(b"raw" * 100)
+    block.BlockEncoder("native").send(args, NOWHERE)
+    batches = block.CoalescingWriter(NOWHERE, max_delay=None, flush_bytes=100)
+    for message in ([1], args, ["x" * 2000], [2]):
+        batches.write(message)
+    batches.flush()
+    target = bytearray()
+    return b"".join(sink.taken), batches.stats, block.BlockEncoder().encode_into(args, target), bytes(target)
+
+
+# SequenceFiles.
+PARTS = [("key%d" % number, (number, "text" * 9)) for number in range(60)]
+MARKER = bytes(range(16))
+
+
+def stored(data, limit=None):
+    """Be a codec that compresses nothing."""
+    return data
+
+
+def convert(data):
+    """Be a decoder of a class, and what makes it typed bytes."""
+    return tb.dumps(data)
+
+
+def sequence_file(compression, key_class="org.apache.hadoop.typedbytes.TypedBytesWritable", pairs=PARTS, **options):
+    """Return the bytes of a SequenceFile."""
+    sink = Kept()
+    with_codec = {} if compression == "none" else {"codec": "a.Codec", "compress": stored}
+    writer = SEQUENCE_WRITER[0] = _sequence.Writer(
+        sink, key_class=key_class, value_class=key_class, compression=compression, sync_marker=MARKER, sync_interval=200, block_size=300, **with_codec, **options
+    )
+    writer.writes(pairs)
+    writer.close()
+    return sink.getvalue()
+
+
+SEQUENCE_WRITER = [None]
+SEQUENCES = {compression: sequence_file(compression) for compression in ("none", "record", "block")}
+TEXTS = sequence_file("none", "org.apache.hadoop.io.Text", [("k\xe9%d" % number, "v" * number) for number in range(50)], metadata={"name": "value"})
+OTHERS = sequence_file("none", "a.B", [(b"key", b"value")] * 30)
+FINDERS = {"find_codec": {"a.Codec": stored}.__getitem__, "find_kind": {"a.B": (convert, convert)}.__getitem__}
+
+
+def sequence(data, **options):
+    """Return all that a SequenceFile gives, in every way."""
+    return [
+        _sequence.Reader(Short(data), **FINDERS, **options).read_all(),
+        _sequence.Reader(data, raw=True, **FINDERS, **options).read_all(),
+        _sequence.Reader(data, **FINDERS, **options).read_typed(500),
+        _sequence.Reader(data, **FINDERS, **options).skip(50),
+        _sequence.Reader(Short(data), start=len(data) // 2, **FINDERS, **options).read_all(),
+        _sequence.Reader(data[:700] + b"\x81" + data[701:], resync=True, **FINDERS, **options).skip(1000),
+    ]
+
+
+def typed_to_sequence():
+    """Return the SequenceFile of typed bytes."""
+    sink = Kept()
+    typed = "org.apache.hadoop.typedbytes.TypedBytesWritable"
+    writer = SEQUENCE_WRITER[0] = _sequence.Writer(sink, key_class=typed, value_class=typed, sync_marker=MARKER)
+    writer.write_typed(PAIRS)
+    failing(writer.write_typed, PAIRS[:-1])
+    writer.sync()
+    writer.close()
+    return sink.getvalue()
+
+
+def one_by_one():
+    """Return Writables encoded and decoded by themselves."""
+    io_package = "org.apache.hadoop.io."
+    values = {"Text": "t\xe9xt", "BytesWritable": b"bytes" * 9, "IntWritable": 7, "VLongWritable": 2**40, "DoubleWritable": 1.5, "BooleanWritable": True}
+    encoded = [(io_package + name, _sequence.encode(io_package + name, value)) for name, value in values.items()]
+    wrong = [failing(_sequence.decode, name, data + b"x") for name, data in encoded] + [failing(_sequence.encode, io_package + "Text", 5)]
+    return encoded, [_sequence.decode(name, data) for name, data in encoded], wrong
+
+
+def close_sequence_writer():
+    """Close the last Writer of a SequenceFile: it warns when it is not."""
+    writer, SEQUENCE_WRITER[0] = SEQUENCE_WRITER[0], None
+    if writer is not None:
+        writer.close()
+
+
 OPERATIONS = {
     "loads": lambda: tb.loads(tb.dumps(VALUES)),
     "loads_exact": lambda: tb.loads(tb.dumps(VALUES), exact=True, map_pairs=True),
@@ -156,7 +344,29 @@ OPERATIONS = {
     "writer": lambda: written(tb.Writer, VALUES, buffer_size=500),
     "pair_writer": lambda: written(tb.PairWriter, zip(VALUES, VALUES), buffer_size=500),
     "copy": lambda: written(tb.PairWriter, tb.PairReader(Short(PAIRS)), buffer_size=100),
-    "scan": lambda: (tb.count(DATA), tb.index(DATA), tb.skip(PAIRS), tb.hash_code(memoryview(DATA)[::2])),
+    "scan": lambda: (tb.count(DATA), tb.index(DATA), tb.index(FLAGS), tb.skip(PAIRS), tb.hash_code(memoryview(DATA)[::2])),
+    "columns": lambda: rewritten(CONTAINERS),
+    "columns_fixed": lambda: rewritten(FIXED),
+    "columns_growing": lambda: rewritten(GROWING, 1, policy="widen"),
+    "columns_nulled": lambda: rewritten(NULLED),
+    "columns_widened_items": lambda: rewritten(tb.dumps([2**40] + [5] * 2000), 1, policy="widen"),
+    "columns_loosened": lambda: rewritten(tb.dumps((1, 2)) * 30 + tb.dumps((1, 2, 3)), 1, policy="widen"),
+    "columns_of_arrays": lambda: rewritten(tb.dumps([(1, 2)] * 500), 1),
+    "columns_mismatch": mismatched,
+    "columns_groups": in_groups,
+    "columns_of_others": from_others,
+    "columns_of_buffers": from_buffers,
+    **{f"block_{wire}": functools.partial(messages, wire, ARGS) for wire in ("line", "block", "bytes", "type8", "total", "header")},
+    "block_moved": lambda: moved(LARGE),
+    "block_skips": lambda: block.BlockDecoder("native", skip_bad=True).feed(BAD_NESTED + block.BlockEncoder("native").encode([1])),
+    "block_reader_fails": lambda: failing(block.BlockReader(BAD_NESTED).read),
+    "sequence_none": lambda: sequence(SEQUENCES["none"]),
+    "sequence_record": lambda: sequence(SEQUENCES["record"]),
+    "sequence_texts": lambda: sequence(TEXTS),
+    "sequence_others": lambda: sequence(OTHERS),
+    **{f"sequence_{compression}_written": functools.partial(sequence_file, compression) for compression in SEQUENCES},
+    "sequence_typed_written": typed_to_sequence,
+    "sequence_writables": one_by_one,
 }
 # what to refuse up to, from a start: one allocation, and all that follow. Before Python 3.11 the interpreter gives itself up when
 # it has no memory for its own errors
@@ -164,11 +374,16 @@ UNTIL = [lambda start: start + 1, lambda start: 0] if sys.version_info >= (3, 11
 CLEAN = 40  # calls in a row that reach no refused allocation end a sweep
 
 
-def sweep(name):
-    """Refuse one allocation of an operation after the other, once and for good; print how often that was a MemoryError."""
+def sweep(*names):
+    """Refuse one allocation of each operation after the other, once and for good; print how often that was a MemoryError."""
+    for name in names:
+        sweep_one(name, OPERATIONS[name])
+
+
+def sweep_one(name, operation):
+    """Do so for one operation, which the collector leaves alone."""
     import _testcapi
 
-    operation = OPERATIONS[name]
     expected = operation()
     gc.collect()
     gc.freeze()
@@ -185,6 +400,7 @@ def sweep(name):
             finally:
                 _testcapi.remove_mem_hooks()
                 close_writer()
+                close_sequence_writer()
             assert refused or found == expected, (name, start)
             assert operation() == expected, (name, start)
             gc.collect()  # of a failed Reader and its error: the interpreter has 16 errors for when there is no memory
@@ -192,11 +408,16 @@ def sweep(name):
         print(nfailed)
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_every_refused_allocation_is_a_memory_error(name):
-    nfailed = list(map(int, run_fresh(f"import test_allocation; test_allocation.sweep({name!r})").split()))
-    assert len(nfailed) == len(UNTIL)
-    assert 0 < nfailed[0] <= nfailed[-1]
+#: Those whose names begin alike share a process.
+GROUPS = {word: [name for name in OPERATIONS if name.split("_")[0] == word] for word in dict.fromkeys(name.split("_")[0] for name in OPERATIONS)}
+
+
+@pytest.mark.parametrize("names", GROUPS.values(), ids=GROUPS)
+def test_every_refused_allocation_is_a_memory_error(names):
+    nfailed = list(map(int, run_fresh("import sys, test_allocation; test_allocation.sweep(*sys.argv[1:])", *names).split()))
+    assert len(nfailed) == len(UNTIL) * len(names)
+    for name, first, last in zip(names, nfailed[:: len(UNTIL)], nfailed[len(UNTIL) - 1 :: len(UNTIL)]):
+        assert 0 < first <= last, name
 
 
 def feed_again():

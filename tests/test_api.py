@@ -369,7 +369,7 @@ def test_a_public_object_has_an_example_that_runs(name):
     assert runner.failures == 0, "".join(said)
 
 
-@pytest.mark.parametrize("name", ["_stream", "_scan", "_block", "_codec", "_sort", "_lines"])
+@pytest.mark.parametrize("name", ["_stream", "_scan", "_block", "_codec", "_sort", "_lines", "_sortkey"])
 def test_examples_of_a_compiled_module_run(name):
     module = importlib.import_module(f"typedbytes.{name}")
     tests = [test for test in doctest.DocTestFinder(exclude_empty=True).find(module) if test.examples]
@@ -386,10 +386,11 @@ def test_examples_of_a_compiled_module_run(name):
 FLOORS = {
     "_cpython": 0, "_byteorder": 0, "_utf8": 0, "_crc32c": 0, "_typecode": 0, "_arrow": 0, "_memory": 0, "_hash": 0, "_bits": 0, "_java_utf8": 0,
     "_buffer": 1, "_source": 1, "_codec": 2,
-    "_stream": 3, "_scan": 3, "_columns": 3, "_block": 3, "_sequence": 3, "_sort": 3, "_lines": 3, "_json": 3, "_tally": 3,
+    "_stream": 3, "_scan": 3, "_columns": 3, "_block": 3, "_sequence": 3, "_sort": 3, "_lines": 3, "_sortkey": 3, "_json": 3, "_tally": 3,
 }  # fmt: skip
 PYTHON_FLOORS = {
-    "errors": 0, "_types": 0, "_typecodes": 0, "_pickle": 0, "_ndarray": 0, "_clashes": 0, "_columntypes": 0, **FLOORS, "_sorting": 4, "block": 4, "sequencefile": 4, "files": 5,
+    "errors": 0, "_types": 0, "_typecodes": 0, "_pickle": 0, "_ndarray": 0, "_clashes": 0, "_columntypes": 0, **FLOORS,
+    "_sorting": 4, "block": 4, "sequencefile": 4, "sortkey": 4, "files": 5,
     "legacy": 5, "columns": 5.5, "": 6, "streaming": 7, "local": 8, "hadoop": 8, "cli": 9, "__main__": 10,
 }  # fmt: skip
 

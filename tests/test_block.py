@@ -2,6 +2,7 @@
 
 import array
 import ctypes
+import enum
 import hashlib
 import io
 import itertools
@@ -14,6 +15,7 @@ import threading
 import hypothesis
 import hypothesis.strategies as st
 import numpy
+import pyarrow
 import pytest
 
 import block_reference as slow
@@ -23,6 +25,8 @@ from fresh import run_fresh
 from hearing import times_heard
 from test_api import ROOT
 from typedbytes.block import ArrowStream, BlockDecoder, BlockEncoder, BlockReader, BlockWriter, Command, Message
+
+PYBUF_WRITABLE = 1
 
 # -- bytes ------------------------------------------------------------------------------------------------
 
@@ -178,6 +182,8 @@ NO_CODE = {
     "None": ([1, None], "wire 0 has no code for None: use default= or another wire, at [1]"),
     "list": ([[1]], "wire 0 has no code for list: use default= or another wire, at [0]"),
     "dict": ([{}], "wire 0 has no code for dict: use default= or another wire, at [0]"),
+    "arrow": ([1, ArrowStream(b"abc")], "wire 0 has no code for ArrowStream: use default= or another wire, at [1]"),
+    "table": ([pyarrow.table({"n": [1]})], "wire 0 has no code for Table: use default= or another wire, at [0]"),
     "wide": ([2**63], "int does not fit 64 bits, at [0]"),
     "surrogate": (["\ud800"], "str cannot be written as UTF-8: surrogates not allowed, at [0]"),
 }
@@ -195,12 +201,86 @@ def test_what_wire_0_cannot_say(wire, name):
 
 
 @pytest.mark.parametrize(
-    "value", [object(), numpy.zeros(2, "c8"), numpy.zeros(2, ">i4"), numpy.array([None]), [object()]], ids=repr
+    "value", [object(), numpy.longdouble(1), numpy.zeros(2, "c8"), numpy.zeros(2, ">i4"), numpy.array([None]), [object()]], ids=repr
 )
 def test_what_native_messages_cannot_say(value):
     with pytest.raises(tb.EncodeTypeError) as caught:
         BlockEncoder("native").encode([1, value])
     assert caught.value.path.startswith("[1]")
+
+
+@pytest.mark.parametrize("code", [11, 12])
+def test_hives_codes_are_no_types_of_native_messages(code):
+    value = tb.Ext(code, bytes(2) if code == 11 else b"")
+    encoder = BlockEncoder("native", dialect="hive")
+    with pytest.raises(tb.EncodeTypeError, match=rf"no type {code}.*\[1\]"):
+        encoder.encode([1, value])
+    (message,) = BlockDecoder(dialect="hive", exact=True).feed(encoder.encode([[value]]))
+    assert message == [[value if code == 11 else None]]
+
+
+class Text(str):
+    """A str that is more."""
+
+
+class Order(Command):
+    """A Command that is more."""
+
+
+def test_subclasses_are_what_they_are_made_of():
+    values = [enum.IntEnum("Number", "one two").two, Text("abc"), Order("go")]
+    for wire in slow.WIRES:
+        (message,) = BlockDecoder(wire).feed(BlockEncoder(wire).encode(values))
+        assert list(map(type, message)) == [int, str, Command] and message == [2, "abc", "go"]
+
+
+def test_tables_of_arrow_go_as_streams():
+    table = pyarrow.table({"word": ["a", None], "n": [1, 2]})
+    for value in (table, table.to_batches()[0]):
+        (message,) = BlockDecoder().feed(BlockEncoder("native").encode([1, value]))
+        assert pyarrow.ipc.open_stream(message[1].data).read_all() == table
+    assert BlockEncoder(default=lambda value: value.num_rows).encode([table]) == slow.encode("bytes", [2])
+
+
+def test_buffers_that_cannot_be_looked_at():
+    gone = memoryview(b"abc")
+    gone.release()
+    kind = ctypes.c_byte
+    for _ in range(65):  # one dimension more than a memoryview has
+        kind = kind * 1
+    for value in (gone, kind()):
+        for wire in ("bytes", "native"):
+            with pytest.raises(tb.EncodeTypeError, match="cannot encode an object of type"):
+                BlockEncoder(wire).encode([value])
+
+
+def promised(nbytes):
+    """Return a buffer that says it is so long; nobody may look at its bytes."""
+    return (ctypes.c_ubyte * nbytes).from_address(4096)
+
+
+@pytest.mark.parametrize("wire", slow.LAYOUTS)
+def test_what_lengths_cannot_say(wire):
+    encoder = BlockEncoder(wire)
+    with pytest.raises(tb.EncodeValueError, match=r"2147483648 bytes are more than 2\^31-1.*\[1\]"):
+        encoder.encode([1, promised(2**31)])
+    assert encoder.encode([1]) == slow.encode(wire, [1])
+
+
+def test_a_message_that_its_total_cannot_say():
+    encoder = BlockEncoder("total")
+    with pytest.raises(tb.EncodeValueError, match=r"a message of 2147483676 bytes is longer than 2147483647"):
+        encoder.encode([promised(2**30)] * 2 + [1])
+    assert encoder.encode([1]) == slow.encode("total", [1])
+
+
+def test_parts_beyond_all_memory():
+    encoder = BlockEncoder("native")
+    with pytest.raises(MemoryError):
+        encoder.encode([promised(2**60)] * 3)
+    assert encoder.encode([1]) == slow.encode("native", [1])
+    with pytest.raises(tb.EncodeValueError, match=r"too large for a FLOAT.*\[1\]"):
+        encoder.encode([1, tb.Float(1e300)])
 
 
 def test_default_replaces():
@@ -256,6 +336,46 @@ def test_encode_into():
 def test_options_are_checked(use):
     with pytest.raises(ValueError):
         use()
+
+
+def test_streams_and_messages_are_compared_by_what_they_hold():
+    stream = ArrowStream(b"abc")
+    assert stream == ArrowStream(bytearray(b"abc")) and stream != ArrowStream(b"abd") and stream != b"abc"
+    assert repr(stream) == "<ArrowStream of 3 bytes>"
+    one, other, third = BlockDecoder().feed(slow.encode("bytes", [1]) * 2 + slow.encode("bytes", [2]))
+    assert one == other and one != third
+
+
+def test_the_elements_of_a_message_cannot_be_changed():
+    (message,) = BlockDecoder().feed(BlockEncoder("native").encode([numpy.arange(9)]))
+    with pytest.raises(BufferError, match="cannot be changed"):
+        ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(message[0].obj), ctypes.create_string_buffer(200), PYBUF_WRITABLE)
+    assert message[0].tolist() == [*range(9)]
+
+
+@pytest.mark.parametrize("made", [BlockEncoder(), BlockDecoder(), BlockReader(b""), BlockWriter(io.BytesIO())], ids=lambda made: type(made).__name__)
+def test_what_moves_messages_is_neither_pickled_nor_made_twice(made):
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(made)
+    if type(made) is BlockEncoder:
+        made.__init__("type8")  # an encoder has nothing to lose
+        assert made.encode([1]) == slow.encode("type8", [1])
+    else:
+        with pytest.raises(RuntimeError, match="initialised again"):
+            made.__init__(b"")
+
+
+def test_a_decoder_that_was_never_made():
+    with pytest.raises(ValueError, match="not initialised"):
+        BlockDecoder.__new__(BlockDecoder).feed(b"")
+
+
+@pytest.mark.parametrize("wire", ["header", "native"])
+def test_very_long_messages_between_short_ones(wire):
+    messages = [[1], [number for number in range(9000)], ["a"], ["x"] * 5000]
+    data = b"".join(slow.encode(wire, args) for args in messages)
+    assert BlockDecoder(wire).feed(data) == messages
+    assert list(BlockReader(Pieces([data[:50_000], data[50_000:]]), wire)) == messages
 
 
 def test_messages_are_sequences():

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import io
 import os
+import pickle
 import signal
 import socket
 import threading
@@ -68,6 +69,53 @@ def test_four_producers_a_slow_reader_and_a_small_buffer():
     counts = block_coalescing.run(nthreads=4, nmessages=40_000, sndbuf=4096, slow_every=1 << 18)
     assert counts["messages"] == 40_000
     assert counts["waits"] > 0
+
+
+def test_a_large_value_waits_for_what_is_on_its_way():
+    with connected(4096) as (ours, theirs), within(30):
+        with CoalescingWriter(ours, max_delay=0.001, flush_bytes=60_000) as writer:
+            writer.write([bytes(50_000)])
+            while not writer.stats["batches"]:  # the other thread sends it, and cannot go on
+                time.sleep(0.001)
+            thread = threading.Thread(target=lambda: (wait_for(writer, "waits"), found.extend(BlockReader(theirs))))
+            found = []
+            thread.start()
+            writer.write([bytes(200_000)])
+            writer.write(["last"])
+        ours.shutdown(socket.SHUT_WR)
+        thread.join()
+    assert found == [[bytes(50_000)], [bytes(200_000)], ["last"]]
+
+
+def wait_for(writer, count):
+    """Wait until a count of a writer is not 0."""
+    while not writer.stats[count]:
+        time.sleep(0.001)
+
+
+@pytest.mark.parametrize("max_delay", [0.0003, None])
+def test_a_socket_with_a_timeout_is_waited_for(max_delay):
+    with connected(4096) as (ours, theirs), reading(theirs) as found, within(30):
+        ours.settimeout(20)
+        with CoalescingWriter(ours, max_delay=max_delay, flush_bytes=1 << 20, buffer_size=1 << 20) as writer:
+            for number in range(2000):
+                writer.write([number, bytes(1000)])
+        ours.shutdown(socket.SHUT_WR)
+    assert found == [[number, bytes(1000)] for number in range(2000)]
+
+
+def test_a_large_value_that_does_not_go_out_is_the_end():
+    with connected() as (ours, theirs), within(10):
+        writer = CoalescingWriter(ours, max_delay=None)
+        writer.write([1])
+        writer.flush()
+        theirs.close()
+        with pytest.raises((BrokenPipeError, ConnectionResetError)) as first:
+            writer.write([bytes(1_000_000)])
+        for use in (lambda: writer.write([1]), writer.flush, writer.close):
+            with pytest.raises((BrokenPipeError, ConnectionResetError)) as again:
+                use()
+            assert again.value is first.value
 
 
 def test_a_full_buffer_makes_its_writer_wait():
@@ -259,6 +307,31 @@ def test_options_are_checked(use):
         CoalescingWriter(io.BytesIO())
 
 
+def test_what_is_no_socket_has_no_bound():
+    with open(os.devnull, "wb", buffering=0) as sink, pytest.raises(ValueError, match="max_inflight needs a socket"):
+        CoalescingWriter(sink, max_inflight=1000)
+
+
+def test_a_writer_is_made_once_and_never_pickled():
+    async def of_tasks():
+        ours.setblocking(False)
+        for options in ({"max_delay": -1}, {"max_delay": 4000}, {"flush_bytes": 0}):
+            with pytest.raises(ValueError):
+                AsyncCoalescingWriter(ours, **options)
+        check(AsyncCoalescingWriter(ours))
+
+    def check(writer):
+        with pytest.raises(RuntimeError, match="initialised again"):
+            writer.__init__(ours)
+        with pytest.raises(TypeError, match="cannot be pickled"):
+            pickle.dumps(writer)
+
+    with connected() as (ours, _):
+        with CoalescingWriter(ours) as writer:
+            check(writer)
+        asyncio.run(of_tasks())
+
+
 def test_use_after_close():
     with connected() as (ours, _):
         writer = CoalescingWriter(ours)
@@ -367,6 +440,23 @@ def test_a_peer_that_is_gone_is_told_to_tasks():
     asyncio.run(main())
 
 
+def test_a_peer_that_goes_while_a_task_drains():
+    async def main():
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        with ours, within(10):
+            writer = AsyncCoalescingWriter(ours, flush_bytes=1 << 20, buffer_size=1 << 22)
+            await writer.write([bytes(60_000)] * 40)
+            task = asyncio.ensure_future(writer.drain())
+            await asyncio.sleep(0)
+            assert not task.done()  # the kernel has not taken all
+            theirs.close()
+            with pytest.raises((BrokenPipeError, ConnectionResetError)):
+                await task
+
+    asyncio.run(main())
+
+
 def test_a_task_that_is_cancelled_gives_its_turn_away():
     async def work(sock):
         async with AsyncCoalescingWriter(sock, flush_bytes=100, buffer_size=100) as writer:
@@ -385,7 +475,9 @@ def test_a_task_that_is_cancelled_gives_its_turn_away():
 
 def test_a_socket_that_blocks_is_refused():
     async def main():
-        with connected() as (ours, _), pytest.raises(ValueError, match="must not block"):
-            AsyncCoalescingWriter(ours)
+        with connected() as (ours, _):
+            for sink in (ours, ours.fileno()):
+                with pytest.raises(ValueError, match="must not block"):
+                    AsyncCoalescingWriter(sink)
 
     asyncio.run(main())

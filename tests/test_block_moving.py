@@ -15,6 +15,7 @@ import pytest
 
 import block_reference as slow
 import typedbytes as tb
+from block_ways import Pieces
 from fresh import run_fresh, within
 from typedbytes.block import BlockEncoder, BlockReader, BlockWriter, Command
 
@@ -290,6 +291,15 @@ def test_a_small_socket_buffer_and_a_slow_reader():
     assert list(BlockReader(data)) == MESSAGES
 
 
+def test_more_large_values_than_a_few():
+    message = [bytes([number]) * 70_000 for number in range(20)]
+    ours, theirs = socket.socketpair()
+    with collecting(theirs) as messages, ours:
+        BlockWriter(ours).write(message)
+        BlockEncoder().send(message, ours)
+    assert messages == [message] * 2
+
+
 @pytest.mark.parametrize("sink", [io.StringIO(), object(), 5.5])
 def test_what_is_no_sink_or_source(sink):
     for use in (BlockWriter, BlockReader):
@@ -310,6 +320,23 @@ class Odd:
         return self.result
 
     read = write
+
+
+def test_a_sink_that_does_not_count_took_all():
+    taken = []
+    sink = Odd(None)
+    sink.write = lambda data: taken.append(bytes(data))
+    BlockWriter(sink).writes([[1], [2]])
+    assert b"".join(taken) == slow.encode("bytes", [1]) + slow.encode("bytes", [2])
+
+
+def test_a_raw_file_that_took_nothing():
+    class Raw(io.RawIOBase):
+        def write(self, data):
+            return None
+
+    with pytest.raises(BlockingIOError, match="took no bytes"):
+        BlockWriter(Raw()).write([1])
 
 
 @pytest.mark.parametrize("result", [0, 99, -1, "text", OSError("broken")], ids=repr)
@@ -445,6 +472,69 @@ def test_signals_interrupt_neither_reading_nor_writing(restart):
     assert heard
 
 
+@contextlib.contextmanager
+def signals_that(act):
+    """Call a function at a signal each 10 ms."""
+    before = signal.signal(signal.SIGALRM, lambda *_: act())
+    signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("timeout", [None, 30])
+def test_a_full_socket_is_waited_for_through_signals(timeout):
+    ours, theirs = socket.socketpair()
+    with ours, theirs, within(20):
+        ours.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                ours.send(bytes(1000))
+        ours.settimeout(timeout)
+        theirs.setblocking(False)
+        taken, heard = bytearray(), []
+
+        def message():
+            yield "x"
+            heard.append("from here on nothing but the call itself")
+
+        def empty():
+            if heard:
+                heard.append(1)
+            if len(heard) > 3:
+                with contextlib.suppress(BlockingIOError):
+                    while True:
+                        taken.extend(theirs.recv(1 << 20))
+
+        with signals_that(empty):
+            BlockWriter(ours).write(message())
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                taken.extend(theirs.recv(1 << 20))
+    assert len(heard) > 3
+    assert taken.strip(b"\0") == slow.encode("bytes", ["x"]).strip(b"\0")
+
+
+@pytest.mark.parametrize("timeout", [None, 30])
+def test_an_empty_socket_is_waited_for_through_signals(timeout):
+    ours, theirs = socket.socketpair()
+    with ours, theirs, within(20):
+        theirs.settimeout(timeout)
+        heard = []
+
+        def feed():
+            heard.append(1)
+            if len(heard) == 3:
+                ours.sendall(slow.encode("bytes", ["x"]))
+
+        reader = BlockReader(theirs)
+        with signals_that(feed):
+            assert reader.read() == ["x"]
+    assert len(heard) >= 3
+
+
 def test_an_interrupt_comes_through_while_reading():
     ours, theirs = socket.socketpair()
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
@@ -481,6 +571,64 @@ def test_answers_between_messages():
     with pytest.raises(tb.TruncatedError):
         reader.read_bytes(1)
     assert reader.read() is None
+
+
+def test_many_bytes_between_messages():
+    data = slow.encode("bytes", [1]) + bytes(range(256)) * 1000 + slow.encode("bytes", [2])
+    for pieces in ([data], [data[n : n + 1000] for n in range(0, len(data), 1000)]):
+        reader = BlockReader(Pieces(pieces))
+        assert reader.read() == [1]
+        assert reader.read_bytes(256_000) == bytes(range(256)) * 1000
+        assert reader.read() == [2] and reader.offset == len(data)
+    reader = BlockReader(Pieces([bytes(1000)] * 100))
+    with pytest.raises(tb.TruncatedError) as caught:
+        reader.read_bytes(100_001)
+    assert caught.value.offset == 100_000
+
+
+def test_no_bytes_are_read_inside_a_message():
+    reader = BlockReader(Stops(slow.encode("bytes", ["abc"])[:-1]))
+    with pytest.raises(BlockingIOError):
+        reader.read()
+    with pytest.raises(ValueError, match="read in part"):
+        reader.read_bytes(1)
+
+
+class Stops:
+    """A source that gives some bytes, and then says that there are none now."""
+
+    def __init__(self, data):
+        self.parts = [data, None]
+
+    def read(self, nbytes):
+        """Return the next part."""
+        return self.parts.pop(0)
+
+
+def test_a_reader_in_use_refuses_all_else():
+    data = slow.encode("native", [[tb.Ext(60, b"x")]])
+    tried = []
+
+    def hook(code, payload):
+        for use in (reader.read, reader.close, reader.detach, lambda: reader.read_bytes(1)):
+            with pytest.raises(RuntimeError, match="in use"):
+                use()
+            tried.append(use)
+        return payload
+
+    reader = BlockReader(data * 2, ext_hook=hook)
+    assert list(reader) == [[[b"x"]]] * 2 and len(tried) == 8
+
+
+def test_a_descriptor_that_cannot_be_read_or_written():
+    folder = os.open(os.curdir, os.O_RDONLY)
+    try:
+        with pytest.raises(IsADirectoryError):
+            BlockReader(folder).read()
+        with pytest.raises(OSError):
+            BlockWriter(folder).write([1])
+    finally:
+        os.close(folder)
 
 
 def test_use_after_close():

@@ -6,9 +6,11 @@ not know: Arrow's consumers, which have a file of their own. What is always true
 
 import array
 import collections
+import ctypes
 import io
 import mmap
 import os
+import signal
 import struct
 import sys
 import threading
@@ -23,9 +25,10 @@ import typedbytes as tb
 from column_values import EXACT, rows_of
 from fresh import run_fresh
 from fuzz.columns import check_reading
+from hearing import times_heard
 from strategies import inputs
 from test_reference import short_seeds
-from typedbytes import columns
+from typedbytes import _columns, columns
 from vectors import ROOT, Dribble, spell
 
 PLAIN = {"dialect": "hadoop", "max_depth": 256}
@@ -217,6 +220,32 @@ def test_every_vector_and_every_cut_of_it(policy):
             for cut in {len(seed), len(seed) - 1, len(seed) // 2, 1}:
                 check_reading(seed[:cut], seed[:cut], {"dialect": dialect, "max_depth": 256}, pairs=False, on_mismatch=policy, batch_rows=9, threads=1)
         check_reading(seed * 3, seed * 3, PLAIN, pairs=True, on_mismatch=policy, batch_rows=2, threads=2)
+
+
+SECONDS = [
+    (2**40, 5), (1.5, tb.Float(0.5)), ((2**40, 2**41), (2**42, 7)), ((1, 2, 3), (4, 5, 6)), ((1.5, 2.5), (0.5, tb.Float(0.5))),
+    ({"a": 1}, {"b": 2, "c": 3}), ([1], [2, 3]), ([[1]], [[2], [3]]), ((1, "a"), (2, "b")), ("abc", "de"), ((2**40, "a"), (5, "a")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("first, second", SECONDS, ids=repr)
+def test_every_cut_of_a_record_behind_another(first, second, policy):
+    start, data = tb.dumps(first), tb.dumps(first) + tb.dumps(second)
+    manner = {"pairs": False, "on_mismatch": policy, "batch_rows": 9, "threads": 1}
+    for cut in range(len(start), len(data) + 1):
+        check_reading(data[:cut], data[:cut], PLAIN, **manner)
+    for place in range(len(start), len(data)):
+        spoiled = data[:place] + b"\xff" + data[place + 1 :]
+        check_reading(spoiled, io.BytesIO(spoiled), PLAIN, **manner)
+
+
+def test_depth_is_that_of_the_option_whatever_the_schema():
+    for value in ([[1]], [5], [(1, 2)], [{"k": 1}], [], {"k": [1]}, (1, [2])):
+        for text in ("list<list<int>>", "list<vector<int * 2>>", "map<string, list<int>>", "vector<int, list<int>>"):
+            manner = {"pairs": False, "on_mismatch": "error", "batch_rows": 9, "threads": 1, "schema": [text]}
+            for max_depth in (1, 2):
+                check_reading(tb.dumps(value), tb.dumps(value), {"dialect": "hadoop", "max_depth": max_depth}, **manner)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "stream").glob("*.tb")) + sorted((ROOT / "foreign").rglob("*.tb")), ids=lambda path: path.stem)
@@ -506,6 +535,67 @@ def test_empty_input_and_empty_batches():
     assert columns.read(b"", schema=["int", "list<string>"]).schema == {"key": "int", "value": "list<string>"}
 
 
+def batches_of(values, most_held, policy="error"):
+    """Return the rows of each batch where a column holds so many bytes and items at most."""
+    builder, view, found = _columns.Builder(None, 1, None, policy, most_held=most_held), memoryview(tb.Encoder().encode_all(values)), []
+    while view:
+        nbytes, nrows = builder.take(view, 10**6)
+        assert builder.state in ("limit", "more")
+        found.append([row for (row,) in rows_of(builder.finish(columns.Batch, ("value",)))])
+        assert len(found[-1]) == nrows > 0
+        view = view[nbytes:]
+    return found
+
+
+def test_a_batch_ends_before_offsets_would_wrap():
+    for value in (bytes(100), "x" * 100, "\xe9" * 50, [True] * 100, {number: True for number in range(100)}, tb.Ext(144, bytes(100))):
+        assert batches_of([value] * 25, 1000) == [[list(value.items()) if type(value) is dict else value] * n for n in (10, 10, 5)]
+        with pytest.raises(tb.LimitError, match="more than a column can hold: 99 bytes or items"):
+            batches_of([value], 99)
+
+
+def test_a_column_is_not_widened_beyond_its_offsets():
+    for rows in ([(1, 2, 3, 4)] * 10 + [(5, 6)], [1] * 10 + ["a"], ["abc"] * 10 + [1], [[1]] * 10 + [(1,)]):
+        assert batches_of(rows, 35, "widen") == [rows[:10], rows[10:]]
+        assert batches_of(rows, 1000, "widen") == [rows]
+
+
+def test_signals_are_heard_in_a_long_batch():
+    data = pairs_of((1, "a"))
+    times = []
+    for nrows in (10, 400_000):
+        builder, many = _columns.Builder(None, 2, None, "error"), data * nrows
+        times.append(times_heard(lambda: builder.take(many, 10**6)))
+        assert builder.nrows == nrows
+    assert times[1] - times[0] > 4
+
+
+def test_an_interrupt_in_a_batch_takes_nothing():
+    data, nrows, heard = pairs_of((1, "a")) * 1_000_000, 1_000_000, None
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        for _ in range(100):
+            builder = _columns.Builder(None, 2, None, "error")
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.002)
+                builder.take(data, nrows)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt as error:
+                if error.__traceback__.tb_next:  # it came in the middle
+                    heard = error
+                    break
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert heard is not None and builder.nrows == 0
+    assert builder.take(data, nrows) == (len(data), nrows)
+
+
+def test_an_item_of_a_very_wide_vector_is_no_column():
+    with pytest.raises(tb.LimitError, match="no column of its own"):
+        columns.read(b"", schema=["vector<int * 2000>"], pairs=False, columns=["value.5"])
+
+
 # -- writing ----------------------------------------------------------------------------------------------
 
 
@@ -603,6 +693,19 @@ def test_batches_are_written_as_they_were_read():
     assert written(columns.read(mixed, schema=["raw", "raw"])) == mixed
 
 
+def test_rows_that_are_not_there_are_not_written():
+    rows = _columns.rows_of_encoded(tb.dumps(1) * 2, array.array("q", [0, 5]))
+    assert _columns.encode_rows([rows], [1], 1, 100, None) == (tb.dumps(1), 1)
+    for start, n in ((-1, 1), (0, 3), (2, 1)):
+        with pytest.raises(IndexError):
+            _columns.encode_rows([rows], [start], n, 100, None)
+
+
+def test_a_row_longer_than_a_vector():
+    with pytest.raises(tb.EncodeValueError, match="at most"):
+        written([numpy.broadcast_to(numpy.int8(0), (1, 2**31))], pairs=False)
+
+
 def test_large_columns_are_written_in_parts(tmp_path):
     numbers = numpy.arange(300_000)
     with open(tmp_path / "out", "wb", buffering=0) as sink:
@@ -668,6 +771,54 @@ def test_objects_of_columns_cannot_be_pickled_or_made_by_hand():
         pickle.dumps(read_one(pairs_of((1, 1))))
     with pytest.raises(TypeError):
         len(columns.Batch())
+
+
+def test_the_memory_of_a_batch_cannot_be_changed():
+    held = read_one(pairs_of((1, "abc"))).buffers("value")["data"]
+    with pytest.raises(BufferError, match="never changes"):
+        ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(held.obj), ctypes.create_string_buffer(200), 1)  # PyBUF_WRITABLE
+    assert bytes(held) == b"abc"
+
+
+def test_no_memory_stays_behind():
+    code = """
+        import array, gc, io, itertools, sys, tracemalloc
+        sys.path[:0] = sys.argv[1:]
+        import typedbytes as tb
+        from fuzz import inputs
+        from typedbytes import columns
+        nested = [(n, {"k": [float(n)], "l": []}) for n in range(200)], [((n, n), "text") for n in range(200)], [(n, 1.5) for n in range(200)]
+        wires = [tb.Encoder().encode_pairs(pairs) for pairs in nested]
+        wires += [wire[:-3] for wire in wires] + [wires[1] + wires[2], wires[2] + wires[1], *inputs.seeds()[::7]]
+
+        def spend():
+            for wire, policy in itertools.product(wires, ("error", "widen", "split")):
+                for batch_rows in (30, 10_000):
+                    try:
+                        for batch in columns.read(wire, batch_rows, on_mismatch=policy):
+                            batch.__arrow_c_array__(), batch.__arrow_c_stream__()
+                            columns.write(io.BytesIO(), batch)
+                    except tb.DecodeError:
+                        pass
+            for batch in columns.read(wires[1], 70).groups():
+                len(batch)
+            for batch in columns.read(wires[1], 70, columns=["value", "key.1"]):
+                columns.write(io.BytesIO(), [array.array("H", range(len(batch))), (array.array("d", [0.5] * len(batch)), batch.buffers(0)["data"].cast("B")[: len(batch)])])
+                try:
+                    columns.write(io.BytesIO(), [[1, 2], (array.array("H", [1]), ["a", "b"])])
+                except tb.EncodeError:
+                    pass
+
+        tracemalloc.start()
+        spend()
+        marks = []
+        for _ in range(3):
+            gc.collect()
+            marks.append(tracemalloc.get_traced_memory()[0])
+            spend()
+        assert marks[2] - marks[0] < 2000, marks
+    """
+    run_fresh(code, ROOT.parent / "tests")
 
 
 def test_references_stay_even():

@@ -7,6 +7,7 @@ columns are read. What is always true in it: a library that is missing fails the
 import gc
 import io
 import re
+import struct
 import threading
 
 import duckdb
@@ -23,7 +24,7 @@ import typedbytes as tb
 from column_values import rows_of
 from fresh import run_fresh
 from test_columns import TYPES, like_shaped, many_pairs, pairs_of, read_one, written
-from typedbytes import columns
+from typedbytes import _columns, columns
 from vectors import ROOT
 
 WORDS = [(word, number + 2**33) for number, word in enumerate(["the", "fox", "\xfcber", "the", ""] * 300)]
@@ -342,6 +343,94 @@ def test_what_lends_nothing_right():
         written(pyarrow.RecordBatchReader.from_batches(schema, fail()))
 
 
+class Lender:
+    """Lend what was given, as often as it is asked for."""
+
+    def __init__(self, capsules=None, stream=None):
+        if capsules is not None:
+            self.__arrow_c_array__ = lambda: capsules
+        if stream is not None:
+            self.__arrow_c_stream__ = lambda: stream
+
+
+def test_what_has_been_taken_is_not_there_twice():
+    batch = read_one(pairs_of((1, 2)))
+    lender = Lender(batch.__arrow_c_array__())
+    assert written(lender) == pairs_of((1, 2))
+    with pytest.raises(ValueError, match="the array has been taken already"):
+        written(lender)
+    schema, held = batch.__arrow_c_array__()
+    pyarrow.Schema._import_from_c_capsule(schema)
+    with pytest.raises(ValueError, match="the schema has been taken already"):
+        written(Lender((schema, held)))
+    stream = batch.__arrow_c_stream__()
+    pyarrow.RecordBatchReader._import_from_c_capsule(stream)
+    with pytest.raises(ValueError, match="the stream has been taken already"):
+        written(Lender(stream=stream))
+
+
+class Silent(Exception):
+    """An error that cannot even be shown."""
+
+    def __str__(self):
+        raise ValueError("no words")
+
+
+@pytest.mark.parametrize(("error", "said"), [(LookupError("none"), "LookupError: none"), (Silent(), "no reason given")])
+def test_a_stream_that_has_no_schema(error, said):
+    class Source:
+        def arrow_schema(self):
+            raise error
+
+    with pytest.raises(OSError, match=f"the stream of columns failed: {said}"):
+        written(Lender(stream=_columns.arrow_stream(Source())))
+
+
+def test_rows_that_are_null():
+    columns_of = [pyarrow.array([1, 2]), pyarrow.array(["a", "b"])]
+    held = pyarrow.StructArray.from_arrays(columns_of, ["key", "value"], mask=pyarrow.array([False, True]))
+    with pytest.raises(tb.EncodeValueError, match="a row is null"):
+        written(held)
+    assert written(held[:1]) == pairs_of((tb.Long(1), "a"))
+
+
+@pytest.mark.parametrize("column", [pyarrow.array([["a", None]]), pyarrow.array([{"a": 1, "b": None}]), pyarrow.array([[[None]]])], ids=str)
+def test_nulls_inside_a_value(column):
+    with pytest.raises(tb.EncodeValueError, match="null"):
+        written([column], pairs=False)
+
+
+def test_numbers_beyond_a_long():
+    with pytest.raises(tb.EncodeValueError, match="does not fit"):
+        written([pyarrow.array([1, 2**63], pyarrow.uint64())], pairs=False)
+
+
+@pytest.mark.parametrize("kind", ["int8", "int16", "int32", "int64", "uint8", "uint32"])
+def test_dictionaries_by_indices_of_every_width(kind):
+    column = pyarrow.DictionaryArray.from_arrays(pyarrow.array([1, 0, None, 1], getattr(pyarrow, kind)()), ["a", "bc"])
+    assert written([column], pairs=False, nulls="value") == tb.Encoder().encode_all(["bc", "a", None, "bc"])
+
+
+def test_dictionaries_that_are_none():
+    values = pyarrow.array(["a", None])
+    with pytest.raises(tb.EncodeTypeError, match="a null among the values of a dictionary"):
+        written([pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, 1]), values)], pairs=False)
+    for index in (1, -1, 2**31 - 1):
+        column = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, index], pyarrow.int32()), values[:1], safe=False)
+        with pytest.raises(tb.EncodeValueError, match=rf"no value {index} in a dictionary of 1.*\[1\]"):
+            written([column], pairs=False)
+
+
+def test_values_longer_than_the_wire_can_say():
+    # their bytes are where nothing may be read
+    ends = pyarrow.py_buffer(struct.pack("=qq", 0, 2**31))
+    column = pyarrow.Array.from_buffers(pyarrow.large_binary(), 1, [None, ends, pyarrow.foreign_buffer(4096, 2**31)])
+    words = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0], pyarrow.int32()), column, safe=False)
+    for too_long in (column, words):
+        with pytest.raises(tb.EncodeValueError, match=r"a value is longer than 2\^31-1"):
+            written([too_long], pairs=False)
+
+
 @given(like_shaped())
 def test_there_and_back_through_pyarrow(pairs):
     data = b"".join(reference.dumps(part) for pair in pairs for part in pair)
@@ -358,5 +447,5 @@ def test_rows_of_the_buffers_and_of_pyarrow_agree():
 def test_the_examples_of_the_documentation_run():
     text = (ROOT.parent / "docs" / "columns.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, re.S)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     exec("\n".join(blocks), {})

@@ -1001,6 +1001,53 @@ def test_decoding_leaves_the_collector_as_it_was():
         gc.enable()
 
 
+@pytest.fixture
+def collector():
+    """Have the collector on, before and after."""
+    assert gc.isenabled()
+    yield
+    gc.enable()
+
+
+def test_a_collector_that_a_handler_of_text_switches_off_stays_off(collector):
+    seen = []
+
+    def handle(error):
+        seen.append(gc.isenabled())
+        gc.disable()
+        return "?", error.end
+
+    codecs.register_error("typedbytes-switches-off", handle)
+    data = b"\x09" + b"\2\1" * 20_000 + b"\7\0\0\0\1\xff" * 2 + b"\2\1" * 20_000 + b"\xff"
+    for decode in (tb.loads, lambda data, **options: next(tb.Reader(data, **options))):
+        gc.enable()
+        assert decode(data, unicode_errors="typedbytes-switches-off")[20_000:20_002] == ["?", "?"]
+        assert not gc.isenabled()
+    assert seen == [True, False] * 2
+
+
+@pytest.mark.parametrize("form", ["one value", "many"])
+def test_a_collector_that_a_signal_switches_off_stays_off(form, collector):
+    seen = []
+
+    def handle(*_):
+        seen.append(gc.isenabled())
+        gc.disable()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+    data = b"\2\1" * 4_000_000
+    before = signal.signal(signal.SIGALRM, handle)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
+        tb.loads(b"\x09" + data + b"\xff") if form == "one value" else tb.Decoder().decode_all(data)
+        while not seen:
+            time.sleep(0.001)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert seen == [True] and not gc.isenabled()
+
+
 def test_a_hook_runs_with_the_collector_as_it_was():
     seen = []
     data = exts(2000)
@@ -1517,3 +1564,12 @@ def test_feeding_again_what_there_was_no_memory_for_keeps_nothing():
                 return
 
     assert kept_by(fail) < 50_000
+
+
+@pytest.mark.parametrize("npairs", [1, 5, 6, 7, 1023, 1024, 1025, 5000])
+@pytest.mark.parametrize("key", [str, int, lambda number: (number, "b"), lambda number: number if number % 7 else str(number)])
+def test_the_last_value_of_a_key_stands_in_the_place_of_the_first(npairs, key):
+    keys = [key(index * 7919 % (npairs * 2 // 3 + 1)) for index in range(npairs)]
+    pairs = list(zip(keys, range(npairs)))
+    data = b"\x0a" + npairs.to_bytes(4, "big") + b"".join(tb.dumps(part) for pair in pairs for part in pair)
+    assert list(tb.loads(data).items()) == list(dict(pairs).items())

@@ -1,13 +1,17 @@
 """The reader and writer of SequenceFiles as their users meet them: places, options, misuse, many files at once."""
 
+import ctypes
 import gc
 import io
 import os
 import pathlib
 import random
+import signal
 import socket
 import struct
+import time
 import warnings
+from concurrent.futures.process import BrokenProcessPool
 
 import hypothesis.strategies as st
 import pytest
@@ -17,7 +21,7 @@ import typedbytes as tb
 from fresh import run_fresh
 from sequencefiles import IO, files, header, kinds, record
 from strategies import values
-from typedbytes import sequencefile
+from typedbytes import _sequence, sequencefile
 from typedbytes.sequencefile import _codecs
 
 FORMS = [("none", "default"), ("record", "default"), ("block", "zstd")]
@@ -102,6 +106,19 @@ def test_values_that_a_class_cannot_hold(obj):
     name = "Text" if type(obj) is str else "FloatWritable"
     with pytest.raises(tb.EncodeValueError):
         sequencefile.encode(name, obj)
+
+
+def test_bytes_longer_than_a_record_can_be():
+    promised = (ctypes.c_ubyte * 2**31).from_address(4096)  # nobody may look at them
+    for name in ("BytesWritable", "a.B"):
+        with pytest.raises(tb.EncodeValueError, match="2147483648 bytes"):
+            sequencefile.encode(name, promised)
+    sink = io.BytesIO()
+    with sequencefile.Writer(sink, sync_marker=MARKER) as writer:
+        with pytest.raises(tb.EncodeValueError, match="2147483648 bytes"):
+            writer.write_raw(b"key", promised)
+        writer.write(1, 2)
+    assert sink.getvalue() == written([(1, 2)])
 
 
 def test_floats_keep_their_bits():
@@ -244,7 +261,17 @@ def test_seek():
                 reader.seek(5)
             reader.seek(10**9)
             assert reader.read() is None
-    reader = sequencefile.Reader(Pipe(written([(i, "x" * 1000) for i in range(1000)], sync_marker=MARKER)))
+    data = written([(i, "x" * 1000) for i in range(1000)])
+    places = [place for place in range(len(data)) if data[place : place + 20] == b"\xff" * 4 + MARKER]
+    for place in (places[0], places[-1]):
+        ahead, beside = sequencefile.Reader(Pipe(data)), sequencefile.Reader(data)
+        ahead.seek(place)
+        beside.seek(place)
+        assert ahead.read_all() == beside.read_all() != []
+    ahead = sequencefile.Reader(Pipe(data))
+    ahead.seek(len(data) + 1)
+    assert ahead.read() is None
+    reader = sequencefile.Reader(Pipe(data))
     start = reader.offset
     reader.skip(500)
     with pytest.raises(io.UnsupportedOperation, match="cannot go back"):
@@ -529,6 +556,48 @@ def test_a_sink_that_fails():
     writer.close()
 
 
+def test_a_forgotten_writer_whose_sink_fails_only_warns():
+    writer = sequencefile.Writer(Failing(100))
+    writer.writes(NUMBERS)
+    with pytest.warns(ResourceWarning, match="unclosed Writer"):
+        del writer
+        gc.collect()
+
+
+def test_a_block_that_cannot_be_compressed_is_the_end():
+    def fail(data):
+        raise OSError("worn out")
+
+    writer = _sequence.Writer(io.BytesIO(), key_class="a.B", value_class="a.B", compression="block", codec="c", compress=fail, sync_marker=MARKER)
+    writer.write(b"key", b"value")
+    with pytest.raises(OSError, match="worn out"):
+        writer.sync()
+    with pytest.raises(ValueError, match="has failed"):
+        writer.write(b"key", b"value")
+    writer.close()
+
+
+@pytest.mark.parametrize("compression, codec", FORMS)
+def test_typed_bytes_that_end_early_or_are_none(compression, codec):
+    pair = tb.dumps("key") + tb.dumps([1])
+    for bad, kind in ((b"\3\0", tb.TruncatedError), (tb.dumps(1), tb.TruncatedError), (b"\xff", tb.FormatError), (tb.dumps(1) + b"\x0b", tb.FormatError)):
+        sink = io.BytesIO()
+        with sequencefile.Writer(sink, compression=compression, codec=codec) as writer:
+            with pytest.raises(kind) as caught:
+                writer.write_typed(pair * 2 + bad)
+            assert (writer.record, caught.value.record) == (2, 2)
+            assert writer.write_typed(pair) == 1
+        assert sequencefile.Reader(sink.getvalue()).read_typed(1 << 20) == pair * 3
+    with sequencefile.Writer(io.BytesIO(), value_class="Text") as writer, pytest.raises(TypeError, match="typed bytes are not what"):
+        writer.write_typed(pair)
+
+
+def test_records_are_pairs_of_any_kind():
+    assert written([[1, 2], iter((3, 4)), "ab"]) == written([(1, 2), (3, 4), ("a", "b")])
+    with sequencefile.Writer(io.BytesIO()) as writer, pytest.raises(ValueError):
+        writer.writes([(1, 2, 3)])
+
+
 class Odd:
     """Give from read() what is wanted."""
 
@@ -668,6 +737,107 @@ def test_reading_many_files_can_be_left(folder):
         reading.close()
 
 
+@pytest.mark.parametrize("processes", [1, 2])
+def test_an_error_says_where_in_the_file(folder, processes):
+    place, pairs = folder
+    path = place / "part-00000"
+    data = bytearray(path.read_bytes())
+    with sequencefile.Reader(path) as reader:
+        reader.skip(1000)
+        offset = reader.offset
+    data[offset + 8 + 4] = 201    # the type code of the key
+    path.write_bytes(data)
+    for split_size, record in ((1 << 20, 1000), (4000, None)):
+        with pytest.raises(tb.FormatError) as info:
+            list(sequencefile.read(place, processes=processes, split_size=split_size, ordered=True))
+        assert (info.value.offset, info.value.record) == (offset + 12, record), "a later split does not know which record of the file it is"
+
+
+class OwnError(Exception):
+    """What a decoder raises."""
+
+
+def troubled(data):
+    """Decode numbers as text, with trouble at some of them."""
+    number = int(data)
+    if number == 250:
+        raise OwnError(number)
+    if number == 251:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if number == 0:
+        time.sleep(0.2)    # the first split comes last
+    return number
+
+
+def own_file(path, numbers):
+    """Write a file of a class that `troubled` decodes."""
+    path.write_bytes(written([(i, b"%d" % i) for i in numbers], key_class="IntWritable", value_class="my.Own", sync_interval=100))
+    return {"decoders": {"my.Own": troubled}, "split_size": 500}
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3])
+def test_the_order_is_kept_when_the_first_comes_last(processes, tmp_path):
+    options = own_file(tmp_path / "f", range(200))
+    done = []
+    for ordered in (True, False):
+        found = sequencefile.read(tmp_path, processes=processes, ordered=ordered, progress=lambda *now: done.append(now), **options)
+        found = list(found)
+        assert (found if ordered else sorted(found)) == [(i, i) for i in range(200)]
+        steps = [after - before for (before, _), (after, _) in zip([(0, 0), *done], done)]
+        assert sum(steps) == (tmp_path / "f").stat().st_size and sorted(steps)[1:] == [500] * (len(steps) - 1)
+        done.clear()
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_what_a_decoder_raises_comes_through(processes, tmp_path):
+    options = own_file(tmp_path / "f", [*range(1, 251), *range(300, 400)])
+    found = []
+    with pytest.raises(OwnError, match="250"):
+        for pair in sequencefile.read(tmp_path, processes=processes, ordered=True, **options):
+            found.append(pair)
+    assert found == [(i, i) for i in range(1, len(found) + 1)] and 200 < len(found) < 250
+
+
+def test_a_process_that_dies_is_an_error(tmp_path):
+    options = own_file(tmp_path / "f", [*range(1, 100), 251, *range(300, 400)])
+    with pytest.raises(BrokenProcessPool):
+        list(sequencefile.read(tmp_path, processes=2, **options))
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_file_that_has_gone(folder, processes):
+    place, pairs = folder
+    reading = sequencefile.read(place, processes=processes, ordered=True)
+    (place / "part-00002").unlink()
+    found = []
+    with pytest.raises(FileNotFoundError, match="part-00002"):
+        found.extend(reading)
+    assert found == pairs[:3000]
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_what_progress_raises_comes_through(folder, processes):
+    place, pairs = folder
+
+    def stop(done, total):
+        raise OwnError(done)
+
+    with pytest.raises(OwnError, match="4000"):
+        list(sequencefile.read(place, processes=processes, ordered=True, split_size=4000, progress=stop))
+
+
+def test_processes_that_share_nothing(folder):
+    place, pairs = folder
+    code = f"""
+        import multiprocessing
+        from typedbytes import sequencefile
+        multiprocessing.set_start_method("spawn")
+        found = list(sequencefile.read({str(place)!r}, processes=2, ordered=True, split_size=30000))
+        print(len(found), found[-1])
+    """
+    assert run_fresh(code) == f"{len(pairs)} {pairs[-1]}"
+
+
 def test_what_read_refuses(tmp_path):
     for options in ({"processes": 0}, {"split_size": 0}):
         with pytest.raises(ValueError):
@@ -714,6 +884,17 @@ def test_map_files_of_every_order(name, step, tmp_path):
         for key in keys:
             assert file[key] == repr(key) and key in file
         assert [repr(key) for key, _ in file] == [value for _, value in file] == list(map(repr, keys))
+
+
+def test_a_decoder_of_a_map_file_raises_for_itself(tmp_path):
+    data = written([(1, b"value")], key_class="IntWritable", value_class="my.Own")
+    (tmp_path / "data").write_bytes(data)
+    index = written([(1, sequencefile.Reader(data).offset)], key_class="IntWritable", value_class="LongWritable")
+    (tmp_path / "index").write_bytes(index)
+    with sequencefile.MapFile(tmp_path, decoders={"my.Own": {}.__getitem__}) as file:
+        assert file.get(2, "none") == "none"
+        with pytest.raises(KeyError, match="value"):
+            file.get(1, "none")
 
 
 def test_map_files_that_are_none(tmp_path):

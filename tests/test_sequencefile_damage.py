@@ -13,7 +13,7 @@ import pytest
 
 import typedbytes as tb
 from sequencefiles import CODECS, FORMS, IO, files, header, record
-from typedbytes import sequencefile
+from typedbytes import _sequence, sequencefile
 from typedbytes.sequencefile import _codecs
 
 KINDS = ["typed", "text-map", "null-null"]
@@ -194,6 +194,40 @@ def test_a_reader_that_failed_stays_failed():
             call()
         assert again.value is caught.value
     assert nrecords == reader.record == caught.value.record
+
+
+def test_blocks_that_are_bad_are_passed_over_by_skipping_too():
+    data = marked("block")
+    start, end, first, last = intervals(data)[3]
+    bad = data[: start + 20] + b"\x80" + data[start + 21 :]
+    reader = sequencefile.Reader(bad, resync=True)
+    nrecords = len(sequencefile.Reader(data).read_all())
+    assert reader.skip(10**9) == nrecords - (last - first)
+    assert [(skipped.offset, skipped.nbytes) for skipped in reader.skipped] == [(start, end - start)]
+
+
+@pytest.mark.parametrize("error", [ValueError("bad"), OSError("bad"), KeyboardInterrupt("bad")], ids=repr)
+def test_a_converter_that_raises_comes_behind_the_pairs_before_it(error):
+    def convert(data):
+        if data == b"2":
+            raise error
+        return tb.dumps(data)
+
+    data = header("a.B", "a.B") + b"".join(record(b"k", b"%d" % number) for number in range(4))
+    reader = _sequence.Reader(data, find_kind=lambda name: (None, convert))
+    if isinstance(error, Exception):
+        assert reader.read_typed(1000) == tb.Encoder().encode_pairs([(b"k", b"0"), (b"k", b"1")])
+    for call in (reader.read_typed, reader.read):
+        with pytest.raises(type(error), match="bad"):
+            call()
+
+
+def test_writables_that_are_wrong_have_no_typed_bytes():
+    for name, value in (("IntWritable", b"abc"), ("MapWritable", b"\0\0\0"), ("SortedMapWritable", b"\0")):
+        start = header(f"{IO}NullWritable", IO + name)
+        with pytest.raises(tb.DecodeError) as caught:
+            sequencefile.Reader(start + record(b"", value)).read_typed()
+        assert len(start) <= caught.value.offset <= len(start) + 8 + len(value) and caught.value.record == 0
 
 
 def test_typed_bytes_before_the_fault_come_first():

@@ -25,6 +25,8 @@ NEW = {
     "mapreduce_map_input_file": "hdfs://host/in.txt",
     "mapreduce_map_input_start": "128",
     "mapreduce_map_input_length": "4294967296",
+    "mapreduce_task_output_dir": "hdfs://host/out/_temporary/1",
+    "mapreduce_job_reduces": "7",
 }
 OLD = {
     "mapred_job_id": "job_1_0001",
@@ -35,6 +37,8 @@ OLD = {
     "map_input_file": "hdfs://host/in.txt",
     "map_input_start": "128",
     "map_input_length": "4294967296",
+    "mapred_work_output_dir": "hdfs://host/out/_temporary/1",
+    "mapred_reduce_tasks": "7",
 }
 FACTS = {
     "job_id": "job_1_0001",
@@ -45,6 +49,8 @@ FACTS = {
     "input_file": "hdfs://host/in.txt",
     "input_start": 128,
     "input_length": 2**32,
+    "output_folder": "hdfs://host/out/_temporary/1",
+    "nreducers": 7,
 }
 
 

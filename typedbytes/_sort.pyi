@@ -15,6 +15,7 @@ class Sorter:
         *,
         nparts: Literal[1, 2] = 2,
         npartitions: int = 1,
+        secondary: int = 0,
         by: Literal["key", "partition"] = "key",
         memory: int = ...,
         dialect: Literal["hadoop", "hive"] = "hadoop",

@@ -11,6 +11,7 @@ is imported when an array is asked for, and nothing else ever is.
 """
 
 import itertools
+import os
 
 from typedbytes import _columns, _columntypes, _scan, _stream
 from typedbytes._stream import Encoder
@@ -23,6 +24,8 @@ _READ_NBYTES = 1 << 20
 _WRITE_NBYTES = 1 << 20
 _RUN = 2  # batches that a thread decodes before it is asked again
 _POLICIES = ("error", "widen", "split")
+_SEQUENCE_FILE = b"SEQ"
+_AS_THEY_ARE = {"exact": True, "pickle": "raw", "map_pairs": True}  # how a record is decoded for its error
 
 
 class MismatchError(DecodeError):
@@ -205,7 +208,7 @@ def read(
 ):
     """Read a stream of like-shaped pairs, or of values, as batches of columns.
 
-    source: whatever a Reader takes. batch_rows: rows of a batch, fewer in the last one and before a column would pass 2^31-1
+    source: whatever a Reader takes; the path or the bytes of a SequenceFile, or a Reader of one. batch_rows: rows of a batch, fewer in the last one and before a column would pass 2^31-1
     bytes or items. schema: a type for each value of a record, by name or in order ({"word": "string", "n": "long"}); None: that
     of the first record. columns: the names, or paths such as "value.1", of those wanted; the others are walked over.
     pairs: whether records are pairs, named key and value, or single values. on_mismatch: what happens at a value of another
@@ -213,7 +216,8 @@ def read(
     (INT to LONG, FLOAT to DOUBLE, VECTORs of one arity to VECTORs of any, all else to raw: encoded values); "split" ends
     the batch and takes a new schema from that record. threads: that decode, two batches each at a time. dialect, max_depth: as for Reader.
 
-    Returns a BatchReader. Iterating raises TruncatedError, FormatError and LimitError as a Reader does.
+    Returns a BatchReader. Iterating raises TruncatedError, FormatError and LimitError as a Reader does. In a SequenceFile the
+    offset of an error is where the record starts, or its block.
 
     >>> import typedbytes
     >>> data = typedbytes.Encoder().encode_pairs([(1, 0.5), (2, 1.5), (3, 2.5)])
@@ -250,8 +254,8 @@ class BatchReader:
         self._structure = structure = {"dialect": dialect, "max_depth": max_depth}
         self._builder = self._new_builder(types)
         self._is_new = types is None  # the types come from the next record
-        options = {"exact": True, "pickle": "raw", "map_pairs": True, **structure}
-        self._reader = (PairReader if pairs else Reader)(source, buffer_size=_READ_NBYTES, **options)
+        self._in_file = _is_sequence_file(source)
+        self._reader = (_sequence_file if self._in_file else _stream_reader)(source, pairs, structure)
         self._parallel = _Parallel(threads) if threads > 1 else None
         self._ready = []
         self._failure = None
@@ -374,7 +378,7 @@ class BatchReader:
     def _next(self):
         """Return the next batch, None at the end of input."""
         wanted = 1
-        while self._reader._hand(self._take, wanted):
+        while self._hand(wanted):
             if self._ready:
                 return self._ready.pop(0)
             state = self._builder.state
@@ -396,12 +400,24 @@ class BatchReader:
             self._raise(state)
         return self._builder.finish(Batch, self._shown) if self._builder.nrows else None
 
+    def _hand(self, wanted):
+        """Let more bytes be taken; False at the end of input, and where an error waits until the rows before it are handed out."""
+        try:
+            there = self._reader._hand(self._take, wanted)
+        except (DecodeError, OSError):
+            if self._builder.nrows:
+                return False
+            raise
+        self._taken = self._reader.offset
+        return there
+
     def _next_groups(self, state):
         """Return the groups that are whole; None when there is but one, which may go on: the batch grows."""
         start = self._builder.last_group()
         if start == 0:
             if state == "limit":
-                raise LimitError("the records of one key are more than a batch can hold", self._start, None, "", self._reader.record)
+                message = "the records of one key are more than a batch can hold"
+                raise LimitError(message, self._reader.offset, None, "", self._reader.record)
             self._most = 2 * self._builder.nrows
             return None
         self._most = self._batch_rows
@@ -413,7 +429,6 @@ class BatchReader:
         if self._parallel is not None and not self._builder.nrows:
             taken = self._parallel.take(self, view)
             if taken is not None:
-                self._taken = self._start + taken[0]
                 return taken
         if self._builder.state == "split":
             self._forget_types()
@@ -422,7 +437,6 @@ class BatchReader:
         except LimitError as error:
             raise LimitError(error.message, self._start, None, "", self._reader.record) from None
         self._is_new = self._is_new and not self._ntaken
-        self._taken = self._start + self._ntaken
         return self._ntaken, nrecords
 
     def _forget_types(self):
@@ -434,12 +448,45 @@ class BatchReader:
         builder = self._builder
         if state == "mismatch":
             name, found, wanted = self._names[builder.column], _code_name(builder.code), _columntypes.spell(builder.expected)
+            offset = self._reader.offset if self._in_file else self._start + builder.place
             raise MismatchError(
-                f"{found} in column {name!r}, which holds {wanted},", self._start + builder.place, builder.code, builder.path,
-                self._reader.record,
-            )  # fmt: skip
+                f"{found} in column {name!r}, which holds {wanted},", offset, builder.code, builder.path, self._reader.record
+            )
         self._reader.read()
         raise FormatError("a record that decodes, but is no row", self._reader.offset)
+
+
+def _is_sequence_file(source):
+    """Tell whether a source is a Reader of a SequenceFile, or the path or the bytes of one."""
+    if hasattr(source, "_read_typed"):
+        return True
+    if isinstance(source, (str, os.PathLike)):
+        if not os.path.isfile(source):
+            return False  # a pipe would lose what is looked at
+        with open(source, "rb") as file:
+            return file.read(len(_SEQUENCE_FILE)) == _SEQUENCE_FILE
+    try:
+        with memoryview(source) as view:
+            return view.cast("B")[: len(_SEQUENCE_FILE)] == _SEQUENCE_FILE
+    except (TypeError, ValueError):  # no buffer, or none of bytes in a row
+        return False
+
+
+def _sequence_file(source, pairs, structure):
+    """Return who hands over the pairs of a SequenceFile."""
+    from typedbytes import sequencefile    # its users only
+    from typedbytes.sequencefile._typed import TypedPairs
+
+    if not pairs:
+        raise ValueError("the records of a SequenceFile are pairs")
+    ours = not hasattr(source, "_read_typed")
+    reader = sequencefile.Reader(source, **structure) if ours else source
+    return TypedPairs(reader, ours, **_AS_THEY_ARE, **structure)
+
+
+def _stream_reader(source, pairs, structure):
+    """Return who hands over the records of a stream."""
+    return (PairReader if pairs else Reader)(source, buffer_size=_READ_NBYTES, **_AS_THEY_ARE, **structure)
 
 
 def _code_name(code):

@@ -40,6 +40,7 @@ cdef struct Decoding:
     Py_ssize_t nhidden        # bytes held beyond the record's limit, cut off buf.end for the time being
     long long record_offset   # where the record starts
     long long record          # its index in the stream, -1: not a stream
+    bint remembers            # STRINGs may come again: short ones are looked for in the table; set where input goes on
     void* last_field          # where the last MAP key stands in the table of short strings
     int in_key                # MAP keys open: what is unhashable is refused
     bint exact
@@ -64,6 +65,12 @@ cdef PyObject* decode_lone(const Decoding* options, const unsigned char* p, Py_s
 cdef int decode_pair(Decoding* d, PyObject** key, PyObject** value) except -1
 # Let go of what a decoding holds besides its buffer; safe after every outcome.
 cdef void abandon(Decoding* d) noexcept
+# Switch the cyclic collector off; True when it was on, and then resume_collector() has to follow. That one leaves it off when somebody
+# else switched it off meanwhile; True when it did not.
+cdef bint pause_collector() noexcept
+cdef bint resume_collector() noexcept
+# Let signals be handled, with the collector as its users have it.
+cdef int hear_signals() except -1
 cdef int raise_trailing(Decoding* d) except -1
 cdef int raise_record_limit(Decoding* d) except -1
 cdef int raise_skipped(Decoding* d, Skipping* s, SkipOutcome outcome) except -1

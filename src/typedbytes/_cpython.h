@@ -16,6 +16,11 @@
 #define TB_KNOWN_LAYOUT 0
 #endif
 
+#if TB_KNOWN_LAYOUT && PY_VERSION_HEX >= 0x030d0000
+PyAPI_FUNC(PyObject *) _PyDict_FromItems(PyObject *const *keys, Py_ssize_t keys_offset, PyObject *const *values,
+                                         Py_ssize_t values_offset, Py_ssize_t npairs);
+#endif
+
 #if TB_KNOWN_LAYOUT && PYLONG_BITS_IN_DIGIT == 30
 #define TB_KNOWN_DIGITS 1
 #if PY_VERSION_HEX >= 0x030c0000
@@ -328,13 +333,20 @@ static inline int dict_next(PyObject *dict, Py_ssize_t *position, PyObject **key
 #endif
 }
 
-static inline PyObject *dict_with_room(Py_ssize_t npairs) {
+/* A dict with room for keys and values that stand in turn; it holds the first *nfilled pairs of them. */
+static inline PyObject *start_dict(PyObject **items, Py_ssize_t npairs, Py_ssize_t *nfilled) {
+#if TB_KNOWN_LAYOUT && PY_VERSION_HEX >= 0x030d0000
+    /* Looks at the keys first, and has a smaller table for text alone, which a presized dict never gets. */
+    *nfilled = npairs < 1024 ? npairs : 1024;
+    return _PyDict_FromItems(items, 2, items + 1, 2, *nfilled);
+#else
+    (void)items;
+    *nfilled = 0;
 #if TB_KNOWN_LAYOUT
     if (npairs > 5) return _PyDict_NewPresized(npairs);
-#else
-    (void)npairs;
 #endif
     return PyDict_New();
+#endif
 }
 
 static inline PyObject *tuple_from_stolen(PyObject **items, Py_ssize_t nitems) {

@@ -23,7 +23,7 @@ cdef extern from "_cpython.h":
     # As PyDict_Next.
     bint dict_next(PyObject* o, Py_ssize_t* position, PyObject** key, PyObject** value) noexcept
     # An empty dict with room for npairs.
-    PyObject* dict_with_room(Py_ssize_t npairs) except NULL
+    PyObject* start_dict(PyObject** items, Py_ssize_t npairs, Py_ssize_t* nfilled) noexcept
     # New tuple that takes over the references in items[0:n]; not tracked by the collector when it holds only atoms.
     PyObject* tuple_from_stolen(PyObject** items, Py_ssize_t nitems) except NULL
     # New list that takes over the references in items[0:n].

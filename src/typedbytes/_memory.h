@@ -1,10 +1,10 @@
-/* Floor 0. Memory that several owners share and no interpreter knows: large allocations, a count of owners, and nothing else. */
+/* Floor 0. Memory that several owners share, with the GIL and without: large allocations, a count of owners, and nothing else. */
 #ifndef TYPEDBYTES_MEMORY_H
 #define TYPEDBYTES_MEMORY_H
 
+#include <Python.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -13,9 +13,9 @@
 #include <intrin.h>
 #endif
 
-/* realloc that asks for large pages where that is a request only: a fresh page costs more than filling it does. */
+/* PyMem_RawRealloc that asks for large pages where that is a request only: a fresh page costs more than filling it does. */
 static void *enlarge(void *memory, size_t nbytes) {
-    unsigned char *larger = (unsigned char *)realloc(memory, nbytes);
+    unsigned char *larger = (unsigned char *)PyMem_RawRealloc(memory, nbytes);
 #if defined(MADV_HUGEPAGE)
     if (larger != NULL && nbytes >= ((size_t)4 << 20)) {
         size_t past = (uintptr_t)larger & 4095;

@@ -1,7 +1,7 @@
 # Floor 0. Large memory and its owners; see _memory.h.
 
 cdef extern from "_memory.h" nogil:
-    # realloc; NULL: there is no memory, and what there was is as it was.
+    # PyMem_RawRealloc; NULL: there is no memory, and what there was is as it was.
     void* enlarge(void* memory, size_t nbytes) noexcept
     void add_owner(long* owners) noexcept
     # The number of owners left.

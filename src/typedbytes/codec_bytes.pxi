@@ -50,7 +50,7 @@ cdef PyObject* read_large_bytes(Decoding* d, Py_ssize_t nbytes) except NULL:
 cdef Py_ssize_t fill_awake(Decoding* d, unsigned char* target, Py_ssize_t room) except -1:
     cdef bint paused = wake_collector(d)
     cdef Py_ssize_t got = d.buf.fill(d.buf.source, target, room)
-    d.paused = paused and gc_pause()
+    d.paused = paused and pause_collector()
     return got
 
 
@@ -202,7 +202,7 @@ cdef inline PyObject* decode_short_string(Decoding* d, const unsigned char* p, P
     cdef CachedString* place
     cdef PyObject* text
     global LUCK
-    if nbytes > CACHED_LENGTH or not try_luck():
+    if nbytes > CACHED_LENGTH or not d.remembers or not try_luck():
         return decode_string(d, p, nbytes)
     words = load_short(p, nbytes)
     place = cache_place(&words, nbytes)
@@ -237,14 +237,19 @@ cdef PyObject* decode_text(Decoding* d, const unsigned char* p, Py_ssize_t nbyte
 
 
 cdef PyObject* decode_invalid_text(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
-    # `p` lies behind the head of the STRING, to whose type code an error points.
+    # `p` lies behind the head of the STRING, to whose type code an error points. A handler of errors is somebody's code.
+    cdef bint was_ours = resume_collector()
+    cdef PyObject* text
     try:
-        return PyUnicode_DecodeUTF8(<const char*>p, nbytes, d.unicode_errors)
+        text = PyUnicode_DecodeUTF8(<const char*>p, nbytes, d.unicode_errors)
     except UnicodeDecodeError as error:
         if not isinstance(error, UnicodeDecodeError):
             raise    # there was no memory to make one
         return raise_format_at(d, f"STRING is not UTF-8: {error.reason} at its byte {error.start}",
                                offset_of(&d.buf, p) - 5, STRING, error)
+    if was_ours:
+        pause_collector()
+    return text
 
 
 cdef inline int encode_str(Encoding* e, PyObject* obj) except -1:

@@ -44,17 +44,45 @@ cdef int take_stock(Decoding* d) except -1:
     d.ticks = 0
     d.patience = MOST_PATIENCE
     if not d.paused and d.ext_hook == NULL and d.pickle != TRUST:
-        d.paused = gc_pause()
-    PyErr_CheckSignals()
-    return 0
+        d.paused = pause_collector()
+    return hear_signals()
 
 
 cdef bint wake_collector(Decoding* d) noexcept:
     # Whether it was paused.
     cdef bint paused = d.paused
-    gc_resume(paused)
+    if paused:
+        resume_collector()
     d.paused = False
     return paused
+
+
+# Whether the collector is off because of us. Others may switch it off while their code runs; then it is theirs, and stays off.
+cdef bint COLLECTOR_IS_OURS = False
+
+
+cdef bint pause_collector() noexcept:
+    global COLLECTOR_IS_OURS
+    cdef bint was_on = gc_pause()
+    COLLECTOR_IS_OURS |= was_on
+    return was_on
+
+
+cdef bint resume_collector() noexcept:
+    global COLLECTOR_IS_OURS
+    cdef bint was_ours = COLLECTOR_IS_OURS
+    gc_resume(was_ours)
+    COLLECTOR_IS_OURS = False
+    return was_ours
+
+
+cdef int hear_signals() except -1:
+    # What handles them finds the collector as its users have it; after an exception it stays so.
+    cdef bint was_ours = resume_collector()
+    PyErr_CheckSignals()
+    if was_ours:
+        pause_collector()
+    return 0
 
 
 cdef inline int push(Decoding* d, PyObject* item) except -1:
@@ -82,7 +110,7 @@ cdef int enlarge_stack(Decoding* d, PyObject* item) except -1:
 
 cdef inline int check_signals(Py_ssize_t index) except -1:
     if seldom(index & 0x3fff == 0):
-        PyErr_CheckSignals()
+        return hear_signals()
     return 0
 
 
@@ -392,11 +420,14 @@ cdef PyObject* dict_from_stack(Decoding* d, Py_ssize_t base) except NULL:
     # Every pair is there, so the dict gets its room at once, and never more than what came in.
     cdef Py_ssize_t i
     cdef Py_ssize_t end = d.nstack
-    cdef PyObject* result = dict_with_room((end - base) // 2)
+    cdef Py_ssize_t nfilled
+    cdef PyObject* result = start_dict(&d.stack[base], (end - base) // 2, &nfilled)
+    if seldom(result == NULL):
+        return raise_uncomparable(d)
     kept = <object>result
     decref(result)
     for i in range(base, end, 2):
-        if seldom(PyDict_SetItem(result, d.stack[i], d.stack[i + 1]) < 0):
+        if i >= base + 2 * nfilled and seldom(PyDict_SetItem(result, d.stack[i], d.stack[i + 1]) < 0):
             return raise_uncomparable(d)
         let_go(&d.stack[i])
         let_go(&d.stack[i + 1])
@@ -602,7 +633,7 @@ cdef int fetch(Decoding* d, Py_ssize_t wanted, int code) except -1:
 cdef int refill_awake(Decoding* d, Py_ssize_t wanted) except -1:
     cdef bint paused = wake_collector(d)
     cdef int filled = refill(&d.buf, wanted)
-    d.paused = paused and gc_pause()
+    d.paused = paused and pause_collector()
     return filled
 
 
@@ -657,7 +688,8 @@ cdef PyObject* decode_lone(const Decoding* options, const unsigned char* p, Py_s
     if nbytes >= 5 and load_length(p + 1) == nbytes - 5:
         if p[0] == BYTES:
             return decode_bytes(p + 5, nbytes - 5)
-        if p[0] == STRING and is_ascii(p + 5, nbytes - 5) and (nbytes - 5 > CACHED_LENGTH or not try_luck()):
+        if p[0] == STRING and is_ascii(p + 5, nbytes - 5) and (
+                nbytes - 5 > CACHED_LENGTH or not options.remembers or not try_luck()):
             return decode_ascii(p + 5, nbytes - 5)
     return NULL
 

@@ -4,6 +4,20 @@
 # not, and records of other kinds, are walked value by value. Texts are checked all at once behind that. Rejected: a walk of
 # structure before the columns', which costs as much again.
 
+# Called with these types, they leave an exception set, for conclude(): where there is no memory left at all, there may be no
+# traceback, and an except clause does not survive that.
+ctypedef int (*reserve_function)(Builder builder) noexcept
+ctypedef Outcome (*settle_function)(Builder builder) noexcept
+
+cdef extern from "Python.h":
+    int look_for_signals "PyErr_CheckSignals"() noexcept
+
+
+cdef int raise_left() except? -1:
+    # Raises the exception that such a call has left.
+    return -1
+
+
 cdef enum:
     MOST_PATIENCE = 0xffff    # records before signals are looked at
 
@@ -12,7 +26,8 @@ cdef class Builder:
     """Fill the columns of one batch after the other from the bytes of whole records.
 
     types: a description for each value of a record, None: found in the first record. nvalues: of a record. paths: of each
-    column wanted, (value, item, ...); None: all values. policy: "error", "widen" or "split". `take` says in `state` why it stopped.
+    column wanted, (value, item, ...); None: all values. policy: "error", "widen" or "split". most_held: bytes and items of a
+    column at most, what offsets can say or less. `take` says in `state` why it stopped.
     """
 
     cdef tuple types
@@ -31,7 +46,6 @@ cdef class Builder:
     cdef Py_ssize_t most          # rows that the table is to have
     cdef Py_ssize_t patience      # rows at which signals are looked at next
     cdef const unsigned char* first    # byte that was given
-    cdef object error
     cdef readonly str state       # "more", "full", "limit", "broken", "mismatch", "split"
     cdef readonly tuple expected  # of a mismatch: the type of the column
     cdef readonly Py_ssize_t column    # of a mismatch: the number of the value in its record
@@ -40,12 +54,13 @@ cdef class Builder:
     cdef readonly str path
     cdef dict hints               # bytes that a column's data had last time
 
-    def __cinit__(self, types, Py_ssize_t nvalues, paths, policy, *, dialect="hadoop", max_depth=256):
+    def __cinit__(self, types, Py_ssize_t nvalues, paths, policy, *, dialect="hadoop", max_depth=256, Py_ssize_t most_held=INT32_MAX):
         self.options = (<DecodeOptions>DecodeOptions(dialect=dialect, max_depth=max_depth)).template
         start_skipping(&self.w.skipping, &self.options)
         self.w.max_depth = self.options.max_depth
         self.w.builder = <PyObject*>self
         self.w.widens = policy == "widen"
+        self.w.most_held = most_held
         self.policy = policy
         self.types = types
         self.nvalues = nvalues
@@ -53,50 +68,37 @@ cdef class Builder:
         self.hints = {}
         self.block = MOST_BLOCK
         if types is not None:
-            self.start()
+            self.start(self.empty_table(types))
 
     def __dealloc__(self):
         leave_table(self.table)
         stop_skipping(&self.w.skipping)
-        free(self.leaves)
+        PyMem_RawFree(self.leaves)
 
     @property
     def nrows(self):
         """Give the number of rows held."""
         return 0 if self.table == NULL else self.table.n
 
-    cdef int start(self) except -1:
-        # An empty table of the types.
-        cdef Py_ssize_t i
+    cdef Table* empty_table(self, tuple types) except NULL:
         cdef Table* table
-        types = self.types
         for path in self.paths or ():
             types = types[:path[0]] + (opened(types[path[0]], path[1:]),) + types[path[0] + 1:]
-        table = <Table*>calloc(1, sizeof(Table))
-        if table == NULL:
-            raise MemoryError
-        table.owners = 1
-        leave_table(self.table)
-        self.table = table
-        table.roots = <Column**>calloc(self.nvalues, sizeof(Column*))
-        table.shown = <Column**>calloc(max(self.nvalues, len(self.paths or ())), sizeof(Column*))
-        if table.roots == NULL or table.shown == NULL:
-            raise MemoryError
-        for i in range(self.nvalues):
-            table.roots[i] = make_column(types[i])
-            table.nroots = i + 1
-        self.show()
-        return self.plan()
+        table = new_table(types, self.nvalues if self.paths is None else len(self.paths))
+        try:
+            self.show(table)
+        except BaseException:
+            leave_table(table)
+            raise
+        return table
 
-    cdef int show(self) except -1:
+    cdef int show(self, Table* table) except -1:
         # Say which columns are held.
-        cdef Table* table = self.table
         cdef Column* c
         cdef Py_ssize_t i, number
         if self.paths is None:
             for i in range(self.nvalues):
                 table.shown[i] = table.roots[i]
-            table.nshown = self.nvalues
             return 0
         for i in range(self.nvalues):
             want(table.roots[i], False)
@@ -108,10 +110,15 @@ cdef class Builder:
             table.shown[number] = c
         for i in range(len(self.paths)):
             keep_whole(table.shown[i])
-        table.nshown = len(self.paths)
         return 0
 
-    cdef int plan(self) except -1:
+    cdef void start(self, Table* table) noexcept:
+        # Fill this table from here on; the one before is let go of.
+        leave_table(self.table)
+        self.table = table
+        self.plan()
+
+    cdef void plan(self) noexcept:
         # Find out what all records have in common.
         cdef Py_ssize_t i, size
         cdef Py_ssize_t nleaves = 0
@@ -124,18 +131,17 @@ cdef class Builder:
             self.least += least_of(self.table.roots[i], self.w.widens)
             self.stride = self.stride + size if size and (i == 0 or self.stride) else 0
             nleaves += count_leaves(self.table.roots[i])
-        free(self.leaves)
+        PyMem_RawFree(self.leaves)
         self.leaves = NULL
-        if not self.stride or nleaves > 4 * MOST_PARTS:
-            self.stride = 0
-            return 0
-        self.leaves = leaf = <Leaf*>calloc(nleaves, sizeof(Leaf))
-        if leaf == NULL:
-            raise MemoryError
+        if self.stride and nleaves <= 4 * MOST_PARTS:
+            self.leaves = <Leaf*>PyMem_RawCalloc(nleaves, sizeof(Leaf))
+        if self.leaves == NULL:
+            self.stride = 0    # also without memory for a list: then there are no blocks
+            return
+        leaf = self.leaves
         for i in range(self.nvalues):
             leaf = list_leaves(self.table.roots[i], leaf, &offset)
         self.nleaves = leaf - self.leaves
-        return 0
 
     def take(self, view, Py_ssize_t most):
         """Take records until there are `most` rows, and return how many bytes and how many records were taken.
@@ -143,7 +149,7 @@ cdef class Builder:
         The state afterwards: "more" (the bytes end, maybe inside a record), "full" (no more rows), "limit" (the next record
         does not fit, and raises LimitError as the first of a batch), "split" (the next record
         begins another schema), "mismatch" (the next record is of another kind, as `expected`, `place`, `code`, `column` and
-        `path` say), "broken" (decoding the next record says what is wrong).
+        `path` say), "broken" (decoding the next record says what is wrong). When it raises it has taken nothing.
         """
         cdef Py_buffer buffer
         PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
@@ -173,22 +179,29 @@ cdef class Builder:
             self.cut_rows(before)
             self.w.p = start
         if not right or outcome == REFUSED:
+            PyErr_Clear()
             # Rare, and the last thing that happens here: once more, to find out which text is wrong, or whether one is in front
             # of what was refused.
             self.w.careful = True
             with nogil:
                 outcome = self.run()
-        return self.conclude(outcome, before)
+        try:
+            return self.conclude(outcome, before)
+        except BaseException:
+            self.cut_rows(before)
+            raise
 
     cdef tuple conclude(self, Outcome outcome, Py_ssize_t before):
-        error, self.error = self.error, None
-        if outcome == FULL:
-            error = LimitError("a record has more than a column can hold: 2^31-1 bytes or items")
         if outcome == NO_MEMORY:
             raise MemoryError
-        if error is not None:
-            if not isinstance(error, LimitError) or self.table.n == 0:
-                raise error
+        if outcome == FULL or outcome == FAILED:
+            try:
+                if outcome == FULL:
+                    raise beyond_held(self.w.most_held)
+                raise_left()
+            except LimitError:
+                if self.table.n == 0:
+                    raise
             self.state = "limit"
         elif outcome == REFUSED:
             self.state = "split" if self.policy == "split" and self.table.n else "mismatch"
@@ -200,6 +213,7 @@ cdef class Builder:
         # Find the types in the first record. False, and the state is set: it is not there, or is none.
         cdef Look look
         cdef Outcome outcome = DONE
+        cdef tuple types
         cdef Py_ssize_t i
         for i in range(self.nvalues):
             if outcome == DONE:
@@ -213,10 +227,11 @@ cdef class Builder:
         self.w.p = start
         self.w.skipping.max_depth = self.w.max_depth
         try:
-            self.types = tuple([describe_value(&look) for _ in range(self.nvalues)])
+            types = tuple([describe_value(&look) for _ in range(self.nvalues)])
         finally:
             self.w.skipping.depth = self.w.skipping.tail = 0
-        self.start()
+        self.start(self.empty_table(types))
+        self.types = types
         return True
 
     cdef int reserve(self) except -1:
@@ -227,9 +242,9 @@ cdef class Builder:
         cdef Column* c
         for i in range(self.nvalues):
             c = self.table.roots[i]
-            if not reserve_rows(c, n):
-                raise MemoryError
-            if c.kind == SIZED and c.wanted and not reserve_data(c, min(nbytes, max(<Py_ssize_t>self.hints.get(i, 0), 4096))):
+            if not reserve_rows(c, n) or (
+                    c.kind == SIZED and c.wanted
+                    and not reserve_payload(c, min(nbytes, max(<Py_ssize_t>self.hints.get(i, 0), 4096)), self.w.most_held)):
                 raise MemoryError
         return 0
 
@@ -251,20 +266,11 @@ cdef class Builder:
         return outcome
 
     cdef Outcome plan_again(self) noexcept with gil:
-        try:
-            self.plan()
-            self.reserve()
-            return DONE
-        except MemoryError:
-            return NO_MEMORY
+        self.plan()
+        return FAILED if (<reserve_function>self.reserve)(self) < 0 else DONE
 
     cdef bint interrupted(self) noexcept with gil:
-        try:
-            PyErr_CheckSignals()
-            return False
-        except BaseException as error:
-            self.error = error
-            return True
+        return look_for_signals() < 0
 
     cdef void load_blocks(self) noexcept nogil:
         # A block that does not fit was work for nothing, so the next is small; those that fit make the next larger.
@@ -348,7 +354,7 @@ cdef class Builder:
 
     # What happens when a value is not of its column's kind.
 
-    cdef Outcome settle(self) except *:
+    cdef Outcome settle(self) except FAILED:
         # DONE: the column is another now, and the value is tried again.
         cdef Walk* w = &self.w
         cdef Column* c = w.culprit
@@ -374,7 +380,7 @@ cdef class Builder:
         self.path = "".join(way[1:])
         return REFUSED
 
-    cdef Outcome adopt(self, Column* c, const unsigned char* behind) except *:
+    cdef Outcome adopt(self, Column* c, const unsigned char* behind) except FAILED:
         cdef Look look
         cdef Column* found
         borrow(&look.buf, self.w.p, behind - self.w.p)
@@ -395,8 +401,8 @@ cdef class Builder:
         cdef list way = []
         for i in range(self.nvalues):
             if find(self.table.roots[i], c, way):
-                return [i, *way]
-        return way
+                break
+        return [i, *way]
 
     @property
     def described(self):
@@ -425,22 +431,27 @@ cdef class Builder:
         rows: those from this one on are kept for the next batch.
         """
         cdef Batch batch = kind.__new__(kind)
+        cdef Table* table = self.table
+        cdef Table* rest
         cdef Py_ssize_t i
-        cdef Py_ssize_t n = self.table.n if rows is None else rows
+        cdef Py_ssize_t n = table.n if rows is None else rows
         for i in range(self.nvalues):
-            if self.table.roots[i].kind == SIZED:
-                self.hints[i] = self.table.roots[i].used + self.table.roots[i].used // 8
+            if table.roots[i].kind == SIZED:
+                self.hints[i] = table.roots[i].used + table.roots[i].used // 8
         self.types = self.described
-        batch.table = self.table
-        batch.names = names
-        self.table = NULL
-        self.start()
+        rest = self.empty_table(self.types)
         for i in range(self.nvalues):
-            if not copy_rows(self.table.roots[i], batch.table.roots[i], n, batch.table.n):
+            if not copy_rows(rest.roots[i], table.roots[i], n, table.n):
+                leave_table(rest)
                 raise MemoryError
-            cut(batch.table.roots[i], n)
-        self.table.n = batch.table.n - n
-        batch.table.n = n
+        rest.n = table.n - n
+        for i in range(self.nvalues):
+            cut(table.roots[i], n)
+        table.n = n
+        batch.table = table
+        batch.names = names
+        self.table = NULL    # it is the Batch's
+        self.start(rest)
         return batch
 
 

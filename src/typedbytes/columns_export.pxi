@@ -32,27 +32,27 @@ cdef void release_schema(ArrowSchema* schema) noexcept nogil:
     for i in range(schema.n_children):
         if schema.children[i].release != NULL:
             schema.children[i].release(schema.children[i])
-    free(parts.name)
-    free(parts.children)
-    free(parts.pointers)
-    free(parts)
+    PyMem_RawFree(parts.name)
+    PyMem_RawFree(parts.children)
+    PyMem_RawFree(parts.pointers)
+    PyMem_RawFree(parts)
     schema.release = NULL
 
 
 cdef SchemaParts* start_schema(ArrowSchema* schema, const char* format, bytes name, int64_t flags, Py_ssize_t nchildren) except NULL:
     # Releasing is right from here on, whatever happens to the children.
-    cdef SchemaParts* parts = <SchemaParts*>calloc(1, sizeof(SchemaParts))
+    cdef SchemaParts* parts = <SchemaParts*>PyMem_RawCalloc(1, sizeof(SchemaParts))
     cdef Py_ssize_t i
     if parts == NULL:
         raise MemoryError
-    parts.name = <char*>malloc(len(name) + 1)
-    parts.children = <ArrowSchema*>calloc(max(nchildren, 1), sizeof(ArrowSchema))
-    parts.pointers = <ArrowSchema**>calloc(max(nchildren, 1), sizeof(ArrowSchema*))
+    parts.name = <char*>PyMem_RawMalloc(len(name) + 1)
+    parts.children = <ArrowSchema*>PyMem_RawCalloc(max(nchildren, 1), sizeof(ArrowSchema))
+    parts.pointers = <ArrowSchema**>PyMem_RawCalloc(max(nchildren, 1), sizeof(ArrowSchema*))
     if parts.name == NULL or parts.children == NULL or parts.pointers == NULL:
-        free(parts.name)
-        free(parts.children)
-        free(parts.pointers)
-        free(parts)
+        PyMem_RawFree(parts.name)
+        PyMem_RawFree(parts.children)
+        PyMem_RawFree(parts.pointers)
+        PyMem_RawFree(parts)
         raise MemoryError
     memcpy(parts.name, PyBytes_AS_STRING(name), len(name) + 1)
     memcpy(parts.format, format, strlen(format) + 1)
@@ -106,24 +106,24 @@ cdef void release_array(ArrowArray* array) noexcept nogil:
         if array.children[i].release != NULL:
             array.children[i].release(array.children[i])
     leave_table(parts.table)
-    free(parts.bits)
-    free(parts.children)
-    free(parts.pointers)
-    free(parts)
+    PyMem_RawFree(parts.bits)
+    PyMem_RawFree(parts.children)
+    PyMem_RawFree(parts.pointers)
+    PyMem_RawFree(parts)
     array.release = NULL
 
 
 cdef ArrayParts* start_array(ArrowArray* array, Table* table, Py_ssize_t length, Py_ssize_t nbuffers, Py_ssize_t nchildren) except NULL:
-    cdef ArrayParts* parts = <ArrayParts*>calloc(1, sizeof(ArrayParts))
+    cdef ArrayParts* parts = <ArrayParts*>PyMem_RawCalloc(1, sizeof(ArrayParts))
     cdef Py_ssize_t i
     if parts == NULL:
         raise MemoryError
-    parts.children = <ArrowArray*>calloc(max(nchildren, 1), sizeof(ArrowArray))
-    parts.pointers = <ArrowArray**>calloc(max(nchildren, 1), sizeof(ArrowArray*))
+    parts.children = <ArrowArray*>PyMem_RawCalloc(max(nchildren, 1), sizeof(ArrowArray))
+    parts.pointers = <ArrowArray**>PyMem_RawCalloc(max(nchildren, 1), sizeof(ArrowArray*))
     if parts.children == NULL or parts.pointers == NULL:
-        free(parts.children)
-        free(parts.pointers)
-        free(parts)
+        PyMem_RawFree(parts.children)
+        PyMem_RawFree(parts.pointers)
+        PyMem_RawFree(parts)
         raise MemoryError
     for i in range(nchildren):
         parts.pointers[i] = &parts.children[i]
@@ -146,7 +146,7 @@ cdef int give_numbers(ArrowArray* array, Table* table, const Column* c, Py_ssize
     cdef unsigned char* bits
     parts.buffers[1] = <const void*>c.data if n else <const void*>NO_OFFSETS
     if c.code == BOOL and n:
-        parts.bits = calloc((n + 7) // 8, 1)
+        parts.bits = PyMem_RawCalloc((n + 7) // 8, 1)
         if parts.bits == NULL:
             raise MemoryError
         bits = <unsigned char*>parts.bits
@@ -191,21 +191,21 @@ cdef void free_schema(object capsule) noexcept:
     cdef ArrowSchema* schema = <ArrowSchema*>PyCapsule_GetPointer(capsule, "arrow_schema")
     if schema.release != NULL:
         schema.release(schema)
-    free(schema)
+    PyMem_RawFree(schema)
 
 
 cdef void free_array(object capsule) noexcept:
     cdef ArrowArray* array = <ArrowArray*>PyCapsule_GetPointer(capsule, "arrow_array")
     if array.release != NULL:
         array.release(array)
-    free(array)
+    PyMem_RawFree(array)
 
 
 cdef void free_stream(object capsule) noexcept:
     cdef ArrowArrayStream* stream = <ArrowArrayStream*>PyCapsule_GetPointer(capsule, "arrow_array_stream")
     if stream.release != NULL:
         stream.release(stream)
-    free(stream)
+    PyMem_RawFree(stream)
 
 
 cdef class Batch:
@@ -249,7 +249,7 @@ cdef class Batch:
     def __arrow_c_schema__(self):
         """Export the types of the columns as a capsule "arrow_schema"."""
         self.check()
-        cdef ArrowSchema* schema = <ArrowSchema*>calloc(1, sizeof(ArrowSchema))
+        cdef ArrowSchema* schema = <ArrowSchema*>PyMem_RawCalloc(1, sizeof(ArrowSchema))
         cdef SchemaParts* parts
         cdef Py_ssize_t i
         if schema == NULL:
@@ -263,7 +263,7 @@ cdef class Batch:
     def __arrow_c_array__(self, requested_schema=None):
         """Export the columns as capsules "arrow_schema" and "arrow_array"; another schema than theirs is not made."""
         schema = self.__arrow_c_schema__()
-        cdef ArrowArray* array = <ArrowArray*>calloc(1, sizeof(ArrowArray))
+        cdef ArrowArray* array = <ArrowArray*>PyMem_RawCalloc(1, sizeof(ArrowArray))
         if array == NULL:
             raise MemoryError
         capsule = PyCapsule_New(array, "arrow_array", free_array)
@@ -336,11 +336,11 @@ cdef struct StreamParts:
 
 def arrow_stream(source):
     """Return a capsule "arrow_array_stream" over an object with next_batch() and arrow_schema()."""
-    cdef ArrowArrayStream* stream = <ArrowArrayStream*>calloc(1, sizeof(ArrowArrayStream))
-    cdef StreamParts* parts = <StreamParts*>calloc(1, sizeof(StreamParts))
+    cdef ArrowArrayStream* stream = <ArrowArrayStream*>PyMem_RawCalloc(1, sizeof(ArrowArrayStream))
+    cdef StreamParts* parts = <StreamParts*>PyMem_RawCalloc(1, sizeof(StreamParts))
     if stream == NULL or parts == NULL:
-        free(stream)
-        free(parts)
+        PyMem_RawFree(stream)
+        PyMem_RawFree(parts)
         raise MemoryError
     Py_INCREF(source)
     parts.source = <PyObject*>source
@@ -383,8 +383,8 @@ cdef int stream_next(ArrowArrayStream* stream, ArrowArray* out) noexcept with gi
 cdef int note_error(StreamParts* parts, error) noexcept:
     try:
         text = f"{type(error).__name__}: {error}".encode("utf-8", "replace").replace(b"\0", b" ")
-        free(parts.message)
-        parts.message = <char*>malloc(len(text) + 1)
+        PyMem_RawFree(parts.message)
+        parts.message = <char*>PyMem_RawMalloc(len(text) + 1)
         if parts.message != NULL:
             memcpy(parts.message, PyBytes_AS_STRING(text), len(text) + 1)
     except BaseException:    # the number has to say enough
@@ -399,6 +399,6 @@ cdef const char* stream_error(ArrowArrayStream* stream) noexcept with gil:
 cdef void stream_release(ArrowArrayStream* stream) noexcept with gil:
     cdef StreamParts* parts = <StreamParts*>stream.private_data
     Py_XDECREF(parts.source)
-    free(parts.message)
-    free(parts)
+    PyMem_RawFree(parts.message)
+    PyMem_RawFree(parts)
     stream.release = NULL

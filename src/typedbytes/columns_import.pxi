@@ -175,7 +175,7 @@ def rows_of_encoded(bytes data, offsets):
     rows.n = len(offsets)
     rows.c = new_column(ENCODED, -1, 0)
     rows.c.n = rows.n
-    rows.c.wide_offsets = <int64_t*>malloc((rows.n + 1) * sizeof(int64_t))
+    rows.c.wide_offsets = <int64_t*>PyMem_RawMalloc((rows.n + 1) * sizeof(int64_t))
     if rows.c.wide_offsets == NULL:
         raise MemoryError
     for i in range(rows.n):
@@ -239,9 +239,6 @@ cdef class Lent:
         if self.array.release != NULL:
             self.array.release(&self.array)
 
-    def __len__(self):
-        return self.array.length
-
     cdef ArrowSchema* schema_of(self) except NULL:
         cdef ArrowSchema* schema = <ArrowSchema*>PyCapsule_GetPointer(self.schema, "arrow_schema")
         if schema.release == NULL:
@@ -262,7 +259,7 @@ cdef class LentStream:
             raise TypeError("__arrow_c_stream__() must give a capsule of a stream")
         self.capsule = capsule
         stream = self.stream()
-        schema = <ArrowSchema*>calloc(1, sizeof(ArrowSchema))
+        schema = <ArrowSchema*>PyMem_RawCalloc(1, sizeof(ArrowSchema))
         if schema == NULL:
             raise MemoryError
         self.schema = PyCapsule_New(schema, "arrow_schema", free_schema)
@@ -285,7 +282,7 @@ cdef class LentStream:
 
     def __next__(self):
         cdef ArrowArrayStream* stream = self.stream()
-        cdef ArrowArray* array = <ArrowArray*>calloc(1, sizeof(ArrowArray))
+        cdef ArrowArray* array = <ArrowArray*>PyMem_RawCalloc(1, sizeof(ArrowArray))
         if array == NULL:
             raise MemoryError
         capsule = PyCapsule_New(array, "arrow_array", free_array)
@@ -438,7 +435,7 @@ cdef int lend_offsets(Column* c, const ArrowArray* array, int64_t offset, int64_
 cdef int spread(Column* c, int64_t offset, int64_t n, int64_t step) except -1:
     # The offsets of values that all have one size.
     cdef int64_t i
-    c.wide_offsets = <int64_t*>malloc((n + 1) * sizeof(int64_t))
+    c.wide_offsets = <int64_t*>PyMem_RawMalloc((n + 1) * sizeof(int64_t))
     if c.wide_offsets == NULL:
         raise MemoryError
     for i in range(n + 1):
@@ -485,7 +482,7 @@ cdef Column* take_views(const ArrowArray* array, int64_t offset, int64_t n, int 
     cdef int64_t i, total = 0
     cdef int32_t nbytes, number, start
     cdef bint room = True
-    c.wide_offsets = <int64_t*>malloc((n + 1) * sizeof(int64_t))
+    c.wide_offsets = <int64_t*>PyMem_RawMalloc((n + 1) * sizeof(int64_t))
     if c.wide_offsets != NULL:
         for i in range(n):
             c.wide_offsets[i] = total
@@ -536,7 +533,7 @@ cdef int gather(Column* c, const Column* indices, const Column* values, const Ar
     cdef Nulls none
     cdef int32_t narrow
     memset(&none, 0, sizeof(Nulls))
-    c.wide_offsets = <int64_t*>calloc(n + 1, sizeof(int64_t))
+    c.wide_offsets = <int64_t*>PyMem_RawCalloc(n + 1, sizeof(int64_t))
     if c.wide_offsets == NULL:
         raise MemoryError
     for i in range(n):

@@ -58,16 +58,16 @@ cdef int width_of(int code) noexcept nogil:
 
 
 cdef Column* new_column(Kind kind, int code, Py_ssize_t nparts) except NULL:
-    cdef Column* c = <Column*>calloc(1, sizeof(Column))
+    cdef Column* c = <Column*>PyMem_RawCalloc(1, sizeof(Column))
     if c == NULL:
         raise MemoryError
     c.kind = kind
     c.code = code
     c.wanted = True
     c.width = width_of(code) if kind == FIXED or kind == ARRAY else 0
-    c.parts = <Column**>calloc(max(nparts, 1), sizeof(Column*))
+    c.parts = <Column**>PyMem_RawCalloc(max(nparts, 1), sizeof(Column*))
     if c.parts == NULL:
-        free(c)
+        PyMem_RawFree(c)
         raise MemoryError
     c.nparts = nparts
     return c
@@ -79,10 +79,10 @@ cdef bint has_offsets(const Column* c) noexcept nogil:
 
 cdef void free_memory(Column* c) noexcept nogil:
     if not c.borrowed:
-        free(c.data)
+        PyMem_RawFree(c.data)
     if not c.offsets_borrowed:
-        free(c.offsets)
-        free(c.wide_offsets)
+        PyMem_RawFree(c.offsets)
+        PyMem_RawFree(c.wide_offsets)
     c.data = NULL
     c.offsets = NULL
     c.wide_offsets = NULL
@@ -101,8 +101,29 @@ cdef void free_column(Column* c) noexcept nogil:
         return
     free_parts(c)
     free_memory(c)
-    free(c.parts)
-    free(c)
+    PyMem_RawFree(c.parts)
+    PyMem_RawFree(c)
+
+
+cdef Table* new_table(tuple types, Py_ssize_t nshown) except NULL:
+    # Empty columns of these types, and room for those that users see.
+    cdef Table* table = <Table*>PyMem_RawCalloc(1, sizeof(Table))
+    if table == NULL:
+        raise MemoryError
+    table.owners = 1
+    table.roots = <Column**>PyMem_RawCalloc(len(types), sizeof(Column*))
+    table.shown = <Column**>PyMem_RawCalloc(nshown, sizeof(Column*))
+    try:
+        if table.roots == NULL or table.shown == NULL:
+            raise MemoryError
+        for described in types:
+            table.roots[table.nroots] = make_column(described)
+            table.nroots += 1
+    except BaseException:
+        leave_table(table)
+        raise
+    table.nshown = nshown
+    return table
 
 
 cdef void leave_table(Table* table) noexcept nogil:
@@ -112,9 +133,9 @@ cdef void leave_table(Table* table) noexcept nogil:
         return
     for i in range(table.nroots):
         free_column(table.roots[i])
-    free(table.roots)
-    free(table.shown)
-    free(table)
+    PyMem_RawFree(table.roots)
+    PyMem_RawFree(table.shown)
+    PyMem_RawFree(table)
 
 
 cdef bint reserve_data(Column* c, Py_ssize_t nbytes) noexcept nogil:
@@ -129,6 +150,14 @@ cdef bint reserve_data(Column* c, Py_ssize_t nbytes) noexcept nogil:
         return False
     c.data = <unsigned char*>larger
     c.room = room
+    return True
+
+
+cdef bint reserve_payload(Column* c, Py_ssize_t nbytes, Py_ssize_t most) noexcept nogil:
+    # As reserve_data, and never more than offsets can say: take_sized asks for room, and for nothing else.
+    if not reserve_data(c, min(nbytes, most)):
+        return False
+    c.room = min(c.room, most)
     return True
 
 

@@ -18,6 +18,7 @@ cdef struct Walk:
     const unsigned char* end
     PyObject* builder         # borrowed
     bint widens
+    Py_ssize_t most_held      # bytes of data, and items, of one column: offsets are int32
     bint careful              # every STRING is checked as it comes
     Py_ssize_t depth
     Py_ssize_t max_depth
@@ -95,7 +96,7 @@ cdef Outcome put(Walk* w, Column* c) noexcept nogil:
         elif c.kind == UNKNOWN:
             outcome = OTHER
         elif w.depth == w.max_depth:
-            outcome = BROKEN if w.p[0] == c.code else OTHER
+            outcome = BROKEN if w.p[0] == (VECTOR if c.kind == ARRAY else c.code) else OTHER
         else:
             w.depth += 1
             if c.kind == ARRAY:
@@ -186,9 +187,9 @@ cdef Outcome put_sized(Walk* w, Column* c) noexcept nogil:
 
 
 cdef Outcome put_bytes(Walk* w, Column* c, const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
-    if nbytes > INT32_MAX - c.used:
+    if nbytes > w.most_held - c.used:
         return FULL
-    if not reserve_data(c, c.used + nbytes) or not reserve_offsets(c, c.n + 1):
+    if not reserve_payload(c, c.used + nbytes, w.most_held) or not reserve_offsets(c, c.n + 1):
         return NO_MEMORY
     memcpy(c.data + c.used, p, nbytes)
     c.used += nbytes
@@ -271,8 +272,6 @@ cdef Outcome put_tuple(Walk* w, Column* c) noexcept nogil:
 
 cdef inline Outcome put_item(Walk* w, Column* part) noexcept nogil:
     cdef const unsigned char* next
-    if part.n >= INT32_MAX:
-        return FULL
     if part.kind == FIXED:
         next = take_fixed(part, w.p, w.end)
         if next != NULL:
@@ -306,7 +305,7 @@ cdef Outcome put_listed(Walk* w, Column* c) noexcept nogil:
             outcome = put_item(w, c.parts[0])
             if outcome != DONE:
                 return outcome
-    return end_items(c)
+    return end_items(w, c)
 
 
 cdef Outcome put_paired(Walk* w, Column* c) noexcept nogil:
@@ -321,10 +320,12 @@ cdef Outcome put_paired(Walk* w, Column* c) noexcept nogil:
             outcome = put_item(w, c.parts[1])
         if outcome != DONE:
             return outcome
-    return end_items(c)
+    return end_items(w, c)
 
 
-cdef Outcome end_items(Column* c) noexcept nogil:
+cdef Outcome end_items(const Walk* w, Column* c) noexcept nogil:
+    if c.parts[0].n > w.most_held:
+        return FULL
     if not reserve_offsets(c, c.n + 1):
         return NO_MEMORY
     c.n += 1
@@ -333,13 +334,9 @@ cdef Outcome end_items(Column* c) noexcept nogil:
 
 
 cdef Outcome settle(Walk* w) noexcept with gil:
-    # The cursor stands at a value that the culprit does not hold.
+    # The cursor stands at a value that the culprit does not hold. FAILED: an exception is set.
     cdef Builder builder = <Builder>w.builder
-    try:
-        return builder.settle()
-    except BaseException as error:
-        builder.error = error
-        return FAILED
+    return (<settle_function>builder.settle)(builder)
 
 
 # ---- text ---------------------------------------------------------------------------------------------------------------

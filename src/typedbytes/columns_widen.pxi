@@ -26,10 +26,10 @@ cdef void become(Column* c, Column* other) noexcept:
     cdef bint wanted = c.wanted
     free_parts(c)
     free_memory(c)
-    free(c.parts)
+    PyMem_RawFree(c.parts)
     c[0] = other[0]
     c.wanted = wanted
-    free(other)
+    PyMem_RawFree(other)
 
 
 cdef bint widen(Column* c, Walk* w) except -1:
@@ -39,17 +39,21 @@ cdef bint widen(Column* c, Walk* w) except -1:
         return widen_numbers(c, code)
     if c.kind == ARRAY and code == VECTOR:
         if w.culprit_item < 0:
-            return loosen(c)
+            return loosen(c, w.most_held)
         if widens_to(c.code, w.culprit_at[0]):
             return widen_numbers(c, w.culprit_at[0])
-    encode_whole(c)
+    encode_whole(c, w.most_held)
     return True
+
+
+cdef object beyond_held(Py_ssize_t most):
+    return LimitError(f"more than a column can hold: {most} bytes or items")
 
 
 cdef bint widen_numbers(Column* c, int code) except -1:
     cdef Py_ssize_t n = c.used // c.width
     cdef Py_ssize_t i
-    cdef unsigned char* wide = <unsigned char*>malloc(n * 8 + CUSHION)
+    cdef unsigned char* wide = <unsigned char*>PyMem_RawMalloc(n * 8 + CUSHION)
     cdef int32_t number
     cdef unsigned char wire[4]
     if wide == NULL:
@@ -66,13 +70,13 @@ cdef bint widen_numbers(Column* c, int code) except -1:
     return True
 
 
-cdef bint loosen(Column* c) except -1:
+cdef bint loosen(Column* c, Py_ssize_t most) except -1:
     # VECTORs of one arity to VECTORs of any.
     cdef Py_ssize_t i
     cdef Column* loose = new_column(LISTED, VECTOR, 1)
     try:
-        if c.n * c.nitems > INT32_MAX:
-            raise LimitError("a column cannot hold more than 2^31-1 items")
+        if c.n * c.nitems > most:
+            raise beyond_held(most)
         loose.parts[0] = new_column(FIXED, c.code, 0)
         if not reserve_offsets(loose, c.n):
             raise MemoryError
@@ -91,7 +95,7 @@ cdef bint loosen(Column* c) except -1:
     return True
 
 
-cdef int encode_whole(Column* c) except -1:
+cdef int encode_whole(Column* c, Py_ssize_t most) except -1:
     # Any column to the encoded bytes of its values.
     cdef Py_ssize_t i
     cdef unsigned char* out
@@ -99,11 +103,9 @@ cdef int encode_whole(Column* c) except -1:
     cdef Column* encoded = new_column(ENCODED, -1, 0)
     memset(&none, 0, sizeof(Nulls))
     try:
-        if bound_of(c, 0, c.n, 0) > INT32_MAX:
-            raise LimitError("a column cannot hold more than 2^31-1 bytes")
-        if not reserve_offsets(encoded, c.n):
-            raise MemoryError
-        if not reserve_data(encoded, bound_of(c, 0, c.n, 0)):
+        if bound_of(c, 0, c.n, 0) > most:
+            raise beyond_held(most)
+        if not reserve_offsets(encoded, c.n) or not reserve_payload(encoded, bound_of(c, 0, c.n, 0), most):
             raise MemoryError
     except BaseException:
         free_column(encoded)

@@ -167,8 +167,8 @@ def encode_rows(list columns, list starts, Py_ssize_t n, Py_ssize_t most, nulls)
     nulls: the bytes written for a null, None to refuse them. Raises EncodeValueError with the row of the column as its path.
     """
     cdef Py_ssize_t ncolumns = len(columns)
-    cdef Column** c = <Column**>calloc(ncolumns, sizeof(Column*))
-    cdef Py_ssize_t* first = <Py_ssize_t*>calloc(ncolumns, sizeof(Py_ssize_t))
+    cdef Column** c = <Column**>PyMem_RawCalloc(ncolumns, sizeof(Column*))
+    cdef Py_ssize_t* first = <Py_ssize_t*>PyMem_RawCalloc(ncolumns, sizeof(Py_ssize_t))
     cdef Py_ssize_t i
     cdef Nulls written
     try:
@@ -186,8 +186,8 @@ def encode_rows(list columns, list starts, Py_ssize_t n, Py_ssize_t most, nulls)
         n = fitting(c, first, ncolumns, n, most, written.nbytes)
         return fill_bytes(c, first, ncolumns, n, bound_of_rows(c, first, ncolumns, n, written.nbytes) + CUSHION, &written), n
     finally:
-        free(c)
-        free(first)
+        PyMem_RawFree(c)
+        PyMem_RawFree(first)
 
 
 cdef Py_ssize_t bound_of_rows(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssize_t n, Py_ssize_t null_nbytes) noexcept nogil:
@@ -221,7 +221,7 @@ cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssi
         nleaves += count_leaves(c[i])
     try:
         if stride and nleaves <= 4 * MOST_PARTS:
-            leaves = <Leaf*>calloc(nleaves, sizeof(Leaf))
+            leaves = <Leaf*>PyMem_RawCalloc(nleaves, sizeof(Leaf))
             if leaves == NULL:
                 raise MemoryError
         with nogil:
@@ -245,7 +245,7 @@ cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssi
         result = <bytes>filled
         return result
     finally:
-        free(leaves)
+        PyMem_RawFree(leaves)
         Py_XDECREF(filled)
 
 

@@ -173,6 +173,8 @@ cdef object decode_text(Side side, Decoding* d, const unsigned char* p, Py_ssize
     try:
         return PyUnicode_DecodeUTF8(<const char*>p + size, nbytes - size, d.unicode_errors)
     except UnicodeDecodeError as error:
+        if not isinstance(error, UnicodeDecodeError):
+            raise    # there was no memory to make one
         raise writable_error(d, f"Text is not UTF-8: {error.reason} at its byte {error.start}") from error
 
 
@@ -349,8 +351,7 @@ cdef int encode_buffer(Encoding* e, object obj, bint counted) except -1:
         raise EncodeTypeError(f"bytes are needed, not {type(obj).__name__}")
     contiguous = get_view(obj, &view)
     try:
-        if view.len > MAX_LENGTH - 4:
-            raise EncodeValueError(f"{view.len} bytes are longer than 2^31-1")
+        check_record(view.len)
         if counted:
             return append_counted(&e.buf, <const unsigned char*>view.buf, view.len)
         return append(&e.buf, <const unsigned char*>view.buf, view.len)
@@ -364,6 +365,8 @@ cdef int encode_text(Encoding* e, object obj) except -1:
     try:
         data = (<str>obj).encode("utf-8", "strict" if e.unicode_errors == NULL else (<bytes>e.unicode_errors).decode("ascii"))
     except UnicodeEncodeError as error:
+        if not isinstance(error, UnicodeEncodeError):
+            raise    # there was no memory to make one
         raise EncodeValueError(f"str is not UTF-8: {error.reason}") from error
     reserve(&e.buf, 9)
     e.buf.cursor += store_vint(e.buf.cursor, len(data))

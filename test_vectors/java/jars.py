@@ -44,22 +44,35 @@ class MissingToolError(RuntimeError):
 
 def java_command(main_class, *arguments, options=QUICK_START):
     """Give the command line that runs a class of Hadoop's or ours with the arguments."""
-    return [_jdk_tool("java"), *options, "-cp", class_path(), main_class, *map(str, arguments)]
+    return [find_tool("java"), *options, "-cp", class_path(), main_class, *map(str, arguments)]
+
+
+def hdfs_command(folder):
+    """Give the command line that runs a small HDFS cluster in a folder; see ``hdfs/Cluster.java``."""
+    pom = HERE / "hdfs" / "pom.xml"
+    jars = jars_of(pom, "hdfs-jars")
+    return [find_tool("java"), *QUICK_START, "-cp", str(jars / "*"), str(HERE / "hdfs" / "Cluster.java"), str(folder)]
 
 
 def class_path():
     """Give the class path of Hadoop's jars and our classes, fetched and compiled when they are not there yet."""
-    java = _jdk_tool("java")
+    java = find_tool("java")
     described = subprocess.run([java, "-version"], capture_output=True, text=True, check=True).stderr
     version = re.search(r'version "(\d+)', described)
     if version is None or int(version[1]) not in JAVA_VERSIONS:
         raise MissingToolError(f"Hadoop does not run with this Java ({java}):\n{described}\n{INSTALL_JDK}")
-    jars = _made(BUILD / "hadoop-jars", [POM], _fetch_jars)
+    jars = jars_of(POM, "hadoop-jars")
     classes = _made(BUILD / "java-classes", [POM, *SOURCES], lambda folder: _compile(folder, jars))
     return os.pathsep.join([str(classes), str(jars / "*")])
 
 
-def _jdk_tool(name):
+def jars_of(pom, name):
+    """Give the folder of that name with the jars that a pom.xml asks for, fetched when they are not there yet."""
+    return _made(BUILD / name, [pom], lambda folder: _fetch_jars(pom, folder))
+
+
+def find_tool(name):
+    """Give the path of a program of the JDK."""
     home = os.environ.get("JAVA_HOME")
     found = (home and shutil.which(name, path=os.path.join(home, "bin"))) or shutil.which(name)
     if not found:
@@ -67,13 +80,13 @@ def _jdk_tool(name):
     return found
 
 
-def _fetch_jars(folder):
+def _fetch_jars(pom, folder):
     maven = shutil.which("mvn")
     if not maven:
         raise MissingToolError(f"mvn was not found.\n{INSTALL_MAVEN}")
     print("fetching Hadoop's jars with Maven, once", file=sys.stderr, flush=True)
     _run(
-        [maven, "-B", "-q", "-f", POM, "dependency:copy-dependencies", f"-DoutputDirectory={folder}"],
+        [maven, "-B", "-q", "-f", pom, "dependency:copy-dependencies", f"-DoutputDirectory={folder}"],
         "Maven could not fetch Hadoop's jars: it needs a way to Maven Central, once",
     )
 
@@ -81,7 +94,7 @@ def _fetch_jars(folder):
 def _compile(folder, jars):
     options = ["--release", "11", "-proc:none", "-Xlint:all", "-Werror", "-encoding", "UTF-8"]
     _run(
-        [_jdk_tool("javac"), *options, "-d", folder, "-cp", jars / "*", *SOURCES],
+        [find_tool("javac"), *options, "-d", folder, "-cp", jars / "*", *SOURCES],
         "javac could not compile the Java sources of the test vectors",
     )
 

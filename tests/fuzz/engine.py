@@ -18,6 +18,7 @@ import traceback
 from fuzz import inputs
 
 SLOW_SECONDS = 1.0  # of processor time, for one input
+TRIES = 3  # an input that took longer is run again: others on the machine may have made it slow, and one quick run acquits it
 MOST_FINDINGS = 5  # of one run of one target
 MOST_INPUT = 1 << 20
 
@@ -57,22 +58,31 @@ def work(name, target, seed, seconds, executions, path):
             break
         number += 1
         record.start(number, data)
-        before = time.process_time()
-        try:
-            target.check(data)
-            assert gc.isenabled(), "the collector was left switched off"
-        except Exception as error:
-            gc.enable()
-            place = where(error)
-            if place not in met:
-                met.add(place)
-                findings.append({"kind": "exception", "hex": data.hex(), "text": traceback.format_exc(limit=-6)})
-        took = time.process_time() - before
+        took, error = timed(target, data)
+        for _ in range(TRIES - 1):
+            if took > SLOW_SECONDS:
+                took = min(took, timed(target, data)[0])
+        if error is not None and where(error) not in met:
+            met.add(where(error))
+            text = "".join(traceback.format_exception(type(error), error, error.__traceback__, limit=-6))
+            findings.append({"kind": "exception", "hex": data.hex(), "text": text})
         slowest = max(slowest, took)
         if took > SLOW_SECONDS:
             findings.append({"kind": "slow", "hex": data.hex(), "text": f"{took:.2f} s"})
     kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(json.dumps({"executions": number, "findings": findings, "slowest": slowest, "mebibytes": kib // 1024}))
+
+
+def timed(target, data):
+    """Run a target; return the processor time that it took, and the exception that came out, None when it was well."""
+    before = time.process_time()
+    try:
+        target.check(data)
+        assert gc.isenabled(), "the collector was left switched off"
+    except Exception as error:
+        gc.enable()
+        return time.process_time() - before, error
+    return time.process_time() - before, None
 
 
 def where(error):

@@ -8,9 +8,10 @@ import functools
 import io
 
 import typedbytes
-from typedbytes import sequencefile
+from typedbytes import columns, sequencefile
 from typedbytes.errors import DecodeError
 
+from column_values import EXACT, rows_of
 from fuzz import options as sets
 from fuzz.choices import Choices
 from fuzz.guard import Guard
@@ -131,6 +132,27 @@ def check_typed(choices, wire, options, pairs, trouble):
         assert reader.record == len(pairs)
 
 
+def check_columns(choices, wire, options, pairs, trouble):
+    """Columns hold the pairs of the stream of typed bytes, and end with its error or with one of a record that it has."""
+    try:
+        reader = sequencefile.Reader(wire, **options)
+    except DecodeError:
+        return
+    parts, batches = [], []
+    end = taken(parts, iter(lambda: reader.read_typed(1 + choices.below(300)), b""))
+    structure = {name: value for name, value in options.items() if name in ("dialect", "max_depth")}
+    expected, typed = [], b"".join(parts)
+    fault = taken(expected, typedbytes.PairReader(typed, **EXACT, **structure))
+    with columns.read(sequencefile.Reader(wire, **options), choices.pick((1, 3, 1000)), on_mismatch="split", **structure) as batch_reader:
+        found = taken(batches, batch_reader)
+    rows = [row for batch in batches for row in rows_of(batch, structure.get("dialect", "hadoop"))]
+    assert spell(rows) == spell(expected[: len(rows)])
+    if len(rows) == len(expected) and fault is None:
+        assert said(found) == said(end)
+    else:
+        assert found.record == len(rows) and found.offset < len(wire), found
+
+
 def check_resync(choices, wire, options, pairs, trouble):
     """Nothing but the header, or a hook, ends a reader that goes on; it gives what comes before the damage, and says what is missing."""
     try:
@@ -174,4 +196,4 @@ def check_copy(choices, wire, options, pairs, trouble):
     assert again.read_all() == found and again.metadata == reader.metadata
 
 
-CHECKS = [check_pieces, check_pieces, check_raw, check_skipped, check_typed, check_resync, check_resync, check_splits, check_copy]
+CHECKS = [check_pieces, check_pieces, check_raw, check_skipped, check_typed, check_columns, check_resync, check_resync, check_splits, check_copy]

@@ -68,6 +68,10 @@ def _dawdle(data):
         pass
 
 
+def _dawdle_once(data, dawdle=iter((_dawdle,))):
+    next(dawdle, len)(data)
+
+
 def _switch_collector_off(data):
     gc.disable()
 
@@ -80,5 +84,5 @@ def _look_beyond(data):
 GUARD = Guard()
 PLANTED = {
     f"planted-{check.__name__[1:]}": Target(check, wire_after(1))
-    for check in (_raise, _die, _hang, _dawdle, _switch_collector_off, _look_beyond)
+    for check in (_raise, _die, _hang, _dawdle, _dawdle_once, _switch_collector_off, _look_beyond)
 }

@@ -27,7 +27,7 @@ from fuzz import inputs, options as sets  # noqa: E402
 from fuzz.choices import Choices  # noqa: E402
 from fuzz.encoding import FIXED, Objects  # noqa: E402
 from gates import figures  # noqa: E402
-from typedbytes import legacy  # noqa: E402
+from typedbytes import block, columns, legacy, sequencefile  # noqa: E402
 
 WARM_ROUNDS = 3
 ROUNDS = 4
@@ -107,6 +107,48 @@ def by_old_names(wire, **options):
     list(source)
 
 
+def structural(options):
+    """Return those options that columns have too."""
+    return {name: options[name] for name in ("dialect", "max_depth") if name in options}
+
+
+def read_as_columns(wire, **options):
+    """Read as columns, export them, and write what fits."""
+    for policy in ("widen", "split"):
+        for batch in columns.read(wire, 5, pairs=False, on_mismatch=policy, **structural(options)):
+            batch.__arrow_c_array__(), batch.__arrow_c_stream__(), batch.buffers(0)
+            columns.write(io.BytesIO(), batch, pairs=False)
+
+
+def exchanged(wire, **options):
+    """Send the value in a message, and read that, whole and cut."""
+    data = block.BlockEncoder("native", checksum=True).encode([typedbytes.loads(wire, **options), wire, "t\xe9xt", bytes(70_000)])
+    decoder = block.BlockDecoder(**options)
+    decoder.feed(data[:9])
+    decoder.feed(data[9:])
+    list(block.BlockReader(io.BytesIO(data[:-1]), **options))
+
+
+def as_messages(wire, **options):
+    """Take the bytes themselves for messages."""
+    for layout in ("line", "block", "bytes", "type8", "total", "header"):
+        try:
+            block.BlockDecoder(layout, skip_bad=True, **options).feed(wire)
+        except typedbytes.DecodeError:
+            pass
+
+
+def in_a_sequence_file(wire, **options):
+    """Keep the bytes in a SequenceFile, and read that in every way."""
+    file = io.BytesIO()
+    with sequencefile.Writer(file, compression="block") as writer:
+        writer.write_raw(b"\0\0\0\x2d" + typedbytes.dumps(b"k" * 40), len(wire).to_bytes(4, "big") + wire)
+    for resync in (True, False):
+        reader = sequencefile.Reader(file.getvalue(), resync=resync, **options)
+        reader.read_typed()
+        list(sequencefile.Reader(io.BytesIO(file.getvalue()), resync=resync, **options))
+
+
 DECODING = {
     "loads": lambda wire, **options: typedbytes.loads(wire, **options),
     "decode_all": lambda wire, **options: typedbytes.Decoder(**options).decode_all(wire),
@@ -122,6 +164,10 @@ DECODING = {
     "fed": fed,
     "rewritten": rewritten,
     "by_old_names": by_old_names,
+    "read_as_columns": read_as_columns,
+    "exchanged": exchanged,
+    "as_messages": as_messages,
+    "in_a_sequence_file": in_a_sequence_file,
     "scans": lambda wire, **options: (typedbytes.index(wire), typedbytes.count(wire), typedbytes.hash_code(wire)),
 }
 
@@ -149,6 +195,25 @@ def write_failing(obj, **options):
         writer.close()
 
 
+def sent(obj, **options):
+    """Send messages to a sink that fails, and to one that does not."""
+    block.BlockWriter(io.BytesIO(), "native", **options).writes([[obj, obj], [1]])
+    block.BlockWriter(BadSink(), "native", **options).write([bytes(70_000), obj])
+
+
+def into_a_sequence_file(obj, **options):
+    """Write a SequenceFile whose sink fails."""
+    writer = sequencefile.Writer(BadSink(), **options)
+    try:
+        writer.write(obj, 1)
+        writer.write(1, obj)
+    finally:
+        try:
+            writer.flush()
+        finally:
+            writer.close()
+
+
 ENCODING = {
     "dumps": lambda obj, **options: typedbytes.dumps(obj, **options),
     "encode_all": lambda obj, **options: typedbytes.Encoder(**options).encode_all([1, obj]),
@@ -156,6 +221,9 @@ ENCODING = {
     "encode_into": lambda obj, **options: typedbytes.Encoder(**options).encode_into(obj, bytearray(3), 3),
     "writer": written,
     "failing_sink": write_failing,
+    "sent": sent,
+    "into_a_sequence_file": into_a_sequence_file,
+    "as_a_column": lambda obj, **options: columns.write(io.BytesIO(), [[obj, 1, obj]], pairs=False),
 }
 
 

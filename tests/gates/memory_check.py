@@ -17,7 +17,7 @@ sys.path[:0] = [str(TESTS)]
 
 from gates import figures, workshop  # noqa: E402
 
-OURS = re.compile(r"(by|at) 0x[0-9A-F]+: .*\(_(codec|stream|scan|buffer)\.c:|_(cpython|byteorder|utf8)\.h:")
+OURS = re.compile(r"(by|at) 0x[0-9A-F]+: .*\(_(codec|stream|scan|buffer|columns|block|sequence)\.c:|_(cpython|byteorder|utf8|memory|crc32c)\.h:")
 INTERPRETER = "_PyEval_EvalFrameDefault"  # what stands under it called us, what stands above it we called
 NWIRES = 200
 

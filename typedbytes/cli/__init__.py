@@ -36,6 +36,9 @@ COMMANDS = {
     "dumptb": ("_sequence_files", "write the pairs of SequenceFiles and folders of them"),
     "loadtb": ("_sequence_files", "read pairs and write a SequenceFile"),
     "convert": ("converting", "change container, codec and format"),
+    "run": ("running", "run the job of a script on this machine"),
+    "submit": ("submitting", "run a job on Hadoop, or print how"),
+    "bundle": ("submitting", "write an archive of this package for Hadoop's nodes"),
     "bench": ("measuring", "measure the codec on your own records"),
     "completion": ("shell", "write the completion script of a shell"),
     "man": ("shell", "write the man page"),
@@ -44,7 +47,7 @@ COMMANDS = {
 
 EXIT_CODES = {
     0: "done",
-    1: "diff: there are differences; grep: nothing was found",
+    1: "a job failed; diff: there are differences; grep: nothing was found",
     64: "the command line is wrong",
     65: "bad data",
     66: "there is no such input",

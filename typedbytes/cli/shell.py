@@ -41,6 +41,10 @@ def _takes_value(action):
     return action.nargs != 0
 
 
+def _value_name(action):
+    return action.metavar or "|".join(action.choices or [action.dest.upper()])
+
+
 def _takes_file(action):
     return action.metavar in ("OUT", "FOLDER")
 
@@ -91,7 +95,7 @@ def _zsh():
         if action.choices:
             value = f":{action.dest}:({' '.join(action.choices)})"
         elif _takes_value(action):
-            value = f":{action.metavar}:{'_files' if _takes_file(action) else ''}"
+            value = f":{_value_name(action)}:{'_files' if _takes_file(action) else ''}"
         help_text = action.help.replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
         return " ".join(_quoted(f"{each}[{help_text}]{value}") for each in action.option_strings)
 
@@ -179,7 +183,7 @@ def _man_of(name):
         lines += [_roff(" ".join(paragraph.split())), ".PP"]
     for action in parser._actions:
         if action.option_strings and action.dest != "help":
-            value = f" \\fI{action.metavar or '|'.join(action.choices)}\\fR" if _takes_value(action) else ""
+            value = f" \\fI{_value_name(action)}\\fR" if _takes_value(action) else ""
             lines += [".TP", ", ".join(f"\\fB{_roff(each)}\\fR" for each in action.option_strings) + value, _roff(action.help)]
     return [*lines, ".PP", ".nf", *map(_roff, examples.rstrip().splitlines()), ".fi"]
 

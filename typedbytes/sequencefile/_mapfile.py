@@ -67,16 +67,14 @@ class MapFile:
 
     def get(self, key, default=None):
         """Return the value of a key, of several equal ones the first found, or `default`."""
-        try:
-            return self[key]
-        except KeyError:
-            return default
+        value = self._find(key)
+        return default if value is None else self._decoded(value)
 
     def __getitem__(self, key):
         value = self._find(key)
         if value is None:
             raise KeyError(key)
-        return decode(self._data.value_class, value, **self._options)
+        return self._decoded(value)
 
     def __contains__(self, key):
         return self._find(key) is not None
@@ -102,6 +100,9 @@ class MapFile:
             if found >= wanted:
                 return value if found == wanted else None
         return None
+
+    def _decoded(self, value):
+        return decode(self._data.value_class, value, **self._options)
 
     def close(self):
         """Close the data file; closing again does nothing."""

@@ -13,8 +13,6 @@ from typedbytes.sequencefile._files import Reader
 
 __all__ = ["read"]
 
-_BATCH_NRECORDS = 4096
-
 
 def read(places, *, processes=1, ordered=False, progress=None, split_size=1 << 24, **options):
     """Yield the (key, value) pairs of files and folders of part files, read by several processes.
@@ -22,8 +20,9 @@ def read(places, *, processes=1, ordered=False, progress=None, split_size=1 << 2
     places: a path or URL, or several. Of a folder its files are read in the order of their names, but for those that start
     with _ or a dot. processes: 1 reads here, in order. ordered: with more, keep the order of places and records; without it
     splits come as they are ready. progress: called with (bytes done, bytes in all) after each split. split_size: bytes.
-    Other options as for `Reader`, decoders that can be pickled among them. Errors name the file; with resync=True what was
-    passed over is told in a RuntimeWarning each.
+    Other options as for `Reader`, decoders that can be pickled among them. Errors in the bytes name the file and come after the
+    records before them; any other error of a process takes the records of its split along. With resync=True what was passed
+    over is told in a RuntimeWarning each.
 
     >>> import os, tempfile
     >>> from typedbytes.sequencefile import Writer
@@ -62,44 +61,44 @@ def _delivered(answers, total, progress):
 
 def _in_turn(splits, options):
     for split in splits:
-        yield split[2], _records(split, options)
+        skipped = []
+        yield split[2], _answered(split[0], _records(split, options, skipped), skipped)
 
 
-def _records(split, options):
-    """Yield the records of a split; errors and warnings name the file."""
+def _records(split, options, skipped):
+    """Yield the records of a split, and put what was passed over into a list; errors name the file."""
     place, start, length = split
     try:
         with Reader(place, start=start, length=length, **options) as reader:
             yield from reader
-            _warn(place, reader.skipped)
+            skipped += reader.skipped
     except DecodeError as error:
-        raise _named(error, place) from None
+        # Which record of the file it is, only the first split knows.
+        record = None if start else error.record
+        raise type(error)(f"{place}: {error.message}", error.offset, error.code, error.path, record) from None
 
 
-def _named(error, place):
-    return type(error)(f"{place}: {error.message}", error.offset, error.code, error.path, error.record)
-
-
-def _warn(place, skipped):
+def _answered(place, records, skipped, error=None):
+    yield from records
     for each in skipped:
         warnings.warn(
             f"{place}: passed over {each.nbytes} bytes at offset {each.offset}"
             f"{'' if each.nrecords is None else f', {each.nrecords} records'}: {each.error.message}",
             RuntimeWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
+    if error is not None:
+        raise error
 
 
 def _work(split, options):
     """Return the records of a split, what was passed over, and the error that ended it, in a process of its own."""
-    place, start, length = split
-    records = []
+    records, skipped = [], []
     try:
-        with Reader(place, start=start, length=length, **options) as reader:
-            records.extend(reader)
-            return records, reader.skipped, None
+        records.extend(_records(split, options, skipped))
     except DecodeError as error:
-        return records, [], _named(error, place)
+        return records, skipped, error
+    return records, skipped, None
 
 
 def _in_parallel(splits, options, processes, ordered):
@@ -120,9 +119,3 @@ def _in_parallel(splits, options, processes, ordered):
             for each in under_way:
                 each.cancel()
 
-
-def _answered(place, records, skipped, error):
-    yield from records
-    _warn(place, skipped)
-    if error is not None:
-        raise error

@@ -1,9 +1,10 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from io import BufferedWriter
 from typing import Any, NoReturn, Optional, Protocol, Union
 
 from typedbytes.columns import Batch
 
-__all__ = ["StopEarly", "Task", "counter", "run", "status", "task"]
+__all__ = ["StopEarly", "Task", "TooManyBadRecords", "counter", "ping", "run", "side_file", "status", "task"]
 
 _Pairs = Optional[Iterable[tuple[Any, Any]]]
 
@@ -20,6 +21,7 @@ _MapJob = Union[_MapCall, _Mapper, type[_Mapper], type[_MapCall]]
 _ReduceJob = Union[_ReduceCall, _Reducer, type[_Reducer], type[_ReduceCall]]
 
 class StopEarly(Exception): ...
+class TooManyBadRecords(Exception): ...
 
 class Task:
     def __init__(self, environ: Mapping[str, str]) -> None: ...
@@ -39,6 +41,10 @@ class Task:
     def input_start(self) -> Optional[int]: ...
     @property
     def input_length(self) -> Optional[int]: ...
+    @property
+    def output_folder(self) -> Optional[str]: ...
+    @property
+    def nreducers(self) -> Optional[int]: ...
 
 def run(
     mapper: Optional[_MapJob] = None,
@@ -46,10 +52,14 @@ def run(
     combiner: Optional[_ReduceJob] = None,
     *,
     batch: bool = False,
+    group_by: Optional[Callable[[Any], Any]] = None,
+    max_bad: float = 0,
     argv: Optional[Sequence[str]] = None,
     read_options: Optional[Mapping[str, Any]] = None,
     write_options: Optional[Mapping[str, Any]] = None,
 ) -> NoReturn: ...
 def counter(group: str, name: str, amount: int = 1) -> None: ...
+def ping() -> None: ...
+def side_file(name: str) -> BufferedWriter: ...
 def status(text: str) -> None: ...
 def task() -> Task: ...

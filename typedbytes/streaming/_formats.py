@@ -1,7 +1,9 @@
 """The formats by name: an input or an output over the task's descriptors.
 
 An input has pairs(), groups(), failure(), key_bytes(key), .record and .offset (one of columns: batches(), whole_groups(),
-failure(), .record and .offset); an output has writes(pairs), close() and .record. Each format is imported only by a task that speaks it.
+failure(), .record and .offset), and for records that may be bad raw_pairs(), decode(item) and packed(key, value); an output
+has writes(pairs), encoded(pair), write_encoded(records), close() and .record. Each format is imported only by a task that
+speaks it.
 """
 
 from typedbytes.streaming._task import count_key_fields, find_separator, has_text_keys
@@ -14,12 +16,12 @@ def open_columns(source, sink, read_options, write_options):
     return ColumnsInput(source, read_options), ColumnsOutput(sink, write_options)
 
 
-def open_input(format_name, source, role, environ, options):
-    """Return the input of a role; options are those of PairReader, for typed bytes."""
+def open_input(format_name, source, role, environ, options, lenient=False):
+    """Return the input of a role; options are those of PairReader, for typed bytes. A lenient one decodes each value by itself."""
     if format_name == "typedbytes":
-        from typedbytes.streaming._typed import TypedBytesInput
+        from typedbytes.streaming._typed import TypedBytesInput, UndecodedInput
 
-        return TypedBytesInput(source, options)
+        return (UndecodedInput if lenient else TypedBytesInput)(source, options)
     if format_name == "rawbytes":
         from typedbytes.streaming._rawbytes import RawBytesInput
 

@@ -4,6 +4,7 @@ Lengths are 32-bit big-endian integers. Keys and values are bytes, whatever a Wr
 An input that has failed stays failed.
 """
 
+from _operator import itemgetter
 from io import BufferedReader
 
 from typedbytes.errors import FormatError, TruncatedError
@@ -34,7 +35,17 @@ class RawBytesInput:
 
     def groups(self):
         """Return an iterator of (key, values) over adjacent pairs with the same key."""
-        return Groups(self.pairs(), bytes)
+        return Groups(self.pairs(), itemgetter(0), itemgetter(1))
+
+    raw_pairs = pairs
+
+    def decode(self, item):
+        """Return a key or a value, which is what its bytes are."""
+        return item
+
+    def packed(self, key, value):
+        """Return the record of a raw pair."""
+        return b"".join((*_item(key), *_item(value)))
 
     def failure(self):
         """Return the error the input has failed with, or None."""

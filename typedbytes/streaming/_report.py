@@ -59,6 +59,12 @@ class Counters:
             if time.monotonic() - self._sent_at >= SEND_SECONDS:
                 self._send()
 
+    def take(self):
+        """Return what was gathered, and gather anew."""
+        with self._lock:
+            amounts, self._amounts = self._amounts, {}
+        return amounts
+
     def send(self):
         """Send what was gathered."""
         with self._lock:
@@ -77,6 +83,8 @@ class Counters:
 
 
 counters = Counters()
+last_status = None  # what user code said last, which the heart repeats
+pings = 0
 
 
 def counter(group, name, amount=1):
@@ -98,7 +106,26 @@ def status(text):
 
     Line ends in the text become spaces, and 4096 bytes is the most that is sent.
     """
+    global last_status
+    last_status = f"{text}"
+    say_status(last_status)
+
+
+def say_status(text):
+    """Send a line of text as the state of the task."""
     _send(f"status:{text}")
+
+
+def ping():
+    """Say that the task is alive although it reads nothing, in the midst of a record that takes minutes.
+
+    Hadoop kills a task that is silent for ten minutes. A task that reads records tells so itself once a minute; after a
+    ping() it does so once more.
+
+    >>> ping()
+    """
+    global pings
+    pings += 1
 
 
 def write_failure(facts, error):

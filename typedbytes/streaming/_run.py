@@ -10,11 +10,14 @@ import os
 import sys
 
 from typedbytes.errors import DecodeError
-from typedbytes.streaming._calls import Calls
+from typedbytes.streaming._calls import Calls, StopEarly, TooManyBadRecords
 from typedbytes.streaming._exits import Exits
 from typedbytes.streaming._formats import open_columns, open_input, open_output
 from typedbytes.streaming._guard import take_over
+from typedbytes.streaming._heart import Heart
+from typedbytes.streaming._records import regrouped
 from typedbytes.streaming._report import counters, write_failure, write_line
+from typedbytes.streaming._sidefiles import side_files
 from typedbytes.streaming._task import Task, UsageError, find_format, find_role
 
 OK, USER, USAGE, DATA, INTERNAL, IO = 0, 1, 64, 65, 70, 74
@@ -32,15 +35,18 @@ DRAIN_NBYTES = 1024 * 1024
 NO_KEY = object()
 
 
-class StopEarly(Exception):
-    """Raise in a mapper or reducer to end the task well before the end of its input.
-
-    Pairs yielded before are kept and close() is called. The rest of the input is read and dropped, because
-    Hadoop fails a task that leaves input behind. The dropped part is not checked.
-    """
-
-
-def run(mapper=None, reducer=None, combiner=None, *, batch=False, argv=None, read_options=None, write_options=None):
+def run(
+    mapper=None,
+    reducer=None,
+    combiner=None,
+    *,
+    batch=False,
+    group_by=None,
+    max_bad=0,
+    argv=None,
+    read_options=None,
+    write_options=None,
+):
     """Run one task of a Hadoop Streaming job and end the process.
 
     The role is the first argument of the script: ``job.py map``, ``job.py combine`` or ``job.py reduce``.
@@ -55,6 +61,15 @@ def run(mapper=None, reducer=None, combiner=None, *, batch=False, argv=None, rea
     The formats are those Hadoop names in the environment, and typed bytes outside Hadoop. As text, keys and
     values are str; lines of a plain text file have their number as key. As raw bytes they are bytes.
     *argv* stands for sys.argv; *read_options* and *write_options* are keywords for PairReader and PairWriter.
+
+    *group_by* is a function of a key: the reducer is called once for each run of pairs to whose keys it gives the same, with
+    the first of these keys and all their values. For keys like (year, order) that are sorted by both parts and sent to a
+    reducer by the first, ``group_by=operator.itemgetter(0)`` makes one call for a year with its values in order.
+
+    *max_bad* is the number of records that a task may leave out, as a float the share of its records: those that cannot be
+    decoded and those for which user code raises an exception. They are counted as typedbytes, BadRecords, and kept in the
+    side file ``bad-records``; the output of such a record, or of a reducer's group, is left out as a whole. Input that is broken
+    off or without structure fails the task all the same.
 
     With *batch* the function is called as ``mapper(batch)`` or ``reducer(batch)`` with one columns.Batch after the other and
     may return columns, anything that columns.write takes as a dict, a batch or Arrow's data, instead of pairs. A
@@ -82,14 +97,15 @@ def run(mapper=None, reducer=None, combiner=None, *, batch=False, argv=None, rea
             run(mapper, reducer, combiner=reducer)
     """
     jobs = {"map": mapper, "combine": combiner, "reduce": reducer}
+    ways = Ways(batch, group_by, max_bad, read_options or {}, write_options or {})
     exits = Exits()
-    raise exits.settle(_run(jobs, sys.argv if argv is None else argv, batch, read_options or {}, write_options or {}))
+    raise exits.settle(_run(jobs, sys.argv if argv is None else argv, ways))
 
 
-def _run(jobs, argv, batch, read_options, write_options):
+def _run(jobs, argv, ways):
     try:
         role = find_role(argv, os.environ, jobs["combine"] is not None)
-        attempt = Attempt(role, jobs[role], batch, read_options, write_options)
+        attempt = Attempt(role, jobs[role], ways)
         source, sink = take_over()
         _set_signals()
         return attempt.run(source, sink)
@@ -125,29 +141,45 @@ def _stop(signum, frame):
     os._exit(code)
 
 
+class Ways:
+    """How the job wants its records: the options of run()."""
+
+    def __init__(self, batch, group_by, max_bad, read_options, write_options):
+        self.batch = batch
+        self.group_by = group_by
+        self.max_bad = max_bad
+        self.read_options = read_options
+        self.write_options = write_options
+        if batch and (group_by is not None or max_bad):
+            raise TypeError("group_by and max_bad are for single pairs, not for batch=True")
+        if max_bad < 0:
+            raise ValueError(f"max_bad is a number of records or a share of them, not {max_bad}")
+
+
 class Attempt:
     """The work between open descriptors and an exit code."""
 
-    def __init__(self, role, job, batch, read_options, write_options):
+    def __init__(self, role, job, ways):
         if job is None:
             raise UsageError(f"nothing was given to run for the role {role!r}")
         self._role = role
         self._job = job
-        self._batch = batch
+        self._ways = ways
+        self._group_by = ways.group_by if role == "reduce" else None  # a combiner's keys go on to the sort
         self._input_format = find_format(role, "input", os.environ)
         self._output_format = find_format(role, "output", os.environ)
-        if batch and (self._input_format, self._output_format) != ("typedbytes", "typedbytes"):
+        if ways.batch and (self._input_format, self._output_format) != ("typedbytes", "typedbytes"):
             raise UsageError(f"batch=True needs typed bytes, not {self._input_format} in and {self._output_format} out")
-        self._read_options = read_options
-        self._write_options = write_options
         self._input = self._output = None
         self._facts = []  # where in the input user code failed
 
     def run(self, source, sink):
         """Do the task and return its exit code."""
         self._source, self._sink = source, sink
+        side_files.start(self._role)
         try:
             self._open()
+            Heart(lambda: self._input.record).start()
             self._work()
             self._finish()
             return OK
@@ -157,22 +189,30 @@ class Attempt:
             return code
 
     def _open(self):
-        if self._batch:
-            self._input, self._output = open_columns(self._source, self._sink, self._read_options, self._write_options)
+        ways = self._ways
+        if ways.batch:
+            self._input, self._output = open_columns(self._source, self._sink, ways.read_options, ways.write_options)
             return
-        self._input = open_input(self._input_format, self._source, self._role, os.environ, self._read_options)
-        self._output = open_output(self._output_format, self._sink, self._role, os.environ, self._write_options)
+        lenient = bool(ways.max_bad)
+        self._input = open_input(self._input_format, self._source, self._role, os.environ, ways.read_options, lenient)
+        self._output = open_output(self._output_format, self._sink, self._role, os.environ, ways.write_options)
 
     def _work(self):
         calls = Calls(self._role, self._job)
         try:
-            if calls.configure is not None:
-                calls.configure()
-            (self._process_batches if self._batch else self._process)(calls.process)
+            calls.start()
+            self._process_all(calls.process)
         except StopEarly:
             self._drain()
-        if calls.close is not None:
-            self._emit(calls.close())
+        self._output.writes(calls.end())
+
+    def _process_all(self, process):
+        if self._ways.batch:
+            self._process_batches(process)
+        elif self._ways.max_bad:
+            self._process_leniently(process)
+        else:
+            self._process(process)
 
     def _process(self, process):
         write = self._output.writes
@@ -194,8 +234,23 @@ class Attempt:
             self._note(NO_KEY)
             raise
 
+    def _process_leniently(self, process):
+        from typedbytes.streaming._lenient import Lenient
+
+        lenient = Lenient(self._ways.max_bad, self._group_by, self._input, self._output, self._is_broken)
+        try:
+            lenient.run(lenient.map if self._role == "map" else lenient.reduce, process)
+        except BaseException:
+            self._note(NO_KEY)
+            raise
+
+    def _is_broken(self):
+        return bool(self._source.error or self._sink.error or self._input.failure())
+
     def _records(self):
-        return self._input.pairs() if self._role == "map" else self._input.groups()
+        if self._role == "map":
+            return self._input.pairs()
+        return self._input.groups() if self._group_by is None else regrouped(self._input.pairs(), self._group_by)
 
     def _emit(self, pairs):
         if pairs is not None:
@@ -217,9 +272,11 @@ class Attempt:
         counters.send()
         self._output.close()
         self._sink.close()
+        side_files.commit()
 
     def _drop_output(self):
         # The attempt is void. What it gathered must not leave later, when nobody looks any more.
+        side_files.drop()
         try:
             self._sink.close()
             if self._output is not None:
@@ -240,11 +297,13 @@ class Attempt:
             return []  # made by options that encoding it again would need too
 
     def _fail(self, error):
-        if self._source.error is not None or self._sink.error is not None:
+        if self._source.error or self._sink.error or side_files.error:
             return _fail(IO, error, self._facts)
         broken = None if self._input is None else self._input.failure()
         if isinstance(broken, DecodeError):
             return _fail(DATA, error, [("bad record", f"{broken.record}, at byte {broken.offset}"), ("reason", broken)])
+        if isinstance(error, TooManyBadRecords):
+            return _fail(DATA, error, self._facts)
         code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else USER
         return _fail(code, error, self._facts + self._exit_facts(error))
 

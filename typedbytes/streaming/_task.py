@@ -75,6 +75,16 @@ class Task:
         """The number of bytes in the map task's split."""
         return _number(_first(self._environ, "mapreduce_map_input_length", "map_input_length"))
 
+    @property
+    def output_folder(self):
+        """The folder, path or URL, in which the attempt's own files wait until it has succeeded."""
+        return _first(self._environ, "mapreduce_task_output_dir", "mapred_work_output_dir")
+
+    @property
+    def nreducers(self):
+        """The number of reduce tasks of the job."""
+        return _number(_first(self._environ, "mapreduce_job_reduces", "mapred_reduce_tasks"))
+
     def __repr__(self):
         names = [name for name, part in vars(Task).items() if isinstance(part, property)]
         facts = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)

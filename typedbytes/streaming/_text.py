@@ -41,7 +41,19 @@ class TextInput:
 
     def groups(self):
         """Return an iterator of (key, values) over adjacent lines with the same key."""
-        return Groups(map(self._split, self._lines()), _decode)
+        return Groups(map(self._split, self._lines()), lambda pair: _decode(pair[0]), lambda pair: _decode(pair[1]))
+
+    def raw_pairs(self):
+        """Return an iterator of pairs for decode(): of bytes, or the number of a line and its bytes."""
+        return enumerate(self._lines()) if self._separator is None else map(self._split, self._lines())
+
+    def decode(self, item):
+        """Return a key or a value."""
+        return _decode(item) if isinstance(item, bytes) else item
+
+    def packed(self, key, value):
+        """Return the line of a raw pair."""
+        return value + b"\n" if self._separator is None else b"%b%b%b\n" % (key, self._separator, value)
 
     def failure(self):
         """Return None: no line is wrong."""

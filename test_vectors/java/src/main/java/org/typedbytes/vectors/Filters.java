@@ -8,6 +8,11 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.io.BytesWritable;
+import org.apache.hadoop.io.WritableComparator;
+import org.apache.hadoop.io.WritableUtils;
 import org.apache.hadoop.typedbytes.TypedBytesInput;
 import org.apache.hadoop.typedbytes.TypedBytesOutput;
 import org.apache.hadoop.typedbytes.TypedBytesWritable;
@@ -55,6 +60,30 @@ final class Filters {
         DataOutputStream out = output(sink);
         for (byte[] value = in.readRaw(); value != null; value = in.readRaw()) {
             line(out, "{" + Readings.placing(new TypedBytesWritable(value)) + "}");
+        }
+        out.flush();
+    }
+
+    /** The values in the order that Hadoop's sort gives to keys; both of its comparators must agree on it. */
+    static void sort(InputStream source, OutputStream sink) throws IOException {
+        TypedBytesInput in = input(source);
+        List<TypedBytesWritable> values = new ArrayList<>();
+        for (byte[] value = in.readRaw(); value != null; value = in.readRaw()) {
+            values.add(new TypedBytesWritable(value));
+        }
+        values.sort(WritableComparator.get(TypedBytesWritable.class)::compare);
+        DataOutputStream out = output(sink);
+        byte[] before = null;
+        for (TypedBytesWritable value : values) {
+            byte[] serialized = WritableUtils.toByteArray(value);
+            if (before != null
+                    && new BytesWritable.Comparator()
+                                    .compare(before, 0, before.length, serialized, 0, serialized.length)
+                            > 0) {
+                throw new IOException("BytesWritable.Comparator has another order");
+            }
+            before = serialized;
+            out.write(value.getBytes(), 0, value.getLength());
         }
         out.flush();
     }

@@ -27,6 +27,7 @@ import org.apache.hadoop.util.ToolRunner;
  *   rewrite           a stream of values read and written again
  *   json              a stream of values as tagged JSON lines
  *   place             a stream of keys as JSON lines with their hash code and partitions
+ *   sort              a stream of keys in the order of Hadoop's sort
  *   loadtb FILE       a stream of pairs into a SequenceFile
  *   dumptb FILE       a SequenceFile, or all in a folder, as a stream of pairs
  *   seqrecords        the keys and values of the vectors of SequenceFiles, a JSON line a kind
@@ -99,6 +100,9 @@ public final class Main {
                 break;
             case "place":
                 Filters.place(in, sink);
+                break;
+            case "sort":
+                Filters.sort(in, sink);
                 break;
             case "loadtb":
                 code = tool(new LoadTypedBytes(new Configuration()), in, out, arguments);

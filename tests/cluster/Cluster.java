@@ -1,0 +1,79 @@
+import java.io.File;
+import java.io.FileOutputStream;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hdfs.MiniDFSCluster;
+import org.apache.hadoop.mapreduce.v2.MiniMRYarnCluster;
+
+/**
+ * A Hadoop cluster in this virtual machine: HDFS with as many data nodes, YARN with as many node managers.
+ *
+ * <p>{@code Cluster FOLDER NODES} keeps its files in the folder, writes the configuration that clients need into its folder
+ * conf, prints UP, and lives until its standard input ends. Each task runs in a virtual machine of its own.
+ */
+public final class Cluster {
+    private static final String SMALL = "-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
+
+    /** Small machines, quick heartbeats, no second attempts, logs of finished jobs in HDFS. */
+    private static final Map<String, String> SETTINGS =
+            Map.ofEntries(
+                    Map.entry("yarn.app.mapreduce.am.command-opts", SMALL + " --add-opens=java.base/java.lang=ALL-UNNAMED"),
+                    Map.entry("mapreduce.map.java.opts", SMALL),
+                    Map.entry("mapreduce.reduce.java.opts", SMALL),
+                    Map.entry("mapreduce.task.io.sort.mb", "64"),
+                    Map.entry("yarn.app.mapreduce.am.resource.mb", "512"),
+                    Map.entry("mapreduce.map.memory.mb", "512"),
+                    Map.entry("mapreduce.reduce.memory.mb", "512"),
+                    Map.entry("yarn.scheduler.minimum-allocation-mb", "256"),
+                    Map.entry("yarn.nodemanager.resource.memory-mb", "2048"),
+                    Map.entry("yarn.nodemanager.vmem-check-enabled", "false"),
+                    Map.entry("yarn.nodemanager.pmem-check-enabled", "false"),
+                    Map.entry("yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage", "99.9"),
+                    Map.entry("yarn.nodemanager.env-whitelist", "JAVA_HOME,LANG"),
+                    Map.entry("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", "100"),
+                    Map.entry("yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms", "100"),
+                    Map.entry("mapreduce.client.progressmonitor.pollinterval", "100"),
+                    Map.entry("mapreduce.job.maps", "1"),
+                    Map.entry("mapreduce.map.maxattempts", "1"),
+                    Map.entry("mapreduce.reduce.maxattempts", "1"),
+                    Map.entry("yarn.resourcemanager.am.max-attempts", "1"),
+                    Map.entry("yarn.log-aggregation-enable", "true"),
+                    Map.entry("yarn.nodemanager.remote-app-log-dir", "/logs"));
+
+    private Cluster() {}
+
+    public static void main(String[] arguments) throws Exception {
+        PrintStream out = System.out;
+        System.setOut(System.err); // Hadoop prints here and there
+        File folder = new File(arguments[0]).getAbsoluteFile();
+        int nodes = Integer.parseInt(arguments[1]);
+        System.setProperty("test.build.data", folder.getPath());
+        Configuration settings = new Configuration();
+        SETTINGS.forEach(settings::set);
+
+        MiniDFSCluster files =
+                new MiniDFSCluster.Builder(settings, new File(folder, "dfs")).numDataNodes(nodes).format(true).build();
+        files.waitClusterUp();
+        settings.set("fs.defaultFS", files.getFileSystem().getUri().toString());
+        MiniMRYarnCluster yarn = new MiniMRYarnCluster("typedbytes", nodes);
+        yarn.init(settings);
+        yarn.start();
+
+        // All four: with core-site.xml alone, the defaults of the others come back and a job runs in the client.
+        File conf = new File(folder, "conf");
+        conf.mkdirs();
+        for (String name : new String[] {"core", "hdfs", "yarn", "mapred"}) {
+            try (OutputStream file = new FileOutputStream(new File(conf, name + "-site.xml"))) {
+                yarn.getConfig().writeXml(file);
+            }
+        }
+        out.println("UP");
+        out.flush();
+        while (System.in.read() >= 0) {
+            continue;
+        }
+        Runtime.getRuntime().halt(0); // stopping gracefully takes 15 seconds
+    }
+}

@@ -1,0 +1,35 @@
+"""A HADOOP_HOME with what a job needs of one: the commands hadoop and yarn, and the streaming jar.
+
+Belongs here: the folder, made of jars from Maven. Always true: the commands run Hadoop's own classes, the ones that its
+own scripts run; what is missing here is only what those scripts find out about a machine.
+"""
+
+import shutil
+from pathlib import Path
+
+#: Command and its first word -> Hadoop's class.
+CLASSES = {
+    ("hadoop", "jar"): "org.apache.hadoop.util.RunJar",
+    ("hadoop", "fs"): "org.apache.hadoop.fs.FsShell",
+    ("yarn", "logs"): "org.apache.hadoop.yarn.client.cli.LogsCLI",
+}
+QUICK = "-Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto"
+
+
+def make_home(home, jars, java, *options):
+    """Make a HADOOP_HOME of a folder of jars and a Java, and return it; its configuration is that of HADOOP_CONF_DIR."""
+    home = Path(home)
+    lib = home / "share" / "hadoop" / "tools" / "lib"
+    lib.mkdir(parents=True)
+    (streaming,) = Path(jars).glob("hadoop-streaming-*.jar")
+    shutil.copy(streaming, lib)
+    (home / "bin").mkdir()
+    for command in {command for command, _ in CLASSES}:
+        cases = "".join(f"{word}) class={name};;\n" for (owner, word), name in CLASSES.items() if owner == command)
+        path = home / "bin" / command
+        path.write_text(
+            f'#!/bin/sh\nword=$1\nshift\ncase "$word" in\n{cases}esac\n'
+            f'exec "{java}" {QUICK} {" ".join(options)} -cp "$HADOOP_CONF_DIR:{jars}/*" "$class" "$@"\n'
+        )
+        path.chmod(0o755)
+    return home

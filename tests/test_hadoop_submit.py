@@ -1,0 +1,98 @@
+"""Jobs submitted as a user does: the command ``typedbytes submit`` with a real Hadoop in local mode behind it.
+
+Belongs here: what runs a job, and what users meet when they do something wrong. What needs no Hadoop stands in test_submit.py.
+Always true: the tasks of these jobs run on a bare Python that has only the bundle.
+"""
+
+import subprocess
+import sys
+
+import pytest
+
+import typedbytes as tb
+from hadoop_home import make_home
+from hadoop_support import jars
+from streaming_support import environment
+
+pytestmark = pytest.mark.hadoop
+
+QUICK = ["-D", "mapreduce.client.progressmonitor.pollinterval=20", "-D", "mapreduce.client.completion.pollinterval=20"]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """Return a HADOOP_HOME of the jars of Maven."""
+    folder = jars.jars_of(jars.POM, "hadoop-jars")
+    return make_home(tmp_path_factory.mktemp("hadoop") / "home", folder, jars.find_tool("java"))
+
+
+@pytest.fixture(scope="module")
+def bare_python(tmp_path_factory):
+    """Return a Python without any site-packages of ours: a virtual environment with nothing in it."""
+    folder = tmp_path_factory.mktemp("bare")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    found = subprocess.run([folder / "bin" / "python", "-c", "import typedbytes"], cwd=folder, env=bare_environment(), capture_output=True)
+    assert b"ModuleNotFoundError" in found.stderr
+    return folder / "bin" / "python"
+
+
+def bare_environment():
+    return {name: value for name, value in environment().items() if not name.startswith("PYTHON")}
+
+
+@pytest.fixture
+def submit(tmp_path, home, bare_python):
+    """Return a function that runs ``typedbytes submit`` in a folder of its own."""
+
+    def submit(*words, python=bare_python, code=0, home=home):
+        command = "import sys; sys.path[:0] = sys.argv.pop(1).split(';'); from typedbytes.cli import main; sys.exit(main())"
+        words = [*map(str, words), *(["--python", str(python)] if python else [])]
+        done = subprocess.run(
+            [sys.executable, "-c", command, ";".join(sys.path), "submit", *words],
+            cwd=tmp_path,
+            env={**bare_environment(), "HADOOP_HOME": str(home), "HADOOP_CONF_DIR": str(home)},
+            capture_output=True,
+        )
+        messages = done.stderr.decode()
+        assert done.returncode == code, messages
+        return done.stdout, messages
+
+    return submit
+
+
+def test_a_job_with_a_bundle_on_a_bare_python(tmp_path, submit):
+    (tmp_path / "in.txt").write_text("b a\nb\n")
+    (tmp_path / "helper.py").write_text("def words(line):\n    return line.split()\n")
+    (tmp_path / "job.py").write_text(
+        "import sys\n"
+        "import helper\n"
+        "from typedbytes import streaming\n"
+        "def mapper(offset, line):\n"
+        "    streaming.counter('python', 'has other packages', sum('site-packages' in name for name in sys.path[:3]))\n"
+        "    with_bundle = 'typedbytes-bundle' in streaming.__file__\n"
+        "    return [(word, (1, with_bundle)) for word in helper.words(line)]\n"
+        "def reducer(word, counts):\n"
+        "    counts = list(counts)\n"
+        "    yield word, (sum(count for count, _ in counts), all(bundled for _, bundled in counts))\n"
+        "streaming.run(mapper, reducer, combiner=reducer)\n"
+    )
+    output, messages = submit("job.py", "in.txt", "-o", "out", "--reducers", "2", "--combiner", "--read", *QUICK)
+    assert sorted(tb.PairReader(output)) == [("a", (1, True)), ("b", (2, True))]
+    assert "typedbytes: map 100 %, reduce 100 %" in messages.splitlines()
+    assert "typedbytes: python: has other packages: 0" in messages.splitlines()
+    assert "typedbytes: Map-Reduce Framework: Map input records: 2" in messages.splitlines()
+    assert (tmp_path / "out" / "_SUCCESS").exists()
+
+    # the same again: the output is there
+    output, messages = submit("job.py", "in.txt", "-o", "out", *QUICK, code=1)
+    assert output == b"" and "the output is there already: give another --output" in messages
+
+
+def test_a_task_that_fails_is_heard(tmp_path, submit):
+    (tmp_path / "in.txt").write_text("b a\n")
+    (tmp_path / "job.py").write_text("from typedbytes import streaming\nstreaming.run(lambda offset, line: 1 / 0)\n")
+    output, messages = submit("job.py", "in.txt", "-o", "out", "--reducers", "0", *QUICK, code=1)
+    lines = messages.splitlines()
+    assert "typedbytes: task failed: user code failed (exit code 1)" in lines
+    assert "typedbytes: ZeroDivisionError: division by zero" in lines
+    assert any(line.startswith("typedbytes: input file: file:") and line.endswith("/in.txt") for line in lines)

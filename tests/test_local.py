@@ -1,0 +1,517 @@
+"""Jobs on this machine: what they read, what they write, and that they fail cleanly.
+
+Their likeness to Hadoop's jobs stands in test_local_hadoop.py, what happens to them at random moments in test_local_chaos.py.
+"""
+
+import bz2
+import gzip
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import reference
+import typedbytes as tb
+from local_jobs import TASK_COUNTERS, WORD_COUNT, Longest, pairs_of, parts_of, run, upper, write_script, write_words
+from streaming_support import environment
+from typedbytes import local, sequencefile
+from typedbytes.local._inputs import Split, make_splits
+
+
+@pytest.fixture
+def words(tmp_path):
+    """A file of words, its script, and the count of each word."""
+    counts = write_words(tmp_path / "in.txt", 3000)
+    return tmp_path / "in.txt", write_script(tmp_path, WORD_COUNT), counts
+
+
+# -- a job ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "nreducers"),
+    [
+        ({}, 1),
+        ({"reducers": 7, "split_size": 5000}, 7),
+        ({"reducers": 2, "combiner": False, "output_format": "pairs"}, 2),
+        ({"reducers": 3, "combiner": False, "split_size": 9000, "codec": "zlib", "processes": 1, "memory": 1 << 20}, 3),
+    ],
+)
+def test_words_are_counted_however_the_job_is_cut(words, tmp_path, options, nreducers):
+    path, script, counts = words
+    result = run(script, path, tmp_path / "out", **options)
+    assert dict(pairs_of(tmp_path / "out")) == counts
+    assert len(parts_of(tmp_path / "out")) == result.nreducers == nreducers
+    for number, part in enumerate(parts_of(tmp_path / "out")):
+        keys = [key for key, _ in part]
+        assert keys == sorted(keys)
+        assert {reference.partition(key, nreducers) for key in keys} <= {number}
+    tasks = result.counters[TASK_COUNTERS]
+    assert tasks["MAP_OUTPUT_RECORDS"] == sum(counts.values())
+    assert tasks["REDUCE_OUTPUT_RECORDS"] == len(counts)
+    assert tasks["MAP_INPUT_RECORDS"] == path.read_text("utf-8").count("\n")
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py", "out"]
+    assert (tmp_path / "out" / "_SUCCESS").read_bytes() == b""
+
+
+def test_values_come_in_the_order_of_tasks_and_lines(tmp_path):
+    script = write_script(
+        tmp_path,
+        """
+        from typedbytes import streaming
+
+        def mapper(offset, line):
+            yield line[:1], offset
+
+        def reducer(key, values):
+            yield key, list(values)
+
+        streaming.run(mapper, reducer)
+        """,
+    )
+    (tmp_path / "in.txt").write_text("a1\nb2\n" * 3000)
+    run(script, tmp_path / "in.txt", tmp_path / "out", split_size=6000, memory=8 << 20)
+    assert pairs_of(tmp_path / "out") == [("a", list(range(0, 18000, 6))), ("b", list(range(3, 18000, 6)))]
+
+
+def test_spills_and_combined_spills_change_nothing(words, tmp_path, monkeypatch):
+    path, script, counts = words
+    kept = []
+    monkeypatch.setattr(local, "LEAST_MEMORY", 0)
+    for number, options in enumerate([{}, {"codec": "zlib"}, {"combiner": False}, {"combiner": False, "codec": "lz4"}]):
+        result = run(script, path, tmp_path / f"out{number}", memory=100_000, processes=1, reducers=2, **options)
+        assert result.counters[TASK_COUNTERS]["SPILLED_RECORDS"] > len(counts)
+        kept.append(parts_of(tmp_path / f"out{number}"))
+    assert dict(pairs_of(tmp_path / "out0")) == counts
+    assert kept[1:] == kept[:1] * 3
+
+
+def test_functions_and_classes_are_jobs(tmp_path):
+    (tmp_path / "in.txt").write_text("b\na\nb\n")
+    local.run(upper, Longest, inputs=tmp_path / "in.txt", output=tmp_path / "out", quiet=True)
+    assert pairs_of(tmp_path / "out") == [("A", 2), ("B", 4), ("keys", 2)]
+
+
+def test_a_function_that_cannot_be_found_again_is_refused(tmp_path):
+    (tmp_path / "in.txt").write_text("b\n")
+    with pytest.raises(local.CommandError, match="has no name that another process could find it by"):
+        local.run(lambda key, value: None, inputs=tmp_path / "in.txt", output=tmp_path / "out", quiet=True)
+    assert os.listdir(tmp_path) == ["in.txt"]
+
+
+def test_commands_are_jobs(tmp_path):
+    (tmp_path / "in.txt").write_text("b\na\nb\n")
+    local.run("cat", ["cat"], "cat -u", inputs=[tmp_path / "in.txt"], output=tmp_path / "out")
+    assert pairs_of(tmp_path / "out") == [(0, "b"), (2, "a"), (4, "b")]
+
+
+def test_without_a_reducer_there_is_a_part_for_each_split(tmp_path):
+    (tmp_path / "in.txt").write_text("line\n" * 100)
+    result = local.run("cat", inputs=tmp_path / "in.txt", output=tmp_path / "out", split_size=200)
+    assert [len(part) for part in parts_of(tmp_path / "out")] == [41, 40, 19]
+    assert (result.nmaps, result.nreducers) == (3, 0)
+
+
+def test_text_output_is_what_the_task_writes(words, tmp_path):
+    path, script, counts = words
+    run(script, path, tmp_path / "out", output_format="text")
+    lines = (tmp_path / "out" / "part-00000").read_text("utf-8").splitlines()
+    assert dict(line.split("\t") for line in lines) == {word: str(count) for word, count in counts.items()}
+
+
+def test_a_reducer_without_input_does_not_run(tmp_path):
+    (tmp_path / "in.txt").write_text("one\n")
+    script = write_script(tmp_path, WORD_COUNT.replace("yield word, sum(counts)", "yield word, 1; print('ran')"))
+    run(script, tmp_path / "in.txt", tmp_path / "out", reducers=5, combiner=False)
+    assert sorted(map(len, parts_of(tmp_path / "out"))) == [0, 0, 0, 0, 1]
+
+
+# -- inputs -----------------------------------------------------------------------------------------------
+
+
+def lines_of(inputs, folder, **options):
+    result = local.run("cat", inputs=inputs, output=folder / "out", **options)
+    return sorted(value for _, value in pairs_of(folder / "out")), result
+
+
+def test_files_of_many_kinds_are_read(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "plain").write_bytes(b"plain\nbad \xff\n")
+    with gzip.open(folder / "a.gz", "w") as file:
+        file.write(b"gzip\n" * 2)
+    with bz2.open(folder / "a.bz2", "w") as file:
+        file.write(b"bzip2\r\n")
+    (folder / "a.tb").write_bytes(tb.Encoder().encode_pairs([(1, "pairs")]))
+    with sequencefile.Writer(folder / "part-00000", key_class="IntWritable", value_class="Text", compression="block") as writer:
+        writer.write(1, "sequence file")
+    (folder / "_SUCCESS").write_text("hidden\n")
+    (folder / ".hidden").write_text("hidden\n")
+    (folder / "empty").write_text("")
+    expected = ["bad \ufffd", "bzip2", "gzip", "gzip", "pairs", "plain", "sequence file"]
+    found, result = lines_of(folder, tmp_path, environ={})
+    assert found == expected
+    assert result.counters[TASK_COUNTERS]["MAP_INPUT_RECORDS"] == len(expected)
+
+
+def test_zstd_is_read(tmp_path):
+    try:
+        from compression import zstd
+    except ModuleNotFoundError:
+        from backports import zstd
+    (tmp_path / "a.zst").write_bytes(zstd.compress(b"zstd\n"))
+    assert lines_of(tmp_path / "a.zst", tmp_path)[0] == ["zstd"]
+
+
+def test_patterns_and_lists_are_read(tmp_path):
+    for name in ("a1.txt", "a2.txt", "b1.txt"):
+        (tmp_path / name).write_text(f"{name}\n")
+    found, _ = lines_of([str(tmp_path / "a*.txt"), tmp_path / "b1.txt", tmp_path / "b1.txt"], tmp_path)
+    assert found == ["a1.txt", "a2.txt", "b1.txt", "b1.txt"]
+
+
+def test_the_output_of_a_job_is_the_input_of_another(words, tmp_path):
+    path, script, counts = words
+    run(script, path, tmp_path / "first", reducers=3)
+    run(script, path, tmp_path / "second", reducers=2, output_format="pairs")
+    total = write_script(tmp_path, "from typedbytes import streaming\nstreaming.run(lambda k, v: [(0, v)], lambda k, v: [(k, sum(v))])")
+    run(total, [tmp_path / "first", tmp_path / "second"], tmp_path / "out")
+    assert pairs_of(tmp_path / "out") == [(0, 2 * sum(counts.values()))]
+
+
+def test_standard_input_is_read(tmp_path):
+    command = [sys.executable, "-m", "typedbytes", "run", write_script(tmp_path, WORD_COUNT), "-", "-o", tmp_path / "out", "-q"]
+    subprocess.run(command, input=b"a b\nb\n", check=True, env=environment())
+    assert pairs_of(tmp_path / "out") == [("a", 1), ("b", 2)]
+
+
+def test_files_are_cut_as_hadoop_cuts_them(tmp_path):
+    for name, nbytes in (("a", 100), ("b", 111), ("c", 110), ("d", 0), ("e", 250)):
+        (tmp_path / name).write_bytes(b"." * nbytes)
+    splits = make_splits([str(tmp_path / name) for name in "abcde"], split_size=100)
+    assert [(os.path.basename(split.path), split.start, split.length) for split in splits] == [
+        *(("c", 0, 110), ("a", 0, 100), ("b", 0, 100), ("e", 0, 100), ("e", 100, 100), ("e", 200, 50), ("b", 100, 11), ("d", 0, 0))
+    ]
+    (tmp_path / "a.gz").write_bytes(gzip.compress(os.urandom(1000)))
+    assert len(make_splits([str(tmp_path / "a.gz")], split_size=100)) == 1
+    assert make_splits([str(tmp_path / "a")], "pairs", 10) == [Split(str(tmp_path / "a"), "pairs", 0, 100)]
+
+
+# -- what a task sees -------------------------------------------------------------------------------------
+
+
+def test_a_task_learns_what_hadoop_tells(tmp_path):
+    script = write_script(
+        tmp_path,
+        """
+        import os
+        from typedbytes import streaming
+
+        def facts(role):
+            task = streaming.task()
+            names = ("job_id", "task_id", "attempt_id", "is_map", "partition", "input_file", "input_start", "input_length")
+            yield role, {name: getattr(task, name) for name in names}
+            yield "mine", os.environ["mine"]
+            yield "stream", sorted(name for name in os.environ if name.startswith("stream_"))
+
+        def mapper(key, value):
+            return facts("map")
+
+        def reducer(key, values):
+            for value in values:
+                yield key, value
+            if key == "map":
+                yield from facts("reduce")
+
+        streaming.run(mapper, reducer)
+        """,
+    )
+    (tmp_path / "in.txt").write_text("one\n")
+    run(script, tmp_path / "in.txt", tmp_path / "out", environ={"mine": "yes", "mapreduce_job_id": "job_of_another"})
+    pairs = pairs_of(tmp_path / "out")
+    on_map, on_reduce = dict(pairs)["map"], dict(pairs)["reduce"]
+    number = on_map["job_id"].split("_")[1]
+    assert on_map == {
+        "job_id": f"job_{number}_0001",
+        "task_id": f"task_{number}_0001_m_000000",
+        "attempt_id": f"attempt_{number}_0001_m_000000_0",
+        "is_map": True,
+        "partition": 0,
+        "input_file": f"file:{tmp_path / 'in.txt'}",
+        "input_start": 0,
+        "input_length": 4,
+    }
+    assert on_reduce == {
+        **{"job_id": f"job_{number}_0001", "task_id": f"task_{number}_0001_r_000000", "attempt_id": f"attempt_{number}_0001_r_000000_0"},
+        **{"is_map": False, "partition": 0, "input_file": None, "input_start": None, "input_length": None},
+    }
+    assert ("mine", "yes") in pairs
+    sides = [(side, way) for side in ("map", "reduce") for way in ("input", "output")]
+    expected = [f"stream_{side}_{way}" for side, way in sides]
+    expected += [f"stream_{side}_{way}_{'writer' if way == 'input' else 'reader'}_class" for side, way in sides]
+    assert dict(pairs)["stream"] == sorted(expected)
+
+
+def test_counters_are_added_up_over_tasks(words, tmp_path):
+    path, _, counts = words
+    script = write_script(
+        tmp_path,
+        """
+        from typedbytes import streaming
+
+        def mapper(key, value):
+            streaming.counter("lines, all", "read")
+            streaming.counter("lines, all", "words", len(value.split()))
+
+        streaming.run(mapper)
+        """,
+    )
+    result = run(script, path, tmp_path / "out", split_size=7000)
+    assert result.counters["lines; all"] == {"read": path.read_text("utf-8").count("\n"), "words": sum(counts.values())}
+
+
+def test_files_of_a_task_become_part_of_the_output(tmp_path):
+    script = write_script(
+        tmp_path,
+        """
+        import os
+        from typedbytes import streaming
+
+        def mapper(key, value):
+            with open(os.path.join(os.environ["mapreduce_task_output_dir"], "side-" + value), "w") as file:
+                file.write("done")
+
+        streaming.run(mapper)
+        """,
+    )
+    (tmp_path / "in.txt").write_text("one\ntwo\n")
+    run(script, tmp_path / "in.txt", tmp_path / "out")
+    assert sorted(os.listdir(tmp_path / "out")) == ["_SUCCESS", "part-00000", "side-one", "side-two"]
+
+
+# -- failures ---------------------------------------------------------------------------------------------
+
+
+def failing(tmp_path, body, nlines=50, text="line", **options):
+    """Run a job whose mapper fails, and return the error; nothing may be left of it."""
+    script = write_script(
+        tmp_path,
+        f"""
+        import os, signal, sys, time
+        import typedbytes as tb
+        from typedbytes import streaming
+
+        def mapper(key, value):
+            if value == "last":
+                {body}
+            yield value, key
+
+        if __name__ == "__main__":
+            streaming.run(mapper, lambda key, values: [(key, len(list(values)))])
+        """,
+    )
+    (tmp_path / "in.txt").write_text(f"{text}\n" * nlines + "last\n")
+    with pytest.raises(local.JobError) as raised:
+        run(script, tmp_path / "in.txt", tmp_path / "out", **options)
+    if not options.get("keep_failed"):
+        assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
+    return raised.value
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("raise LookupError('no such word')", "exit code 1"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", "ended by SIGKILL"),
+        ("os.kill(os.getpid(), signal.SIGTERM)", "exit code 143"),
+        ("os._exit(0)", "exit code 1"),
+        ("[streaming.counter('many', str(n)) for n in range(101)]", "exit code 1"),
+        ("os.write(2, b''.join(b'reporter:counter:many,%d,1\\n' % n for n in range(121)))", "more than the 120 counters"),
+    ],
+)
+def test_a_mapper_that_fails_fails_the_job(tmp_path, body, said):
+    error = failing(tmp_path, body)
+    assert said in str(error)
+    assert f"map task 0 ({tmp_path}/in.txt, bytes 0 to 255) failed" in str(error)
+
+
+def test_an_exception_is_shown_with_its_traceback(tmp_path):
+    error = failing(tmp_path, "raise LookupError('no such word')")
+    assert error.tail[-1] == "LookupError: no such word"
+    assert any("job.py" in line and "in mapper" in line for line in error.tail)
+
+
+RAW = "import os, sys\nsys.stdin.buffer.read()\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        (RAW + "os.write(1, b'hello')", "its output is cut"),
+        (RAW + "os.write(1, b'\\xff' * 10)", "no stream of pairs: MARKER outside a LIST at offset 0, record 0"),
+        (RAW + "os.write(1, b'\\x02\\x01\\x02')", "its output is cut"),
+        (RAW + "os.write(1, b'\\x09\\x02\\x01')", "its output is cut"),
+        (RAW + "os.write(1, b'\\x02\\x01' * 3)", "its output is cut"),
+        (RAW + "os.write(1, b'\\x0b' + b'x' * 10_000_000)", "no stream of pairs: 11 is no type code"),
+        ("import os; os.close(0)", "before it had read all of its input"),
+        (RAW + "sys.exit(3)", "exit code 3"),
+    ],
+)
+@pytest.mark.parametrize("reducers", [0, 1])
+def test_output_that_is_no_stream_of_pairs_fails_the_job(tmp_path, script, said, reducers):
+    path = write_script(tmp_path, script)
+    (tmp_path / "in.txt").write_text("line\n" * 300_000)
+    with pytest.raises(local.JobError, match=said):
+        local.run([sys.executable, path], "cat", inputs=tmp_path / "in.txt", output=tmp_path / "out", reducers=reducers, quiet=True)
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
+
+
+@pytest.mark.parametrize(("role", "place"), [("combine", "combiner failed"), ("reduce", "reduce task 0")])
+def test_a_combiner_and_a_reducer_that_fail_fail_the_job(words, tmp_path, role, place):
+    path, _, _ = words
+    broken = WORD_COUNT.replace("yield word, sum(counts)", f"import sys; assert sys.argv[1] != '{role}', 'broken'; yield word, 1")
+    with pytest.raises(local.JobError, match=place) as raised:
+        run(write_script(tmp_path, broken), path, tmp_path / "out")
+    assert "AssertionError: broken" in raised.value.tail
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
+
+
+def test_a_task_is_tried_again(tmp_path):
+    body = "path = os.path.join(os.path.dirname(__file__), 'tried'); tried = os.path.exists(path); open(path, 'w').close(); "
+    body += "streaming.counter('task', 'tries'); tried or os.kill(os.getpid(), signal.SIGKILL)"
+    with pytest.raises(pytest.fail.Exception):
+        failing(tmp_path, body, attempts=2)
+    assert pairs_of(tmp_path / "out") == [("last", 1), ("line", 50)]
+    again = failing(tmp_path / "again" if (tmp_path / "again").mkdir() else tmp_path / "again", "raise ValueError", attempts=3)
+    assert "attempt" not in str(again)
+
+
+def test_bad_input_is_named_and_not_tried_again(tmp_path):
+    (tmp_path / "in.tb").write_bytes(b"\2\1\2\1\xff")
+    with pytest.raises(local.JobError, match=r"in\.tb.*bad input: MARKER outside a LIST at offset 4, record 1"):
+        local.run("cat", inputs=tmp_path / "in.tb", output=tmp_path / "out", attempts=3, quiet=True)
+    (tmp_path / "in.gz").write_bytes(gzip.compress(b"text\n" * 1000)[:-20])
+    with pytest.raises(local.JobError, match="reading the input failed"):
+        local.run("cat", inputs=tmp_path / "in.gz", output=tmp_path / "out", quiet=True)
+
+
+def test_what_failed_is_kept_when_asked_for(tmp_path):
+    error = failing(tmp_path, "raise ValueError", keep_failed=True)
+    assert os.path.isdir(error.kept)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"output": "in.txt"}, "is there already"),
+        ({"output": "no/such/out"}, "there is no folder"),
+        ({"inputs": "nothing*"}, "no such input: "),
+        ({"inputs": "folder"}, "name it as an input of its own"),
+        ({"script": "nothing.py"}, "there is no script"),
+        ({"script": "broken.py"}, "fails before it has read anything, with exit code 1"),
+        ({"tmp": "/no/such/folder"}, "/no/such/folder"),
+    ],
+)
+def test_what_the_user_has_to_mend_is_said(words, tmp_path, change, said):
+    path, script, _ = words
+    (tmp_path / "folder" / "inner").mkdir(parents=True)
+    write_script(tmp_path, "import no_such_module", "broken.py")
+    before = sorted(os.listdir(tmp_path))
+    places = {"script": script, "inputs": path, "output": tmp_path / "out", **{name: tmp_path / value for name, value in change.items()}}
+    with pytest.raises(local.JobError, match=said) as raised:
+        run(places.pop("script"), places.pop("inputs"), places.pop("output"), **places)
+    if "broken.py" in change.values():
+        assert raised.value.tail[-1] == "ModuleNotFoundError: No module named 'no_such_module'"
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"output_format": "csv"}, {"input_format": "csv"}, {"reducers": -1}, {"attempts": 0}, {"memory": 1}, {"codec": "rar"}]
+)
+def test_wrong_options_are_refused(words, tmp_path, wrong):
+    path, script, _ = words
+    with pytest.raises(ValueError, match="."):
+        run(script, path, tmp_path / "out", **wrong)
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
+
+
+# -- the command ------------------------------------------------------------------------------------------
+
+
+def command(*words):
+    return [sys.executable, "-m", "typedbytes", "run", *map(str, words)]
+
+
+def test_the_command_runs_a_job_and_tells_its_counters(words, tmp_path):
+    path, script, counts = words
+    done = subprocess.run(
+        command(script, path, "-o", tmp_path / "out", "-r", "2", "--memory", "64M", "--no-combiner", "--output-format", "pairs"),
+        capture_output=True, env=environment(), text=True,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "")
+    assert f"TaskCounter: MAP_OUTPUT_RECORDS = {sum(counts.values()):,}\n" in done.stderr
+    assert f"typedbytes: done: {tmp_path}/out, 1 map and 2 reduce tasks" in done.stderr
+    assert dict(pairs_of(tmp_path / "out")) == counts
+
+
+@pytest.mark.parametrize(
+    ("words_given", "code", "said"),
+    [
+        (["job.py", "in.txt", "-o", "in.txt"], 64, "typedbytes: the output in.txt is there already"),
+        (["nothing.py", "in.txt", "-o", "out"], 64, "typedbytes: there is no script nothing.py"),
+        (["job.py", "nothing", "-o", "out"], 66, "typedbytes: no such input: nothing"),
+        (["job.py", "-o", "out"], 64, "typedbytes: run needs a SCRIPT, an INPUT and --output FOLDER"),
+        (["job.py", "in.txt", "-o", "out", "--memory", "much"], 64, "expected a size such as"),
+        (["job.py", "in.txt", "-o", "out", "-r", "two"], 64, "expected a number"),
+        (["broken.py", "in.txt", "-o", "out"], 64, "No module named 'no_such_module'"),
+        (["failing.py", "in.txt", "-o", "out"], 1, "ZeroDivisionError"),
+    ],
+)
+def test_the_command_says_what_is_wrong(words, tmp_path, words_given, code, said):
+    write_script(tmp_path, "import no_such_module", "broken.py")
+    write_script(tmp_path, "from typedbytes import streaming\nstreaming.run(lambda key, value: 1 / 0)", "failing.py")
+    done = subprocess.run(command(*words_given), capture_output=True, env=environment(), text=True, cwd=tmp_path)
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_job_that_is_stopped_leaves_nothing_and_nobody(tmp_path, number, code):
+    script = write_script(
+        tmp_path,
+        """
+        import os, time
+        from typedbytes import streaming
+
+        def mapper(key, value):
+            with open(os.path.join(os.path.dirname(__file__), "pid"), "w") as file:
+                file.write(f"{os.getpid()}\\n")
+            time.sleep(60)
+
+        streaming.run(mapper)
+        """,
+    )
+    (tmp_path / "in.txt").write_text("line\n")
+    with subprocess.Popen(command(script, tmp_path / "in.txt", "-o", tmp_path / "out", "-r", "0"), env=environment()) as job:
+        pid = tmp_path / "pid"
+        while not pid.exists() or not pid.read_text().endswith("\n"):
+            time.sleep(0.01)
+        job.send_signal(number)
+        assert job.wait(20) == code
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py", "pid"]
+
+
+def test_a_limit_on_files_fails_the_job_and_says_so(words, tmp_path):
+    path, script, _ = words
+    limited = ["bash", "-c", 'ulimit -f 4; exec "$@"', "limited", *command(script, path, "-o", tmp_path / "out", "--no-combiner")]
+    done = subprocess.run(limited, capture_output=True, env=environment(), text=True)
+    assert done.returncode == 1, done.stderr
+    assert "File too large" in done.stderr
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]

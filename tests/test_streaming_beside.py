@@ -1,0 +1,257 @@
+"""What a task has beside its records: side files, a sign of life, groups of several keys.
+
+Belongs here: tasks as child processes, and the folder that Hadoop names. Always true: a task that fails leaves no file.
+"""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from streaming_support import encode, finish, read_message, run_script, start
+from typedbytes import Decoder, sortkey
+from typedbytes.streaming import _heart, _report, side_file
+
+PAIRS = encode(("a", 1), ("a", 2), ("b", 3))
+REDUCE = {"mapreduce_task_ismap": "false", "mapreduce_task_partition": "12"}
+
+# -- side files -------------------------------------------------------------------------------------------
+
+SIDE = """
+class Job:
+    def configure(self):
+        self.file = side_file("seen")
+    def process(self, key):
+        self.file.write(key.encode() + b"\\n")
+    def map(self, key, value):
+        self.process(key)
+        {then}
+    def reduce(self, key, values):
+        self.process(key)
+from typedbytes.streaming import side_file
+run(Job, Job, Job)
+"""
+
+
+@pytest.mark.parametrize("scheme", ["", "file:", "file://"])
+@pytest.mark.parametrize("role, environ, name", [("map", {}, "seen-m-00000"), ("reduce", REDUCE, "seen-r-00012")])
+def test_a_side_file_lands_where_hadoop_says(tmp_path, scheme, role, environ, name):
+    folder = tmp_path / "not" / "there yet"
+    environ = {**environ, "mapreduce_task_output_dir": f"{scheme}{folder}"}
+    outcome = run_script(tmp_path, SIDE.format(then="pass"), role, data=PAIRS, environ=environ)
+    assert outcome.code == 0, outcome.messages
+    assert os.listdir(folder) == [name]
+    assert (folder / name).read_text().split() == (["a", "a", "b"] if role == "map" else ["a", "b"])
+
+
+def test_each_process_of_a_combiner_has_files_of_its_own(tmp_path):
+    environ = {"mapreduce_task_output_dir": str(tmp_path / "out")}
+    for _ in range(2):
+        assert run_script(tmp_path, SIDE.format(then="pass"), "combine", data=PAIRS, environ=environ).code == 0
+    assert len(os.listdir(tmp_path / "out")) == 2
+
+
+@pytest.mark.parametrize("then, code", [("1 / 0", 1), ("os._exit(0)", 1), ("os.kill(os.getpid(), 15)", 143), ("sys.exit(0)", 1)])
+def test_a_task_that_fails_leaves_no_file_of_that_name(tmp_path, then, code):
+    environ = {"mapreduce_task_output_dir": str(tmp_path / "out")}
+    outcome = run_script(tmp_path, SIDE.format(then=then), "map", data=PAIRS, environ=environ)
+    assert outcome.code == code
+    assert [name for name in os.listdir(tmp_path / "out") if not name.startswith(".")] == []
+
+
+def test_a_fork_of_the_task_takes_no_file_away(tmp_path):
+    environ = {"mapreduce_task_output_dir": str(tmp_path / "out")}
+    then = "child = os.fork() if key == 'b' else None\n        if child: os.waitpid(child, 0)"
+    outcome = run_script(tmp_path, SIDE.format(then=then), "map", data=PAIRS, environ=environ)
+    assert outcome.code == 0, outcome.messages
+    assert (tmp_path / "out" / "seen-m-00000").read_text().split() == ["a", "a", "b"]
+
+
+def test_a_file_that_cannot_be_finished_fails_the_task(tmp_path):
+    script = """
+from typedbytes.streaming import side_file
+class Job:
+    def configure(self):
+        self.file = side_file("seen")
+    def map(self, key, value):
+        yield key, value
+    def close(self):
+        os.unlink(self.file.name)
+run(Job)
+"""
+    outcome = run_script(tmp_path, script, "map", data=PAIRS, environ={"mapreduce_task_output_dir": str(tmp_path / "out")})
+    assert outcome.code == 74
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "part-x", "_SUCCESS", ".hidden"])
+def test_names_that_belong_to_others(tmp_path, name):
+    script = f"from typedbytes.streaming import side_file\nrun(lambda key, value: side_file({name!r}))"
+    outcome = run_script(tmp_path, script, "map", data=PAIRS)
+    assert outcome.code == 1 and "is no name for a side file" in outcome.lines[-1]
+
+
+def test_a_name_is_for_one_file(tmp_path):
+    script = "from typedbytes.streaming import side_file\nrun(lambda key, value: [(key, side_file('x').write(b''))])"
+    outcome = run_script(tmp_path, script, "map", data=PAIRS, environ={"mapreduce_task_output_dir": str(tmp_path)})
+    assert outcome.code == 1 and "is there already" in outcome.lines[-1]
+    with pytest.raises(RuntimeError, match="belong to a task"):
+        side_file("x")
+
+
+SHELL = """\
+#!/bin/sh
+echo "$@" >> "$LOG"
+shift
+case "$1" in
+-put) shift 2; for last; do :; done; for file; do [ "$file" = "$last" ] || cp "$file" "$STORE"; done;;
+esac
+exit ${CODE:-0}
+"""
+
+
+@pytest.fixture
+def shell(tmp_path):
+    """Return the environment of a task whose output is on HDFS, with a stand-in for Hadoop's command."""
+    home, store = tmp_path / "home", tmp_path / "store"
+    (home / "bin").mkdir(parents=True)
+    store.mkdir()
+    (home / "bin" / "hadoop").write_text(SHELL)
+    (home / "bin" / "hadoop").chmod(0o755)
+    return {
+        "HADOOP_HOME": str(home), "STORE": str(store), "LOG": str(tmp_path / "log"), "TMPDIR": str(tmp_path),
+        "mapreduce_task_output_dir": "hdfs://host:8020/out/_temporary/1",
+    }  # fmt: skip
+
+
+def test_a_folder_elsewhere_gets_its_files_by_hadoops_shell(tmp_path, shell):
+    outcome = run_script(tmp_path, SIDE.format(then="pass"), "map", data=PAIRS, environ=shell)
+    assert outcome.code == 0, outcome.messages
+    assert (tmp_path / "store" / "seen-m-00000").read_text() == "a\na\nb\n"
+    assert (tmp_path / "log").read_text().splitlines()[0] == "fs -mkdir -p hdfs://host:8020/out/_temporary/1"
+
+
+def test_a_shell_that_fails_or_is_missing_fails_the_task(tmp_path, shell):
+    outcome = run_script(tmp_path, SIDE.format(then="pass"), "map", data=PAIRS, environ={**shell, "CODE": "1"})
+    assert outcome.code == 74 and "side files did not get to hdfs://host:8020" in outcome.messages
+    nowhere = {**shell, "HADOOP_HOME": str(tmp_path), "PATH": str(tmp_path), "CLASSPATH": ""}
+    outcome = run_script(tmp_path, SIDE.format(then="pass"), "map", data=PAIRS, environ=nowhere)
+    assert outcome.code == 74 and "side files need Hadoop's shell" in outcome.messages
+
+
+# -- a sign of life ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def heart(monkeypatch):
+    monkeypatch.setattr(_report, "last_status", None)
+    monkeypatch.setattr(_report, "pings", 0)
+    count = [0]
+    heart = _heart.Heart(lambda: count[0])
+    heart.count = count
+    return heart
+
+
+def said(capfd):
+    return [line for line in capfd.readouterr().err.splitlines() if line]
+
+
+def test_a_heart_beats_when_records_were_read(heart, capfd):
+    heart.beat()
+    assert said(capfd) == []
+    heart.count[0] = 5
+    heart.beat()
+    (line,) = said(capfd)
+    assert line.startswith("reporter:status:5 records read, ") and line.endswith(" MB of memory at most")
+    heart.beat()
+    assert said(capfd) == []
+
+
+def test_a_ping_is_a_beat_and_the_last_status_is_repeated(heart, capfd):
+    _report.ping()
+    heart.beat()
+    assert said(capfd)[0].startswith("reporter:status:0 records read")
+    _report.status("half way")
+    heart.count[0] = 1
+    heart.beat()
+    heart.beat()
+    assert said(capfd) == ["reporter:status:half way"] * 2
+
+
+def test_a_task_that_reads_and_writes_nothing_is_heard_of(tmp_path):
+    script = """
+from typedbytes.streaming import _heart
+_heart.BEAT_SECONDS = 0.01
+run(lambda key, value: None)
+"""
+    child = start(tmp_path, script, "map")
+    child.stdin.write(PAIRS)
+    child.stdin.flush()
+    assert read_message(child).startswith(b"reporter:status:")
+    assert finish(child).code == 0
+
+
+# -- groups of several keys -------------------------------------------------------------------------------
+
+GROUPED = """
+from operator import itemgetter
+def reducer(key, values):
+    yield key, {reading}
+run(None, reducer, combiner=reducer, group_by=itemgetter(0))
+"""
+SORTED = encode(*[((word, number), number) for word in "ab" for number in range(3)])
+
+
+@pytest.mark.parametrize("reading, values", [("list(values)", [0, 1, 2]), ("next(values)", 0), ("None", None)])
+def test_one_call_for_the_keys_of_a_group(tmp_path, reading, values):
+    outcome = run_script(tmp_path, GROUPED.format(reading=reading), "reduce", data=SORTED)
+    assert outcome.code == 0, outcome.messages
+    assert Decoder().decode_pairs(outcome.output) == [(("a", 0), values), (("b", 0), values)]
+
+
+def test_a_combiner_has_every_key_by_itself(tmp_path):
+    outcome = run_script(tmp_path, GROUPED.format(reading="sum(values)"), "combine", data=SORTED)
+    assert outcome.output == SORTED
+
+
+def test_groups_are_told_apart_by_encoded_bytes(tmp_path):
+    data = encode(*[((one, number), number) for number, one in enumerate([True, 1, 1.0, float("nan"), float("nan")])])
+    outcome = run_script(tmp_path, GROUPED.format(reading="len(list(values))"), "reduce", data=data)
+    assert [value for key, value in Decoder().decode_pairs(outcome.output)] == [1, 1, 1, 2]
+
+
+def test_values_of_a_group_used_late(tmp_path):
+    script = """
+kept = []
+def reducer(key, values):
+    kept.append(values)
+    if len(kept) == 2:
+        next(kept[0])
+run(None, reducer, group_by=lambda key: key[0])
+"""
+    outcome = run_script(tmp_path, script, "reduce", data=SORTED)
+    assert outcome.code == 1
+    assert "the values of a group are gone once the next group is asked for" in outcome.lines[-1]
+
+
+# -- start-up ---------------------------------------------------------------------------------------------
+
+#: Modules that nothing in a plain task needs; each would be milliseconds of every task of every job.
+HEAVY = ["argparse", "ast", "dataclasses", "enum", "inspect", "json", "logging", "numpy", "re", "shutil", "signal", "subprocess", "tempfile", "threading", "traceback", "typing"]
+
+
+def test_a_task_starts_with_little(tmp_path):
+    script = f"run(lambda key, value: [(sorted(set({HEAVY!r}) & set(sys.modules)), 1)])"
+    code = "import sys\nfrom typedbytes.streaming import run\n" + script
+    (tmp_path / "bare.py").write_text(code)
+    command = [sys.executable, "-S", str(tmp_path / "bare.py"), "map"]
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, input=encode((1, 1)), stdout=subprocess.PIPE, env=environ, check=True)
+    assert Decoder().decode_pairs(done.stdout) == [([], 1)]
+
+
+def test_a_sort_key_is_a_key_of_a_job(tmp_path):
+    data = encode(*[((1901, sortkey.encode(sortkey.Descending(t))), t) for t in (31.5, 4, -3.25)])
+    script = "from typedbytes import sortkey\nrun(None, lambda key, values: [(sortkey.decode(key[1]), list(values))])"
+    outcome = run_script(tmp_path, script, "reduce", data=data)
+    assert Decoder().decode_pairs(outcome.output) == [(31.5, [31.5]), (4, [4]), (-3.25, [-3.25])]

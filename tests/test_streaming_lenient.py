@@ -1,0 +1,167 @@
+"""Records that are left out on request: which, what becomes of them, and when that is too many.
+
+Belongs here: tasks as child processes with max_bad. Always true: what is left out is in the side file, and what is not is in the
+output, each once.
+"""
+
+import struct
+
+import pytest
+
+import typedbytes as tb
+from streaming_support import encode, run_script
+
+GOOD = [(number, f"line {number}") for number in range(20)]
+BAD_TEXT = b"\x07\x00\x00\x00\x02\xc3\x28"
+UNHASHABLE = b"\x0a\x00\x00\x00\x01" + tb.dumps({}) + tb.dumps(1)
+
+MAPPER = """
+def mapper(key, value):
+    yield key, "first half"
+    if key in (3, 7):
+        raise LookupError(f"no {value}")
+    yield key, value
+run(mapper, max_bad=%s)
+"""
+
+
+def side_file(folder, role="m"):
+    path = folder / f"bad-records-{role}-00000"
+    return list(tb.PairReader(path.read_bytes(), raw=True)) if path.exists() else None
+
+
+@pytest.fixture
+def run_here(tmp_path, monkeypatch):
+    """Return run_script with the side files in the test's own folder."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments, **options: run_script(tmp_path, *arguments, **options)
+
+
+def pairs(outcome):
+    assert outcome.code == 0, outcome.messages
+    return tb.Decoder().decode_pairs(outcome.output)
+
+
+@pytest.mark.parametrize("limit", [2, 5, 0.002, 0.5])
+def test_records_that_user_code_fails_for(run_here, tmp_path, limit):
+    outcome = run_here(MAPPER % limit, "map", data=encode(*GOOD) if limit != 0.002 else encode(*GOOD, *[(9, "x")] * 980))
+    expected = [pair for key, value in GOOD if key not in (3, 7) for pair in ((key, "first half"), (key, value))]
+    assert pairs(outcome)[: len(expected)] == expected
+    assert side_file(tmp_path) == [tuple(map(tb.dumps, GOOD[number])) for number in (3, 7)]
+    assert "reporter:counter:typedbytes,BadRecords,2" in outcome.lines
+    assert "typedbytes: bad record 1, of 4 read: LookupError: no line 3" in outcome.lines
+
+
+@pytest.mark.parametrize("limit", [0, 1, 0.05])
+def test_too_many(run_here, tmp_path, limit):
+    outcome = run_here(MAPPER % limit, "map", data=encode(*GOOD))
+    assert (outcome.code, outcome.output) == (65 if limit else 1, b"")
+    assert side_file(tmp_path) is None
+    assert not list(tmp_path.glob(".bad*"))
+    if limit:
+        assert f"max_bad={limit} allows no more" in outcome.lines[-1]
+
+
+@pytest.mark.parametrize("bad", [BAD_TEXT, UNHASHABLE, b"\x64\x00\x00\x00\x01\x00"], ids=["text", "key of a MAP", "pickle"])
+@pytest.mark.parametrize("place", ["key", "value"])
+@pytest.mark.parametrize("role", ["map", "reduce", "combine"])
+def test_records_that_cannot_be_decoded(run_here, tmp_path, bad, place, role):
+    broken = bad + tb.dumps(1) if place == "key" else tb.dumps("b") + bad
+    script = "run(lambda key, value: [(key, value)], *[lambda key, values: [(key, list(values))]] * 2, max_bad=1)"
+    outcome = run_here(script, role, data=encode(("a", 1), ("b", 2)) + broken + encode(("b", 3), ("c", 4)))
+    if role == "map":
+        expected = [("a", 1), ("b", 2), ("b", 3), ("c", 4)]
+    else:
+        expected = [("a", [1]), ("b", [2, 3]), ("c", [4])]
+    assert pairs(outcome) == expected
+    (path,) = tmp_path.glob("bad-records-*")
+    assert path.read_bytes() == broken
+    assert path.name.startswith(f"bad-records-{role[0]}-00000")
+
+
+def test_a_group_that_fails_is_left_out_whole(run_here, tmp_path):
+    script = """
+def reducer(key, values):
+    for value in values:
+        yield key, value
+        if value == 4:
+            raise ValueError
+run(None, reducer, max_bad=3)
+"""
+    data = [("a", 1), ("b", 3), ("b", 4), ("b", 5), ("c", 6)]
+    assert pairs(run_here(script, "reduce", data=encode(*data))) == [("a", 1), ("c", 6)]
+    assert side_file(tmp_path, "r") == [(tb.dumps("b"), tb.dumps(4))]
+
+
+def test_a_reducer_that_fails_before_its_first_value(run_here, tmp_path):
+    script = "run(None, lambda key, values: 1 / 0, max_bad=3)"
+    assert pairs(run_here(script, "reduce", data=encode(("a", 1), ("a", 2), ("b", 3)))) == []
+    assert side_file(tmp_path, "r") == [(tb.dumps("a"), tb.dumps(1)), (tb.dumps("b"), tb.dumps(3))]
+
+
+def test_with_groups_of_several_keys(run_here):
+    script = """
+def reducer(key, values):
+    yield key, list(values)
+run(None, reducer, max_bad=2, group_by=lambda key: key[0])
+"""
+    data = encode((("a", 1), 1), (("a", 2), 2)) + encode((("a", 3),))[:-0 or None] + BAD_TEXT + encode((5, 6), (("b", 1), 4))
+    assert pairs(run_here(script, "reduce", data=data)) == [(("a", 1), [1, 2]), (("b", 1), [4])]
+
+
+@pytest.mark.parametrize("output", ["object()", "(1,)", "(1, object())", "5"])
+def test_output_that_cannot_be_encoded(run_here, output):
+    script = f"run(lambda key, value: [('before', 1), {output}] if key == 3 else [(key, value)], max_bad=1)"
+    assert pairs(run_here(script, "map", data=encode(*GOOD))) == [pair for pair in GOOD if pair[0] != 3]
+
+
+@pytest.mark.parametrize("cut", [b"\x03", b"\x0b", b"\xff", encode((1,)), b"\x07\xff\xff\xff\xff"], ids=repr)
+def test_input_without_structure_is_never_left_out(run_here, cut):
+    script = "run(lambda key, value: [(key, value)], lambda key, values: [(key, list(values))], max_bad=1.0)"
+    for role in ("map", "reduce"):
+        outcome = run_here(script, role, data=encode(*GOOD) + cut)
+        assert (outcome.code, outcome.output) == (65, b"")
+
+
+def test_what_is_pairs_before_stopping_early_is_kept(run_here):
+    script = """
+def mapper(key, value):
+    yield key, value
+    if key == 2:
+        raise StopEarly
+run(mapper, max_bad=1)
+"""
+    assert pairs(run_here(script, "map", data=encode(*GOOD))) == GOOD[:3]
+
+
+def test_lines_of_text(run_here, tmp_path):
+    script = "run(lambda number, line: [(line, 1 // int(line))], lambda key, values: [(key, sum(map(int, values)))], max_bad=2)"
+    text = {"stream_map_input": "text", "stream_map_output": "text", "stream_reduce_input": "text", "stream_reduce_output": "text"}
+    outcome = run_here(script, "map", data=b"1\n0\nx\n2\n", environ=text)
+    assert (outcome.code, outcome.output) == (0, b"1\t1\n2\t0\n")
+    assert (tmp_path / "bad-records-m-00000").read_bytes() == b"0\nx\n"
+    outcome = run_here(script, "reduce", data=b"a\t1\na\t2\nb\tx\nc\t4\n", environ=text)
+    assert (outcome.code, outcome.output) == (0, b"a\t3\nc\t4\n")
+    assert (tmp_path / "bad-records-r-00000").read_bytes() == b"b\tx\n"
+
+
+def test_raw_bytes(run_here, tmp_path):
+    raw = {"stream_map_input": "rawbytes", "stream_map_output": "rawbytes"}
+    record = struct.pack(">i1si1s", 1, b"k", 1, b"v")
+    bad = struct.pack(">i1si1s", 1, b"k", 1, b"0")
+    outcome = run_here("run(lambda key, value: 1 / (value == b'v') and [(key, value)], max_bad=1)", "map", data=record + bad + record, environ=raw)
+    assert (outcome.code, outcome.output) == (0, record * 2)
+    assert (tmp_path / "bad-records-m-00000").read_bytes() == bad
+
+
+@pytest.mark.parametrize("options", ["batch=True, max_bad=1", "batch=True, group_by=len", "max_bad=-1"])
+def test_options_that_do_not_go_together(run_here, options):
+    outcome = run_here(f"run(lambda batch: batch, {options})", "map", data=b"")
+    assert outcome.code == 1
+    assert outcome.lines[-1].startswith(("TypeError: ", "ValueError: "))
+
+
+def test_only_the_first_are_shown(run_here):
+    outcome = run_here("run(lambda key, value: 1 / 0, max_bad=20)", "map", data=encode(*GOOD))
+    assert sum(line.startswith("typedbytes: bad record") for line in outcome.lines) == 10
+    assert "reporter:counter:typedbytes,BadRecords,20" in outcome.lines

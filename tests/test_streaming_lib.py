@@ -1,0 +1,230 @@
+"""Ready-made mappers and reducers, and the helpers to test jobs with.
+
+Belongs here: jobs in this process, through the testing helpers. Always true: what a job gives is compared with plain Python, and
+a combiner may run never, once or more often without a difference.
+"""
+
+import collections
+import itertools
+import operator
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import typedbytes as tb
+from typedbytes.streaming import StopEarly, counter, lib, task
+from typedbytes.streaming.testing import call_map, call_reduce, counted, run_job, shuffle
+
+keyed = st.lists(st.tuples(st.sampled_from("abc"), st.integers(-100, 100)), min_size=1, max_size=30)
+
+
+def grouped(pairs):
+    groups = collections.defaultdict(list)
+    for key, value in pairs:
+        groups[key].append(value)
+    return dict(groups)
+
+
+def combined(pairs, combiner, cuts):
+    """Return pairs after a combiner that ran over some of the pieces between the cuts, over one of them twice."""
+    pieces = [pairs[start:end] for start, end in zip([0, *cuts], [*cuts, len(pairs)])]
+    for number, piece in enumerate(pieces):
+        for _ in range((number * 7 + len(pairs)) % 3):
+            piece = call_reduce(combiner, shuffle(piece))
+        pieces[number] = piece
+    return [pair for piece in pieces for pair in piece]
+
+
+def statistics_of(values):
+    deviation = statistics.stdev(values) if len(values) > 1 else 0
+    return len(values), statistics.fmean(values), deviation, min(values), max(values)
+
+
+COMBINABLE = {
+    "sum": (lib.sumreducer, lib.sumreducer, sum),
+    "largest": (lib.nlargestreducer(3), lib.nlargestreducer(3), lambda values: sorted(values, reverse=True)[:3]),
+    "smallest": (lib.nsmallestreducer(3, key=abs), lib.nsmallestreducer(3, key=abs), lambda values: sorted(values, key=abs)[:3]),
+    "distinct": (lib.distinctreducer, lib.distinctreducer, lambda values: b""),
+    "stats": (lib.statscombiner, lib.statsreducer, statistics_of),
+    "identity": (lib.identityreducer, lib.sumreducer, sum),
+}
+
+
+@given(keyed, st.lists(st.integers(0, 30), max_size=3).map(sorted))
+@pytest.mark.parametrize("kind", COMBINABLE)
+def test_any_number_of_combiners_gives_the_same(kind, pairs, cuts):
+    combiner, reducer, plain = COMBINABLE[kind]
+    found = dict(call_reduce(reducer, shuffle(combined(pairs, combiner, [min(cut, len(pairs)) for cut in cuts]))))
+    for key, values in grouped(pairs).items():
+        if kind == "smallest":  # values of one size have no order
+            assert list(map(abs, found[key])) == list(map(abs, plain(values)))
+        else:
+            assert found[key] == pytest.approx(plain(values))
+
+
+def test_identity_and_sums():
+    pairs = [("a", (1, 2.5)), ("a", (2, 0.5)), ("b", (3, 1.0))]
+    assert run_job(pairs, lib.identitymapper, lib.identityreducer) == pairs
+    assert run_job(pairs, lib.identitymapper, lib.sumsreducer, lib.sumsreducer) == [("a", (3, 3.0)), ("b", (3, 1.0))]
+
+
+def test_counting_and_distinct():
+    pairs = list(enumerate("abracadabra"))
+    assert run_job(pairs, lib.countmapper, lib.sumreducer, lib.sumreducer) == sorted(collections.Counter("abracadabra").items())
+    assert run_job(pairs, lib.distinctmapper, lib.distinctreducer) == [(letter, b"") for letter in sorted(set("abracadabra"))]
+
+
+class Names:
+    """A mapper with everything a mapper can have."""
+
+    def configure(self):
+        self.seen = 0
+
+    def map(self, key, value):
+        self.seen += 1
+        yield value, key
+
+    def close(self):
+        yield "seen", self.seen
+
+
+def test_wrapped_mappers_are_configured_and_closed():
+    expected = [("ada", 7), ("seen", 1)]
+    assert call_map(Names, [(7, "ada")]) == expected
+    assert call_map(lib.primary(Names), [(7, "ada")]) == [((key, False), value) for key, value in expected]
+    assert call_map(lib.secondary(Names()), [(7, "ada")]) == [((key, True), value) for key, value in expected]
+    assert call_map(lib.Combining(Names), [(7, "ada")]) == expected
+    assert call_map(lib.primary(lambda key, value: None), [(7, "ada")]) == []
+
+
+def test_a_mapper_for_each_kind_of_file():
+    mapper = lib.MultiMapper()
+    mapper.add("names", Names)
+    mapper.add("ages", lib.identitymapper)
+    mapper.add("part", lambda key, value: None)
+    assert call_map(mapper, [(7, "ada")], input_file="hdfs://h/names/part-0") == [("ada", 7), ("seen", 1)]
+    assert call_map(mapper, [(7, 36)], input_file="hdfs://h/ages/part-0") == [(7, 36)]
+    for unknown in ("hdfs://h/other", None):
+        with pytest.raises(LookupError, match="no mapper was added for the input file"):
+            call_map(mapper, [(7, 36)], input_file=unknown)
+
+
+class Orders(lib.JoinReducer):
+    def primary(self, key, names):
+        self.name = next(names)
+        yield "customer", self.name
+
+    def secondary(self, key, prices):
+        yield self.name, sum(prices)
+
+
+def test_a_join():
+    customers = call_map(lib.primary(lib.identitymapper), [(7, "Ada"), (8, "Bob")])
+    orders = call_map(lib.secondary(lib.identitymapper), [(9, 1.0), (7, 20.0), (7, 5.5)])
+    assert call_reduce(Orders, shuffle(orders + customers)) == [("customer", "Ada"), ("Ada", 25.5), ("customer", "Bob")]
+
+
+def test_a_join_tells_keys_apart_as_hadoop_does():
+    pairs = [((1, False), "int"), ((1.0, True), 2.0), ((True, True), 3.0), ((float("nan"), False), "nan"), ((float("nan"), True), 4.0)]
+    assert call_reduce(Orders, pairs) == [("customer", "int"), ("customer", "nan"), ("nan", 4.0)]
+
+
+def test_an_outer_join_and_a_combiner():
+    class Outer(Orders):
+        name = "nobody"
+
+        def secondary_blocked(self, key):
+            return False
+
+    class Sums(lib.JoinCombiner):
+        def secondary(self, key, values):
+            yield key, sum(values)
+
+    pairs = [((7, False), "Ada"), ((9, True), 1.0), ((9, True), 2.0)]
+    assert call_reduce(Sums, pairs) == [((7, False), "Ada"), ((9, True), 3.0)]
+    assert call_reduce(Outer, [((9, True), 1.0)]) == [("nobody", 1.0)]
+
+
+@given(st.lists(st.sampled_from(["a", "b", 1, 1.0, True, float("inf")])), st.integers(1, 4))
+def test_combining_in_the_mapper(words, nkeys):
+    found = call_map(lib.Combining(lib.countmapper, nkeys=nkeys), list(enumerate(words)))
+    sums = collections.Counter()
+    for key, number in found:
+        sums[tb.dumps(key)] += number
+    assert sums == collections.Counter(map(tb.dumps, words))
+    distinct = len({tb.dumps(word) for word in words})
+    assert len(found) >= distinct
+    if distinct < nkeys:
+        assert len(found) == distinct
+
+
+def test_combining_with_another_operation():
+    mapper = lib.Combining(lambda key, value: [("max", value)], add=max)
+    assert call_map(mapper, list(enumerate([3, 9, 4]))) == [("max", 9)]
+    assert call_map(lib.Combining(lib.identitymapper, operator.or_), [(1, 4), (1, 8)]) == [(1, 12)]
+
+
+# -- testing ----------------------------------------------------------------------------------------------
+
+
+def test_pairs_go_over_the_wire():
+    assert call_map(lambda key, value: [(type(value).__name__, bytearray(b"x"))], [(0, tb.Byte(1))]) == [("int", b"x")]
+    with pytest.raises(tb.EncodeTypeError):
+        call_map(lambda key, value: [(key, object())], [(0, 1)])
+    for wrong in ("ab", [1], [(1, 2, 3)]):
+        with pytest.raises(TypeError):
+            call_map(lambda key, value: wrong, [(0, 1)])
+
+
+def test_shuffle_is_hadoops_order():
+    keys = [1, True, 1.0, "b", "aa", -1, (1, 2), [1], b"x"]
+    assert [tb.dumps(key) for key, _ in shuffle([(key, 0) for key in keys])] == sorted(map(tb.dumps, keys))
+    assert shuffle([("a", 2), ("a", 1)]) == [("a", 2), ("a", 1)]
+
+
+def test_groups_are_by_encoded_keys():
+    pairs = [(True, 1), (1, 2), (1.0, 3), (float("nan"), 4), (float("nan"), 5)]
+    assert [len(value) for _, value in call_reduce(lambda key, values: [(0, list(values))], pairs)] == [1, 1, 1, 2]
+    pairs = [(("a", 1), 1), (("a", 2), 2), (("b", 1), 3)]
+    assert call_reduce(lambda key, values: [(key, list(values))], pairs, group_by=operator.itemgetter(0)) == [(("a", 1), [1, 2]), (("b", 1), [3])]
+
+
+def test_stopping_early():
+    def mapper(key, value):
+        yield key, value
+        if key == 1:
+            raise StopEarly
+
+    assert call_map(mapper, list(enumerate("abc"))) == [(0, "a"), (1, "b")]
+
+
+def test_counters():
+    def mapper(key, value):
+        counter("words", value)
+        yield key, task().input_file
+
+    with counted() as amounts:
+        assert call_map(mapper, [(0, "a"), (1, "a"), (2, "b")], input_file="x") == [(0, "x"), (1, "x"), (2, "x")]
+    assert amounts == {("words", "a"): 2, ("words", "b"): 1}
+    with counted() as amounts:
+        pass
+    assert amounts == {}
+    assert task().input_file is None
+
+
+def test_the_names_of_lib_are_all_there():
+    assert lib.__all__ == sorted(lib.__all__)
+    made = {name for name, thing in vars(lib).items() if getattr(thing, "__module__", "") == lib.__name__ and not name.startswith("_")}
+    assert made == set(lib.__all__)
+
+
+def test_word_count_in_every_way():
+    lines = list(enumerate(["b a", "b", "", "a a"]))
+
+    def mapper(key, line):
+        return ((word, 1) for word in line.split())
+
+    ways = itertools.product([mapper, lib.Combining(mapper, nkeys=1)], [None, lib.sumreducer])
+    assert {tuple(run_job(lines, mapper, lib.sumreducer, combiner)) for mapper, combiner in ways} == {(("a", 3), ("b", 2))}

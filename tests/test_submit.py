@@ -1,0 +1,504 @@
+"""Jobs on their way to Hadoop: the command lines, what travels with a job, archives, and what users are told.
+
+Belongs here: everything of typedbytes.hadoop that needs no Hadoop. Always true: what Hadoop said in these tests was recorded from
+Hadoop 3.4.2 and its Java.
+"""
+
+import io
+import json
+import os
+import shlex
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+import typedbytes as tb
+from hadoop_support import ROOT
+from typedbytes import cli, hadoop, sequencefile
+from typedbytes.hadoop import _bundle, _installed, _modules
+from typedbytes.hadoop._watch import ADVICE, Watch
+
+COMPARATOR = "mapreduce.job.output.key.comparator.class=org.apache.hadoop.io.BytesWritable$Comparator"
+
+
+def plan(*arguments, **options):
+    return hadoop.Plan(*(arguments or ("job.py", ["in"], "out")), **options)
+
+
+# -- command lines ----------------------------------------------------------------------------------------
+
+
+def test_the_words_of_a_small_job():
+    assert plan().words() == [
+        *("-D", "mapreduce.job.name=job.py", "-D", "mapreduce.job.reduces=1", "-D", COMPARATOR),
+        *("-files", "job.py", "-io", "typedbytes", "-input", "in", "-output", "out"),
+        *("-inputformat", "org.apache.hadoop.mapred.TextInputFormat"),
+        *("-outputformat", "org.apache.hadoop.mapred.SequenceFileOutputFormat"),
+        *("-cmdenv", "PYTHONPATH=.", "-mapper", "python3 job.py map", "-reducer", "python3 job.py reduce"),
+    ]
+
+
+def test_the_words_of_a_large_job():
+    words = plan(
+        "/here/job.py", ["a", "b"], "out", nreducers=7, combiner=True, secondary=20, input_format="sequencefile", output_format="com.example.F",
+        name="my job", python="/opt/my python/bin/python3", bundle="/tmp/b.zip", files=["x.py"], archives=["y.zip#y"],
+        properties={"a.b": "c,d"}, environment={"LANG": "C", "PYTHONPATH": "y"},
+    ).words()  # fmt: skip
+    assert words == [
+        *("-D", "mapreduce.job.name=my job", "-D", "mapreduce.job.reduces=7", "-D", COMPARATOR),
+        *("-D", "mapreduce.partition.binarypartitioner.right.offset=-21", "-D", "a.b=c,d"),
+        *("-files", "/here/job.py,x.py", "-archives", "y.zip#y,/tmp/b.zip#typedbytes-bundle", "-io", "typedbytes"),
+        *("-input", "a", "-input", "b", "-output", "out"),
+        *("-inputformat", "org.apache.hadoop.mapred.SequenceFileInputFormat", "-outputformat", "com.example.F"),
+        *("-cmdenv", "LANG=C", "-cmdenv", "PYTHONPATH=typedbytes-bundle:.:y"),
+        *("-partitioner", "org.apache.hadoop.mapred.lib.BinaryPartitioner"),
+        *("-mapper", '"/opt/my python/bin/python3" job.py map', "-combiner", '"/opt/my python/bin/python3" job.py combine'),
+        *("-reducer", '"/opt/my python/bin/python3" job.py reduce'),
+    ]
+
+
+def test_a_job_without_reducers_has_none_of_their_words():
+    words = plan(nreducers=0, combiner=True, secondary=2).words()
+    assert not {"-combiner", "-reducer", "-partitioner"} & set(words)
+    assert "mapreduce.job.reduces=0" in words and COMPARATOR not in words
+
+
+def test_a_users_own_property_wins():
+    words = plan(properties={"mapreduce.job.reduces": "9"}).words()
+    assert [word for word in words if "job.reduces" in word] == ["mapreduce.job.reduces=9"]
+
+
+def test_a_shell_takes_the_printed_command_apart_again():
+    job = plan(python="/opt/my python/bin/python3", properties={"x": "$HOME 'y'"})
+    assert shlex.split(job.shell("hadoop", "jar", "s.jar").replace("\\\n", "")) == ["hadoop", "jar", "s.jar", *job.words()]
+
+
+@pytest.mark.parametrize("wrong", [{"files": ["a,b.py"]}, {"python": 'py"thon'}, {"bundle": "a,b.zip"}])
+def test_names_that_hadoop_would_take_apart(wrong):
+    with pytest.raises(hadoop.SubmitError, match="rename the file|there is a quote in it"):
+        plan(**wrong).words()
+
+
+# -- clouds -----------------------------------------------------------------------------------------------
+
+
+def test_steps_for_emr():
+    steps, commands = hadoop.emr(plan(bundle="b/b.zip", files=["s3://x/y.py"]), "s3://bucket/jobs/", "j-123")
+    (step,) = steps
+    assert step["Jar"] == "command-runner.jar" and step["Name"] == "job.py"
+    words = step["Args"]
+    assert words[0] == "hadoop-streaming"
+    assert words[words.index("-files") + 1] == "s3://bucket/jobs/job.py,s3://x/y.py"
+    assert words[words.index("-archives") + 1] == "s3://bucket/jobs/b.zip#typedbytes-bundle"
+    assert commands[:2] == ["aws s3 cp job.py s3://bucket/jobs/", "aws s3 cp b/b.zip s3://bucket/jobs/"]
+    assert commands[2] == "aws emr add-steps --cluster-id j-123 --steps file://steps.json"
+
+
+def test_a_job_for_dataproc():
+    job, commands = hadoop.dataproc(plan(properties={"a": "b,c"}), "gs://bucket/jobs", "my-cluster", "europe-west1")
+    assert job["placement"] == {"clusterName": "my-cluster"}
+    assert job["hadoopJob"]["properties"]["a"] == "b,c"
+    assert "-D" not in job["hadoopJob"]["args"]
+    words = shlex.split(commands[1])
+    assert words[:5] == ["gcloud", "dataproc", "jobs", "submit", "hadoop"]
+    assert words[words.index("--") + 1 :] == job["hadoopJob"]["args"]
+    (listed,) = (word for word in words if word.startswith("--properties="))
+    assert listed.startswith("--properties=^;^mapreduce.job.name=job.py;") and listed.endswith(";a=b,c")
+
+
+# -- modules ----------------------------------------------------------------------------------------------
+
+
+def written(folder, **texts):
+    for name, text in texts.items():
+        (folder / f"{name}.py").write_text(text)
+    return str(folder / "job.py")
+
+
+def test_modules_beside_a_script_travel_with_it(tmp_path):
+    script = written(
+        tmp_path, job="import os, one\nfrom two import x\nfrom typedbytes import streaming\n", one="import three, numpy", two="", three="import one"
+    )
+    files, others = _modules.beside(script)
+    assert [os.path.basename(path) for path in files] == ["one.py", "three.py", "two.py"]
+    assert others == {"os", "typedbytes", "numpy"}
+    assert _modules.foreign(others) == ["numpy"]
+    assert _modules.foreign(["sys", "json", "_io", "zlib", "xml", "no_such_thing"]) == ["no_such_thing"]
+
+
+def test_what_a_script_may_do_without_is_not_asked_for(tmp_path):
+    script = written(tmp_path, job="try:\n    import no_such_thing\nexcept ImportError:\n    pass\ndef f():\n    import nor_this\n")
+    assert _modules.beside(script) == ([], set())
+
+
+def test_a_package_beside_a_script_belongs_into_a_bundle(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "__init__.py").write_text("")
+    script = written(tmp_path, job="import mine")
+    with pytest.raises(hadoop.SubmitError, match="typedbytes bundle --module .*mine bundle.zip"):
+        _modules.beside(script)
+
+
+@pytest.mark.parametrize("text", ["def", "x = \0", "\xff"])
+def test_a_script_that_is_no_python(tmp_path, text):
+    path = tmp_path / "job.py"
+    path.write_text(text, "latin-1")
+    with pytest.raises(hadoop.SubmitError, match="is not Python 3"):
+        _modules.beside(str(path))
+
+
+def test_check(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    script = written(tmp_path, job="import one, numpy", one="")
+    said = []
+    checked = hadoop.check(plan(script, ["in"], "out"), said.append)
+    assert checked.files == [str(tmp_path / "one.py")]
+    assert said == ["the nodes must have the module numpy, or a bundle that holds it (typedbytes bundle --require numpy)"]
+    (tmp_path / "numpy.zip").write_bytes(b"")
+    for wrong, message in [
+        (plan("no.py", ["in"], "out"), "there is no script no.py"),
+        (plan(script, ["in"], "out", files=["no.txt"]), "there is no file no.txt to ship"),
+        (plan(script, ["in"], "out", bundle="no.zip"), "make it with typedbytes bundle no.zip"),
+        (plan(script, ["in"], "out", bundle="numpy.zip"), "cannot be read .* make it with typedbytes bundle"),
+        (plan(written(tmp_path, job="import no_such_thing"), ["in"], "out"), "imports no_such_thing, which is neither"),
+    ]:
+        with pytest.raises(hadoop.SubmitError, match=message):
+            hadoop.check(wrong)
+    assert hadoop.check(plan("s3://bucket/job.py", ["in"], "out")).files == []
+
+
+# -- bundles ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory):
+    """Return a bundle with a module, a package and two wheels of the same package for two versions."""
+    folder = tmp_path_factory.mktemp("bundle")
+    (folder / "mine").mkdir()
+    (folder / "mine" / "__init__.py").write_text("number = 5")
+    (folder / "single.py").write_text("import other; name = other.name")
+    wheels = []
+    for tag in ("cp" + "%d%d" % sys.version_info[:2], "cp27"):
+        wheels.append(folder / f"other-1.0-{tag}-{tag}-any.whl")
+        with zipfile.ZipFile(wheels[-1], "w") as wheel:
+            wheel.writestr("other/__init__.py", f"name = {tag!r}")
+            wheel.writestr("other-1.0.data/platlib/other_too.py", "")
+            wheel.writestr("other-1.0.dist-info/RECORD", "")
+    target = folder / "bundle.zip"
+    hadoop.bundle(str(target), modules=[str(folder / "mine"), str(folder / "single.py")], wheels=map(str, wheels))
+    return target
+
+
+def test_what_is_in_a_bundle(archive, tmp_path):
+    with zipfile.ZipFile(archive) as opened:
+        names = opened.namelist()
+        opened.extractall(tmp_path)
+    assert names == sorted(names)
+    assert {"typedbytes/__init__.py", "typedbytes/streaming/_run.py", "mine/__init__.py", "single.py", "cp27/other/__init__.py"} <= set(names)
+    assert not [name for name in names if name.endswith((".pyc", ".pyi")) or "dist-info" in name]
+    version = "%d.%d" % sys.version_info[:2]
+    assert version in _bundle.versions_in(str(archive))
+    code = "import typedbytes, mine, single; print(typedbytes.loads(typedbytes.dumps(mine.number)), single.name, typedbytes.__file__)"
+    environ = {"PYTHONPATH": str(tmp_path), "PATH": os.environ["PATH"]}
+    said = subprocess.run([sys.executable, "-s", "-c", code], cwd="/", env=environ, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    assert said == ["5", "cp" + version.replace(".", ""), str(tmp_path / "typedbytes" / "__init__.py")]
+
+
+def test_a_bundle_is_the_same_every_time(archive, tmp_path):
+    parts = {"modules": [archive.parent / "mine", archive.parent / "single.py"], "wheels": sorted(archive.parent.glob("*.whl"))}
+    hadoop.bundle(str(tmp_path / "again.zip"), **{name: list(map(str, paths)) for name, paths in parts.items()})
+    assert (tmp_path / "again.zip").read_bytes() == archive.read_bytes()
+
+
+def test_bundles_that_cannot_be(tmp_path):
+    for target, options, message in [
+        ("b.tar", {}, "a bundle is a .zip file"),
+        ("b.zip", {"modules": ["no.py"]}, "no.py cannot be put into a bundle: No such file"),
+        ("b.zip", {"wheels": [__file__]}, "is not a wheel"),
+    ]:
+        with pytest.raises(hadoop.SubmitError, match=message):
+            hadoop.bundle(str(tmp_path / target), **options)
+        assert os.listdir(tmp_path) == []
+
+
+def test_wheels_that_pip_does_not_find(tmp_path, monkeypatch):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    with pytest.raises(hadoop.SubmitError, match="pip found no wheels for Python 3.9: name a folder .* --find-links"):
+        hadoop.bundle(str(tmp_path / "b.zip"), python_versions=["3.9"], find_links=[str(tmp_path)])
+
+
+# -- what Hadoop says -------------------------------------------------------------------------------------
+
+LOG = """\
+2026-01-02 03:04:05,678 INFO mapreduce.Job: The url to track the job: http://localhost:8080/
+2026-01-02 03:04:05,679 INFO mapreduce.Job: Running job: job_local1234_0001
+2026-01-02 03:04:06,690 INFO mapreduce.Job:  map 0% reduce 0%
+2026-01-02 03:04:07,690 INFO mapreduce.Job:  map 100% reduce 0%
+2026-01-02 03:04:07,691 INFO mapreduce.Job:  map 100% reduce 0%
+2026-01-02 03:04:08,690 INFO mapreduce.Job:  map 100% reduce 100%
+2026-01-02 03:04:08,700 INFO mapreduce.Job: Counters: 3
+\tFile System Counters
+\t\tFILE: Number of bytes read=1234
+\twords = all
+\t\tseen = x=5
+\t\tlost=-1
+2026-01-02 03:04:08,701 INFO streaming.StreamJob: Output directory: out
+"""
+FAILURE = """\
+typedbytes: task failed: user code failed (exit code 1)
+typedbytes: attempt: attempt_1_0001_m_000003_0
+Traceback (most recent call last):
+  File "job.py", line 2, in <module>
+    1 / 0
+    ~~^~~
+ZeroDivisionError: division by zero
+2026-01-02 03:04:05,678 WARN mapred.LocalJobRunner: job_local1_0001
+java.lang.Exception: java.lang.RuntimeException: PipeMapRed.waitOutputThreads(): subprocess failed with code 1
+"""
+
+
+def watched(text):
+    said = []
+    watch = Watch(said.append)
+    for line in text.splitlines(keepends=True):
+        watch.take(line)
+    return watch, said
+
+
+def test_progress_and_counters():
+    watch, said = watched(LOG)
+    assert said == ["job job_local1234_0001", "map 0 %, reduce 0 %", "map 100 %, reduce 0 %", "map 100 %, reduce 100 %"]
+    assert watch.counters == {"File System Counters": {"FILE: Number of bytes read": 1234}, "words = all": {"seen = x": 5, "lost": -1}}
+    assert watch.report == [] and watch.advice() is None
+
+
+def test_news_of_a_cluster():
+    _, said = watched(
+        "x INFO mapreduce.Job: The url to track the job: http://host:8088/proxy/application_1_0002/\n"
+        "x INFO mapreduce.Job: Task Id : attempt_1_0002_m_000000_0, Status : FAILED\n"
+    )
+    assert said[0] == "The url to track the job: http://host:8088/proxy/application_1_0002/"
+    assert said[1] == "Task Id : attempt_1_0002_m_000000_0, Status : FAILED"
+
+
+def test_the_last_words_of_a_task():
+    watch, _ = watched(LOG + FAILURE + LOG + FAILURE)
+    assert watch.report[: len(FAILURE.splitlines()) - 2] == FAILURE.splitlines()[:-2]
+    assert not [line for line in watch.report if "java" in line or "LocalJobRunner" in line]
+
+
+SAID = {
+    "Output directory file:/x/out already exists": "give another --output",
+    "Input path does not exist: file:/x/in": "there is no such input",
+    "ERROR: JAVA_HOME is not set and could not be found.": "export JAVA_HOME",
+    "java.lang.UnsupportedClassVersionError: org/apache/hadoop/x has been compiled by a more recent version": "the Java is too old",
+    "java.lang.UnsupportedOperationException: getSubject is not supported": "the Java is too new",
+    "java.lang.reflect.InaccessibleObjectException: Unable to make": "the Java is too new",
+    'java.io.IOException: Cannot run program "/x/python3": error=2, No such file or directory': "with --python",
+    "ModuleNotFoundError: No module named 'typedbytes._stream'": "another version of Python",
+    "ModuleNotFoundError: No module named 'typedbytes'": "without --no-bundle",
+    "ModuleNotFoundError: No module named 'numpy'": "the nodes have no such module",
+    "usage: job.py map|combine|reduce": "streaming.run",
+    "ImportError: /lib64/libc.so.6: version `GLIBC_2.34' not found": "--platform",
+    "LimitExceededException: Too many counters: 121 max=120": "120 counters",
+    "java.net.ConnectException: Call From x to y failed on connection exception: Connection refused": "does not answer",
+    "org.apache.hadoop.security.AccessControlException: Permission denied: user=x, access=WRITE": "does not let you",
+    "SafeModeException: Cannot create file. Name node is in safe mode.": "starting up",
+    "Container is running beyond physical memory limits": "more memory",
+}
+
+
+@pytest.mark.parametrize("line", SAID, ids=lambda line: line[:40])
+def test_what_users_are_told(line):
+    assert SAID[line] in watched(line)[0].advice()
+
+
+def test_every_advice_is_tested():
+    given = {watched(line)[0].advice() for line in SAID}
+    assert given == {advice for _, advice in ADVICE}
+
+
+# -- what is installed ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def home(tmp_path):
+    """Return a function that makes a HADOOP_HOME whose command is a script of a shell."""
+
+    def home(text="exit 0"):
+        folder = tmp_path / "hadoop-3"
+        (folder / "bin").mkdir(parents=True)
+        (folder / "bin" / "hadoop").write_text(f"#!/bin/sh\n{text}\n")
+        (folder / "bin" / "hadoop").chmod(0o755)
+        return folder
+
+    return home
+
+
+def test_where_hadoop_is(home, tmp_path):
+    folder = home()
+    jar = folder / "share" / "hadoop" / "tools" / "lib" / "hadoop-streaming-3.4.2.jar"
+    with pytest.raises(hadoop.SubmitError, match="streaming jar was not found .* --streaming-jar"):
+        hadoop.command_of(environ={"HADOOP_HOME": str(folder)})
+    jar.parent.mkdir(parents=True)
+    jar.write_bytes(b"")
+    jar.with_name("hadoop-streaming-3.4.2-sources.jar").write_bytes(b"")
+    expected = [str(folder / "bin" / "hadoop"), "jar", str(jar)]
+    assert hadoop.command_of(environ={"HADOOP_HOME": str(folder)}) == expected
+    assert hadoop.command_of(environ={"PATH": str(folder / "bin")}) == expected
+    with pytest.raises(hadoop.SubmitError, match="there is no Hadoop here: put its bin folder"):
+        hadoop.command_of(environ={"PATH": str(tmp_path)})
+    with pytest.raises(hadoop.SubmitError, match=r"HADOOP_HOME is .*, and there is no bin/hadoop in it"):
+        hadoop.command_of(environ={"HADOOP_HOME": str(tmp_path)})
+    with pytest.raises(hadoop.SubmitError, match="there is no streaming jar /no.jar"):
+        hadoop.command_of("/no.jar", environ={"HADOOP_HOME": str(folder)})
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        (None, "file:///"),
+        ("<configuration/>", "file:///"),
+        ("not xml", "file:///"),
+        ("<configuration><property><name>fs.defaultFS</name><value>hdfs://h:1</value></property></configuration>", "hdfs://h:1"),
+        ("<configuration><property><name>fs.default.name</name><value>hdfs://h:1</value></property></configuration>", "hdfs://h:1"),
+    ],
+)
+def test_the_default_file_system(tmp_path, text, expected):
+    if text is not None:
+        (tmp_path / "core-site.xml").write_text(text)
+    assert _installed.default_file_system({"HADOOP_CONF_DIR": str(tmp_path)}) == expected
+
+
+def test_output_is_read_from_where_it_is(tmp_path):
+    with sequencefile.open(str(tmp_path / "part-00000"), "w") as file:
+        file.write("a", 1)
+    environ = {"HADOOP_CONF_DIR": str(tmp_path)}
+    for place in (str(tmp_path), f"file:{tmp_path}", f"file://{tmp_path}"):
+        assert list(hadoop.read_output(place, environ)) == [("a", 1)]
+
+
+def test_output_elsewhere_is_copied_here(tmp_path, home):
+    (tmp_path / "out").mkdir()
+    for number in (1, 0):
+        with sequencefile.open(str(tmp_path / "out" / f"part-0000{number}"), "w") as file:
+            file.write(number, "a")
+    (tmp_path / "core-site.xml").write_text(
+        "<configuration><property><name>fs.defaultFS</name><value>hdfs://h:1/</value></property></configuration>"
+    )
+    folder = home(f'echo "$1 $2 $3" > {tmp_path}/said; cp {tmp_path}/out/part-* "$4"')
+    environ = {"HADOOP_CONF_DIR": str(tmp_path), "HADOOP_HOME": str(folder)}
+    assert list(hadoop.read_output("/out", environ)) == [(0, "a"), (1, "a")]
+    assert (tmp_path / "said").read_text() == "fs -get /out/part-*\n"
+    (folder / "bin" / "hadoop").write_text("#!/bin/sh\necho no such file\nexit 1\n")
+    with pytest.raises(hadoop.SubmitError, match="could not copy the output hdfs://x/y here: no such file"):
+        list(hadoop.read_output("hdfs://x/y", environ))
+
+
+# -- the commands -----------------------------------------------------------------------------------------
+
+
+def run_command(capfdbinary, *words):
+    code = cli.main([*map(str, words)])
+    found = capfdbinary.readouterr()
+    return code, found.out.decode(), found.err.decode()
+
+
+JOB = ROOT / "examples" / "wordcount.py"
+WORDS = ("in", "--output", "out")
+
+
+@pytest.mark.parametrize(
+    "words, code, message",
+    [
+        (["submit"], 64, "submit needs a SCRIPT, an INPUT and --output"),
+        (["submit", JOB, "-o", "out"], 64, "submit needs a SCRIPT, an INPUT and --output"),
+        (["submit", JOB, "in"], 64, "submit needs a SCRIPT, an INPUT and --output"),
+        (["submit", JOB, *WORDS, "-D", "x", "--no-bundle"], 64, "-D takes NAME=VALUE, not 'x'"),
+        (["submit", JOB, *WORDS, "--env", "=x", "--no-bundle"], 64, "--env takes NAME=VALUE"),
+        (["submit", JOB, *WORDS, "--reducers", "-1"], 64, "expected a number from 0 on"),
+        (["submit", JOB, *WORDS, "--dry-run"], 64, "make it with typedbytes bundle typedbytes-bundle.zip, or say --no-bundle"),
+        (["submit", JOB, *WORDS, "--target", "emr", "--no-bundle"], 64, "needs --staging"),
+        (["submit", "no.py", *WORDS, "--no-bundle"], 69, "there is no script no.py"),
+        (["bundle"], 64, "bundle writes one ZIP"),
+        (["bundle", "x.tar"], 69, "a bundle is a .zip file"),
+    ],
+)
+def test_wrong_commands(tmp_path, monkeypatch, capfdbinary, words, code, message):
+    monkeypatch.chdir(tmp_path)
+    found, output, messages = run_command(capfdbinary, *words)
+    assert (found, output) == (code, "")
+    assert message in messages
+
+
+def test_a_job_is_printed_before_it_is_run(tmp_path, monkeypatch, capfdbinary):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HADOOP_HOME", str(tmp_path))
+    words = ("submit", JOB, *WORDS, "--reducers", 3, "--combiner", "-D", "a=b", "--env", "c=d", "--ship", JOB, "--dry-run")
+    assert run_command(capfdbinary, "bundle", "typedbytes-bundle.zip") == (0, "", "")
+    code, output, messages = run_command(capfdbinary, *words)
+    assert (code, messages) == (0, "")
+    found = shlex.split(output.replace("\\\n", ""))
+    assert found[:3] == ["hadoop", "jar", "hadoop-streaming.jar"]
+    expected = plan(
+        str(JOB), ["in"], "out", nreducers=3, combiner=True, bundle="typedbytes-bundle.zip", files=[str(JOB)], properties={"a": "b"}, environment={"c": "d"}
+    )
+    assert found[3:] == expected.words()
+
+
+def test_a_job_is_printed_for_clouds(tmp_path, capfdbinary):
+    words = ("submit", JOB, *WORDS, "--no-bundle", "--target")
+    code, output, _ = run_command(capfdbinary, *words, "emr", "--staging", "s3://b/j", "--cluster", "j-1")
+    steps, _, commands = output.partition("\n\n")
+    assert code == 0 and json.loads(steps)[0]["Args"][0] == "hadoop-streaming"
+    assert commands.splitlines()[-1] == "aws emr add-steps --cluster-id j-1 --steps file://steps.json"
+    code, output, _ = run_command(capfdbinary, *words, "dataproc", "--staging", "gs://b/j", "--streaming-jar", "file:///x.jar")
+    job, _, commands = output.partition("\n\n")
+    assert code == 0 and json.loads(job)["hadoopJob"]["mainJarFileUri"] == "file:///x.jar"
+    assert "--cluster=CLUSTER --region=REGION --jar=file:///x.jar" in commands
+
+
+def test_what_hadoops_command_says_is_what_the_user_hears(tmp_path, monkeypatch, capfdbinary, home):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log").write_text(LOG + FAILURE)
+    folder = home(f"cat {tmp_path}/log\nexit 1")
+    monkeypatch.setenv("HADOOP_HOME", str(folder))
+    (folder / "hadoop-streaming.jar").write_bytes(b"")
+    code, output, messages = run_command(capfdbinary, "submit", JOB, *WORDS, "--no-bundle")
+    assert (code, output) == (1, "")
+    lines = messages.splitlines()
+    assert "typedbytes: map 100 %, reduce 100 %" in lines
+    assert "typedbytes: the job failed, Hadoop's command with code 1" in lines
+    assert lines[-1] == "typedbytes: ZeroDivisionError: division by zero"
+    assert not (tmp_path / "typedbytes-bundle.zip").exists()
+
+
+def test_done(tmp_path, monkeypatch, home):
+    (tmp_path / "log").write_text(LOG)
+    folder = home(f"cat {tmp_path}/log")
+    (folder / "hadoop-streaming.jar").write_bytes(b"")
+    monkeypatch.setenv("HADOOP_HOME", str(folder))
+    said = io.StringIO()
+    done = hadoop.submit(plan(str(JOB), ["in"], "out"), say=lambda line: print(line, file=said))
+    assert (done.job_id, done.output) == ("job_local1234_0001", "out")
+    assert done.counters["words = all"]["lost"] == -1
+    assert said.getvalue().count("map") == 3
+    with pytest.raises(hadoop.SubmitError, match="does not start: Exec format error|does not start"):
+        (folder / "bin" / "hadoop").write_bytes(b"\x7fELF no program")
+        hadoop.submit(plan(str(JOB), ["in"], "out"))
+
+
+def test_typed_bytes_are_the_only_output_of_submit_read(tmp_path, monkeypatch, capfdbinary, home):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "beside-m-00000").write_bytes(b"a side file")
+    with sequencefile.open(str(tmp_path / "out" / "part-00000"), "w") as file:
+        file.write("a", 1)
+    folder = home("exit 0")
+    (folder / "hadoop-streaming.jar").write_bytes(b"")
+    monkeypatch.setenv("HADOOP_HOME", str(folder))
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    code = cli.main(["submit", str(JOB), "in", "--output", str(tmp_path / "out"), "--no-bundle", "--read"])
+    assert code == 0
+    assert list(tb.PairReader(capfdbinary.readouterr().out)) == [("a", 1)]

@@ -1,0 +1,197 @@
+"""The command that runs a job on this machine: run. The job itself is typedbytes.local's matter.
+
+Here: options, what is told while the job runs and when it has ended. Always true: only messages are written, to stderr; the
+exit code is 0 when the output is there.
+"""
+
+import argparse
+import signal
+import sys
+import time
+
+from typedbytes.cli._manners import NO_INPUT, UNAVAILABLE, USAGE, Failure, escaped
+
+JOB_FAILED = 1
+TERMINATED = 143
+SECONDS_BETWEEN_LINES = 5.0
+UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+def run_arguments(parser):
+    """Declare the arguments of run."""
+    add = parser.add_argument
+    add("files", nargs="*", default=[], metavar="SCRIPT INPUT", help="the job, then what it reads: files, folders, patterns; - is stdin")
+    add("-o", "--output", dest="folder", metavar="FOLDER", help="where the part files go; it must not exist yet")
+    add("-r", "--reducers", type=count, metavar="N", help="how many reduce tasks and part files; 0 leaves the reducer out (1)")
+    add("--no-combiner", action="store_true", help="leave the script's combiner out")
+    add("--input-format", choices=("auto", "text", "pairs", "sequencefile"), default="auto", help="told by content and name (auto)")
+    add("--output-format", choices=("sequencefile", "pairs", "text"), default="sequencefile", help="of the part files (sequencefile)")
+    add("--memory", type=size, default=512 << 20, metavar="SIZE", help="for sorting and merging, all tasks together (512M)")
+    add("--processes", type=count, metavar="N", help="tasks that run at once (the number of processors)")
+    add("--secondary", type=count, default=0, metavar="N", help="bytes at the end of a key that only sort, and choose no reducer (0)")
+    add("--split-size", type=size, metavar="SIZE", help="input of a map task (32M, as Hadoop on local files)")
+    add("--attempts", type=count, default=1, metavar="N", help="how often a task is tried (1)")
+    add("--tmp", metavar="FOLDER", help="for temporary files (beside the output)")
+    add("--codec", choices=("none", "zlib", "lz4", "zstd"), default="none", help="of temporary files (none)")
+    add("--arg", action="append", default=[], metavar="WORD", help="give the script a word after its role; may be repeated")
+    add("--keep-failed", action="store_true", help="leave the folder of a job that fails, and say where")
+    add("-q", "--quiet", action="store_true", help="say nothing but why the job failed")
+
+
+def count(text):
+    """Return the number that an option gives."""
+    if not (text.isascii() and text.isdigit()) or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"expected a number, not {text!r}")
+    return int(text)
+
+
+def size(text):
+    """Return the number of bytes that an option gives, such as 65536, 64K or 1.5G."""
+    number, unit = (text[:-1], text[-1].lower()) if text[-1:].lower() in UNITS else (text, "")
+    try:
+        nbytes = int(float(number) * UNITS.get(unit, 1))
+    except (ValueError, OverflowError):
+        nbytes = 0
+    if nbytes < 1:
+        raise argparse.ArgumentTypeError(f"expected a size such as 65536, 64K or 1.5G, not {text!r}")
+    return nbytes
+
+
+def run(options, output):
+    """Run the job of a script on this machine, as Hadoop Streaming would, and write its part files.
+
+    SCRIPT calls typedbytes.streaming.run, and runs under Hadoop as it stands; the part files are
+    the same there. Inputs: SequenceFiles and files named .tb give their pairs, all others their
+    lines. The output appears when all is done; a job that fails leaves none. The map, combine and
+    reduce tasks are processes; what they print comes out on stderr.
+
+    examples:
+      typedbytes run wordcount.py book.txt -o counts
+      typedbytes run --reducers 4 --memory 2G job.py logs/ 'more/*.gz' -o out
+      zcat big.gz | typedbytes run job.py - -o out --output-format text
+      typedbytes dumptb counts | typedbytes to-json --pairs
+    """
+    from typedbytes import local
+
+    if len(options.files) < 2 or options.folder is None:
+        raise Failure(USAGE, "run needs a SCRIPT, an INPUT and --output FOLDER (see typedbytes run --help)")
+    script, *inputs = options.files
+    signal.signal(signal.SIGTERM, _stop)
+    with _progress(options.quiet) as progress:
+        try:
+            result = local.run_script(
+                script,
+                options.arg,
+                inputs=inputs,
+                output=options.folder,
+                reducers=options.reducers,
+                combiner=False if options.no_combiner else None,
+                progress=progress,
+                **{name: getattr(options, name) for name in _PASSED_ON},
+            )
+        except local.JobError as error:
+            failure = error
+        except (ValueError, ModuleNotFoundError) as error:
+            raise Failure(UNAVAILABLE if isinstance(error, ModuleNotFoundError) else USAGE, str(error)) from None
+        else:
+            failure = None
+    if failure is not None:
+        raise _told(failure, options.quiet)
+    if not options.quiet:
+        _tell(result)
+
+
+def _stop(signum, frame):
+    # As an exception, so that the job ends its processes and removes its folders.
+    raise SystemExit(TERMINATED)
+
+
+_PASSED_ON = (
+    "input_format", "output_format", "secondary", "memory", "processes", "split_size", "attempts", "tmp", "codec", "keep_failed", "quiet",
+)  # fmt: skip
+
+
+def _told(error, quiet):
+    """Return the Failure of a job; tell what its task said last, unless that has come out already."""
+    from typedbytes import local
+
+    if quiet or isinstance(error, local.CommandError):
+        for line in error.tail:
+            _say(line)
+    kept = f"; {error.kept} was kept" if error.kept else ""
+    status = {local.InputError: NO_INPUT, local.OutputError: USAGE, local.CommandError: USAGE}.get(type(error), JOB_FAILED)
+    return Failure(status, f"{error}{kept}")
+
+
+def _tell(result):
+    for group, names in sorted(result.counters.items()):
+        for name, amount in sorted(names.items()):
+            _say(f"{group.rpartition('.')[2]}: {name} = {amount:,}")
+    tasks = f"{result.nmaps} map and {result.nreducers} reduce tasks"
+    _say(f"typedbytes: done: {result.output}, {tasks}, {result.seconds:.1f} s")
+
+
+def _say(text):
+    print(escaped(text), file=sys.stderr, flush=True)
+
+
+def _progress(quiet):
+    if quiet:
+        return _Silence()
+    if sys.stderr is not None and sys.stderr.isatty():
+        try:
+            return _Bar()
+        except ModuleNotFoundError:
+            pass
+    return _Lines()
+
+
+class _Silence:
+    """Tell no progress."""
+
+    def __enter__(self):
+        return None
+
+    def __exit__(self, *error):
+        pass
+
+
+class _Lines(_Silence):
+    """Tell progress in lines, now and then."""
+
+    def __init__(self):
+        self._next = time.monotonic() + SECONDS_BETWEEN_LINES
+
+    def __enter__(self):
+        return self.tell
+
+    def tell(self, phase, done, total):
+        """Write a line when the last one is some seconds ago."""
+        if time.monotonic() >= self._next and total:
+            self._next = time.monotonic() + SECONDS_BETWEEN_LINES
+            _say(f"typedbytes: {phase} {100 * done // total} %")
+
+
+class _Bar(_Silence):
+    """Draw progress on a terminal."""
+
+    def __init__(self):
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = TextColumn("{task.description:6}"), BarColumn(), DownloadColumn(), TimeElapsedColumn()
+        self._bars = Progress(*columns, console=Console(stderr=True), redirect_stdout=False)
+        self._of_phase = {}
+
+    def __enter__(self):
+        self._bars.start()
+        return self.tell
+
+    def tell(self, phase, done, total):
+        """Move the bar of a phase."""
+        if phase not in self._of_phase:
+            self._of_phase[phase] = self._bars.add_task(phase)
+        self._bars.update(self._of_phase[phase], completed=done, total=total)
+
+    def __exit__(self, *error):
+        self._bars.stop()

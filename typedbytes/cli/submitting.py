@@ -1,0 +1,196 @@
+"""The commands on Hadoop: submit and bundle.
+
+Here: their arguments, and what becomes an exit code. Not here: what a job is to Hadoop; typedbytes.hadoop knows.
+"""
+
+import os
+import sys
+import tempfile
+
+from typedbytes.cli._manners import UNAVAILABLE, USAGE, Failure, escaped
+from typedbytes.cli._parser import natural
+
+JOB_FAILED = 1
+PLACEHOLDER = "typedbytes-bundle.zip"
+
+
+def submit_arguments(parser):
+    """Declare the arguments of submit."""
+    add = parser.add_argument
+    add("files", nargs="*", default=[], metavar="SCRIPT INPUT", help="the job, then what it reads: paths and URLs of Hadoop's")
+    add("-o", "--output", dest="folder", metavar="FOLDER", help="where the part files go; it must not exist yet")
+    add("-r", "--reducers", type=natural, default=1, metavar="N", help="how many reduce tasks; 0 leaves the reducer out (1)")
+    add("--combiner", action="store_true", help="run the script's combiner too")
+    add("--secondary", type=natural, default=0, metavar="N", help="the last N bytes of an encoded key only sort")
+    add("--input-format", default="text", metavar="F", help="text, sequencefile, or the name of a Java class (text)")
+    add("--output-format", default="sequencefile", metavar="F", help="sequencefile, text, or the name of a Java class (sequencefile)")
+    add("--name", default="", help="what the job is called (the script's name)")
+    add("--python", default="python3", metavar="PATH", help="the Python of the nodes (python3)")
+    add("--bundle", metavar="ZIP", help="an archive of typedbytes bundle; without it one is made of what runs here")
+    add("--no-bundle", action="store_true", help="the nodes have typedbytes installed")
+    add("--ship", action="append", default=[], metavar="FILE", help="a file that each task finds in its folder")
+    add("--archive", action="append", default=[], metavar="FILE#NAME", help="an archive that each task finds unpacked as NAME")
+    add("-D", dest="properties", action="append", default=[], metavar="NAME=VALUE", help="a property of the job")
+    add("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable in the environment of each task")
+    add("--streaming-jar", metavar="JAR", help="Hadoop's streaming jar, where it is not found")
+    add("--read", action="store_true", help="write the output to stdout as pairs, when the job is done")
+    add("--dry-run", action="store_true", help="print the command instead of running it")
+    add("--target", choices=("hadoop", "emr", "dataproc"), default="hadoop", help="for emr and dataproc the job is printed, not run")
+    add("--staging", metavar="URL", help="the folder in the cloud for the job's files")
+    add("--cluster", default="CLUSTER", help="the cluster's id or name, for emr and dataproc")
+    add("--region", default="REGION", help="the cluster's region, for dataproc")
+
+
+def submit(options, output):
+    """Run a job on Hadoop.
+
+    The Hadoop is that of HADOOP_HOME or PATH; HADOOP_CONF_DIR says which cluster. The script, the
+    modules beside it that it imports, and this package go with the job. The progress, the counters
+    and what failing tasks say of themselves go to stderr. It exits with 1 when the job failed and
+    with 69 when something is missing.
+
+    examples:
+      typedbytes submit wordcount.py books -o counts --reducers 2 --combiner
+      typedbytes submit wordcount.py books -o counts --dry-run
+    """
+    from typedbytes import hadoop
+
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            plan = _plan(options, folder)
+            if options.target != "hadoop":
+                output.write(_described(hadoop.check(plan, _say), options).encode())
+            elif options.dry_run:
+                output.write((hadoop.check(plan, _say).shell(*_command(options)) + "\n").encode())
+            else:
+                _run(plan, options, output)
+    except hadoop.JobFailedError as error:
+        _say(str(error))
+        return JOB_FAILED
+    except hadoop.SubmitError as error:
+        raise Failure(UNAVAILABLE, str(error)) from None
+
+
+def _plan(options, folder):
+    from typedbytes import hadoop
+
+    if len(options.files) < 2 or not options.folder:
+        raise Failure(USAGE, "submit needs a SCRIPT, an INPUT and --output (see typedbytes submit --help)")
+    return hadoop.Plan(
+        options.files[0],
+        options.files[1:],
+        options.folder,
+        nreducers=options.reducers,
+        combiner=options.combiner,
+        secondary=options.secondary,
+        input_format=options.input_format,
+        output_format=options.output_format,
+        name=options.name,
+        python=options.python,
+        bundle=_bundle(options, folder),
+        files=options.ship,
+        archives=options.archive,
+        properties=_named(options.properties, "-D"),
+        environment=_named(options.env, "--env"),
+    )
+
+
+def _bundle(options, folder):
+    from typedbytes import hadoop
+
+    if options.bundle or options.no_bundle:
+        return options.bundle
+    if options.dry_run or options.target != "hadoop":
+        if not os.path.exists(PLACEHOLDER):
+            raise Failure(USAGE, f"the nodes need this package: make it with typedbytes bundle {PLACEHOLDER}, or say --no-bundle")
+        return PLACEHOLDER
+    path = os.path.join(folder, PLACEHOLDER)
+    hadoop.bundle(path)
+    return path
+
+
+def _named(words, option):
+    pairs = [word.partition("=") for word in words]
+    for word, (name, sign, _) in zip(words, pairs):
+        if not name or not sign:
+            raise Failure(USAGE, f"{option} takes NAME=VALUE, not {word!r}")
+    return {name: value for name, _, value in pairs}
+
+
+def _command(options):
+    from typedbytes import hadoop
+
+    try:
+        return hadoop.command_of(options.streaming_jar)
+    except hadoop.SubmitError:  # the command is wanted for where there is a Hadoop
+        return ["hadoop", "jar", options.streaming_jar or "hadoop-streaming.jar"]
+
+
+def _described(plan, options):
+    from typedbytes import hadoop
+    from typedbytes.hadoop._clouds import printed
+
+    if not options.staging:
+        raise Failure(USAGE, f"--target {options.target} needs --staging, a folder in the cloud that the job's files are copied to")
+    if options.target == "emr":
+        return printed(*hadoop.emr(plan, options.staging, options.cluster))
+    jar = {"jar": options.streaming_jar} if options.streaming_jar else {}
+    return printed(*hadoop.dataproc(plan, options.staging, options.cluster, options.region, **jar))
+
+
+def _run(plan, options, output):
+    from typedbytes import PairWriter, hadoop
+
+    done = hadoop.submit(plan, jar=options.streaming_jar, say=_say)
+    for group, amounts in done.counters.items():
+        for name, amount in amounts.items():
+            _say(f"{group}: {name}: {amount}")
+    if options.read:
+        with PairWriter(output) as writer:
+            writer.writes(hadoop.read_output(done.output))
+
+
+def _say(text):
+    for line in text.splitlines():
+        print(f"typedbytes: {escaped(line)}", file=sys.stderr, flush=True)
+
+
+def bundle_arguments(parser):
+    """Declare the arguments of bundle."""
+    add = parser.add_argument
+    add("files", nargs="*", default=[], metavar="ZIP", help="the archive to write")
+    add("--module", action="append", default=[], metavar="PATH", help="a Python file or package folder of the job's own")
+    add("--wheel", action="append", default=[], metavar="FILE", help="a wheel, of any version and platform")
+    add("--require", action="append", default=[], metavar="PACKAGE", help="a package, fetched with pip as wheels")
+    add("--python-version", action="append", default=[], metavar="X.Y", help="fetch wheels for the nodes' Python; may be given again")
+    add("--platform", action="append", default=[], metavar="TAG", help="fetch wheels for this platform, like manylinux2014_x86_64")
+    add("--find-links", action="append", default=[], metavar="PLACE", help="where pip looks for wheels too")
+
+
+def bundle(options, output):
+    """Write an archive that brings this package to nodes with a bare Python.
+
+    Hadoop unpacks it on each node, and a task finds it by PYTHONPATH: no compiler, no network,
+    nothing installed. Without options it is for the version of Python and the platform that run
+    here.
+
+    examples:
+      typedbytes bundle bundle.zip
+      typedbytes bundle bundle.zip --python-version 3.9 --platform manylinux2014_x86_64
+    """
+    from typedbytes import hadoop
+
+    if len(options.files) != 1:
+        raise Failure(USAGE, "bundle writes one ZIP (see typedbytes bundle --help)")
+    try:
+        hadoop.bundle(
+            options.files[0],
+            modules=options.module,
+            wheels=options.wheel,
+            requirements=options.require,
+            python_versions=options.python_version,
+            platforms=options.platform,
+            find_links=options.find_links,
+        )
+    except hadoop.SubmitError as error:
+        raise Failure(UNAVAILABLE, str(error)) from None

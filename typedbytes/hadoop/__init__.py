@@ -1,0 +1,23 @@
+"""A job on a real cluster: the same script that ``typedbytes run`` runs here, submitted to Hadoop.
+
+    Plan            the job: script, inputs, output, reducers, formats; Plan.words() is Hadoop Streaming's command line
+    submit(plan)    run it on the Hadoop installed here, and wait: its progress, its counters, its tasks' own errors
+    read_output     the pairs that it wrote
+    bundle          the archive that brings our package to nodes with a bare Python
+    emr, dataproc   the job as Amazon EMR and Google Dataproc want it
+
+>>> plan = Plan("wordcount.py", ["books"], "counts", nreducers=2, combiner=True)
+>>> plan.words()[-6:]
+['-mapper', 'python3 wordcount.py map', '-combiner', 'python3 wordcount.py combine', '-reducer', 'python3 wordcount.py reduce']
+"""
+
+from typedbytes.hadoop._bundle import bundle
+from typedbytes.hadoop._clouds import dataproc, emr
+from typedbytes.hadoop._errors import JobFailedError, SubmitError
+from typedbytes.hadoop._plan import Plan
+from typedbytes.hadoop._submit import Done, check, command_of, read_output, submit
+
+__all__ = [
+    "Done", "JobFailedError", "Plan", "SubmitError", "bundle", "check", "command_of", "dataproc", "emr", "read_output",
+    "submit",
+]  # fmt: skip

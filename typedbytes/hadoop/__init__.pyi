@@ -1,0 +1,78 @@
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Optional
+
+__all__ = [
+    "Done", "JobFailedError", "Plan", "SubmitError", "bundle", "check", "command_of", "dataproc", "emr", "read_output",
+    "submit",
+]  # fmt: skip
+
+class SubmitError(Exception): ...
+
+class JobFailedError(SubmitError):
+    report: list[str]
+    code: int
+    def __init__(self, message: str, report: Sequence[str] = (), code: int = 1) -> None: ...
+
+class Plan:
+    script: str
+    inputs: list[str]
+    output: str
+    nreducers: int
+    combiner: bool
+    secondary: int
+    input_format: str
+    output_format: str
+    name: str
+    python: str
+    bundle: Optional[str]
+    files: list[str]
+    archives: list[str]
+    properties: dict[str, str]
+    environment: dict[str, str]
+    def __init__(
+        self,
+        script: str,
+        inputs: list[str],
+        output: str,
+        nreducers: int = 1,
+        combiner: bool = False,
+        secondary: int = 0,
+        input_format: str = "text",
+        output_format: str = "sequencefile",
+        name: str = "",
+        python: str = "python3",
+        bundle: Optional[str] = None,
+        files: list[str] = ...,
+        archives: list[str] = ...,
+        properties: dict[str, str] = ...,
+        environment: dict[str, str] = ...,
+    ) -> None: ...
+    def words(self) -> list[str]: ...
+    def parts(self) -> list[tuple[str, str]]: ...
+    def property_parts(self) -> list[tuple[str, str]]: ...
+    def all_properties(self) -> dict[str, str]: ...
+    def other_parts(self) -> list[tuple[str, str]]: ...
+    def shell(self, *start: str) -> str: ...
+
+class Done:
+    job_id: Optional[str]
+    counters: dict[str, dict[str, int]]
+    output: str
+    def __init__(self, job_id: Optional[str], counters: dict[str, dict[str, int]], output: str) -> None: ...
+
+def bundle(
+    target: str,
+    *,
+    modules: Sequence[str] = (),
+    wheels: Sequence[str] = (),
+    requirements: Sequence[str] = (),
+    python_versions: Sequence[str] = (),
+    platforms: Sequence[str] = (),
+    find_links: Sequence[str] = (),
+) -> int: ...
+def check(plan: Plan, say: Callable[[str], Any] = ...) -> Plan: ...
+def command_of(jar: Optional[str] = None, environ: Mapping[str, str] = ...) -> list[str]: ...
+def dataproc(plan: Plan, staging: str, cluster: str, region: str, jar: str = ...) -> tuple[dict[str, Any], list[str]]: ...
+def emr(plan: Plan, staging: str, cluster: str) -> tuple[list[dict[str, Any]], list[str]]: ...
+def read_output(place: str, environ: Mapping[str, str] = ...) -> Iterator[tuple[Any, Any]]: ...
+def submit(plan: Plan, *, jar: Optional[str] = None, say: Callable[[str], Any] = ...) -> Done: ...

@@ -1,0 +1,77 @@
+"""A job as a cloud wants it: a description in JSON and the commands that bring it there. Nothing is sent from here.
+
+Belongs here: Amazon EMR's steps and Google Dataproc's jobs. What this file must not know: accounts and credentials.
+Sources: EMR's API reference, AddJobFlowSteps, and ``aws emr add-steps``; Dataproc's REST reference, HadoopJob, and
+``gcloud dataproc jobs submit hadoop``.
+"""
+
+import json
+import os
+import shlex
+from dataclasses import replace
+
+DATAPROC_JAR = "file:///usr/lib/hadoop-mapreduce/hadoop-streaming.jar"
+
+
+def emr(plan, staging, cluster):
+    """Return (steps, commands) for Amazon EMR; `staging` is the s3:// folder that the job's files are copied to.
+
+    >>> from typedbytes.hadoop import Plan
+    >>> steps, commands = emr(Plan("job.py", ["s3://b/in"], "s3://b/out"), "s3://b/jobs", "j-1")
+    >>> steps[0]["Args"][:3], commands
+    (['hadoop-streaming', '-D', 'mapreduce.job.name=job.py'], ['aws s3 cp job.py s3://b/jobs/', 'aws emr add-steps --cluster-id j-1 --steps file://steps.json'])
+    """
+    staged, local = _staged(plan, staging)
+    step = {
+        "Type": "CUSTOM_JAR",
+        "Name": plan.all_properties()["mapreduce.job.name"],
+        "ActionOnFailure": "CONTINUE",
+        "Jar": "command-runner.jar",
+        "Args": ["hadoop-streaming", *staged.words()],
+    }
+    copies = [shlex.join(["aws", "s3", "cp", path, f"{staging.rstrip('/')}/"]) for path in local]
+    return [step], [*copies, shlex.join(["aws", "emr", "add-steps", "--cluster-id", cluster, "--steps", "file://steps.json"])]
+
+
+def dataproc(plan, staging, cluster, region, jar=DATAPROC_JAR):
+    """Return (job, commands) for Google Dataproc; `staging` is the gs:// folder that the job's files are copied to.
+
+    >>> from typedbytes.hadoop import Plan
+    >>> job, commands = dataproc(Plan("job.py", ["gs://b/in"], "gs://b/out"), "gs://b/jobs", "c", "europe-west1")
+    >>> job["hadoopJob"]["args"][:2], commands[0]
+    (['-files', 'gs://b/jobs/job.py'], 'gcloud storage cp job.py gs://b/jobs/')
+    """
+    staged, local = _staged(plan, staging)
+    args = [word for part in staged.other_parts() for word in part]
+    properties = staged.all_properties()
+    job = {
+        "placement": {"clusterName": cluster},
+        "hadoopJob": {"mainJarFileUri": jar, "args": args, "properties": properties},
+    }
+    copies = [shlex.join(["gcloud", "storage", "cp", path, f"{staging.rstrip('/')}/"]) for path in local]
+    # A list that begins with ^;^ has semicolons between its items: a value may hold commas.
+    listed = "^;^" + ";".join(f"{name}={value}" for name, value in properties.items())
+    submit = ["gcloud", "dataproc", "jobs", "submit", "hadoop", f"--cluster={cluster}", f"--region={region}"]
+    submit += [f"--jar={jar}", f"--properties={listed}", "--", *args]
+    return job, [*copies, shlex.join(submit)]
+
+
+def printed(description, commands):
+    """Return the description and the commands as text."""
+    return json.dumps(description, indent=2) + "\n\n" + "\n".join(commands) + "\n"
+
+
+def _staged(plan, staging):
+    """Return the plan with its local files in the staging folder, and these files as they are here."""
+    local = []
+
+    def moved(path):
+        name, hash_sign, link = path.partition("#")
+        if "://" in name:
+            return path
+        local.append(name)
+        return f"{staging.rstrip('/')}/{os.path.basename(name)}{hash_sign}{link}"
+
+    script, files, archives = moved(plan.script), [*map(moved, plan.files)], [*map(moved, plan.archives)]
+    bundle = plan.bundle and moved(plan.bundle)
+    return replace(plan, script=script, files=files, archives=archives, bundle=bundle, name=plan.all_properties()["mapreduce.job.name"]), local

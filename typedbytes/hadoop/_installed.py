@@ -1,0 +1,57 @@
+"""The Hadoop that is installed here: its command and its streaming jar.
+
+Belongs here: HADOOP_HOME, PATH and where distributions put things. What this file must not know: jobs.
+"""
+
+import glob
+import os
+import shutil
+
+from typedbytes.hadoop._errors import SubmitError
+
+#: Where the streaming jar lies, from Hadoop's home on, and in the packages of distributions and clouds.
+JAR_PLACES = ("share/hadoop/tools/lib/hadoop-streaming*.jar", "hadoop-streaming*.jar", "contrib/streaming/hadoop-streaming*.jar")
+JAR_FOLDERS = ("/usr/lib/hadoop-mapreduce", "/usr/lib/hadoop", "/opt/hadoop/share/hadoop/tools/lib")
+
+
+def find_command(name="hadoop", environ=os.environ):
+    """Return the path of one of Hadoop's commands: under HADOOP_HOME, or else on PATH. Raises SubmitError."""
+    home = environ.get("HADOOP_HOME")
+    path = os.path.join(home, "bin") if home else environ.get("PATH", "")
+    found = shutil.which(name, path=path)
+    if found:
+        return found
+    if home:
+        raise SubmitError(f"HADOOP_HOME is {home}, and there is no bin/{name} in it: correct it, or unset it and have {name} on PATH")
+    raise SubmitError(
+        f"there is no Hadoop here: put its bin folder, with the command {name}, on PATH or its home into HADOOP_HOME; "
+        "--dry-run and --target print a job without it, and typedbytes run runs it on this machine without Hadoop"
+    )
+
+
+def find_jar(command, environ=os.environ):
+    """Return the path of the streaming jar that belongs to the command ``hadoop``. Raises SubmitError."""
+    homes = [environ.get("HADOOP_HOME"), os.path.dirname(os.path.dirname(os.path.realpath(command)))]
+    for folder in [*filter(None, homes), *JAR_FOLDERS]:
+        for place in JAR_PLACES:
+            found = sorted(glob.glob(os.path.join(glob.escape(folder), place)))
+            jars = [jar for jar in found if not jar.endswith(("-sources.jar", "-tests.jar", "-javadoc.jar"))]
+            if jars:
+                return jars[-1]
+    raise SubmitError(
+        f"Hadoop's streaming jar was not found beside {command}: give its path with --streaming-jar; it is called "
+        "hadoop-streaming-VERSION.jar and lies in share/hadoop/tools/lib of a Hadoop"
+    )
+
+
+def default_file_system(environ=os.environ):
+    """Return the URL before every path without one, from core-site.xml in HADOOP_CONF_DIR; "file:///" where none is set."""
+    from xml.etree import ElementTree
+
+    folder = environ.get("HADOOP_CONF_DIR") or os.path.join(environ.get("HADOOP_HOME", "/etc/hadoop"), "etc", "hadoop")
+    try:
+        tree = ElementTree.parse(os.path.join(folder, "core-site.xml"))
+    except (OSError, ElementTree.ParseError):
+        return "file:///"
+    values = {item.findtext("name", ""): item.findtext("value", "") for item in tree.iter("property")}
+    return values.get("fs.defaultFS") or values.get("fs.default.name") or "file:///"

@@ -1,0 +1,75 @@
+"""The modules that a script imports: which travel with it, and which the nodes must have.
+
+Belongs here: reading imports out of sources. What this file must not know: Hadoop. Always true: nothing is imported or
+run; only what a script imports whenever it starts counts, not what stands in a function or a try.
+"""
+
+import ast
+import importlib.machinery
+import os
+import sys
+import sysconfig
+
+from typedbytes.hadoop._errors import SubmitError
+
+
+def beside(script):
+    """Return the files of the modules that a script imports and that lie beside it, theirs too; and the names of all others.
+
+    Raises SubmitError for a script that is not there or is no Python, and for a package beside it.
+    """
+    folder = os.path.dirname(os.path.abspath(script))
+    files, others, todo, seen = [], set(), [script], set()
+    while todo:
+        for name in sorted(_imported(todo.pop()) - seen):
+            seen.add(name)
+            path = os.path.join(folder, f"{name}.py")
+            if os.path.exists(path):
+                files.append(path)
+                todo.append(path)
+            elif os.path.isdir(os.path.join(folder, name)) and _holds_python(os.path.join(folder, name)):
+                raise SubmitError(
+                    f"{script} imports the package {name} that lies beside it, and Hadoop's -files takes no folders: put it into a "
+                    f"bundle with typedbytes bundle --module {os.path.join(folder, name)} bundle.zip, and give that with --bundle"
+                )
+            else:
+                others.add(name)
+    return sorted(files), others
+
+
+def foreign(names):
+    """Return those of the names of modules that no Python brings with it, but for typedbytes."""
+    return sorted(name for name in names if name not in ("typedbytes", "__main__") and not _is_standard(name))
+
+
+def is_importable(name):
+    """Return whether a module could be imported here."""
+    return importlib.machinery.PathFinder.find_spec(name) is not None
+
+
+def _imported(path):
+    try:
+        with open(path, "rb") as file:
+            tree = ast.parse(file.read(), path)
+    except OSError as error:
+        raise SubmitError(f"the script {path} cannot be read: {error.strerror}") from None
+    except (SyntaxError, ValueError) as error:
+        raise SubmitError(f"{path} is not Python {sys.version_info[0]}.{sys.version_info[1]}: {error}") from None
+    names = set()
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            names.update(alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names.add(node.module.partition(".")[0])
+    return names
+
+
+def _holds_python(folder):
+    return any(name.endswith(".py") for name in os.listdir(folder))
+
+
+def _is_standard(name):
+    if name in sys.builtin_module_names:
+        return True
+    folders = [sysconfig.get_path("stdlib"), sysconfig.get_config_var("DESTSHARED")]
+    return importlib.machinery.PathFinder.find_spec(name, folders) is not None

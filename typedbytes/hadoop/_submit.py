@@ -1,0 +1,159 @@
+"""Running a job on the Hadoop that is installed here, and reading back what it wrote.
+
+Belongs here: processes of Hadoop's commands. What this file must not know: how a job is said to Hadoop, what a log means.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, replace
+
+from typedbytes.hadoop._bundle import bundle, versions_in
+from typedbytes.hadoop._errors import JobFailedError, SubmitError
+from typedbytes.hadoop._installed import default_file_system, find_command, find_jar
+from typedbytes.hadoop._modules import beside, foreign, is_importable
+from typedbytes.hadoop._watch import Watch
+
+__all__ = ["Done", "check", "command_of", "read_output", "submit"]
+
+MOST_LINES = 40  # of what a failing task said, in a message
+LOGS_SECONDS = 60  # for what YARN has gathered of a failed job
+
+
+@dataclass(frozen=True)
+class Done:
+    """A job that has succeeded."""
+
+    job_id: str  #: None when Hadoop did not say
+    counters: dict  #: group -> name -> amount, as Hadoop prints them
+    output: str
+
+
+def check(plan, say=lambda line: None):
+    """Return the plan with the modules beside its script among its files. Raises SubmitError for what could not run.
+
+    `say` is called with a line for each thing that only the nodes can tell.
+    """
+    if "://" in plan.script:
+        return plan
+    if not os.path.isfile(plan.script):
+        raise SubmitError(f"there is no script {plan.script}: name the file that ends in streaming.run(...)")
+    files, others = beside(plan.script)
+    for path in [*plan.files, *plan.archives, *([plan.bundle] if plan.bundle else [])]:
+        name = path.partition("#")[0]
+        if "://" not in name and not os.path.exists(name):
+            raise SubmitError(f"there is no file {name} to ship with the job" + (f": make it with typedbytes bundle {name}" if path == plan.bundle else ""))
+    shipped = {os.path.basename(path).partition(".")[0] for path in plan.files}
+    inside = _modules_in(plan.bundle)
+    for name in sorted(set(foreign(others)) - shipped - inside):
+        if not is_importable(name):
+            raise SubmitError(
+                f"{plan.script} imports {name}, which is neither beside it nor installed here: correct the name, ship the file with "
+                "--ship, or put the package into a bundle with typedbytes bundle --module or --require"
+            )
+        say(f"the nodes must have the module {name}, or a bundle that holds it (typedbytes bundle --require {name})")
+    return replace(plan, files=[*plan.files, *(path for path in files if path not in plan.files)])
+
+
+def command_of(jar=None, environ=os.environ):
+    """Return the words that start Hadoop Streaming. Raises SubmitError."""
+    command = find_command("hadoop", environ)
+    if jar is not None and not os.path.isfile(jar):
+        raise SubmitError(f"there is no streaming jar {jar}")
+    return [command, "jar", jar or find_jar(command, environ)]
+
+
+def submit(plan, *, jar=None, say=lambda line: print(line, file=sys.stderr)):
+    """Run a job and wait for its end; return Done. Raises SubmitError, and JobFailedError when Hadoop says no.
+
+    The Hadoop is that of HADOOP_HOME or PATH, and runs the job where its configuration (HADOOP_CONF_DIR) says. `say` is
+    called with lines about the progress; `jar` is the path of the streaming jar where it is not found by itself.
+    """
+    plan = check(plan, say)
+    command = [*command_of(jar), *plan.words()]
+    watch = Watch(say)
+    try:
+        client = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    except OSError as error:
+        raise SubmitError(f"Hadoop's command {command[0]} does not start: {error.strerror}") from None
+    with client:
+        for line in client.stdout:
+            watch.take(line)
+    if client.returncode:
+        raise _failure(watch, client.returncode)
+    return Done(watch.job_id, watch.counters, plan.output)
+
+
+def read_output(place, environ=os.environ):
+    """Return an iterator of the pairs of a job's output, the SequenceFiles part-* of a folder.
+
+    Folders of this machine, and URLs that fsspec opens, are read where they are; others are copied here first, by Hadoop.
+
+    >>> from typedbytes import sequencefile
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with sequencefile.open(os.path.join(folder, "part-00000"), "w") as file:
+    ...         file.write("a", 1)
+    ...     list(read_output(folder))
+    [('a', 1)]
+    """
+    scheme, colon, path = place.partition(":")
+    if not colon or "/" in scheme:
+        return _pairs_of(place) if default_file_system(environ).startswith("file:") else _fetched(place, environ)
+    if scheme == "file":
+        return _pairs_of("/" + path.lstrip("/"))
+    return _fetched(place, environ) if scheme == "hdfs" or not is_importable("fsspec") else _pairs_of(place)
+
+
+def _pairs_of(place):
+    from typedbytes import sequencefile
+    from typedbytes.sequencefile import _places
+
+    for part in _places.parts(place):
+        if os.path.basename(part).startswith("part-"):
+            yield from sequencefile.read(part)
+
+
+def _fetched(place, environ):
+    with tempfile.TemporaryDirectory() as folder:
+        command = [find_command("hadoop", environ), "fs", "-get", f"{place}/part-*", folder]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode:
+            raise SubmitError(f"Hadoop could not copy the output {place} here: {done.stdout.strip()}")
+        yield from _pairs_of(folder)
+
+
+def _modules_in(path):
+    if not path or "://" in path:
+        return set()
+    import zipfile
+
+    versions_in(path)  # says what to do about a file that is no bundle
+    with zipfile.ZipFile(path) as archive:
+        parts = [name.split("/") for name in archive.namelist()]
+    inside = {part[1] for part in parts if len(part) > 1 and part[0].startswith("cp")}
+    return {name.partition(".")[0] for name in inside | {part[0] for part in parts}}
+
+
+def _failure(watch, code):
+    if watch.job_id and not watch.report:
+        for line in _gathered_logs(watch.job_id):
+            watch.take(line)
+    advice = watch.advice()
+    last = next((line for line in reversed(watch.lines) if "Exception" in line or "ERROR" in line or "Error" in line), "")
+    what = f"the job failed, Hadoop's command with code {code}"
+    parts = [what, *(line.removeprefix("typedbytes: ") for line in watch.report[-MOST_LINES:]), *([] if watch.report else [last.strip()]), *([f"what to do: {advice}"] if advice else [])]
+    return JobFailedError("\n".join(part for part in parts if part), watch.report, code)
+
+
+def _gathered_logs(job_id):
+    """Return the lines that the tasks of a job of YARN's wrote to stderr, none where they are not to be had."""
+    if "local" in job_id:
+        return []
+    try:
+        command = [find_command("yarn"), "logs", "-applicationId", job_id.replace("job_", "application_", 1), "-log_files", "stderr"]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=LOGS_SECONDS)
+    except (SubmitError, OSError, subprocess.TimeoutExpired):
+        return []
+    return done.stdout.decode("utf-8", "replace").splitlines()

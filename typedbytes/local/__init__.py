@@ -1,0 +1,108 @@
+"""A Hadoop Streaming job on this machine: the same script, the same input, the same part files, without Java.
+
+    run(mapper, reducer, combiner, inputs=..., output=...)    functions, classes or commands
+    run_script("job.py", inputs=..., output=...)              a script that calls typedbytes.streaming.run
+
+Tasks are processes that are started, fed and judged as Hadoop does it; between map and reduce, pairs are partitioned by Hadoop's hash
+and sorted by their encoded bytes, in C and within a limit of memory. The output appears all at once when the job has succeeded.
+See docs/local.md.
+"""
+
+import os
+import sys
+import time
+
+from typedbytes.local._commands import from_job, from_script
+from typedbytes.local._errors import CommandError, InputError, JobError, OutputError
+from typedbytes.local._inputs import FORMATS as INPUT_FORMATS
+from typedbytes.local._inputs import find_files, make_splits
+from typedbytes.local._job import Job, Plan, Result
+from typedbytes.local._outputs import FORMATS as OUTPUT_FORMATS
+from typedbytes.local._outputs import Output
+
+__all__ = ["CommandError", "InputError", "JobError", "OutputError", "Result", "run", "run_script"]
+
+LEAST_MEMORY = 1 << 20    # of a process
+
+
+def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name=None, **options):
+    """Run a job and return its Result; raises JobError when it fails, and leaves no output then.
+
+    mapper, reducer, combiner: functions or classes as for `typedbytes.streaming.run`, of a file that another process can import;
+    or commands, a string or a list of words, that read and write pairs of typed bytes as under Hadoop Streaming. Without a reducer the
+    mapper's output is the job's.
+
+    inputs: paths of files and folders, patterns, "-" for standard input; one or a list. SequenceFiles give their pairs, files of typed bytes (.tb) too, all
+    others their lines as Hadoop does: an offset and a text. Of a folder all files, but for names with _ or a dot.
+    output: a folder that does not exist yet. reducers: how many reduce tasks, hence part files.
+
+    Options, keywords all:
+
+    output_format  "sequencefile", "pairs" (typed bytes, part-00000.tb) or "text" (the last task writes text, as with
+                   stream.reduce.output=text)
+    input_format   "auto", "text", "pairs" or "sequencefile"
+    secondary      how many bytes at the end of each encoded key only sort, and choose no reducer: as BinaryPartitioner does it
+                   with the right offset -secondary - 1 (0)
+    split_size     bytes of input for a map task (32 MiB, as Hadoop on local files)
+    processes      tasks that run at once (the number of processors)
+    memory         bytes for sorting and merging, all tasks together (512 MiB)
+    tmp            folder for temporary files (a folder beside the output)
+    codec          of temporary files: "none", "zlib", "lz4", "zstd"
+    attempts       how often a task is tried (1)
+    keep_failed    leave the folder of a job that failed; JobError.kept says where
+    environ        more variables for the tasks
+    quiet          do not pass on what tasks say on standard error
+    progress       called as progress(phase, done, total) with "map" or "reduce" and bytes of input
+
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open(os.path.join(folder, "in.txt"), "w") as file:
+    ...         _ = file.write("one line" + chr(10))
+    ...     result = run("cat", inputs=file.name, output=os.path.join(folder, "out"), output_format="pairs")
+    ...     sorted(os.listdir(result.output)), result.counters["org.apache.hadoop.mapreduce.TaskCounter"]["MAP_INPUT_RECORDS"]
+    (['_SUCCESS', 'part-00000.tb'], 1)
+    """
+    if reducer is None:
+        reducers = 0
+    jobs = {"map": mapper, "combine": combiner, "reduce": reducer}
+    commands = {role: from_job(role, job) for role, job in jobs.items()}
+    if any(map(callable, jobs.values())):    # their modules are found there where they are found here
+        options["environ"] = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(options.get("environ") or {})}
+    return _run(name or "typedbytes", commands, inputs, output, reducers, **options)
+
+
+def run_script(script, arguments=(), *, inputs, output, reducers=None, combiner=None, **options):
+    """Run the job of a script as `run` does; raises as it does.
+
+    The script calls `typedbytes.streaming.run`, and is started with a role and then the arguments. reducers: None is 1 when the script
+    has a reducer, and 0 otherwise. combiner: False leaves it out, None uses it when the script has one.
+    """
+    commands = from_script(script, arguments, combiner, None if reducers is None else reducers > 0)
+    reducers = reducers if reducers is not None else int(commands["reduce"] is not None)
+    return _run(os.path.basename(script), commands, inputs, output, reducers, **options)
+
+
+def _run(
+    name, commands, inputs, output, reducers, *, output_format="sequencefile", input_format="auto", secondary=0, split_size=None, processes=None,
+    memory=512 << 20, tmp=None, codec="none", attempts=1, keep_failed=False, environ=None, quiet=False, progress=None,
+):  # fmt: skip
+    processes = processes or os.cpu_count() or 1
+    _check(output_format in OUTPUT_FORMATS, f"output_format is one of {', '.join(OUTPUT_FORMATS)}, not {output_format!r}")
+    _check(input_format in INPUT_FORMATS, f"input_format is one of {', '.join(INPUT_FORMATS)}, not {input_format!r}")
+    _check(0 <= reducers <= 65536, f"there are 0 to 65536 reducers, not {reducers}")
+    _check(secondary >= 0, f"secondary is a number of bytes, not {secondary}")
+    _check(processes > 0 and attempts > 0, "processes and attempts are at least 1")
+    _check(memory >= processes * LEAST_MEMORY, f"memory is at least {processes * LEAST_MEMORY} bytes for {processes} processes, not {memory}")
+    start = time.monotonic()
+    plan = Plan(name, commands, reducers, secondary, output_format, memory, processes, attempts, codec, quiet, {**os.environ, **(environ or {})})
+    places = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
+    with Output(output, output_format, keep_failed, tmp) as place:
+        files = find_files([place.keep_stdin() if each == "-" else each for each in places])
+        splits = make_splits(files, input_format, split_size)
+        counters = Job(plan, splits, place, progress).run()
+    return Result(place.path, counters, len(splits), reducers, time.monotonic() - start)
+
+
+def _check(holds, message):
+    if not holds:
+        raise ValueError(message)

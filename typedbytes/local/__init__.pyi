@@ -1,0 +1,72 @@
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from typing import Any, Literal, Optional, TypedDict, Union
+
+from typing_extensions import Unpack
+
+__all__ = ["CommandError", "InputError", "JobError", "OutputError", "Result", "run", "run_script"]
+
+_Path = Union[str, PathLike[str]]
+_Code = Union[Callable[..., Any], type, str, Sequence[_Path]]
+
+LEAST_MEMORY: int
+INPUT_FORMATS: tuple[str, ...]
+OUTPUT_FORMATS: tuple[str, ...]
+
+class JobError(Exception):
+    tail: list[str]
+    kept: Optional[str]
+    def __init__(self, message: str, tail: Sequence[str] = ()) -> None: ...
+
+class CommandError(JobError): ...
+class InputError(JobError): ...
+class OutputError(JobError): ...
+
+class Result(tuple[str, Mapping[str, Mapping[str, int]], int, int, float]):
+    @property
+    def output(self) -> str: ...
+    @property
+    def counters(self) -> Mapping[str, Mapping[str, int]]: ...
+    @property
+    def nmaps(self) -> int: ...
+    @property
+    def nreducers(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
+
+class _Options(TypedDict, total=False):
+    output_format: Literal["sequencefile", "pairs", "text"]
+    input_format: Literal["auto", "text", "pairs", "sequencefile"]
+    secondary: int
+    split_size: Optional[int]
+    processes: Optional[int]
+    memory: int
+    tmp: Optional[_Path]
+    codec: Literal["none", "zlib", "lz4", "zstd"]
+    attempts: int
+    keep_failed: bool
+    environ: Optional[Mapping[str, str]]
+    quiet: bool
+    progress: Optional[Callable[[Literal["map", "reduce"], int, int], Any]]
+
+def run(
+    mapper: _Code,
+    reducer: Optional[_Code] = None,
+    combiner: Optional[_Code] = None,
+    *,
+    inputs: Union[_Path, Sequence[_Path]],
+    output: _Path,
+    reducers: int = 1,
+    name: Optional[str] = None,
+    **options: Unpack[_Options],
+) -> Result: ...
+def run_script(
+    script: _Path,
+    arguments: Sequence[str] = (),
+    *,
+    inputs: Union[_Path, Sequence[_Path]],
+    output: _Path,
+    reducers: Optional[int] = None,
+    combiner: Optional[Literal[False]] = None,
+    **options: Unpack[_Options],
+) -> Result: ...

@@ -1,0 +1,84 @@
+"""The commands of a job's tasks: from a script, from functions, or as they are given.
+
+Here: which words start a mapper, a combiner or a reducer. Not here: running them in a job. Always true: a task is a process of its
+own, which finds its code as Hadoop's would: in a file.
+"""
+
+import os
+import shlex
+import subprocess
+import sys
+
+from typedbytes.local._errors import CommandError
+
+__all__ = ["from_job", "from_script"]
+
+NOT_THIS_ROLE = 64    # what typedbytes.streaming answers when a script has nothing for a role
+PROBE_SECONDS = 60
+
+
+def from_job(role, job):
+    """Return the words of a command: of a function, a class, a command line or its words; None for None."""
+    if job is None:
+        return None
+    if isinstance(job, str):
+        return shlex.split(job)
+    if isinstance(job, (list, tuple)):
+        return [os.fspath(word) for word in job]
+    return [sys.executable, "-m", "typedbytes.local._function", role, *_place_of(job)]
+
+
+def _place_of(job):
+    """Return where a process finds a function: the file or the module, and the name in it."""
+    name, module = getattr(job, "__qualname__", None), getattr(job, "__module__", None)
+    if name is None or "<" in name:
+        raise CommandError(f"{job!r} has no name that another process could find it by: make it a function or class of a module, not of a function")
+    if module != "__main__":
+        return module, name
+    path = getattr(sys.modules["__main__"], "__file__", None)
+    if path is None:
+        raise CommandError(f"{name} was typed in here, where no other process finds it: put it into a file")
+    return os.path.abspath(path), name
+
+
+def from_script(script, arguments, combines, reduces):
+    """Return the commands of a script's roles, asking the script itself about those that are None: it is started without input."""
+    script = os.fspath(script)
+    if not os.path.isfile(script):
+        raise CommandError(f"there is no script {script}")
+    start = [os.path.abspath(script)] if os.access(script, os.X_OK) and not script.endswith(".py") else [sys.executable, os.path.abspath(script)]
+    commands = {role: [*start, role, *arguments] for role in ("map", "combine", "reduce")}
+    wanted = {"map": True, "combine": combines if reduces is not False else False, "reduce": reduces}
+    wanted.update(_ask(script, {role: commands[role] for role, answer in wanted.items() if answer is None}))
+    return {role: command if wanted[role] else None for role, command in commands.items()}
+
+
+def _ask(script, commands):
+    """Return which of the roles a script has; all of them are asked at once."""
+    processes = {role: _start(command) for role, command in commands.items()}
+    try:
+        return {role: _has_role(process, script) for role, process in processes.items()}
+    finally:
+        for process in processes.values():
+            process.kill()
+            process.communicate()
+
+
+def _start(command):
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("mapred", "stream_", "map_input_"))}
+    try:
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+        return subprocess.Popen(command, env=environ, **pipes)
+    except OSError as error:
+        raise CommandError(f"{command[0]}: {error.strerror}") from None
+
+
+def _has_role(process, script):
+    try:
+        _, messages = process.communicate(timeout=PROBE_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise CommandError(f"{script} did not end within {PROBE_SECONDS} seconds when it was started without input") from None
+    if process.returncode not in (0, NOT_THIS_ROLE):
+        lines = [line for line in messages.decode("utf-8", "backslashreplace").splitlines() if line.strip() and not line.startswith("reporter:")]
+        raise CommandError(f"{script} fails before it has read anything, with exit code {process.returncode}", lines)
+    return process.returncode == 0

@@ -1,0 +1,82 @@
+"""What a task learns from its environment, in Hadoop's names: `typedbytes.streaming` and every other streaming script reads it.
+
+Only facts about the job come in here, and only strings go out. Hadoop exports its whole configuration; here are the parts of it that
+a task can use. Variables of another Hadoop task, in which this job may be running, are left out.
+"""
+
+__all__ = ["attempt_id", "combiner_environment", "job_environment", "map_environment", "task_environment"]
+
+_HADOOPS = ("mapreduce_", "mapred_", "map_input_", "stream_")
+_CLASSES = "org.apache.hadoop.streaming.io."
+_TYPED_BYTES = "org.apache.hadoop.typedbytes.TypedBytesWritable"
+
+
+def job_environment(environ, job_id, name, nmaps, nreducers, text_output):
+    """Return what all tasks of a job have in common, over the environment that they inherit."""
+    last = "reduce" if nreducers else "map"
+    facts = {
+        "mapreduce_job_id mapred_job_id": job_id,
+        "mapreduce_job_name mapred_job_name": name,
+        "mapreduce_job_maps mapred_map_tasks": nmaps,
+        "mapreduce_job_reduces mapred_reduce_tasks": nreducers,
+        "mapreduce_job_output_key_class mapred_output_key_class": _TYPED_BYTES,
+        "mapreduce_job_output_value_class mapred_output_value_class": _TYPED_BYTES,
+        "mapreduce_framework_name": "local",
+    }
+    inherited = {name: value for name, value in environ.items() if not name.startswith(_HADOOPS)}
+    formats = {(side, direction): "TypedBytes" for side in ("map", "reduce") for direction in ("input", "output")}
+    if text_output:
+        formats[last, "output"] = "Text"
+    return {**inherited, **_spelled(facts), **_format_environment(formats)}
+
+
+def combiner_environment():
+    """Return what a combiner has instead of the reducer's settings, with which Hadoop runs it: it writes pairs whatever is written last."""
+    return _format_environment({("reduce", "output"): "TypedBytes"})
+
+
+def _format_environment(formats):
+    facts = {}
+    for (side, direction), name in formats.items():
+        partner = {"input": "Writer", "output": "Reader"}[direction]
+        facts[f"stream_{side}_{direction}"] = name.lower()
+        facts[f"stream_{side}_{direction}_{partner.lower()}_class"] = f"{_CLASSES}{name}{direction.capitalize()}{partner}"
+    return facts
+
+
+def attempt_id(job_id, kind, number, attempt):
+    """Return the id of an attempt of a task of the kind "m" or "r"."""
+    return f"{_task_id(job_id, kind, number).replace('task', 'attempt', 1)}_{attempt}"
+
+
+def _task_id(job_id, kind, number):
+    return f"{job_id.replace('job', 'task', 1)}_{kind}_{number:06}"
+
+
+def task_environment(job_id, kind, number, attempt, folder):
+    """Return what an attempt has of its own; folder: where files of its own become part of the job's output."""
+    return _spelled(
+        {
+            "mapreduce_task_id mapred_tip_id": _task_id(job_id, kind, number),
+            "mapreduce_task_attempt_id mapred_task_id": attempt_id(job_id, kind, number, attempt),
+            "mapreduce_task_partition mapred_task_partition": number,
+            "mapreduce_task_ismap mapred_task_is_map": "true" if kind == "m" else "false",
+            "mapreduce_task_output_dir mapred_work_output_dir": folder,
+        }
+    )
+
+
+def map_environment(split):
+    """Return what a map task knows of its input."""
+    return _spelled(
+        {
+            "mapreduce_map_input_file map_input_file": f"file:{split.path}",
+            "mapreduce_map_input_start map_input_start": split.start,
+            "mapreduce_map_input_length map_input_length": split.length,
+        }
+    )
+
+
+def _spelled(facts):
+    """Return facts under each of their names, the new one and the old one."""
+    return {name: str(value) for names, value in facts.items() for name in names.split()}

@@ -1,0 +1,34 @@
+"""The process of a task whose code is a function: ``python -m typedbytes.local._function ROLE PLACE NAME``.
+
+PLACE is a module, or the path of a file that is run as a module; NAME is the function or class in it.
+"""
+
+import importlib
+import os
+import runpy
+import sys
+from operator import attrgetter
+
+from typedbytes import streaming
+
+
+def main(role, place, name):
+    """Run the task; never returns."""
+    if os.path.isabs(place):
+        sys.path.insert(0, os.path.dirname(place))
+        module = _Names(runpy.run_path(place, run_name="__typedbytes_job__"))
+    else:
+        module = importlib.import_module(place)
+    jobs = {{"map": "mapper", "combine": "combiner", "reduce": "reducer"}[role]: attrgetter(name)(module)}
+    streaming.run(**jobs, argv=[place, role])
+
+
+class _Names:
+    """The names of a file, as attributes."""
+
+    def __init__(self, names):
+        self.__dict__.update(names)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,172 @@
+"""A job from inputs to output: map tasks side by side, the shuffle between, reduce tasks side by side.
+
+Here: which task runs when, with how much memory, and what becomes of its failure. Not here: processes, files and formats, the order of
+keys. Always true: a pair goes through no Python object between two tasks; of equal keys the values come in the order of the map
+tasks and, of one task, as it wrote them; the output is there when the job has succeeded, and only then.
+"""
+
+import random
+from collections import namedtuple
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from errno import EDQUOT, ENOSPC
+from functools import partial
+from threading import Lock
+
+from typedbytes._sorting import Spills
+from typedbytes.local._counters import Counters, Messages
+from typedbytes.local._environment import attempt_id, combiner_environment, job_environment, map_environment, task_environment
+from typedbytes.local._errors import JobError
+from typedbytes.local._maptask import MapTask, Noted, feed_split
+from typedbytes.local._processes import Processes, TaskError
+
+__all__ = ["Job", "Plan", "Result"]
+
+TASK_COUNTERS = "org.apache.hadoop.mapreduce.TaskCounter"
+TICK_SECONDS = 0.2
+PHASES = {"m": "map", "r": "reduce"}
+
+# commands: of "map", "combine" and "reduce", a list of words each or None. memory: bytes for all tasks together.
+Plan = namedtuple("Plan", "name commands nreducers secondary output_format memory processes attempts codec quiet environ")
+
+# What a job that succeeded has done: where its output is, its counters by group and name, its tasks, and how long it took.
+Result = namedtuple("Result", "output counters nmaps nreducers seconds")
+
+
+class Job:
+    """One run of a plan over splits into an Output."""
+
+    def __init__(self, plan, splits, output, progress):
+        self.plan = plan
+        self._splits = splits
+        self.output = output
+        self._progress = progress
+        self.processes = Processes()
+        self._lock = Lock()
+        self._counters = Counters()    # of attempts that have succeeded
+        self.id = f"job_local{random.SystemRandom().randrange(10**9, 10**10)}_0001"
+        text_output = plan.output_format == "text"
+        self.environ = job_environment(plan.environ, self.id, plan.name, len(splits), plan.nreducers, text_output)
+        self.memory = plan.memory // plan.processes    # of a task
+        self._segments = [()] * len(splits)    # by map task: its sorted runs, a Segment for each partition
+
+    def run(self):
+        """Do all of it and return the counters. Raises JobError."""
+        try:
+            self._run_phase("map", self._map, [split.length for split in self._splits])
+            self._run_phase("reduce", self._reduce, [_nbytes(self._share(number)) for number in range(self.plan.nreducers)])
+        except OSError as error:
+            advice = "; tmp (--tmp) may name a folder with more room" if error.errno in (ENOSPC, EDQUOT) else ""
+            raise JobError(f"writing or reading temporary files or output failed: {error}{advice}") from error
+        return self._counters
+
+    def _run_phase(self, phase, function, sizes):
+        """Call function(number, note) for each task, some of them side by side; sizes: of their inputs."""
+        pool = ThreadPoolExecutor(self.plan.processes, thread_name_prefix=f"typedbytes-{phase}")
+        done = [0] * len(sizes)
+        waiting = {pool.submit(function, number, partial(done.__setitem__, number)) for number in range(len(sizes))}
+        try:
+            while waiting:
+                ended, waiting = wait(waiting, TICK_SECONDS, FIRST_COMPLETED)
+                for future in ended:
+                    future.result()
+                if self._progress is not None:
+                    self._progress(phase, min(sum(done), sum(sizes)) if waiting else sum(sizes), sum(sizes))
+        except BaseException:
+            for future in waiting:
+                future.cancel()
+            self.processes.stop()
+            raise
+        finally:
+            pool.shutdown()
+
+    # -- attempts
+
+    def _attempt(self, kind, number, place, environ, run):
+        """Call run(attempt) until it succeeds, and keep what that attempt leaves: its files and its counters."""
+        for count in range(self.plan.attempts):
+            attempt = Attempt(self, kind, number, count, environ)
+            try:
+                counted = run(attempt)
+            except TaskError as error:
+                what = f"{PHASES[kind]} task {number} ({place}) failed: {error}"
+                if error.final or count + 1 == self.plan.attempts or self.processes.stopped:
+                    raise JobError(what, attempt.messages.tail) from None
+                attempt.messages.take(f"typedbytes: {what}; it is tried again\n".encode())
+                attempt.drop()
+            else:
+                with self._lock:
+                    self.output.commit_attempt(attempt.folder)
+                    self._counters.merge(attempt.messages.counters)
+                    self._counters.merge({TASK_COUNTERS: counted})
+                return
+
+    # -- map
+
+    def _map(self, number, note):
+        split = self._splits[number]
+        combines = self.plan.nreducers and self.plan.commands["combine"]
+
+        def run(attempt):
+            partitioning = {"npartitions": self.plan.nreducers or 1, "secondary": self.plan.secondary}
+            task = MapTask(attempt.spills, partitioning, self.memory, partial(attempt.run, "combine") if combines else None)
+            take = task.take if self.plan.nreducers else partial(self.output.write_part, number, attempt.folder)
+            counted = {}
+
+            def feed(sink):
+                counted["MAP_INPUT_RECORDS"] = feed_split(split, sink, note)
+
+            counted["MAP_OUTPUT_RECORDS"] = attempt.run("map", feed, take)
+            self._segments[number] = task.segments
+            return {**counted, **task.counted}
+
+        place = f"{split.path}, bytes {split.start} to {split.start + split.length}"
+        self._attempt("m", number, place, map_environment(split), run)
+
+    # -- reduce
+
+    def _share(self, number):
+        """Return the segments of a reduce task, in the order of the map tasks."""
+        return [run[number] for runs in self._segments for run in runs]
+
+    def _reduce(self, number, note):
+        segments = self._share(number)
+        nrecords = sum(segment.nrecords for segment in segments)
+
+        def run(attempt):
+            take = partial(self.output.write_part, number, attempt.folder)
+
+            def feed(sink):
+                attempt.spills.merge(segments, Noted(sink, note))
+
+            # A reducer without input would run for nothing: Hadoop drops what it emits.
+            nwritten = attempt.run("reduce", feed, take) if nrecords else take(None)
+            return {"REDUCE_INPUT_RECORDS": nrecords, "REDUCE_OUTPUT_RECORDS": nwritten}
+
+        self._attempt("r", number, f"{nrecords} pairs", {}, run)
+
+
+class Attempt:
+    """What one attempt of a task has of its own: folders, environment, messages, temporary files."""
+
+    def __init__(self, job, kind, number, count, environ):
+        name = attempt_id(job.id, kind, number, count)
+        self.folder = job.output.attempt_folder(name)
+        self.messages = Messages(job.plan.quiet)
+        self.spills = Spills(job.output.spill_folder(name), codec=job.plan.codec, memory=job.memory)
+        self._environ = {**job.environ, **environ, **task_environment(job.id, kind, number, count, self.folder)}
+        self._job = job
+        self._name = name
+
+    def run(self, role, feed, take):
+        """Run the command of a role; as Processes.run."""
+        job = self._job
+        environ = {**self._environ, **combiner_environment()} if role == "combine" else self._environ
+        return job.processes.run(job.plan.commands[role], environ, feed, take, self.messages)
+
+    def drop(self):
+        """Remove the files of an attempt that has failed."""
+        self._job.output.drop_attempt(self._name)
+
+
+def _nbytes(segments):
+    return sum(segment.nbytes for segment in segments)

@@ -1,0 +1,105 @@
+"""The data of one attempt of a map task: from a split to its mapper, and from the mapper to sorted runs by way of the combiner.
+
+Here: what stands at both ends of the mapper's pipes. Not here: processes. Always true: what is combined is sorted again, so that a
+combiner that writes other keys than it was given, or another order, spoils nothing.
+"""
+
+import zlib
+
+from typedbytes._sort import Sorter
+from typedbytes.errors import DecodeError
+from typedbytes.local._inputs import open_split
+from typedbytes.local._processes import TaskError
+
+__all__ = ["MapTask", "Noted", "feed_split"]
+
+
+def feed_split(split, sink, note):
+    """Write the pairs of a split to a sink, call note(position) on the way, and return their number.
+
+    Raises TaskError for input that is bad or cannot be read.
+    """
+    try:
+        with open_split(split) as reader:
+            reader.copy_to(Noted(sink, lambda nbytes: note(reader.position)))
+            return reader.record
+    except BrokenPipeError:
+        raise
+    except (DecodeError, ModuleNotFoundError) as error:
+        raise TaskError(f"bad input: {error}", final=True) from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise TaskError(f"reading the input failed: {error}") from None
+
+
+class Noted:
+    """A sink that tells how many bytes it has taken so far."""
+
+    def __init__(self, sink, note):
+        self._sink = sink
+        self._note = note
+        self._nbytes = 0
+
+    def write(self, data):
+        """Write bytes and return their number."""
+        self._nbytes += self._sink.write(data)
+        self._note(self._nbytes)
+        return len(data)
+
+
+class MapTask:
+    """Gather a mapper's output; `segments` are its sorted runs, a Segment for each partition.
+
+    partitioning: options of a Sorter. combine(feed, take): runs the combiner as Processes.run runs a process, None for a job without one.
+    """
+
+    def __init__(self, spills, partitioning, memory, combine):
+        self._spills = spills
+        self._partitioning = partitioning
+        self._memory = memory
+        self._combine = combine
+        self.segments = []
+        self.counted = {"SPILLED_RECORDS": 0}
+        if combine is not None:
+            self.counted.update(COMBINE_INPUT_RECORDS=0, COMBINE_OUTPUT_RECORDS=0)
+
+    def take(self, source):
+        """Take all pairs of the mapper and return their number."""
+        if self._combine is None:
+            return self._spill_all(source, self._memory)
+        nrecords = 0
+        sorter = Sorter(**self._partitioning, memory=self._memory * 2 // 3)
+        more = True
+        while more:
+            more = sorter.fill(source)
+            nrecords += self._run_combiner(sorter)
+        return nrecords
+
+    def _spill_all(self, source, memory):
+        sorter = Sorter(**self._partitioning, memory=memory)
+        nrecords = 0
+        more = True
+        while more:
+            more = sorter.fill(source)
+            run = self._spills.add(sorter)
+            self.segments.append(run)
+            nrecords += sum(segment.nrecords for segment in run)
+        self.counted["SPILLED_RECORDS"] += nrecords
+        return nrecords
+
+    def _run_combiner(self, sorter):
+        counts = sorter.sort()
+
+        def feed(sink):
+            for partition, count in enumerate(counts):
+                if count:
+                    sorter.write(partition, sink)
+
+        if sum(counts):
+            try:
+                combined = self._combine(feed, lambda source: self._spill_all(source, self._memory // 3))
+            except TaskError as error:
+                raise TaskError(f"its combiner failed: {error}", error.final) from None
+            self.counted["COMBINE_INPUT_RECORDS"] += sum(counts)
+            self.counted["COMBINE_OUTPUT_RECORDS"] += combined
+        sorter.clear()
+        return sum(counts)

@@ -1,0 +1,185 @@
+"""One attempt of a task: a process with three pipes, a thread that feeds it and one that listens to it.
+
+Here: starting and ending processes, and telling which of the things that went wrong came first. Not here: what goes through the
+pipes. Always true: an attempt has succeeded only when its process has taken all of its input, has closed its output and has
+exit code 0; no process stays behind an attempt, nor what such a process has started.
+"""
+
+import io
+import os
+import signal
+import subprocess
+import threading
+
+from typedbytes.errors import DecodeError, TruncatedError
+
+__all__ = ["Processes", "TaskError"]
+
+PIPE_NBYTES = 1 << 20
+
+# Exit codes of typedbytes.streaming, and of shells, that another attempt would only repeat.
+FINAL_CODES = {64: "it was not told its role", 65: "its input is bad", 126: "its command cannot be run", 127: "its command was not found"}
+
+
+class TaskError(Exception):
+    """An attempt failed; `final` tells that another one would fail the same way, `tail` are its last words."""
+
+    def __init__(self, reason, final=False):
+        super().__init__(reason)
+        self.final = final
+        self.tail = []
+
+
+class Processes:
+    """The processes of a job."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._running = set()
+        self.stopped = False
+
+    def stop(self):
+        """End all processes and start none any more."""
+        with self._lock:
+            self.stopped = True
+            for process in self._running:
+                _kill(process)
+
+    def run(self, command, environ, feed, take, messages):
+        """Run a process: feed(sink) writes its input, take(source) reads its output, messages.take(line) gets its standard error.
+
+        Returns what take returns. Raises TaskError when the attempt failed.
+        """
+        process = self._start(command, environ)
+        feeder = _Thread(self._feed, process, feed)
+        listener = _Thread(_listen, process.stderr, messages)
+        try:
+            result, failure = _attempt(take, process.stdout)
+            if failure is not None and not isinstance(failure, TruncatedError):
+                _kill(process)    # an input that ends early ends by itself
+            process.stdout.close()
+            process.wait()
+        finally:
+            _kill(process)    # with it goes what it has started and left behind
+            with self._lock:
+                self._running.discard(process)
+        for thread in (feeder, listener):
+            thread.join()
+        self._judge(process.returncode, feeder.error, failure, messages)
+        return result
+
+    def _start(self, command, environ):
+        try:
+            with self._lock:
+                if self.stopped:
+                    raise TaskError("the job was stopped", final=True)
+                pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+                process = subprocess.Popen(command, env=environ, bufsize=0, start_new_session=True, **pipes)
+                self._running.add(process)
+        except OSError as error:
+            raise TaskError(f"{command[0]}: {error.strerror}", final=True) from None
+        for pipe in (process.stdin, process.stdout):
+            _enlarge(pipe)
+        return process
+
+    def _feed(self, process, feed):
+        try:
+            feed(Sink(process.stdin))
+        except BrokenPipeError:
+            raise
+        except BaseException:
+            _kill(process)
+            raise
+        finally:
+            try:
+                process.stdin.close()
+            except BrokenPipeError:
+                pass
+
+    def _judge(self, code, fed, taken, messages):
+        if self.stopped:
+            raise TaskError("the job was stopped", final=True)
+        if fed is not None and not isinstance(fed, BrokenPipeError):
+            raise fed
+        if taken is not None and not isinstance(taken, DecodeError):
+            raise taken
+        if taken is not None and not isinstance(taken, TruncatedError):
+            raise TaskError(f"its output is no stream of pairs: {taken}")
+        if code:
+            raise TaskError(_said_by(code), final=code in FINAL_CODES)
+        if taken is not None:
+            raise TaskError(f"its output is cut: {taken}")
+        if fed is not None:
+            raise TaskError("it ended with exit code 0 before it had read all of its input")
+        if messages.too_many:
+            raise TaskError("it has more than the 120 counters that Hadoop allows a job", final=True)
+
+
+class Sink:
+    """Write all of what is given to a pipe."""
+
+    def __init__(self, pipe):
+        self._pipe = pipe
+
+    def write(self, data):
+        """Write bytes and return their number."""
+        with memoryview(data) as view:
+            nbytes = 0
+            while nbytes < len(view):
+                nbytes += self._pipe.write(view[nbytes:])
+            return nbytes
+
+
+class _Thread(threading.Thread):
+    """Run a function; `error` is what it raised, or None."""
+
+    error = None
+
+    def __init__(self, function, *arguments):
+        super().__init__(daemon=True)
+        self._call = function, arguments
+        self.start()
+
+    def run(self):
+        function, arguments = self._call
+        try:
+            function(*arguments)
+        except BaseException as error:
+            self.error = error
+
+
+def _attempt(function, *arguments):
+    try:
+        return function(*arguments), None
+    except Exception as error:
+        return None, error
+
+
+def _listen(pipe, messages):
+    # A line without an end is passed on in pieces: it must not fill memory.
+    with io.BufferedReader(pipe) as lines:
+        while line := lines.readline(1 << 16):
+            messages.take(line)
+
+
+def _said_by(code):
+    if code < 0:
+        return f"it was ended by {signal.Signals(-code).name}"
+    return f"exit code {code}" + (f": {FINAL_CODES[code]}" if code in FINAL_CODES else "")
+
+
+def _kill(process):
+    # The session is the process's own: what it has started goes with it.
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def _enlarge(pipe):
+    try:
+        from fcntl import F_SETPIPE_SZ, fcntl    # Linux, Python 3.10
+
+        fcntl(pipe, F_SETPIPE_SZ, PIPE_NBYTES)
+    except (ImportError, OSError):
+        pass    # a smaller pipe does as well

@@ -1,0 +1,132 @@
+"""Records that are left out: a job that would rather lose a few records than fail.
+
+What is left out is a record whose end is known: one that cannot be decoded, or one that user code raises an exception for.
+Its bytes go to a side file, its number to a counter, and beyond the limit the task fails after all. What is never left
+out: input that is broken off or has no structure, for nobody knows where its next record begins, and errors of the input
+and the output themselves. The output of a record is encoded whole before any of it is written.
+"""
+
+from _operator import itemgetter
+
+from typedbytes import dumps
+from typedbytes.errors import DecodeError
+from typedbytes.streaming._calls import StopEarly, TooManyBadRecords, pairs_of
+from typedbytes.streaming._records import Groups
+from typedbytes.streaming._report import counter, write_line
+from typedbytes.streaming._sidefiles import side_file
+
+NSHOWN = 10  # records whose errors are shown; the side file has them all
+LEAST_RECORDS = 1000  # before a share of them says anything
+
+
+class BadRecords:
+    """What was left out so far; *limit* is a number of records, or as a float a share of them."""
+
+    def __init__(self, limit):
+        self._limit = limit
+        self._nbad = 0
+        self._file = None
+
+    def add(self, record, error, nread):
+        """Keep the bytes of a record and say why it is left out; raises TooManyBadRecords."""
+        self._nbad += 1
+        counter("typedbytes", "BadRecords")
+        if self._nbad <= NSHOWN:
+            write_line(f"typedbytes: bad record {self._nbad}, of {nread} read: {type(error).__name__}: {error}")
+        self._file = self._file or side_file("bad-records")
+        self._file.write(record)
+        self.check(max(nread, LEAST_RECORDS), error)
+
+    def check(self, nread, cause=None):
+        """Raise TooManyBadRecords when there are more than the limit among so many."""
+        allowed = self._limit * nread if isinstance(self._limit, float) else self._limit
+        if self._nbad > allowed:
+            raise TooManyBadRecords(f"{self._nbad} records are bad, and max_bad={self._limit} allows no more") from cause
+
+
+class Lenient:
+    """The records of a task, called one by one, and those that fail left out."""
+
+    def __init__(self, limit, group_by, source, sink, broken):
+        self._bad = BadRecords(limit)
+        self._group_by = group_by
+        self._input = source
+        self._output = sink
+        self._broken = broken  # returns whether the input or the output is
+
+    def run(self, role, process):
+        """Call user code in one of the two roles below; a share of the records is judged at their end."""
+        try:
+            role(process)
+        except StopEarly:
+            self._bad.check(self._input.record)
+            raise
+        self._bad.check(self._input.record)
+
+    def map(self, process):
+        """Call a mapper for each record."""
+        for record in self._input.raw_pairs():
+            self._call(record, lambda: process(*map(self._input.decode, record)))
+
+    def reduce(self, process):
+        """Call a reducer for each group."""
+        for key, records in Groups(self._with_keys(), itemgetter(1), itemgetter(2)):
+            values = Values(self, records)
+            self._call(values, lambda: process(key, values))
+
+    def leave_out(self, record, error):
+        """Leave a record out, or raise the error when it is not the record's own."""
+        if self._broken():
+            raise error
+        self._bad.add(self._input.packed(*record), error, self._input.record)
+
+    def decoded(self, item):
+        """Return a key or a value."""
+        return self._input.decode(item)
+
+    def _with_keys(self):
+        for record in self._input.raw_pairs():
+            try:
+                key = self._input.decode(record[0])
+                group = record[0] if self._group_by is None else dumps(self._group_by(key))
+            except Exception as error:
+                self.leave_out(record, error)
+            else:
+                yield group, key, record
+
+    def _call(self, subject, call):
+        encoded = []
+        try:
+            for pair in pairs_of(call()):
+                encoded.append(self._output.encoded(pair))
+        except StopEarly:
+            self._output.write_encoded(encoded)
+            raise
+        except Exception as error:
+            self.leave_out(subject.last() if isinstance(subject, Values) else subject, error)
+        else:
+            self._output.write_encoded(encoded)
+
+
+class Values:
+    """The values of a group that can be decoded."""
+
+    def __init__(self, lenient, records):
+        self._lenient = lenient
+        self._records = records
+        self._last = None
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        while True:
+            self._last = next(self._records)
+            try:
+                return self._lenient.decoded(self._last[1])
+            except DecodeError as error:
+                self._lenient.leave_out(self._last, error)
+
+    def last(self):
+        """Return the raw pair that was read last, or the first one."""
+        return self._last or next(self._records)

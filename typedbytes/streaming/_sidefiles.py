@@ -1,0 +1,125 @@
+"""Files beside the records: a task's own files in the folder of the job's output.
+
+Hadoop gives each attempt a folder of its own and moves its files to the output when the attempt has succeeded, so a task
+that is run twice, or fails, leaves nothing twice and nothing half. A file is written under a hidden name, is whole on its
+disk before it gets its own, and gets it last of all, when the task is as good as done. A folder that is no path of this
+machine, one of HDFS, gets its files by Hadoop's own shell. Nothing here knows what is in a file.
+"""
+
+import os
+
+from typedbytes.streaming._task import Task
+
+
+class SideFiles:
+    """The files of one task, open until it ends."""
+
+    def __init__(self):
+        self._role = None  # of the running task; None: no task runs
+        self._pid = None
+        self._files = {}  # final name -> open file
+        self.error = None  # the OSError that they could not be finished for
+
+    def start(self, role):
+        """Begin a task of this process."""
+        self._role, self._pid = role, os.getpid()
+
+    def open(self, name):
+        """Open a new file to write bytes to."""
+        if self._role is None:
+            raise RuntimeError("side files belong to a task: open them while run() runs")
+        if not name or "/" in name or name.startswith((".", "_", "part-")):
+            raise ValueError(f"{name!r} is no name for a side file: it is a plain name, and part-, _ and . begin others")
+        name = self._final_name(name)
+        if name in self._files:
+            raise ValueError(f"the side file {name!r} is there already")
+        folder = _spool_folder()
+        os.makedirs(folder, exist_ok=True)
+        file = self._files[name] = open(os.path.join(folder, _hidden(name)), "wb")
+        return file
+
+    def commit(self):
+        """Close all files and give them their names; what fails here fails the task."""
+        try:
+            self._commit()
+        except OSError as error:
+            self.error = error
+            raise
+
+    def _commit(self):
+        for file in self._files.values():
+            _settle(file)
+        names = {}
+        for final_name, file in self._files.items():
+            names[final_name] = path = os.path.join(os.path.dirname(file.name), final_name)
+            os.rename(file.name, path)
+        self._files.clear()
+        remote = _remote_folder()
+        if names and remote is not None:
+            from typedbytes.streaming._upload import upload
+
+            upload(list(names.values()), remote)
+
+    def drop(self):
+        """Close all files and remove them: the attempt is void."""
+        while self._files and os.getpid() == self._pid:  # what is forked from the task owns none of them
+            _, file = self._files.popitem()
+            try:
+                os.unlink(file.name)
+                file.close()
+            except OSError:
+                pass  # the folder of a failed attempt goes anyway
+
+    def _final_name(self, name):
+        # As Hadoop names a task's files. A map task may run its combiner many times, each a process.
+        number = f"{self._role[0]}-{Task(os.environ).partition or 0:05}"
+        return f"{name}-{number}-{os.getpid()}" if self._role == "combine" else f"{name}-{number}"
+
+
+side_files = SideFiles()
+
+
+def side_file(name):
+    """Open a file of bytes that lands beside the part files of the job's output when the task has succeeded.
+
+    It is named like ``name-m-00003``, after the kind of task and its number. The file is closed at the end of the task, if
+    it is not yet, and removed when the task fails. Outside Hadoop it lands in the current folder. Raises RuntimeError
+    outside run(), ValueError for a second file of one name in a task and for a name that Hadoop's own files begin with.
+
+    >>> side_file("rejected")
+    Traceback (most recent call last):
+    RuntimeError: side files belong to a task: open them while run() runs
+    """
+    return side_files.open(name)
+
+
+def _output_folder():
+    return Task(os.environ).output_folder or "."
+
+
+def _local_path(folder):
+    """Return the path that a folder of Hadoop's is on this machine, None when it is elsewhere."""
+    scheme, colon, path = folder.partition(":")
+    if not colon or "/" in scheme:
+        return folder
+    return "/" + path.lstrip("/") if scheme == "file" else None
+
+
+def _spool_folder():
+    return _local_path(_output_folder()) or os.environ.get("TMPDIR") or "."
+
+
+def _remote_folder():
+    folder = _output_folder()
+    return folder if _local_path(folder) is None else None
+
+
+def _hidden(name):
+    return f".{name}.{Task(os.environ).attempt_id or os.getpid()}"
+
+
+def _settle(file):
+    if not file.closed:
+        file.flush()
+        os.fsync(file.fileno())
+        file.close()

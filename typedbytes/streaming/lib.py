@@ -1,0 +1,327 @@
+"""Mappers and reducers that many jobs need, under the names and with the meaning that dumbo gave them.
+
+    identitymapper, identityreducer     every pair as it is
+    sumreducer, sumsreducer             the sum of the values; of each part of values that are tuples; combiners too
+    countmapper                         the value as key, and 1: with sumreducer, how often each value is there
+    distinctmapper, distinctreducer     the value as key, once; the reducer is a combiner too
+    nlargestreducer, nsmallestreducer   the n greatest or smallest values; combiners too
+    statsreducer, statscombiner         number, mean, deviation, least and greatest value
+    MultiMapper                         one mapper for each kind of input file
+    primary, secondary, JoinReducer     a join in which no side is kept in memory
+    Combining                           a mapper whose pairs are combined before they leave
+
+>>> from typedbytes.streaming import testing
+>>> testing.run_job([(0, "a b a")], lambda key, line: ((word, 1) for word in line.split()), sumreducer)
+[('a', 2), ('b', 1)]
+"""
+
+import heapq
+import itertools
+import math
+import operator
+
+from typedbytes import dumps
+from typedbytes.streaming._calls import Calls, pairs_of
+from typedbytes.streaming._task import task
+
+__all__ = [
+    "Combining", "JoinCombiner", "JoinReducer", "MultiMapper", "countmapper", "distinctmapper", "distinctreducer",
+    "identitymapper", "identityreducer", "nlargestreducer", "nsmallestreducer", "primary", "secondary", "statscombiner",
+    "statsreducer", "sumreducer", "sumsreducer",
+]  # fmt: skip
+
+
+def identitymapper(key, value):
+    """Yield the pair as it is.
+
+    >>> list(identitymapper("a", 1))
+    [('a', 1)]
+    """
+    yield key, value
+
+
+def identityreducer(key, values):
+    """Yield every pair of the group as it is.
+
+    >>> list(identityreducer("a", [1, 2]))
+    [('a', 1), ('a', 2)]
+    """
+    for value in values:
+        yield key, value
+
+
+def sumreducer(key, values):
+    """Yield the key and the sum of its values; a combiner too.
+
+    >>> list(sumreducer("a", [1, 2]))
+    [('a', 3)]
+    """
+    yield key, sum(values)
+
+
+def sumsreducer(key, values):
+    """Yield the key and a tuple of sums, one for each part of its values, which are tuples of one length; a combiner too.
+
+    >>> list(sumsreducer("a", [(1, 10.0), (2, 20.0)]))
+    [('a', (3, 30.0))]
+    """
+    values = iter(values)
+    sums = next(values)
+    for value in values:
+        sums = tuple(map(operator.add, sums, value))
+    yield key, sums
+
+
+def countmapper(key, value):
+    """Yield the value and 1: with sumreducer as combiner and reducer, how often each value is there.
+
+    >>> list(countmapper(0, "a"))
+    [('a', 1)]
+    """
+    yield value, 1
+
+
+def distinctmapper(key, value):
+    """Yield the value with nothing: with distinctreducer as combiner and reducer, each value once.
+
+    >>> list(distinctmapper(0, "a"))
+    [('a', b'')]
+    """
+    yield value, b""
+
+
+def distinctreducer(key, values):
+    """Yield the key once, with nothing; a combiner too.
+
+    >>> list(distinctreducer("a", [b"", b""]))
+    [('a', b'')]
+    """
+    yield key, b""
+
+
+def nlargestreducer(n, key=None):
+    """Return a reducer, and combiner, that yields a list of the n greatest values, the greatest first.
+
+    A value that is a list stands for its items, so that the reducer can go on where combiners have begun. `key` is a
+    function as for sorted().
+
+    >>> list(nlargestreducer(2)("a", [1, [5, 3], 4]))
+    [('a', [5, 4])]
+    """
+    return _chosen(heapq.nlargest, n, key)
+
+
+def nsmallestreducer(n, key=None):
+    """Return a reducer, and combiner, that yields a list of the n smallest values, the smallest first; see nlargestreducer.
+
+    >>> list(nsmallestreducer(2)("a", [1, [5, 3], 4]))
+    [('a', [1, 3])]
+    """
+    return _chosen(heapq.nsmallest, n, key)
+
+
+def _chosen(choose, n, order):
+    def reducer(key, values):
+        lists = (value if isinstance(value, list) else [value] for value in values)
+        yield key, choose(n, itertools.chain.from_iterable(lists), key=order)
+
+    return reducer
+
+
+def statscombiner(key, values):
+    """Yield the key and (number, sum, sum of squares, least, greatest) of its values; see statsreducer.
+
+    >>> list(statscombiner("a", [1, 3]))
+    [('a', (2, 4, 10, 1, 3))]
+    """
+    yield key, _measured(values)
+
+
+def statsreducer(key, values):
+    """Yield the key and (number, mean, standard deviation of a sample, least, greatest) of its values.
+
+    Values are numbers, or what statscombiner made of some of them.
+
+    >>> list(statsreducer("a", [1, (2, 4, 10, 1, 3), 5]))
+    [('a', (4, 2.5, 1.9148542155126762, 1, 5))]
+    """
+    n, total, squares, least, greatest = _measured(values)
+    variance = max((squares - total * total / n) / (n - 1), 0) if n > 1 else 0
+    yield key, (n, total / n, math.sqrt(variance), least, greatest)
+
+
+def _measured(values):
+    measures = (value if isinstance(value, tuple) else (1, value, value * value, value, value) for value in values)
+    n, total, squares, least, greatest = next(measures)
+    for more in measures:
+        n, total, squares = n + more[0], total + more[1], squares + more[2]
+        least, greatest = min(least, more[3]), max(greatest, more[4])
+    return n, total, squares, least, greatest
+
+
+class MultiMapper:
+    """Call for each record the mappers whose pattern is a part of the name of the file that it comes from.
+
+    Raises LookupError in a task for whose file there is none.
+
+    >>> from typedbytes.streaming import testing
+    >>> mapper = MultiMapper()
+    >>> mapper.add("users", identitymapper)
+    >>> testing.call_map(mapper, [("ada", 1)], input_file="hdfs://host/users/part-00000")
+    [('ada', 1)]
+    """
+
+    def __init__(self):
+        self._mappers = []
+
+    def add(self, pattern, mapper):
+        """Add a mapper for the files whose name has this in it."""
+        self._mappers.append((pattern, mapper))
+
+    def configure(self):
+        path = task().input_file or ""
+        self._calls = [Calls("map", mapper) for pattern, mapper in self._mappers if pattern in path]
+        if not self._calls:
+            raise LookupError(f"no mapper was added for the input file {path!r}")
+        for calls in self._calls:
+            calls.start()
+
+    def map(self, key, value):
+        for calls in self._calls:
+            yield from pairs_of(calls.process(key, value))
+
+    def close(self):
+        for calls in self._calls:
+            yield from calls.end()
+
+
+def primary(mapper):
+    """Return a mapper whose keys are marked as those of the side of a join that comes first; see JoinReducer.
+
+    >>> from typedbytes.streaming import testing
+    >>> testing.call_map(primary(identitymapper), [(7, "Ada")])
+    [((7, False), 'Ada')]
+    """
+    return _Marked(mapper, False)
+
+
+def secondary(mapper):
+    """Return a mapper whose keys are marked as those of the side of a join that comes second; see JoinReducer.
+
+    >>> from typedbytes.streaming import testing
+    >>> testing.call_map(secondary(identitymapper), [(7, 19.9)])
+    [((7, True), 19.9)]
+    """
+    return _Marked(mapper, True)
+
+
+class _Marked:
+    """A mapper whose keys get a mark."""
+
+    def __init__(self, mapper, mark):
+        self._calls = Calls("map", mapper)
+        self._mark = mark
+        self.configure = self._calls.start
+
+    def map(self, key, value):
+        return self._marked(self._calls.process(key, value))
+
+    def close(self):
+        return self._marked(self._calls.end())
+
+    def _marked(self, pairs):
+        mark = self._mark
+        return (((key, mark), value) for key, value in pairs_of(pairs))
+
+
+class JoinCombiner:
+    """Combine each side of a join by itself: override primary(key, values) and secondary(key, values).
+
+    >>> list(JoinCombiner().reduce((7, True), [19.9]))
+    [((7, True), 19.9)]
+    """
+
+    def reduce(self, key, values):
+        body, mark = key
+        for key, value in pairs_of((self.secondary if mark else self.primary)(body, values)):
+            yield (key, mark), value
+
+    def primary(self, key, values):
+        """Yield pairs for the values of the first side; by default all of them."""
+        return identityreducer(key, values)
+
+    def secondary(self, key, values):
+        """Yield pairs for the values of the second side; by default all of them."""
+        return identityreducer(key, values)
+
+
+class JoinReducer(JoinCombiner):
+    """Join the pairs of two mappers, one in primary() and one in secondary(), side after side, none kept in memory.
+
+    For each key primary(key, values) is called before secondary(key, values), which is not called for a key without a
+    first side unless secondary_blocked() is overridden. What has to be known of the first side is kept by the job. Both
+    sides must reach one reducer: the keys are (key, mark), and their last 2 bytes only sort (``--secondary 2``).
+
+    >>> from typedbytes.streaming import testing
+    >>> class Prices(JoinReducer):
+    ...     def primary(self, key, names):
+    ...         self.name = next(names)
+    ...     def secondary(self, key, prices):
+    ...         yield self.name, sum(prices)
+    >>> testing.call_reduce(Prices, [((7, False), "Ada"), ((7, True), 20.0), ((7, True), 5.5), ((8, True), 1.0)])
+    [('Ada', 25.5)]
+    """
+
+    _key = None
+
+    def reduce(self, key, values):
+        body, mark = key
+        if not mark:
+            self._key = dumps(body)
+            return self.primary(body, values)
+        return None if self.secondary_blocked(body) else self.secondary(body, values)
+
+    def secondary_blocked(self, key):
+        """Return whether to leave out the second side of a key: by default when there was no first."""
+        return self._key != dumps(key)
+
+
+class Combining:
+    """Wrap a mapper so that the values of equal keys are added up in the mapper, up to `nkeys` keys at a time.
+
+    `add` makes one value of two. When there are more keys, all that was added up leaves and adding begins again, so memory is
+    bounded, and it is up to the reducer to add what is left. Unlike a combiner this costs no trip to Hadoop and back.
+
+    >>> from typedbytes.streaming import testing
+    >>> testing.call_map(Combining(countmapper), [(0, "a"), (1, "b"), (2, "a")])
+    [('a', 2), ('b', 1)]
+    """
+
+    def __init__(self, mapper, add=operator.add, nkeys=100_000):
+        self._calls = Calls("map", mapper)
+        self._add = add
+        self._nkeys = nkeys
+        self._sums = {}  # encoded key -> [key, value]: True, 1 and 1.0 are three keys
+        self.configure = self._calls.start
+
+    def map(self, key, value):
+        return self._take(self._calls.process(key, value))
+
+    def close(self):
+        yield from self._take(self._calls.end())
+        yield from self._leave()
+
+    def _take(self, pairs):
+        for key, value in pairs_of(pairs):
+            encoded = dumps(key)
+            if encoded in self._sums:
+                found = self._sums[encoded]
+                found[1] = self._add(found[1], value)
+            else:
+                self._sums[encoded] = [key, value]
+                if len(self._sums) >= self._nkeys:
+                    yield from self._leave()
+
+    def _leave(self):
+        sums, self._sums = self._sums, {}
+        return map(tuple, sums.values())

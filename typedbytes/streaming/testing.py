@@ -1,0 +1,122 @@
+"""Jobs in unit tests: mappers, combiners and reducers called as a task calls them, on lists of pairs.
+
+    call_map(mapper, pairs)             what a mapper makes of pairs
+    call_reduce(reducer, pairs)         what a reducer, or a combiner, makes of pairs that are sorted already
+    shuffle(pairs)                      the pairs in the order in which they reach a reducer
+    run_job(pairs, mapper, reducer)     a whole job
+    counted()                           the counters of what runs inside a with block
+
+Every pair goes through typed bytes on its way, as on Hadoop: a tuple stays one, a NumPy scalar does not. Hadoop itself, its
+processes and files are not here: ``typedbytes run`` has those.
+
+>>> from typedbytes.streaming import lib
+>>> run_job([(0, "b a"), (4, "b")], lambda key, line: [(word, 1) for word in line.split()], lib.sumreducer)
+[('a', 1), ('b', 2)]
+"""
+
+import os
+from contextlib import contextmanager
+
+from typedbytes import Decoder, Encoder, PairReader
+from typedbytes.streaming import _report
+from typedbytes.streaming._calls import Calls, StopEarly, pairs_of
+from typedbytes.streaming._records import checked_pair, regrouped
+
+__all__ = ["call_map", "call_reduce", "counted", "run_job", "shuffle"]
+
+INPUT_FILE = "mapreduce_map_input_file"
+
+
+def call_map(mapper, pairs, *, input_file=None):
+    """Return the pairs that a mapper, a function, object or class as for run(), makes of pairs.
+
+    `input_file` is what task().input_file gives meanwhile.
+
+    >>> call_map(lambda key, value: [(value, key)], [("a", 1)])
+    [(1, 'a')]
+    """
+    calls = Calls("map", mapper)
+    with _input_file(input_file):
+        return _called(calls, PairReader(_encoded(pairs)))
+
+
+def call_reduce(reducer, pairs, *, group_by=None):
+    """Return the pairs that a reducer or a combiner makes of pairs, grouped where equal keys are neighbours.
+
+    `group_by` is that of run().
+
+    >>> call_reduce(lambda key, values: [(key, sum(values))], [("a", 1), ("a", 2), ("b", 3)])
+    [('a', 3), ('b', 3)]
+    """
+    reader = PairReader(_encoded(pairs))
+    return _called(Calls("reduce", reducer), reader.groups() if group_by is None else regrouped(reader, group_by))
+
+
+def shuffle(pairs):
+    """Return the pairs sorted by their encoded keys, as Hadoop sorts them; those of one key stay in their order.
+
+    >>> shuffle([("oslo", 1), ("rom", 2), (-1, 3), (1, 4)])
+    [(1, 4), (-1, 3), ('rom', 2), ('oslo', 1)]
+    """
+    raw = sorted(PairReader(_encoded(pairs), raw=True), key=lambda pair: pair[0])
+    return Decoder().decode_pairs(b"".join(item for pair in raw for item in pair))
+
+
+def run_job(pairs, mapper, reducer=None, combiner=None, *, group_by=None):
+    """Return the pairs that a job of one map task and one reduce task makes of pairs.
+
+    >>> run_job([(0, 5), (1, 7)], lambda key, value: [("all", value)], lambda key, values: [(key, max(values))])
+    [('all', 7)]
+    """
+    pairs = call_map(mapper, pairs)
+    if combiner is not None:
+        pairs = call_reduce(combiner, shuffle(pairs))
+    return pairs if reducer is None else call_reduce(reducer, shuffle(pairs), group_by=group_by)
+
+
+@contextmanager
+def counted():
+    """Give a dict that holds, behind the block, the amount of each (group, name) that was counted inside.
+
+    >>> from typedbytes.streaming import counter
+    >>> with counted() as amounts:
+    ...     counter("words", "seen", 2)
+    >>> amounts
+    {('words', 'seen'): 2}
+    """
+    amounts = {}
+    before, _report.counters = _report.counters, _report.Counters()
+    try:
+        yield amounts
+    finally:
+        amounts.update(_report.counters.take())
+        _report.counters = before
+
+
+def _called(calls, records):
+    output = []
+    try:
+        calls.start()
+        for key, value in records:
+            for pair in pairs_of(calls.process(key, value)):  # one by one: StopEarly keeps those before it
+                output.append(checked_pair(pair))
+    except StopEarly:
+        pass
+    output += map(checked_pair, calls.end())
+    return Decoder().decode_pairs(_encoded(output))
+
+
+def _encoded(pairs):
+    return Encoder().encode_pairs(pairs)
+
+
+@contextmanager
+def _input_file(path):
+    before = os.environ.get(INPUT_FILE)
+    if path is not None:
+        os.environ[INPUT_FILE] = path
+    try:
+        yield
+    finally:
+        if path is not None:
+            os.environ.pop(INPUT_FILE) if before is None else os.environ.update({INPUT_FILE: before})
