@@ -475,6 +475,28 @@ def test_what_hadoops_command_says_is_what_the_user_hears(tmp_path, monkeypatch,
     assert not (tmp_path / "typedbytes-bundle.zip").exists()
 
 
+@pytest.mark.parametrize("gathers", [True, False])
+def test_the_last_words_of_a_task_elsewhere_come_from_yarn(tmp_path, monkeypatch, capfdbinary, home, gathers):
+    folder = home("echo Running job: job_123_0004; exit 1")
+    (folder / "hadoop-streaming.jar").write_bytes(b"")
+    # they are not there at once
+    (tmp_path / "log").write_text(FAILURE)
+    asked = f'echo "$@" >> {tmp_path}/asked; [ $(wc -l < {tmp_path}/asked) = 2 ] || exit 255; cat {tmp_path}/log'
+    (folder / "bin" / "yarn").write_text(f"#!/bin/sh\n{asked}\n")
+    (folder / "bin" / "yarn").chmod(0o755)
+    value = str(gathers).lower()
+    (tmp_path / "yarn-site.xml").write_text(
+        f"<configuration><property><name>yarn.log-aggregation-enable</name><value>{value}</value></property></configuration>"
+    )
+    monkeypatch.setenv("HADOOP_HOME", str(folder))
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    code, _, messages = run_command(capfdbinary, "submit", JOB, *WORDS, "--no-bundle")
+    assert code == 1
+    assert ("ZeroDivisionError: division by zero" in messages) == gathers
+    if gathers:
+        assert (tmp_path / "asked").read_text() == "logs -applicationId application_123_0004 -log_files stderr\n" * 2
+
+
 def test_done(tmp_path, monkeypatch, home):
     (tmp_path / "log").write_text(LOG)
     folder = home(f"cat {tmp_path}/log")

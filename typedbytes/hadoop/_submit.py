@@ -7,11 +7,12 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, replace
 
 from typedbytes.hadoop._bundle import versions_in
 from typedbytes.hadoop._errors import JobFailedError, SubmitError
-from typedbytes.hadoop._installed import default_file_system, find_command, find_jar
+from typedbytes.hadoop._installed import default_file_system, find_command, find_jar, gathers_logs
 from typedbytes.hadoop._modules import beside, foreign, is_importable
 from typedbytes.hadoop._watch import Watch
 
@@ -153,13 +154,17 @@ def _failure(watch, code):
 
 def _gathered_logs(job_id):
     """Return the lines that the tasks of a job of YARN's wrote to stderr, none where they are not to be had."""
-    if "local" in job_id:
+    if "local" in job_id or not gathers_logs():
         return []
-    try:
-        application = job_id.replace("job_", "application_", 1)
-        command = [find_command("yarn"), "logs", "-applicationId", application, "-log_files", "stderr"]
-        quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        done = subprocess.run(command, stdout=subprocess.PIPE, timeout=LOGS_SECONDS, **quiet)
-    except (SubmitError, OSError, subprocess.TimeoutExpired):
-        return []
-    return done.stdout.decode("utf-8", "replace").splitlines()
+    application = job_id.replace("job_", "application_", 1)
+    deadline = time.monotonic() + LOGS_SECONDS
+    lines = []
+    while not lines and time.monotonic() < deadline:  # they come a while after the job's end
+        try:
+            command = [find_command("yarn"), "logs", "-applicationId", application, "-log_files", "stderr"]
+            quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            done = subprocess.run(command, stdout=subprocess.PIPE, timeout=LOGS_SECONDS, **quiet)
+        except (SubmitError, OSError, subprocess.TimeoutExpired):
+            break
+        lines = done.stdout.decode("utf-8", "replace").splitlines() if done.returncode == 0 else []
+    return lines
