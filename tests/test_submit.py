@@ -415,6 +415,7 @@ WORDS = ("in", "--output", "out")
     [
         (["submit"], 64, "submit needs a SCRIPT, an INPUT and --output"),
         (["submit", JOB, "-o", "out"], 64, "submit needs a SCRIPT, an INPUT and --output"),
+        (["submit", JOB, *WORDS, "--read", "--output-format", "text"], 64, "--read reads SequenceFiles"),
         (["submit", JOB, "in"], 64, "submit needs a SCRIPT, an INPUT and --output"),
         (["submit", JOB, *WORDS, "-D", "x", "--no-bundle"], 64, "-D takes NAME=VALUE, not 'x'"),
         (["submit", JOB, *WORDS, "--env", "=x", "--no-bundle"], 64, "--env takes NAME=VALUE"),
