@@ -315,6 +315,22 @@ def test_what_users_are_told(line):
     assert SAID[line] in watched(line)[0].advice()
 
 
+def test_what_java_names_as_an_error():
+    watch, _ = watched(
+        "INFO: Binding org.apache.hadoop.yarn.webapp.GenericExceptionHandler to GuiceManagedComponentProvider\n"
+        "2026-01-02 03:04:05,678 ERROR [main] streaming.PipeMapRed: configuration exception\n"
+        "java.lang.RuntimeException: Error in configuring object\n"
+        "\tat org.apache.hadoop.util.ReflectionUtils.setJobConf(ReflectionUtils.java:113)\n"
+        "Caused by: java.io.FileNotFoundException: /x (Permission denied)\n"
+        "\t... 17 more\n"
+    )
+    assert [line[:40] for line in watch.errors()] == [
+        "2026-01-02 03:04:05,678 ERROR [main] str",
+        "java.lang.RuntimeException: Error in con",
+        "Caused by: java.io.FileNotFoundException",
+    ]
+
+
 def test_every_advice_is_tested():
     given = {watched(line)[0].advice() for line in SAID}
     assert given == {advice for _, advice in ADVICE}
@@ -495,7 +511,7 @@ def test_the_last_words_of_a_task_elsewhere_come_from_yarn(tmp_path, monkeypatch
     assert code == 1
     assert ("ZeroDivisionError: division by zero" in messages) == gathers
     if gathers:
-        assert (tmp_path / "asked").read_text() == "logs -applicationId application_123_0004 -log_files stderr\n" * 2
+        assert (tmp_path / "asked").read_text() == "logs -applicationId application_123_0004 -log_files stderr,syslog\n" * 2
 
 
 def test_done(tmp_path, monkeypatch, home):
