@@ -123,7 +123,7 @@ cdef class Sorter:
         self.npartitions = npartitions
         self.secondary = secondary
         self.by_key = by == "key"
-        self.memory = memory
+        self.memory = min(memory, LARGEST_ARENA)
         self.step = max(64, min(<Py_ssize_t>READ_SIZE, memory // 8))
         self.sizes = <Py_ssize_t*>enlarge(NULL, npartitions * sizeof(Py_ssize_t))
         if self.sizes == NULL:
