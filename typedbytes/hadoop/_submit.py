@@ -7,11 +7,12 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, replace
 
 from typedbytes.hadoop._bundle import versions_in
 from typedbytes.hadoop._errors import JobFailedError, SubmitError
-from typedbytes.hadoop._installed import default_file_system, find_command, find_jar
+from typedbytes.hadoop._installed import default_file_system, find_command, find_jar, gathers_logs
 from typedbytes.hadoop._modules import beside, foreign, is_importable
 from typedbytes.hadoop._watch import Watch
 
@@ -145,21 +146,25 @@ def _failure(watch, code):
             watch.take(line)
     said = [line.removeprefix("typedbytes: ") for line in watch.report[-MOST_LINES:]]
     if not said:
-        said = [line.strip() for line in watch.lines if "Exception" in line or "ERROR" in line or "Error" in line][-1:]
+        said = watch.errors()[-1:]
     advice = watch.advice()
     lines = [f"the job failed, Hadoop's command with code {code}", *said, *([f"what to do: {advice}"] if advice else [])]
     return JobFailedError("\n".join(lines), watch.report, code)
 
 
 def _gathered_logs(job_id):
-    """Return the lines that the tasks of a job of YARN's wrote to stderr, none where they are not to be had."""
-    if "local" in job_id:
+    """Return what the tasks of a job of YARN's said, and Java of them, none where it is not to be had."""
+    if "local" in job_id or not gathers_logs():
         return []
-    try:
-        application = job_id.replace("job_", "application_", 1)
-        command = [find_command("yarn"), "logs", "-applicationId", application, "-log_files", "stderr"]
-        quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        done = subprocess.run(command, stdout=subprocess.PIPE, timeout=LOGS_SECONDS, **quiet)
-    except (SubmitError, OSError, subprocess.TimeoutExpired):
-        return []
-    return done.stdout.decode("utf-8", "replace").splitlines()
+    application = job_id.replace("job_", "application_", 1)
+    deadline = time.monotonic() + LOGS_SECONDS
+    lines = []
+    while not lines and time.monotonic() < deadline:  # they come a while after the job's end
+        try:
+            command = [find_command("yarn"), "logs", "-applicationId", application, "-log_files", "stderr,syslog"]
+            quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            done = subprocess.run(command, stdout=subprocess.PIPE, timeout=LOGS_SECONDS, **quiet)
+        except (SubmitError, OSError, subprocess.TimeoutExpired):
+            break
+        lines = done.stdout.decode("utf-8", "replace").splitlines() if done.returncode == 0 else []
+    return lines

@@ -87,7 +87,8 @@ PROGRESS = re.compile(r"map (\d+)% reduce (\d+)%")
 JOB_ID = re.compile(r"\bjob_\w+_\d+\b")
 NEWS = re.compile(r"The url to track the job: (?!http://localhost:8080/).*|Task Id : .*Status : FAILED.*")
 COUNTERS = re.compile(r"Counters: \d+$")
-MOST_LINES = 2000  # of a log that are kept
+ERROR = re.compile(r"^(?:Caused by: |Error: )?(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error)\b|\bERROR\b")
+MOST_LINES = 20_000  # of a log that are kept
 
 
 class Watch:
@@ -110,6 +111,10 @@ class Watch:
         del self.lines[:-MOST_LINES]
         if not (self._take_counter(line) or self._take_report(line)):
             self._take_news(line)
+
+    def errors(self):
+        """Return the lines in which Java names an error."""
+        return [line.strip() for line in self.lines if ERROR.search(line)]
 
     def advice(self):
         """Return what to do about what was said, None where nobody knows."""
