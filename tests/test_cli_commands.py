@@ -187,6 +187,17 @@ def test_schema():
     ]
 
 
+def test_facts_of_hives_codes():
+    stream = b"\x0b\xff\xfe\x0c\xb1\x08\x00\x00\x00\x03\x0b\x00\x05\x0c\xb1"
+    types = [row for row in rows(good("stats", "--dialect", "hive", stdin=stream)) if row["section"] == "types"]
+    assert [(row["type"], row["count"], row["bytes"], row["least"]) for row in types] == [
+        ("VECTOR", 1, 10, 3), ("SHORT", 1, 3, -2), ("NULL", 1, 1, 1), ("ENDOFRECORD", 1, 1, 1),
+    ]  # fmt: skip
+    found = [(row["place"], row["type"]) for row in rows(good("schema", "--dialect", "hive", stdin=stream))]
+    assert found[4:] == [("value[0]", "SHORT"), ("value[1]", "NULL"), ("value[2]", "ENDOFRECORD")]
+    assert good("to-json", "--plain", "--dialect", "hive", stdin=stream) == b"-2\nnull\nnull\n[5, null, null]\n"
+
+
 def test_schema_of_many_names_is_bounded():
     stream = tb.dumps({f"{i}": i for i in range(1000)}) + tb.dumps(tuple(range(1000)))
     found = rows(good("schema", stdin=stream))
@@ -369,7 +380,7 @@ def test_sort(file):
     expected = tb.Encoder().encode_pairs(sorted(UNSORTED, key=lambda pair: tb.dumps(pair[0])))
     assert good("sort", "--pairs", stdin=data) == expected
     assert len(data) > 2_000_000
-    assert good("sort", "--pairs", "--memory", "1", file(data)) == expected    # with temporary files
+    assert good("sort", "--pairs", "--memory", "1M", file(data)) == expected    # with temporary files
     assert good("sort", "--pairs", "--to", "json", stdin=data) == good("to-json", "--pairs", stdin=expected)
     assert good("sort", stdin=TWO + TEXT + ONE) == ONE + TWO + TEXT
     assert good("sort", file(TWO), file(ONE, "b.tb")) == ONE + TWO
@@ -396,7 +407,7 @@ def sequence_file():
     return sink.getvalue()
 
 
-@pytest.mark.parametrize("memory", [[], ["--memory", "1"]], ids=["at once", "in turns"])
+@pytest.mark.parametrize("memory", [[], ["--memory", "1M"]], ids=["at once", "in turns"])
 def test_partition(memory, file, tmp_path):
     data = tb.Encoder().encode_pairs(UNSORTED)
     folder = tmp_path / "parts"
