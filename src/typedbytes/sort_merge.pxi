@@ -49,8 +49,8 @@ cdef class Merging:
     def __dealloc__(self):
         for i in range(self.nruns):
             release(&self.runs[i].buf)
-        free(self.runs)
-        free(self.tree)
+        PyMem_RawFree(self.runs)
+        PyMem_RawFree(self.tree)
         stop_skipping(&self.skipping)
 
     cdef int start(self) except -1:
