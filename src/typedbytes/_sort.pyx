@@ -297,7 +297,9 @@ cdef class Sorter:
             self.make_scratch()
             with nogil:
                 order(&self.arena, self.entries, self.scratch, self.nentries, FIRST_WINDOW if self.by_key else PY_SSIZE_T_MAX)
-            counts = [self.sizes[i] for i in range(self.npartitions)]
+            counts = []
+            for i in range(self.npartitions):
+                counts.append(self.sizes[i])
             self.starts = [0, *accumulate(counts)]
         except BaseException as error:
             self.fail(error)
