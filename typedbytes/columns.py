@@ -401,13 +401,14 @@ class BatchReader:
         return self._builder.finish(Batch, self._shown) if self._builder.nrows else None
 
     def _hand(self, wanted):
-        """Let more bytes be taken; False at the end of input, and where an error waits until the rows before it are handed out."""
+        """Let more bytes be taken; False at the end of input, and where the source's error waits for the rows before it."""
+        self._nheld = 0
         try:
             there = self._reader._hand(self._take, wanted)
-        except (DecodeError, OSError):
-            if self._builder.nrows:
-                return False
-            raise
+        except Exception:
+            if self._nheld or not self._builder.nrows:
+                raise  # at once, when it was not the source's
+            return False
         self._taken = self._reader.offset
         return there
 

@@ -710,7 +710,9 @@ cdef class Reader:
                 while written(out) < nbytes and self.next_record(TYPED):
                     if places != NULL:
                         append(places, <const unsigned char*>&self.record_offset, sizeof(self.record_offset))
-            except (DecodeError, OSError) as error:
+            except Exception as error:
+                if isinstance(error, MemoryError):
+                    raise
                 failure = error    # waits until the pairs before it have been taken
             data = finish(out)
         except BaseException as error:
