@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from fresh import run_fresh
 from streaming_support import encode, finish, read_message, run_script, start
 from typedbytes import Decoder, sortkey
 from typedbytes.streaming import _heart, _report, side_file
@@ -154,6 +155,19 @@ def heart(monkeypatch):
 
 def said(capfd):
     return [line for line in capfd.readouterr().err.splitlines() if line]
+
+
+def test_a_heart_has_begun_when_start_is_over():
+    # A thread that is still being made while the interpreter ends crashes it, before Python 3.12.
+    begun = run_fresh("""
+        import _thread
+        from typedbytes.streaming._heart import Heart
+        for nhearts in range(1, 51):
+            Heart(lambda: 0).start()
+            assert _thread._count() == nhearts, f"{_thread._count()} of {nhearts}"
+        print("begun")
+    """)
+    assert begun == "begun"
 
 
 def test_a_heart_beats_when_records_were_read(heart, capfd):

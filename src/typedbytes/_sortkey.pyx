@@ -159,7 +159,10 @@ cdef int put_other(Key* key, object value) except -1:
 
 
 cdef str path_of(Key* key):
-    return "".join([f"[{key.path[i]}]" for i in range(key.depth)])
+    cdef str path = ""
+    for i in range(key.depth):
+        path += f"[{key.path[i]}]"
+    return path
 
 
 cdef inline int put_byte(Key* key, unsigned char byte) except -1:

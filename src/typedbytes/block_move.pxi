@@ -76,9 +76,10 @@ cdef class Sink:
         cdef list views
         if self.gather is not None and npieces > 1:
             npieces = min(npieces, MAX_PIECES)
-            views = [view_of(&pieces[i]) for i in range(npieces)]
-            for view in views:
-                nbytes += len(view)
+            views = []
+            for i in range(npieces):
+                views.append(view_of(&pieces[i]))
+                nbytes += pieces[i].iov_len
             took = self.gather(views)
         else:
             views = [view_of(pieces)]

@@ -232,7 +232,7 @@ cdef class Batch:
     @property
     def _types(self):
         self.check()
-        return tuple([describe(self.table.shown[i]) for i in range(self.table.nshown)])
+        return describe_all(self.table.shown, self.table.nshown)
 
     def _held(self, Py_ssize_t column, path, name):
         # A memoryview of the data or of the offsets of a column or of a part of it.

@@ -447,11 +447,14 @@ cdef class Reader:
         cdef Py_ssize_t starts[4]
         cdef Py_ssize_t sizes[4]
         cdef Py_ssize_t nbytes
+        cdef list block = []
         cdef int i
         if not self.at_record():
             return False
         nbytes = self.frame_block(starts, sizes)
-        self.block = [self.inflated(self.file.cursor + starts[i], sizes[i]) for i in range(4)]
+        for i in range(4):
+            block.append(self.inflated(self.file.cursor + starts[i], sizes[i]))
+        self.block = block
         for i in range(4):
             self.heads[i] = <const unsigned char*>PyBytes_AS_STRING(self.block[i])
         self.check_lengths(self.block[0], self.block[1], "key")
