@@ -49,24 +49,26 @@ class SideFiles:
     def _commit(self):
         for file in self._files.values():
             _settle(file)
-        names = {}
-        for final_name, file in self._files.items():
-            names[final_name] = path = os.path.join(os.path.dirname(file.name), final_name)
-            os.rename(file.name, path)
+        paths = []
+        for name, file in self._files.items():
+            paths.append(os.path.join(os.path.dirname(file.name), name))
+            os.rename(file.name, paths[-1])
         self._files.clear()
         remote = _remote_folder()
-        if names and remote is not None:
+        if paths and remote is not None:
             from typedbytes.streaming._upload import upload
 
-            upload(list(names.values()), remote)
+            upload(paths, remote)
 
     def drop(self):
         """Close all files and remove them: the attempt is void."""
         while self._files and os.getpid() == self._pid:  # what is forked from the task owns none of them
             _, file = self._files.popitem()
             try:
-                os.unlink(file.name)
-                file.close()
+                try:
+                    os.unlink(file.name)
+                finally:
+                    file.close()
             except OSError:
                 pass  # the folder of a failed attempt goes anyway
 
@@ -119,7 +121,9 @@ def _hidden(name):
 
 
 def _settle(file):
-    if not file.closed:
-        file.flush()
-        os.fsync(file.fileno())
-        file.close()
+    file.close()
+    descriptor = os.open(file.name, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
