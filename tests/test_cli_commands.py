@@ -343,6 +343,7 @@ def test_grep():
     assert grepped("list", stdin=data) == stream[1:2]
     assert grepped("deep", stdin=data) == stream[1:2]
     assert grepped("CAF\u00c9", "-i", stdin=data) == stream[2:3]
+    assert grepped("\u212aey 5", "-i", "--pairs") == [pair for pair in PAIRS if pair[0] == "key 5"]    # the sign of kelvin
     assert grepped(r"^1\.5$", stdin=data) == stream[3:4]
     assert grepped("-F", ".", stdin=data) == [1.5, "a.b"]
     assert grepped("true", stdin=data) == [True]
