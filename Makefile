@@ -197,6 +197,11 @@ $(VENV)/bench-built: $(VENV)/built pyproject.toml
 bench: $(VENV)/bench-built ## measure everything beside its contenders; tables and plots into bench/results
 	$(BIN)/python bench/report.py $(BENCH_ARGS)
 
+LOCAL_ARGS ?= words 1
+.PHONY: bench-local
+bench-local: $(VENV)/bench-built ## count the words of 1 GB beside Hadoop and others; LOCAL_ARGS='sort 10 512M' sorts, beside GNU sort
+	$(BIN)/python bench/local.py $(LOCAL_ARGS)
+
 .PHONY: bench-command
 bench-command: $(VENV)/bench-built ## measure the command beside GNU sort, wc, grep and MessagePack tools, 1 GB of records
 	PYTHONPATH=$(CURDIR) $(BIN)/python bench/command.py $(BENCH_ARGS)

@@ -480,6 +480,34 @@ def test_the_command_says_what_is_wrong(words, tmp_path, words_given, code, said
     assert not (tmp_path / "out").exists()
 
 
+def test_progress_is_drawn_on_a_terminal(words, tmp_path):
+    path, script, _ = words
+    ours, theirs = os.openpty()
+    with subprocess.Popen(command(script, path, "-o", tmp_path / "out"), env={**environment(), "TERM": "xterm"}, stderr=theirs) as job:
+        os.close(theirs)
+        said = b""
+        try:
+            while data := os.read(ours, 4096):
+                said += data
+        except OSError:    # what a terminal says when nobody writes to it any more
+            pass
+    os.close(ours)
+    assert job.returncode == 0
+    assert b"map" in said and b"reduce" in said and "\u2501".encode() in said
+    assert b"typedbytes: done: " in said
+
+
+def test_progress_is_told_in_lines_elsewhere(words, tmp_path):
+    path, script, _ = words
+    code = "import sys, typedbytes.cli.running as running; running.SECONDS_BETWEEN_LINES = 0; "
+    code += "import typedbytes.cli; sys.exit(typedbytes.cli.main(sys.argv[1:]))"
+    words_given = [str(word) for word in ("run", script, path, "-o", tmp_path / "out", "--split-size", "8000")]
+    done = subprocess.run([sys.executable, "-c", code, *words_given], capture_output=True, env=environment(), text=True)
+    assert done.returncode == 0, done.stderr
+    assert "typedbytes: map 100 %\n" in done.stderr
+    assert "typedbytes: reduce 100 %\n" in done.stderr
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_job_that_is_stopped_leaves_nothing_and_nobody(tmp_path, number, code):
     script = write_script(

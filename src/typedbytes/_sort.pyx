@@ -123,7 +123,7 @@ cdef class Sorter:
         self.npartitions = npartitions
         self.secondary = secondary
         self.by_key = by == "key"
-        self.memory = memory
+        self.memory = min(memory, LARGEST_ARENA)
         self.step = max(64, min(<Py_ssize_t>READ_SIZE, memory // 8))
         self.sizes = <Py_ssize_t*>enlarge(NULL, npartitions * sizeof(Py_ssize_t))
         if self.sizes == NULL:
@@ -297,7 +297,9 @@ cdef class Sorter:
             self.make_scratch()
             with nogil:
                 order(&self.arena, self.entries, self.scratch, self.nentries, FIRST_WINDOW if self.by_key else PY_SSIZE_T_MAX)
-            counts = [self.sizes[i] for i in range(self.npartitions)]
+            counts = []
+            for i in range(self.npartitions):
+                counts.append(self.sizes[i])
             self.starts = [0, *accumulate(counts)]
         except BaseException as error:
             self.fail(error)
@@ -363,7 +365,8 @@ cdef class Sorter:
         cdef ReadBuffer* buf = &self.d.buf
         cdef Py_ssize_t start = self.record_start
         self.enter(True)
-        memmove(self.arena.bytes, self.arena.bytes + start, self.used() - start)
+        if start:
+            memmove(self.arena.bytes, self.arena.bytes + start, self.used() - start)
         buf.start_offset += start
         buf.cursor -= start
         buf.end -= start

@@ -210,6 +210,21 @@ FAULTS = [
           "        self.out.buf.cursor = self.out.buf.start + self.written_before[0]\n", ""),
     Fault("partial write of a file taken for all", "sequence_writer.pxi", tests("test_sequencefile.py", "-k", "takes_a_part"),
           "            nbytes = len(view) if count is None else count", "            nbytes = len(view)"),
+    # Sorting, and lines.
+    Fault("of equal keys the later run goes first", "sort_merge.pxi", tests("test_sorting.py"),
+          "difference == 0 and i < j", "difference == 0 and i > j"),
+    Fault("a key's window reaches into the value", "sort_order.pxi", tests("test_sorting.py"),
+          "return window >> (64 - 8 * nbytes) << (64 - 8 * nbytes) if nbytes > 0 else 0", "return window"),
+    Fault("a length of 255 is taken for a short one", "sort_order.pxi", tests("test_sorting.py"),
+          "if length < LONGEST_SHORT:", "if length <= LONGEST_SHORT:"),
+    Fault("the first bytes that differ are passed over", "sort_order.pxi", tests("test_sorting.py"),
+          "return at + (64 - nbits - partition_bits) // 8", "return at + (64 - nbits - partition_bits) // 8 + 1"),
+    Fault("where a key ended is lost with the records before it", "_sort.pyx", tests("test_sorting.py"),
+          "        self.key_end -= start if self.key_end >= 0 else 0\n", ""),
+    Fault("CR LF ends two lines", "_lines.pyx", tests("test_lines.py"),
+          "2 if carriage + 1 == feed and feed < held(&self.buf) else 1", "1"),
+    Fault("CR at the end goes beyond it", "_lines.pyx", tests("test_lines.py"),
+          "carriage + 1 == feed and feed < held(&self.buf)", "carriage + 1 == feed"),
 ]  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from functools import partial
 from threading import Lock
 
 from typedbytes._sorting import Spills
+from typedbytes.errors import DecodeError
 from typedbytes.local._counters import Counters, Messages
 from typedbytes.local._environment import attempt_id, combiner_environment, job_environment, map_environment, task_environment
 from typedbytes.local._errors import JobError
@@ -57,6 +58,8 @@ class Job:
         except OSError as error:
             advice = "; tmp (--tmp) may name a folder with more room" if error.errno in (ENOSPC, EDQUOT) else ""
             raise JobError(f"writing or reading temporary files or output failed: {error}{advice}") from error
+        except DecodeError as error:
+            raise JobError(f"a temporary file is not what was written to it: {error}") from error
         return self._counters
 
     def _run_phase(self, phase, function, sizes):

@@ -22,12 +22,11 @@ FINAL_CODES = {64: "it was not told its role", 65: "its input is bad", 126: "its
 
 
 class TaskError(Exception):
-    """An attempt failed; `final` tells that another one would fail the same way, `tail` are its last words."""
+    """An attempt failed; `final` tells that another one would fail the same way."""
 
     def __init__(self, reason, final=False):
         super().__init__(reason)
         self.final = final
-        self.tail = []
 
 
 class Processes:

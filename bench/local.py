@@ -1,0 +1,232 @@
+"""Jobs on one machine, each contender in a process of its own: wall time, CPU time and memory.
+
+    python bench/local.py words GIGABYTES [CONTENDER...]     count the words of that much text
+    python bench/local.py sort GIGABYTES [MEMORY]            sort that much of word-count pairs, within MEMORY (512M), beside GNU sort
+
+Contenders of words: typedbytes (the command run, 512 MB), counter (a plain script), mrjob (its local runner, where it is installed) and
+hadoop (its local mode, two map tasks at once, with the same script). What is counted is compared. Files go to build/bench-local, and a
+table to stdout. Always true: GNU sort gets the same records as text, in the C locale, with the same memory and two threads.
+"""
+
+import itertools
+import os
+import random
+import resource
+import shutil
+import string
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import typedbytes as tb
+from typedbytes import sequencefile
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "test_vectors" / "java"))
+FOLDER = ROOT / "build" / "bench-local"
+WORD_COUNT = ROOT / "examples" / "wordcount.py"
+NWORDS = 60_000    # different ones, as often as their rank tells (Zipf)
+LINE_NWORDS = 12
+
+COUNTER = """
+import collections, re, sys
+counts = collections.Counter()
+with open(sys.argv[1], encoding="utf-8") as file:
+    for line in file:
+        counts.update(re.findall(r"\\w+", line))
+with open(sys.argv[2], "w") as out:
+    for word in sorted(counts):
+        out.write(f"{word}\\t{counts[word]}\\n")
+"""
+
+MRJOB = """
+import re
+from mrjob.job import MRJob
+
+class WordCount(MRJob):
+    def mapper(self, _, line):
+        for word in re.findall(r"\\w+", line):
+            yield word, 1
+
+    def combiner(self, word, counts):
+        yield word, sum(counts)
+
+    def reducer(self, word, counts):
+        yield word, sum(counts)
+
+if __name__ == "__main__":
+    WordCount.run()
+"""
+
+
+def vocabulary():
+    """Return words, the short ones first, and their cumulative weights."""
+    chance = random.Random(1)
+    words = {"".join(chance.choices(string.ascii_lowercase, k=max(2, round(chance.gauss(7, 2.5))))) for _ in range(NWORDS)}
+    words = sorted(words, key=lambda word: (len(word), word))
+    chance.shuffle(words)
+    return words, list(itertools.accumulate(1 / (rank + 2) for rank in range(len(words))))
+
+
+def picks(nbytes, encoded):
+    """Yield batches of what stands for random words, up to so many bytes."""
+    _, weights = vocabulary()
+    chance = random.Random(2)
+    done = 0
+    while done < nbytes:
+        batch = chance.choices(range(len(encoded)), cum_weights=weights, k=120_000)
+        yield batch
+        done += sum(len(encoded[index]) for index in batch)
+
+
+def make_text(path, gigabytes):
+    """Write lines of words."""
+    words, _ = vocabulary()
+    with open(path, "w") as file:
+        for batch in picks(gigabytes * 1e9, [f"{word} " for word in words]):
+            for start in range(0, len(batch), LINE_NWORDS):
+                file.write(" ".join([words[index] for index in batch[start : start + LINE_NWORDS]]) + "\n")
+
+
+def make_pairs(path, text_path, gigabytes):
+    """Write (word, 1) as typed bytes and the same records as lines."""
+    words, _ = vocabulary()
+    encoded = [tb.dumps(word) + tb.dumps(1) for word in words]
+    lines = [f"{word}\t1\n" for word in words]
+    with open(path, "wb") as pairs, open(text_path, "w") as text:
+        for batch in picks(gigabytes * 1e9, encoded):
+            pairs.write(b"".join([encoded[index] for index in batch]))
+            text.write("".join([lines[index] for index in batch]))
+
+
+def measured(name, command, **how):
+    """Run a command and print its row: wall seconds, CPU seconds, memory of its largest process."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start = time.perf_counter()
+    with open(FOLDER / f"{name}.log", "wb") as log:
+        code = subprocess.run([sys.executable, "-c", MEASURE, *map(str, command)], stderr=log, **{"stdout": log, **how}).returncode
+    wall = time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    peak = (FOLDER / f"{name}.log").read_bytes().rpartition(b"peak ")[2].split()
+    print(f"| {name} | {wall:.1f} | {cpu:.1f} | {int(peak[0]) / 1024:.0f} |" if code == 0 else f"| {name} | failed, see {FOLDER}/{name}.log |", flush=True)
+
+
+# RUSAGE_CHILDREN of a process that starts nothing else: the largest process of the contender, in KiB.
+MEASURE = """
+import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:]).returncode
+print("peak", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)
+sys.exit(code)
+"""
+
+
+def words(gigabytes, contenders):
+    """Count words by each contender, and compare."""
+    text = FOLDER / f"words-{gigabytes}.txt"
+    if not text.exists():
+        make_text(text, gigabytes)
+    print(f"{text.stat().st_size / 1e9:.2f} GB of text, {os.cpu_count()} processors\n\n| | wall s | CPU s | MiB |\n|---|---|---|---|")
+    results = {name: WORDS[name](text, FOLDER / f"out-{name}") for name in contenders}
+    first = next(iter(results.values()))
+    assert all(counts == first for counts in results.values()), {name: len(counts) for name, counts in results.items()}
+    print(f"\n{len(first):,} different words, {sum(first.values()):,} in all, the same by each")
+
+
+def count_here(text, output):
+    """Run the example by this package."""
+    shutil.rmtree(output, ignore_errors=True)
+    measured("typedbytes", [sys.executable, "-m", "typedbytes", "run", "-q", WORD_COUNT, text, "-o", output], env=environment())
+    return dict(sequencefile.read(output))
+
+
+def count_plainly(text, output):
+    """Count in one process, in memory."""
+    (FOLDER / "counter.py").write_text(COUNTER)
+    measured("counter", [sys.executable, FOLDER / "counter.py", text, output])
+    return read_lines([output])
+
+
+def count_by_mrjob(text, output):
+    """Run mrjob's local runner."""
+    (FOLDER / "mrjob_job.py").write_text(MRJOB)
+    with open(output, "wb") as out:
+        measured("mrjob", [sys.executable, FOLDER / "mrjob_job.py", "-r", "local", text], stdout=out)
+    return {word.strip('"'): count for word, count in read_lines([output]).items()}
+
+
+def count_by_hadoop(text, output):
+    """Run the example by Hadoop's local mode."""
+    import jars
+
+    shutil.rmtree(output, ignore_errors=True)
+    properties = {
+        "hadoop.tmp.dir": FOLDER / "tmp",
+        "mapreduce.local.map.tasks.maximum": os.cpu_count(),
+        "mapreduce.job.output.key.comparator.class": "org.apache.hadoop.io.BytesWritable$Comparator",
+    }
+    script = f"{sys.executable} {WORD_COUNT}"
+    words = [word for name, value in properties.items() for word in ("-D", f"{name}={value}")]
+    words += ["-io", "typedbytes", "-input", text, "-output", output, "-outputformat", "org.apache.hadoop.mapred.SequenceFileOutputFormat"]
+    words += ["-mapper", f"{script} map", "-combiner", f"{script} combine", "-reducer", f"{script} reduce"]
+    measured("hadoop", jars.java_command("org.apache.hadoop.streaming.HadoopStreaming", *words), env=environment())
+    return dict(sequencefile.read(output))
+
+
+WORDS = {"typedbytes": count_here, "counter": count_plainly, "mrjob": count_by_mrjob, "hadoop": count_by_hadoop}
+
+
+def environment():
+    """Return an environment in which this package is found."""
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def read_lines(paths):
+    """Return counts from lines of word and count."""
+    lines = (line.rstrip("\n").split("\t") for path in paths for line in open(path, encoding="utf-8"))
+    return {word: int(count) for word, count in lines}
+
+
+SORT = """
+import sys
+from typedbytes import _sorting
+with open(sys.argv[1], "rb", buffering=0) as source, open(sys.argv[2], "wb", buffering=0) as sink:
+    print(_sorting.sort([source], sink, memory=int(sys.argv[3]), folder=sys.argv[4]), "records")
+"""
+
+
+def sort(gigabytes, memory=512 << 20):
+    """Sort pairs by this package and the same records by GNU sort."""
+    pairs, text = FOLDER / f"pairs-{gigabytes}.tb", FOLDER / f"pairs-{gigabytes}.txt"
+    if not pairs.exists():
+        make_pairs(pairs, text, gigabytes)
+    print(f"{pairs.stat().st_size / 1e9:.2f} GB of pairs, {text.stat().st_size / 1e9:.2f} GB as text, {memory >> 20} MiB\n\n| | wall s | CPU s | MiB |\n|---|---|---|---|")
+    sink = FOLDER / "sorted"
+    measured("typedbytes", [sys.executable, "-c", SORT, pairs, sink, memory, FOLDER], env=environment())
+    with open(sink, "rb") as file:
+        check_order(file)
+    gnu = ["sort", "--stable", "--key=1,1", "--field-separator=\t", "--parallel=2", f"--buffer-size={memory >> 10}K", f"--temporary-directory={FOLDER}"]
+    measured("GNU sort", [*gnu, "-o", sink, text], env={**os.environ, "LC_ALL": "C"})
+    sink.unlink()
+
+
+def check_order(file):
+    """See that encoded keys never go back."""
+    last = b""
+    for key, _ in tb.PairReader(file, raw=True):
+        assert key >= last
+        last = key
+
+
+def main(what, gigabytes, *words_given):
+    """Run what the command line asks for."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    if what == "sort":
+        sort(float(gigabytes), *(int(word[:-1]) << 20 for word in words_given))
+    else:
+        words(float(gigabytes), words_given or ("typedbytes", "counter", "mrjob", "hadoop"))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
