@@ -6,9 +6,9 @@ bench/results/command.md.
 """
 
 import argparse
-import os
 import pathlib
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -105,10 +105,15 @@ def check(folder):
 def seconds_of(command, folder):
     """Run a command and return its time and that of the processors."""
     subprocess.run(["rm", "-rf", "parts"], cwd=folder, check=True)
-    start, before = time.perf_counter(), os.times()
+    start, before = time.perf_counter(), cpu_seconds()
     subprocess.run(["bash", "-c", command], cwd=folder, check=True, stdout=subprocess.DEVNULL)
-    seconds, after = time.perf_counter() - start, os.times()
-    return seconds, after.children_user + after.children_system - before.children_user - before.children_system
+    return time.perf_counter() - start, cpu_seconds() - before
+
+
+def cpu_seconds():
+    """Return the time that all child processes have had of the processors."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def main():

@@ -221,7 +221,7 @@ def from_buffers():
 # Blocks: of both wires, and those that are wrong.
 ARGS = [block.Command("a"), "text", "\u20ac" * 30, 2**40, 1.5, bytes(100), "x" * 70_000]
 LARGE = [1, *(bytes([number]) * 66_000 for number in range(9)), "last"]
-NESTED = [*ARGS, None, True, [1, {"k": (2**70,)}], array.array("d", range(30)), memoryview(bytes(24)).cast("H", [4, 3]), block.ArrowStream(b"arrow"), *[7] * 5000]
+NESTED = [*ARGS, None, True, [1, {"k": (2**70,)}], array.array("d", range(30)), memoryview(bytes(24)).cast("H", [4, 3]), block.ArrowStream(b"arrow"), *[7] * 300]
 BAD_TEXT = block.BlockEncoder().encode(["text"])[:-1] + b"\xff"
 BAD_NESTED = block.BlockEncoder("native").encode([1, [[1, "text"]]])[:-3] + b"\x0b" + bytes(2)
 NOWHERE = os.open(os.devnull, os.O_WRONLY)

@@ -37,7 +37,7 @@ from typedbytes._byteorder cimport (
     load_f32, load_f64, load_i16, load_i32, load_i64, store_f32, store_f64, store_i16, store_i32, store_i64,
 )
 from typedbytes._codec cimport *
-from typedbytes._cpython cimport tuple_from_stolen
+from typedbytes._cpython cimport raise_without_memory, tuple_from_stolen
 from typedbytes._typecode cimport *
 
 import io

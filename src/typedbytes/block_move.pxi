@@ -409,8 +409,7 @@ cdef class BlockReader(Parser):
                 shrink(&self.buf)
             return message
         except DecodeError as error:
-            if not isinstance(error, DecodeError):
-                raise
+            raise_without_memory(error)
             self.failure = error
             self.drop_message()
             raise

@@ -236,6 +236,7 @@ cdef class Reader:
         try:
             return self.take_text().decode("utf-8")
         except UnicodeDecodeError as error:
+            raise_without_memory(error)
             raise FormatError("a class name that is not UTF-8", offset) from error
 
     cdef bytes take_text(self):
@@ -417,6 +418,7 @@ cdef class Reader:
         try:
             return self.decompress(PyBytes_FromStringAndSize(<const char*>p, nbytes), self.max_bytes)
         except DecodeError as error:
+            raise_without_memory(error)
             raise type(error)(error.message, self.record_offset, None, "", self.nrecords) from None
 
     cdef Py_ssize_t frame_block(self, Py_ssize_t* starts, Py_ssize_t* sizes) except -1:
@@ -536,6 +538,7 @@ cdef class Reader:
             try:
                 raise_pending()
             except DecodeError as error:
+                raise_without_memory(error)
                 failure = self.placed(error)
                 if not self.resync:
                     raise failure from None
@@ -715,8 +718,7 @@ cdef class Reader:
                     if places != NULL:
                         append(places, <const unsigned char*>&self.record_offset, sizeof(self.record_offset))
             except Exception as error:
-                if isinstance(error, MemoryError):
-                    raise
+                raise_without_memory(error)
                 failure = error    # waits until the pairs before it have been taken
             data = finish(out)
         except BaseException as error:
@@ -767,6 +769,7 @@ cdef class Reader:
                 self.nrecords += self.counted
                 nskipped += self.counted
             except DecodeError as error:
+                raise_without_memory(error)
                 if not self.resync:
                     raise
                 self.pass_over(error)
