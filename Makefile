@@ -231,6 +231,7 @@ bench-quick: $(VENV)/bench-built ## run each bench once and small, so that they 
 	$(BIN)/python -m pytest bench --benchmark-disable --quiet
 	$(BIN)/python bench/report.py --quick
 	$(BIN)/python bench/blocks.py --quick
+	PYTHONPATH=$(CURDIR) $(BIN)/python bench/command.py --quick
 
 .PHONY: clean
 clean: ## remove all that was made

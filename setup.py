@@ -22,7 +22,8 @@ if sys.platform != "win32":
 
 compile_args = [] if sys.platform == "win32" else ["-O3", "-fstack-protector-strong", "-Wno-unused-function", "-Wno-attributes", "-fno-inline-functions-called-once"]
 link_args = []
-# Cython 3.3's shortcut for new objects lets go of arguments that it never got when there is no memory for their names.
+# Cython 3.3's shortcut for new objects lets go of arguments that it never got when there is no memory for their names. Its list
+# comprehensions let go twice of an item that was made for them when the list cannot grow, which no macro helps: the core appends.
 macros = [("CYTHON_VECTORCALL_TPNEW", "0")]
 if sys.platform != "win32" and not switch("TRACE"):    # there each copy would have branches of its own
     # The scalar cases must stand inside each container's loop; left alone, the compiler calls them.

@@ -12,6 +12,7 @@ import io
 import os
 import socket
 import sys
+import types
 
 import pytest
 
@@ -127,7 +128,9 @@ CONTAINERS = tb.Encoder().encode_pairs(
     for number in range(60)
 )
 FIXED = tb.Encoder().encode_pairs((number, (2**40, number, True)) for number in range(3000))
-WIDENED = tb.Encoder().encode_pairs([("a", [1]), (1, 2)])
+WIDENED = tb.Encoder().encode_pairs(
+    [(1, 1.5), (2**40, tb.Float(1.5)), ((1, 2), "text"), ((2**40, 2), b"bytes"), ((1, 2, 3), None)] + [("a", [1]), ("b", [2**40]), ("c", {})]
+)
 GROWING = tb.dumps([[]]) + tb.dumps([["text%d" % number for number in range(300)], [True] * 500]) + tb.dumps([{number: (number, 1.5) for number in range(300)}])
 NULLED = tb.Encoder().encode_pairs(([number], {number: True}) for number in range(50))
 
@@ -163,6 +166,21 @@ def in_groups():
     builder.take(CONTAINERS, 40)
     batches = [builder.finish(_columns.Batch, ("key", "value"), builder.last_group()), builder.finish(_columns.Batch, ("key", "value"))]
     return [as_bytes([_columns.rows_of_batch(batch, number) for number in (0, 1)]) for batch in batches]
+
+
+def through_arrow(data):
+    """Export, take back, and write."""
+    lent = _columns.Lent(*taken(data)[0].__arrow_c_array__())
+    return _columns.arrow_names(lent), as_bytes([_columns.rows_of_arrow(lent, number) for number in (0, 1)])
+
+
+def through_a_stream(batch):
+    """The same as a stream, whose errors are numbers and words."""
+    source = types.SimpleNamespace(next_batch=functools.partial(next, iter((batch,)), None), arrow_schema=batch.__arrow_c_schema__)
+    try:
+        return [as_bytes([_columns.rows_of_arrow(lent, 0)]) for lent in _columns.LentStream(_columns.arrow_stream(source))]
+    except OSError:
+        raise MemoryError
 
 
 @functools.lru_cache(maxsize=None)
@@ -203,6 +221,8 @@ def from_buffers():
 # Blocks: of both wires, and those that are wrong.
 ARGS = [block.Command("a"), "text", "\u20ac" * 30, 2**40, 1.5, bytes(100), "x" * 70_000]
 LARGE = [1, *(bytes([number]) * 66_000 for number in range(9)), "last"]
+NESTED = [*ARGS, None, True, [1, {"k": (2**70,)}], array.array("d", range(30)), memoryview(bytes(24)).cast("H", [4, 3]), block.ArrowStream(b"arrow"), *[7] * 300]
+BAD_TEXT = block.BlockEncoder().encode(["text"])[:-1] + b"\xff"
 BAD_NESTED = block.BlockEncoder("native").encode([1, [[1, "text"]]])[:-3] + b"\x0b" + bytes(2)
 NOWHERE = os.open(os.devnull, os.O_WRONLY)
 
@@ -347,6 +367,11 @@ OPERATIONS = {
     "scan": lambda: (tb.count(DATA), tb.index(DATA), tb.index(FLAGS), tb.skip(PAIRS), tb.hash_code(memoryview(DATA)[::2])),
     "columns": lambda: rewritten(CONTAINERS),
     "columns_fixed": lambda: rewritten(FIXED),
+    "columns_widen": lambda: rewritten(WIDENED, policy="widen"),
+    "columns_raw": lambda: rewritten(CONTAINERS, types=(("raw",), ("raw",))),
+    "columns_wanted": lambda: rewritten(CONTAINERS, paths=((0,), (1, 1))),
+    "columns_arrow": lambda: through_arrow(CONTAINERS),
+    "columns_stream": lambda: through_a_stream(NULLED_BATCH),
     "columns_growing": lambda: rewritten(GROWING, 1, policy="widen"),
     "columns_nulled": lambda: rewritten(NULLED),
     "columns_widened_items": lambda: rewritten(tb.dumps([2**40] + [5] * 2000), 1, policy="widen"),
@@ -357,9 +382,13 @@ OPERATIONS = {
     "columns_of_others": from_others,
     "columns_of_buffers": from_buffers,
     **{f"block_{wire}": functools.partial(messages, wire, ARGS) for wire in ("line", "block", "bytes", "type8", "total", "header")},
+    "block_native": lambda: messages("native", NESTED),
     "block_moved": lambda: moved(LARGE),
+    "block_fails": lambda: [failing(block.BlockDecoder().feed, data) for data in (BAD_NESTED, BAD_TEXT, b"\xf5abc", bytes(3) + b"\1" + bytes(3) + b"\7")],
+    "block_encode_fails": lambda: [failing(block.BlockEncoder(wire).encode, [1, bytes(70_000), "\udc80"]) for wire in ("bytes", "native")],
     "block_skips": lambda: block.BlockDecoder("native", skip_bad=True).feed(BAD_NESTED + block.BlockEncoder("native").encode([1])),
     "block_reader_fails": lambda: failing(block.BlockReader(BAD_NESTED).read),
+    "sequence_block": lambda: sequence(SEQUENCES["block"]),
     "sequence_none": lambda: sequence(SEQUENCES["none"]),
     "sequence_record": lambda: sequence(SEQUENCES["record"]),
     "sequence_texts": lambda: sequence(TEXTS),
@@ -368,6 +397,7 @@ OPERATIONS = {
     "sequence_typed_written": typed_to_sequence,
     "sequence_writables": one_by_one,
 }
+NULLED_BATCH = taken(NULLED)[0]
 # what to refuse up to, from a start: one allocation, and all that follow. Before Python 3.11 the interpreter gives itself up when
 # it has no memory for its own errors
 UNTIL = [lambda start: start + 1, lambda start: 0] if sys.version_info >= (3, 11) else [lambda start: start + 1]

@@ -40,7 +40,7 @@ def values(stdout):
 NUMBERS = tb.Encoder().encode_all(range(20))
 
 
-@pytest.mark.parametrize("text", [":", "3:", ":5", "2:9", "2:9:3", "::4", "19:", "20:", "5:5", "0:1:100", "1::7"])
+@pytest.mark.parametrize("text", [":", "3:", ":5", "2:9:3", "::4", "20:", "5:5", "1::7"])
 def test_slice_is_pythons(text, file):
     parts = [int(part) if part else None for part in text.split(":")]
     assert values(good("slice", "-r", text, stdin=NUMBERS)) == list(range(20))[slice(*parts)]
@@ -48,7 +48,7 @@ def test_slice_is_pythons(text, file):
     assert values(good("slice", "-r", text, *split)) == list(range(20))[slice(*parts)]
 
 
-@pytest.mark.parametrize("text", ["", "5", "-1:", "1:2:0", "1:2:3:4", "a:b", "1: 2"])
+@pytest.mark.parametrize("text", ["5", "-1:", "1:2:0", "1:2:3:4", "a:b"])
 def test_ranges_that_are_none(text):
     assert "argument -r" in bad(64, "slice", "-r", text)[1]
 
@@ -71,7 +71,7 @@ def test_tail(n, file):
 
 
 def test_sample(file):
-    for seed in range(5):
+    for seed in range(2):
         sample = values(good("sample", "-n", "5", "--seed", str(seed), stdin=NUMBERS))
         assert len(sample) == 5 and sample == sorted(set(sample)) and set(sample) <= set(range(20))
         assert values(good("sample", "-n", "5", "--seed", str(seed), file(NUMBERS[:35]), file(NUMBERS[35:], "b.tb"))) == sample
@@ -187,6 +187,17 @@ def test_schema():
     ]
 
 
+def test_facts_of_hives_codes():
+    stream = b"\x0b\xff\xfe\x0c\xb1\x08\x00\x00\x00\x03\x0b\x00\x05\x0c\xb1"
+    types = [row for row in rows(good("stats", "--dialect", "hive", stdin=stream)) if row["section"] == "types"]
+    assert [(row["type"], row["count"], row["bytes"], row["least"]) for row in types] == [
+        ("VECTOR", 1, 10, 3), ("SHORT", 1, 3, -2), ("NULL", 1, 1, 1), ("ENDOFRECORD", 1, 1, 1),
+    ]  # fmt: skip
+    found = [(row["place"], row["type"]) for row in rows(good("schema", "--dialect", "hive", stdin=stream))]
+    assert found[4:] == [("value[0]", "SHORT"), ("value[1]", "NULL"), ("value[2]", "ENDOFRECORD")]
+    assert good("to-json", "--plain", "--dialect", "hive", stdin=stream) == b"-2\nnull\nnull\n[5, null, null]\n"
+
+
 def test_schema_of_many_names_is_bounded():
     stream = tb.dumps({f"{i}": i for i in range(1000)}) + tb.dumps(tuple(range(1000)))
     found = rows(good("schema", stdin=stream))
@@ -200,10 +211,7 @@ def test_freq():
 
 
 def test_facts_of_values_and_pairs_together(file):
-    sink = io.BytesIO()
-    with sequencefile.Writer(sink) as writer:
-        writer.writes(PAIRS)
-    both = file(STREAM), file(sink.getvalue(), "a.seq")
+    both = file(STREAM), file(sequence_file(), "a.seq")
     assert "inputs of pairs and of values" in bad(64, "stats", *both)[1]
     assert rows(good("stats", "--pairs", *both))[0]["records"] == 102
 
@@ -335,6 +343,7 @@ def test_grep():
     assert grepped("list", stdin=data) == stream[1:2]
     assert grepped("deep", stdin=data) == stream[1:2]
     assert grepped("CAF\u00c9", "-i", stdin=data) == stream[2:3]
+    assert grepped("\u212aey 5", "-i", "--pairs") == [pair for pair in PAIRS if pair[0] == "key 5"]    # the sign of kelvin
     assert grepped(r"^1\.5$", stdin=data) == stream[3:4]
     assert grepped("-F", ".", stdin=data) == [1.5, "a.b"]
     assert grepped("true", stdin=data) == [True]
@@ -345,9 +354,9 @@ def test_grep():
 
 def test_grep_finds_the_same_with_and_without_its_short_cut():
     chance = random.Random(3)
-    data = tb.Encoder().encode_pairs([("".join(chance.choices("ab", k=chance.randrange(8))), "b" * chance.randrange(3)) for _ in range(9000)])
-    for text in ("aab", "bb", "ab\x07"):
-        for extra in ([], ["-v"], ["--in", "key"], ["--in", "value"]):
+    data = tb.Encoder().encode_pairs([("".join(chance.choices("ab", k=chance.randrange(8))), "b" * chance.randrange(3)) for _ in range(6000)])
+    for text in ("aab", "b\x07"):
+        for extra in ([], ["-v", "--in", "key"]):
             assert run("grep", "--pairs", *extra, text, stdin=data).stdout == run("grep", "--pairs", *extra, f"(?:{text})", stdin=data).stdout
 
 
@@ -362,9 +371,60 @@ def test_uniq(file):
     assert "no key" in bad(64, "uniq", "--by", "key", stdin=ONE)[1]
 
 
-# Formats
+# Order
 
-JSON_LINES = b'["key 0", 0]\n["key 1", 1]\n'
+UNSORTED = [((i * 7919) % 5000 - 2500, "x" * (i % 50)) for i in range(60_000)]
+
+
+def test_sort(file):
+    data = tb.Encoder().encode_pairs(UNSORTED)
+    expected = tb.Encoder().encode_pairs(sorted(UNSORTED, key=lambda pair: tb.dumps(pair[0])))
+    assert good("sort", "--pairs", stdin=data) == expected
+    assert len(data) > 2_000_000
+    assert good("sort", "--pairs", "--memory", "1M", file(data)) == expected    # with temporary files
+    assert good("sort", "--pairs", "--to", "json", stdin=data) == good("to-json", "--pairs", stdin=expected)
+    assert good("sort", stdin=TWO + TEXT + ONE) == ONE + TWO + TEXT
+    assert good("sort", file(TWO), file(ONE, "b.tb")) == ONE + TWO
+    lines = good("to-json", "--pairs", stdin=PAIR_STREAM)
+    assert good("sort", "--pairs", stdin=lines) == good("sort", "--pairs", stdin=PAIR_STREAM)
+
+
+@pytest.mark.parametrize("command", [["sort"], ["partition", "-n", "2", "-o", "parts"]], ids=lambda command: command[0])
+def test_damage_is_blamed_on_its_input(command, file, tmp_path):
+    first, second = file(ONE + TWO, "a.tb"), file(ONE + b"\x0e", "b.tb")
+    stdout, message = bad(65, *command, first, second, cwd=tmp_path)
+    assert stdout == b"" and message == f"{second}: 14 is no type code at offset 5, record 1"
+    assert bad(65, *command, "--pairs", file(ONE + TWO + ONE, "c.tb"), cwd=tmp_path)[1].startswith(f"{tmp_path}/c.tb: input ends")
+    assert "text that is neither" in bad(65, *command, stdin=b"Dear reader", cwd=tmp_path)[1]
+    assert "pairs and of values" in bad(64, *command, first, file(sequence_file(), "d.seq"), cwd=tmp_path)[1]
+    assert bad(66, *command, "no.tb", cwd=tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["a.tb", "b.tb", "c.tb", "d.seq"]
+
+
+def sequence_file():
+    sink = io.BytesIO()
+    with sequencefile.Writer(sink) as writer:
+        writer.writes(PAIRS)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("memory", [[], ["--memory", "1M"]], ids=["at once", "in turns"])
+def test_partition(memory, file, tmp_path):
+    data = tb.Encoder().encode_pairs(UNSORTED)
+    folder = tmp_path / "parts"
+    assert good("partition", "-n", "3", *memory, "--pairs", file(data), "-o", str(folder)) == b""
+    expected = [[], [], []]
+    for pair in UNSORTED:
+        expected[tb.partition(tb.dumps(pair[0]), 3)].append(pair)
+    assert sorted(os.listdir(folder)) == ["part-00000", "part-00001", "part-00002"]
+    for number, pairs in enumerate(expected):
+        assert (folder / f"part-{number:05}").read_bytes() == tb.Encoder().encode_pairs(pairs)
+    assert bad(74, "partition", "-n", "3", "--pairs", file(data), "-o", str(folder))[1] == f"{folder}: Directory not empty"
+    assert sorted(os.listdir(tmp_path)) == ["a.tb", "parts"]
+    assert "number of partitions" in bad(64, "partition", "-n", "99999999", "-o", str(tmp_path / "b"), stdin=ONE)[1]
+
+
+# Formats
 
 
 @pytest.mark.parametrize("name", ["json", "sequencefile", "block"])
@@ -375,18 +435,23 @@ def test_every_format_and_back(name, file):
     assert good("count", "--pairs", stdin=other) == b"100\n"
 
 
+# Each process that needs pyarrow costs more than all others of a test.
+
+
 @pytest.mark.parametrize("name", ["arrow", "parquet"])
 def test_tables_and_back(name, file):
-    table = good("convert", "--pairs", "--to", name, stdin=PAIR_STREAM)
-    assert good("convert", "--pairs", "--from", name, "--to", "typedbytes", stdin=table) == PAIR_STREAM
-    assert good("convert", "--pairs", "--from", name, "--to", "typedbytes", file(table)) == PAIR_STREAM
-    rows_of = values(good("convert", "--from", name, "--to", "typedbytes", stdin=table))
-    assert rows_of == PAIRS
     many = good("convert", "--pairs", "--to", name, file(PAIR_STREAM), file(PAIR_STREAM, "b.tb"))
-    assert good("convert", "--pairs", "--from", name, "--to", "typedbytes", stdin=many) == PAIR_STREAM * 2
+    assert good("convert", "--pairs", "--from", name, "--to", "typedbytes", file(many)) == PAIR_STREAM * 2
+    assert values(good("convert", "--from", name, "--to", "typedbytes", stdin=many)) == PAIRS * 2
     assert bad(65, "convert", "--from", name, "--to", "typedbytes", stdin=b"no table")
-    assert "no columns" in bad(65, "convert", "--to", name)[1]
-    assert bad(65, "convert", "--to", name, stdin=ONE + TEXT)
+
+
+def test_no_tables():
+    assert "no columns" in bad(65, "convert", "--to", "arrow")[1]
+    assert "STRING in column" in bad(65, "convert", "--to", "parquet", stdin=ONE + TEXT)[1]
+    assert "pairs come from two columns" in bad(
+        64, "convert", "--pairs", "--from", "arrow", "--to", "json", stdin=good("convert", "--to", "arrow", stdin=ONE)
+    )[1]  # fmt: skip
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "zstd"])
@@ -439,9 +504,9 @@ def test_folders_patterns_and_urls(file, tmp_path):
     folder.mkdir()
     for name, data in (("part-0", ONE), ("part-1", TWO), ("_SUCCESS", b"x"), (".crc", b"x")):
         (folder / name).write_bytes(data)
-    for place in (str(folder), f"{folder}/part-*", f"file://{folder}", f"file://{folder}/part-*"):
+    for place in (str(folder), f"{folder}/part-*", f"file://{folder}"):
         assert good("cat", place) == ONE + TWO
-    assert good("cat", f"file://{folder}/part-0") == ONE
+    assert good("cat", f"file://{folder}/part-0", f"file://{folder}/*-1") == ONE + TWO
     odd = file(TEXT, "a[1].tb")
     assert good("cat", odd) == TEXT
     assert bad(66, "cat", f"file://{folder}/part-9")

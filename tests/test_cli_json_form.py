@@ -1,6 +1,7 @@
 """The JSON form: both directions of every kind, what it refuses, and that nothing is lost on any valid value."""
 
 import json
+import pathlib
 import re
 import struct
 import subprocess
@@ -16,6 +17,7 @@ from typedbytes import LimitError, TruncatedError, _json
 from typedbytes.cli._json_form import JsonFormError, dump_line, encoded_lines, from_tree, load_line, to_tree
 from typedbytes.cli._manners import Failure
 
+VECTORS = pathlib.Path(__file__).parents[1] / "test_vectors"
 NONE_PICKLE = "64 00000004 80024e2e"
 
 
@@ -413,6 +415,29 @@ def test_lines_of_cut_input(options):
         if end != len(encoded) // 2 or "pairs" in options:
             with pytest.raises(TruncatedError):
                 _json.lines(encoded[:end], **options)
+
+
+# Every vector of this project, and what Hadoop and the older libraries wrote.
+
+
+def test_every_vector_comes_back():
+    count = 0
+    for path in sorted((VECTORS / "valid").glob("*.jsonl")):
+        for vector in map(json.loads, path.read_text().splitlines()):
+            dialect = (vector.get("decode") or {}).get("dialect") or (vector.get("encode") or {}).get("dialect") or "hadoop"
+            count += comes_back(bytes.fromhex(vector["hex"]), dialect)
+    for path in [*(VECTORS / "foreign/python2").glob("*.tb"), VECTORS / "foreign/hadoop/golden_pairs.tb"]:
+        count += comes_back(path.read_bytes())
+    for record in map(json.loads, (VECTORS / "foreign/hadoop/golden.jsonl").read_text().splitlines()):
+        count += comes_back(bytes.fromhex(record["hex"]))
+    assert count > 1000
+
+
+def comes_back(encoded, dialect="hadoop"):
+    """Check that bytes are the same after to-json and from-json; return how many values they are."""
+    lines = _json.lines(encoded, dialect=dialect).splitlines(keepends=True)
+    assert b"".join(encoded_lines((("", line) for line in lines), dialect=dialect)) == encoded
+    return len(lines)
 
 
 # The same through the command and real pipes.

@@ -83,10 +83,6 @@ def test_a_job_with_a_bundle_on_a_bare_python(tmp_path, submit):
     assert "typedbytes: Map-Reduce Framework: Map input records: 2" in messages.splitlines()
     assert (tmp_path / "out" / "_SUCCESS").exists()
 
-    # the same again: the output is there
-    output, messages = submit("job.py", "in.txt", "-o", "out", *QUICK, code=1)
-    assert output == b"" and "the output is there already: give another --output" in messages
-
 
 def test_a_task_that_fails_is_heard(tmp_path, submit):
     (tmp_path / "in.txt").write_text("b a\n")

@@ -533,6 +533,21 @@ def test_a_sink_that_takes_a_part_each_time():
     assert sink.taken == written(NUMBERS)
 
 
+@pytest.mark.parametrize("keep", [lambda data: data, bytes])
+def test_a_sink_that_keeps_what_it_is_given(keep):
+    pairs = [(i, bytes([i % 256]) * (i % 300)) for i in range(4000)]
+
+    class Keeping(list):
+        def write(self, data):
+            self.append(keep(data))
+
+    sink = Keeping()
+    with sequencefile.Writer(sink, sync_marker=MARKER) as writer:
+        writer.writes(pairs)
+    assert len(sink) > 5
+    assert b"".join(sink) == written(pairs) and pairs_of(b"".join(sink)) == pairs
+
+
 def test_a_sink_that_fails():
     sink = Failing(3000)
     writer = sequencefile.Writer(sink)

@@ -43,12 +43,11 @@ def plain(value):
     return bytes(value) if isinstance(value, (bytearray, memoryview)) else value
 
 
-INTS = sorted(
-    {sign * (2**power + step) for power in (0, 1, 8, 31, 52, 53, 54, 55, 62, 63, 64) for step in (-1025, -3, -1, 0, 1, 2, 1025) for sign in (1, -1)}
-)
-INTS = [number for number in INTS if -(2**63) <= number < 2**64]
+POWERS, STEPS = (0, 1, 8, 31, 52, 53, 54, 55, 62, 63, 64), (-1025, -3, -1, 0, 1, 2, 1025)
+AROUND = {sign * (2**power + step) for power in POWERS for step in STEPS for sign in (1, -1)}
+INTS = sorted(number for number in AROUND if -(2**63) <= number < 2**64)
 FLOATS = [math.inf, 1.7976931348623157e308, 2.0**64, 2.0**63, 2.0**53, 1.5, 1.0, 2.2e-308, 5e-324, 0.0]
-FLOATS += [-number for number in FLOATS] + [math.nextafter(number, 0) if hasattr(math, "nextafter") else number / 2 for number in FLOATS[:5]]
+FLOATS += [-number for number in FLOATS] + [math.nextafter(number, 0) for number in FLOATS[:5]]
 
 integers = st.one_of(st.integers(-(2**63), 2**64 - 1), st.sampled_from(INTS))
 numbers = st.one_of(integers, st.floats(allow_nan=False), st.sampled_from(FLOATS), st.booleans())

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from fresh import run_fresh
 from streaming_support import encode, finish, read_message, run_script, start
 from typedbytes import Decoder, sortkey
 from typedbytes.streaming import _heart, _report, side_file
@@ -156,6 +157,19 @@ def said(capfd):
     return [line for line in capfd.readouterr().err.splitlines() if line]
 
 
+def test_a_heart_has_begun_when_start_is_over():
+    # A thread that is still being made while the interpreter ends crashes it, before Python 3.12.
+    begun = run_fresh("""
+        import _thread
+        from typedbytes.streaming._heart import Heart
+        for nhearts in range(1, 51):
+            Heart(lambda: 0).start()
+            assert _thread._count() == nhearts, f"{_thread._count()} of {nhearts}"
+        print("begun")
+    """)
+    assert begun == "begun"
+
+
 def test_a_heart_beats_when_records_were_read(heart, capfd):
     heart.beat()
     assert said(capfd) == []
@@ -237,7 +251,10 @@ run(None, reducer, group_by=lambda key: key[0])
 # -- start-up ---------------------------------------------------------------------------------------------
 
 #: Modules that nothing in a plain task needs; each would be milliseconds of every task of every job.
-HEAVY = ["argparse", "ast", "dataclasses", "enum", "inspect", "json", "logging", "numpy", "re", "shutil", "signal", "subprocess", "tempfile", "threading", "traceback", "typing"]
+HEAVY = [
+    "argparse", "ast", "dataclasses", "enum", "inspect", "json", "logging", "numpy", "re", "shutil", "signal", "subprocess",
+    "tempfile", "threading", "traceback", "typing",
+]  # fmt: skip
 
 
 def test_a_task_starts_with_little(tmp_path):

@@ -10,7 +10,7 @@ import operator
 import statistics
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import typedbytes as tb
@@ -52,6 +52,7 @@ COMBINABLE = {
 }
 
 
+@settings(max_examples=30)
 @given(keyed, st.lists(st.integers(0, 30), max_size=3).map(sorted))
 @pytest.mark.parametrize("kind", COMBINABLE)
 def test_any_number_of_combiners_gives_the_same(kind, pairs, cuts):

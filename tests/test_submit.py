@@ -315,6 +315,22 @@ def test_what_users_are_told(line):
     assert SAID[line] in watched(line)[0].advice()
 
 
+def test_what_java_names_as_an_error():
+    watch, _ = watched(
+        "INFO: Binding org.apache.hadoop.yarn.webapp.GenericExceptionHandler to GuiceManagedComponentProvider\n"
+        "2026-01-02 03:04:05,678 ERROR [main] streaming.PipeMapRed: configuration exception\n"
+        "java.lang.RuntimeException: Error in configuring object\n"
+        "\tat org.apache.hadoop.util.ReflectionUtils.setJobConf(ReflectionUtils.java:113)\n"
+        "Caused by: java.io.FileNotFoundException: /x (Permission denied)\n"
+        "\t... 17 more\n"
+    )
+    assert [line[:40] for line in watch.errors()] == [
+        "2026-01-02 03:04:05,678 ERROR [main] str",
+        "java.lang.RuntimeException: Error in con",
+        "Caused by: java.io.FileNotFoundException",
+    ]
+
+
 def test_every_advice_is_tested():
     given = {watched(line)[0].advice() for line in SAID}
     assert given == {advice for _, advice in ADVICE}
@@ -415,6 +431,7 @@ WORDS = ("in", "--output", "out")
     [
         (["submit"], 64, "submit needs a SCRIPT, an INPUT and --output"),
         (["submit", JOB, "-o", "out"], 64, "submit needs a SCRIPT, an INPUT and --output"),
+        (["submit", JOB, *WORDS, "--read", "--output-format", "text"], 64, "--read reads SequenceFiles"),
         (["submit", JOB, "in"], 64, "submit needs a SCRIPT, an INPUT and --output"),
         (["submit", JOB, *WORDS, "-D", "x", "--no-bundle"], 64, "-D takes NAME=VALUE, not 'x'"),
         (["submit", JOB, *WORDS, "--env", "=x", "--no-bundle"], 64, "--env takes NAME=VALUE"),
@@ -473,6 +490,28 @@ def test_what_hadoops_command_says_is_what_the_user_hears(tmp_path, monkeypatch,
     assert "typedbytes: the job failed, Hadoop's command with code 1" in lines
     assert lines[-1] == "typedbytes: ZeroDivisionError: division by zero"
     assert not (tmp_path / "typedbytes-bundle.zip").exists()
+
+
+@pytest.mark.parametrize("gathers", [True, False])
+def test_the_last_words_of_a_task_elsewhere_come_from_yarn(tmp_path, monkeypatch, capfdbinary, home, gathers):
+    folder = home("echo Running job: job_123_0004; exit 1")
+    (folder / "hadoop-streaming.jar").write_bytes(b"")
+    # they are not there at once
+    (tmp_path / "log").write_text(FAILURE)
+    asked = f'echo "$@" >> {tmp_path}/asked; [ $(wc -l < {tmp_path}/asked) = 2 ] || exit 255; cat {tmp_path}/log'
+    (folder / "bin" / "yarn").write_text(f"#!/bin/sh\n{asked}\n")
+    (folder / "bin" / "yarn").chmod(0o755)
+    value = str(gathers).lower()
+    (tmp_path / "yarn-site.xml").write_text(
+        f"<configuration><property><name>yarn.log-aggregation-enable</name><value>{value}</value></property></configuration>"
+    )
+    monkeypatch.setenv("HADOOP_HOME", str(folder))
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    code, _, messages = run_command(capfdbinary, "submit", JOB, *WORDS, "--no-bundle")
+    assert code == 1
+    assert ("ZeroDivisionError: division by zero" in messages) == gathers
+    if gathers:
+        assert (tmp_path / "asked").read_text() == "logs -applicationId application_123_0004 -log_files stderr,syslog\n" * 2
 
 
 def test_done(tmp_path, monkeypatch, home):

@@ -208,13 +208,14 @@ def read(
 ):
     """Read a stream of like-shaped pairs, or of values, as batches of columns.
 
-    source: whatever a Reader takes; the path or the bytes of a SequenceFile, or a Reader of one. batch_rows: rows of a batch, fewer in the last one and before a column would pass 2^31-1
-    bytes or items. schema: a type for each value of a record, by name or in order ({"word": "string", "n": "long"}); None: that
-    of the first record. columns: the names, or paths such as "value.1", of those wanted; the others are walked over.
-    pairs: whether records are pairs, named key and value, or single values. on_mismatch: what happens at a value of another
-    kind than its column: "error" raises MismatchError after the rows before it; "widen" makes the column one that holds both
-    (INT to LONG, FLOAT to DOUBLE, VECTORs of one arity to VECTORs of any, all else to raw: encoded values); "split" ends
-    the batch and takes a new schema from that record. threads: that decode, two batches each at a time. dialect, max_depth: as for Reader.
+    source: whatever a Reader takes; the path or the bytes of a SequenceFile, or a Reader of one. batch_rows: rows of a batch,
+    fewer in the last one and before a column would pass 2^31-1 bytes or items. schema: a type for each value of a record, by
+    name or in order ({"word": "string", "n": "long"}); None: that of the first record. columns: the names, or paths such as
+    "value.1", of those wanted; the others are walked over. pairs: whether records are pairs, named key and value, or single
+    values. on_mismatch: what happens at a value of another kind than its column: "error" raises MismatchError after the rows
+    before it; "widen" makes the column one that holds both (INT to LONG, FLOAT to DOUBLE, VECTORs of one arity to VECTORs of
+    any, all else to raw: encoded values); "split" ends the batch and takes a new schema from that record. threads: that
+    decode, two batches each at a time. dialect, max_depth: as for Reader.
 
     Returns a BatchReader. Iterating raises TruncatedError, FormatError and LimitError as a Reader does. In a SequenceFile the
     offset of an error is where the record starts, or its block.
@@ -401,13 +402,14 @@ class BatchReader:
         return self._builder.finish(Batch, self._shown) if self._builder.nrows else None
 
     def _hand(self, wanted):
-        """Let more bytes be taken; False at the end of input, and where an error waits until the rows before it are handed out."""
+        """Let more bytes be taken; False at the end of input, and where the source's error waits for the rows before it."""
+        self._nheld = 0
         try:
             there = self._reader._hand(self._take, wanted)
-        except (DecodeError, OSError):
-            if self._builder.nrows:
-                return False
-            raise
+        except Exception:
+            if self._nheld or not self._builder.nrows:
+                raise  # at once, when it was not the source's
+            return False
         self._taken = self._reader.offset
         return there
 

@@ -37,7 +37,7 @@ from typedbytes._buffer cimport (
 from typedbytes._byteorder cimport *
 from typedbytes._codec cimport *
 from typedbytes._cpython cimport (
-    bytes_resize, float_from_f64, int_from_i64, int_to_i64, new_ascii, tuple_from_stolen,
+    bytes_resize, float_from_f64, int_from_i64, int_to_i64, new_ascii, raise_without_memory, tuple_from_stolen,
 )
 from typedbytes._crc32c cimport crc32c, crc32c_start
 from typedbytes._typecode cimport *
@@ -328,8 +328,10 @@ def array_view(str element, list shape, bytes data):
         raise ValueError(f"an element is one of {', '.join(ELEMENTS)}, not {element!r}")
     if len(shape) > MAX_DIMENSIONS or not all(type(each) is int and 0 <= each < 2**63 for each in shape):
         raise ValueError(f"a shape has at most {MAX_DIMENSIONS} lengths")
-    head = b"".join([each.to_bytes(8, "big") for each in shape])
-    return array_of(head + data, ELEMENTS.index(element), len(shape), True)
+    head = bytearray()
+    for each in shape:
+        head += each.to_bytes(8, "big")
+    return array_of(bytes(head) + data, ELEMENTS.index(element), len(shape), True)
 
 
 def element_name(view):

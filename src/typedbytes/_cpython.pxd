@@ -38,3 +38,11 @@ cdef extern from "_cpython.h":
     # A builtin function with keywords, and one that takes its calls from now on; returns who took them before, NULL: no change.
     ctypedef object (*keyword_function)(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* names)
     keyword_function take_calls(object function, keyword_function quick) noexcept
+
+
+# In an except clause: Cython finds it by the class of an error, and where there is then no memory to go on with that one, `error`
+# is a MemoryError. Raises it.
+cdef inline int raise_without_memory(object error) except -1:
+    if isinstance(error, MemoryError):
+        raise error
+    return 0

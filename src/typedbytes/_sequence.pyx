@@ -30,14 +30,14 @@ from cpython.memoryview cimport PyMemoryView_FromMemory, PyMemoryView_GET_BUFFER
 from cpython.object cimport PyObject
 
 from typedbytes._buffer cimport (
-    ReadBuffer, WriteBuffer, borrow, drop, finish, get_view, held, offset_of, refill, release, reserve, shrink, start_filled,
-    start_owned, written,
+    ReadBuffer, WriteBuffer, adopt, borrow, drop, finish, get_view, held, offset_of, refill, release, reserve, shrink,
+    start_filled, start_owned, take_owner, written,
 )
 from typedbytes._byteorder cimport (
     load_f32, load_f64, load_i16, load_i32, load_i64, store_f32, store_f64, store_i16, store_i32, store_i64,
 )
 from typedbytes._codec cimport *
-from typedbytes._cpython cimport tuple_from_stolen
+from typedbytes._cpython cimport raise_without_memory, tuple_from_stolen
 from typedbytes._typecode cimport *
 
 import io
@@ -66,6 +66,7 @@ cdef enum:
     NEWEST = 6
     READ_SIZE = 131072
     WRITE_SIZE = 65536
+    WRITE_ROOM = WRITE_SIZE + 8192    # the record that makes it full seldom makes it grow
     SYNC_INTERVAL = 102400    # bytes between markers: SequenceFile.SYNC_INTERVAL
     BLOCK_NBYTES = 1000000    # keys and values of a block: io.seqfile.compress.blocksize
     LARGEST_RECORD = 1 << 28

@@ -12,10 +12,10 @@
 # cython: binding=False, embedsignature=True, embedsignature.format=clinic
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy, memmove, memset
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
+from cpython.mem cimport PyMem_RawFree
 
 from typedbytes._bits cimport fetch_early, highest_bit
 from typedbytes._buffer cimport PY_SSIZE_T_MAX, ReadBuffer, borrow, held, offset_of, refill, release, shrink, start_filled
@@ -133,10 +133,10 @@ cdef class Sorter:
     def __dealloc__(self):
         stop_skipping(&self.skipping)
         stop_skipping(&self.arena.measuring)
-        free(self.arena.bytes)
-        free(self.entries)
-        free(self.scratch)
-        free(self.sizes)
+        PyMem_RawFree(self.arena.bytes)
+        PyMem_RawFree(self.entries)
+        PyMem_RawFree(self.scratch)
+        PyMem_RawFree(self.sizes)
 
     def __reduce__(self):
         raise TypeError("a Sorter cannot be pickled")
@@ -297,7 +297,9 @@ cdef class Sorter:
             self.make_scratch()
             with nogil:
                 order(&self.arena, self.entries, self.scratch, self.nentries, FIRST_WINDOW if self.by_key else PY_SSIZE_T_MAX)
-            counts = [self.sizes[i] for i in range(self.npartitions)]
+            counts = []
+            for i in range(self.npartitions):
+                counts.append(self.sizes[i])
             self.starts = [0, *accumulate(counts)]
         except BaseException as error:
             self.fail(error)
@@ -306,7 +308,7 @@ cdef class Sorter:
 
     cdef int make_scratch(self) except -1:
         if self.scratch_room < self.nentries:
-            free(self.scratch)
+            PyMem_RawFree(self.scratch)
             self.scratch_room = 0
             self.scratch = <Entry*>enlarge(NULL, self.nentries * sizeof(Entry))
             if self.scratch == NULL:

@@ -18,6 +18,7 @@ from libc.string cimport memcpy, memset
 
 from typedbytes._buffer cimport WriteBuffer, drop, reserve, start_scratch, written
 from typedbytes._byteorder cimport load_f64, load_i64, store_f64, store_i64
+from typedbytes._cpython cimport raise_without_memory
 
 from typedbytes.errors import EncodeTypeError, EncodeValueError, FormatError, LimitError
 
@@ -159,7 +160,10 @@ cdef int put_other(Key* key, object value) except -1:
 
 
 cdef str path_of(Key* key):
-    return "".join([f"[{key.path[i]}]" for i in range(key.depth)])
+    cdef str path = ""
+    for i in range(key.depth):
+        path += f"[{key.path[i]}]"
+    return path
 
 
 cdef inline int put_byte(Key* key, unsigned char byte) except -1:
@@ -405,6 +409,7 @@ cdef object text_of(Parts* parts, bytearray data):
     try:
         return data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as error:
+        raise_without_memory(error)
         raise not_a_key(parts, f"a text is not UTF-8: {error.reason}") from None
 
 

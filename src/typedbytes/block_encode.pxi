@@ -324,6 +324,7 @@ cdef class BlockEncoder:
                 else:
                     self.put_value(&v, owner)
             except EncodeError as error:
+                raise_without_memory(error)
                 raise type(error)(error.message, f"[{i}]{error.path}") from None
             i += 1
             if not i & 0x3fff:
@@ -644,8 +645,7 @@ cdef object look_at_text(object text, Value* v, const char* unicode_errors):
     try:
         data = str.encode(text, "utf-8", "strict" if unicode_errors == NULL else (<bytes>unicode_errors).decode("ascii"))
     except UnicodeEncodeError as error:
-        if not isinstance(error, UnicodeEncodeError):
-            raise    # there was no memory to make one
+        raise_without_memory(error)
         raise EncodeValueError(f"str cannot be written as UTF-8: {error.reason}") from error
     v.p = <const unsigned char*>PyBytes_AS_STRING(data)
     v.nbytes = PyBytes_GET_SIZE(data)
@@ -658,6 +658,7 @@ cdef object look_at_buffer(object value, Value* v):
     try:
         memory = memoryview(value)
     except (BufferError, ValueError) as error:
+        raise_without_memory(error)
         raise EncodeTypeError(f"cannot encode an object of type {type(value).__name__}: {error}") from error
     owner = memory if memory.c_contiguous else memory.tobytes()
     view = PyMemoryView_GET_BUFFER(memory)

@@ -76,9 +76,10 @@ cdef class Sink:
         cdef list views
         if self.gather is not None and npieces > 1:
             npieces = min(npieces, MAX_PIECES)
-            views = [view_of(&pieces[i]) for i in range(npieces)]
-            for view in views:
-                nbytes += len(view)
+            views = []
+            for i in range(npieces):
+                views.append(view_of(&pieces[i]))
+                nbytes += pieces[i].iov_len
             took = self.gather(views)
         else:
             views = [view_of(pieces)]
@@ -408,8 +409,7 @@ cdef class BlockReader(Parser):
                 shrink(&self.buf)
             return message
         except DecodeError as error:
-            if not isinstance(error, DecodeError):
-                raise
+            raise_without_memory(error)
             self.failure = error
             self.drop_message()
             raise

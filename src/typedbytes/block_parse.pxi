@@ -183,8 +183,7 @@ cdef class Parser:
             try:
                 text = PyUnicode_DecodeUTF8(<const char*>p, nbytes, self.options.template.unicode_errors)
             except UnicodeDecodeError as error:
-                if not isinstance(error, UnicodeDecodeError):
-                    raise    # there was no memory to make one
+                raise_without_memory(error)
                 return self.bad_value(self.at_fault(BlockError, f"text is not UTF-8: {error.reason}",
                                                     offset_of(b, p) + error.start))
         return self.push_object(Command(text) if is_command else text)
@@ -218,8 +217,9 @@ cdef class Parser:
             try:
                 done = self.walk(b)
             except BlockError as error:
+                raise_without_memory(error)
                 # Inside a frame that says where it ends the next message can be found.
-                if not self.skip_bad or self.message_wire != TOTAL or self.frame_left < 0 or not isinstance(error, BlockError):
+                if not self.skip_bad or self.message_wire != TOTAL or self.frame_left < 0:
                     raise
                 self.fault = error
                 self.phase = SKIPPED_FRAME
@@ -471,8 +471,7 @@ cdef class Parser:
         try:
             decoded = PyUnicode_DecodeUTF8(text, len(text), self.options.template.unicode_errors)
         except UnicodeDecodeError as error:
-            if not isinstance(error, UnicodeDecodeError):
-                raise    # there was no memory to make one
+            raise_without_memory(error)
             return self.bad_value(self.at_fault(BlockError, f"text is not UTF-8: {error.reason}", offset_of(b, p)))
         return self.push_object(Command(decoded) if is_command else decoded)
 
@@ -726,6 +725,7 @@ cdef class Parser:
         try:
             view = array_of(body, entry.element, entry.ndim, self.flags & LITTLE_ARRAYS)
         except ValueError as error:
+            raise_without_memory(error)
             return self.bad_value(self.at_fault(BlockError, str(error), offset))
         return self.push_object(view)
 
@@ -744,8 +744,7 @@ cdef class Parser:
             if held(&d.buf):
                 raise_trailing(&d)
         except DecodeError as error:
-            if not isinstance(error, DecodeError):
-                raise
+            raise_without_memory(error)
             return self.bad_value(self.nested_error(error, offset))
         finally:
             abandon(&d)
@@ -828,8 +827,7 @@ cdef class BlockDecoder(Parser):
             finally:
                 PyBuffer_Release(&view)
         except DecodeError as error:
-            if not isinstance(error, DecodeError):
-                raise
+            raise_without_memory(error)
             self.failure = error
             self.drop_message()
             if not messages:
@@ -853,6 +851,7 @@ cdef class BlockDecoder(Parser):
             try:
                 self.raise_truncated(&self.buf)
             except TruncatedError as error:
+                raise_without_memory(error)
                 self.failure = error
                 raise
 

@@ -243,8 +243,7 @@ cdef PyObject* decode_invalid_text(Decoding* d, const unsigned char* p, Py_ssize
     try:
         text = PyUnicode_DecodeUTF8(<const char*>p, nbytes, d.unicode_errors)
     except UnicodeDecodeError as error:
-        if not isinstance(error, UnicodeDecodeError):
-            raise    # there was no memory to make one
+        raise_without_memory(error)
         return raise_format_at(d, f"STRING is not UTF-8: {error.reason} at its byte {error.start}",
                                offset_of(&d.buf, p) - 5, STRING, error)
     if was_ours:
@@ -305,6 +304,7 @@ cdef int encode_surrogates(Encoding* e, object text) except -1:
     try:
         data = str.encode(kept, "utf-8", (<bytes>e.unicode_errors).decode("ascii"))
     except UnicodeEncodeError as error:
+        raise_without_memory(error)
         raise EncodeValueError(f"str cannot be written as UTF-8: {error.reason}", path_of(e.frame)) from error
     return encode_payload(e, STRING, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
 
@@ -352,6 +352,7 @@ cdef int refuse_unhashable(Decoding* d, object value, long long offset, int code
     try:
         hash(value)
     except TypeError as error:
+        raise_without_memory(error)
         raise_format_at(d, f"{type(value).__name__} cannot be a MAP key", offset, code, error)
     return 0
 
@@ -366,8 +367,7 @@ cdef object decode_writable(Decoding* d, const unsigned char* p, Py_ssize_t nbyt
     try:
         name = p[4:4 + nname].decode("utf-8")
     except UnicodeDecodeError as error:
-        if not isinstance(error, UnicodeDecodeError):
-            raise
+        raise_without_memory(error)
         raise_format_at(d, "the class name of a WRITABLE is not UTF-8", offset_of(&d.buf, d.buf.cursor), WRITABLE, error)
     return Writable(name, p[4 + nname:nbytes])
 
@@ -396,9 +396,8 @@ cdef object decode_pickle(Decoding* d, bytes data):
             return loads(data, encoding="latin-1")
         from typedbytes._pickle import safe_loads
         return safe_loads(data)
-    except MemoryError:
-        raise
     except Exception as error:
+        raise_without_memory(error)
         raise_format_at(d, f"PICKLE: {error}", offset_of(&d.buf, d.buf.cursor), PICKLE, error)
 
 
@@ -409,6 +408,7 @@ cdef object decode_ndarray(Decoding* d, bytes data):
     try:
         return loads_array(data)
     except ValueError as error:
+        raise_without_memory(error)
         raise_format_at(d, f"NDARRAY: {error}", offset_of(&d.buf, d.buf.cursor), NDARRAY, error)
 
 
@@ -481,6 +481,7 @@ cdef int encode_writable(Encoding* e, object writable) except -1:
     try:
         name = writable[0].encode("utf-8")
     except UnicodeEncodeError as error:
+        raise_without_memory(error)
         raise EncodeValueError("class name cannot be written as UTF-8", path_of(e.frame)) from error
     encode_head(e, WRITABLE, 4 + len(name) + len(data))
     store_i32(e.buf.cursor, <int32_t>len(name))

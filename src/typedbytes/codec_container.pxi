@@ -802,6 +802,7 @@ cdef int encode_pickled_type(Encoding* e, object obj) except -1:
     try:
         data = pickle_of(e, obj)
     except (TypeError, ValueError) as error:
+        raise_without_memory(error)
         if e.default != NULL:
             return encode_default(e, obj)
         raise EncodeTypeError(f"cannot encode an object of type {name_of_type(obj)}: {error}", path_of(e.frame)) from error
@@ -814,9 +815,8 @@ cdef int encode_unknown(Encoding* e, object obj) except -1:
     if e.pickle == TRUST:
         try:
             data = pickle_of(e, obj)
-        except MemoryError:
-            raise
         except Exception as error:
+            raise_without_memory(error)
             raise EncodeTypeError(f"cannot pickle an object of type {name_of_type(obj)}: {error}",
                                   path_of(e.frame)) from error
         return encode_pickled(e, data)
@@ -840,6 +840,7 @@ cdef bint encode_numpy(Encoding* e, object obj) except -1:
         try:
             data = dumps_array(obj)
         except TypeError as error:
+            raise_without_memory(error)
             raise EncodeTypeError(str(error), path_of(e.frame)) from error
         encode_payload(e, NDARRAY, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
         return True

@@ -227,7 +227,7 @@ cdef class Builder:
         self.w.p = start
         self.w.skipping.max_depth = self.w.max_depth
         try:
-            types = tuple([describe_value(&look) for _ in range(self.nvalues)])
+            types = describe_values(&look, self.nvalues)
         finally:
             self.w.skipping.depth = self.w.skipping.tail = 0
         self.start(self.empty_table(types))
@@ -396,12 +396,11 @@ cdef class Builder:
         return DONE
 
     cdef list way_to(self, Column* c):
-        # The number of a record's value, and the way through it.
-        cdef Py_ssize_t i
+        # The number of a record's value, and the way through it to one of its columns.
+        cdef Py_ssize_t i = 0
         cdef list way = []
-        for i in range(self.nvalues):
-            if find(self.table.roots[i], c, way):
-                break
+        while not find(self.table.roots[i], c, way):
+            i += 1
         return [i, *way]
 
     @property
@@ -409,7 +408,7 @@ cdef class Builder:
         """Give the types as they are now."""
         if self.table == NULL:
             return self.types
-        return tuple([describe(self.table.roots[i]) for i in range(self.nvalues)])
+        return describe_all(self.table.roots, self.nvalues)
 
     def forget_types(self):
         """Let the next record say what the types are."""

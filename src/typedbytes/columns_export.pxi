@@ -232,7 +232,7 @@ cdef class Batch:
     @property
     def _types(self):
         self.check()
-        return tuple([describe(self.table.shown[i]) for i in range(self.table.nshown)])
+        return describe_all(self.table.shown, self.table.nshown)
 
     def _held(self, Py_ssize_t column, path, name):
         # A memoryview of the data or of the offsets of a column or of a part of it.
@@ -352,44 +352,60 @@ def arrow_stream(source):
     return PyCapsule_New(stream, "arrow_array_stream", free_stream)
 
 
+# What Python does for a stream: called with these types it leaves an exception set, since an except clause may need memory.
+ctypedef int (*schema_function)(StreamParts* parts, ArrowSchema* out) noexcept
+ctypedef int (*next_function)(StreamParts* parts, ArrowArray* out) noexcept
+ctypedef int (*words_function)(StreamParts* parts) noexcept
+
+
 cdef int stream_schema(ArrowArrayStream* stream, ArrowSchema* out) noexcept with gil:
     cdef StreamParts* parts = <StreamParts*>stream.private_data
-    cdef ArrowSchema* schema
-    try:
-        capsule = (<object>parts.source).arrow_schema()
-        schema = <ArrowSchema*>PyCapsule_GetPointer(capsule, "arrow_schema")
-        out[0] = schema[0]
-        schema.release = NULL
-        return 0
-    except BaseException as error:
-        return note_error(parts, error)
+    return note_error(parts) if (<schema_function>take_schema)(parts, out) < 0 else 0
+
+
+cdef int take_schema(StreamParts* parts, ArrowSchema* out) except -1:
+    capsule = (<object>parts.source).arrow_schema()
+    cdef ArrowSchema* schema = <ArrowSchema*>PyCapsule_GetPointer(capsule, "arrow_schema")
+    out[0] = schema[0]
+    schema.release = NULL
+    return 0
 
 
 cdef int stream_next(ArrowArrayStream* stream, ArrowArray* out) noexcept with gil:
     cdef StreamParts* parts = <StreamParts*>stream.private_data
-    cdef Batch batch
-    try:
-        memset(out, 0, sizeof(ArrowArray))
-        batch = (<object>parts.source).next_batch()
-        if batch is not None:
-            batch.give(out)
+    memset(out, 0, sizeof(ArrowArray))
+    if (<next_function>take_next)(parts, out) == 0:
         return 0
-    except BaseException as error:
-        if out.release != NULL:
-            out.release(out)
-        return note_error(parts, error)
+    if out.release != NULL:
+        out.release(out)
+    return note_error(parts)
 
 
-cdef int note_error(StreamParts* parts, error) noexcept:
-    try:
-        text = f"{type(error).__name__}: {error}".encode("utf-8", "replace").replace(b"\0", b" ")
-        PyMem_RawFree(parts.message)
-        parts.message = <char*>PyMem_RawMalloc(len(text) + 1)
-        if parts.message != NULL:
-            memcpy(parts.message, PyBytes_AS_STRING(text), len(text) + 1)
-    except BaseException:    # the number has to say enough
-        pass
+cdef int take_next(StreamParts* parts, ArrowArray* out) except -1:
+    cdef Batch batch = (<object>parts.source).next_batch()
+    if batch is not None:
+        batch.give(out)
+    return 0
+
+
+cdef int note_error(StreamParts* parts) noexcept:
+    # An exception is set; where its words cannot be kept, the number has to say enough.
+    PyMem_RawFree(parts.message)
+    parts.message = NULL
+    if (<words_function>keep_words)(parts) < 0:
+        PyErr_Clear()
     return EIO
+
+
+cdef int keep_words(StreamParts* parts) except -1:
+    try:
+        raise_left()
+    except BaseException as error:
+        text = f"{type(error).__name__}: {error}".encode("utf-8", "replace").replace(b"\0", b" ")
+    parts.message = <char*>PyMem_RawMalloc(len(text) + 1)
+    if parts.message != NULL:
+        memcpy(parts.message, PyBytes_AS_STRING(text), len(text) + 1)
+    return 0
 
 
 cdef const char* stream_error(ArrowArrayStream* stream) noexcept with gil:

@@ -296,10 +296,13 @@ cdef class LentStream:
 def arrow_names(Lent lent not None):
     """Return the names of the fields of a struct, such as a record batch; None for an array of another type."""
     cdef ArrowSchema* schema = lent.schema_of()
+    cdef list names = []
     cdef int64_t i
     if strcmp(schema.format, "+s"):
         return None
-    return tuple([(<bytes>schema.children[i].name).decode("utf-8") if schema.children[i].name != NULL else "" for i in range(schema.n_children)])
+    for i in range(schema.n_children):
+        names.append((<bytes>schema.children[i].name).decode("utf-8") if schema.children[i].name != NULL else "")
+    return tuple(names)
 
 
 def rows_of_arrow(Lent lent not None, field=None):

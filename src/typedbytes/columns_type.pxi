@@ -48,10 +48,18 @@ cdef tuple describe(const Column* c):
     if c.kind == ARRAY:
         return "array", c.code, c.nitems
     if c.kind == TUPLE:
-        return "tuple", tuple([describe(c.parts[i]) for i in range(c.nparts)])
+        return "tuple", describe_all(c.parts, c.nparts)
     if c.kind == LISTED:
         return "listed", c.code, describe(c.parts[0])
     return "map", describe(c.parts[0]), describe(c.parts[1])
+
+
+cdef tuple describe_all(Column** columns, Py_ssize_t n):
+    cdef list found = []
+    cdef Py_ssize_t i
+    for i in range(n):
+        found.append(describe(columns[i]))
+    return tuple(found)
 
 
 cdef tuple opened(tuple described, tuple path):
@@ -103,6 +111,13 @@ cdef tuple describe_value(Look* look):
     return found
 
 
+cdef tuple describe_values(Look* look, Py_ssize_t n):
+    cdef list found = []
+    for _ in range(n):
+        found.append(describe_value(look))
+    return tuple(found)
+
+
 cdef tuple describe_vector(Look* look):
     cdef const unsigned char* p = look.buf.cursor + 5
     cdef Py_ssize_t nitems = load_i32(p - 4)
@@ -114,7 +129,7 @@ cdef tuple describe_vector(Look* look):
     if look.nparts > MOST_PARTS:
         raise LimitError(f"VECTORs with more than {MOST_PARTS} items of different kinds are no columns; a schema may say raw")
     look.buf.cursor = p
-    return "tuple", tuple([describe_value(look) for _ in range(nitems)])
+    return "tuple", describe_values(look, nitems)
 
 
 cdef tuple describe_list(Look* look):

@@ -236,6 +236,7 @@ cdef class Reader:
         try:
             return self.take_text().decode("utf-8")
         except UnicodeDecodeError as error:
+            raise_without_memory(error)
             raise FormatError("a class name that is not UTF-8", offset) from error
 
     cdef bytes take_text(self):
@@ -417,6 +418,7 @@ cdef class Reader:
         try:
             return self.decompress(PyBytes_FromStringAndSize(<const char*>p, nbytes), self.max_bytes)
         except DecodeError as error:
+            raise_without_memory(error)
             raise type(error)(error.message, self.record_offset, None, "", self.nrecords) from None
 
     cdef Py_ssize_t frame_block(self, Py_ssize_t* starts, Py_ssize_t* sizes) except -1:
@@ -447,11 +449,14 @@ cdef class Reader:
         cdef Py_ssize_t starts[4]
         cdef Py_ssize_t sizes[4]
         cdef Py_ssize_t nbytes
+        cdef list block = []
         cdef int i
         if not self.at_record():
             return False
         nbytes = self.frame_block(starts, sizes)
-        self.block = [self.inflated(self.file.cursor + starts[i], sizes[i]) for i in range(4)]
+        for i in range(4):
+            block.append(self.inflated(self.file.cursor + starts[i], sizes[i]))
+        self.block = block
         for i in range(4):
             self.heads[i] = <const unsigned char*>PyBytes_AS_STRING(self.block[i])
         self.check_lengths(self.block[0], self.block[1], "key")
@@ -533,6 +538,7 @@ cdef class Reader:
             try:
                 raise_pending()
             except DecodeError as error:
+                raise_without_memory(error)
                 failure = self.placed(error)
                 if not self.resync:
                     raise failure from None
@@ -712,8 +718,7 @@ cdef class Reader:
                     if places != NULL:
                         append(places, <const unsigned char*>&self.record_offset, sizeof(self.record_offset))
             except Exception as error:
-                if isinstance(error, MemoryError):
-                    raise
+                raise_without_memory(error)
                 failure = error    # waits until the pairs before it have been taken
             data = finish(out)
         except BaseException as error:
@@ -764,6 +769,7 @@ cdef class Reader:
                 self.nrecords += self.counted
                 nskipped += self.counted
             except DecodeError as error:
+                raise_without_memory(error)
                 if not self.resync:
                     raise
                 self.pass_over(error)

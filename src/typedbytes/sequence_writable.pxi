@@ -173,8 +173,7 @@ cdef object decode_text(Side side, Decoding* d, const unsigned char* p, Py_ssize
     try:
         return PyUnicode_DecodeUTF8(<const char*>p + size, nbytes - size, d.unicode_errors)
     except UnicodeDecodeError as error:
-        if not isinstance(error, UnicodeDecodeError):
-            raise    # there was no memory to make one
+        raise_without_memory(error)
         raise writable_error(d, f"Text is not UTF-8: {error.reason} at its byte {error.start}") from error
 
 
@@ -203,6 +202,7 @@ cdef object decode_other(Side side, Decoding* d, bytes data):
     try:
         return side.function(data)
     except DecodeError as error:
+        raise_without_memory(error)
         raise type(error)(error.message, d.buf.start_offset + error.offset, error.code, error.path, d.record) from None
 
 
@@ -259,6 +259,7 @@ cdef bytes decode_converted(Side side, Decoding* d, const unsigned char* p, Py_s
     try:
         return side.to_typed(PyBytes_FromStringAndSize(<const char*>p, nbytes))
     except DecodeError as error:
+        raise_without_memory(error)
         raise type(error)(error.message, d.buf.start_offset + error.offset, error.code, error.path, d.record) from None
 
 
@@ -365,8 +366,7 @@ cdef int encode_text(Encoding* e, object obj) except -1:
     try:
         data = (<str>obj).encode("utf-8", "strict" if e.unicode_errors == NULL else (<bytes>e.unicode_errors).decode("ascii"))
     except UnicodeEncodeError as error:
-        if not isinstance(error, UnicodeEncodeError):
-            raise    # there was no memory to make one
+        raise_without_memory(error)
         raise EncodeValueError(f"str is not UTF-8: {error.reason}") from error
     reserve(&e.buf, 9)
     e.buf.cursor += store_vint(e.buf.cursor, len(data))

@@ -21,6 +21,7 @@ cdef class Writer:
     cdef WriteBuffer key_lengths          # BLOCK: as VInts
     cdef WriteBuffer value_lengths
     cdef object sink
+    cdef bytes spare                      # sent, to be written into again once nobody else holds it
     cdef object compress
     cdef Side keys
     cdef Side values
@@ -82,7 +83,7 @@ cdef class Writer:
 
     cdef int start_buffers(self) except -1:
         self.out = self.first = self.second = self.options.template
-        start_owned(&self.out.buf, WRITE_SIZE)
+        start_owned(&self.out.buf, WRITE_ROOM)
         if self.manner == BLOCK:
             self.start_block()
         if self.manner != NONE:
@@ -166,10 +167,15 @@ cdef class Writer:
         return self.sent + written(&self.out.buf)
 
     cdef int send(self) except -1:
-        # Whatever the sink does with the bytes, they are no longer ours to change.
-        data = finish(&self.out.buf)
-        start_owned(&self.out.buf, WRITE_SIZE)
-        view = memoryview(data)
+        # The sink may keep the bytes: they are written over only if it has not, and not before it has had the next ones.
+        cdef Py_ssize_t nwritten = written(&self.out.buf)
+        full = take_owner(&self.out.buf)
+        spare, self.spare = self.spare, None
+        if spare is not None and Py_REFCNT(<PyObject*>spare) == 1:
+            adopt(&self.out.buf, spare)
+        else:
+            start_owned(&self.out.buf, WRITE_ROOM)
+        view = memoryview(full)[:nwritten]
         while len(view):
             count = self.sink.write(view)
             if count is None and isinstance(self.sink, io.RawIOBase):
@@ -180,15 +186,17 @@ cdef class Writer:
             self.sent += nbytes
             view = view[nbytes:]
             PyErr_CheckSignals()
+        if len(full) == WRITE_ROOM:
+            self.spare = full
         return 0
 
     # ---- records ----
 
     cdef int add(self, object key, object value, bint as_bytes) except -1:
-        self.remember()
         if self.plain and not as_bytes:
             self.add_plain(<PyObject*>key, <PyObject*>value)
         elif self.manner == BLOCK:
+            self.remember()
             self.add_to_block(key, value, as_bytes)
         else:
             self.add_record(key, value, as_bytes)
@@ -206,8 +214,7 @@ cdef class Writer:
         cdef unsigned char* p
         if self.position() >= self.last_sync + self.sync_interval:
             self.put_marker()
-            self.remember()
-        start = written(b)
+        start = self.written_before[0] = written(b)
         reserve(b, 12)
         b.cursor += 12
         encode_record(&self.out, key)
@@ -240,7 +247,7 @@ cdef class Writer:
         cdef Py_ssize_t nkey
         if self.position() >= self.last_sync + self.sync_interval:
             self.put_marker()
-            self.remember()
+        self.remember()
         start = written(b)
         reserve(b, 8)
         b.cursor += 8
@@ -474,7 +481,7 @@ cdef inline int encode_side(Side side, Encoding* e, object obj, bint as_bytes) e
     return encode_typed(e, obj) if side.kind == TYPED_BYTES else encode_writable(side, e, obj)
 
 
-cdef int check_record(Py_ssize_t nbytes) except -1:
+cdef inline int check_record(Py_ssize_t nbytes) except -1:
     if nbytes > MAX_LENGTH - 8:
         raise EncodeValueError(f"a record or block of {nbytes} bytes is longer than 2^31-9")
     return 0

@@ -31,7 +31,9 @@ cdef class Merging:
         if buffer_size < 1:
             raise ValueError(f"buffer_size is at least 1, not {buffer_size}")
         self.d = (<DecodeOptions>DecodeOptions(dialect=dialect, max_depth=max_depth)).template
-        self.sources = [Source(source) for source in sources]
+        self.sources = []
+        for source in sources:
+            self.sources.append(Source(source))
         self.nparts = nparts
         self.hive = dialect == "hive"
         start_skipping(&self.skipping, &self.d)
@@ -49,8 +51,8 @@ cdef class Merging:
     def __dealloc__(self):
         for i in range(self.nruns):
             release(&self.runs[i].buf)
-        free(self.runs)
-        free(self.tree)
+        PyMem_RawFree(self.runs)
+        PyMem_RawFree(self.tree)
         stop_skipping(&self.skipping)
 
     cdef int start(self) except -1:

@@ -17,7 +17,7 @@ CHUNK_NBYTES = 1 << 16
 
 _MARKS = {SEQUENCE_FILE: "sequencefile", BLOCK_MESSAGE: "block"}
 _PRINTABLE = frozenset((*b"\t\n\r", *range(0x20, 0x7F), *range(0x80, 0x100)))
-_STARTS_OF_JSON = tuple(b'{["-0123456789') + (b"true", b"fals", b"null")
+_STARTS_OF_JSON = (*(bytes([each]) for each in b'{["-0123456789'), b"true", b"fals", b"null")
 _FIRST_OF_TEXT = frozenset((*b"\n\r", *range(0x20, 0x7F)))
 
 
@@ -37,8 +37,7 @@ def recognise(head, is_all=False):
         return "typedbytes"
     if len(head) < MOST_NBYTES and not is_all:
         return None
-    begun = head.lstrip()
-    if any(begun.startswith(each if type(each) is bytes else bytes([each])) for each in _STARTS_OF_JSON):
+    if head.lstrip().startswith(_STARTS_OF_JSON):
         return "json"
     return "text" if len(head) == MOST_NBYTES else "typedbytes"
 

@@ -10,6 +10,8 @@ import sys
 from typedbytes.cli._formats import NAMES
 from typedbytes.cli._manners import USAGE, Failure
 
+UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
 
 class Parser(argparse.ArgumentParser):
     """Parse the arguments of one command."""
@@ -98,3 +100,15 @@ def positive(text):
     if not number:
         raise argparse.ArgumentTypeError("expected a number from 1 on")
     return number
+
+
+def size(text):
+    """Return the number of bytes that an option gives, such as 65536, 64K or 1.5G."""
+    number, unit = (text[:-1], text[-1].lower()) if text[-1:].lower() in UNITS else (text, "")
+    try:
+        nbytes = int(float(number) * UNITS.get(unit, 1))
+    except (ValueError, OverflowError):
+        nbytes = 0
+    if nbytes < 1:
+        raise argparse.ArgumentTypeError(f"expected a size such as 65536, 64K or 1.5G, not {text!r}")
+    return nbytes

@@ -7,7 +7,6 @@ asks the file where it stands.
 
 import io
 import os
-import signal
 import stat
 import sys
 import time
@@ -24,6 +23,8 @@ def watching(source, name):
     if not _is_wanted():
         yield source
         return
+    import signal  # its users only
+
     meter = _Meter(source, name)
     before = signal.signal(signal.SIGALRM, meter.tell)
     signal.setitimer(signal.ITIMER_REAL, PATIENCE, EVERY)
@@ -38,7 +39,7 @@ def watching(source, name):
 def _is_wanted():
     # The parent may have closed any of them.
     streams = sys.stderr, sys.stdout
-    if None in streams or not hasattr(signal, "setitimer"):
+    if None in streams or os.name != "posix":
         return False
     on_stderr, on_stdout = (stream.isatty() for stream in streams)
     return on_stderr and not on_stdout and os.environ.get("TERM", "dumb") != "dumb"

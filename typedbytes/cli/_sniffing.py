@@ -48,7 +48,7 @@ def _header(source, options):
 
 
 def _values(source, form, name, options):
-    options.pairs = False
+    options.pairs = False  # one value after the other
     codes, fault = [], {}
     with _formats.reader_of(source, form, shown(name), options, raw=True) as reader:
         try:

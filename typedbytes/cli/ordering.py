@@ -16,11 +16,9 @@ from typedbytes._sort import Sorter
 from typedbytes.cli._formats import source_of
 from typedbytes.cli._manners import BAD_DATA, IO_ERROR, USAGE, Failure, because
 from typedbytes.cli._outputs import Unwritten
-from typedbytes.cli._parser import add_record_arguments, add_stream_arguments, positive
+from typedbytes.cli._parser import add_record_arguments, add_stream_arguments, positive, size
 from typedbytes.cli._records import Records
 from typedbytes.cli._streams import blaming, names, opened, recognised, shown
-
-MEGABYTE = 1_000_000
 
 
 def sort_arguments(parser):
@@ -39,7 +37,7 @@ def sort(options, output):
 
     examples:
       typedbytes sort --pairs part-0*.tb -o sorted.tb
-      typedbytes sort --memory 4000 < big.tb | typedbytes uniq > distinct.tb
+      typedbytes sort --memory 4G < big.tb | typedbytes uniq > distinct.tb
     """
     inputs = _Inputs(options)
     with inputs.blamed():
@@ -51,7 +49,7 @@ def sort(options, output):
 
 def _sort_into(sink, inputs, options):
     sources, nparts = inputs.sources()
-    _sorting.sort(sources, sink, nparts=nparts, memory=options.memory * MEGABYTE, dialect=options.dialect)
+    _sorting.sort(sources, sink, nparts=nparts, memory=options.memory, dialect=options.dialect)
     return nparts
 
 
@@ -90,7 +88,7 @@ def partition(options, output):
 
 def _partition_into(folder, inputs, options):
     sources, nparts = inputs.sources()
-    how = {"nparts": nparts, "npartitions": options.npartitions, "memory": options.memory * MEGABYTE, "dialect": options.dialect}
+    how = {"nparts": nparts, "npartitions": options.npartitions, "memory": options.memory, "dialect": options.dialect}
     try:
         sorter = Sorter(by="partition", **how)
     except ValueError as error:
@@ -177,4 +175,4 @@ class _Blaming(io.RawIOBase):
 
 
 def _add_memory(parser):
-    parser.add_argument("--memory", type=positive, default=512, metavar="MB", help="how much may be used, in megabytes (512)")
+    parser.add_argument("--memory", type=size, default=512 << 20, metavar="SIZE", help="how much may be used, such as 4G (512M)")

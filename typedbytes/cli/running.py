@@ -10,11 +10,11 @@ import sys
 import time
 
 from typedbytes.cli._manners import NO_INPUT, UNAVAILABLE, USAGE, Failure, escaped
+from typedbytes.cli._parser import size
 
 JOB_FAILED = 1
 TERMINATED = 143
 SECONDS_BETWEEN_LINES = 5.0
-UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 def run_arguments(parser):
@@ -43,18 +43,6 @@ def count(text):
     if not (text.isascii() and text.isdigit()) or len(text) > 9:
         raise argparse.ArgumentTypeError(f"expected a number, not {text!r}")
     return int(text)
-
-
-def size(text):
-    """Return the number of bytes that an option gives, such as 65536, 64K or 1.5G."""
-    number, unit = (text[:-1], text[-1].lower()) if text[-1:].lower() in UNITS else (text, "")
-    try:
-        nbytes = int(float(number) * UNITS.get(unit, 1))
-    except (ValueError, OverflowError):
-        nbytes = 0
-    if nbytes < 1:
-        raise argparse.ArgumentTypeError(f"expected a size such as 65536, 64K or 1.5G, not {text!r}")
-    return nbytes
 
 
 def run(options, output):

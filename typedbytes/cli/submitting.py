@@ -76,6 +76,8 @@ def _plan(options, folder):
 
     if len(options.files) < 2 or not options.folder:
         raise Failure(USAGE, "submit needs a SCRIPT, an INPUT and --output (see typedbytes submit --help)")
+    if options.read and options.output_format != "sequencefile":
+        raise Failure(USAGE, "--read reads SequenceFiles: leave --output-format as it is")
     return hadoop.Plan(
         options.files[0],
         options.files[1:],

@@ -114,7 +114,7 @@ def _add_wheel(archive, path):
             if folder:
                 archive["sitecustomize.py"] = SITECUSTOMIZE
             for name in wheel.namelist():
-                if not name.endswith("/") and ".dist-info/" not in name:
+                if not name.endswith(("/", ".pyi")) and ".dist-info/" not in name:
                     archive[folder + re.sub(r"^[^/]+\.data/(?:purelib|platlib)/", "", name)] = wheel.read(name)
     except (OSError, zipfile.BadZipFile, IndexError) as error:
         raise SubmitError(f"{path} is not a wheel: {error}") from None

@@ -18,8 +18,10 @@ def emr(plan, staging, cluster):
 
     >>> from typedbytes.hadoop import Plan
     >>> steps, commands = emr(Plan("job.py", ["s3://b/in"], "s3://b/out"), "s3://b/jobs", "j-1")
-    >>> steps[0]["Args"][:3], commands
-    (['hadoop-streaming', '-D', 'mapreduce.job.name=job.py'], ['aws s3 cp job.py s3://b/jobs/', 'aws emr add-steps --cluster-id j-1 --steps file://steps.json'])
+    >>> steps[0]["Args"][:3]
+    ['hadoop-streaming', '-D', 'mapreduce.job.name=job.py']
+    >>> commands
+    ['aws s3 cp job.py s3://b/jobs/', 'aws emr add-steps --cluster-id j-1 --steps file://steps.json']
     """
     staged, local = _staged(plan, staging)
     step = {
@@ -74,4 +76,4 @@ def _staged(plan, staging):
 
     script, files, archives = moved(plan.script), [*map(moved, plan.files)], [*map(moved, plan.archives)]
     bundle = plan.bundle and moved(plan.bundle)
-    return replace(plan, script=script, files=files, archives=archives, bundle=bundle, name=plan.all_properties()["mapreduce.job.name"]), local
+    return replace(plan, script=script, files=files, archives=archives, bundle=bundle), local

@@ -45,13 +45,23 @@ def find_jar(command, environ=os.environ):
 
 
 def default_file_system(environ=os.environ):
-    """Return the URL before every path without one, from core-site.xml in HADOOP_CONF_DIR; "file:///" where none is set."""
+    """Return the URL before every path without one; "file:///" where none is configured."""
+    values = _configured("core-site.xml", environ)
+    return values.get("fs.defaultFS") or values.get("fs.default.name") or "file:///"
+
+
+def gathers_logs(environ=os.environ):
+    """Return whether YARN is configured to gather the logs of a job's tasks when the job has ended."""
+    return _configured("yarn-site.xml", environ).get("yarn.log-aggregation-enable") == "true"
+
+
+def _configured(name, environ):
+    """Return the properties in a file of HADOOP_CONF_DIR, none where there is no such file."""
     from xml.etree import ElementTree
 
     folder = environ.get("HADOOP_CONF_DIR") or os.path.join(environ.get("HADOOP_HOME", "/etc/hadoop"), "etc", "hadoop")
     try:
-        tree = ElementTree.parse(os.path.join(folder, "core-site.xml"))
+        tree = ElementTree.parse(os.path.join(folder, name))
     except (OSError, ElementTree.ParseError):
-        return "file:///"
-    values = {item.findtext("name", ""): item.findtext("value", "") for item in tree.iter("property")}
-    return values.get("fs.defaultFS") or values.get("fs.default.name") or "file:///"
+        return {}
+    return {item.findtext("name", ""): item.findtext("value", "") for item in tree.iter("property")}

@@ -34,8 +34,9 @@ PREFIX_PARTITIONER = "org.apache.hadoop.mapred.lib.BinaryPartitioner"
 class Plan:
     """A job: a script, what it reads, what it writes, and how.
 
-    The script is one whose last line is ``streaming.run(...)``. A format is "text", "sequencefile" or the name of a Java class. `secondary` is the
-    number of bytes at the end of an encoded key that only sort: keys that differ in nothing else meet in one reducer.
+    The script is one whose last line is ``streaming.run(...)``. A format is "text", "sequencefile" or the name of a Java
+    class. `secondary` is the number of bytes at the end of an encoded key that only sort: keys that differ in nothing else
+    meet in one reducer.
 
     >>> plan = Plan("job.py", ["in"], "out", bundle=None)
     >>> print(plan.shell("hadoop", "jar", "hadoop-streaming.jar"))    # doctest: +ELLIPSIS

@@ -7,11 +7,12 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, replace
 
-from typedbytes.hadoop._bundle import bundle, versions_in
+from typedbytes.hadoop._bundle import versions_in
 from typedbytes.hadoop._errors import JobFailedError, SubmitError
-from typedbytes.hadoop._installed import default_file_system, find_command, find_jar
+from typedbytes.hadoop._installed import default_file_system, find_command, find_jar, gathers_logs
 from typedbytes.hadoop._modules import beside, foreign, is_importable
 from typedbytes.hadoop._watch import Watch
 
@@ -43,7 +44,8 @@ def check(plan, say=lambda line: None):
     for path in [*plan.files, *plan.archives, *([plan.bundle] if plan.bundle else [])]:
         name = path.partition("#")[0]
         if "://" not in name and not os.path.exists(name):
-            raise SubmitError(f"there is no file {name} to ship with the job" + (f": make it with typedbytes bundle {name}" if path == plan.bundle else ""))
+            advice = f": make it with typedbytes bundle {name}" if path == plan.bundle else ""
+            raise SubmitError(f"there is no file {name} to ship with the job{advice}")
     shipped = {os.path.basename(path).partition(".")[0] for path in plan.files}
     inside = _modules_in(plan.bundle)
     for name in sorted(set(foreign(others)) - shipped - inside):
@@ -74,7 +76,9 @@ def submit(plan, *, jar=None, say=lambda line: print(line, file=sys.stderr)):
     command = [*command_of(jar), *plan.words()]
     watch = Watch(say)
     try:
-        client = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        client = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        )
     except OSError as error:
         raise SubmitError(f"Hadoop's command {command[0]} does not start: {error.strerror}") from None
     with client:
@@ -140,20 +144,27 @@ def _failure(watch, code):
     if watch.job_id and not watch.report:
         for line in _gathered_logs(watch.job_id):
             watch.take(line)
+    said = [line.removeprefix("typedbytes: ") for line in watch.report[-MOST_LINES:]]
+    if not said:
+        said = watch.errors()[-1:]
     advice = watch.advice()
-    last = next((line for line in reversed(watch.lines) if "Exception" in line or "ERROR" in line or "Error" in line), "")
-    what = f"the job failed, Hadoop's command with code {code}"
-    parts = [what, *(line.removeprefix("typedbytes: ") for line in watch.report[-MOST_LINES:]), *([] if watch.report else [last.strip()]), *([f"what to do: {advice}"] if advice else [])]
-    return JobFailedError("\n".join(part for part in parts if part), watch.report, code)
+    lines = [f"the job failed, Hadoop's command with code {code}", *said, *([f"what to do: {advice}"] if advice else [])]
+    return JobFailedError("\n".join(lines), watch.report, code)
 
 
 def _gathered_logs(job_id):
-    """Return the lines that the tasks of a job of YARN's wrote to stderr, none where they are not to be had."""
-    if "local" in job_id:
+    """Return what the tasks of a job of YARN's said, and Java of them, none where it is not to be had."""
+    if "local" in job_id or not gathers_logs():
         return []
-    try:
-        command = [find_command("yarn"), "logs", "-applicationId", job_id.replace("job_", "application_", 1), "-log_files", "stderr"]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=LOGS_SECONDS)
-    except (SubmitError, OSError, subprocess.TimeoutExpired):
-        return []
-    return done.stdout.decode("utf-8", "replace").splitlines()
+    application = job_id.replace("job_", "application_", 1)
+    deadline = time.monotonic() + LOGS_SECONDS
+    lines = []
+    while not lines and time.monotonic() < deadline:  # they come a while after the job's end
+        try:
+            command = [find_command("yarn"), "logs", "-applicationId", application, "-log_files", "stderr,syslog"]
+            quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            done = subprocess.run(command, stdout=subprocess.PIPE, timeout=LOGS_SECONDS, **quiet)
+        except (SubmitError, OSError, subprocess.TimeoutExpired):
+            break
+        lines = done.stdout.decode("utf-8", "replace").splitlines() if done.returncode == 0 else []
+    return lines

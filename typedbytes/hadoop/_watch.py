@@ -8,25 +8,78 @@ import re
 
 #: (what Hadoop or Python says, what to do), the more telling ones first.
 ADVICE = [
-    (r"Output directory \S+ already exists", "the output is there already: give another --output, or remove it with hadoop fs -rm -r"),
-    (r"Input (?:path|Pattern)\b.* (?:does not exist|matches 0 files)", "there is no such input: look with hadoop fs -ls; a path without a scheme is one of fs.defaultFS"),
-    (r"JAVA_HOME is (?:not set|incorrectly set)", "Hadoop finds no Java: export JAVA_HOME, the folder that holds bin/java"),
-    (r"UnsupportedClassVersionError", "the Java is too old for this Hadoop: export a JAVA_HOME with the version that it was built for"),
-    (r"getSubject is (?:not supported|supported only if)|Security Manager is deprecated and will be removed.*ERROR|SecurityManager.*UnsupportedOperation",
-     "the Java is too new for this Hadoop, which needs version 22 or older: export JAVA_HOME=... of a Java 11 or 17"),
-    (r"InaccessibleObjectException|does not \"opens java\.base\"", "the Java is too new for this Hadoop: export JAVA_HOME=... of a Java 8 or 11"),
-    (r"Cannot run program \"([^\"]+)\".*No such file", "the nodes have no such program: name their Python by its whole path with --python"),
-    (r"No module named '?typedbytes\._", "the nodes run another version of Python than the bundle was made for: name one with --python, or make a bundle for theirs "
-     "with typedbytes bundle --python-version"),
-    (r"No module named '?typedbytes'?", "the nodes have no typedbytes: submit without --no-bundle, or install it there"),
-    (r"No module named '?([\w.]+)", "the nodes have no such module: ship a file with --ship, or put a package into a bundle with typedbytes bundle --module or --require"),
-    (r"usage: \S+ map\|combine\|reduce", "the script must end in streaming.run(mapper, reducer), with a combiner when --combiner is given"),
-    (r"GLIBC_\d|GLIBCXX_\d", "the nodes' system is older than the one that the bundle was made on: make one of wheels for manylinux with typedbytes bundle --platform"),
-    (r"Too many counters", "Hadoop allows 120 counters in all: count less names"),
-    (r"(?:Connection refused|UnknownHostException|NoRouteToHost)", "the cluster does not answer: look at fs.defaultFS and yarn.resourcemanager.address in HADOOP_CONF_DIR"),
-    (r"AccessControlException|Permission denied: user=", "the cluster does not let you: log in (kinit), or choose a folder of your own for --output"),
-    (r"SafeModeException|is in safe mode", "the file system is starting up: wait until hdfs dfsadmin -safemode get says OFF"),
-    (r"running beyond (?:physical|virtual) memory|OutOfMemoryError", "a task needs more memory: raise it with -D mapreduce.map.memory.mb=... or -D mapreduce.reduce.memory.mb=..."),
+    (
+        r"Output directory \S+ already exists",
+        "the output is there already: give another --output, or remove it with hadoop fs -rm -r",
+    ),
+    (
+        r"Input (?:path|Pattern)\b.* (?:does not exist|matches 0 files)",
+        "there is no such input: look with hadoop fs -ls; a path without a scheme is one of fs.defaultFS",
+    ),
+    (
+        r"JAVA_HOME is (?:not set|incorrectly set)",
+        "Hadoop finds no Java: export JAVA_HOME, the folder that holds bin/java",
+    ),
+    (
+        r"UnsupportedClassVersionError",
+        "the Java is too old for this Hadoop: export a JAVA_HOME with the version that it was built for",
+    ),
+    (
+        r"getSubject is (?:not supported|supported only if)",
+        "the Java is too new for this Hadoop, which needs version 22 or older: export JAVA_HOME=... of a Java 11 or "
+        "17",
+    ),
+    (
+        r"InaccessibleObjectException|does not \"opens java\.base\"",
+        "the Java is too new for this Hadoop: export JAVA_HOME=... of a Java 8 or 11",
+    ),
+    (
+        r"Cannot run program \"([^\"]+)\".*No such file",
+        "the nodes have no such program: name their Python by its whole path with --python",
+    ),
+    (
+        r"No module named '?typedbytes\._",
+        "the nodes run another version of Python than the bundle was made for: name one with --python, or make a "
+        "bundle for theirs with typedbytes bundle --python-version",
+    ),
+    (
+        r"No module named '?typedbytes'?",
+        "the nodes have no typedbytes: submit without --no-bundle, or install it there",
+    ),
+    (
+        r"No module named '?([\w.]+)",
+        "the nodes have no such module: ship a file with --ship, or put a package into a bundle with typedbytes "
+        "bundle --module or --require",
+    ),
+    (
+        r"usage: \S+ map\|combine\|reduce",
+        "the script must end in streaming.run(mapper, reducer), with a combiner when --combiner is given",
+    ),
+    (
+        r"GLIBC_\d|GLIBCXX_\d",
+        "the nodes' system is older than the one that the bundle was made on: make one of wheels for manylinux with "
+        "typedbytes bundle --platform",
+    ),
+    (
+        r"Too many counters",
+        "Hadoop allows 120 counters in all: count less names",
+    ),
+    (
+        r"(?:Connection refused|UnknownHostException|NoRouteToHost)",
+        "the cluster does not answer: look at fs.defaultFS and yarn.resourcemanager.address in HADOOP_CONF_DIR",
+    ),
+    (
+        r"AccessControlException|Permission denied: user=",
+        "the cluster does not let you: log in (kinit), or choose a folder of your own for --output",
+    ),
+    (
+        r"SafeModeException|is in safe mode",
+        "the file system is starting up: wait until hdfs dfsadmin -safemode get says OFF",
+    ),
+    (
+        r"running beyond (?:physical|virtual) memory|OutOfMemoryError",
+        "a task needs more memory: raise it with -D mapreduce.map.memory.mb=... or -D mapreduce.reduce.memory.mb=...",
+    ),
 ]
 
 LOG_LINE = re.compile(r"^(?:\d{4}-\d\d-\d\d[ T]|\d\d/\d\d/\d\d |\[[\w .#-]+\] (?:INFO|WARN|ERROR|DEBUG) )")
@@ -34,7 +87,8 @@ PROGRESS = re.compile(r"map (\d+)% reduce (\d+)%")
 JOB_ID = re.compile(r"\bjob_\w+_\d+\b")
 NEWS = re.compile(r"The url to track the job: (?!http://localhost:8080/).*|Task Id : .*Status : FAILED.*")
 COUNTERS = re.compile(r"Counters: \d+$")
-MOST_LINES = 2000  # of a log that are kept
+ERROR = re.compile(r"^(?:Caused by: |Error: )?(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error)\b|\bERROR\b")
+MOST_LINES = 20_000  # of a log that are kept
 
 
 class Watch:
@@ -57,6 +111,10 @@ class Watch:
         del self.lines[:-MOST_LINES]
         if not (self._take_counter(line) or self._take_report(line)):
             self._take_news(line)
+
+    def errors(self):
+        """Return the lines in which Java names an error."""
+        return [line.strip() for line in self.lines if ERROR.search(line)]
 
     def advice(self):
         """Return what to do about what was said, None where nobody knows."""

@@ -6,7 +6,7 @@ that hangs is not kept alive. Nothing here knows what a record is.
 """
 
 import time
-from _thread import start_new_thread
+from _thread import allocate_lock, start_new_thread
 
 from typedbytes.streaming import _report
 
@@ -22,7 +22,10 @@ class Heart:
 
     def start(self):
         """Begin, in a thread that ends with the process."""
-        start_new_thread(self._beat_on, ())
+        begun = allocate_lock()
+        begun.acquire()
+        start_new_thread(self._beat_on, (begun.release,))
+        begun.acquire()    # a thread that is still being made while the interpreter ends crashes it, before Python 3.12
 
     def beat(self):
         """Send the status, or nothing when nothing has moved since the last time."""
@@ -34,7 +37,8 @@ class Heart:
     def _progress(self):
         return self._count(), _report.pings
 
-    def _beat_on(self):
+    def _beat_on(self, tell_begun):
+        tell_begun()
         while True:
             time.sleep(BEAT_SECONDS)
             self.beat()

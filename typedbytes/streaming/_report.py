@@ -2,7 +2,8 @@
 
 Hadoop reads standard error line by line and takes those that begin with "reporter:" as messages. Each line
 leaves in one write of at most 4096 bytes, which a pipe keeps whole, so lines of threads and children do not
-mix; a message ends the line before it, which other code may have left open. Saying something never fails the task. Nothing here knows records or formats.
+mix; a message ends the line before it, which other code may have left open. Saying something never fails the task.
+Nothing here knows records or formats.
 """
 
 import os
