@@ -93,6 +93,7 @@ cdef class LineReader:
         cdef Outcome outcome = NEEDS_ROOM
         if self.source is None or self.out.owner != NULL:
             raise RuntimeError("this LineReader was never initialised" if self.source is None else "this LineReader is in use")
+        nbytes = max(nbytes, 1)
         start_owned(&self.out, nbytes + 4096)
         try:
             while outcome == NEEDS_ROOM or outcome == NEEDS_MORE:
