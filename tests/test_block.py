@@ -24,6 +24,7 @@ from block_ways import Pieces, by_feed, by_reader, same, spelled
 from fresh import run_fresh
 from hearing import times_heard
 from test_api import ROOT
+from typedbytes._block import array_view
 from typedbytes.block import ArrowStream, BlockDecoder, BlockEncoder, BlockReader, BlockWriter, Command, Message
 
 PYBUF_WRITABLE = 1
@@ -705,3 +706,11 @@ def test_refused_memory_is_an_error_and_no_crash(wire):
         print(nrefused > 20)
     """
     assert run_fresh(code, wire) == "True"
+
+
+@pytest.mark.parametrize("shape, nbytes", [([3], 4), ([1], 4), ([0], 4), ([2, 2], 4), ([2**62, 4], 0), ([2**62 + 1, 2], 4), ([2**63 - 1, 2], 4)])
+def test_an_array_is_as_large_as_its_bytes(shape, nbytes):
+    with pytest.raises(ValueError, match="an array "):
+        array_view("i2", shape, bytes(nbytes))
+    assert array_view("i2", [2, 1], bytes([1, 0, 2, 0])).tolist() == [[1], [2]]
+    assert array_view("i2", [0, 5], b"").tolist() == []

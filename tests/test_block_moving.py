@@ -398,8 +398,14 @@ def test_a_peer_that_stalls_while_we_write():
     writer = BlockWriter(ours)
     with within(5), pytest.raises(socket.timeout):
         writer.write([bytes(10_000_000)])
+    theirs.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        while theirs.recv(1 << 20):  # there is room again
+            pass
     with pytest.raises(socket.timeout):  # a part of the message has gone: nothing may come behind it
         writer.write([1])
+    with pytest.raises(BlockingIOError):
+        theirs.recv(1)
     writer.close()
     ours.close()
     theirs.close()

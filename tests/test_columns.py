@@ -554,6 +554,14 @@ def test_a_batch_ends_before_offsets_would_wrap():
             batches_of([value], 99)
 
 
+def test_a_batch_that_grows_ends_before_offsets_would_wrap():
+    for value in (bytes(100), "x" * 100, tb.Ext(144, bytes(100))):
+        data = tb.dumps(value)
+        builder = _columns.Builder(None, 1, None, "error", most_held=1000)
+        assert builder.take(data * 7, 100) == (7 * len(data), 7)
+        assert builder.take(data * 10, 100) == (3 * len(data), 3) and builder.state == "limit"
+
+
 def test_a_column_is_not_widened_beyond_its_offsets():
     for rows in ([(1, 2, 3, 4)] * 10 + [(5, 6)], [1] * 10 + ["a"], ["abc"] * 10 + [1], [[1]] * 10 + [(1,)]):
         assert batches_of(rows, 35, "widen") == [rows[:10], rows[10:]]
