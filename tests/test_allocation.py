@@ -18,7 +18,7 @@ import pytest
 
 import typedbytes as tb
 from fresh import run_fresh
-from typedbytes import _columns, _sequence, block
+from typedbytes import _columns, _json, _lines, _sequence, _sort, _tally, block, sortkey
 
 # many of each, so that what the interpreter keeps for reuse does not hide the places
 VALUES = [
@@ -326,6 +326,36 @@ def close_sequence_writer():
         writer.close()
 
 
+# Sorting, and what the command makes of records.
+UNSORTED = [b"".join(tb.dumps("key%d" % (number * 37 % 61)) + tb.dumps([number]) for number in range(start, start + 60)) for start in (0, 60)]
+KEYS = [(1, "text", b"b", 1.5, None), 2**63, (sortkey.Descending("x"), (True, -(2**40)))]
+
+
+def sorted_runs(data):
+    """Return records by partition, and the same merged."""
+    runs = []
+    for part in data:
+        sorter = _sort.Sorter(npartitions=3, memory=1 << 16)
+        source = io.BytesIO(part)
+        while sorter.fill(source):
+            pass
+        sorter.sort()
+        runs.append([io.BytesIO() for _ in range(3)])
+        for partition, sink in enumerate(runs[-1]):
+            sorter.write(partition, sink)
+            sink.seek(0)
+    merged = io.BytesIO()
+    return [_sort.merge(part, merged, buffer_size=64) for part in zip(*runs)], merged.getvalue()
+
+
+def tallied():
+    """Return what is counted of pairs."""
+    tally, shape = _tally.Tally(pairs=True, npartitions=4), _tally.Shape(pairs=True)
+    for walker in (tally, shape):
+        walker.write(CONTAINERS)
+    return tally.partitions, tally.facts(0), tally.facts(1), shape.places()
+
+
 OPERATIONS = {
     "loads": lambda: tb.loads(tb.dumps(VALUES)),
     "loads_exact": lambda: tb.loads(tb.dumps(VALUES), exact=True, map_pairs=True),
@@ -397,6 +427,17 @@ OPERATIONS = {
     "sequence_typed_written": typed_to_sequence,
     "sequence_writables": one_by_one,
 }
+OPERATIONS.update(
+    {
+        "sort_runs": lambda: sorted_runs(UNSORTED),
+        "sort_fails": lambda: [failing(_sort.Sorter().fill, io.BytesIO(UNSORTED[0] + bad)) for bad in (b"\x0b", b"\x07\xff\xff\xff\xff")],
+        "sortkey": lambda: [sortkey.decode(sortkey.encode(key, none="last")) for key in KEYS],
+        "sortkey_fails": lambda: [failing(sortkey.encode, (1, ("x", object()))), failing(sortkey.decode, sortkey.encode("text")[:-1])],
+        "command_lines": lambda: _json.lines(DATA),
+        "command_tally": tallied,
+        "command_lines_read": lambda: _lines.LineReader(io.BytesIO(b"a line\n" * 100)).read_typed(),
+    }
+)
 NULLED_BATCH = taken(NULLED)[0]
 # what to refuse up to, from a start: one allocation, and all that follow. Before Python 3.11 the interpreter gives itself up when
 # it has no memory for its own errors
