@@ -15,6 +15,8 @@ import pytest
 import typedbytes as tb
 from test_cli import COMMAND, STREAM
 
+pytestmark = pytest.mark.once
+
 PAIRS = tb.Encoder().encode_pairs([(f"key {i}", i) for i in range(5)])
 ESCAPE = re.compile(r"\x1b\[[0-9;]*[mK]")
 

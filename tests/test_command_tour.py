@@ -3,6 +3,10 @@
 import pathlib
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.once
+
 ROOT = pathlib.Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
 

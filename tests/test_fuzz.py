@@ -11,6 +11,8 @@ import pytest
 
 from fuzz import inputs, targets
 
+pytestmark = pytest.mark.once
+
 RUN = Path(__file__).with_name("fuzz") / "run.py"
 EXECUTIONS = 3000
 

@@ -6,6 +6,8 @@ import typedbytes
 from fresh import run_fresh
 from gates import faults, figures, leaks, reached, reliability
 
+pytestmark = pytest.mark.once
+
 
 def test_every_fault_can_be_put_in():
     for fault in faults.FAULTS:

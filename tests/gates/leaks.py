@@ -291,6 +291,17 @@ def grown(call, subjects, tables, shift):
     return [min(marks[place] - marks[place - 2] for place in range(first + kind, len(marks), 2)) for kind in (0, 1)]
 
 
+def leaking(name, call, subjects, tables, shift):
+    """Return what is left by `grown` when it is asked up to three times: caches are full one day, a leak goes on."""
+    for _ in range(3):
+        nblocks, nreferences = grown(call, subjects, tables, shift)
+        if "NumPy" in name:
+            nblocks, nreferences = nblocks - len(subjects) // 10, 0
+        if nblocks <= 0 and nreferences <= 0:
+            break
+    return nblocks, nreferences
+
+
 def shared_counts():
     """Return how often each shared object is referred to; what never dies is always the same."""
     gc.collect()
@@ -321,11 +332,9 @@ def main(arguments=None):
     for name, call, subjects, tables in groups_of_operations():
         for shift in range(len(tables) if thorough else 1):
             before = shared_counts()
-            nblocks, nreferences = grown(call, subjects, tables, shift)
+            nblocks, nreferences = leaking(name, call, subjects, tables, shift)
             lost = [obj for obj, now, then in zip(SHARED, shared_counts(), before) if now < then - 100]
             noperations += len(subjects)
-            if "NumPy" in name:
-                nblocks, nreferences = nblocks - len(subjects) // 10, 0
             if nblocks > 0 or nreferences > 0 or lost:
                 nbad += 1
                 print(f"{name}, {shift}: {nblocks} blocks, {nreferences} references a round; too few of {lost}", flush=True)
