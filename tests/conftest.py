@@ -7,6 +7,7 @@ import vectors
 
 # no deadline: a shared machine may stop a test for a second; no database: a run depends on the sources alone
 hypothesis.settings.register_profile("typedbytes", deadline=None, database=None, print_blob=True)
+hypothesis.settings.register_profile("brief", hypothesis.settings.get_profile("typedbytes"), max_examples=20)
 hypothesis.settings.load_profile("typedbytes")
 
 

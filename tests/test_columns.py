@@ -820,11 +820,12 @@ def test_no_memory_stays_behind():
         tracemalloc.start()
         spend()
         marks = []
-        for _ in range(3):
+        for _ in range(4):
             gc.collect()
             marks.append(tracemalloc.get_traced_memory()[0])
             spend()
-        assert marks[2] - marks[0] < 2000, marks
+        # Caches are full one day; what is left behind grows every time.
+        assert min(after - before for before, after in zip(marks, marks[1:])) < 1000, marks
     """
     run_fresh(code, ROOT.parent / "tests")
 

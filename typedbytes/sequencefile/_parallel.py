@@ -104,18 +104,18 @@ def _work(split, options):
 def _in_parallel(splits, options, processes, ordered):
     from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait    # its users only
 
-    waiting = deque(splits)
-    with ProcessPoolExecutor(processes) as pool:
-        under_way = {}
-        try:
-            while waiting or under_way:
-                while waiting and len(under_way) < 2 * processes:
-                    split = waiting.popleft()
-                    under_way[pool.submit(_work, split, options)] = split
-                first = next(iter(under_way)) if ordered else wait(under_way, return_when=FIRST_COMPLETED).done.pop()
-                split = under_way.pop(first)
-                yield split[2], _answered(split[0], *first.result())
-        finally:
-            for each in under_way:
-                each.cancel()
-
+    waiting, under_way = deque(splits), {}
+    pool, waits = ProcessPoolExecutor(processes), True
+    try:
+        while waiting or under_way:
+            while waiting and len(under_way) < 2 * processes:
+                split = waiting.popleft()
+                under_way[pool.submit(_work, split, options)] = split
+            first = next(iter(under_way)) if ordered else wait(under_way, return_when=FIRST_COMPLETED).done.pop()
+            split = under_way.pop(first)
+            yield split[2], _answered(split[0], *first.result())
+    except GeneratorExit:
+        waits = False    # a thread that waits for itself: any may collect what nobody has finished, the pool's own too
+        raise
+    finally:
+        pool.shutdown(waits, cancel_futures=True)
