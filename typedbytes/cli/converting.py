@@ -141,11 +141,13 @@ class _File(io.RawIOBase):
 @contextmanager
 def _blaming_data(name):
     """Turn what pyarrow finds wrong with an input, or what is no column, into a Failure that names it."""
+    pyarrow = _pyarrow()
     try:
         yield
-    except typedbytes.DecodeError:
-        raise  # blamed as everywhere
-    except (ValueError, TypeError, NotImplementedError) as error:  # pyarrow's own are among them
+    except (typedbytes.DecodeError, MemoryError):
+        raise  # told as everywhere; pyarrow's own lack of memory is both
+    except (pyarrow.ArrowException, typedbytes.EncodeError, ValueError) as error:
+        # A plain ValueError is a name of a column that is no UTF-8, or a second shape in a Parquet file.
         raise Failure(BAD_DATA, f"{shown(name)}: {error}") from None
 
 
