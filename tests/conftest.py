@@ -1,4 +1,4 @@
-"""What all tests share: how long hypothesis may think, and where the vectors lie."""
+"""What all tests share: how long hypothesis may think, where the vectors lie, and files of bytes."""
 
 import hypothesis
 import pytest
@@ -16,3 +16,15 @@ def vector_root():
     """Return the folder of the vectors."""
     assert vectors.ROOT.is_dir(), "the folder of the vectors is missing"
     return vectors.ROOT
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Give a function that makes a file of these bytes and returns its path."""
+
+    def make(data, name="a.tb"):
+        path = tmp_path / name
+        path.write_bytes(data)
+        return str(path)
+
+    return make

@@ -59,18 +59,6 @@ def bad(status, *arguments, stdin=b"", **how):
     return done.stdout, message[len("typedbytes: ") : -1]
 
 
-@pytest.fixture
-def file(tmp_path):
-    """Give a function that makes a file of these bytes and returns its path."""
-
-    def make(data, name="a.tb"):
-        path = tmp_path / name
-        path.write_bytes(data)
-        return str(path)
-
-    return make
-
-
 # What the commands do
 
 

@@ -19,18 +19,6 @@ PAIRS = [(f"key {i % 7}", i) for i in range(100)]
 PAIR_STREAM = tb.Encoder().encode_pairs(PAIRS)
 
 
-@pytest.fixture
-def file(tmp_path):
-    """Give a function that makes a file of these bytes and returns its path."""
-
-    def make(data, name="a.tb"):
-        path = tmp_path / name
-        path.write_bytes(data)
-        return str(path)
-
-    return make
-
-
 def values(stdout):
     return tb.Decoder().decode_all(stdout)
 

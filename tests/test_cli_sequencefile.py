@@ -28,15 +28,9 @@ SEQUENCE = written()
 
 
 @pytest.fixture
-def file(tmp_path):
-    """Give a function that makes a file of these bytes and returns its path."""
-
-    def make(data, name="a.seq"):
-        path = tmp_path / name
-        path.write_bytes(data)
-        return str(path)
-
-    return make
+def file(file):
+    """Name a file of these bytes as a SequenceFile, when nothing else is said."""
+    return lambda data, name="a.seq": file(data, name)
 
 
 @pytest.mark.parametrize(

@@ -76,18 +76,6 @@ def shown(*arguments, **how):
     return Terminal(*COMMAND, *arguments, **how).end()
 
 
-@pytest.fixture
-def file(tmp_path):
-    """Give a function that makes a file of these bytes and returns its path."""
-
-    def make(data, name="a.tb"):
-        path = tmp_path / name
-        path.write_bytes(data)
-        return str(path)
-
-    return make
-
-
 def test_reports_are_tables(file):
     path = file(PAIRS)
     text, status = shown("freq", "--pairs", "-n", "2", path)
