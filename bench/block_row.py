@@ -12,7 +12,9 @@ class Row:
     """One row: its name, who takes part, and what is to be reached.
 
     contenders: called once, gives name -> function that moves messages and gives how many (None: one), or their times in
-    nanoseconds as a list. goal_ns: p50 at most; goal_ratio: the same as a part of the best that is not ours.
+    nanoseconds as a list. goal_ns: p50 at most; goal_ratio: the same as a part of the best that is not ours. one_cpu: both ends
+    share a processor, so that a round trip costs the work and not what it takes to wake another processor up (on a virtual
+    machine 5 to 50 us, from one run to the next).
     """
 
     name: str
@@ -21,6 +23,7 @@ class Row:
     goal_ratio: float = None
     turn: int = 20
     figure: str = "p50"
+    one_cpu: bool = False
 
     def judge(self, entries):
         """Return for each contender of ours whether the goal is met."""

@@ -26,7 +26,8 @@ from block_row import Row
 from typedbytes.block import BlockReader, BlockWriter, SharedChannel
 
 WARM_MESSAGES = 5000
-JAVA_OPTIONS = ("-Xmx3g", "-XX:+UseParallelGC")  # an array of a MiB is no object of its own kind there
+#: An array of a MiB is no object of its own kind there, and what a message of 256 MiB takes is garbage of the young kind.
+JAVA_OPTIONS = ("-XX:+UseParallelGC", "-Xms2g", "-Xmx2g", "-Xmn1300m", "-XX:-UseAdaptiveSizePolicy")
 
 
 class Peers:
@@ -117,8 +118,9 @@ def round_trips(peers):
     """Yield the sizes of the published experiments, answered by one byte."""
     for size in (1, 2, 3, 4, 5, 6, 8, 7, 9, 10):
         ratio = {7: 0.8, 9: 0.9, 10: 0.9}.get(size, 0.7)
-        yield Row(f"round trip size {size}", lambda size=size: trips(peers, size), goal_ratio=ratio, turn=1 if size > 8 else 20)
-    yield Row("batch of 10 messages", lambda: batches(peers, 10), goal_ns=15_000)
+        turn = 1 if size > 8 else 20
+        yield Row(f"round trip size {size}", lambda size=size: trips(peers, size), goal_ratio=ratio, turn=turn, one_cpu=True)
+    yield Row("batch of 10 messages", lambda: batches(peers, 10), goal_ns=15_000, one_cpu=True)
 
 
 def ack_sockets(peers):
@@ -205,7 +207,7 @@ def py4j_gateway(peers):
 def collections(peers):
     """Yield lists and dicts that become Java's."""
     for name, value, goal in (("list(100)", list(range(100)), 25_000), ("dict(100)", {f"key{n}": n for n in range(100)}, 50_000)):
-        yield Row(f"{name} to a JVM collection", lambda value=value: collected(peers, value), goal_ns=goal)
+        yield Row(f"{name} to a JVM collection", lambda value=value: collected(peers, value), goal_ns=goal, one_cpu=True)
 
 
 def collected(peers, value):
@@ -242,6 +244,7 @@ def byte_strings(peers):
             lambda nbytes=nbytes: echoed(peers, nbytes),
             goal_ns=goal,
             turn=1 if nbytes > 1 << 20 else 20,
+            one_cpu=nbytes < 1 << 20,
         )
 
 
@@ -330,9 +333,9 @@ def by_connection(value):
 def tables(peers):
     """Yield tables of numbers, as columns."""
     for nrows, ncolumns, goal in ((100, 3, 30_000), (1000, 4, 40_000), (5000, 4, 80_000), (10_000, 4, 120_000)):
-        yield Row(f"table {nrows}x{ncolumns}", lambda shape=(nrows, ncolumns): table(peers, shape), goal_ns=goal)
+        yield Row(f"table {nrows}x{ncolumns}", lambda shape=(nrows, ncolumns): table(peers, shape), goal_ns=goal, one_cpu=True)
     yield Row("table 500000x2", lambda: table(peers, (500_000, 2)), turn=2)
-    yield Row("table 500000x2, made in shared memory", lambda: shared_table(peers, 500_000 * 2 * 8), goal_ns=200_000)
+    yield Row("table 500000x2, made in shared memory", lambda: shared_table(peers, 500_000 * 2 * 8), goal_ns=200_000, one_cpu=True)
 
 
 def table(peers, shape):

@@ -108,7 +108,7 @@ def no_delay(sock):
 
 def our_writer(sock, rate):
     """Return a writer for many messages, or for messages that are not to be late."""
-    return CoalescingWriter(sock, max_inflight=16_384, max_delay=0.0001) if rate else CoalescingWriter(sock)
+    return CoalescingWriter(sock, max_inflight=16_384, max_delay=0.00002) if rate else CoalescingWriter(sock)
 
 
 def ours_simple(sock, nmessages, rate):
@@ -141,7 +141,7 @@ def ours_asyncio(sock, nmessages, rate):
         async with AsyncCoalescingWriter(sock, max_inflight=16_384 if rate else None) as writer:
             for number in numbers(nmessages, rate):
                 await writer.write(values(number))
-                if rate and number % PACE == 0:
+                if rate and (number + 1) % PACE == 0:
                     await asyncio.sleep(0)
 
     asyncio.run(main())
@@ -232,7 +232,7 @@ def by_asyncio(is_batched, without_delay):
             for number in numbers(nmessages, rate):
                 add(frame(number))
                 await writer.drain()
-                if rate and number % PACE == 0:
+                if rate and (number + 1) % PACE == 0:
                     await asyncio.sleep(0)
             batch.flush()
             await writer.drain()
