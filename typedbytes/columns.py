@@ -22,7 +22,8 @@ __all__ = ["Batch", "BatchReader", "MismatchError", "read", "write"]
 
 _READ_NBYTES = 1 << 20
 _WRITE_NBYTES = 1 << 20
-_RUN = 2  # batches that a thread decodes before it is asked again
+_RUN = 2  # whole batches that a thread decodes before it is asked again
+_FAULTS = ("limit", "mismatch", "split", "broken")  # states of a builder: what is next is looked at by one thread
 _POLICIES = ("error", "widen", "split")
 _SEQUENCE_FILE = b"SEQ"
 _AS_THEY_ARE = {"exact": True, "pickle": "raw", "map_pairs": True}  # how a record is decoded for its error
@@ -428,11 +429,12 @@ class BatchReader:
     def _take(self, view):
         """Take records from the bytes that are held."""
         self._start, self._nheld = self._reader.offset, len(view)
-        if self._parallel is not None and not self._builder.nrows:
+        if self._parallel is not None:
             taken = self._parallel.take(self, view)
             if taken is not None:
+                self._ntaken, self._is_new = taken[0], False
                 return taken
-        if self._builder.state == "split":
+        if self._builder.state == "split" and not self._builder.nrows:
             self._forget_types()
         try:
             self._ntaken, nrecords = self._builder.take(view, self._most)
@@ -528,75 +530,116 @@ def _projection(columns, names):
 
 
 class _Parallel:
-    """Decode several batches of a reader at a time, in order.
+    """Decode runs of a reader's batches on several threads, in order.
 
-    The bytes are cut where records have one size, or else where the scan of structure says that so many records end. A part
-    counts only when those before it ended where it starts, so that a wrong guess costs time and nothing else.
+    The calling thread decodes its run from where the reader stands, each of the others one from where the run before should end:
+    so many records further on, which is a multiplication where records have one size, and a scan of structure where not. The
+    last of them, who scans the longest, stops when the others are done, in the middle of a batch. A run counts when the one before
+    ended where it starts and with the types that it has: what one thread would not have made is thrown away.
     """
 
     def __init__(self, threads):
-        self._threads = threads
         from concurrent.futures import ThreadPoolExecutor    # its users only
 
-        self._pool = ThreadPoolExecutor(threads)
-        self._builders = []
-        self._types = None
+        self._nothers = threads - 1
+        self._pool = ThreadPoolExecutor(self._nothers)
+        self._builders = []    # of the others, empty
 
     def close(self):
         """End the threads."""
         self._pool.shutdown()
 
     def take(self, reader, view):
-        """Decode whole batches from the start of the view; None when there is not one, or no type yet."""
-        types = reader._builder.described
+        """Decode from the start of the view, and return how many bytes and records were taken; None: that is for one thread."""
+        runs = self._runs(reader, view)
+        if len(runs) < 2:
+            return None
+        tasks = []
+        try:
+            tasks += [self._pool.submit(run.decode, reader, view) for run in runs[1:]]
+            runs[0].decode(reader, view)
+            for task in tasks[:-1]:
+                task.result()
+        finally:
+            runs[-1].builder.stopped = True
+            for task in tasks:  # before the view goes
+                task.result()
+            runs[-1].builder.stopped = False
+        return self._collect(reader, runs)
+
+    def _runs(self, reader, view):
+        """Return the runs that the view may be long enough for; none where the next record needs to be looked at first."""
+        first, size = reader._builder, _RUN * reader._batch_rows
+        if first.state in _FAULTS:
+            return []
+        if first.described is None:
+            first.take(view, 0)    # finds the types
+        types = first.described
         if types is None:
-            return None
-        if types != self._types:
-            self._types = types
-            self._builders = [reader._new_builder(types) for _ in range(_RUN * self._threads)]
-        parts, runs, start = [], [], 0
-        for builder in self._builders:
-            end = self._end(reader, view, start)
-            if end is None:
-                break
-            parts.append((builder, start, end))
-            start = end
-            if len(parts) % _RUN == 0:
-                runs.append(self._pool.submit(_decode, parts[-_RUN:], view, reader._batch_rows))
-        if len(parts) % _RUN:
-            runs.append(self._pool.submit(_decode, parts[-(len(parts) % _RUN) :], view, reader._batch_rows))
-        if any([run.exception() for run in runs]):  # all have ended when the view goes
-            self._types = None  # the builders are in the middle of something
-            return None
-        return self._collect(reader, parts, [taken for run in runs for taken in run.result()])
+            return []
+        runs = [_Run(first, types, 0, _RUN + (first.nrows > 0))]
+        nrecords = runs[0].nbatches * reader._batch_rows - first.nrows
+        same = [builder for builder in self._builders if builder.described == types]
+        while len(runs) <= self._nothers and nrecords * first.least < len(view):
+            runs.append(_Run(same.pop() if same else reader._new_builder(types), types, nrecords, _RUN))
+            nrecords += size
+        return runs
 
-    def _end(self, reader, view, start):
-        """Return where a batch that starts there ends, None when it is not whole."""
-        stride = self._builders[0].stride
-        if stride:
-            end = start + stride * reader._batch_rows
-            return end if end <= len(view) else None
-        return _scan.advance(view, start, reader._batch_rows * len(reader._names), **reader._structure)
-
-    def _collect(self, reader, parts, results):
-        """Keep the batches up to the first that is not what was expected; None when there is none."""
+    def _collect(self, reader, runs):
+        """Keep what one thread would have made; the reader goes on with the builder of the last run that is kept."""
         nbytes = nrecords = 0
-        for (builder, start, end), taken in zip(parts, results):
-            if taken != (end - start, reader._batch_rows) or builder.described != self._types:
-                self._types = None
+        last, kept = None, []
+        for run in runs:
+            if run.start != nbytes or last is not None and (last.builder.nrows or last.builder.described != run.types):
                 break
-            reader._ready.append(builder.finish(Batch, reader._shown))
-            nbytes, nrecords = end, nrecords + reader._batch_rows
+            reader._ready += run.batches
+            nbytes, nrecords = run.end, nrecords + run.nrecords
+            kept.append(run.builder)
+            last = run
+        reader._builder = kept.pop()
+        self._builders = kept
         return (nbytes, nrecords) if nbytes else None
 
 
-def _decode(parts, view, batch_rows):
-    """Let each builder take its part of the view; return what they say."""
-    results = []
-    for builder, start, end in parts:
-        with view[start:end] as part:
-            results.append(builder.take(part, batch_rows))
-    return results
+class _Run:
+    """Hold what one thread decodes: batches of one builder, from a number of records behind the start of a view."""
+
+    def __init__(self, builder, types, nbefore, nbatches):
+        self.builder = builder
+        self.types = types
+        self.nbatches = nbatches
+        self.batches = []
+        self.nrecords = 0
+        self.start = self.end = 0 if nbefore == 0 else None
+        self._nbefore = nbefore
+
+    def decode(self, reader, view):
+        """Decode the batches, or those before the first that is not whole, whose rows stay in the builder."""
+        if self.start is None:
+            self.start = self.end = self._find_start(reader, view)
+        if self.start is None:
+            return
+        try:
+            while len(self.batches) < self.nbatches and self._take(view, reader._batch_rows):
+                self.batches.append(self.builder.finish(Batch, reader._shown))
+        except (LimitError, MemoryError):
+            pass    # nothing was taken then: whoever goes on from here meets it
+
+    def _find_start(self, reader, view):
+        """Return where the run starts, None when that is outside the view."""
+        stride = self.builder.stride
+        if stride:
+            start = self._nbefore * stride
+            return start if start <= len(view) else None
+        return _scan.advance(view, 0, self._nbefore * len(reader._names), **reader._structure)
+
+    def _take(self, view, batch_rows):
+        """Take records until there is a whole batch, and tell whether there is."""
+        with view[self.end :] as rest:
+            nbytes, nrecords = self.builder.take(rest, batch_rows)
+        self.end += nbytes
+        self.nrecords += nrecords
+        return self.builder.nrows == batch_rows
 
 
 # -- writing ------------------------------------------------------------------------------------------------------------
