@@ -22,7 +22,9 @@ __all__ = ["Batch", "BatchReader", "MismatchError", "read", "write"]
 
 _READ_NBYTES = 1 << 20
 _WRITE_NBYTES = 1 << 20
-_RUN = 2  # whole batches that a thread decodes before it is asked again
+_RUN_NBYTES = 4 << 20  # that a thread decodes before it is asked again, and two batches at least
+_LEAST_RUN = 2
+_SAMPLE = 256  # records whose size stands for that of a run's
 _FAULTS = ("limit", "mismatch", "split", "broken")  # states of a builder: what is next is looked at by one thread
 _POLICIES = ("error", "widen", "split")
 _SEQUENCE_FILE = b"SEQ"
@@ -259,6 +261,7 @@ class BatchReader:
         self._in_file = _is_sequence_file(source)
         self._reader = (_sequence_file if self._in_file else _stream_reader)(source, pairs, structure)
         self._parallel = _Parallel(threads) if threads > 1 else None
+        self._memory = _memory_of(source) if threads > 1 and not self._in_file else None
         self._ready = []
         self._failure = None
         self._has_ended = False
@@ -358,6 +361,7 @@ class BatchReader:
         """
         if self._parallel is not None:
             self._parallel.close()
+        self._memory = None
         self._ready = []
         self._reader.close()
 
@@ -429,19 +433,23 @@ class BatchReader:
     def _take(self, view):
         """Take records from the bytes that are held."""
         self._start, self._nheld = self._reader.offset, len(view)
+        nbytes = nrecords = 0
         if self._parallel is not None:
-            taken = self._parallel.take(self, view)
-            if taken is not None:
-                self._ntaken, self._is_new = taken[0], False
-                return taken
+            nbytes, nrecords = self._parallel.take(self, view)
+            self._is_new = self._is_new and not nbytes
+            if self._ready:
+                return nbytes, nrecords
         if self._builder.state == "split" and not self._builder.nrows:
             self._forget_types()
+        self._start += nbytes
         try:
-            self._ntaken, nrecords = self._builder.take(view, self._most)
+            with view[nbytes:] as rest:
+                self._ntaken, n = self._builder.take(rest, self._most)
         except LimitError as error:
             raise LimitError(error.message, self._start, None, "", self._reader.record) from None
         self._is_new = self._is_new and not self._ntaken
-        return self._ntaken, nrecords
+        self._ntaken += nbytes
+        return self._ntaken, nrecords + n
 
     def _forget_types(self):
         self._builder.forget_types()
@@ -474,6 +482,15 @@ def _is_sequence_file(source):
             return view.cast("B")[: len(_SEQUENCE_FILE)] == _SEQUENCE_FILE
     except (TypeError, ValueError):  # no buffer, or none of bytes in a row
         return False
+
+
+def _memory_of(source):
+    """Return a view of a source whose bytes stay where they are, None of one that is read."""
+    try:
+        with memoryview(source) as view:
+            return view.cast("B") if view.c_contiguous else None
+    except TypeError:
+        return None
 
 
 def _sequence_file(source, pairs, structure):
@@ -532,10 +549,11 @@ def _projection(columns, names):
 class _Parallel:
     """Decode runs of a reader's batches on several threads, in order.
 
-    The calling thread decodes its run from where the reader stands, each of the others one from where the run before should end:
-    so many records further on, which is a multiplication where records have one size, and a scan of structure where not. The
-    last of them, who scans the longest, stops when the others are done, in the middle of a batch. A run counts when the one before
-    ended where it starts and with the types that it has: what one thread would not have made is thrown away.
+    The calling thread decodes a run from where the reader stands, each of the others one from where the run before should end: so
+    many records further on, which is a multiplication where records have one size, and a scan of structure where not. Where
+    the bytes stay, the others go on while batches are used. The last of them, who scans the longest, stops when its turn has
+    come, in the middle of a batch. A run counts when the one before ended where it starts and with the types that it has: what
+    one thread would not have made is thrown away.
     """
 
     def __init__(self, threads):
@@ -543,95 +561,104 @@ class _Parallel:
 
         self._nothers = threads - 1
         self._pool = ThreadPoolExecutor(self._nothers)
-        self._builders = []    # of the others, empty
+        self._own = None    # the run of the calling thread
+        self._runs = []    # of the others, behind it
+        self._tasks = []
+        self._builders = []    # empty ones
 
     def close(self):
         """End the threads."""
-        self._pool.shutdown()
+        self._wait()
+        self._runs = []
+        self._pool.shutdown(wait=False)
 
     def take(self, reader, view):
-        """Decode from the start of the view, and return how many bytes and records were taken; None: that is for one thread."""
-        runs = self._runs(reader, view)
-        if len(runs) < 2:
-            return None
-        tasks = []
-        try:
-            tasks += [self._pool.submit(run.decode, reader, view) for run in runs[1:]]
-            runs[0].decode(reader, view)
-            for task in tasks[:-1]:
-                task.result()
-        finally:
-            runs[-1].builder.stopped = True
-            for task in tasks:  # before the view goes
-                task.result()
-            runs[-1].builder.stopped = False
-        return self._collect(reader, runs)
+        """Decode from the start of the view, and return how many bytes and records were taken; whole batches are ready then."""
+        stays = reader._memory is not None
+        view, start = (reader._memory, reader._start) if stays else (view, 0)
+        end, nrecords = start, 0
+        if self._own is None:
+            end, nrecords = self._collect(reader, end, nrecords)
+            self._begin(reader, view, end)
+        if self._own is not None and not reader._ready:
+            run, self._own = self._own, None
+            run.decode(reader, view)
+            reader._ready += run.batches
+            end, nrecords = run.end, nrecords + run.nrecords
+        if not stays:
+            end, nrecords = self._collect(reader, end, nrecords)
+        return end - start, nrecords
 
-    def _runs(self, reader, view):
-        """Return the runs that the view may be long enough for; none where the next record needs to be looked at first."""
-        first, size = reader._builder, _RUN * reader._batch_rows
+    def _begin(self, reader, view, start):
+        """Let the others begin behind the run from there; not where one thread has to look, or has all that is left."""
+        first, batch_rows = reader._builder, reader._batch_rows
         if first.state in _FAULTS:
-            return []
+            return
         if first.described is None:
-            first.take(view, 0)    # finds the types
+            with view[start:] as rest:
+                first.take(rest, 0)    # finds the types
         types = first.described
         if types is None:
-            return []
-        runs = [_Run(first, types, 0, _RUN + (first.nrows > 0))]
-        nrecords = runs[0].nbatches * reader._batch_rows - first.nrows
+            return
+        nbatches = _nbatches(reader, view, start)
+        own = _Run(first, types, start, 0, nbatches + (first.nrows > 0))
+        nbefore = own.nbatches * batch_rows - first.nrows
         same = [builder for builder in self._builders if builder.described == types]
-        while len(runs) <= self._nothers and nrecords * first.least < len(view):
-            runs.append(_Run(same.pop() if same else reader._new_builder(types), types, nrecords, _RUN))
-            nrecords += size
-        return runs
+        while len(self._runs) < self._nothers and start + nbefore * first.least < len(view):
+            self._own = own
+            run = _Run(same.pop() if same else reader._new_builder(types), types, start, nbefore, nbatches)
+            self._runs.append(run)
+            self._tasks.append(self._pool.submit(run.decode, reader, view))
+            nbefore += nbatches * batch_rows
+        self._builders = same
 
-    def _collect(self, reader, runs):
-        """Keep what one thread would have made; the reader goes on with the builder of the last run that is kept."""
-        nbytes = nrecords = 0
-        last, kept = None, []
-        for run in runs:
-            if run.start != nbytes or last is not None and (last.builder.nrows or last.builder.described != run.types):
+    def _collect(self, reader, end, nrecords):
+        """Take over what follows from there on; the reader goes on with the builder of the last run that counts."""
+        self._wait()
+        for run in self._runs:
+            builder = reader._builder
+            if run.start != end or builder.nrows or builder.described != run.types:
                 break
             reader._ready += run.batches
-            nbytes, nrecords = run.end, nrecords + run.nrecords
-            kept.append(run.builder)
-            last = run
-        reader._builder = kept.pop()
-        self._builders = kept
-        return (nbytes, nrecords) if nbytes else None
+            end, nrecords = run.end, nrecords + run.nrecords
+            self._builders.append(builder)
+            reader._builder = run.builder
+        self._runs = []
+        return end, nrecords
+
+    def _wait(self):
+        """Wait for the others."""
+        for run in self._runs[-1:]:
+            run.builder.stopped = True
+        for task in self._tasks:
+            if not task.cancel():
+                task.result()
+        for run in self._runs[-1:]:
+            run.builder.stopped = False
+        self._tasks = []
 
 
 class _Run:
-    """Hold what one thread decodes: batches of one builder, from a number of records behind the start of a view."""
+    """Hold what one thread decodes: batches of one builder, some records behind a place in a view."""
 
-    def __init__(self, builder, types, nbefore, nbatches):
+    def __init__(self, builder, types, place, nbefore, nbatches):
         self.builder = builder
         self.types = types
         self.nbatches = nbatches
         self.batches = []
         self.nrecords = 0
-        self.start = self.end = 0 if nbefore == 0 else None
+        self.start = self.end = None    # not known, or outside the view
+        self._place = place
         self._nbefore = nbefore
 
     def decode(self, reader, view):
         """Decode the batches, or those before the first that is not whole, whose rows stay in the builder."""
-        if self.start is None:
-            self.start = self.end = self._find_start(reader, view)
-        if self.start is None:
-            return
         try:
-            while len(self.batches) < self.nbatches and self._take(view, reader._batch_rows):
+            self.start = self.end = _advance(reader, view, self._place, self._nbefore)
+            while self.end is not None and len(self.batches) < self.nbatches and self._take(view, reader._batch_rows):
                 self.batches.append(self.builder.finish(Batch, reader._shown))
         except (LimitError, MemoryError):
             pass    # nothing was taken then: whoever goes on from here meets it
-
-    def _find_start(self, reader, view):
-        """Return where the run starts, None when that is outside the view."""
-        stride = self.builder.stride
-        if stride:
-            start = self._nbefore * stride
-            return start if start <= len(view) else None
-        return _scan.advance(view, 0, self._nbefore * len(reader._names), **reader._structure)
 
     def _take(self, view, batch_rows):
         """Take records until there is a whole batch, and tell whether there is."""
@@ -640,6 +667,21 @@ class _Run:
         self.end += nbytes
         self.nrecords += nrecords
         return self.builder.nrows == batch_rows
+
+
+def _nbatches(reader, view, start):
+    """Return how many batches make a run."""
+    end = _advance(reader, view, start, _SAMPLE)
+    return _LEAST_RUN if end is None else max(_LEAST_RUN, _RUN_NBYTES * _SAMPLE // ((end - start) * reader._batch_rows))
+
+
+def _advance(reader, view, start, nrecords):
+    """Return where so many records end, None when that is outside the view."""
+    stride = reader._builder.stride
+    if stride:
+        end = start + nrecords * stride
+        return end if end <= len(view) else None
+    return _scan.advance(view, start, nrecords * len(reader._names), **reader._structure)
 
 
 # -- writing ------------------------------------------------------------------------------------------------------------
