@@ -22,7 +22,10 @@ __all__ = ["Batch", "BatchReader", "MismatchError", "read", "write"]
 
 _READ_NBYTES = 1 << 20
 _WRITE_NBYTES = 1 << 20
-_RUN = 2  # batches that a thread decodes before it is asked again
+_RUN_NBYTES = 4 << 20  # that a thread decodes before it is asked again, and two batches at least
+_LEAST_RUN = 2
+_SAMPLE = 256  # records whose size stands for that of a run's
+_FAULTS = ("limit", "mismatch", "split", "broken")  # states of a builder: what is next is looked at by one thread
 _POLICIES = ("error", "widen", "split")
 _SEQUENCE_FILE = b"SEQ"
 _AS_THEY_ARE = {"exact": True, "pickle": "raw", "map_pairs": True}  # how a record is decoded for its error
@@ -258,6 +261,7 @@ class BatchReader:
         self._in_file = _is_sequence_file(source)
         self._reader = (_sequence_file if self._in_file else _stream_reader)(source, pairs, structure)
         self._parallel = _Parallel(threads) if threads > 1 else None
+        self._memory = _memory_of(source) if threads > 1 and not self._in_file else None
         self._ready = []
         self._failure = None
         self._has_ended = False
@@ -357,6 +361,7 @@ class BatchReader:
         """
         if self._parallel is not None:
             self._parallel.close()
+        self._memory = None
         self._ready = []
         self._reader.close()
 
@@ -428,18 +433,23 @@ class BatchReader:
     def _take(self, view):
         """Take records from the bytes that are held."""
         self._start, self._nheld = self._reader.offset, len(view)
-        if self._parallel is not None and not self._builder.nrows:
-            taken = self._parallel.take(self, view)
-            if taken is not None:
-                return taken
-        if self._builder.state == "split":
+        nbytes = nrecords = 0
+        if self._parallel is not None:
+            nbytes, nrecords = self._parallel.take(self, view)
+            self._is_new = self._is_new and not nbytes
+            if self._ready:
+                return nbytes, nrecords
+        if self._builder.state == "split" and not self._builder.nrows:
             self._forget_types()
+        self._start += nbytes
         try:
-            self._ntaken, nrecords = self._builder.take(view, self._most)
+            with view[nbytes:] as rest:
+                self._ntaken, n = self._builder.take(rest, self._most)
         except LimitError as error:
             raise LimitError(error.message, self._start, None, "", self._reader.record) from None
         self._is_new = self._is_new and not self._ntaken
-        return self._ntaken, nrecords
+        self._ntaken += nbytes
+        return self._ntaken, nrecords + n
 
     def _forget_types(self):
         self._builder.forget_types()
@@ -472,6 +482,15 @@ def _is_sequence_file(source):
             return view.cast("B")[: len(_SEQUENCE_FILE)] == _SEQUENCE_FILE
     except (TypeError, ValueError):  # no buffer, or none of bytes in a row
         return False
+
+
+def _memory_of(source):
+    """Return a view of a source whose bytes stay where they are, None of one that is read."""
+    try:
+        with memoryview(source) as view:
+            return view.cast("B") if view.c_contiguous else None
+    except TypeError:
+        return None
 
 
 def _sequence_file(source, pairs, structure):
@@ -528,75 +547,141 @@ def _projection(columns, names):
 
 
 class _Parallel:
-    """Decode several batches of a reader at a time, in order.
+    """Decode runs of a reader's batches on several threads, in order.
 
-    The bytes are cut where records have one size, or else where the scan of structure says that so many records end. A part
-    counts only when those before it ended where it starts, so that a wrong guess costs time and nothing else.
+    The calling thread decodes a run from where the reader stands, each of the others one from where the run before should end: so
+    many records further on, which is a multiplication where records have one size, and a scan of structure where not. Where
+    the bytes stay, the others go on while batches are used. The last of them, who scans the longest, stops when its turn has
+    come, in the middle of a batch. A run counts when the one before ended where it starts and with the types that it has: what
+    one thread would not have made is thrown away.
     """
 
     def __init__(self, threads):
-        self._threads = threads
         from concurrent.futures import ThreadPoolExecutor    # its users only
 
-        self._pool = ThreadPoolExecutor(threads)
-        self._builders = []
-        self._types = None
+        self._nothers = threads - 1
+        self._pool = ThreadPoolExecutor(self._nothers)
+        self._own = None    # the run of the calling thread
+        self._runs = []    # of the others, behind it
+        self._tasks = []
+        self._builders = []    # empty ones
 
     def close(self):
         """End the threads."""
-        self._pool.shutdown()
+        self._wait()
+        self._runs = []
+        self._pool.shutdown(wait=False)
 
     def take(self, reader, view):
-        """Decode whole batches from the start of the view; None when there is not one, or no type yet."""
-        types = reader._builder.described
+        """Decode from the start of the view, and return how many bytes and records were taken; whole batches are ready then."""
+        stays = reader._memory is not None
+        view, start = (reader._memory, reader._start) if stays else (view, 0)
+        end, nrecords = start, 0
+        if self._own is None:
+            end, nrecords = self._collect(reader, end, nrecords)
+            self._begin(reader, view, end)
+        if self._own is not None and not reader._ready:
+            run, self._own = self._own, None
+            run.decode(reader, view)
+            reader._ready += run.batches
+            end, nrecords = run.end, nrecords + run.nrecords
+        if not stays:
+            end, nrecords = self._collect(reader, end, nrecords)
+        return end - start, nrecords
+
+    def _begin(self, reader, view, start):
+        """Let the others begin behind the run from there; not where one thread has to look, or has all that is left."""
+        first, batch_rows = reader._builder, reader._batch_rows
+        if first.state in _FAULTS:
+            return
+        if first.described is None:
+            with view[start:] as rest:
+                first.take(rest, 0)    # finds the types
+        types = first.described
         if types is None:
-            return None
-        if types != self._types:
-            self._types = types
-            self._builders = [reader._new_builder(types) for _ in range(_RUN * self._threads)]
-        parts, runs, start = [], [], 0
-        for builder in self._builders:
-            end = self._end(reader, view, start)
-            if end is None:
+            return
+        nbatches = _nbatches(reader, view, start)
+        own = _Run(first, types, start, 0, nbatches + (first.nrows > 0))
+        nbefore = own.nbatches * batch_rows - first.nrows
+        same = [builder for builder in self._builders if builder.described == types]
+        while len(self._runs) < self._nothers and start + nbefore * first.least < len(view):
+            self._own = own
+            run = _Run(same.pop() if same else reader._new_builder(types), types, start, nbefore, nbatches)
+            self._runs.append(run)
+            self._tasks.append(self._pool.submit(run.decode, reader, view))
+            nbefore += nbatches * batch_rows
+        self._builders = same
+
+    def _collect(self, reader, end, nrecords):
+        """Take over what follows from there on; the reader goes on with the builder of the last run that counts."""
+        self._wait()
+        for run in self._runs:
+            builder = reader._builder
+            if run.start != end or builder.nrows or builder.described != run.types:
                 break
-            parts.append((builder, start, end))
-            start = end
-            if len(parts) % _RUN == 0:
-                runs.append(self._pool.submit(_decode, parts[-_RUN:], view, reader._batch_rows))
-        if len(parts) % _RUN:
-            runs.append(self._pool.submit(_decode, parts[-(len(parts) % _RUN) :], view, reader._batch_rows))
-        if any([run.exception() for run in runs]):  # all have ended when the view goes
-            self._types = None  # the builders are in the middle of something
-            return None
-        return self._collect(reader, parts, [taken for run in runs for taken in run.result()])
+            reader._ready += run.batches
+            end, nrecords = run.end, nrecords + run.nrecords
+            self._builders.append(builder)
+            reader._builder = run.builder
+        self._runs = []
+        return end, nrecords
 
-    def _end(self, reader, view, start):
-        """Return where a batch that starts there ends, None when it is not whole."""
-        stride = self._builders[0].stride
-        if stride:
-            end = start + stride * reader._batch_rows
-            return end if end <= len(view) else None
-        return _scan.advance(view, start, reader._batch_rows * len(reader._names), **reader._structure)
-
-    def _collect(self, reader, parts, results):
-        """Keep the batches up to the first that is not what was expected; None when there is none."""
-        nbytes = nrecords = 0
-        for (builder, start, end), taken in zip(parts, results):
-            if taken != (end - start, reader._batch_rows) or builder.described != self._types:
-                self._types = None
-                break
-            reader._ready.append(builder.finish(Batch, reader._shown))
-            nbytes, nrecords = end, nrecords + reader._batch_rows
-        return (nbytes, nrecords) if nbytes else None
+    def _wait(self):
+        """Wait for the others."""
+        for run in self._runs[-1:]:
+            run.builder.stopped = True
+        for task in self._tasks:
+            if not task.cancel():
+                task.result()
+        for run in self._runs[-1:]:
+            run.builder.stopped = False
+        self._tasks = []
 
 
-def _decode(parts, view, batch_rows):
-    """Let each builder take its part of the view; return what they say."""
-    results = []
-    for builder, start, end in parts:
-        with view[start:end] as part:
-            results.append(builder.take(part, batch_rows))
-    return results
+class _Run:
+    """Hold what one thread decodes: batches of one builder, some records behind a place in a view."""
+
+    def __init__(self, builder, types, place, nbefore, nbatches):
+        self.builder = builder
+        self.types = types
+        self.nbatches = nbatches
+        self.batches = []
+        self.nrecords = 0
+        self.start = self.end = None    # not known, or outside the view
+        self._place = place
+        self._nbefore = nbefore
+
+    def decode(self, reader, view):
+        """Decode the batches, or those before the first that is not whole, whose rows stay in the builder."""
+        try:
+            self.start = self.end = _advance(reader, view, self._place, self._nbefore)
+            while self.end is not None and len(self.batches) < self.nbatches and self._take(view, reader._batch_rows):
+                self.batches.append(self.builder.finish(Batch, reader._shown))
+        except (LimitError, MemoryError):
+            pass    # nothing was taken then: whoever goes on from here meets it
+
+    def _take(self, view, batch_rows):
+        """Take records until there is a whole batch, and tell whether there is."""
+        with view[self.end :] as rest:
+            nbytes, nrecords = self.builder.take(rest, batch_rows)
+        self.end += nbytes
+        self.nrecords += nrecords
+        return self.builder.nrows == batch_rows
+
+
+def _nbatches(reader, view, start):
+    """Return how many batches make a run."""
+    end = _advance(reader, view, start, _SAMPLE)
+    return _LEAST_RUN if end is None else max(_LEAST_RUN, _RUN_NBYTES * _SAMPLE // ((end - start) * reader._batch_rows))
+
+
+def _advance(reader, view, start, nrecords):
+    """Return where so many records end, None when that is outside the view."""
+    stride = reader._builder.stride
+    if stride:
+        end = start + nrecords * stride
+        return end if end <= len(view) else None
+    return _scan.advance(view, start, nrecords * len(reader._names), **reader._structure)
 
 
 # -- writing ------------------------------------------------------------------------------------------------------------

@@ -19,7 +19,8 @@ cdef int raise_left() except? -1:
 
 
 cdef enum:
-    MOST_PATIENCE = 0xffff    # records before signals are looked at
+    PIECE = 0x2000            # records before `stopped` is looked at
+    MOST_PATIENCE = 8         # pieces before signals are
 
 
 cdef class Builder:
@@ -40,11 +41,12 @@ cdef class Builder:
     cdef Leaf* leaves
     cdef Py_ssize_t nleaves
     cdef readonly Py_ssize_t stride    # bytes of every record; 0: they differ
-    cdef Py_ssize_t least         # bytes that a record has at least
+    cdef readonly Py_ssize_t least    # bytes that a record has at least
     cdef Py_ssize_t block         # records that are loaded together next
     cdef bint changed             # a column is of another kind than when leaves were listed
     cdef Py_ssize_t most          # rows that the table is to have
-    cdef Py_ssize_t patience      # rows at which signals are looked at next
+    cdef Py_ssize_t piece_end     # rows at which `stopped` is looked at next
+    cdef public bint stopped      # another thread wants take() to end soon
     cdef const unsigned char* first    # byte that was given
     cdef readonly str state       # "more", "full", "limit", "broken", "mismatch", "split"
     cdef readonly tuple expected  # of a mismatch: the type of the column
@@ -146,7 +148,7 @@ cdef class Builder:
     def take(self, view, Py_ssize_t most):
         """Take records until there are `most` rows, and return how many bytes and how many records were taken.
 
-        The state afterwards: "more" (the bytes end, maybe inside a record), "full" (no more rows), "limit" (the next record
+        The state afterwards: "more" (the bytes end, maybe inside a record), "full" (no more rows are wanted), "limit" (the next record
         does not fit, and raises LimitError as the first of a batch), "split" (the next record
         begins another schema), "mismatch" (the next record is of another kind, as `expected`, `place`, `code`, `column` and
         `path` say), "broken" (decoding the next record says what is wrong). When it raises it has taken nothing.
@@ -170,7 +172,7 @@ cdef class Builder:
         if self.types is None and not self.look(start, nbytes):
             return 0, 0
         before = self.table.n
-        self.patience = before + MOST_PATIENCE
+        self.piece_end = before + PIECE
         self.reserve()
         with nogil:
             outcome = self.run()
@@ -250,19 +252,23 @@ cdef class Builder:
 
     cdef Outcome run(self) noexcept nogil:
         cdef Outcome outcome = DONE
+        cdef int patience = MOST_PATIENCE
         self.w.depth = 0
-        while self.table.n < self.most and outcome == DONE:
+        while self.table.n < self.most and outcome == DONE and not self.stopped:
             if self.changed:
                 outcome = self.plan_again()
             if outcome == DONE and self.stride:
                 self.load_blocks()
             if outcome == DONE:
                 # Where records have one size: those that a block did not take.
-                outcome = self.walk_records(min(self.patience, self.table.n + LEAST_BLOCK) if self.stride else self.patience)
-            if self.table.n >= self.patience:
-                self.patience += MOST_PATIENCE
-                if self.interrupted():
-                    return FAILED
+                outcome = self.walk_records(min(self.piece_end, self.table.n + LEAST_BLOCK) if self.stride else self.piece_end)
+            if self.table.n >= self.piece_end:
+                self.piece_end += PIECE
+                patience -= 1
+                if patience == 0:
+                    patience = MOST_PATIENCE
+                    if self.interrupted():
+                        return FAILED
         return outcome
 
     cdef Outcome plan_again(self) noexcept with gil:
@@ -276,7 +282,7 @@ cdef class Builder:
         # A block that does not fit was work for nothing, so the next is small; those that fit make the next larger.
         cdef Walk* w = &self.w
         cdef Py_ssize_t i, n
-        cdef Py_ssize_t left = min(self.most, self.patience) - self.table.n
+        cdef Py_ssize_t left = min(self.most, self.piece_end) - self.table.n
         cdef bint fits = True
         while True:
             n = min(self.block, min(left, (w.end - w.p) // self.stride))
