@@ -54,6 +54,7 @@ cdef enum:
     PAUSE_FROM = 4096         # input from here on is decoded with the collector switched off
     READ_SIZE = 131072        # what Hadoop buffers on its side of the pipe
     WRITE_SIZE = 65536        # what a pipe takes at once
+    SCALARS_AT_ONCE = 65536   # records of these are skipped before signals are looked at
 
 cdef enum State:
     OPEN

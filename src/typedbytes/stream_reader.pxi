@@ -293,13 +293,19 @@ cdef class Reader:
         (1, False)
         """
         cdef long long skipped = 0
+        cdef long long nrecords
         if n < 1 and self.state == OPEN:
             return 0    # asked to see whether the Reader has failed
         self.enter()
         try:
             while skipped < n and not self.at_end():
-                self.skip_record()
-                skipped += 1
+                nrecords = self.skip_scalar_records(held(&self.d.buf), n - skipped)
+                if nrecords:
+                    PyErr_CheckSignals()
+                else:
+                    self.skip_record()
+                    nrecords = 1
+                skipped += nrecords
         except BaseException as error:
             self.fail(error)
         self.state = OPEN
@@ -314,6 +320,24 @@ cdef class Reader:
         self.d.record += 1
         return 0
 
+    cdef long long skip_scalar_records(self, Py_ssize_t nbytes, int64_t most) noexcept:
+        # Skip whole records of scalars among the next bytes held, `most` of them or fewer, and give their number. None where
+        # each has to be measured against a limit.
+        cdef ReadBuffer* buf = &self.d.buf
+        cdef const unsigned char* start = buf.cursor
+        cdef const unsigned char* end = buf.end
+        cdef int64_t nvalues
+        if self.d.max_bytes:
+            return 0
+        buf.end = start + min(nbytes, held(buf))
+        nvalues = skip_scalars(&self.skipping, buf, min(most, SCALARS_AT_ONCE) * self.nparts, NULL)
+        if nvalues % self.nparts:
+            buf.cursor = start    # go back to the key whose value is not among them
+            nvalues = skip_scalars(&self.skipping, buf, nvalues - 1, NULL)
+        buf.end = end
+        self.d.record += nvalues // self.nparts
+        return nvalues // self.nparts
+
     cdef Py_ssize_t span(self, Py_ssize_t enough, long long* nrecords) except -1:
         # Walk whole records, until `enough` bytes or until more would have to be read, and give the size of those behind the
         # cursor; 0 at the end of input. They are consumed by `pass_over`. A fault behind them waits until then.
@@ -324,9 +348,9 @@ cdef class Reader:
             if not self.at_end():
                 self.d.buf.mark = self.d.buf.cursor
                 self.skip_record()
-                while self.d.buf.cursor - self.d.buf.mark < enough and self.skip_held_record():
-                    pass
                 nbytes = self.d.buf.cursor - self.d.buf.mark
+                while nbytes < enough and (self.skip_scalar_records(enough - nbytes, SCALARS_AT_ONCE) or self.skip_held_record()):
+                    nbytes = self.d.buf.cursor - self.d.buf.mark
                 self.d.buf.cursor = self.d.buf.mark
                 self.d.buf.mark = NULL
         except BaseException as error:

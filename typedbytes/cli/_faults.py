@@ -6,6 +6,7 @@ record whose extent is known is passed over, whatever it holds; behind a fault o
 
 import io
 from collections import deque
+from contextlib import suppress
 
 import typedbytes
 from typedbytes.cli._streams import is_pairs
@@ -45,10 +46,11 @@ class Memory(io.RawIOBase):
         return self.between(max(0, offset - WINDOW_NBYTES) // 16 * 16, offset + WINDOW_NBYTES)
 
     def drain(self):
-        """Read all that is left and return how many bytes the source had in all."""
+        """Read all that is left and return how many bytes the source had in all, as far as it can be read."""
         buffer = bytearray(1 << 17)
-        while self.readinto(buffer):
-            pass
+        with suppress(typedbytes.DecodeError):
+            while self.readinto(buffer):
+                pass
         return self._end
 
 

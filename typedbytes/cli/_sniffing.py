@@ -8,13 +8,14 @@ import io
 
 import typedbytes
 from typedbytes.cli import _formats
+from typedbytes.cli._compression import Decompressed
 from typedbytes.cli._manners import Failure
 from typedbytes.cli._streams import opened, recognised, shown
 
 MOST_VALUES = 1000
 SHOWN_TYPES = 8
 FOREIGN = {  # what people give to this command by mistake
-    b"PAR1": "parquet", b"ARROW1": "arrow", b"Obj\x01": "avro", b"ORC": "orc", b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zstd",
+    b"PAR1": "parquet", b"ARROW1": "arrow", b"Obj\x01": "avro", b"ORC": "orc", b"PK\x03\x04": "zip",
     b"RCF": "rcfile", b"\x80\x02": "pickle", b"\x7fELF": "program",
 }  # fmt: skip
 
@@ -23,20 +24,27 @@ def about(name, options):
     """Return the facts about an input."""
     row = {"input": shown(name)}
     with opened(name) as source:
-        form, source = recognised(source, options)
-        head = source.read(16) if source.seekable() else b""
-        if source.seekable():
-            row["bytes"] = source.seek(0, io.SEEK_END)
-            source.seek(0)
-        row["format"] = next((FOREIGN[mark] for mark in FOREIGN if head.startswith(mark)), form)
+        if isinstance(source, Decompressed):
+            row["compressed"] = source.kind
         try:
-            if row["format"] == "sequencefile":
-                row.update(_header(source, options))
-            elif row["format"] in _formats.NAMES:
-                row.update(_values(source, form, name, options))
+            _look(source, name, options, row)
         except (Failure, typedbytes.DecodeError, OSError) as error:
             row["fault"] = str(error)
     return row
+
+
+def _look(source, name, options, row):
+    """Add what the first bytes and the first values tell."""
+    form, source = recognised(source, options)
+    head = source.read(16) if source.seekable() else b""
+    if source.seekable():
+        row["bytes"] = source.seek(0, io.SEEK_END)
+        source.seek(0)
+    row["format"] = next((FOREIGN[mark] for mark in FOREIGN if head.startswith(mark)), form)
+    if row["format"] == "sequencefile":
+        row.update(_header(source, options))
+    elif row["format"] in _formats.NAMES:
+        row.update(_values(source, form, name, options))
 
 
 def _header(source, options):

@@ -5,13 +5,13 @@ done with a record. Always true: the blocks that turn errors into Failure hold r
 command is one of the output's.
 """
 
-import io
 import os
 import sys
 from contextlib import contextmanager
 
 import typedbytes
 from typedbytes.cli import _formats, _progress
+from typedbytes.cli._compression import decompressed, put_back
 from typedbytes.cli._manners import BAD_DATA, IO_ERROR, NO_INPUT, UNAVAILABLE, Failure, because
 
 WILD = frozenset("*?[")
@@ -54,31 +54,7 @@ def recognised(source, options):
         piece = source.read(1 if not head else _formats.MOST_NBYTES - len(head)) or b""
         head += piece
         form = _formats.recognise(head, not piece)
-    if head and source.seekable():
-        source.seek(-len(head), io.SEEK_CUR)
-    elif head:
-        source = _Again(head, source)
-    return form, source
-
-
-class _Again(io.RawIOBase):
-    """Give bytes that have been read already, and then what follows them."""
-
-    def __init__(self, head, source):
-        self._head = head
-        self._source = source
-
-    def readable(self):
-        """Say that it can be read from."""
-        return True
-
-    def readinto(self, target):
-        """Fill the front of a buffer; return how many bytes that were."""
-        if not self._head:
-            return self._source.readinto(target)
-        piece, self._head = self._head[: len(target)], self._head[len(target) :]
-        target[: len(piece)] = piece
-        return len(piece)
+    return form, put_back(head, source)
 
 
 def is_pairs(reader):
@@ -93,9 +69,9 @@ def unit(reader):
 
 @contextmanager
 def opened(name):
-    """Open an input and give its file; what goes wrong meanwhile is a Failure that names the input."""
+    """Open an input and give what is in it, decompressed; what goes wrong meanwhile is a Failure that names the input."""
     with _source(name) as source, blaming(name), _progress.watching(source, shown(name)) as watched:
-        yield watched
+        yield decompressed(watched, shown(name))
 
 
 def records(options):

@@ -9,7 +9,7 @@ from collections import namedtuple
 
 from typedbytes.errors import FormatError, LimitError, TruncatedError
 
-__all__ = ["Codec", "find"]
+__all__ = ["Codec", "find", "zstd_library"]
 
 # decompress(data, limit) -> bytes, compress(data) -> bytes; compress is None where we only read.
 Codec = namedtuple("Codec", "class_name decompress compress")
@@ -85,12 +85,17 @@ def _bzip2():
     return _inflating(bz2.BZ2Decompressor, (OSError, ValueError)), bz2.compress
 
 
-def _zstd():
+def zstd_library():
+    """Return the module of Zstandard; raises ModuleNotFoundError."""
     try:
         from compression import zstd  # Python 3.14
     except ModuleNotFoundError:
         from backports import zstd
+    return zstd
 
+
+def _zstd():
+    zstd = zstd_library()
     return _inflating(zstd.ZstdDecompressor, zstd.ZstdError), zstd.compress
 
 

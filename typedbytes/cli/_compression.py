@@ -1,0 +1,154 @@
+"""Compressed inputs: told by their first bytes, and read as what is in them.
+
+Here: gzip, bzip2, xz and Zstandard around a whole input. Not here: the codecs inside a SequenceFile. Always true: no more is made
+at once than was asked for; damage is a DecodeError whose offset counts the bytes that came out before it.
+"""
+
+import io
+
+import typedbytes
+from typedbytes.cli._manners import UNAVAILABLE, Failure
+
+# No typed bytes start like these: what could be a value with an application code, three bytes of bzip2, would be 1.5 GB long.
+MARKS = {
+    b"\x1f\x8b": "gzip",
+    b"\xfd7zXZ\0": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    **{b"BZh%d" % level + start: "bzip2" for level in range(1, 10) for start in (b"1AY&SY", b"\x17rE8P\x90")},
+}
+READ_NBYTES = 1 << 16
+
+
+def decompressed(source, shown):
+    """Return a source of what is in a compressed source; any other source comes back as it is."""
+    head = b""
+    while any(mark.startswith(head) for mark in MARKS if mark != head):
+        piece = source.read(1)
+        if not piece:
+            break
+        head += piece
+    source = put_back(head, source)
+    return Decompressed(source, MARKS[head], shown) if head in MARKS else source
+
+
+def put_back(head, source):
+    """Return a source that gives these bytes, which were read from it, again."""
+    if head and source.seekable():
+        source.seek(-len(head), io.SEEK_CUR)
+        return source
+    return _Again(head, source) if head else source
+
+
+class _Again(io.RawIOBase):
+    """Give bytes that have been read already, and then what follows them."""
+
+    def __init__(self, head, source):
+        self._head = head
+        self._source = source
+
+    def readable(self):
+        """Say that it can be read from."""
+        return True
+
+    def readinto(self, target):
+        """Fill the front of a buffer; return how many bytes that were."""
+        if not self._head:
+            return self._source.readinto(target)
+        piece, self._head = self._head[: len(target)], self._head[len(target) :]
+        target[: len(piece)] = piece
+        return len(piece)
+
+
+class Decompressed(io.RawIOBase):
+    """Read what is in a compressed source of this kind; several may stand in a row, with zeros behind them."""
+
+    def __init__(self, source, kind, shown):
+        try:
+            self._start, self._error = _LIBRARIES[kind]()
+        except ModuleNotFoundError as error:
+            raise Failure(UNAVAILABLE, f"{shown}: {kind} needs the library {error.name}: pip install 'typedbytes[{kind}]'") from None
+        self.kind = kind
+        self._source = source
+        self._stream = self._start()
+        self._nbytes = 0
+
+    def readable(self):
+        """Say that it can be read from."""
+        return True
+
+    def readinto(self, target):
+        """Fill the front of a buffer; return how many bytes that were."""
+        piece, is_left = b"", True
+        while is_left and not piece:
+            data = self._next_data()
+            is_left = data is not None
+            if is_left:
+                piece = self._decompress(data, len(target))
+        target[: len(piece)] = piece
+        self._nbytes += len(piece)
+        return len(piece)
+
+    def _next_data(self):
+        """Return the bytes that come next, none when the stream has enough; None at the end."""
+        if not self._stream.eof:
+            return self._source.read(READ_NBYTES) or b"" if self._stream.needs_input else b""
+        data = self._stream.unused_data.lstrip(b"\0")
+        while not data:
+            data = self._source.read(READ_NBYTES)
+            if not data:
+                return None
+            data = data.lstrip(b"\0")
+        self._stream = self._start()
+        return data
+
+    def _decompress(self, data, most):
+        is_over = not data and self._stream.needs_input
+        try:
+            piece = self._stream.decompress(data, most)
+        except self._error as error:
+            raise typedbytes.FormatError(f"damaged {self.kind} data: {error}", self._nbytes) from None
+        if is_over and not piece and not self._stream.eof:
+            raise typedbytes.TruncatedError(f"{self.kind} data ends early", self._nbytes)
+        return piece
+
+
+def _gzip():
+    import zlib
+
+    class Stream:
+        """Give zlib's stream the manners of the others."""
+
+        def __init__(self):
+            self._stream = zlib.decompressobj(wbits=31)
+
+        eof = property(lambda self: self._stream.eof)
+        unused_data = property(lambda self: self._stream.unused_data)
+        needs_input = property(lambda self: not self._stream.unconsumed_tail)
+
+        def decompress(self, data, most):
+            """Return what comes next, `most` bytes at most."""
+            return self._stream.decompress(self._stream.unconsumed_tail + data, most)
+
+    return Stream, zlib.error
+
+
+def _bzip2():
+    import bz2
+
+    return bz2.BZ2Decompressor, OSError
+
+
+def _xz():
+    import lzma
+
+    return lzma.LZMADecompressor, lzma.LZMAError
+
+
+def _zstd():
+    from typedbytes.sequencefile._codecs import zstd_library
+
+    zstd = zstd_library()
+    return zstd.ZstdDecompressor, zstd.ZstdError
+
+
+_LIBRARIES = {"gzip": _gzip, "bzip2": _bzip2, "xz": _xz, "zstd": _zstd}  # imported when an input asks for one
