@@ -126,7 +126,7 @@ reliability: $(VENV)/fuzz-built ## run all gates, hours of them, or GATES='fault
 
 RUNS ?= 200
 .PHONY: chaos
-chaos: build ## RUNS (200) jobs on this machine, each with a disaster at a random moment; none may succeed with wrong output
+chaos: build ## RUNS (200) jobs, half here and half in a local Hadoop, with a disaster each; none may succeed with wrong output
 	PYTHONPATH=$(CURDIR) $(BIN)/python tests/chaos.py $(RUNS)
 
 .PHONY: local-beside-hadoop

@@ -3,9 +3,10 @@
     python bench/local.py words GIGABYTES [CONTENDER...]     count the words of that much text
     python bench/local.py sort GIGABYTES [MEMORY]            sort that much of word-count pairs, within MEMORY (512M), beside GNU sort
 
-Contenders of words: typedbytes (the command run, 512 MB), counter (a plain script), mrjob (its local runner, where it is installed) and
-hadoop (its local mode, two map tasks at once, with the same script). What is counted is compared. Files go to build/bench-local, and a
-table to stdout. Always true: GNU sort gets the same records as text, in the C locale, with the same memory and two threads.
+Contenders of words: typedbytes (the command run), counter (a plain script), mrjob (its local runner, fetched from the package index into
+an environment of its own) and hadoop (its local mode, with the same script); all but the plain script have as many map tasks at once as
+there are processors. What is counted is compared. Files go to build/bench-local, and a table to stdout, where a contender that cannot
+run has its reason. Always true: GNU sort gets the same records as text, in the C locale, with the same memory and two threads.
 """
 
 import itertools
@@ -26,6 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "test_vectors" / "java"))
 FOLDER = ROOT / "build" / "bench-local"
 WORD_COUNT = ROOT / "examples" / "wordcount.py"
+MEBIBYTES = 512    # what typedbytes may sort with, and the heap of Hadoop's machine
+HEADING = "| | wall s | CPU s | MiB of the largest process | its limit |\n|---|---|---|---|---|"
 NWORDS = 60_000    # different ones, as often as their rank tells (Zipf)
 LINE_NWORDS = 12
 
@@ -100,8 +103,8 @@ def make_pairs(path, text_path, gigabytes):
             text.write("".join([lines[index] for index in batch]))
 
 
-def measured(name, command, **how):
-    """Run a command and print its row: wall seconds, CPU seconds, memory of its largest process."""
+def measured(name, command, limit="none", **how):
+    """Run a command and print its row: wall seconds, CPU seconds, memory of its largest process; return whether it has succeeded."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
     with open(FOLDER / f"{name}.log", "wb") as log:
@@ -110,7 +113,9 @@ def measured(name, command, **how):
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     peak = (FOLDER / f"{name}.log").read_bytes().rpartition(b"peak ")[2].split()
-    print(f"| {name} | {wall:.1f} | {cpu:.1f} | {int(peak[0]) / 1024:.0f} |" if code == 0 else f"| {name} | failed, see {FOLDER}/{name}.log |", flush=True)
+    row = f"{wall:.1f} | {cpu:.1f} | {int(peak[0]) / 1024:.0f} | {limit}" if code == 0 else f"failed, see {FOLDER}/{name}.log | | |"
+    print(f"| {name} | {row} |", flush=True)
+    return code == 0
 
 
 # RUSAGE_CHILDREN of a process that starts nothing else: the largest process of the contender, in KiB.
@@ -127,37 +132,54 @@ def words(gigabytes, contenders):
     text = FOLDER / f"words-{gigabytes}.txt"
     if not text.exists():
         make_text(text, gigabytes)
-    print(f"{text.stat().st_size / 1e9:.2f} GB of text, {os.cpu_count()} processors\n\n| | wall s | CPU s | MiB |\n|---|---|---|---|")
+    print(f"{text.stat().st_size / 1e9:.2f} GB of text, {os.cpu_count()} processors\n\n{HEADING}", flush=True)
     results = {name: WORDS[name](text, FOLDER / f"out-{name}") for name in contenders}
+    results = {name: counts for name, counts in results.items() if counts is not None}
     first = next(iter(results.values()))
     assert all(counts == first for counts in results.values()), {name: len(counts) for name, counts in results.items()}
-    print(f"\n{len(first):,} different words, {sum(first.values()):,} in all, the same by each")
+    print(f"\n{len(first):,} different words, {sum(first.values()):,} in all, the same by {', '.join(results)}")
 
 
 def count_here(text, output):
-    """Run the example by this package."""
+    """Return what the example counts, run by this package; None when it fails, here and below."""
     shutil.rmtree(output, ignore_errors=True)
-    measured("typedbytes", [sys.executable, "-m", "typedbytes", "run", "-q", WORD_COUNT, text, "-o", output], env=environment())
-    return dict(sequencefile.read(output))
+    command = [sys.executable, "-m", "typedbytes", "run", "-q", "--memory", f"{MEBIBYTES}M", WORD_COUNT, text, "-o", output]
+    if measured("typedbytes", command, f"{MEBIBYTES} MiB for sorting", env=environment()):
+        return dict(sequencefile.read(output))
 
 
 def count_plainly(text, output):
-    """Count in one process, in memory."""
+    """Return what one process counts, in memory."""
     (FOLDER / "counter.py").write_text(COUNTER)
-    measured("counter", [sys.executable, FOLDER / "counter.py", text, output])
-    return read_lines([output])
+    if measured("counter", [sys.executable, FOLDER / "counter.py", text, output]):
+        return read_lines(output)
 
 
 def count_by_mrjob(text, output):
-    """Run mrjob's local runner."""
+    """Return what mrjob's local runner counts."""
     (FOLDER / "mrjob_job.py").write_text(MRJOB)
+    try:
+        python = python_with_mrjob()
+    except subprocess.CalledProcessError as error:
+        print(f"| mrjob | does not install: {error.stdout.strip().splitlines()[-1]} | | | |", flush=True)
+        return None
     with open(output, "wb") as out:
-        measured("mrjob", [sys.executable, FOLDER / "mrjob_job.py", "-r", "local", text], stdout=out)
-    return {word.strip('"'): count for word, count in read_lines([output]).items()}
+        if not measured("mrjob", [python, FOLDER / "mrjob_job.py", "-r", "local", text], stdout=out):
+            return None
+    return {word.strip('"'): count for word, count in read_lines(output).items()}
+
+
+def python_with_mrjob():
+    """Return the Python of an environment that has mrjob, made when it is not there; raises CalledProcessError."""
+    folder = FOLDER / "venv-mrjob"
+    python = folder / "bin" / "python"
+    for command in ([sys.executable, "-m", "venv", folder], [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "mrjob"]):
+        subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return python
 
 
 def count_by_hadoop(text, output):
-    """Run the example by Hadoop's local mode."""
+    """Return what the example counts, run by Hadoop's local mode."""
     import jars
 
     shutil.rmtree(output, ignore_errors=True)
@@ -170,8 +192,9 @@ def count_by_hadoop(text, output):
     words = [word for name, value in properties.items() for word in ("-D", f"{name}={value}")]
     words += ["-io", "typedbytes", "-input", text, "-output", output, "-outputformat", "org.apache.hadoop.mapred.SequenceFileOutputFormat"]
     words += ["-mapper", f"{script} map", "-combiner", f"{script} combine", "-reducer", f"{script} reduce"]
-    measured("hadoop", jars.java_command("org.apache.hadoop.streaming.HadoopStreaming", *words), env=environment())
-    return dict(sequencefile.read(output))
+    command = jars.java_command("org.apache.hadoop.streaming.HadoopStreaming", *words, options=[f"-Xmx{MEBIBYTES}m"])
+    if measured("hadoop", command, f"{MEBIBYTES} MiB of heap", env=environment()):
+        return dict(sequencefile.read(output))
 
 
 WORDS = {"typedbytes": count_here, "counter": count_plainly, "mrjob": count_by_mrjob, "hadoop": count_by_hadoop}
@@ -182,10 +205,10 @@ def environment():
     return {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
-def read_lines(paths):
+def read_lines(path):
     """Return counts from lines of word and count."""
-    lines = (line.rstrip("\n").split("\t") for path in paths for line in open(path, encoding="utf-8"))
-    return {word: int(count) for word, count in lines}
+    with open(path, encoding="utf-8") as file:
+        return {word: int(count) for word, count in (line.split("\t") for line in file)}
 
 
 SORT = """
@@ -201,13 +224,14 @@ def sort(gigabytes, memory=512 << 20):
     pairs, text = FOLDER / f"pairs-{gigabytes}.tb", FOLDER / f"pairs-{gigabytes}.txt"
     if not pairs.exists():
         make_pairs(pairs, text, gigabytes)
-    print(f"{pairs.stat().st_size / 1e9:.2f} GB of pairs, {text.stat().st_size / 1e9:.2f} GB as text, {memory >> 20} MiB\n\n| | wall s | CPU s | MiB |\n|---|---|---|---|")
+    print(f"{pairs.stat().st_size / 1e9:.2f} GB of pairs, {text.stat().st_size / 1e9:.2f} GB as text\n\n{HEADING}", flush=True)
+    limit = f"{memory >> 20} MiB"
     sink = FOLDER / "sorted"
-    measured("typedbytes", [sys.executable, "-c", SORT, pairs, sink, memory, FOLDER], env=environment())
+    measured("typedbytes", [sys.executable, "-c", SORT, pairs, sink, memory, FOLDER], limit, env=environment())
     with open(sink, "rb") as file:
         check_order(file)
     gnu = ["sort", "--stable", "--key=1,1", "--field-separator=\t", "--parallel=2", f"--buffer-size={memory >> 10}K", f"--temporary-directory={FOLDER}"]
-    measured("GNU sort", [*gnu, "-o", sink, text], env={**os.environ, "LC_ALL": "C"})
+    measured("GNU sort", [*gnu, "-o", sink, text], limit, env={**os.environ, "LC_ALL": "C"})
     sink.unlink()
 
 

@@ -44,7 +44,7 @@ class Job:
     """How a Hadoop Streaming job went."""
 
     code: int  #: 0 when it succeeded
-    counters: dict  #: group name -> counter name -> number
+    counters: dict  #: group name -> counter name -> number; none of a job that never ran
     log: str  #: what Hadoop and the tasks wrote to stderr
 
 
@@ -102,7 +102,7 @@ class Hadoop:
         words += ["-combiner", combiner] if combiner else []
         words += ["-reducer", reducer] if reducer else []
         code, result, log = self._run("job", *words, *options)
-        return Job(code, json.loads(result), log)
+        return Job(code, json.loads(result or b"{}"), log)
 
     def load_pairs(self, pairs, path):
         """Write encoded pairs into a SequenceFile, with Hadoop's loadtb."""

@@ -369,6 +369,16 @@ def test_output_that_is_no_stream_of_pairs_fails_the_job(tmp_path, script, said,
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
 
 
+@pytest.mark.parametrize("script", ["", "import os; os.read(0, 3)", "import os; os.close(0); os.system('sleep 0.1')"])
+@pytest.mark.parametrize("nlines", [1, 1000, 300_000])
+def test_a_script_that_leaves_input_fails_the_job_however_short_that_is(tmp_path, script, nlines):
+    path = write_script(tmp_path, script)
+    (tmp_path / "in.txt").write_text("line\n" * nlines)
+    with pytest.raises(local.JobError, match=r"before it had read all of its input; .* ends in streaming\.run"):
+        run(path, tmp_path / "in.txt", tmp_path / "out")
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
+
+
 @pytest.mark.parametrize(("role", "place"), [("combine", "combiner failed"), ("reduce", "reduce task 0")])
 def test_a_combiner_and_a_reducer_that_fail_fail_the_job(words, tmp_path, role, place):
     path, _, _ = words
@@ -393,9 +403,32 @@ def test_bad_input_is_named_and_not_tried_again(tmp_path):
     (tmp_path / "in.tb").write_bytes(b"\2\1\2\1\xff")
     with pytest.raises(local.JobError, match=r"in\.tb.*bad input: MARKER outside a LIST at offset 4, record 1"):
         local.run("cat", inputs=tmp_path / "in.tb", output=tmp_path / "out", attempts=3, quiet=True)
-    (tmp_path / "in.gz").write_bytes(gzip.compress(b"text\n" * 1000)[:-20])
-    with pytest.raises(local.JobError, match="reading the input failed"):
-        local.run("cat", inputs=tmp_path / "in.gz", output=tmp_path / "out", quiet=True)
+    damaged = {"cut.gz": gzip.compress(b"text\n" * 1000)[:-20], "bad.gz": gzip.compress(b"")[:10] + b"\xff" * 20, "bad.bz2": b"BZh9?", "bad.zst": b"x"}
+    for name, data in damaged.items():
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(local.JobError, match=rf"{name}.*reading the input failed: \w+"):
+            local.run("cat", inputs=tmp_path / name, output=tmp_path / "out", quiet=True)
+
+
+def test_an_output_that_another_has_made_meanwhile_is_left_alone(tmp_path):
+    script = write_script(
+        tmp_path,
+        """
+        import os, sys
+        from typedbytes import streaming
+
+        def mapper(key, value):
+            os.makedirs(os.path.join(value, "theirs"))
+
+        if __name__ == "__main__":
+            streaming.run(mapper)
+        """,
+    )
+    (tmp_path / "in.txt").write_text(f"{tmp_path}/out\n")
+    with pytest.raises(local.OutputError, match="cannot be put in place: "):
+        run(script, tmp_path / "in.txt", tmp_path / "out")
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py", "out"]
+    assert os.listdir(tmp_path / "out") == ["theirs"]
 
 
 def test_what_failed_is_kept_when_asked_for(tmp_path):
@@ -412,7 +445,7 @@ def test_what_failed_is_kept_when_asked_for(tmp_path):
         ({"inputs": "nothing*"}, "no such input: "),
         ({"inputs": "folder"}, "name it as an input of its own"),
         ({"script": "nothing.py"}, "there is no script"),
-        ({"script": "broken.py"}, "fails before it has read anything, with exit code 1"),
+        ({"script": "broken.py"}, "fails before it has read anything, with exit code 1: install the module for /.*, or correct its name"),
         ({"tmp": "/no/such/folder"}, "/no/such/folder"),
     ],
 )

@@ -100,6 +100,12 @@ run(Job)
     assert ("StopEarly" in outcome.messages) == error.startswith("SystemExit")
 
 
+def test_what_is_no_iterable_of_pairs_is_named(tmp_path):
+    outcome = run_script(tmp_path, "run(lambda key, value: 7)", "map", data=GOOD)
+    assert (outcome.code, outcome.output) == (1, b"")
+    assert outcome.facts()["returned"] == "int, where pairs of key and value are wanted: yield them, or return a list"
+
+
 @pytest.mark.parametrize("exit_call", ["sys.exit(0)", "sys.exit()", "exit(0)", "sys.exit('done')"])
 def test_exit_inside_user_code_is_a_failure(tmp_path, exit_call):
     script = f"def job(key, value):\n    yield key, value\n    {exit_call}\nrun(job)"

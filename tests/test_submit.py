@@ -151,7 +151,7 @@ def test_a_script_that_is_no_python(tmp_path, text):
 
 def test_check(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    script = written(tmp_path, job="import one, numpy", one="")
+    script = written(tmp_path, job="import one, numpy\none.run()", one="")
     said = []
     checked = hadoop.check(plan(script, ["in"], "out"), said.append)
     assert checked.files == [str(tmp_path / "one.py")]
@@ -167,6 +167,8 @@ def test_check(tmp_path, monkeypatch):
         with pytest.raises(hadoop.SubmitError, match=message):
             hadoop.check(wrong)
     assert hadoop.check(plan("s3://bucket/job.py", ["in"], "out")).files == []
+    hadoop.check(plan(written(tmp_path, job="def mapper(key, value): pass"), ["in"], "out"), said.append)
+    assert said[1:] == [f"{script} calls no run(...): tasks that read nothing of a small input succeed all the same, and write nothing"]
 
 
 # -- bundles ----------------------------------------------------------------------------------------------

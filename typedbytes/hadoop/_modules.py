@@ -1,6 +1,6 @@
-"""The modules that a script imports: which travel with it, and which the nodes must have.
+"""The modules that a script imports: which travel with it, and which the nodes must have; and what it calls.
 
-Belongs here: reading imports out of sources. What this file must not know: Hadoop. Always true: nothing is imported or
+Belongs here: reading imports and calls out of sources. What this file must not know: Hadoop. Always true: nothing is imported or
 run; only what a script imports whenever it starts counts, not what stands in a function or a try.
 """
 
@@ -47,16 +47,25 @@ def is_importable(name):
     return importlib.machinery.PathFinder.find_spec(name) is not None
 
 
-def _imported(path):
+def calls(script, name):
+    """Return whether a script calls a function or a method of that name anywhere. Raises SubmitError as `beside` does."""
+    functions = [node.func for node in ast.walk(_parsed(script)) if isinstance(node, ast.Call)]
+    return any(getattr(each, "id", getattr(each, "attr", None)) == name for each in functions)
+
+
+def _parsed(path):
     try:
         with open(path, "rb") as file:
-            tree = ast.parse(file.read(), path)
+            return ast.parse(file.read(), path)
     except OSError as error:
         raise SubmitError(f"the script {path} cannot be read: {error.strerror}") from None
     except (SyntaxError, ValueError) as error:
         raise SubmitError(f"{path} is not Python {sys.version_info[0]}.{sys.version_info[1]}: {error}") from None
+
+
+def _imported(path):
     names = set()
-    for node in tree.body:
+    for node in _parsed(path).body:
         if isinstance(node, ast.Import):
             names.update(alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typedbytes.hadoop._bundle import versions_in
 from typedbytes.hadoop._errors import JobFailedError, SubmitError
 from typedbytes.hadoop._installed import default_file_system, find_command, find_jar, gathers_logs
-from typedbytes.hadoop._modules import beside, foreign, is_importable
+from typedbytes.hadoop._modules import beside, calls, foreign, is_importable
 from typedbytes.hadoop._watch import Watch
 
 __all__ = ["Done", "check", "command_of", "read_output", "submit"]
@@ -41,6 +41,8 @@ def check(plan, say=lambda line: None):
     if not os.path.isfile(plan.script):
         raise SubmitError(f"there is no script {plan.script}: name the file that ends in streaming.run(...)")
     files, others = beside(plan.script)
+    if not calls(plan.script, "run"):
+        say(f"{plan.script} calls no run(...): tasks that read nothing of a small input succeed all the same, and write nothing")
     for path in [*plan.files, *plan.archives, *([plan.bundle] if plan.bundle else [])]:
         name = path.partition("#")[0]
         if "://" not in name and not os.path.exists(name):

@@ -80,5 +80,7 @@ def _has_role(process, script):
         raise CommandError(f"{script} did not end within {PROBE_SECONDS} seconds when it was started without input") from None
     if process.returncode not in (0, NOT_THIS_ROLE):
         lines = [line for line in messages.decode("utf-8", "backslashreplace").splitlines() if line.strip() and not line.startswith("reporter:")]
-        raise CommandError(f"{script} fails before it has read anything, with exit code {process.returncode}", lines)
+        is_missing = lines[-1:] and lines[-1].startswith("ModuleNotFoundError: ")
+        advice = f": install the module for {sys.executable}, or correct its name" if is_missing else ""
+        raise CommandError(f"{script} fails before it has read anything, with exit code {process.returncode}{advice}", lines)
     return process.returncode == 0

@@ -67,7 +67,7 @@ def _splits_of(path, format_name, split_size):
         kind = _kind_of(path) if format_name == "auto" else format_name
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
-    if kind == PAIRS or _opener_of(path) is not None or nbytes == 0:
+    if kind == PAIRS or _opener_of(path)[0] is not None or nbytes == 0:
         yield Split(path, kind, 0, nbytes)
         return
     start = 0
@@ -85,15 +85,16 @@ def _kind_of(path):
 
 
 def _opener_of(path):
-    """Return the function that opens a compressed file of text, None for others."""
+    """Return the function that opens a compressed file of text, None for others, and what it raises for damage besides OSError and EOFError."""
     if path.endswith(".gz"):
         import gzip
+        import zlib
 
-        return gzip.open
+        return gzip.open, zlib.error
     if path.endswith(".bz2"):
         import bz2
 
-        return bz2.open
+        return bz2.open, ()
     if path.endswith(".zst"):
         try:
             from compression import zstd  # Python 3.14
@@ -102,8 +103,8 @@ def _opener_of(path):
                 from backports import zstd
             except ModuleNotFoundError:
                 raise InputError(f"{path}: reading it needs a library: pip install 'typedbytes[zstd]'") from None
-        return zstd.open
-    return None
+        return zstd.open, zstd.ZstdError
+    return None, ()
 
 
 def open_split(split):
@@ -135,7 +136,7 @@ class _Lines(_Chunks):
     """Lines of text as pairs of an offset and a line."""
 
     def __init__(self, split):
-        opener = _opener_of(split.path)
+        opener, self._damage = _opener_of(split.path)
         self._file = self._closes = (opener or _open_raw)(split.path, "rb")
         self._split = split
         try:
@@ -145,6 +146,13 @@ class _Lines(_Chunks):
         except BaseException:
             self._file.close()
             raise
+
+    def copy_to(self, sink):
+        """Write all pairs to a sink; raises OSError or EOFError for damage."""
+        try:
+            super().copy_to(sink)
+        except self._damage as error:
+            raise OSError(str(error)) from None
 
     @property
     def position(self):

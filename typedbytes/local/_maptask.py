@@ -4,8 +4,6 @@ Here: what stands at both ends of the mapper's pipes. Not here: processes. Alway
 combiner that writes other keys than it was given, or another order, spoils nothing.
 """
 
-import zlib
-
 from typedbytes._sort import Sorter
 from typedbytes.errors import DecodeError
 from typedbytes.local._inputs import open_split
@@ -25,9 +23,12 @@ def feed_split(split, sink, note):
             return reader.record
     except BrokenPipeError:
         raise
-    except (DecodeError, ModuleNotFoundError) as error:
-        raise TaskError(f"bad input: {error}", final=True) from None
-    except (OSError, EOFError, zlib.error) as error:
+    except DecodeError as error:
+        advice = f"typedbytes validate --pairs --repair GOOD {split.path} copies what is intact"
+        raise TaskError(f"bad input: {error}; {advice}", final=True) from None
+    except ModuleNotFoundError as error:
+        raise TaskError(f"the input cannot be read: {error}", final=True) from None
+    except (OSError, EOFError) as error:
         raise TaskError(f"reading the input failed: {error}") from None
 
 

@@ -31,12 +31,16 @@ class Output:
             raise OutputError(f"there is no folder {parent} to put the output {name} in; make it first")
         if temporary is not None and not os.path.isdir(temporary):
             raise OutputError(f"there is no folder {temporary} for temporary files")
+        self._work = self._spilled = None
         try:
             self._work = tempfile.mkdtemp(prefix=f".{name}-", dir=parent)
             self._spilled = tempfile.mkdtemp(prefix="typedbytes-", dir=temporary or self._work)
-        except OSError as error:
-            raise OutputError(f"{error.filename}: {error.strerror}") from None
-        self._done = self._folder("output")
+            self._done = self._folder("output")
+        except BaseException as error:
+            self._remove_folders()
+            if isinstance(error, OSError):
+                raise OutputError(f"{error.filename}: {error.strerror}") from None
+            raise
 
     def _folder(self, *names):
         path = os.path.join(self._work, *names)
@@ -83,14 +87,27 @@ class Output:
         return self
 
     def __exit__(self, kind, error, traceback):
-        if kind is None:
-            self._commit()
-        elif self._keep_failed:
+        if kind is not None and self._keep_failed:
             if isinstance(error, JobError):
                 error.kept = self._work
             return
+        try:
+            if kind is None:
+                self._commit()
+        finally:
+            self._remove_folders()
+
+    def _remove_folders(self):
+        try:
+            self._remove_all()
+        except BaseException:    # a signal that comes now is not to leave them
+            self._remove_all()
+            raise
+
+    def _remove_all(self):
         for folder in (self._spilled, self._work):
-            shutil.rmtree(folder, ignore_errors=True)
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
 
     def _commit(self):
         with open(os.path.join(self._done, "_SUCCESS"), "wb"):

@@ -5,11 +5,14 @@ pipes. Always true: an attempt has succeeded only when its process has taken all
 exit code 0; no process stays behind an attempt, nor what such a process has started.
 """
 
+import fcntl
 import io
 import os
 import signal
 import subprocess
+import termios
 import threading
+from array import array
 
 from typedbytes.errors import DecodeError, TruncatedError
 
@@ -49,7 +52,7 @@ class Processes:
 
         Returns what take returns. Raises TaskError when the attempt failed.
         """
-        process = self._start(command, environ)
+        process, unread = self._start(command, environ)
         feeder = _Thread(self._feed, process, feed)
         listener = _Thread(_listen, process.stderr, messages)
         try:
@@ -58,28 +61,37 @@ class Processes:
                 _kill(process)    # an input that ends early ends by itself
             process.stdout.close()
             process.wait()
+            has_left = _nbytes_in(unread) > 0
         finally:
             _kill(process)    # with it goes what it has started and left behind
+            unread.close()    # now a feeder that waits for room learns of the end
             with self._lock:
                 self._running.discard(process)
         for thread in (feeder, listener):
             thread.join()
-        self._judge(process.returncode, feeder.error, failure, messages)
+        self._judge(process.returncode, feeder.error, has_left, failure, messages)
         return result
 
     def _start(self, command, environ):
+        """Return a process, and our own reading end of its input, in which is seen what it has left there."""
+        unread, stdin = (open(end, mode, buffering=0) for end, mode in zip(os.pipe(), ("rb", "wb")))
         try:
             with self._lock:
                 if self.stopped:
                     raise TaskError("the job was stopped", final=True)
-                pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+                pipes = {"stdin": unread, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
                 process = subprocess.Popen(command, env=environ, bufsize=0, start_new_session=True, **pipes)
                 self._running.add(process)
-        except OSError as error:
-            raise TaskError(f"{command[0]}: {error.strerror}", final=True) from None
+        except BaseException as error:
+            unread.close()
+            stdin.close()
+            if isinstance(error, OSError):
+                raise TaskError(f"{command[0]}: {error.strerror}", final=True) from None
+            raise
+        process.stdin = stdin
         for pipe in (process.stdin, process.stdout):
             _enlarge(pipe)
-        return process
+        return process, unread
 
     def _feed(self, process, feed):
         try:
@@ -95,7 +107,7 @@ class Processes:
             except BrokenPipeError:
                 pass
 
-    def _judge(self, code, fed, taken, messages):
+    def _judge(self, code, fed, has_left, taken, messages):
         if self.stopped:
             raise TaskError("the job was stopped", final=True)
         if fed is not None and not isinstance(fed, BrokenPipeError):
@@ -108,8 +120,8 @@ class Processes:
             raise TaskError(_said_by(code), final=code in FINAL_CODES)
         if taken is not None:
             raise TaskError(f"its output is cut: {taken}")
-        if fed is not None:
-            raise TaskError("it ended with exit code 0 before it had read all of its input")
+        if fed is not None or has_left:
+            raise TaskError("it ended with exit code 0 before it had read all of its input; a script of typedbytes ends in streaming.run(...)")
         if messages.too_many:
             raise TaskError("it has more than the 120 counters that Hadoop allows a job", final=True)
 
@@ -175,10 +187,14 @@ def _kill(process):
         pass
 
 
+def _nbytes_in(pipe):
+    count = array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, count)
+    return count[0]
+
+
 def _enlarge(pipe):
     try:
-        from fcntl import F_SETPIPE_SZ, fcntl    # Linux, Python 3.10
-
-        fcntl(pipe, F_SETPIPE_SZ, PIPE_NBYTES)
-    except (ImportError, OSError):
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_NBYTES)    # Linux, Python 3.10
+    except (AttributeError, OSError):
         pass    # a smaller pipe does as well

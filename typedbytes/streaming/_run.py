@@ -216,14 +216,14 @@ class Attempt:
 
     def _process(self, process):
         write = self._output.writes
-        key = NO_KEY
+        key, pairs = NO_KEY, None
         try:
             for key, value in self._records():
                 pairs = process(key, value)
                 if pairs is not None:
                     write(pairs)
         except BaseException:
-            self._note(key)
+            self._note(key, pairs)
             raise
 
     def _process_batches(self, process):
@@ -284,9 +284,11 @@ class Attempt:
         except (OSError, ValueError):
             pass
 
-    def _note(self, key):
+    def _note(self, key, returned=None):
         read = f"{self._input.record} records, {self._input.offset} bytes"
         self._facts = [("input read", read), *self._key_facts(key)]
+        if returned is not None and not hasattr(returned, "__iter__"):
+            self._facts.append(("returned", f"{type(returned).__name__}, where pairs of key and value are wanted: yield them, or return a list"))
 
     def _key_facts(self, key):
         if key is NO_KEY:

@@ -68,7 +68,7 @@ public final class Main {
             try (InputStream in = new FileInputStream(parts[0]);
                     OutputStream out = new FileOutputStream(parts[1])) {
                 code = run(in, out, Arrays.copyOfRange(parts, 2, parts.length));
-            } catch (Exception | StackOverflowError | OutOfMemoryError failure) {
+            } catch (Exception | Error failure) {
                 failure.printStackTrace();
                 code = 70;
             }
