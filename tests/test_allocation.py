@@ -132,6 +132,7 @@ WIDENED = tb.Encoder().encode_pairs(
     [(1, 1.5), (2**40, tb.Float(1.5)), ((1, 2), "text"), ((2**40, 2), b"bytes"), ((1, 2, 3), None)] + [("a", [1]), ("b", [2**40]), ("c", {})]
 )
 GROWING = tb.dumps([[]]) + tb.dumps([["text%d" % number for number in range(300)], [True] * 500]) + tb.dumps([{number: (number, 1.5) for number in range(300)}])
+DEEP = functools.reduce(lambda value, _: (value,), range(30), 5)  # no tuple of so many numbers is kept for reuse
 NULLED = tb.Encoder().encode_pairs(([number], {number: True}) for number in range(50))
 
 
@@ -400,6 +401,7 @@ OPERATIONS = {
     "columns_widen": lambda: rewritten(WIDENED, policy="widen"),
     "columns_raw": lambda: rewritten(CONTAINERS, types=(("raw",), ("raw",))),
     "columns_wanted": lambda: rewritten(CONTAINERS, paths=((0,), (1, 1))),
+    "columns_wanted_deep": lambda: rewritten(tb.dumps(DEEP) * 20, 1, paths=((0,) * 28,)),
     "columns_arrow": lambda: through_arrow(CONTAINERS),
     "columns_stream": lambda: through_a_stream(NULLED_BATCH),
     "columns_growing": lambda: rewritten(GROWING, 1, policy="widen"),

@@ -714,3 +714,9 @@ def test_an_array_is_as_large_as_its_bytes(shape, nbytes):
         array_view("i2", shape, bytes(nbytes))
     assert array_view("i2", [2, 1], bytes([1, 0, 2, 0])).tolist() == [[1], [2]]
     assert array_view("i2", [0, 5], b"").tolist() == []
+
+
+@pytest.mark.parametrize("element, shape", [("i3", [1]), ("", [1]), ("i2", [-1]), ("i2", [2**63]), ("i2", [1.0]), ("i2", [1] * 65), ("i2", [True])])
+def test_an_array_has_an_element_and_a_shape(element, shape):
+    with pytest.raises(ValueError, match="an element is one of|a shape has at most 64"):
+        array_view(element, shape, bytes(6))

@@ -327,6 +327,26 @@ def test_nothing_is_lost(encoded):
     assert from_tree(load_line(line.encode())) == encoded
 
 
+def test_escapes_of_any_number():
+    for n in range(300):
+        encoded = string("\x01" * n + "\u2028" * (n % 7))
+        assert _json.lines(encoded).decode() == json_reference.line(encoded) + "\n"
+
+
+@pytest.mark.parametrize("names", [("ab", "a"), ("a", "ab"), ("", "a"), ("b" * 300, "b" * 44), tuple("abcdefghij"[:n] for n in range(10, 0, -1))])
+def test_a_name_that_is_the_beginning_of_another(names):
+    encoded = map_(*((string(name), B) for name in names))
+    assert json.loads(_json.lines(encoded)) == dict.fromkeys(names, "b")
+
+
+@pytest.mark.parametrize("nnames", [8, 9, 40])
+def test_a_name_that_stands_twice_among_many(nnames):
+    pairs = [(string(f"name {number}"), B) for number in range(nnames)]
+    for place in range(nnames):
+        encoded = map_(*pairs, pairs[place])
+        assert _json.lines(encoded).decode() == json_reference.line(encoded) + "\n"
+
+
 leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 names = st.sampled_from(["bytes", "vector", "map", "double", "a"])
 

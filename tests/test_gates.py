@@ -99,6 +99,13 @@ def test_lines_and_outcomes_are_counted_where_they_come_from():
     assert {place: sorted(table.values()) for place, table in counts.calls.items()} == {("it.pxi", 9): [0, 0]}
 
 
+def test_lines_too_large_for_tests_stand_in_the_sources():
+    for name, start in reached.TOO_LARGE:
+        text = (reached.workshop.ROOT / "src" / "typedbytes" / name).read_text("utf-8").split("\n")
+        assert [reached.why_too_large(name, line.strip()) is not None for line in text if line.strip().startswith(start)] == [True]
+    assert reached.why_too_large("_sort.pyx", "return TOO_LONG") is None
+
+
 def test_figures_are_heard_as_they_were_told(capsys):
     figures.tell(found=0)
     figures.tell(found=1, of={"a": 2.5})

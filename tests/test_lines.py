@@ -4,6 +4,7 @@ What Hadoop itself makes of the same files stands in test_local_hadoop.py.
 """
 
 import io
+import pickle
 import random
 import re
 
@@ -105,6 +106,8 @@ def test_what_is_wrong_is_refused():
     reader = LineReader(io.BytesIO())
     with pytest.raises(RuntimeError, match="again"):
         reader.__init__(io.BytesIO())
+    with pytest.raises(TypeError, match="pickled"):
+        pickle.dumps(reader)
 
 
 def test_a_source_that_fails_says_so():

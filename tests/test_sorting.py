@@ -4,6 +4,8 @@ Hadoop's word on the same order and the same partitions stands in test_local_had
 """
 
 import io
+import math
+import pickle
 import random
 import threading
 
@@ -77,6 +79,17 @@ def test_pairs_are_sorted_by_partition_then_key_and_stay_in_order(npairs, nparti
     places = [reference.partition(key, npartitions) for key, _ in pairs]
     assert data == joined(pair for _, pair in sorted(zip(places, pairs), key=lambda each: (each[0], each[1][0])))
     assert counts == [places.count(number) for number in range(npartitions)] if npartitions < 1000 else sum(counts) == npairs
+
+
+@pytest.mark.parametrize("secondary", [1, 5, 6, 7, 11, 12, 40])
+def test_the_end_of_a_key_chooses_no_partition(secondary):
+    # BinaryPartitioner: the hash of the bytes up to (rightOffset + length) % length, with the remainder of Java
+    pairs = made_pairs(random.Random(6), 500)
+    ends = [1 + int(math.fmod(len(key) - secondary - 1, len(key))) for key, _ in pairs]
+    places = [reference.partition(key[: max(end, 0)], 7) for (key, _), end in zip(pairs, ends)]
+    data, counts = sorted_by(Sorter(npartitions=7, secondary=secondary), joined(pairs), 7)
+    assert counts == [places.count(number) for number in range(7)]
+    assert data == joined(pair for _, pair in sorted(zip(places, pairs), key=lambda each: (each[0], each[1][0])))
 
 
 def test_by_partition_keeps_the_order_within():
@@ -226,10 +239,11 @@ def test_damage_is_told_as_a_reader_tells_it():
 
 def test_offsets_count_from_the_start_of_each_source():
     sorter = Sorter()
-    sorter.fill(io.BytesIO(b"\2\1\2\1"))
+    sorter.fill(Dribble(b"\2\1\2\1" * 20, random.Random(1)))
+    assert (sorter.record, sorter.offset) == (0, 0)  # of the source that comes
     with pytest.raises(tb.FormatError) as raised:
         sorter.fill(io.BytesIO(b"\2\1\2\1\2\0\xff"))
-    assert (raised.value.offset, raised.value.record) == (6, 1)
+    assert (raised.value.offset, raised.value.record) == (6, 1) and (sorter.record, sorter.offset) == (1, 4)
     for use in (sorter.sort, lambda: sorter.fill(io.BytesIO())):
         with pytest.raises(tb.FormatError):
             use()
@@ -240,10 +254,27 @@ def test_depth_is_limited():
         Sorter(nparts=1, max_depth=2).fill(io.BytesIO(b"\x09\x09\x09"))
 
 
-@pytest.mark.parametrize("wrong", [{"nparts": 3}, {"npartitions": 0}, {"npartitions": 65537}, {"by": "value"}, {"dialect": "pig"}])
+@pytest.mark.parametrize(
+    "wrong", [{"nparts": 3}, {"npartitions": 0}, {"npartitions": 65537}, {"secondary": -1}, {"by": "value"}, {"dialect": "pig"}]
+)
 def test_wrong_options_are_refused(wrong):
     with pytest.raises(ValueError, match="."):
         Sorter(**wrong)
+
+
+@pytest.mark.parametrize("wrong", [{"nparts": 0}, {"buffer_size": 0}, {"dialect": "pig"}])
+def test_wrong_options_of_a_merge_are_refused(wrong):
+    with pytest.raises(ValueError, match="."):
+        merge([], io.BytesIO(), **wrong)
+
+
+def test_a_sorter_is_made_once():
+    with pytest.raises(RuntimeError, match="initialised again"):
+        Sorter().__init__()
+    with pytest.raises(TypeError, match="pickled"):
+        pickle.dumps(Sorter())
+    with pytest.raises(RuntimeError, match="never initialised"):
+        Sorter.__new__(Sorter).sort()
 
 
 def test_steps_out_of_turn_are_refused():

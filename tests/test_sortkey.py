@@ -118,6 +118,11 @@ def test_all_numbers_beside_one_another():
             assert key_bytes((x, 1)) < key_bytes((y, 2)), (x, y)
 
 
+@pytest.mark.parametrize("zero", [0, 0.0, -0.0, False])
+def test_zeros_come_back(zero):
+    assert same(decode(encode(zero)), zero) and same(decode(encode(Descending(zero))), zero)
+
+
 def test_nan_is_behind_all_numbers_and_one_key():
     assert key_bytes(math.nan) > key_bytes(math.inf) > key_bytes(2**64 - 1)
     assert key_bytes(-math.nan) == key_bytes(math.nan)
@@ -233,6 +238,11 @@ def longs(*payloads):
         longs("02c0040000000000"[:14], "00000000000000"),
         longs("02ffff00000000", "00000000000000"),
         longs("02c00000000000", "00000000020000"),
+        longs("02c3f000000000", "00000000000000"),  # 2^64
+        longs("023c1fffffffff", "fffe0000000000"),  # the double below -2^63
+        longs("02c0f000000000", "00000001000000"),  # 65537 as 65536 and 1
+        longs("027fffffffffff", "ffff0000010000"),  # -0.0 by its bits
+        longs("02fff800000000", "00010000010000"),  # another NaN
     ],
     ids=str,
 )

@@ -13,7 +13,7 @@ from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.long cimport PyLong_FromLongLong
 from cpython.object cimport PyObject_RichCompare
 from cpython.ref cimport Py_INCREF
-from libc.math cimport INFINITY, floor, isfinite, nextafter
+from libc.math cimport INFINITY, floor, nextafter
 from libc.string cimport memcpy, memset
 
 from typedbytes._buffer cimport WriteBuffer, drop, reserve, start_scratch, written
@@ -431,7 +431,9 @@ cdef object take_number(Parts* parts, unsigned char mask):
     above = number[8] << 8 | number[9]
     kind = parts.kind[0]
     parts.kind += 1
-    if kind == INTEGER and below == floor(below) and isfinite(below):
+    if (below == 0.0 and number[0] != 0) or (below != below and load_i64(number) != NAN_BITS):
+        raise not_a_key(parts, "a zero or NaN that no key has")
+    if kind == INTEGER and -2.0 ** 63 <= below < 2.0 ** 64 and below == floor(below) and above < nextafter(below, INFINITY) - below:
         return int(below) + above
     if above == 0:
         if kind == FLOATING:

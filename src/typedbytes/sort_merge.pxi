@@ -159,9 +159,7 @@ cdef class Merging:
         cdef uint64_t window
         cdef Py_ssize_t nkey, nbytes
         while done[0] < room:
-            run = &self.runs[self.tree[1]]
-            if run.over:
-                return False
+            run = &self.runs[self.tree[1]]    # never one that is over: `fill` looks, and what goes on here holds a record
             nbytes = min(room - done[0], run.nbytes - self.copied)
             memcpy(out + done[0], run.buf.cursor + self.copied, nbytes)
             done[0] += nbytes

@@ -8,7 +8,7 @@ import ctypes
 import gc
 import time
 
-from fuzz import blocks, calls, columns, decoding, encoding, older, sequences, streams
+from fuzz import blocks, calls, columns, decoding, encoding, facts, keys, older, sequences, streams
 from fuzz.guard import Guard
 
 
@@ -43,6 +43,8 @@ TARGETS = {
     "wire0": Target(blocks.check_wire0, blocks.wire0_shape),
     "native": Target(blocks.check_native, blocks.native_shape),
     "sequences": Target(sequences.check_sequence, sequences.shape),
+    "keys": Target(keys.check_key, keys.shape),
+    "facts": Target(facts.check_facts, wire_after(facts.HEAD)),
 }
 
 
