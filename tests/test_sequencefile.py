@@ -412,6 +412,24 @@ def test_without_a_library_the_error_says_what_to_install():
     assert len(lines) == 5
 
 
+@pytest.mark.parametrize("missing", ["", 'sys.modules["pyarrow.fs"] = None'])
+def test_what_hdfs_takes_is_said(missing):
+    code = f"""
+        import sys
+        {missing}
+        from typedbytes import sequencefile
+        for act in (sequencefile.open, lambda place: sequencefile.open(place, "w"), lambda place: list(sequencefile.read(place))):
+            try:
+                act("hdfs://no-such-host.invalid:8020/part-00000")
+            except ({"ImportError" if missing else "OSError"}) as error:
+                print(error)
+    """
+    lines = run_fresh(code).splitlines()
+    assert len(lines) == 3
+    for line in lines:
+        assert "JAVA_HOME" in line and "CLASSPATH" in line and "webhdfs://me@namenode:9870/path" in line
+
+
 def test_importing_brings_no_library():
     code = """
         import sys, io
