@@ -17,6 +17,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
+import reference
 import typedbytes as tb
 from fresh import run_fresh
 from sequencefiles import IO, files, header, kinds, record
@@ -148,6 +149,27 @@ def test_a_record_that_fails_leaves_nothing(compression, codec):
     assert pairs_of(sink.getvalue()) == [(i, "good") for i in range(30)]
 
 
+def test_a_record_that_fails_leaves_no_depth():
+    sink = io.BytesIO()
+    with sequencefile.Writer(sink, max_depth=2) as writer:
+        for i in range(3):
+            for pair in ((i, [[object()]]), ([[object()]], i), ([[i]], [[[i]]])):
+                with pytest.raises(tb.EncodeError):
+                    writer.writes([pair])
+            assert writer.writes([([[i]], [[i]])]) == 1
+    assert pairs_of(sink.getvalue(), map_pairs=True) == [([[i]], [[i]]) for i in range(3)]
+
+
+def test_pairs_that_are_no_tuples():
+    assert written([[1, 2], (3, 4), iter((5, 6))]) == written([(1, 2), (3, 4), (5, 6)])
+    for pair, error in (((1, 2, 3), ValueError), ((1,), ValueError), (None, TypeError), (5, TypeError)):
+        sink = io.BytesIO()
+        with sequencefile.Writer(sink) as writer:
+            with pytest.raises(error):
+                writer.writes([("a", 1), pair, ("b", 2)])
+        assert pairs_of(sink.getvalue()) == [("a", 1)]
+
+
 def test_classes_of_ones_own():
     name = "com.example.Point"
 
@@ -182,6 +204,14 @@ def test_markers_stand_where_hadoop_puts_them():
     assert places == expected and len(places) > 15
 
 
+def test_an_interval_that_never_ends():
+    sink = io.BytesIO()
+    with sequencefile.Writer(sink, sync_marker=MARKER, sync_interval=2**63 - 1) as writer:
+        writer.sync()
+        writer.writes(NUMBERS)
+    assert sink.getvalue().count(MARKER) == 2 and pairs_of(sink.getvalue()) == NUMBERS
+
+
 def test_sync_writes_one_marker():
     sink = io.BytesIO()
     with sequencefile.Writer(sink, sync_marker=MARKER) as writer:
@@ -214,6 +244,23 @@ def test_records_larger_than_every_buffer(compression, codec):
     pairs = [("small", 1), (noise, noise[::-1]), ("small", 2), ("large", noise), (b"", b"")]
     data = written(pairs, compression=compression, codec=codec)
     assert pairs_of(data) == pairs_of(io.BytesIO(data)) == pairs
+
+
+#: Bytes that a Writer gathers at most before its buffer grows.
+ROOM = 65536 + 8192
+
+
+AT_THE_END = [1, 1 << 40, 1 << 80, True, 1.5, "text", "t\xebxt", b"", b"bytes", (1, "a"), [2.5], {}]
+
+
+@pytest.mark.parametrize("value, options", [*((value, {}) for value in AT_THE_END), (1, {"int_width": 64})])
+def test_records_that_end_where_the_buffer_does(value, options):
+    start = written([])
+    for left in range(-30, 60):  # behind the key, which has 17 bytes of lengths and code in front of it
+        key = bytes(ROOM - len(start) - 17 - left)
+        sides = [reference.dumps(side, **options) for side in (key, value)]
+        expected = start + record(*(struct.pack(">i", len(side)) + side for side in sides))
+        assert written([(key, value)], **options) == expected
 
 
 def test_skip():
@@ -410,6 +457,24 @@ def test_without_a_library_the_error_says_what_to_install():
         assert line.endswith(f": pip install 'typedbytes[{extra}]'")
     assert "org.apache.hadoop.io.compress.SnappyCodec needs the library cramjam" in lines[0]
     assert len(lines) == 5
+
+
+@pytest.mark.parametrize("missing", ["", 'sys.modules["pyarrow.fs"] = None'])
+def test_what_hdfs_takes_is_said(missing):
+    code = f"""
+        import sys
+        {missing}
+        from typedbytes import sequencefile
+        for act in (sequencefile.open, lambda place: sequencefile.open(place, "w"), lambda place: list(sequencefile.read(place))):
+            try:
+                act("hdfs://no-such-host.invalid:8020/part-00000")
+            except ({"ImportError" if missing else "OSError"}) as error:
+                print(error)
+    """
+    lines = run_fresh(code).splitlines()
+    assert len(lines) == 3
+    for line in lines:
+        assert "JAVA_HOME" in line and "CLASSPATH" in line and "webhdfs://me@namenode:9870/path" in line
 
 
 def test_importing_brings_no_library():

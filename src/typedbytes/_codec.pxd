@@ -121,3 +121,6 @@ cdef PyObject* encode_lone(const Encoding* options, PyObject* obj) except? NULL
 # Write one record at the cursor; when that fails the cursor is where it was.
 cdef int encode_record(Encoding* e, PyObject* obj) except -1
 cdef int encode_pair(Encoding* e, PyObject* key, PyObject* value) except -1
+# As encode_pair, with `before` bytes left in front of the key and `between` bytes in front of the value, for the caller to fill.
+# Return how many bytes the key takes.
+cdef Py_ssize_t encode_apart(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before, Py_ssize_t between) except -1

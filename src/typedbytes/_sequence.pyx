@@ -52,6 +52,7 @@ cdef extern from "Python.h":
     void decref "Py_XDECREF"(PyObject* o) noexcept
     void incref "Py_INCREF"(PyObject* o) noexcept
     Py_ssize_t Py_REFCNT(PyObject* o) noexcept
+    Py_ssize_t PyTuple_GET_SIZE(PyObject* o) noexcept
     PyObject* PyTuple_GET_ITEM(PyObject* o, Py_ssize_t i) noexcept
     void PyTuple_SET_ITEM(PyObject* o, Py_ssize_t i, PyObject* item) noexcept
     bint PyObject_GC_IsTracked(PyObject* o) noexcept

@@ -1130,11 +1130,15 @@ cdef inline int encode_two(Encoding* e, PyObject* key, PyObject* value) except -
 cdef inline int encode_whole(Encoding* e, encode_function encode, PyObject* a, PyObject* b) except -1:
     cdef Py_ssize_t offset = written(&e.buf)
     if seldom(encode(e, a, b) < 0):
-        e.buf.cursor = e.buf.start + offset
-        e.depth = e.nreplaced = 0
-        e.frame = NULL
-        return -1
+        return take_back(e, offset)
     return 0
+
+
+cdef inline int take_back(Encoding* e, Py_ssize_t offset) noexcept:
+    e.buf.cursor = e.buf.start + offset
+    e.depth = e.nreplaced = 0
+    e.frame = NULL
+    return -1
 
 
 cdef int encode_record(Encoding* e, PyObject* obj) except -1:
@@ -1143,3 +1147,30 @@ cdef int encode_record(Encoding* e, PyObject* obj) except -1:
 
 cdef int encode_pair(Encoding* e, PyObject* key, PyObject* value) except -1:
     return encode_whole(e, <encode_function>encode_two, key, value)
+
+
+# Pairs with gaps, for lengths that are known only afterwards: in one call, as those of a plain stream; bench: SequenceFiles, write.
+
+ctypedef Py_ssize_t (*apart_function)(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before,
+                                      Py_ssize_t between) noexcept    # negative: an exception is set
+
+
+cdef inline Py_ssize_t encode_both(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before, Py_ssize_t between) except -1:
+    cdef Py_ssize_t offset = written(&e.buf) + before
+    cdef Py_ssize_t nkey
+    reserve_for(e, before)
+    e.buf.cursor += before
+    encode_value(e, key)
+    nkey = written(&e.buf) - offset
+    reserve_for(e, between)
+    e.buf.cursor += between
+    encode_value(e, value)
+    return nkey
+
+
+cdef Py_ssize_t encode_apart(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before, Py_ssize_t between) except -1:
+    cdef Py_ssize_t offset = written(&e.buf)
+    cdef Py_ssize_t nkey = (<apart_function>encode_both)(e, key, value, before, between)
+    if seldom(nkey < 0):
+        return take_back(e, offset)
+    return nkey

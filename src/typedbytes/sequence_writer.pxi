@@ -192,14 +192,11 @@ cdef class Writer:
 
     # ---- records ----
 
-    cdef int add(self, object key, object value, bint as_bytes) except -1:
+    cdef inline int add(self, PyObject* key, PyObject* value, bint as_bytes) except -1:
         if self.plain and not as_bytes:
-            self.add_plain(<PyObject*>key, <PyObject*>value)
-        elif self.manner == BLOCK:
-            self.remember()
-            self.add_to_block(key, value, as_bytes)
+            self.add_plain(key, value)
         else:
-            self.add_record(key, value, as_bytes)
+            self.add_other(<object>key, <object>value, as_bytes)
         self.nrecords += 1
         if written(&self.out.buf) >= WRITE_SIZE:
             self.send()
@@ -210,25 +207,26 @@ cdef class Writer:
     cdef inline int add_plain(self, PyObject* key, PyObject* value) except -1:
         # add_record of typed bytes that are not compressed, the usual case, in few steps.
         cdef WriteBuffer* b = &self.out.buf
-        cdef Py_ssize_t start, middle
+        cdef Py_ssize_t nkey, nbytes
         cdef unsigned char* p
-        if self.position() >= self.last_sync + self.sync_interval:
+        if self.position() - self.last_sync >= self.sync_interval:
             self.put_marker()
-        start = self.written_before[0] = written(b)
-        reserve(b, 12)
-        b.cursor += 12
-        encode_record(&self.out, key)
-        middle = written(b)
-        reserve(b, 4)
-        b.cursor += 4
-        encode_record(&self.out, value)
-        check_record(written(b) - start - 8)
-        p = b.start + start
-        store_i32(p, <int32_t>(written(b) - start - 8))
-        store_i32(p + 4, <int32_t>(middle - start - 8))
-        store_i32(p + 8, <int32_t>(middle - start - 12))
-        store_i32(b.start + middle, <int32_t>(written(b) - middle - 4))
+        self.written_before[0] = written(b)
+        nkey = encode_apart(&self.out, key, value, 12, 4)
+        nbytes = written(b) - self.written_before[0]
+        check_record(nbytes - 8)
+        p = b.cursor - nbytes
+        store_i32(p, <int32_t>(nbytes - 8))
+        store_i32(p + 4, <int32_t>(nkey + 4))
+        store_i32(p + 8, <int32_t>nkey)
+        store_i32(p + 12 + nkey, <int32_t>(nbytes - 16 - nkey))
         return 0
+
+    cdef int add_other(self, object key, object value, bint as_bytes) except -1:
+        if self.manner != BLOCK:
+            return self.add_record(key, value, as_bytes)
+        self.remember()
+        return self.add_to_block(key, value, as_bytes)
 
     cdef inline void remember(self) noexcept:
         self.written_before[0] = written(&self.out.buf)
@@ -245,7 +243,7 @@ cdef class Writer:
         cdef WriteBuffer* b = &self.out.buf
         cdef Py_ssize_t start
         cdef Py_ssize_t nkey
-        if self.position() >= self.last_sync + self.sync_interval:
+        if self.position() - self.last_sync >= self.sync_interval:
             self.put_marker()
         self.remember()
         start = written(b)
@@ -328,37 +326,39 @@ cdef class Writer:
             self.state = FAILED
         raise error
 
-    cdef inline int write_one(self, object key, object value, bint as_bytes) except -1:
+    cdef inline int write_one(self, PyObject* key, PyObject* value, bint as_bytes) except -1:
         self.enter()
         if (<add_function>self.add)(self, key, value, as_bytes) < 0:
-            try:
-                raise_pending()
-            except BaseException as error:
-                self.leave(error)
+            self.leave_pending()
         self.state = OPEN
         return 0
+
+    cdef int leave_pending(self) except -1:
+        try:
+            raise_pending()
+        except BaseException as error:
+            self.leave(error)
 
     def write(self, key, value):
         """Write one record.
 
         Raises EncodeTypeError or EncodeValueError for what the classes of the file cannot hold; nothing is written then.
         """
-        self.write_one(key, value, False)
+        self.write_one(<PyObject*>key, <PyObject*>value, False)
 
     def writes(self, pairs):
         """Write every (key, value) of an iterable and return their number; a failure keeps the records before it."""
         cdef long long before = self.nrecords
         for pair in pairs:
-            if type(pair) is tuple and len(<tuple>pair) == 2:
-                self.write_one(<object>PyTuple_GET_ITEM(<PyObject*>pair, 0), <object>PyTuple_GET_ITEM(<PyObject*>pair, 1), False)
-            else:
+            if type(pair) is not tuple or PyTuple_GET_SIZE(<PyObject*>pair) != 2:
                 key, value = pair
-                self.write_one(key, value, False)
+                pair = (key, value)
+            self.write_one(PyTuple_GET_ITEM(<PyObject*>pair, 0), PyTuple_GET_ITEM(<PyObject*>pair, 1), False)
         return self.nrecords - before
 
     def write_raw(self, key, value):
         """Write a record of the bytes of two Writables as they are; they are not checked."""
-        self.write_one(key, value, True)
+        self.write_one(<PyObject*>key, <PyObject*>value, True)
 
     def write_typed(self, data):
         """Write the pairs of a stream of typed bytes, as Hadoop's loadtb reads them, and return their number.
@@ -397,7 +397,8 @@ cdef class Writer:
                 pass_value(&d, &skipping)
                 value = d.buf.cursor
                 pass_value(&d, &skipping)
-                self.add(as_writable(key, value - key), as_writable(value, d.buf.cursor - value), True)
+                key_data, value_data = as_writable(key, value - key), as_writable(value, d.buf.cursor - value)
+                self.add(<PyObject*>key_data, <PyObject*>value_data, True)
         finally:
             stop_skipping(&skipping)
         return 0
@@ -472,7 +473,7 @@ cdef bytes as_writable(const unsigned char* p, Py_ssize_t nbytes):
     return data
 
 
-ctypedef int (*add_function)(Writer writer, object key, object value, bint as_bytes) noexcept    # -1: an exception is set
+ctypedef int (*add_function)(Writer writer, PyObject* key, PyObject* value, bint as_bytes) noexcept    # -1: an exception is set
 
 
 cdef inline int encode_side(Side side, Encoding* e, object obj, bint as_bytes) except -1:
@@ -483,5 +484,9 @@ cdef inline int encode_side(Side side, Encoding* e, object obj, bint as_bytes) e
 
 cdef inline int check_record(Py_ssize_t nbytes) except -1:
     if nbytes > MAX_LENGTH - 8:
-        raise EncodeValueError(f"a record or block of {nbytes} bytes is longer than 2^31-9")
+        return raise_long_record(nbytes)
     return 0
+
+
+cdef int raise_long_record(Py_ssize_t nbytes) except -1:
+    raise EncodeValueError(f"a record or block of {nbytes} bytes is longer than 2^31-9")

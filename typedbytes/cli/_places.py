@@ -50,7 +50,7 @@ def creating(place):
 
 def _filesystem(place):
     try:
-        return _places._fsspec().core.url_to_fs(place)
+        return _places.file_system(place)
     except ImportError as error:  # fsspec itself, or what it needs for this protocol
         raise Failure(UNAVAILABLE, f"{place}: {error}") from None
     except ValueError as error:

@@ -6,14 +6,20 @@ Here: opening, listing and sizes. Not here: what is in the files. Always true: f
 import io
 import os
 
-__all__ = ["LARGEST", "opened", "parts", "size"]
+__all__ = ["LARGEST", "file_system", "opened", "parts", "size"]
 
 LARGEST = 2**31 - 1
+_HDFS = ("hdfs://", "arrow_hdfs://")
+_HDFS_NEEDS = (
+    "hdfs:// takes pyarrow, a JDK in JAVA_HOME, Hadoop with libhdfs.so in HADOOP_HOME, and CLASSPATH=$(hadoop classpath --glob); "
+    "webhdfs://me@namenode:9870/path takes none of these, only the library requests"
+)
 
 
 def opened(place, mode):
     """Return (file, whether we opened it) for mode "r" or "w": paths and URLs are opened, descriptors wrapped."""
     if _is_url(place):
+        file_system(place)  # fsspec keeps it and opens the file with it
         return _fsspec().open(place, f"{mode}b").open(), True
     if isinstance(place, (str, os.PathLike)):
         return io.FileIO(place, mode), True
@@ -22,10 +28,23 @@ def opened(place, mode):
     return place, False
 
 
+def file_system(place):
+    """Return (file system, path) of a URL; without what hdfs:// takes, the error says what that is."""
+    fsspec = _fsspec()
+    try:
+        return fsspec.core.url_to_fs(place)
+    except (ImportError, OSError) as error:
+        if not place.startswith(_HDFS):
+            raise
+        kind = ImportError if isinstance(error, ImportError) else OSError
+        reason = str(error).partition("\n")[0]  # a line for each place where a library was looked for comes behind it
+        raise kind(f"{reason}: {_HDFS_NEEDS}") from error
+
+
 def parts(place):
     """Return the files that a place stands for: itself, or what a folder holds besides hidden names and those with _."""
     if _is_url(place):
-        fs, path = _fsspec().core.url_to_fs(place)
+        fs, path = file_system(place)
         if not fs.isdir(path):
             return [place]
         names = {entry["name"].rstrip("/").rpartition("/")[2] for entry in fs.ls(path, detail=True) if entry["type"] != "directory"}
@@ -39,7 +58,7 @@ def parts(place):
 def size(place):
     """Return the number of bytes of a file."""
     if _is_url(place):
-        fs, path = _fsspec().core.url_to_fs(place)
+        fs, path = file_system(place)
         return fs.size(path)
     return os.path.getsize(place)
 
