@@ -612,6 +612,7 @@ class _Parallel:
         self._wait()
         for run in self._runs:
             builder = reader._builder
+            # Rows without a batch are there behind a record that was refused, and where there was no memory for the batch.
             if run.start != end or builder.nrows or builder.described != run.types:
                 break
             reader._ready += run.batches
