@@ -42,6 +42,8 @@ COLUMNS = {
     ("decode columns", "word_long", "columns, two arrays"): 1 / 10,
     ("encode columns", "int_double", "columns, to a sink"): 1 / 15,
 }
+#: Columns: time at most on two threads, as a part of that on one; both by the clock, so a busy machine misses it.
+COLUMN_THREADS = {"int_double": 1 / 1.7}
 #: Columns: nanoseconds at most for a kilobyte of typed bytes.
 COLUMN_SPEEDS = {
     ("decode columns", "int_double", "columns, two arrays"): 1000 / 1.5,
@@ -137,6 +139,11 @@ def judge_columns(races, results):
         if entries:
             yardsticks = [entries[name] for name in ("typedbytes", "msgspec") if name in entries]
             yield ratio(f"{operation} {shape}: {contender}", limit, entries[contender], yardsticks)
+    for shape, limit in COLUMN_THREADS.items():
+        entries = races.get(("decode columns", shape))
+        if entries:
+            one, two = entries["columns, batches"], entries["columns, batches, 2 threads"]
+            yield ratio(f"decode columns {shape}: two threads / one", limit, two, [one])
     for race in results["races"]:
         for contender, entry in race["entries"].items():
             limit = COLUMN_SPEEDS.get((race["operation"], race["shape"], contender))

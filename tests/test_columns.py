@@ -504,6 +504,88 @@ def test_threads_keep_the_order(threads):
                 assert [rows_of(batch) for batch in reader] == one
 
 
+def read_out(source, threads, waits=False, **options):
+    """Return the rows of each batch with its types, and what ended the reading."""
+    found = []
+    with columns.read(source, 3, threads=threads, **options) as reader:
+        try:
+            for batch in reader:
+                found.append((batch.schema, rows_of(batch)))
+                if waits and reader._parallel is not None:
+                    wait_for_others(reader)
+        except tb.DecodeError as error:
+            return found, (type(error), str(error), error.record, error.offset, error.path)
+    return found, None
+
+
+def wait_for_others(reader):
+    """Let the runs that are under way come to their ends."""
+    for task in reader._parallel._tasks:
+        task.result()
+
+
+def test_other_threads_decode_ahead():
+    for data in (many_pairs(100), pairs_of(*((number, number / 2) for number in range(100)))):
+        with columns.read(data, 3, threads=3) as reader:
+            assert len(next(reader)) == 3
+            wait_for_others(reader)
+            ahead = [batch for run in reader._parallel._runs for batch in run.batches]
+            assert [len(batch) for batch in ahead] == [3] * 4
+            assert list(reader)[1:5] == ahead    # they are the very same
+
+
+ROWS = {
+    # the second fits no column of the first; the third and the fourth together are as long as two of the first
+    "fixed": ((7, 0.5), (tb.Float(0.5), 7.5), (2**40, 1.5), (3, tb.Float(2.5))),
+    "words": (("ab", 2**40), (b"ab", 2**41), ("abcdef", 2**40), ("ab", 5)),
+}
+
+
+@pytest.mark.parametrize("shape", ROWS)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_fault_at_any_record_is_met_in_its_turn(shape, policy):
+    usual, *others = map(pairs_of, ROWS[shape])
+    for place in range(30):
+        for spoiled in (others[0], others[1] + others[2], b"\xff", usual[:-1]):
+            data = usual * place + spoiled + usual * 10
+            one = read_out(data, 1, on_mismatch=policy)
+            for threads, waits in ((2, True), (3, False)):
+                assert read_out(data, threads, waits, on_mismatch=policy) == one
+            assert read_out(io.BytesIO(data), 3, on_mismatch=policy) == one
+
+
+@pytest.mark.parametrize("shape", ROWS)
+def test_threads_and_input_that_ends_anywhere(shape):
+    data = pairs_of(ROWS[shape][0]) * 26
+    for cut in range(len(data)):
+        one = read_out(data[:cut], 1)
+        assert read_out(data[:cut], 2, cut % 2) == read_out(data[:cut], 3, cut % 2) == one
+
+
+def test_threads_and_long_runs(monkeypatch):
+    monkeypatch.setattr(columns, "_RUN_NBYTES", 100_000)
+    for pairs in ([(number, number / 2) for number in range(60_000)], [(f"w\xf6rd{number % 997}", number + 2**33) for number in range(60_000)]):
+        data = bytearray(pairs_of(*pairs))
+        one = [rows_of(batch) for batch in columns.read(data, 2500)]
+        assert [rows_of(batch) for batch in columns.read(data, 2500, threads=2)] == one
+        assert [rows_of(batch) for batch in columns.read(array.array("B", data), 2500, threads=3)] == one
+
+
+def test_a_reader_with_threads_that_nobody_finishes():
+    data = bytearray(many_pairs())
+    reader = columns.read(data, 2500, threads=3)
+    next(reader)
+    reader.close()
+    data.clear()    # nobody looks at it any more
+    reader = columns.read(many_pairs(), 2500, threads=3)
+    next(reader)
+    threads = list(reader._parallel._pool._threads)
+    del reader
+    for thread in threads:
+        thread.join(60)
+    assert threads and not any(thread.is_alive() for thread in threads)
+
+
 def test_threads_find_the_first_fault():
     data = bytearray(pairs_of(*((number, number / 2) for number in range(20_000))))
     data[14 * 12_345] = 6

@@ -24,8 +24,8 @@ _READ_NBYTES = 1 << 20
 _WRITE_NBYTES = 1 << 20
 _RUN_NBYTES = 4 << 20  # that a thread decodes before it is asked again, and two batches at least
 _LEAST_RUN = 2
-_SAMPLE = 256  # records whose size stands for that of a run's
-_FAULTS = ("limit", "mismatch", "split", "broken")  # states of a builder: what is next is looked at by one thread
+_SAMPLE = 256  # records whose mean size is taken for that of all
+_FAULTS = ("limit", "mismatch", "split", "broken")  # states of a builder: what is next is for one thread to look at
 _POLICIES = ("error", "widen", "split")
 _SEQUENCE_FILE = b"SEQ"
 _AS_THEY_ARE = {"exact": True, "pickle": "raw", "map_pairs": True}  # how a record is decoded for its error
@@ -218,7 +218,7 @@ def read(
     values. on_mismatch: what happens at a value of another kind than its column: "error" raises MismatchError after the rows
     before it; "widen" makes the column one that holds both (INT to LONG, FLOAT to DOUBLE, VECTORs of one arity to VECTORs of
     any, all else to raw: encoded values); "split" ends the batch and takes a new schema from that record. threads: that
-    decode, two batches each at a time. dialect, max_depth: as for Reader.
+    decode, two batches or 4 MiB each at a time. dialect, max_depth: as for Reader.
 
     Returns a BatchReader. Iterating raises TruncatedError, FormatError and LimitError as a Reader does. In a SequenceFile the
     offset of an error is where the record starts, or its block.
@@ -489,7 +489,7 @@ def _memory_of(source):
     try:
         with memoryview(source) as view:
             return view.cast("B") if view.c_contiguous else None
-    except TypeError:
+    except (TypeError, ValueError):  # no buffer, or none whose items are known
         return None
 
 
@@ -592,12 +592,7 @@ class _Parallel:
     def _begin(self, reader, view, start):
         """Let the others begin behind the run from there; not where one thread has to look, or has all that is left."""
         first, batch_rows = reader._builder, reader._batch_rows
-        if first.state in _FAULTS:
-            return
-        if first.described is None:
-            with view[start:] as rest:
-                first.take(rest, 0)    # finds the types
-        types = first.described
+        types = None if first.state in _FAULTS else _types(first, view, start)
         if types is None:
             return
         nbatches = _nbatches(reader, view, start)
@@ -617,6 +612,7 @@ class _Parallel:
         self._wait()
         for run in self._runs:
             builder = reader._builder
+            # Rows without a batch are there behind a record that was refused, and where there was no memory for the batch.
             if run.start != end or builder.nrows or builder.described != run.types:
                 break
             reader._ready += run.batches
@@ -627,14 +623,15 @@ class _Parallel:
         return end, nrecords
 
     def _wait(self):
-        """Wait for the others."""
-        for run in self._runs[-1:]:
-            run.builder.stopped = True
+        """Let the last of the others stop, and wait for all."""
+        if not self._runs:
+            return
+        last = self._runs[-1].builder
+        last.stopped = True
         for task in self._tasks:
             if not task.cancel():
                 task.result()
-        for run in self._runs[-1:]:
-            run.builder.stopped = False
+        last.stopped = False
         self._tasks = []
 
 
@@ -654,7 +651,7 @@ class _Run:
     def decode(self, reader, view):
         """Decode the batches, or those before the first that is not whole, whose rows stay in the builder."""
         try:
-            self.start = self.end = _advance(reader, view, self._place, self._nbefore)
+            self.start = self.end = _advance(reader, self.builder, view, self._place, self._nbefore)
             while self.end is not None and len(self.batches) < self.nbatches and self._take(view, reader._batch_rows):
                 self.batches.append(self.builder.finish(Batch, reader._shown))
         except (LimitError, MemoryError):
@@ -669,17 +666,27 @@ class _Run:
         return self.builder.nrows == batch_rows
 
 
+def _types(builder, view, start):
+    """Return the types of a builder, or else those of the first record; None: that is not whole, or no row."""
+    if builder.described is None:
+        try:
+            with view[start:] as rest:
+                builder.take(rest, 0)
+        except LimitError:
+            return None
+    return builder.described
+
+
 def _nbatches(reader, view, start):
     """Return how many batches make a run."""
-    end = _advance(reader, view, start, _SAMPLE)
+    end = _advance(reader, reader._builder, view, start, _SAMPLE)
     return _LEAST_RUN if end is None else max(_LEAST_RUN, _RUN_NBYTES * _SAMPLE // ((end - start) * reader._batch_rows))
 
 
-def _advance(reader, view, start, nrecords):
-    """Return where so many records end, None when that is outside the view."""
-    stride = reader._builder.stride
-    if stride:
-        end = start + nrecords * stride
+def _advance(reader, builder, view, start, nrecords):
+    """Return where so many records from there on end if they are of the builder's types, None when that is outside the view."""
+    if builder.stride:
+        end = start + nrecords * builder.stride
         return end if end <= len(view) else None
     return _scan.advance(view, start, nrecords * len(reader._names), **reader._structure)
 
