@@ -129,6 +129,10 @@ RUNS ?= 200
 chaos: build ## RUNS (200) jobs, half here and half in a local Hadoop, with a disaster each; none may succeed with wrong output
 	PYTHONPATH=$(CURDIR) $(BIN)/python tests/chaos.py $(RUNS)
 
+.PHONY: shells
+shells: build ## type lines with Tabs into bash, zsh and fish, which complete them; needs all three
+	$(BIN)/python tests/shells.py
+
 .PHONY: local-beside-hadoop
 local-beside-hadoop: build ## run every example here and by a real Hadoop, with 1, 2 and 7 reducers, and compare the part files
 	PYTHONPATH=$(CURDIR) $(BIN)/python tests/beside_hadoop.py

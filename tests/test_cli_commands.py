@@ -566,6 +566,7 @@ def test_bench(file, tmp_path):
 
 
 def test_completion_for_bash(tmp_path):
+    # All three shells are typed into by tests/shells.py.
     script = tmp_path / "typedbytes"
     script.write_bytes(good("completion", "bash"))
 
@@ -582,6 +583,9 @@ def test_completion_for_bash(tmp_path):
     assert completed("typedbytes", "convert", "--to", "p") == ["parquet"]
     assert completed("typedbytes", "head", "-n", "") == []
     assert completed("typedbytes", "cat", "typed") == ["typedbytes"]
+    assert completed("typedbytes", "block", "e") == ["encode", "echo"]
+    assert completed("typedbytes", "completion", "--o") == ["--output"]
+    assert completed("typedbytes", "grep", "typed") == []
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -23,7 +23,7 @@ OUR_TAGS = ("command", "array", "arrow")
 
 def block_arguments(parser):
     """Declare the arguments of block."""
-    parser.add_argument("action", nargs="?", metavar="ACTION", help="encode, decode, echo or peer")
+    parser.add_argument("action", nargs="?", metavar="ACTION", help="encode, decode, echo or peer").words = tuple(ACTIONS)
     parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="inputs in turn; - or none is stdin")
     parser.add_argument("--wire", choices=WIRES, default="bytes", help="the layout (bytes): " + ", ".join(WIRES))
     parser.add_argument("--max-bytes", type=natural, metavar="N", help="refuse a message of more than N bytes")

@@ -4,7 +4,6 @@ Here: three shells' ways to say what may stand where, and roff. Not here: any op
 what is completed and described.
 """
 
-
 import typedbytes
 from typedbytes.cli import COMMANDS, EXIT_CODES, parser_of
 from typedbytes.cli._manners import USAGE, Failure
@@ -13,7 +12,7 @@ from typedbytes.cli._parser import add_output_argument
 
 def completion_arguments(parser):
     """Declare the arguments of completion."""
-    parser.add_argument("files", nargs="*", default=[], metavar="SHELL", help="bash, zsh or fish")
+    parser.add_argument("files", nargs="*", default=[], metavar="SHELL", help="bash, zsh or fish").words = tuple(SHELLS)
     add_output_argument(parser)
 
 
@@ -37,6 +36,15 @@ def _options():
         yield name, [action for action in parser_of(name)._actions if action.option_strings]
 
 
+def _first(name):
+    """Return the first argument of a command that is no option, when it is no file, and the words that it may be; or None."""
+    for action in parser_of(name)._actions:
+        if not action.option_strings:
+            words = getattr(action, "words", ())
+            return (action.metavar, words) if words or action.metavar == "PATTERN" else None
+    return None
+
+
 def _takes_value(action):
     return action.nargs != 0
 
@@ -52,14 +60,20 @@ def _takes_file(action):
 def _bash():
     values, words = [], []
     for name, actions in _options():
-        words.append(f"        {name}) words='{' '.join(each for action in actions for each in action.option_strings)}' ;;")
+        words.append(f"            {name}) words='{' '.join(each for action in actions for each in action.option_strings)}' ;;")
         for action in actions:
             for each in action.option_strings:
                 if action.choices:
-                    values.append(f"        '{name} {each}') words='{' '.join(action.choices)}' ;;")
+                    values.append(_bash_value(name, each, action.choices))
                 elif _takes_value(action) and not _takes_file(action):
-                    values.append(f"        '{name} {each}') return ;;")
+                    values.append(_bash_value(name, each, ()))
+        if _first(name):
+            values.append(_bash_value(name, name, _first(name)[1]))
     return BASH.format(commands=" ".join(COMMANDS), values="\n".join(values), words="\n".join(words))
+
+
+def _bash_value(name, before, words):
+    return f"            '{name} {before}') " + (f"words='{' '.join(words)}' ;;" if words else "return ;;")
 
 
 BASH = """\
@@ -71,12 +85,13 @@ _typedbytes() {{
         COMPREPLY=($(compgen -W '{commands} --help --version' -- "$word"))
         return
     fi
-    case "$command $before" in
-{values}
-    esac
-    if [[ -z $words && $word == -* ]]; then
+    if [[ $word == -* ]]; then
         case $command in
 {words}
+        esac
+    else
+        case "$command $before" in
+{values}
         esac
     fi
     if [[ -n $words ]]; then
@@ -99,7 +114,11 @@ def _zsh():
         help_text = action.help.replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
         return " ".join(_quoted(f"{each}[{help_text}]{value}") for each in action.option_strings)
 
-    cases = (f"        {name}) _arguments {' '.join(map(spec, actions))} '*:file:_files' ;;" for name, actions in _options())
+    def first(name):
+        metavar, words = _first(name) or (None, ())
+        return f"'1:{metavar}:{'(' + ' '.join(words) + ')' if words else ''}' " if metavar else ""
+
+    cases = (f"        {name}) _arguments {' '.join(map(spec, actions))} {first(name)}'*:file:_files' ;;" for name, actions in _options())
     commands = " ".join(_quoted(f"{name}:{summary}") for name, (_, summary) in COMMANDS.items())
     return ZSH.format(commands=commands, cases="\n".join(cases))
 
@@ -109,7 +128,11 @@ ZSH = """\
 _typedbytes() {{
     local -a commands=({commands})
     if ((CURRENT == 2)); then
-        _describe command commands
+        if [[ $PREFIX == -* ]]; then
+            compadd -- --help --version
+        else
+            _describe command commands
+        fi
         return
     fi
     local command=$words[2]
@@ -119,15 +142,23 @@ _typedbytes() {{
 {cases}
     esac
 }}
-compdef _typedbytes typedbytes
+# Zsh runs a file of its fpath when the first completion is wanted.
+if [[ $funcstack[1] == _typedbytes ]]; then
+    _typedbytes "$@"
+else
+    compdef _typedbytes typedbytes
+fi
 """
 
 
 def _fish():
-    lines = ["# Completion of typedbytes for fish."]
+    lines = [FISH]
     for name, (_, summary) in COMMANDS.items():
-        lines.append(f"complete -c typedbytes -f -n __fish_use_subcommand -a {name} -d {_fish_quoted(summary)}")
+        lines.append(f"complete -c typedbytes -f -n '__typedbytes_is \"\"' -a {name} -d {_fish_quoted(summary)}")
     for name, actions in _options():
+        of_command = f"complete -c typedbytes -n '__typedbytes_is {name}'"
+        if _first(name):
+            lines.append(f"complete -c typedbytes -f -n '__typedbytes_ends_with {name}' -a '{' '.join(_first(name)[1])}'")
         for action in actions:
             flags = " ".join(f"-l {each[2:]}" if each.startswith("--") else f"-s {each[1:]}" for each in action.option_strings)
             value = ""
@@ -135,8 +166,22 @@ def _fish():
                 value = f" -x -a {_fish_quoted(' '.join(action.choices))}"
             elif _takes_value(action):
                 value = " -r" if _takes_file(action) else " -x"
-            lines.append(f"complete -c typedbytes -n '__fish_seen_subcommand_from {name}' {flags}{value} -d {_fish_quoted(action.help)}")
+            lines.append(f"{of_command} {flags}{value} -d {_fish_quoted(action.help)}")
     return "\n".join(lines) + "\n"
+
+
+FISH = """\
+# Completion of typedbytes for fish.
+function __typedbytes_is
+    set -l words (commandline -opc)
+    test "$words[2]" = "$argv[1]"
+end
+function __typedbytes_ends_with
+    set -l words (commandline -opc)
+    test (count $words) = 2; and test $words[2] = $argv[1]
+end
+complete -c typedbytes -f -n '__typedbytes_is ""' -l help -d 'show the commands'
+complete -c typedbytes -f -n '__typedbytes_is ""' -l version -d 'show the version'"""
 
 
 def _quoted(text):
