@@ -85,9 +85,11 @@ def _fetch_jars(pom, folder):
     if not maven:
         raise MissingToolError(f"mvn was not found.\n{INSTALL_MAVEN}")
     print("fetching Hadoop's jars with Maven, once", file=sys.stderr, flush=True)
+    options = " ".join([*QUICK_START, os.environ.get("MAVEN_OPTS", "")])
     _run(
         [maven, "-B", "-q", "-f", pom, "dependency:copy-dependencies", f"-DoutputDirectory={folder}"],
         "Maven could not fetch Hadoop's jars: it needs a way to Maven Central, once",
+        environ={**os.environ, "MAVEN_OPTS": options},
     )
 
 
@@ -115,8 +117,9 @@ def _made(folder, inputs, make):
     return folder
 
 
-def _run(command, complaint):
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+def _run(command, complaint, environ=None):
+    words = [str(word) for word in command]
+    done = subprocess.run(words, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
         raise MissingToolError(f"{complaint}:\n{done.stdout}")
 

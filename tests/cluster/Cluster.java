@@ -8,15 +8,16 @@ import org.apache.hadoop.hdfs.MiniDFSCluster;
 import org.apache.hadoop.mapreduce.v2.MiniMRYarnCluster;
 
 /**
- * A Hadoop cluster in this virtual machine: HDFS with as many data nodes, YARN with as many node managers.
+ * A Hadoop cluster in this virtual machine: YARN, and HDFS or the files of this machine.
  *
- * <p>{@code Cluster FOLDER NODES} keeps its files in the folder, writes the configuration that clients need into its folder
- * conf, prints UP, and lives until its standard input ends. Each task runs in a virtual machine of its own.
+ * <p>{@code Cluster FOLDER NODEMANAGERS DATANODES} keeps its files in the folder, writes the configuration that clients need
+ * into its folder conf, prints UP, and lives until its standard input ends. Each task runs in a virtual machine of its own.
+ * Without data nodes there is no HDFS.
  */
 public final class Cluster {
     private static final String SMALL = "-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
 
-    /** Small machines, quick heartbeats, no second attempts, logs of finished jobs in HDFS. */
+    /** Small machines, quick heartbeats, no second attempts, logs of finished jobs gathered. */
     private static final Map<String, String> SETTINGS =
             Map.ofEntries(
                     Map.entry("yarn.app.mapreduce.am.command-opts", SMALL + " --add-opens=java.base/java.lang=ALL-UNNAMED"),
@@ -39,8 +40,7 @@ public final class Cluster {
                     Map.entry("mapreduce.map.maxattempts", "1"),
                     Map.entry("mapreduce.reduce.maxattempts", "1"),
                     Map.entry("yarn.resourcemanager.am.max-attempts", "1"),
-                    Map.entry("yarn.log-aggregation-enable", "true"),
-                    Map.entry("yarn.nodemanager.remote-app-log-dir", "/logs"));
+                    Map.entry("yarn.log-aggregation-enable", "true"));
 
     private Cluster() {}
 
@@ -48,16 +48,20 @@ public final class Cluster {
         PrintStream out = System.out;
         System.setOut(System.err); // Hadoop prints here and there
         File folder = new File(arguments[0]).getAbsoluteFile();
-        int nodes = Integer.parseInt(arguments[1]);
+        int managers = Integer.parseInt(arguments[1]);
+        int dataNodes = Integer.parseInt(arguments[2]);
         System.setProperty("test.build.data", folder.getPath());
         Configuration settings = new Configuration();
         SETTINGS.forEach(settings::set);
 
-        MiniDFSCluster files =
-                new MiniDFSCluster.Builder(settings, new File(folder, "dfs")).numDataNodes(nodes).format(true).build();
-        files.waitClusterUp();
-        settings.set("fs.defaultFS", files.getFileSystem().getUri().toString());
-        MiniMRYarnCluster yarn = new MiniMRYarnCluster("typedbytes", nodes);
+        settings.set("yarn.nodemanager.remote-app-log-dir", new File(folder, "logs").getPath());
+        if (dataNodes > 0) {
+            MiniDFSCluster files =
+                    new MiniDFSCluster.Builder(settings, new File(folder, "dfs")).numDataNodes(dataNodes).format(true).build();
+            files.waitClusterUp();
+            settings.set("fs.defaultFS", files.getFileSystem().getUri().toString());
+        }
+        MiniMRYarnCluster yarn = new MiniMRYarnCluster("typedbytes", managers);
         yarn.init(settings);
         yarn.start();
 

@@ -7,17 +7,14 @@ the bundle. A process of YARN takes memory: about 1 GB in all.
 
 import argparse
 import contextlib
-import os
 import random
-import subprocess
 import sys
 import tempfile
 import time
 from operator import itemgetter
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "examples"), str(ROOT / "test_vectors" / "java")]
 
 import inputs  # noqa: E402
@@ -25,13 +22,10 @@ import jars  # noqa: E402
 import max_temperature  # noqa: E402
 import sessions  # noqa: E402
 import wordcount  # noqa: E402
-from hadoop_home import make_home  # noqa: E402
+from hadoop_cluster import Cluster, ClusterError  # noqa: E402
 
 import typedbytes as tb  # noqa: E402
 from typedbytes.streaming import testing  # noqa: E402
-
-BARE_PYTHON = Path(sys.base_prefix) / "bin" / "python{}.{}".format(*sys.version_info)
-OPENED = "--add-opens=java.base/java.lang=ALL-UNNAMED"  # for the libraries of the resource manager
 
 SIDE_JOB = """\
 from typedbytes import streaming
@@ -53,51 +47,6 @@ def mapper(offset, line):
 
 streaming.run(mapper)
 """
-
-
-class Cluster:
-    """A running cluster, and the commands of a user of it."""
-
-    def __init__(self, folder, nnodes):
-        self.folder = folder
-        self.jars = jars.jars_of(HERE / "pom.xml", "cluster-jars")
-        java = jars.find_tool("java")
-        self._environ = {
-            **{name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "HADOOP", "VIRTUAL_ENV"))},
-            "JAVA_HOME": str(Path(java).resolve().parents[1]),
-            "HADOOP_CONF_DIR": str(folder / "conf"),
-            "HADOOP_HOME": str(make_home(folder / "home", self.jars, java, f"-Dlog4j.configuration=file:{HERE}/log4j.properties")),
-        }
-        command = [java, "-Xmx768m", *jars.QUICK_START, OPENED, f"-Dlog4j.configuration=file:{HERE}/log4j.properties"]
-        with open(folder / "cluster.log", "wb") as log:
-            self._machine = subprocess.Popen(
-                [*command, "-cp", f"{self.jars}/*", str(HERE / "Cluster.java"), str(folder), str(nnodes)],
-                env=self._environ, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
-            )  # fmt: skip
-        if self._machine.stdout.readline() != b"UP\n":
-            sys.exit(f"the cluster did not start:\n{(folder / 'cluster.log').read_text('utf-8', 'replace')[-4000:]}")
-
-    def close(self):
-        self._machine.communicate()
-
-    def fs(self, *words):
-        """Run a command of Hadoop's file system shell."""
-        home = Path(self._environ["HADOOP_HOME"])
-        done = subprocess.run([home / "bin" / "hadoop", "fs", *map(str, words)], env=self._environ, capture_output=True)
-        if done.returncode:
-            sys.exit(f"hadoop fs {words} failed:\n{done.stderr.decode()}")
-        return done.stdout
-
-    def submit(self, script, *words, code=0):
-        """Submit a job with ``typedbytes submit`` and return the pairs it wrote and what was said."""
-        command = [sys.executable, "-m", "typedbytes", "submit", script, "--python", BARE_PYTHON, *words]
-        environ = {**self._environ, "PYTHONPATH": str(ROOT)}
-        started = time.perf_counter()
-        done = subprocess.run([*map(str, command)], cwd=self.folder, env=environ, capture_output=True)
-        print(f"  {Path(script).name} {' '.join(map(str, words))}: {time.perf_counter() - started:.1f} s", flush=True)
-        if done.returncode != code:
-            sys.exit(f"exit code {done.returncode}:\n{done.stderr.decode('utf-8', 'replace')[-6000:]}")
-        return list(tb.PairReader(done.stdout)), done.stderr.decode("utf-8", "replace")
 
 
 def numbered(lines):
@@ -192,7 +141,7 @@ def main():
     options = parser.parse_args()
     started = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="typedbytes-cluster-") as folder:
-        with contextlib.closing(Cluster(Path(folder), options.nodes)) as cluster:
+        with contextlib.closing(Cluster(Path(folder), nnodes=options.nodes, ndatanodes=options.nodes)) as cluster:
             print(f"a cluster of {options.nodes} nodes is up after {time.perf_counter() - started:.1f} s", flush=True)
             for name in options.checks or CHECKS:
                 CHECKS[name](cluster)
@@ -202,5 +151,5 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except jars.MissingToolError as error:
+    except (jars.MissingToolError, ClusterError) as error:
         sys.exit(str(error))

@@ -1,0 +1,26 @@
+"""A job on YARN: a resource manager and a node manager, and an application master, a map and a reduce task in containers.
+
+Belongs here: one job, submitted as a user does; ``make cluster`` runs more of them, on three nodes and HDFS. Always true: its tasks run
+on a bare Python that has only the bundle.
+"""
+
+import contextlib
+
+import pytest
+
+from hadoop_cluster import Cluster
+from hadoop_support import ROOT
+
+pytestmark = pytest.mark.hadoop
+
+
+def test_word_count_on_yarn(tmp_path):
+    (tmp_path / "in.txt").write_text("b a\nb ü b\n", "utf-8")
+    words = (tmp_path / "in.txt", "-o", tmp_path / "out", "--combiner", "--read")
+    with contextlib.closing(Cluster(tmp_path)) as cluster:
+        pairs, said = cluster.submit(ROOT / "examples" / "wordcount.py", *words)
+    assert pairs == [("a", 1), ("b", 3), ("ü", 1)]
+    assert "typedbytes: wordcount: words: 5" in said
+    assert "typedbytes: Job Counters: Launched reduce tasks: 1" in said
+    assert "job_local" not in said
+    assert (tmp_path / "out" / "_SUCCESS").exists()
