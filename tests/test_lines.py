@@ -14,6 +14,8 @@ import typedbytes as tb
 from typedbytes._lines import LineReader
 
 PIECES = [b"a", b"hello world ", b"\n", b"\n", b"\r", b"\r\n", "ü狐".encode(), "\U0001f600".encode(), b"\xff", b"\xe2\x82", b"x" * 300]
+# of these the rules of Java and the decoder of Python make as many replacements
+PIECES += [b"\xc3", b"\xe0\x9f\x80", b"\xe2\x82", b"\xf0\x8f\x80\x80", b"\xf1\x80", b"\xf4\x8f\xbf", b"\xf4\x90\x80\x80"]
 
 
 class Dribble(io.RawIOBase):

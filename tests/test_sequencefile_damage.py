@@ -278,6 +278,12 @@ BAD = {
     "too few lengths": (BLOCKS + block(2, b"\4", bytes(4), b"\2\2", b"\1a\1b"), "2 records has 1 key lengths", len(BLOCKS), 0),
     "too many lengths": (BLOCKS + block(1, b"\4\0", bytes(4), b"\2", b"\1a"), "1 records has 2 key lengths", len(BLOCKS), 0),
     "lengths beyond the data": (BLOCKS + block(1, b"\5", bytes(4), b"\2", b"\1a"), "a key of 5 bytes where 4", len(BLOCKS), 0),
+    "lengths whose sum wraps round": (
+        BLOCKS + block(3, b"\x88\x7f" + b"\xff" * 7 + b"\x88\x7f" + b"\xff" * 7 + b"\6", bytes(4), b"\2\2\2", b"\1a" * 3),
+        "a key of 9223372036854775807 bytes where 4",
+        len(BLOCKS),
+        0,
+    ),
     "data beyond the lengths": (BLOCKS + block(1, b"\3", bytes(4), b"\2", b"\1a"), "and 1 bytes behind", len(BLOCKS), 0),
     "negative value length": (BLOCKS + block(1, b"\4", bytes(4), b"\xff", b""), "a value of -1 bytes", len(BLOCKS), 0),
     "a length that is cut": (BLOCKS + block(1, b"\4", bytes(4), b"\x8e\1", b""), "value length of a block is cut", len(BLOCKS), 0),

@@ -14,6 +14,7 @@ on the copy without a fault, which the drill looks at first.
 
 import argparse
 import collections
+import resource
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,7 @@ sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1])]
 from gates import figures, sanitize, workshop  # noqa: E402
 
 SECONDS = 300  # for one gate; one that takes longer has found that something does not end
+NBYTES = 4 << 30  # of memory for one gate, where no sanitizer needs more: a fault may ask for more and more
 
 Fault = collections.namedtuple("Fault", "name file gate old new")
 
@@ -207,7 +209,7 @@ FAULTS = [
           "        if length < 0 or not 0 <= self.nkey <= length:", "        if length < 0 or self.nkey < 0:"),
     Fault("lengths of a block not counted", "sequence_reader.pxi", fuzz("sequences"),
           "        if left or nlengths != self.counted:", "        if left:"),
-    Fault("length in a block longer than what is left", "sequence_reader.pxi", fuzz("sequences"),
+    Fault("length in a block longer than what is left", "sequence_reader.pxi", tests("test_sequencefile_damage.py", "-k", "wraps"),
           "            if not 0 <= length <= left:", "            if length < 0:"),
     Fault("key leaks when its value fails", "sequence_reader.pxi", LEAKS,
           "        if self.parts[1] == NULL:\n            decref(key)\n            return -1", "        if self.parts[1] == NULL:\n            return -1"),
@@ -230,6 +232,33 @@ FAULTS = [
           "2 if carriage + 1 == feed and feed < held(&self.buf) else 1", "1"),
     Fault("CR at the end goes beyond it", "_lines.pyx", tests("test_lines.py"),
           "carriage + 1 == feed and feed < held(&self.buf)", "carriage + 1 == feed"),
+    Fault("more bytes than a file had room for", "_source.pyx", tests("test_sorting.py", "-k", "source_that_lies"),
+          "not 0 <= count <= room:", "count < 0:"),
+    # Sort keys.
+    Fault("a NUL inside a text ends it", "_sortkey.pyx", tests("test_sortkey.py", "-k", "come_back"),
+          "        if p[i] == 0:\n            put_byte(key, 0xff)\n", ""),
+    Fault("an int is the double below it", "_sortkey.pyx", tests("test_sortkey.py", "-k", "beside_one_another"),
+          "number[9] = <unsigned char>(above & 0xff)", "number[9] = 0"),
+    Fault("a part goes on behind its key", "_sortkey.pyx", fuzz("keys"),
+          "    if parts.end - p < nbytes:", "    if False:"),
+    Fault("two keys for one int", "_sortkey.pyx", tests("test_sortkey.py", "-k", "no_key"),
+          "above < nextafter(below, INFINITY) - below", "True"),
+    # Lines of JSON, and facts.
+    Fault("escapes beyond the end of a line", "_json.pyx", sanitize.tests("test_cli_json_form.py", "-k", "escapes"),
+          "reserve(&w.out, 6 + (end - p) + 1)", "reserve(&w.out, (end - p) + 1)"),
+    Fault("half a surrogate pair in a line", "_json.pyx", fuzz("facts"),
+          " or (first == 0xed and p[1] > 0x9f)", ""),
+    Fault("a name taken for one that begins with it", "_json.pyx", tests("test_cli_json_form.py", "-k", "beginning"),
+          "memcmp(keys[j] + 1, p + 1, 4) == 0 and ", ""),
+    Fault("a value looked at before it was walked over", "_tally.pyx", fuzz("facts"),
+          "                    if outcome != SKIPPED:\n                        raise_skipped(&self.d, &self.skipping, outcome)\n"
+          "                    self.look(part, start, self.d.buf.cursor - start)",
+          "                    self.look(part, start, self.d.buf.cursor - start)\n"
+          "                    if outcome != SKIPPED:\n                        raise_skipped(&self.d, &self.skipping, outcome)"),
+    Fault("a place of a SHORT too short", "_tally.pyx", fuzz("facts"),
+          "            return 3\n", "            return 2\n"),
+    Fault("NaN in a mean", "_tally.pyx", tests("test_cli_commands.py", "-k", "stats"),
+          "        if isnan(point):\n            return\n", ""),
 ]  # fmt: skip
 
 
@@ -313,15 +342,22 @@ def attempt(fault, base):
 def run_gate(gate, folder):
     """Run a gate in a copy; return its exit code, not 0 when it did not end, and the end of its output."""
     environment = sanitize.environment() if is_sanitized(gate) else {}
+    limit = None if is_sanitized(gate) else limit_memory
     words = gate[1:] if is_sanitized(gate) else gate
     command = [sys.executable, *map(str, words)]
     try:
         done = subprocess.run(
-            command, cwd=folder, env=workshop.sees(folder, **environment), capture_output=True, text=True, errors="replace", timeout=SECONDS
-        )
+            command, cwd=folder, env=workshop.sees(folder, **environment), capture_output=True, text=True, errors="replace", timeout=SECONDS,
+            preexec_fn=limit,
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
         return -1, "it did not end"
     return done.returncode, (done.stdout + done.stderr)[-3000:]
+
+
+def limit_memory():
+    """Let this process and its children have no more memory than that."""
+    resource.setrlimit(resource.RLIMIT_DATA, (NBYTES, NBYTES))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from fuzz import inputs, options as sets  # noqa: E402
 from fuzz.choices import Choices  # noqa: E402
 from fuzz.encoding import FIXED, Objects  # noqa: E402
 from gates import figures  # noqa: E402
-from typedbytes import block, columns, legacy, sequencefile  # noqa: E402
+from typedbytes import _json, _lines, _sort, _tally, block, columns, legacy, sequencefile, sortkey  # noqa: E402
 
 WARM_ROUNDS = 3
 ROUNDS = 4
@@ -149,6 +149,30 @@ def in_a_sequence_file(wire, **options):
         list(sequencefile.Reader(io.BytesIO(file.getvalue()), resync=resync, **options))
 
 
+def counted(wire, **options):
+    """Write as lines of JSON, and count."""
+    dialect = options.get("dialect", "hadoop")
+    for walker in (_tally.Tally(dialect=dialect, npartitions=3, top={}), _tally.Shape(dialect=dialect)):
+        try:
+            walker.write(wire)
+        except typedbytes.DecodeError:
+            walker.places() if type(walker) is _tally.Shape else walker.facts(0)
+    _json.lines(wire, plain=True, dialect=dialect)
+    _json.lines(wire, dialect=dialect)
+
+
+def sorted_and_merged(wire, **options):
+    """Sort values, merge them with themselves, and read the bytes as lines and as what a sort key carries."""
+    _lines.LineReader(io.BytesIO(wire)).read_typed()
+    attempt(sortkey.decode, [2**56 + int.from_bytes(wire[start : start + 7], "big") for start in range(0, len(wire), 7)], {})
+    sorter, sink = _sort.Sorter(nparts=1, **structural(options)), io.BytesIO()
+    sorter.fill(io.BytesIO(wire))
+    sorter.sort()
+    sorter.write(0, sink)
+    runs = [sink.getvalue(), sink.getvalue(), wire]
+    _sort.merge(list(map(io.BytesIO, runs)), io.BytesIO(), nparts=1, buffer_size=64, **structural(options))
+
+
 DECODING = {
     "loads": lambda wire, **options: typedbytes.loads(wire, **options),
     "decode_all": lambda wire, **options: typedbytes.Decoder(**options).decode_all(wire),
@@ -168,6 +192,8 @@ DECODING = {
     "exchanged": exchanged,
     "as_messages": as_messages,
     "in_a_sequence_file": in_a_sequence_file,
+    "counted": counted,
+    "sorted_and_merged": sorted_and_merged,
     "scans": lambda wire, **options: (typedbytes.index(wire), typedbytes.count(wire), typedbytes.hash_code(wire)),
 }
 
@@ -223,6 +249,7 @@ ENCODING = {
     "failing_sink": write_failing,
     "sent": sent,
     "into_a_sequence_file": into_a_sequence_file,
+    "as_a_sort_key": lambda obj, **options: sortkey.decode(sortkey.encode((obj, sortkey.Descending(obj)), none="last")),
     "as_a_column": lambda obj, **options: columns.write(io.BytesIO(), [[obj, 1, obj]], pairs=False),
 }
 
