@@ -160,16 +160,6 @@ def test_a_record_that_fails_leaves_no_depth():
     assert pairs_of(sink.getvalue(), map_pairs=True) == [([[i]], [[i]]) for i in range(3)]
 
 
-def test_pairs_that_are_no_tuples():
-    assert written([[1, 2], (3, 4), iter((5, 6))]) == written([(1, 2), (3, 4), (5, 6)])
-    for pair, error in (((1, 2, 3), ValueError), ((1,), ValueError), (None, TypeError), (5, TypeError)):
-        sink = io.BytesIO()
-        with sequencefile.Writer(sink) as writer:
-            with pytest.raises(error):
-                writer.writes([("a", 1), pair, ("b", 2)])
-        assert pairs_of(sink.getvalue()) == [("a", 1)]
-
-
 def test_classes_of_ones_own():
     name = "com.example.Point"
 
@@ -658,6 +648,18 @@ def test_a_block_that_cannot_be_compressed_is_the_end():
 
 
 @pytest.mark.parametrize("compression, codec", FORMS)
+def test_typed_bytes_are_written_as_their_values(compression, codec):
+    large = random.Random(1).randbytes(90_000)
+    pairs = [*NUMBERS, ("key", [(1, 2.5), {}]), (large, large), *NUMBERS]
+    for interval in (1, 1000, 1 << 40):
+        options = {"compression": compression, "codec": codec, "sync_interval": interval, "sync_marker": MARKER}
+        sink = io.BytesIO()
+        with sequencefile.Writer(sink, **options) as writer:
+            assert writer.write_typed(tb.Encoder().encode_pairs(pairs)) == len(pairs)
+        assert sink.getvalue() == written(pairs, **options)
+
+
+@pytest.mark.parametrize("compression, codec", FORMS)
 def test_typed_bytes_that_end_early_or_are_none(compression, codec):
     pair = tb.dumps("key") + tb.dumps([1])
     for bad, kind in ((b"\3\0", tb.TruncatedError), (tb.dumps(1), tb.TruncatedError), (b"\xff", tb.FormatError), (tb.dumps(1) + b"\x0b", tb.FormatError)):
@@ -674,8 +676,11 @@ def test_typed_bytes_that_end_early_or_are_none(compression, codec):
 
 def test_records_are_pairs_of_any_kind():
     assert written([[1, 2], iter((3, 4)), "ab"]) == written([(1, 2), (3, 4), ("a", "b")])
-    with sequencefile.Writer(io.BytesIO()) as writer, pytest.raises(ValueError):
-        writer.writes([(1, 2, 3)])
+    for pair, error in (((1, 2, 3), ValueError), ((1,), ValueError), (None, TypeError)):
+        sink = io.BytesIO()
+        with sequencefile.Writer(sink, sync_marker=MARKER) as writer, pytest.raises(error):
+            writer.writes([("a", 1), pair, ("b", 2)])
+        assert sink.getvalue() == written([("a", 1)])
 
 
 class Odd:

@@ -197,6 +197,9 @@ cdef class Writer:
             self.add_plain(key, value)
         else:
             self.add_other(<object>key, <object>value, as_bytes)
+        return self.count_record()
+
+    cdef inline int count_record(self) except -1:
         self.nrecords += 1
         if written(&self.out.buf) >= WRITE_SIZE:
             self.send()
@@ -208,18 +211,27 @@ cdef class Writer:
         # add_record of typed bytes that are not compressed, the usual case, in few steps.
         cdef WriteBuffer* b = &self.out.buf
         cdef Py_ssize_t nkey, nbytes
-        cdef unsigned char* p
         if self.position() - self.last_sync >= self.sync_interval:
             self.put_marker()
         self.written_before[0] = written(b)
         nkey = encode_apart(&self.out, key, value, 12, 4)
         nbytes = written(b) - self.written_before[0]
         check_record(nbytes - 8)
-        p = b.cursor - nbytes
-        store_i32(p, <int32_t>(nbytes - 8))
-        store_i32(p + 4, <int32_t>(nkey + 4))
-        store_i32(p + 8, <int32_t>nkey)
-        store_i32(p + 12 + nkey, <int32_t>(nbytes - 16 - nkey))
+        store_lengths(b.cursor - nbytes, nkey, nbytes - nkey - 16)
+        return 0
+
+    cdef int copy_plain(self, const unsigned char* key, Py_ssize_t nkey, Py_ssize_t nvalue) except -1:
+        # The same for a pair that is encoded, its value right behind its key.
+        cdef WriteBuffer* b = &self.out.buf
+        if self.position() - self.last_sync >= self.sync_interval:
+            self.put_marker()
+        self.written_before[0] = written(b)
+        check_record(nkey + nvalue + 8)
+        reserve(b, nkey + nvalue + 16)
+        store_lengths(b.cursor, nkey, nvalue)
+        memcpy(b.cursor + 12, key, nkey)
+        memcpy(b.cursor + 16 + nkey, key + nkey, nvalue)
+        b.cursor += nkey + nvalue + 16
         return 0
 
     cdef int add_other(self, object key, object value, bint as_bytes) except -1:
@@ -397,8 +409,11 @@ cdef class Writer:
                 pass_value(&d, &skipping)
                 value = d.buf.cursor
                 pass_value(&d, &skipping)
-                key_data, value_data = as_writable(key, value - key), as_writable(value, d.buf.cursor - value)
-                self.add(<PyObject*>key_data, <PyObject*>value_data, True)
+                if self.plain:
+                    self.copy_plain(key, value - key, d.buf.cursor - value)
+                else:
+                    self.add_other(as_writable(key, value - key), as_writable(value, d.buf.cursor - value), True)
+                self.count_record()
         finally:
             stop_skipping(&skipping)
         return 0
@@ -480,6 +495,14 @@ cdef inline int encode_side(Side side, Encoding* e, object obj, bint as_bytes) e
     if as_bytes:
         return encode_buffer(e, obj, False)
     return encode_typed(e, obj) if side.kind == TYPED_BYTES else encode_writable(side, e, obj)
+
+
+cdef inline void store_lengths(unsigned char* p, Py_ssize_t nkey, Py_ssize_t nvalue) noexcept:
+    # Of a record of two TypedBytesWritables; its own, its key's, and behind those each one's.
+    store_i32(p, <int32_t>(nkey + nvalue + 8))
+    store_i32(p + 4, <int32_t>(nkey + 4))
+    store_i32(p + 8, <int32_t>nkey)
+    store_i32(p + 12 + nkey, <int32_t>nvalue)
 
 
 cdef inline int check_record(Py_ssize_t nbytes) except -1:

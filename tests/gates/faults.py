@@ -142,7 +142,7 @@ FAULTS = [
           "        if self.state != OPEN or self.value_due:\n            return self.refuse()",
           "        if self.state == FAILED or self.state == CLOSED or self.value_due:\n            return self.refuse()"),
     Fault("depth kept after an error of encoding", "codec_container.pxi", fuzz("writing"),
-          "        e.depth = e.nreplaced = 0\n", ""),
+          "    e.depth = e.nreplaced = 0\n", ""),
     Fault("hook ends an iteration by StopIteration", "_stream.pyx", tests("test_hostile.py"),
           "    if not isinstance(error, StopIteration):", "    if True:"),
     Fault("dict changed while it is encoded", "codec_container.pxi", tests("test_objects.py"),
