@@ -22,7 +22,7 @@ __all__ = ["Batch", "BatchReader", "MismatchError", "read", "write"]
 
 _READ_NBYTES = 1 << 20
 _WRITE_NBYTES = 1 << 20
-_RUN_NBYTES = 4 << 20  # that a thread decodes before it is asked again, and two batches at least
+_RUN_NBYTES = 16 << 20  # that a thread decodes before it is asked again, and two batches at least
 _LEAST_RUN = 2
 _SAMPLE = 256  # records whose mean size is taken for that of all
 _FAULTS = ("limit", "mismatch", "split", "broken")  # states of a builder: what is next is for one thread to look at
@@ -218,7 +218,7 @@ def read(
     values. on_mismatch: what happens at a value of another kind than its column: "error" raises MismatchError after the rows
     before it; "widen" makes the column one that holds both (INT to LONG, FLOAT to DOUBLE, VECTORs of one arity to VECTORs of
     any, all else to raw: encoded values); "split" ends the batch and takes a new schema from that record. threads: that
-    decode, two batches or 4 MiB each at a time. dialect, max_depth: as for Reader.
+    decode, two batches or 16 MiB each at a time. dialect, max_depth: as for Reader.
 
     Returns a BatchReader. Iterating raises TruncatedError, FormatError and LimitError as a Reader does. In a SequenceFile the
     offset of an error is where the record starts, or its block.
@@ -361,7 +361,8 @@ class BatchReader:
         """
         if self._parallel is not None:
             self._parallel.close()
-        self._memory = None
+        if self._memory is not None:
+            self._memory.release()    # a thread that is done may not have let go of it yet
         self._ready = []
         self._reader.close()
 
@@ -595,17 +596,20 @@ class _Parallel:
         types = None if first.state in _FAULTS else _types(first, view, start)
         if types is None:
             return
-        nbatches = _nbatches(reader, view, start)
+        nbatches = _nbatches(reader, view, start, (len(view) - start) // (1 + self._nothers))
         own = _Run(first, types, start, 0, nbatches + (first.nrows > 0))
         nbefore = own.nbatches * batch_rows - first.nrows
         same = [builder for builder in self._builders if builder.described == types]
         while len(self._runs) < self._nothers and start + nbefore * first.least < len(view):
-            self._own = own
-            run = _Run(same.pop() if same else reader._new_builder(types), types, start, nbefore, nbatches)
-            self._runs.append(run)
-            self._tasks.append(self._pool.submit(run.decode, reader, view))
+            builder = same.pop() if same else reader._new_builder(types)
+            self._runs.append(_Run(builder, types, start, nbefore, nbatches))
             nbefore += nbatches * batch_rows
         self._builders = same
+        if self._runs:
+            self._own = own
+            self._runs[-1].nbatches += 1    # the caller has batches to use besides
+        for run in self._runs:
+            self._tasks.append(self._pool.submit(run.decode, reader, view))
 
     def _collect(self, reader, end, nrecords):
         """Take over what follows from there on; the reader goes on with the builder of the last run that counts."""
@@ -677,10 +681,10 @@ def _types(builder, view, start):
     return builder.described
 
 
-def _nbatches(reader, view, start):
-    """Return how many batches make a run."""
+def _nbatches(reader, view, start, share):
+    """Return how many batches make a run, when each thread's share of the view is so many bytes."""
     end = _advance(reader, reader._builder, view, start, _SAMPLE)
-    return _LEAST_RUN if end is None else max(_LEAST_RUN, _RUN_NBYTES * _SAMPLE // ((end - start) * reader._batch_rows))
+    return _LEAST_RUN if end is None else max(_LEAST_RUN, min(_RUN_NBYTES, share) * _SAMPLE // ((end - start) * reader._batch_rows))
 
 
 def _advance(reader, builder, view, start, nrecords):
