@@ -430,7 +430,9 @@ def test_every_format_and_back(name, file):
 def test_tables_and_back(name, file):
     many = good("convert", "--pairs", "--to", name, file(PAIR_STREAM), file(PAIR_STREAM, "b.tb"))
     assert good("convert", "--pairs", "--from", name, "--to", "typedbytes", file(many)) == PAIR_STREAM * 2
-    assert values(good("convert", "--from", name, "--to", "typedbytes", stdin=many)) == PAIRS * 2
+    other = {"arrow": "parquet", "parquet": "arrow"}[name]
+    same = good("convert", "--from", name, "--to", other, stdin=many)
+    assert values(good("convert", "--from", other, "--to", "typedbytes", stdin=same)) == PAIRS * 2
     assert bad(65, "convert", "--from", name, "--to", "typedbytes", stdin=b"no table")
 
 
@@ -463,6 +465,14 @@ def test_messages_as_records():
 @pytest.mark.parametrize("head", [b"", b"S", b"SE", b"\xf5", b"\xf5B", b"\x09", b"1", b"1\n", b"[", b"[1]", b"hell", b"\n"])
 def test_an_input_that_ends_early_is_recognised(head):
     assert _formats.recognise(head, True) in (*_formats.NAMES, "text")
+
+
+@pytest.mark.parametrize("head, name", [(b"PAR1\x15", "parquet"), (b"PK\x03\x04\x14", "zip"), (b"Obj\x01\x04", "avro"), (b"\xef\xbb\xbf1\n", "text")])
+def test_other_files_by_mistake(head, name):
+    assert _formats.recognise(head) == name
+    message = bad(65, "cat", stdin=head + bytes(100))[1]
+    assert name in message and ("convert --from parquet" in message) == (name == "parquet")
+    assert bad(65, "cat", "--from", "typedbytes", stdin=head + bytes(100))[1].endswith("record 0")
 
 
 def test_no_value_is_taken_for_text():

@@ -101,6 +101,11 @@ def test_loadtb(tmp_path):
     with sequencefile.Reader(path) as reader:
         assert (reader.compression, reader.codec) == ("block", "org.apache.hadoop.io.compress.ZStandardCodec")
         assert reader.read_typed(1 << 30) == STREAM
+    good("loadtb", str(path), stdin=b'["a", 1]\n')
+    with sequencefile.Reader(path) as reader:
+        assert reader.read_all() == [("a", 1)]
+    assert "text that is neither" in bad(65, "loadtb", str(tmp_path / "none"), stdin=b"Dear reader")[1]
+    assert not (tmp_path / "none").exists()
     good("loadtb", str(path))
     with sequencefile.Reader(path) as reader:
         assert reader.read_all() == []

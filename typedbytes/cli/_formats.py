@@ -15,14 +15,20 @@ BLOCK_MESSAGE = b"\xf5BB"
 MOST_NBYTES = 5  # the code and the length of a value
 CHUNK_NBYTES = 1 << 16
 
-_MARKS = {SEQUENCE_FILE: "sequencefile", BLOCK_MESSAGE: "block"}
+FOREIGN = {  # what people give to this command by mistake; typed bytes that start so would have a first value of 1 GB or more
+    b"PAR1": "parquet", b"ARROW": "arrow-file", b"Obj\x01": "avro", b"ORC": "orc", b"RCF": "rcfile", b"PK\x03\x04": "zip",
+    b"\x7fELF": "program",
+}  # fmt: skip
+BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+
+_MARKS = {SEQUENCE_FILE: "sequencefile", BLOCK_MESSAGE: "block", **FOREIGN, **dict.fromkeys(BYTE_ORDER_MARKS, "text")}
 _PRINTABLE = frozenset((*b"\t\n\r", *range(0x20, 0x7F), *range(0x80, 0x100)))
 _STARTS_OF_JSON = (*(bytes([each]) for each in b'{["-0123456789'), b"true", b"fals", b"null")
 _FIRST_OF_TEXT = frozenset((*b"\n\r", *range(0x20, 0x7F)))
 
 
 def recognise(head, is_all=False):
-    """Return the format of an input that starts so, "text" when it has none of them, or None when more bytes would tell.
+    """Return the format of an input that starts so, a foreign one or "text" when it has none; None when more bytes would tell.
 
     A value with an application code starts like text only if its length is one of four printable characters: 150 MB or more.
     """
@@ -57,6 +63,9 @@ def source_of(source, name, shown, options):
     """Return a source of typed bytes over one of this format."""
     if name == "text":
         raise Failure(BAD_DATA, f"{shown}: text that is neither typed bytes nor lines of JSON (--from tells what it is)")
+    if name in FOREIGN.values():
+        hint = " (typedbytes convert --from parquet reads it)" if name == "parquet" else ""
+        raise Failure(BAD_DATA, f"{shown}: not typed bytes but {name}{hint}")
     if name == "sequencefile":
         from typedbytes.cli import _sequence_files  # its users only
 

@@ -11,7 +11,7 @@ from typedbytes import sequencefile
 from typedbytes.cli._formats import CHUNK_NBYTES
 from typedbytes.cli._manners import BAD_DATA, IO_ERROR, OK, USAGE, Failure, because
 from typedbytes.cli._parser import add_output_argument, natural
-from typedbytes.cli._streams import names, opened, shown
+from typedbytes.cli._streams import names, opened, reading, shown
 
 
 def reader(source, options, **how):
@@ -57,7 +57,7 @@ def loadtb_arguments(parser):
 
 
 def loadtb(options, output):
-    """Read pairs of typed bytes from stdin and write them to a SequenceFile, as Hadoop's loadtb does.
+    """Read pairs from stdin, in any format, and write them to a SequenceFile, as Hadoop's loadtb does.
 
     Keys and values become TypedBytesWritables. Without options the file is compressed as Hadoop
     does by default. A file of that name is replaced. At damage the pairs before it are written.
@@ -70,10 +70,9 @@ def loadtb(options, output):
         raise Failure(USAGE, "loadtb writes one FILE (see typedbytes loadtb --help)")
     (name,) = options.files
     how = {"compression": options.compression, "codec": options.codec, "dialect": options.dialect}
-    with opened("-") as source, writing(name, **how) as writer:
-        limits = {"dialect": options.dialect, "max_bytes": options.max_bytes}
-        with typedbytes.PairReader(source, **limits) as pairs, typedbytes.PairWriter(_Loading(name, writer)) as copy:
-            copy.copy(pairs)
+    options.pairs = True
+    with reading("-", options, raw=True) as pairs, writing(name, **how) as writer, typedbytes.PairWriter(_Loading(name, writer)) as copy:
+        copy.copy(pairs)
 
 
 class _Loading:

@@ -14,10 +14,7 @@ from typedbytes.cli._streams import opened, recognised, shown
 
 MOST_VALUES = 1000
 SHOWN_TYPES = 8
-FOREIGN = {  # what people give to this command by mistake
-    b"PAR1": "parquet", b"ARROW1": "arrow", b"Obj\x01": "avro", b"ORC": "orc", b"PK\x03\x04": "zip",
-    b"RCF": "rcfile", b"\x80\x02": "pickle", b"\x7fELF": "program",
-}  # fmt: skip
+PICKLE = b"\x80\x02"  # or a value of 33 MB with an application code
 
 
 def about(name, options):
@@ -40,7 +37,7 @@ def _look(source, name, options, row):
     if source.seekable():
         row["bytes"] = source.seek(0, io.SEEK_END)
         source.seek(0)
-    row["format"] = next((FOREIGN[mark] for mark in FOREIGN if head.startswith(mark)), form)
+    row["format"] = "pickle" if head.startswith(PICKLE) else form
     if row["format"] == "sequencefile":
         row.update(_header(source, options))
     elif row["format"] in _formats.NAMES:

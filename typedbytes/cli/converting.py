@@ -92,16 +92,24 @@ def _write_tables(options, output):
     with sink:
         for name in names(options):
             with opened(name) as source, _blaming_data(name):
-                form, source = recognised(source, options)
-                pairs = options.pairs or form == "sequencefile"
-                batches = columns.read(source_of(source, form, shown(name), options), pairs=pairs, dialect=options.dialect)
-                for batch in map(pyarrow.record_batch, batches):
+                for batch in _batches_of(source, name, options):
                     if writer is None:
                         writer = _table_writer(pyarrow, sink, batch.schema, options)
                     writer.write_batch(batch)
         if writer is None:
             raise Failure(BAD_DATA, "no records, and so no columns")
         writer.close()
+
+
+def _batches_of(source, name, options):
+    """Yield the rows of a table, or the records of another input, as batches."""
+    if options.from_ in TABLES:
+        yield from _batches(source, options.from_)
+        return
+    form, source = recognised(source, options)
+    pairs = options.pairs or form == "sequencefile"
+    batches = columns.read(source_of(source, form, shown(name), options), pairs=pairs, dialect=options.dialect)
+    yield from map(_pyarrow().record_batch, batches)
 
 
 def _table_writer(pyarrow, sink, schema, options):
