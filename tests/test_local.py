@@ -445,6 +445,8 @@ def test_what_failed_is_kept_when_asked_for(tmp_path):
         ({"inputs": "nothing*"}, "no such input: "),
         ({"inputs": "folder"}, "name it as an input of its own"),
         ({"script": "nothing.py"}, "there is no script"),
+        ({"script": "killed.py"}, "killed.py was ended by SIGKILL when it was started without input"),
+        ({"script": "terminated.py"}, "terminated.py was ended by SIGTERM when it was started without input"),
         ({"script": "broken.py"}, "fails before it has read anything, with exit code 1: install the module for /.*, or correct its name"),
         ({"tmp": "/no/such/folder"}, "/no/such/folder"),
     ],
@@ -453,6 +455,8 @@ def test_what_the_user_has_to_mend_is_said(words, tmp_path, change, said):
     path, script, _ = words
     (tmp_path / "folder" / "inner").mkdir(parents=True)
     write_script(tmp_path, "import no_such_module", "broken.py")
+    write_script(tmp_path, "import os; os.kill(os.getpid(), 9)", "killed.py")
+    write_script(tmp_path, "import sys; sys.exit(143)", "terminated.py")
     before = sorted(os.listdir(tmp_path))
     places = {"script": script, "inputs": path, "output": tmp_path / "out", **{name: tmp_path / value for name, value in change.items()}}
     with pytest.raises(local.JobError, match=said) as raised:

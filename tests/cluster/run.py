@@ -119,7 +119,7 @@ def check_failures(cluster):
         (("/in/nothing", "-o", "/out/1"), "there is no such input"),
         (("/in/side.txt", "-o", "/out/failing"), "the output is there already"),
         (("/in/side.txt", "-o", "/out/2", "--no-bundle"), "the nodes have no typedbytes: submit without --no-bundle"),
-        (("/in/side.txt", "-o", "/out/3", "--python", "/nowhere/python3"), "the nodes have no such program"),
+        (("/in/side.txt", "-o", "/out/3", "--python", "/nowhere/python3"), "the nodes have no program /nowhere/python3: "),
     ]:
         _, said = cluster.submit(example, *words, code=1)
         demand(told in said, f"users are told: {told}", said)

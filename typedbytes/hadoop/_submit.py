@@ -64,7 +64,7 @@ def command_of(jar=None, environ=os.environ):
     """Return the words that start Hadoop Streaming. Raises SubmitError."""
     command = find_command("hadoop", environ)
     if jar is not None and not os.path.isfile(jar):
-        raise SubmitError(f"there is no streaming jar {jar}")
+        raise SubmitError(f"there is no streaming jar {jar}: correct --streaming-jar, or leave it out to have Hadoop's own found")
     return [command, "jar", jar or find_jar(command, environ)]
 
 

@@ -6,7 +6,7 @@ line makes it fail; what is not known is passed over.
 
 import re
 
-#: (what Hadoop or Python says, what to do), the more telling ones first.
+#: (what Hadoop or Python says, what to do), the more telling ones first; {} is what the pattern has found in its group.
 ADVICE = [
     (
         r"Output directory \S+ already exists",
@@ -35,7 +35,7 @@ ADVICE = [
     ),
     (
         r"Cannot run program \"([^\"]+)\".*No such file",
-        "the nodes have no such program: name their Python by its whole path with --python",
+        "the nodes have no program {}: name their Python by its whole path with --python",
     ),
     (
         r"No module named '?typedbytes\._",
@@ -48,8 +48,8 @@ ADVICE = [
     ),
     (
         r"No module named '?([\w.]+)",
-        "the nodes have no such module: ship a file with --ship, or put a package into a bundle with typedbytes "
-        "bundle --module or --require",
+        "the nodes have no module {}: ship a file with --ship, or put a package into a bundle with typedbytes bundle "
+        "--module or --require",
     ),
     (
         r"usage: \S+ map\|combine\|reduce",
@@ -59,6 +59,14 @@ ADVICE = [
         r"GLIBC_\d|GLIBCXX_\d",
         "the nodes' system is older than the one that the bundle was made on: make one of wheels for manylinux with "
         "typedbytes bundle --platform",
+    ),
+    (
+        r"(\S+) not a SequenceFile",
+        "{} is no SequenceFile: read its lines with --input-format text, or make one of pairs with typedbytes loadtb",
+    ),
+    (
+        r"(?:EOF|Checksum)Exception.*\n(?:\s+at .*\n){,12}?\s+at org\.apache\.hadoop\.io\.SequenceFile\$Reader",
+        "an input file is damaged: typedbytes validate FILE says where, and with --repair GOOD it saves what is intact",
     ),
     (
         r"Too many counters",
@@ -88,6 +96,7 @@ JOB_ID = re.compile(r"\bjob_\w+_\d+\b")
 NEWS = re.compile(r"The url to track the job: (?!http://localhost:8080/).*|Task Id : .*Status : FAILED.*")
 COUNTERS = re.compile(r"Counters: \d+$")
 ERROR = re.compile(r"^(?:Caused by: |Error: )?(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error)\b|\bERROR\b")
+NO_NEWS = re.compile(r"Job not successful!|Streaming Command Failed!")
 MOST_LINES = 20_000  # of a log that are kept
 
 
@@ -113,13 +122,14 @@ class Watch:
             self._take_news(line)
 
     def errors(self):
-        """Return the lines in which Java names an error."""
-        return [line.strip() for line in self.lines if ERROR.search(line)]
+        """Return the lines in which Java names an error, but for those that only say that there was one."""
+        return [line.strip() for line in self.lines if ERROR.search(line) and not NO_NEWS.search(line)]
 
     def advice(self):
         """Return what to do about what was said, None where nobody knows."""
         text = "\n".join([*self.report, *self.lines])
-        return next((advice for said, advice in ADVICE if re.search(said, text)), None)
+        matches = ((re.search(said, text), advice) for said, advice in ADVICE)
+        return next((advice.format(*found.groups()) for found, advice in matches if found), None)
 
     def _take_counter(self, line):
         if COUNTERS.search(line):

@@ -6,14 +6,16 @@ own, which finds its code as Hadoop's would: in a file.
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 
-from typedbytes.local._errors import CommandError
+from typedbytes.local._errors import CommandError, JobError
 
 __all__ = ["from_job", "from_script"]
 
 NOT_THIS_ROLE = 64    # what typedbytes.streaming answers when a script has nothing for a role
+TERMINATED = 143    # and to SIGTERM
 PROBE_SECONDS = 60
 
 
@@ -78,6 +80,9 @@ def _has_role(process, script):
         _, messages = process.communicate(timeout=PROBE_SECONDS)
     except subprocess.TimeoutExpired:
         raise CommandError(f"{script} did not end within {PROBE_SECONDS} seconds when it was started without input") from None
+    number = process.returncode - 128 if process.returncode == TERMINATED else -process.returncode
+    if number > 0:
+        raise JobError(f"{script} was ended by {signal.Signals(number).name} when it was started without input")
     if process.returncode not in (0, NOT_THIS_ROLE):
         lines = [line for line in messages.decode("utf-8", "backslashreplace").splitlines() if line.strip() and not line.startswith("reporter:")]
         is_missing = lines[-1:] and lines[-1].startswith("ModuleNotFoundError: ")
