@@ -22,8 +22,7 @@ __all__ = ["Batch", "BatchReader", "MismatchError", "read", "write"]
 
 _READ_NBYTES = 1 << 20
 _WRITE_NBYTES = 1 << 20
-_RUN_NBYTES = 16 << 20  # that a thread decodes before it is asked again, and two batches at least
-_LEAST_RUN = 2
+_RUN_NBYTES = 16 << 20  # that a thread decodes before it is asked again, and a batch at least
 _SAMPLE = 256  # records whose mean size is taken for that of all
 _FAULTS = ("limit", "mismatch", "split", "broken")  # states of a builder: what is next is for one thread to look at
 _POLICIES = ("error", "widen", "split")
@@ -218,7 +217,7 @@ def read(
     values. on_mismatch: what happens at a value of another kind than its column: "error" raises MismatchError after the rows
     before it; "widen" makes the column one that holds both (INT to LONG, FLOAT to DOUBLE, VECTORs of one arity to VECTORs of
     any, all else to raw: encoded values); "split" ends the batch and takes a new schema from that record. threads: that
-    decode, two batches or 16 MiB each at a time. dialect, max_depth: as for Reader.
+    decode, a batch or 16 MiB each at a time. dialect, max_depth: as for Reader.
 
     Returns a BatchReader. Iterating raises TruncatedError, FormatError and LimitError as a Reader does. In a SequenceFile the
     offset of an error is where the record starts, or its block.
@@ -375,7 +374,8 @@ class BatchReader:
             batch = next(self, None)
             if batch is None:
                 return self._empty()
-            self._ready.append(batch)
+            self._ready.insert(0, batch)
+            self._nrows -= len(batch)    # it is handed out later
         return self._ready[0]
 
     def _empty(self):
@@ -684,7 +684,7 @@ def _types(builder, view, start):
 def _nbatches(reader, view, start, share):
     """Return how many batches make a run, when each thread's share of the view is so many bytes."""
     end = _advance(reader, reader._builder, view, start, _SAMPLE)
-    return _LEAST_RUN if end is None else max(_LEAST_RUN, min(_RUN_NBYTES, share) * _SAMPLE // ((end - start) * reader._batch_rows))
+    return 1 if end is None else max(1, min(_RUN_NBYTES, share) * _SAMPLE // ((end - start) * reader._batch_rows))
 
 
 def _advance(reader, builder, view, start, nrecords):
