@@ -12,6 +12,7 @@ is imported when an array is asked for, and nothing else ever is.
 
 import itertools
 import os
+import threading
 
 from typedbytes import _columns, _columntypes, _scan, _stream
 from typedbytes._stream import Encoder
@@ -632,7 +633,9 @@ class _Parallel:
             return
         last = self._runs[-1].builder
         last.stopped = True
-        for task in self._tasks:
+        for run in self._runs:
+            run.wait()
+        for task in self._tasks:    # not all, when a signal came as they began
             if not task.cancel():
                 task.result()
         last.stopped = False
@@ -651,9 +654,22 @@ class _Run:
         self.start = self.end = None    # not known, or outside the view
         self._place = place
         self._nbefore = nbefore
+        self._lock = threading.Lock()    # while decoding
+        self._has_ended = False
 
     def decode(self, reader, view):
         """Decode the batches, or those before the first that is not whole, whose rows stay in the builder."""
+        with self._lock:
+            if not self._has_ended:
+                self._decode(reader, view)
+
+    def wait(self):
+        """Wait until nothing is decoded any more; what has not begun never does."""
+        self._has_ended = True
+        with self._lock:
+            pass
+
+    def _decode(self, reader, view):
         try:
             self.start = self.end = _advance(reader, self.builder, view, self._place, self._nbefore)
             while self.end is not None and len(self.batches) < self.nbatches and self._take(view, reader._batch_rows):
