@@ -12,6 +12,7 @@ is imported when an array is asked for, and nothing else ever is.
 
 import itertools
 import os
+import threading
 
 from typedbytes import _columns, _columntypes, _scan, _stream
 from typedbytes._stream import Encoder
@@ -22,8 +23,7 @@ __all__ = ["Batch", "BatchReader", "MismatchError", "read", "write"]
 
 _READ_NBYTES = 1 << 20
 _WRITE_NBYTES = 1 << 20
-_RUN_NBYTES = 16 << 20  # that a thread decodes before it is asked again, and two batches at least
-_LEAST_RUN = 2
+_RUN_NBYTES = 16 << 20  # that a thread decodes before it is asked again, and a batch at least
 _SAMPLE = 256  # records whose mean size is taken for that of all
 _FAULTS = ("limit", "mismatch", "split", "broken")  # states of a builder: what is next is for one thread to look at
 _POLICIES = ("error", "widen", "split")
@@ -218,7 +218,7 @@ def read(
     values. on_mismatch: what happens at a value of another kind than its column: "error" raises MismatchError after the rows
     before it; "widen" makes the column one that holds both (INT to LONG, FLOAT to DOUBLE, VECTORs of one arity to VECTORs of
     any, all else to raw: encoded values); "split" ends the batch and takes a new schema from that record. threads: that
-    decode, two batches or 16 MiB each at a time. dialect, max_depth: as for Reader.
+    decode, a batch or 16 MiB each at a time. dialect, max_depth: as for Reader.
 
     Returns a BatchReader. Iterating raises TruncatedError, FormatError and LimitError as a Reader does. In a SequenceFile the
     offset of an error is where the record starts, or its block.
@@ -375,7 +375,8 @@ class BatchReader:
             batch = next(self, None)
             if batch is None:
                 return self._empty()
-            self._ready.append(batch)
+            self._ready.insert(0, batch)
+            self._nrows -= len(batch)    # it is handed out later
         return self._ready[0]
 
     def _empty(self):
@@ -632,7 +633,9 @@ class _Parallel:
             return
         last = self._runs[-1].builder
         last.stopped = True
-        for task in self._tasks:
+        for run in self._runs:
+            run.wait()
+        for task in self._tasks:    # not all, when a signal came as they began
             if not task.cancel():
                 task.result()
         last.stopped = False
@@ -651,9 +654,22 @@ class _Run:
         self.start = self.end = None    # not known, or outside the view
         self._place = place
         self._nbefore = nbefore
+        self._lock = threading.Lock()    # while decoding
+        self._has_ended = False
 
     def decode(self, reader, view):
         """Decode the batches, or those before the first that is not whole, whose rows stay in the builder."""
+        with self._lock:
+            if not self._has_ended:
+                self._decode(reader, view)
+
+    def wait(self):
+        """Wait until nothing is decoded any more; what has not begun never does."""
+        self._has_ended = True
+        with self._lock:
+            pass
+
+    def _decode(self, reader, view):
         try:
             self.start = self.end = _advance(reader, self.builder, view, self._place, self._nbefore)
             while self.end is not None and len(self.batches) < self.nbatches and self._take(view, reader._batch_rows):
@@ -684,7 +700,7 @@ def _types(builder, view, start):
 def _nbatches(reader, view, start, share):
     """Return how many batches make a run, when each thread's share of the view is so many bytes."""
     end = _advance(reader, reader._builder, view, start, _SAMPLE)
-    return _LEAST_RUN if end is None else max(_LEAST_RUN, min(_RUN_NBYTES, share) * _SAMPLE // ((end - start) * reader._batch_rows))
+    return 1 if end is None else max(1, min(_RUN_NBYTES, share) * _SAMPLE // ((end - start) * reader._batch_rows))
 
 
 def _advance(reader, builder, view, start, nrecords):
