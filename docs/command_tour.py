@@ -148,6 +148,9 @@ SECTIONS = [
             "typedbytes dumptb out | typedbytes count --pairs",
             "typedbytes loadtb loaded.seq < words.tb; typedbytes count loaded.seq",
             "typedbytes head -n 2 --to block --pairs words.tb | typedbytes block decode --wire native",
+            "gzip -c words.tb > words.tb.gz; typedbytes count --pairs words.tb.gz; typedbytes sniff --table words.tb.gz",
+            "head -c 1000 words.tb.gz | typedbytes tail -n 1 --pairs --to json",
+            "typedbytes convert --to parquet --pairs words.tb -o words.parquet; typedbytes count words.parquet",
         ],
     ),
 ]
