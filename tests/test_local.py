@@ -379,6 +379,13 @@ def test_a_script_that_leaves_input_fails_the_job_however_short_that_is(tmp_path
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
 
 
+def test_a_command_that_is_quicker_than_its_input_fails_the_job(tmp_path):
+    (tmp_path / "in.txt").write_text("line\n")
+    for _ in range(20):    # it ends before, while or after its input is written
+        with pytest.raises(local.JobError, match="before it had read all of its input"):
+            local.run("true", inputs=tmp_path / "in.txt", output=tmp_path / "out", quiet=True)
+
+
 @pytest.mark.parametrize(("role", "place"), [("combine", "combiner failed"), ("reduce", "reduce task 0")])
 def test_a_combiner_and_a_reducer_that_fail_fail_the_job(words, tmp_path, role, place):
     path, _, _ = words

@@ -10,9 +10,7 @@ import io
 import os
 import signal
 import subprocess
-import termios
 import threading
-from array import array
 
 from typedbytes.errors import DecodeError, TruncatedError
 
@@ -55,25 +53,25 @@ class Processes:
         process, unread = self._start(command, environ)
         feeder = _Thread(self._feed, process, feed)
         listener = _Thread(_listen, process.stderr, messages)
-        try:
-            result, failure = _attempt(take, process.stdout)
-            if failure is not None and not isinstance(failure, TruncatedError):
-                _kill(process)    # an input that ends early ends by itself
-            process.stdout.close()
-            process.wait()
-            has_left = _nbytes_in(unread) > 0
-        finally:
-            _kill(process)    # with it goes what it has started and left behind
-            unread.close()    # now a feeder that waits for room learns of the end
-            with self._lock:
-                self._running.discard(process)
+        with unread:
+            try:
+                result, failure = _attempt(take, process.stdout)
+                if failure is not None and not isinstance(failure, TruncatedError):
+                    _kill(process)    # an input that ends early ends by itself
+                process.stdout.close()
+                process.wait()
+            finally:
+                _kill(process)    # with it goes what it has started and left behind
+                with self._lock:
+                    self._running.discard(process)
+            has_left = bool(unread.read(1))    # of what the feeder has written or writes yet; nothing when it is done
         for thread in (feeder, listener):
             thread.join()
         self._judge(process.returncode, feeder.error, has_left, failure, messages)
         return result
 
     def _start(self, command, environ):
-        """Return a process, and our own reading end of its input, in which is seen what it has left there."""
+        """Return a process, and our own reading end of its input, by which is seen what it has left there."""
         unread, stdin = (open(end, mode, buffering=0) for end, mode in zip(os.pipe(), ("rb", "wb")))
         try:
             with self._lock:
@@ -185,12 +183,6 @@ def _kill(process):
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         pass
-
-
-def _nbytes_in(pipe):
-    count = array("i", [0])
-    fcntl.ioctl(pipe, termios.FIONREAD, count)
-    return count[0]
 
 
 def _enlarge(pipe):
