@@ -596,6 +596,24 @@ def test_a_reader_with_threads_that_nobody_finishes():
     assert threads and not any(thread.is_alive() for thread in threads)
 
 
+def test_a_signal_leaves_no_thread_at_work():
+    data, nheard, before = bytearray(many_pairs()), 0, signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        while nheard < 20:
+            reader = columns.read(data, 500, threads=3)
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.0002 * (1 + nheard))
+                while True:
+                    next(reader, None)
+            except KeyboardInterrupt:
+                nheard += 1
+            reader.close()
+            data.append(data.pop())    # nobody looks at it any more
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def test_threads_find_the_first_fault():
     data = bytearray(pairs_of(*((number, number / 2) for number in range(20_000))))
     data[14 * 12_345] = 6
