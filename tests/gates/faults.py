@@ -27,7 +27,7 @@ sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1])]
 from gates import figures, sanitize, workshop  # noqa: E402
 
 SECONDS = 300  # for one gate; one that takes longer has found that something does not end
-NBYTES = 4 << 30  # of memory for one gate, where no sanitizer needs more: a fault may ask for more and more
+NBYTES = 10 << 30  # of memory for one gate, where no sanitizer needs more: a fault may ask for more and more, and a test maps 8 GiB
 
 Fault = collections.namedtuple("Fault", "name file gate old new")
 
