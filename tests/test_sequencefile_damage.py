@@ -422,6 +422,7 @@ NESTED = b"\0\2" + b"\0\x24org.apache.hadoop.io.ObjectWritable"
         ("MapWritable", b"\0\x7f\xff\xff\xff"),
         ("MapWritable", b"\0\xff\xff\xff\xff"),
         ("MapWritable", b"\0" + (b"\0\0\0\1\x89" + b"\x87\0") * 100),
+        ("MapWritable", b"\0\0\0\0\2\x82\1\x89\x85\0\0\0\1\x89extra"),    # true and 1: no dict, but an end
         ("ObjectWritable", b"\0\3int\0\0"),
         ("ObjectWritable", b"\0\2\xff\xfe"),
         ("ObjectWritable", b"\0\x13[Ljava.lang.Object;\0\0\0\1" * 70),

@@ -67,7 +67,7 @@ FAULTS = [
     Fault("encode_into beyond the buffer", "_stream.pyx", tests("test_objects.py"),
           "            if not 0 <= offset <= view.len - nbytes:", "            if not 0 <= offset <= view.len:"),
     Fault("index grows by half of what it needs", "_scan.pyx", sanitize.tests("test_decoder.py", "-k", "scanned"),
-          "PyMem_Realloc(offsets, room * sizeof(long long))", "PyMem_Realloc(offsets, room * sizeof(int32_t))"),
+          "PyMem_Realloc(offsets, room * sizeof(long long))", "PyMem_Realloc(offsets, room * sizeof(int))"),
     # Lengths.
     Fault("negative length accepted", "codec_container.pxi", VECTORS,
           "        if length < 0:\n            return raise_negative(d, length, code)\n        return decode_long_payload",

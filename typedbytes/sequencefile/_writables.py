@@ -48,7 +48,7 @@ class _Pairs(list):
 
 
 class _OpaqueError(Exception):
-    """Say that bytes hold something that has no form in Python: they stay as they are."""
+    """Say that bytes hold something whose end is not known: they stay as they are."""
 
 
 def _whole(class_name, data, exact):
@@ -59,7 +59,7 @@ def _whole(class_name, data, exact):
         return Writable(class_name, data)
     if body.at != len(data):
         raise FormatError(f"{len(data) - body.at} bytes behind a Writable", body.at)
-    return value
+    return Writable(class_name, data) if body.is_opaque else value
 
 
 class _Bytes:
@@ -69,6 +69,7 @@ class _Bytes:
         self.data = data
         self.at = 0
         self.exact = exact
+        self.is_opaque = False  # what was read so far has no form in Python
         self.depth = 0
 
     def take(self, nbytes):
@@ -149,11 +150,9 @@ def _map(body):
     pairs = _Pairs((_numbered(body, classes), _numbered(body, classes)) for _ in range(body.count()))
     if body.exact:
         return pairs
-    if any(type(key) in (dict, list) for key, _ in pairs):
-        raise _OpaqueError
-    mapping = dict(pairs)
-    if len(mapping) < len(pairs):
-        raise _OpaqueError  # an int and a long, or true and 1, are one key in Python
+    has_keys = not any(isinstance(key, (dict, list)) for key, _ in pairs)
+    mapping = dict(pairs) if has_keys else {}
+    body.is_opaque |= len(mapping) < len(pairs)  # an int and a long, or true and 1, are one key in Python
     return mapping
 
 
