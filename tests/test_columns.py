@@ -597,6 +597,7 @@ def test_a_reader_with_threads_that_nobody_finishes():
     assert threads and not any(thread.is_alive() for thread in threads)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")    # a signal inside a callback of weakref's
 def test_a_signal_leaves_no_thread_at_work():
     data, nheard, before = bytearray(many_pairs()), 0, signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
@@ -604,7 +605,7 @@ def test_a_signal_leaves_no_thread_at_work():
             reader = columns.read(data, 500, threads=3)
             try:
                 signal.setitimer(signal.ITIMER_REAL, 0.0002 * (1 + n % 20))
-                deadline = time.monotonic() + 1    # an interpreter in a callback of its own tells nobody of the signal
+                deadline = time.monotonic() + 1    # nobody is told of a signal inside such a callback
                 while time.monotonic() < deadline:
                     next(reader, None)
             except KeyboardInterrupt:
