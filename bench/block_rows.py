@@ -26,8 +26,9 @@ from block_row import Row
 from typedbytes.block import BlockReader, BlockWriter, SharedChannel
 
 WARM_MESSAGES = 5000
-#: An array of a MiB is no object of its own kind there, and what a message of 256 MiB takes is garbage of the young kind.
-JAVA_OPTIONS = ("-XX:+UseParallelGC", "-Xms2g", "-Xmx2g", "-Xmn1300m", "-XX:-UseAdaptiveSizePolicy")
+JAVA_OPTIONS = ("-Xmx3g", "-XX:+UseParallelGC")  # an array of a MiB is no object of its own kind there
+#: What a message of 256 MiB takes is young garbage, and its memory is used again. Smaller ones do better in a heap that is small.
+ROOM_FOR_LARGE = ("-Xms2g", "-Xmn1300m", "-XX:-UseAdaptiveSizePolicy")
 
 
 class Peers:
@@ -39,11 +40,11 @@ class Peers:
         self.acking = {}
         self.nsocks = 0
 
-    def sock(self, mode, wire, kind="tcp"):
-        """Return a socket to a peer of this mode and wire that is nobody else's."""
+    def sock(self, mode, wire, kind="tcp", options=()):
+        """Return a socket to a peer of this mode and wire that is nobody else's; options: more of Java's."""
         self.nsocks += 1
         where = "tcp" if kind == "tcp" else f"unix:{self.folder / 'peer'}{self.nsocks}"
-        sock = self.stack.enter_context(block_peer.peer(mode, wire, where, JAVA_OPTIONS))
+        sock = self.stack.enter_context(block_peer.peer(mode, wire, where, (*JAVA_OPTIONS, *options)))
         if kind == "tcp":
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         reader, writer = BlockReader(sock, wire), BlockWriter(sock, wire)
@@ -127,10 +128,10 @@ def ack_sockets(peers):
     """Return the sockets that all round trips share."""
     if not peers.acking:
         for wire in ("bytes", "native"):
-            peers.acking[wire] = peers.sock("ack", wire)
-        peers.acking["unix"] = peers.sock("ack", "bytes", "unix")
+            peers.acking[wire] = peers.sock("ack", wire, options=ROOM_FOR_LARGE)
+        peers.acking["unix"] = peers.sock("ack", "bytes", "unix", ROOM_FOR_LARGE)
         for wire in published_blocks.PARTS:
-            peers.acking["published", wire] = peers.sock("ack", wire)
+            peers.acking["published", wire] = peers.sock("ack", wire, options=ROOM_FOR_LARGE)
     return peers.acking
 
 
@@ -253,7 +254,7 @@ def echoed(peers, nbytes):
     value = os.urandom(nbytes)
     found = {}
     for kind in ("tcp", "unix"):
-        sock = peers.sock("echo", "native", kind)
+        sock = peers.sock("echo", "native", kind, ROOM_FOR_LARGE if nbytes > 1 << 20 else ())
         found[f"typedbytes {kind}"] = echo(BlockReader(sock), BlockWriter(sock, "native"), value)
     found["multiprocessing.connection (to Python)"] = by_connection(value)
     found["pickle by sendall (to Python)"] = by_python(peers, value, pickle.dumps, pickle.loads)
