@@ -431,9 +431,10 @@ def array(data, element, ndim, flags, start):
         raise BlockError("shape", start)
     shape = struct.unpack_from(f">{ndim}q", data)
     kind = numpy.dtype(ELEMENTS[element]).newbyteorder("<" if flags & 1 else ">")
-    size = kind.itemsize
+    size = most = kind.itemsize
     for dimension in shape:
         size *= dimension
-    if min(shape, default=0) < 0 or size != len(data) - 8 * ndim:
+        most *= dimension or 1
+    if min(shape, default=0) < 0 or most >= 2**63 or size != len(data) - 8 * ndim:
         raise BlockError("shape", start)
     return numpy.frombuffer(data, kind, offset=8 * ndim).reshape(shape) if ndim <= 32 and size else ("array", shape, kind)

@@ -708,7 +708,7 @@ def test_refused_memory_is_an_error_and_no_crash(wire):
     assert run_fresh(code, wire) == "True"
 
 
-@pytest.mark.parametrize("shape, nbytes", [([3], 4), ([1], 4), ([0], 4), ([2, 2], 4), ([2**62, 4], 0), ([2**62 + 1, 2], 4), ([2**63 - 1, 2], 4)])
+@pytest.mark.parametrize("shape, nbytes", [([3], 4), ([1], 4), ([0], 4), ([2, 2], 4), ([2**62, 4], 0), ([2**62, 0, 4], 0), ([2**62 + 1, 2], 4), ([2**63 - 1, 2], 4)])
 def test_an_array_is_as_large_as_its_bytes(shape, nbytes):
     with pytest.raises(ValueError, match="an array "):
         array_view("i2", shape, bytes(nbytes))

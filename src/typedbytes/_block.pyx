@@ -300,10 +300,9 @@ cdef object array_of(bytes body, int element, int ndim, bint little):
             raise ValueError("an array has a negative dimension")
     for i in range(ndim - 1, -1, -1):
         array.strides[i] = stride
-        if not empty:
-            if array.shape[i] > nbytes // stride:
-                raise ValueError("an array is longer than its body")
-            stride *= array.shape[i]
+        if array.shape[i] > PY_SSIZE_T_MAX // stride:    # also where another length is 0: NumPy has no such array
+            raise ValueError("the dimensions of an array come to more than 2^63-1 bytes")
+        stride *= max(array.shape[i], 1)
     if nbytes != (0 if empty else stride):
         raise ValueError(f"an array of {0 if empty else stride} bytes has a body of {nbytes}")
     array.owner = body

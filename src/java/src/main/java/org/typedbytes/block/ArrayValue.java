@@ -31,12 +31,15 @@ public final class ArrayValue {
      */
     public ArrayValue(Element element, long[] shape, ByteBuffer data) {
         long nbytes = element.size;
+        boolean isEmpty = false;
         for (long dimension : shape) {
             if (dimension < 0) {
                 throw new IllegalArgumentException("a negative dimension");
             }
-            nbytes = Math.multiplyExact(nbytes, dimension);
+            nbytes = Math.multiplyExact(nbytes, Math.max(dimension, 1));
+            isEmpty |= dimension == 0;
         }
+        nbytes = isEmpty ? 0 : nbytes;
         if (nbytes != data.remaining()) {
             throw new IllegalArgumentException("an array of " + nbytes + " bytes has " + data.remaining());
         }
