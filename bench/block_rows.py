@@ -27,8 +27,8 @@ from typedbytes.block import BlockReader, BlockWriter, SharedChannel
 
 WARM_MESSAGES = 5000
 JAVA_OPTIONS = ("-Xmx3g", "-XX:+UseParallelGC")  # an array of a MiB is no object of its own kind there
-#: What a message of 256 MiB takes is young garbage, and its memory is used again. Smaller ones do better in a heap that is small.
-ROOM_FOR_LARGE = ("-Xms2g", "-Xmn1300m", "-XX:-UseAdaptiveSizePolicy")
+#: What a message of 256 MiB takes is young garbage in memory that is there already. Others do better in a heap that is small.
+ROOM_FOR_LARGE = ("-Xms1100m", "-Xmn800m", "-XX:-UseAdaptiveSizePolicy", "-XX:+AlwaysPreTouch")
 
 
 class Peers:

@@ -454,6 +454,7 @@ cdef class Reader:
         if not self.at_record():
             return False
         nbytes = self.frame_block(starts, sizes)
+        self.block = None    # whose memory the next one takes: fresh pages cost as much as decompression
         for i in range(4):
             block.append(self.inflated(self.file.cursor + starts[i], sizes[i]))
         self.block = block
