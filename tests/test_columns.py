@@ -513,24 +513,25 @@ def read_out(source, threads, waits=False, **options):
         try:
             for batch in reader:
                 found.append((batch.schema, rows_of(batch)))
-                if waits and reader._parallel is not None:
-                    wait_for_others(reader)
+                if waits:
+                    wait_for_others()
         except tb.DecodeError as error:
             return found, (type(error), str(error), error.record, error.offset, error.path)
     return found, None
 
 
-def wait_for_others(reader):
+def wait_for_others():
     """Let the runs that are under way come to their ends."""
-    for task in reader._parallel._tasks:
-        task.result()
+    for thread in threading.enumerate():
+        if thread.name == "columns":
+            thread.join(60)
 
 
 def test_other_threads_decode_ahead():
     for data in (many_pairs(100), pairs_of(*((number, number / 2) for number in range(100)))):
         with columns.read(data, 3, threads=3) as reader:
             assert len(next(reader)) == 3
-            wait_for_others(reader)
+            wait_for_others()
             ahead = [batch for run in reader._parallel._runs for batch in run.batches]
             assert [len(batch) for batch in ahead] == [3] * 3
             assert list(reader)[:3] == ahead    # they are the very same
@@ -588,13 +589,14 @@ def test_a_reader_with_threads_that_nobody_finishes():
     next(reader)
     reader.close()
     data.clear()    # nobody looks at it any more
+    before = set(threading.enumerate())
     reader = columns.read(many_pairs(), 2500, threads=3)
     next(reader)
-    threads = list(reader._parallel._pool._threads)
     del reader
+    threads = set(threading.enumerate()) - before
     for thread in threads:
         thread.join(60)
-    assert threads and not any(thread.is_alive() for thread in threads)
+    assert not any(thread.is_alive() for thread in threads)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")    # a signal inside a callback of weakref's

@@ -559,20 +559,15 @@ class _Parallel:
     """
 
     def __init__(self, threads):
-        from concurrent.futures import ThreadPoolExecutor    # its users only
-
         self._nothers = threads - 1
-        self._pool = ThreadPoolExecutor(self._nothers)
         self._own = None    # the run of the calling thread
         self._runs = []    # of the others, behind it
-        self._tasks = []
         self._builders = []    # empty ones
 
     def close(self):
         """End the threads."""
         self._wait()
         self._runs = []
-        self._pool.shutdown(wait=False)
 
     def take(self, reader, view):
         """Decode from the start of the view, and return how many bytes and records were taken; whole batches are ready then."""
@@ -609,8 +604,8 @@ class _Parallel:
         if self._runs:
             self._own = own
             self._runs[-1].nbatches += 1    # the caller has batches to use besides
-        for run in self._runs:
-            self._tasks.append(self._pool.submit(run.decode, reader, view))
+        for run in self._runs:    # a pool's threads could be left waiting for work by a signal that comes as they begin
+            threading.Thread(target=run.decode, args=(reader, view), name="columns", daemon=True).start()
 
     def _collect(self, reader, end, nrecords):
         """Take over what follows from there on; the reader goes on with the builder of the last run that counts."""
@@ -635,11 +630,7 @@ class _Parallel:
         last.stopped = True
         for run in self._runs:
             run.wait()
-        for task in self._tasks:    # not all, when a signal came as they began
-            if not task.cancel():
-                task.result()
         last.stopped = False
-        self._tasks = []
 
 
 class _Run:
