@@ -73,7 +73,8 @@ def measure(row, seconds):
                 if took > 5e8:
                     break
         least = {name: min(found) for name, found in times.items() if found}
-        hopeless |= {name for name in runs if least[name] > 5 * min(least.values()) and len(times[name]) >= ENOUGH and least[name] > SLOW_NS}
+        limit = max(5 * min(least.values()), SLOW_NS)
+        hopeless |= {name for name in runs if least[name] > limit and len(times[name]) >= ENOUGH}
         if time.monotonic() > deadline:
             break
     entries = {name: summary(found) for name, found in times.items()}

@@ -96,13 +96,12 @@ def _opener_of(path):
 
         return bz2.open, ()
     if path.endswith(".zst"):
+        from typedbytes.sequencefile._codecs import zstd_library
+
         try:
-            from compression import zstd  # Python 3.14
+            zstd = zstd_library()
         except ModuleNotFoundError:
-            try:
-                from backports import zstd
-            except ModuleNotFoundError:
-                raise InputError(f"{path}: reading it needs a library: pip install 'typedbytes[zstd]'") from None
+            raise InputError(f"{path}: reading it needs a library: pip install 'typedbytes[zstd]'") from None
         return zstd.open, zstd.ZstdError
     return None, ()
 
