@@ -20,6 +20,8 @@ public final class ArrayValue {
         }
     }
 
+    private static final int MAX_DIMENSIONS = 64;
+
     /** What the elements are. */
     public final Element element;
     private final long[] shape;
@@ -27,9 +29,12 @@ public final class ArrayValue {
 
     /**
      * @param data the elements, in C order, from its position to its limit; its byte order is theirs
-     * @throws IllegalArgumentException when the shape says another number of bytes
+     * @throws IllegalArgumentException when the shape says another number of bytes, or has more than 64 dimensions
      */
     public ArrayValue(Element element, long[] shape, ByteBuffer data) {
+        if (shape.length > MAX_DIMENSIONS) {
+            throw new IllegalArgumentException("an array of " + shape.length + " dimensions has more than " + MAX_DIMENSIONS);
+        }
         long nbytes = element.size;
         boolean isEmpty = false;
         for (long dimension : shape) {

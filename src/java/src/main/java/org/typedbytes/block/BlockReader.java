@@ -10,12 +10,13 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
+import java.util.regex.Pattern;
 
 /**
  * Reads messages from a channel: a socket, a pipe or a file, which blocks.
  *
  * <p>One direct buffer is filled and used again and again. What the input only promises is not allocated: a value takes at most
- * 64 MiB, or four times what has come in of it. A reader that threw an exception is of no more use.
+ * 64 MiB, or four times what has come in of it. A reader that threw an exception is of no more use, and says so.
  *
  * <pre>{@code
  * BlockReader reader = new BlockReader(channel, Wire.BYTES);
@@ -29,6 +30,8 @@ public final class BlockReader {
     private static final int NATIVE_START = 0xf5;
     private static final int HEAD_SIZE = 24;
     private static final int ENTRY_SIZE = 16;
+
+    private static final Pattern DECIMAL = Pattern.compile("[-+]?([0-9.]+([eE][-+]?[0-9]+)?|NaN|Infinity)");
 
     static final int BYTES = 0;
     static final int STRING = 1;
@@ -44,6 +47,7 @@ public final class BlockReader {
     private long frameEnd = Long.MAX_VALUE;
     private int entry = -1;
     private Crc32c crc;
+    private boolean isTorn;
 
     /** @param wire the layout of wire 0 to expect, or NATIVE for native messages alone; these are always recognised */
     public BlockReader(ReadableByteChannel channel, Wire wire) {
@@ -57,8 +61,19 @@ public final class BlockReader {
      *
      * @throws BlockException for bytes that break the wire's rules
      * @throws EOFException when the input ends inside a message
+     * @throws IllegalStateException when an earlier call threw an exception
      */
     public Message read() throws IOException {
+        if (isTorn) {
+            throw new IllegalStateException("an earlier message was not read to its end");
+        }
+        isTorn = true;
+        Message message = next();
+        isTorn = false;
+        return message;
+    }
+
+    private Message next() throws IOException {
         entry = -1;
         frameEnd = Long.MAX_VALUE;
         crc = null;
@@ -179,7 +194,7 @@ public final class BlockReader {
         }
     }
 
-    /** As Java or as Python spell it. */
+    /** As Java or as Python spell it; what {@link Double#valueOf} takes beyond that, as "1f" and " 1", is no number here. */
     private static Double parseDouble(String text) {
         switch (text) {
             case "nan":
@@ -189,6 +204,9 @@ public final class BlockReader {
             case "-inf":
                 return Double.NEGATIVE_INFINITY;
             default:
+                if (!DECIMAL.matcher(text).matches()) {
+                    throw new NumberFormatException();
+                }
                 return Double.valueOf(text);
         }
     }
@@ -223,8 +241,10 @@ public final class BlockReader {
                 end++;
             }
             if (end - start > text.length - length) {
-                int most = (int) Math.min(2L * length, Integer.MAX_VALUE - 16);
-                text = Arrays.copyOf(text, Math.max(Math.addExact(length, end - start), most));
+                if (end - start > Integer.MAX_VALUE - 16 - length) {
+                    throw bad("a line is too long for this reader", 0);
+                }
+                text = Arrays.copyOf(text, (int) Math.max(length + end - start, Math.min(2L * length, Integer.MAX_VALUE - 16)));
             }
             buffer.get(text, length, end - start);
             length += end - start;
@@ -238,10 +258,14 @@ public final class BlockReader {
     private Object lineValue(int type, byte[] text, long start) throws IOException {
         if (type == BYTES) {
             try {
-                return Base64.getDecoder().decode(text);
+                byte[] data = Base64.getDecoder().decode(text);
+                if (Arrays.equals(Base64.getEncoder().encode(data), text)) {    // with its padding
+                    return data;
+                }
             } catch (IllegalArgumentException error) {
-                throw new BlockException("bytes are not in base64", start, entry);
+                // The same fault.
             }
+            throw new BlockException("bytes are not in base64", start, entry);
         }
         if (type > COMMAND) {
             return number(type, new String(text, StandardCharsets.ISO_8859_1), start);

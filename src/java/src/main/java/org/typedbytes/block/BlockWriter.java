@@ -12,7 +12,8 @@ import java.util.List;
  * Writes messages to a channel: a socket, a pipe or a file, which blocks.
  *
  * <p>One direct buffer is used again and again; a message that fits in it is one system call. A message that cannot be written
- * ({@link IllegalArgumentException}) leaves nothing behind.
+ * ({@link IllegalArgumentException}) leaves nothing behind. After an {@link IOException}, when a part may have gone, a writer is
+ * of no more use, and says so.
  */
 public final class BlockWriter {
     private static final int BUFFER_SIZE = 1 << 18;
@@ -22,6 +23,7 @@ public final class BlockWriter {
     private final ByteBuffer buffer = ByteBuffer.allocateDirect(BUFFER_SIZE);
     private Crc32c crc;
     private int crcFrom;
+    private boolean isTorn;
 
     public BlockWriter(WritableByteChannel channel) {
         this(channel, false);
@@ -33,8 +35,14 @@ public final class BlockWriter {
         this.checksum = checksum;
     }
 
-    /** Writes a message on its wire and sends it. */
+    /**
+     * Writes a message on its wire and sends it.
+     *
+     * @throws IllegalArgumentException for a value that the wire has no code for
+     * @throws IllegalStateException when an earlier call threw an IOException
+     */
     public void write(Message message) throws IOException {
+        check();
         Part[] parts = new Part[message.values.size()];
         boolean isNative = message.wire == Wire.NATIVE;
         boolean isText = message.wire == Wire.LINE || message.wire == Wire.BLOCK || message.wire == Wire.HEADER;
@@ -53,8 +61,15 @@ public final class BlockWriter {
 
     /** Sends bytes as they are: an answer. */
     public void writeRaw(byte[] data) throws IOException {
+        check();
         put(data);
         flush();
+    }
+
+    private void check() {
+        if (isTorn) {
+            throw new IllegalStateException("an earlier message was not written to its end");
+        }
     }
 
     /** A value that has been looked at: its type, and its number or its bytes. */
@@ -181,6 +196,9 @@ public final class BlockWriter {
             return new Part(value instanceof String ? Types.STRING : Types.COMMAND, Nested.Utf8.encode(value.toString()));
         }
         if (value instanceof Nested) {
+            if (!Types.isNested(((Nested) value).code())) {
+                throw new IllegalArgumentException("a native message has no nested type " + ((Nested) value).code());
+            }
             return new Part(((Nested) value).code(), ((Nested) value).encoded());
         }
         if (value instanceof ArrowStream) {
@@ -296,12 +314,11 @@ public final class BlockWriter {
             crcFrom = 0;
         }
         buffer.flip();
-        try {
-            while (buffer.hasRemaining()) {
-                channel.write(buffer);
-            }
-        } finally {
-            buffer.clear();
+        isTorn = true;
+        while (buffer.hasRemaining()) {
+            channel.write(buffer);
         }
+        isTorn = false;
+        buffer.clear();
     }
 }

@@ -5,6 +5,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.InvalidPathException;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.nio.file.StandardOpenOption;
@@ -45,12 +47,17 @@ public final class SharedMemory {
 
     /** Maps the memory that a message offers, to be read only. */
     public SharedMemory(Message offer) throws IOException {
-        Path path = Paths.get((String) offer.values.get(1)).normalize();
+        Path path;
+        try {
+            path = Paths.get((String) offer.values.get(1)).normalize();
+        } catch (InvalidPathException error) {
+            throw new BlockException("no path", 0, 1);
+        }
         long nbytes = ((Number) offer.values.get(2)).longValue();
         if (!Paths.get("/dev/shm").equals(path.getParent()) || !path.getFileName().toString().startsWith("typedbytes-")) {
             throw new BlockException(path + " is no shared memory of ours", 0, 1);
         }
-        try (FileChannel file = FileChannel.open(path, StandardOpenOption.READ)) {
+        try (FileChannel file = FileChannel.open(path, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
             if (nbytes < 1 || nbytes > Math.min(file.size(), Integer.MAX_VALUE)) {
                 throw new BlockException("the shared memory has not " + nbytes + " bytes, or too many", 0, 2);
             }

@@ -23,7 +23,12 @@ final class Types {
     }
 
     static boolean isKnown(int code) {
-        return (code >= 0 && code <= 10) || (code >= ARRAY && code <= COMMAND) || (code >= 50 && code <= 200);
+        return (code >= BYTES && code <= STRING) || (code >= ARRAY && code <= COMMAND) || isNested(code);
+    }
+
+    /** The codes of TypedBytes that are carried as encoded values: VECTOR, LIST, MAP and those of applications. */
+    static boolean isNested(int code) {
+        return (code >= 8 && code <= 10) || (code >= 50 && code <= 200);
     }
 
     static boolean isInRange(int code, long number) {

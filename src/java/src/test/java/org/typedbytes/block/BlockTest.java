@@ -11,6 +11,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.Channels;
@@ -145,11 +146,16 @@ public class BlockTest {
             {"TOTAL", "00000005 00000000 00", "8"}, {"BYTES", "ffffffff", "0"}, {"BYTES", "00000001 00000000 ffffffff", "8"},
             {"TYPE8", "00000002 03 00000001 06", "9"}, {"HEADER", "00000001 00000000 80000000", "8"},
             {"BLOCK", "00000001 00000003 00000002 2b31", "12"}, {"BLOCK", "00000001 00000003 0000000a 32313437343833363438", "12"},
+            {"BLOCK", "00000001 00000005 00000002 3166", "12"}, {"BLOCK", "00000001 00000005 00000002 2031", "12"},
+            {"BLOCK", "00000001 00000005 00000005 3078317030", "12"}, {"BLOCK", "00000001 00000005 00000000", "12"},
             {"LINE", "36 0a", "0"}, {"LINE", "31 0a 5c78 0a", "2"}, {"LINE", "30 0a 41 0a", "2"},
+            {"LINE", "30 0a 595749 0a", "2"}, {"LINE", "30 0a 59574a3d 0a", "2"},
             {"BYTES", "00000001 00000001 00000002 61ff", "12"}, {"NATIVE", "00000000", "0"},
             {"NATIVE", "f5424201 00030000 00000000 00000000 0000000000000001", "24"},
             {"NATIVE", "f5424201 00030001 00000000 00000000 0000000000000000", "6"},
             {"NATIVE", "f5424201 08030000 00000000 00000000 0000000000000000", "4"},
+            {"NATIVE", "f5424201 00000000 00000001 00000000 0000000000000208 20044100 00000000 0000000000000208"
+                    + String.join("", Collections.nCopies(65, "0000000000000000")), "40"},
         };
         for (String[] lie : lies) {
             BlockException error = assertThrows(lie[1], BlockException.class, () -> read(Wire.valueOf(lie[0]), hex(lie[1])));
@@ -159,11 +165,9 @@ public class BlockTest {
 
     @Test
     public void nestedValuesThatLieAreFaults() {
-        String[] lies = {"07ffffffff", "087fffffff", "0a7fffffff", "08000000 01ff", "0d", "0901", "0202", "0201 00", "ff", "03000000"};
+        String[] lies = {"07ffffffff", "087fffffff", "0a7fffffff", "08000000 01ff", "0d", "0901", "0201 00", "ff", "03000000"};
         for (String lie : lies) {
-            if (!lie.equals("0202")) {
-                assertThrows(lie, BlockException.class, () -> new Nested(hex(lie)).toJava());
-            }
+            assertThrows(lie, BlockException.class, () -> new Nested(hex(lie)).toJava());
         }
         byte[] deep = new byte[300];
         Arrays.fill(deep, (byte) 9);
@@ -178,7 +182,33 @@ public class BlockTest {
             assertThrows(IllegalArgumentException.class, () -> writer.write(new Message(Wire.BYTES, Arrays.asList(1, value))));
         }
         assertThrows(IllegalArgumentException.class, () -> writer.write(new Message(Wire.TOTAL, Arrays.asList(1, null))));
+        for (String code : Arrays.asList("03", "0b", "ff")) {
+            List<Object> values = Arrays.asList(new Nested(hex(code + "00000001")));
+            assertThrows(IllegalArgumentException.class, () -> writer.write(new Message(Wire.NATIVE, values)));
+        }
+        assertThrows(IllegalArgumentException.class,
+                () -> new ArrayValue(ArrayValue.Element.I1, new long[65], ByteBuffer.allocate(0)));
         writer.write(new Message(Wire.BYTES, Collections.emptyList()));
         assertArrayEquals(new byte[4], out.toByteArray());
+    }
+
+    @Test
+    public void nothingFollowsWhatWasTorn() throws IOException {
+        byte[] data = hex("00000001 00000009 00000000 00000000");
+        BlockReader reader = new BlockReader(Channels.newChannel(new ByteArrayInputStream(data)), Wire.BYTES);
+        assertThrows(BlockException.class, reader::read);
+        assertThrows(IllegalStateException.class, reader::read);
+        int[] room = {300_000};
+        BlockWriter writer = new BlockWriter(Channels.newChannel(new OutputStream() {
+            @Override
+            public void write(int next) throws IOException {
+                if (room[0]-- == 0) {
+                    throw new IOException("full");
+                }
+            }
+        }));
+        assertThrows(IOException.class, () -> writer.write(new Message(Wire.BYTES, Arrays.asList(new byte[400_000]))));
+        assertThrows(IllegalStateException.class, () -> writer.write(new Message(Wire.BYTES, Collections.emptyList())));
+        assertThrows(IllegalStateException.class, () -> writer.writeRaw(new byte[1]));
     }
 }
