@@ -179,6 +179,27 @@ def test_a_buffer_gathers_messages():
     assert list(BlockReader(sink.getvalue())) == [[number] for number in range(13)]
 
 
+def test_a_child_does_not_write_what_its_parent_gathered():
+    code = """
+        import os, socket
+        from typedbytes.block import BlockWriter
+        ours, theirs = socket.socketpair()
+        writer = BlockWriter(ours, buffer_size=1000)
+        writer.write([1])
+        for number in (2, 3):
+            if os.fork() == 0:
+                if number == 3:
+                    writer.write([number])
+                writer.close()
+                os._exit(0)
+            os.wait()
+        writer.close()
+        print(theirs.recv(1000).hex())
+        ours.close(); theirs.close()
+    """
+    assert run_fresh(code) == (slow.encode("bytes", [3]) + slow.encode("bytes", [1])).hex()
+
+
 def test_an_unwritten_message_is_warned_of():
     writer = BlockWriter(io.BytesIO(), buffer_size=100)
     writer.write([1])
