@@ -585,6 +585,29 @@ def test_threads_and_long_runs(monkeypatch):
         assert [rows_of(batch) for batch in columns.read(array.array("B", data), 2500, threads=3)] == one
 
 
+def test_memory_that_is_used_again_has_one_owner():
+    rows = 20_000    # a column of LONGs is large enough for its memory to be kept
+    wrong = []
+
+    def read_often(start):
+        data, held = pairs_of(*((number, number + 2**40) for number in range(start, start + 3 * rows))), []
+        for n in range(30):
+            reader = columns.read(data, rows, threads=1 + n % 2)
+            for number, batch in enumerate(reader):
+                held.append((start + 2**40 + number * rows, batch.column("value")))
+                first, values = held[n % len(held)]
+                if not (values == numpy.arange(first, first + len(values))).all():
+                    wrong.append(first)
+            del held[: n % 5]
+
+    threads = [threading.Thread(target=read_often, args=(2**20 * number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
 def test_a_reader_with_threads_that_nobody_finishes():
     data = bytearray(many_pairs())
     reader = columns.read(data, 2500, threads=3)
