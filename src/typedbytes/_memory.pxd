@@ -3,10 +3,10 @@
 cdef extern from "_memory.h" nogil:
     # PyMem_RawRealloc; NULL: there is no memory, and what there was is as it was.
     void* enlarge(void* memory, size_t nbytes) noexcept
-    # Memory of its own pages, its size, and the one wanted: 0 frees it. NULL: there is no memory, and what there was is as it was.
-    void* resize_pages(void* memory, size_t nbytes, size_t wanted) noexcept
-    # What was written to such memory, but for the `kept` bytes at its start, is gone and takes no memory until it is written to again.
-    void drop_pages(void* memory, size_t kept, size_t nbytes) noexcept
+    # The same for blocks that are kept; it may give more bytes than were asked for.
+    void* enlarge_kept(void* memory, size_t* nbytes) noexcept
+    # Keeps a block of so many bytes for the next, or frees it.
+    void let_go(void* memory, size_t nbytes) noexcept
     void add_owner(long* owners) noexcept
     # The number of owners left.
     long remove_owner(long* owners) noexcept

@@ -22,7 +22,8 @@ from typedbytes._buffer cimport PY_SSIZE_T_MAX, ReadBuffer, borrow, held, offset
 from typedbytes._byteorder cimport load_i32, load_i64
 from typedbytes._codec cimport *
 from typedbytes._hash cimport partition_of
-from typedbytes._memory cimport drop_pages, enlarge, resize_pages
+from typedbytes._memory cimport enlarge
+from typedbytes._pages cimport drop_pages, resize_pages
 from typedbytes._source cimport Source, fill_from, hand_over
 from typedbytes._typecode cimport *
 
