@@ -300,6 +300,24 @@ def test_a_hook_that_changes_the_message_is_caught():
         assert encoder.encode([]) == bytes(4)
 
 
+@pytest.mark.parametrize("wire", ["header", "native"])
+def test_a_hook_that_lengthens_the_message_writes_nothing_behind_its_table(wire):
+    code = """
+        import sys
+        from typedbytes.block import BlockEncoder
+        def lengthen(value):
+            args.extend([1] * 300_000)
+            return 5
+        for _ in range(20):
+            args = [object()]
+            try:
+                BlockEncoder(sys.argv[1], default=lengthen).encode(args)
+            except RuntimeError as error:
+                print(error)
+    """
+    assert run_fresh(code, wire).split("\n") == ["the message changed size while it was encoded"] * 20
+
+
 def test_a_hook_that_comes_back_is_refused():
     encoder = BlockEncoder(default=lambda value: encoder.encode([1]))
     with pytest.raises(RuntimeError, match="in use"):
@@ -366,9 +384,13 @@ def test_what_moves_messages_is_neither_pickled_nor_made_twice(made):
             made.__init__(b"")
 
 
-def test_a_decoder_that_was_never_made():
-    with pytest.raises(ValueError, match="not initialised"):
-        BlockDecoder.__new__(BlockDecoder).feed(b"")
+def test_what_was_never_made():
+    encoder = BlockEncoder.__new__(BlockEncoder)
+    for use in (lambda: BlockDecoder.__new__(BlockDecoder).feed(b""), lambda: encoder.encode(["\u20ac"])):
+        with pytest.raises(ValueError, match="not initialised"):
+            use()
+    encoder.__init__("type8")
+    assert encoder.encode([1]) == slow.encode("type8", [1])
 
 
 @pytest.mark.parametrize("wire", ["header", "native"])
@@ -626,6 +648,32 @@ def test_hooks_of_nested_values():
         BlockDecoder(max_depth=2).feed(deep)
     assert (caught.value.offset, caught.value.path) == (42, "[0][0][0]")
     assert issubclass(tb.BlockError, tb.FormatError)
+
+
+class Hooked(Exception):
+    """What a hook raises."""
+
+
+@pytest.mark.parametrize("nbytes", [1, 70_000])
+def test_what_a_hook_raises_is_the_end(nbytes):
+    def hook(code, payload):
+        raise Hooked
+
+    good = slow.encode("native", [1])
+    stream = good + BlockEncoder("native").encode([[tb.Ext(60, bytes(nbytes))], 2]) + good * 3
+    decoder, reader = BlockDecoder(ext_hook=hook), BlockReader(stream, ext_hook=hook)
+    assert reader.read() == [1]
+    for use in (lambda: decoder.feed(stream), lambda: decoder.feed(good), reader.read, reader.read):
+        with pytest.raises(Hooked):
+            use()
+
+
+def test_what_cannot_be_fed_is_no_fault():
+    decoder = BlockDecoder()
+    for wrong in ("text", 5):
+        with pytest.raises(TypeError):
+            decoder.feed(wrong)
+    assert decoder.feed(bytes(4)) == [[]]
 
 
 def test_a_buffer_is_not_held():

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import io
 import os
 import pickle
@@ -247,6 +248,161 @@ def test_an_interrupt_comes_through_while_a_writer_waits():
         assert numbers[-1] == "after"
 
 
+def test_what_is_written_while_another_closes_is_sent_or_refused():
+    with connected(4096) as (ours, theirs), within(30):
+        writer = CoalescingWriter(ours, max_delay=None, flush_bytes=1000, buffer_size=4000)
+        counts = [0] * 4
+
+        def produce(index):
+            with pytest.raises(ValueError, match="closed"):
+                while True:
+                    writer.write([index, bytes(100)])
+                    counts[index] += 1
+
+        threads = [threading.Thread(target=produce, args=[index]) for index in range(4)]
+        for thread in threads:
+            thread.start()
+        wait_for(writer, "waits")
+        with reading(theirs) as found:
+            writer.close()
+            for thread in threads:
+                thread.join()
+            ours.shutdown(socket.SHUT_WR)
+    assert [sum(message[0] == index for message in found) for index in range(4)] == counts
+
+
+def test_nothing_comes_behind_a_large_value_that_was_torn():
+    large = slow.encode("bytes", [bytes(5_000_000)])
+    with connected() as (ours, theirs), within(20):
+        ours.settimeout(0.3)
+        writer = CoalescingWriter(ours, flush_bytes=100, buffer_size=100)
+        told = []
+
+        def produce(value):
+            try:
+                while True:
+                    writer.write([value])
+            except TimeoutError as error:
+                told.append(error)
+
+        threads = [threading.Thread(target=produce, args=[bytes(5_000_000)])]
+        threads[0].start()
+        data = bytearray(theirs.recv(1000))  # it is on its way
+        threads += [threading.Thread(target=produce, args=["x" * 60]) for _ in range(3)]
+        for thread in threads[1:]:
+            thread.start()
+        threads[0].join()
+        theirs.settimeout(0.2)
+        with pytest.raises(socket.timeout):
+            while True:
+                data += theirs.recv(1 << 20)
+        for thread in threads:
+            thread.join()
+        assert large.startswith(data)
+        assert len(told) == 4
+        with pytest.raises(TimeoutError):
+            writer.close()
+
+
+def test_a_long_delay_does_not_delay_the_end():
+    with connected() as (ours, theirs), within(10):
+        with CoalescingWriter(ours, max_delay=3600) as writer:
+            writer.write([1])
+        assert theirs.recv(100) == slow.encode("bytes", [1])
+        CoalescingWriter(ours, max_delay=3600).close()
+
+
+def test_signals_do_not_make_a_timeout_shorter():
+    heard = []
+    before = signal.signal(signal.SIGALRM, lambda *_: heard.append(1))
+    try:
+        with connected(4096) as (ours, theirs):
+            ours.settimeout(10)
+            writer = CoalescingWriter(ours, max_delay=None, flush_bytes=60_000)
+            timer = threading.Timer(1, lambda: found.extend(BlockReader(theirs)))
+            found = []
+            timer.start()
+            signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
+            writer.write([bytes(60_000)])
+            writer.close()
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            ours.shutdown(socket.SHUT_WR)
+            timer.join()
+        assert found == [[bytes(60_000)]] and heard
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_hook_cannot_close():
+    code = """
+        import socket
+        from typedbytes.block import CoalescingWriter
+        ours, theirs = socket.socketpair()
+        with CoalescingWriter(ours, default=lambda value: writer.close()) as writer:
+            try:
+                writer.write([None])
+            except RuntimeError as error:
+                print(error)
+            writer.write([2])
+        print(theirs.recv(100).hex())
+        ours.close(); theirs.close()
+    """
+    said = ["this CoalescingWriter is in use: a hook came back to it", slow.encode("bytes", [2]).hex()]
+    assert run_fresh(code).split("\n") == said
+
+
+def test_refused_memory_leaves_neither_parts_nor_bytes():
+    code = """
+        import _testcapi, socket
+        from typedbytes.block import BlockReader, CoalescingWriter
+        messages = [[1], ["x" * 60_000, "y" * 60_000], ["z" * 70_000, 5], [bytes(100)]]
+        ours, theirs = socket.socketpair()
+        for end in (ours, theirs):
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 21)
+        nrefused = 0
+        with BlockReader(theirs) as reader:
+            for number in range(60):
+                writer, written = CoalescingWriter(ours, max_delay=None), []
+                for args in messages:
+                    _testcapi.set_nomemory(number, number + 3)
+                    try:
+                        writer.write(args)
+                    except MemoryError:
+                        _testcapi.remove_mem_hooks()
+                        nrefused += 1
+                    else:
+                        _testcapi.remove_mem_hooks()
+                        written.append(args)
+                writer.write(["end"])
+                writer.close()
+                for args in [*written, ["end"]]:
+                    assert reader.read() == args
+        print(nrefused > 5)
+        ours.close(); theirs.close()
+    """
+    assert run_fresh(code) == "True"
+
+
+def test_unsent_messages_are_warned_of():
+    async def forget():
+        ours.setblocking(False)
+        writer = AsyncCoalescingWriter(ours, max_delay=1000)
+        await writer.write([1])
+        asyncio.get_running_loop()._scheduled.clear()  # the only one that knows the writer
+        with pytest.warns(ResourceWarning, match="unclosed AsyncCoalescingWriter"):
+            del writer
+            gc.collect()
+
+    with connected() as (ours, _):
+        writer = CoalescingWriter(ours, max_delay=None)
+        writer.write([1])
+        with pytest.warns(ResourceWarning, match="unclosed CoalescingWriter"):
+            del writer
+            gc.collect()
+        asyncio.run(forget())
+
+
 def test_what_fails_to_encode_leaves_the_others():
     with connected() as (ours, theirs), reading(theirs) as found:
         with CoalescingWriter(ours, max_delay=None) as writer:
@@ -274,6 +430,11 @@ def test_a_child_does_not_send_what_is_its_parent_s():
         writer = CoalescingWriter(ours, max_delay=None)
         writer.write([1])
         if os.fork() == 0:
+            for use in (lambda: writer.write([2]), writer.flush):
+                try:
+                    use()
+                except RuntimeError:
+                    os.write(1, b"refused ")
             writer.close()
             os._exit(0)
         os.wait()
@@ -281,7 +442,7 @@ def test_a_child_does_not_send_what_is_its_parent_s():
         print(len(theirs.recv(1000)))
         ours.close(); theirs.close()
     """
-    assert run_fresh(code) == "12"
+    assert run_fresh(code) == "refused refused 12"
 
 
 def test_bytes_in_flight_are_bounded():
@@ -330,6 +491,12 @@ def test_a_writer_is_made_once_and_never_pickled():
         with CoalescingWriter(ours) as writer:
             check(writer)
         asyncio.run(of_tasks())
+
+
+def test_what_was_never_made():
+    for use in (CoalescingWriter.__new__(CoalescingWriter).write, AsyncCoalescingWriter.__new__(AsyncCoalescingWriter).write):
+        with pytest.raises(ValueError, match="closed"):
+            use([1])
 
 
 def test_use_after_close():
@@ -471,6 +638,58 @@ def test_a_task_that_is_cancelled_gives_its_turn_away():
 
     found = run_async(work, 4096)
     assert [message[0] for message in found] == [*range(50), *range(51, 200, 2)]
+
+
+def test_what_was_written_by_a_task_may_be_changed():
+    async def work(sock):
+        async with AsyncCoalescingWriter(sock) as writer:
+            value = bytearray(500_000)
+            for number in range(5):
+                value[:] = bytes([number]) * 500_000
+                await writer.write([value])
+
+    assert run_async(work, 4096) == [[bytes([number]) * 500_000] for number in range(5)]
+
+
+def test_a_close_that_was_cancelled_is_the_end():
+    async def main():
+        with connected() as (ours, theirs), within(10):
+            ours.setblocking(False)
+            theirs.setblocking(False)
+            writer = AsyncCoalescingWriter(ours, flush_bytes=1 << 20, buffer_size=1 << 22, max_delay=0.2)
+            for _ in range(40):
+                await writer.write([bytes(60_000)])
+            drain, close = asyncio.ensure_future(writer.drain()), asyncio.ensure_future(writer.close())
+            await asyncio.sleep(0)
+            close.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await close
+            with pytest.raises(ValueError, match="closed"):
+                await drain
+            with pytest.raises(BlockingIOError):
+                while theirs.recv(1 << 20):  # there is room again
+                    pass
+            await asyncio.sleep(0.4)  # longer than a byte may wait
+            with pytest.raises(BlockingIOError):
+                theirs.recv(1)
+
+    asyncio.run(main())
+
+
+def test_a_hook_of_a_task_that_comes_back_is_refused():
+    async def work(sock):
+        def hook(value):
+            with pytest.raises(RuntimeError, match="in use"):
+                writer.drain().send(None)
+            with pytest.raises(RuntimeError, match="in use"):
+                writer.close().send(None)
+            return 5
+
+        async with AsyncCoalescingWriter(sock, default=hook) as writer:
+            await writer.write([1])
+            await writer.write([None])
+
+    assert run_async(work) == [[1], [5]]
 
 
 def test_a_socket_that_blocks_is_refused():

@@ -1,6 +1,8 @@
 """Block messages over sockets, pipes and files: how many system calls, how many copies, and what becomes of bad peers."""
 
 import contextlib
+import errno
+import gc
 import io
 import os
 import re
@@ -17,7 +19,8 @@ import block_reference as slow
 import typedbytes as tb
 from block_ways import Pieces
 from fresh import run_fresh, within
-from typedbytes.block import BlockEncoder, BlockReader, BlockWriter, Command
+from hearing import times_heard
+from typedbytes.block import BlockEncoder, BlockReader, BlockWriter, CoalescingWriter, Command
 
 # -- system calls -----------------------------------------------------------------------------------------
 
@@ -411,6 +414,27 @@ def test_a_peer_that_stalls_while_we_write():
     theirs.close()
 
 
+def test_an_object_that_raises_may_have_taken_a_part():
+    ours, theirs = socket.socketpair()
+    with theirs, ours:
+        ours.settimeout(0.05)
+        file = ours.makefile("wb")
+        writer = BlockWriter(file)
+        with within(5), pytest.raises(socket.timeout):
+            writer.write([bytes(60_000)] * 100)
+        theirs.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            while theirs.recv(1 << 20):  # there is room again
+                pass
+        for _ in range(2):
+            with pytest.raises(socket.timeout):
+                writer.write([1])
+        writer.close()
+        theirs.close()
+        with contextlib.suppress(OSError):
+            file.close()
+
+
 def test_bytes_that_were_not_sent_are_the_caller_s_again():
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
@@ -557,6 +581,60 @@ def test_an_interrupt_comes_through_while_reading():
     theirs.close()
 
 
+@pytest.mark.parametrize("make", [BlockWriter, lambda sock: CoalescingWriter(sock, max_delay=None)], ids=["block", "coalescing"])
+@pytest.mark.parametrize("nbytes", [40_000, 10_000_000])
+def test_an_interrupt_comes_through_when_a_part_has_gone(make, nbytes):
+    ours, theirs = socket.socketpair()
+    late = threading.Timer(10, lambda: (ours.shutdown(socket.SHUT_WR), theirs.close()))  # the interrupt was not heard
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    with ours, theirs:
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        writer = make(ours)
+        late.start()
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                while True:
+                    writer.write([bytes(nbytes)])
+        finally:
+            signal.signal(signal.SIGALRM, before)
+            late.cancel()
+        assert len(theirs.recv(1000)) == 1000
+
+
+def test_signals_are_heard_while_a_large_value_comes_in():
+    reading, writing = os.pipe()
+    thread = threading.Thread(target=lambda: (BlockWriter(writing).write([bytes(20_000_000)]), os.close(writing)))
+    thread.start()
+    assert times_heard(lambda: BlockReader(reading).read()) > 100  # of 305 reads, a pipe's worth each
+    thread.join()
+    os.close(reading)
+
+
+class Heard(Exception):
+    """What a signal raises."""
+
+
+def test_a_signal_between_messages_loses_none():
+    def hear(*_):
+        raise Heard
+
+    found, count = [], 100_000
+    reader = BlockReader(b"".join(map(BlockEncoder().encode, ([number] for number in range(count)))))
+    before = signal.signal(signal.SIGALRM, hear)
+    gc.disable()  # its callbacks would hear it
+    try:
+        with contextlib.suppress(Heard):
+            signal.setitimer(signal.ITIMER_REAL, 0.002)
+            found.extend(reader)  # no bytecode of ours that could
+    finally:
+        gc.enable()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    found.extend(reader)
+    assert [message[0] for message in found] == [*range(count)]
+
+
 def test_a_full_disk_is_told():
     with open("/dev/full", "wb", buffering=0) as file:
         with pytest.raises(OSError, match="No space left"):
@@ -592,12 +670,43 @@ def test_many_bytes_between_messages():
     assert caught.value.offset == 100_000
 
 
+def test_many_bytes_that_stall_are_the_end():
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.settimeout(0.05)
+        reader = BlockReader(theirs)
+        ours.sendall(slow.encode("bytes", [1]) * 6000)
+        with within(5), pytest.raises(socket.timeout):
+            reader.read_bytes(100_000)
+        for use in (reader.read, lambda: reader.read_bytes(1), reader.detach):
+            with pytest.raises(socket.timeout):  # what came before is gone: no message starts here
+                use()
+
+
+def test_a_limit_is_for_messages_alone():
+    data = slow.encode("bytes", ["x" * 50_000])
+    reader = BlockReader(Pieces([data, bytes(200_000), data]), max_bytes=100_000)
+    assert (reader.read(), reader.read_bytes(200_000), reader.read()) == (["x" * 50_000], bytes(200_000), ["x" * 50_000])
+
+
 def test_no_bytes_are_read_inside_a_message():
     reader = BlockReader(Stops(slow.encode("bytes", ["abc"])[:-1]))
     with pytest.raises(BlockingIOError):
         reader.read()
-    with pytest.raises(ValueError, match="read in part"):
-        reader.read_bytes(1)
+    for use in (lambda: reader.read_bytes(1), reader.detach):
+        with pytest.raises(ValueError, match="read in part"):
+            use()
+
+
+def test_what_is_closed_is_a_bad_descriptor():
+    gone, theirs = socket.socketpair()
+    gone.close()
+    theirs.close()
+    for use in (BlockReader, BlockWriter, CoalescingWriter):
+        for target in (gone, -1):
+            with pytest.raises(OSError) as caught:
+                use(target)
+            assert caught.value.errno == errno.EBADF
 
 
 class Stops:

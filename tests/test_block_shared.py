@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import pickle
 import random
 import signal
 import socket
@@ -121,6 +122,42 @@ def test_what_does_not_fit_is_refused():
             body.publish()
 
 
+def test_bodies_are_released_and_published_once():
+    with channels(4096) as (sender, receiver):
+        with sender.reserve(4000):  # given up: nobody is told
+            pass
+        with sender.reserve(4000) as body:
+            body.publish()
+        with receiver.receive() as found:
+            with pytest.raises(ValueError, match="came in"):
+                found.publish()
+            held = pickle.PickleBuffer(found.view)
+            with pytest.raises(BufferError):
+                found.release()
+            held.release()
+        found.release()
+        sender.flush()
+        with pytest.raises(ValueError, match="published"):
+            body.publish()
+        with pytest.raises(ValueError, match="not negative"):
+            sender.reserve(-17)
+        sender.reserve(10).publish("last")
+        last = receiver.receive()
+        assert list(last.values) == ["last"]
+        receiver.close()
+        last.release()
+
+
+def test_a_body_that_is_published_again_is_a_fault():
+    with channels(4096) as (sender, receiver):
+        body = sender.reserve(10)
+        place = [body.offset, body.nbytes, body.id]
+        body.publish()
+        sender._writer.write([Command("body"), *place])
+        with receiver.receive(), pytest.raises(tb.BlockError, match="again"):
+            receiver.receive()
+
+
 def test_a_receiver_that_dies_is_told():
     with socket_pair() as (ours, theirs):
         child = os.fork()
@@ -220,7 +257,10 @@ def test_messages_that_lie_are_faults(name):
         body.view.release()
 
 
-@pytest.mark.parametrize("offer", [["/etc/passwd", 10], ["/dev/shm/../etc/passwd", 10], ["/dev/shm/other", 10], [5, 5]])
+@pytest.mark.parametrize(
+    "offer", [["/etc/passwd", 10], ["/dev/shm/../etc/passwd", 10], ["/dev/shm/other", 10], [5, 5], ["/dev/shm/typedbytes-\0", 5],
+              ["/dev/shm/typedbytes-1", 5, 5], ["/dev/shm/typedbytes-1"], []],
+)  # fmt: skip
 def test_offers_that_lie_are_faults(offer):
     with socket_pair() as (ours, theirs):
         BlockWriter(ours, "native").write([Command("share"), *offer])

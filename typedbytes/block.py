@@ -15,6 +15,7 @@ The wires are described in docs/block-format.md. Here: the names, and shared mem
 (9, [Command('add'), 1, 2.5, None])
 """
 
+import contextlib
 import mmap
 import os
 import secrets
@@ -51,7 +52,7 @@ class SharedBody:
     """Hold a part of a channel's memory: to be filled and published, or received and released.
 
     view: its bytes, a memoryview, writable for the sender until it is published. values: what came with it. nbytes, offset: where
-    it lies. A received body is a context manager that releases it at the end.
+    it lies. A context manager, which releases it at the end.
     """
 
     __slots__ = ("_channel", "view", "values", "offset", "nbytes", "id")
@@ -69,7 +70,10 @@ class SharedBody:
         self._channel._publish(self, values)
 
     def release(self):
-        """Give the memory back to the sender; the view, and what was made of it, must not be used any more."""
+        """Give the memory back to the sender; the view, and what was made of it, must not be used any more.
+
+        For the sender: give up a body that is not published. Does nothing the second time, and once the channel is closed.
+        """
         self._channel._release(self)
 
     def __enter__(self):
@@ -122,7 +126,8 @@ class SharedChannel:
             self.close()
             raise
         finally:
-            os.unlink(path)
+            with contextlib.suppress(FileNotFoundError):  # another PID namespace takes us for dead
+                os.unlink(path)
 
     @classmethod
     def accept(cls, sock):
@@ -130,8 +135,8 @@ class SharedChannel:
         self = cls.__new__(cls)
         self._start(sock)
         try:
-            _, path, nbytes = self._expect("share", str, int)
-            if os.path.dirname(path) != _FOLDER or not os.path.basename(path).startswith(_PREFIX):
+            path, nbytes = self._expect("share", str, int)
+            if os.path.dirname(path) != _FOLDER or not os.path.basename(path).startswith(_PREFIX) or "\0" in path:
                 raise BlockError(f"{path!r:.80} is no shared memory of ours")
             file = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
             try:
@@ -158,15 +163,17 @@ class SharedChannel:
         message = self._reader.read()
         if message is None:
             raise ConnectionResetError("the other side has closed the channel")
-        if not message or message[0] != command or [type(each) for each in message[1 : 1 + len(kinds)]] != list(kinds):
+        if not message or message[0] != command or tuple(map(type, message[1:])) != kinds:
             raise BlockError(f"{command!r} was expected, not {message!r:.80}")
-        return message
+        return message[1:]
 
     def reserve(self, nbytes):
         """Return a SharedBody of so many bytes to fill; waits for the other side's answers where there is no room.
 
         Raises ValueError for what the memory could never hold beside what is reserved and not published.
         """
+        if nbytes < 0:
+            raise ValueError(f"a number of bytes is not negative: {nbytes}")
         room = -(-(_MARK.size + nbytes) // _ALIGNMENT) * _ALIGNMENT
         while True:
             start = self._gap(room)
@@ -194,16 +201,16 @@ class SharedChannel:
         return body
 
     def _publish(self, body, values):
-        entry = self._used[body.id]
-        if entry[2]:
-            raise ValueError("the body has been published")
+        entry = self._used.get(body.id)
+        if entry is None or entry[2]:
+            raise ValueError("a body is published once, by the side that reserved it: this one has been published, or came in")
         _MARK.pack_into(self._memory, body.offset - _MARK.size, body.id, body.nbytes)
         self._writer.write([Command("body"), body.offset, body.nbytes, body.id, *values], id=body.id & 0xFFFFFFFF, reply=True)
         entry[2] = True
         self._bodies.pop(body.id).view.release()
 
     def _wait(self):
-        epoch = self._expect("free", int)[1]
+        (epoch,) = self._expect("free", int)
         if epoch not in self._used or not self._used[epoch][2]:
             raise BlockError(f"the other side frees {epoch}, which it does not have")
         del self._used[epoch]
@@ -225,14 +232,17 @@ class SharedChannel:
             raise BlockError(f"{nbytes} bytes at {offset} lie outside the shared memory of {len(self._memory)}")
         if _MARK.unpack_from(self._memory, offset - _MARK.size) != (epoch, nbytes):
             raise BlockError("the shared body is not the one that its message tells of")
+        if epoch in self._bodies:
+            raise BlockError(f"the other side publishes {epoch} again, which has not been released")
         return self._lend(offset, nbytes, message[4:], epoch)
 
     def _release(self, body):
-        if body.id is None:
+        if self._bodies.get(body.id) is not body:
             return
-        epoch, body.id = body.id, None
-        self._bodies.pop(epoch).view.release()
-        self._writer.write([Command("free"), epoch])
+        body.view.release()
+        if self._used.pop(body.id, None) is None:  # not ours: the other side waits for the answer
+            self._writer.write([Command("free"), body.id])
+        del self._bodies[body.id]
 
     def close(self):
         """Let go of the memory; the socket stays open, for its owner to close. Closing again does nothing.

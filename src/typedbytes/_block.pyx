@@ -13,7 +13,7 @@
 # Builtin functions are called faster than Cython's own; they carry their signatures in their docstrings.
 # cython: binding=False, embedsignature=True, embedsignature.format=clinic
 
-from libc.errno cimport EAGAIN, EINTR, EPIPE, ETIMEDOUT, errno
+from libc.errno cimport EAGAIN, EBADF, EINTR, EPIPE, ETIMEDOUT, errno
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdio cimport snprintf
 from libc.string cimport memchr, memcpy, memmove, memset
@@ -168,6 +168,16 @@ cdef object ESCAPE = re.compile(rb"\\(.)").sub
 cdef object UNESCAPED = lambda found: {b"\\": b"\\", b"r": b"\r", b"n": b"\n"}[found[1]]
 
 crc32c_start(False)
+
+cdef long FORKS = 0    # how often this process is a child's child
+
+
+def _count_fork():
+    global FORKS
+    FORKS += 1
+
+
+os.register_at_fork(after_in_child=_count_fork)
 
 
 class Command(str):

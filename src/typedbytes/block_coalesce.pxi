@@ -80,7 +80,7 @@ cdef class CoalescingWriter:
     bytes that may wait in the kernel's send buffer, which bounds the time that a message spends there.
 
     Messages of one thread keep their order, none is torn by another. close() sends everything; an error of the peer is raised
-    by the next call, and then by all.
+    by the next call, and then by all. A process that was forked can neither write nor send what is its parent's.
 
     >>> import socket
     >>> ours, theirs = socket.socketpair()
@@ -108,12 +108,12 @@ cdef class CoalescingWriter:
     cdef long long delay_ns       # -1: no age
     cdef long long oldest_ns      # when the buffer's first byte came
     cdef long long patience_ms    # without progress, -1: for ever
-    cdef long long stalled_ms     # without progress so far
+    cdef long long stalled_ns     # without progress so far
     cdef long long nswaps         # of the two buffers
     cdef Counts counts
     cdef unsigned long holder     # thread that holds the mutex with the interpreter's lock
-    cdef int failed               # errno
-    cdef int pid
+    cdef int failed               # errno, EPIPE beside a failure
+    cdef long forks               # when this was made
     cdef bint is_sending
     cdef bint is_asleep
     cdef bint is_running
@@ -139,11 +139,11 @@ cdef class CoalescingWriter:
         self.delay_ns = -1 if max_delay is None else <long long>(max_delay * 1e9)
         timeout = getattr(sink, "gettimeout", lambda: None)()
         self.patience_ms = <long long>(timeout * 1000) if timeout else -1
+        bound_inflight(self.sink, max_inflight)
         self.filling = new_memory(self.capacity)
         self.sending = new_memory(self.capacity)
         start_scratch(&self.encoder.buf, self.filling, self.capacity)
-        bound_inflight(self.sink, max_inflight)
-        self.pid = os.getpid()
+        self.forks = FORKS
         self.is_ready = True
         if max_delay is not None:
             self.start_thread()
@@ -154,6 +154,12 @@ cdef class CoalescingWriter:
         self.thread = Thread(target=self._send_by_age, name="CoalescingWriter", daemon=True)
         self.thread.start()
         return 0
+
+    def __del__(self):
+        if not self.is_ready or self.closed or self.forks != FORKS or not self.encoder.nbytes():
+            return
+        import warnings    # its users only
+        warnings.warn("unclosed CoalescingWriter with unsent messages", ResourceWarning, source=self)
 
     def __dealloc__(self):
         if self.encoder is not None and self.encoder.buf.owner == NULL:
@@ -179,11 +185,13 @@ cdef class CoalescingWriter:
         cdef unsigned long me = PyThread_get_thread_ident()
         if self.holder == me:
             raise RuntimeError("this CoalescingWriter is in use: a hook came back to it")
+        if self.forks != FORKS:    # the mutex may be held for ever, and what is in the buffer is the parent's to send
+            raise RuntimeError("this CoalescingWriter belongs to the process that made it")
         if pthread_mutex_trylock(&self.mutex) != 0:
             with nogil:
                 pthread_mutex_lock(&self.mutex)
         self.holder = me
-        if self.closed or not self.is_ready or self.failed or self.failure is not None:
+        if self.closed or not self.is_ready or self.failed:
             self.refuse()
         return 0
 
@@ -194,10 +202,10 @@ cdef class CoalescingWriter:
 
     cdef int refuse(self) except -1:
         self.leave()
-        if self.failure is not None:
-            raise self.failure
-        if self.failed:
-            raise_errno(self.failed)
+        self.check_failed()
+        return self.raise_closed()
+
+    cdef int raise_closed(self) except -1:
         raise ValueError("I/O operation on a closed writer")
 
     cdef int wait(self) except -1:
@@ -211,6 +219,8 @@ cdef class CoalescingWriter:
         return self.check_failed()
 
     cdef inline int check_failed(self) except -1:
+        if self.failure is not None:
+            raise self.failure
         if self.failed:
             raise_errno(self.failed)
         return 0
@@ -234,15 +244,16 @@ cdef class CoalescingWriter:
             took = send_pieces(self.sink.descriptor, self.sink.is_socket, &piece, 1)
             if took > 0:
                 self.nsent += took
-                self.stalled_ms = 0
-                continue
+                self.stalled_ns = 0
+                failed = EINTR    # a signal that came while a part went has interrupted nothing
+                break
             failed = errno if took < 0 else EPIPE
             if failed == EAGAIN:
                 failed = self.wait_writable()
             if failed:
                 break
         if failed == EINTR:
-            result = 1
+            result = self.nsent < self.nsending
             failed = 0
         pthread_mutex_lock(&self.mutex)
         self.is_sending = False
@@ -253,15 +264,14 @@ cdef class CoalescingWriter:
     cdef int wait_writable(self) noexcept nogil:
         # An errno, or 0: try again. Interrupted now and then, so that signals are heard; poll fails only when it is, too.
         cdef pollfd one
-        cdef int found
+        cdef long long before = now_ns()
         one.fd = self.sink.descriptor
         one.events = POLLOUT
         one.revents = 0
-        found = poll(&one, 1, SLICE_MS)
-        if found > 0:
+        if poll(&one, 1, SLICE_MS) > 0:
             return 0
-        self.stalled_ms += SLICE_MS
-        if self.patience_ms >= 0 and self.stalled_ms > self.patience_ms:
+        self.stalled_ns += now_ns() - before
+        if self.patience_ms >= 0 and self.stalled_ns > self.patience_ms * 1000000:
             return ETIMEDOUT
         return EINTR
 
@@ -318,17 +328,26 @@ cdef class CoalescingWriter:
                     self.is_asleep = False
                     quiet = 0
                     continue
+            if pause > SLICE_MS * 1000000:
+                wait_a_while(&self.woken, &self.mutex)    # close() ends it
+                continue
             pthread_mutex_unlock(&self.mutex)
             sleep_ns(pause)
             pthread_mutex_lock(&self.mutex)
         pthread_mutex_unlock(&self.mutex)
 
+    cdef int advance(self) except -1:
+        # By a batch, another thread's or ours.
+        return self.wait() if self.is_sending else self.send_ours()
+
+    cdef int advance_open(self) except -1:
+        # The same for a message that is not in the buffer yet: once close() was called it would stay there.
+        self.advance()
+        return self.raise_closed() if self.closed else 0
+
     cdef int send_everything(self) except -1:
         while self.is_sending or self.nsent < self.nsending or written(&self.encoder.buf):
-            if self.is_sending:
-                self.wait()
-            else:
-                self.send_ours()
+            self.advance()
         return 0
 
     cdef int send_large(self, Py_ssize_t before) except -1:
@@ -337,10 +356,7 @@ cdef class CoalescingWriter:
         cdef BlockEncoder aside = self.set_aside(before)
         cdef long long last = self.nswaps + (before > 0)
         while self.is_sending or self.nsent < self.nsending or self.nswaps < last:
-            if self.is_sending:
-                self.wait()
-            else:
-                self.send_ours()
+            self.advance_open()
         self.is_sending = True
         self.counts.batches += 1
         self.counts.largest = max(self.counts.largest, aside.nbytes())
@@ -355,15 +371,23 @@ cdef class CoalescingWriter:
                 pthread_mutex_lock(&self.mutex)
             self.holder = PyThread_get_thread_ident()
             self.is_sending = False
+            if self.failure is not None:
+                self.failed = EPIPE    # nothing may come behind a message that was torn
             pthread_cond_broadcast(&self.changed)
         return 0
 
     cdef BlockEncoder set_aside(self, Py_ssize_t before):
         cdef BlockEncoder encoder = self.encoder
-        cdef BlockEncoder aside = BlockEncoder("native")
+        cdef BlockEncoder aside
         cdef Py_ssize_t i
-        aside.put_copied(encoder.buf.start + before, written(&encoder.buf) - before)
-        encoder.buf.cursor = encoder.buf.start + before
+        try:
+            aside = BlockEncoder("native")
+            aside.put_copied(encoder.buf.start + before, written(&encoder.buf) - before)
+        except:
+            encoder.drop_parts(0)
+            raise
+        finally:
+            encoder.buf.cursor = encoder.buf.start + before
         aside.parts, aside.parts_room = encoder.parts, encoder.parts_room
         aside.nparts, aside.nlarge = encoder.nparts, encoder.nlarge
         encoder.parts = NULL
@@ -382,17 +406,15 @@ cdef class CoalescingWriter:
         timeout.
 
         >>> import os
-        >>> CoalescingWriter(os.open(os.devnull, os.O_WRONLY), max_delay=None).write([1])
+        >>> with CoalescingWriter(os.open(os.devnull, os.O_WRONLY)) as writer:
+        ...     writer.write([1])
         """
         cdef BlockEncoder encoder = self.encoder
         cdef Py_ssize_t before
         self.enter()
         try:
             while written(&encoder.buf) > self.capacity - SCRATCH:
-                if self.is_sending:
-                    self.wait()
-                else:
-                    self.send_ours()
+                self.advance_open()
             before = written(&encoder.buf)
             encoder.put_message(args, id, reply)
             self.counts.messages += 1
@@ -444,17 +466,24 @@ cdef class CoalescingWriter:
         >>> import os
         >>> CoalescingWriter(os.open(os.devnull, os.O_WRONLY)).close()
         """
-        if self.closed or not self.is_ready:
+        if self.closed or not self.is_ready or self.forks != FORKS:
             return
         try:
-            if os.getpid() == self.pid:    # a child finds its parent's messages, which are not its own to send
-                self.flush()
+            self.enter()
+            self.closed = True    # for all that is not in the buffer yet
+            try:
+                self.counts.by_request += 1
+                self.send_everything()
+            finally:
+                self.leave()
         finally:
-            self.closed = True
-            self.stop_thread()
+            if self.holder != PyThread_get_thread_ident():
+                self.closed = True
+                self.stop_thread()
 
     cdef int stop_thread(self) except -1:
-        if self.thread is None or os.getpid() != self.pid:
+        thread = self.thread    # two may close
+        if thread is None:
             return 0
         with nogil:
             pthread_mutex_lock(&self.mutex)
@@ -462,7 +491,7 @@ cdef class CoalescingWriter:
             pthread_cond_broadcast(&self.woken)
             pthread_cond_broadcast(&self.changed)
             pthread_mutex_unlock(&self.mutex)
-        self.thread.join()
+        thread.join()
         self.thread = None
         return 0
 
@@ -528,7 +557,8 @@ cdef class AsyncCoalescingWriter:
 
     sink: a socket that does not block. wire and further options: as for `BlockEncoder`. flush_bytes: a batch of this size is
     sent at once; smaller ones at the loop's next turn, or after max_delay seconds. buffer_size: bytes that may wait; beyond
-    them `await writer.write(...)` waits. max_inflight: as for `CoalescingWriter`.
+    them `await writer.write(...)` waits, and where a value of 64 KiB or more has not gone, which is sent from where it lies.
+    max_inflight: as for `CoalescingWriter`.
 
     >>> import asyncio, socket
     >>> async def main():
@@ -582,6 +612,12 @@ cdef class AsyncCoalescingWriter:
         self.encoder = BlockEncoder(wire, **options)
         self.encoder.enlarge(flush_bytes + SCRATCH)
 
+    def __del__(self):
+        if self.encoder is None or self.closed or not self.pending():
+            return
+        import warnings    # its users only
+        warnings.warn("unclosed AsyncCoalescingWriter with unsent messages", ResourceWarning, source=self)
+
     def __reduce__(self):
         raise TypeError("an AsyncCoalescingWriter cannot be pickled")
 
@@ -596,10 +632,12 @@ cdef class AsyncCoalescingWriter:
             raise self.failure
         if self.closed or self.encoder is None:
             raise ValueError("I/O operation on a closed writer")
+        if self.encoder.busy:
+            self.encoder.enter()
         return 0
 
     def write(self, args, *, id=0, reply=False):
-        """Add one message; to be awaited, which takes time only where the buffer is full.
+        """Add one message; to be awaited, which takes time only where the buffer is full or a large value is on its way.
 
         Arguments and errors as for `CoalescingWriter.write`.
 
@@ -611,12 +649,12 @@ cdef class AsyncCoalescingWriter:
         ...         await AsyncCoalescingWriter(ours, "type8").write([1])
         >>> asyncio.run(main())
         """
-        if self.failure is not None or self.closed:
+        if self.failure is not None or self.closed or self.encoder is None:
             self.check()
         if self.waiters or not self.has_room():
             return self._write_later(args, id, reply)
         self.put(args, id, reply)
-        return DONE
+        return self._drained() if self.encoder.nparts else DONE
 
     async def _write_later(self, args, id, reply):
         # Those that wait go on one after the other, in the order in which they came, as long as there is room.
@@ -631,6 +669,8 @@ cdef class AsyncCoalescingWriter:
             if waiter in self.waiters:
                 self.waiters.remove(waiter)
             self.wake()
+        if self.encoder.nparts:
+            await self._drained()
 
     cdef inline bint has_room(self) noexcept:
         return self.pending() < self.buffer_size and not self.encoder.nparts
@@ -663,7 +703,7 @@ cdef class AsyncCoalescingWriter:
 
     def _flush_due(self):
         self.is_due = False
-        if not self.is_blocked and self.failure is None and self.pending():
+        if not self.is_blocked and not self.closed and self.failure is None and self.pending():
             self.counts.by_age += 1
             self.send()
 
@@ -695,12 +735,12 @@ cdef class AsyncCoalescingWriter:
         while self.nsent < total:
             npieces = encoder.some_pieces(pieces, 2 * FEW_PARTS + 1, self.nsent)
             took = send_pieces(self.sink.descriptor, self.sink.is_socket, pieces, npieces)
-            if took >= 0:
+            if took > 0:
                 self.nsent += took
-            elif errno == EAGAIN:
+            elif took < 0 and errno == EAGAIN:
                 return 0
             else:
-                raise_errno(errno)
+                raise_errno(errno if took < 0 else EPIPE)    # pieces are never empty
         return 0
 
     cdef int watch(self, bint wanted) except -1:
@@ -722,7 +762,7 @@ cdef class AsyncCoalescingWriter:
                 if not waiter.done():
                     waiter.set_result(None)
                     break    # it wakes the next
-        if self.failure is not None or not self.pending():
+        if self.failure is not None or self.closed or not self.pending():
             drainers, self.drainers = self.drainers, []
             for waiter in drainers:
                 if not waiter.done():
@@ -744,11 +784,14 @@ cdef class AsyncCoalescingWriter:
         self.counts.by_request += 1
         if not self.is_blocked and self.pending():
             self.send()
-        while self.pending() and self.failure is None:
+        await self._drained()
+
+    async def _drained(self):
+        while self.pending() and self.failure is None and not self.closed:
             self.drainers.append(self.loop.create_future())
             await self.drainers[len(self.drainers) - 1]
-        if self.failure is not None:
-            raise self.failure
+        if self.failure is not None or self.pending():
+            self.check()
 
     async def close(self):
         """Send all that was written and stop; the socket stays open. Closing again does nothing.
@@ -763,6 +806,8 @@ cdef class AsyncCoalescingWriter:
         """
         if self.closed or self.encoder is None:
             return
+        if self.encoder.busy:
+            self.encoder.enter()
         try:
             await self.drain()
         finally:

@@ -65,8 +65,8 @@ cdef class BlockEncoder:
         self.enlarge(SCRATCH)
 
     def __init__(self, wire="bytes", *, default=None, checksum=False, **options):
-        self.enter()
-        self.busy = False
+        if self.busy:
+            self.refuse()
         self.options = EncodeOptions(default=default, **options)
         self.default = default
         self.wire = checked_wire(wire)
@@ -157,10 +157,15 @@ cdef class BlockEncoder:
         return 0
 
     cdef inline int enter(self) except -1:
-        if self.busy:
-            raise RuntimeError(f"this {type(self).__name__} is in use: a hook or another thread came back to it")
+        if self.busy or self.options is None:
+            self.refuse()
         self.busy = True
         return 0
+
+    cdef int refuse(self) except -1:
+        if self.options is None:
+            raise ValueError(f"this {type(self).__name__} was not initialised")
+        raise RuntimeError(f"this {type(self).__name__} is in use: a hook or another thread came back to it")
 
     cdef inline int leave(self) except -1:
         # Back to an empty buffer, in the scratch memory.
@@ -309,7 +314,7 @@ cdef class BlockEncoder:
         # A hook may change the list: each value is held while it is written, and their number has to stay.
         cdef Py_ssize_t i = 0
         cdef Value v
-        while i < len(args):
+        while i < count and i < len(args):
             value = args[i]
             try:
                 owner = self.look_at(value, &v)

@@ -10,16 +10,17 @@ cdef class Sink:
     cdef object gather            # sendmsg, where the object has it
     cdef int descriptor           # -1: none
     cdef bint is_socket
-    cdef readonly Py_ssize_t sent # bytes of the message that is on its way, or of the last one
+    cdef bint in_doubt            # the method raised: it may have taken bytes
+    cdef Py_ssize_t sent          # bytes of the message that is on its way, or of the last one
 
     def __cinit__(self, target):
         self.target = target
         self.descriptor = -1
-        if isinstance(target, int) and not isinstance(target, bool):
-            self.descriptor = target
+        if is_descriptor(target):
+            self.descriptor = open_descriptor(target)
             self.is_socket = is_socket(self.descriptor)
         elif is_plain(target):
-            self.descriptor = target.fileno()
+            self.descriptor = open_descriptor(target.fileno())
             self.is_socket = hasattr(target, "sendmsg")
         elif isinstance(target, io.TextIOBase):
             raise TypeError("a binary file is needed, not one opened as text")
@@ -32,7 +33,6 @@ cdef class Sink:
 
     cdef int send(self, iovec* pieces, Py_ssize_t npieces) except -1:
         cdef Py_ssize_t took
-        self.sent = 0
         while npieces:
             if self.descriptor >= 0:
                 took = self.call(pieces, npieces)
@@ -46,6 +46,7 @@ cdef class Sink:
             if npieces:
                 pieces.iov_base = <char*>pieces.iov_base + took
                 pieces.iov_len -= took
+                PyErr_CheckSignals()    # one that came while a part went has interrupted nothing
         return 0
 
     cdef Py_ssize_t call(self, iovec* pieces, Py_ssize_t npieces) except -1:
@@ -74,6 +75,7 @@ cdef class Sink:
     cdef Py_ssize_t call_method(self, iovec* pieces, Py_ssize_t npieces) except -1:
         cdef Py_ssize_t nbytes = 0
         cdef list views
+        self.in_doubt = True
         if self.gather is not None and npieces > 1:
             npieces = min(npieces, MAX_PIECES)
             views = []
@@ -87,12 +89,14 @@ cdef class Sink:
             took = self.method(views[0])
         for view in views:
             view.release()
-        if took is None and not isinstance(self.target, io.RawIOBase):
-            return nbytes    # a file that does not count
-        if took is None:
+        if took is None and isinstance(self.target, io.RawIOBase):
+            self.in_doubt = False
             raise BlockingIOError("write() took no bytes: a sink must not be non-blocking")
+        if took is None:
+            took = nbytes    # a file that does not count
         if type(took) is not int or not 0 < took <= nbytes:
             raise OSError(f"{type(self.target).__name__} took {took!r} of {nbytes} bytes")
+        self.in_doubt = False
         return took
 
 
@@ -112,6 +116,16 @@ cdef Py_ssize_t send_pieces(int descriptor, bint as_socket, iovec* pieces, Py_ss
     if as_socket:
         return send_bytes(descriptor, pieces.iov_base, pieces.iov_len, MSG_NOSIGNAL)
     return write(descriptor, pieces.iov_base, pieces.iov_len)
+
+
+cdef bint is_descriptor(object target) except -1:
+    return isinstance(target, int) and not isinstance(target, bool)
+
+
+cdef int open_descriptor(object number) except -1:
+    if number < 0:    # a socket that is closed has -1
+        raise_errno(EBADF)
+    return number
 
 
 cdef bint is_plain(object target) except -1:
@@ -172,8 +186,8 @@ cdef class BlockWriter:
 
     wire and further options: as for `BlockEncoder`. buffer_size: bytes gathered before they are handed over; 0 sends each
     message at once. A message up to 64 KiB is one system call, a larger one too, and values of 64 KiB or more go out from where
-    they lie. TCP_NODELAY is set on TCP sockets. What fails to encode leaves nothing behind; after a message was sent in part
-    the BlockWriter stays failed. The sink stays open.
+    they lie. TCP_NODELAY is set on TCP sockets. What fails to encode leaves nothing behind; after a message was sent in part,
+    or an object's method raised, which may have taken a part, the BlockWriter stays failed. The sink stays open.
 
     >>> import io
     >>> sink = io.BytesIO()
@@ -189,6 +203,7 @@ cdef class BlockWriter:
     cdef Py_ssize_t buffer_size
     cdef readonly long long record
     cdef readonly long long offset
+    cdef long forks               # when the buffer was last ours; what a child finds in it is its parent's to write
     cdef bint closed
     cdef bint batched             # a batch is being made: it is sent as a whole
 
@@ -201,6 +216,7 @@ cdef class BlockWriter:
         self.buffer_size = buffer_size
         self.encoder = BlockEncoder(wire, **options)
         self.encoder.enlarge(max(LARGE, buffer_size) + SCRATCH)    # what one system call may take
+        self.forks = FORKS
 
     def __reduce__(self):
         raise TypeError("a BlockWriter cannot be pickled")
@@ -212,7 +228,7 @@ cdef class BlockWriter:
         self.close()
 
     def __del__(self):
-        if self.encoder is None or self.closed or not self.encoder.nbytes():
+        if self.encoder is None or self.closed or self.forks != FORKS or not self.encoder.nbytes():
             return
         import warnings    # its users only
         warnings.warn("unclosed BlockWriter with unwritten messages", ResourceWarning, source=self)
@@ -222,7 +238,12 @@ cdef class BlockWriter:
             raise ValueError("I/O operation on a closed writer")
         if self.failure is not None:
             raise self.failure
-        return self.encoder.enter()
+        self.encoder.enter()
+        if self.forks != FORKS:
+            self.encoder.leave()
+            self.encoder.busy = True
+            self.forks = FORKS
+        return 0
 
     cdef inline int send(self) except -1:
         # On success the buffer is empty; when nothing was sent it is as it was.
@@ -230,10 +251,11 @@ cdef class BlockWriter:
         cdef Py_ssize_t nbytes = encoder.nbytes()
         if nbytes == 0:
             return 0
+        self.sink.sent = 0
         try:
             encoder.send_to(self.sink)
         except BaseException as error:
-            if self.sink.sent:
+            if self.sink.sent or self.sink.in_doubt:
                 self.failure = error
             raise
         self.offset += nbytes
@@ -348,8 +370,8 @@ cdef class BlockReader(Parser):
     """Read messages from a socket, descriptor, file object or bytes-like buffer.
 
     wire, max_bytes, skip_bad and further options: as for `BlockDecoder`. buffer_size: bytes asked for at once; values of
-    64 KiB or more are read to where they stay. Iteration gives Messages. After a decode error a BlockReader stays failed and
-    raises it again; after a timeout or a signal it goes on where it was. The source stays open.
+    64 KiB or more are read to where they stay. Iteration gives Messages. After a decode error, or what a hook raised, a
+    BlockReader stays failed and raises it again; after a timeout or a signal it goes on where it was. The source stays open.
 
     >>> list(BlockReader(bytes.fromhex("000000010000000300000005")))
     [Message((5,))]
@@ -374,11 +396,8 @@ cdef class BlockReader(Parser):
 
     cdef int connect(self, source) except -1:
         self.descriptor = -1
-        if isinstance(source, int) and not isinstance(source, bool):
-            self.descriptor = source
-            return 0
-        if is_plain(source):
-            self.descriptor = source.fileno()
+        if is_descriptor(source) or is_plain(source):
+            self.descriptor = open_descriptor(source if is_descriptor(source) else source.fileno())
             return 0
         if isinstance(source, io.TextIOBase):
             raise TypeError("a binary file is needed, not one opened as text")
@@ -396,6 +415,7 @@ cdef class BlockReader(Parser):
         if self.busy:
             raise RuntimeError("this BlockReader is in use: a hook or another thread came back to it")
         self.busy = True
+        self.is_between = False
         return 0
 
     cdef object next_message(self):
@@ -408,10 +428,11 @@ cdef class BlockReader(Parser):
             if self.buf.capacity > self.buf.usual_capacity:
                 shrink(&self.buf)
             return message
-        except DecodeError as error:
-            raise_without_memory(error)
-            self.failure = error
-            self.drop_message()
+        except BaseException as error:
+            if isinstance(error, DecodeError) or not self.is_between:
+                self.failure = error
+                self.drop_message()
+                raise_without_memory(error)
             raise
         finally:
             self.busy = False
@@ -446,7 +467,8 @@ cdef class BlockReader(Parser):
     def read_bytes(self, Py_ssize_t nbytes):
         """Read just so many bytes that belong to no message, such as the byte that answers one on wire 0.
 
-        Raises ValueError inside a message, TruncatedError where the input ends before.
+        Raises ValueError inside a message, TruncatedError where the input ends before. When more than 64 KiB come in part, a
+        timeout or a signal is the end of the BlockReader too.
 
         >>> BlockReader(b"1" + bytes(4)).read_bytes(1)
         b'1'
@@ -454,8 +476,7 @@ cdef class BlockReader(Parser):
         cdef PyObject* found = NULL
         self.enter()
         try:
-            if self.phase != HEAD:
-                raise ValueError("a message has been read in part: its rest comes first")
+            self.check_between_messages()
             if nbytes < 0:
                 raise ValueError(f"a number of bytes is not negative: {nbytes}")
             if held(&self.buf) < nbytes and nbytes > LARGE:
@@ -470,20 +491,27 @@ cdef class BlockReader(Parser):
         finally:
             self.busy = False
 
+    cdef int check_between_messages(self) except -1:
+        if self.phase != HEAD:
+            raise ValueError("a message has been read in part: its rest comes first")
+        return 0
+
     cdef object read_many_bytes(self, Py_ssize_t nbytes):
-        # As a large value: to its final place, which grows with what comes in. What has come before a fault is lost with it.
-        cdef PyObject* found
+        # As a large value: to its final place, which grows with what comes in.
         self.frame_left = -1
         self.flags = 0
-        self.start_large(&self.buf, WIRE0_BYTES, nbytes)
         self.message_wire = BLOCK
         try:
+            self.await_large(Entry(nbytes, WIRE0_BYTES, 0, 0))
             if not self.read_large(&self.buf):
                 self.raise_truncated(&self.buf)
             self.nstack -= 1
             result = <object>self.stack[self.nstack]
             Py_XDECREF(self.stack[self.nstack])
             return result
+        except BaseException as error:    # what has come is lost with it
+            self.failure = error
+            raise
         finally:
             self.phase = HEAD
             self.drop_message()
@@ -499,15 +527,16 @@ cdef class BlockReader(Parser):
         return offset_of(&self.buf, self.buf.cursor)
 
     def detach(self):
-        """Return the bytes that were read ahead and not consumed, and close the reader.
+        """Return the bytes that were read ahead and not consumed, and close the reader; ValueError inside a message.
 
         >>> reader = BlockReader(bytes(4) + b"rest"); reader.read(); reader.detach()
         Message(())
         b'rest'
         """
         self.enter()
-        rest = self.buf.cursor[:held(&self.buf)]
         self.busy = False
+        self.check_between_messages()
+        rest = self.buf.cursor[:held(&self.buf)]
         self.close()
         return rest
 
@@ -529,10 +558,10 @@ cdef Py_ssize_t fill_from_source(void* source, unsigned char* target, Py_ssize_t
     cdef Py_ssize_t got
     if reader.ended:
         return 0
+    PyErr_CheckSignals()
     if reader.descriptor >= 0:
         got = fill_from_descriptor(reader, target, room)
     else:
-        PyErr_CheckSignals()
         got = take_bytes(reader.method, reader.method(min(room, MOST_ASKED)), target, min(room, MOST_ASKED))
     reader.ended = got == 0
     return got

@@ -57,6 +57,7 @@ cdef class Parser:
     cdef bint skip_bad
     cdef object fault             # of a message that is being skipped
     cdef object failure           # what all later calls raise
+    cdef bint is_between          # two steps, for input or a signal: what is raised there tears nothing
     cdef bint busy
     cdef bint closed
 
@@ -130,13 +131,17 @@ cdef class Parser:
         return self.need_more(b, nbytes)
 
     cdef bint need_more(self, ReadBuffer* b, Py_ssize_t nbytes) except -1:
+        cdef bint found
         if (self.frame_left >= 0 and nbytes > self.frame_left) \
                 or (self.max_bytes and offset_of(b, b.cursor) - self.message_offset > self.max_bytes - nbytes):
             return self.raise_beyond(b, nbytes)
-        if held(b) >= nbytes or (b.fill != NULL and refill(b, nbytes)):
+        if held(b) >= nbytes:
             return True
+        self.is_between = True
+        found = refill(b, nbytes)
+        self.is_between = False
         self.wanted = nbytes
-        return False
+        return found
 
     cdef inline int consume(self, ReadBuffer* b, Py_ssize_t nbytes) except -1:
         if self.flags & CHECKSUM:
@@ -237,8 +242,6 @@ cdef class Parser:
         self.phase = HEAD
         self.frame_left = -1
         self.record += 1
-        if not self.record & 0xfff:
-            PyErr_CheckSignals()
         if self.fault is not None:
             self.fault = None
             self.skipped += 1
@@ -326,6 +329,8 @@ cdef class Parser:
     # ---- wire 0
 
     cdef bint read_head(self, ReadBuffer* b) except -1:
+        if not self.record & 0xfff:
+            self.hear_signals()
         self.message_offset = offset_of(b, b.cursor)
         if not self.need(b, 1):
             return False
@@ -406,7 +411,13 @@ cdef class Parser:
     cdef inline int count_value(self) except -1:
         self.index += 1
         if not self.index & 0x3fff:
-            PyErr_CheckSignals()
+            self.hear_signals()
+        return 0
+
+    cdef int hear_signals(self) except -1:
+        self.is_between = True
+        PyErr_CheckSignals()
+        self.is_between = False
         return 0
 
     # ---- the wire of lines
@@ -560,11 +571,11 @@ cdef class Parser:
         if (self.frame_left >= 0 and nbytes > self.frame_left) or (
                 self.max_bytes and offset_of(b, b.cursor) - self.message_offset > self.max_bytes - nbytes):
             self.raise_beyond(b, nbytes)
-        if self.phase == VALUES:
-            self.large_entry = self.entries[self.index]
-        else:
-            self.large_entry = Entry(nbytes, code, 0, 0)
-        self.large = new_bytes(NULL, min(nbytes, FIRST_STEP))
+        return self.await_large(self.entries[self.index] if self.phase == VALUES else Entry(nbytes, code, 0, 0))
+
+    cdef bint await_large(self, Entry entry) except -1:
+        self.large_entry = entry
+        self.large = new_bytes(NULL, min(entry.number, FIRST_STEP))
         self.nlarge = 0
         self.after_large = self.phase
         self.phase = LARGE_VALUE
@@ -585,7 +596,9 @@ cdef class Parser:
                 memcpy(target, b.cursor, got)
                 b.cursor += got
             elif b.fill != NULL:
+                self.is_between = True
                 got = b.fill(b.source, target, room)
+                self.is_between = False
                 b.start_offset += got    # they passed by the buffer
             else:
                 got = 0
@@ -784,7 +797,7 @@ cdef class BlockDecoder(Parser):
     None for no limit. skip_bad: pass over messages that are wrong but whose end is known, and count them in `skipped`. Other
     options are those of `Decoder`, for what is nested in native messages.
 
-    After an error a BlockDecoder stays failed and raises it again.
+    After an error, a hook's too, a BlockDecoder stays failed and raises it again.
 
     >>> BlockDecoder().feed(bytes.fromhex("00000001000000030000000500000000"))
     [Message((5,)), Message(())]
@@ -824,14 +837,14 @@ cdef class BlockDecoder(Parser):
             contiguous = get_view(data, &view)
             try:
                 self.take(<const unsigned char*>view.buf, view.len, messages)
+            except BaseException as error:    # the rest of the data goes with it
+                self.failure = error
+                self.drop_message()
+                raise_without_memory(error)
+                if not messages or not isinstance(error, DecodeError):
+                    raise
             finally:
                 PyBuffer_Release(&view)
-        except DecodeError as error:
-            raise_without_memory(error)
-            self.failure = error
-            self.drop_message()
-            if not messages:
-                raise
         finally:
             self.busy = False
         return messages
