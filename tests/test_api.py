@@ -384,7 +384,8 @@ def test_examples_of_a_compiled_module_run(name):
 # -- floors -----------------------------------------------------------------------------------------------
 
 FLOORS = {
-    "_cpython": 0, "_byteorder": 0, "_utf8": 0, "_crc32c": 0, "_typecode": 0, "_arrow": 0, "_memory": 0, "_hash": 0, "_bits": 0, "_java_utf8": 0,
+    "_cpython": 0, "_byteorder": 0, "_utf8": 0, "_crc32c": 0, "_typecode": 0, "_arrow": 0, "_memory": 0, "_pages": 0, "_hash": 0, "_bits": 0,
+    "_java_utf8": 0,
     "_buffer": 1, "_source": 1, "_codec": 2,
     "_stream": 3, "_scan": 3, "_columns": 3, "_block": 3, "_sequence": 3, "_sort": 3, "_lines": 3, "_sortkey": 3, "_json": 3, "_tally": 3,
 }  # fmt: skip

@@ -522,9 +522,11 @@ def read_out(source, threads, waits=False, **options):
 
 def wait_for_others():
     """Let the runs that are under way come to their ends."""
-    for thread in threading.enumerate():
-        if thread.name == "columns":
-            thread.join(60)
+    workers = columns._workers
+    together = threading.Barrier(len(workers._threads) + 1)
+    for _ in workers._threads:
+        workers.call(together.wait, 60)
+    together.wait(60)
 
 
 def test_other_threads_decode_ahead():
@@ -583,20 +585,67 @@ def test_threads_and_long_runs(monkeypatch):
         assert [rows_of(batch) for batch in columns.read(array.array("B", data), 2500, threads=3)] == one
 
 
+def test_memory_that_is_used_again_has_one_owner():
+    rows = 20_000    # a column of LONGs is large enough for its memory to be kept
+    wrong = []
+
+    def read_often(start):
+        data, held = pairs_of(*((number, number + 2**40) for number in range(start, start + 3 * rows))), []
+        for n in range(30):
+            reader = columns.read(data, rows, threads=1 + n % 2)
+            for number, batch in enumerate(reader):
+                held.append((start + 2**40 + number * rows, batch.column("value")))
+                first, values = held[n % len(held)]
+                if not (values == numpy.arange(first, first + len(values))).all():
+                    wrong.append(first)
+            del held[: n % 5]
+
+    threads = [threading.Thread(target=read_often, args=(2**20 * number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
 def test_a_reader_with_threads_that_nobody_finishes():
     data = bytearray(many_pairs())
     reader = columns.read(data, 2500, threads=3)
     next(reader)
     reader.close()
     data.clear()    # nobody looks at it any more
-    before = set(threading.enumerate())
-    reader = columns.read(many_pairs(), 2500, threads=3)
+    data = bytearray(many_pairs())
+    reader = columns.read(data, 2500, threads=3)
     next(reader)
     del reader
-    threads = set(threading.enumerate()) - before
-    for thread in threads:
-        thread.join(60)
-    assert not any(thread.is_alive() for thread in threads)
+    wait_for_others()
+    data.clear()
+
+
+def test_threads_are_there_for_all_readers():
+    found = []
+    for _ in range(3):
+        read_out(many_pairs(100), 3)
+        found.append({thread for thread in threading.enumerate() if thread.name == "columns"})
+    assert found[0] == found[1] == found[2] and len(found[0]) >= 2
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_the_child_of_a_fork_has_threads_of_its_own():
+    data = many_pairs(100)
+    one = read_out(data, 1)
+    assert read_out(data, 3) == one
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            with columns.read(data, 3, threads=3) as reader:
+                next(reader)
+                wait_for_others()
+                status = 0 if reader._parallel._runs[0].batches and read_out(data, 3) == one else 2
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")    # a signal inside a callback of weakref's

@@ -149,6 +149,22 @@ def test_a_record_that_fails_leaves_nothing(compression, codec):
     assert pairs_of(sink.getvalue()) == [(i, "good") for i in range(30)]
 
 
+@pytest.mark.parametrize("compression, codec", FORMS)
+@pytest.mark.parametrize("error", [KeyError, StopIteration, KeyboardInterrupt])
+def test_what_a_hook_raises_keeps_the_records_before_it(compression, codec, error):
+    def default(obj):
+        raise error("from the hook")
+
+    sink = io.BytesIO()
+    with sequencefile.Writer(sink, compression=compression, codec=codec, default=default) as writer:
+        for pair in (("key", object()), (object(), "value")):
+            with pytest.raises(error, match="from the hook"):
+                writer.writes([*NUMBERS[:10], pair, *NUMBERS])
+        assert writer.record == 20
+        writer.write("last", 1)
+    assert pairs_of(sink.getvalue()) == [*NUMBERS[:10] * 2, ("last", 1)]
+
+
 def test_a_record_that_fails_leaves_no_depth():
     sink = io.BytesIO()
     with sequencefile.Writer(sink, max_depth=2) as writer:
@@ -718,6 +734,25 @@ def test_a_source_that_fails():
         for pair in reader:
             found.append(pair)
     assert found == NUMBERS[: len(found)] and len(found) > 100
+
+
+@pytest.mark.parametrize("error", [tb.EncodeValueError, tb.EncodeTypeError, tb.FormatError])
+@pytest.mark.parametrize("call", ["write", "write_typed"])
+def test_a_sink_that_fails_as_an_object_or_bytes_would(error, call):
+    """A sink may have a codec of its own; what it did not take is not taken for a record that cannot be encoded."""
+
+    class Coding:
+        def write(self, data):
+            raise error("from the sink")
+
+    writer = sequencefile.Writer(Coding())
+    pair = (1, bytes(3_000_000))
+    with pytest.raises(error, match="from the sink"):
+        writer.write(*pair) if call == "write" else writer.write_typed(tb.Encoder().encode_pairs([pair]))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="has failed"):
+            writer.write(1, 2)
+    writer.close()
 
 
 def test_a_writer_that_is_forgotten_warns_and_writes():

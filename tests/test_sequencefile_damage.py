@@ -396,6 +396,37 @@ def test_chunks_that_promise_too_much(codec, data):
         tracemalloc.stop()
 
 
+STREAMS = ["default", "gzip", "bzip2", "zstd"]
+
+
+@pytest.mark.parametrize("codec", STREAMS)
+def test_streams_in_a_row(codec):
+    """Some short, some longer than what they are given at once; an end within any is told, and the limit counts them all."""
+    decompress, compress = _codecs.find(codec)[1:]
+    rng = random.Random(codec)
+    parts = [rng.randbytes(nbytes) for nbytes in (10, 0, 5000, 1, 1023, 1024, 0, 100_000, 3)]
+    whole = b"".join(parts)
+    streams = [compress(part) for part in parts]
+    data = b"".join(streams)
+    for given in (data, memoryview(data), bytearray(data)):
+        assert decompress(given, len(whole)) == whole
+    with pytest.raises(tb.LimitError):
+        decompress(data, len(whole) - 1)
+    ends = {sum(map(len, streams[:n])) for n in range(len(streams) + 1)}
+    for nbytes in sorted({rng.randrange(len(data)) for _ in range(100)} | {end + 1 for end in ends} | {end - 1 for end in ends}):
+        if nbytes in ends or not 0 < nbytes < len(data):
+            continue
+        with pytest.raises(tb.TruncatedError):
+            decompress(data[:nbytes], len(whole))
+    with pytest.raises(tb.FormatError):
+        decompress(data + b"nothing that is compressed", len(whole))
+
+
+def test_a_great_many_streams_that_hold_nothing():
+    """Each takes as long as it is: were all that is left copied for each, this would take minutes."""
+    assert _codecs.find("default").decompress(_codecs.find("default").compress(b"") * 400_000, 1) == b""
+
+
 @pytest.mark.parametrize("codec", WRITES)
 def test_random_bytes_are_no_compressed_bytes(codec):
     decompress = _codecs.find(codec).decompress

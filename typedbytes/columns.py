@@ -12,6 +12,7 @@ is imported when an array is asked for, and nothing else ever is.
 
 import itertools
 import os
+import queue
 import threading
 
 from typedbytes import _columns, _columntypes, _scan, _stream
@@ -548,6 +549,41 @@ def _projection(columns, names):
     return tuple(columns), tuple(paths)
 
 
+class _Workers:
+    """Be the threads that runs are decoded on: started when they are first wanted, and there for all readers from then on.
+
+    A thread costs as much as decoding a batch when it starts, and as much again until its memory is warm.
+    """
+
+    def __init__(self):
+        self._threads = []
+        self._calls = None
+
+    def start(self, n):
+        """Have so many threads; in the child of a fork those of its parent are gone."""
+        alive = [thread for thread in self._threads if thread.is_alive()]
+        if not alive:
+            self._calls = queue.SimpleQueue()
+        while len(alive) < n:
+            alive.append(threading.Thread(target=_answer, args=(self._calls,), name="columns", daemon=True))
+            alive[-1].start()
+        self._threads = alive
+
+    def call(self, function, *args):
+        """Have a thread call a function as soon as one is free."""
+        self._calls.put((function, args))
+
+
+def _answer(calls):
+    while True:
+        function, args = calls.get()
+        function(*args)
+        del function, args    # nothing is held while waiting
+
+
+_workers = _Workers()
+
+
 class _Parallel:
     """Decode runs of a reader's batches on several threads, in order.
 
@@ -604,8 +640,9 @@ class _Parallel:
         if self._runs:
             self._own = own
             self._runs[-1].nbatches += 1    # the caller has batches to use besides
-        for run in self._runs:    # a pool's threads could be left waiting for work by a signal that comes as they begin
-            threading.Thread(target=run.decode, args=(reader, view), name="columns", daemon=True).start()
+        _workers.start(self._nothers)
+        for run in self._runs:
+            _workers.call(run.decode, reader, view)
 
     def _collect(self, reader, end, nrecords):
         """Take over what follows from there on; the reader goes on with the builder of the last run that counts."""

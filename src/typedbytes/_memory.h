@@ -1,4 +1,4 @@
-/* Floor 0. Memory that several owners share, with the GIL and without: large allocations, a count of owners, and nothing else. */
+/* Floor 0. Memory that several owners share, with the GIL and without: large blocks, those kept for the next, a count of owners. */
 #ifndef TYPEDBYTES_MEMORY_H
 #define TYPEDBYTES_MEMORY_H
 
@@ -24,6 +24,85 @@ static void *enlarge(void *memory, size_t nbytes) {
     }
 #endif
     return larger;
+}
+
+/* Smaller blocks that nobody holds any more are kept for the next who wants one of about that size: so many of them, then they
+   make room in turn. No more is kept than was held at one time. A sanitizer has to see every block freed. */
+#define LEAST_KEPT ((size_t)64 << 10)
+#define MOST_KEPT ((size_t)1 << 20)
+#define NKEPT 64u
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define KEEPS 0
+#elif defined(__has_feature)
+#define KEEPS (!__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer) && !__has_feature(memory_sanitizer))
+#else
+#define KEEPS 1
+#endif
+
+/* Whoever takes a block out of its place owns it, so no thread waits for another. Its size stands in its first bytes. */
+static void *kept[NKEPT];
+static long ndisplaced;
+
+static inline void *exchange(void **place, void *block) {
+#if defined(_MSC_VER)
+    return _InterlockedExchangePointer((void *volatile *)place, block);
+#else
+    return __atomic_exchange_n(place, block, __ATOMIC_ACQ_REL);
+#endif
+}
+
+static inline int put_into_empty(void **place, void *block) {
+#if defined(_MSC_VER)
+    return _InterlockedCompareExchangePointer((void *volatile *)place, block, NULL) == NULL;
+#else
+    void *none = NULL;
+    return __atomic_compare_exchange_n(place, &none, block, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+#endif
+}
+
+static inline unsigned long next_displaced(void) {
+#if defined(_MSC_VER)
+    return (unsigned long)_InterlockedIncrement(&ndisplaced);
+#else
+    return (unsigned long)__atomic_add_fetch(&ndisplaced, 1, __ATOMIC_RELAXED);
+#endif
+}
+
+/* Keep a block that has so many bytes, or free it. */
+static void let_go(void *memory, size_t nbytes) {
+    if (KEEPS && memory != NULL && nbytes >= LEAST_KEPT && nbytes <= MOST_KEPT) {
+        *(size_t *)memory = nbytes;
+        for (unsigned i = 0; i < NKEPT; i++)
+            if (put_into_empty(&kept[i], memory))
+                return;
+        memory = exchange(&kept[next_displaced() % NKEPT], memory);
+    }
+    PyMem_RawFree(memory);
+}
+
+/* A block that was kept and has so many bytes or half as many more, and how many it has. NULL: there is none. */
+static void *take_kept(size_t *nbytes) {
+    for (unsigned i = 0; i < NKEPT; i++) {
+        void *block = exchange(&kept[i], NULL);
+        if (block != NULL) {
+            size_t size = *(size_t *)block;
+            if (size >= *nbytes && size - *nbytes <= *nbytes / 2) {
+                *nbytes = size;
+                return block;
+            }
+            PyMem_RawFree(exchange(&kept[i], block));
+        }
+    }
+    return NULL;
+}
+
+/* enlarge() for what let_go() takes. It may give more bytes than were asked for, and says so. */
+static void *enlarge_kept(void *memory, size_t *nbytes) {
+    void *larger = NULL;
+    if (KEEPS && memory == NULL && *nbytes >= LEAST_KEPT && *nbytes <= MOST_KEPT)
+        larger = take_kept(nbytes);
+    return larger != NULL ? larger : enlarge(memory, *nbytes);
 }
 
 /* Owners are counted without the GIL: whoever takes Arrow's structures may let go of them on a thread of its own. */

@@ -23,7 +23,7 @@
 
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int16_t, int32_t, int64_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy, memset
-from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, PyBUF_WRITE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.memoryview cimport PyMemoryView_FromMemory, PyMemoryView_GET_BUFFER
@@ -71,6 +71,7 @@ cdef enum:
     SYNC_INTERVAL = 102400    # bytes between markers: SequenceFile.SYNC_INTERVAL
     BLOCK_NBYTES = 1000000    # keys and values of a block: io.seqfile.compress.blocksize
     LARGEST_RECORD = 1 << 28
+    LARGE_VALUE = 4096        # bytes that are cheaper to look at than to copy
 
 cdef enum State:
     OPEN

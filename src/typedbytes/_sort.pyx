@@ -23,6 +23,7 @@ from typedbytes._byteorder cimport load_i32, load_i64
 from typedbytes._codec cimport *
 from typedbytes._hash cimport partition_of
 from typedbytes._memory cimport enlarge
+from typedbytes._pages cimport drop_pages, resize_pages
 from typedbytes._source cimport Source, fill_from, hand_over
 from typedbytes._typecode cimport *
 
@@ -57,7 +58,8 @@ cdef class Sorter:
     nparts: 2 for pairs, sorted by their keys; 1 for values, sorted by themselves. npartitions: how many HashPartitioner
     sends the keys to; records are sorted by partition first. secondary: how many bytes at the end of a key only sort, as with
     BinaryPartitioner and the right offset -secondary - 1. by: "key", or "partition" to leave the order within a partition
-    as it was. memory: bytes for records and what sorting them takes; one larger record is taken all the same.
+    as it was. memory: bytes for records, what sorting them takes and what is handed over; one larger record is
+    taken all the same.
     Options of structure as for `typedbytes.skip`. The order is that of the encoded bytes, unsigned, as Hadoop sorts
     TypedBytesWritables; records with equal keys stay as they came.
 
@@ -86,6 +88,9 @@ cdef class Sorter:
     cdef Py_ssize_t nentries
     cdef Py_ssize_t room          # entries that there is memory for
     cdef Py_ssize_t scratch_room
+    cdef Py_ssize_t nbytes_touched    # of the arena: there are pages for them, whether or not this turn needs them
+    cdef Py_ssize_t nentries_touched
+    cdef Py_ssize_t nscratch_touched
     cdef Py_ssize_t* sizes        # records by partition
     cdef list starts              # where partitions begin among the entries, and where the last one ends; None: not sorted
     cdef uint32_t npartitions
@@ -123,8 +128,8 @@ cdef class Sorter:
         self.npartitions = npartitions
         self.secondary = secondary
         self.by_key = by == "key"
-        self.memory = min(memory, LARGEST_ARENA)
-        self.step = max(64, min(<Py_ssize_t>READ_SIZE, memory // 8))
+        self.memory = min(memory - min(<Py_ssize_t>WRITE_SIZE, memory // 8), LARGEST_ARENA)    # without what is handed over at once
+        self.step = max(64, min(<Py_ssize_t>READ_SIZE, memory // 16))
         self.sizes = <Py_ssize_t*>enlarge(NULL, npartitions * sizeof(Py_ssize_t))
         if self.sizes == NULL:
             raise MemoryError
@@ -133,9 +138,9 @@ cdef class Sorter:
     def __dealloc__(self):
         stop_skipping(&self.skipping)
         stop_skipping(&self.arena.measuring)
-        PyMem_RawFree(self.arena.bytes)
-        PyMem_RawFree(self.entries)
-        PyMem_RawFree(self.scratch)
+        resize_pages(self.arena.bytes, self.capacity + SLACK, 0)
+        resize_pages(self.entries, self.room * sizeof(Entry), 0)
+        resize_pages(self.scratch, self.scratch_room * sizeof(Entry), 0)
         PyMem_RawFree(self.sizes)
 
     def __reduce__(self):
@@ -183,17 +188,42 @@ cdef class Sorter:
     cdef inline Py_ssize_t used(self) noexcept:
         return self.d.buf.end - self.d.buf.start
 
+    cdef inline Py_ssize_t taken(self) noexcept:
+        return self.used() + 2 * sizeof(Entry) * self.nentries
+
+    cdef Py_ssize_t next_step(self) noexcept:
+        # How many bytes fit, with entries for their records, when these are as long as those before. A record that came only in
+        # part must become whole, or there is nothing to sort.
+        if self.nentries == 0:
+            return self.step
+        return min(<int64_t>self.step, <int64_t>max(0, self.memory - self.taken()) * self.used() // self.taken())
+
     cdef bint is_full(self) noexcept:
-        # A record that came only in part must become whole, or there is nothing to sort.
-        cdef Py_ssize_t taken = self.used() + 2 * sizeof(Entry) * self.nentries
-        return self.nentries > 0 and taken + self.step > self.memory
+        return self.next_step() < max(1, self.step // 16)
 
     cdef bint read_some(self, Source source) except -1:
-        cdef Py_ssize_t nbytes
+        cdef Py_ssize_t nbytes = self.next_step()
+        self.give_back(nbytes)
         self.make_room()
-        nbytes = fill_from(<void*>source, self.arena.bytes + self.used(), min(self.capacity - self.used(), self.step))
+        nbytes = fill_from(<void*>source, self.arena.bytes + self.used(), min(self.capacity - self.used(), nbytes))
         self.d.buf.end += nbytes
+        self.nbytes_touched = max(self.nbytes_touched, self.used())
         return nbytes > 0
+
+    cdef void give_back(self, Py_ssize_t step) noexcept:
+        # Goal: a turn of large records behind one of small ones, which had as much for entries, or the reverse, stays within memory.
+        # Plan: let go of what this turn does not use once the next step does not fit beside it. Rejected: at each `clear`, which
+        # turns of one kind would pay for with fresh pages.
+        cdef Py_ssize_t nbytes = self.used() + step
+        cdef Py_ssize_t nentries = self.nentries + (<int64_t>step * self.nentries // self.used() if self.nentries else 0)
+        cdef Py_ssize_t touched = max(self.nbytes_touched, nbytes)
+        touched += sizeof(Entry) * (max(self.nentries_touched, nentries) + max(self.nscratch_touched, nentries))
+        if touched <= max(self.memory, nbytes + 2 * <Py_ssize_t>sizeof(Entry) * nentries):
+            return
+        drop_pages(self.arena.bytes, self.used(), self.nbytes_touched)
+        drop_pages(self.entries, self.nentries * sizeof(Entry), self.nentries_touched * sizeof(Entry))
+        drop_pages(self.scratch, 0, self.nscratch_touched * sizeof(Entry))
+        self.nbytes_touched, self.nentries_touched, self.nscratch_touched = self.used(), self.nentries, 0
 
     cdef int make_room(self) except -1:
         cdef Py_ssize_t capacity = self.capacity
@@ -205,7 +235,7 @@ cdef class Sorter:
         if used == LARGEST_ARENA:
             raise LimitError(f"a record is longer than {LARGEST_ARENA} bytes", offset_of(&self.d.buf, self.d.buf.start), record=self.d.record)
         capacity = min(max(2 * capacity, READ_SIZE // 4), LARGEST_ARENA)
-        larger = <unsigned char*>enlarge(self.arena.bytes, capacity + SLACK)
+        larger = <unsigned char*>resize_pages(self.arena.bytes, self.capacity + SLACK, capacity + SLACK)
         if larger == NULL:
             raise MemoryError
         self.capacity = capacity
@@ -221,13 +251,14 @@ cdef class Sorter:
         cdef Entry* larger
         while held(&self.d.buf) and outcome == SKIPPED:
             if self.nentries == self.room:
-                larger = <Entry*>enlarge(self.entries, max(2 * self.room, 4096) * sizeof(Entry))
+                larger = <Entry*>resize_pages(self.entries, self.room * sizeof(Entry), max(2 * self.room, 4096) * sizeof(Entry))
                 if larger == NULL:
                     raise MemoryError
                 self.entries = larger
                 self.room = max(2 * self.room, 4096)
             with nogil:
                 outcome = self.walk()
+        self.nentries_touched = max(self.nentries_touched, self.nentries)
         if outcome not in (SKIPPED, NEEDS_MORE):
             raise_skipped(&self.d, &self.skipping, outcome)
         return 0
@@ -307,13 +338,14 @@ cdef class Sorter:
         return counts
 
     cdef int make_scratch(self) except -1:
+        cdef Entry* larger
         if self.scratch_room < self.nentries:
-            PyMem_RawFree(self.scratch)
-            self.scratch_room = 0
-            self.scratch = <Entry*>enlarge(NULL, self.nentries * sizeof(Entry))
-            if self.scratch == NULL:
+            larger = <Entry*>resize_pages(self.scratch, self.scratch_room * sizeof(Entry), self.nentries * sizeof(Entry))
+            if larger == NULL:
                 raise MemoryError
+            self.scratch = larger
             self.scratch_room = self.nentries
+        self.nscratch_touched = max(self.nscratch_touched, self.nentries)
         return 0
 
     def write(self, uint32_t partition, sink):

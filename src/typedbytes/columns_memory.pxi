@@ -79,9 +79,9 @@ cdef bint has_offsets(const Column* c) noexcept nogil:
 
 cdef void free_memory(Column* c) noexcept nogil:
     if not c.borrowed:
-        PyMem_RawFree(c.data)
+        let_go(c.data, c.room + CUSHION)
     if not c.offsets_borrowed:
-        PyMem_RawFree(c.offsets)
+        let_go(c.offsets, c.offsets_room * sizeof(int32_t))
         PyMem_RawFree(c.wide_offsets)
     c.data = NULL
     c.offsets = NULL
@@ -141,15 +141,16 @@ cdef void leave_table(Table* table) noexcept nogil:
 cdef bint reserve_data(Column* c, Py_ssize_t nbytes) noexcept nogil:
     # Room for so many bytes in all, growing by a factor. False: there is no memory.
     cdef Py_ssize_t room = max(nbytes, min(2 * c.room, c.room + (<Py_ssize_t>1 << 30)))
+    cdef size_t size
     cdef void* larger
     if c.data != NULL and nbytes <= c.room:
         return True
-    room = max(room, 64)
-    larger = enlarge(c.data, room + CUSHION)
+    size = max(room, 64) + CUSHION
+    larger = enlarge_kept(c.data, &size)
     if larger == NULL:
         return False
     c.data = <unsigned char*>larger
-    c.room = room
+    c.room = size - CUSHION
     return True
 
 
@@ -163,18 +164,18 @@ cdef bint reserve_payload(Column* c, Py_ssize_t nbytes, Py_ssize_t most) noexcep
 
 cdef bint reserve_offsets(Column* c, Py_ssize_t n) noexcept nogil:
     # Room for the offsets of n values. False: there is no memory.
-    cdef Py_ssize_t room
+    cdef size_t size
     cdef void* larger
     if n < c.offsets_room:
         return True
-    room = max(n + 1, 2 * c.offsets_room, 16)
-    larger = enlarge(c.offsets, room * sizeof(int32_t))
+    size = max(n + 1, 2 * c.offsets_room, 16) * sizeof(int32_t)
+    larger = enlarge_kept(c.offsets, &size)
     if larger == NULL:
         return False
     c.offsets = <int32_t*>larger
     if c.offsets_room == 0:
         c.offsets[0] = 0
-    c.offsets_room = room
+    c.offsets_room = size // sizeof(int32_t)
     return True
 
 

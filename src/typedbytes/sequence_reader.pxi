@@ -274,6 +274,7 @@ cdef class Reader:
     cdef int prepare(self, find_codec, find_kind) except -1:
         if self.manner != NONE:
             self.decompress = find_codec(self.codec)
+            self.block = [None] * 4
         self.keys = side_of(self.key_class, find_kind)
         self.values = side_of(self.value_class, find_kind)
         return 0
@@ -416,7 +417,13 @@ cdef class Reader:
 
     cdef bytes inflated(self, const unsigned char* p, Py_ssize_t nbytes):
         try:
-            return self.decompress(PyBytes_FromStringAndSize(<const char*>p, nbytes), self.max_bytes)
+            if nbytes < LARGE_VALUE:
+                return self.decompress(PyBytes_FromStringAndSize(<const char*>p, nbytes), self.max_bytes)
+            memory = PyMemoryView_FromMemory(<char*>p, nbytes, PyBUF_READ)
+            try:
+                return self.decompress(memory, self.max_bytes)
+            finally:
+                memory.release()
         except DecodeError as error:
             raise_without_memory(error)
             raise type(error)(error.message, self.record_offset, None, "", self.nrecords) from None
@@ -449,15 +456,15 @@ cdef class Reader:
         cdef Py_ssize_t starts[4]
         cdef Py_ssize_t sizes[4]
         cdef Py_ssize_t nbytes
-        cdef list block = []
         cdef int i
         if not self.at_record():
             return False
         nbytes = self.frame_block(starts, sizes)
-        self.block = None    # whose memory the next one takes: fresh pages cost as much as decompression
         for i in range(4):
-            block.append(self.inflated(self.file.cursor + starts[i], sizes[i]))
-        self.block = block
+            self.block[i] = None    # whose memory the next one takes: fresh pages cost as much as decompression
+            self.block[i] = self.inflated(self.file.cursor + starts[i], sizes[i])
+        # Blocks are much alike: the buffer that took this one is kept for the next.
+        self.file.usual_capacity = max(READ_SIZE, min(self.file.capacity, 4 * nbytes))
         for i in range(4):
             self.heads[i] = <const unsigned char*>PyBytes_AS_STRING(self.block[i])
         self.check_lengths(self.block[0], self.block[1], "key")

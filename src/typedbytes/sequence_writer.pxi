@@ -32,6 +32,8 @@ cdef class Writer:
     cdef Py_ssize_t block_size
     cdef Py_ssize_t nblock                # records in the block
     cdef Py_ssize_t written_before[3]     # to out, first and second, when the record was begun
+    cdef bint begun                       # a record is not whole yet
+    cdef bint torn                        # bytes are on the way to the sink, or a block is half made
     cdef long long sync_interval
     cdef long long last_sync              # where the file stood behind the last marker
     cdef long long sent                   # bytes that the sink has taken
@@ -169,6 +171,7 @@ cdef class Writer:
     cdef int send(self) except -1:
         # The sink may keep the bytes: they are written over only if it has not, and not before it has had the next ones.
         cdef Py_ssize_t nwritten = written(&self.out.buf)
+        self.torn = True
         full = take_owner(&self.out.buf)
         spare, self.spare = self.spare, None
         if spare is not None and Py_REFCNT(<PyObject*>spare) == 1:
@@ -188,6 +191,7 @@ cdef class Writer:
             PyErr_CheckSignals()
         if len(full) == WRITE_ROOM:
             self.spare = full
+        self.torn = False
         return 0
 
     # ---- records ----
@@ -200,6 +204,7 @@ cdef class Writer:
         return self.count_record()
 
     cdef inline int count_record(self) except -1:
+        self.begun = False
         self.nrecords += 1
         if written(&self.out.buf) >= WRITE_SIZE:
             self.send()
@@ -211,9 +216,7 @@ cdef class Writer:
         # add_record of typed bytes that are not compressed, the usual case, in few steps.
         cdef WriteBuffer* b = &self.out.buf
         cdef Py_ssize_t nkey, nbytes
-        if self.position() - self.last_sync >= self.sync_interval:
-            self.put_marker()
-        self.written_before[0] = written(b)
+        self.begin_record()
         nkey = encode_apart(&self.out, key, value, 12, 4)
         nbytes = written(b) - self.written_before[0]
         check_record(nbytes - 8)
@@ -223,9 +226,7 @@ cdef class Writer:
     cdef int copy_plain(self, const unsigned char* key, Py_ssize_t nkey, Py_ssize_t nvalue) except -1:
         # The same for a pair that is encoded, its value right behind its key.
         cdef WriteBuffer* b = &self.out.buf
-        if self.position() - self.last_sync >= self.sync_interval:
-            self.put_marker()
-        self.written_before[0] = written(b)
+        self.begin_record()
         check_record(nkey + nvalue + 8)
         reserve(b, nkey + nvalue + 16)
         store_lengths(b.cursor, nkey, nvalue)
@@ -237,16 +238,19 @@ cdef class Writer:
     cdef int add_other(self, object key, object value, bint as_bytes) except -1:
         if self.manner != BLOCK:
             return self.add_record(key, value, as_bytes)
-        self.remember()
         return self.add_to_block(key, value, as_bytes)
 
-    cdef inline void remember(self) noexcept:
+    cdef inline int begin_record(self) except -1:
+        # Behind a marker, when one is due. Not for a record of a block.
+        if self.position() - self.last_sync >= self.sync_interval:
+            self.put_marker()
         self.written_before[0] = written(&self.out.buf)
-        self.written_before[1] = written(&self.first.buf)
-        self.written_before[2] = written(&self.second.buf)
+        self.begun = True
+        return 0
 
     cdef void take_back(self) noexcept:
-        # What a record that cannot be encoded has left.
+        # What a record that could not be made has left.
+        self.begun = False
         self.out.buf.cursor = self.out.buf.start + self.written_before[0]
         self.first.buf.cursor = self.first.buf.start + self.written_before[1]
         self.second.buf.cursor = self.second.buf.start + self.written_before[2]
@@ -255,9 +259,7 @@ cdef class Writer:
         cdef WriteBuffer* b = &self.out.buf
         cdef Py_ssize_t start
         cdef Py_ssize_t nkey
-        if self.position() - self.last_sync >= self.sync_interval:
-            self.put_marker()
-        self.remember()
+        self.begin_record()
         start = written(b)
         reserve(b, 8)
         b.cursor += 8
@@ -281,6 +283,10 @@ cdef class Writer:
     cdef int add_to_block(self, object key, object value, bint as_bytes) except -1:
         cdef WriteBuffer* keys = &self.first.buf
         cdef WriteBuffer* values = &self.second.buf
+        self.written_before[0] = written(&self.out.buf)
+        self.written_before[1] = written(keys)
+        self.written_before[2] = written(values)
+        self.begun = True
         encode_side(self.keys, &self.first, key, as_bytes)
         encode_side(self.values, &self.second, value, as_bytes)
         check_record(written(keys) + written(values))
@@ -296,6 +302,7 @@ cdef class Writer:
     cdef int end_block(self) except -1:
         if self.nblock == 0:
             return 0
+        self.torn = True
         self.put_marker()
         self.put_vint(self.nblock)
         self.put_compressed(finish(&self.key_lengths))
@@ -305,6 +312,7 @@ cdef class Writer:
         self.nblock = 0
         self.start_block()
         start_owned(&self.second.buf, 512)
+        self.torn = False
         return 0
 
     cdef int put_compressed(self, bytes data) except -1:
@@ -328,14 +336,16 @@ cdef class Writer:
         raise RuntimeError("this Writer is in use: a hook or another thread came back to it")
 
     cdef int leave(self, error) except -1:
-        # After anything else than an object that cannot be encoded the file is not what it should be.
-        if isinstance(error, (EncodeTypeError, EncodeValueError)):
+        # A record that cannot be made, whatever a hook raises, leaves the file as it was.
+        if self.torn:
+            self.fail(error)
+        if self.begun:
             self.take_back()
-            self.state = OPEN
-        elif isinstance(error, DecodeError):    # of the typed bytes that were given
-            self.state = OPEN
-        else:
-            self.state = FAILED
+        self.state = OPEN
+        raise error
+
+    cdef int fail(self, error) except -1:
+        self.state = FAILED
         raise error
 
     cdef inline int write_one(self, PyObject* key, PyObject* value, bint as_bytes) except -1:
@@ -427,7 +437,7 @@ cdef class Writer:
             elif self.position() != self.last_sync:
                 self.put_marker()
         except BaseException as error:
-            self.leave(error)
+            self.fail(error)
         self.state = OPEN
 
     def flush(self):
@@ -439,7 +449,7 @@ cdef class Writer:
             if flush is not None:
                 flush()
         except BaseException as error:
-            self.leave(error)
+            self.fail(error)
         self.state = OPEN
 
     def close(self):

@@ -10,6 +10,7 @@ name says so (.gz, .bz2, .zst) and then one split too.
 
 import glob
 import os
+import stat
 from collections import namedtuple
 
 from typedbytes import PairReader, PairWriter
@@ -39,20 +40,29 @@ def _files_of(place):
     if os.path.isdir(place):
         return _files_in(place)
     if os.path.exists(place):
-        return [place]
+        return [_cuttable(place)]
     found = sorted(glob.glob(place))
     if not found:
         raise InputError(f"no such input: {place}")
-    return [path for name in found for path in (_files_in(name) if os.path.isdir(name) else [name])]
+    return [path for name in found for path in (_files_in(name) if os.path.isdir(name) else [_cuttable(name)])]
+
+
+def _cuttable(path):
+    if stat.S_ISFIFO(os.stat(path).st_mode):
+        raise InputError(f"{path} is a pipe, which cannot be cut nor read again: give it as standard input, which is - among the inputs")
+    return path
 
 
 def _files_in(folder):
-    with os.scandir(folder) as entries:
-        visible = sorted((entry.name, entry.is_dir()) for entry in entries if not entry.name.startswith(("_", ".")))
+    try:
+        with os.scandir(folder) as entries:
+            visible = sorted((entry.name, entry.is_dir()) for entry in entries if not entry.name.startswith(("_", ".")))
+    except OSError as error:
+        raise InputError(f"the folder {folder} cannot be read: {error.strerror}") from None
     for name, is_dir in visible:
         if is_dir:
             raise InputError(f"{folder} holds the folder {name}; name it as an input of its own, or {os.path.join(folder, '*')}")
-    return [os.path.join(folder, name) for name, _ in visible]
+    return [_cuttable(os.path.join(folder, name)) for name, _ in visible]
 
 
 def make_splits(paths, format_name="auto", split_size=None):

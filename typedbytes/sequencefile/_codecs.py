@@ -11,7 +11,8 @@ from typedbytes.errors import FormatError, LimitError, TruncatedError
 
 __all__ = ["Codec", "find", "zstd_library"]
 
-# decompress(data, limit) -> bytes, compress(data) -> bytes; compress is None where we only read.
+# decompress(data, limit) -> bytes, compress(data) -> bytes; compress is None where we only read. Compressed bytes may be a
+# memoryview, whose memory is gone afterwards: nothing here keeps a part of it, and no traceback of an error here does.
 Codec = namedtuple("Codec", "class_name decompress compress")
 
 
@@ -36,23 +37,33 @@ def find(name):
 # ---- streams that know their own end -------------------------------------------------------------------------------------
 
 
+_FIRST_PIECE_NBYTES = 1024
+
+
 def _inflating(make, error):
     """Return decompress() for a kind of stream of which several may stand in a row, as Hadoop's DecompressorStream reads them."""
 
     def decompress(data, limit):
-        parts, room = [], limit
-        while data:    # of nothing, some codecs make nothing
+        # The first stream is given all there is. A stream copies what is behind its end: those that follow, of which hostile
+        # bytes hold many, are given pieces that grow.
+        parts, room, at, nbytes = [], limit, 0, len(data)
+        while at < len(data):    # of nothing, some codecs make nothing
             stream = make()
-            try:
-                part = stream.decompress(data, room + 1)
-            except error as reason:
-                raise FormatError(f"damaged compressed bytes: {reason}") from reason
-            room -= len(part)
-            _check_limit(room, limit)
-            if not stream.eof:
-                raise TruncatedError("compressed bytes end early")
-            parts.append(part)
-            data = stream.unused_data
+            while not stream.eof:
+                piece = bytes(data[at : at + nbytes]) if at else data
+                if not piece:
+                    raise TruncatedError("compressed bytes end early")
+                try:
+                    part = stream.decompress(piece, room + 1)
+                except error as reason:
+                    raise FormatError(f"damaged compressed bytes: {reason}") from reason
+                room -= len(part)
+                _check_limit(room, limit)
+                parts.append(part)
+                at += len(piece)
+                nbytes *= 2
+            at -= len(stream.unused_data)
+            nbytes = _FIRST_PIECE_NBYTES
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     return decompress
@@ -122,7 +133,7 @@ def _chunked(expand, error):
                 if end > len(data):
                     raise TruncatedError("compressed bytes end inside a chunk")
                 try:
-                    part = expand(data[at + 4 : end], left)
+                    part = expand(bytes(data[at + 4 : end]), left)
                 except error as reason:
                     raise FormatError(f"damaged compressed bytes: {reason}") from reason
                 if not 0 < len(part) <= left:

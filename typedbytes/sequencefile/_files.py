@@ -84,8 +84,8 @@ class Writer(_sequence.Writer):
     encoders: functions of an object that give bytes, by class name, for classes that this library does not know; without
     one, bytes or a `typedbytes.Writable` are taken. Other options as for `typedbytes.Encoder`.
 
-    A record that cannot be encoded raises EncodeTypeError or EncodeValueError and leaves nothing behind. After the sink has
-    failed, so has the Writer.
+    A record that cannot be encoded raises EncodeTypeError, EncodeValueError or what a hook raises, and leaves nothing behind.
+    After the sink has failed, so has the Writer.
 
     >>> import io
     >>> file = io.BytesIO()
