@@ -246,10 +246,9 @@ def moved(args):
     writer.write(args)
     writer.write_raw(b"raw" * 100)
     block.BlockEncoder("native").send(args, NOWHERE)
-    batches = block.CoalescingWriter(NOWHERE, max_delay=None, flush_bytes=100)
-    for message in ([1], args, ["x" * 2000], [2]):
-        batches.write(message)
-    batches.flush()
+    with block.CoalescingWriter(NOWHERE, max_delay=None, flush_bytes=100) as batches:
+        for message in ([1], args, ["x" * 2000], [2]):
+            batches.write(message)
     target = bytearray()
     return b"".join(sink.taken), batches.stats, block.BlockEncoder().encode_into(args, target), bytes(target)
 
