@@ -13,7 +13,6 @@ import os
 import socket
 import sys
 import types
-import warnings
 
 import pytest
 
@@ -458,7 +457,6 @@ def sweep_one(name, operation):
     """Do so for one operation, which the collector leaves alone."""
     import _testcapi
 
-    warnings.simplefilter("ignore", ResourceWarning)  # of writers that an operation had to leave as they were
     expected = operation()
     gc.collect()
     gc.freeze()
