@@ -245,7 +245,7 @@ def moved(args):
     writer.write(args)
     writer.write_raw(b"raw" * 100)
     block.BlockEncoder("native").send(args, NOWHERE)
-    batches = block.CoalescingWriter(NOWHERE, max_delay=None, flush_bytes=100)
+    batches = WRITER[0] = block.CoalescingWriter(NOWHERE, max_delay=None, flush_bytes=100)
     for message in ([1], args, ["x" * 2000], [2]):
         batches.write(message)
     batches.flush()
