@@ -13,7 +13,6 @@ import os
 import socket
 import sys
 import types
-import warnings
 
 import pytest
 
@@ -246,9 +245,10 @@ def moved(args):
     writer.write(args)
     writer.write_raw(b"raw" * 100)
     block.BlockEncoder("native").send(args, NOWHERE)
-    with block.CoalescingWriter(NOWHERE, max_delay=None, flush_bytes=100) as batches:
-        for message in ([1], args, ["x" * 2000], [2]):
-            batches.write(message)
+    batches = WRITER[0] = block.CoalescingWriter(NOWHERE, max_delay=None, flush_bytes=100)
+    for message in ([1], args, ["x" * 2000], [2]):
+        batches.write(message)
+    batches.flush()
     target = bytearray()
     return b"".join(sink.taken), batches.stats, block.BlockEncoder().encode_into(args, target), bytes(target)
 
@@ -457,7 +457,6 @@ def sweep_one(name, operation):
     """Do so for one operation, which the collector leaves alone."""
     import _testcapi
 
-    warnings.simplefilter("ignore", ResourceWarning)  # of writers that an operation had to leave as they were
     expected = operation()
     gc.collect()
     gc.freeze()
