@@ -324,7 +324,7 @@ def failing(tmp_path, body, nlines=50, text="line", **options):
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("raise LookupError('no such word')", "exit code 1"),
+        ("raise LookupError('no such word')", "exit code 1: LookupError: no such word"),
         ("os.kill(os.getpid(), signal.SIGKILL)", "ended by SIGKILL"),
         ("os.kill(os.getpid(), signal.SIGTERM)", "exit code 143"),
         ("os._exit(0)", "exit code 1"),
@@ -454,18 +454,24 @@ def test_what_failed_is_kept_when_asked_for(tmp_path):
         ({"script": "nothing.py"}, "there is no script"),
         ({"script": "killed.py"}, "killed.py was ended by SIGKILL when it was started without input"),
         ({"script": "terminated.py"}, "terminated.py was ended by SIGTERM when it was started without input"),
-        ({"script": "broken.py"}, "fails before it has read anything, with exit code 1: install the module for /.*, or correct its name"),
+        ({"script": "broken.py"}, "fails before it has read anything, with exit code 1: ModuleNotFoundError: .*; install the module for /.*, or correct its name"),
+        ({"script": "mapper.py", "reducers": 2}, "mapper.py has no reducer: .*--reducers 0"),
+        ({"inputs": "fifo"}, "fifo is a pipe, .*give it as standard input"),
+        ({"inputs": "*fo"}, "fifo is a pipe, "),
         ({"tmp": "/no/such/folder"}, "/no/such/folder"),
     ],
 )
 def test_what_the_user_has_to_mend_is_said(words, tmp_path, change, said):
     path, script, _ = words
     (tmp_path / "folder" / "inner").mkdir(parents=True)
+    os.mkfifo(tmp_path / "fifo")
+    write_script(tmp_path, "from typedbytes import streaming; streaming.run(list)", "mapper.py")
     write_script(tmp_path, "import no_such_module", "broken.py")
     write_script(tmp_path, "import os; os.kill(os.getpid(), 9)", "killed.py")
     write_script(tmp_path, "import sys; sys.exit(143)", "terminated.py")
     before = sorted(os.listdir(tmp_path))
-    places = {"script": script, "inputs": path, "output": tmp_path / "out", **{name: tmp_path / value for name, value in change.items()}}
+    changed = {name: tmp_path / value if isinstance(value, str) else value for name, value in change.items()}
+    places = {"script": script, "inputs": path, "output": tmp_path / "out", **changed}
     with pytest.raises(local.JobError, match=said) as raised:
         run(places.pop("script"), places.pop("inputs"), places.pop("output"), **places)
     if "broken.py" in change.values():
@@ -474,7 +480,8 @@ def test_what_the_user_has_to_mend_is_said(words, tmp_path, change, said):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"output_format": "csv"}, {"input_format": "csv"}, {"reducers": -1}, {"attempts": 0}, {"memory": 1}, {"codec": "rar"}]
+    "wrong",
+    [{"output_format": "csv"}, {"input_format": "csv"}, {"reducers": -1}, {"attempts": 0}, {"processes": 0}, {"memory": 1}, {"codec": "rar"}],
 )
 def test_wrong_options_are_refused(words, tmp_path, wrong):
     path, script, _ = words
@@ -511,13 +518,22 @@ def test_the_command_runs_a_job_and_tells_its_counters(words, tmp_path):
         (["job.py", "-o", "out"], 64, "typedbytes: run needs a SCRIPT, an INPUT and --output FOLDER"),
         (["job.py", "in.txt", "-o", "out", "--memory", "much"], 64, "expected a size such as"),
         (["job.py", "in.txt", "-o", "out", "-r", "two"], 64, "expected a number"),
+        (["job.py", "in.txt", "-o", ""], 64, "typedbytes: run needs a SCRIPT, an INPUT and --output FOLDER"),
+        (["job.py", "in.txt", "-o", "out", "--input-format", "pairs"], 1, "it was read as pairs: --input-format says what it is"),
+        (["job.py", "-", "in.txt", "-", "-o", "out"], 66, "typedbytes: standard input is among the inputs twice"),
+        (["job.py", "in.txt", "-o", "/proc/out"], 64, "typedbytes: no folder can be made in /proc: "),
+        (["noisy.py", "in.txt", "-o", "out"], 1, "its output is cut: input ends inside type code 108"),
+        (["noisy.py", "in.txt", "-o", "out"], 1, "; only pairs of typed bytes may go to standard output, also before streaming.run(...)"),
+        (["pair.py", "in.txt", "-o", "out"], 1, "typedbytes: returned: tuple, where pairs of key and value are wanted: yield them, or return a list"),
+        (["text.py", "in.txt", "-o", "out"], 1, "typedbytes: returned: str, where pairs of key and value are wanted"),
         (["broken.py", "in.txt", "-o", "out"], 64, "No module named 'no_such_module'"),
         (["failing.py", "in.txt", "-o", "out"], 1, "ZeroDivisionError"),
     ],
 )
 def test_the_command_says_what_is_wrong(words, tmp_path, words_given, code, said):
     write_script(tmp_path, "import no_such_module", "broken.py")
-    write_script(tmp_path, "from typedbytes import streaming\nstreaming.run(lambda key, value: 1 / 0)", "failing.py")
+    for name, start, returned in (("failing", "", "1 / 0"), ("pair", "", "(key, value)"), ("text", "", "value"), ("noisy", "print('loading', flush=True)", "[]")):
+        write_script(tmp_path, f"from typedbytes import streaming\n{start}\nstreaming.run(lambda key, value: {returned})", f"{name}.py")
     done = subprocess.run(command(*words_given), capture_output=True, env=environment(), text=True, cwd=tmp_path)
     assert done.returncode == code, done.stderr
     assert said in done.stderr
@@ -587,3 +603,58 @@ def test_a_limit_on_files_fails_the_job_and_says_so(words, tmp_path):
     assert done.returncode == 1, done.stderr
     assert "File too large" in done.stderr
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
+
+
+def bare(*words):
+    """Return a command that may do no more than its user: to root a folder without permissions is open."""
+    drop = "-dac_override,-dac_read_search"
+    return ["setpriv", "--bounding-set", drop, "--inh-caps", drop, *words] if os.geteuid() == 0 else list(words)
+
+
+def test_a_folder_that_may_not_be_read_or_written_is_named(words, tmp_path):
+    path, script, _ = words
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    done = subprocess.run(bare(*command(script, path, "-o", closed / "out")), capture_output=True, env=environment(), text=True)
+    assert (done.returncode, done.stderr) == (64, f"typedbytes: no folder can be made in {closed}: Permission denied; name another place\n")
+    closed.chmod(0)
+    done = subprocess.run(bare(*command(script, closed, "-o", tmp_path / "out")), capture_output=True, env=environment(), text=True)
+    assert (done.returncode, done.stderr) == (66, f"typedbytes: the folder {closed} cannot be read: Permission denied\n")
+
+
+def test_standard_input_that_cannot_be_kept_is_an_error(words, tmp_path):
+    _, script, _ = words
+    limited = ["bash", "-c", 'ulimit -f 4; exec "$@"', "limited", *command(script, "-", "-o", tmp_path / "out")]
+    closed = ["bash", "-c", 'exec "$@" <&-', "closed", *command(script, "-", "-o", tmp_path / "out")]
+    for words_given, said in ((limited, "File too large"), (closed, "Bad file descriptor")):
+        done = subprocess.run(words_given, input=b"word\n" * 3000, capture_output=True, env=environment())
+        assert done.returncode == 66
+        assert done.stderr.decode().startswith("typedbytes: standard input cannot be copied into ") and said in done.stderr.decode()
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
+
+
+def test_counters_count_when_nobody_reads_standard_error(words, tmp_path):
+    path, _, _ = words
+    script = write_script(
+        tmp_path,
+        """
+        import os
+        from typedbytes import streaming
+
+        def mapper(offset, line):
+            os.write(2, b"x" * 2000 + b"\\n")
+            streaming.counter("lines", "read")
+
+        if __name__ == "__main__":
+            streaming.run(mapper)
+        """,
+    )
+    code = "import sys; from typedbytes import local; r = local.run_script(*sys.argv[1:2], inputs=sys.argv[2], output=sys.argv[3]); "
+    code += "print(r.counters['lines']['read'])"
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run([sys.executable, "-c", code, script, path, tmp_path / "out"], stdout=subprocess.PIPE, stderr=writer, env=environment())
+    finally:
+        os.close(writer)
+    assert done.stdout == b"%d\n" % path.read_text("utf-8").count("\n")

@@ -331,6 +331,14 @@ def test_seek():
         reader.seek(start)
 
 
+def test_typed_bytes_of_no_bytes_are_not_the_end():
+    reader = sequencefile.Reader(written(NUMBERS))
+    for nbytes in (0, -1, -(2**40)):
+        with pytest.raises(ValueError, match="nbytes is at least 1"):
+            reader.read_typed(nbytes)
+    assert reader.read_all() == NUMBERS
+
+
 # -- splits -----------------------------------------------------------------------------------------------
 
 
@@ -785,6 +793,24 @@ def test_nothing_here_is_copied_or_made_twice():
         raw.read()
     with pytest.raises(ValueError, match="closed"):
         sequencefile.Writer.__new__(sequencefile.Writer).write(1, 2)
+
+
+@pytest.mark.parametrize("kind", [sequencefile.Reader, tb.PairReader, tb.Reader])
+def test_a_class_of_ones_own_steps_as_it_says(kind):
+    data = written(NUMBERS[:3]) if kind is sequencefile.Reader else tb.Encoder().encode_pairs(NUMBERS[:3])
+    whole = list(kind(data))
+
+    class Plain(kind):
+        pass
+
+    class Marked(kind):
+        def __next__(self):
+            return "own", super().__next__()
+
+    assert list(Plain(data)) == whole and list(Marked(data)) == [("own", each) for each in whole]
+    Plain.__next__ = lambda self: next(steps)
+    steps = iter("ab")
+    assert list(Plain(data)) == ["a", "b"] and list(kind(data)) == whole
 
 
 def test_pairs_are_ones_own():

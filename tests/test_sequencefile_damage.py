@@ -5,6 +5,7 @@ resync=True everything behind the next marker comes too, and what was passed ove
 """
 
 import io
+import mmap
 import random
 import struct
 import tracemalloc
@@ -239,6 +240,25 @@ def test_typed_bytes_before_the_fault_come_first():
         reader.read_typed()
 
 
+def test_a_boolean_that_is_neither():
+    """Java reads it as true, and writes that as 1."""
+    data = header(f"{IO}BooleanWritable", f"{IO}BooleanWritable") + record(b"\2", b"\0")
+    assert taken(data) == ([(True, False)], None)
+    assert sequencefile.Reader(data).read_typed() == b"\x02\1\x02\0"
+
+
+def test_a_writable_too_long_for_a_length_of_typed_bytes(tmp_path):
+    """Code 50 counts the class name too. The file is a hole, at which nobody has to look."""
+    start = header(f"{IO}NullWritable", "a.B")
+    with open(tmp_path / "f", "w+b") as file:
+        file.write(start + struct.pack(">ii", 2**31 - 1, 0))
+        file.truncate(len(start) + 8 + 2**31 - 1)
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as memory:
+            with sequencefile.Reader(memory, max_bytes=None) as reader, pytest.raises(tb.LimitError, match="2147483647 bytes") as caught:
+                reader.read_typed()
+    assert (caught.value.offset, caught.value.record) == (len(start) + 8, 0)
+
+
 # -- what each part may say -------------------------------------------------------------------------------
 
 START = header(f"{IO}IntWritable", f"{IO}Text")
@@ -423,7 +443,7 @@ def test_streams_in_a_row(codec):
 
 
 def test_a_great_many_streams_that_hold_nothing():
-    """Each takes as long as it is: were all that is left copied for each, this would take minutes."""
+    """Each takes as long as it is: copying for each all that is left would take a quarter of a minute."""
     assert _codecs.find("default").decompress(_codecs.find("default").compress(b"") * 400_000, 1) == b""
 
 

@@ -35,12 +35,14 @@ class _Opening:
             raise
 
 
+@_stream.step_as_base
 class Reader(_Opening, _stream.Reader):
     __slots__ = ()
     __doc__ = _stream.Reader.__doc__
     _mode = "rb"
 
 
+@_stream.step_as_base
 class PairReader(_Opening, _stream.PairReader):
     __slots__ = ()
     __doc__ = _stream.PairReader.__doc__

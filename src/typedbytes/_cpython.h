@@ -349,6 +349,12 @@ static inline PyObject *start_dict(PyObject **items, Py_ssize_t npairs, Py_ssize
 #endif
 }
 
+/* Cython's __next__ is a method, which a class made in Python looks up at each step; a slot of the interpreter's own it would
+   inherit. Such a class must not have a __next__ of its own. */
+static inline void inherit_next(PyObject *type) {
+    ((PyTypeObject *)type)->tp_iternext = ((PyTypeObject *)type)->tp_base->tp_iternext;
+}
+
 static inline PyObject *tuple_from_stolen(PyObject **items, Py_ssize_t nitems) {
     PyObject *tuple = PyTuple_New(nitems);
     if (tuple == NULL) {

@@ -24,6 +24,8 @@ cdef extern from "_cpython.h":
     bint dict_next(PyObject* o, Py_ssize_t* position, PyObject** key, PyObject** value) noexcept
     # An empty dict with room for npairs.
     PyObject* start_dict(PyObject** items, Py_ssize_t npairs, Py_ssize_t* nfilled) noexcept
+    # Let a class made in Python, with no __next__ of its own, step as its compiled base does.
+    void inherit_next(object new_class) noexcept
     # New tuple that takes over the references in items[0:n]; not tracked by the collector when it holds only atoms.
     PyObject* tuple_from_stolen(PyObject** items, Py_ssize_t nitems) except NULL
     # New list that takes over the references in items[0:n].

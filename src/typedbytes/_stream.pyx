@@ -25,7 +25,7 @@ from typedbytes._buffer cimport (
     push_back, refill, release, reserve, shrink, start_filled, start_owned, start_scratch, take_owner, written,
 )
 from typedbytes._codec cimport *
-from typedbytes._cpython cimport int_to_i64, keyword_function, take_calls, tuple_from_stolen
+from typedbytes._cpython cimport inherit_next, int_to_i64, keyword_function, take_calls, tuple_from_stolen
 
 import io
 import os
@@ -577,6 +577,12 @@ cdef object as_failure(error):
     failure = RuntimeError("a hook or a source raised StopIteration")
     failure.__cause__ = error
     return failure
+
+
+def step_as_base(type cls not None):
+    """Let a class made in Python step as its compiled base does, and return it; it has no __next__ of its own."""
+    inherit_next(cls)
+    return cls
 
 include "stream_reader.pxi"
 include "stream_writer.pxi"

@@ -717,6 +717,8 @@ cdef class Reader:
     cdef bytes typed_pairs(self, Py_ssize_t nbytes, WriteBuffer* places):
         # places: NULL where nobody asks.
         cdef WriteBuffer* out = &self.typed
+        if nbytes < 1:
+            raise ValueError(f"nbytes is at least 1, not {nbytes}")
         data, failure = b"", None
         self.enter()
         try:

@@ -237,12 +237,15 @@ cdef int copy_typed(Side side, Decoding* d, Skipping* skipping, const unsigned c
         number = check_text(side, d, p, nbytes)
         put_code(out, STRING)
         return append_counted(out, p + number, nbytes - number)
-    if side.kind in (FLOAT_WRITABLE, DOUBLE_WRITABLE, BOOLEAN, BYTE_WRITABLE):
-        put_code(out, FLOAT if side.kind == FLOAT_WRITABLE else DOUBLE if side.kind == DOUBLE_WRITABLE
-                 else BOOL if side.kind == BOOLEAN else BYTE)
+    if side.kind == BOOLEAN:
+        put_code(out, BOOL)
+        put_code(out, p[0] != 0)
+        return 0
+    if side.kind in (FLOAT_WRITABLE, DOUBLE_WRITABLE, BYTE_WRITABLE):
+        put_code(out, FLOAT if side.kind == FLOAT_WRITABLE else DOUBLE if side.kind == DOUBLE_WRITABLE else BYTE)
         return append(out, p, nbytes)
     if side.kind in (NULL_WRITABLE, SHORT_WRITABLE, OTHER):
-        return append_writable(side, p, nbytes, out)
+        return append_writable(side, d, p, nbytes, out)
     load_number(side, d, p, nbytes, &number)
     if side.kind in (INT_WRITABLE, VINT):
         put_code(out, INT)
@@ -299,8 +302,10 @@ cdef inline int append_counted(WriteBuffer* out, const unsigned char* p, Py_ssiz
     return append(out, p, nbytes)
 
 
-cdef int append_writable(Side side, const unsigned char* p, Py_ssize_t nbytes, WriteBuffer* out) except -1:
+cdef int append_writable(Side side, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, WriteBuffer* out) except -1:
     name = side.class_name.encode("utf-8")
+    if nbytes > MAX_LENGTH - 4 - len(name):
+        raise LimitError(f"a {side.class_name} of {nbytes} bytes is longer than typed bytes can be", d.buf.start_offset, None, "", d.record)
     reserve(out, 9 + len(name) + nbytes)
     put_code(out, WRITABLE)
     store_i32(out.cursor, <int32_t>(4 + len(name) + nbytes))

@@ -236,6 +236,8 @@ FAULTS = [
           "return at + (64 - nbits - partition_bits) // 8", "return at + (64 - nbits - partition_bits) // 8 + 1"),
     Fault("where a key ended is lost with the records before it", "_sort.pyx", tests("test_sorting.py"),
           "        self.key_end -= start if self.key_end >= 0 else 0\n", ""),
+    Fault("a turn keeps what the one before it needed", "_sort.pyx", tests("test_sorting.py", "-k", "memory_follows"),
+          "if touched <= max(", "if True or touched <= max("),
     Fault("CR LF ends two lines", "_lines.pyx", tests("test_lines.py"),
           "2 if carriage + 1 == feed and feed < held(&self.buf) else 1", "1"),
     Fault("CR at the end goes beyond it", "_lines.pyx", tests("test_lines.py"),

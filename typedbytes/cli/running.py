@@ -61,7 +61,7 @@ def run(options, output):
     """
     from typedbytes import local
 
-    if len(options.files) < 2 or options.folder is None:
+    if len(options.files) < 2 or not options.folder:
         raise Failure(USAGE, "run needs a SCRIPT, an INPUT and --output FOLDER (see typedbytes run --help)")
     script, *inputs = options.files
     signal.signal(signal.SIGTERM, _stop)

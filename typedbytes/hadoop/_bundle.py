@@ -56,9 +56,12 @@ def bundle(target, *, modules=(), wheels=(), requirements=(), python_versions=()
     with tempfile.TemporaryDirectory() as folder:
         for wheel in [*wheels, *_fetched(folder, requirements, python_versions, platforms, find_links)]:
             _add_wheel(archive, wheel)
-    with open(f"{target}.part", "wb") as file:
-        file.write(_zipped(archive))
-    os.replace(f"{target}.part", target)
+    try:
+        with open(f"{target}.part", "wb") as file:
+            file.write(_zipped(archive))
+        os.replace(f"{target}.part", target)
+    except OSError as error:
+        raise SubmitError(f"the bundle {target} cannot be written: {error.strerror}") from None
     return len(archive)
 
 

@@ -86,7 +86,7 @@ def _run(
     name, commands, inputs, output, reducers, *, output_format="sequencefile", input_format="auto", secondary=0, split_size=None, processes=None,
     memory=512 << 20, tmp=None, codec="none", attempts=1, keep_failed=False, environ=None, quiet=False, progress=None,
 ):  # fmt: skip
-    processes = processes or os.cpu_count() or 1
+    processes = (os.cpu_count() or 1) if processes is None else processes
     _check(output_format in OUTPUT_FORMATS, f"output_format is one of {', '.join(OUTPUT_FORMATS)}, not {output_format!r}")
     _check(input_format in INPUT_FORMATS, f"input_format is one of {', '.join(INPUT_FORMATS)}, not {input_format!r}")
     _check(0 <= reducers <= 65536, f"there are 0 to 65536 reducers, not {reducers}")

@@ -44,15 +44,20 @@ def _place_of(job):
 
 
 def from_script(script, arguments, combines, reduces):
-    """Return the commands of a script's roles, asking the script itself about those that are None: it is started without input."""
+    """Return the commands of a script's roles, asking the script itself which it has: it is started without input.
+
+    combines, reduces: False leaves the role out, and reduces=True raises CommandError where there is none.
+    """
     script = os.fspath(script)
     if not os.path.isfile(script):
         raise CommandError(f"there is no script {script}")
     start = [os.path.abspath(script)] if os.access(script, os.X_OK) and not script.endswith(".py") else [sys.executable, os.path.abspath(script)]
     commands = {role: [*start, role, *arguments] for role in ("map", "combine", "reduce")}
-    wanted = {"map": True, "combine": combines if reduces is not False else False, "reduce": reduces}
-    wanted.update(_ask(script, {role: commands[role] for role, answer in wanted.items() if answer is None}))
-    return {role: command if wanted[role] else None for role, command in commands.items()}
+    asked = [role for role, answer in (("combine", combines), ("reduce", reduces)) if reduces is not False and answer is not False]
+    has = {"map": True, **_ask(script, {role: commands[role] for role in asked})}
+    if reduces and not has["reduce"]:
+        raise CommandError(f"{script} has no reducer: give streaming.run(...) one, or ask for no reduce tasks (--reducers 0)")
+    return {role: command if has.get(role) else None for role, command in commands.items()}
 
 
 def _ask(script, commands):
@@ -86,6 +91,7 @@ def _has_role(process, script):
     if process.returncode not in (0, NOT_THIS_ROLE):
         lines = [line for line in messages.decode("utf-8", "backslashreplace").splitlines() if line.strip() and not line.startswith("reporter:")]
         is_missing = lines[-1:] and lines[-1].startswith("ModuleNotFoundError: ")
-        advice = f": install the module for {sys.executable}, or correct its name" if is_missing else ""
-        raise CommandError(f"{script} fails before it has read anything, with exit code {process.returncode}{advice}", lines)
+        advice = f"; install the module for {sys.executable}, or correct its name" if is_missing else ""
+        said = f": {lines[-1]}" if lines else ""
+        raise CommandError(f"{script} fails before it has read anything, with exit code {process.returncode}{said}{advice}", lines)
     return process.returncode == 0

@@ -7,6 +7,7 @@ of an attempt count only once it has succeeded, as in Hadoop; so does Hadoop's l
 import re
 import sys
 from collections import deque
+from threading import Lock
 
 __all__ = ["Counters", "Messages"]
 
@@ -32,7 +33,10 @@ class Counters(dict):
 
 
 class Messages:
-    """Take the lines of one attempt; `too_many` tells that its counters are more than Hadoop allows."""
+    """Take the lines of one attempt; `too_many` tells that its counters are more than Hadoop allows.
+
+    A mapper and its combiner are heard at the same time, each by a thread.
+    """
 
     def __init__(self, quiet=False):
         self.counters = Counters()
@@ -40,14 +44,15 @@ class Messages:
         self.status = ""
         self.too_many = False
         self._quiet = quiet
-        self._begun = False    # an empty line comes before each message; it is no line of its own
+        self._lock = Lock()
 
     def take(self, line):
         """Take one line of bytes, with its line feed where it has one."""
-        if line.startswith(b"reporter:"):
-            self._take_report(line)
-        elif line.strip():
-            self._pass_on(line)
+        with self._lock:
+            if line.startswith(b"reporter:"):
+                self._take_report(line)
+            elif line.strip():    # an empty line comes before each message; it is no line of its own
+                self._pass_on(line)
 
     def _take_report(self, line):
         found = _COUNTER.match(line)
@@ -64,7 +69,10 @@ class Messages:
         text = _text(line.rstrip(b"\r\n"))
         self.tail.append(text)
         if not self._quiet and sys.stderr is not None:
-            sys.stderr.write(text + "\n")
+            try:
+                sys.stderr.write(text + "\n")
+            except (OSError, ValueError):
+                self._quiet = True    # nobody reads it any more; the counters that come are still wanted
 
 
 def _text(data):

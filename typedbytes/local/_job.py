@@ -56,7 +56,7 @@ class Job:
             self._run_phase("map", self._map, [split.length for split in self._splits])
             self._run_phase("reduce", self._reduce, [_nbytes(self._share(number)) for number in range(self.plan.nreducers)])
         except OSError as error:
-            advice = "; tmp (--tmp) may name a folder with more room" if error.errno in (ENOSPC, EDQUOT) else ""
+            advice = "; make room, or name places with more of it: the output's, and tmp (--tmp) for temporary files" if error.errno in (ENOSPC, EDQUOT) else ""
             raise JobError(f"writing or reading temporary files or output failed: {error}{advice}") from error
         except DecodeError as error:
             raise JobError(f"a temporary file is not what was written to it: {error}") from error

@@ -25,6 +25,8 @@ def feed_split(split, sink, note):
         raise
     except DecodeError as error:
         advice = f"typedbytes validate --pairs --repair GOOD {split.path} copies what is intact"
+        if not error.record:    # nothing of it was right
+            advice = f"it was read as {split.kind}: --input-format says what it is, and if it is that, {advice}"
         raise TaskError(f"bad input: {error}; {advice}", final=True) from None
     except ModuleNotFoundError as error:
         raise TaskError(f"the input cannot be read: {error}", final=True) from None

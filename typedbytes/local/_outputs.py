@@ -10,7 +10,7 @@ import shutil
 import tempfile
 
 from typedbytes import PairReader, PairWriter, sequencefile
-from typedbytes.local._errors import JobError, OutputError
+from typedbytes.local._errors import InputError, JobError, OutputError
 
 __all__ = ["FORMATS", "Output"]
 
@@ -39,7 +39,7 @@ class Output:
         except BaseException as error:
             self._remove_folders()
             if isinstance(error, OSError):
-                raise OutputError(f"{error.filename}: {error.strerror}") from None
+                raise OutputError(f"no folder can be made in {os.path.dirname(error.filename)}: {error.strerror}; name another place") from None
             raise
 
     def _folder(self, *names):
@@ -53,10 +53,16 @@ class Output:
 
     def keep_stdin(self):
         """Copy standard input into a file, which can be cut and read again, and return its path."""
-        path = os.path.join(self._folder("input"), "stdin")
-        with open(path, "wb") as file, open(0, "rb", closefd=False) as stdin:
-            shutil.copyfileobj(stdin, file, BUFFER_NBYTES)
-        return path
+        folder = os.path.join(self._work, "input")
+        if os.path.lexists(folder):
+            raise InputError("standard input is among the inputs twice, and can be read once")
+        try:
+            os.mkdir(folder)
+            with open(os.path.join(folder, "stdin"), "wb") as file, open(0, "rb", closefd=False) as stdin:
+                shutil.copyfileobj(stdin, file, BUFFER_NBYTES)
+        except OSError as error:
+            raise InputError(f"standard input cannot be copied into {folder}: {error.strerror}") from None
+        return file.name
 
     def spill_folder(self, attempt):
         """Make the folder of an attempt's temporary files."""
@@ -110,9 +116,9 @@ class Output:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def _commit(self):
-        with open(os.path.join(self._done, "_SUCCESS"), "wb"):
-            pass
         try:
+            with open(os.path.join(self._done, "_SUCCESS"), "wb"):
+                pass
             os.rename(self._done, self.path)
         except OSError as error:
             raise OutputError(f"the output {self.path} cannot be put in place: {error.strerror}") from None

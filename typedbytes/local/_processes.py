@@ -19,7 +19,7 @@ __all__ = ["Processes", "TaskError"]
 PIPE_NBYTES = 1 << 20
 
 # Exit codes of typedbytes.streaming, and of shells, that another attempt would only repeat.
-FINAL_CODES = {64: "it was not told its role", 65: "its input is bad", 126: "its command cannot be run", 127: "its command was not found"}
+FINAL_CODES = {64: "it has nothing for this role", 65: "its input is bad", 126: "its command cannot be run", 127: "its command was not found"}
 
 
 class TaskError(Exception):
@@ -113,11 +113,11 @@ class Processes:
         if taken is not None and not isinstance(taken, DecodeError):
             raise taken
         if taken is not None and not isinstance(taken, TruncatedError):
-            raise TaskError(f"its output is no stream of pairs: {taken}")
+            raise TaskError(f"its output is no stream of pairs: {taken}{_advice(taken)}")
         if code:
-            raise TaskError(_said_by(code), final=code in FINAL_CODES)
+            raise TaskError(_said_by(code, messages.tail), final=code in FINAL_CODES)
         if taken is not None:
-            raise TaskError(f"its output is cut: {taken}")
+            raise TaskError(f"its output is cut: {taken}{_advice(taken)}")
         if fed is not None or has_left:
             raise TaskError("it ended with exit code 0 before it had read all of its input; a script of typedbytes ends in streaming.run(...)")
         if messages.too_many:
@@ -171,10 +171,15 @@ def _listen(pipe, messages):
             messages.take(line)
 
 
-def _said_by(code):
+def _said_by(code, tail):
     if code < 0:
         return f"it was ended by {signal.Signals(-code).name}"
-    return f"exit code {code}" + (f": {FINAL_CODES[code]}" if code in FINAL_CODES else "")
+    said = FINAL_CODES.get(code) or (tail[-1] if tail else "it has said nothing on standard error")
+    return f"exit code {code}: {said}"
+
+
+def _advice(error):
+    return "" if error.record else "; only pairs of typed bytes may go to standard output, also before streaming.run(...)"
 
 
 def _kill(process):

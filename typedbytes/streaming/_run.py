@@ -128,6 +128,13 @@ def _fail(code, error, facts=()):
     return code
 
 
+def _may_hold_pairs(returned):
+    # What a newcomer returns instead: one pair, its key, a dict.
+    if isinstance(returned, tuple):
+        return all(isinstance(each, (tuple, list)) for each in returned)
+    return hasattr(returned, "__iter__") and not isinstance(returned, (str, bytes, dict))
+
+
 def _set_signals():
     _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)  # a closed pipe is an error with a report, not a death
     _signal.signal(_signal.SIGTERM, _stop)
@@ -287,7 +294,7 @@ class Attempt:
     def _note(self, key, returned=None):
         read = f"{self._input.record} records, {self._input.offset} bytes"
         self._facts = [("input read", read), *self._key_facts(key)]
-        if returned is not None and not hasattr(returned, "__iter__"):
+        if returned is not None and not _may_hold_pairs(returned):
             self._facts.append(("returned", f"{type(returned).__name__}, where pairs of key and value are wanted: yield them, or return a list"))
 
     def _key_facts(self, key):
