@@ -89,6 +89,15 @@ def test_spills_and_combined_spills_change_nothing(words, tmp_path, monkeypatch)
     assert kept[1:] == kept[:1] * 3
 
 
+def test_a_script_is_asked_with_the_variables_of_its_tasks(words, tmp_path):
+    path, _, counts = words
+    write_script(tmp_path, WORD_COUNT.split("if __name__")[0], "of_the_job.py")
+    (tmp_path / "scripts").mkdir()
+    script = write_script(tmp_path / "scripts", "from of_the_job import *\nstreaming.run(mapper, reducer)")
+    run(script, path, tmp_path / "out", environ={"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])})
+    assert dict(pairs_of(tmp_path / "out")) == counts
+
+
 def test_functions_and_classes_are_jobs(tmp_path):
     (tmp_path / "in.txt").write_text("b\na\nb\n")
     local.run(upper, Longest, inputs=tmp_path / "in.txt", output=tmp_path / "out", quiet=True)
@@ -454,7 +463,7 @@ def test_what_failed_is_kept_when_asked_for(tmp_path):
         ({"script": "nothing.py"}, "there is no script"),
         ({"script": "killed.py"}, "killed.py was ended by SIGKILL when it was started without input"),
         ({"script": "terminated.py"}, "terminated.py was ended by SIGTERM when it was started without input"),
-        ({"script": "broken.py"}, "fails before it has read anything, with exit code 1: ModuleNotFoundError: .*; install the module for /.*, or correct its name"),
+        ({"script": "broken.py"}, "fails before it has read anything, with exit code 1: ModuleNotFoundError: .*; install the module for /.*"),
         ({"script": "mapper.py", "reducers": 2}, "mapper.py has no reducer: .*--reducers 0"),
         ({"inputs": "fifo"}, "fifo is a pipe, .*give it as standard input"),
         ({"inputs": "*fo"}, "fifo is a pipe, "),
@@ -532,7 +541,8 @@ def test_the_command_runs_a_job_and_tells_its_counters(words, tmp_path):
 )
 def test_the_command_says_what_is_wrong(words, tmp_path, words_given, code, said):
     write_script(tmp_path, "import no_such_module", "broken.py")
-    for name, start, returned in (("failing", "", "1 / 0"), ("pair", "", "(key, value)"), ("text", "", "value"), ("noisy", "print('loading', flush=True)", "[]")):
+    for name, returned in (("failing", "1 / 0"), ("pair", "(key, value)"), ("text", "value"), ("noisy", "[]")):
+        start = "print('loading', flush=True)" if name == "noisy" else ""
         write_script(tmp_path, f"from typedbytes import streaming\n{start}\nstreaming.run(lambda key, value: {returned})", f"{name}.py")
     done = subprocess.run(command(*words_given), capture_output=True, env=environment(), text=True, cwd=tmp_path)
     assert done.returncode == code, done.stderr
@@ -658,3 +668,12 @@ def test_counters_count_when_nobody_reads_standard_error(words, tmp_path):
     finally:
         os.close(writer)
     assert done.stdout == b"%d\n" % path.read_text("utf-8").count("\n")
+
+
+def test_few_files_may_be_open(tmp_path):
+    (tmp_path / "in.tb").write_bytes(b"\2\0\2\1\2\1\2\0" * 1_000_000)
+    code = "import sys; from typedbytes import local; "
+    code += "local.run('cat', 'cat', inputs=sys.argv[1], output=sys.argv[2], output_format='pairs', memory=1 << 20, processes=1)"
+    limited = ["bash", "-c", 'ulimit -n 40; exec "$@"', "limited", sys.executable, "-c", code, tmp_path / "in.tb", tmp_path / "out"]
+    subprocess.run(limited, check=True, env=environment())
+    assert (tmp_path / "out" / "part-00000.tb").read_bytes() == b"\2\0\2\1" * 1_000_000 + b"\2\1\2\0" * 1_000_000

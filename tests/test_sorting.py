@@ -7,6 +7,7 @@ import io
 import math
 import pickle
 import random
+import sys
 import threading
 
 import pytest
@@ -180,7 +181,8 @@ def test_memory_follows_the_limit_whatever_the_records_are(kinds):
     code = f"""
         import io
         from typedbytes._sort import Sorter
-        RECORDS = {{"tiny": b"\\2\\0\\2\\1" * 1024, "words": (b"\\7\\0\\0\\0\\4word\\3\\0\\0\\0\\1") * 256, "large": b"\\2\\1\\0\\0\\1\\0\\0" + bytes(65536)}}
+        RECORDS = {{"tiny": b"\\2\\0\\2\\1" * 1024, "words": (b"\\7\\0\\0\\0\\4word\\3\\0\\0\\0\\1") * 256}}
+        RECORDS["large"] = b"\\2\\1\\0\\0\\1\\0\\0" + bytes(65536)
         class Many(io.RawIOBase):
             def __init__(self, kinds):
                 self.parts = (RECORDS[kind] for kind in kinds for _ in range((40 << 20) // len(RECORDS[kind])))
@@ -211,6 +213,29 @@ def test_memory_follows_the_limit_whatever_the_records_are(kinds):
         print(sink.n == source.n > 39 << 20, grown < 18 << 10 or grown)
     """
     assert run_fresh(code) == "True True"
+
+
+def test_a_process_that_sorts_stays_within_the_limit_whatever_the_codec(tmp_path):
+    pairs = [b"\7\0\0\0\4%04d\3\0\0\0\1" % (number * 7919 % 10000) for number in range(10000)]
+    (tmp_path / "in.tb").write_bytes(b"".join(pairs) * 400)
+    code = """
+        import sys
+        from typedbytes import _sorting
+        with open(sys.argv[1], "rb", buffering=0) as source, open(sys.argv[2], "wb", buffering=0) as sink:
+            nrecords = _sorting.sort([source], sink, memory=48 << 20, folder=sys.argv[3], codec=sys.argv[4])
+        with open("/proc/self/status") as status:
+            peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
+        print(nrecords, peak <= 48 << 10 or peak)
+    """
+    for codec in ("none", "zstd"):
+        assert run_fresh(code, tmp_path / "in.tb", tmp_path / "out.tb", tmp_path, codec) == "4000000 True"
+
+
+def test_a_codec_without_its_library_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "lz4", None)
+    monkeypatch.setitem(sys.modules, "lz4.frame", None)
+    with pytest.raises(ModuleNotFoundError, match=r"the codec lz4 needs a library: pip install 'typedbytes\[lz4\]'"):
+        _sorting.Spills(tmp_path, codec="lz4")
 
 
 # -- what is wrong ----------------------------------------------------------------------------------------

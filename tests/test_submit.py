@@ -217,6 +217,7 @@ def test_a_bundle_is_the_same_every_time(archive, tmp_path):
 def test_bundles_that_cannot_be(tmp_path):
     for target, options, message in [
         ("b.tar", {}, "a bundle is a .zip file"),
+        ("no/such/b.zip", {}, "no/such/b.zip cannot be written: No such file"),
         ("b.zip", {"modules": ["no.py"]}, "no.py cannot be put into a bundle: No such file"),
         ("b.zip", {"wheels": [__file__]}, "is not a wheel"),
     ]:

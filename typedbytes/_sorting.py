@@ -2,6 +2,7 @@
 
     sort(sources, sink, memory=...)    streams of pairs or values into one sorted stream
     Spills                             runs in a folder, each with a segment for every partition; written and merged
+    left_of(memory)                    what is left for both of the memory of a process
 
 Here: files, their compression, and how many are open at once. Not here: the order, which _sort knows. Always true: records
 with equal keys come out in the order in which they went in; a run that has lost something is an error, not a shorter run.
@@ -21,13 +22,14 @@ from collections import namedtuple
 
 from typedbytes._sort import Sorter, merge
 
-__all__ = ["CODECS", "Segment", "Spills", "sort"]
+__all__ = ["CODECS", "MOST_FILES", "Segment", "Spills", "left_of", "sort"]
 
 CODECS = ("none", "zlib", "lz4", "zstd")
 
 BUFFER_NBYTES = 1 << 16, 1 << 20    # of a file that is merged: least and most
 MOST_FILES = 128    # merged at once, far from what a process may open
 CHUNK_NBYTES = 1 << 16    # of compressed bytes
+INTERPRETER_NBYTES = 24 << 20    # with our modules and a progress bar
 
 # A part of a file: the records of one partition, in order.
 Segment = namedtuple("Segment", "path start nbytes nrecords codec")
@@ -36,9 +38,11 @@ Segment = namedtuple("Segment", "path start nbytes nrecords codec")
 def sort(sources, sink, *, nparts=2, memory=1 << 28, folder=None, codec="none", **options):
     """Sort the records of all sources into one sink, and return their number.
 
-    sources: binary files with readinto(). sink: has write(). nparts: 2 for pairs, 1 for values. memory: bytes. folder: where
-    temporary files go, codec: their compression, one of CODECS. dialect, max_depth and errors as for `typedbytes._sort.Sorter`.
+    sources: binary files with readinto(). sink: has write(). nparts: 2 for pairs, 1 for values. memory: bytes of a process that
+    does nothing else. folder: where temporary files go, codec: their compression, one of CODECS. dialect, max_depth and errors as
+    for `typedbytes._sort.Sorter`.
     """
+    memory = left_of(memory)
     with tempfile.TemporaryDirectory(prefix="typedbytes-sort-", dir=folder) as spilled:
         sorter = Sorter(nparts=nparts, memory=memory, **options)
         spills = Spills(spilled, codec=codec, nparts=nparts, memory=memory, **options)
@@ -55,19 +59,30 @@ def sort(sources, sink, *, nparts=2, memory=1 << 28, folder=None, codec="none", 
         return nrecords
 
 
+def left_of(memory):
+    """Return how many bytes are left for records of those that a process may take: the interpreter has some, but half at most.
+
+    >>> left_of(512 << 20) >> 20
+    488
+    """
+    return memory - min(INTERPRETER_NBYTES, memory // 2)
+
+
 class Spills:
     """Write sorted runs to files of a folder and merge them.
 
-    memory: bytes that merging may hold. Other options as for `sort`.
+    memory: bytes that merging may hold. most_files: how many it may have open. Other options as for `sort`.
     """
 
-    def __init__(self, folder, *, codec="none", memory=1 << 28, **options):
+    def __init__(self, folder, *, codec="none", memory=1 << 28, most_files=MOST_FILES, **options):
         if codec not in CODECS:
             raise ValueError(f"codec is one of {', '.join(CODECS)}, not {codec!r}")
         self._folder = folder
         self._codec = codec
-        self._packing = None if codec == "none" else _PACKINGS[codec]()    # what is missing is said now
+        self._packing = _packing(codec)    # what is missing is said now
+        self._unpacking_nbytes = 0 if self._packing is None else self._packing.nbytes
         self._memory = memory
+        self._most_files = most_files
         self._options = options
 
     def add(self, sorter):
@@ -81,7 +96,7 @@ class Spills:
     def merge(self, segments, sink):
         """Merge segments into a sink and return the number of records; of equal keys, those of earlier segments go first."""
         segments = [segment for segment in segments if segment.nrecords]
-        most = max(2, min(MOST_FILES, self._memory // BUFFER_NBYTES[0] - 1))
+        most = max(2, min(self._most_files, self._memory // (BUFFER_NBYTES[0] + self._unpacking_nbytes) - 1))
         while len(segments) > most:
             segments = [self._merged(segments[i : i + most]) for i in range(0, len(segments), most)]
         return self._merge_few(segments, sink)
@@ -92,7 +107,7 @@ class Spills:
 
     def _merge_few(self, segments, sink):
         least, most = BUFFER_NBYTES
-        buffer_size = max(least, min(most, self._memory // (len(segments) + 1)))
+        buffer_size = max(least, min(most, self._memory // (len(segments) + 1) - self._unpacking_nbytes))
         files = []
         try:
             for segment in segments:
@@ -151,20 +166,20 @@ class _Part(io.RawIOBase):
 
 
 # make_compressor() gives an object with compress(data) and flush(); make_decompressor() one with decompress(data, max_length),
-# needs_input and eof, as the standard library's bz2 has it.
-_Packing = namedtuple("_Packing", "make_compressor make_decompressor")
+# needs_input and eof, as the standard library's bz2 has it. nbytes: what a file that is read holds, measured and rounded up.
+_Packing = namedtuple("_Packing", "make_compressor make_decompressor nbytes")
 
 
 def _zlib():
     import zlib
 
-    return _Packing(lambda: zlib.compressobj(1), _Inflating)
+    return _Packing(lambda: zlib.compressobj(1), _Inflating, 96 << 10)
 
 
 def _lz4():
     import lz4.frame
 
-    return _Packing(_Lz4Compressor, lz4.frame.LZ4FrameDecompressor)
+    return _Packing(_Lz4Compressor, lz4.frame.LZ4FrameDecompressor, 320 << 10)
 
 
 def _zstd():
@@ -173,10 +188,17 @@ def _zstd():
     except ModuleNotFoundError:
         from backports import zstd
 
-    return _Packing(lambda: zstd.ZstdCompressor(level=1), zstd.ZstdDecompressor)
+    return _Packing(lambda: zstd.ZstdCompressor(level=1), zstd.ZstdDecompressor, 448 << 10)
 
 
 _PACKINGS = {"zlib": _zlib, "lz4": _lz4, "zstd": _zstd}
+
+
+def _packing(codec):
+    try:
+        return None if codec == "none" else _PACKINGS[codec]()
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"the codec {codec} needs a library: pip install 'typedbytes[{codec}]'", name=error.name) from None
 
 
 class _Inflating:

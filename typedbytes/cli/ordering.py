@@ -88,7 +88,7 @@ def partition(options, output):
 
 def _partition_into(folder, inputs, options):
     sources, nparts = inputs.sources()
-    how = {"nparts": nparts, "npartitions": options.npartitions, "memory": options.memory, "dialect": options.dialect}
+    how = {"nparts": nparts, "npartitions": options.npartitions, "memory": _sorting.left_of(options.memory), "dialect": options.dialect}
     try:
         sorter = Sorter(by="partition", **how)
     except ValueError as error:

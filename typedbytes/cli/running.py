@@ -26,7 +26,7 @@ def run_arguments(parser):
     add("--no-combiner", action="store_true", help="leave the script's combiner out")
     add("--input-format", choices=("auto", "text", "pairs", "sequencefile"), default="auto", help="told by content and name (auto)")
     add("--output-format", choices=("sequencefile", "pairs", "text"), default="sequencefile", help="of the part files (sequencefile)")
-    add("--memory", type=size, default=512 << 20, metavar="SIZE", help="for sorting and merging, all tasks together (512M)")
+    add("--memory", type=size, default=512 << 20, metavar="SIZE", help="of this process, which sorts and merges for all tasks (512M)")
     add("--processes", type=count, metavar="N", help="tasks that run at once (the number of processors)")
     add("--secondary", type=count, default=0, metavar="N", help="bytes at the end of a key that only sort, and choose no reducer (0)")
     add("--split-size", type=size, metavar="SIZE", help="input of a map task (32M, as Hadoop on local files)")

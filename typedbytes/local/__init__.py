@@ -45,7 +45,7 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
                    with the right offset -secondary - 1 (0)
     split_size     bytes of input for a map task (32 MiB, as Hadoop on local files)
     processes      tasks that run at once (the number of processors)
-    memory         bytes for sorting and merging, all tasks together (512 MiB)
+    memory         bytes of this process, which sorts and merges for all tasks together (512 MiB)
     tmp            folder for temporary files (a folder beside the output)
     codec          of temporary files: "none", "zlib", "lz4", "zstd"
     attempts       how often a task is tried (1)
@@ -77,7 +77,7 @@ def run_script(script, arguments=(), *, inputs, output, reducers=None, combiner=
     The script calls `typedbytes.streaming.run`, and is started with a role and then the arguments. reducers: None is 1 when the script
     has a reducer, and 0 otherwise. combiner: False leaves it out, None uses it when the script has one.
     """
-    commands = from_script(script, arguments, combiner, None if reducers is None else reducers > 0)
+    commands = from_script(script, arguments, combiner, None if reducers is None else reducers > 0, options.get("environ"))
     reducers = reducers if reducers is not None else int(commands["reduce"] is not None)
     return _run(os.path.basename(script), commands, inputs, output, reducers, **options)
 

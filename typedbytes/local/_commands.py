@@ -43,10 +43,10 @@ def _place_of(job):
     return os.path.abspath(path), name
 
 
-def from_script(script, arguments, combines, reduces):
+def from_script(script, arguments, combines, reduces, environ=None):
     """Return the commands of a script's roles, asking the script itself which it has: it is started without input.
 
-    combines, reduces: False leaves the role out, and reduces=True raises CommandError where there is none.
+    combines, reduces: False leaves the role out, and reduces=True raises CommandError where there is none. environ: more variables.
     """
     script = os.fspath(script)
     if not os.path.isfile(script):
@@ -54,15 +54,15 @@ def from_script(script, arguments, combines, reduces):
     start = [os.path.abspath(script)] if os.access(script, os.X_OK) and not script.endswith(".py") else [sys.executable, os.path.abspath(script)]
     commands = {role: [*start, role, *arguments] for role in ("map", "combine", "reduce")}
     asked = [role for role, answer in (("combine", combines), ("reduce", reduces)) if reduces is not False and answer is not False]
-    has = {"map": True, **_ask(script, {role: commands[role] for role in asked})}
+    has = {"map": True, **_ask(script, {role: commands[role] for role in asked}, environ or {})}
     if reduces and not has["reduce"]:
         raise CommandError(f"{script} has no reducer: give streaming.run(...) one, or ask for no reduce tasks (--reducers 0)")
     return {role: command if has.get(role) else None for role, command in commands.items()}
 
 
-def _ask(script, commands):
+def _ask(script, commands, environ):
     """Return which of the roles a script has; all of them are asked at once."""
-    processes = {role: _start(command) for role, command in commands.items()}
+    processes = {role: _start(command, environ) for role, command in commands.items()}
     try:
         return {role: _has_role(process, script) for role, process in processes.items()}
     finally:
@@ -71,11 +71,11 @@ def _ask(script, commands):
             process.communicate()
 
 
-def _start(command):
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(("mapred", "stream_", "map_input_"))}
+def _start(command, environ):
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("mapred", "stream_", "map_input_"))}
     try:
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-        return subprocess.Popen(command, env=environ, **pipes)
+        return subprocess.Popen(command, env={**inherited, **environ}, **pipes)
     except OSError as error:
         raise CommandError(f"{command[0]}: {error.strerror}") from None
 

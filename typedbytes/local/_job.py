@@ -6,13 +6,14 @@ tasks and, of one task, as it wrote them; the output is there when the job has s
 """
 
 import random
+import resource
 from collections import namedtuple
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from errno import EDQUOT, ENOSPC
 from functools import partial
 from threading import Lock
 
-from typedbytes._sorting import Spills
+from typedbytes._sorting import MOST_FILES, Spills, left_of
 from typedbytes.errors import DecodeError
 from typedbytes.local._counters import Counters, Messages
 from typedbytes.local._environment import attempt_id, combiner_environment, job_environment, map_environment, task_environment
@@ -47,7 +48,8 @@ class Job:
         self.id = f"job_local{random.SystemRandom().randrange(10**9, 10**10)}_0001"
         text_output = plan.output_format == "text"
         self.environ = job_environment(plan.environ, self.id, plan.name, len(splits), plan.nreducers, text_output)
-        self.memory = plan.memory // plan.processes    # of a task
+        self.memory = left_of(plan.memory) // plan.processes    # of a task
+        self.most_files = _most_files(plan.processes)    # that it merges at once
         self._segments = [()] * len(splits)    # by map task: its sorted runs, a Segment for each partition
 
     def run(self):
@@ -155,7 +157,7 @@ class Attempt:
         name = attempt_id(job.id, kind, number, count)
         self.folder = job.output.attempt_folder(name)
         self.messages = Messages(job.plan.quiet)
-        self.spills = Spills(job.output.spill_folder(name), codec=job.plan.codec, memory=job.memory)
+        self.spills = Spills(job.output.spill_folder(name), codec=job.plan.codec, memory=job.memory, most_files=job.most_files)
         self._environ = {**job.environ, **environ, **task_environment(job.id, kind, number, count, self.folder)}
         self._job = job
         self._name = name
@@ -169,6 +171,12 @@ class Attempt:
     def drop(self):
         """Remove the files of an attempt that has failed."""
         self._job.output.drop_attempt(self._name)
+
+
+def _most_files(processes):
+    # Half of what may be open is left to pipes and all else.
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MOST_FILES if limit == resource.RLIM_INFINITY else min(MOST_FILES, limit // 2 // processes)
 
 
 def _nbytes(segments):
