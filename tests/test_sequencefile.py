@@ -1056,6 +1056,9 @@ def test_a_map_file_is_looked_up_while_it_is_iterated(tmp_path):
             assert file[999 - pair[0]] == NUMBERS[999 - pair[0]][1]
             assert next(iter(file)) == NUMBERS[0]
         assert found == NUMBERS
+    for use in (lambda: next(iter(file)), lambda: file[5], lambda: 5 in file):
+        with pytest.raises(ValueError, match="closed"):
+            use()
 
 
 @pytest.mark.parametrize("index", [[], [500], range(300, 1000, 7)])

@@ -62,7 +62,7 @@ class MapFile:
                 raise FormatError(f"an index from {index.key_class} to {index.value_class}", 0)
             last, end = self._first, _places.size(self._place)
             for offset, key, value in self._records(index):
-                to = _at(offset, decode, index.value_class, value)
+                to = _decode_at(index.value_class, value, offset)
                 if not last <= to <= end or keys and key < keys[-1]:
                     raise FormatError(f"an index that is not in order, or leads out of its data, to {to} of {end} bytes", offset)
                 keys.append(key)
@@ -72,11 +72,17 @@ class MapFile:
 
     def _records(self, reader):
         """Yield where each record that is left starts, or its block; its key as it compares, and its value's bytes."""
-        start = end = reader.offset
+        order, start = self._order, reader.offset
+        end = start
         for key, value in reader:
-            if reader.offset != end:
-                start, end = end, reader.offset
-            yield start, _at(start, self._order, key), value
+            now = reader.offset
+            if now != end:
+                start, end = end, now
+            try:
+                ordered = order(key)
+            except DecodeError as error:
+                raise _placed(error, start) from None
+            yield start, ordered, value
 
     def __enter__(self):
         return self
@@ -99,6 +105,7 @@ class MapFile:
         return self._find(key) is not None
 
     def __iter__(self):
+        self._data.seek(self._first)    # which a closed one, or one that failed, refuses
         with Reader(self._place, **self._options) as reader:
             try:
                 yield from reader
@@ -118,7 +125,7 @@ class MapFile:
 
     def _decoded(self, offset, value):
         options = {name: value for name, value in self._options.items() if name not in ("max_bytes", "resync")}
-        return _at(offset, decode, self._data.value_class, value, **options)
+        return _decode_at(self._data.value_class, value, offset, **options)
 
     def close(self):
         """Close the data file; closing again does nothing."""
@@ -132,26 +139,31 @@ def _order_of(class_name):
     raise TypeError(f"the order of {class_name} is not known: its MapFile can be read as a SequenceFile")
 
 
-def _at(offset, read, *args, **options):
-    """Call a function that reads a key or a value; what is wrong with that is told with the offset of its record."""
+def _decode_at(class_name, value, offset, **options):
     try:
-        return read(*args, **options)
+        return decode(class_name, value, **options)
     except DecodeError as error:
-        raise type(error)(f"{error.message}, byte {error.offset} of a key or value", offset, error.code, error.path) from None
+        raise _placed(error, offset) from None
+
+
+def _placed(error, offset):
+    """Return an error of a key or a value with the offset of its record."""
+    return type(error)(f"{error.message}, byte {error.offset} of a key or value", offset, error.code, error.path)
 
 
 def _number(layout, data):
-    if len(data) != struct.calcsize(layout):
-        raise FormatError(f"a number of {struct.calcsize(layout)} bytes stands in {len(data)}")
-    return struct.unpack(layout, data)[0]
+    if len(data) != layout.size:
+        raise FormatError(f"a number of {layout.size} bytes stands in {len(data)}")
+    return layout.unpack(data)[0]
 
 
 def _by_number(layout):
-    return partial(_number, layout)
+    return partial(_number, struct.Struct(layout))
 
 
 def _by_float(layout):
     """As Float.compare and Double.compare do: -0.0 is less than 0.0, and NaN more than all."""
+    layout = struct.Struct(layout)
 
     def order(data):
         number = _number(layout, data)
