@@ -1,14 +1,16 @@
 """MapFile: a folder with a sorted SequenceFile, `data`, and every so many of its keys with their places, `index`.
 
 Here: looking up by key. Not here: reading records. Always true: keys are compared as Hadoop's comparators do, so a class whose
-order is not known here is refused.
+order is not known here is refused; an index that cannot be that of its data is an error, and one that knows too little costs time.
 """
 
+import math
 import struct
-from bisect import bisect_right
+from bisect import bisect_left
+from functools import partial
 
-from typedbytes.errors import FormatError
-from typedbytes.sequencefile import _writables
+from typedbytes.errors import DecodeError, FormatError
+from typedbytes.sequencefile import _places, _writables
 from typedbytes.sequencefile._files import Reader, decode, encode
 
 __all__ = ["MapFile"]
@@ -20,7 +22,9 @@ class MapFile:
     """Look up values by key in a MapFile, or in a BloomMapFile, whose filter is not used.
 
     place: the folder, a path or URL. Options as for `Reader`. Works as a read-only mapping as far as it goes: `[key]`,
-    `key in`, `get`, iteration over (key, value) pairs in order. The index is held in memory.
+    `key in`, `get`, iteration over (key, value) pairs in order, each iteration by a Reader of its own. The index is held in
+    memory. Raises FormatError, TruncatedError and LimitError as a Reader does; with resync=True `skipped` tells what was passed
+    over, by look-ups and iterations.
 
     >>> import os, tempfile
     >>> from typedbytes.sequencefile import Writer
@@ -39,9 +43,11 @@ class MapFile:
 
     def __init__(self, place, **options):
         place = str(place).rstrip("/")
-        self._options = {name: value for name, value in options.items() if name not in ("max_bytes", "resync")}
-        self._data = Reader(f"{place}/data", raw=True, **options)
+        self._place = f"{place}/data"
+        self._options = options
+        self._data = Reader(self._place, raw=True, **options)
         self._first = self._data.offset
+        self.skipped = self._data.skipped
         try:
             self._order = _order_of(self._data.key_class)
             self._keys, self._places = self._read_index(f"{place}/index")
@@ -54,10 +60,29 @@ class MapFile:
         with Reader(place, raw=True) as index:
             if index.key_class != self._data.key_class or index.value_class != f"{_IO}LongWritable":
                 raise FormatError(f"an index from {index.key_class} to {index.value_class}", 0)
-            for key, offset in index:
-                keys.append(self._order(key))
-                places.append(decode(index.value_class, offset))
+            last, end = self._first, _places.size(self._place)
+            for offset, key, value in self._records(index):
+                to = _decode_at(index.value_class, value, offset)
+                if not last <= to <= end or keys and key < keys[-1]:
+                    raise FormatError(f"an index that is not in order, or leads out of its data, to {to} of {end} bytes", offset)
+                keys.append(key)
+                places.append(to)
+                last = to
         return keys, places
+
+    def _records(self, reader):
+        """Yield where each record that is left starts, or its block; its key as it compares, and its value's bytes."""
+        order, start = self._order, reader.offset
+        end = start
+        for key, value in reader:
+            now = reader.offset
+            if now != end:
+                start, end = end, now
+            try:
+                ordered = order(key)
+            except DecodeError as error:
+                raise _placed(error, start) from None
+            yield start, ordered, value
 
     def __enter__(self):
         return self
@@ -67,42 +92,40 @@ class MapFile:
 
     def get(self, key, default=None):
         """Return the value of a key, of several equal ones the first found, or `default`."""
-        value = self._find(key)
-        return default if value is None else self._decoded(value)
+        found = self._find(key)
+        return default if found is None else self._decoded(*found)
 
     def __getitem__(self, key):
-        value = self._find(key)
-        if value is None:
+        found = self._find(key)
+        if found is None:
             raise KeyError(key)
-        return self._decoded(value)
+        return self._decoded(*found)
 
     def __contains__(self, key):
         return self._find(key) is not None
 
     def __iter__(self):
-        self._data.seek(self._first)
-        options, key_class, value_class = self._options, self._data.key_class, self._data.value_class
-        for key, value in self._data:
-            yield decode(key_class, key, **options), decode(value_class, value, **options)
+        self._data.seek(self._first)    # which a closed one, or one that failed, refuses
+        with Reader(self._place, **self._options) as reader:
+            try:
+                yield from reader
+            finally:
+                self.skipped.extend(reader.skipped)
 
     def _find(self, key):
-        """Return the bytes of a key's value, None when the key is not there."""
+        """Return (offset of the record, bytes of the value) of a key, None when it is not there."""
         wanted = self._order(encode(self._data.key_class, key))
-        at = bisect_right(self._keys, wanted)
-        if at == 0:
-            return None
-        # Equal keys may stand before the one that the index has.
-        while at > 1 and self._keys[at - 1] == wanted:
-            at -= 1
-        self._data.seek(self._places[at - 1])
-        for found, value in self._data:
-            found = self._order(found)
+        # Equal keys may stand before the one that the index has, and others before its first.
+        at = bisect_left(self._keys, wanted)
+        self._data.seek(self._places[at - 1] if at else self._first)
+        for offset, found, value in self._records(self._data):
             if found >= wanted:
-                return value if found == wanted else None
+                return (offset, value) if found == wanted else None
         return None
 
-    def _decoded(self, value):
-        return decode(self._data.value_class, value, **self._options)
+    def _decoded(self, offset, value):
+        options = {name: value for name, value in self._options.items() if name not in ("max_bytes", "resync")}
+        return _decode_at(self._data.value_class, value, offset, **options)
 
     def close(self):
         """Close the data file; closing again does nothing."""
@@ -116,8 +139,37 @@ def _order_of(class_name):
     raise TypeError(f"the order of {class_name} is not known: its MapFile can be read as a SequenceFile")
 
 
+def _decode_at(class_name, value, offset, **options):
+    try:
+        return decode(class_name, value, **options)
+    except DecodeError as error:
+        raise _placed(error, offset) from None
+
+
+def _placed(error, offset):
+    """Return an error of a key or a value with the offset of its record."""
+    return type(error)(f"{error.message}, byte {error.offset} of a key or value", offset, error.code, error.path)
+
+
+def _number(layout, data):
+    if len(data) != layout.size:
+        raise FormatError(f"a number of {layout.size} bytes stands in {len(data)}")
+    return layout.unpack(data)[0]
+
+
 def _by_number(layout):
-    return lambda data: struct.unpack(layout, data)[0]
+    return partial(_number, struct.Struct(layout))
+
+
+def _by_float(layout):
+    """As Float.compare and Double.compare do: -0.0 is less than 0.0, and NaN more than all."""
+    layout = struct.Struct(layout)
+
+    def order(data):
+        number = _number(layout, data)
+        return (1,) if math.isnan(number) else (0, number, math.copysign(1, number))
+
+    return order
 
 
 def _counted(data):
@@ -132,8 +184,8 @@ _IN_ORDER = {
     f"{_IO}LongWritable": _by_number(">q"),
     f"{_IO}ShortWritable": _by_number(">h"),
     f"{_IO}ByteWritable": _by_number(">b"),
-    f"{_IO}FloatWritable": _by_number(">f"),
-    f"{_IO}DoubleWritable": _by_number(">d"),
+    f"{_IO}FloatWritable": _by_float(">f"),
+    f"{_IO}DoubleWritable": _by_float(">d"),
     f"{_IO}VIntWritable": lambda data: decode(f"{_IO}VIntWritable", data),
     f"{_IO}VLongWritable": lambda data: decode(f"{_IO}VLongWritable", data),
     f"{_IO}BooleanWritable": _by_number(">?"),
