@@ -740,9 +740,10 @@ def test_refused_memory_is_an_error_and_no_crash(wire):
         encoder = BlockEncoder(wire)
         data = encoder.encode(args) * 2
         nrefused = 0
+        for_good = [0] if sys.version_info >= (3, 11) else []  # before, the interpreter gives itself up without memory for its errors
         for call, right in ((lambda: BlockDecoder(wire).feed(data), [args, args]), (lambda: encoder.encode(args) * 2, data)):
             for number in range(120):
-                for stop in (number + 1, 0):
+                for stop in [number + 1, *for_good]:
                     _testcapi.set_nomemory(number, stop)
                     try:
                         call()
