@@ -1,4 +1,5 @@
-/* Floor 0. Memory that several owners share, with the GIL and without: large blocks, those kept for the next, a count of owners. */
+/* Floor 0. Memory that several owners share, with the GIL and without: large blocks, those kept for the next, a count of
+   owners, a flag. */
 #ifndef TYPEDBYTES_MEMORY_H
 #define TYPEDBYTES_MEMORY_H
 
@@ -120,6 +121,23 @@ static inline long remove_owner(long *owners) {
     return _InterlockedDecrement(owners);
 #else
     return __atomic_sub_fetch(owners, 1, __ATOMIC_ACQ_REL);
+#endif
+}
+
+/* A flag that one thread sets while another looks at it now and then. */
+static inline void set_flag(int *flag, int value) {
+#if defined(_MSC_VER)
+    *(volatile int *)flag = value;
+#else
+    __atomic_store_n(flag, value, __ATOMIC_RELAXED);
+#endif
+}
+
+static inline int flag_is_set(const int *flag) {
+#if defined(_MSC_VER)
+    return *(const volatile int *)flag;
+#else
+    return __atomic_load_n(flag, __ATOMIC_RELAXED);
 #endif
 }
 

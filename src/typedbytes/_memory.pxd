@@ -10,3 +10,5 @@ cdef extern from "_memory.h" nogil:
     void add_owner(long* owners) noexcept
     # The number of owners left.
     long remove_owner(long* owners) noexcept
+    void set_flag(int* flag, int value) noexcept
+    bint flag_is_set(const int* flag) noexcept

@@ -46,7 +46,7 @@ cdef class Builder:
     cdef bint changed             # a column is of another kind than when leaves were listed
     cdef Py_ssize_t most          # rows that the table is to have
     cdef Py_ssize_t piece_end     # rows at which `stopped` is looked at next
-    cdef public bint stopped      # another thread wants take() to end soon
+    cdef int stops                # see `stopped`
     cdef const unsigned char* first    # byte that was given
     cdef readonly str state       # "more", "full", "limit", "broken", "mismatch", "split"
     cdef readonly tuple expected  # of a mismatch: the type of the column
@@ -76,6 +76,15 @@ cdef class Builder:
         leave_table(self.table)
         stop_skipping(&self.w.skipping)
         PyMem_RawFree(self.leaves)
+
+    @property
+    def stopped(self):
+        """Tell whether another thread wants take() to end soon; it may say so at any time."""
+        return flag_is_set(&self.stops)
+
+    @stopped.setter
+    def stopped(self, bint value):
+        set_flag(&self.stops, value)
 
     @property
     def nrows(self):
@@ -254,7 +263,7 @@ cdef class Builder:
         cdef Outcome outcome = DONE
         cdef int patience = MOST_PATIENCE
         self.w.depth = 0
-        while self.table.n < self.most and outcome == DONE and not self.stopped:
+        while self.table.n < self.most and outcome == DONE and not flag_is_set(&self.stops):
             if self.changed:
                 outcome = self.plan_again()
             if outcome == DONE and self.stride:
