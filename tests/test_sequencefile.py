@@ -73,6 +73,14 @@ def test_numbers_come_back(name, data):
     assert pairs_of(written([(number, None)], key_class=name, value_class="NullWritable")) == [(number, None)]
 
 
+@pytest.mark.parametrize("name", ["Point", "", "text"])
+def test_a_class_in_no_package_keeps_its_name(name):
+    point = tb.Writable(name, b"\x01")
+    data = written([(point, None)], key_class=name, value_class="NullWritable")
+    assert sequencefile.Reader(data).key_class == name
+    assert sequencefile.decode(name, b"\x01") == point == pairs_of(data)[0][0]
+
+
 @pytest.mark.parametrize("name", INTS)
 def test_numbers_beyond_a_class(name):
     least = -(1 << INTS[name] - 1)

@@ -8,7 +8,7 @@ import functools
 import io
 
 import typedbytes
-from typedbytes import columns, sequencefile
+from typedbytes import _sequence, columns, sequencefile
 from typedbytes.errors import DecodeError
 
 from column_values import EXACT, rows_of
@@ -22,6 +22,7 @@ from vectors import spell
 GUARD = Guard(1 << 20)
 HEAD = 8  # bytes of an input that choose; the rest is the file
 OPTIONS = [{name: value for name, value in each.items() if name != "max_bytes"} for each in sets.DECODE]
+SHORT_NAMES = {name.rsplit(".", 1)[1] for name in _sequence.KINDS} | {"ArrayPrimitiveWritable", "MD5Hash", "MapWritable", "ObjectWritable", "SortedMapWritable", "UTF8"}
 LIMITS = [1 << 16, 1 << 16, 1 << 16, 1 << 20, 300, 40, 1]
 SOURCES = [
     lambda data, choices: ReadPieces(data, choices),
@@ -82,6 +83,8 @@ def check_raw(choices, wire, options, pairs, trouble):
     if not found:
         return
     reader = sequencefile.Reader(wire, raw=True, max_bytes=options["max_bytes"])
+    if not all("." in name or name not in SHORT_NAMES for name in (reader.key_class, reader.value_class)):
+        return    # decode takes a class in no package for Hadoop's of that name
     decode = {name: value for name, value in options.items() if name != "max_bytes"}
     for (key, value), pair in zip(found, pairs):
         again = sequencefile.decode(reader.key_class, key, **decode), sequencefile.decode(reader.value_class, value, **decode)

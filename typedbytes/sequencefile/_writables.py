@@ -7,6 +7,7 @@ checked against the bytes that remain.
 
 import struct
 
+from typedbytes._sequence import KINDS
 from typedbytes._stream import Encoder
 from typedbytes._types import Byte, Float, Long, Writable
 from typedbytes.errors import FormatError, LimitError, TruncatedError
@@ -18,11 +19,8 @@ _DEEPEST = 64
 
 
 def full_name(name):
-    """Return the class name that a name of Hadoop's own Writables stands for; a name with a dot is itself."""
-    if "." in name:
-        return name
-    package = "org.apache.hadoop.typedbytes." if name == "TypedBytesWritable" else _IO
-    return package + name
+    """Return the class name that the name of one of Hadoop's own Writables stands for; any other name is itself."""
+    return _FULL_NAMES.get(name, name)
 
 
 def find(class_name, decoders):
@@ -270,3 +268,4 @@ _NUMBERED = dict(
         -127,
     )
 )
+_FULL_NAMES = {name.rsplit(".", 1)[1]: name for name in (*KINDS, *_SELF_DESCRIBING)}
