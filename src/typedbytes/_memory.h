@@ -6,6 +6,7 @@
 #include <Python.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -27,8 +28,8 @@ static void *enlarge(void *memory, size_t nbytes) {
     return larger;
 }
 
-/* Smaller blocks that nobody holds any more are kept for the next who wants one of about that size: so many of them, then they
-   make room in turn. No more is kept than was held at one time. A sanitizer has to see every block freed. */
+/* Smaller blocks that nobody holds any more are kept for the next who wants one: so many of them, then they make room in turn.
+   There are never more, kept and held, than were held at one time. A sanitizer has to see every block freed. */
 #define LEAST_KEPT ((size_t)64 << 10)
 #define MOST_KEPT ((size_t)1 << 20)
 #define NKEPT 64u
@@ -82,28 +83,37 @@ static void let_go(void *memory, size_t nbytes) {
     PyMem_RawFree(memory);
 }
 
-/* A block that was kept and has so many bytes or half as many more, and how many it has. NULL: there is none. */
+/* A block that was kept and has so many bytes or more, and how many it has. NULL: there is none, and a smaller one is let go of for
+   that which is made now: blocks become as large as is wanted, and stay so. */
 static void *take_kept(size_t *nbytes) {
+    unsigned smaller = 0;
     for (unsigned i = 0; i < NKEPT; i++) {
         void *block = exchange(&kept[i], NULL);
         if (block != NULL) {
-            size_t size = *(size_t *)block;
-            if (size >= *nbytes && size - *nbytes <= *nbytes / 2) {
-                *nbytes = size;
+            if (*(size_t *)block >= *nbytes) {
+                *nbytes = *(size_t *)block;
                 return block;
             }
             PyMem_RawFree(exchange(&kept[i], block));
+            smaller = i;
         }
     }
+    PyMem_RawFree(exchange(&kept[smaller], NULL));
     return NULL;
 }
 
-/* enlarge() for what let_go() takes. It may give more bytes than were asked for, and says so. */
-static void *enlarge_kept(void *memory, size_t *nbytes) {
+/* enlarge() for what let_go() takes and has `had` bytes. It may give more bytes than were asked for, and says so. */
+static void *enlarge_kept(void *memory, size_t had, size_t *nbytes) {
     void *larger = NULL;
-    if (KEEPS && memory == NULL && *nbytes >= LEAST_KEPT && *nbytes <= MOST_KEPT)
+    if (KEEPS && *nbytes >= LEAST_KEPT && *nbytes <= MOST_KEPT)
         larger = take_kept(nbytes);
-    return larger != NULL ? larger : enlarge(memory, *nbytes);
+    if (larger == NULL)
+        return enlarge(memory, *nbytes);
+    if (memory != NULL) {
+        memcpy(larger, memory, had);
+        let_go(memory, had);
+    }
+    return larger;
 }
 
 /* Owners are counted without the GIL: whoever takes Arrow's structures may let go of them on a thread of its own. */

@@ -3,8 +3,8 @@
 cdef extern from "_memory.h" nogil:
     # PyMem_RawRealloc; NULL: there is no memory, and what there was is as it was.
     void* enlarge(void* memory, size_t nbytes) noexcept
-    # The same for blocks that are kept; it may give more bytes than were asked for.
-    void* enlarge_kept(void* memory, size_t* nbytes) noexcept
+    # The same for blocks that are kept, of `had` bytes; it may give more than were asked for.
+    void* enlarge_kept(void* memory, size_t had, size_t* nbytes) noexcept
     # Keeps a block of so many bytes for the next, or frees it.
     void let_go(void* memory, size_t nbytes) noexcept
     void add_owner(long* owners) noexcept

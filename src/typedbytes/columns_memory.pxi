@@ -146,7 +146,7 @@ cdef bint reserve_data(Column* c, Py_ssize_t nbytes) noexcept nogil:
     if c.data != NULL and nbytes <= c.room:
         return True
     size = max(room, 64) + CUSHION
-    larger = enlarge_kept(c.data, &size)
+    larger = enlarge_kept(c.data, c.room + CUSHION, &size)
     if larger == NULL:
         return False
     c.data = <unsigned char*>larger
@@ -169,7 +169,7 @@ cdef bint reserve_offsets(Column* c, Py_ssize_t n) noexcept nogil:
     if n < c.offsets_room:
         return True
     size = max(n + 1, 2 * c.offsets_room, 16) * sizeof(int32_t)
-    larger = enlarge_kept(c.offsets, &size)
+    larger = enlarge_kept(c.offsets, c.offsets_room * sizeof(int32_t), &size)
     if larger == NULL:
         return False
     c.offsets = <int32_t*>larger

@@ -53,7 +53,8 @@ cdef object beyond_held(Py_ssize_t most):
 cdef bint widen_numbers(Column* c, int code) except -1:
     cdef Py_ssize_t n = c.used // c.width
     cdef Py_ssize_t i
-    cdef unsigned char* wide = <unsigned char*>PyMem_RawMalloc(n * 8 + CUSHION)
+    cdef size_t size = n * 8 + CUSHION
+    cdef unsigned char* wide = <unsigned char*>enlarge_kept(NULL, 0, &size)
     cdef int32_t number
     cdef unsigned char wire[4]
     if wide == NULL:
@@ -64,7 +65,8 @@ cdef bint widen_numbers(Column* c, int code) except -1:
         store_wider(wide + 8 * i, wire, code)
     free_memory(c)
     c.data = wide
-    c.room = c.used = n * 8
+    c.used = n * 8
+    c.room = size - CUSHION
     c.code = code
     c.width = 8
     return True
