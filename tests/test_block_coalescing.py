@@ -424,7 +424,7 @@ def test_a_hook_that_comes_back_is_refused():
 
 def test_a_child_does_not_send_what_is_its_parent_s():
     code = """
-        import os, socket
+        import os, socket, sys
         from typedbytes.block import CoalescingWriter
         ours, theirs = socket.socketpair()
         writer = CoalescingWriter(ours, max_delay=None)
@@ -436,7 +436,8 @@ def test_a_child_does_not_send_what_is_its_parent_s():
                 except RuntimeError:
                     os.write(1, b"refused ")
             writer.close()
-            os._exit(0)
+            ours.close(); theirs.close()
+            sys.exit()
         os.wait()
         writer.close()
         print(len(theirs.recv(1000)))

@@ -231,6 +231,32 @@ def test_a_process_that_sorts_stays_within_the_limit_whatever_the_codec(tmp_path
         assert run_fresh(code, tmp_path / "in.tb", tmp_path / "out.tb", tmp_path, codec) == "4000000 True"
 
 
+def test_memory_that_cannot_be_had_is_an_error_wherever_it_is_wanted():
+    # 2 million tiny records want the most for their entries, and as much again to be sorted.
+    code = """
+        import io, resource
+        from typedbytes._sort import Sorter
+        data = b"".join(b"\\2%c\\2\\1" % (number % 251) for number in range(251)) * 8000
+        def room():
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[0]) * resource.getpagesize()
+        def sort(nbytes):
+            sorter, sink = Sorter(memory=1 << 30), io.BytesIO()
+            resource.setrlimit(resource.RLIMIT_AS, (room() + nbytes if nbytes else resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            try:
+                sorter.fill(io.BytesIO(data))
+                sorter.sort()
+                return "sorted"
+            except MemoryError:
+                return "refused"
+            finally:
+                resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        found = [sort(nbytes << 20) for nbytes in (1, 6, 12, 24, 48, 72, 96, 120, 144, 0)]
+        print(found.index("sorted") >= 5, found == sorted(found))
+    """
+    assert run_fresh(code) == "True True"
+
+
 def test_a_codec_without_its_library_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "lz4", None)
     monkeypatch.setitem(sys.modules, "lz4.frame", None)

@@ -29,6 +29,7 @@ LEFT_OUT = {
     "test_limits.py::test_a_mebibyte_costs_no_more_than_its_lists": "it keeps what was freed",
     "test_sorting.py::test_memory_follows_the_limit_whatever_the_records_are": "as above",
     "test_sorting.py::test_a_process_that_sorts_stays_within_the_limit_whatever_the_codec": "as above",
+    "test_sorting.py::test_memory_that_cannot_be_had_is_an_error_wherever_it_is_wanted": "it cannot run where memory is limited",
     "test_submit.py::test_what_is_in_a_bundle": "its environment has nothing but what a node's has, so no sanitizer",
     "test_gates.py": "blocks are not counted where malloc gives them",
     "test_cli.py::test_text_by_mistake": "AddressSanitizer cannot start where memory is limited",
