@@ -302,7 +302,7 @@ def unpickle(payload, policy):
         return pickle.Unpickler(file, encoding="latin1").load()
     unpickler = SafeUnpickler(file, encoding="latin1")
     value = unpickler.load()
-    if not is_plain(value) or unpickler.stack or unpickler.metastack or file.read():
+    if not is_plain(value, ELEMENT_TYPES) or unpickler.stack or unpickler.metastack or file.read():
         raise pickle.UnpicklingError("not one value of the value types")
     return value
 
