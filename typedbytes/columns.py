@@ -601,7 +601,7 @@ class _Parallel:
         self._builders = []    # empty ones
 
     def close(self):
-        """End the threads."""
+        """Let the runs come to their ends; the threads stay."""
         self._wait()
         self._runs = []
 
@@ -640,7 +640,7 @@ class _Parallel:
         if self._runs:
             self._own = own
             self._runs[-1].nbatches += 1    # the caller has batches to use besides
-        _workers.start(self._nothers)
+            _workers.start(len(self._runs))
         for run in self._runs:
             _workers.call(run.decode, reader, view)
 

@@ -8,8 +8,9 @@ import functools
 import io
 
 import typedbytes
-from typedbytes import _sequence, columns, sequencefile
+from typedbytes import columns, sequencefile
 from typedbytes.errors import DecodeError
+from typedbytes.sequencefile._writables import full_name
 
 from column_values import EXACT, rows_of
 from fuzz import options as sets
@@ -22,7 +23,6 @@ from vectors import spell
 GUARD = Guard(1 << 20)
 HEAD = 8  # bytes of an input that choose; the rest is the file
 OPTIONS = [{name: value for name, value in each.items() if name != "max_bytes"} for each in sets.DECODE]
-SHORT_NAMES = {name.rsplit(".", 1)[1] for name in _sequence.KINDS} | {"ArrayPrimitiveWritable", "MD5Hash", "MapWritable", "ObjectWritable", "SortedMapWritable", "UTF8"}
 LIMITS = [1 << 16, 1 << 16, 1 << 16, 1 << 20, 300, 40, 1]
 SOURCES = [
     lambda data, choices: ReadPieces(data, choices),
@@ -83,7 +83,7 @@ def check_raw(choices, wire, options, pairs, trouble):
     if not found:
         return
     reader = sequencefile.Reader(wire, raw=True, max_bytes=options["max_bytes"])
-    if not all("." in name or name not in SHORT_NAMES for name in (reader.key_class, reader.value_class)):
+    if any(full_name(name) != name for name in (reader.key_class, reader.value_class)):
         return    # decode takes a class in no package for Hadoop's of that name
     decode = {name: value for name, value in options.items() if name != "max_bytes"}
     for (key, value), pair in zip(found, pairs):
