@@ -24,6 +24,7 @@ import numpy
 import pytest
 
 import typedbytes as tb
+from typedbytes import sequencefile
 from fresh import lowest_free_descriptor, run_fresh, within
 
 VALUES = [
@@ -1435,3 +1436,33 @@ def test_skipping_long_values_of_a_group_costs_no_memory(path):
         assert tracemalloc.get_traced_memory()[1] < 1 << 20
     finally:
         tracemalloc.stop()
+
+
+# -- pairs that are filled again -----------------------------------------------------------------------------
+
+
+def stream_of(pairs):
+    return tb.PairReader(tb.Encoder().encode_pairs(pairs))
+
+
+def file_of(pairs):
+    sink = io.BytesIO()
+    with sequencefile.Writer(sink) as writer:
+        writer.writes(pairs)
+    return sequencefile.Reader(sink.getvalue())
+
+
+@pytest.mark.parametrize("reader_of", [stream_of, file_of])
+def test_a_pair_that_nobody_holds_is_filled_again(reader_of):
+    pairs = [("one", 1), ("two", 2), ("three", [3]), ("four", 4)]
+    places = list(map(id, reader_of(pairs)))
+    assert len(set(places)) == 1
+    assert list(map(hash, reader_of(pairs[:2]))) == [hash(pair) for pair in pairs[:2]]
+    reader = reader_of(pairs)
+    held = [next(reader), next(reader)]
+    assert held == pairs[:2] and next(reader) == pairs[2]
+    # One that held atoms alone is no longer looked at by the collector; with a list in it, it must be.
+    reader = reader_of(pairs)
+    place, was_tracked = id(next(reader)), gc.is_tracked(next(reader))
+    pair = next(reader)
+    assert (id(pair), pair) == (place, pairs[2]) and gc.is_tracked(pair) and not was_tracked

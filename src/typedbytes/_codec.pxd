@@ -61,7 +61,7 @@ cdef PyObject* decode_record(Decoding* d) except NULL
 cdef PyObject* decode_rest(Decoding* d) except NULL
 # One scalar and nothing else, the most common message of all: it needs no Decoding of its own. NULL without an exception:
 # another value, or options that ask for more.
-cdef PyObject* decode_lone(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes) except? NULL
+cdef PyObject* decode_lone(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes, bint is_key) except? NULL
 cdef int decode_pair(Decoding* d, PyObject** key, PyObject** value) except -1
 # Let go of what a decoding holds besides its buffer; safe after every outcome.
 cdef void abandon(Decoding* d) noexcept

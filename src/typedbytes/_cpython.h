@@ -370,6 +370,25 @@ static inline PyObject *tuple_from_stolen(PyObject **items, Py_ssize_t nitems) {
     return tuple;
 }
 
+/* As zip does: the pair given last is filled again where nobody but its maker holds it. */
+static inline PyObject *pair_from_stolen(PyObject *pair, PyObject *first, PyObject *second) {
+    PyObject *items[2] = {first, second};
+    if (Py_REFCNT(pair) != 1) return tuple_from_stolen(items, 2);
+    items[0] = PyTuple_GET_ITEM(pair, 0);
+    items[1] = PyTuple_GET_ITEM(pair, 1);
+    PyTuple_SET_ITEM(pair, 0, first);
+    PyTuple_SET_ITEM(pair, 1, second);
+#if PY_VERSION_HEX >= 0x030e0000
+    ((PyTupleObject *)pair)->ob_hash = -1; /* of what it held before */
+#endif
+    if ((Py_TYPE(first)->tp_flags | Py_TYPE(second)->tp_flags) & Py_TPFLAGS_HAVE_GC && !PyObject_GC_IsTracked(pair))
+        PyObject_GC_Track(pair);
+    Py_INCREF(pair);
+    Py_DECREF(items[0]);
+    Py_DECREF(items[1]);
+    return pair;
+}
+
 static inline PyObject *list_from_stolen(PyObject **items, Py_ssize_t nitems) {
     PyObject *list = PyList_New(nitems);
     if (list == NULL) {

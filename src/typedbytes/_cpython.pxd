@@ -28,6 +28,8 @@ cdef extern from "_cpython.h":
     void inherit_next(object new_class) noexcept
     # New tuple that takes over the references in items[0:n]; not tracked by the collector when it holds only atoms.
     PyObject* tuple_from_stolen(PyObject** items, Py_ssize_t nitems) except NULL
+    # A pair that takes over both references, also on failure: `last` again where only the caller holds it, None: there is none.
+    PyObject* pair_from_stolen(PyObject* last, PyObject* first, PyObject* second) except NULL
     # New list that takes over the references in items[0:n].
     PyObject* list_from_stolen(PyObject** items, Py_ssize_t nitems) except NULL
     # Append to a list, taking over the references, also on failure.

@@ -37,7 +37,7 @@ from typedbytes._byteorder cimport (
     load_f32, load_f64, load_i16, load_i32, load_i64, store_f32, store_f64, store_i16, store_i32, store_i64,
 )
 from typedbytes._codec cimport *
-from typedbytes._cpython cimport raise_without_memory, tuple_from_stolen
+from typedbytes._cpython cimport pair_from_stolen, raise_without_memory
 from typedbytes._typecode cimport *
 
 import io
@@ -54,9 +54,6 @@ cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject* o) noexcept
     Py_ssize_t PyTuple_GET_SIZE(PyObject* o) noexcept
     PyObject* PyTuple_GET_ITEM(PyObject* o, Py_ssize_t i) noexcept
-    void PyTuple_SET_ITEM(PyObject* o, Py_ssize_t i, PyObject* item) noexcept
-    bint PyObject_GC_IsTracked(PyObject* o) noexcept
-    void PyObject_GC_Track(PyObject* o) noexcept
     object PyUnicode_DecodeUTF8(const char* p, Py_ssize_t nbytes, const char* errors)
 
 cdef enum:

@@ -25,7 +25,7 @@ from typedbytes._buffer cimport (
     push_back, refill, release, reserve, shrink, start_filled, start_owned, start_scratch, take_owner, written,
 )
 from typedbytes._codec cimport *
-from typedbytes._cpython cimport inherit_next, int_to_i64, keyword_function, take_calls, tuple_from_stolen
+from typedbytes._cpython cimport inherit_next, int_to_i64, keyword_function, pair_from_stolen, take_calls, tuple_from_stolen
 
 import io
 import os
@@ -38,11 +38,7 @@ cdef extern from "Python.h":
     void decref "Py_XDECREF"(PyObject* o) noexcept
     void incref "Py_INCREF"(PyObject* o) noexcept
     Py_ssize_t Py_REFCNT(PyObject* o) noexcept
-    PyObject* PyTuple_New(Py_ssize_t n) except NULL
     PyObject* PyTuple_GET_ITEM(PyObject* o, Py_ssize_t i) noexcept
-    void PyTuple_SET_ITEM(PyObject* o, Py_ssize_t i, PyObject* item) noexcept
-    bint PyObject_GC_IsTracked(PyObject* o) noexcept
-    void PyObject_GC_Track(PyObject* o) noexcept
     void PyErr_Fetch(PyObject** kind, PyObject** value, PyObject** trace) noexcept
     void PyErr_NormalizeException(PyObject** kind, PyObject** value, PyObject** trace) noexcept
     int PyException_SetTraceback(PyObject* value, PyObject* trace) noexcept
@@ -172,7 +168,7 @@ cdef enum Form:
 cdef inline object decode_one(DecodeOptions options, object data):
     cdef PyObject* lone
     if PyBytes_CheckExact(data):
-        lone = decode_lone(&options.template, <const unsigned char*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+        lone = decode_lone(&options.template, <const unsigned char*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), False)
         if lone != NULL:
             return taken(lone)
     return decode_whole(options, data, VALUE)

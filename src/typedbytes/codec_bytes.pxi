@@ -215,6 +215,17 @@ cdef inline PyObject* decode_short_string(Decoding* d, const unsigned char* p, P
     return text
 
 
+cdef inline PyObject* find_string(const unsigned char* p, Py_ssize_t nbytes, bint is_key) noexcept:
+    # A new reference; NULL without an exception: it is not in the table, where the one who makes it puts it.
+    cdef short_words words = load_short(p, nbytes)
+    cdef PyObject* text = find_cached(cache_place(&words, nbytes), &words, nbytes)
+    global LUCK
+    if often(text != NULL):
+        LUCK += not is_key and LUCK < MOST_LUCK
+        incref(text)
+    return text
+
+
 cdef PyObject* decode_text(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
     # Text that is not ASCII: measured, made in its final width, and filled.
     cdef unsigned char greatest

@@ -674,7 +674,7 @@ cdef PyObject* decode_rest(Decoding* d) except NULL:
     return value
 
 
-cdef PyObject* decode_lone(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes) except? NULL:
+cdef PyObject* decode_lone(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes, bint is_key) except? NULL:
     if nbytes < 2 or options.exact or options.max_bytes:
         return NULL
     if nbytes == 2:
@@ -688,9 +688,11 @@ cdef PyObject* decode_lone(const Decoding* options, const unsigned char* p, Py_s
     if nbytes >= 5 and load_length(p + 1) == nbytes - 5:
         if p[0] == BYTES:
             return decode_bytes(p + 5, nbytes - 5)
-        if p[0] == STRING and is_ascii(p + 5, nbytes - 5) and (
-                nbytes - 5 > CACHED_LENGTH or not options.remembers or not try_luck()):
-            return decode_ascii(p + 5, nbytes - 5)
+        if p[0] == STRING:
+            if nbytes - 5 <= CACHED_LENGTH and options.remembers and (is_key or try_luck()):
+                return find_string(p + 5, nbytes - 5, is_key)
+            if is_ascii(p + 5, nbytes - 5):
+                return decode_ascii(p + 5, nbytes - 5)
     return NULL
 
 

@@ -63,7 +63,7 @@ cdef const unsigned char* find_needle(const unsigned char* p, const unsigned cha
 
 # With these types an exception is left for the caller to look at: -1 or NULL.
 ctypedef int (*record_function)(Reader reader, Form form) noexcept
-ctypedef PyObject* (*object_function)(Side side, Decoding* d, const unsigned char* p, Py_ssize_t nbytes) noexcept
+ctypedef PyObject* (*object_function)(Side side, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, bint is_key) noexcept
 
 
 cdef int raise_pending() except? -1:
@@ -123,7 +123,7 @@ cdef class Reader:
     cdef Py_ssize_t nvalue
     cdef bytes value_memory               # what a compressed value has become
     cdef Place place
-    cdef PyObject* parts[2]               # owned, once a record has been made
+    cdef PyObject* pair                   # owned, once a record has been made
     cdef object handed_out                # the tuple given last, used again when nobody else holds it
 
     # The block that is open, decompressed.
@@ -556,14 +556,15 @@ cdef class Reader:
 
     cdef int make_objects(self) except -1:
         cdef PyObject* key
+        cdef PyObject* value
         self.stand_at_key()
-        key = new_object(self.keys, &self.d, self.key, self.nkey)
+        key = new_object(self.keys, &self.d, self.key, self.nkey, True)
         self.stand_at_value()
-        self.parts[1] = (<object_function>new_object)(self.values, &self.d, self.value, self.nvalue)
-        if self.parts[1] == NULL:
+        value = (<object_function>new_object)(self.values, &self.d, self.value, self.nvalue, False)
+        if value == NULL:
             decref(key)
             return -1
-        self.parts[0] = key
+        self.pair = self.pair_of(key, value)
         return 0
 
     cdef int make_bytes(self) except -1:
@@ -571,9 +572,15 @@ cdef class Reader:
         value = PyBytes_FromStringAndSize(<const char*>self.value, self.nvalue)
         incref(<PyObject*>key)
         incref(<PyObject*>value)
-        self.parts[0] = <PyObject*>key
-        self.parts[1] = <PyObject*>value
+        self.pair = self.pair_of(<PyObject*>key, <PyObject*>value)
         return 0
+
+    cdef inline PyObject* pair_of(self, PyObject* key, PyObject* value) except NULL:
+        # A caller that unpacks the tuple at once gets the same one again.
+        cdef PyObject* pair = pair_from_stolen(<PyObject*>self.handed_out, key, value)
+        if pair != <PyObject*>self.handed_out:
+            self.handed_out = <object>pair
+        return pair
 
     cdef int make_typed(self) except -1:
         cdef Py_ssize_t before = written(&self.typed)
@@ -666,26 +673,7 @@ cdef class Reader:
         self.state = OPEN
         if got == 0:
             raise StopIteration
-        return taken(self.pair())
-
-    cdef PyObject* pair(self) except NULL:
-        # As zip does: a caller that unpacks the tuple at once gets the same one again.
-        cdef PyObject* pair = <PyObject*>self.handed_out
-        cdef PyObject* before[2]
-        if Py_REFCNT(pair) != 1:
-            pair = tuple_from_stolen(self.parts, 2)
-            self.handed_out = <object>pair
-            return pair
-        before[0] = PyTuple_GET_ITEM(pair, 0)
-        before[1] = PyTuple_GET_ITEM(pair, 1)
-        PyTuple_SET_ITEM(pair, 0, self.parts[0])
-        PyTuple_SET_ITEM(pair, 1, self.parts[1])
-        if not PyObject_GC_IsTracked(pair):
-            PyObject_GC_Track(pair)
-        incref(pair)
-        decref(before[0])
-        decref(before[1])
-        return pair
+        return taken(self.pair)
 
     def read(self, default=None):
         """Return the next (key, value), or `default` at the end."""

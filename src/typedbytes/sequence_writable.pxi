@@ -101,7 +101,7 @@ cdef object decode_writable(Side side, Decoding* d, const unsigned char* p, Py_s
     # what is wrong inside typed bytes, where it is. source: the classes' write() and readFields().
     cdef int64_t number
     if side.kind == TYPED_BYTES:
-        return taken(new_typed(d, p, nbytes))
+        return taken(new_typed(d, p, nbytes, False))
     if NBYTES[side.kind] >= 0 and NBYTES[side.kind] != nbytes:
         raise_size(side, d, NBYTES[side.kind], nbytes)
     if side.kind == BYTES_WRITABLE:
@@ -123,22 +123,22 @@ cdef object decode_writable(Side side, Decoding* d, const unsigned char* p, Py_s
     return decode_other(side, d, PyBytes_FromStringAndSize(<const char*>p, nbytes))
 
 
-cdef inline PyObject* new_object(Side side, Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+cdef inline PyObject* new_object(Side side, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, bint is_key) except NULL:
     # decode_writable with the most common kind in few steps. After a failure the caller abandons `d`.
     cdef PyObject* value
     if side.kind == TYPED_BYTES:
-        return new_typed(d, p, nbytes)
+        return new_typed(d, p, nbytes, is_key)
     thing = decode_writable(side, d, p, nbytes)
     value = <PyObject*>thing
     incref(value)
     return value
 
 
-cdef inline PyObject* new_typed(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+cdef inline PyObject* new_typed(Decoding* d, const unsigned char* p, Py_ssize_t nbytes, bint is_key) except NULL:
     cdef PyObject* value
     check_bytes_length(None, d, p, nbytes)
-    if nbytes <= 13:
-        value = decode_lone(d, p + 4, nbytes - 4)
+    if nbytes <= 13 or p[4] == STRING:
+        value = decode_lone(d, p + 4, nbytes - 4, is_key)
         if value != NULL:
             return value
     d.buf.start = p

@@ -513,25 +513,11 @@ cdef class PairReader(Reader):
         self.count_record()
         return True
 
-    cdef PyObject* pair_of(self, PyObject* key, PyObject* value) except NULL:
-        # As zip does: a caller that unpacks the tuple at once gets the same one again.
-        cdef PyObject* pair = <PyObject*>self.handed_out
-        cdef PyObject* items[2]
-        if Py_REFCNT(pair) == 1:
-            items[0] = PyTuple_GET_ITEM(pair, 0)
-            items[1] = PyTuple_GET_ITEM(pair, 1)
-            PyTuple_SET_ITEM(pair, 0, key)
-            PyTuple_SET_ITEM(pair, 1, value)
-            if not PyObject_GC_IsTracked(pair):
-                PyObject_GC_Track(pair)
-            incref(pair)
-            decref(items[0])
-            decref(items[1])
-            return pair
-        items[0] = key
-        items[1] = value
-        pair = tuple_from_stolen(items, 2)
-        self.handed_out = <object>pair
+    cdef inline PyObject* pair_of(self, PyObject* key, PyObject* value) except NULL:
+        # A caller that unpacks the tuple at once gets the same one again.
+        cdef PyObject* pair = pair_from_stolen(<PyObject*>self.handed_out, key, value)
+        if pair != <PyObject*>self.handed_out:
+            self.handed_out = <object>pair
         return pair
 
     cdef PyObject* next_raw_pair(self) except NULL:
