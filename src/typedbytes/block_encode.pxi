@@ -365,6 +365,8 @@ cdef class BlockEncoder:
     cdef object look_closer(self, object value, Value* v, int nreplaced):
         kind = type(value)
         v.code = -1
+        if self.wire == NATIVE and (kind is list or kind is tuple or kind is dict):
+            return self.look_at_nested(value, v, nreplaced)    # what else it may be takes time to ask
         if kind is bool:
             v.code = BOOL
             v.number = value is True
