@@ -539,6 +539,14 @@ def test_other_threads_decode_ahead():
             assert list(reader)[:3] == ahead    # they are the very same
 
 
+def test_the_calling_thread_decodes_a_batch_when_it_is_asked_for():
+    data = pairs_of(*((number, number / 2) for number in range(1000)))
+    for threads in (1, 2, 3):
+        with columns.read(data, 10, threads=threads) as reader:
+            assert len(next(reader)) == 10
+            assert not reader._ready, f"{threads} threads: its memory is that of the batch before"
+
+
 def test_a_look_at_the_schema_changes_nothing():
     data = many_pairs(100)
     for threads in (1, 2):

@@ -614,10 +614,8 @@ class _Parallel:
             end, nrecords = self._collect(reader, end, nrecords)
             self._begin(reader, view, end)
         if self._own is not None and not reader._ready:
-            run, self._own = self._own, None
-            run.decode(reader, view)
-            reader._ready += run.batches
-            end, nrecords = run.end, nrecords + run.nrecords
+            end, n = self._go_on(reader, view, 1 if stays else self._own.nbatches)
+            nrecords += n
         if not stays:
             end, nrecords = self._collect(reader, end, nrecords)
         return end - start, nrecords
@@ -642,7 +640,18 @@ class _Parallel:
             self._runs[-1].nbatches += 1    # the caller has batches to use besides
             _workers.start(len(self._runs))
         for run in self._runs:
-            _workers.call(run.decode, reader, view)
+            _workers.call(run.decode, reader, view, run.nbatches)
+
+    def _go_on(self, reader, view, nbatches):
+        """Decode so many batches of the own run, or what is left of it; where the bytes stay each is used before the next is made."""
+        run, before = self._own, self._own.nrecords
+        run.decode(reader, view, nbatches)
+        reader._ready += run.batches
+        run.nbatches -= len(run.batches)
+        if len(run.batches) < nbatches or not run.nbatches:
+            self._own = None
+        run.batches = []
+        return run.end, run.nrecords - before
 
     def _collect(self, reader, end, nrecords):
         """Take over what follows from there on; the reader goes on with the builder of the last run that counts."""
@@ -685,11 +694,11 @@ class _Run:
         self._lock = threading.Lock()    # while decoding
         self._has_ended = False
 
-    def decode(self, reader, view):
-        """Decode the batches, or those before the first that is not whole, whose rows stay in the builder."""
+    def decode(self, reader, view, nbatches):
+        """Decode so many batches, or those before the first that is not whole, whose rows stay in the builder."""
         with self._lock:
             if not self._has_ended:
-                self._decode(reader, view)
+                self._decode(reader, view, nbatches)
 
     def wait(self):
         """Wait until nothing is decoded any more; what has not begun never does."""
@@ -697,10 +706,11 @@ class _Run:
         with self._lock:
             pass
 
-    def _decode(self, reader, view):
+    def _decode(self, reader, view, nbatches):
         try:
-            self.start = self.end = _advance(reader, self.builder, view, self._place, self._nbefore)
-            while self.end is not None and len(self.batches) < self.nbatches and self._take(view, reader._batch_rows):
+            if self.start is None:
+                self.start = self.end = _advance(reader, self.builder, view, self._place, self._nbefore)
+            while self.end is not None and len(self.batches) < nbatches and self._take(view, reader._batch_rows):
                 self.batches.append(self.builder.finish(Batch, reader._shown))
         except (LimitError, MemoryError):
             pass    # nothing was taken then: whoever goes on from here meets it
