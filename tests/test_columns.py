@@ -539,7 +539,8 @@ def test_other_threads_decode_ahead():
             assert list(reader)[:3] == ahead    # they are the very same
 
 
-def test_the_calling_thread_decodes_a_batch_when_it_is_asked_for():
+def test_the_calling_thread_decodes_a_batch_when_it_is_asked_for(monkeypatch):
+    monkeypatch.setattr(columns, "_RUN_NBYTES", 100_000)
     data = pairs_of(*((number, number / 2) for number in range(1000)))
     for threads in (1, 2, 3):
         with columns.read(data, 10, threads=threads) as reader:
