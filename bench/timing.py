@@ -29,7 +29,10 @@ def cpu_of_children_ns():
 
 @dataclass
 class Runner:
-    """Somebody in a race: what is timed, its argument for each round, the bytes it makes or takes, whether it is right."""
+    """Somebody in a race: what is timed, its argument for each round, the bytes it makes or takes, whether it is right.
+
+    turn_ns: how long a turn lasts at least.
+    """
 
     name: str
     run: Callable
@@ -38,6 +41,7 @@ class Runner:
     correct: bool
     finish: Callable = lambda argument: None
     clock: Callable = time.process_time_ns
+    turn_ns: int = TURN_NS
     call_ns: float = float("inf")
     release_ns: float = float("inf")
 
@@ -45,7 +49,7 @@ class Runner:
         """Run once or, if that is short, several times; each time with the next argument."""
         gc.collect()
         spent = 0
-        while spent < TURN_NS:
+        while spent < self.turn_ns:
             spent += self.measure(nround)
             nround += 1
 
