@@ -15,9 +15,9 @@ import typedbytes as tb
 from test_cli import LINES, STREAM, bad, good, run
 from typedbytes.cli._compression import decompressed
 from typedbytes.sequencefile import Writer
-from typedbytes.sequencefile._codecs import zstd_library
+from typedbytes._zstd import zstd
 
-COMPRESS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstd_library().compress}
+COMPRESS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstd.compress}
 KINDS = list(COMPRESS)
 
 WORDS = random.Random(1).choices(["a", "bee", "sea", "deep"], k=40_000)

@@ -183,10 +183,7 @@ def _lz4():
 
 
 def _zstd():
-    try:
-        from compression import zstd  # Python 3.14
-    except ModuleNotFoundError:
-        from backports import zstd
+    from typedbytes._zstd import zstd
 
     return _Packing(lambda: zstd.ZstdCompressor(level=1), zstd.ZstdDecompressor, 448 << 10)
 

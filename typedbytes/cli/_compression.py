@@ -145,9 +145,8 @@ def _xz():
 
 
 def _zstd():
-    from typedbytes.sequencefile._codecs import zstd_library
+    from typedbytes._zstd import zstd
 
-    zstd = zstd_library()
     return zstd.ZstdDecompressor, zstd.ZstdError
 
 

@@ -106,10 +106,8 @@ def _opener_of(path):
 
         return bz2.open, ()
     if path.endswith(".zst"):
-        from typedbytes.sequencefile._codecs import zstd_library
-
         try:
-            zstd = zstd_library()
+            from typedbytes._zstd import zstd
         except ModuleNotFoundError:
             raise InputError(f"{path}: reading it needs a library: pip install 'typedbytes[zstd]'") from None
         return zstd.open, zstd.ZstdError

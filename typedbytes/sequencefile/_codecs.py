@@ -9,7 +9,7 @@ from collections import namedtuple
 
 from typedbytes.errors import FormatError, LimitError, TruncatedError
 
-__all__ = ["Codec", "find", "zstd_library"]
+__all__ = ["Codec", "find"]
 
 # decompress(data, limit) -> bytes, compress(data) -> bytes; compress is None where we only read. Compressed bytes may be a
 # memoryview, whose memory is gone afterwards: nothing here keeps a part of it, and no traceback of an error here does.
@@ -96,17 +96,9 @@ def _bzip2():
     return _inflating(bz2.BZ2Decompressor, (OSError, ValueError)), bz2.compress
 
 
-def zstd_library():
-    """Return the module of Zstandard; raises ModuleNotFoundError."""
-    try:
-        from compression import zstd  # Python 3.14
-    except ModuleNotFoundError:
-        from backports import zstd
-    return zstd
-
-
 def _zstd():
-    zstd = zstd_library()
+    from typedbytes._zstd import zstd
+
     return _inflating(zstd.ZstdDecompressor, zstd.ZstdError), zstd.compress
 
 
