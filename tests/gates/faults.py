@@ -220,7 +220,7 @@ FAULTS = [
     Fault("length in a block longer than what is left", "sequence_reader.pxi", tests("test_sequencefile_damage.py", "-k", "wraps"),
           "            if not 0 <= length <= left:", "            if length < 0:"),
     Fault("key leaks when its value fails", "sequence_reader.pxi", LEAKS,
-          "        if self.parts[1] == NULL:\n            decref(key)\n            return -1", "        if self.parts[1] == NULL:\n            return -1"),
+          "        if value == NULL:\n            decref(key)\n            return -1", "        if value == NULL:\n            return -1"),
     Fault("record that fails leaves its key behind", "sequence_writer.pxi", tests("test_sequencefile.py", "-k", "leaves_nothing"),
           "        self.out.buf.cursor = self.out.buf.start + self.written_before[0]\n", ""),
     Fault("partial write of a file taken for all", "sequence_writer.pxi", tests("test_sequencefile.py", "-k", "takes_a_part"),
