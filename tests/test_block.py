@@ -220,6 +220,18 @@ def test_hives_codes_are_no_types_of_native_messages(code):
     assert message == [[value if code == 11 else None]]
 
 
+@pytest.mark.parametrize("wire", slow.WIRES)
+def test_exact_messages_keep_the_widths_of_their_numbers(wire):
+    args = [tb.Long(5), 7, 2**40, 1.5, tb.Long(-(2**31))]
+    args += [tb.Byte(-2), tb.Float(0.5), True, None, [tb.Long(3)]] * (wire == "native")
+    sent = BlockEncoder(wire).encode(args)
+    (found,) = BlockDecoder(wire, exact=True).feed(sent)
+    assert [type(value) for value in found] == [type(value) for value in args] and found == args
+    assert BlockEncoder(wire).encode(found) == sent
+    (plain,) = BlockDecoder(wire).feed(sent)
+    assert plain == args and not {tb.Long, tb.Byte, tb.Float} & {type(value) for value in plain}
+
+
 class Text(str):
     """A str that is more."""
 

@@ -159,6 +159,24 @@ def test_resync_loses_no_more_than_is_between_two_markers(compression):
                 assert start - 200 <= each.offset <= end and 0 < each.nbytes <= 2 * (end - start) + 200
 
 
+@pytest.mark.parametrize("seeks", [True, False])
+def test_a_record_that_has_swallowed_the_start_of_a_marker_costs_no_more(seeks):
+    sink = io.BytesIO()
+    with sequencefile.Writer(
+        sink, key_class="IntWritable", value_class="IntWritable", sync_marker=bytes(range(16)), sync_interval=150
+    ) as writer:
+        writer.writes((i, i) for i in range(60))
+    data, whole = sink.getvalue(), [(i, i) for i in range(60)]
+    start, end, first, last = intervals(data)[3]
+    bad = data[: end - 4] + data[end:]    # the value of the record before the marker is now the marker's first four bytes
+    source = io.BytesIO(bad)
+    source.seekable = lambda: seeks
+    reader = sequencefile.Reader(source, resync=True)
+    assert reader.read_all() == [*whole[: last - 1], (last - 1, -1), *whole[last:]]
+    (skipped,) = reader.skipped
+    assert (skipped.offset, skipped.nbytes, skipped.nrecords) == (end, 0, None)
+
+
 def test_what_was_passed_over_is_told():
     data = marked("block")
     start, end, first, last = intervals(data)[3]

@@ -14,7 +14,7 @@
 # cython: binding=False, embedsignature=True, embedsignature.format=clinic
 
 from libc.errno cimport EAGAIN, EBADF, EINTR, EPIPE, ETIMEDOUT, errno
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t, uint32_t, uint64_t
 from libc.stdio cimport snprintf
 from libc.string cimport memchr, memcpy, memmove, memset
 from posix.uio cimport iovec, writev

@@ -209,7 +209,7 @@ cdef class Parser:
             if kind != WIRE0_DOUBLE and INTEGER_TEXT(text):
                 number = int(text)
                 if (-2**31 <= number < 2**31) if kind == WIRE0_INT else (-2**63 <= number < 2**63):
-                    return self.push_object(number)
+                    return self.push_int(INT if kind == WIRE0_INT else LONG, number)
         except ValueError:
             pass
         return self.bad_value(self.at_fault(BlockError, f"{text[:40]!r} is no number of type {kind}", offset_of(b, p)))
@@ -371,7 +371,6 @@ cdef class Parser:
         cdef bint as_text = self.message_wire == BLOCK
         cdef int kind
         cdef int32_t length
-        cdef PyObject* value
         while self.index < self.count:
             if not self.need(b, ntype):
                 return False
@@ -396,17 +395,19 @@ cdef class Parser:
                 if not self.need(b, ntype + length):
                     return False
                 if kind == WIRE0_INT:
-                    value = int_from_i64(load_i32(b.cursor + ntype))
+                    self.push_int(INT, load_i32(b.cursor + ntype))
                 elif kind == WIRE0_LONG:
-                    value = int_from_i64(load_i64(b.cursor + ntype))
+                    self.push_int(LONG, load_i64(b.cursor + ntype))
                 else:
-                    value = float_from_f64(load_f64(b.cursor + ntype))
-                if value == NULL:
-                    raise MemoryError
-                self.push(value)
+                    self.push(new_float(load_f64(b.cursor + ntype)))
                 self.consume(b, ntype + length)
             self.count_value()
         return True
+
+    cdef inline int push_int(self, int code, int64_t number) except -1:
+        if self.options.template.exact:
+            return self.push_object(exact_int(code, number))
+        return self.push(new_int(number))
 
     cdef inline int count_value(self) except -1:
         self.index += 1
@@ -705,20 +706,17 @@ cdef class Parser:
         return 0
 
     cdef int push_inline(self, Entry* entry) except -1:
-        cdef PyObject* value
         cdef unsigned char bits[8]
         if entry.code == NULL_VALUE:
             return self.push_object(None)
         if entry.code == BOOL:
             return self.push_object(True if entry.number else False)
-        if entry.code == FLOAT or entry.code == DOUBLE:
-            store_i64(bits, entry.number)
-            value = float_from_f64(load_f64(bits))
-        else:
-            value = int_from_i64(entry.number)
-        if value == NULL:
-            raise MemoryError
-        return self.push(value)
+        if entry.code != FLOAT and entry.code != DOUBLE:
+            return self.push_int(entry.code, entry.number)
+        store_i64(bits, entry.number)
+        if entry.code == FLOAT and self.options.template.exact:
+            return self.push_object(Float(load_f64(bits)))
+        return self.push(new_float(load_f64(bits)))
 
     cdef int push_native(self, ReadBuffer* b, Entry* entry, const unsigned char* p, PyObject* whole) except -1:
         cdef Py_ssize_t nbytes = entry.number
@@ -786,6 +784,27 @@ cdef class Parser:
         return True
 
 
+cdef inline PyObject* new_int(int64_t number) except NULL:
+    cdef PyObject* value = int_from_i64(number)
+    if value == NULL:
+        raise MemoryError
+    return value
+
+
+cdef inline PyObject* new_float(double number) except NULL:
+    cdef PyObject* value = float_from_f64(number)
+    if value == NULL:
+        raise MemoryError
+    return value
+
+
+cdef object exact_int(int code, int64_t number):
+    # As the codec: a plain int goes back to an INT or, when it is too large for one, to a LONG.
+    if code == BYTE:
+        return Byte(number)
+    return Long(number) if code == LONG and INT32_MIN <= number <= INT32_MAX else number
+
+
 cdef inline bint is_inline(int code) noexcept:
     return BYTE <= code <= DOUBLE or code == NULL_VALUE
 
@@ -795,7 +814,8 @@ cdef class BlockDecoder(Parser):
 
     wire: as for `BlockEncoder`; native messages are told apart from those of wire 0 and decoded too. max_bytes: of one message,
     None for no limit. skip_bad: pass over messages that are wrong but whose end is known, and count them in `skipped`. Other
-    options are those of `Decoder`, for what is nested in native messages.
+    options are those of `Decoder`, for what is nested in native messages; exact=True keeps the widths of a message's own numbers
+    too.
 
     After an error, a hook's too, a BlockDecoder stays failed and raises it again.
 

@@ -623,10 +623,18 @@ cdef class Reader:
             while self.skipped and self.skipped[len(self.skipped) - 1].offset >= start:
                 error = self.skipped.pop().error
         self.suspect = -1
-        self.move_to(start + 1)
-        self.find_marker()
+        self.find_marker_behind(start)
         nrecords = self.counted if self.counted and self.offset_here() == self.block_end else None
-        self.skipped.append(Skipped(start, self.offset_here() - start, nrecords, error))
+        self.skipped.append(Skipped(start, max(0, self.offset_here() - start), nrecords, error))
+        return 0
+
+    cdef int find_marker_behind(self, long long start) except -1:
+        # One that starts a little before is behind as well: a record that is too short has swallowed its first bytes.
+        cdef long long earlier = max(start - (ESCAPED_NBYTES - 1), self.header_end)
+        self.move_to(earlier if self.can_move_to(earlier) else start + 1)
+        if self.find_marker() and self.offset_here() == start:
+            self.file.cursor += 1
+            self.find_marker()
         return 0
 
     cdef bint can_move_to(self, long long offset) except -1:
