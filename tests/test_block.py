@@ -396,6 +396,13 @@ def test_what_moves_messages_is_neither_pickled_nor_made_twice(made):
             made.__init__(b"")
 
 
+def test_a_hook_cannot_make_its_encoder_anew():
+    encoder = BlockEncoder("bytes", default=lambda value: encoder.__init__("type8"))
+    with pytest.raises(RuntimeError, match="in use"):
+        encoder.encode([object()])
+    assert encoder.encode([1]) == slow.encode("bytes", [1])
+
+
 def test_what_was_never_made():
     encoder = BlockEncoder.__new__(BlockEncoder)
     for use in (lambda: BlockDecoder.__new__(BlockDecoder).feed(b""), lambda: encoder.encode(["\u20ac"])):

@@ -143,14 +143,15 @@ def test_a_full_buffer_makes_its_writer_wait():
         assert len(found) == 2000
 
 
-def test_a_byte_does_not_wait_for_ever():
-    with connected() as (ours, theirs), CoalescingWriter(ours, max_delay=0.01) as writer, within(10):
+@pytest.mark.parametrize(("max_delay", "nmessages"), [(0.01, 20), (0.12, 2)])
+def test_a_byte_does_not_wait_for_ever(max_delay, nmessages):
+    with connected() as (ours, theirs), CoalescingWriter(ours, max_delay=max_delay) as writer, within(10):
         reader = BlockReader(theirs)
-        for number in range(20):
+        for number in range(nmessages):
             writer.write([number])
             assert reader.read() == [number]
             time.sleep(0.02 * (number % 3))  # awake and asleep
-        assert writer.stats["by_age"] == 20
+        assert writer.stats["by_age"] == nmessages
 
 
 def test_without_an_age_only_a_flush_sends():
@@ -567,6 +568,15 @@ def test_large_values_of_tasks():
                 await writer.write(args)
 
     assert run_async(work, 4096) == messages
+
+
+def test_large_values_of_tasks_that_wait_for_room():
+    async def work(sock):
+        async with AsyncCoalescingWriter(sock, flush_bytes=500, buffer_size=500) as writer:
+            await asyncio.gather(*(writer.write([task, bytes(200_000 if task % 2 else 400)]) for task in range(8)))
+            assert writer.stats["waits"] > 4
+
+    assert run_async(work, 4096) == [[task, bytes(200_000 if task % 2 else 400)] for task in range(8)]
 
 
 def test_a_turn_of_the_loop_is_one_batch():

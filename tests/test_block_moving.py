@@ -181,7 +181,7 @@ def test_a_buffer_gathers_messages():
 
 def test_a_child_does_not_write_what_its_parent_gathered():
     code = """
-        import os, socket
+        import os, socket, sys
         from typedbytes.block import BlockWriter
         ours, theirs = socket.socketpair()
         writer = BlockWriter(ours, buffer_size=1000)
@@ -191,7 +191,8 @@ def test_a_child_does_not_write_what_its_parent_gathered():
                 if number == 3:
                     writer.write([number])
                 writer.close()
-                os._exit(0)
+                ours.close(); theirs.close()
+                sys.exit()
             os.wait()
         writer.close()
         print(theirs.recv(1000).hex())
