@@ -442,6 +442,24 @@ def test_full_disk_and_bad_data_are_both_told():
     assert [line.split(b": ")[1] for line in done.stderr.splitlines()] == [b"standard input", b"standard output"]
 
 
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_an_output_that_is_a_descriptor_is_written_where_it_stands(name, file, tmp_path):
+    written = file(ONE, "written.tb")
+    with open(written, "ab") as stdout:
+        done = subprocess.run([*COMMAND, "cat", "-o", name], input=TWO, stdout=stdout, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (tmp_path / "written.tb").read_bytes() == ONE + TWO
+    assert good("cat", "-o", name, stdin=STREAM) == STREAM
+    assert bad(74, "cat", "-o", "/dev/fd/999", stdin=STREAM)[1] == "/dev/fd/999: Bad file descriptor"
+
+
+def test_an_output_may_be_a_process_of_the_shell(tmp_path):
+    command = f"{shlex.join(COMMAND)} cat -o >(cat > {shlex.quote(str(tmp_path / 'copy'))}; echo done)"
+    done = subprocess.run(["bash", "-c", command], input=STREAM, capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"done\n", b"")
+    assert (tmp_path / "copy").read_bytes() == STREAM
+
+
 def test_closed_stdout():
     command = subprocess.list2cmdline([*COMMAND, "count"])
     done = subprocess.run(f"{command} >&-", shell=True, input=STREAM, stderr=subprocess.PIPE)
