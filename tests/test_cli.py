@@ -422,6 +422,21 @@ def test_stdin_that_cannot_be_read(arguments, tmp_path):
     assert done.stderr == b"typedbytes: standard input: Bad file descriptor\n"
 
 
+NON_BLOCKING = {"to-json": STREAM, "from-json": LINES, "cat": b"\x1f\x8b\x08" + bytes(7), "sort": STREAM}
+
+
+@pytest.mark.parametrize("arguments", [each for each in [*FILTERS, ["sort"]] if each != ["sniff"]], ids=" ".join)
+def test_stdin_that_does_not_wait(arguments):
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    os.write(writing, NON_BLOCKING.get(arguments[0], STREAM))
+    done = subprocess.run([*COMMAND, *arguments], stdin=reading, capture_output=True, timeout=60)
+    os.close(writing)
+    os.close(reading)
+    message = b"standard input: a source must not be non-blocking"
+    assert (done.returncode, done.stderr) == (74, b"typedbytes: " + message + b"\n")
+
+
 OTHERS = [["--help"], ["--version"], ["cat", "-h"], ["man"], ["completion", "bash"], ["cat", "-o", "/dev/stdout"]]
 
 
@@ -464,6 +479,12 @@ def test_closed_stdout():
     command = subprocess.list2cmdline([*COMMAND, "count"])
     done = subprocess.run(f"{command} >&-", shell=True, input=STREAM, stderr=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (74, b"typedbytes: standard output: Bad file descriptor\n")
+
+
+def test_closed_stderr():
+    command = f"{shlex.join(COMMAND)} cat 2>&-"
+    done = subprocess.run(["bash", "-c", command], input=ONE + b"\x0e", stdout=subprocess.PIPE)
+    assert (done.returncode, done.stdout) == (65, ONE)
 
 
 def test_stderr_that_cannot_be_written_leaves_the_exit_code():
