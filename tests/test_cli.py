@@ -327,7 +327,10 @@ def test_control_characters_of_data_stay_out_of_json():
         (["cat", "-n", "1"], "unrecognized arguments: -n"),
         (["head", "-n", "-1"], "argument -n: expected"),
         (["head", "-n", "x"], "argument -n: expected a number from 0 on, not 'x'"),
-        (["cat", "--max-bytes", "1e3"], "argument --max-bytes: expected a number from 0 on, not '1e3'"),
+        (["cat", "--max-bytes", "1e3"], "argument --max-bytes: expected a number from 1 on, not '1e3'"),
+        (["cat", "--max-bytes", "0"], "argument --max-bytes: expected a number from 1 on, not '0'"),
+        (["from-json", "--max-bytes", "0"], "argument --max-bytes: expected a number from 1 on, not '0'"),
+        (["block", "decode", "--max-bytes", "0"], "argument --max-bytes: expected a number from 1 on, not '0'"),
         (["cat", "--version"], "unrecognized arguments: --version"),
     ],
 )

@@ -13,7 +13,7 @@ from typedbytes._block import array_view, element_name
 from typedbytes.block import ArrowStream, BlockEncoder, BlockReader, BlockWriter, Command
 from typedbytes.cli._json_form import JsonFormError, dump_line, from_tree, load_line, to_tree
 from typedbytes.cli._manners import BAD_DATA, IO_ERROR, USAGE, Failure, because
-from typedbytes.cli._parser import natural
+from typedbytes.cli._parser import natural, positive
 from typedbytes.cli._streams import lines, names, opened
 from typedbytes.errors import DecodeError, EncodeError
 
@@ -26,7 +26,7 @@ def block_arguments(parser):
     parser.add_argument("action", nargs="?", metavar="ACTION", help="encode, decode, echo or peer").words = tuple(ACTIONS)
     parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="inputs in turn; - or none is stdin")
     parser.add_argument("--wire", choices=WIRES, default="bytes", help="the layout (bytes): " + ", ".join(WIRES))
-    parser.add_argument("--max-bytes", type=natural, metavar="N", help="refuse a message of more than N bytes")
+    parser.add_argument("--max-bytes", type=positive, metavar="N", help="refuse a message of more than N bytes")
     parser.add_argument("--checksum", action="store_true", help="end native messages with a checksum")
     parser.add_argument("--listen", default="127.0.0.1:0", metavar="PLACE", help="peer: HOST:PORT, or the path of a Unix socket")
     parser.add_argument("--mode", choices=("ack", "echo"), default="ack", help="peer: answer with a byte 1, or with the message")
@@ -50,8 +50,6 @@ def block(options, output):
     """
     if options.action not in ACTIONS:
         raise Failure(USAGE, "an action is encode, decode, echo or peer (see typedbytes block --help)")
-    if options.max_bytes == 0:
-        raise Failure(USAGE, "--max-bytes is at least 1")
     if options.checksum and options.wire != "native":
         raise Failure(USAGE, "--checksum is for --wire native")
     ACTIONS[options.action](options, output)
