@@ -63,7 +63,7 @@ def _encode(options, output):
         try:
             args, head = _from_line(load_line(line))
             output.write(encoder.encode(args, **head))
-        except (JsonFormError, EncodeError) as error:
+        except (JsonFormError, EncodeError, DecodeError) as error:  # a value of the line goes through its typed bytes
             raise Failure(BAD_DATA, f"{place}: {error}") from None
 
 
@@ -86,27 +86,37 @@ def _echo(options, output):
 
 
 def _peer(options, output):
-    import socket
-
     by_path = ":" not in options.listen
     try:
-        if by_path:
-            server = socket.socket(socket.AF_UNIX)
-            server.bind(options.listen)
-            server.listen()
-        else:
-            host, _, port = options.listen.rpartition(":")
-            server = socket.create_server((host, int(port)))
-    except (OSError, ValueError) as error:
+        server = _listening(options.listen, by_path)
+    except (OSError, ValueError, OverflowError) as error:  # a port or a host that there cannot be is one of the latter
         raise Failure(USAGE, f"{options.listen}: cannot listen there: {error}") from None
     try:
         with server:
-            output.line(options.listen if by_path else "{}:{}".format(*server.getsockname()))
+            place = os.fsencode(options.listen) if by_path else "{}:{}".format(*server.getsockname()).encode()
+            output.write(place + b"\n")
             output.flush()
             _serve(server, options)
     finally:
         if by_path:
             os.unlink(options.listen)
+
+
+def _listening(place, by_path):
+    """Return a socket that listens at HOST:PORT, or at the path of a Unix socket."""
+    import socket
+
+    if not by_path:
+        host, _, port = place.rpartition(":")
+        return socket.create_server((host, int(port)))
+    server = socket.socket(socket.AF_UNIX)
+    try:
+        server.bind(place)
+        server.listen()
+    except BaseException:
+        server.close()
+        raise
+    return server
 
 
 def _serve(server, options):
