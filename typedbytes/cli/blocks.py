@@ -89,7 +89,7 @@ def _peer(options, output):
     by_path = ":" not in options.listen
     try:
         server = _listening(options.listen, by_path)
-    except (OSError, ValueError, OverflowError) as error:  # a port or a host that there cannot be is one of the latter
+    except (OSError, ValueError, OverflowError, TypeError) as error:  # the last two: a port and a host that there cannot be
         raise Failure(USAGE, f"{options.listen}: cannot listen there: {error}") from None
     try:
         with server:
@@ -106,12 +106,14 @@ def _listening(place, by_path):
     """Return a socket that listens at HOST:PORT, or at the path of a Unix socket."""
     import socket
 
-    if not by_path:
-        host, _, port = place.rpartition(":")
-        return socket.create_server((host, int(port)))
-    server = socket.socket(socket.AF_UNIX)
+    server = socket.socket(socket.AF_UNIX if by_path else socket.AF_INET)
     try:
-        server.bind(place)
+        if by_path:
+            server.bind(place)
+        else:
+            host, _, port = place.rpartition(":")
+            server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            server.bind((host, int(port)))
         server.listen()
     except BaseException:
         server.close()
