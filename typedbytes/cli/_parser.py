@@ -89,9 +89,11 @@ def add_format_arguments(parser):
 
 def natural(text, least=0):
     """Return the number that an option gives: 0 or more."""
-    if not (text.isascii() and text.isdigit() and int(text) >= least):
+    # int() refuses thousands of digits; 20 of them are beyond any count here.
+    number = int("0" + text.lstrip("0")[:20]) if text.isascii() and text.isdigit() else -1
+    if number < least:
         raise argparse.ArgumentTypeError(f"expected a number from {least} on, not {text!r}")
-    return min(int(text), sys.maxsize - 1)
+    return min(number, sys.maxsize - 1)
 
 
 def positive(text):
@@ -103,7 +105,7 @@ def size(text):
     """Return the number of bytes that an option gives, such as 65536, 64K or 1.5G."""
     number, unit = (text[:-1], text[-1].lower()) if text[-1:].lower() in UNITS else (text, "")
     try:
-        nbytes = int(float(number) * UNITS.get(unit, 1))
+        nbytes = min(int(float(number) * UNITS.get(unit, 1)), sys.maxsize)
     except (ValueError, OverflowError):
         nbytes = 0
     if nbytes < 1:
