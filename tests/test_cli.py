@@ -327,7 +327,10 @@ def test_control_characters_of_data_stay_out_of_json():
         (["cat", "-n", "1"], "unrecognized arguments: -n"),
         (["head", "-n", "-1"], "argument -n: expected"),
         (["head", "-n", "x"], "argument -n: expected a number from 0 on, not 'x'"),
-        (["cat", "--max-bytes", "1e3"], "argument --max-bytes: expected a number from 0 on, not '1e3'"),
+        (["cat", "--max-bytes", "1e3"], "argument --max-bytes: expected a number from 1 on, not '1e3'"),
+        (["cat", "--max-bytes", "0"], "argument --max-bytes: expected a number from 1 on, not '0'"),
+        (["from-json", "--max-bytes", "0"], "argument --max-bytes: expected a number from 1 on, not '0'"),
+        (["block", "decode", "--max-bytes", "0"], "argument --max-bytes: expected a number from 1 on, not '0'"),
         (["cat", "--version"], "unrecognized arguments: --version"),
     ],
 )
@@ -422,6 +425,21 @@ def test_stdin_that_cannot_be_read(arguments, tmp_path):
     assert done.stderr == b"typedbytes: standard input: Bad file descriptor\n"
 
 
+NON_BLOCKING = {"to-json": STREAM, "from-json": LINES, "cat": b"\x1f\x8b\x08" + bytes(7), "sort": STREAM}
+
+
+@pytest.mark.parametrize("arguments", [each for each in [*FILTERS, ["sort"]] if each != ["sniff"]], ids=" ".join)
+def test_stdin_that_does_not_wait(arguments):
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    os.write(writing, NON_BLOCKING.get(arguments[0], STREAM))
+    done = subprocess.run([*COMMAND, *arguments], stdin=reading, capture_output=True, timeout=60)
+    os.close(writing)
+    os.close(reading)
+    message = b"standard input: a source must not be non-blocking"
+    assert (done.returncode, done.stderr) == (74, b"typedbytes: " + message + b"\n")
+
+
 OTHERS = [["--help"], ["--version"], ["cat", "-h"], ["man"], ["completion", "bash"], ["cat", "-o", "/dev/stdout"]]
 
 
@@ -442,10 +460,34 @@ def test_full_disk_and_bad_data_are_both_told():
     assert [line.split(b": ")[1] for line in done.stderr.splitlines()] == [b"standard input", b"standard output"]
 
 
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_an_output_that_is_a_descriptor_is_written_where_it_stands(name, file, tmp_path):
+    written = file(ONE, "written.tb")
+    with open(written, "ab") as stdout:
+        done = subprocess.run([*COMMAND, "cat", "-o", name], input=TWO, stdout=stdout, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (tmp_path / "written.tb").read_bytes() == ONE + TWO
+    assert good("cat", "-o", name, stdin=STREAM) == STREAM
+    assert bad(74, "cat", "-o", "/dev/fd/999", stdin=STREAM)[1] == "/dev/fd/999: Bad file descriptor"
+
+
+def test_an_output_may_be_a_process_of_the_shell(tmp_path):
+    command = f"{shlex.join(COMMAND)} cat -o >(cat > {shlex.quote(str(tmp_path / 'copy'))}; echo done)"
+    done = subprocess.run(["bash", "-c", command], input=STREAM, capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"done\n", b"")
+    assert (tmp_path / "copy").read_bytes() == STREAM
+
+
 def test_closed_stdout():
     command = subprocess.list2cmdline([*COMMAND, "count"])
     done = subprocess.run(f"{command} >&-", shell=True, input=STREAM, stderr=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (74, b"typedbytes: standard output: Bad file descriptor\n")
+
+
+def test_closed_stderr():
+    command = f"{shlex.join(COMMAND)} cat 2>&-"
+    done = subprocess.run(["bash", "-c", command], input=ONE + b"\x0e", stdout=subprocess.PIPE)
+    assert (done.returncode, done.stdout) == (65, ONE)
 
 
 def test_stderr_that_cannot_be_written_leaves_the_exit_code():

@@ -1,6 +1,7 @@
 """The command block: JSON to messages and back, on every wire, and a peer that answers."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -50,10 +51,28 @@ def test_native_messages(tmp_path):
 @pytest.mark.parametrize(
     "line",
     [b"1", b"{}", b'{"args": 1}', b'{"args": [], "id": "x"}', b'{"args": [], "x": 1}', b"[", b"[true]", b"[null]", b'[{"arrow": "?"}]',
-     b'[{"array": "f3", "shape": [1], "data": ""}]', b'[{"array": "f8", "shape": [1], "data": ""}]', b'[{"array": "f8", "shape": [-1], "data": ""}]'],
+     b'[{"array": "f3", "shape": [1], "data": ""}]', b'[{"array": "f8", "shape": [1], "data": ""}]', b'[{"array": "f8", "shape": [-1], "data": ""}]',
+     b'[{"string": "/w=="}]', b'[{"map": [[[1], 2]]}]'],
 )  # fmt: skip
 def test_lines_that_are_no_message(line):
     assert bad(65, "block", "encode", stdin=b"[1]\n" + line)[0] == slow.encode("bytes", [1])
+
+
+@pytest.mark.parametrize("place", ["127.0.0.1:99999", b"\xff:0", b"\xff"])
+def test_a_peer_that_cannot_listen(place, tmp_path):
+    (tmp_path / "\udcff").touch()  # the path is taken
+    assert "cannot listen there" in bad(64, "block", "peer", "--listen", place, cwd=tmp_path)[1]
+
+
+def test_a_peer_whose_path_is_not_utf8(tmp_path):
+    place = os.fsencode(tmp_path) + b"/peer\xff"
+    process = subprocess.Popen(
+        [*COMMAND, "block", "peer", "--listen", place, "--connections", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout.readline() == place + b"\n"
+    connected(os.fsdecode(place)).close()
+    assert process.communicate() == (b"", b"")
+    assert process.returncode == 0
 
 
 def test_messages_that_are_bad():

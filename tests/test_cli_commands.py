@@ -41,6 +41,19 @@ def test_ranges_that_are_none(text):
     assert "argument -r" in bad(64, "slice", "-r", text)[1]
 
 
+MANY = "9" * 5000  # more digits than int() takes of a text
+
+
+def test_numbers_without_end():
+    assert values(good("slice", "-r", f"18:{MANY}", stdin=NUMBERS)) == [18, 19]
+    assert values(good("slice", "-r", f"3::{MANY}", stdin=NUMBERS)) == [3]
+    assert good("slice", "-r", f"{MANY}:", stdin=NUMBERS) == b""
+    assert good("head", "-n", MANY, stdin=NUMBERS) == NUMBERS
+    assert good("head", "-n", "0" * 5000 + "3", stdin=NUMBERS) == NUMBERS[:15]
+    assert good("sort", "--memory", "1e300", stdin=NUMBERS) == NUMBERS
+    assert "expected a size" in bad(64, "sort", "--memory", "1e999", stdin=NUMBERS)[1]
+
+
 def test_slice_does_not_look_further():
     assert values(good("slice", "-r", "1:2", stdin=ONE + TWO + b"\x0e")) == [2]
 
@@ -66,6 +79,7 @@ def test_sample(file):
     assert values(good("sample", "-n", "99", stdin=NUMBERS)) == list(range(20))
     assert good("sample", "-n", "0", stdin=NUMBERS) == good("sample", "-p", "0", stdin=NUMBERS) == b""
     assert good("sample", "-p", "1", stdin=NUMBERS) == NUMBERS
+    assert good("sample", "-p", "1e-310", stdin=NUMBERS) == b""
     assert "from 0 to 1" in bad(64, "sample", "-p", "2")[1]
 
 
@@ -136,6 +150,12 @@ def test_stats():
         expected[tb.partition(tb.dumps(key), 3)] += 1
     assert [row["records"] for row in by_section["reducers"]] == expected
     assert [row["skew"] for row in by_section["reducers"]] == [n / (100 / 3) for n in expected]
+
+
+def test_stats_of_no_numbers():
+    found = good("stats", stdin=tb.Encoder().encode_all([float("inf"), float("-inf"), 1.5])).decode()
+    strict = [json.loads(line, parse_constant=pytest.fail) for line in found.splitlines()]
+    assert (strict[1]["least"], strict[1]["most"], strict[1]["mean"]) == ("-inf", "inf", "nan")
 
 
 def test_stats_of_every_type():
@@ -335,9 +355,21 @@ def test_grep():
     assert grepped(r"^1\.5$", stdin=data) == stream[3:4]
     assert grepped("-F", ".", stdin=data) == [1.5, "a.b"]
     assert grepped("true", stdin=data) == [True]
+    assert grepped("-0.0", stdin=tb.Encoder().encode_all([0.0, -0.0])) == [0.0]
+    assert str(grepped("-0.0", stdin=tb.Encoder().encode_all([0.0, -0.0]))) == "[-0.0]"
     assert "PATTERN" in bad(64, "grep", "(")[1]
     assert "PATTERN" in bad(64, "grep")[1]
     assert "--in" in bad(64, "grep", "--in", "key", "x", stdin=data)[1]
+
+
+def test_grep_takes_what_cannot_be_decoded(file):
+    # The body of a writable and of a pickle may be wrong in what cat copies.
+    wrong = good("from-json", stdin=b'{"ext": [50, ""]}\n')
+    data = ONE + wrong + TWO
+    assert good("cat", stdin=data) == data
+    assert good("grep", "2", stdin=data) == TWO
+    assert good("grep", "-v", "2", stdin=data) == ONE + wrong
+    assert good("grep", "--pairs", "-v", "nowhere", stdin=ONE + wrong) == ONE + wrong
 
 
 def test_grep_finds_the_same_with_and_without_its_short_cut():
@@ -570,6 +602,9 @@ def test_bench(file, tmp_path):
     assert all(row["records"] == 100 and row["bytes"] == len(PAIR_STREAM) and row["MB/s"] > 0 for row in found)
     assert plot.read_text().startswith("<svg") and plot.read_text().count("<rect") == 4
     assert "no records" in bad(64, "bench")[1]
+    assert bad(65, "bench", stdin=ONE + b"\x07\x00\x00\x00\x01\xff") == (
+        b"", "the records to measure with: STRING is not UTF-8: invalid start byte at its byte 0 at offset 5, record 1"
+    )  # fmt: skip
 
 
 # The shell

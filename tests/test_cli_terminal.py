@@ -20,6 +20,12 @@ pytestmark = pytest.mark.once
 PAIRS = tb.Encoder().encode_pairs([(f"key {i}", i) for i in range(5)])
 ESCAPE = re.compile(r"\x1b\[[0-9;]*[mK]")
 
+# The command, with a line of progress that does not wait a second.
+AT_ONCE = (
+    "import sys; from typedbytes.cli import _progress, main;"
+    "_progress.PATIENCE = _progress.EVERY = 0.005; sys.exit(main(sys.argv[1:]))"
+)
+
 
 class Terminal:
     """Run a command whose stdout and stderr, or one of them, are a terminal, and hear what it shows."""
@@ -125,13 +131,16 @@ def test_progress_of_a_pipe():
     assert max(map(len, text[before:].split("\r\x1b[K"))) < 20
 
 
+def test_names_send_nothing_to_the_terminal_in_the_line_of_progress(file):
+    path = file(STREAM * 500_000, "a\x1b]0;title\x07.tb")
+    text, status = Terminal(sys.executable, "-c", AT_ONCE, "count", path, stdout=False, columns=500).end()
+    assert status == 0
+    assert "a\\x1b]0;title\\x07.tb" in text and "\x07" not in text
+
+
 def test_progress_of_a_file(file):
     path = file(STREAM * 2_000_000)
-    script = (
-        "import sys; from typedbytes.cli import _progress, main;"
-        "_progress.PATIENCE = _progress.EVERY = 0.005; sys.exit(main(sys.argv[1:]))"
-    )
-    text, status = Terminal(sys.executable, "-c", script, "count", path, stdout=False).end()
+    text, status = Terminal(sys.executable, "-c", AT_ONCE, "count", path, stdout=False).end()
     assert status == 0
     assert re.search(r"\r\x1b\[K[\d.]+ MB of 62.0 MB, \d+ %, [\d.]+ [MG]B/s, 0:00 left: /", text)
     assert text.endswith("\r\x1b[K")

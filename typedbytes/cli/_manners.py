@@ -6,6 +6,7 @@ unless it is printable.
 """
 
 import sys
+from contextlib import suppress
 
 OK = 0
 DIFFERENT = 1
@@ -28,11 +29,15 @@ class Failure(Exception):
 
     def report(self):
         """Write the message to stderr and return the exit code."""
-        try:
-            print(f"typedbytes: {escaped(str(self))}", file=sys.stderr, flush=True)
-        except (OSError, ValueError):
-            pass  # a stderr that cannot be written to leaves the exit code
+        say(f"typedbytes: {self}")
         return self.status
+
+
+def say(text):
+    """Write a line of text to stderr; one that is closed or cannot be written to leaves the exit code."""
+    if sys.stderr is not None:  # print would take stdout instead
+        with suppress(OSError, ValueError):
+            print(escaped(text), file=sys.stderr, flush=True)
 
 
 def escaped(text):

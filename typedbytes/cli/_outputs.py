@@ -6,12 +6,16 @@ dropped, and a file that -o names holds what it held before.
 
 import io
 import os
+import re
 import stat
 from contextlib import contextmanager
 
 from typedbytes.cli._manners import because
 
 BUFFER_NBYTES = 1 << 16
+
+_STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
+_DESCRIPTOR = re.compile(r"/dev/std(?:out|err)|/(?:dev|proc/self)/fd/([0-9]{1,9})")
 
 
 class Unwritten(Exception):
@@ -94,10 +98,15 @@ def _whole_file(name):
         with creating(name) as file:
             yield file
         return
-    place = os.path.realpath(name)
-    if os.path.exists(place) and not stat.S_ISREG(os.stat(place).st_mode):
-        yield open(place, "wb", buffering=0)  # a device or a named pipe is written to, not replaced
+    descriptor = _DESCRIPTOR.fullmatch(name)
+    if descriptor:
+        # Another opening of what is behind it would not append where it does, and not stand where it stands.
+        yield open(os.dup(int(descriptor[1] or _STANDARD[name])), "wb", buffering=0)
         return
+    if os.path.exists(name) and not stat.S_ISREG(os.stat(name).st_mode):
+        yield open(name, "wb", buffering=0)  # a device or a named pipe is written to, not replaced
+        return
+    place = os.path.realpath(name)
     folder, base = os.path.split(place)
     partial = os.path.join(folder, f".{base}.{os.getpid()}.partial")
     file = open(partial, "xb", buffering=0)

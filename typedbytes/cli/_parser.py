@@ -53,7 +53,7 @@ def add_file_arguments(parser):
     parser.add_argument(
         "--dialect", choices=("hadoop", "hive"), default="hadoop", help="hive adds the codes 11, 12 and 177"
     )
-    parser.add_argument("--max-bytes", type=natural, metavar="N", help="refuse a record of more than N bytes")
+    parser.add_argument("--max-bytes", type=positive, metavar="N", help="refuse a record of more than N bytes")
 
 
 def add_stream_arguments(parser):
@@ -87,26 +87,25 @@ def add_format_arguments(parser):
     add_output_argument(parser)
 
 
-def natural(text):
+def natural(text, least=0):
     """Return the number that an option gives: 0 or more."""
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"expected a number from 0 on, not {text!r}")
-    return min(int(text), sys.maxsize - 1)
+    # int() refuses thousands of digits; 20 of them are beyond any count here.
+    number = int("0" + text.lstrip("0")[:20]) if text.isascii() and text.isdigit() else -1
+    if number < least:
+        raise argparse.ArgumentTypeError(f"expected a number from {least} on, not {text!r}")
+    return min(number, sys.maxsize - 1)
 
 
 def positive(text):
     """Return the number that an option gives: 1 or more."""
-    number = natural(text)
-    if not number:
-        raise argparse.ArgumentTypeError("expected a number from 1 on")
-    return number
+    return natural(text, 1)
 
 
 def size(text):
     """Return the number of bytes that an option gives, such as 65536, 64K or 1.5G."""
     number, unit = (text[:-1], text[-1].lower()) if text[-1:].lower() in UNITS else (text, "")
     try:
-        nbytes = int(float(number) * UNITS.get(unit, 1))
+        nbytes = min(int(float(number) * UNITS.get(unit, 1)), sys.maxsize)
     except (ValueError, OverflowError):
         nbytes = 0
     if nbytes < 1:

@@ -12,6 +12,8 @@ import sys
 import time
 from contextlib import contextmanager
 
+from typedbytes.cli._manners import escaped
+
 EVERY = 0.25  # seconds
 PATIENCE = 1.0  # seconds without a line
 ERASE = "\r\x1b[K"
@@ -47,7 +49,7 @@ def _is_wanted():
 
 class _Meter:
     def __init__(self, source, name):
-        self._name = name
+        self._name = escaped(name)
         self._nbytes = _size(source)
         self._start = time.monotonic()
         self._is_shown = False

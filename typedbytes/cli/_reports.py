@@ -4,6 +4,8 @@ Here: which of the two, and writing it. Not here: what is reported. Always true:
 JSON each; a table shows the same.
 """
 
+from math import isfinite
+
 import typedbytes
 from typedbytes.cli._manners import escaped
 
@@ -27,7 +29,12 @@ def _write_json(rows, output):
     from json import dumps  # its users only
 
     for row in rows:
-        output.line(dumps({name: value for name, value in row.items() if value is not None}))
+        output.line(dumps({name: _json_value(value) for name, value in row.items() if value is not None}))
+
+
+def _json_value(value):
+    # JSON has no infinities and no NaN; what reads it would refuse the line.
+    return str(value) if isinstance(value, float) and not isfinite(value) else value
 
 
 def _write_table(rows, output):

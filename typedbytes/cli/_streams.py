@@ -5,6 +5,7 @@ done with a record. Always true: the blocks that turn errors into Failure hold r
 command is one of the output's.
 """
 
+import io
 import os
 import sys
 from contextlib import contextmanager
@@ -93,6 +94,24 @@ def shown(name):
     return "standard input" if name == "-" else name
 
 
+class _Awaited(io.RawIOBase):
+    """Read from a pipe; where another process made it non-blocking, what has not come yet is an error and no end."""
+
+    def __init__(self, source):
+        self._source = source
+
+    def readable(self):
+        """Say that it can be read from."""
+        return True
+
+    def readinto(self, target):
+        """Fill the front of a buffer; return how many bytes that were."""
+        nbytes = self._source.readinto(target)
+        if nbytes is None:
+            raise BlockingIOError("a source must not be non-blocking")
+        return nbytes
+
+
 def _source(name):
     try:
         if "://" in name:
@@ -103,7 +122,8 @@ def _source(name):
             return open(name, "rb", buffering=0)
         if sys.stdin is None:
             raise Failure(NO_INPUT, f"{shown(name)}: closed")
-        return open(0, "rb", buffering=0, closefd=False)
+        source = open(0, "rb", buffering=0, closefd=False)
+        return source if source.seekable() else _Awaited(source)  # a file has its bytes at once
     except OSError as error:
         raise Failure(NO_INPUT, f"{shown(name)}: {because(error)}") from None
 

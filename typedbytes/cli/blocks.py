@@ -13,7 +13,7 @@ from typedbytes._block import array_view, element_name
 from typedbytes.block import ArrowStream, BlockEncoder, BlockReader, BlockWriter, Command
 from typedbytes.cli._json_form import JsonFormError, dump_line, from_tree, load_line, to_tree
 from typedbytes.cli._manners import BAD_DATA, IO_ERROR, USAGE, Failure, because
-from typedbytes.cli._parser import natural
+from typedbytes.cli._parser import natural, positive
 from typedbytes.cli._streams import lines, names, opened
 from typedbytes.errors import DecodeError, EncodeError
 
@@ -26,7 +26,7 @@ def block_arguments(parser):
     parser.add_argument("action", nargs="?", metavar="ACTION", help="encode, decode, echo or peer").words = tuple(ACTIONS)
     parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="inputs in turn; - or none is stdin")
     parser.add_argument("--wire", choices=WIRES, default="bytes", help="the layout (bytes): " + ", ".join(WIRES))
-    parser.add_argument("--max-bytes", type=natural, metavar="N", help="refuse a message of more than N bytes")
+    parser.add_argument("--max-bytes", type=positive, metavar="N", help="refuse a message of more than N bytes")
     parser.add_argument("--checksum", action="store_true", help="end native messages with a checksum")
     parser.add_argument("--listen", default="127.0.0.1:0", metavar="PLACE", help="peer: HOST:PORT, or the path of a Unix socket")
     parser.add_argument("--mode", choices=("ack", "echo"), default="ack", help="peer: answer with a byte 1, or with the message")
@@ -50,8 +50,6 @@ def block(options, output):
     """
     if options.action not in ACTIONS:
         raise Failure(USAGE, "an action is encode, decode, echo or peer (see typedbytes block --help)")
-    if options.max_bytes == 0:
-        raise Failure(USAGE, "--max-bytes is at least 1")
     if options.checksum and options.wire != "native":
         raise Failure(USAGE, "--checksum is for --wire native")
     ACTIONS[options.action](options, output)
@@ -65,7 +63,7 @@ def _encode(options, output):
         try:
             args, head = _from_line(load_line(line))
             output.write(encoder.encode(args, **head))
-        except (JsonFormError, EncodeError) as error:
+        except (JsonFormError, EncodeError, DecodeError) as error:  # a value of the line goes through its typed bytes
             raise Failure(BAD_DATA, f"{place}: {error}") from None
 
 
@@ -88,27 +86,39 @@ def _echo(options, output):
 
 
 def _peer(options, output):
-    import socket
-
     by_path = ":" not in options.listen
     try:
-        if by_path:
-            server = socket.socket(socket.AF_UNIX)
-            server.bind(options.listen)
-            server.listen()
-        else:
-            host, _, port = options.listen.rpartition(":")
-            server = socket.create_server((host, int(port)))
-    except (OSError, ValueError) as error:
+        server = _listening(options.listen, by_path)
+    except (OSError, ValueError, OverflowError, TypeError) as error:  # the last two: a port and a host that there cannot be
         raise Failure(USAGE, f"{options.listen}: cannot listen there: {error}") from None
     try:
         with server:
-            output.line(options.listen if by_path else "{}:{}".format(*server.getsockname()))
+            place = os.fsencode(options.listen) if by_path else "{}:{}".format(*server.getsockname()).encode()
+            output.write(place + b"\n")
             output.flush()
             _serve(server, options)
     finally:
         if by_path:
             os.unlink(options.listen)
+
+
+def _listening(place, by_path):
+    """Return a socket that listens at HOST:PORT, or at the path of a Unix socket."""
+    import socket
+
+    server = socket.socket(socket.AF_UNIX if by_path else socket.AF_INET)
+    try:
+        if by_path:
+            server.bind(place)
+        else:
+            host, _, port = place.rpartition(":")
+            server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            server.bind((host, int(port)))
+        server.listen()
+    except BaseException:
+        server.close()
+        raise
+    return server
 
 
 def _serve(server, options):

@@ -79,7 +79,7 @@ def _range(text):
     parts = text.split(":")
     if len(parts) not in (2, 3) or not all(part == "" or part.isascii() and part.isdigit() for part in parts):
         raise Failure(USAGE, f"argument -r: expected START:STOP or START:STOP:STEP, not {text!r}")
-    start, stop, step = (int(part) if part else None for part in [*parts, ""][:3])
+    start, stop, step = (natural(part) if part else None for part in [*parts, ""][:3])
     if step == 0:
         raise Failure(USAGE, "argument -r: a step is at least 1")
     return range(start or 0, sys.maxsize if stop is None else stop, step or 1)
@@ -204,7 +204,7 @@ def _records_ahead(chance, probability):
     """Return how many records are passed over before one that is drawn with this probability comes."""
     if probability >= 1:
         return 0
-    return min(int(math.log(1 - chance.random()) / math.log1p(-probability)), sys.maxsize)
+    return int(min(math.log(1 - chance.random()) / math.log1p(-probability), sys.maxsize))
 
 
 def _draw_number(options, output, chance):

@@ -26,8 +26,9 @@ def grep(options, output):
     """Copy the records in which PATTERN is found to stdout, byte for byte.
 
     It is looked for in each STRING and BYTES of a record, also inside containers, and in its
-    numbers as they are written in decimal. The exit code is 1 when there are no such records. A
-    PATTERN without special characters, and without -i, is found many times faster than others.
+    numbers as they are written in decimal. No text is found in a record that cannot be decoded. The
+    exit code is 1 when there are no such records. A PATTERN without special characters, and without
+    -i, is found many times faster than others.
 
     examples:
       typedbytes grep -F hadoop --in key --pairs part-0*.tb | typedbytes to-json --pairs
@@ -83,7 +84,11 @@ class _Search:
                 yield record
 
     def _is_in(self, record):
-        return any(map(self._search, _texts(self._decoder.decode_all(record)[self._part])))
+        try:
+            values = self._decoder.decode_all(record)
+        except typedbytes.DecodeError:  # the structure is right, as the reader saw, and the rest has no text
+            return False
+        return any(map(self._search, _texts(values[self._part])))
 
 
 def _texts(values):
@@ -97,8 +102,10 @@ def _texts(values):
                 yield value.decode("utf-8", "surrogateescape")
             elif isinstance(value, bool):
                 yield "true" if value else "false"
-            elif isinstance(value, (int, float)):
-                yield str(value + 0)
+            elif isinstance(value, int):  # one of a width would not be written in decimal alone
+                yield int.__repr__(value)
+            elif isinstance(value, float):
+                yield float.__repr__(value)
             elif isinstance(value, (tuple, list)) and not isinstance(value, (typedbytes.Ext, typedbytes.Writable)):
                 stack.append(iter(value))
                 break

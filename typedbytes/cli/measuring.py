@@ -7,7 +7,7 @@ import time
 
 import typedbytes
 from typedbytes import _json
-from typedbytes.cli._manners import USAGE, Failure
+from typedbytes.cli._manners import BAD_DATA, USAGE, Failure
 from typedbytes.cli._outputs import replacing
 from typedbytes.cli._parser import add_report_arguments, positive
 from typedbytes.cli._reports import report
@@ -35,7 +35,10 @@ def bench(options, output):
     data, pairs = _taken(options)
     if not data:
         raise Failure(USAGE, "there are no records to measure with")
-    rows = list(_measured(data, pairs, options))
+    try:
+        rows = list(_measured(data, pairs, options))
+    except typedbytes.DecodeError as error:  # the reading walked over the structure only
+        raise Failure(BAD_DATA, f"the records to measure with: {error}") from None
     if options.plot:
         with replacing(options.plot) as file:
             file.write(_drawn(rows).encode())

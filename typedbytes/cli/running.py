@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 
-from typedbytes.cli._manners import NO_INPUT, UNAVAILABLE, USAGE, Failure, escaped
+from typedbytes.cli._manners import NO_INPUT, UNAVAILABLE, USAGE, Failure, say
 from typedbytes.cli._parser import size
 
 JOB_FAILED = 1
@@ -105,7 +105,7 @@ def _told(error, quiet):
 
     if quiet or isinstance(error, local.CommandError):
         for line in error.tail:
-            _say(line)
+            say(line)
     kept = f"; {error.kept} was kept" if error.kept else ""
     status = {local.InputError: NO_INPUT, local.OutputError: USAGE, local.CommandError: USAGE}.get(type(error), JOB_FAILED)
     return Failure(status, f"{error}{kept}")
@@ -114,13 +114,9 @@ def _told(error, quiet):
 def _tell(result):
     for group, names in sorted(result.counters.items()):
         for name, amount in sorted(names.items()):
-            _say(f"{group.rpartition('.')[2]}: {name} = {amount:,}")
+            say(f"{group.rpartition('.')[2]}: {name} = {amount:,}")
     tasks = f"{result.nmaps} map and {result.nreducers} reduce tasks"
-    _say(f"typedbytes: done: {result.output}, {tasks}, {result.seconds:.1f} s")
-
-
-def _say(text):
-    print(escaped(text), file=sys.stderr, flush=True)
+    say(f"typedbytes: done: {result.output}, {tasks}, {result.seconds:.1f} s")
 
 
 def _progress(quiet):
@@ -157,7 +153,7 @@ class _Lines(_Silence):
         """Write a line when the last one is some seconds ago."""
         if time.monotonic() >= self._next and total:
             self._next = time.monotonic() + SECONDS_BETWEEN_LINES
-            _say(f"typedbytes: {phase} {100 * done // total} %")
+            say(f"typedbytes: {phase} {100 * done // total} %")
 
 
 class _Bar(_Silence):

@@ -4,10 +4,9 @@ Here: their arguments, and what becomes an exit code. Not here: what a job is to
 """
 
 import os
-import sys
 import tempfile
 
-from typedbytes.cli._manners import UNAVAILABLE, USAGE, Failure, escaped
+from typedbytes.cli._manners import UNAVAILABLE, USAGE, Failure, say
 from typedbytes.cli._parser import natural
 
 JOB_FAILED = 1
@@ -154,7 +153,7 @@ def _run(plan, options, output):
 
 def _say(text):
     for line in text.splitlines():
-        print(f"typedbytes: {escaped(line)}", file=sys.stderr, flush=True)
+        say(f"typedbytes: {line}")
 
 
 def bundle_arguments(parser):
