@@ -529,6 +529,17 @@ def test_no_more_is_read_than_a_value_has():
 # Inputs and outputs
 
 
+@pytest.mark.parametrize("url", ["zip://a::{}", "tar://a::{}", "reference://a", "dir://a", "data://a", "generic://a", "nowhere://a"])
+def test_urls_of_what_is_not_there(url, file):
+    place = url.format(file(STREAM))
+    assert bad(66, "cat", place)[1].startswith(f"{place}: ")
+    assert place in bad(66, "cat", "-o", place, stdin=ONE)[1]
+
+
+def test_what_a_file_system_says_of_no_file():
+    assert bad(66, "cat", "memory://nope")[1] == "memory://nope: No such file or directory: /nope"
+
+
 def test_folders_patterns_and_urls(file, tmp_path):
     folder = tmp_path / "out"
     folder.mkdir()
