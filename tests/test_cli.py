@@ -484,6 +484,13 @@ def test_closed_stdout():
     assert (done.returncode, done.stderr) == (74, b"typedbytes: standard output: Bad file descriptor\n")
 
 
+def test_closed_stdout_that_nothing_goes_to(file, tmp_path):
+    command = f"{shlex.join(COMMAND)} count {shlex.quote(file(STREAM))} -o {shlex.quote(str(tmp_path / 'found'))}"
+    done = subprocess.run(["bash", "-c", f"{command} >&-"], stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (tmp_path / "found").read_bytes() == b"4\n"
+
+
 def test_closed_stderr():
     command = f"{shlex.join(COMMAND)} cat 2>&-"
     done = subprocess.run(["bash", "-c", command], input=ONE + b"\x0e", stdout=subprocess.PIPE)

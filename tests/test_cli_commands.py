@@ -7,6 +7,8 @@ import random
 import subprocess
 import sys
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 import typedbytes as tb
@@ -476,6 +478,33 @@ def test_no_tables():
     )[1]  # fmt: skip
 
 
+def written_table(name, table):
+    sink = io.BytesIO()
+    if name == "parquet":
+        pyarrow.parquet.write_table(table, sink)
+    else:
+        with pyarrow.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("name", ["arrow", "parquet"])
+def test_a_table_without_rows_has_columns(name):
+    fields = [("a", pyarrow.int32()), pyarrow.field("b", pyarrow.list_(pyarrow.string()), nullable=False)]
+    empty = pyarrow.schema(fields).empty_table()
+    copied = good("convert", "--from", name, "--to", "parquet", stdin=written_table(name, empty))
+    assert pyarrow.parquet.read_table(io.BytesIO(copied)).equals(empty)
+    assert good("convert", "--from", name, "--to", "json", "--pairs", stdin=written_table(name, empty)) == b""
+
+
+def test_a_null_of_a_table():
+    data = written_table("parquet", pyarrow.table({"a": [1, None], "b": ["x", "y"]}))
+    message = bad(65, "convert", "--from", "parquet", "--to", "json", "--pairs", stdin=data)[1]
+    assert message == "standard input: a null: --dialect hive writes NULL for it, column 0, at [1]"
+    hive = good("convert", "--from", "parquet", "--to", "json", "--pairs", "--dialect", "hive", stdin=data)
+    assert hive == b'[{"long": 1}, "x"]\n[null, "y"]\n'
+
+
 @pytest.mark.parametrize("codec", ["none", "gzip", "zstd"])
 def test_codecs(codec):
     data = good("convert", "--pairs", "--to", "sequencefile", "--codec", codec, stdin=PAIR_STREAM)
@@ -527,6 +556,17 @@ def test_no_more_is_read_than_a_value_has():
 
 
 # Inputs and outputs
+
+
+@pytest.mark.parametrize("url", ["zip://a::{}", "tar://a::{}", "reference://a", "dir://a", "data://a", "generic://a", "nowhere://a"])
+def test_urls_of_what_is_not_there(url, file):
+    place = url.format(file(STREAM))
+    assert bad(66, "cat", place)[1].startswith(f"{place}: ")
+    assert place in bad(66, "cat", "-o", place, stdin=ONE)[1]
+
+
+def test_what_a_file_system_says_of_no_file():
+    assert bad(66, "cat", "memory://nope")[1] == "memory://nope: No such file or directory: /nope"
 
 
 def test_folders_patterns_and_urls(file, tmp_path):

@@ -77,8 +77,7 @@ exit codes:
 def main(argv=None):
     """Run one command line and return its exit code."""
     try:
-        with Output() as output:
-            return _run(list(sys.argv[1:] if argv is None else argv), output)
+        return _run(list(sys.argv[1:] if argv is None else argv))
     except Unwritten as error:
         return BROKEN_PIPE if error.is_broken_pipe else Failure(IO_ERROR, str(error)).report()
     except MemoryError:
@@ -87,12 +86,19 @@ def main(argv=None):
         return INTERRUPTED
 
 
-def _run(arguments, output):
+def _run(arguments):
     try:
-        name = _take_name(arguments)
-        return _run_command(name, arguments, output) if name else _run_none(arguments, output)
+        work, file = _planned(arguments)
+        if file not in (None, "-"):
+            with replacing(file) as output:
+                return work(output) or OK
     except Failure as failure:
         return failure.report()
+    with Output() as output:
+        try:
+            return work(output) or OK
+        except Failure as failure:  # what was written before it is flushed
+            return failure.report()
 
 
 def _take_name(arguments):
@@ -121,20 +127,19 @@ def _functions(name):
     return getattr(room, function), getattr(room, f"{function}_arguments")
 
 
-def _run_command(name, arguments, output):
+def _planned(arguments):
+    """Return what is to be done, a function of an Output, and the name of the file that the Output is to be, or None."""
+    name = _take_name(arguments)
+    if name is None:
+        return lambda output: _run_none(arguments, output), None
     if name not in COMMANDS:
         raise Failure(USAGE, f"no command {name!r}{_suggested(name)} (see typedbytes --help)")
     parser = parser_of(name)
     options = parser.parse(arguments)
     if options.help:
-        output.write(parser.format_help().encode())
-        return OK
+        return lambda output: output.write(parser.format_help().encode()), None
     command, _ = _functions(name)
-    file = getattr(options, "output", None)
-    if file in (None, "-"):
-        return command(options, output) or OK
-    with replacing(file) as other:
-        return command(options, other) or OK
+    return lambda output: command(options, output), getattr(options, "output", None)
 
 
 def _suggested(name):
@@ -152,7 +157,6 @@ def _run_none(arguments, output):
         output.write(HELP.format(commands=commands, codes=codes).encode())
     else:
         raise Failure(USAGE, "no command (see typedbytes --help)")
-    return OK
 
 
 def _version():

@@ -5,6 +5,8 @@ Always true: a message is one line on stderr, and no character of a file's name 
 unless it is printable.
 """
 
+import errno
+import os
 import sys
 from contextlib import suppress
 
@@ -47,4 +49,6 @@ def escaped(text):
 
 def because(error):
     """Return the reason that the system gives for an OSError."""
+    if isinstance(error, FileNotFoundError) and not error.strerror:  # raised with a name only
+        return f"{os.strerror(errno.ENOENT)}: {error}"
     return error.strerror or str(error) or type(error).__name__

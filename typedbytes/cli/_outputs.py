@@ -6,7 +6,6 @@ dropped, and a file that -o names holds what it held before.
 
 import io
 import os
-import re
 import stat
 from contextlib import contextmanager
 
@@ -15,7 +14,7 @@ from typedbytes.cli._manners import because
 BUFFER_NBYTES = 1 << 16
 
 _STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
-_DESCRIPTOR = re.compile(r"/dev/std(?:out|err)|/(?:dev|proc/self)/fd/([0-9]{1,9})")
+_FOLDERS_OF_DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
 
 
 class Unwritten(Exception):
@@ -98,10 +97,10 @@ def _whole_file(name):
         with creating(name) as file:
             yield file
         return
-    descriptor = _DESCRIPTOR.fullmatch(name)
-    if descriptor:
+    descriptor = _descriptor(name)
+    if descriptor is not None:
         # Another opening of what is behind it would not append where it does, and not stand where it stands.
-        yield open(os.dup(int(descriptor[1] or _STANDARD[name])), "wb", buffering=0)
+        yield open(os.dup(descriptor), "wb", buffering=0)
         return
     if os.path.exists(name) and not stat.S_ISREG(os.stat(name).st_mode):
         yield open(name, "wb", buffering=0)  # a device or a named pipe is written to, not replaced
@@ -119,3 +118,10 @@ def _whole_file(name):
         file.close()
         os.unlink(partial)
         raise
+
+
+def _descriptor(name):
+    """Return the descriptor that a name stands for, or None."""
+    folder, _, number = name.rpartition("/")
+    is_number = folder in _FOLDERS_OF_DESCRIPTORS and number.isascii() and number.isdigit() and len(number) < 10
+    return int(number) if is_number else _STANDARD.get(name)

@@ -88,7 +88,7 @@ def add_format_arguments(parser):
 
 
 def natural(text, least=0):
-    """Return the number that an option gives: 0 or more."""
+    """Return the number that an option gives: `least` or more."""
     # int() refuses thousands of digits; 20 of them are beyond any count here.
     number = int("0" + text.lstrip("0")[:20]) if text.isascii() and text.isdigit() else -1
     if number < least:

@@ -14,12 +14,11 @@ from typedbytes.sequencefile import _places
 
 def files(place):
     """Return the names of the files that a folder, a pattern or a URL stands for."""
-    if "://" in place:
-        _filesystem(place)  # what is wrong with the protocol is said here
-    matching = _matching(place)
-    if not matching:
-        raise Failure(NO_INPUT, f"{place}: matches no file")
-    found = [name for match in matching for name in _places.parts(match)]
+    with _blaming(place):
+        matching = _matching(place)
+        if not matching:
+            raise Failure(NO_INPUT, f"{place}: matches no file")
+        found = [name for match in matching for name in _places.parts(match)]
     if not found:
         raise Failure(NO_INPUT, f"{place}: no part files in there")
     return found
@@ -30,28 +29,36 @@ def _matching(place):
         return [place]
     if "://" not in place:
         return sorted(glob.glob(place))
-    fs, path = _filesystem(place)
+    fs, path = _places.file_system(place)
     return sorted(fs.unstrip_protocol(each) for each in fs.glob(path))
 
 
 def reading_url(place):
     """Open a URL for reading."""
-    fs, path = _filesystem(place)
-    return fs.open(path, "rb")
+    with _blaming(place):
+        fs, path = _places.file_system(place)
+        return fs.open(path, "rb")
 
 
 @contextmanager
 def creating(place):
     """Open a URL for writing; the file is there after the block, and not when that fails."""
-    fs, path = _filesystem(place)
+    with _blaming(place):
+        fs, path = _places.file_system(place)
     with fs.transaction:
-        yield fs.open(path, "wb")
+        with _blaming(place):
+            file = fs.open(path, "wb")
+        yield file
 
 
-def _filesystem(place):
+@contextmanager
+def _blaming(place):
+    """Turn what a file system raises into a Failure, but for an OSError, which is told as that of any file."""
     try:
-        return _places.file_system(place)
+        yield
+    except (Failure, OSError, MemoryError):
+        raise
     except ImportError as error:  # fsspec itself, or what it needs for this protocol
         raise Failure(UNAVAILABLE, f"{place}: {error}") from None
-    except ValueError as error:
-        raise Failure(NO_INPUT, f"{place}: {error}") from None
+    except Exception as error:  # a zip that is none, a URL without a part that the protocol needs: each has errors of its own
+        raise Failure(NO_INPUT, f"{place}: {error or type(error).__name__}") from None

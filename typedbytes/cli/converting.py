@@ -34,7 +34,7 @@ def convert(options, output):
 
     Arrow is a stream of record batches (its IPC format), Parquet a file; both need pyarrow, and
     records of one shape: a pair becomes the columns key and value. Back from them a row is a VECTOR,
-    with --pairs of two columns a pair.
+    with --pairs of two columns a pair; a null there needs --dialect hive, which has one.
 
     examples:
       typedbytes convert --to sequencefile --codec zstd -o part-00000 --pairs pairs.tb
@@ -75,14 +75,27 @@ def _encoded_batches(source, options):
 
 
 def _batches(source, form):
+    """Yield the batches of a table, and of one without rows a batch that tells its columns."""
     pyarrow = _pyarrow()
     if form == "arrow":
         buffered = io.BufferedReader(source)
-        yield from pyarrow.ipc.open_stream(buffered)
+        stream = pyarrow.ipc.open_stream(buffered)
+        yield from _or_none(stream, stream.schema)
         buffered.detach()
     else:
-        file = source if source.seekable() else io.BytesIO(source.readall())
-        yield from pyarrow.parquet.ParquetFile(file).iter_batches()
+        file = pyarrow.parquet.ParquetFile(source if source.seekable() else io.BytesIO(source.readall()))
+        yield from _or_none(file.iter_batches(), file.schema_arrow)
+
+
+def _or_none(batches, schema):
+    """Yield the batches that hold rows; without any, one that holds none."""
+    pyarrow, has_rows = _pyarrow(), False
+    for batch in batches:
+        if batch.num_rows:
+            has_rows = True
+            yield batch
+    if not has_rows:
+        yield pyarrow.RecordBatch.from_arrays([pyarrow.nulls(0, field.type) for field in schema], schema=schema)
 
 
 def _write_tables(options, output):
@@ -156,7 +169,8 @@ def _blaming_data(name):
         raise  # told as everywhere; pyarrow's own lack of memory is both
     except (pyarrow.ArrowException, typedbytes.EncodeError, ValueError) as error:
         # A plain ValueError is a name of a column that is no UTF-8, or a second shape in a Parquet file.
-        raise Failure(BAD_DATA, f"{shown(name)}: {error}") from None
+        message = str(error).replace("nulls= says what to write for it", "--dialect hive writes NULL for it")
+        raise Failure(BAD_DATA, f"{shown(name)}: {message}") from None
 
 
 def _pyarrow():
