@@ -1,6 +1,7 @@
 """SequenceFiles on the command line: recognised by content, dumped, loaded, repaired."""
 
 import io
+import os
 import subprocess
 
 import pytest
@@ -177,3 +178,17 @@ def test_a_library_that_is_missing(tmp_path):
         f"typedbytes: {path}: org.apache.hadoop.io.compress.SnappyCodec needs the library cramjam: "
         "pip install 'typedbytes[snappy]'\n"
     )
+
+
+@pytest.mark.parametrize("command", [["cat"], ["convert"], ["grep", "key"]], ids=lambda command: command[0])
+def test_a_sequence_file_that_cannot_be_written(command):
+    arguments = [*command, "--pairs", "--to", "sequencefile"]
+    assert bad(74, *arguments, "-o", "/dev/full", stdin=STREAM * 20) == (b"", "/dev/full: No space left on device")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([*COMMAND, *arguments], input=STREAM * 20, stdout=full, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (74, b"typedbytes: standard output: No space left on device\n")
+    source, sink = os.pipe()
+    os.close(source)
+    done = subprocess.run([*COMMAND, *arguments], input=STREAM * 20, stdout=sink, stderr=subprocess.PIPE)
+    os.close(sink)
+    assert (done.returncode, done.stderr) == (141, b"")

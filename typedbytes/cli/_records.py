@@ -32,7 +32,7 @@ class Records:
     def writer(self, reader):
         """Give a Writer of encoded records such as this reader gives; it may be given a key and a value one after the other."""
         self._sink.expect(reader)
-        with typedbytes.Writer(self._sink, buffer_size=self._nbytes) as writer:
+        with typedbytes.Writer(UntilFailure(self._sink.write), buffer_size=self._nbytes) as writer:
             yield writer
 
     def copy(self, reader):
@@ -42,24 +42,28 @@ class Records:
 
     def choose(self, reader, choose):
         """Write the records that choose(chunk) yields, for chunks of whole records."""
-        with self.writer(reader) as writer, typedbytes.Writer(_Choice(choose, writer), buffer_size=self._nbytes) as walk:
-            walk.copy(reader)
+        with self.writer(reader) as writer:
+
+            def write(chunk):
+                for record in choose(chunk):
+                    writer.write_raw(record)
+
+            with typedbytes.Writer(UntilFailure(write), buffer_size=self._nbytes) as walk:
+                walk.copy(reader)
 
 
-class _Choice:
-    """Take chunks of whole records; once that has failed, which its Writer is told, nothing more."""
+class UntilFailure:
+    """Hand chunks of whole records on; once that has failed, which the Writer that brings them is told, nothing more."""
 
-    def __init__(self, choose, writer):
-        self._choose = choose
-        self._writer = writer
+    def __init__(self, write):
+        self._write = write
         self._has_failed = False
 
     def write(self, chunk):
-        """Write what is chosen of a chunk."""
+        """Hand a chunk on: a Writer that ends after a failure brings the same once more."""
         if not self._has_failed:
             self._has_failed = True
-            for record in self._choose(chunk):
-                self._writer.write_raw(record)
+            self._write(chunk)
             self._has_failed = False
 
 

@@ -11,6 +11,7 @@ from typedbytes import sequencefile
 from typedbytes.cli._formats import CHUNK_NBYTES
 from typedbytes.cli._manners import BAD_DATA, IO_ERROR, OK, USAGE, Failure, because
 from typedbytes.cli._parser import add_output_argument, natural
+from typedbytes.cli._records import UntilFailure
 from typedbytes.cli._streams import names, opened, reading, shown
 
 
@@ -71,26 +72,14 @@ def loadtb(options, output):
     (name,) = options.files
     how = {"compression": options.compression, "codec": options.codec, "dialect": options.dialect}
     options.pairs = True
-    with reading("-", options, raw=True) as pairs, writing(name, **how) as writer, typedbytes.PairWriter(_Loading(name, writer)) as copy:
-        copy.copy(pairs)
+    with reading("-", options, raw=True) as pairs, writing(name, **how) as writer:
 
+        def write(data):
+            with _blaming_output(name):
+                writer.write_typed(data)
 
-class _Loading:
-    """Take the whole pairs that a PairWriter hands over; once that has failed, which it is told, nothing is written."""
-
-    def __init__(self, name, writer):
-        self._name = name
-        self._writer = writer
-        self._failed = False
-
-    def write(self, data):
-        """Write them to the SequenceFile."""
-        if self._failed:
-            return
-        self._failed = True
-        with _blaming_output(self._name):
-            self._writer.write_typed(data)
-        self._failed = False
+        with typedbytes.PairWriter(UntilFailure(write)) as copy:
+            copy.copy(pairs)
 
 
 def repair(source, name, options):
