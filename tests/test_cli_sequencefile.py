@@ -2,6 +2,7 @@
 
 import io
 import os
+import resource
 import subprocess
 
 import pytest
@@ -192,3 +193,41 @@ def test_a_sequence_file_that_cannot_be_written(command):
     done = subprocess.run([*COMMAND, *arguments], input=STREAM * 20, stdout=sink, stderr=subprocess.PIPE)
     os.close(sink)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_repair_in_place(file):
+    pairs = [(number, "x" * 1000 if number != 50 else "\udcff") for number in range(2000)]
+    path = file(written(pairs, compression="none"))
+    assert bad(65, "validate", "--repair", path, path)[1].startswith(f"{path}: passed over")
+    assert good("cat", path) == tb.Encoder().encode_pairs(pairs[:50] + pairs[51:])
+
+
+def test_repair_that_cannot_write_leaves_what_was_there(file, tmp_path):
+    out = file(b"before", "out.seq")
+    limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))}
+    assert bad(74, "validate", "--repair", out, stdin=SEQUENCE, **limit)[1] == f"{out}: File too large"
+    with open(out, "rb") as kept:
+        assert kept.read() == b"before" and os.listdir(tmp_path) == ["out.seq"]
+
+
+def test_repair_keeps_what_the_dialect_allows(file, tmp_path):
+    data, out = written([("key", None)] * 3, dialect="hive"), tmp_path / "out.seq"
+    assert good("validate", "--dialect", "hive", "--repair", str(out), file(data)) == b""
+    assert good("cat", "--dialect", "hive", str(out)) == good("cat", "--dialect", "hive", stdin=data) != b""
+
+
+@pytest.mark.parametrize("compression", ["none", "record", "block"])
+def test_repair_says_where_a_record_is_wrong(compression, tmp_path):
+    sink = io.BytesIO()
+    with sequencefile.Writer(sink, key_class="Text", value_class="Text", compression=compression, sync_marker=MARKER) as writer:
+        places = []
+        for number in range(5):
+            if compression == "block":
+                writer.sync()
+            places.append(writer.offset)
+            writer.write_raw(b"\x01k", b"\x02a\xff" if number in (1, 3) else b"\x02ok")
+    done = run("validate", "--repair", str(tmp_path / "out"), stdin=sink.getvalue())
+    message = "typedbytes: standard input: passed over 5 bytes, 1 records: Text is not UTF-8"
+    assert done.returncode == 65
+    for line, number in zip(done.stderr.decode().splitlines(), (1, 3), strict=True):
+        assert line.startswith(message) and line.endswith(f"byte 0 of the value at offset {places[number]}, record {number}")
