@@ -513,6 +513,32 @@ def test_folders_patterns_and_urls(file, tmp_path):
     assert bad(66, "cat", "file:///nowhere/part-*")[1] == "file:///nowhere/part-*: matches no file"
 
 
+def test_nothing_in_a_folder_is_left_out_silently(tmp_path):
+    folder = tmp_path / "out"
+    for name in ("_logs", ".tmp"):
+        (folder / name).mkdir(parents=True)
+    (folder / "part-0").write_bytes(ONE)
+    (folder / "part-1").symlink_to("nowhere")
+    for place, prefix in ((str(folder), ""), (f"file://{folder}", "file://")):
+        stdout, message = bad(66, "cat", place)
+        assert stdout == ONE and message == f"{prefix}{folder}/part-1: No such file or directory"
+    (folder / "part-1").unlink()
+    (folder / "more").mkdir()
+    for place in (str(folder), f"file://{folder}"):
+        assert bad(66, "cat", place) == (b"", f"{place}: a folder among the part files: {place}/more")
+    (folder / "more").rmdir()
+    assert good("cat", str(folder)) == good("cat", f"file://{folder}") == ONE
+
+
+def test_patterns_leave_hidden_names_out(tmp_path):
+    for name, data in (("part-0", ONE), ("_SUCCESS", b"x"), (".crc", TWO)):
+        (tmp_path / name).write_bytes(data)
+    for pattern in (f"{tmp_path}/*", f"file://{tmp_path}/*"):
+        assert good("cat", pattern) == ONE
+    assert good("cat", f"{tmp_path}/.c*") == good("cat", f"file://{tmp_path}/.c*") == TWO
+    assert bad(66, "cat", f"{tmp_path}/?SUCCESS")[1].endswith("?SUCCESS: matches no file")
+
+
 def test_an_output_is_replaced_when_all_is_well(file, tmp_path):
     out = tmp_path / "out.tb"
     assert good("cat", "-o", str(out), stdin=ONE) == b""

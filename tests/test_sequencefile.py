@@ -862,6 +862,13 @@ def test_a_folder_of_part_files(folder, processes, ordered):
     assert done[-1] == (total, total) and done == sorted(done) and len(done) > 10
 
 
+def test_a_folder_among_part_files_is_not_left_out(folder):
+    place, _ = folder
+    (place / "part-00003").mkdir()
+    with pytest.raises(IsADirectoryError, match="a folder among the part files: .*/part-00003"):
+        sequencefile.read(place)
+
+
 @pytest.mark.parametrize("processes", [1, 2])
 def test_damage_in_one_of_many_files(folder, processes):
     place, pairs = folder

@@ -18,7 +18,7 @@ def read(places, *, processes=1, ordered=False, progress=None, split_size=1 << 2
     """Yield the (key, value) pairs of files and folders of part files, read by several processes.
 
     places: a path or URL, or several. Of a folder its files are read in the order of their names, but for those that start
-    with _ or a dot. processes: 1 reads here, in order. ordered: with more, keep the order of places and records; without it
+    with _ or a dot; a folder in there with any other name raises IsADirectoryError. processes: 1 reads here, in order. ordered: with more, keep the order of places and records; without it
     splits come as they are ready. progress: called with (bytes done, bytes in all) after each split. split_size: bytes.
     Other options as for `Reader`, decoders that can be pickled among them. Errors in the bytes name the file and come after the
     records before them; any other error of a process takes the records of its split along. With resync=True what was passed
