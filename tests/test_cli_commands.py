@@ -462,6 +462,28 @@ def test_messages_as_records():
     assert "is no pair" in bad(65, "cat", "--pairs", stdin=good("block", "encode", "--wire", "native", stdin=b"[1]"))[1]
 
 
+def map_of(*pairs):
+    """Return a MAP of these pairs, equal keys among them."""
+    return b"\x0a" + len(pairs).to_bytes(4, "big") + b"".join(tb.dumps(part) for pair in pairs for part in pair)
+
+
+@pytest.mark.parametrize(
+    "record, message",
+    [
+        (BAD_TEXT, "STRING is not UTF-8: invalid start byte at its byte 0 at offset {}, record 3"),
+        (map_of(("k", 1), ("k", 2)), "a MAP has equal keys, of which a message keeps one at offset {}, record 3"),
+        (tb.dumps([])[:1] + map_of((1, "int"), (True, "bool")) + b"\xff", "a MAP has equal keys, of which a message keeps one at offset {}, record 3"),
+    ],
+    ids=["text", "equal keys", "keys that are equal in Python"],
+)
+def test_a_record_that_no_message_keeps(record, message):
+    before = ONE + tb.dumps({"k": [{"k": (1,)}]}) + TEXT
+    stdout, told = bad(65, "cat", "--to", "block", stdin=before + record + TWO)
+    assert told == f"standard input: {message.format(len(before))}"
+    assert good("cat", stdin=stdout) == b"".join(b"\x08\0\0\0\1" + each for each in (ONE, before[len(ONE) : -len(TEXT)], TEXT))
+    assert good("cat", "--to", "block", stdin=before) == stdout
+
+
 @pytest.mark.parametrize("head", [b"", b"S", b"SE", b"\xf5", b"\xf5B", b"\x09", b"1", b"1\n", b"[", b"[1]", b"hell", b"\n"])
 def test_an_input_that_ends_early_is_recognised(head):
     assert _formats.recognise(head, True) in (*_formats.NAMES, "text")

@@ -9,6 +9,7 @@ from collections import deque
 from contextlib import suppress
 
 import typedbytes
+from typedbytes.cli._records import split
 from typedbytes.cli._streams import is_pairs
 
 MEMORY_NBYTES = 1 << 20
@@ -100,13 +101,8 @@ class Check:
         try:
             self._accept(chunk, len(self._decode(chunk)))
         except typedbytes.DecodeError:
-            for record in self._records(chunk):
+            for record in split(chunk, self._nparts, self._dialect):
                 self._check_record(record)
-
-    def _records(self, chunk):
-        starts = typedbytes.index(chunk, dialect=self._dialect)[:: self._nparts]
-        for start, stop in zip(starts, [*starts[1:], len(chunk)]):
-            yield chunk[start:stop]
 
     def _check_record(self, record):
         try:
