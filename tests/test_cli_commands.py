@@ -389,6 +389,18 @@ def test_damage_is_blamed_on_its_input(command, file, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["a.tb", "b.tb", "c.tb", "d.seq"]
 
 
+@pytest.mark.parametrize(
+    "command", [["sort"], ["partition", "-n", "2", "-o", "parts"], ["convert", "--to", "arrow"]], ids=lambda command: command[0]
+)
+def test_records_beyond_max_bytes_are_refused(command, tmp_path):
+    for pairs, number in (([], 2), (["--pairs"], 1)):
+        stream = TEXT * 2 + tb.dumps("x" * 20) + TEXT
+        assert good("sort", *pairs, "--max-bytes", "32", stdin=stream) == good("sort", *pairs, stdin=stream)
+        message = bad(65, *command, *pairs, "--max-bytes", "20", stdin=stream, cwd=tmp_path)[1]
+        assert message == bad(65, "cat", *pairs, "--max-bytes", "20", stdin=stream)[1] and message.endswith(f"record {number}")
+    assert os.listdir(tmp_path) == []
+
+
 def sequence_file():
     sink = io.BytesIO()
     with sequencefile.Writer(sink) as writer:
