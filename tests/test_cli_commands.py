@@ -262,6 +262,17 @@ def test_repair_of_a_stream(tmp_path):
     assert out.read_bytes() == STREAM
 
 
+def test_faults_of_lines_of_json(tmp_path):
+    stream = ONE + BAD_TEXT + TWO
+    data = good("cat", "--to", "json", stdin=stream)
+    out = tmp_path / "out.tb"
+    (row,) = rows(bad(65, "validate", "--repair", str(out), stdin=data)[0])
+    assert out.read_bytes() == ONE + TWO and row["lost bytes"] == len(BAD_TEXT)
+    (fault,) = row["faults"]
+    assert (fault["offset"], fault["record"]) == (5, 1)
+    assert bytes.fromhex(fault["window"]) == stream and fault["window offset"] == 0
+
+
 def test_faults_in_a_long_stream(file):
     chance = random.Random(5)
     stream, places = bytearray(), []

@@ -231,3 +231,35 @@ def test_repair_says_where_a_record_is_wrong(compression, tmp_path):
     assert done.returncode == 65
     for line, number in zip(done.stderr.decode().splitlines(), (1, 3), strict=True):
         assert line.startswith(message) and line.endswith(f"byte 0 of the value at offset {places[number]}, record {number}")
+
+
+@pytest.mark.parametrize("compression", ["none", "record", "block"])
+def test_validate_goes_on_in_a_sequence_file(compression, file):
+    wrong = (70, 700, 701, 1400)
+    sink = io.BytesIO()
+    with sequencefile.Writer(sink, key_class="Text", value_class="Text", compression=compression, block_size=500) as writer:
+        for number in range(1500):
+            writer.write_raw(b"\x01k", b"\x02a\xff" if number in wrong else b"\x02ok")
+    data = sink.getvalue()
+    found = []
+    for path in (file(data), "-"):
+        done = run("validate", path, stdin=data)
+        (row,) = rows(done.stdout)
+        assert done.returncode == 65 and done.stderr.count(b"\n") == 1 and b"record 70\n" in done.stderr
+        assert (row["ok"], row["records"], row["bad"], row["bytes"]) == (False, 1496, 4, len(data))
+        assert [fault["record"] for fault in row["faults"]] == list(wrong)
+        found.append(row["faults"])
+    assert found[0] == found[1]
+    for fault in found[0]:
+        window = bytes.fromhex(fault["window"])
+        assert data[fault["window offset"] :].startswith(window)
+        assert fault["window offset"] <= fault["offset"] < fault["window offset"] + len(window)
+        assert compression != "none" or data[fault["offset"] :].startswith(b"\x02a\xff")
+    (row,) = rows(run("validate", "-n", "1", stdin=data).stdout)
+    assert len(row["faults"]) == 1 and row["bad"] == 4
+
+
+def test_validate_goes_on_behind_damage():
+    data, pairs = damaged()
+    (row,) = rows(bad(65, "validate", stdin=data)[0])
+    assert row["records"] == len(pairs) - 1 and row["bad"] == 3 and len(row["faults"]) == 3
