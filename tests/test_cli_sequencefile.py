@@ -169,16 +169,34 @@ def test_repair(file, tmp_path):
     assert "takes one FILE" in bad(64, "validate", "--repair", str(out), "a", "b")[1]
 
 
-def test_a_library_that_is_missing(tmp_path):
-    path = tmp_path / "a.seq"
-    path.write_bytes(written(compression="block", codec="snappy"))
-    script = "import sys; sys.modules['cramjam'] = None; from typedbytes.cli import main; sys.exit(main(sys.argv[1:]))"
-    done = subprocess.run([*COMMAND[:-2], "-c", script, "cat", str(path)], capture_output=True, text=True)
-    assert done.returncode == 69
-    assert done.stderr == (
-        f"typedbytes: {path}: org.apache.hadoop.io.compress.SnappyCodec needs the library cramjam: "
-        "pip install 'typedbytes[snappy]'\n"
-    )
+def without(module, *arguments, stdin=b""):
+    """Run a command where a library is not installed."""
+    script = f"import sys; sys.modules['{module}'] = None; from typedbytes.cli import main; sys.exit(main(sys.argv[1:]))"
+    return subprocess.run([*COMMAND[:-2], "-c", script, *arguments], input=stdin, capture_output=True)
+
+
+NEEDS_CRAMJAM = "{}: org.apache.hadoop.io.compress.SnappyCodec needs the library cramjam: pip install 'typedbytes[snappy]'"
+
+
+def test_a_library_that_is_missing(file):
+    path = file(written(compression="block", codec="snappy"))
+    done = without("cramjam", "cat", path)
+    assert (done.returncode, done.stderr.decode()) == (69, f"typedbytes: {NEEDS_CRAMJAM.format(path)}\n")
+    done = without("cramjam", "sniff", path, "-", stdin=STREAM)
+    assert (done.returncode, done.stderr) == (0, b"")
+    first, second = rows(done.stdout)
+    assert (first["format"], first["fault"]) == ("sequencefile", NEEDS_CRAMJAM.format(path)[len(path) + 2 :])
+    assert second["format"] == "typedbytes"
+
+
+def test_a_library_that_is_missing_for_writing(tmp_path):
+    out = str(tmp_path / "out")
+    done = without("cramjam", "loadtb", "--codec", "snappy", out, stdin=STREAM)
+    assert (done.returncode, done.stderr.decode()) == (69, f"typedbytes: {NEEDS_CRAMJAM.format(out)}\n")
+    done = without("cramjam", "convert", "--pairs", "--to", "sequencefile", "--codec", "snappy", stdin=STREAM)
+    assert (done.returncode, done.stderr.decode()) == (69, f"typedbytes: {NEEDS_CRAMJAM.format('standard output')}\n")
+    done = without("fsspec", "loadtb", "memory://out", stdin=STREAM)
+    assert done.returncode == 69 and b"a URL needs the library fsspec" in done.stderr
 
 
 @pytest.mark.parametrize("command", [["cat"], ["convert"], ["grep", "key"]], ids=lambda command: command[0])

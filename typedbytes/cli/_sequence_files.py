@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import typedbytes
 from typedbytes import sequencefile
 from typedbytes.cli._formats import CHUNK_NBYTES
-from typedbytes.cli._manners import BAD_DATA, IO_ERROR, OK, USAGE, Failure, because
+from typedbytes.cli._manners import BAD_DATA, IO_ERROR, OK, UNAVAILABLE, USAGE, Failure, because
 from typedbytes.cli._outputs import replacing
 from typedbytes.cli._parser import add_output_argument, natural
 from typedbytes.cli._records import UntilFailure
@@ -130,8 +130,10 @@ def writing(name, **how):
     """Give a writer to what a path, a URL or an Output names."""
     try:
         writer = sequencefile.Writer(name, **how)
-    except (ValueError, ModuleNotFoundError) as error:
+    except ValueError as error:
         raise Failure(USAGE, f"{name}: {error}") from None
+    except ModuleNotFoundError as error:
+        raise Failure(UNAVAILABLE, f"{name}: {error}") from None
     except OSError as error:
         raise Failure(IO_ERROR, f"{name}: {because(error)}") from None
     try:
