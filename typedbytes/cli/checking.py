@@ -107,14 +107,12 @@ def _validated(name, options, rows):
 
     with opened(name) as source:
         form, source = recognised(source, options)
+        memory = Memory(source if form == "sequencefile" else _formats.source_of(source, form, shown(name), options))
         if form == "sequencefile":
             from typedbytes.cli import _sequence_files  # its users only
 
             if options.repair is not None:
-                return _sequence_files.repair(source, name, options)
-            memory = Memory(source)
-        else:
-            memory = Memory(_formats.source_of(source, form, shown(name), options))
+                return _sequence_files.repair(memory, name, options)
         with _keeping(options.repair) as keep:
             check = Check(memory, options, keep)
             if form == "sequencefile":
