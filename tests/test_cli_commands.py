@@ -284,6 +284,17 @@ def test_repair_of_a_stream(tmp_path):
     assert out.read_bytes() == STREAM
 
 
+def test_faults_of_lines_of_json(tmp_path):
+    stream = ONE + BAD_TEXT + TWO
+    data = good("cat", "--to", "json", stdin=stream)
+    out = tmp_path / "out.tb"
+    (row,) = rows(bad(65, "validate", "--repair", str(out), stdin=data)[0])
+    assert out.read_bytes() == ONE + TWO and row["lost bytes"] == len(BAD_TEXT)
+    (fault,) = row["faults"]
+    assert (fault["offset"], fault["record"]) == (5, 1)
+    assert bytes.fromhex(fault["window"]) == stream and fault["window offset"] == 0
+
+
 def test_faults_in_a_long_stream(file):
     chance = random.Random(5)
     stream, places = bytearray(), []
@@ -423,6 +434,18 @@ def test_damage_is_blamed_on_its_input(command, file, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["a.tb", "b.tb", "c.tb", "d.seq"]
 
 
+@pytest.mark.parametrize(
+    "command", [["sort"], ["partition", "-n", "2", "-o", "parts"], ["convert", "--to", "arrow"]], ids=lambda command: command[0]
+)
+def test_records_beyond_max_bytes_are_refused(command, tmp_path):
+    for pairs, number in (([], 2), (["--pairs"], 1)):
+        stream = TEXT * 2 + tb.dumps("x" * 20) + TEXT
+        assert good("sort", *pairs, "--max-bytes", "32", stdin=stream) == good("sort", *pairs, stdin=stream)
+        message = bad(65, *command, *pairs, "--max-bytes", "20", stdin=stream, cwd=tmp_path)[1]
+        assert message == bad(65, "cat", *pairs, "--max-bytes", "20", stdin=stream)[1] and message.endswith(f"record {number}")
+    assert os.listdir(tmp_path) == []
+
+
 def sequence_file():
     sink = io.BytesIO()
     with sequencefile.Writer(sink) as writer:
@@ -523,6 +546,28 @@ def test_messages_as_records():
     assert "is no pair" in bad(65, "cat", "--pairs", stdin=good("block", "encode", "--wire", "native", stdin=b"[1]"))[1]
 
 
+def map_of(*pairs):
+    """Return a MAP of these pairs, equal keys among them."""
+    return b"\x0a" + len(pairs).to_bytes(4, "big") + b"".join(tb.dumps(part) for pair in pairs for part in pair)
+
+
+@pytest.mark.parametrize(
+    "record, message",
+    [
+        (BAD_TEXT, "STRING is not UTF-8: invalid start byte at its byte 0 at offset {}, record 3"),
+        (map_of(("k", 1), ("k", 2)), "a MAP has equal keys, of which a message keeps one at offset {}, record 3"),
+        (b"\x09" + map_of((1, "int"), (True, "bool")) + b"\xff", "a MAP has equal keys, of which a message keeps one at offset {}, record 3"),
+    ],
+    ids=["text", "equal keys", "keys that are equal in Python"],
+)
+def test_a_record_that_no_message_keeps(record, message):
+    before = ONE + tb.dumps({"k": [{"k": (1,)}]}) + TEXT
+    stdout, told = bad(65, "cat", "--to", "block", stdin=before + record + TWO)
+    assert told == f"standard input: {message.format(len(before))}"
+    assert good("cat", stdin=stdout) == b"".join(b"\x08\0\0\0\1" + each for each in (ONE, before[len(ONE) : -len(TEXT)], TEXT))
+    assert good("cat", "--to", "block", stdin=before) == stdout
+
+
 @pytest.mark.parametrize("head", [b"", b"S", b"SE", b"\xf5", b"\xf5B", b"\x09", b"1", b"1\n", b"[", b"[1]", b"hell", b"\n"])
 def test_an_input_that_ends_early_is_recognised(head):
     assert _formats.recognise(head, True) in (*_formats.NAMES, "text")
@@ -583,6 +628,32 @@ def test_folders_patterns_and_urls(file, tmp_path):
     assert bad(66, "cat", "nothing://a")[1].startswith("nothing://a: Protocol not known")
     assert bad(66, "cat", "-o", "nothing://a", stdin=ONE)
     assert bad(66, "cat", "file:///nowhere/part-*")[1] == "file:///nowhere/part-*: matches no file"
+
+
+def test_nothing_in_a_folder_is_left_out_silently(tmp_path):
+    folder = tmp_path / "out"
+    for name in ("_logs", ".tmp"):
+        (folder / name).mkdir(parents=True)
+    (folder / "part-0").write_bytes(ONE)
+    (folder / "part-1").symlink_to("nowhere")
+    for place, prefix in ((str(folder), ""), (f"file://{folder}", "file://")):
+        stdout, message = bad(66, "cat", place)
+        assert stdout == ONE and message == f"{prefix}{folder}/part-1: No such file or directory"
+    (folder / "part-1").unlink()
+    (folder / "more").mkdir()
+    for place in (str(folder), f"file://{folder}"):
+        assert bad(66, "cat", place) == (b"", f"{place}: a folder among the part files: {place}/more")
+    (folder / "more").rmdir()
+    assert good("cat", str(folder)) == good("cat", f"file://{folder}") == ONE
+
+
+def test_patterns_leave_hidden_names_out(tmp_path):
+    for name, data in (("part-0", ONE), ("_SUCCESS", b"x"), (".crc", TWO)):
+        (tmp_path / name).write_bytes(data)
+    for pattern in (f"{tmp_path}/*", f"file://{tmp_path}/*"):
+        assert good("cat", pattern) == ONE
+    assert good("cat", f"{tmp_path}/.c*") == good("cat", f"file://{tmp_path}/.c*") == TWO
+    assert bad(66, "cat", f"{tmp_path}/?SUCCESS")[1].endswith("?SUCCESS: matches no file")
 
 
 def test_an_output_is_replaced_when_all_is_well(file, tmp_path):

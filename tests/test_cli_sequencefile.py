@@ -1,6 +1,8 @@
 """SequenceFiles on the command line: recognised by content, dumped, loaded, repaired."""
 
 import io
+import os
+import resource
 import subprocess
 
 import pytest
@@ -167,13 +169,116 @@ def test_repair(file, tmp_path):
     assert "takes one FILE" in bad(64, "validate", "--repair", str(out), "a", "b")[1]
 
 
-def test_a_library_that_is_missing(tmp_path):
-    path = tmp_path / "a.seq"
-    path.write_bytes(written(compression="block", codec="snappy"))
-    script = "import sys; sys.modules['cramjam'] = None; from typedbytes.cli import main; sys.exit(main(sys.argv[1:]))"
-    done = subprocess.run([*COMMAND[:-2], "-c", script, "cat", str(path)], capture_output=True, text=True)
-    assert done.returncode == 69
-    assert done.stderr == (
-        f"typedbytes: {path}: org.apache.hadoop.io.compress.SnappyCodec needs the library cramjam: "
-        "pip install 'typedbytes[snappy]'\n"
-    )
+def without(module, *arguments, stdin=b""):
+    """Run a command where a library is not installed."""
+    script = f"import sys; sys.modules['{module}'] = None; from typedbytes.cli import main; sys.exit(main(sys.argv[1:]))"
+    return subprocess.run([*COMMAND[:-2], "-c", script, *arguments], input=stdin, capture_output=True)
+
+
+NEEDS_CRAMJAM = "{}: org.apache.hadoop.io.compress.SnappyCodec needs the library cramjam: pip install 'typedbytes[snappy]'"
+
+
+def test_a_library_that_is_missing(file):
+    path = file(written(compression="block", codec="snappy"))
+    done = without("cramjam", "cat", path)
+    assert (done.returncode, done.stderr.decode()) == (69, f"typedbytes: {NEEDS_CRAMJAM.format(path)}\n")
+    done = without("cramjam", "sniff", path, "-", stdin=STREAM)
+    assert (done.returncode, done.stderr) == (0, b"")
+    first, second = rows(done.stdout)
+    assert (first["format"], first["fault"]) == ("sequencefile", NEEDS_CRAMJAM.format(path)[len(path) + 2 :])
+    assert second["format"] == "typedbytes"
+
+
+def test_a_library_that_is_missing_for_writing(tmp_path):
+    out = str(tmp_path / "out")
+    done = without("cramjam", "loadtb", "--codec", "snappy", out, stdin=STREAM)
+    assert (done.returncode, done.stderr.decode()) == (69, f"typedbytes: {NEEDS_CRAMJAM.format(out)}\n")
+    done = without("cramjam", "convert", "--pairs", "--to", "sequencefile", "--codec", "snappy", stdin=STREAM)
+    assert (done.returncode, done.stderr.decode()) == (69, f"typedbytes: {NEEDS_CRAMJAM.format('standard output')}\n")
+    done = without("fsspec", "loadtb", "memory://out", stdin=STREAM)
+    assert done.returncode == 69 and b"a URL needs the library fsspec" in done.stderr
+
+
+@pytest.mark.parametrize("command", [["cat"], ["convert"], ["grep", "key"]], ids=lambda command: command[0])
+def test_a_sequence_file_that_cannot_be_written(command):
+    arguments = [*command, "--pairs", "--to", "sequencefile"]
+    assert bad(74, *arguments, "-o", "/dev/full", stdin=STREAM * 20) == (b"", "/dev/full: No space left on device")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([*COMMAND, *arguments], input=STREAM * 20, stdout=full, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (74, b"typedbytes: standard output: No space left on device\n")
+    source, sink = os.pipe()
+    os.close(source)
+    done = subprocess.run([*COMMAND, *arguments], input=STREAM * 20, stdout=sink, stderr=subprocess.PIPE)
+    os.close(sink)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_repair_in_place(file):
+    pairs = [(number, "x" * 1000 if number != 50 else "\udcff") for number in range(2000)]
+    path = file(written(pairs, compression="none"))
+    assert bad(65, "validate", "--repair", path, path)[1].startswith(f"{path}: passed over")
+    assert good("cat", path) == tb.Encoder().encode_pairs(pairs[:50] + pairs[51:])
+
+
+def test_repair_that_cannot_write_leaves_what_was_there(file, tmp_path):
+    out = file(b"before", "out.seq")
+    limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))}
+    assert bad(74, "validate", "--repair", out, stdin=SEQUENCE, **limit)[1] == f"{out}: File too large"
+    with open(out, "rb") as kept:
+        assert kept.read() == b"before" and os.listdir(tmp_path) == ["out.seq"]
+
+
+def test_repair_keeps_what_the_dialect_allows(file, tmp_path):
+    data, out = written([("key", None)] * 3, dialect="hive"), tmp_path / "out.seq"
+    assert good("validate", "--dialect", "hive", "--repair", str(out), file(data)) == b""
+    assert good("cat", "--dialect", "hive", str(out)) == good("cat", "--dialect", "hive", stdin=data) != b""
+
+
+@pytest.mark.parametrize("compression", ["none", "record", "block"])
+def test_repair_says_where_a_record_is_wrong(compression, tmp_path):
+    sink = io.BytesIO()
+    with sequencefile.Writer(sink, key_class="Text", value_class="Text", compression=compression, sync_marker=MARKER) as writer:
+        places = []
+        for number in range(5):
+            if compression == "block":
+                writer.sync()
+            places.append(writer.offset)
+            writer.write_raw(b"\x01k", b"\x02a\xff" if number in (1, 3) else b"\x02ok")
+    done = run("validate", "--repair", str(tmp_path / "out"), stdin=sink.getvalue())
+    message = "typedbytes: standard input: passed over 5 bytes, 1 records: Text is not UTF-8"
+    lines = done.stderr.decode().splitlines()
+    assert done.returncode == 65 and len(lines) == 2
+    for line, number in zip(lines, (1, 3)):
+        assert line.startswith(message) and line.endswith(f"byte 0 of the value at offset {places[number]}, record {number}")
+
+
+@pytest.mark.parametrize("compression", ["none", "record", "block"])
+def test_validate_goes_on_in_a_sequence_file(compression, file):
+    wrong = (70, 700, 701, 1400)
+    sink = io.BytesIO()
+    with sequencefile.Writer(sink, key_class="Text", value_class="Text", compression=compression, block_size=500) as writer:
+        for number in range(1500):
+            writer.write_raw(b"\x01k", b"\x02a\xff" if number in wrong else b"\x02ok")
+    data = sink.getvalue()
+    found = []
+    for path in (file(data), "-"):
+        done = run("validate", path, stdin=data)
+        (row,) = rows(done.stdout)
+        assert done.returncode == 65 and done.stderr.count(b"\n") == 1 and b"record 70\n" in done.stderr
+        assert (row["ok"], row["records"], row["bad"], row["bytes"]) == (False, 1496, 4, len(data))
+        assert [fault["record"] for fault in row["faults"]] == list(wrong)
+        found.append(row["faults"])
+    assert found[0] == found[1]
+    for fault in found[0]:
+        window = bytes.fromhex(fault["window"])
+        assert data[fault["window offset"] :].startswith(window)
+        assert fault["window offset"] <= fault["offset"] < fault["window offset"] + len(window)
+        assert compression != "none" or data[fault["offset"] :].startswith(b"\x02a\xff")
+    (row,) = rows(run("validate", "-n", "1", stdin=data).stdout)
+    assert len(row["faults"]) == 1 and row["bad"] == 4
+
+
+def test_validate_goes_on_behind_damage():
+    data, pairs = damaged()
+    (row,) = rows(bad(65, "validate", stdin=data)[0])
+    assert row["records"] == len(pairs) - 1 and row["bad"] == 3 and len(row["faults"]) == 3

@@ -862,6 +862,13 @@ def test_a_folder_of_part_files(folder, processes, ordered):
     assert done[-1] == (total, total) and done == sorted(done) and len(done) > 10
 
 
+def test_a_folder_among_part_files_is_not_left_out(folder):
+    place, _ = folder
+    (place / "part-00003").mkdir()
+    with pytest.raises(IsADirectoryError, match="a folder among the part files: .*/part-00003"):
+        sequencefile.read(place)
+
+
 @pytest.mark.parametrize("processes", [1, 2])
 def test_damage_in_one_of_many_files(folder, processes):
     place, pairs = folder
@@ -905,6 +912,39 @@ def test_an_error_says_where_in_the_file(folder, processes):
         with pytest.raises(tb.FormatError) as info:
             list(sequencefile.read(place, processes=processes, split_size=split_size, ordered=True))
         assert (info.value.offset, info.value.record) == (offset + 12, record), "a later split does not know which record of the file it is"
+
+
+class HeavyError(Exception):
+    """An exception that can be pickled, but not made again."""
+
+    def __init__(self, place, reason):
+        super().__init__(f"{place}: {reason}")
+
+
+class LocalError(Exception):
+    """An exception that cannot be pickled."""
+
+    def __reduce__(self):
+        raise TypeError("no")
+
+
+def raises_heavy(data):
+    """Fail as a decoder may."""
+    raise HeavyError("here", "too heavy")
+
+
+def raises_local(data):
+    """Fail in another way."""
+    raise LocalError("only here")
+
+
+@pytest.mark.parametrize("decoder, message", [(raises_heavy, "HeavyError: here: too heavy"), (raises_local, "LocalError: only here")])
+def test_an_exception_that_no_process_can_hand_over(decoder, message, tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(written([(1, b"1")], key_class="IntWritable", value_class="my.Own"))
+    with pytest.raises(RuntimeError, match=f"^{message}$") as info:
+        list(sequencefile.read(path, processes=2, decoders={"my.Own": decoder}))
+    assert type(info.value) is RuntimeError
 
 
 class OwnError(Exception):
@@ -1053,6 +1093,22 @@ def map_file(folder, data, index, key_class="IntWritable", value_class="Text", *
         for pair in entries:
             (writer.write_raw if type(pair[0]) is bytes else writer.write)(*pair)
     return places
+
+
+@pytest.mark.parametrize(
+    "key_class, raw, key, options",
+    [
+        ("Text", b"\x01\xff", "\udcff", {"unicode_errors": "surrogateescape"}),
+        ("TypedBytesWritable", b"\0\0\0\6\x07\0\0\0\1\xff", "\udcff", {"unicode_errors": "surrogateescape"}),
+        ("TypedBytesWritable", b"\0\0\0\1\x0c", None, {"dialect": "hive"}),
+    ],
+    ids=["Text", "STRING", "Hive's NULL"],
+)
+def test_a_map_file_looks_keys_up_as_its_reader_gives_them(tmp_path, key_class, raw, key, options):
+    map_file(tmp_path, [(raw, b"\x02ok")], [], key_class)
+    with sequencefile.MapFile(tmp_path, **options) as file:
+        assert list(file) == [(key, "ok")]
+        assert file[key] == file.get(key) == "ok" and key in file
 
 
 def test_a_map_file_is_looked_up_while_it_is_iterated(tmp_path):

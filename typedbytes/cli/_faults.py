@@ -7,8 +7,10 @@ record whose extent is known is passed over, whatever it holds; behind a fault o
 import io
 from collections import deque
 from contextlib import suppress
+from itertools import chain
 
 import typedbytes
+from typedbytes.cli._records import split
 from typedbytes.cli._streams import is_pairs
 
 MEMORY_NBYTES = 1 << 20
@@ -82,17 +84,29 @@ class Check:
             self._note(self._with_path(error))
 
     def run_sequence_file(self, reader):
-        """Take the pairs of a SequenceFile, whose reader decodes by the classes in its header, up to the first fault."""
-        try:
-            for _ in reader:
-                pass
-        except typedbytes.DecodeError as error:
-            self._note(error)
+        """Take the pairs of a SequenceFile, whose reader decodes by the classes in its header and goes on behind what is wrong."""
+        windows, nseen, nmissing = {}, 0, 0
+        for _ in chain(reader, [None]):  # once more for what is wrong behind the last
+            if len(reader.skipped) != nseen:
+                nseen = len(reader.skipped)
+                self._look_around(reader.skipped, windows)
+        for each in reader.skipped:
+            if each.error.record is not None:
+                each.error.record += nmissing  # the reader counts those that it gives
+            self._note(each.error, *windows.get(each.error.offset, ()))
+            nmissing += each.nrecords or 0
         self.nintact, self.nbytes = reader.record, reader.offset
 
-    def _note(self, error):
+    def _look_around(self, skipped, windows):
+        """Add the windows of the last faults, while their bytes are remembered."""
+        for each in reversed(skipped):
+            if each.error.offset in windows:
+                break
+            windows[each.error.offset] = self._memory.window(each.error.offset)
+
+    def _note(self, error, *window):
         if self.nfaults < max(1, self._most_faults):
-            self.faults.append((error, *self._memory.window(error.offset)))
+            self.faults.append((error, *(window or self._memory.window(error.offset))))
         self.nfaults += 1
 
     def write(self, chunk):
@@ -100,13 +114,8 @@ class Check:
         try:
             self._accept(chunk, len(self._decode(chunk)))
         except typedbytes.DecodeError:
-            for record in self._records(chunk):
+            for record in split(chunk, self._nparts, self._dialect):
                 self._check_record(record)
-
-    def _records(self, chunk):
-        starts = typedbytes.index(chunk, dialect=self._dialect)[:: self._nparts]
-        for start, stop in zip(starts, [*starts[1:], len(chunk)]):
-            yield chunk[start:stop]
 
     def _check_record(self, record):
         try:

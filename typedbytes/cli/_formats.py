@@ -78,6 +78,14 @@ def source_of(source, name, shown, options):
     return Encoded(_from_messages(source, options)) if name == "block" else source
 
 
+def limited_source_of(source, name, shown, options):
+    """Return a source of typed bytes over one of this format, in which no record has more bytes than --max-bytes says."""
+    if options.max_bytes is None:
+        return source_of(source, name, shown, options)
+    records = reader_of(source, name, shown, options, raw=True)
+    return Encoded(record if type(record) is bytes else b"".join(record) for record in records)
+
+
 class Encoded(io.RawIOBase):
     """Read pieces of typed bytes as one stream."""
 

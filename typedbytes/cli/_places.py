@@ -28,9 +28,19 @@ def _matching(place):
     if not glob.has_magic(place) or os.path.exists(place):
         return [place]
     if "://" not in place:
-        return sorted(glob.glob(place))
+        return _wanted(glob.glob(place), place)
     fs, path = _places.file_system(place)
-    return sorted(fs.unstrip_protocol(each) for each in fs.glob(path))
+    return _wanted(map(fs.unstrip_protocol, fs.glob(path)), place)
+
+
+def _wanted(found, pattern):
+    """Return what a pattern stands for, in order: hidden names only where the pattern starts as they do."""
+    first = _name(pattern)[:1]
+    return sorted(each for each in found if not _places.is_hidden(_name(each)) or _name(each).startswith(first))
+
+
+def _name(place):
+    return place.rstrip("/").rpartition("/")[2]
 
 
 def reading_url(place):

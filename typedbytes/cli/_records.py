@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import typedbytes
 from typedbytes.cli._manners import USAGE, Failure
-from typedbytes.cli._streams import is_pairs, unit
+from typedbytes.cli._streams import is_pairs
 
 BUFFER_NBYTES = 1 << 16
 
@@ -32,7 +32,7 @@ class Records:
     def writer(self, reader):
         """Give a Writer of encoded records such as this reader gives; it may be given a key and a value one after the other."""
         self._sink.expect(reader)
-        with typedbytes.Writer(self._sink, buffer_size=self._nbytes) as writer:
+        with typedbytes.Writer(UntilFailure(self._sink.write), buffer_size=self._nbytes) as writer:
             yield writer
 
     def copy(self, reader):
@@ -42,30 +42,41 @@ class Records:
 
     def choose(self, reader, choose):
         """Write the records that choose(chunk) yields, for chunks of whole records."""
-        with self.writer(reader) as writer, typedbytes.Writer(_Choice(choose, writer), buffer_size=self._nbytes) as walk:
-            walk.copy(reader)
+        with self.writer(reader) as writer:
+
+            def write(chunk):
+                for record in choose(chunk):
+                    writer.write_raw(record)
+
+            with typedbytes.Writer(UntilFailure(write), buffer_size=self._nbytes) as walk:
+                walk.copy(reader)
 
 
-class _Choice:
-    """Take chunks of whole records; once that has failed, which its Writer is told, nothing more."""
+class UntilFailure:
+    """Hand chunks of whole records on; once that has failed, which the Writer that brings them is told, nothing more."""
 
-    def __init__(self, choose, writer):
-        self._choose = choose
-        self._writer = writer
+    def __init__(self, write):
+        self._write = write
         self._has_failed = False
 
     def write(self, chunk):
-        """Write what is chosen of a chunk."""
+        """Hand a chunk on: a Writer that ends after a failure brings the same once more."""
         if not self._has_failed:
             self._has_failed = True
-            for record in self._choose(chunk):
-                self._writer.write_raw(record)
+            self._write(chunk)
             self._has_failed = False
 
 
 def joined(record):
     """Return the bytes of a record as a reader with raw=True gives it."""
     return b"".join(record) if type(record) is tuple else record
+
+
+def split(chunk, nparts, dialect):
+    """Yield the records of a chunk of whole ones, each of so many values."""
+    starts = typedbytes.index(chunk, dialect=dialect)[::nparts]
+    for start, stop in zip(starts, [*starts[1:], len(chunk)]):
+        yield chunk[start:stop]
 
 
 class _TypedBytes:
@@ -134,18 +145,48 @@ class _Messages(_TypedBytes):
 
         self._encoder = BlockEncoder("native")
         self._output = output
-        self._options = {"dialect": options.dialect, "exact": True}
+        self._dialect = options.dialect
+        self._decoders = [typedbytes.Decoder(dialect=options.dialect, exact=True, map_pairs=each) for each in (False, True)]
 
     def expect(self, reader):
         """Take the records of this reader next."""
-        self._unit = unit(reader)
+        self._is_pairs = is_pairs(reader)
+        self._nbytes = self._nrecords = 0  # written of it
 
     def write(self, records):
-        """Write them as messages."""
-        decoder = typedbytes.Decoder(**self._options)
-        values = decoder.decode_pairs(records) if self._unit == "pairs" else decoder.decode_all(records)
+        """Write them as messages, up to the first that cannot be one."""
+        try:
+            values = self._decoded(records)
+        except typedbytes.DecodeError:
+            values = self._one_by_one(records)
         for value in values:
             self._output.write(self._encoder.encode(value if type(value) is tuple else (value,)))
+            self._nrecords += 1
+        self._nbytes += len(records)
+
+    def _one_by_one(self, records):
+        start = self._nbytes
+        for record in split(records, 2 if self._is_pairs else 1, self._dialect):
+            try:
+                yield from self._decoded(record)
+            except typedbytes.DecodeError as error:
+                error.offset += start
+                error.record = self._nrecords
+                raise
+            start += len(record)
+
+    def _decoded(self, records):
+        values, with_all_keys = (each.decode_pairs(records) if self._is_pairs else each.decode_all(records) for each in self._decoders)
+        if _has_lost_keys(values, with_all_keys):
+            raise typedbytes.FormatError("a MAP has equal keys, of which a message keeps one", 0)
+        return values
+
+
+def _has_lost_keys(value, pairs):
+    """Tell whether a dict in there has fewer keys than the list of pairs in its place."""
+    if type(value) is dict and type(pairs) is list:  # and not out of a pickle
+        return len(value) != len(pairs) or any(map(_has_lost_keys, value.values(), (item for _, item in pairs)))
+    return type(value) in (tuple, list) and any(map(_has_lost_keys, value, pairs))
 
 
 SINKS = {"typedbytes": _TypedBytes, "json": _Json, "sequencefile": _SequenceFile, "block": _Messages}

@@ -9,8 +9,10 @@ from contextlib import contextmanager
 import typedbytes
 from typedbytes import sequencefile
 from typedbytes.cli._formats import CHUNK_NBYTES
-from typedbytes.cli._manners import BAD_DATA, IO_ERROR, OK, USAGE, Failure, because
+from typedbytes.cli._manners import BAD_DATA, IO_ERROR, OK, UNAVAILABLE, USAGE, Failure, because
+from typedbytes.cli._outputs import replacing
 from typedbytes.cli._parser import add_output_argument, natural
+from typedbytes.cli._records import UntilFailure
 from typedbytes.cli._streams import names, opened, reading, shown
 
 
@@ -71,52 +73,51 @@ def loadtb(options, output):
     (name,) = options.files
     how = {"compression": options.compression, "codec": options.codec, "dialect": options.dialect}
     options.pairs = True
-    with reading("-", options, raw=True) as pairs, writing(name, **how) as writer, typedbytes.PairWriter(_Loading(name, writer)) as copy:
-        copy.copy(pairs)
+    with reading("-", options, raw=True) as pairs, writing(name, **how) as writer:
 
+        def write(data):
+            with _blaming_output(name):
+                writer.write_typed(data)
 
-class _Loading:
-    """Take the whole pairs that a PairWriter hands over; once that has failed, which it is told, nothing is written."""
-
-    def __init__(self, name, writer):
-        self._name = name
-        self._writer = writer
-        self._failed = False
-
-    def write(self, data):
-        """Write them to the SequenceFile."""
-        if self._failed:
-            return
-        self._failed = True
-        with _blaming_output(self._name):
-            self._writer.write_typed(data)
-        self._failed = False
+        with typedbytes.PairWriter(UntilFailure(write)) as copy:
+            copy.copy(pairs)
 
 
 def repair(source, name, options):
     """Copy what is intact of a SequenceFile to another, of the same classes and codec; tell what is not, and return the exit code."""
     with reader(source, options, raw=True, resync=True) as damaged:
         how = {each: getattr(damaged, each) for each in ("key_class", "value_class", "version", "compression", "metadata")}
-        with writing(options.repair, codec=damaged.codec or "default", **how) as writer:
-            bad = []
-            for index, (key, value) in enumerate(damaged):
-                error = _wrong(damaged, key, value)
-                if error is None:
-                    with _blaming_output(options.repair):
-                        writer.write_raw(key, value)
+        bad = []
+        # The input may be what is replaced: its name is given to the copy when that is whole.
+        with replacing(options.repair) as file, writing(file, codec=damaged.codec or "default", **how) as writer:
+            for index, (start, key, value) in enumerate(_with_starts(damaged)):
+                try:
+                    _decode(damaged.key_class, key, "key", options)
+                    _decode(damaged.value_class, value, "value", options)
+                except typedbytes.DecodeError as error:
+                    error.offset, error.record = start, index
+                    bad.append(sequencefile.Skipped(start, len(key) + len(value), 1, error))
                 else:
-                    bad.append(sequencefile.Skipped(damaged.offset, len(key) + len(value), 1, error))
-        return _tell(name, damaged.skipped + bad)
+                    writer.write_raw(key, value)
+        return _tell(name, sorted(damaged.skipped + bad, key=lambda each: each.offset))
 
 
-def _wrong(damaged, key, value):
-    """Return what is wrong with the bytes of a key or a value, or None."""
+def _with_starts(damaged):
+    """Yield each key and value behind where its record starts, or its block, or the marker in front of either."""
+    start = end = damaged.offset
+    for key, value in damaged:
+        if damaged.offset != end:
+            start, end = max([end, *(each.offset + each.nbytes for each in damaged.skipped[-1:])]), damaged.offset
+        yield start, key, value
+
+
+def _decode(class_name, data, part, options):
+    """Decode a key or a value, for the errors that this raises; their messages say where in it."""
     try:
-        sequencefile.decode(damaged.key_class, key)
-        sequencefile.decode(damaged.value_class, value)
+        sequencefile.decode(class_name, data, dialect=options.dialect)
     except typedbytes.DecodeError as error:
-        return error
-    return None
+        error.message += f", byte {error.offset} of the {part}"
+        raise
 
 
 def _add_limits(parser):
@@ -129,8 +130,10 @@ def writing(name, **how):
     """Give a writer to what a path, a URL or an Output names."""
     try:
         writer = sequencefile.Writer(name, **how)
-    except (ValueError, ModuleNotFoundError) as error:
+    except ValueError as error:
         raise Failure(USAGE, f"{name}: {error}") from None
+    except ModuleNotFoundError as error:
+        raise Failure(UNAVAILABLE, f"{name}: {error}") from None
     except OSError as error:
         raise Failure(IO_ERROR, f"{name}: {because(error)}") from None
     try:

@@ -25,7 +25,7 @@ def about(name, options):
             row["compressed"] = source.kind
         try:
             _look(source, name, options, row)
-        except (Failure, typedbytes.DecodeError, OSError) as error:
+        except (Failure, typedbytes.DecodeError, ModuleNotFoundError, OSError) as error:
             row["fault"] = str(error)
     return row
 

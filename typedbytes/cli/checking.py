@@ -107,17 +107,19 @@ def _validated(name, options, rows):
 
     with opened(name) as source:
         form, source = recognised(source, options)
-        memory = Memory(source)
-        if form == "sequencefile" and options.repair is not None:
+        memory = Memory(source if form == "sequencefile" else _formats.source_of(source, form, shown(name), options))
+        if form == "sequencefile":
             from typedbytes.cli import _sequence_files  # its users only
 
-            return _sequence_files.repair(memory, name, options)
+            if options.repair is not None:
+                return _sequence_files.repair(memory, name, options)
         with _keeping(options.repair) as keep:
             check = Check(memory, options, keep)
-            with _formats.reader_of(memory, form, shown(name), options, raw=form != "sequencefile") as reader:
-                if form == "sequencefile":
+            if form == "sequencefile":
+                with _sequence_files.reader(memory, options, resync=True) as reader:
                     check.run_sequence_file(reader)
-                else:
+            else:
+                with _formats.reader_of(memory, "typedbytes", shown(name), options, raw=True) as reader:
                     check.run(reader)
         row = {"input": shown(name), "ok": not check.nfaults, "records": check.nintact, "unit": unit(reader), "bytes": check.nbytes}
         if keep:

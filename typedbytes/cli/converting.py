@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import typedbytes
 from typedbytes import columns
-from typedbytes.cli._formats import NAMES, Encoded, source_of
+from typedbytes.cli._formats import NAMES, Encoded, limited_source_of
 from typedbytes.cli._manners import BAD_DATA, UNAVAILABLE, USAGE, Failure
 from typedbytes.cli._parser import add_file_arguments, add_output_argument
 from typedbytes.cli._records import Records
@@ -121,7 +121,7 @@ def _batches_of(source, name, options):
         return
     form, source = recognised(source, options)
     pairs = options.pairs or form == "sequencefile"
-    batches = columns.read(source_of(source, form, shown(name), options), pairs=pairs, dialect=options.dialect)
+    batches = columns.read(limited_source_of(source, form, shown(name), options), pairs=pairs, dialect=options.dialect)
     yield from map(_pyarrow().record_batch, batches)
 
 

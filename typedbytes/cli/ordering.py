@@ -13,7 +13,7 @@ from itertools import chain
 import typedbytes
 from typedbytes import _sorting
 from typedbytes._sort import Sorter
-from typedbytes.cli._formats import source_of
+from typedbytes.cli._formats import limited_source_of
 from typedbytes.cli._manners import BAD_DATA, IO_ERROR, USAGE, Failure, because
 from typedbytes.cli._outputs import Unwritten
 from typedbytes.cli._parser import add_record_arguments, add_stream_arguments, positive, size
@@ -158,7 +158,7 @@ class _Inputs:
                 self._name = name
                 form, source = recognised(source, self._options)
                 nparts = 2 if self._options.pairs or form == "sequencefile" else 1
-                yield _Blaming(source_of(source, form, shown(name), self._options), name), nparts
+                yield _Blaming(limited_source_of(source, form, shown(name), self._options), name), nparts
 
 
 class _Blaming(io.RawIOBase):

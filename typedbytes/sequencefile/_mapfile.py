@@ -114,7 +114,8 @@ class MapFile:
 
     def _find(self, key):
         """Return (offset of the record, bytes of the value) of a key, None when it is not there."""
-        wanted = self._order(encode(self._data.key_class, key))
+        options = {name: value for name, value in self._options.items() if name in ("dialect", "unicode_errors")}
+        wanted = self._order(encode(self._data.key_class, key, **options))
         # Equal keys may stand before the one that the index has, and others before its first.
         at = bisect_left(self._keys, wanted)
         self._data.seek(self._places[at - 1] if at else self._first)

@@ -4,6 +4,7 @@ Here: cutting files into splits and handing them out. Not here: what a split hol
 twice the processes, so memory is bounded by them; every record comes once.
 """
 
+import pickle
 import warnings
 from collections import deque
 
@@ -18,11 +19,12 @@ def read(places, *, processes=1, ordered=False, progress=None, split_size=1 << 2
     """Yield the (key, value) pairs of files and folders of part files, read by several processes.
 
     places: a path or URL, or several. Of a folder its files are read in the order of their names, but for those that start
-    with _ or a dot. processes: 1 reads here, in order. ordered: with more, keep the order of places and records; without it
-    splits come as they are ready. progress: called with (bytes done, bytes in all) after each split. split_size: bytes.
-    Other options as for `Reader`, decoders that can be pickled among them. Errors in the bytes name the file and come after the
-    records before them; any other error of a process takes the records of its split along. With resync=True what was passed
-    over is told in a RuntimeWarning each.
+    with _ or a dot; a folder in there with any other name raises IsADirectoryError. processes: 1 reads here, in order.
+    ordered: with more, keep the order of places and records; without it splits come as they are ready. progress: called with
+    (bytes done, bytes in all) after each split. split_size: bytes. Other options as for `Reader`, decoders that can be pickled
+    among them. Errors in the bytes name the file and come after the records before them; any other error of a process takes
+    the records of its split along, and is a RuntimeError that names it where it cannot be pickled. With resync=True what was
+    passed over is told in a RuntimeWarning each.
 
     >>> import os, tempfile
     >>> from typedbytes.sequencefile import Writer
@@ -98,7 +100,20 @@ def _work(split, options):
         records.extend(_records(split, options, skipped))
     except DecodeError as error:
         return records, skipped, error
+    except Exception as error:
+        if _is_portable(error):
+            raise
+        raise RuntimeError(f"{type(error).__name__}: {error}") from None
     return records, skipped, None
+
+
+def _is_portable(error):
+    """Tell whether an exception can be handed over to another process, which one that it cannot make again would break."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return False
+    return True
 
 
 def _in_parallel(splits, options, processes, ordered):

@@ -3,10 +3,11 @@
 Here: opening, listing and sizes. Not here: what is in the files. Always true: fsspec is imported for a URL only.
 """
 
+import errno
 import io
 import os
 
-__all__ = ["LARGEST", "file_system", "opened", "parts", "size"]
+__all__ = ["LARGEST", "file_system", "is_hidden", "opened", "parts", "size"]
 
 LARGEST = 2**31 - 1
 _HDFS = ("hdfs://", "arrow_hdfs://")
@@ -42,17 +43,22 @@ def file_system(place):
 
 
 def parts(place):
-    """Return the files that a place stands for: itself, or what a folder holds besides hidden names and those with _."""
+    """Return the files that a place stands for: itself, or what a folder holds besides hidden names and those with _.
+
+    A folder in there that is not hidden raises IsADirectoryError: its files would be missing from what is read.
+    """
     if _is_url(place):
         fs, path = file_system(place)
         if not fs.isdir(path):
             return [place]
-        names = {entry["name"].rstrip("/").rpartition("/")[2] for entry in fs.ls(path, detail=True) if entry["type"] != "directory"}
-        return [f"{place.rstrip('/')}/{name}" for name in _visible(names)]
+        entries = fs.ls(path, detail=True)
+        found = {entry["name"].rstrip("/").rpartition("/")[2]: entry["type"] == "directory" for entry in entries}
+        return [f"{place.rstrip('/')}/{name}" for name in _visible_files(found, place)]
     if not os.path.isdir(place):
         return [place]
     with os.scandir(place) as entries:
-        return [os.path.join(place, name) for name in _visible(entry.name for entry in entries if entry.is_file())]
+        found = {entry.name: entry.is_dir() for entry in entries}
+    return [os.path.join(place, name) for name in _visible_files(found, place)]
 
 
 def size(place):
@@ -63,8 +69,18 @@ def size(place):
     return os.path.getsize(place)
 
 
-def _visible(names):
-    return sorted(name for name in names if not name.startswith(("_", ".")))
+def is_hidden(name):
+    """Tell whether a name is none of a part file, as Hadoop has it."""
+    return name.startswith(("_", "."))
+
+
+def _visible_files(found, place):
+    """Return the names that are not hidden, in order; found: whether each is a folder."""
+    names = sorted(name for name in found if not is_hidden(name))
+    for name in names:
+        if found[name]:
+            raise IsADirectoryError(errno.EISDIR, f"a folder among the part files: {place}/{name}")
+    return names
 
 
 def _is_url(place):
