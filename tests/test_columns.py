@@ -811,6 +811,26 @@ def test_rows_of_an_array_are_vectors(dtype):
         assert written([some], pairs=False) == tb.Encoder().encode_all([tuple(row) for row in some])
 
 
+def test_arrays_of_ctypes_are_columns():
+    code = """
+        import ctypes, io, multiprocessing
+        import typedbytes as tb
+        from typedbytes import columns
+        shared = multiprocessing.Array("d", 3, lock=False)
+        shared[:] = [0.5, 1.5, 2.5]
+        longs, flags, rows = (ctypes.c_int64 * 3)(1, 2, 3), (ctypes.c_bool * 2)(True, False), ((ctypes.c_short * 2) * 3)((1, 2), (3, 4), (5, 6))
+        encode = tb.Encoder().encode_all
+        for column, values in [
+            (longs, map(tb.Long, longs)), (flags, flags), (rows, map(tuple, rows)), ((ctypes.c_int64 * 0)(), []), (shared, shared),
+            (((ctypes.c_short * 0) * 2)(), [(), ()]), ((ctypes.c_int32.__ctype_be__ * 2)(1, 2), [1, 2]),
+        ]:
+            sink = io.BytesIO()
+            columns.write(sink, [column], pairs=False)
+            print(sink.getvalue() == encode(values), end=" ")
+    """
+    assert run_fresh(code) == " ".join(["True"] * 7)
+
+
 def test_ints_beyond_a_long_are_refused():
     with pytest.raises(tb.EncodeValueError, match="64 bits"):
         written([numpy.array([1, 2**63], "u8")], pairs=False)

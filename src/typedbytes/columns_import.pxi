@@ -108,10 +108,11 @@ def rows_of_buffer(data):
     cdef Kept kept = Kept()
     cdef Py_buffer* view = &kept.view
     cdef Column* c
-    PyObject_GetBuffer(data, view, PyBUF_RECORDS_RO)
+    # A memoryview has a format and strides even where its object has none, as an array of ctypes has not.
+    PyObject_GetBuffer(memoryview(data), view, PyBUF_RECORDS_RO)
     kept.has_view = True
     rows.kept.append(kept)
-    spelled = (<bytes>view.format).decode("ascii") if view.format != NULL else "B"
+    spelled = (<bytes>view.format).decode("ascii")
     order, letter = (spelled[0], spelled[1:]) if spelled[0] in "@=<>!" else ("@", spelled)
     kind = NUMBERS.get(letter)
     if kind is None or view.ndim not in (1, 2) or (kind == "f" and view.itemsize not in (2, 4, 8)):
