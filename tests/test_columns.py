@@ -691,6 +691,53 @@ def test_threads_find_the_first_fault():
     assert (n, info.value.record, info.value.offset) == (12_345, 12_345, 14 * 12_345)
 
 
+@pytest.mark.parametrize("way", [next, lambda reader: reader.schema, lambda reader: reader.close(), lambda reader: reader.__arrow_c_stream__()])
+def test_a_source_that_comes_back_to_its_reader(way):
+    data = many_pairs(3000)
+    file = io.BytesIO(data)
+    said = []
+
+    class Source:
+        def readinto(self, into):
+            with pytest.raises(RuntimeError, match="this BatchReader is in use") as info:
+                way(reader)
+            said.append(info)
+            return file.readinto(into)
+
+    reader = columns.read(Source(), 1000)
+    assert [row for batch in reader for row in rows_of(batch)] == rows_of(read_one(data))
+    assert said and reader.failure is None and next(reader, None) is None
+
+
+def test_threads_that_share_a_reader():
+    # each row comes once, whoever gets its batch; who comes while another is there is told so
+    code = """
+        import threading
+        import typedbytes as tb
+        from typedbytes import columns
+        data = tb.Encoder().encode_pairs([(f"k{number}", number) for number in range(200_000)])
+        said = set()
+        def drain(reader, found):
+            while True:
+                try:
+                    found += [batch.column("value").tolist() for batch in reader]
+                    return
+                except RuntimeError as error:
+                    said.add(str(error))
+        for nthreads in (1, 2):
+            for _ in range(5):
+                reader, found = columns.read(data, 60_000, threads=nthreads), []
+                threads = [threading.Thread(target=drain, args=(reader, found)) for _ in range(3)]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+                assert sorted(number for numbers in found for number in numbers) == list(range(200_000)), reader.failure
+        print(said <= {"this BatchReader is in use: a hook or another thread came back to it"})
+    """
+    assert run_fresh(code) == "True"
+
+
 def test_options_that_make_no_sense():
     for options in ({"batch_rows": 0}, {"threads": 0}, {"on_mismatch": "ignore"}, {"schema": ["int"]}, {"dialect": "pig"},
                     {"max_depth": -1}, {"schema": ["short", "int"]}, {"schema": ["int", "list<ext<177>>"], "dialect": "hive"}):  # fmt: skip

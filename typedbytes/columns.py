@@ -238,7 +238,8 @@ def read(
 class BatchReader:
     """Iterate over the batches of a stream; made by `read`.
 
-    Arrow's consumers take what is left by `__arrow_c_stream__`, once. After an error it is raised again by every call.
+    Arrow's consumers take what is left by `__arrow_c_stream__`, once. After an error it is raised again by every call. Iterating,
+    `schema` and `close` raise RuntimeError while another thread, or the source, is in one of them; whoever was first goes on.
 
     >>> list(BatchReader(b""))
     []
@@ -264,6 +265,7 @@ class BatchReader:
         self._parallel = _Parallel(threads) if threads > 1 else None
         self._memory = _memory_of(source) if threads > 1 and not self._in_file else None
         self._ready = []
+        self._in_use = threading.Lock()    # never waited for
         self._failure = None
         self._has_ended = False
         self._most = batch_rows  # rows of the batch that is being filled
@@ -281,21 +283,13 @@ class BatchReader:
         return self
 
     def __next__(self):
-        if self._failure is not None:
-            raise self._failure.with_traceback(None)
-        if self._has_ended:
-            raise StopIteration
+        self._enter()
         try:
-            batch = self._ready.pop(0) if self._ready else self._next()
-        except BaseException as error:
-            self._failure = error
-            self.close()
-            raise
+            batch = self._hand_out()
+        finally:
+            self._in_use.release()
         if batch is None:
-            self._has_ended = True
-            self.close()
             raise StopIteration
-        self._nrows += len(batch)
         return batch
 
     @property
@@ -360,6 +354,17 @@ class BatchReader:
 
         >>> read(b"").close()
         """
+        self._enter()
+        try:
+            self._close()
+        finally:
+            self._in_use.release()
+
+    def _enter(self):
+        if not self._in_use.acquire(blocking=False):
+            raise RuntimeError("this BatchReader is in use: a hook or another thread came back to it")
+
+    def _close(self):
         if self._parallel is not None:
             self._parallel.close()
         if self._memory is not None:
@@ -372,13 +377,36 @@ class BatchReader:
 
     def _peek(self):
         """Return the next batch, which stays the next one; an empty one at the end."""
-        if not self._ready:
-            batch = next(self, None)
-            if batch is None:
-                return self._empty()
-            self._ready.insert(0, batch)
-            self._nrows -= len(batch)    # it is handed out later
-        return self._ready[0]
+        self._enter()
+        try:
+            if not self._ready:
+                batch = self._hand_out()
+                if batch is None:
+                    return self._empty()
+                self._ready.insert(0, batch)
+                self._nrows -= len(batch)    # it is handed out later
+            return self._ready[0]
+        finally:
+            self._in_use.release()
+
+    def _hand_out(self):
+        """Return the next batch, None at the end and from then on; an error stays."""
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
+        if self._has_ended:
+            return None
+        try:
+            batch = self._ready.pop(0) if self._ready else self._next()
+        except BaseException as error:
+            self._failure = error
+            self._close()
+            raise
+        if batch is None:
+            self._has_ended = True
+            self._close()
+            return None
+        self._nrows += len(batch)
+        return batch
 
     def _empty(self):
         types = self._builder.described or (("unknown",),) * len(self._names)
