@@ -789,7 +789,7 @@ def write(sink, columns, *, pairs=True, nulls="error", null_value=None):
     A column is a NumPy array or another buffer of numbers, an Arrow array, a sequence of Python objects, or a tuple of columns,
     which are the items of a VECTOR, as are the rows of an array of two dimensions. The bytes are those that the encoder
     writes for the same values; numbers keep their width, as NumPy's scalars do. nulls: "error", "hive" (Hive's NULL) or
-    "value" (whatever null_value encodes to); None in a sequence of objects is a null.
+    "value" (whatever null_value encodes to); None in a sequence of objects is a null, and so is what pandas marks as missing.
 
     Raises EncodeTypeError for columns without a type code, EncodeValueError for nulls that are refused and for columns of
     different lengths. Rows before a null are written.
@@ -875,10 +875,39 @@ def _rows(column, null):
     if hasattr(column, "mask") and hasattr(column, "filled"):
         raise EncodeTypeError("cannot take a masked array: its mask would be lost")
     if hasattr(column, "__array__") and not hasattr(column, "__buffer__"):
+        if _marks_nulls(column):
+            return _marked(getattr(column, "array", column), null)
         column = column.__array__()
     if _is_numbers(column):
         return [_columns.rows_of_buffer(column)]
     return [_encoded_objects(column, null)]
+
+
+def _marks_nulls(column):
+    """Tell whether a column is one of pandas's own types whose nulls are beside its values: not NaNs among floats, as in NumPy's."""
+    dtype = getattr(column, "dtype", None)
+    return hasattr(dtype, "na_value") and not (dtype.kind == "f" and isinstance(dtype.na_value, float))
+
+
+def _marked(column, null):
+    """Return the Rows of an array that marks its nulls: as a whole it may become floats, with NaNs for them."""
+    lent = _lent_by_extension(column)
+    if lent is not None:
+        return _rows(lent, null)
+    is_null = column.isna()
+    if not is_null.any():
+        return _rows(column.__array__(), null)
+    values = iter(column[~is_null].__array__())
+    return [_encoded_objects([None if missing else next(values) for missing in is_null], null)]
+
+
+def _lent_by_extension(column):
+    """Return the Arrow array of one of pandas's, None where it has none, or of a type that is more than its numbers, as a Period's."""
+    try:
+        lent = column.__arrow_array__()
+    except (AttributeError, ImportError):  # pyarrow is not there
+        return None
+    return None if hasattr(lent.type, "extension_name") else lent
 
 
 def _whole(part, null):
