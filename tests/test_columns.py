@@ -878,6 +878,11 @@ def test_arrays_of_ctypes_are_columns():
     assert run_fresh(code) == " ".join(["True"] * 7)
 
 
+def test_ints_beyond_a_long_in_rows_of_an_array_are_refused():
+    with pytest.raises(tb.EncodeValueError, match="64 bits"):
+        written([numpy.array([[2**63, 1], [1, 1]], "u8")], pairs=False)
+
+
 def test_ints_beyond_a_long_are_refused():
     with pytest.raises(tb.EncodeValueError, match="64 bits"):
         written([numpy.array([1, 2**63], "u8")], pairs=False)

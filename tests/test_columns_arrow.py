@@ -476,6 +476,24 @@ def test_numbers_beyond_a_long():
         written([pyarrow.array([1, 2**63], pyarrow.uint64())], pairs=False)
 
 
+def test_numbers_beyond_a_long_where_nothing_is_written():
+    masked = pyarrow.array(numpy.array([2**64 - 1, 1], "u8"), mask=numpy.array([True, False]))
+    assert written([masked], pairs=False, nulls="hive") == b"\x0c" + tb.dumps(tb.Long(1))
+    assert written([masked[1:]], pairs=False) == tb.dumps(tb.Long(1))
+    lists = pyarrow.array([[2**63], [1]], pyarrow.list_(pyarrow.uint64()))
+    assert written([lists.slice(1)], pairs=False) == tb.dumps([tb.Long(1)])
+    rows = pyarrow.array([[2**63, 1], [1, 2]], pyarrow.list_(pyarrow.uint64(), 2))
+    assert written([rows[1:]], pairs=False) == tb.dumps((tb.Long(1), tb.Long(2)))
+    items = pyarrow.StructArray.from_arrays([pyarrow.array([2**63, 1], pyarrow.uint64())], ["n"], mask=pyarrow.array([True, False]))
+    assert written([items, [5, 6]], nulls="value", null_value=0) == pairs_of((0, 5), ((tb.Long(1),), 6))
+    words = pyarrow.DictionaryArray.from_arrays(pyarrow.array([1, 1]), pyarrow.array([2**63, 1], pyarrow.uint64()))
+    assert written([words], pairs=False) == tb.dumps(tb.Long(1)) * 2
+    for column in (masked.fill_null(2**64 - 1), lists, rows, items.field(0),
+                   pyarrow.DictionaryArray.from_arrays(pyarrow.array([0]), words.dictionary)):  # fmt: skip
+        with pytest.raises(tb.EncodeValueError, match=r"does not fit.*\[0\]"):
+            written([column], pairs=False)
+
+
 @pytest.mark.parametrize("kind", ["int8", "int16", "int32", "int64", "uint8", "uint32"])
 def test_dictionaries_by_indices_of_every_width(kind):
     column = pyarrow.DictionaryArray.from_arrays(pyarrow.array([1, 0, None, 1], getattr(pyarrow, kind)()), ["a", "bc"])
