@@ -951,10 +951,10 @@ def test_batches_are_written_as_they_were_read():
 
 def test_rows_that_are_not_there_are_not_written():
     rows = _columns.rows_of_encoded(tb.dumps(1) * 2, array.array("q", [0, 5]))
-    assert _columns.encode_rows([rows], [1], 1, 100, None) == (tb.dumps(1), 1)
+    assert _columns.encode_rows([rows], [1], 1, 100, None, 0) == (tb.dumps(1), 1)
     for start, n in ((-1, 1), (0, 3), (2, 1)):
         with pytest.raises(IndexError):
-            _columns.encode_rows([rows], [start], n, 100, None)
+            _columns.encode_rows([rows], [start], n, 100, None, 0)
 
 
 def test_a_row_longer_than_a_vector():

@@ -372,9 +372,21 @@ def test_pandas_types_without_a_code(column):
 
 def test_the_row_of_a_null_is_said_and_rows_of_other_chunks_are_written():
     sink = io.BytesIO()
-    with pytest.raises(tb.EncodeValueError, match=r"column 0, at \[2\]"):
+    with pytest.raises(tb.EncodeValueError, match=r"column 0, at \[4\]"):
         columns.write(sink, [pyarrow.chunked_array([["a", "b"], ["c", "d", None]])], pairs=False)
     assert sink.getvalue() == tb.Encoder().encode_all(["a", "b"])
+
+
+def test_the_row_of_a_null_counts_from_the_first_row_of_all():
+    numbers = [*range(300_000), None]
+    for given_columns in (
+        [pyarrow.array(numbers)], [pyarrow.chunked_array([numbers[:7], numbers[7:]])],
+        pyarrow.table({"value": numbers}).to_reader(1000), pyarrow.table({"value": pyarrow.chunked_array([numbers[:7], numbers[7:]])}),
+    ):  # fmt: skip
+        with pytest.raises(tb.EncodeValueError, match=r"column 0, at \[300000\]"):
+            written(given_columns, pairs=False)
+    with pytest.raises(tb.EncodeValueError, match=r"column 1, at \[2\]"):
+        written([pyarrow.chunked_array([[1], [2, 3, 4]]), pyarrow.chunked_array([[1, 2], [None, 3]])])
 
 
 @pytest.mark.parametrize(

@@ -812,7 +812,7 @@ def write(sink, columns, *, pairs=True, nulls="error", null_value=None):
 def _write(writer, columns, names, null):
     nrows = 0
     for table in _tables(columns, names, null):
-        for data, n in _encoded(table, null):
+        for data, n in _encoded(table, null, nrows):
             writer._hand(data, n)
             nrows += n
     return nrows
@@ -940,8 +940,8 @@ def _encoded_objects(column, null):
     return _columns.rows_of_encoded(b"".join(parts), list(itertools.accumulate(map(len, parts[:-1]), initial=0)))
 
 
-def _encoded(table, null):
-    """Yield the bytes of a table part by part, each with its number of rows."""
+def _encoded(table, null, nbefore):
+    """Yield the bytes of a table, so many rows behind the first, part by part, each with its number of rows."""
     if len({sum(map(len, chunks)) for chunks in table}) > 1:
         raise EncodeValueError("the columns differ in length")
     chunks = [iter(chunks) for chunks in table]
@@ -954,6 +954,7 @@ def _encoded(table, null):
         if None in rows:
             return
         n = min(len(some) - start for some, start in zip(rows, starts))
-        data, n = _columns.encode_rows(rows, starts, n, _WRITE_NBYTES, null)
+        data, n = _columns.encode_rows(rows, starts, n, _WRITE_NBYTES, null, nbefore)
         yield data, n
+        nbefore += n
         starts = [start + n for start in starts]

@@ -172,10 +172,11 @@ cdef class Rows:
         return self.n
 
 
-def encode_rows(list columns, list starts, Py_ssize_t n, Py_ssize_t most, nulls):
+def encode_rows(list columns, list starts, Py_ssize_t n, Py_ssize_t most, nulls, Py_ssize_t nbefore):
     """Return the bytes of up to n rows, from each column's own start on, and their number: about `most` bytes, one row at least.
 
-    nulls: the bytes written for a null, None to refuse them. Raises EncodeValueError with the row of the column as its path.
+    nulls: the bytes written for a null, None to refuse them. nbefore: rows before these. Raises EncodeValueError with the number of
+    the row, those before it counted, as its path.
     """
     cdef Py_ssize_t ncolumns = len(columns)
     cdef Column** c = <Column**>PyMem_RawCalloc(ncolumns, sizeof(Column*))
@@ -195,7 +196,7 @@ def encode_rows(list columns, list starts, Py_ssize_t n, Py_ssize_t most, nulls)
             if not 0 <= first[i] <= (<Rows>columns[i]).n - n:
                 raise IndexError("there are no such rows")
         n = fitting(c, first, ncolumns, n, most, written.nbytes)
-        return fill_bytes(c, first, ncolumns, n, bound_of_rows(c, first, ncolumns, n, written.nbytes) + CUSHION, &written), n
+        return fill_bytes(c, first, ncolumns, n, bound_of_rows(c, first, ncolumns, n, written.nbytes) + CUSHION, &written, nbefore), n
     finally:
         PyMem_RawFree(c)
         PyMem_RawFree(first)
@@ -216,7 +217,7 @@ cdef Py_ssize_t fitting(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_s
     return n
 
 
-cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssize_t n, Py_ssize_t total, Nulls* nulls):
+cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssize_t n, Py_ssize_t total, Nulls* nulls, Py_ssize_t nbefore):
     cdef PyObject* filled = new_bytes(NULL, total)
     cdef unsigned char* start = <unsigned char*>bytes_data(filled)
     cdef unsigned char* out = start
@@ -251,7 +252,7 @@ cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssi
                                 break
                     row += 1
         if out == NULL:
-            raise_refused(nulls, first[i] + row - 1, i)
+            raise_refused(nulls, nbefore + row - 1, i)
         bytes_resize(&filled, out - start)
         result = <bytes>filled
         return result
