@@ -250,6 +250,16 @@ def test_depth_is_that_of_the_option_whatever_the_schema():
                 check_reading(tb.dumps(value), tb.dumps(value), {"dialect": "hadoop", "max_depth": max_depth}, **manner)
 
 
+@pytest.mark.parametrize("text", ["vector<int, vector<int * 2>>", "vector<vector<int * 1>, vector<int * 1>>", "vector<int * 2>"])
+def test_depth_is_that_of_the_option_for_records_of_one_size(text):
+    values = {"vector<int, vector<int * 2>>": (1, (2, 3)), "vector<int * 2>": (1, 2)}
+    data = tb.Encoder().encode_pairs([(values.get(text, ((1,), (2,))), 5)] * 2000)
+    for max_depth in (0, 1, 2):
+        for threads in (1, 2):
+            manner = {"pairs": True, "on_mismatch": "error", "batch_rows": 500, "threads": threads, "schema": [text, "int"]}
+            check_reading(data, data, {"dialect": "hadoop", "max_depth": max_depth}, **manner)
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "stream").glob("*.tb")) + sorted((ROOT / "foreign").rglob("*.tb")), ids=lambda path: path.stem)
 def test_streams_of_vectors(path):
     data = path.read_bytes()
