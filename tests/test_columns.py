@@ -868,6 +868,22 @@ def test_rows_of_an_array_are_vectors(dtype):
         assert written([some], pairs=False) == tb.Encoder().encode_all([tuple(row) for row in some])
 
 
+@pytest.mark.parametrize("dtype", ["U", "S", "O", "c16"])
+def test_rows_of_an_array_of_other_things_are_vectors(dtype):
+    grid = numpy.array([["1", "22", ""], ["4", "5", "\u20ac"]] if dtype in "UO" else [[1, 22, 3], [4, 5, 6]], dtype)
+    for some in (grid, grid[::-1, ::2], grid.T, grid[:, :1]):
+        expected = tb.Encoder().encode_all(map(tuple, some))
+        assert written([some], pairs=False) == expected and written([some.view(numpy.matrix)], pairs=False) == expected
+    assert written([grid[:, :0]], pairs=False) == tb.Encoder().encode_all([(), ()]) and written([grid[:0]], pairs=False) == b""
+
+
+def test_nulls_in_rows_of_an_array():
+    grid = numpy.array([["a", None], ["b", "c"]])
+    assert written([grid], pairs=False, nulls="hive") == tb.Encoder(dialect="hive").encode_all([("a", None), ("b", "c")])
+    with pytest.raises(tb.EncodeValueError, match="null"):
+        written([grid], pairs=False)
+
+
 def test_arrays_of_ctypes_are_columns():
     code = """
         import ctypes, io, multiprocessing
@@ -928,6 +944,9 @@ def test_other_columns():
         ([[1], numpy.ma.masked_array([1], [True])], tb.EncodeTypeError),
         ([[1, 2], ([1, 2], [1])], tb.EncodeValueError),
         ([[1], numpy.zeros((1, 2, 2))], tb.EncodeTypeError),
+        ([[1], numpy.zeros((1, 2, 2), "U1")], tb.EncodeTypeError),
+        ([[1], numpy.array("a")], tb.EncodeTypeError),
+        ([[1], numpy.array([[1, 2]], "M8[s]")], tb.EncodeTypeError),
         ([[1], numpy.array([1], "M8[s]")], tb.EncodeTypeError),
         ([[1], [{1j, "set"}, 2 + 3j, object]], tb.EncodeTypeError),
         ([[None], [1]], tb.EncodeValueError),

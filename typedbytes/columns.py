@@ -880,7 +880,18 @@ def _rows(column, null):
         column = column.__array__()
     if _is_numbers(column):
         return [_columns.rows_of_buffer(column)]
+    if hasattr(column, "__array__") and column.ndim != 1:
+        return [_of_columns(column.__array__(), null)]
     return [_encoded_objects(column, null)]
+
+
+def _of_columns(grid, null):
+    """Return the Rows of an array of two dimensions that holds no numbers."""
+    if grid.ndim != 2:
+        raise EncodeTypeError(f"cannot take an array of {grid.ndim} dimensions as a column")
+    if not grid.shape[1]:
+        return _encoded_objects([()] * len(grid), null)
+    return _columns.rows_of_parts([_whole(column, null) for column in grid.T])
 
 
 def _marks_nulls(column):
