@@ -303,7 +303,7 @@ def test_nested_columns_by_path():
     assert offsets.tolist() == [0, 1, 1] and keys.tolist() == ["k"] and mapped.tolist() == ["v"]
     assert batch.column("value.0.item").tolist() == [1, 2] and batch.column("value.1.value").tolist() == ["v"]
     assert batch.column("value.2.1").tolist() == [2, 4] and batch.column("value.2").tolist() == [[1, 2], [3, 4]]
-    for place in ("values", "value.3", "value.0.items", "value.2.2", "value.2.x", "key.0", 2, -1):
+    for place in ("values", "value.3", "value.0.items", "value.2.2", "value.2.x", "value.2.1.1", "value.2.\xb2", "value.2.\u0661", "key.0", 2, -1):
         with pytest.raises(LookupError):
             batch.column(place)
 
@@ -434,7 +434,7 @@ def test_items_of_vectors_can_be_wanted():
         assert [value for batch in batches for value in batch.column(1)] == ["a" * number for number in range(50)]
     with pytest.raises(LookupError):
         next(columns.read(pairs_of(*rows), columns=["value.5"]))
-    for place in ("values", "value.x", "value.2.item"):
+    for place in ("values", "value.\xb2", "value.x", "value.2.item"):
         with pytest.raises(LookupError):
             next(columns.read(pairs_of(*rows), columns=[place]))
 
@@ -750,7 +750,8 @@ def test_threads_that_share_a_reader():
 
 def test_options_that_make_no_sense():
     for options in ({"batch_rows": 0}, {"threads": 0}, {"on_mismatch": "ignore"}, {"schema": ["int"]}, {"dialect": "pig"},
-                    {"max_depth": -1}, {"schema": ["short", "int"]}, {"schema": ["int", "list<ext<177>>"], "dialect": "hive"}):  # fmt: skip
+                    {"max_depth": -1}, {"schema": ["short", "int"]}, {"schema": ["int", "list<ext<177>>"], "dialect": "hive"},
+                    {"schema": ["int", "ext< 177 >"], "dialect": "hive"}, {"schema": ["int", "list<ext<0177>>"], "dialect": "hive"}):  # fmt: skip
         with pytest.raises(ValueError):
             columns.read(b"", **options)
 

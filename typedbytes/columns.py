@@ -111,8 +111,8 @@ class Batch(_columns.Batch):
         """Return the number of a column, the way to a part, the part's type, and the number of an ARRAY's item or None."""
         number, names = self._place(place)
         described, path = self._types[number], []
-        for name in names:
-            if described[0] == "array" and name.isdigit() and int(name) < described[2] and name is names[-1]:
+        for level, name in enumerate(names, 1):
+            if level == len(names) and described[0] == "array" and _is_number(name) and int(name) < described[2]:
                 return number, path, described, int(name)
             within = _columntypes.parts(described)
             if name not in within:
@@ -169,6 +169,10 @@ def _split_name(place, names):
         if place.startswith(name + "."):
             return number, place[len(name) + 1 :].split(".")
     return None
+
+
+def _is_number(name):
+    return name.isascii() and name.isdecimal()
 
 
 def _objects(numpy, offsets, data, is_text):
@@ -558,10 +562,11 @@ def _schema(schema, pairs, dialect):
         texts, own = tuple(schema), names
     if len(texts) != len(names):
         raise ValueError(f"a schema has {len(names)} types here, not {len(texts)}")
-    for text in texts:
+    types = tuple(map(_columntypes.parse, texts))
+    for text in map(_columntypes.spell, types):
         if ("ext<177>" if dialect == "hive" else "short") in text:
             raise ValueError(f"there are no values of {text!r} in the dialect {dialect!r}")
-    return own, tuple(map(_columntypes.parse, texts))
+    return own, types
 
 
 def _projection(columns, names):
@@ -571,7 +576,7 @@ def _projection(columns, names):
     paths = []
     for place in columns:
         found = _split_name(place, names)
-        if found is None or not all(name.isdigit() for name in found[1]):
+        if found is None or not all(map(_is_number, found[1])):
             raise LookupError(f"there is no column {place!r}; those of {', '.join(names)} and items of VECTORs can be wanted")
         paths.append((found[0], *map(int, found[1])))
     return tuple(columns), tuple(paths)
