@@ -797,7 +797,7 @@ def write(sink, columns, *, pairs=True, nulls="error", null_value=None):
     "value" (whatever null_value encodes to); None in a sequence of objects is a null, and so is what pandas marks as missing.
 
     Raises EncodeTypeError for columns without a type code, EncodeValueError for nulls that are refused and for columns of
-    different lengths. Rows before a null are written.
+    different lengths. Where a value is refused, some of the rows before it may have been written.
 
     >>> import array, io, typedbytes
     >>> sink = io.BytesIO()
