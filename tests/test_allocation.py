@@ -146,7 +146,7 @@ def taken(data, nvalues=2, policy="error", types=None, paths=None):
 
 def as_bytes(rows):
     """Return the bytes of Rows."""
-    return _columns.encode_rows(rows, [0] * len(rows), len(rows[0]), 1 << 30, None)
+    return _columns.encode_rows(rows, [0] * len(rows), len(rows[0]), 1 << 30, None, 0)
 
 
 def rewritten(data, nvalues=2, **options):
@@ -204,7 +204,7 @@ def from_others():
     found = []
     for capsules in lent_by_others():
         rows = _columns.rows_of_arrow(_columns.Lent(*capsules.pop()))
-        found.append(_columns.encode_rows([rows], [0], len(rows), 1 << 30, b"\x0c"))
+        found.append(_columns.encode_rows([rows], [0], len(rows), 1 << 30, b"\x0c", 0))
     return found
 
 

@@ -299,11 +299,94 @@ def test_nulls_follow_the_policy(column, values):
     assert written([column[: len(kept)]], pairs=False) == tb.Encoder().encode_all(kept)
 
 
+BIG = 2**53 + 1  # no float64 has it
+MARKED = [
+    (pandas.array([BIG, None, 1], dtype="Int64"), [tb.Long(BIG), None, tb.Long(1)]),
+    (pandas.Index([BIG, None], dtype="Int64"), [tb.Long(BIG), None]),
+    (pandas.Series([BIG, None], dtype="Int64"), [tb.Long(BIG), None]),
+    (pandas.Series([BIG, None], dtype="Int64").array, [tb.Long(BIG), None]),
+    (pandas.array([2**63 - 1, None], dtype="int64[pyarrow]"), [tb.Long(2**63 - 1), None]),
+    (pandas.Index([BIG, None], dtype="int64[pyarrow]"), [tb.Long(BIG), None]),
+    (pandas.array([1, None], dtype="Int8"), [tb.Byte(1), None]),
+    (pandas.array([0.5, None], dtype="Float64"), [0.5, None]),
+    (pandas.array([True, None], dtype="boolean"), [True, None]),
+    (pandas.array(["a", None], dtype="string"), ["a", None]),
+    (pandas.Index(["a", None], dtype="string"), ["a", None]),
+    (pandas.Index(["a", None], dtype="str"), ["a", None]),
+    (pandas.Categorical(["a", None]), ["a", None]),
+    (pandas.Categorical([BIG, None]), [tb.Long(BIG), None]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("column", "values"), MARKED, ids=lambda given: f"{type(given).__name__}-{getattr(given, 'dtype', '')}")
+def test_nulls_that_pandas_marks_and_numpy_cannot(column, values):
+    assert written([column], pairs=False, nulls="value") == tb.Encoder().encode_all(values)
+    assert written([column, ([*values[:1]] * len(values), column)], nulls="hive") == tb.Encoder(dialect="hive").encode_pairs(
+        (value, (values[0], value)) for value in values
+    )
+    assert written([column[:1]], pairs=False) == tb.Encoder().encode_all(values[:1])
+    with pytest.raises(tb.EncodeValueError, match=r"null.*at \[1\]"):
+        written([column], pairs=False)
+
+
+def test_nulls_that_pandas_marks_without_pyarrow():
+    code = """
+        import io, sys
+        sys.modules["pyarrow"] = None
+        import pandas
+        import typedbytes as tb
+        from typedbytes import columns
+        for column, values in [
+            (pandas.array([2**53 + 1, None, 1], dtype="Int64"), [tb.Long(2**53 + 1), None, tb.Long(1)]),
+            (pandas.Index([2**53 + 1, None], dtype="UInt64"), [tb.Long(2**53 + 1), None]),
+            (pandas.array([2**53 + 1, 1], dtype="Int64"), [tb.Long(2**53 + 1), tb.Long(1)]),
+            (pandas.array([0.5, None], dtype="Float32"), [tb.Float(0.5), None]),
+            (pandas.array([None, "a"], dtype="string[python]"), [None, "a"]),
+            (pandas.array([True, None], dtype="boolean"), [True, None]),
+        ]:
+            sink = io.BytesIO()
+            columns.write(sink, [column], pairs=False, nulls="value")
+            print(sink.getvalue() == tb.Encoder().encode_all(values), end=" ")
+            try:
+                columns.write(io.BytesIO(), [column], pairs=False)
+            except tb.EncodeValueError as error:
+                print(error.path, end=" ")
+    """
+    assert run_fresh(code) == "True [1] True [1] True True [1] True [0] True [1]"
+
+
+@pytest.mark.parametrize("column", [
+    pandas.array([0.5, float("nan")], dtype="float64"), pandas.Index([0.5, float("nan")]), pandas.Index([BIG, 1]), pandas.Index([BIG, 1]).array,
+    pandas.arrays.SparseArray([0.5, float("nan")]), pandas.arrays.SparseArray([BIG, 0]), pandas.Categorical([BIG, 1]), pandas.Index(["a", "b"], dtype=object),
+], ids=lambda column: f"{type(column).__name__}-{column.dtype}")  # fmt: skip
+def test_pandas_arrays_that_mark_nothing(column):
+    assert written([column], pairs=False) == tb.Encoder().encode_all(list(numpy.asarray(column)))
+
+
+@pytest.mark.parametrize("column", [pandas.period_range("2020", periods=2).array, pandas.interval_range(0, 2).array,
+                                    pandas.date_range("2020", periods=2), pandas.date_range("2020", periods=2, tz="UTC").array], ids=str)  # fmt: skip
+def test_pandas_types_without_a_code(column):
+    with pytest.raises(tb.EncodeTypeError):
+        written([column], pairs=False)
+
+
 def test_the_row_of_a_null_is_said_and_rows_of_other_chunks_are_written():
     sink = io.BytesIO()
-    with pytest.raises(tb.EncodeValueError, match=r"column 0, at \[2\]"):
+    with pytest.raises(tb.EncodeValueError, match=r"column 0, at \[4\]"):
         columns.write(sink, [pyarrow.chunked_array([["a", "b"], ["c", "d", None]])], pairs=False)
     assert sink.getvalue() == tb.Encoder().encode_all(["a", "b"])
+
+
+def test_the_row_of_a_null_counts_from_the_first_row_of_all():
+    numbers = [*range(300_000), None]
+    for given_columns in (
+        [pyarrow.array(numbers)], [pyarrow.chunked_array([numbers[:7], numbers[7:]])],
+        pyarrow.table({"value": numbers}).to_reader(1000), pyarrow.table({"value": pyarrow.chunked_array([numbers[:7], numbers[7:]])}),
+    ):  # fmt: skip
+        with pytest.raises(tb.EncodeValueError, match=r"column 0, at \[300000\]"):
+            written(given_columns, pairs=False)
+    with pytest.raises(tb.EncodeValueError, match=r"column 1, at \[2\]"):
+        written([pyarrow.chunked_array([[1], [2, 3, 4]]), pyarrow.chunked_array([[1, 2], [None, 3]])])
 
 
 @pytest.mark.parametrize(
@@ -403,6 +486,24 @@ def test_nulls_inside_a_value(column):
 def test_numbers_beyond_a_long():
     with pytest.raises(tb.EncodeValueError, match="does not fit"):
         written([pyarrow.array([1, 2**63], pyarrow.uint64())], pairs=False)
+
+
+def test_numbers_beyond_a_long_where_nothing_is_written():
+    masked = pyarrow.array(numpy.array([2**64 - 1, 1], "u8"), mask=numpy.array([True, False]))
+    assert written([masked], pairs=False, nulls="hive") == b"\x0c" + tb.dumps(tb.Long(1))
+    assert written([masked[1:]], pairs=False) == tb.dumps(tb.Long(1))
+    lists = pyarrow.array([[2**63], [1]], pyarrow.list_(pyarrow.uint64()))
+    assert written([lists.slice(1)], pairs=False) == tb.dumps([tb.Long(1)])
+    rows = pyarrow.array([[2**63, 1], [1, 2]], pyarrow.list_(pyarrow.uint64(), 2))
+    assert written([rows[1:]], pairs=False) == tb.dumps((tb.Long(1), tb.Long(2)))
+    items = pyarrow.StructArray.from_arrays([pyarrow.array([2**63, 1], pyarrow.uint64())], ["n"], mask=pyarrow.array([True, False]))
+    assert written([items, [5, 6]], nulls="value", null_value=0) == pairs_of((0, 5), ((tb.Long(1),), 6))
+    words = pyarrow.DictionaryArray.from_arrays(pyarrow.array([1, 1]), pyarrow.array([2**63, 1], pyarrow.uint64()))
+    assert written([words], pairs=False) == tb.dumps(tb.Long(1)) * 2
+    for column in (masked.fill_null(2**64 - 1), lists, rows, items.field(0),
+                   pyarrow.DictionaryArray.from_arrays(pyarrow.array([0]), words.dictionary)):  # fmt: skip
+        with pytest.raises(tb.EncodeValueError, match=r"does not fit.*\[0\]"):
+            written([column], pairs=False)
 
 
 @pytest.mark.parametrize("kind", ["int8", "int16", "int32", "int64", "uint8", "uint32"])

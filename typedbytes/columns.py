@@ -111,8 +111,8 @@ class Batch(_columns.Batch):
         """Return the number of a column, the way to a part, the part's type, and the number of an ARRAY's item or None."""
         number, names = self._place(place)
         described, path = self._types[number], []
-        for name in names:
-            if described[0] == "array" and name.isdigit() and int(name) < described[2] and name is names[-1]:
+        for level, name in enumerate(names, 1):
+            if level == len(names) and described[0] == "array" and _is_number(name) and int(name) < described[2]:
                 return number, path, described, int(name)
             within = _columntypes.parts(described)
             if name not in within:
@@ -169,6 +169,10 @@ def _split_name(place, names):
         if place.startswith(name + "."):
             return number, place[len(name) + 1 :].split(".")
     return None
+
+
+def _is_number(name):
+    return name.isascii() and name.isdecimal()
 
 
 def _objects(numpy, offsets, data, is_text):
@@ -238,7 +242,8 @@ def read(
 class BatchReader:
     """Iterate over the batches of a stream; made by `read`.
 
-    Arrow's consumers take what is left by `__arrow_c_stream__`, once. After an error it is raised again by every call.
+    Arrow's consumers take what is left by `__arrow_c_stream__`, once. After an error it is raised again by every call. Iterating,
+    `schema` and `close` raise RuntimeError while another thread, or the source, is in one of them; whoever was first goes on.
 
     >>> list(BatchReader(b""))
     []
@@ -264,6 +269,7 @@ class BatchReader:
         self._parallel = _Parallel(threads) if threads > 1 else None
         self._memory = _memory_of(source) if threads > 1 and not self._in_file else None
         self._ready = []
+        self._in_use = threading.Lock()    # never waited for
         self._failure = None
         self._has_ended = False
         self._most = batch_rows  # rows of the batch that is being filled
@@ -281,21 +287,13 @@ class BatchReader:
         return self
 
     def __next__(self):
-        if self._failure is not None:
-            raise self._failure.with_traceback(None)
-        if self._has_ended:
-            raise StopIteration
+        self._enter()
         try:
-            batch = self._ready.pop(0) if self._ready else self._next()
-        except BaseException as error:
-            self._failure = error
-            self.close()
-            raise
+            batch = self._hand_out()
+        finally:
+            self._in_use.release()
         if batch is None:
-            self._has_ended = True
-            self.close()
             raise StopIteration
-        self._nrows += len(batch)
         return batch
 
     @property
@@ -360,6 +358,17 @@ class BatchReader:
 
         >>> read(b"").close()
         """
+        self._enter()
+        try:
+            self._close()
+        finally:
+            self._in_use.release()
+
+    def _enter(self):
+        if not self._in_use.acquire(blocking=False):
+            raise RuntimeError("this BatchReader is in use: a hook or another thread came back to it")
+
+    def _close(self):
         if self._parallel is not None:
             self._parallel.close()
         if self._memory is not None:
@@ -372,13 +381,36 @@ class BatchReader:
 
     def _peek(self):
         """Return the next batch, which stays the next one; an empty one at the end."""
-        if not self._ready:
-            batch = next(self, None)
-            if batch is None:
-                return self._empty()
-            self._ready.insert(0, batch)
-            self._nrows -= len(batch)    # it is handed out later
-        return self._ready[0]
+        self._enter()
+        try:
+            if not self._ready:
+                batch = self._hand_out()
+                if batch is None:
+                    return self._empty()
+                self._ready.insert(0, batch)
+                self._nrows -= len(batch)    # it is handed out later
+            return self._ready[0]
+        finally:
+            self._in_use.release()
+
+    def _hand_out(self):
+        """Return the next batch, None at the end and from then on; an error stays."""
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
+        if self._has_ended:
+            return None
+        try:
+            batch = self._ready.pop(0) if self._ready else self._next()
+        except BaseException as error:
+            self._failure = error
+            self._close()
+            raise
+        if batch is None:
+            self._has_ended = True
+            self._close()
+            return None
+        self._nrows += len(batch)
+        return batch
 
     def _empty(self):
         types = self._builder.described or (("unknown",),) * len(self._names)
@@ -530,10 +562,11 @@ def _schema(schema, pairs, dialect):
         texts, own = tuple(schema), names
     if len(texts) != len(names):
         raise ValueError(f"a schema has {len(names)} types here, not {len(texts)}")
-    for text in texts:
+    types = tuple(map(_columntypes.parse, texts))
+    for text in map(_columntypes.spell, types):
         if ("ext<177>" if dialect == "hive" else "short") in text:
             raise ValueError(f"there are no values of {text!r} in the dialect {dialect!r}")
-    return own, tuple(map(_columntypes.parse, texts))
+    return own, types
 
 
 def _projection(columns, names):
@@ -543,7 +576,7 @@ def _projection(columns, names):
     paths = []
     for place in columns:
         found = _split_name(place, names)
-        if found is None or not all(name.isdigit() for name in found[1]):
+        if found is None or not all(map(_is_number, found[1])):
             raise LookupError(f"there is no column {place!r}; those of {', '.join(names)} and items of VECTORs can be wanted")
         paths.append((found[0], *map(int, found[1])))
     return tuple(columns), tuple(paths)
@@ -761,10 +794,10 @@ def write(sink, columns, *, pairs=True, nulls="error", null_value=None):
     A column is a NumPy array or another buffer of numbers, an Arrow array, a sequence of Python objects, or a tuple of columns,
     which are the items of a VECTOR, as are the rows of an array of two dimensions. The bytes are those that the encoder
     writes for the same values; numbers keep their width, as NumPy's scalars do. nulls: "error", "hive" (Hive's NULL) or
-    "value" (whatever null_value encodes to); None in a sequence of objects is a null.
+    "value" (whatever null_value encodes to); None in a sequence of objects is a null, and so is what pandas marks as missing.
 
     Raises EncodeTypeError for columns without a type code, EncodeValueError for nulls that are refused and for columns of
-    different lengths. Rows before a null are written.
+    different lengths. Where a value is refused, some of the rows before it may have been written.
 
     >>> import array, io, typedbytes
     >>> sink = io.BytesIO()
@@ -784,7 +817,7 @@ def write(sink, columns, *, pairs=True, nulls="error", null_value=None):
 def _write(writer, columns, names, null):
     nrows = 0
     for table in _tables(columns, names, null):
-        for data, n in _encoded(table, null):
+        for data, n in _encoded(table, null, nrows):
             writer._hand(data, n)
             nrows += n
     return nrows
@@ -847,10 +880,50 @@ def _rows(column, null):
     if hasattr(column, "mask") and hasattr(column, "filled"):
         raise EncodeTypeError("cannot take a masked array: its mask would be lost")
     if hasattr(column, "__array__") and not hasattr(column, "__buffer__"):
+        if _marks_nulls(column):
+            return _marked(getattr(column, "array", column), null)
         column = column.__array__()
     if _is_numbers(column):
         return [_columns.rows_of_buffer(column)]
+    if hasattr(column, "__array__") and column.ndim != 1:
+        return [_of_columns(column.__array__(), null)]
     return [_encoded_objects(column, null)]
+
+
+def _of_columns(grid, null):
+    """Return the Rows of an array of two dimensions that holds no numbers."""
+    if grid.ndim != 2:
+        raise EncodeTypeError(f"cannot take an array of {grid.ndim} dimensions as a column")
+    if not grid.shape[1]:
+        return _encoded_objects([()] * len(grid), null)
+    return _columns.rows_of_parts([_whole(column, null) for column in grid.T])
+
+
+def _marks_nulls(column):
+    """Tell whether a column is one of pandas's own types whose nulls are beside its values: not NaNs among floats, as in NumPy's."""
+    dtype = getattr(column, "dtype", None)
+    return hasattr(dtype, "na_value") and not (dtype.kind == "f" and isinstance(dtype.na_value, float))
+
+
+def _marked(column, null):
+    """Return the Rows of an array that marks its nulls: as a whole it may become floats, with NaNs for them."""
+    lent = _lent_by_extension(column)
+    if lent is not None:
+        return _rows(lent, null)
+    is_null = column.isna()
+    if not is_null.any():
+        return _rows(column.__array__(), null)
+    values = iter(column[~is_null].__array__())
+    return [_encoded_objects([None if missing else next(values) for missing in is_null], null)]
+
+
+def _lent_by_extension(column):
+    """Return the Arrow array of one of pandas's, None where it has none, or of a type that is more than its numbers, as a Period's."""
+    try:
+        lent = column.__arrow_array__()
+    except (AttributeError, ImportError):  # pyarrow is not there
+        return None
+    return None if hasattr(lent.type, "extension_name") else lent
 
 
 def _whole(part, null):
@@ -883,8 +956,8 @@ def _encoded_objects(column, null):
     return _columns.rows_of_encoded(b"".join(parts), list(itertools.accumulate(map(len, parts[:-1]), initial=0)))
 
 
-def _encoded(table, null):
-    """Yield the bytes of a table part by part, each with its number of rows."""
+def _encoded(table, null, nbefore):
+    """Yield the bytes of a table, so many rows behind the first, part by part, each with its number of rows."""
     if len({sum(map(len, chunks)) for chunks in table}) > 1:
         raise EncodeValueError("the columns differ in length")
     chunks = [iter(chunks) for chunks in table]
@@ -897,6 +970,7 @@ def _encoded(table, null):
         if None in rows:
             return
         n = min(len(some) - start for some, start in zip(rows, starts))
-        data, n = _columns.encode_rows(rows, starts, n, _WRITE_NBYTES, null)
+        data, n = _columns.encode_rows(rows, starts, n, _WRITE_NBYTES, null, nbefore)
         yield data, n
+        nbefore += n
         starts = [start + n for start in starts]

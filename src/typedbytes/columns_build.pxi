@@ -133,6 +133,7 @@ cdef class Builder:
         # Find out what all records have in common.
         cdef Py_ssize_t i, size
         cdef Py_ssize_t nleaves = 0
+        cdef Py_ssize_t depth = 0
         cdef Py_ssize_t offset = 0
         cdef Leaf* leaf
         self.stride = self.least = 0
@@ -142,6 +143,9 @@ cdef class Builder:
             self.least += least_of(self.table.roots[i], self.w.widens)
             self.stride = self.stride + size if size and (i == 0 or self.stride) else 0
             nleaves += count_leaves(self.table.roots[i])
+            depth = max(depth, depth_of(self.table.roots[i]))
+        if depth > self.w.max_depth:
+            self.stride = 0    # what is too deep is for the walk to refuse
         PyMem_RawFree(self.leaves)
         self.leaves = NULL
         if self.stride and nleaves <= 4 * MOST_PARTS:

@@ -3,8 +3,8 @@
 # What was lent is kept by the Rows made of it, and given back with the last of them. Whoever lends is in this process and is
 # trusted to have told the truth about lengths and offsets, as the Arrow C data interface asks for.
 
-cdef int adopt_numbers(Column* c, const unsigned char* p, Py_ssize_t n, Py_ssize_t step, str kind, int itemsize, bint swapped) except -1:
-    # Numbers of any width and order, copied as one that the wire has: as the encoder writes NumPy's scalars.
+cdef bint adopt_numbers(Column* c, const unsigned char* p, Py_ssize_t n, Py_ssize_t step, str kind, int itemsize, bint swapped) except -1:
+    # Numbers of any width and order, copied as one that the wire has: as the encoder writes NumPy's scalars. False: not all fit.
     cdef Py_ssize_t i
     cdef unsigned char item[8]
     cdef int j
@@ -45,9 +45,7 @@ cdef int adopt_numbers(Column* c, const unsigned char* p, Py_ssize_t n, Py_ssize
             memcpy(c.data + 4 * i, &narrow, 4)
         else:
             c.data[i] = <unsigned char>number
-    if not fits:
-        raise EncodeValueError("int does not fit a LONG of 64 bits")
-    return 0
+    return fits
 
 
 cdef uint64_t read_bits(const unsigned char* item, int itemsize) noexcept nogil:
@@ -108,10 +106,11 @@ def rows_of_buffer(data):
     cdef Kept kept = Kept()
     cdef Py_buffer* view = &kept.view
     cdef Column* c
-    PyObject_GetBuffer(data, view, PyBUF_RECORDS_RO)
+    # A memoryview has a format and strides even where its object has none, as an array of ctypes has not.
+    PyObject_GetBuffer(memoryview(data), view, PyBUF_RECORDS_RO)
     kept.has_view = True
     rows.kept.append(kept)
-    spelled = (<bytes>view.format).decode("ascii") if view.format != NULL else "B"
+    spelled = (<bytes>view.format).decode("ascii")
     order, letter = (spelled[0], spelled[1:]) if spelled[0] in "@=<>!" else ("@", spelled)
     kind = NUMBERS.get(letter)
     if kind is None or view.ndim not in (1, 2) or (kind == "f" and view.itemsize not in (2, 4, 8)):
@@ -129,6 +128,7 @@ def rows_of_buffer(data):
 
 cdef int take_numbers(Column* c, Py_buffer* view, str kind, bint swapped) except -1:
     cdef Py_ssize_t nitems = c.n * c.nitems
+    cdef bint fits
     cdef bint is_packed = view.strides[view.ndim - 1] == view.itemsize or c.nitems == 0
     if view.ndim == 2:
         is_packed = is_packed and (c.n < 2 or view.strides[0] == view.itemsize * c.nitems)
@@ -138,24 +138,29 @@ cdef int take_numbers(Column* c, Py_buffer* view, str kind, bint swapped) except
         c.borrowed = True
         return 0
     if view.ndim == 1 or nitems == 0:
-        return adopt_numbers(c, <const unsigned char*>view.buf, nitems, view.strides[0], kind, view.itemsize, swapped)
-    return adopt_grid(c, view, kind, swapped)
+        fits = adopt_numbers(c, <const unsigned char*>view.buf, nitems, view.strides[0], kind, view.itemsize, swapped)
+    else:
+        fits = adopt_grid(c, view, kind, swapped)
+    if not fits:
+        raise EncodeValueError(BEYOND_LONG.decode("ascii"))
+    return 0
 
 
-cdef int adopt_grid(Column* c, Py_buffer* view, str kind, bint swapped) except -1:
+cdef bint adopt_grid(Column* c, Py_buffer* view, str kind, bint swapped) except -1:
     # A row at a time: rows may lie anywhere.
     cdef Py_ssize_t i
+    cdef bint fits = True
     cdef Column* row = new_column(FIXED, c.code, 0)
     try:
         if not reserve_data(c, c.n * c.nitems * c.width):
             raise MemoryError
         for i in range(c.n):
-            adopt_numbers(row, <const unsigned char*>view.buf + i * view.strides[0], c.nitems, view.strides[1], kind, view.itemsize, swapped)
+            fits &= adopt_numbers(row, <const unsigned char*>view.buf + i * view.strides[0], c.nitems, view.strides[1], kind, view.itemsize, swapped)
             memcpy(c.data + i * c.nitems * c.width, row.data, c.nitems * c.width)
         c.used = c.n * c.nitems * c.width
     finally:
         free_column(row)
-    return 0
+    return fits
 
 
 cdef class Kept:
@@ -456,8 +461,8 @@ cdef Column* take_plain(const ArrowArray* array, int64_t offset, int64_t n, tupl
             c.data = <unsigned char*>data
             c.used = n * itemsize
             c.borrowed = True
-        else:
-            adopt_numbers(c, data, n, itemsize, kind, itemsize, False)
+        elif not adopt_numbers(c, data, n, itemsize, kind, itemsize, False):
+            c.kind = DOUBTED    # it may be under a null, or outside the rows that are written
     except BaseException:
         free_column(c)
         raise
@@ -552,7 +557,7 @@ cdef int gather(Column* c, const Column* indices, const Column* values, const Ar
         if c.wide_offsets[i + 1] > c.wide_offsets[i]:
             out = put_value(c.data + c.wide_offsets[i], values, index_at(indices, i), &none)
             if out == NULL:
-                raise EncodeValueError("a value is longer than 2^31-1", f"[{i}]")
+                raise EncodeValueError(none.fault.decode("ascii"), f"[{i}]")
     c.used = total
     return 0
 

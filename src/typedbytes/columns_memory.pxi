@@ -9,6 +9,7 @@ cdef enum Kind:
     LISTED     # LISTs, or VECTORs of any arity: offsets into one part
     PAIRED     # MAPs: offsets into two parts, keys and mapped values
     UNKNOWN    # items of LISTs and MAPs that have all been empty: nothing
+    DOUBTED    # as FIXED: LONGs of others' unsigned numbers, and those that came out negative did not fit
 
 cdef enum:
     CUSHION = 16              # bytes of room behind data, so that short copies have one length

@@ -59,6 +59,17 @@ cdef Py_ssize_t count_leaves(const Column* c) noexcept nogil:
     return total
 
 
+cdef Py_ssize_t depth_of(const Column* c) noexcept nogil:
+    # Levels of VECTORs, where all values have one size.
+    cdef Py_ssize_t i
+    cdef Py_ssize_t deepest = 0
+    if c.kind != TUPLE:
+        return c.kind == ARRAY
+    for i in range(c.nparts):
+        deepest = max(deepest, depth_of(c.parts[i]))
+    return 1 + deepest
+
+
 cdef Leaf* list_leaves(Column* c, Leaf* leaf, Py_ssize_t* offset) noexcept nogil:
     cdef Py_ssize_t i
     leaf.offset = offset[0]

@@ -7,7 +7,11 @@
 cdef struct Nulls:
     const unsigned char* data # what is written for a null, borrowed; NULL: nulls are refused
     Py_ssize_t nbytes
-    bint too_long             # what was refused is no null, but longer than the wire's counts
+    const char* fault         # of what was refused; NULL: it is a null
+
+
+cdef const char* TOO_LONG = "a value is longer than 2^31-1"
+cdef const char* BEYOND_LONG = "int does not fit a LONG of 64 bits"
 
 
 cdef inline bint is_null(const Column* c, Py_ssize_t i) noexcept nogil:
@@ -30,7 +34,7 @@ cdef Py_ssize_t bound_of(const Column* c, Py_ssize_t first, Py_ssize_t last, Py_
     cdef Py_ssize_t n = last - first
     cdef Py_ssize_t total = n * null_nbytes if c.valid != NULL or c.kind == UNKNOWN else 0
     cdef Py_ssize_t i, start, end
-    if c.kind == FIXED:
+    if c.kind == FIXED or c.kind == DOUBTED:
         return total + n * (1 + c.width)
     if c.kind == ARRAY:
         return total + n * (5 + c.nitems * (1 + c.width))
@@ -91,8 +95,9 @@ cdef inline unsigned char* put_text(unsigned char* out, const Column* c, Py_ssiz
 
 
 cdef unsigned char* put_value(unsigned char* out, const Column* c, Py_ssize_t i, Nulls* nulls) noexcept nogil:
-    # The position behind it; NULL: a null, or too long.
+    # The position behind it; NULL: a null, or `fault` says why not.
     cdef Py_ssize_t start, end, item, part
+    cdef int64_t number
     if is_null(c, i) or c.kind == UNKNOWN:
         if nulls.data == NULL:
             return NULL
@@ -112,13 +117,19 @@ cdef unsigned char* put_value(unsigned char* out, const Column* c, Py_ssize_t i,
             if out == NULL:
                 return NULL
         return out
+    if c.kind == DOUBTED:
+        memcpy(&number, c.data + i * c.width, 8)
+        if number < 0:
+            nulls.fault = BEYOND_LONG
+            return NULL
+        return put_number(out, c.data + i * c.width, c.code, c.width)
     start = offset_at(c, i)
     end = offset_at(c, i + 1)
     if c.kind == ENCODED:
         memcpy(out, c.data + start, end - start)
         return out + (end - start)
     if end - start > INT32_MAX:
-        nulls.too_long = True
+        nulls.fault = TOO_LONG
         return NULL
     if c.kind == SIZED:
         return put_text(out, c, i)
@@ -161,10 +172,11 @@ cdef class Rows:
         return self.n
 
 
-def encode_rows(list columns, list starts, Py_ssize_t n, Py_ssize_t most, nulls):
+def encode_rows(list columns, list starts, Py_ssize_t n, Py_ssize_t most, nulls, Py_ssize_t nbefore):
     """Return the bytes of up to n rows, from each column's own start on, and their number: about `most` bytes, one row at least.
 
-    nulls: the bytes written for a null, None to refuse them. Raises EncodeValueError with the row of the column as its path.
+    nulls: the bytes written for a null, None to refuse them. nbefore: rows before these. Raises EncodeValueError with the number of
+    the row, those before it counted, as its path.
     """
     cdef Py_ssize_t ncolumns = len(columns)
     cdef Column** c = <Column**>PyMem_RawCalloc(ncolumns, sizeof(Column*))
@@ -184,7 +196,7 @@ def encode_rows(list columns, list starts, Py_ssize_t n, Py_ssize_t most, nulls)
             if not 0 <= first[i] <= (<Rows>columns[i]).n - n:
                 raise IndexError("there are no such rows")
         n = fitting(c, first, ncolumns, n, most, written.nbytes)
-        return fill_bytes(c, first, ncolumns, n, bound_of_rows(c, first, ncolumns, n, written.nbytes) + CUSHION, &written), n
+        return fill_bytes(c, first, ncolumns, n, bound_of_rows(c, first, ncolumns, n, written.nbytes) + CUSHION, &written, nbefore), n
     finally:
         PyMem_RawFree(c)
         PyMem_RawFree(first)
@@ -205,7 +217,7 @@ cdef Py_ssize_t fitting(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_s
     return n
 
 
-cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssize_t n, Py_ssize_t total, Nulls* nulls):
+cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssize_t n, Py_ssize_t total, Nulls* nulls, Py_ssize_t nbefore):
     cdef PyObject* filled = new_bytes(NULL, total)
     cdef unsigned char* start = <unsigned char*>bytes_data(filled)
     cdef unsigned char* out = start
@@ -240,7 +252,7 @@ cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssi
                                 break
                     row += 1
         if out == NULL:
-            raise_refused(nulls, first[i] + row - 1, i)
+            raise_refused(nulls, nbefore + row - 1, i)
         bytes_resize(&filled, out - start)
         result = <bytes>filled
         return result
@@ -250,7 +262,7 @@ cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssi
 
 
 cdef int raise_refused(Nulls* nulls, Py_ssize_t row, Py_ssize_t column) except -1:
-    message = "a value is longer than 2^31-1" if nulls.too_long else "a null: nulls= says what to write for it"
+    message = nulls.fault.decode("ascii") if nulls.fault != NULL else "a null: nulls= says what to write for it"
     raise EncodeValueError(f"{message}, column {column}", f"[{row}]")
 
 
