@@ -706,10 +706,10 @@ class _Parallel:
         if not self._runs:
             return
         last = self._runs[-1].builder
-        last.stopped = True
+        last.stop(True)
         for run in self._runs:
             run.wait()
-        last.stopped = False
+        last.stop(False)
 
 
 class _Run:

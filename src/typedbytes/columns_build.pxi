@@ -19,7 +19,7 @@ cdef int raise_left() except? -1:
 
 
 cdef enum:
-    PIECE = 0x2000            # records before `stopped` is looked at
+    PIECE = 0x2000            # records before `stops` is looked at
     MOST_PATIENCE = 8         # pieces before signals are
 
 
@@ -45,8 +45,8 @@ cdef class Builder:
     cdef Py_ssize_t block         # records that are loaded together next
     cdef bint changed             # a column is of another kind than when leaves were listed
     cdef Py_ssize_t most          # rows that the table is to have
-    cdef Py_ssize_t piece_end     # rows at which `stopped` is looked at next
-    cdef int stops                # see `stopped`
+    cdef Py_ssize_t piece_end     # rows at which `stops` is looked at next
+    cdef int stops                # see `stop`
     cdef const unsigned char* first    # byte that was given
     cdef readonly str state       # "more", "full", "limit", "broken", "mismatch", "split"
     cdef readonly tuple expected  # of a mismatch: the type of the column
@@ -77,14 +77,9 @@ cdef class Builder:
         stop_skipping(&self.w.skipping)
         PyMem_RawFree(self.leaves)
 
-    @property
-    def stopped(self):
-        """Tell whether another thread wants take() to end soon; it may say so at any time."""
-        return flag_is_set(&self.stops)
-
-    @stopped.setter
-    def stopped(self, bint value):
-        set_flag(&self.stops, value)
+    def stop(self, bint wanted):
+        """Say whether take() is to end soon; another thread may say so at any time."""
+        set_flag(&self.stops, wanted)
 
     @property
     def nrows(self):
