@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+import zipfile
 
 import pyarrow
 import pyarrow.parquet
@@ -608,6 +609,17 @@ def test_urls_of_what_is_not_there(url, file):
     place = url.format(file(STREAM))
     assert bad(66, "cat", place)[1].startswith(f"{place}: ")
     assert place in bad(66, "cat", "-o", place, stdin=ONE)[1]
+
+
+def test_an_archive_of_a_file_system(tmp_path):
+    place = tmp_path / "a.zip"
+    with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("part-0", NUMBERS * 1000)
+    assert good("cat", f"zip://part-0::{place}") == NUMBERS * 1000
+    data = bytearray(place.read_bytes())
+    data[40:48] = bytes(8)  # of the compressed bytes
+    place.write_bytes(data)
+    assert bad(74, "cat", f"zip://part-0::{place}")[1].startswith(f"zip://part-0::{place}: ")
 
 
 def test_what_a_file_system_says_of_no_file():

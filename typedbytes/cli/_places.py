@@ -5,10 +5,11 @@ dot are no part files, as Hadoop has it.
 """
 
 import glob
+import io
 import os
 from contextlib import contextmanager
 
-from typedbytes.cli._manners import NO_INPUT, UNAVAILABLE, Failure
+from typedbytes.cli._manners import IO_ERROR, NO_INPUT, UNAVAILABLE, Failure
 from typedbytes.sequencefile import _places
 
 
@@ -47,7 +48,46 @@ def reading_url(place):
     """Open a URL for reading."""
     with _blaming(place):
         fs, path = _places.file_system(place)
-        return fs.open(path, "rb")
+        return _File(place, fs, fs.open(path, "rb"))
+
+
+class _File(io.RawIOBase):
+    """Read a file of a file system, which is kept: that of an archive closes its files when it is let go of."""
+
+    def __init__(self, place, fs, file):
+        self._place = place
+        self._fs = fs
+        self._file = file
+        self.size = getattr(file, "size", None)
+
+    def readable(self):
+        """Say that it can be read from."""
+        return True
+
+    def seekable(self):
+        """Tell whether it can be read from another place on."""
+        return self._file.seekable()
+
+    def seek(self, offset, whence=io.SEEK_SET):
+        """Go to another place and return it."""
+        with _blaming(self._place, IO_ERROR):
+            return self._file.seek(offset, whence)
+
+    def tell(self):
+        """Return the place."""
+        return self._file.tell()
+
+    def readinto(self, target):
+        """Fill the front of a buffer; return how many bytes that were."""
+        with _blaming(self._place, IO_ERROR):
+            data = self._file.read(len(target))
+        target[: len(data)] = data
+        return len(data)
+
+    def close(self):
+        """Close the file."""
+        super().close()
+        self._file.close()
 
 
 @contextmanager
@@ -62,7 +102,7 @@ def creating(place):
 
 
 @contextmanager
-def _blaming(place):
+def _blaming(place, status=NO_INPUT):
     """Turn what a file system raises into a Failure, but for an OSError, which is told as that of any file."""
     try:
         yield
@@ -71,4 +111,4 @@ def _blaming(place):
     except ImportError as error:  # fsspec itself, or what it needs for this protocol
         raise Failure(UNAVAILABLE, f"{place}: {error}") from None
     except Exception as error:  # a zip that is none, a URL without a part that the protocol needs: each has errors of its own
-        raise Failure(NO_INPUT, f"{place}: {error or type(error).__name__}") from None
+        raise Failure(status, f"{place}: {str(error) or type(error).__name__}") from None
