@@ -269,7 +269,7 @@ class BatchReader:
         self._parallel = _Parallel(threads) if threads > 1 else None
         self._memory = _memory_of(source) if threads > 1 and not self._in_file else None
         self._ready = []
-        self._in_use = threading.Lock()    # never waited for
+        self._turn = _columns.Turn()
         self._failure = None
         self._has_ended = False
         self._most = batch_rows  # rows of the batch that is being filled
@@ -287,11 +287,7 @@ class BatchReader:
         return self
 
     def __next__(self):
-        self._enter()
-        try:
-            batch = self._hand_out()
-        finally:
-            self._in_use.release()
+        batch = self._turn.take(self._hand_out)
         if batch is None:
             raise StopIteration
         return batch
@@ -346,11 +342,11 @@ class BatchReader:
         >>> read(b"").schema
         {'key': 'unknown', 'value': 'unknown'}
         """
-        return self._peek().schema
+        return self._turn.take(self._peek).schema
 
     def __arrow_c_stream__(self, requested_schema=None):
         """Export all batches that are left as a capsule "arrow_array_stream"."""
-        first = self._peek()
+        first = self._turn.take(self._peek)
         return _columns.arrow_stream(_Stream(self, first))
 
     def close(self):
@@ -358,15 +354,7 @@ class BatchReader:
 
         >>> read(b"").close()
         """
-        self._enter()
-        try:
-            self._close()
-        finally:
-            self._in_use.release()
-
-    def _enter(self):
-        if not self._in_use.acquire(blocking=False):
-            raise RuntimeError("this BatchReader is in use: a hook or another thread came back to it")
+        self._turn.take(self._close)
 
     def _close(self):
         if self._parallel is not None:
@@ -381,17 +369,13 @@ class BatchReader:
 
     def _peek(self):
         """Return the next batch, which stays the next one; an empty one at the end."""
-        self._enter()
-        try:
-            if not self._ready:
-                batch = self._hand_out()
-                if batch is None:
-                    return self._empty()
-                self._ready.insert(0, batch)
-                self._nrows -= len(batch)    # it is handed out later
-            return self._ready[0]
-        finally:
-            self._in_use.release()
+        if not self._ready:
+            batch = self._hand_out()
+            if batch is None:
+                return self._empty()
+            self._ready.insert(0, batch)
+            self._nrows -= len(batch)    # it is handed out later
+        return self._ready[0]
 
     def _hand_out(self):
         """Return the next batch, None at the end and from then on; an error stays."""
