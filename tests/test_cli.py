@@ -330,6 +330,7 @@ def test_control_characters_of_data_stay_out_of_json():
         (["cat", "--max-bytes", "1e3"], "argument --max-bytes: expected a number from 1 on, not '1e3'"),
         (["cat", "--max-bytes", "0"], "argument --max-bytes: expected a number from 1 on, not '0'"),
         (["from-json", "--max-bytes", "0"], "argument --max-bytes: expected a number from 1 on, not '0'"),
+        (["dumptb", "--max-bytes", "0", "a"], "argument --max-bytes: expected a number from 1 on, not '0'"),
         (["block", "decode", "--max-bytes", "0"], "argument --max-bytes: expected a number from 1 on, not '0'"),
         (["cat", "--version"], "unrecognized arguments: --version"),
     ],

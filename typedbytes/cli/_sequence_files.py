@@ -11,7 +11,7 @@ from typedbytes import sequencefile
 from typedbytes.cli._formats import CHUNK_NBYTES
 from typedbytes.cli._manners import BAD_DATA, IO_ERROR, OK, UNAVAILABLE, USAGE, Failure, because
 from typedbytes.cli._outputs import replacing
-from typedbytes.cli._parser import add_output_argument, natural
+from typedbytes.cli._parser import add_output_argument, positive
 from typedbytes.cli._records import UntilFailure
 from typedbytes.cli._streams import names, opened, reading, shown
 
@@ -122,7 +122,7 @@ def _decode(class_name, data, part, options):
 
 def _add_limits(parser):
     parser.add_argument("--dialect", choices=("hadoop", "hive"), default="hadoop", help="hive adds the codes 11, 12 and 177")
-    parser.add_argument("--max-bytes", type=natural, metavar="N", help="refuse a record or block of more than N bytes")
+    parser.add_argument("--max-bytes", type=positive, metavar="N", help="refuse a record or block of more than N bytes")
 
 
 @contextmanager
@@ -132,7 +132,7 @@ def writing(name, **how):
         writer = sequencefile.Writer(name, **how)
     except ValueError as error:
         raise Failure(USAGE, f"{name}: {error}") from None
-    except ModuleNotFoundError as error:
+    except ImportError as error:
         raise Failure(UNAVAILABLE, f"{name}: {error}") from None
     except OSError as error:
         raise Failure(IO_ERROR, f"{name}: {because(error)}") from None
