@@ -7,7 +7,7 @@
 #     columns_strided.pxi   records of one size, in blocks, both ways
 #     columns_walk.pxi      bytes to columns, value by value
 #     columns_widen.pxi     a column that meets another kind
-#     columns_build.pxi     the Builder: policies, batches
+#     columns_build.pxi     the Builder: policies, batches; whose turn it is
 #     columns_write.pxi     columns to bytes
 #     columns_export.pxi    Batches as buffers and as Arrow's structures
 #     columns_import.pxi    others' buffers and Arrow's structures as columns
@@ -38,8 +38,8 @@ from sys import byteorder
 from typedbytes.errors import EncodeTypeError, EncodeValueError, LimitError
 
 __all__ = [
-    "Batch", "Builder", "Lent", "LentStream", "Rows", "Turn", "arrow_names", "arrow_stream", "encode_rows", "rows_of_arrow", "rows_of_batch",
-    "rows_of_buffer", "rows_of_encoded", "rows_of_parts",
+    "Batch", "Builder", "Lent", "LentStream", "Rows", "Turn", "arrow_names", "arrow_stream", "encode_rows", "rows_of_arrow",
+    "rows_of_batch", "rows_of_buffer", "rows_of_encoded", "rows_of_parts",
 ]
 
 cdef extern from *:
