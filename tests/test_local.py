@@ -18,6 +18,7 @@ import typedbytes as tb
 from local_jobs import TASK_COUNTERS, WORD_COUNT, Longest, pairs_of, parts_of, run, upper, write_script, write_words
 from streaming_support import environment
 from typedbytes import local, sequencefile
+from typedbytes._zstd import zstd
 from typedbytes.local._inputs import Split, make_splits
 
 
@@ -167,10 +168,6 @@ def test_files_of_many_kinds_are_read(tmp_path):
 
 
 def test_zstd_is_read(tmp_path):
-    try:
-        from compression import zstd
-    except ModuleNotFoundError:
-        from backports import zstd
     (tmp_path / "a.zst").write_bytes(zstd.compress(b"zstd\n"))
     assert lines_of(tmp_path / "a.zst", tmp_path)[0] == ["zstd"]
 
