@@ -129,6 +129,7 @@ def ack_sockets(peers):
     if not peers.acking:
         for wire in ("bytes", "native"):
             peers.acking[wire] = peers.sock("ack", wire, options=ROOM_FOR_LARGE)
+        peers.acking["bounded"] = peers.sock("ack", "bytes", options=ROOM_FOR_LARGE)
         peers.acking["unix"] = peers.sock("ack", "bytes", "unix", ROOM_FOR_LARGE)
         for wire in published_blocks.PARTS:
             peers.acking["published", wire] = peers.sock("ack", wire, options=ROOM_FOR_LARGE)
@@ -149,8 +150,10 @@ def acked(sock, write, args):
 def trips(peers, size):
     """One message and its answer."""
     socks, args = ack_sockets(peers), slow.published(size)
+    bounded = socks["bounded"]
     found = {
         "typedbytes bytes TCP": acked(socks["bytes"], BlockWriter(socks["bytes"]).write, args),
+        "typedbytes bytes TCP, max_inflight 128 KiB": acked(bounded, BlockWriter(bounded, max_inflight=1 << 17).write, args),
         "typedbytes bytes Unix": acked(socks["unix"], BlockWriter(socks["unix"]).write, args),
         "typedbytes native TCP": acked(socks["native"], BlockWriter(socks["native"], "native").write, args),
     }
@@ -167,15 +170,27 @@ def trips(peers, size):
 def batches(peers, count):
     """The arguments of many calls as one message, and one answer when Java has made objects of all."""
     batch = [slow.published(4)] * count
-    sock = peers.sock("collect", "native")
-    reader, writer = BlockReader(sock), BlockWriter(sock, "native")
     calls = published_ack(peers, batch)
+    return {**by_sockets(peers, batch), "published joined, one by one": calls}
 
-    def ours():
-        writer.write(batch)
+
+def by_sockets(peers, args):
+    """A message of which Java makes objects, and its answer, over both kinds of socket."""
+    found = {}
+    for kind in ("tcp", "unix"):
+        sock = peers.sock("collect", "native", kind)
+        found[f"typedbytes {kind}"] = asked(BlockReader(sock), BlockWriter(sock, "native"), args)
+    return found
+
+
+def asked(reader, writer, args):
+    """Return a function that writes a message and reads its answer."""
+
+    def run():
+        writer.write(args)
         reader.read()
 
-    return {"typedbytes": ours, "published joined, one by one": calls}
+    return run
 
 
 def published_ack(peers, batch):
@@ -213,17 +228,11 @@ def collections(peers):
 
 def collected(peers, value):
     """A value that Java makes objects of."""
-    sock = peers.sock("collect", "native")
-    reader, writer = BlockReader(sock), BlockWriter(sock, "native")
-    for _ in range(10 if peers.quick else WARM_MESSAGES):
-        writer.write([value])
-        reader.read()
-
-    def ours():
-        writer.write([value])
-        reader.read()
-
-    return {"typedbytes": ours, "Py4J": by_py4j(peers, value)}
+    found = by_sockets(peers, [value])
+    for run in found.values():
+        for _ in range(10 if peers.quick else WARM_MESSAGES):
+            run()
+    return {**found, "Py4J": by_py4j(peers, value)}
 
 
 def by_py4j(peers, value):

@@ -17,7 +17,7 @@ import block_coalescing
 import block_reference as slow
 import typedbytes as tb
 from fresh import run_fresh, within
-from typedbytes.block import AsyncCoalescingWriter, BlockReader, CoalescingWriter
+from typedbytes.block import AsyncCoalescingWriter, BlockReader, BlockWriter, CoalescingWriter
 
 
 @contextlib.contextmanager
@@ -447,10 +447,11 @@ def test_a_child_does_not_send_what_is_its_parent_s():
     assert run_fresh(code) == "refused refused 12"
 
 
-def test_bytes_in_flight_are_bounded():
+@pytest.mark.parametrize("writer_of", [BlockWriter, CoalescingWriter])
+def test_bytes_in_flight_are_bounded(writer_of):
     with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()) as sock:
         usual = sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
-        with CoalescingWriter(sock, max_inflight=16_384):
+        with writer_of(sock, max_inflight=16_384):
             assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) < usual
             assert sock.getsockopt(socket.IPPROTO_TCP, 25) == 16_384  # TCP_NOTSENT_LOWAT of Linux
 
@@ -470,9 +471,10 @@ def test_options_are_checked(use):
         CoalescingWriter(io.BytesIO())
 
 
-def test_what_is_no_socket_has_no_bound():
+@pytest.mark.parametrize("writer_of", [BlockWriter, CoalescingWriter])
+def test_what_is_no_socket_has_no_bound(writer_of):
     with open(os.devnull, "wb", buffering=0) as sink, pytest.raises(ValueError, match="max_inflight needs a socket"):
-        CoalescingWriter(sink, max_inflight=1000)
+        writer_of(sink, max_inflight=1000)
 
 
 def test_a_writer_is_made_once_and_never_pickled():

@@ -97,6 +97,7 @@ class BlockWriter:
         wire: _Wire = "bytes",
         *,
         buffer_size: int = 0,
+        max_inflight: int | None = None,
         checksum: bool = False,
         **options: Unpack[_stream.EncodeOptions],
     ) -> None: ...

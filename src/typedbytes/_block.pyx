@@ -83,10 +83,16 @@ cdef extern from *:
     #ifndef MSG_NOSIGNAL
     #define MSG_NOSIGNAL 0    /* Python ignores SIGPIPE by itself */
     #endif
+    #ifndef TCP_NOTSENT_LOWAT
+    #define TCP_NOTSENT_LOWAT -1    /* the call fails, and SO_SNDBUF alone bounds what is in flight */
+    #endif
     """
     enum: MSG_NOSIGNAL
     enum: IPPROTO_TCP
     enum: TCP_NODELAY
+    enum: TCP_NOTSENT_LOWAT
+    enum: SOL_SOCKET
+    enum: SO_SNDBUF
     enum: POLLIN
     enum: POLLOUT
     cdef struct pollfd:

@@ -12,9 +12,6 @@ cdef extern from *:
     """
     #include <pthread.h>
     #include <time.h>
-    #ifndef TCP_NOTSENT_LOWAT
-    #define TCP_NOTSENT_LOWAT -1    /* the call fails, and SO_SNDBUF alone bounds what is in flight */
-    #endif
     static inline long long now_ns(void) {
         struct timespec t;
         clock_gettime(CLOCK_MONOTONIC, &t);
@@ -49,7 +46,6 @@ cdef extern from *:
     void sleep_ns(long long ns) nogil
     # At most 50 ms, so that signals are heard.
     void wait_a_while(pthread_cond_t*, pthread_mutex_t*) nogil
-    int TCP_NOTSENT_LOWAT, SOL_SOCKET, SO_SNDBUF
 
 cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident() nogil
@@ -527,19 +523,6 @@ cdef Sink descriptor_sink(object sink):
     if found.descriptor < 0:
         raise TypeError(f"a batch goes to a socket, a descriptor or a raw file, not to a {type(sink).__name__}")
     return found
-
-
-cdef int bound_inflight(Sink sink, object max_inflight) except -1:
-    cdef int nbytes
-    if max_inflight is None:
-        return 0
-    if not 1 <= max_inflight <= MOST_BUFFER:
-        raise ValueError(f"max_inflight is 1..{MOST_BUFFER}, not {max_inflight}")
-    nbytes = max_inflight
-    if not sink.is_socket or setsockopt(sink.descriptor, SOL_SOCKET, SO_SNDBUF, &nbytes, sizeof(nbytes)) < 0:
-        raise ValueError("max_inflight needs a socket")
-    setsockopt(sink.descriptor, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &nbytes, sizeof(nbytes))    # TCP only, where the kernel knows it
-    return 0
 
 
 cdef class Done:
