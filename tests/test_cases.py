@@ -1,7 +1,7 @@
 """The table of cases is whole: no number is missing, every test it names is there, and nothing in it is unknown.
 
-Belongs here: the numbers there are, and where tests are found. What this file must not know: what a case says. Tests are found
-in the sources, without importing them.
+Belongs here: the numbers there are, and where tests are found; docs/bugs-found.md may name no others. What this file must not
+know: what a case or a bug says. Tests are found in the sources, without importing them.
 """
 
 import ast
@@ -42,6 +42,13 @@ def test_every_test_about_hostile_input_has_a_number():
     named = {test for case in CASES.values() for test in case.tests}
     for file in ("test_allocation.py", "test_guard_page.py", "test_hadoop_chaos.py", "test_limits.py"):
         assert {test for test in FOUND if test.startswith(file)} <= named
+
+
+def test_every_test_of_a_bug_that_was_found_is_there():
+    page = (TESTS.parent / "docs" / "bugs-found.md").read_text("utf-8")
+    named = re.findall(r"\w+\.py::\w+", page)
+    assert len(named) > 200
+    assert set(named) <= FOUND
 
 
 def test_the_compiler_of_the_core_is_pinned():
