@@ -573,6 +573,26 @@ def test_promises_take_no_memory():
     assert run_fresh(code, *(f"{wire}={digits}" for wire, digits, *_ in PROMISES.values())) == "True"
 
 
+@pytest.mark.parametrize("wire", ["bytes", "native"])
+def test_the_places_of_a_long_message_are_let_go(wire):
+    code = f"""
+        import gc, tracemalloc
+        from typedbytes.block import BlockDecoder, BlockEncoder
+        few, many = (BlockEncoder({wire!r}).encode([None if {wire!r} == "native" else ""] * count) for count in (10, 100_000))
+        decoder = BlockDecoder({wire!r})
+        decoder.feed(few)
+        tracemalloc.start()
+        held = []
+        for data in (few, many, few):
+            decoder.feed(data[:-1])
+            decoder.feed(data[-1:])
+            gc.collect()
+            held.append(tracemalloc.get_traced_memory()[0])
+        print(held[1] - held[0] < 100_000, held[2] - held[0] < 100_000)
+    """
+    assert run_fresh(code) == "True True"
+
+
 def test_a_limit_holds_for_each_message():
     data = slow.encode("bytes", ["x" * 100]) * 2
     assert len(BlockDecoder(max_bytes=112).feed(data)) == 2

@@ -15,7 +15,7 @@ import pytest
 import typedbytes as tb
 from test_cli import COMMAND, LIST, ONE, STREAM, TEXT, TWO, bad, good, rows, run
 from typedbytes import sequencefile
-from typedbytes.cli import _formats, _progress, _terminal
+from typedbytes.cli import _formats, _progress, _terminal, converting
 from typedbytes.cli._faults import Memory
 
 PAIRS = [(f"key {i % 7}", i) for i in range(100)]
@@ -500,6 +500,11 @@ def test_no_tables():
     assert "pairs come from two columns" in bad(
         64, "convert", "--pairs", "--from", "arrow", "--to", "json", stdin=good("convert", "--to", "arrow", stdin=ONE)
     )[1]  # fmt: skip
+
+
+def test_mistakes_of_ours_are_not_blamed_on_the_data():
+    with pytest.raises(TypeError, match="ours"), converting._blaming_data("table"):
+        raise TypeError("ours")
 
 
 def written_table(name, table):

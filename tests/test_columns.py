@@ -494,6 +494,26 @@ def test_a_source_that_fails():
             next(reader)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("error", [OSError("worn out"), KeyError("not a byte")], ids=lambda error: type(error).__name__)
+def test_rows_before_an_error_of_the_source_are_handed_out(error, threads):
+    class Failing:
+        def __init__(self, data):
+            self.file = io.BytesIO(data)
+
+        def read(self, nbytes):
+            found = self.file.read(nbytes)
+            if not found:
+                raise error
+            return found
+
+    reader = columns.read(Failing(pairs_of(*[(number, 1) for number in range(5)])), 2, threads=threads)
+    assert [row for _ in range(3) for row in next(reader).column("key").tolist()] == list(range(5))
+    with pytest.raises(type(error)) as info:
+        next(reader)
+    assert info.value is error
+
+
 def test_records_larger_than_the_buffer():
     rows = [(number, bytes([number]) * 3_000_000) for number in range(3)]
     data = pairs_of(*rows)

@@ -72,6 +72,11 @@ def test_offsets_are_longs():
     assert read(io.BytesIO(b"\nfar\n"), 2**40, 5) == [(2**40 + 1, "far")]
 
 
+def test_nothing_wanted_is_not_the_end():
+    reader = LineReader(io.BytesIO(b"a\nb\n"))
+    assert [tb.Decoder().decode_all(reader.read_typed(nbytes)) for nbytes in (0, -1, 0)] == [[0, "a"], [2, "b"], []]
+
+
 @pytest.mark.parametrize(
     ("data", "text"),
     [

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -19,6 +20,7 @@ from local_jobs import TASK_COUNTERS, WORD_COUNT, Longest, pairs_of, parts_of, r
 from streaming_support import environment
 from typedbytes import local, sequencefile
 from typedbytes._zstd import zstd
+from typedbytes.local._counters import Messages
 from typedbytes.local._inputs import Split, make_splits
 
 
@@ -610,6 +612,24 @@ def test_a_limit_on_files_fails_the_job_and_says_so(words, tmp_path):
     assert done.returncode == 1, done.stderr
     assert "File too large" in done.stderr
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
+
+
+def test_threads_that_hear_at_once_lose_no_count():
+    class Amounts(dict):
+        def get(self, name, default):
+            found = super().get(name, default)
+            time.sleep(0)    # lets another thread at it
+            return found
+
+    messages = Messages(quiet=True)
+    messages.counters["words"] = Amounts()
+    line, each = b"reporter:counter:words,seen,1\n", 500
+    hearing = [threading.Thread(target=lambda: [messages.take(line) for _ in range(each)]) for _ in range(3)]
+    for thread in hearing:
+        thread.start()
+    for thread in hearing:
+        thread.join()
+    assert messages.counters == {"words": {"seen": 3 * each}}
 
 
 def bare(*words):

@@ -9,6 +9,7 @@ import random
 import signal
 import socket
 import struct
+import threading
 import time
 import warnings
 from concurrent.futures.process import BrokenProcessPool
@@ -896,6 +897,27 @@ def test_reading_many_files_can_be_left(folder):
         reading = sequencefile.read(place, processes=processes, ordered=True, split_size=4000)
         assert [next(reading) for _ in range(10)] == pairs[:10]
         reading.close()
+
+
+def test_a_thread_of_the_pool_that_ends_the_reading_does_not_wait_for_itself(folder):
+    place, _ = folder
+    reading = sequencefile.read(place, processes=2, split_size=4000)
+    next(reading)
+    answers = reading.gi_frame.f_locals["answers"]
+    said, ended = [], threading.Event()
+
+    def end(done):
+        try:
+            answers.close()
+        except BaseException as error:
+            said.append(error)
+        said.append(threading.current_thread())
+        ended.set()
+
+    answers.gi_frame.f_locals["pool"].submit(time.sleep, 0.2).add_done_callback(end)
+    assert ended.wait(30) and len(said) == 1
+    assert said != [threading.main_thread()]
+    reading.close()
 
 
 @pytest.mark.parametrize("processes", [1, 2])

@@ -4,13 +4,14 @@ Belongs here: tasks as child processes, and the folder that Hadoop names. Always
 """
 
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 
 from fresh import run_fresh
-from streaming_support import encode, finish, read_message, run_script, start
+from streaming_support import encode, environment, finish, read_message, run_script, start, write_script
 from typedbytes import Decoder, sortkey
 from typedbytes.streaming import _heart, _report, side_file
 
@@ -59,6 +60,19 @@ def test_a_task_that_fails_leaves_no_file_of_that_name(tmp_path, then, code):
     outcome = run_script(tmp_path, SIDE.format(then=then), "map", data=PAIRS, environ=environ)
     assert outcome.code == code
     assert [name for name in os.listdir(tmp_path / "out") if not name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("then", ["pass", "self.file.close() if key == 'b' else None"], ids=["open", "closed"])
+def test_a_side_file_is_on_the_disk_before_it_has_its_name(tmp_path, then):
+    script = write_script(tmp_path, SIDE.format(then=then))
+    log, folder = tmp_path / "calls", tmp_path / "out"
+    child = subprocess.run(
+        ["strace", "-f", "-y", "-o", log, "-e", "trace=fsync,rename,renameat,renameat2", sys.executable, script, "map"],
+        input=PAIRS, capture_output=True, env=environment({"mapreduce_task_output_dir": str(folder)}),
+    )  # fmt: skip
+    assert child.returncode == 0, child.stderr
+    calls = re.findall(r"^\d+ +(fsync|rename)\w*\((.*)$", log.read_text(), re.M)
+    assert [name for name, of in calls if "seen" in of] == ["fsync", "rename"]
 
 
 def test_a_fork_of_the_task_takes_no_file_away(tmp_path):

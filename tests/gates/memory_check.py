@@ -17,13 +17,14 @@ sys.path[:0] = [str(TESTS)]
 
 from gates import figures, workshop  # noqa: E402
 
-OURS = re.compile(r"(by|at) 0x[0-9A-F]+: .*\(_(codec|stream|scan|buffer|columns|block|sequence)\.c:|_(cpython|byteorder|utf8|memory|crc32c)\.h:")
+OURS = re.compile(r"(by|at) 0x[0-9A-F]+: .*\(_(codec|stream|scan|buffer|columns|block|sequence|sort|sortkey|lines|source|json|tally)\.c:|_(cpython|byteorder|utf8|memory|crc32c)\.h:")
 INTERPRETER = "_PyEval_EvalFrameDefault"  # what stands under it called us, what stands above it we called
 NWIRES = 200
 
 WORK = f"""
 import io, sys
 import typedbytes
+from typedbytes import _json
 from fuzz import inputs, options as sets
 from gates import leaks
 planted = sys.argv[1:] == ["planted"]
@@ -40,6 +41,7 @@ for subjects, operations, tables in ((wires, leaks.DECODING, sets.DECODE), (obje
     for number, subject in enumerate(subjects[:1] if planted else subjects):
         for call in operations.values():
             leaks.attempt(call, subject, tables[number % len(tables)])
+_json.lines(typedbytes.dumps("\\1" * (1 << 20)))  # output that grows far
 """
 
 

@@ -15,6 +15,9 @@ import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.Channels;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -156,6 +159,8 @@ public class BlockTest {
             {"NATIVE", "f5424201 08030000 00000000 00000000 0000000000000000", "4"},
             {"NATIVE", "f5424201 00000000 00000001 00000000 0000000000000208 20044100 00000000 0000000000000208"
                     + String.join("", Collections.nCopies(65, "0000000000000000")), "40"},
+            {"NATIVE", "f5424201 00000000 00000001 00000000 0000000000000018 20040300 00000000 0000000000000018"
+                    + "0000000000000000 4000000000000000 0000000000000004", "40"},
         };
         for (String[] lie : lies) {
             BlockException error = assertThrows(lie[1], BlockException.class, () -> read(Wire.valueOf(lie[0]), hex(lie[1])));
@@ -172,6 +177,27 @@ public class BlockTest {
         byte[] deep = new byte[300];
         Arrays.fill(deep, (byte) 9);
         assertThrows(BlockException.class, () -> new Nested(deep).toJava());
+    }
+
+    @Test
+    public void offersThatLieAreFaults() throws IOException {
+        Path shm = Paths.get("/dev/shm");
+        Path target = Files.createTempFile(shm, "other-", "");
+        Path link = shm.resolve("typedbytes-" + target.getFileName());
+        try {
+            Files.write(target, new byte[100]);
+            Files.createSymbolicLink(link, target);
+            assertThrows(IOException.class, () -> new SharedMemory(offer(link.toString())));
+            assertThrows(BlockException.class, () -> new SharedMemory(offer(target.toString())));
+            assertThrows(BlockException.class, () -> new SharedMemory(offer("/dev/shm/typedbytes-\0")));
+        } finally {
+            Files.deleteIfExists(link);
+            Files.delete(target);
+        }
+    }
+
+    private static Message offer(String path) {
+        return new Message(Wire.NATIVE, Arrays.asList(new Command("share"), path, 100));
     }
 
     @Test
