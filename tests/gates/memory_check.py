@@ -17,7 +17,9 @@ sys.path[:0] = [str(TESTS)]
 
 from gates import figures, workshop  # noqa: E402
 
-OURS = re.compile(r"(by|at) 0x[0-9A-F]+: .*\(_(codec|stream|scan|buffer|columns|block|sequence|sort|sortkey|lines|source|json|tally)\.c:|_(cpython|byteorder|utf8|memory|crc32c)\.h:")
+SOURCES = workshop.ROOT / "src" / "typedbytes"
+NAMES = [f"{path.stem}.c" for path in SOURCES.glob("*.pyx")] + [path.name for path in SOURCES.glob("*.h")]
+OURS = re.compile(rf"(by|at) 0x[0-9A-F]+: .*\(({'|'.join(map(re.escape, NAMES))}):")
 INTERPRETER = "_PyEval_EvalFrameDefault"  # what stands under it called us, what stands above it we called
 NWIRES = 200
 
