@@ -18,8 +18,9 @@ sys.path[:0] = [str(TESTS)]
 from gates import figures, workshop  # noqa: E402
 
 SOURCES = workshop.ROOT / "src" / "typedbytes"
-NAMES = [f"{path.stem}.c" for path in SOURCES.glob("*.pyx")] + [path.name for path in SOURCES.glob("*.h")]
-OURS = re.compile(rf"(by|at) 0x[0-9A-F]+: .*\(({'|'.join(map(re.escape, NAMES))}):")
+ROOMS, HEADERS = ("|".join(path.stem for path in SOURCES.glob(names)) for names in ("*.pyx", "*.h"))
+#: A function of Cython's, since the interpreter has a _json.c too, or one in a header.
+OURS = re.compile(rf"(by|at) 0x[0-9A-F]+: (__[Pp]yx\w+ \(({ROOMS})\.c|.*\(({HEADERS})\.h):")
 INTERPRETER = "_PyEval_EvalFrameDefault"  # what stands under it called us, what stands above it we called
 NWIRES = 200
 
