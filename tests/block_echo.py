@@ -4,7 +4,9 @@ What belongs here: the long version of two tests of test_block_java.py. It knows
 when every message came back as it was.
 """
 
+import contextlib
 import random
+import subprocess
 import sys
 
 import block_peer
@@ -12,8 +14,22 @@ import block_reference as slow
 from test_block_java import answer_sizes, echo_messages
 
 
+def refuse_a_line_of_2_gib():
+    """Send a line that no array of Java's can hold; the peer ends with an error that says so."""
+    command = block_peer.command("checksum", "line", "pipe", ["-Xmx6g"])
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, bufsize=0) as peer:
+        with contextlib.suppress(BrokenPipeError):
+            peer.stdin.write(b"1\n")
+            for _ in range(2049):
+                peer.stdin.write(b"x" * (1 << 20))
+        said = peer.stderr.read()
+    assert b"BlockException: a line is too long for this reader" in said, said
+    print("line: 2 GiB refused", flush=True)
+
+
 def main(count):
     """Spread the messages over all wires."""
+    refuse_a_line_of_2_gib()
     chance = random.Random(1)
     for wire in slow.WIRES:
         answer_sizes(wire, range(11))

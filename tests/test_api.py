@@ -457,6 +457,14 @@ def test_a_source_says_what_belongs_in_it(path):
     assert "FIXME" not in text
 
 
+def test_wide_kernels_ask_for_every_extension_that_they_use():
+    text = (ROOT / "src" / "typedbytes" / "_utf8.h").read_text()
+    implied = {"avx512f": "avx512bw", "bmi": "bmi2", "popcnt": "avx512bw"}    # no processor has the second without the first
+    used = re.search(r'#define TB_WIDE __attribute__\(\(target\("([^"]+)"', text)[1].split(",")
+    asked = re.findall(r'__builtin_cpu_supports\("(\w+)"\)', text)
+    assert len(used) > 5 and {implied.get(name, name) for name in used} == set(asked)
+
+
 def python_imports(path):
     """Return the modules of the package that a file imports, wherever it does."""
     for node in ast.walk(ast.parse(path.read_text())):

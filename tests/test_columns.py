@@ -6,6 +6,7 @@ not know: Arrow's consumers, which have a file of their own. What is always true
 
 import array
 import collections
+import contextlib
 import ctypes
 import io
 import mmap
@@ -719,6 +720,37 @@ def test_threads_find_the_first_fault():
         for batch in reader:
             n += len(batch)
     assert (n, info.value.record, info.value.offset) == (12_345, 12_345, 14 * 12_345)
+
+
+def test_an_interrupt_at_any_line_gives_the_turn_back():
+    def interrupt_at(number):
+        """Return a function that traces, and raises at the line of this number that columns.py runs."""
+        lines = iter(range(number + 1))
+
+        def trace(frame, event, argument):
+            if frame.f_code.co_filename != columns.__file__:
+                return None
+            if event == "line" and next(lines) == number:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+            return trace
+
+        return trace
+
+    before = sys.gettrace()
+    for number in range(1000):
+        reader = columns.read(many_pairs(300), 100)
+        sys.settrace(interrupt_at(number))
+        try:
+            next(reader)
+            break
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        with contextlib.suppress(KeyboardInterrupt):    # what the source raised is raised again
+            next(reader, None)    # no RuntimeError: it is nobody's turn
+    assert 3 < number < 999
 
 
 @pytest.mark.parametrize("way", [next, lambda reader: reader.schema, lambda reader: reader.close(), lambda reader: reader.__arrow_c_stream__()])
