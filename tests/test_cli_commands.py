@@ -15,7 +15,7 @@ import pytest
 import typedbytes as tb
 from test_cli import COMMAND, LIST, ONE, STREAM, TEXT, TWO, bad, good, rows, run
 from typedbytes import sequencefile
-from typedbytes.cli import _formats, _progress, _terminal, converting
+from typedbytes.cli import _formats, _progress, _terminal, converting, main
 from typedbytes.cli._faults import Memory
 
 PAIRS = [(f"key {i % 7}", i) for i in range(100)]
@@ -692,6 +692,41 @@ def test_an_output_is_replaced_when_all_is_well(file, tmp_path):
     assert (tmp_path / "count").read_bytes() == b"2\n"
     bad(65, "cat", "-o", f"file://{tmp_path}/url", stdin=TWO + b"\x0e")
     assert sorted(os.listdir(tmp_path)) == ["count", "link.tb", "out.tb"]
+
+
+def test_an_output_where_names_must_be_free(monkeypatch, file, capfd):
+    """HDFS renames to no name that is taken; over HTTP it only says so, and fsspec does not listen."""
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    class WebHDFS(MemoryFileSystem):
+        protocol, store, cachable, can_rename = "webhdfs", {}, False, True
+
+        @classmethod
+        def _strip_protocol(cls, path):
+            return path.removeprefix("webhdfs:/")
+
+        def _open(self, path, mode="rb", autocommit=True, **how):
+            if autocommit:
+                return super()._open(path, mode, **how)
+            file = super()._open("/temporary", mode, **how)
+            self.store["/temporary"] = file
+            file.commit = lambda: self.mv("/temporary", path)
+            file.discard = lambda: self.rm_file("/temporary")
+            return file
+
+        def mv(self, old, new, **how):
+            if self.can_rename and new not in self.store:
+                self.store[new] = self.store.pop(old)
+
+    monkeypatch.setitem(sys.modules["fsspec.registry"]._registry, "webhdfs", WebHDFS)
+    for data in (ONE, TWO):
+        assert main(["cat", "-o", "webhdfs://out", file(data)]) == 0
+        assert {name: each.getvalue() for name, each in WebHDFS.store.items()} == {"/out": data}
+    assert main(["cat", "-o", "webhdfs://out", file(b"\x0e")]) == 65 and list(WebHDFS.store) == ["/out"]
+    capfd.readouterr()
+    WebHDFS.can_rename = False
+    assert main(["cat", "-o", "webhdfs://new", file(ONE)]) == 74
+    assert "webhdfs://new: " in capfd.readouterr().err and list(WebHDFS.store) == ["/out"]
 
 
 def test_a_pipe_as_output(tmp_path):

@@ -3,6 +3,7 @@
 import io
 import os
 import resource
+import signal
 import subprocess
 
 import pytest
@@ -99,16 +100,16 @@ def test_loadtb(tmp_path):
     with sequencefile.Reader(path, **LOSSY) as reader:
         assert (reader.compression, reader.codec) == ("record", "org.apache.hadoop.io.compress.DefaultCodec")
         assert reader.read_all() == PAIRS
-    good("loadtb", "--compression", "block", "--codec", "zstd", str(path), stdin=STREAM)
+    good("loadtb", "--overwrite", "--compression", "block", "--codec", "zstd", str(path), stdin=STREAM)
     with sequencefile.Reader(path) as reader:
         assert (reader.compression, reader.codec) == ("block", "org.apache.hadoop.io.compress.ZStandardCodec")
         assert reader.read_typed(1 << 30) == STREAM
-    good("loadtb", str(path), stdin=b'["a", 1]\n')
+    good("loadtb", "--overwrite", str(path), stdin=b'["a", 1]\n')
     with sequencefile.Reader(path) as reader:
         assert reader.read_all() == [("a", 1)]
     assert "text that is neither" in bad(65, "loadtb", str(tmp_path / "none"), stdin=b"Dear reader")[1]
     assert not (tmp_path / "none").exists()
-    good("loadtb", str(path))
+    good("loadtb", "--overwrite", str(path))
     with sequencefile.Reader(path) as reader:
         assert reader.read_all() == []
 
@@ -117,8 +118,31 @@ def test_loadtb_of_damaged_pairs(tmp_path):
     path = tmp_path / "out"
     _, message = bad(65, "loadtb", str(path), stdin=STREAM[:-1])
     assert message.startswith("standard input: ") and "record 999" in message
-    with sequencefile.Reader(path, **LOSSY) as reader:
-        assert reader.read_all() == PAIRS[:-1]
+    path.write_bytes(b"before")
+    bad(65, "loadtb", "--overwrite", str(path), stdin=STREAM[:-1])
+    assert path.read_bytes() == b"before" and os.listdir(tmp_path) == ["out"]
+
+
+def test_loadtb_replaces_nothing_unasked(tmp_path):
+    path = tmp_path / "out"
+    path.write_bytes(b"before")
+    for name in (str(path), f"file://{path}"):
+        assert bad(64, "loadtb", name, stdin=STREAM)[1] == f"{name}: exists already (--overwrite replaces it)"
+        assert path.read_bytes() == b"before"
+        good("loadtb", "--overwrite", name, stdin=STREAM)
+        assert good("dumptb", name) == STREAM and os.listdir(tmp_path) == ["out"]
+        path.write_bytes(b"before")
+    assert sequencefile.Reader(good("loadtb", "/dev/stdout", stdin=STREAM)).read_typed(1 << 30) == STREAM
+
+
+@pytest.mark.parametrize("url", ["", "file://"])
+def test_loadtb_that_is_interrupted_leaves_no_file(url, tmp_path):
+    path = tmp_path / "out"
+    process = subprocess.Popen([*COMMAND, "loadtb", f"{url}{path}"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdin.write(STREAM * 20)  # more than a pipe holds: some of it has been read and written
+    process.send_signal(signal.SIGINT)
+    _, message = process.communicate()
+    assert (process.returncode, message, os.listdir(tmp_path)) == (130, b"", [])
 
 
 def test_loadtb_that_cannot_write(tmp_path):

@@ -9,7 +9,7 @@ import os
 import stat
 from contextlib import contextmanager
 
-from typedbytes.cli._manners import because
+from typedbytes.cli._manners import USAGE, Failure, because
 
 BUFFER_NBYTES = 1 << 16
 
@@ -79,13 +79,24 @@ class Output:
 
 
 @contextmanager
-def replacing(name):
-    """Give an Output to what will be the file of this name."""
+def replacing(name, overwrite=True):
+    """Give an Output to what will be the file of this name; without overwrite a file of that name is a Failure."""
     try:
+        if not overwrite and _is_file(name):
+            raise Failure(USAGE, f"{name}: exists already (--overwrite replaces it)")
         with _whole_file(name) as raw, Output(raw, name) as output:
             yield output
     except OSError as error:
         raise Unwritten(name, error) from None
+
+
+def _is_file(name):
+    """Tell whether there is a file of this name that would be replaced."""
+    if "://" in name:
+        from typedbytes.cli._places import is_there  # its users only
+
+        return is_there(name)
+    return _descriptor(name) is None and os.path.isfile(name)
 
 
 @contextmanager

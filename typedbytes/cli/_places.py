@@ -7,10 +7,13 @@ dot are no part files, as Hadoop has it.
 import glob
 import io
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from typedbytes.cli._manners import IO_ERROR, NO_INPUT, UNAVAILABLE, Failure
 from typedbytes.sequencefile import _places
+
+# fsspec's file over pyarrow's has no commit, and that of webhdfs:// renames without looking whether it could.
+WITHOUT_TRANSACTIONS = ("hdfs://", "arrow_hdfs://", "webhdfs://", "swebhdfs://")
 
 
 def files(place):
@@ -90,15 +93,50 @@ class _File(io.RawIOBase):
         self._file.close()
 
 
+def is_there(place):
+    """Tell whether there is a file or a folder of this URL."""
+    with _blaming(place):
+        fs, path = _places.file_system(place)
+        return fs.exists(path)
+
+
 @contextmanager
 def creating(place):
     """Open a URL for writing; the file is there after the block, and not when that fails."""
     with _blaming(place):
         fs, path = _places.file_system(place)
+    how = _moving if place.startswith(WITHOUT_TRANSACTIONS) else _in_a_transaction
+    with how(fs, path, place) as file:
+        yield file
+
+
+@contextmanager
+def _in_a_transaction(fs, path, place):
     with fs.transaction:
         with _blaming(place):
             file = fs.open(path, "wb")
         yield file
+
+
+@contextmanager
+def _moving(fs, path, place):
+    """Write to a name beside the file's, which takes its place after the block: HDFS renames to free names only."""
+    folder, _, name = path.rpartition("/")
+    partial = f"{folder}/.{name}.{os.getpid()}.partial"
+    try:
+        with _blaming(place):
+            file = fs.open(partial, "wb")
+        yield file
+        with _blaming(place, IO_ERROR):
+            if fs.exists(path):
+                fs.rm_file(path)
+            fs.mv(partial, path)
+            if not fs.exists(path):  # fsspec's webhdfs does not look at what a rename answers
+                raise OSError(f"{partial} could not be renamed")
+    except BaseException:
+        with suppress(Exception):
+            fs.rm_file(partial)
+        raise
 
 
 @contextmanager

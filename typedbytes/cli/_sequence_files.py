@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import typedbytes
 from typedbytes import sequencefile
 from typedbytes.cli._formats import CHUNK_NBYTES
-from typedbytes.cli._manners import BAD_DATA, IO_ERROR, OK, UNAVAILABLE, USAGE, Failure, because
+from typedbytes.cli._manners import BAD_DATA, OK, UNAVAILABLE, USAGE, Failure
 from typedbytes.cli._outputs import replacing
 from typedbytes.cli._parser import add_output_argument, positive
 from typedbytes.cli._records import UntilFailure
@@ -56,30 +56,27 @@ def loadtb_arguments(parser):
     _add_limits(parser)
     parser.add_argument("--compression", choices=("none", "record", "block"), default="record", help="of values or blocks (record)")
     parser.add_argument("--codec", default="default", metavar="NAME", help="default, gzip, bzip2, snappy, lz4, zstd (default)")
+    parser.add_argument("--overwrite", action="store_true", help="replace a FILE that exists, when all is well")
 
 
 def loadtb(options, output):
     """Read pairs from stdin, in any format, and write them to a SequenceFile, as Hadoop's loadtb does.
 
     Keys and values become TypedBytesWritables. Without options the file is compressed as Hadoop
-    does by default. A file of that name is replaced. At damage the pairs before it are written.
+    does by default. FILE is there when all is well and not before; one that exists is an error, or
+    with --overwrite is replaced then.
 
     examples:
       typedbytes from-json --pairs pairs.json | typedbytes loadtb part-00000
-      typedbytes loadtb --compression block --codec zstd out.seq < pairs.tb
+      typedbytes loadtb --compression block --codec zstd --overwrite out.seq < pairs.tb
     """
     if len(options.files) != 1:
         raise Failure(USAGE, "loadtb writes one FILE (see typedbytes loadtb --help)")
     (name,) = options.files
     how = {"compression": options.compression, "codec": options.codec, "dialect": options.dialect}
     options.pairs = True
-    with reading("-", options, raw=True) as pairs, writing(name, **how) as writer:
-
-        def write(data):
-            with _blaming_output(name):
-                writer.write_typed(data)
-
-        with typedbytes.PairWriter(UntilFailure(write)) as copy:
+    with replacing(name, options.overwrite) as file, reading("-", options, raw=True) as pairs, writing(file, **how) as writer:
+        with typedbytes.PairWriter(UntilFailure(writer.write_typed)) as copy:
             copy.copy(pairs)
 
 
@@ -126,29 +123,18 @@ def _add_limits(parser):
 
 
 @contextmanager
-def writing(name, **how):
-    """Give a writer to what a path, a URL or an Output names."""
+def writing(output, **how):
+    """Give a writer of a SequenceFile to an Output."""
     try:
-        writer = sequencefile.Writer(name, **how)
+        writer = sequencefile.Writer(output, **how)
     except ValueError as error:
-        raise Failure(USAGE, f"{name}: {error}") from None
+        raise Failure(USAGE, f"{output}: {error}") from None
     except ImportError as error:
-        raise Failure(UNAVAILABLE, f"{name}: {error}") from None
-    except OSError as error:
-        raise Failure(IO_ERROR, f"{name}: {because(error)}") from None
+        raise Failure(UNAVAILABLE, f"{output}: {error}") from None
     try:
         yield writer
     finally:
-        with _blaming_output(name):
-            writer.close()
-
-
-@contextmanager
-def _blaming_output(name):
-    try:
-        yield
-    except OSError as error:
-        raise Failure(IO_ERROR, f"{name}: {because(error)}") from None
+        writer.close()
 
 
 def _tell(name, skipped):
