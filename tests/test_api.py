@@ -51,6 +51,15 @@ def test_names_that_come_later_come_when_asked_for():
     assert run_fresh(code) == "STRING Input True True"
 
 
+def test_dir_shows_the_names_that_come_later():
+    code = """
+        import sys, typedbytes as tb
+        print(sorted({*tb.__all__, "MARKER", "files"} - {*dir(tb)}), "typedbytes.legacy" in sys.modules)
+    """
+    assert run_fresh(code) == "[] False"
+    assert all(hasattr(tb, name) for name in dir(tb))
+
+
 def test_a_name_that_is_not_there():
     with pytest.raises(AttributeError, match="module 'typedbytes' has no attribute 'load_all'"):
         tb.load_all

@@ -52,6 +52,60 @@ WAYS = {"plain": lambda source: source, "with handlers": with_bystander}
 in_both_ways = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 
 
+# The names of the originals.
+
+ORIGINAL_NAMES = {
+    Input: "close eof file invalid_typecode lookup read read_bool read_byte read_bytes read_bytestring read_double read_float read_int "
+    "read_list read_long read_map read_marker read_pickle read_string read_vector reads register t unicode_errors TYPECODE_HANDLER_MAP",
+    Output: "close file flush lookup register unicode_errors write write_array write_bool write_byte write_bytes write_bytestring "
+    "write_double write_float write_int write_list write_long write_map write_pickle write_string write_unicode write_vector writes "
+    "TYPE_HANDLER_MAP",
+}
+
+
+@pytest.mark.parametrize("cls", [Input, PairedInput, Output, PairedOutput])
+def test_every_public_name_of_the_originals_is_there(cls):
+    names = ORIGINAL_NAMES[Input if issubclass(cls, Input) else Output].split()
+    assert set(names) <= set(dir(cls(io.BytesIO())))
+
+
+def test_the_tables_of_the_originals_hold_the_methods():
+    for code, method in Input.TYPECODE_HANDLER_MAP.items():
+        assert method is getattr(Input, f"read_{typedbytes.TypeCode(code).name.lower()}")
+    for kind, method in Output.TYPE_HANDLER_MAP.items():
+        file = io.BytesIO()
+        method(Output(file), kind())
+        assert file.getvalue() == written(kind())
+
+
+def test_a_subclass_may_have_tables_of_its_own():
+    class Reversing(Input):
+        TYPECODE_HANDLER_MAP = {**Input.TYPECODE_HANDLER_MAP, STRING: lambda source: source.read_string()[::-1]}
+
+    class Shouting(PairedOutput):
+        TYPE_HANDLER_MAP = {**Output.TYPE_HANDLER_MAP, str: lambda output, text: output.write_string(text.upper())}
+
+    assert written(("key", ["value"]), cls=Shouting) == written("KEY", ["VALUE"])
+    assert list(Reversing(io.BytesIO(written("abc", ["de"], 5)))) == ["cba", ["ed"], 5]
+
+
+def test_a_marker_is_the_end_of_an_iteration_and_reads_nothing():
+    source = Input(io.BytesIO(b"\x02\x01"))
+    with pytest.raises(StopIteration):
+        source.read_marker()
+    assert source.read() is True
+
+
+def test_an_invalid_typecode_fails_the_input():
+    source = Input(io.BytesIO(b"\x02\x01\x09\x78\xff"))
+    source.register(0x78, Input.invalid_typecode)
+    assert source.read() is True
+    for _ in range(2):
+        with pytest.raises(typedbytes.FormatError, match="120 is no type code") as caught:
+            source.read()
+        assert (caught.value.offset, caught.value.code) == (3, 0x78)
+
+
 # What the originals' tests and bytes say.
 
 

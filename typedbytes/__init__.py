@@ -53,3 +53,7 @@ def __getattr__(name):
 
     value = globals()[name] = getattr(import_module(_LATER[name]), name)
     return value
+
+
+def __dir__():
+    return sorted({*globals(), *_LATER})

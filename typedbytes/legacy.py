@@ -21,6 +21,7 @@ import io
 import struct
 from contextlib import contextmanager
 from operator import index
+from types import MappingProxyType
 
 from typedbytes._clashes import Clashes
 from typedbytes._stream import Encoder, PairReader, Reader
@@ -170,6 +171,12 @@ class _Legacy:
         self._options["unicode_errors"] = name
         self._connect(self.file)
 
+    def _register_all(self, handlers, own):
+        """Register what the table of a subclass holds beyond our own."""
+        for kind, handler in handlers.items():
+            if handler is not own.get(kind):
+                self.register(kind, handler)
+
     def close(self):
         """Close the file; raises what the file raises.
 
@@ -205,6 +212,7 @@ class Input(_Legacy):
         self._reader = None
         self._npassed = 0  # bytes that other readers than the present one have consumed
         super().__init__(file, unicode_errors, pickle)
+        self._register_all(self.TYPECODE_HANDLER_MAP, Input.TYPECODE_HANDLER_MAP)
 
     def _connect(self, file):
         reader = Reader(file, read_ahead=False, **self._options)
@@ -389,6 +397,35 @@ class Input(_Legacy):
         {True: False}
         """
         return self._walk_map() if self._handlers else _native(self._payload(MAP))
+
+    def read_marker(self):
+        """Raise StopIteration, as the originals do at a MARKER; nothing is read.
+
+        >>> next(iter(Input(io.BytesIO()).read_marker, None), "the end")
+        'the end'
+        """
+        raise StopIteration
+
+    def invalid_typecode(self):
+        """Raise the FormatError of the type code met last, for handlers that refuse it; the Input stays failed.
+
+        >>> source = Input(io.BytesIO(b"\\x78"))
+        >>> source.register(0x78, Input.invalid_typecode)
+        >>> source.read()
+        Traceback (most recent call last):
+        typedbytes.errors.FormatError: 120 is no type code at offset 0
+        """
+        if self._failure is not None:
+            raise self._failure
+        self._settle()
+        self._fail(FormatError, f"{self.t} is no type code", max(self._offset - 1, 0), self.t)
+
+    # A subclass may have a table of its own; one Input is told by `register`.
+    TYPECODE_HANDLER_MAP = MappingProxyType({
+        BYTES: read_bytes, BYTE: read_byte, BOOL: read_bool, INT: read_int, LONG: read_long, FLOAT: read_float,
+        DOUBLE: read_double, STRING: read_string, VECTOR: read_vector, LIST: read_list, MAP: read_map, PICKLE: read_pickle,
+        BYTESTRING: read_bytestring, MARKER: read_marker,
+    })  # fmt: skip
 
     # The reader, asked so that it, its window and the file agree.
 
@@ -603,6 +640,7 @@ class Output(_Legacy):
 
     def __init__(self, file, unicode_errors="strict", *, pickle="safe"):
         super().__init__(file, unicode_errors, pickle)
+        self._register_all(self.TYPE_HANDLER_MAP, Output.TYPE_HANDLER_MAP)
 
     def _connect(self, file):
         if isinstance(file, io.TextIOBase):
@@ -794,6 +832,12 @@ class Output(_Legacy):
         '640000000580024b072e'
         """
         self._put(self._encode(Ext(PICKLE, self._pickled(obj))))
+
+    # As TYPECODE_HANDLER_MAP of Input.
+    TYPE_HANDLER_MAP = MappingProxyType({
+        bool: write_bool, int: write_int, float: write_double, str: write_string, bytes: write_bytes, Bytes: write_bytes,
+        tuple: write_vector, list: write_list, dict: write_map,
+    })  # fmt: skip
 
     def _pickled(self, obj):
         policy = self._options["pickle"]

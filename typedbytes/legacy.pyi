@@ -1,5 +1,5 @@
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Literal, NoReturn
 
 from _typeshed import ReadableBuffer
 from typing_extensions import Self
@@ -33,6 +33,7 @@ class _Legacy:
     def __exit__(self, *exception: object) -> None: ...
 
 class Input(_Legacy):
+    TYPECODE_HANDLER_MAP: ClassVar[Mapping[int, Callable[[Any], Any]]]
     eof: bool
     t: int | None
     def __init__(
@@ -61,10 +62,13 @@ class Input(_Legacy):
     def read_vector(self) -> tuple[Any, ...]: ...
     def read_list(self) -> list[Any]: ...
     def read_map(self) -> dict[Any, Any]: ...
+    def read_marker(self) -> NoReturn: ...
+    def invalid_typecode(self) -> NoReturn: ...
 
 class PairedInput(Input): ...
 
 class Output(_Legacy):
+    TYPE_HANDLER_MAP: ClassVar[Mapping[type, Callable[[Any, Any], None]]]
     file: Any
     def __init__(
         self, file: Any, unicode_errors: str = "strict", *, pickle: Literal["safe", "trust", "raw"] = "safe"
