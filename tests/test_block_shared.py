@@ -1,6 +1,9 @@
 """Bodies in shared memory: in place, in order, released, and what becomes of peers that die or lie."""
 
 import contextlib
+import errno
+import fcntl
+import mmap
 import os
 import pickle
 import random
@@ -15,6 +18,7 @@ import pytest
 import block_peer
 import typedbytes as tb
 from fresh import run_fresh, within
+from typedbytes import block as blocks
 from typedbytes.block import BlockReader, BlockWriter, Command, SharedChannel
 
 
@@ -32,9 +36,13 @@ def channels(nbytes):
             yield sender, receiver
 
 
-def names():
-    """Return the names of channels that there are."""
-    return {name for name in os.listdir("/dev/shm") if name.startswith("typedbytes-")}
+def held():
+    """Return the descriptors of channels' memory that this process has."""
+    found = []
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(FileNotFoundError):  # that of the listing
+            found += [int(name)] if os.readlink(f"/proc/self/fd/{name}").startswith("/memfd:typedbytes") else []
+    return found
 
 
 def test_bodies_come_as_they_were_filled():
@@ -57,11 +65,11 @@ def received(receiver):
         yield body
 
 
-def test_the_name_is_gone_at_once():
-    before = names()
+def test_nothing_is_left_of_the_memory():
+    before = os.listdir("/dev/shm")
     with channels(4096):
-        assert names() == before
-    assert names() == before
+        assert len(held()) == 2 and os.listdir("/dev/shm") == before
+    assert not held()
 
 
 def test_memory_is_used_again_only_after_the_answer():
@@ -173,7 +181,7 @@ def test_a_receiver_that_dies_is_told():
             sender.reserve(3000)
         os.waitpid(child, 0)
         sender.close()
-    assert not names()
+    assert not held()
 
 
 def test_a_sender_that_dies_is_told():
@@ -197,7 +205,7 @@ def test_a_sender_that_dies_is_told():
             assert receiver.receive() is None
             raise ConnectionError("the end, as it should be")
         receiver.close()
-    assert not names()
+    assert not held()
 
 
 @contextlib.contextmanager
@@ -208,33 +216,12 @@ def socket_pair():
         yield ours, theirs
 
 
-def test_a_peer_that_never_answers_leaves_no_name():
+def test_a_peer_that_never_answers_leaves_no_memory():
     with socket_pair() as (ours, _):
         ours.settimeout(0.05)
         with pytest.raises(socket.timeout):
             SharedChannel(ours, 4096)
-    assert not names()
-
-
-def test_names_of_the_dead_are_removed():
-    code = """
-        import os, signal, socket
-        from typedbytes.block import SharedChannel
-        ours, theirs = socket.socketpair()
-        if os.fork() == 0:
-            signal.setitimer(signal.ITIMER_REAL, 0.2)    # its default action is death, while it waits for an answer
-            SharedChannel(ours, 4096)
-        os.wait()
-        left = [name for name in os.listdir("/dev/shm") if name.startswith("typedbytes-")]
-        ours.settimeout(0.01)
-        try:
-            SharedChannel(ours, 4096)
-        except OSError:
-            pass
-        print(len(left), [name for name in os.listdir("/dev/shm") if name.startswith("typedbytes-")])
-        ours.close(); theirs.close()
-    """
-    assert run_fresh(code) == "1 []"
+    assert not held()
 
 
 LIES = {
@@ -258,14 +245,116 @@ def test_messages_that_lie_are_faults(name):
 
 
 @pytest.mark.parametrize(
-    "offer", [["/etc/passwd", 10], ["/dev/shm/../etc/passwd", 10], ["/dev/shm/other", 10], [5, 5], ["/dev/shm/typedbytes-\0", 5],
-              ["/dev/shm/typedbytes-1", 5, 5], ["/dev/shm/typedbytes-1"], []],
+    "offer", [["/etc/passwd", 10], ["/dev/shm/typedbytes-1-0", 10], ["/proc/self/fd/1", 10], ["/proc/1/fd/1/../../../etc/passwd", 10], [5, 5], ["/proc/1/fd/1\0", 5],
+              ["/proc/1/fd/1\n", 5], ["/proc/9999999999/fd/1", 5], ["/proc/1/fd/1", 5, 5], ["/proc/1/fd/1"], []],
 )  # fmt: skip
 def test_offers_that_lie_are_faults(offer):
     with socket_pair() as (ours, theirs):
         BlockWriter(ours, "native").write([Command("share"), *offer])
         with pytest.raises(tb.BlockError):
             SharedChannel.accept(theirs)
+
+
+SHRINK, GROW, FUTURE_WRITE = 2, 4, 16
+
+
+def offered(sock, file, nbytes):
+    """Offer memory, as a sender does."""
+    BlockWriter(sock, "native").write([Command("share"), f"/proc/{os.getpid()}/fd/{file}", nbytes])
+
+
+@pytest.mark.parametrize("seals", [0, GROW, SHRINK | GROW, FUTURE_WRITE | GROW])
+def test_memory_that_the_sender_can_take_away_is_refused(seals):
+    with socket_pair() as (ours, theirs), memory(4096, seals) as file:
+        offered(ours, file, 4096)
+        with pytest.raises(tb.BlockError, match="not sealed"):
+            SharedChannel.accept(theirs)
+    assert not held()
+
+
+@contextlib.contextmanager
+def memory(nbytes, seals):
+    """Give the descriptor of memory with some seals."""
+    file = os.memfd_create("typedbytes", os.MFD_ALLOW_SEALING)
+    try:
+        os.posix_fallocate(file, 0, nbytes)
+        fcntl.fcntl(file, 1033, seals)
+        yield file
+    finally:
+        os.close(file)
+
+
+def test_files_are_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_bytes(bytes(4096))
+    for name, said in (("pipe", "no memory"), ("file", "not sealed"), (".", "no memory")):
+        with socket_pair() as (ours, theirs):
+            file = os.open(tmp_path / name, os.O_PATH)
+            offered(ours, file, 4096)
+            with pytest.raises(tb.BlockError, match=said):  # at once: nothing is opened to wait for its other end
+                SharedChannel.accept(theirs)
+            os.close(file)
+
+
+def test_memory_that_is_only_promised_is_refused():
+    with socket_pair() as (ours, theirs), memory(4096, 0) as file:
+        os.ftruncate(file, 1 << 30)
+        fcntl.fcntl(file, 1033, SHRINK | FUTURE_WRITE)
+        offered(ours, file, 4097)
+        with pytest.raises(tb.BlockError, match="has not 4097 bytes"):
+            SharedChannel.accept(theirs)
+
+
+def test_neither_side_takes_memory_away():
+    with channels(8192) as (sender, receiver):
+        body = sender.reserve(8000)
+        body.view[:] = data = os.urandom(8000)
+        body.publish()
+        for each in held():
+            file = os.open(f"/proc/self/fd/{each}", os.O_RDWR)
+            for take in (lambda: os.ftruncate(file, 0), lambda: os.pwrite(file, b"x", 0), lambda: mmap.mmap(file, 8192)):
+                with pytest.raises(PermissionError):
+                    take()
+            os.close(file)
+        with pytest.raises(PermissionError):
+            sender._memory.madvise(mmap.MADV_REMOVE)
+        with receiver.receive() as found:
+            assert found.view == data
+
+
+def test_a_system_without_sealed_memory_is_told(monkeypatch):
+    def refuse(file, command, argument=0):
+        raise OSError(errno.EINVAL, "an older kernel")
+
+    with socket_pair() as (ours, theirs), memory(4096, 0) as file:
+        offered(ours, file, 4096)
+        with monkeypatch.context() as patch:
+            patch.setattr(fcntl, "fcntl", refuse)
+            with pytest.raises(OSError, match="Linux 5.1"):
+                SharedChannel(ours, 4096)
+        monkeypatch.delattr(os, "memfd_create")
+        monkeypatch.delattr(os, "O_PATH")
+        for make in (lambda: SharedChannel(ours, 4096), lambda: SharedChannel.accept(theirs)):
+            with pytest.raises(OSError, match="need Linux 5.1") as caught:
+                make()
+            assert caught.value.errno == errno.ENOTSUP
+    assert not held()
+    code = """
+        import sys
+        sys.modules["fcntl"] = None    # as on Windows
+        import typedbytes.block
+        print(typedbytes.block.SharedChannel.__name__)
+    """
+    assert run_fresh(code) == "SharedChannel"
+
+
+def test_more_memory_than_there_is_is_refused(monkeypatch):
+    assert 1 << 20 < blocks._available() < 1 << 50
+    monkeypatch.setattr(blocks, "_available", lambda: 4095)
+    with socket_pair() as (ours, _):
+        with pytest.raises(OSError, match="more than the 4095") as caught:
+            SharedChannel(ours, 4096)
+        assert caught.value.errno == errno.ENOMEM
 
 
 @pytest.mark.hadoop
@@ -277,10 +366,21 @@ def test_java_takes_bodies(tmp_path):
                 body.view[:] = os.urandom(nbytes)
                 body.publish(zlib.crc32(body.view))
                 channel.flush()
-            assert not names()
             BlockWriter(sock, "native").write([1])
             assert BlockReader(sock).read_bytes(1) == b"\0"
             body = channel.reserve(10)
             body.publish(1)  # another sum
             with pytest.raises((ConnectionError, tb.TruncatedError)):
                 channel.flush()
+
+
+@pytest.mark.hadoop
+def test_java_refuses_memory_that_the_sender_can_take_away():
+    with block_peer.peer("ack", "native") as first, within(60):
+        place = first.getpeername()
+        first.close()
+        for seals in (0, GROW, SHRINK | GROW, FUTURE_WRITE | GROW, SHRINK | FUTURE_WRITE):
+            with socket.create_connection(place) as sock, memory(4096, seals) as file:
+                offered(sock, file, 4096)
+                with contextlib.suppress(ConnectionError):
+                    assert (BlockReader(sock).read() is not None) == (seals == SHRINK | FUTURE_WRITE)

@@ -15,10 +15,11 @@ The wires are described in docs/block-format.md. Here: the names, and shared mem
 (9, [Command('add'), 1, 2.5, None])
 """
 
-import contextlib
+import errno
 import mmap
 import os
-import secrets
+import re
+import stat
 import struct
 from collections.abc import Sequence
 
@@ -42,8 +43,11 @@ __all__ = [
 
 Sequence.register(Message)
 
-_FOLDER = "/dev/shm"
-_PREFIX = "typedbytes-"
+_NAME = "typedbytes"  # of the memory, in /proc
+_PLACE = re.compile(r"/proc/[0-9]{1,10}/fd/[0-9]{1,10}")
+_ADD_SEALS, _GET_SEALS = 1033, 1034  # of Linux; the modules of some builds of Python leave some of these out
+_SEAL_SEAL, _SEAL_SHRINK, _SEAL_GROW, _SEAL_FUTURE_WRITE = 1, 2, 4, 16
+_SEALS = _SEAL_SHRINK | _SEAL_FUTURE_WRITE  # no byte can be taken away, by its end or by a hole
 _ALIGNMENT = 64
 _MARK = struct.Struct("<QQ")  # epoch and length, before each body
 
@@ -86,10 +90,11 @@ class SharedBody:
 class SharedChannel:
     """Send large bodies to another process on this machine through memory that both have.
 
-    sock: a connected socket, whose other side calls `SharedChannel.accept`. nbytes: of the memory. The memory has a name in
-    /dev/shm until the other side has it, and none afterwards: when both are gone, it is. Bodies go one way; the other way needs a
-    channel of its own. A peer that is gone gives ConnectionError or TruncatedError, one that stalls the socket's timeout, and a
-    body that is not what its message says BlockError.
+    sock: a connected socket, whose other side calls `SharedChannel.accept`. nbytes: of the memory. The memory is sealed: neither
+    side can take it away from the other, and when both are gone, it is. Bodies go one way; the other way needs a channel of its
+    own. A peer that is gone gives ConnectionError or TruncatedError, one that stalls the socket's timeout, and a body that is not
+    what its message says BlockError; OSError where the system has no such memory, or not enough of it. Linux 5.1 or later, both
+    sides run by one user.
 
     >>> import socket, threading
     >>> ours, theirs = socket.socketpair()
@@ -111,40 +116,27 @@ class SharedChannel:
         if not 1 <= nbytes <= 1 << 40:
             raise ValueError(f"nbytes is 1..2^40, not {nbytes}")
         self._start(sock)
-        _remove_orphans()
-        path = f"{_FOLDER}/{_PREFIX}{os.getpid()}-{secrets.token_hex(8)}"
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
+            file, self._memory = _make_sealed(nbytes)
             try:
-                os.posix_fallocate(file, 0, nbytes)  # all of it is there: no signal for want of memory later
-                self._memory = mmap.mmap(file, nbytes)
+                self._writer.write([Command("share"), f"/proc/{os.getpid()}/fd/{file}", nbytes])
+                self._expect("shared")
             finally:
                 os.close(file)
-            self._writer.write([Command("share"), path, nbytes])
-            self._expect("shared")
         except BaseException:
             self.close()
             raise
-        finally:
-            with contextlib.suppress(FileNotFoundError):  # another PID namespace takes us for dead
-                os.unlink(path)
 
     @classmethod
     def accept(cls, sock):
-        """Take the memory that the other side of a socket offers, and return the receiving end."""
+        """Take the memory that the other side of a socket offers, and return the receiving end.
+
+        Raises BlockError for memory that is not sealed, or that cannot be opened: another user's, or another PID namespace's.
+        """
         self = cls.__new__(cls)
         self._start(sock)
         try:
-            path, nbytes = self._expect("share", str, int)
-            if os.path.dirname(path) != _FOLDER or not os.path.basename(path).startswith(_PREFIX) or "\0" in path:
-                raise BlockError(f"{path!r:.80} is no shared memory of ours")
-            file = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-            try:
-                if not 1 <= nbytes <= os.fstat(file).st_size:
-                    raise BlockError(f"the shared memory has not {nbytes} bytes")
-                self._memory = mmap.mmap(file, nbytes, prot=mmap.PROT_READ)
-            finally:
-                os.close(file)
+            self._memory = _map_sealed(*self._expect("share", str, int))
             self._writer.write([Command("shared")])
         except BaseException:
             self.close()
@@ -262,12 +254,72 @@ class SharedChannel:
         self.close()
 
 
-def _remove_orphans():
-    """Remove names whose maker died between making them and being answered."""
-    for name in os.listdir(_FOLDER):
-        pid = name[len(_PREFIX) :].split("-")[0]
-        if name.startswith(_PREFIX) and pid.isdigit() and not os.path.exists(f"/proc/{pid}"):
-            try:
-                os.unlink(f"{_FOLDER}/{name}")
-            except OSError:
-                pass  # another's, or gone
+def _make_sealed(nbytes):
+    """Return a descriptor of new memory and a mapping of it, which alone can write to it from then on."""
+    if not hasattr(os, "memfd_create"):
+        raise _unsupported()
+    import fcntl  # not everywhere
+
+    available = _available()
+    if nbytes > available:  # where the memory ends, the kernel would kill processes
+        raise OSError(errno.ENOMEM, f"shared memory of {nbytes} bytes is more than the {available} that this machine has left")
+    file = os.memfd_create(_NAME, os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
+    try:
+        os.posix_fallocate(file, 0, nbytes)  # all of it is there: no signal for want of memory later
+        memory = mmap.mmap(file, nbytes)
+        try:
+            fcntl.fcntl(file, _ADD_SEALS, _SEALS | _SEAL_GROW | _SEAL_SEAL)
+        except OSError as error:
+            memory.close()
+            raise _unsupported() from error
+    except BaseException:
+        os.close(file)
+        raise
+    return file, memory
+
+
+def _available():
+    """Return how many bytes of memory can be taken without swapping."""
+    with open("/proc/meminfo", "rb") as file:
+        return 1024 * int(re.search(rb"MemAvailable: *([0-9]+) kB", file.read())[1])
+
+
+def _map_sealed(path, nbytes):
+    """Return a mapping of memory that another process offers; it can be read whatever that process does from then on."""
+    if not _PLACE.fullmatch(path):
+        raise BlockError(f"{path!r:.80} is no sealed memory, /proc/PID/fd/N: what has a name can be cut short, which ends its readers")
+    if not hasattr(os, "O_PATH"):
+        raise _unsupported()
+    try:
+        place = os.open(path, os.O_PATH | os.O_CLOEXEC)  # whatever it is, nothing happens to it by this
+    except OSError as error:
+        raise BlockError(f"{path} cannot be opened ({error.strerror}): one user has to run both sides, in one PID namespace") from error
+    try:
+        if not stat.S_ISREG(os.fstat(place).st_mode):
+            raise BlockError(f"{path} is no memory")
+        file = os.open(f"/proc/self/fd/{place}", os.O_RDONLY | os.O_CLOEXEC)
+    finally:
+        os.close(place)
+    try:
+        _check_sealed(file, path, nbytes)
+        return mmap.mmap(file, nbytes, prot=mmap.PROT_READ)
+    finally:
+        os.close(file)
+
+
+def _check_sealed(file, path, nbytes):
+    import fcntl  # not everywhere
+
+    try:
+        seals = fcntl.fcntl(file, _GET_SEALS)
+    except OSError:  # a file
+        seals = 0
+    if seals & _SEALS != _SEALS:
+        raise BlockError(f"{path} is not sealed: the other side could take it away, which would end this process")
+    found = os.fstat(file)
+    if not 1 <= nbytes <= min(found.st_size, 512 * found.st_blocks):  # a page that is not there yet would be our memory
+        raise BlockError(f"the shared memory has not {nbytes} bytes")
+
+
+def _unsupported():
+    return OSError(errno.ENOTSUP, "bodies in shared memory need Linux 5.1 or later and a Python that has os.memfd_create")

@@ -134,7 +134,8 @@ public final class Peer {
         if (message.values.size() > 4) {
             CRC32 sum = new CRC32();
             sum.update(body.duplicate());
-            if (sum.getValue() != ((Number) message.values.get(4)).longValue()) {
+            Object right = message.values.get(4);
+            if (!(right instanceof Number) || sum.getValue() != ((Number) right).longValue()) {
                 throw new IOException("the shared body has another sum");
             }
         }

@@ -4,18 +4,22 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.MappedByteBuffer;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
-import java.nio.file.InvalidPathException;
-import java.nio.file.LinkOption;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
 
 /**
  * The receiving end of bodies in shared memory: a Python process offers the memory by a message ({@link #isOffer}), and then
- * tells of each body by another ({@link #isBody}).
+ * tells of each body by another ({@link #isBody}). Only memory is taken whose pages the other side cannot take away again: where
+ * they are gone, native code that reads them, as {@code CRC32} does, ends the virtual machine.
  *
  * <pre>{@code
  * SharedMemory memory = new SharedMemory(offer);
@@ -28,6 +32,9 @@ public final class SharedMemory {
     private static final int MARK_SIZE = 16;
     private static final Command BODY = new Command("body");
     private static final Command SHARE = new Command("share");
+
+    private static final Pattern PLACE = Pattern.compile("/proc/[0-9]{1,10}/fd/[0-9]{1,10}");
+    private static final String MEMORY = "/memfd:typedbytes";
 
     private final MappedByteBuffer memory;
 
@@ -45,23 +52,76 @@ public final class SharedMemory {
             && values.subList(1, 4).stream().allMatch(value -> value instanceof Integer || value instanceof Long);
     }
 
-    /** Maps the memory that a message offers, to be read only. */
+    /**
+     * Maps the memory that a message offers, to be read only.
+     *
+     * @throws BlockException for memory that the other side could take away, or that is not there for this process
+     */
     public SharedMemory(Message offer) throws IOException {
-        Path path;
-        try {
-            path = Paths.get((String) offer.values.get(1)).normalize();
-        } catch (InvalidPathException error) {
-            throw new BlockException("no path", 0, 1);
+        if (!isOffer(offer)) {
+            throw new BlockException("no offer of shared memory", 0, -1);
         }
-        long nbytes = ((Number) offer.values.get(2)).longValue();
-        if (!Paths.get("/dev/shm").equals(path.getParent()) || !path.getFileName().toString().startsWith("typedbytes-")) {
-            throw new BlockException(path + " is no shared memory of ours", 0, 1);
+        String place = (String) offer.values.get(1);
+        if (!PLACE.matcher(place).matches()) {
+            throw new BlockException(place + " is no sealed memory, /proc/PID/fd/N", 0, 1);
         }
-        try (FileChannel file = FileChannel.open(path, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
-            if (nbytes < 1 || nbytes > Math.min(file.size(), Integer.MAX_VALUE)) {
+        if (!Files.isRegularFile(Paths.get(place))) {    // opening a pipe would wait
+            throw new BlockException(place + " is no memory, or cannot be opened: one user has to run both sides", 0, 1);
+        }
+        memory = map(Paths.get(place), ((Number) offer.values.get(2)).longValue());
+    }
+
+    /**
+     * What lies at another process's place may change at any time, so all is asked of a descriptor of our own. One by one: only
+     * one descriptor of a memory is then ours.
+     */
+    private static synchronized MappedByteBuffer map(Path place, long nbytes) throws IOException {
+        try (FileChannel theirs = FileChannel.open(place, StandardOpenOption.READ)) {
+            if (nbytes < 1 || nbytes > Math.min(theirs.size(), Integer.MAX_VALUE)) {
                 throw new BlockException("the shared memory has not " + nbytes + " bytes, or too many", 0, 2);
             }
-            memory = file.map(FileChannel.MapMode.READ_ONLY, 0, nbytes);
+            Path own = descriptor(Files.getAttribute(place, "unix:ino"));
+            try (FileChannel ours = FileChannel.open(own, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+                if (!isRefused(() -> ours.truncate(0)) || !isRefused(() -> ours.map(FileChannel.MapMode.READ_WRITE, 0, 1))) {
+                    throw new BlockException(place + " is not sealed: the other side could take it away", 0, 1);
+                }
+                return ours.map(FileChannel.MapMode.READ_ONLY, 0, nbytes);
+            }
+        }
+    }
+
+    /** The descriptor in this process of nameless memory that was made for bodies, which is harmed by no trial. */
+    private static Path descriptor(Object inode) throws IOException {
+        Path folder = Paths.get("/proc/self/fd");
+        for (String name : folder.toFile().list()) {
+            Path link = folder.resolve(name);
+            try {
+                if (Files.readSymbolicLink(link).toString().startsWith(MEMORY)) {
+                    Map<String, Object> found = Files.readAttributes(link, "unix:ino,nlink");
+                    if (inode.equals(found.get("ino")) && found.get("nlink").equals(0)) {
+                        return link;
+                    }
+                }
+            } catch (NoSuchFileException error) {
+                // Closed meanwhile.
+            }
+        }
+        throw new BlockException("what was offered is no memory for bodies", 0, 1);
+    }
+
+    private interface Deed {
+        void run() throws IOException;
+    }
+
+    /** Java cannot ask for seals. It can try what they forbid; where nothing forbids it, the memory is not used. */
+    private static boolean isRefused(Deed deed) throws ClosedChannelException {
+        try {
+            deed.run();
+            return false;
+        } catch (ClosedChannelException error) {    // an interrupt
+            throw error;
+        } catch (IOException error) {
+            return true;
         }
     }
 
@@ -72,6 +132,9 @@ public final class SharedMemory {
 
     /** A read-only, little-endian view of the body that a message tells of. */
     public ByteBuffer body(Message message) throws BlockException {
+        if (!isBody(message)) {
+            throw new BlockException("no body of shared memory", 0, -1);
+        }
         long offset = ((Number) message.values.get(1)).longValue();
         long nbytes = ((Number) message.values.get(2)).longValue();
         long epoch = ((Number) message.values.get(3)).longValue();

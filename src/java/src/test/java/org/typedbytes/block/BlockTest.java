@@ -15,9 +15,11 @@ import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.Channels;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -181,17 +183,31 @@ public class BlockTest {
 
     @Test
     public void offersThatLieAreFaults() throws IOException {
-        Path shm = Paths.get("/dev/shm");
-        Path target = Files.createTempFile(shm, "other-", "");
-        Path link = shm.resolve("typedbytes-" + target.getFileName());
-        try {
-            Files.write(target, new byte[100]);
-            Files.createSymbolicLink(link, target);
-            assertThrows(IOException.class, () -> new SharedMemory(offer(link.toString())));
-            assertThrows(BlockException.class, () -> new SharedMemory(offer(target.toString())));
-            assertThrows(BlockException.class, () -> new SharedMemory(offer("/dev/shm/typedbytes-\0")));
+        String[] places = {"/dev/shm/typedbytes-1-0", "/proc/self/fd/1", "/proc/1/fd/1\0", "/proc/1/fd/../../etc/passwd",
+            "/proc/9999999999/fd/1", "", "\ud800"};
+        for (String place : places) {
+            assertThrows(place, BlockException.class, () -> new SharedMemory(offer(place)));
+        }
+        assertThrows(BlockException.class, () -> new SharedMemory(new Message(Wire.NATIVE, Arrays.asList(A, 1, 2))));
+    }
+
+    @Test
+    public void filesOfOthersAreNotHarmed() throws IOException {
+        Path target = Files.createTempFile("memfd:typedbytes", "");
+        try (FileChannel open = FileChannel.open(target, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            open.write(ByteBuffer.allocate(200));
+            Path self = Paths.get("/proc/self").toRealPath();
+            int noffers = 0;
+            for (String name : self.resolve("fd").toFile().list()) {
+                Path link = self.resolve("fd").resolve(name);
+                if (Files.exists(link) && Files.isSameFile(link, target)) {
+                    assertThrows(BlockException.class, () -> new SharedMemory(offer(link.toString())));
+                    noffers++;
+                }
+            }
+            assertEquals(1, noffers);
+            assertEquals(200, open.size());
         } finally {
-            Files.deleteIfExists(link);
             Files.delete(target);
         }
     }
