@@ -12,6 +12,7 @@ import typedbytes as tb
 from sequencefiles import files
 from test_cli import COMMAND, bad, fine, good, rows, run
 from typedbytes import sequencefile
+from typedbytes.cli import main
 
 MARKER = bytes(range(16))
 PAIRS = [(f"key {i}", [i, "a\udcff" if i == 500 else i / 3]) for i in range(1000)]
@@ -150,6 +151,80 @@ def test_loadtb_that_cannot_write(tmp_path):
     assert "codec none is not known" in bad(64, "loadtb", "--codec", "none", str(tmp_path / "f"))[1]
     assert bad(74, "loadtb", str(tmp_path), stdin=STREAM)[1].endswith("Is a directory")
     assert bad(74, "loadtb", "/dev/full", stdin=STREAM * 20)[1] == "/dev/full: No space left on device"
+
+
+SIMPLE = {
+    "Text": ["", "a", "\u4e00" * 200],
+    "BytesWritable": [b"", b"\0\xff"],
+    "IntWritable": [-(2**31), 7],
+    "LongWritable": [-(2**63), 7],
+    "VIntWritable": [-(2**31), -113, -112, 127, 128, 2**31 - 1],
+    "VLongWritable": [-(2**63), -113, 127, 2**63 - 1],
+    "ShortWritable": [-(2**15), 7],
+    "ByteWritable": [-128, 7],
+    "FloatWritable": [-0.0, 1.5],
+    "DoubleWritable": [float("inf"), 1e300],
+    "BooleanWritable": [True, False],
+    "NullWritable": [None],
+    "TypedBytesWritable": [[1, "a"], b""],
+    "com.example.Event": [b"", b"some bytes"],
+}
+
+
+def raw_pairs(data):
+    """Return the classes, the metadata, and the bytes of all pairs of a SequenceFile."""
+    with sequencefile.Reader(data, raw=True) as reader:
+        return reader.key_class, reader.value_class, reader.metadata, reader.read_all()
+
+
+@pytest.mark.parametrize("name", SIMPLE)
+def test_a_sequence_file_keeps_its_classes_and_metadata(name, file, tmp_path):
+    path, out = file(written([(thing, thing) for thing in SIMPLE[name]], key_class=name, value_class=name, metadata={"made by": "me"})), tmp_path / "out"
+    key_class, value_class, metadata, pairs = raw_pairs(path)
+    assert key_class == value_class and key_class.endswith(name) and metadata == {"made by": "me"}
+    for command in (["convert", "--codec", "zstd"], ["cat"], ["head"], ["tail"], ["slice"], ["sample"], ["grep", "-v", "nowhere"], ["uniq"]):
+        assert main([*command, "--to", "sequencefile", "-o", str(out), path]) == 0
+        assert raw_pairs(out) == (key_class, value_class, metadata, pairs)
+    assert main(["sort", "--to", "sequencefile", "-o", str(out), path]) == 0
+    kept = raw_pairs(out)
+    assert kept[:3] == (key_class, value_class, metadata) and sorted(kept[3]) == sorted(pairs)
+
+
+def test_a_sequence_file_keeps_bytes_that_are_wrong_in_python():
+    sink = io.BytesIO()
+    with sequencefile.Writer(sink, key_class="Text", value_class="DoubleWritable") as writer:
+        writer.write_raw(b"\x02a\xff", b"\x7f\xf0\0\0\0\0\0\x01")
+    assert raw_pairs(good("convert", "--to", "sequencefile", stdin=sink.getvalue())) == raw_pairs(sink.getvalue())
+
+
+def test_a_map_keeps_its_classes_or_is_refused():
+    data = files()["none/text-map"]
+    before = raw_pairs(data)
+    assert before[1].endswith("MapWritable") and before[3]
+    for command in ("convert", "cat"):
+        assert raw_pairs(good(command, "--to", "sequencefile", stdin=data)) == before
+    for command in ("head", "sort"):
+        _, message = bad(64, command, "--to", "sequencefile", stdin=data)
+        assert message == "a MapWritable is not made again of its typed bytes (typedbytes convert copies such files)"
+
+
+def test_sequence_files_of_different_classes_are_not_one(file, tmp_path, capfd):
+    texts, out = file(written([("a", "b")], value_class="Text")), str(tmp_path / "out")
+    for command in ("convert", "sort", "slice"):
+        for other in (file(SEQUENCE, "b.seq"), file(STREAM, "c.tb")):
+            for inputs in ((texts, other), (other, texts)):
+                assert main([command, "--pairs", "--to", "sequencefile", "-o", out, *inputs]) == 64
+                assert "inputs of different classes, TypedBytesWritable/T" in capfd.readouterr().err
+    other = file(written([("a", "b")], value_class="Text", metadata={"a": "b"}), "d.seq")
+    assert "different metadata" in bad(64, "convert", "--to", "sequencefile", "-o", out, texts, other)[1]
+    assert not os.path.exists(out)
+    good("convert", "--to", "sequencefile", "-o", out, texts, texts)
+    assert good("count", out) == b"2\n"
+
+
+def test_a_sequence_file_without_records_keeps_its_classes():
+    data = written([], key_class="Text")
+    assert raw_pairs(good("convert", "--to", "sequencefile", stdin=data))[:2] == raw_pairs(data)[:2]
 
 
 def damaged():

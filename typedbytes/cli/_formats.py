@@ -55,8 +55,10 @@ def reader_of(source, name, shown, options, raw):
 
         return _sequence_files.reader(source, options)
     source = source_of(source, name, shown, options)
-    kind = typedbytes.PairReader if options.pairs or name == "sequencefile" else typedbytes.Reader
-    return kind(source, dialect=options.dialect, max_bytes=options.max_bytes, raw=raw)
+    how = {"dialect": options.dialect, "max_bytes": options.max_bytes, "raw": raw}
+    if name == "sequencefile":
+        return Pairs(source, **how)
+    return (typedbytes.PairReader if options.pairs else typedbytes.Reader)(source, **how)
 
 
 def source_of(source, name, shown, options):
@@ -69,8 +71,8 @@ def source_of(source, name, shown, options):
     if name == "sequencefile":
         from typedbytes.cli import _sequence_files  # its users only
 
-        pairs = _sequence_files.reader(source, options)
-        return Encoded(iter(lambda: pairs.read_typed(CHUNK_NBYTES) or None, None))
+        pairs = _sequence_files.reader(source, options, raw=True)
+        return Encoded(iter(lambda: pairs.read_typed(CHUNK_NBYTES) or None, None), pairs)
     if name == "json":
         from typedbytes.cli._json_form import encoded_lines  # its users only
 
@@ -83,13 +85,25 @@ def limited_source_of(source, name, shown, options):
     if options.max_bytes is None:
         return source_of(source, name, shown, options)
     records = reader_of(source, name, shown, options, raw=True)
-    return Encoded(record if type(record) is bytes else b"".join(record) for record in records)
+    pieces = (record if type(record) is bytes else b"".join(record) for record in records)
+    return Encoded(pieces, getattr(records, "sequence_file", None))
+
+
+class Pairs(typedbytes.PairReader):
+    """Read the pairs of a SequenceFile as typed bytes; `sequence_file` is its Reader, for what the header says."""
+
+    __slots__ = ("sequence_file",)
+
+    def __init__(self, source, **how):
+        super().__init__(source, **how)
+        self.sequence_file = source.sequence_file
 
 
 class Encoded(io.RawIOBase):
-    """Read pieces of typed bytes as one stream."""
+    """Read pieces of typed bytes as one stream; those of a SequenceFile know its Reader."""
 
-    def __init__(self, pieces):
+    def __init__(self, pieces, sequence_file=None):
+        self.sequence_file = sequence_file
         self._pieces = pieces
         self._rest = memoryview(b"")
 

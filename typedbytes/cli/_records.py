@@ -1,13 +1,12 @@
 """Where encoded records go: typed bytes, lines of JSON, a SequenceFile, block messages.
 
-Here: the four formats of --to. Not here: where records come from. Always true: a sink is given whole records, and what was read
+Here: the formats of --to but SequenceFiles. Not here: where records come from. Always true: a sink is given whole records, and what was read
 before a failure is written.
 """
 
 from contextlib import contextmanager
 
 import typedbytes
-from typedbytes.cli._manners import USAGE, Failure
 from typedbytes.cli._streams import is_pairs
 
 BUFFER_NBYTES = 1 << 16
@@ -19,6 +18,7 @@ class Records:
     def __init__(self, options, output):
         form = options.to or ("json" if output.is_terminal else "typedbytes")
         self._sink = SINKS[form](options, output)
+        self._is_sequence_file = form == "sequencefile"
         # A terminal sees each record at once.
         self._nbytes = 1 if output.is_terminal else BUFFER_NBYTES
 
@@ -26,7 +26,7 @@ class Records:
         return self
 
     def __exit__(self, kind, error, traceback):
-        self._sink.close()
+        self._sink.close(is_whole=kind is None)
 
     @contextmanager
     def writer(self, reader):
@@ -37,6 +37,8 @@ class Records:
 
     def copy(self, reader):
         """Write all records that a reader has left."""
+        if self._is_sequence_file and self._sink.copy_raw(reader):
+            return
         with self.writer(reader) as writer:
             writer.copy(reader)
 
@@ -86,8 +88,8 @@ class _TypedBytes:
     def expect(self, reader):
         """Take the records of this reader next."""
 
-    def close(self):
-        """Write what comes last."""
+    def close(self, is_whole):
+        """Write what comes last; is_whole: nothing went wrong."""
 
 
 class _Json(_TypedBytes):
@@ -113,28 +115,6 @@ class _Json(_TypedBytes):
         self._output.write(text)
         if self._output.is_terminal:
             self._output.flush()
-
-
-class _SequenceFile(_TypedBytes):
-    def __init__(self, options, output):
-        from typedbytes.cli._sequence_files import writing  # its users only
-
-        how = {name: value for name in ("compression", "codec") if (value := getattr(options, name, None))}
-        self._writing = writing(output, dialect=options.dialect, **how)
-        self._writer = self._writing.__enter__()
-
-    def expect(self, reader):
-        """Take the records of this reader next."""
-        if not is_pairs(reader):
-            raise Failure(USAGE, "a SequenceFile holds pairs: --pairs reads keys and values in turn")
-
-    def write(self, records):
-        """Write whole pairs."""
-        self._writer.write_typed(records)
-
-    def close(self):
-        """End the file."""
-        self._writing.__exit__(None, None, None)
 
 
 class _Messages(_TypedBytes):
@@ -189,4 +169,10 @@ def _has_lost_keys(value, pairs):
     return type(value) in (tuple, list) and any(map(_has_lost_keys, value, pairs))
 
 
-SINKS = {"typedbytes": _TypedBytes, "json": _Json, "sequencefile": _SequenceFile, "block": _Messages}
+def _sequence_file(options, output):
+    from typedbytes.cli._sequence_files import Sink  # its users only
+
+    return Sink(options, output)
+
+
+SINKS = {"typedbytes": _TypedBytes, "json": _Json, "sequencefile": _sequence_file, "block": _Messages}

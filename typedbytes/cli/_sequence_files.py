@@ -1,9 +1,10 @@
 """SequenceFiles for the commands: as inputs like others, dumptb and loadtb, which Hadoop has under these names, and repair.
 
-Here: a SequenceFile as a stream of pairs, and folders of part files. Not here: the format. Always true: what a command reads of
+Here: a SequenceFile as a stream of pairs, folders of part files, and a SequenceFile as an output. Not here: the format. Always true: what a command reads of
 a SequenceFile is what Hadoop's dumptb writes; damage is told on stderr and in the exit code, also where it was passed over.
 """
 
+from collections import namedtuple
 from contextlib import contextmanager
 
 import typedbytes
@@ -12,8 +13,8 @@ from typedbytes.cli._formats import CHUNK_NBYTES
 from typedbytes.cli._manners import BAD_DATA, OK, UNAVAILABLE, USAGE, Failure
 from typedbytes.cli._outputs import replacing
 from typedbytes.cli._parser import add_output_argument, positive
-from typedbytes.cli._records import UntilFailure
-from typedbytes.cli._streams import names, opened, reading, shown
+from typedbytes.cli._records import UntilFailure, split
+from typedbytes.cli._streams import is_pairs, names, opened, reading, shown
 
 
 def reader(source, options, **how):
@@ -135,6 +136,102 @@ def writing(output, **how):
         yield writer
     finally:
         writer.close()
+
+
+# The output of --to sequencefile.
+
+_IO = "org.apache.hadoop.io."
+_TYPED = "org.apache.hadoop.typedbytes.TypedBytesWritable"
+_MAPS = (f"{_IO}MapWritable", f"{_IO}SortedMapWritable")
+
+Header = namedtuple("Header", "key_class value_class metadata")
+
+
+def header_of(reader):
+    """Return what the header of a reader's SequenceFile says of its records; of any other reader they are TypedBytesWritables."""
+    file = getattr(reader, "sequence_file", None)
+    return Header(_TYPED, _TYPED, {}) if file is None else Header(*(getattr(file, each) for each in Header._fields))
+
+
+def agreed(header, other):
+    """Return the header for records of both; raises Failure where they have different classes or metadata."""
+    if header[:2] != other[:2]:
+        both = " and ".join("/".join(name.rpartition(".")[2] for name in each[:2]) for each in (header, other))
+        raise Failure(USAGE, f"inputs of different classes, {both} (typedbytes dumptb FILE... | typedbytes loadtb OUT takes them all)")
+    if header.metadata != other.metadata:
+        raise Failure(USAGE, "inputs with different metadata, of which a SequenceFile has one")
+    return header
+
+
+class Sink:
+    """Write pairs to a SequenceFile of the classes and with the metadata that its inputs have."""
+
+    def __init__(self, options, output):
+        self._output = output
+        self._how = {name: value for name in ("compression", "codec") if (value := getattr(options, name, None))}
+        self._how["dialect"] = options.dialect
+        self._header = self._writer = None
+
+    def expect(self, reader):
+        """Take the records of this reader next."""
+        self._open(reader)
+        for name in self._header[:2]:
+            if name in _MAPS:
+                raise Failure(USAGE, f"a {name.rpartition('.')[2]} is not made again of its typed bytes (typedbytes convert copies such files)")
+
+    def _open(self, reader):
+        if not is_pairs(reader):
+            raise Failure(USAGE, "a SequenceFile holds pairs: --pairs reads keys and values in turn")
+        if self._header is None:
+            self._start(header_of(reader))
+        else:
+            agreed(self._header, header_of(reader))
+
+    def _start(self, header):
+        self._header = header
+        self._writing = writing(self._output, **header._asdict(), **self._how)
+        self._writer = self._writing.__enter__()
+        self._raws = [_raw_of(name) for name in header[:2]]
+
+    def copy_raw(self, reader):
+        """Copy what has no way back from typed bytes as it is; return whether that was all."""
+        self._open(reader)
+        if not {*self._header[:2]}.intersection(_MAPS):
+            return False
+        for key, value in reader.sequence_file:
+            self._writer.write_raw(key, value)
+        return True
+
+    def write(self, records):
+        """Write whole pairs."""
+        if self._header[:2] == (_TYPED, _TYPED):
+            self._writer.write_typed(records)
+            return
+        key_raw, value_raw = self._raws
+        parts = split(bytes(records), 1, self._how["dialect"])
+        for key, value in zip(parts, parts):
+            self._writer.write_raw(key_raw(key), value_raw(value))
+
+    def close(self, is_whole):
+        """End the file."""
+        if self._writer is None and is_whole:
+            self._start(Header(_TYPED, _TYPED, {}))
+        if self._writer is not None:
+            self._writing.__exit__(None, None, None)
+
+
+def _raw_of(class_name):
+    """Return the function that gives the bytes of a class for the typed bytes that a SequenceFile's Reader made of them."""
+    if class_name == _TYPED:
+        return lambda typed: len(typed).to_bytes(4, "big") + typed
+    if class_name in (f"{_IO}{name}Writable" for name in ("Bytes", "Int", "Long", "Byte", "Float", "Double", "Boolean")):
+        return lambda typed: typed[1:]
+    if class_name == f"{_IO}Text":
+        return lambda typed: sequencefile.encode("VIntWritable", len(typed) - 5) + typed[5:]
+    if class_name in (f"{_IO}VIntWritable", f"{_IO}VLongWritable"):
+        return lambda typed: sequencefile.encode(class_name, int.from_bytes(typed[1:], "big", signed=True))
+    start = 9 + len(class_name.encode())
+    return lambda typed: typed[start:]  # code 50, two lengths and the name
 
 
 def _tell(name, skipped):

@@ -34,10 +34,12 @@ def convert(options, output):
 
     Arrow is a stream of record batches (its IPC format), Parquet a file; both need pyarrow, and
     records of one shape: a pair becomes the columns key and value. Back from them a row is a VECTOR,
-    with --pairs of two columns a pair; a null there needs --dialect hive, which has one.
+    with --pairs of two columns a pair; a null there needs --dialect hive, which has one. From
+    SequenceFile to SequenceFile keys and values keep their classes, and the file its metadata.
 
     examples:
       typedbytes convert --to sequencefile --codec zstd -o part-00000 --pairs pairs.tb
+      typedbytes convert --to sequencefile --codec gzip -o smaller.seq part-00000.seq
       typedbytes convert --to parquet --pairs part-0*.tb -o words.parquet
       typedbytes convert --from parquet --to json words.parquet
     """

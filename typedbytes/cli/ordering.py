@@ -13,7 +13,7 @@ from itertools import chain
 import typedbytes
 from typedbytes import _sorting
 from typedbytes._sort import Sorter
-from typedbytes.cli._formats import limited_source_of
+from typedbytes.cli._formats import CHUNK_NBYTES, Encoded, Pairs, limited_source_of
 from typedbytes.cli._manners import BAD_DATA, IO_ERROR, USAGE, Failure, because
 from typedbytes.cli._outputs import Unwritten
 from typedbytes.cli._parser import add_record_arguments, add_stream_arguments, positive, size
@@ -56,10 +56,11 @@ def _sort_into(sink, inputs, options):
 def _sort_for_show(inputs, options, output):
     """Sort into a file first: the other formats are made of whole records."""
     with tempfile.TemporaryFile(buffering=0) as file:
-        kind = typedbytes.PairReader if _sort_into(file, inputs, options) == 2 else typedbytes.Reader
+        nparts = _sort_into(file, inputs, options)
         file.seek(0)
-        with Records(options, output) as records:
-            records.copy(kind(file, raw=True, dialect=options.dialect))
+        reader = inputs.reader_of_sorted(file, nparts)
+        with Records(options, output) as records, records.writer(reader) as writer:
+            writer.copy(reader)
 
 
 def partition_arguments(parser):
@@ -130,6 +131,7 @@ class _Inputs:
     def __init__(self, options):
         self._options = options
         self._name = "-"
+        self._sequence_file = None  # the first of them, whose classes the output has
 
     @contextmanager
     def blamed(self):
@@ -147,18 +149,37 @@ class _Inputs:
         first, nparts = next(found)
         return chain([first], (source for source, n in found if self._agrees(n, nparts))), nparts
 
+    def reader_of_sorted(self, file, nparts):
+        """Return a reader of the sorted records in a file."""
+        how = {"raw": True, "dialect": self._options.dialect}
+        if self._sequence_file:
+            return Pairs(Encoded(iter(lambda: file.read(CHUNK_NBYTES) or None, None), self._sequence_file), **how)
+        return (typedbytes.PairReader if nparts == 2 else typedbytes.Reader)(file, **how)
+
+    def _check_header(self, source, is_first):
+        """Of the inputs for a SequenceFile raise Failure unless all have the same classes."""
+        from typedbytes.cli._sequence_files import agreed, header_of  # its users only
+
+        if is_first:
+            self._sequence_file = getattr(source, "sequence_file", None)
+            self._header = header_of(source)
+        agreed(self._header, header_of(source))
+
     def _agrees(self, nparts, expected):
         if nparts != expected:
             raise Failure(USAGE, "inputs of pairs and of values together: --pairs takes all for pairs")
         return True
 
     def _opened(self):
-        for name in names(self._options):
+        for number, name in enumerate(names(self._options)):
             with opened(name) as source:
                 self._name = name
                 form, source = recognised(source, self._options)
                 nparts = 2 if self._options.pairs or form == "sequencefile" else 1
-                yield _Blaming(limited_source_of(source, form, shown(name), self._options), name), nparts
+                source = limited_source_of(source, form, shown(name), self._options)
+                if getattr(self._options, "to", None) == "sequencefile":
+                    self._check_header(source, is_first=number == 0)
+                yield _Blaming(source, name), nparts
 
 
 class _Blaming(io.RawIOBase):
