@@ -57,7 +57,7 @@ EXAMPLE = {
     "join.py": Example(_orders),
     "inverted_index.py": Example(_words, True),
     "max_temperature.py": Example(_made("weather", "3000"), secondary=20),
-    "sessions.py": Example(_made("log", "3000"), secondary=20),
+    "sessions.py": Example(_made("log", "3000")),
     "matrix.py": Example(_made("matrices", "16"), is_sequence_file=True),
 }
 ALL = [

@@ -4,6 +4,7 @@ import hypothesis
 import pytest
 
 import vectors
+from streaming_support import run_script
 
 # no deadline: a shared machine may stop a test for a second; no database: a run depends on the sources alone
 hypothesis.settings.register_profile("typedbytes", deadline=None, database=None, print_blob=True)
@@ -28,3 +29,10 @@ def file(tmp_path):
         return str(path)
 
     return make
+
+
+@pytest.fixture
+def run_here(tmp_path, monkeypatch):
+    """Return run_script with the side files in the test's own folder."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments, **options: run_script(tmp_path, *arguments, **options)

@@ -81,7 +81,7 @@ def test_max_temperature(tmp_path):
 def test_sessions(tmp_path, example):
     lines = made("log", "2000").decode().splitlines()
     (tmp_path / "in.txt").write_text("\n".join(lines))
-    pairs, _ = run_example("sessions.py", tmp_path, nreducers=3, secondary=20)
+    pairs, _ = run_example("sessions.py", tmp_path, nreducers=3)
     sessions = example("sessions")
     assert sorted(pairs) == sorted(testing.run_job(enumerate(lines), sessions.mapper, sessions.reducer, group_by=itemgetter(0)))
     assert sum(npages for _, (npages, _, _, _) in pairs) == len(lines)

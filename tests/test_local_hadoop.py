@@ -10,8 +10,9 @@ import pytest
 
 import beside_hadoop
 import typedbytes as tb
-from hadoop_support import SEQUENCE_FILE_INPUT, SEQUENCE_FILE_OUTPUT, hadoop
-from local_jobs import parts_of, raw_pairs
+from hadoop_support import SEQUENCE_FILE_INPUT, SEQUENCE_FILE_OUTPUT, hadoop, python_command
+from local_jobs import parts_of, raw_pairs, run, write_script
+from streaming_support import encode
 from test_lines import PIECES
 from test_sorting import made_pairs
 from typedbytes import local
@@ -81,6 +82,50 @@ def test_sequence_files_are_cut_as_hadoop_cuts_them(tmp_path):
     assert sum(map(len, ours)) == 300
     assert len(ours) > 2
     assert ours == hadoop_parts(tmp_path / "hadoop")
+
+
+JOIN = """
+    from typedbytes import streaming
+    from typedbytes.streaming import lib
+
+    mapper = lib.MultiMapper()
+    mapper.add("names", lib.primary(lib.identitymapper))
+    mapper.add("prices", lib.secondary(lib.identitymapper))
+
+    class Reducer(lib.JoinReducer):
+        def primary(self, key, names):
+            self.name = next(names)
+
+        def secondary(self, key, prices):
+            yield self.name, sorted(prices)
+
+    if __name__ == "__main__":
+        streaming.run(mapper, Reducer, lib.JoinCombiner)
+"""
+
+
+def test_a_join_needs_no_option_for_several_reducers(tmp_path):
+    (tmp_path / "in").mkdir()
+    sides = {number: (f"name {number}", [number + 0.5] * (number % 4)) for number in range(60)}
+    sides = {(key if key % 2 else str(key)): side for key, side in sides.items()}
+    prices = [(key, price) for key, (_, prices) in sides.items() for price in prices]
+    hadoop().load_pairs(encode(*((key, name) for key, (name, _) in sides.items())), tmp_path / "in" / "names.seq")
+    hadoop().load_pairs(encode(*random.Random(3).sample(prices, len(prices))), tmp_path / "in" / "prices.seq")
+    script = write_script(tmp_path, JOIN)
+    mapper, combiner, reducer = (python_command(script, role) for role in ("map", "combine", "reduce"))
+    job = hadoop().job(
+        input=tmp_path / "in", output=tmp_path / "hadoop", mapper=mapper, combiner=combiner, reducer=reducer, nreducers=3,
+        options=("-inputformat", SEQUENCE_FILE_INPUT, *SEQUENCES),
+    )  # fmt: skip
+    assert job.code == 0, job.log
+    run(script, tmp_path / "in", tmp_path / "local", reducers=3)
+    parts = hadoop_parts(tmp_path / "hadoop")
+    assert parts_of(tmp_path / "local") == parts
+    joined = [(tb.loads(name), tb.loads(prices)) for part in parts for name, prices in part]
+    assert sorted(joined) == sorted((name, prices) for name, prices in sides.values() if prices)
+    # where the key itself would go, had it no mark
+    homes = {name: tb.partition(tb.dumps(key), 3) for key, (name, _) in sides.items()}
+    assert [{homes[tb.loads(name)] for name, _ in part} for part in parts] == [{0}, {1}, {2}]
 
 
 @pytest.mark.parametrize("case", beside_hadoop.SOME, ids=str)

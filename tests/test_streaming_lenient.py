@@ -9,7 +9,7 @@ import struct
 import pytest
 
 import typedbytes as tb
-from streaming_support import encode, run_script
+from streaming_support import encode
 
 GOOD = [(number, f"line {number}") for number in range(20)]
 BAD_TEXT = b"\x07\x00\x00\x00\x02\xc3\x28"
@@ -28,13 +28,6 @@ run(mapper, max_bad=%s)
 def side_file(folder, role="m"):
     path = folder / f"bad-records-{role}-00000"
     return list(tb.PairReader(path.read_bytes(), raw=True)) if path.exists() else None
-
-
-@pytest.fixture
-def run_here(tmp_path, monkeypatch):
-    """Return run_script with the side files in the test's own folder."""
-    monkeypatch.chdir(tmp_path)
-    return lambda *arguments, **options: run_script(tmp_path, *arguments, **options)
 
 
 def pairs(outcome):

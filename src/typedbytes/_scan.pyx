@@ -1,6 +1,6 @@
 # Floor 3. skip, count, index and Hadoop's hash: questions about encoded bytes that need no values and no GIL.
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint32_t
 from cpython.buffer cimport PyBUF_READ, PyBuffer_Release
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
@@ -8,7 +8,7 @@ from cpython.memoryview cimport PyMemoryView_FromMemory
 
 from typedbytes._buffer cimport ReadBuffer, borrow, get_view, held, offset_of
 from typedbytes._codec cimport *
-from typedbytes._hash cimport hash_of
+from typedbytes._hash cimport hash_of, steer_hash
 
 __all__ = ["skip", "count", "index", "hash_code", "partition"]
 
@@ -172,3 +172,15 @@ def partition(encoded, int npartitions):
     if npartitions < 1:
         raise ValueError(f"the number of partitions is at least 1, not {npartitions}")
     return (hash_code(encoded) & 0x7fffffff) % npartitions
+
+
+def steer(bytes front, bytes like):
+    """Return the seven bytes behind which `front` has the hash code that `like` has.
+
+    >>> hash_code(b"front" + steer(b"front", b"like")) == hash_code(b"like")
+    True
+    """
+    cdef unsigned char behind[7]
+    cdef uint32_t wanted = <uint32_t>hash_of(like, len(like))
+    steer_hash(behind, <uint32_t>hash_of(front, len(front)), wanted)
+    return (<char*>behind)[:7]

@@ -78,7 +78,7 @@ def check_secondary_sort(cluster, script, module, lines):
     cluster.fs("-mkdir", "-p", "/in")
     (cluster.folder / f"{script}.txt").write_text("\n".join(lines) + "\n")
     cluster.fs("-put", cluster.folder / f"{script}.txt", place)
-    words = (place, "-o", f"/out/{script}", "--reducers", 3, "--secondary", 20, "--read")
+    words = (place, "-o", f"/out/{script}", "--reducers", 3, "--read")
     pairs, said = cluster.submit(ROOT / "examples" / f"{script}.py", *words)
     expected = testing.run_job(numbered(lines), module.mapper, module.reducer, group_by=itemgetter(0))
     demand(sorted(pairs) == sorted(expected), f"{script}: groups of a prefix of the key, three reducers", said)

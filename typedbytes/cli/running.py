@@ -28,7 +28,7 @@ def run_arguments(parser):
     add("--output-format", choices=("sequencefile", "pairs", "text"), default="sequencefile", help="of the part files (sequencefile)")
     add("--memory", type=size, default=512 << 20, metavar="SIZE", help="of this process, which sorts and merges for all tasks (512M)")
     add("--processes", type=count, metavar="N", help="tasks that run at once (the number of processors)")
-    add("--secondary", type=count, default=0, metavar="N", help="bytes at the end of a key that only sort, and choose no reducer (0)")
+    add("--secondary", type=count, default=0, metavar="N", help="bytes at a key's end that choose no reducer; group_by needs none (0)")
     add("--split-size", type=size, metavar="SIZE", help="input of a map task (32M, as Hadoop on local files)")
     add("--attempts", type=count, default=1, metavar="N", help="how often a task is tried (1)")
     add("--tmp", metavar="FOLDER", help="for temporary files (beside the output)")

@@ -20,7 +20,7 @@ def submit_arguments(parser):
     add("-o", "--output", dest="folder", metavar="FOLDER", help="where the part files go; it must not exist yet")
     add("-r", "--reducers", type=natural, default=1, metavar="N", help="how many reduce tasks; 0 leaves the reducer out (1)")
     add("--combiner", action="store_true", help="run the script's combiner too")
-    add("--secondary", type=natural, default=0, metavar="N", help="the last N bytes of an encoded key only sort")
+    add("--secondary", type=natural, default=0, metavar="N", help="the last N bytes of an encoded key only sort; group_by needs none")
     add("--input-format", default="text", metavar="F", help="text, sequencefile, or the name of a Java class (text)")
     add("--output-format", default="sequencefile", metavar="F", help="sequencefile, text, or the name of a Java class (sequencefile)")
     add("--name", default="", help="what the job is called (the script's name)")

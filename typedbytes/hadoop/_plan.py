@@ -10,6 +10,7 @@ import shlex
 from dataclasses import dataclass, field
 
 from typedbytes.hadoop._errors import SubmitError
+from typedbytes.streaming._task import BINARY_PARTITIONER, BYTES_COMPARATOR
 
 __all__ = ["Plan"]
 
@@ -17,7 +18,7 @@ __all__ = ["Plan"]
 BUNDLE_LINK = "typedbytes-bundle"
 
 #: The same order as the default one, without making two objects for each comparison.
-COMPARATOR = {"mapreduce.job.output.key.comparator.class": "org.apache.hadoop.io.BytesWritable$Comparator"}
+COMPARATOR = {"mapreduce.job.output.key.comparator.class": BYTES_COMPARATOR}
 
 INPUT_FORMATS = {
     "text": "org.apache.hadoop.mapred.TextInputFormat",
@@ -27,7 +28,6 @@ OUTPUT_FORMATS = {
     "text": "org.apache.hadoop.mapred.TextOutputFormat",
     "sequencefile": "org.apache.hadoop.mapred.SequenceFileOutputFormat",
 }
-PREFIX_PARTITIONER = "org.apache.hadoop.mapred.lib.BinaryPartitioner"
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Plan:
 
     The script is one whose last line is ``streaming.run(...)``. A format is "text", "sequencefile" or the name of a Java
     class. `secondary` is the number of bytes at the end of an encoded key that only sort: keys that differ in nothing else
-    meet in one reducer.
+    meet in one reducer; jobs with group_by need none.
 
     >>> plan = Plan("job.py", ["in"], "out", bundle=None)
     >>> print(plan.shell("hadoop", "jar", "hadoop-streaming.jar"))    # doctest: +ELLIPSIS
@@ -97,7 +97,7 @@ class Plan:
         parts.append(("-outputformat", OUTPUT_FORMATS.get(self.output_format, self.output_format)))
         parts += [("-cmdenv", f"{name}={value}") for name, value in self._environment().items()]
         if self.secondary and self.nreducers:
-            parts.append(("-partitioner", PREFIX_PARTITIONER))
+            parts.append(("-partitioner", BINARY_PARTITIONER))
         return parts + self._commands()
 
     def _environment(self):

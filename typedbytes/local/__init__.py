@@ -65,7 +65,7 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
     if reducer is None:
         reducers = 0
     jobs = {"map": mapper, "combine": combiner, "reduce": reducer}
-    commands = {role: from_job(role, job) for role, job in jobs.items()}
+    commands = {role: from_job(role, job, None if role == "reduce" else reducer) for role, job in jobs.items()}
     if any(map(callable, jobs.values())):    # their modules are found there where they are found here
         options["environ"] = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(options.get("environ") or {})}
     return _run(name or "typedbytes", commands, inputs, output, reducers, **options)

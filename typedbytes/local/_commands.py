@@ -19,15 +19,18 @@ TERMINATED = 143    # and to SIGTERM
 PROBE_SECONDS = 60
 
 
-def from_job(role, job):
-    """Return the words of a command: of a function, a class, a command line or its words; None for None."""
+def from_job(role, job, reducer=None):
+    """Return the words of a command: of a function, a class, a command line or its words; None for None.
+
+    reducer: the job's, which says by what part of the keys its other tasks send them there.
+    """
     if job is None:
         return None
     if isinstance(job, str):
         return shlex.split(job)
     if isinstance(job, (list, tuple)):
         return [os.fspath(word) for word in job]
-    return [sys.executable, "-m", "typedbytes.local._function", role, *_place_of(job)]
+    return [sys.executable, "-m", "typedbytes.local._function", role, *_place_of(job), *(_place_of(reducer) if hasattr(reducer, "partition_by") else ())]
 
 
 def _place_of(job):

@@ -4,6 +4,8 @@ Only facts about the job come in here, and only strings go out. Hadoop exports i
 a task can use. Variables of another Hadoop task, in which this job may be running, are left out.
 """
 
+from typedbytes.streaming._task import BINARY_PARTITIONER
+
 __all__ = ["attempt_id", "combiner_environment", "job_environment", "map_environment", "task_environment"]
 
 _HADOOPS = ("mapreduce_", "mapred_", "map_input_", "stream_")
@@ -11,7 +13,7 @@ _CLASSES = "org.apache.hadoop.streaming.io."
 _TYPED_BYTES = "org.apache.hadoop.typedbytes.TypedBytesWritable"
 
 
-def job_environment(environ, job_id, name, nmaps, nreducers, text_output):
+def job_environment(environ, job_id, name, nmaps, nreducers, secondary, text_output):
     """Return what all tasks of a job have in common, over the environment that they inherit."""
     last = "reduce" if nreducers else "map"
     facts = {
@@ -23,6 +25,9 @@ def job_environment(environ, job_id, name, nmaps, nreducers, text_output):
         "mapreduce_job_output_value_class mapred_output_value_class": _TYPED_BYTES,
         "mapreduce_framework_name": "local",
     }
+    if secondary:
+        facts["mapred_partitioner_class"] = BINARY_PARTITIONER
+        facts["mapreduce_partition_binarypartitioner_right_offset"] = -secondary - 1
     inherited = {name: value for name, value in environ.items() if not name.startswith(_HADOOPS)}
     formats = {(side, direction): "TypedBytes" for side in ("map", "reduce") for direction in ("input", "output")}
     if text_output:

@@ -47,7 +47,7 @@ class Job:
         self._counters = Counters()    # of attempts that have succeeded
         self.id = f"job_local{random.SystemRandom().randrange(10**9, 10**10)}_0001"
         text_output = plan.output_format == "text"
-        self.environ = job_environment(plan.environ, self.id, plan.name, len(splits), plan.nreducers, text_output)
+        self.environ = job_environment(plan.environ, self.id, plan.name, len(splits), plan.nreducers, plan.secondary, text_output)
         self.memory = left_of(plan.memory) // plan.processes    # of a task
         self.most_files = _most_files(plan.processes)    # that it merges at once
         self._segments = [()] * len(splits)    # by map task: its sorted runs, a Segment for each partition

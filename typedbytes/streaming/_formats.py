@@ -16,8 +16,15 @@ def open_columns(source, sink, read_options, write_options):
     return ColumnsInput(source, read_options), ColumnsOutput(sink, write_options)
 
 
-def open_input(format_name, source, role, environ, options, lenient=False):
-    """Return the input of a role; options are those of PairReader, for typed bytes. A lenient one decodes each value by itself."""
+def open_input(format_name, source, role, environ, options, lenient=False, arrangement=None):
+    """Return the input of a role; options are those of PairReader, for typed bytes. A lenient one decodes each value by itself.
+
+    An arrangement is that of the keys between map and reduce.
+    """
+    if arrangement is not None and role != "map":
+        from typedbytes.streaming._arranged import ArrangedInput
+
+        return ArrangedInput(source, options, arrangement)
     if format_name == "typedbytes":
         from typedbytes.streaming._typed import TypedBytesInput, UndecodedInput
 
@@ -33,8 +40,12 @@ def open_input(format_name, source, role, environ, options, lenient=False):
     return TextInput(source, find_separator(role, "input", environ), count_key_fields(role, environ))
 
 
-def open_output(format_name, sink, role, environ, options):
+def open_output(format_name, sink, role, environ, options, arrangement=None):
     """Return the output of a role; options are those of PairWriter, for typed bytes."""
+    if arrangement is not None and role != "reduce":
+        from typedbytes.streaming._arranged import ArrangedOutput
+
+        return ArrangedOutput(sink, options, arrangement)
     if format_name == "typedbytes":
         from typedbytes.streaming._typed import TypedBytesOutput
 

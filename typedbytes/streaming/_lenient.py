@@ -47,9 +47,10 @@ class BadRecords:
 class Lenient:
     """The records of a task, called one by one, and those that fail left out."""
 
-    def __init__(self, limit, group_by, source, sink, broken):
+    def __init__(self, limit, group_by, source, sink, broken, arranged=False):
         self._bad = BadRecords(limit)
         self._group_by = group_by
+        self._arranged = arranged  # whether the input knows the groups
         self._input = source
         self._output = sink
         self._broken = broken  # returns whether the input or the output is
@@ -88,11 +89,16 @@ class Lenient:
         for record in self._input.raw_pairs():
             try:
                 key = self._input.decode(record[0])
-                group = record[0] if self._group_by is None else dumps(self._group_by(key))
+                group = self._group_of(record, key)
             except Exception as error:
                 self.leave_out(record, error)
             else:
                 yield group, key, record
+
+    def _group_of(self, record, key):
+        if self._arranged:
+            return self._input.group_of(record)
+        return record[0] if self._group_by is None else dumps(self._group_by(key))
 
     def _call(self, subject, call):
         encoded = []

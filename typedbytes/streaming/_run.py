@@ -63,8 +63,10 @@ def run(
     *argv* stands for sys.argv; *read_options* and *write_options* are keywords for PairReader and PairWriter.
 
     *group_by* is a function of a key: the reducer is called once for each run of pairs to whose keys it gives the same, with
-    the first of these keys and all their values. For keys like (year, order) that are sorted by both parts and sent to a
-    reducer by the first, ``group_by=operator.itemgetter(0)`` makes one call for a year with its values in order.
+    the first of these keys and all their values. For keys like (year, order) ``group_by=operator.itemgetter(0)`` makes one
+    call for a year with its values in order. All keys of a group reach one reducer, whatever the number of reducers, and lie beside
+    each other there: map tasks send each key in a form that Hadoop sorts and partitions by what *group_by* gives. A reducer
+    with an attribute ``partition_by``, such a function, is called for each key, and has all keys of a part in one task.
 
     *max_bad* is the number of records that a task may leave out, as a float the share of its records: those that cannot be
     decoded and those for which user code raises an exception. They are counted as typedbytes, BadRecords, and kept in the
@@ -97,7 +99,7 @@ def run(
             run(mapper, reducer, combiner=reducer)
     """
     jobs = {"map": mapper, "combine": combiner, "reduce": reducer}
-    ways = Ways(batch, group_by, max_bad, read_options or {}, write_options or {})
+    ways = Ways(batch, group_by, max_bad, read_options or {}, write_options or {}, getattr(reducer, "partition_by", None))
     exits = Exits()
     raise exits.settle(_run(jobs, sys.argv if argv is None else argv, ways))
 
@@ -151,14 +153,17 @@ def _stop(signum, frame):
 class Ways:
     """How the job wants its records: the options of run()."""
 
-    def __init__(self, batch, group_by, max_bad, read_options, write_options):
+    def __init__(self, batch, group_by, max_bad, read_options, write_options, partition_by=None):
         self.batch = batch
         self.group_by = group_by
+        self.part_of = partition_by if group_by is None else group_by  # of a key: what chooses its reducer
         self.max_bad = max_bad
         self.read_options = read_options
         self.write_options = write_options
         if batch and (group_by is not None or max_bad):
             raise TypeError("group_by and max_bad are for single pairs, not for batch=True")
+        if group_by is not None and partition_by is not None:
+            raise TypeError("a reducer with partition_by is called for each key, not for groups: leave out group_by")
         if max_bad < 0:
             raise ValueError(f"max_bad is a number of records or a share of them, not {max_bad}")
 
@@ -177,6 +182,12 @@ class Attempt:
         self._output_format = find_format(role, "output", os.environ)
         if ways.batch and (self._input_format, self._output_format) != ("typedbytes", "typedbytes"):
             raise UsageError(f"batch=True needs typed bytes, not {self._input_format} in and {self._output_format} out")
+        self._arrangement = None
+        if ways.part_of is not None:
+            from typedbytes.streaming._arranged import find_arrangement
+
+            formats = self._input_format, self._output_format
+            self._arrangement = find_arrangement(ways.part_of, ways.group_by is not None, role, formats, os.environ)
         self._input = self._output = None
         self._facts = []  # where in the input user code failed
 
@@ -190,6 +201,9 @@ class Attempt:
             self._work()
             self._finish()
             return OK
+        except UsageError:
+            self._drop_output()
+            raise
         except BaseException as error:
             code = self._fail(error)
             self._drop_output()
@@ -201,8 +215,9 @@ class Attempt:
             self._input, self._output = open_columns(self._source, self._sink, ways.read_options, ways.write_options)
             return
         lenient = bool(ways.max_bad)
-        self._input = open_input(self._input_format, self._source, self._role, os.environ, ways.read_options, lenient)
-        self._output = open_output(self._output_format, self._sink, self._role, os.environ, ways.write_options)
+        role, arrangement = self._role, self._arrangement
+        self._input = open_input(self._input_format, self._source, role, os.environ, ways.read_options, lenient, arrangement)
+        self._output = open_output(self._output_format, self._sink, role, os.environ, ways.write_options, arrangement)
 
     def _work(self):
         calls = Calls(self._role, self._job)
@@ -244,7 +259,7 @@ class Attempt:
     def _process_leniently(self, process):
         from typedbytes.streaming._lenient import Lenient
 
-        lenient = Lenient(self._ways.max_bad, self._group_by, self._input, self._output, self._is_broken)
+        lenient = Lenient(self._ways.max_bad, self._group_by, self._input, self._output, self._is_broken, self._arrangement is not None)
         try:
             lenient.run(lenient.map if self._role == "map" else lenient.reduce, process)
         except BaseException:
@@ -257,7 +272,9 @@ class Attempt:
     def _records(self):
         if self._role == "map":
             return self._input.pairs()
-        return self._input.groups() if self._group_by is None else regrouped(self._input.pairs(), self._group_by)
+        if self._group_by is None or self._arrangement is not None:
+            return self._input.groups()
+        return regrouped(self._input.pairs(), self._group_by)
 
     def _emit(self, pairs):
         if pairs is not None:

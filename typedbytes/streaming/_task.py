@@ -11,6 +11,9 @@ import os
 
 ROLES = ("map", "combine", "reduce")
 FORMATS = ("typedbytes", "rawbytes", "text")
+HASH_PARTITIONER = "org.apache.hadoop.mapred.lib.HashPartitioner"
+BINARY_PARTITIONER = "org.apache.hadoop.mapred.lib.BinaryPartitioner"
+BYTES_COMPARATOR = "org.apache.hadoop.io.BytesWritable$Comparator"  # the order that there is without it
 
 
 class UsageError(Exception):
@@ -169,3 +172,25 @@ def count_key_fields(role, environ):
     if role == "map" or not same:
         return 1
     return int(environ.get("stream_num_map_output_key_fields", 1))
+
+
+def find_secondary(environ):
+    """Return how many bytes at the end of a key choose no reducer, or None where a partitioner of the job's own chooses.
+
+    Raises UsageError for options of Hadoop's own partitioners, or of its sort, that nothing can be made of.
+    """
+    partitioner = environ.get("mapred_partitioner_class", HASH_PARTITIONER)
+    if partitioner not in (HASH_PARTITIONER, BINARY_PARTITIONER):
+        return None
+    comparator = _first(environ, "mapreduce_job_output_key_comparator_class", "mapred_output_key_comparator_class")
+    if comparator not in (None, BYTES_COMPARATOR):
+        raise UsageError(
+            f"groups of keys that begin alike are sorted by bytes, not by {comparator}: leave out "
+            "mapreduce.job.output.key.comparator.class, or name a partitioner too (-partitioner) where the job arranges its keys itself"
+        )
+    if partitioner == HASH_PARTITIONER:
+        return 0
+    left, right = (int(environ.get(f"mapreduce_partition_binarypartitioner_{side}_offset", end)) for side, end in (("left", 0), ("right", -1)))
+    if left or right >= 0:
+        raise UsageError(f"no keys can be grouped by the bytes {left} to {right} of BinaryPartitioner: leave out -partitioner, grouping needs none")
+    return -right - 1

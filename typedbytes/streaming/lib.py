@@ -259,8 +259,8 @@ class JoinReducer(JoinCombiner):
     """Join the pairs of two mappers, one in primary() and one in secondary(), side after side, none kept in memory.
 
     For each key primary(key, values) is called before secondary(key, values), which is not called for a key without a
-    first side unless secondary_blocked() is overridden. What has to be known of the first side is kept by the job. Both
-    sides must reach one reducer: the keys are (key, mark), and their last 2 bytes only sort (``--secondary 2``).
+    first side unless secondary_blocked() is overridden. What has to be known of the first side is kept by the job. The keys
+    are (key, mark), and `partition_by` brings both sides of a key to one reducer.
 
     >>> from typedbytes.streaming import testing
     >>> class Prices(JoinReducer):
@@ -272,6 +272,7 @@ class JoinReducer(JoinCombiner):
     [('Ada', 25.5)]
     """
 
+    partition_by = operator.itemgetter(0)
     _key = None
 
     def reduce(self, key, values):

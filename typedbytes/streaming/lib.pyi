@@ -37,6 +37,7 @@ class JoinCombiner:
     def secondary(self, key: Any, values: Iterable[Any]) -> Optional[Iterable[tuple[Any, Any]]]: ...
 
 class JoinReducer(JoinCombiner):
+    partition_by: Callable[[Any], Any]
     def secondary_blocked(self, key: Any) -> bool: ...
 
 class Combining:

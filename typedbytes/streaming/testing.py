@@ -17,7 +17,7 @@ processes and files are not here: ``typedbytes run`` has those.
 import os
 from contextlib import contextmanager
 
-from typedbytes import Decoder, Encoder, PairReader
+from typedbytes import Decoder, Encoder, PairReader, dumps
 from typedbytes.streaming import _report
 from typedbytes.streaming._calls import Calls, StopEarly, pairs_of
 from typedbytes.streaming._records import checked_pair, regrouped
@@ -65,13 +65,20 @@ def shuffle(pairs):
 def run_job(pairs, mapper, reducer=None, combiner=None, *, group_by=None):
     """Return the pairs that a job of one map task and one reduce task makes of pairs.
 
+    `group_by` is that of run().
+
     >>> run_job([(0, 5), (1, 7)], lambda key, value: [("all", value)], lambda key, values: [(key, max(values))])
     [('all', 7)]
     """
     pairs = call_map(mapper, pairs)
     if combiner is not None:
         pairs = call_reduce(combiner, shuffle(pairs))
-    return pairs if reducer is None else call_reduce(reducer, shuffle(pairs), group_by=group_by)
+    if reducer is None:
+        return pairs
+    pairs = shuffle(pairs)
+    if group_by is not None:
+        pairs.sort(key=lambda pair: dumps(group_by(pair[0])))
+    return call_reduce(reducer, pairs, group_by=group_by)
 
 
 @contextmanager

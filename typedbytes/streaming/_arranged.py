@@ -1,0 +1,178 @@
+"""Keys that meet in one reducer by a part of them, and stand beside each other there.
+
+A job that groups by a part G of its keys K sends in place of each key, between its map and its reduce tasks,
+
+    VECTOR of [G, K, LONG]
+
+Hadoop sorts by encoded bytes: by G, and within it by K, whatever part of K it is. And by choice of the LONG the hash of the whole is
+that of G, so Hadoop's own HashPartitioner sends all keys of a part where it would send G. A BinaryPartitioner that leaves
+out bytes at the end finds as many behind the LONG that mean nothing. So a job needs no option for this, and no class of Java's.
+
+Belongs here: that form, and reading and writing it. What this file must not know: what a part is, what a record means. Always true:
+keys that came without this form go on without it, and no job with several reducers takes such.
+"""
+
+from typedbytes import dumps, hash_code
+from typedbytes._scan import advance, steer
+from typedbytes.errors import DecodeError, FormatError
+from typedbytes.streaming._records import Groups
+from typedbytes.streaming._task import Task, UsageError, find_secondary
+from typedbytes.streaming._typed import MOST_DEPTH, TypedBytesOutput, UndecodedInput
+
+HEAD_NBYTES = 5  # of a VECTOR: its type code and its count
+SIGN = b"\x04T"  # a LONG, and the first of its bytes; the others steer the hash and are below 31
+LONG_NBYTES = 9
+BYTES_OF_NONE, FALSE = bytes(5), b"\x02\x00"  # values of five bytes and of two
+
+
+def find_arrangement(part_of, groups, role, formats, environ):
+    """Return the Arrangement of a job's keys, or None where its tasks pass them on as they are: without a reducer, or with a partitioner of its own.
+
+    part_of: gives the part of a key; groups: whether reducers are called for parts. formats: of the role's input and output.
+    Raises UsageError for a job whose keys cannot be arranged.
+    """
+    secondary = find_secondary(environ)
+    nreducers = Task(environ).nreducers
+    if nreducers == 0 or secondary is None:
+        return None
+    between = {"map": formats[1:], "combine": formats, "reduce": formats[:1]}[role]
+    if set(between) != {"typedbytes"}:
+        raise UsageError(
+            f"grouping by a part of the keys needs typed bytes between map and reduce, not {' and '.join(between)}: add -io typedbytes "
+            "(or -D stream.map.output=typedbytes -D stream.reduce.input=typedbytes)"
+        )
+    trusts = nreducers is None or (nreducers == 1 and not groups)
+    return Arrangement(part_of, groups and role == "reduce", secondary, None if trusts else nreducers)
+
+
+class Arrangement:
+    """The form of a job's keys between map and reduce.
+
+    secondary: bytes at the end that Hadoop's partitioner leaves out. nreducers: how many there are where keys that came without this
+    form would be grouped wrongly, and None elsewhere.
+    """
+
+    def __init__(self, part_of, groups, secondary=0, nreducers=None):
+        self.part_of = part_of
+        self.groups = groups
+        self.nreducers = nreducers
+        self.arrives = None  # whether the keys that are read have the form; None: none was read
+        odd = secondary % 2 * len(BYTES_OF_NONE)
+        if secondary < odd:
+            raise UsageError(f"a key cannot leave {secondary} bytes to the sort: grouping by a part of it needs none, leave out --secondary")
+        nfalse = (secondary - odd) // len(FALSE)
+        self._padding = BYTES_OF_NONE * bool(odd) + FALSE * nfalse
+        self._head = b"\x08" + (3 + bool(odd) + nfalse).to_bytes(4, "big")
+        self.ntail = LONG_NBYTES + secondary
+        self.start = b"\xff"  # of the key split last, as far as its part goes: no key starts so
+
+    def join(self, part, key):
+        """Return the form of an encoded key with an encoded part."""
+        front = b"".join((self._head, part, key, SIGN))
+        return front + steer(front, part) + self._padding
+
+    def split(self, whole):
+        """Return the encoded key in a form, None for what is none; `start` is the same for all that have its part."""
+        if not (whole.startswith(self.start) and whole.startswith(SIGN, -self.ntail)):
+            start = self._start_of(whole)
+            if start is None:
+                return None
+            self.start = start
+        return whole[len(self.start) : -self.ntail]
+
+    def _start_of(self, whole):
+        end = len(whole) - self.ntail
+        if not (whole.startswith(self._head) and whole.startswith(SIGN, max(end, 0)) and whole.endswith(self._padding)):
+            return None
+        behind = advance(whole, HEAD_NBYTES, 1, max_depth=MOST_DEPTH)
+        if behind is None or advance(whole, behind, 1, max_depth=MOST_DEPTH) != end:
+            return None
+        hashed = whole[: len(whole) - len(self._padding)]
+        return whole[:behind] if hash_code(hashed) == hash_code(whole[HEAD_NBYTES:behind]) else None
+
+
+class ArrangedInput(UndecodedInput):
+    """Read pairs whose keys are arranged, or pairs none of whose keys is; options are those of PairReader."""
+
+    def __init__(self, source, options, arrangement):
+        super().__init__(source, options)
+        self.raw_pairs = self._split_pairs
+        self._arrangement = arrangement
+        self._failure = None
+
+    def _split_pairs(self):
+        arrangement = self._arrangement
+        for whole, value in self._reader:
+            key = arrangement.split(whole)
+            if arrangement.arrives != (key is not None):
+                self._settle(key is not None)
+            yield (whole if key is None else key), value
+
+    def _settle(self, arrives):
+        arrangement = self._arrangement
+        if arrangement.arrives is not None:
+            self._failure = FormatError("a key that was arranged to be grouped is among keys that were not", self.offset, record=self.record - 1)
+            raise self._failure
+        if not arrives and arrangement.nreducers is not None:
+            raise UsageError(
+                f"the keys come from a mapper that knows no group_by, and {arrangement.nreducers} reducers would group them wrongly: give "
+                "run(...) the mapper too (lib.identitymapper passes pairs on), or name a partitioner that does it (-partitioner CLASS)"
+            )
+        arrangement.arrives = arrives
+
+    def groups(self):
+        """Return an iterator of (key, values) over adjacent pairs of one group."""
+        return Groups(((self.group_of(record), *record) for record in self.raw_pairs()), self._key_of, self._value_of)
+
+    def group_of(self, record):
+        """Return bytes that are the same for all pairs of a group, of the raw pair that was read last."""
+        if not self._arrangement.groups:
+            return record[0]
+        if self._arrangement.arrives:
+            return self._arrangement.start
+        return dumps(self._arrangement.part_of(self._key_of((None, *record))))
+
+    def failure(self):
+        """Return the error the input has failed with, or None."""
+        return self._failure or super().failure()
+
+    def key_bytes(self, key):
+        """Return a key encoded again, which shows widths as we write them."""
+        return dumps(key)
+
+    def _key_of(self, found):
+        _, key, value = found
+        return self._decoded(key, len(value) + (self._arrangement.ntail if self._arrangement.arrives else 0))
+
+    def _value_of(self, found):
+        return self._decoded(found[2], 0)
+
+    def _decoded(self, item, nbehind):
+        try:
+            return self.decode(item)
+        except DecodeError as error:
+            error.offset += self.offset - nbehind - len(item)
+            error.record = self.record - 1
+            self._failure = error
+            raise
+
+
+class ArrangedOutput(TypedBytesOutput):
+    """Write pairs with arranged keys, unless those that were read had none; options are those of PairWriter."""
+
+    def __init__(self, sink, options, arrangement):
+        super().__init__(sink, options)
+        self._arrangement = arrangement
+
+    def encoded(self, pair):
+        """Return the arranged key and the encoded value of a pair."""
+        key, value = super().encoded(pair)
+        arrangement = self._arrangement
+        if arrangement.arrives is False:
+            return key, value
+        return arrangement.join(self._encoder.encode(arrangement.part_of(pair[0])), key), value
+
+    def writes(self, pairs):
+        """Write every pair of an iterable."""
+        for pair in pairs:
+            self.write_raw(*self.encoded(pair))
