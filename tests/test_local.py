@@ -6,7 +6,6 @@ Their likeness to Hadoop's jobs stands in test_local_hadoop.py, what happens to 
 import bz2
 import gzip
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -425,15 +424,16 @@ def test_bad_input_is_named_and_not_tried_again(tmp_path):
             local.run("cat", inputs=tmp_path / name, output=tmp_path / "out", quiet=True)
 
 
-def test_an_output_that_another_has_made_meanwhile_is_left_alone(tmp_path):
+@pytest.mark.parametrize("theirs", [(), ("theirs",)], ids=["empty", "not empty"])
+def test_an_output_that_another_has_made_meanwhile_is_left_alone(tmp_path, theirs):
     script = write_script(
         tmp_path,
-        """
+        f"""
         import os, sys
         from typedbytes import streaming
 
         def mapper(key, value):
-            os.makedirs(os.path.join(value, "theirs"))
+            os.makedirs(os.path.join(value, *{theirs}))
 
         if __name__ == "__main__":
             streaming.run(mapper)
@@ -443,7 +443,7 @@ def test_an_output_that_another_has_made_meanwhile_is_left_alone(tmp_path):
     with pytest.raises(local.OutputError, match="cannot be put in place: "):
         run(script, tmp_path / "in.txt", tmp_path / "out")
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py", "out"]
-    assert os.listdir(tmp_path / "out") == ["theirs"]
+    assert os.listdir(tmp_path / "out") == list(theirs)
 
 
 def test_what_failed_is_kept_when_asked_for(tmp_path):
@@ -575,34 +575,6 @@ def test_progress_is_told_in_lines_elsewhere(words, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "typedbytes: map 100 %\n" in done.stderr
     assert "typedbytes: reduce 100 %\n" in done.stderr
-
-
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_job_that_is_stopped_leaves_nothing_and_nobody(tmp_path, number, code):
-    script = write_script(
-        tmp_path,
-        """
-        import os, time
-        from typedbytes import streaming
-
-        def mapper(key, value):
-            with open(os.path.join(os.path.dirname(__file__), "pid"), "w") as file:
-                file.write(f"{os.getpid()}\\n")
-            time.sleep(60)
-
-        streaming.run(mapper)
-        """,
-    )
-    (tmp_path / "in.txt").write_text("line\n")
-    with subprocess.Popen(command(script, tmp_path / "in.txt", "-o", tmp_path / "out", "-r", "0"), env=environment()) as job:
-        pid = tmp_path / "pid"
-        while not pid.exists() or not pid.read_text().endswith("\n"):
-            time.sleep(0.01)
-        job.send_signal(number)
-        assert job.wait(20) == code
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(pid.read_text()), 0)
-    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py", "pid"]
 
 
 def test_a_limit_on_files_fails_the_job_and_says_so(words, tmp_path):

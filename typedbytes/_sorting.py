@@ -21,6 +21,7 @@ import tempfile
 from collections import namedtuple
 
 from typedbytes._sort import Sorter, merge
+from typedbytes._whole import temporary_folder
 
 __all__ = ["CODECS", "MOST_FILES", "Segment", "Spills", "left_of", "sort"]
 
@@ -43,7 +44,7 @@ def sort(sources, sink, *, nparts=2, memory=1 << 28, folder=None, codec="none", 
     for `typedbytes._sort.Sorter`.
     """
     memory = left_of(memory)
-    with tempfile.TemporaryDirectory(prefix="typedbytes-sort-", dir=folder) as spilled:
+    with temporary_folder("typedbytes-sort-", folder) as spilled:
         sorter = Sorter(nparts=nparts, memory=memory, **options)
         spills = Spills(spilled, codec=codec, nparts=nparts, memory=memory, **options)
         segments = []

@@ -10,8 +10,10 @@ Always true: data goes to stdout and everything else to stderr; 0 means that all
 import sys
 from importlib import import_module
 
+from typedbytes._whole import remove_unfinished
 from typedbytes.cli._manners import BROKEN_PIPE, INTERNAL, INTERRUPTED, IO_ERROR, OK, USAGE, Failure
 from typedbytes.cli._outputs import Output, Unwritten, replacing
+from typedbytes.cli._stopping import Stoppable, Stopped
 
 # command: (file, what it does)
 COMMANDS = {
@@ -54,8 +56,10 @@ EXIT_CODES = {
     69: "a library is missing",
     70: "out of memory",
     74: "reading or writing failed",
+    129: "the terminal was closed",
     130: "interrupted",
     141: "stdout was closed early",
+    143: "terminated",
 }
 
 HELP = """\
@@ -77,12 +81,23 @@ exit codes:
 def main(argv=None):
     """Run one command line and return its exit code."""
     try:
-        return _run(list(sys.argv[1:] if argv is None else argv))
+        with Stoppable(is_last=argv is None):
+            return _ended(list(sys.argv[1:] if argv is None else argv))
+    except Stopped as stopped:
+        return stopped.status
+
+
+def _ended(arguments):
+    try:
+        return _run(arguments)
     except Unwritten as error:
         return BROKEN_PIPE if error.is_broken_pipe else Failure(IO_ERROR, str(error)).report()
     except MemoryError:
         return Failure(INTERNAL, "out of memory").report()
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
+        remove_unfinished()
+        if isinstance(error, Stopped):
+            raise
         return INTERRUPTED
 
 

@@ -1,6 +1,6 @@
 """What a command writes to: the standard output, or with -o a file that is there when it is whole and not before.
 
-Here: opening, flushing, closing and renaming. Not here: what is written. Always true: after an error the rest of the buffer is
+Here: opening, flushing and closing. Not here: what is written. Always true: after an error the rest of the buffer is
 dropped, and a file that -o names holds what it held before.
 """
 
@@ -9,6 +9,7 @@ import os
 import stat
 from contextlib import contextmanager
 
+from typedbytes._whole import whole_file
 from typedbytes.cli._manners import USAGE, Failure, because
 
 BUFFER_NBYTES = 1 << 16
@@ -116,19 +117,8 @@ def _whole_file(name):
     if os.path.exists(name) and not stat.S_ISREG(os.stat(name).st_mode):
         yield open(name, "wb", buffering=0)  # a device or a named pipe is written to, not replaced
         return
-    place = os.path.realpath(name)
-    folder, base = os.path.split(place)
-    partial = os.path.join(folder, f".{base}.{os.getpid()}.partial")
-    file = open(partial, "xb", buffering=0)
-    try:
-        if os.path.exists(place):
-            os.chmod(partial, stat.S_IMODE(os.stat(place).st_mode))
+    with whole_file(name) as file:
         yield file
-        os.replace(partial, place)
-    except BaseException:
-        file.close()
-        os.unlink(partial)
-        raise
 
 
 def _descriptor(name):

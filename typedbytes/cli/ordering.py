@@ -13,6 +13,7 @@ from itertools import chain
 import typedbytes
 from typedbytes import _sorting
 from typedbytes._sort import Sorter
+from typedbytes._whole import whole_folder
 from typedbytes.cli._formats import CHUNK_NBYTES, Encoded, Pairs, limited_source_of
 from typedbytes.cli._manners import BAD_DATA, IO_ERROR, USAGE, Failure, because
 from typedbytes.cli._outputs import Unwritten
@@ -81,10 +82,8 @@ def partition(options, output):
       typedbytes partition -n 8 --pairs pairs.tb -o by-reducer
     """
     inputs = _Inputs(options)
-    place = os.path.realpath(options.folder)
-    partial = f"{place}.{os.getpid()}.partial"
-    with inputs.blamed(), _whole_folder(partial, place):
-        _partition_into(partial, inputs, options)
+    with inputs.blamed(), _replacing(options.folder) as folder:
+        _partition_into(folder, inputs, options)
 
 
 def _partition_into(folder, inputs, options):
@@ -109,18 +108,10 @@ def _append(sorter, folder):
 
 
 @contextmanager
-def _whole_folder(partial, place):
-    """Make the folder `partial`, which takes the name `place` after the block; on an error it is gone."""
+def _replacing(place):
     try:
-        os.mkdir(partial)
-        try:
-            yield
-            os.rename(partial, place)
-        except BaseException:
-            for name in os.listdir(partial):
-                os.unlink(os.path.join(partial, name))
-            os.rmdir(partial)
-            raise
+        with whole_folder(place) as folder:
+            yield folder
     except OSError as error:
         raise Unwritten(place, error) from None
 

@@ -5,7 +5,6 @@ exit code is 0 when the output is there.
 """
 
 import argparse
-import signal
 import sys
 import time
 
@@ -13,7 +12,6 @@ from typedbytes.cli._manners import NO_INPUT, UNAVAILABLE, USAGE, Failure, say
 from typedbytes.cli._parser import size
 
 JOB_FAILED = 1
-TERMINATED = 143
 SECONDS_BETWEEN_LINES = 5.0
 
 
@@ -64,7 +62,6 @@ def run(options, output):
     if len(options.files) < 2 or not options.folder:
         raise Failure(USAGE, "run needs a SCRIPT, an INPUT and --output FOLDER (see typedbytes run --help)")
     script, *inputs = options.files
-    signal.signal(signal.SIGTERM, _stop)
     with _progress(options.quiet) as progress:
         try:
             result = local.run_script(
@@ -87,11 +84,6 @@ def run(options, output):
         raise _told(failure, options.quiet)
     if not options.quiet:
         _tell(result)
-
-
-def _stop(signum, frame):
-    # As an exception, so that the job ends its processes and removes its folders.
-    raise SystemExit(TERMINATED)
 
 
 _PASSED_ON = (

@@ -18,6 +18,7 @@ import sysconfig
 import tempfile
 import zipfile
 
+from typedbytes._whole import whole_file
 from typedbytes.hadoop._errors import SubmitError
 
 __all__ = ["bundle"]
@@ -57,9 +58,8 @@ def bundle(target, *, modules=(), wheels=(), requirements=(), python_versions=()
         for wheel in [*wheels, *_fetched(folder, requirements, python_versions, platforms, find_links)]:
             _add_wheel(archive, wheel)
     try:
-        with open(f"{target}.part", "wb") as file:
-            file.write(_zipped(archive))
-        os.replace(f"{target}.part", target)
+        with whole_file(target) as file, io.BufferedWriter(file) as buffer:
+            buffer.write(_zipped(archive))
     except OSError as error:
         raise SubmitError(f"the bundle {target} cannot be written: {error.strerror}") from None
     return len(archive)

@@ -19,6 +19,7 @@ from typedbytes.local._inputs import find_files, make_splits
 from typedbytes.local._job import Job, Plan, Result
 from typedbytes.local._outputs import FORMATS as OUTPUT_FORMATS
 from typedbytes.local._outputs import Output
+from typedbytes.local._processes import Processes
 
 __all__ = ["CommandError", "InputError", "JobError", "OutputError", "Result", "run", "run_script"]
 
@@ -68,7 +69,8 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
     commands = {role: from_job(role, job, None if role == "reduce" else reducer) for role, job in jobs.items()}
     if any(map(callable, jobs.values())):    # their modules are found there where they are found here
         options["environ"] = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(options.get("environ") or {})}
-    return _run(name or "typedbytes", commands, inputs, output, reducers, **options)
+    with Processes() as processes:
+        return _run(processes, name or "typedbytes", commands, inputs, output, reducers, **options)
 
 
 def run_script(script, arguments=(), *, inputs, output, reducers=None, combiner=None, **options):
@@ -77,13 +79,14 @@ def run_script(script, arguments=(), *, inputs, output, reducers=None, combiner=
     The script calls `typedbytes.streaming.run`, and is started with a role and then the arguments. reducers: None is 1 when the script
     has a reducer, and 0 otherwise. combiner: False leaves it out, None uses it when the script has one.
     """
-    commands = from_script(script, arguments, combiner, None if reducers is None else reducers > 0, options.get("environ"))
-    reducers = reducers if reducers is not None else int(commands["reduce"] is not None)
-    return _run(os.path.basename(script), commands, inputs, output, reducers, **options)
+    with Processes() as processes:
+        commands = from_script(processes, script, arguments, combiner, None if reducers is None else reducers > 0, options.get("environ"))
+        reducers = reducers if reducers is not None else int(commands["reduce"] is not None)
+        return _run(processes, os.path.basename(script), commands, inputs, output, reducers, **options)
 
 
 def _run(
-    name, commands, inputs, output, reducers, *, output_format="sequencefile", input_format="auto", secondary=0, split_size=None, processes=None,
+    running, name, commands, inputs, output, reducers, *, output_format="sequencefile", input_format="auto", secondary=0, split_size=None, processes=None,
     memory=512 << 20, tmp=None, codec="none", attempts=1, keep_failed=False, environ=None, quiet=False, progress=None,
 ):  # fmt: skip
     processes = (os.cpu_count() or 1) if processes is None else processes
@@ -96,10 +99,10 @@ def _run(
     start = time.monotonic()
     plan = Plan(name, commands, reducers, secondary, output_format, memory, processes, attempts, codec, quiet, {**os.environ, **(environ or {})})
     places = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
-    with Output(output, output_format, keep_failed, tmp) as place:
+    with Output(output, output_format, running.caretaker, keep_failed, tmp) as place:
         files = find_files([place.keep_stdin() if each == "-" else each for each in places])
         splits = make_splits(files, input_format, split_size)
-        counters = Job(plan, splits, place, progress).run()
+        counters = Job(plan, splits, place, progress, running).run()
     return Result(place.path, counters, len(splits), reducers, time.monotonic() - start)
 
 

@@ -6,11 +6,11 @@ own, which finds its code as Hadoop's would: in a file.
 
 import os
 import shlex
-import signal
 import subprocess
 import sys
 
 from typedbytes.local._errors import CommandError, JobError
+from typedbytes.local._signals import name_of
 
 __all__ = ["from_job", "from_script"]
 
@@ -46,7 +46,7 @@ def _place_of(job):
     return os.path.abspath(path), name
 
 
-def from_script(script, arguments, combines, reduces, environ=None):
+def from_script(processes, script, arguments, combines, reduces, environ=None):
     """Return the commands of a script's roles, asking the script itself which it has: it is started without input.
 
     combines, reduces: False leaves the role out, and reduces=True raises CommandError where there is none. environ: more variables.
@@ -57,44 +57,35 @@ def from_script(script, arguments, combines, reduces, environ=None):
     start = [os.path.abspath(script)] if os.access(script, os.X_OK) and not script.endswith(".py") else [sys.executable, os.path.abspath(script)]
     commands = {role: [*start, role, *arguments] for role in ("map", "combine", "reduce")}
     asked = [role for role, answer in (("combine", combines), ("reduce", reduces)) if reduces is not False and answer is not False]
-    has = {"map": True, **_ask(script, {role: commands[role] for role in asked}, environ or {})}
+    has = {"map": True, **_ask(processes, script, {role: commands[role] for role in asked}, environ or {})}
     if reduces and not has["reduce"]:
         raise CommandError(f"{script} has no reducer: give streaming.run(...) one, or ask for no reduce tasks (--reducers 0)")
     return {role: command if has.get(role) else None for role, command in commands.items()}
 
 
-def _ask(script, commands, environ):
+def _ask(processes, script, commands, environ):
     """Return which of the roles a script has; all of them are asked at once."""
-    processes = {role: _start(command, environ) for role, command in commands.items()}
-    try:
-        return {role: _has_role(process, script) for role, process in processes.items()}
-    finally:
-        for process in processes.values():
-            process.kill()
-            process.communicate()
-
-
-def _start(command, environ):
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("mapred", "stream_", "map_input_"))}
+    environ = {**inherited, **environ}
+    with processes.threads(len(commands) or 1) as pool:
+        answers = {role: pool.submit(processes.try_out, command, environ, PROBE_SECONDS) for role, command in commands.items()}
+        return {role: _has_role(answer, commands[role][0], script) for role, answer in answers.items()}
+
+
+def _has_role(answer, program, script):
     try:
-        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-        return subprocess.Popen(command, env={**inherited, **environ}, **pipes)
+        code, messages = answer.result()
     except OSError as error:
-        raise CommandError(f"{command[0]}: {error.strerror}") from None
-
-
-def _has_role(process, script):
-    try:
-        _, messages = process.communicate(timeout=PROBE_SECONDS)
+        raise CommandError(f"{program}: {error.strerror}") from None
     except subprocess.TimeoutExpired:
         raise CommandError(f"{script} did not end within {PROBE_SECONDS} seconds when it was started without input") from None
-    number = process.returncode - 128 if process.returncode == TERMINATED else -process.returncode
+    number = code - 128 if code == TERMINATED else -code
     if number > 0:
-        raise JobError(f"{script} was ended by {signal.Signals(number).name} when it was started without input")
-    if process.returncode not in (0, NOT_THIS_ROLE):
+        raise JobError(f"{script} was ended by {name_of(number)} when it was started without input")
+    if code not in (0, NOT_THIS_ROLE):
         lines = [line for line in messages.decode("utf-8", "backslashreplace").splitlines() if line.strip() and not line.startswith("reporter:")]
         is_missing = lines[-1:] and lines[-1].startswith("ModuleNotFoundError: ")
         advice = f"; install the module for {sys.executable}, or correct its name" if is_missing else ""
         said = f": {lines[-1]}" if lines else ""
-        raise CommandError(f"{script} fails before it has read anything, with exit code {process.returncode}{said}{advice}", lines)
-    return process.returncode == 0
+        raise CommandError(f"{script} fails before it has read anything, with exit code {code}{said}{advice}", lines)
+    return code == 0

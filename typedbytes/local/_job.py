@@ -8,7 +8,7 @@ tasks and, of one task, as it wrote them; the output is there when the job has s
 import random
 import resource
 from collections import namedtuple
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, wait
 from errno import EDQUOT, ENOSPC
 from functools import partial
 from threading import Lock
@@ -19,7 +19,7 @@ from typedbytes.local._counters import Counters, Messages
 from typedbytes.local._environment import attempt_id, combiner_environment, job_environment, map_environment, task_environment
 from typedbytes.local._errors import JobError
 from typedbytes.local._maptask import MapTask, Noted, feed_split
-from typedbytes.local._processes import Processes, TaskError
+from typedbytes.local._processes import TaskError
 
 __all__ = ["Job", "Plan", "Result"]
 
@@ -37,12 +37,12 @@ Result = namedtuple("Result", "output counters nmaps nreducers seconds")
 class Job:
     """One run of a plan over splits into an Output."""
 
-    def __init__(self, plan, splits, output, progress):
+    def __init__(self, plan, splits, output, progress, processes):
         self.plan = plan
         self._splits = splits
         self.output = output
         self._progress = progress
-        self.processes = Processes()
+        self.processes = processes
         self._lock = Lock()
         self._counters = Counters()    # of attempts that have succeeded
         self.id = f"job_local{random.SystemRandom().randrange(10**9, 10**10)}_0001"
@@ -66,23 +66,15 @@ class Job:
 
     def _run_phase(self, phase, function, sizes):
         """Call function(number, note) for each task, some of them side by side; sizes: of their inputs."""
-        pool = ThreadPoolExecutor(self.plan.processes, thread_name_prefix=f"typedbytes-{phase}")
         done = [0] * len(sizes)
-        waiting = {pool.submit(function, number, partial(done.__setitem__, number)) for number in range(len(sizes))}
-        try:
+        with self.processes.threads(self.plan.processes) as pool:
+            waiting = {pool.submit(function, number, partial(done.__setitem__, number)) for number in range(len(sizes))}
             while waiting:
                 ended, waiting = wait(waiting, TICK_SECONDS, FIRST_COMPLETED)
                 for future in ended:
                     future.result()
                 if self._progress is not None:
                     self._progress(phase, min(sum(done), sum(sizes)) if waiting else sum(sizes), sum(sizes))
-        except BaseException:
-            for future in waiting:
-                future.cancel()
-            self.processes.stop()
-            raise
-        finally:
-            pool.shutdown()
 
     # -- attempts
 
@@ -99,6 +91,7 @@ class Job:
                 attempt.messages.take(f"typedbytes: {what}; it is tried again\n".encode())
                 attempt.drop()
             else:
+                self.output.settle_attempt(attempt.folder)
                 with self._lock:
                     self.output.commit_attempt(attempt.folder)
                     self._counters.merge(attempt.messages.counters)

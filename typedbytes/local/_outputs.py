@@ -1,15 +1,15 @@
 """The output folder of a job: part files as Hadoop names them, all of them at once or none.
 
 Here: formats of part files, and the folder beside the output in which everything grows until the job is done. Not here: tasks.
-Always true: the output folder appears by one rename, with everything in it; an attempt's files come into it only when the attempt
-has succeeded; what a failed job leaves is nothing, or what the user asked to keep.
+Always true: the output folder appears by one rename, with everything in it, on the disk; an attempt's files come into it only when
+the attempt has succeeded; what a failed job leaves is nothing, or what the user asked to keep. Removing is the caretaker's matter.
 """
 
 import os
 import shutil
-import tempfile
 
 from typedbytes import PairReader, PairWriter, sequencefile
+from typedbytes._whole import name_folder, sync_tree
 from typedbytes.local._errors import InputError, JobError, OutputError
 
 __all__ = ["FORMATS", "Output"]
@@ -20,7 +20,7 @@ BUFFER_NBYTES = 1 << 18
 class Output:
     """The place where a job works; a context manager that leaves the output or nothing."""
 
-    def __init__(self, path, format_name, keep_failed=False, temporary=None):
+    def __init__(self, path, format_name, caretaker, keep_failed=False, temporary=None):
         self.path = os.path.abspath(path)
         self._format_name = format_name
         self._keep_failed = keep_failed
@@ -31,25 +31,28 @@ class Output:
             raise OutputError(f"there is no folder {parent} to put the output {name} in; make it first")
         if temporary is not None and not os.path.isdir(temporary):
             raise OutputError(f"there is no folder {temporary} for temporary files")
-        self._work = self._spilled = None
+        token = os.urandom(8).hex()
+        self._work = os.path.join(parent, f".{name[:50]}-{token}")
+        self._spilled = os.path.join(os.path.abspath(temporary) if temporary is not None else self._work, f"typedbytes-{token}")
+        self._done = os.path.join(self._work, "output")
+        self._attempts = os.path.join(self._work, "attempts")
+        self._caretaker = caretaker
+        self._have_removed()
         try:
-            self._work = tempfile.mkdtemp(prefix=f".{name}-", dir=parent)
-            self._spilled = tempfile.mkdtemp(prefix="typedbytes-", dir=temporary or self._work)
-            self._done = self._folder("output")
-        except BaseException as error:
-            self._remove_folders()
-            if isinstance(error, OSError):
-                raise OutputError(f"no folder can be made in {os.path.dirname(error.filename)}: {error.strerror}; name another place") from None
-            raise
+            for folder, mode in ((self._work, 0o700), (self._spilled, 0o700), (self._done, 0o777), (self._attempts, 0o777)):
+                os.mkdir(folder, mode)
+        except OSError as error:
+            raise OutputError(f"no folder can be made in {os.path.dirname(error.filename)}: {error.strerror}; name another place") from None
 
-    def _folder(self, *names):
-        path = os.path.join(self._work, *names)
-        os.makedirs(path)
-        return path
+    def _have_removed(self):
+        for folder in (self._spilled, self._work):
+            self._caretaker.take(folder)
 
     def attempt_folder(self, attempt):
         """Make the folder of an attempt; files that its task puts there become part of the output."""
-        return self._folder("attempts", attempt)
+        path = os.path.join(self._attempts, attempt)
+        os.mkdir(path)    # not the folders above it: those of a job that was stopped stay away
+        return path
 
     def keep_stdin(self):
         """Copy standard input into a file, which can be cut and read again, and return its path."""
@@ -73,12 +76,16 @@ class Output:
     def drop_attempt(self, attempt):
         """Remove both folders of an attempt that has failed, unless what failed is kept."""
         if not self._keep_failed:
-            for folder in (os.path.join(self._work, "attempts", attempt), os.path.join(self._spilled, attempt)):
+            for folder in (os.path.join(self._attempts, attempt), os.path.join(self._spilled, attempt)):
                 shutil.rmtree(folder, ignore_errors=True)
 
     def write_part(self, number, folder, source=None):
         """Write the pairs of a source, a task's output, as a part file in an attempt's folder; return their number."""
         return _WRITERS[self._format_name](os.path.join(folder, f"part-{number:05}"), source)
+
+    def settle_attempt(self, folder):
+        """See that an attempt's files are on the disk: here, where others may do so at the same time."""
+        sync_tree(folder)
 
     def commit_attempt(self, folder):
         """Move an attempt's files into the output."""
@@ -90,36 +97,30 @@ class Output:
         os.rmdir(folder)
 
     def __enter__(self):
+        if self._keep_failed:
+            for folder in (self._spilled, self._work):
+                self._caretaker.forget(folder)
         return self
 
     def __exit__(self, kind, error, traceback):
-        if kind is not None and self._keep_failed:
-            if isinstance(error, JobError):
-                error.kept = self._work
-            return
         try:
             if kind is None:
                 self._commit()
-        finally:
-            self._remove_folders()
-
-    def _remove_folders(self):
-        try:
-            self._remove_all()
-        except BaseException:    # a signal that comes now is not to leave them
-            self._remove_all()
+                self._have_removed()
+        except JobError as uncommitted:
+            self._tell_kept(uncommitted)
             raise
+        self._tell_kept(error)
 
-    def _remove_all(self):
-        for folder in (self._spilled, self._work):
-            if folder is not None:
-                shutil.rmtree(folder, ignore_errors=True)
+    def _tell_kept(self, error):
+        if self._keep_failed and isinstance(error, JobError):
+            error.kept = self._work
 
     def _commit(self):
         try:
             with open(os.path.join(self._done, "_SUCCESS"), "wb"):
                 pass
-            os.rename(self._done, self.path)
+            name_folder(self._done, self.path)
         except OSError as error:
             raise OutputError(f"the output {self.path} cannot be put in place: {error.strerror}") from None
 

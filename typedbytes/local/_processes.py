@@ -1,8 +1,9 @@
-"""One attempt of a task: a process with three pipes, a thread that feeds it and one that listens to it.
+"""The processes of a job, and one attempt of a task: a process with three pipes, a thread that feeds it and one that listens to it.
 
 Here: starting and ending processes, and telling which of the things that went wrong came first. Not here: what goes through the
 pipes. Always true: an attempt has succeeded only when its process has taken all of its input, has closed its output and has
-exit code 0; no process stays behind an attempt, nor what such a process has started.
+exit code 0; no process stays behind an attempt, nor what such a process has started, and none behind the job, whatever ends that.
+Processes are started by threads of their own, in which no signal is handled: one between a process and its number would leave it.
 """
 
 import fcntl
@@ -10,9 +11,14 @@ import io
 import os
 import signal
 import subprocess
+import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 from typedbytes.errors import DecodeError, TruncatedError
+from typedbytes.local._caretaker import Caretaker
+from typedbytes.local._errors import CommandError
+from typedbytes.local._signals import name_of
 
 __all__ = ["Processes", "TaskError"]
 
@@ -31,12 +37,30 @@ class TaskError(Exception):
 
 
 class Processes:
-    """The processes of a job."""
+    """The processes of a job, and the caretaker that looks after them; a context manager that leaves none."""
 
     def __init__(self):
         self._lock = threading.Lock()
         self._running = set()
         self.stopped = False
+        try:
+            self.caretaker = Caretaker()
+        except OSError as error:
+            raise CommandError(f"no process can be started: {sys.executable}: {error.strerror}") from None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        _surely(self._end)
+
+    def _end(self):
+        self.stop()
+        self.caretaker.finish()
+
+    def threads(self, nthreads):
+        """Return a pool of threads to start processes in."""
+        return _Threads(self, nthreads)
 
     def stop(self):
         """End all processes and start none any more."""
@@ -61,25 +85,47 @@ class Processes:
                 process.stdout.close()
                 process.wait()
             finally:
-                _kill(process)    # with it goes what it has started and left behind
-                with self._lock:
-                    self._running.discard(process)
+                self._end_one(process)    # with it goes what it has started and left behind
             has_left = bool(unread.read(1))    # of what the feeder has written or writes yet; nothing when it is done
         for thread in (feeder, listener):
             thread.join()
         self._judge(process.returncode, feeder.error, has_left, failure, messages)
         return result
 
+    def try_out(self, command, environ, seconds):
+        """Run a command without input and return its exit code and what it has said on standard error.
+
+        Raises OSError when it cannot be started, subprocess.TimeoutExpired when it takes longer than so many seconds.
+        """
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+        process = self._start_one(command, env=environ, **pipes)
+        try:
+            _, messages = process.communicate(timeout=seconds)
+        finally:
+            self._end_one(process)
+            process.communicate()
+        return process.returncode, messages
+
+    def _start_one(self, command, **options):
+        with self._lock:
+            if self.stopped:
+                raise TaskError("the job was stopped", final=True)
+            process = subprocess.Popen(command, start_new_session=True, **options)
+            self.caretaker.take(process.pid)
+            self._running.add(process)
+        return process
+
+    def _end_one(self, process):
+        _kill(process)
+        with self._lock:
+            self._running.discard(process)
+            self.caretaker.forget(process.pid)
+
     def _start(self, command, environ):
         """Return a process, and our own reading end of its input, by which is seen what it has left there."""
         unread, stdin = (open(end, mode, buffering=0) for end, mode in zip(os.pipe(), ("rb", "wb")))
         try:
-            with self._lock:
-                if self.stopped:
-                    raise TaskError("the job was stopped", final=True)
-                pipes = {"stdin": unread, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-                process = subprocess.Popen(command, env=environ, bufsize=0, start_new_session=True, **pipes)
-                self._running.add(process)
+            process = self._start_one(command, env=environ, bufsize=0, stdin=unread, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         except BaseException as error:
             unread.close()
             stdin.close()
@@ -122,6 +168,35 @@ class Processes:
             raise TaskError("it ended with exit code 0 before it had read all of its input; a script of typedbytes ends in streaming.run(...)")
         if messages.too_many:
             raise TaskError("it has more than the 120 counters that Hadoop allows a job", final=True)
+
+
+class _Threads:
+    """A pool of threads as a context manager; after an exception the job's processes are ended, since its threads wait for them."""
+
+    def __init__(self, processes, nthreads):
+        self._processes = processes
+        self._pool = ThreadPoolExecutor(nthreads, thread_name_prefix="typedbytes")
+
+    def __enter__(self):
+        return self._pool
+
+    def __exit__(self, kind, error, traceback):
+        if kind is not None:
+            _surely(self._stop)
+        _surely(self._pool.shutdown)
+
+    def _stop(self):
+        self._processes.stop()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _surely(function):
+    """Call a function, and again when a signal has come between: what ends a job is not to be left half done."""
+    try:
+        function()
+    except BaseException:
+        function()
+        raise
 
 
 class Sink:
@@ -173,7 +248,7 @@ def _listen(pipe, messages):
 
 def _said_by(code, tail):
     if code < 0:
-        return f"it was ended by {signal.Signals(-code).name}"
+        return f"it was ended by {name_of(-code)}"
     said = FINAL_CODES.get(code) or (tail[-1] if tail else "it has said nothing on standard error")
     return f"exit code {code}: {said}"
 

@@ -47,15 +47,18 @@ class SideFiles:
             raise
 
     def _commit(self):
+        if not self._files:
+            return
+        from typedbytes._whole import name_files    # tasks that have any
+
         for file in self._files.values():
-            _settle(file)
-        paths = []
-        for name, file in self._files.items():
-            paths.append(os.path.join(os.path.dirname(file.name), name))
-            os.rename(file.name, paths[-1])
+            file.close()
+        named = {file.name: os.path.join(os.path.dirname(file.name), name) for name, file in self._files.items()}
+        name_files(named)
+        paths = list(named.values())
         self._files.clear()
         remote = _remote_folder()
-        if paths and remote is not None:
+        if remote is not None:
             from typedbytes.streaming._upload import upload
 
             upload(paths, remote)
@@ -118,12 +121,3 @@ def _remote_folder():
 
 def _hidden(name):
     return f".{name}.{Task(os.environ).attempt_id or os.getpid()}"
-
-
-def _settle(file):
-    file.close()
-    descriptor = os.open(file.name, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,0 +1,270 @@
+"""Jobs and filters that are ended from outside: by a signal, by many, by one that nothing can handle, by a terminal that is closed.
+
+What jobs leave at random moments is the matter of chaos.py. Always true: a test waits for events, and what it looks for is looked for
+until it is there or gone.
+"""
+
+import contextlib
+import fcntl
+import functools
+import os
+import signal
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+from local_jobs import pairs_of, write_script
+from streaming_support import environment
+from typedbytes import local
+
+SECONDS = 30    # far beyond what anything here needs
+
+#: Every process that the job starts writes its number into a file of its own; the mapper then waits for the file "go".
+WAITING = """
+    import os, subprocess, sys, time
+    from pathlib import Path
+    from typedbytes import streaming
+
+    HERE = Path(__file__).parent
+
+    def note(name, pid):
+        (HERE / f"new-{name}").write_text(str(pid))
+        (HERE / f"new-{name}").rename(HERE / f"pid-{name}")
+
+    def mapper(key, value):
+        note("child", subprocess.Popen(["sleep", "600"]).pid)
+        note("task", os.getpid())
+        while not (HERE / "go").exists():
+            time.sleep(0.01)
+        yield key, value
+
+    if __name__ == "__main__":
+        streaming.run(mapper)
+"""
+#: One that waits before it does anything, so that the question which roles it has is not answered.
+HANGING = """
+    import os, time
+    from pathlib import Path
+
+    new = Path(__file__).parent / "new"
+    new.write_text(str(os.getpid()))
+    new.rename(new.parent / "pid-task")
+    time.sleep(600)
+"""
+
+
+def until(holds):
+    """Wait until something holds."""
+    deadline = time.monotonic() + SECONDS
+    while not holds():
+        assert time.monotonic() < deadline, "in vain"
+        time.sleep(0.005)
+
+
+def is_running(pid):
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    return False
+
+
+def children_of(pid):
+    return [int(each) for task in os.listdir(f"/proc/{pid}/task") for each in Path(f"/proc/{pid}/task/{task}/children").read_text().split()]
+
+
+def caretaker_of(job):
+    """Return the number of the process that looks after a job."""
+    (found,) = (pid for pid in children_of(job.pid) if b"_caretaker.py" in Path(f"/proc/{pid}/cmdline").read_bytes())
+    return found
+
+
+def defaults(ignored=()):
+    """Put signals back: a shell's background job ignores some, and so would its children."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Return a function that starts the command over a script and gives it with the numbers of its processes; nothing outlives the test."""
+    started = []
+
+    def start(text=WAITING, names=("child", "task"), options=("-r", "0"), prepare=defaults, **more):
+        script = write_script(tmp_path, text)
+        (tmp_path / "in.txt").write_text("line\n")
+        words = [sys.executable, "-m", "typedbytes", "run", "-q", script, tmp_path / "in.txt", "-o", tmp_path / "out", *options]
+        job = subprocess.Popen(words, env=environment(), preexec_fn=prepare, **more)
+        started.append(job.pid)
+        until(lambda: all((tmp_path / f"pid-{name}").exists() for name in names) or job.poll() is not None)
+        assert job.poll() is None
+        pids = [int((tmp_path / f"pid-{name}").read_text()) for name in names]
+        started.extend(pids)
+        return job, pids
+
+    yield start
+    for pid in started:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def left_in(folder):
+    return sorted(name for name in os.listdir(folder) if not name.startswith("pid-") and name not in ("in.txt", "job.py", "go"))
+
+
+NUMBERS = [(signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)]
+
+
+@pytest.mark.parametrize(("number", "code"), NUMBERS)
+def test_whatever_ends_a_job_nothing_is_left_and_nobody(start, tmp_path, number, code):
+    job, pids = start()
+    caretaker = caretaker_of(job)
+    job.send_signal(number)
+    assert job.wait(SECONDS) == code
+    if number == signal.SIGKILL:
+        until(lambda: not is_running(caretaker))
+    assert left_in(tmp_path) == []
+    assert not any(map(is_running, [*pids, caretaker]))
+
+
+@pytest.mark.parametrize(("number", "code"), NUMBERS)
+def test_a_script_that_is_being_asked_goes_with_the_job(start, tmp_path, number, code):
+    job, (pid,) = start(HANGING, ["task"], options=[])
+    caretaker = caretaker_of(job)
+    job.send_signal(number)
+    assert job.wait(SECONDS) == code
+    if number == signal.SIGKILL:
+        until(lambda: not is_running(caretaker))
+    assert left_in(tmp_path) == []
+    assert not is_running(pid)
+
+
+@pytest.mark.parametrize("first", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+def test_more_signals_do_not_disturb_the_end(start, tmp_path, first):
+    job, pids = start()
+    job.send_signal(first)
+    while job.poll() is None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            job.send_signal(number)
+        time.sleep(0.001)
+    assert left_in(tmp_path) == []
+    assert not any(map(is_running, pids))
+    assert job.returncode in (129, 130, 143)
+
+
+def test_a_terminal_that_is_closed_ends_the_job(start, tmp_path):
+    ours, theirs = os.openpty()
+
+    def own():
+        defaults()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+    job, pids = start(prepare=own, start_new_session=True, stdin=theirs)
+    os.close(theirs)
+    os.close(ours)
+    assert job.wait(SECONDS) == 129
+    assert left_in(tmp_path) == []
+    assert not any(map(is_running, pids))
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
+def test_a_signal_that_was_ignored_stays_ignored(start, tmp_path, number):
+    job, pids = start(prepare=functools.partial(defaults, [number]))
+    job.send_signal(number)
+    (tmp_path / "go").touch()
+    assert job.wait(SECONDS) == 0
+    assert pairs_of(tmp_path / "out") == [(0, "line")]
+    assert not any(map(is_running, pids))
+
+
+def test_a_job_goes_on_and_cleans_up_without_its_caretaker(start, tmp_path):
+    job, pids = start()
+    os.kill(caretaker_of(job), signal.SIGKILL)
+    (tmp_path / "go").touch()
+    assert job.wait(SECONDS) == 0
+    assert left_in(tmp_path) == ["out"]
+    assert not any(map(is_running, pids))
+
+
+def test_what_is_to_be_kept_is_kept_by_a_job_that_is_killed(start, tmp_path):
+    job, pids = start(options=["-r", "0", "--keep-failed"])
+    caretaker = caretaker_of(job)
+    job.kill()
+    job.wait()
+    until(lambda: not is_running(caretaker))
+    (kept,) = left_in(tmp_path)
+    assert kept.startswith(".out-")
+    assert not any(map(is_running, pids))
+
+
+def test_a_program_that_runs_a_job_leaves_nothing_when_it_is_killed(tmp_path):
+    script = write_script(tmp_path, WAITING)
+    (tmp_path / "in.txt").write_text("line\n")
+    code = "import sys; from typedbytes import local; local.run_script(sys.argv[1], inputs=sys.argv[2], output=sys.argv[3])"
+    with subprocess.Popen([sys.executable, "-c", code, script, tmp_path / "in.txt", tmp_path / "out"], env=environment()) as program:
+        try:
+            until((tmp_path / "pid-task").exists)
+            caretaker, pids = caretaker_of(program), [int((tmp_path / f"pid-{name}").read_text()) for name in ("child", "task")]
+        finally:
+            program.terminate()    # by a signal that it does not handle
+    until(lambda: not is_running(caretaker))
+    assert left_in(tmp_path) == []
+    assert not any(map(is_running, pids))
+
+
+# -- filters ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("number", "code"), NUMBERS[:3])
+@pytest.mark.parametrize("words", [["cat"], ["sort"], ["partition", "-n", "2"]], ids=lambda words: words[0])
+def test_a_filter_that_is_ended_leaves_no_part_of_its_output(tmp_path, words, number, code):
+    (tmp_path / "tmp").mkdir()
+    command = [sys.executable, "-m", "typedbytes", *words, "-o", tmp_path / "out"]
+    variables = environment({"TMPDIR": str(tmp_path / "tmp")})
+    with subprocess.Popen(command, env=variables, stdin=subprocess.PIPE, preexec_fn=defaults) as job:
+        job.stdin.write(b"\2\1" * 10_000)
+        job.stdin.flush()
+        until(lambda: any(name.endswith(".partial") for name in os.listdir(tmp_path)))
+        while job.poll() is None:    # a signal that comes just before a system call is heard behind it
+            job.send_signal(number)
+            time.sleep(0.01)
+    assert job.returncode == code
+    assert os.listdir(tmp_path) == ["tmp"]
+    assert os.listdir(tmp_path / "tmp") == []
+
+
+# -- signals of tasks -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("offset", "said"), [(1, "signal 35 (SIGRTMIN+1)"), (0, "SIGRTMIN")])
+def test_a_task_that_a_real_time_signal_ends_is_tried_again(tmp_path, offset, said):
+    script = write_script(
+        tmp_path,
+        f"""
+        import os, signal
+        from typedbytes import streaming
+
+        def mapper(key, value):
+            with open(os.path.join(os.path.dirname(__file__), "tried"), "a") as file:
+                file.write("once ")
+            os.kill(os.getpid(), signal.SIGRTMIN + {offset})
+
+        if __name__ == "__main__":
+            streaming.run(mapper)
+        """,
+    )
+    (tmp_path / "in.txt").write_text("line\n")
+    words = [sys.executable, "-m", "typedbytes", "run", "-q", script, tmp_path / "in.txt", "-o", tmp_path / "out", "-r", "0", "--attempts", "2"]
+    done = subprocess.run(words, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 1
+    assert f"failed: it was ended by {said}" in done.stderr
+    assert (tmp_path / "tried").read_text() == "once once "
+
+
+def test_a_script_that_such_a_signal_ends_is_told(tmp_path):
+    script = write_script(tmp_path, "import os, signal\nos.kill(os.getpid(), signal.SIGRTMIN + 1)")
+    (tmp_path / "in.txt").write_text("line\n")
+    with pytest.raises(local.JobError, match=r"was ended by signal 35 \(SIGRTMIN\+1\) when it was started without input"):
+        local.run_script(script, inputs=tmp_path / "in.txt", output=tmp_path / "out")
