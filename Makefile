@@ -77,8 +77,9 @@ fuzz-coverage: $(VENV)/fuzz-built ## the same led by coverage, under ASan and UB
 	$(BIN)/python tests/fuzz/run.py --engine atheris --seconds $(SECONDS) $(FUZZ_ARGS)
 
 .PHONY: fuzz-java
-fuzz-java: build ## decode 100,000 inputs beside Hadoop's own readers
+fuzz-java: build ## decode 100,000 inputs beside Hadoop's own readers, and as many block messages with ours in Java
 	$(BIN)/python tests/fuzz/java.py
+	$(BIN)/python tests/fuzz/java_blocks.py
 
 .PHONY: faults
 faults: build ## put in deliberate bugs one by one; each must be caught

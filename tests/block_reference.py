@@ -149,9 +149,12 @@ def crc32c(data):
 # -- decode -----------------------------------------------------------------------------------------------
 
 
-def decode(wire, data, max_bytes=None):
-    """Return the (id, values) of all messages and the error behind them: None, or (class, offset, entry, record)."""
-    walk, messages = Walk(data, max_bytes), []
+def decode(wire, data, max_bytes=None, **nested):
+    """Return the (id, values) of all messages and the error behind them: None, or (class, offset, entry, record).
+
+    nested: options of `reference.Walk` for values that stand encoded in a native message.
+    """
+    walk, messages = Walk(data, max_bytes, nested), []
     try:
         while walk.offset < len(data):
             walk.start = walk.offset
@@ -166,8 +169,8 @@ def decode(wire, data, max_bytes=None):
 class Walk:
     """One pass over messages."""
 
-    def __init__(self, data, max_bytes):
-        self.data, self.max_bytes = bytes(data), max_bytes
+    def __init__(self, data, max_bytes, options):
+        self.data, self.max_bytes, self.options = bytes(data), max_bytes, options
         self.offset = self.start = self.record = 0
         self.entry = None
         self.end = None  # of the frame
@@ -421,7 +424,7 @@ class Walk:
 
     def nested(self, data):
         """Return a TypedBytes value and where it ends."""
-        slow = reference.Walk(data)
+        slow = reference.Walk(data, **self.options)
         return slow.value(), slow.offset
 
 

@@ -12,6 +12,7 @@ import block_peer
 import block_reference as slow
 import typedbytes as tb
 from block_ways import spelled
+from fuzz import java_blocks
 from typedbytes.block import ArrowStream, BlockReader, BlockWriter, Command
 
 pytestmark = pytest.mark.hadoop
@@ -122,6 +123,17 @@ def test_java_has_read_what_was_written(wire):
             writer.write(args)
             right = zlib.crc32(b"".join(map(content, args)))
             assert reader.read() == [right, len(args)]
+
+
+def test_java_survives_hostile_messages():
+    wrong, _ = java_blocks.findings(3000, "suite")
+    assert not wrong, wrong[:5]
+
+
+def test_a_virtual_machine_that_ends_is_a_finding(monkeypatch):
+    monkeypatch.setattr(java_blocks, "SMALL", ["-XX:MaxDirectMemorySize=1k"])  # no reader can be made
+    with pytest.raises(AssertionError, match="ended after 0 of"):
+        java_blocks.findings(1, "suite")
 
 
 def test_java_collects():

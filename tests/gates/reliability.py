@@ -41,6 +41,11 @@ GATES = {
         "Decoding, skipping, hashing beside Hadoop's own readers",
         "{cases:,} cases, {unexplained} unexplained differences",
     ),
+    "java-blocks": (
+        "tests/fuzz/java_blocks.py",
+        "The Java reader of block messages on hostile bytes, with 64 MiB of memory",
+        "{cases:,} cases, {unexplained} unexplained differences",
+    ),
     "fuzz-coverage": (
         "tests/fuzz/run.py --engine atheris --seconds 600",
         "Fuzzing led by coverage, under clang's ASan and UBSan",

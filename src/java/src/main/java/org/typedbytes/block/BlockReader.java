@@ -10,13 +10,14 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
  * Reads messages from a channel: a socket, a pipe or a file, which blocks.
  *
  * <p>One direct buffer is filled and used again and again. What the input only promises is not allocated: a value takes at most
- * 64 MiB, or four times what has come in of it. A reader that threw an exception is of no more use, and says so.
+ * 1 MiB, or eight times what has come in of it. A reader that threw an exception is of no more use, and says so.
  *
  * <pre>{@code
  * BlockReader reader = new BlockReader(channel, Wire.BYTES);
@@ -26,12 +27,13 @@ import java.util.regex.Pattern;
 public final class BlockReader {
     /** Bytes of the buffer. */
     public static final int BUFFER_SIZE = 1 << 18;
-    private static final int MOST_AT_ONCE = 1 << 26;
+    private static final int MOST_AT_ONCE = 1 << 20;
     private static final int NATIVE_START = 0xf5;
     private static final int HEAD_SIZE = 24;
     private static final int ENTRY_SIZE = 16;
 
-    private static final Pattern DECIMAL = Pattern.compile("[-+]?([0-9.]+([eE][-+]?[0-9]+)?|NaN|Infinity)");
+    private static final Pattern DECIMAL = Pattern.compile("[-+]?[0-9.]+(e[-+]?[0-9]+)?", Pattern.CASE_INSENSITIVE);
+    private static final Pattern NOT_FINITE = Pattern.compile("[-+]?(?:(nan)|inf(?:inity)?)", Pattern.CASE_INSENSITIVE);
 
     static final int BYTES = 0;
     static final int STRING = 1;
@@ -152,7 +154,7 @@ public final class BlockReader {
             if (2 * entry == table.length) {
                 table = Arrays.copyOf(table, (int) Math.min(2L * count, 2L * table.length));
             }
-            need(4);
+            need(8);
             table[2 * entry] = buffer.getInt();
             if (table[2 * entry] < BYTES || table[2 * entry] > DOUBLE) {
                 throw bad(table[2 * entry] + " is no type of wire 0", -4);
@@ -185,7 +187,7 @@ public final class BlockReader {
             if (type == DOUBLE) {
                 return parseDouble(text);
             }
-            if (text.startsWith("+")) {
+            if (text.startsWith("+") || text.length() > (text.startsWith("-") ? 21 : 20)) {
                 throw new NumberFormatException();
             }
             return type == INT ? (Object) Integer.valueOf(text) : (Object) Long.valueOf(text);
@@ -196,19 +198,14 @@ public final class BlockReader {
 
     /** As Java or as Python spell it; what {@link Double#valueOf} takes beyond that, as "1f" and " 1", is no number here. */
     private static Double parseDouble(String text) {
-        switch (text) {
-            case "nan":
-                return Double.NaN;
-            case "inf":
-                return Double.POSITIVE_INFINITY;
-            case "-inf":
-                return Double.NEGATIVE_INFINITY;
-            default:
-                if (!DECIMAL.matcher(text).matches()) {
-                    throw new NumberFormatException();
-                }
-                return Double.valueOf(text);
+        if (DECIMAL.matcher(text).matches()) {
+            return Double.valueOf(text);
         }
+        Matcher word = NOT_FINITE.matcher(text);
+        if (!word.matches()) {
+            throw new NumberFormatException();
+        }
+        return word.group(1) != null ? Double.NaN : text.startsWith("-") ? Double.NEGATIVE_INFINITY : Double.POSITIVE_INFINITY;
     }
 
     // ---- lines
@@ -291,13 +288,14 @@ public final class BlockReader {
     // ---- wire 1
 
     private Message readNative() throws IOException {
+        need(4);
+        if (buffer.getInt(buffer.position()) != 0xf5424201) {
+            throw bad("no native message, or one of another version", 0);
+        }
         need(HEAD_SIZE);
         int at = buffer.position();
         int flags = buffer.get(at + 4) & 0xff;
         int log2 = buffer.get(at + 5);
-        if (buffer.getInt(at) != 0xf5424201) {
-            throw bad("no native message, or one of another version", 0);
-        }
         if ((flags & ~7) != 0) {
             throw bad("unknown flags " + flags, 4);
         }
@@ -485,7 +483,7 @@ public final class BlockReader {
         int have = 0;
         while (have < nbytes) {
             if (have == data.length) {
-                data = Arrays.copyOf(data, (int) Math.min(nbytes, 4L * have));
+                data = Arrays.copyOf(data, (int) Math.min(nbytes, 8L * have));
             }
             need(1);
             int part = Math.min(buffer.remaining(), data.length - have);

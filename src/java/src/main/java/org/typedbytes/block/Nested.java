@@ -13,6 +13,7 @@ import java.util.Map;
  */
 public final class Nested {
     private static final int MAX_DEPTH = 256;
+    private static final int MOST_AT_ONCE = 1024;    // items that are made room for because a container promises them
     private static final Object MARKER = new Object();
 
     private final byte[] encoded;
@@ -39,7 +40,8 @@ public final class Nested {
      * The value: an {@link ArrayList} for a VECTOR or LIST, a {@link HashMap} for a MAP, {@code byte[]} for BYTES and application
      * codes, boxes and strings for the rest.
      *
-     * @throws BlockException for bytes that are no value; its offset counts from the type code
+     * @throws BlockException for bytes that are no value, and for a MAP with more than 256 keys of one hash value that have no
+     *     order, as lists, since each would be compared with all; its offset counts from the type code
      */
     public Object toJava() throws BlockException {
         ByteBuffer in = ByteBuffer.wrap(encoded);
@@ -75,7 +77,8 @@ public final class Nested {
                 need(in, 8);
                 return in.getDouble();
             case 7:
-                return Utf8.decode(sized(in), in.position(), -1);
+                int start = in.position() + 4;
+                return Utf8.decode(sized(in), start, -1);
             case 8:
             case 9:
                 return list(in, code, depth + 1);
@@ -94,7 +97,7 @@ public final class Nested {
     private static List<Object> list(ByteBuffer in, int code, int depth) throws BlockException {
         check(in, depth);
         int count = code == 8 ? count(in, 1) : Integer.MAX_VALUE;
-        List<Object> items = new ArrayList<>(code == 8 ? count : 10);
+        List<Object> items = new ArrayList<>(code == 8 ? Math.min(count, MOST_AT_ONCE) : 10);
         while (items.size() < count) {
             Object item = value(in, depth);
             if (item == MARKER) {
@@ -111,16 +114,43 @@ public final class Nested {
     private static Map<Object, Object> map(ByteBuffer in, int depth) throws BlockException {
         check(in, depth);
         int count = count(in, 2);
-        Map<Object, Object> pairs = new HashMap<>(count + count / 2 + 1);
+        Map<Object, Object> pairs = new HashMap<>(Math.min(count + count / 2, MOST_AT_ONCE) + 1);
+        Alike alike = new Alike();
         for (int i = 0; i < count; i++) {
             Object key = value(in, depth);
             Object item = value(in, depth);
             if (key == MARKER || item == MARKER) {
                 throw new BlockException("a MARKER outside a LIST", in.position() - 1, -1);
             }
+            int before = pairs.size();
             pairs.put(key, item);
+            if (pairs.size() > before && alike.areTooMany(key)) {
+                throw new BlockException("a MAP with too many keys of one hash value", in.position(), -1);
+            }
         }
         return pairs;
+    }
+
+    /** The keys of a map that it finds among those of the same hash value by comparing with all; others have an order. */
+    private static final class Alike {
+        private static final int MOST = 256;
+
+        private Class<?> kind;
+        private Map<Integer, Integer> counts;
+
+        /** Takes a new key; whether it is one too many. */
+        boolean areTooMany(Object key) {
+            if (key instanceof byte[]) {    // another object is another key
+                return false;
+            }
+            if (kind == null) {
+                kind = key.getClass();
+            }
+            if (counts == null && (key.getClass() != kind || !(key instanceof Comparable))) {
+                counts = new HashMap<>();
+            }
+            return counts != null && counts.merge(key.hashCode(), 1, Integer::sum) > MOST;
+        }
     }
 
     private static byte[] sized(ByteBuffer in) throws BlockException {
