@@ -336,7 +336,7 @@ def failing(tmp_path, body, nlines=50, text="line", **options):
         ("os.kill(os.getpid(), signal.SIGTERM)", "exit code 143"),
         ("os._exit(0)", "exit code 1"),
         ("[streaming.counter('many', str(n)) for n in range(101)]", "exit code 1"),
-        ("os.write(2, b''.join(b'reporter:counter:many,%d,1\\n' % n for n in range(121)))", "more than the 120 counters"),
+        ("os.write(2, b''.join(b'reporter:counter:many,%d,1\\n' % n for n in range(121)))", "121 counters, more than the 120 that Hadoop allows a job"),
     ],
 )
 def test_a_mapper_that_fails_fails_the_job(tmp_path, body, said):

@@ -23,6 +23,28 @@ SYNC_INTERVAL = 102400    # SequenceFileInputFormat makes no split smaller
 SEQUENCES = ("-outputformat", SEQUENCE_FILE_OUTPUT)
 
 
+GREATEST = 2**63 - 1
+FOX = "\U0001f98a"    # two characters to Java
+#: What a task may say of its counters, and what only looks so; each begins a line unless it says otherwise.
+REPORTS = [
+    *(f"reporter:counter:amounts,{number},{text}" for number, text in enumerate((
+        "1", "+4", "-2", "-0", "007", "0" * 30 + "1", "0" * 5000 + "9", GREATEST, GREATEST + 1, -GREATEST - 1, -GREATEST - 2, 10**25, "1.5", "1e3", " 3", "3 ",
+        "3\t", "3\x1c", "3\xa0", "", "+", "-", "--1", "0x10", "1_000", "\u0663", "\uff17", "\U0001d7d1", "\xb2", "5L", "1,", "1,,", "1,x", "\x001\x00",
+    ))),
+    f"reporter:counter:sums,wraps,{GREATEST}", "reporter:counter:sums,wraps,1",
+    f"reporter:counter:sums,falls,-{GREATEST}", f"reporter:counter:sums,falls,-{GREATEST}",
+    *(f"reporter:counter:{'g' * group},{'n' * name},1" for group, name in ((127, 63), (128, 64), (129, 65), (300, 3), (3, 300), (70_000, 5))),
+    f"reporter:counter:{FOX * 64},{FOX * 32},1", f"reporter:counter:{FOX * 65},a,1",
+    "reporter:counter: trimmed , not trimmed ,1", "reporter:counter:,no group,1", "reporter:counter:no name,,1", "reporter:counter:,,1", "reporter:counter:fields,1",
+    "reporter:counter:fields,a,b,1", "reporter:counters:other,a,1", "Reporter:counter:other,b,1", " reporter:counter:other,c,1", "partial reporter:counter:other,d,1",
+    "reporter:", "reporter:counter:", "reporter:status:at work", "reporter:status", "",
+    *(f"{'x' * nbytes}reporter:counter:long,{nbytes},1" for nbytes in (65535, 65536, 65537, 131072)),
+    "50 %\rreporter:counter:ends,return,1\rreporter:counter:ends,both,1\r", "\x0breporter:counter:ends,a,1", "\u2028reporter:counter:ends,b,1",
+    "reporter:counter:ends,next line\x85,1", "reporter:counter:ends,form feed\x0c,1", "reporter:counter:ends,separator\u2028,1",
+]  # fmt: skip
+SAID = "\n".join(REPORTS).encode() + b"\nreporter:counter:bytes \xff\xc3(,a,1\nreporter:counter:ends,of all,1"
+
+
 def cut_into(split_size):
     """Return the properties by which Hadoop cuts local files into splits of a size."""
     return {"fs.local.block.size": split_size, "fs.file.impl.disable.cache": "true"}
@@ -126,6 +148,18 @@ def test_a_join_needs_no_option_for_several_reducers(tmp_path):
     # where the key itself would go, had it no mark
     homes = {name: tb.partition(tb.dumps(key), 3) for key, (name, _) in sides.items()}
     assert [{homes[tb.loads(name)] for name, _ in part} for part in parts] == [{0}, {1}, {2}]
+
+
+def test_counters_are_heard_as_hadoop_hears_them(tmp_path):
+    (tmp_path / "in.txt").write_text("a line\n")
+    (tmp_path / "said").write_bytes(SAID)
+    (tmp_path / "job.sh").write_text(f"cat >/dev/null; cat {tmp_path / 'said'} >&2")
+    job = hadoop().job(input=tmp_path / "in.txt", output=tmp_path / "hadoop", mapper=f"bash {tmp_path / 'job.sh'}", nreducers=0)
+    assert job.code == 0, job.log
+    result = local.run(["bash", tmp_path / "job.sh"], inputs=tmp_path / "in.txt", output=tmp_path / "local", quiet=True)
+    theirs = {group: names for group, names in job.counters.items() if not group.startswith(("org.apache.", "File "))}
+    assert {group: names for group, names in result.counters.items() if not group.startswith("org.apache.")} == theirs
+    assert sum(map(len, theirs.values())) > 20
 
 
 @pytest.mark.parametrize("case", beside_hadoop.SOME, ids=str)

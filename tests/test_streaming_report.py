@@ -107,6 +107,17 @@ def test_other_amounts_are_refused(counters, capfd, amount):
     assert lines(capfd) == []
 
 
+def test_amounts_have_64_bits(counters, capfd):
+    greatest = 2**63 - 1
+    for amount in (greatest + 1, -greatest - 2, 10**30):
+        with pytest.raises(ValueError, match="64 bits"):
+            counter("g", "n", amount)
+    for name, amount in (("n", greatest), ("n", greatest), ("m", -greatest - 1), ("m", -1)):
+        counter("g", name, amount)
+    counters.send()
+    assert lines(capfd) == ["reporter:counter:g,n,-2", f"reporter:counter:g,m,{greatest}"]
+
+
 def test_too_many_names(counters, capfd):
     for number in range(100):
         counter("g", number)

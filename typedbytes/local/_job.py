@@ -25,6 +25,7 @@ __all__ = ["Job", "Plan", "Result"]
 
 TASK_COUNTERS = "org.apache.hadoop.mapreduce.TaskCounter"
 TICK_SECONDS = 0.2
+HADOOPS_OWN = {False: (2, 2), True: (8, 3)}    # counters that count towards its limits, and their groups, without and with reducers
 PHASES = {"m": "map", "r": "reduce"}
 
 # commands: of "map", "combine" and "reduce", a list of words each or None. memory: bytes for all tasks together.
@@ -96,6 +97,9 @@ class Job:
                     self.output.commit_attempt(attempt.folder)
                     self._counters.merge(attempt.messages.counters)
                     self._counters.merge({TASK_COUNTERS: counted})
+                    beyond = self._counters.beyond(*HADOOPS_OWN[self.plan.nreducers > 0])
+                if beyond:
+                    raise JobError(f"the tasks have {beyond} beside its own", attempt.messages.tail)
                 return
 
     # -- map

@@ -7,7 +7,6 @@ Processes are started by threads of their own, in which no signal is handled: on
 """
 
 import fcntl
-import io
 import os
 import signal
 import subprocess
@@ -17,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from typedbytes.errors import DecodeError, TruncatedError
 from typedbytes.local._caretaker import Caretaker
+from typedbytes.local._counters import lines_of
 from typedbytes.local._errors import CommandError
 from typedbytes.local._signals import name_of
 
@@ -166,8 +166,8 @@ class Processes:
             raise TaskError(f"its output is cut: {taken}{_advice(taken)}")
         if fed is not None or has_left:
             raise TaskError("it ended with exit code 0 before it had read all of its input; a script of typedbytes ends in streaming.run(...)")
-        if messages.too_many:
-            raise TaskError("it has more than the 120 counters that Hadoop allows a job", final=True)
+        if messages.beyond:
+            raise TaskError(f"it has {messages.beyond}", final=True)
 
 
 class _Threads:
@@ -240,10 +240,9 @@ def _attempt(function, *arguments):
 
 
 def _listen(pipe, messages):
-    # A line without an end is passed on in pieces: it must not fill memory.
-    with io.BufferedReader(pipe) as lines:
-        while line := lines.readline(1 << 16):
-            messages.take(line)
+    with pipe:
+        for line, whole in lines_of(pipe):
+            messages.take(line, whole)
 
 
 def _said_by(code, tail):

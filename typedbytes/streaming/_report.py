@@ -14,6 +14,7 @@ from _thread import allocate_lock
 LINE_NBYTES = 4096
 SEND_SECONDS = 10.0
 MAX_COUNTERS = 100  # Hadoop kills a job at its 121st counter, and other parts of it count too
+AMOUNTS = 1 << 64  # that a long of Java's holds, half of them negative
 GROUP_NCHARS, NAME_NCHARS = 128, 64
 
 _ONE_LINE = {10: " ", 13: " "}
@@ -54,9 +55,12 @@ class Counters:
         """Add an amount, and send all of them when the last time is long ago."""
         key = _field(group, GROUP_NCHARS), _field(name, NAME_NCHARS)
         amount = index(amount)
+        if not -AMOUNTS // 2 <= amount < AMOUNTS // 2:
+            raise ValueError(f"counter {key} takes amounts of 64 bits, as Hadoop does, not {amount:#x}")
         with self._lock:
             self._admit(key)
-            self._amounts[key] = self._amounts.get(key, 0) + amount
+            amount += self._amounts.get(key, 0)
+            self._amounts[key] = (amount + AMOUNTS // 2) % AMOUNTS - AMOUNTS // 2  # as Hadoop adds them
             if time.monotonic() - self._sent_at >= SEND_SECONDS:
                 self._send()
 
@@ -93,8 +97,8 @@ def counter(group, name, amount=1):
 
     Amounts are gathered and sent to Hadoop every ten seconds and at the end of the task. Commas in names
     become semicolons and line ends become spaces; Hadoop cuts a group longer than 128 characters to 127 and
-    a name longer than 64 to 63. Raises TypeError for an amount that is not an integer and ValueError for the
-    101st name: Hadoop fails a job that has more than 120.
+    a name longer than 64 to 63. Raises TypeError for an amount that is not an integer and ValueError for one that
+    64 bits do not hold, and for the 101st name: Hadoop fails a job that has more than 120.
 
     >>> counter("words", "too long")
     >>> counter("words", "letters", 12)
