@@ -249,6 +249,10 @@ def test_sniff(file, tmp_path):
 BAD_TEXT = b"\x07\x00\x00\x00\x02\xff\xfe"
 
 
+def test_sniff_of_a_file_that_cannot_say_its_size():
+    assert rows(good("sniff", "/proc/self/limits")) == [{"input": "/proc/self/limits", "format": "text"}]
+
+
 def test_validate_tells_every_fault():
     stream = ONE + BAD_TEXT + TWO + LIST[:1] + BAD_TEXT + b"\xff" + ONE + b"\x09\x02\x01\x0e"
     stdout, message = bad(65, "validate", stdin=stream)

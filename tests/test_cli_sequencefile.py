@@ -1,5 +1,6 @@
 """SequenceFiles on the command line: recognised by content, dumped, loaded, repaired."""
 
+import functools
 import io
 import os
 import resource
@@ -139,7 +140,9 @@ def test_loadtb_replaces_nothing_unasked(tmp_path):
 @pytest.mark.parametrize("url", ["", "file://"])
 def test_loadtb_that_is_interrupted_leaves_no_file(url, tmp_path):
     path = tmp_path / "out"
-    process = subprocess.Popen([*COMMAND, "loadtb", f"{url}{path}"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    default = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell's background job ignores the signal
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen([*COMMAND, "loadtb", f"{url}{path}"], preexec_fn=default, **pipes)
     process.stdin.write(STREAM * 20)  # more than a pipe holds: some of it has been read and written
     process.send_signal(signal.SIGINT)
     _, message = process.communicate()

@@ -5,7 +5,10 @@ Their likeness to Hadoop's jobs stands in test_local_hadoop.py, what happens to 
 
 import bz2
 import gzip
+import io
+import lzma
 import os
+import pathlib
 import subprocess
 import sys
 import threading
@@ -20,7 +23,7 @@ from streaming_support import environment
 from typedbytes import local, sequencefile
 from typedbytes._zstd import zstd
 from typedbytes.local._counters import Messages
-from typedbytes.local._inputs import Split, make_splits
+from typedbytes.local._inputs import Split, make_splits, open_split
 
 
 @pytest.fixture
@@ -28,6 +31,71 @@ def words(tmp_path):
     """A file of words, its script, and the count of each word."""
     counts = write_words(tmp_path / "in.txt", 3000)
     return tmp_path / "in.txt", write_script(tmp_path, WORD_COUNT), counts
+
+
+# What is told to be text, and is not, and what is in front of it.
+NO_TEXT = {
+    "a.parquet": (b"PAR1\x15\x04" + b"a" * 9, "parquet"),
+    "a.avro": (b"Obj\x01\x04\x14avro.codec", "avro"),
+    "a.orc": (b"ORC\x82\x01", "orc"),
+    "a.jar": (b"PK\x03\x04\x14", "zip"),
+    "program": (b"\x7fELF\x02\x01", "program"),
+    "pairs.bin": (tb.Encoder().encode_pairs([("a", 1)]), "binary data"),
+    "pairs.tb.gz": (gzip.compress(tb.Encoder().encode_pairs([("a", 1)])), "binary data inside gzip"),
+    "twice": (gzip.compress(gzip.compress(b"text\n")), "gzip inside gzip"),
+    "late": (b"text\n" * 500 + b"\0", "binary data"),
+}
+
+
+@pytest.mark.parametrize("name", NO_TEXT)
+def test_what_is_no_text_is_refused_as_text(name, tmp_path):
+    data, found = NO_TEXT[name]
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(local.InputError, match=f"{name} is not text but {found}: .*--input-format text"):
+        make_splits([str(tmp_path / name)])
+    (split,) = make_splits([str(tmp_path / name)], "text")
+    with open_split(split) as reader:
+        reader.copy_to(io.BytesIO())
+        assert reader.record > 0
+
+
+@pytest.mark.parametrize("text", [b"ORCAS", b"SEQUENCES", b"PAR1S of\n", b"\xef\xbb\xbfORC", b"a\x01b\x02c\n", b"\xff\xfe", b""])
+def test_text_that_starts_like_something_else_is_text(text, tmp_path):
+    (tmp_path / "a").write_bytes(text)
+    assert make_splits([str(tmp_path / "a")])[0].kind == "text"
+
+
+@pytest.mark.parametrize("name", ["a.tb", "a"])
+def test_a_sequence_file_is_known_whatever_its_name(name, tmp_path):
+    with sequencefile.open(tmp_path / name, "w") as writer:
+        writer.write("a", 1)
+    assert make_splits([str(tmp_path / name)])[0].kind == "sequencefile"
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress, zstd.compress], ids=lambda function: function.__module__)
+def test_compressed_text_is_known_whatever_its_name(compress, tmp_path):
+    (tmp_path / "a").write_bytes(compress(b"one\ntwo\n"))
+    local.run("cat", inputs=tmp_path / "a", output=tmp_path / "out", split_size=3)
+    assert pairs_of(tmp_path / "out") == [(0, "one"), (4, "two")]
+
+
+def test_a_file_that_says_it_is_empty_is_read_to_its_end(tmp_path):
+    place = f"/proc/{os.getpid()}/limits"
+    lines = pathlib.Path(place).read_text().splitlines()
+    assert os.path.getsize(place) == 0 and len(lines) > 10
+    local.run("cat", inputs=place, output=tmp_path / "out", split_size=10)
+    assert [line for _, line in pairs_of(tmp_path / "out")] == lines
+
+
+def test_pairs_in_files_that_say_they_are_empty(tmp_path):
+    pairs = [(f"key {number}", number) for number in range(1000)]
+    for kind, writer in (("sequencefile", sequencefile.Writer), ("pairs", tb.PairWriter)):
+        with writer(tmp_path / kind) as file:
+            file.writes(pairs)
+        sink = io.BytesIO()
+        with open_split(Split(str(tmp_path / kind), kind, 0, 0)) as reader:
+            reader.copy_to(sink)
+        assert sink.getvalue() == tb.Encoder().encode_pairs(pairs)
 
 
 # -- a job ------------------------------------------------------------------------------------------------
@@ -202,7 +270,7 @@ def test_files_are_cut_as_hadoop_cuts_them(tmp_path):
     assert [(os.path.basename(split.path), split.start, split.length) for split in splits] == [
         *(("c", 0, 110), ("a", 0, 100), ("b", 0, 100), ("e", 0, 100), ("e", 100, 100), ("e", 200, 50), ("b", 100, 11), ("d", 0, 0))
     ]
-    (tmp_path / "a.gz").write_bytes(gzip.compress(os.urandom(1000)))
+    (tmp_path / "a.gz").write_bytes(gzip.compress(os.urandom(1000).hex().encode()))
     assert len(make_splits([str(tmp_path / "a.gz")], split_size=100)) == 1
     assert make_splits([str(tmp_path / "a")], "pairs", 10) == [Split(str(tmp_path / "a"), "pairs", 0, 100)]
 
@@ -466,6 +534,7 @@ def test_what_failed_is_kept_when_asked_for(tmp_path):
         ({"script": "mapper.py", "reducers": 2}, "mapper.py has no reducer: .*--reducers 0"),
         ({"inputs": "fifo"}, "fifo is a pipe, .*give it as standard input"),
         ({"inputs": "*fo"}, "fifo is a pipe, "),
+        ({"inputs": "/dev/zero"}, "/dev/zero is a device, .*give it as standard input"),
         ({"tmp": "/no/such/folder"}, "/no/such/folder"),
     ],
 )

@@ -7,28 +7,22 @@ at once than was asked for; damage is a DecodeError whose offset counts the byte
 import io
 
 import typedbytes
+from typedbytes._magic import COMPRESSIONS
 from typedbytes.cli._manners import UNAVAILABLE, Failure
 
-# No typed bytes start like these: what could be a value with an application code, three bytes of bzip2, would be 1.5 GB long.
-MARKS = {
-    b"\x1f\x8b": "gzip",
-    b"\xfd7zXZ\0": "xz",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    **{b"BZh%d" % level + start: "bzip2" for level in range(1, 10) for start in (b"1AY&SY", b"\x17rE8P\x90")},
-}
 READ_NBYTES = 1 << 16
 
 
 def decompressed(source, shown):
     """Return a source of what is in a compressed source; any other source comes back as it is."""
     head = b""
-    while any(mark.startswith(head) for mark in MARKS if mark != head):
+    while any(mark.startswith(head) for mark in COMPRESSIONS if mark != head):
         piece = source.read(1)
         if not piece:
             break
         head += piece
     source = put_back(head, source)
-    return Decompressed(source, MARKS[head], shown) if head in MARKS else source
+    return Decompressed(source, COMPRESSIONS[head], shown) if head in COMPRESSIONS else source
 
 
 def put_back(head, source):

@@ -7,19 +7,12 @@ typed bytes. Not here: opening. Always true: no more is read to recognise an inp
 import io
 
 import typedbytes
+from typedbytes._magic import BLOCK_MESSAGE, BYTE_ORDER_MARKS, FOREIGN, SEQUENCE_FILE
 from typedbytes.cli._manners import BAD_DATA, Failure
 
 NAMES = ("typedbytes", "sequencefile", "json", "block")
-SEQUENCE_FILE = b"SEQ"
-BLOCK_MESSAGE = b"\xf5BB"
 MOST_NBYTES = 5  # the code and the length of a value
 CHUNK_NBYTES = 1 << 16
-
-FOREIGN = {  # what people give to this command by mistake; typed bytes that start so would have a first value of 1 GB or more
-    b"PAR1": "parquet", b"ARROW": "arrow-file", b"Obj\x01": "avro", b"ORC": "orc", b"RCF": "rcfile", b"PK\x03\x04": "zip",
-    b"\x7fELF": "program",
-}  # fmt: skip
-BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 
 _MARKS = {SEQUENCE_FILE: "sequencefile", BLOCK_MESSAGE: "block", **FOREIGN, **dict.fromkeys(BYTE_ORDER_MARKS, "text")}
 _PRINTABLE = frozenset((*b"\t\n\r", *range(0x20, 0x7F), *range(0x80, 0x100)))

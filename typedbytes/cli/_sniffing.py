@@ -35,13 +35,22 @@ def _look(source, name, options, row):
     form, source = recognised(source, options)
     head = source.read(16) if source.seekable() else b""
     if source.seekable():
-        row["bytes"] = source.seek(0, io.SEEK_END)
+        row.update(_size(source, head))
         source.seek(0)
     row["format"] = "pickle" if head.startswith(PICKLE) else form
     if row["format"] == "sequencefile":
         row.update(_header(source, options))
     elif row["format"] in _formats.NAMES:
         row.update(_values(source, form, name, options))
+
+
+def _size(source, head):
+    """Return the size of a source, unless it has none: files of /proc cannot say theirs, or say 0."""
+    try:
+        nbytes = source.seek(0, io.SEEK_END)
+    except OSError:
+        return {}
+    return {"bytes": nbytes} if nbytes or not head else {}
 
 
 def _header(source, options):

@@ -47,8 +47,8 @@ def run(options, output):
     """Run the job of a script on this machine, as Hadoop Streaming would, and write its part files.
 
     SCRIPT calls typedbytes.streaming.run, and runs under Hadoop as it stands; the part files are
-    the same there. Inputs: SequenceFiles and files named .tb give their pairs, all others their
-    lines. The output appears when all is done; a job that fails leaves none. The map, combine and
+    the same there. Inputs: SequenceFiles and files named .tb give their pairs, text its lines, and
+    what is clearly no text is an error unless --input-format says text. The output appears when all is done; a job that fails leaves none. The map, combine and
     reduce tasks are processes; what they print comes out on stderr.
 
     examples:

@@ -33,8 +33,8 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
     or commands, a string or a list of words, that read and write pairs of typed bytes as under Hadoop Streaming. Without a reducer the
     mapper's output is the job's.
 
-    inputs: paths of files and folders, patterns, "-" for standard input; one or a list. SequenceFiles give their pairs, files of typed bytes (.tb) too, all
-    others their lines as Hadoop does: an offset and a text. Of a folder all files, but for names with _ or a dot.
+    inputs: paths of files and folders, patterns, "-" for standard input; one or a list. SequenceFiles give their pairs, files of typed bytes (.tb) too,
+    text its lines as Hadoop does: an offset and a text; what is clearly no text is an InputError. Of a folder all files, but for names with _ or a dot.
     output: a folder that does not exist yet. reducers: how many reduce tasks, hence part files.
 
     Options, keywords all:

@@ -5,7 +5,8 @@ to the job once for each time that a place names it; nothing that a place names 
 
 A SequenceFile gives the typed bytes that Hadoop's streaming gives to a task. A file of typed bytes, known by its name (.tb or
 .typedbytes), gives its pairs and is one split. Anything else is lines of text, as TextInputFormat reads them, decompressed when the
-name says so (.gz, .bz2, .zst) and then one split too.
+name or the first bytes say so (.gz, .bz2, .zst, .xz) and then one split too; what is clearly no text is refused. A file whose size
+is said to be 0 is read to its end: so do files of /proc and of some file systems in user space say.
 """
 
 import glob
@@ -13,7 +14,7 @@ import os
 import stat
 from collections import namedtuple
 
-from typedbytes import PairReader, PairWriter
+from typedbytes import PairReader, PairWriter, _magic
 from typedbytes._lines import LineReader
 from typedbytes.local._errors import InputError
 from typedbytes.sequencefile import Reader
@@ -27,8 +28,13 @@ CHUNK_NBYTES = 1 << 18
 TEXT, PAIRS, SEQUENCE_FILE = "text", "pairs", "sequencefile"
 FORMATS = ("auto", TEXT, PAIRS, SEQUENCE_FILE)
 
-# `kind` is one of the three names above; `start` and `length` are bytes of the file.
-Split = namedtuple("Split", "path kind start length")
+HEAD_NBYTES = 1 << 12    # that tell what a file is
+_PRINTABLE = frozenset((*b"\t\n\r", *range(0x20, 0x7F)))
+SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".zst": "zstd", ".xz": "xz"}
+
+# `kind` is one of the three names above; `start` and `length` are bytes of the file, and a length of 0 is that of all there is;
+# `codec` is that of compressed text.
+Split = namedtuple("Split", "path kind start length codec", defaults=[None])
 
 
 def find_files(places):
@@ -40,16 +46,22 @@ def _files_of(place):
     if os.path.isdir(place):
         return _files_in(place)
     if os.path.exists(place):
-        return [_cuttable(place)]
+        return [_regular(place)]
     found = sorted(glob.glob(place))
     if not found:
         raise InputError(f"no such input: {place}")
-    return [path for name in found for path in (_files_in(name) if os.path.isdir(name) else [_cuttable(name)])]
+    return [path for name in found for path in (_files_in(name) if os.path.isdir(name) else [_regular(name)])]
 
 
-def _cuttable(path):
-    if stat.S_ISFIFO(os.stat(path).st_mode):
-        raise InputError(f"{path} is a pipe, which cannot be cut nor read again: give it as standard input, which is - among the inputs")
+def _regular(path):
+    """Return the path of a file; anything else could end nowhere, and cannot be cut nor read again."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    if not stat.S_ISREG(mode):
+        kind = "pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
+        raise InputError(f"{path} is a {kind}, which cannot be cut nor read again: give it as standard input, which is - among the inputs")
     return path
 
 
@@ -62,7 +74,7 @@ def _files_in(folder):
     for name, is_dir in visible:
         if is_dir:
             raise InputError(f"{folder} holds the folder {name}; name it as an input of its own, or {os.path.join(folder, '*')}")
-    return [_cuttable(os.path.join(folder, name)) for name, _ in visible]
+    return [_regular(os.path.join(folder, name)) for name, _ in visible]
 
 
 def make_splits(paths, format_name="auto", split_size=None):
@@ -74,11 +86,13 @@ def make_splits(paths, format_name="auto", split_size=None):
 def _splits_of(path, format_name, split_size):
     try:
         nbytes = os.path.getsize(path)
-        kind = _kind_of(path) if format_name == "auto" else format_name
+        kind, codec = _recognised(path) if format_name == "auto" else (format_name, _codec_named(path))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
-    if kind == PAIRS or _opener_of(path)[0] is not None or nbytes == 0:
-        yield Split(path, kind, 0, nbytes)
+    if kind != TEXT:
+        codec = None
+    if kind == PAIRS or codec or nbytes == 0:
+        yield Split(path, kind, 0, nbytes, codec)
         return
     start = 0
     while (nbytes - start) / split_size > SLOP:
@@ -87,31 +101,65 @@ def _splits_of(path, format_name, split_size):
     yield Split(path, kind, start, nbytes - start)
 
 
-def _kind_of(path):
-    if path.endswith((".tb", ".typedbytes")):
-        return PAIRS
+def _codec_named(path):
+    return SUFFIXES.get(os.path.splitext(path)[1])
+
+
+def _recognised(path):
+    """Return the kind of a file and what compresses it; raises InputError for one that is clearly no text, and nothing else that is read."""
     with open(path, "rb") as file:
-        return SEQUENCE_FILE if file.read(3) == b"SEQ" else TEXT
+        head = file.read(HEAD_NBYTES)
+    if _is_sequence_file(head):
+        return SEQUENCE_FILE, None
+    if path.endswith((".tb", ".typedbytes")):
+        return PAIRS, None
+    codec = _codec_named(path) or _magic.compression_of(head)
+    if codec:
+        opener, damage = _opener_of(path, codec)
+        try:
+            with opener(path, "rb") as file:
+                head = file.read(HEAD_NBYTES)
+        except (OSError, EOFError, *damage):
+            return TEXT, codec    # the task that reads it says what is wrong
+    _check_text(path, head, codec)
+    return TEXT, codec
 
 
-def _opener_of(path):
-    """Return the function that opens a compressed file of text, None for others, and what it raises for damage besides OSError and EOFError."""
-    if path.endswith(".gz"):
+def _is_sequence_file(head):
+    return head.startswith(_magic.SEQUENCE_FILE) and head[3:4] < b" "    # a version
+
+
+def _check_text(path, head, codec):
+    """Raise InputError for the first bytes of what is clearly no text: a NUL is among them, or bytes that another format starts with."""
+    name = _magic.name_of(head)
+    if b"\0" in head or (name and not _PRINTABLE.issuperset(head[:8])):    # a text may start with ORC
+        what = f"{name or 'binary data'}{f' inside {codec}' if codec else ''}"
+        raise InputError(
+            f"{path} is not text but {what}: lines of text, SequenceFiles, and pairs of typed bytes in files named .tb are read "
+            "(input format text, --input-format text, takes it for lines all the same)"
+        )
+
+
+def _opener_of(path, codec):
+    """Return the function that opens text compressed so, and what it raises for damage besides OSError and EOFError."""
+    if codec == "gzip":
         import gzip
         import zlib
 
-        return gzip.open, zlib.error
-    if path.endswith(".bz2"):
+        return gzip.open, [zlib.error]
+    if codec == "bzip2":
         import bz2
 
-        return bz2.open, ()
-    if path.endswith(".zst"):
-        try:
-            from typedbytes._zstd import zstd
-        except ModuleNotFoundError:
-            raise InputError(f"{path}: reading it needs a library: pip install 'typedbytes[zstd]'") from None
-        return zstd.open, zstd.ZstdError
-    return None, ()
+        return bz2.open, []
+    if codec == "xz":
+        import lzma
+
+        return lzma.open, [lzma.LZMAError]
+    try:
+        from typedbytes._zstd import zstd
+    except ModuleNotFoundError:
+        raise InputError(f"{path}: reading it needs a library: pip install 'typedbytes[zstd]'") from None
+    return zstd.open, [zstd.ZstdError]
 
 
 def open_split(split):
@@ -143,12 +191,13 @@ class _Lines(_Chunks):
     """Lines of text as pairs of an offset and a line."""
 
     def __init__(self, split):
-        opener, self._damage = _opener_of(split.path)
-        self._file = self._closes = (opener or _open_raw)(split.path, "rb")
+        opener, damage = _opener_of(split.path, split.codec) if split.codec else (_open_raw, [])
+        self._damage = tuple(damage)
+        self._file = self._closes = opener(split.path, "rb")
         self._split = split
         try:
             self._file.seek(split.start)
-            length = split.length if opener is None else None
+            length = None if split.codec else split.length or None
             self._reader = LineReader(self._file, start=split.start, length=length)
         except BaseException:
             self._file.close()
@@ -176,7 +225,7 @@ class _Sequence(_Chunks):
 
     def __init__(self, split):
         self._split = split
-        self._reader = self._closes = Reader(split.path, start=split.start, length=split.length, max_bytes=None)
+        self._reader = self._closes = Reader(split.path, start=split.start, length=split.length or None, max_bytes=None)
 
     @property
     def position(self):

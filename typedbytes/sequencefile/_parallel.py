@@ -47,8 +47,9 @@ def read(places, *, processes=1, ordered=False, progress=None, split_size=1 << 2
 
 def _cut(files, split_size):
     for file in files:
-        nbytes = _places.size(file)
-        for start in range(0, nbytes, split_size) or (0,):    # an empty file has a header missing, which is to be said
+        nbytes = _places.size(file) or 0
+        # Without bytes, as it seems, one split of all there is: a server may not know, and an empty file has a header missing, which is to be said.
+        for start in range(0, nbytes, split_size) or (0,):
             yield file, start, min(split_size, nbytes - start)
 
 
@@ -71,7 +72,7 @@ def _records(split, options, skipped):
     """Yield the records of a split, and put what was passed over into a list; errors name the file."""
     place, start, length = split
     try:
-        with Reader(place, start=start, length=length, **options) as reader:
+        with Reader(place, start=start, length=length or None, **options) as reader:
             yield from reader
             skipped += reader.skipped
     except DecodeError as error:

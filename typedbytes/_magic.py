@@ -1,0 +1,49 @@
+"""What the files of known formats start with.
+
+Here: the marks, and the names of what they mark. Not here: reading any of it, and what becomes of a file that is of another format
+than was expected.
+"""
+
+__all__ = ["BLOCK_MESSAGE", "BYTE_ORDER_MARKS", "COMPRESSIONS", "FOREIGN", "SEQUENCE_FILE", "compression_of", "name_of"]
+
+SEQUENCE_FILE = b"SEQ"
+BLOCK_MESSAGE = b"\xf5BB"
+
+# No typed bytes start like these: what could be a value with an application code, three bytes of bzip2, would be 1.5 GB long.
+COMPRESSIONS = {
+    b"\x1f\x8b": "gzip",
+    b"\xfd7zXZ\0": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    **{b"BZh%d" % level + start: "bzip2" for level in range(1, 10) for start in (b"1AY&SY", b"\x17rE8P\x90")},
+}
+
+# What people give by mistake; typed bytes that start so would have a first value of 1 GB or more.
+FOREIGN = {
+    b"PAR1": "parquet", b"ARROW": "arrow-file", b"Obj\x01": "avro", b"ORC": "orc", b"RCF": "rcfile", b"PK\x03\x04": "zip",
+    b"\x7fELF": "program",
+}  # fmt: skip
+BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "UTF-8", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+
+_NAMES = {SEQUENCE_FILE: "sequencefile", BLOCK_MESSAGE: "block", **FOREIGN}
+
+
+def compression_of(head):
+    """Return the name of the compression of a file that starts so, or None.
+
+    >>> compression_of(b"\\x1f\\x8b\\x08"), compression_of(b"text")
+    ('gzip', None)
+    """
+    return _marked(head, COMPRESSIONS)
+
+
+def name_of(head):
+    """Return the name of the format of a file that starts so, compressed or not, or None.
+
+    >>> name_of(b"PAR1\\x15"), name_of(b"text")
+    ('parquet', None)
+    """
+    return _marked(head, COMPRESSIONS) or _marked(head, _NAMES)
+
+
+def _marked(head, marks):
+    return next((name for mark, name in marks.items() if head.startswith(mark)), None)
