@@ -25,7 +25,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import vectors
-from fresh import SECONDS, within
+from fresh import SECONDS, run_fresh, within
+from fuzz import pickles
 from typedbytes import Decoder, FormatError, Reader
 from typedbytes._pickle import MAX_DEPTH, MAX_EQUAL_HASHES, safe_dumps, safe_loads
 
@@ -439,6 +440,13 @@ def test_values_of_other_types_are_refused(value, protocol):
         b"c__builtin__\nset\n(]]aatR.",
         b"c__builtin__\ncomplex\n(NNtR.",
         b"c__builtin__\nbytes\n(I1000000000\ntR.",
+        b"c__builtin__\ncomplex\n(I1\nI2\ntR.",
+        b"cdatetime\ntimedelta\n(F1\nI0\nI0\ntR.",
+        b"cdatetime\ntimedelta\n(I01\nI0\nI0\ntR.",
+        b"cdatetime\ntimezone\n(cdatetime\ntimedelta\n(I0\nI0\nI0\ntRS'a'\nS'b'\ntR.",
+        b"cdatetime\ntime\n(S'\\x0c\\x1e-\\x01\\xe2@'\ncdatetime\ntimedelta\n(I0\nI0\nI0\ntRtR.",
+        b"c_codecs\nencode\n(S'a'\n)tR.",
+        b")\x8c\x01a\x93.",
         set_of(b"\x8f"),
         set_of(b"c__builtin__\nset\n]\x85R"),
         set_of(uuid(-1)),
@@ -470,7 +478,13 @@ def test_no_value_is_changed_after_it_was_put_into_a_set():
     refused(b"(" + blank + b"h\x00" + state + b"h\x00}S'int'\nK\x06sb\x91.")
 
 
-@pytest.mark.parametrize("state", [b"N", b")", b"}", b"}S'int'\nNs", b"}S'int'\nI01\ns", b"}S'int'\nK\x01sS'is_safe'\nK\x07s", b"}K\x01K\x01s"])
+IS_SAFE = b"}S'int'\nK\x01sS'is_safe'\n"
+
+
+@pytest.mark.parametrize(
+    "state",
+    [b"N", b")", b"}", b"}S'int'\nNs", b"}S'int'\nI01\ns", IS_SAFE + b"K\x07s", IS_SAFE + b"I00\ns", IS_SAFE + b")s", b"}K\x01K\x01s", IS_SAFE + b"NsS'x'\nNs"],
+)
 def test_the_state_of_a_uuid_is_checked(state):
     refused(b"cuuid\nUUID\n)\x81" + state + b"b.")
 
@@ -486,7 +500,50 @@ def test_deep_nesting_does_not_touch_the_stack_of_c(start, end, deep):
             assert "nests deeper" in refused(data)
 
 
+def in_small_stacks(loop):
+    """Run a loop over NESTING, SHARING and PLACES in a fresh interpreter; `read` takes a pickle, in a thread with a small stack."""
+    code = f"""
+        from fuzz.pickles import *
+        from typedbytes._pickle import safe_loads
+
+        def read(data):
+            try:
+                in_small_stack(safe_loads, data)
+            except ValueError:
+                return "refused"
+            return "read"
+
+        {loop}
+    """
+    return run_fresh(code)
+
+
+@pytest.mark.parametrize(
+    "levels, depth, places",
+    [
+        ("NESTING.values()", 5000, "[PLACES['alone'], PLACES['in a set'], PLACES['for is_safe']]"),
+        ("[NESTING['TUPLE2']]", 50_000, "PLACES.values()"),
+        # sixty levels of sharing would be 2**60 steps for whoever walks them
+        ("SHARING.values()", 60, "PLACES.values()"),
+    ],
+    ids=["every level", "every place", "shared"],
+)
+def test_what_nests_is_refused_on_a_small_stack(levels, depth, places):
+    loop = f"print({{read(start + nested([level], b'K\\x01', {depth}) + end) for level in {levels} for start, end in {places}}})"
+    assert in_small_stacks(loop) == "{'refused'}"
+
+
+def test_the_deepest_value_lives_on_a_small_stack():
+    deepest = b")" + b"\x85" * (MAX_DEPTH - 1) + b"."
+    assert type(safe_loads(deepest)) is tuple
+    refused(deepest[:-1] + b"\x85.")
+    for data in (deepest, safe_dumps(nested(MAX_DEPTH - 1))):
+        assert run_fresh(f"from fuzz.pickles import check_pickle; check_pickle({data})") == ""
+
+
 def test_mutable_containers_are_not_shared():
+    assert "it shares a tuple that holds a list" in refused(b"(c__builtin__\nfrozenset\nq\0](K\1K\2e\x85q\1Rh\0h\1Rt.")
+    assert "it shares a tuple that holds a list" in refused(b"(cuuid\nUUID\n)\x81}\x86q\0h\0t.")
     assert "it shares a list" in refused(b"c__builtin__\nset\n]q\x00h\x00a\x85R.")
     assert "it shares a set" in refused(b"(c__builtin__\nset\n]\x85Rq\x00h\x00t.")
 
@@ -506,6 +563,12 @@ def test_memo_keys_allocate_nothing():
     for put in (b"r\xff\xff\xff\x7f", b"p1000000000\n", b"q\xff"):
         assert peak_of(lambda put=put: safe_loads(b"K\x01" + put + b".")) < 1 << 16
     assert "stores more objects than it can hold" in refused(b"N" + b"\x94" * 1000 + b".")
+
+
+def test_memo_keys_are_those_of_four_bytes():
+    assert safe_loads(b"(K\1p4294967295\ng4294967295\nt.") == (1, 1)
+    for key in (b"-1", b"4294967296", b"%d" % MODULUS):
+        assert "under a number out of range" in refused(b"K\1p" + key + b"\n.")
 
 
 @pytest.mark.parametrize("opcode", [b"X", b"B", b"\x8b", b"T"])
@@ -538,6 +601,33 @@ def test_shared_tuples_do_not_unfold():
 
 def test_a_long_tuple_shared_often_is_charged():
     assert "cost more than its size" in refused(b"((" + b"N" * 100_000 + b"t\x94" + b"h\x00" * 100_000 + b"t.")
+
+
+@pytest.mark.parametrize("name", ["cdecimal\nDecimal\n", "c_codecs\nencode\n"])
+def test_a_long_text_shared_by_many_calls_is_charged(name):
+    call = b"h\0h\1\x85R" if "Decimal" in name else b"h\0h\1\x8c\x06latin1\x86R"
+    data = b"(" + name.encode() + b"q\0" + text("1" * 100_000) + b"q\1" + call[4:] + call * 10_000 + b"t."
+    assert "cost more than its size" in refused(data)
+    assert peak_of(lambda: refused(data)) < 80 * len(data)
+
+
+@pytest.mark.parametrize("make", [lambda n: number(1 << 8 * n), lambda n: decimal("9" * n)], ids=["int", "Decimal"])
+def test_a_long_number_shared_often_is_charged(make):
+    # the hash of neither is kept
+    assert "cost more than its size" in refused(b"\x8f(" + make(100_000) + b"q\0" + b"h\0" * 100_000 + b"\x90.")
+
+
+def test_many_small_pickles_cost_no_more_than_a_large_one():
+    # the budget of each follows its own size: the same sharing fits where it is a small part
+    sharing = shared_tuples(12)
+    assert "cost more than its size" in refused(b"(" + sharing + b"t.")
+    assert safe_loads(b"((" + b"N" * 20_000 + b"t" + sharing[2:] + b"t.")
+
+
+def test_natural_collisions_in_a_small_pickle_pass():
+    # -1 and -2 have one hash value
+    for value in ({frozenset({(a, b, c)}) for a in (-1, -2) for b in (-1, -2) for c in (-1, -2)}, {(-1, n) for n in (-1, -2)}):
+        assert safe_loads(safe_dumps(value)) == safe_loads(pickle.dumps(value, 4)) == value
 
 
 MODULUS = sys.hash_info.modulus
@@ -621,6 +711,18 @@ FAMILIES = {
     "blank uuids": lambda n: filled(n, b"(cuuid\nUUID\nq\0", b"h\0)\x81", b"t."),
     "a long tuple": lambda n: b"((" + b"N" * (n // 2) + b"t\x94" + b"h\0" * (n // 4) + b"t.",
     "chains": chains,
+    "lists": lambda n: filled(n, b"", pickles.FROZENSET + b"]", b"."),
+    "one memo key": lambda n: filled(n, b"N", b"q\0", b"."),
+    "memo keys": lambda n: b"N" + b"".join(b"r%s" % (key * 2**14 % 2**32).to_bytes(4, "little") for key in range(n // 5)) + b".",
+    "memo keys of one hash": lambda n: b"N" + b"".join(b"p%d\n" % (7 + key * MODULUS) for key in range(n // 25)) + b".",
+    "a shared int": lambda n: b"\x8f(" + number(1 << 4 * n) + b"q\0" + b"h\0" * (n // 4) + b"\x90.",
+    "a shared text": lambda n: b"(cdecimal\nDecimal\nq\0" + text("1" * (n // 2)) + b"q\1" + b"\x85R" + b"h\0h\1\x85R" * (n // 12) + b"t.",
+    "a shared list": lambda n: b"(" + pickles.FROZENSET + b"q\0](" + b"K\1" * (n // 4) + b"e\x85q\1R" + b"h\0h\1R" * (n // 10) + b"t.",
+    "a huge int": lambda n: b"(" + number(1 << 8 * n - 100) + b"\x91",
+    "a huge timedelta": lambda n: b"cdatetime\ntimedelta\n" + number(1 << 8 * n - 400) + b"K\1K\1\x87R.",
+    "a huge Decimal": lambda n: b"(" + decimal("9" * (n - 50)) + b"\x91.",
+    "huge exponents": lambda n: set_filled(n, lambda k: decimal(f"1E+{10**18 - 2 - k}")),
+    "unicode escapes": lambda n: filled(n, b"V", b"\\u20ac", b"\n."),
     "decimals": lambda n: set_filled(n, decimal),
     "uuids": lambda n: set_filled(n, uuid),
     "pairs": lambda n: set_filled(n, lambda k: number(k) + b"N\x86"),

@@ -6,7 +6,23 @@ This file must not know TypedBytes: it takes an object and gives bytes, or the r
 - nothing is imported, looked up or called by a name from the data: a name is a key of ``_BUILDERS`` or it is refused;
 - no object is changed once it is complete, so no class and no value in use can be reached through BUILD;
 - memory follows the bytes that are there, and time stays linear in them: see ``_Machine.spend``;
+- containers count their levels as they are made and filled, and one more than ``MAX_DEPTH`` is refused at once: what walks
+  them, hashing, comparing, printing or freeing, recurses on the C stack, and a thread's may be small;
 - what comes out is of an exact type from the list, nested at most ``MAX_DEPTH`` levels.
+
+What a name may be called with; each argument has exactly that type, and anything else is refused:
+
+    set, frozenset          one list of values, not a set among them
+    bytes                   nothing
+    _codecs.encode          str, then "latin1" or "latin-1"
+    complex                 float, float
+    Decimal                 str
+    date                    bytes of 4, of Python 2 a str
+    time, datetime          bytes of 6 or 10, or such a str; then nothing, None or a timezone
+    timedelta               int, int, int
+    timezone                timedelta; then nothing or a str
+    UUID                    nothing, by NEWOBJ or copy_reg._reconstructor(UUID, object, None); then once BUILD with a dict
+                            of "int", an int of 128 bits, and at most "is_safe", which is 0, -1 or None
 """
 
 import re
@@ -41,7 +57,7 @@ def safe_dumps(obj):
     """
     if type(obj) not in _PICKLED:
         _refuse_type(obj)
-    return b"\x80\x02" + _write(obj, MAX_DEPTH) + b"."
+    return b"\x80\x02" + _write(obj) + b"."
 
 
 def safe_loads(data):
@@ -68,14 +84,35 @@ class _Refused(ValueError):
     """A pickle asks for what this machine does not do."""
 
 
-# Writing: one function for each type, of the value and the levels that may still follow.
+# Writing: one function for each type that holds no values; what does is walked by a stack of our own, since that of a
+# thread may be too small for a hundred levels.
 
 
-def _write(value, depth):
-    writer = _WRITERS.get(type(value))
-    if writer is None:
-        _refuse_type(value)
-    return writer(value, depth)
+def _write(value):
+    parts, waiting = [], [(value, MAX_DEPTH)]  # what follows, last first: a value and the levels it may have; or bytes and None
+    while waiting:
+        value, nlevels = waiting.pop()
+        if nlevels is None:
+            parts.append(value)
+        elif type(value) in _WRITERS:
+            parts.append(_WRITERS[type(value)](value))
+        elif type(value) in _BRACKETS:
+            if not nlevels:
+                raise TypeError(f"cannot pickle a value nested deeper than {MAX_DEPTH} levels")
+            start, end = _BRACKETS[type(value)](len(value))
+            if _WRITERS.keys() >= set(map(type, value)):
+                parts += [start, _write_flat(value), end]
+            else:
+                parts.append(start)
+                waiting.append((end, None))
+                waiting.extend([(item, nlevels - 1) for item in value][::-1])
+        else:
+            _refuse_type(value)
+    return b"".join(parts)
+
+
+def _write_flat(values):
+    return b"".join([_WRITERS.get(type(value), _refuse_type)(value) for value in values])
 
 
 def _refuse_type(value):
@@ -83,7 +120,7 @@ def _refuse_type(value):
     raise TypeError(f'cannot pickle {kind} under the safe policy: pass pickle="trust" or default=')
 
 
-def _write_int(value, depth):
+def _write_int(value):
     if 0 <= value < 2**16:
         return b"K%c" % value if value < 256 else b"M" + value.to_bytes(2, "little")
     if -(2**31) <= value < 2**31:
@@ -93,34 +130,35 @@ def _write_int(value, depth):
     return head + value.to_bytes(nbytes, "little", signed=True)
 
 
-def _write_str(value, depth):
+def _write_str(value):
     data = value.encode("utf-8", "surrogatepass")
     return b"X" + len(data).to_bytes(4, "little") + data
 
 
-def _write_items(items, depth):
-    if not depth:
-        raise TypeError(f"cannot pickle a value nested deeper than {MAX_DEPTH} levels")
-    return b"".join([_write(item, depth - 1) for item in items])
+def _around_tuple(nitems):
+    return (b"", (b")", b"\x85", b"\x86", b"\x87")[nitems]) if nitems < 4 else (b"(", b"t")
 
 
-def _write_tuple(value, depth):
-    opcodes = {0: b")", 1: b"\x85", 2: b"\x86", 3: b"\x87"}
-    items = _write_items(value, depth)
-    return items + opcodes[len(value)] if len(value) in opcodes else b"(" + items + b"t"
+def _around_set(name):
+    def around(nitems):
+        start, end = _around_items(nitems, b"a", b"e")
+        return name + b"]" + start, end + b"\x85R"
+
+    return around
 
 
-def _write_set(name):
-    return lambda value, depth: name + b"]" + _grouped(_write_items(value, depth), len(value), b"a", b"e") + b"\x85R"
-
-
-def _grouped(items, nitems, one, many):
-    """Put items under the opcode for one or for many, as picklers do."""
-    return items + one if nitems == 1 else b"(" + items + many if nitems else b""
+def _around_items(nitems, one, many):
+    """Return what stands around items under the opcode for one or for many, as picklers do."""
+    return (b"", one) if nitems == 1 else (b"(", many) if nitems else (b"", b"")
 
 
 def _write_call(name, arguments):
-    return lambda value, depth: name + _write_tuple(arguments(value), depth + 2) + b"R"
+    def write(value):
+        values = arguments(value)
+        start, end = _around_tuple(len(values))
+        return name + start + _write_flat(values) + end + b"R"
+
+    return write
 
 
 def _state_arguments(value):
@@ -128,27 +166,31 @@ def _state_arguments(value):
     return value.__reduce_ex__(4)[1]
 
 
-def _write_uuid(value, depth):
+def _write_uuid(value):
     safety = getattr(value, "is_safe", None)
     if type(safety) is not SafeUUID:
         _refuse_type(value)
     state = ["int", value.int] if safety is SafeUUID.unknown else ["int", value.int, "is_safe", safety.value]
-    return b"cuuid\nUUID\n)\x81}" + _grouped(_write_items(state, depth + 1), len(state) // 2, b"s", b"u") + b"b"
+    start, end = _around_items(len(state) // 2, b"s", b"u")
+    return b"cuuid\nUUID\n)\x81}" + start + _write_flat(state) + end + b"b"
 
 
 # Protocol 2 has no bytes: text, and the codec that makes them of it; Python 2 gets its str.
 _write_bytes = _write_call(b"c_codecs\nencode\n", lambda value: (value.decode("latin-1"), "latin1"))
 
+_BRACKETS = {
+    tuple: _around_tuple,
+    set: _around_set(b"c__builtin__\nset\n"),
+    frozenset: _around_set(b"c__builtin__\nfrozenset\n"),
+}
+
 _WRITERS = {
-    _NONE: lambda value, depth: b"N",
-    bool: lambda value, depth: b"\x88" if value else b"\x89",
+    _NONE: lambda value: b"N",
+    bool: lambda value: b"\x88" if value else b"\x89",
     int: _write_int,
-    float: lambda value, depth: b"G" + struct.pack(">d", value),
+    float: lambda value: b"G" + struct.pack(">d", value),
     str: _write_str,
-    bytes: lambda value, depth: _write_bytes(value, depth) if value else b"c__builtin__\nbytes\n)R",
-    tuple: _write_tuple,
-    set: _write_set(b"c__builtin__\nset\n"),
-    frozenset: _write_set(b"c__builtin__\nfrozenset\n"),
+    bytes: lambda value: _write_bytes(value) if value else b"c__builtin__\nbytes\n)R",
     complex: _write_call(b"c__builtin__\ncomplex\n", lambda value: (value.real, value.imag)),
     Decimal: _write_call(b"cdecimal\nDecimal\n", lambda value: (str(value),)),
     date: _write_call(b"cdatetime\ndate\n", _state_arguments),
@@ -165,7 +207,6 @@ _WRITERS = {
 
 _NESTING = frozenset({tuple, frozenset, set})
 _HASHED = frozenset({tuple, frozenset})
-_TUPLE = frozenset({tuple})
 
 
 def _parts(level, kinds):
@@ -189,6 +230,9 @@ _MUTABLE = frozenset({list, dict, set, _OpenSet})
 
 _NOTHING = frozenset()
 
+# Their hash is reckoned from the whole of them each time that it is asked for.
+_HASHED_ANEW = frozenset({int, Decimal})
+
 # Hashes that nobody can choose: salted by the interpreter, or one value each.
 _SALTED = frozenset({str, bytes, date, bool, _NONE})
 _HASH_MODULUS = hash_info.modulus
@@ -208,7 +252,10 @@ class _Machine:
     them; elements with equal hashes compare with each other, which is quadratic. Counting either in advance would
     need a size kept for every object, so both are charged when they happen, against a budget of bytes that grows
     with the data: a GET pays for the value as if it stood there again, a group of equal hashes pays the square of
-    its size. Mutable containers cannot be shared at all; that also rules out cycles.
+    its size. Mutable containers cannot be shared at all, nor a tuple that holds one; that also rules out cycles.
+
+    ``heights`` runs beside the stack: how many levels of containers are inside a value. It may end earlier; what it does
+    not reach is flat. What holds nothing is flat too, and what holds something one higher than the highest of it.
     """
 
     def __init__(self, data):
@@ -216,11 +263,13 @@ class _Machine:
         self.offset = 0
         self.stack = []
         self.push = self.stack.append
+        self.heights = bytearray()
+        self.above = 0  # the height of a container of what was taken off the stack last
         self.marks = []
-        self.nwraps = self.wrapped_until = 0
         self.memo = {}
-        self.extents = {}  # memo key -> bytes, for values that were read back
-        self.budget = (1 << 22) + 64 * len(data)
+        self.extents = {}  # memo key -> bytes and height, for containers that were read back
+        # Small pickles get somewhat more for their bytes; not much more, since a stream may hold many of them.
+        self.budget = (1 << 17) + min(1 << 22, 256 * len(data)) + 64 * len(data)
 
     def run(self):
         data, operation_of = self.data, _OPERATIONS.get
@@ -273,18 +322,30 @@ class _Machine:
 
     # The stack.
 
-    def pop_last(self, nitems):
-        items = self.stack[len(self.stack) - nitems :]
-        if len(items) != nitems:
-            raise IndexError("stack underflow")
-        del self.stack[len(self.stack) - nitems :]
-        return items
-
-    def pop_marked(self):
-        start = self.marks.pop()
+    def pop_from(self, start):
         items = self.stack[start:]
         del self.stack[start:]
+        self.above = 1 if items else 0
+        if len(self.heights) > start:
+            self.above += max(self.heights[start:])
+            del self.heights[start:]
         return items
+
+    def pop_last(self, nitems):
+        if nitems > len(self.stack):
+            raise IndexError("stack underflow")
+        return self.pop_from(len(self.stack) - nitems)
+
+    def pop_marked(self):
+        return self.pop_from(self.marks.pop())
+
+    def lift(self, height):
+        """Let the container on top be at least so high."""
+        if height > MAX_DEPTH:
+            _refuse(_TOO_DEEP)
+        if height > 0:
+            self.heights.extend(bytes(len(self.stack) - len(self.heights)))
+            self.heights[-1] = max(self.heights[-1], height)
 
     def mark(self):
         if len(self.marks) == 2 * MAX_DEPTH:
@@ -296,19 +357,16 @@ class _Machine:
             _refuse(f"it adds to an object of type {type(self.stack[-1]).__name__}")
         return self.stack[-1]
 
-    def wrap(self):
-        # A run of this opcode is the cheapest way to nest, and the only one seen at once; others show at the end.
-        self.nwraps = self.nwraps + 1 if self.wrapped_until == self.offset - 1 else 1
-        self.wrapped_until = self.offset
-        if self.nwraps > MAX_DEPTH:
-            _refuse(_TOO_DEEP)
-        self.push((self.stack.pop(),))
+    def push_tuple(self, items):
+        self.push(tuple(items))
+        self.lift(self.above)
 
     def push_list(self, items):
         # Plain values hold no list; a set or frozenset is called with one.
         if not self.stack or type(self.stack[-1]) is not FunctionType:
             _refuse("it holds a list, which has a type code of its own")
         self.push(items)
+        self.lift(self.above)
 
     def push_dict(self, items):
         # Nor a dict; the state of a UUID is one.
@@ -325,6 +383,9 @@ class _Machine:
     # The memo.
 
     def put(self, key):
+        # What four bytes can name: larger keys could share their hashes.
+        if not 0 <= key < 1 << 32:
+            _refuse("it stores an object under a number out of range")
         if len(self.memo) > self.offset // 2:
             _refuse("it stores more objects than it can hold")
         self.memo[key] = self.stack[-1]
@@ -336,8 +397,14 @@ class _Machine:
             _refuse(f"it shares a {type(value).__name__}")
         if type(value) in _HASHED:
             if key not in self.extents:
-                self.extents[key], _ = self.measure([value])
-            self.spend(self.extents[key])
+                self.extents[key] = self.measure_shared(value)
+            nbytes, height = self.extents[key]
+            self.spend(nbytes)
+            self.push(value)
+            self.lift(height)
+            return
+        if type(value) in _HASHED_ANEW:
+            self.spend(getsizeof(value))
         self.push(value)
 
     def spend(self, nbytes):
@@ -345,18 +412,24 @@ class _Machine:
         if self.budget < 0:
             _refuse("its shared or colliding parts cost more than its size")
 
-    def measure(self, values):
-        """Return the bytes of values with all their parts, and the types met; pay for walking them."""
-        nbytes, kinds, level = 0, set(), values
-        for _ in range(MAX_DEPTH):
-            here = sum(map(getsizeof, level))
-            self.spend(here + 512)  # a level has its price even where it holds next to nothing
-            nbytes += here
-            kinds.update(map(type, level))
+    def levels_of(self, values):
+        """Give values, then their parts, level by level, each with its bytes; pay for walking them."""
+        level = values
+        while level:
+            nbytes = sum(map(getsizeof, level))
+            self.spend(nbytes + 512)  # a level has its price even where it holds next to nothing
+            yield level, nbytes
             level = _parts(level, _HASHED)
-            if not level:
-                return nbytes, kinds
-        return _refuse(_TOO_DEEP)
+
+    def measure_shared(self, value):
+        """Return the bytes of a value with all its parts, and its height."""
+        nbytes, height = 0, -1
+        for level, nbytes_here in self.levels_of([value]):
+            if not _MUTABLE.isdisjoint(map(type, level)):
+                _refuse("it shares a tuple that holds a list or dict")
+            nbytes += nbytes_here
+            height += 1
+        return nbytes, height
 
     # Sets.
 
@@ -365,19 +438,9 @@ class _Machine:
         return self.make_set(frozenset, items) if items else _NOTHING
 
     def make_set(self, kind, items):
-        if tuple in map(type, items):
-            self.check_depth(items)
         if len(items) > 1:
             self.check_hashes(items)
         return kind(items)
-
-    def check_depth(self, items):
-        # The hash of a tuple recurses on the C stack without a limit; that of a frozenset is kept in it.
-        for _ in range(MAX_DEPTH):
-            items = _parts(items, _TUPLE)
-            if not items:
-                return
-        _refuse(_TOO_DEEP)
 
     def check_hashes(self, items):
         odd = [item for item in items if type(item) not in _SALTED and not _hashes_to_itself(item)]
@@ -393,14 +456,16 @@ class _Machine:
     def pay_comparisons(self, group):
         # Two quick values compare in steps of the smaller one's size, any two others at worst in the product of both:
         # a frozenset looks up each element of the other, a Decimal converts an int by schoolbook division.
-        nbytes, kinds = self.measure(group)
-        steps = len(group) if kinds <= _QUICK else nbytes // 4
-        self.spend(nbytes * steps // 8)
+        size, kinds = 0, set()
+        for level, _ in self.levels_of(group):
+            size += len(level) + sum([getsizeof(item) for item in level if type(item) not in _HASHED]) // 16
+            kinds.update(map(type, level))
+        self.spend(size * (len(group) if kinds <= _QUICK else size))
 
     # Objects.
 
     def find(self, module, name):
-        builder = _BUILDERS.get(f"{module}.{name}")
+        builder = _BUILDERS.get(f"{_of_type(str, module)}.{_of_type(str, name)}")
         if builder is None:
             _refuse(f"it asks for {_short(module)}.{_short(name)}")
         self.push(builder)
@@ -409,7 +474,11 @@ class _Machine:
         builder, arguments = self.pop_last(2)
         if type(builder) is not FunctionType or type(arguments) is not tuple:
             _refuse(f"it calls an object of type {type(builder).__name__}")
-        self.push(builder(self, *arguments))
+        height = self.above - 2  # that of the list, for a set; the pair of both and the arguments are one level each
+        value = builder(self, *arguments)
+        self.push(value)
+        if type(value) in _NESTING:
+            self.lift(height)
 
     def new(self):
         builder, arguments = self.pop_last(2)
@@ -418,7 +487,7 @@ class _Machine:
         self.push(_blank_uuid(self))
 
     def build(self):
-        state = self.stack.pop()
+        (state,) = self.pop_last(1)
         target = self.top(UUID)
         if hasattr(target, "int") or type(state) is not dict:
             _refuse("it changes an object that is complete")
@@ -428,6 +497,7 @@ class _Machine:
         target = self.top(dict)
         if len(items) % 2 or any(type(key) is not str for key in items[::2]):
             _refuse("the state of an object is not by names")
+        self.lift(self.above)
         target.update(zip(items[::2], items[1::2]))
 
 
@@ -443,7 +513,7 @@ def _build_frozenset(machine, items):
 
 
 def _build_decimal(machine, text):
-    return Decimal(_of_type(str, text), _TRAPPING)
+    return Decimal(_to_copy(machine, text), _TRAPPING)
 
 
 # Under the caller's context, which may trap nothing, bad text would become a NaN.
@@ -455,28 +525,35 @@ def _build_date(machine, state):
 
 
 def _build_time(machine, state, tzinfo=None):
+    _check_zone(tzinfo)
     hour, minute, second, microsecond = struct.unpack(">BBB3s", _state(state))
     microsecond = int.from_bytes(microsecond, "big")
     return time(hour & 127, minute, second, microsecond, tzinfo, fold=hour >> 7)
 
 
 def _build_datetime(machine, state, tzinfo=None):
+    _check_zone(tzinfo)
     # The constructors of the datetime module trust a state; called with numbers they check them.
     year, month, *clock, microsecond = struct.unpack(">HBBBBB3s", _state(state))
     microsecond = int.from_bytes(microsecond, "big")
     return datetime(year, month & 127, *clock, microsecond, tzinfo, fold=month >> 7)
 
 
+def _check_zone(tzinfo):
+    if tzinfo is not None:
+        _of_type(timezone, tzinfo)
+
+
 def _build_timedelta(machine, days, seconds, microseconds):
-    return timedelta(days, seconds, microseconds)
+    return timedelta(_of_type(int, days), _of_type(int, seconds), _of_type(int, microseconds))
 
 
-def _build_timezone(machine, *arguments):
-    return timezone(*arguments)
+def _build_timezone(machine, offset, *name):
+    return timezone(_of_type(timedelta, offset), *[_of_type(str, text) for text in name])
 
 
 def _build_complex(machine, real, imag):
-    return complex(real, imag)
+    return complex(_of_type(float, real), _of_type(float, imag))
 
 
 def _build_bytes(machine):
@@ -485,9 +562,15 @@ def _build_bytes(machine):
 
 def _build_encoded(machine, text, encoding):
     # How Python 3 writes bytes for protocols that have none.
-    if encoding not in ("latin1", "latin-1"):
-        _refuse(f"it encodes text as {_short(str(encoding))}")
-    return _of_type(str, text).encode("latin-1")
+    if _of_type(str, encoding) not in ("latin1", "latin-1"):
+        _refuse(f"it encodes text as {_short(encoding)}")
+    return _to_copy(machine, text).encode("latin-1")
+
+
+def _to_copy(machine, text):
+    # The same text may go into many calls: each pays for what it makes, memory being dearer than time.
+    machine.spend(8 * len(_of_type(str, text)))
+    return text
 
 
 def _blank_uuid(machine):
@@ -505,10 +588,12 @@ def _reconstruct(machine, builder, base, state):
 
 
 def _uuid_state(state):
-    number = state["int"]
-    if type(number) is not int or not 0 <= number < 1 << 128:
+    number, safety = _of_type(int, state["int"]), state.get("is_safe")
+    if not 0 <= number < 1 << 128:
         _refuse("it holds a UUID out of range")
-    return {"int": number, "is_safe": state.get("is_safe")}
+    if safety is not None and _of_type(int, safety) not in (0, -1) or not state.keys() <= {"int", "is_safe"}:
+        _refuse("it gives a UUID what no UUID has")
+    return {"int": number, "is_safe": safety}
 
 
 def _of_type(kind, value):
@@ -622,13 +707,16 @@ def _text(machine, nbytes):
     return machine.take(nbytes).decode("utf-8", "surrogatepass")
 
 
-def _add_to_set(machine):
+def _extend(machine, kind, items):
+    machine.top(kind).extend(items)
+    machine.lift(machine.above)
+
+
+def _push_frozenset(machine):
     items = machine.pop_marked()
-    machine.top(_OpenSet).extend(items)
-
-
-def _append(machine, items):
-    machine.top(list).extend(items)
+    height = machine.above
+    machine.push(machine.make_frozenset(items))
+    machine.lift(height)
 
 
 _OPERATIONS = {
@@ -658,23 +746,23 @@ _OPERATIONS = {
     b"\x8e": lambda m: m.push(m.take(m.number(8))),
     # tuples
     b")": lambda m: m.push(()),
-    b"\x85": _Machine.wrap,
-    b"\x86": lambda m: m.push(tuple(m.pop_last(2))),
-    b"\x87": lambda m: m.push(tuple(m.pop_last(3))),
-    b"t": lambda m: m.push(tuple(m.pop_marked())),
+    b"\x85": lambda m: m.push_tuple(m.pop_last(1)),
+    b"\x86": lambda m: m.push_tuple(m.pop_last(2)),
+    b"\x87": lambda m: m.push_tuple(m.pop_last(3)),
+    b"t": lambda m: m.push_tuple(m.pop_marked()),
     # lists and dicts
-    b"]": lambda m: m.push_list([]),
+    b"]": lambda m: m.push_list(m.pop_last(0)),
     b"l": lambda m: m.push_list(m.pop_marked()),
-    b"a": lambda m: _append(m, m.pop_last(1)),
-    b"e": lambda m: _append(m, m.pop_marked()),
-    b"}": lambda m: m.push_dict([]),
+    b"a": lambda m: _extend(m, list, m.pop_last(1)),
+    b"e": lambda m: _extend(m, list, m.pop_marked()),
+    b"}": lambda m: m.push_dict(m.pop_last(0)),
     b"d": lambda m: m.push_dict(m.pop_marked()),
     b"s": lambda m: m.set_items(m.pop_last(2)),
     b"u": lambda m: m.set_items(m.pop_marked()),
     # sets
     b"\x8f": _Machine.push_set,
-    b"\x90": _add_to_set,
-    b"\x91": lambda m: m.push(m.make_frozenset(m.pop_marked())),
+    b"\x90": lambda m: _extend(m, _OpenSet, m.pop_marked()),
+    b"\x91": _push_frozenset,
     # objects
     b"c": lambda m: m.find(m.line().decode("utf-8"), m.line().decode("utf-8")),
     b"\x93": lambda m: m.find(*m.pop_last(2)),

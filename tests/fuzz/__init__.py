@@ -10,6 +10,7 @@ The command is `python tests/fuzz/run.py`; it tells what it can do with --help.
     streams.py      the same bytes in pieces
     calls.py        sequences of calls on readers and writers, sources and sinks that misbehave
     encoding.py     objects, among them such as nobody should write
+    pickles.py      pickles under the safe policy that nest, share and collide, on a small stack
     older.py        the names of the older libraries
     java.py         Hadoop's own readers beside ours, many inputs in one Java virtual machine (a command by itself)
     inputs.py       making inputs: seeds, grammar, spoiling
