@@ -1,7 +1,9 @@
 # Floor 3. skip, count, index and Hadoop's hash: questions about encoded bytes that need no values and no GIL.
 
 from libc.stdint cimport int64_t, uint32_t
+from libc.string cimport memcpy
 from cpython.buffer cimport PyBUF_READ, PyBuffer_Release
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.memoryview cimport PyMemoryView_FromMemory
@@ -174,13 +176,20 @@ def partition(encoded, int npartitions):
     return (hash_code(encoded) & 0x7fffffff) % npartitions
 
 
-def steer(bytes front, bytes like):
-    """Return the seven bytes behind which `front` has the hash code that `like` has.
+def steered(bytes head, bytes like, bytes key, bytes sign, bytes padding):
+    """Return all of these behind each other, with seven bytes before the padding that give what is up to there the hash code of `like`.
 
-    >>> hash_code(b"front" + steer(b"front", b"like")) == hash_code(b"like")
-    True
+    >>> whole = steered(b"head ", b"like", b" key", b"!", b"...")
+    >>> whole[:14], whole[21:], hash_code(whole[:21]) == hash_code(b"like")
+    (b'head like key!', b'...', True)
     """
-    cdef unsigned char behind[7]
-    cdef uint32_t wanted = <uint32_t>hash_of(like, len(like))
-    steer_hash(behind, <uint32_t>hash_of(front, len(front)), wanted)
-    return (<char*>behind)[:7]
+    cdef Py_ssize_t nfront = len(head) + len(like) + len(key) + len(sign)
+    whole = PyBytes_FromStringAndSize(NULL, nfront + 7 + len(padding))
+    cdef unsigned char* p = <unsigned char*>PyBytes_AS_STRING(whole)
+    cdef unsigned char* behind = p
+    for part in (head, like, key, sign):
+        memcpy(behind, PyBytes_AS_STRING(part), PyBytes_GET_SIZE(part))
+        behind += PyBytes_GET_SIZE(part)
+    steer_hash(behind, <uint32_t>hash_of(p, nfront), <uint32_t>hash_of(<const unsigned char*>PyBytes_AS_STRING(like), len(like)))
+    memcpy(behind + 7, PyBytes_AS_STRING(padding), len(padding))
+    return whole

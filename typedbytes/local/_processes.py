@@ -248,6 +248,8 @@ def _listen(pipe, messages):
 def _said_by(code, tail):
     if code < 0:
         return f"it was ended by {name_of(-code)}"
+    if code == 64 and tail and tail[-1].startswith("typedbytes: "):
+        return f"exit code 64: {tail[-1][12:]}"
     said = FINAL_CODES.get(code) or (tail[-1] if tail else "it has said nothing on standard error")
     return f"exit code {code}: {said}"
 

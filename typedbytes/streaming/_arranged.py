@@ -13,10 +13,10 @@ keys that came without this form go on without it, and no job with several reduc
 """
 
 from typedbytes import dumps, hash_code
-from typedbytes._scan import advance, steer
+from typedbytes._scan import advance, steered
 from typedbytes.errors import DecodeError, FormatError
 from typedbytes.streaming._records import Groups
-from typedbytes.streaming._task import Task, UsageError, find_secondary
+from typedbytes.streaming._task import GroupingError, Task, find_secondary
 from typedbytes.streaming._typed import MOST_DEPTH, TypedBytesOutput, UndecodedInput
 
 HEAD_NBYTES = 5  # of a VECTOR: its type code and its count
@@ -29,7 +29,7 @@ def find_arrangement(part_of, groups, role, formats, environ):
     """Return the Arrangement of a job's keys, or None where its tasks pass them on as they are: without a reducer, or with a partitioner of its own.
 
     part_of: gives the part of a key; groups: whether reducers are called for parts. formats: of the role's input and output.
-    Raises UsageError for a job whose keys cannot be arranged.
+    Raises GroupingError for a job whose keys cannot be arranged.
     """
     secondary = find_secondary(environ)
     nreducers = Task(environ).nreducers
@@ -37,7 +37,7 @@ def find_arrangement(part_of, groups, role, formats, environ):
         return None
     between = {"map": formats[1:], "combine": formats, "reduce": formats[:1]}[role]
     if set(between) != {"typedbytes"}:
-        raise UsageError(
+        raise GroupingError(
             f"grouping by a part of the keys needs typed bytes between map and reduce, not {' and '.join(between)}: add -io typedbytes "
             "(or -D stream.map.output=typedbytes -D stream.reduce.input=typedbytes)"
         )
@@ -59,7 +59,7 @@ class Arrangement:
         self.arrives = None  # whether the keys that are read have the form; None: none was read
         odd = secondary % 2 * len(BYTES_OF_NONE)
         if secondary < odd:
-            raise UsageError(f"a key cannot leave {secondary} bytes to the sort: grouping by a part of it needs none, leave out --secondary")
+            raise GroupingError(f"a key cannot leave {secondary} bytes to the sort: grouping by a part of it needs none, leave out --secondary")
         nfalse = (secondary - odd) // len(FALSE)
         self._padding = BYTES_OF_NONE * bool(odd) + FALSE * nfalse
         self._head = b"\x08" + (3 + bool(odd) + nfalse).to_bytes(4, "big")
@@ -68,19 +68,19 @@ class Arrangement:
 
     def join(self, part, key):
         """Return the form of an encoded key with an encoded part."""
-        front = b"".join((self._head, part, key, SIGN))
-        return front + steer(front, part) + self._padding
+        return steered(self._head, part, key, SIGN, self._padding)
 
     def split(self, whole):
         """Return the encoded key in a form, None for what is none; `start` is the same for all that have its part."""
         if not (whole.startswith(self.start) and whole.startswith(SIGN, -self.ntail)):
-            start = self._start_of(whole)
+            start = self.start_of(whole)
             if start is None:
                 return None
             self.start = start
         return whole[len(self.start) : -self.ntail]
 
-    def _start_of(self, whole):
+    def start_of(self, whole):
+        """Return the bytes of a form as far as its part goes, None for what is none."""
         end = len(whole) - self.ntail
         if not (whole.startswith(self._head) and whole.startswith(SIGN, max(end, 0)) and whole.endswith(self._padding)):
             return None
@@ -114,15 +114,31 @@ class ArrangedInput(UndecodedInput):
             self._failure = FormatError("a key that was arranged to be grouped is among keys that were not", self.offset, record=self.record - 1)
             raise self._failure
         if not arrives and arrangement.nreducers is not None:
-            raise UsageError(
-                f"the keys come from a mapper that knows no group_by, and {arrangement.nreducers} reducers would group them wrongly: give "
-                "run(...) the mapper too (lib.identitymapper passes pairs on), or name a partitioner that does it (-partitioner CLASS)"
+            raise GroupingError(
+                f"the keys come from a mapper that knows not how they are grouped, and {arrangement.nreducers} reducers could group them wrongly: "
+                "give the same run(...) that mapper too (lib.identitymapper passes pairs on), or name a partitioner that does it (-partitioner CLASS)"
             )
         arrangement.arrives = arrives
 
     def groups(self):
         """Return an iterator of (key, values) over adjacent pairs of one group."""
-        return Groups(((self.group_of(record), *record) for record in self.raw_pairs()), self._key_of, self._value_of)
+        if self._arrangement.groups:
+            return Groups(self._by_part(), self._key_of, self._value_of)
+        return Groups(((record[0], *record) for record in self.raw_pairs()), self._key_of, self._value_of)
+
+    def _by_part(self):
+        # Pairs of one part follow each other, and only the first of their keys is looked at.
+        arrangement, start, ntail = self._arrangement, None, self._arrangement.ntail
+        for whole, value in self._reader:
+            if start is not None and whole.startswith(start) and whole.startswith(SIGN, -ntail):
+                yield start, b"", value
+                continue
+            key = arrangement.split(whole)
+            if arrangement.arrives != (key is not None):
+                self._settle(key is not None)
+            record = whole if key is None else key, value
+            start = None if key is None else arrangement.start
+            yield (self.group_of(record), *record)
 
     def group_of(self, record):
         """Return bytes that are the same for all pairs of a group, of the raw pair that was read last."""
@@ -174,5 +190,6 @@ class ArrangedOutput(TypedBytesOutput):
 
     def writes(self, pairs):
         """Write every pair of an iterable."""
+        encoded, write = self.encoded, self.write_raw
         for pair in pairs:
-            self.write_raw(*self.encoded(pair))
+            write(*encoded(pair))

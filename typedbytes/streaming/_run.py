@@ -18,7 +18,7 @@ from typedbytes.streaming._heart import Heart
 from typedbytes.streaming._records import regrouped
 from typedbytes.streaming._report import counters, write_failure, write_line
 from typedbytes.streaming._sidefiles import side_files
-from typedbytes.streaming._task import Task, UsageError, find_format, find_role
+from typedbytes.streaming._task import GroupingError, Task, UsageError, find_format, find_role
 
 OK, USER, USAGE, DATA, INTERNAL, IO = 0, 1, 64, 65, 70, 74
 INTERRUPTED, TERMINATED = 130, 143
@@ -85,7 +85,7 @@ def run(
     ===  =====================================================================
     0    all input read, all of it processed, all output delivered
     1    an exception in user code, sys.exit() among them
-    64   no role, or nothing given for it
+    64   no role, nothing given for it, or keys that cannot be grouped
     65   bad input
     70   an error of this module
     74   reading or writing failed, also because nobody reads the output
@@ -113,7 +113,8 @@ def _run(jobs, argv, ways):
         return attempt.run(source, sink)
     except UsageError as error:
         write_line(f"typedbytes: {error}")
-        write_line(f"usage: {argv[0]} map|combine|reduce")
+        if not isinstance(error, GroupingError):
+            write_line(f"usage: {argv[0]} map|combine|reduce")
         return USAGE
     except OSError as error:
         return _fail(IO, error)
@@ -201,7 +202,7 @@ class Attempt:
             self._work()
             self._finish()
             return OK
-        except UsageError:
+        except GroupingError:
             self._drop_output()
             raise
         except BaseException as error:

@@ -20,6 +20,10 @@ class UsageError(Exception):
     """The command line or the environment leaves no way to run the task."""
 
 
+class GroupingError(UsageError):
+    """The keys of a job cannot be grouped by a part of them."""
+
+
 def _first(environ, *names):
     for name in names:
         if name in environ:
@@ -177,14 +181,14 @@ def count_key_fields(role, environ):
 def find_secondary(environ):
     """Return how many bytes at the end of a key choose no reducer, or None where a partitioner of the job's own chooses.
 
-    Raises UsageError for options of Hadoop's own partitioners, or of its sort, that nothing can be made of.
+    Raises GroupingError for options of Hadoop's own partitioners, or of its sort, that nothing can be made of.
     """
     partitioner = environ.get("mapred_partitioner_class", HASH_PARTITIONER)
     if partitioner not in (HASH_PARTITIONER, BINARY_PARTITIONER):
         return None
     comparator = _first(environ, "mapreduce_job_output_key_comparator_class", "mapred_output_key_comparator_class")
     if comparator not in (None, BYTES_COMPARATOR):
-        raise UsageError(
+        raise GroupingError(
             f"groups of keys that begin alike are sorted by bytes, not by {comparator}: leave out "
             "mapreduce.job.output.key.comparator.class, or name a partitioner too (-partitioner) where the job arranges its keys itself"
         )
@@ -192,5 +196,5 @@ def find_secondary(environ):
         return 0
     left, right = (int(environ.get(f"mapreduce_partition_binarypartitioner_{side}_offset", end)) for side, end in (("left", 0), ("right", -1)))
     if left or right >= 0:
-        raise UsageError(f"no keys can be grouped by the bytes {left} to {right} of BinaryPartitioner: leave out -partitioner, grouping needs none")
+        raise GroupingError(f"no keys can be grouped by the bytes {left} to {right} of BinaryPartitioner: leave out -partitioner, grouping needs none")
     return -right - 1
