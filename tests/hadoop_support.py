@@ -104,6 +104,11 @@ class Hadoop:
         code, result, log = self._run("job", *words, *options)
         return Job(code, json.loads(result or b"{}"), log)
 
+    def read_submissions(self, command_lines):
+        """Give what a node reads of each of Hadoop Streaming's command lines, lists of words; {"refused": why} for those it never gets."""
+        lines = [" ".join(word.encode().hex() for word in words) for words in command_lines]
+        return [json.loads(line) for line in self._demand("submission", data="\n".join(lines).encode()).splitlines()]
+
     def load_pairs(self, pairs, path):
         """Write encoded pairs into a SequenceFile, with Hadoop's loadtb."""
         self._demand("loadtb", path, data=pairs)

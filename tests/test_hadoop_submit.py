@@ -28,8 +28,8 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def bare_python(tmp_path_factory):
-    """Return a Python without any site-packages of ours: a virtual environment with nothing in it."""
-    folder = tmp_path_factory.mktemp("bare")
+    """Return a Python without any site-packages of ours, and with a space in its path: a virtual environment with nothing in it."""
+    folder = tmp_path_factory.mktemp("bare python")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     found = subprocess.run([folder / "bin" / "python", "-c", "import typedbytes"], cwd=folder, env=bare_environment(), capture_output=True)
     assert b"ModuleNotFoundError" in found.stderr
@@ -63,7 +63,7 @@ def submit(tmp_path, home, bare_python):
 def test_a_job_with_a_bundle_on_a_bare_python(tmp_path, submit):
     (tmp_path / "in.txt").write_text("b a\nb\n")
     (tmp_path / "helper.py").write_text("def words(line):\n    return line.split()\n")
-    (tmp_path / "job.py").write_text(
+    (tmp_path / "it's.py").write_text(
         "import sys\n"
         "import helper\n"
         "from typedbytes import streaming\n"
@@ -76,7 +76,7 @@ def test_a_job_with_a_bundle_on_a_bare_python(tmp_path, submit):
         "    yield word, (sum(count for count, _ in counts), all(bundled for _, bundled in counts))\n"
         "streaming.run(mapper, reducer, combiner=reducer)\n"
     )
-    output, messages = submit("job.py", "in.txt", "-o", "out", "--reducers", "2", "--combiner", "--read", *QUICK)
+    output, messages = submit("it's.py", "in.txt", "-o", "out", "--reducers", "2", "--combiner", "--read", *QUICK)
     assert sorted(tb.PairReader(output)) == [("a", (1, True)), ("b", (2, True))]
     assert "typedbytes: map 100 %, reduce 100 %" in messages.splitlines()
     assert "typedbytes: python: has other packages: 0" in messages.splitlines()

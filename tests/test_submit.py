@@ -4,6 +4,7 @@ Belongs here: everything of typedbytes.hadoop that needs no Hadoop. Always true:
 Hadoop 3.4.2 and its Java.
 """
 
+import contextlib
 import io
 import json
 import os
@@ -54,8 +55,8 @@ def test_the_words_of_a_large_job():
         *("-inputformat", "org.apache.hadoop.mapred.SequenceFileInputFormat", "-outputformat", "com.example.F"),
         *("-cmdenv", "LANG=C", "-cmdenv", "PYTHONPATH=typedbytes-bundle:.:y"),
         *("-partitioner", "org.apache.hadoop.mapred.lib.BinaryPartitioner"),
-        *("-mapper", '"/opt/my python/bin/python3" job.py map', "-combiner", '"/opt/my python/bin/python3" job.py combine'),
-        *("-reducer", '"/opt/my python/bin/python3" job.py reduce'),
+        *("-mapper", "'/opt/my python/bin/python3' job.py map", "-combiner", "'/opt/my python/bin/python3' job.py combine"),
+        *("-reducer", "'/opt/my python/bin/python3' job.py reduce"),
     ]
 
 
@@ -75,10 +76,87 @@ def test_a_shell_takes_the_printed_command_apart_again():
     assert shlex.split(job.shell("hadoop", "jar", "s.jar").replace("\\\n", "")) == ["hadoop", "jar", "s.jar", *job.words()]
 
 
-@pytest.mark.parametrize("wrong", [{"files": ["a,b.py"]}, {"python": 'py"thon'}, {"bundle": "a,b.zip"}])
-def test_names_that_hadoop_would_take_apart(wrong):
-    with pytest.raises(hadoop.SubmitError, match="rename the file|there is a quote in it"):
-        plan(**wrong).words()
+def test_a_shell_runs_the_printed_command():
+    job = plan("job.py", ["a b", "it's", "{c,d}"], "\n\t*!$x`y`\\", name='say "hello" & <bye>')
+    text = job.shell("printf", "%s\\0", "hadoop")
+    said = subprocess.run(["sh", "-c", text], stdout=subprocess.PIPE, check=True).stdout.decode()
+    assert said.split("\0") == ["hadoop", *job.words(), ""]
+
+
+WRONG = [
+    ({"files": ["a,b.py"]}, "there is ',' in the path: rename it"),
+    ({"files": ["a b.py"]}, "there is ' ' in the path"),
+    ({"files": ["a%41.py"]}, "there is '%' in the path"),
+    ({"files": ["a?.py"]}, r"there is '\?' in the path"),
+    ({"files": ["a:b.py"]}, "takes 'a:b.py' for a URL"),
+    ({"files": ["a.py#b c.py"]}, "there is ' ' in the name"),
+    ({"files": ["a.py#../b.py"]}, "cannot be called '../b.py' in the folder of a task"),
+    ({"files": ["a.py#"]}, "cannot be called ''"),
+    ({"files": ["job.xml"]}, "cannot be called 'job.xml'"),
+    ({"files": ["typedbytes.py"]}, "cannot be called 'typedbytes.py'"),
+    ({"files": ["x/*"]}, r"cannot be called '\*'"),
+    ({"files": ["a/x.txt", "b/x.txt"]}, "/a/x.txt and .*/b/x.txt are both called x.txt"),
+    ({"files": ["a/x.txt#one", "b/x.txt#two"]}, "are both called x.txt"),
+    ({"files": ["a/job.py"]}, "are both called job.py"),
+    ({"files": ["x.zip"], "archives": ["x.zip"]}, "are both called x.zip"),
+    ({"files": ["a.txt", "b.txt#a.txt"]}, "are both called a.txt"),
+    ({"archives": ["x.zip#typedbytes-bundle"], "bundle": "b.zip"}, "are both called typedbytes-bundle"),
+    ({"archives": ["hdfs://h/a/x.zip", "hdfs://h/b/x.zip"]}, "are both called x.zip"),
+    ({"archives": ["hdfs://h/a/%78.zip"]}, "there is '%' in the path"),
+    ({"bundle": "a,b.zip"}, "there is ',' in the path"),
+    ({"bundle": "a#b.zip"}, "there is '#' in the path"),
+    ({"script": "a#b.py"}, "there is '#' in the path"),
+    ({"python": "py\"th'on"}, "there are both a ' and a \" in it"),
+    ({"python": ""}, "drops an empty word"),
+    ({"python": "a\udcff"}, "it is not text without NUL"),
+    ({"python": "a\0"}, "it is not text without NUL"),
+    ({"inputs": ["a,b"]}, "takes 'a,b', the value of -input, for several paths"),
+    ({"inputs": ["{a,b},c"]}, "for several paths"),
+    ({"inputs": ["-input"]}, "takes the value '-input' of -input for an option: write a path as ./-input"),
+    ({"inputs": [""]}, "-input takes no empty value"),
+    ({"inputs": ['"a"']}, "the value of -input, away"),
+    ({"inputs": ["/user/${user.name}"]}, "by a property: write out what you mean"),
+    ({"inputs": ["a\udcff"]}, "cannot bring"),
+    ({"output": "/user/${user.name}"}, "the value of -output, by a property"),
+    ({"input_format": ""}, "-inputformat takes no empty value"),
+    ({"environment": {"A": "x y"}}, "Hadoop ends the variable A='x y' at its space"),
+    ({"environment": {"A B": "x"}}, "at its space"),
+    ({"environment": {"A=B": "x"}}, "not the name of a variable"),
+    ({"environment": {"A": "${user.name}"}}, "the value of -cmdenv, by a property"),
+    ({"environment": {"A": 'x"'}}, "the value of -cmdenv, away"),
+    ({"environment": {"TMPDIR": "x"}}, "sets the variable TMPDIR of each task itself"),
+    ({"properties": {"a=b": "x"}}, "'a=b' is not a name for Hadoop's -D"),
+    ({"properties": {" a": "x"}}, "' a' is not a name"),
+    ({"properties": {"-a": "x"}}, "for an option"),
+    ({"properties": {"a": ""}}, "-D a= has no value"),
+    ({"properties": {"a": "\x01"}}, "cannot bring 'a=.x01', the value of -D, to the nodes"),
+    ({"properties": {"stream.map.input": "text"}}, "-io typedbytes"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong, message", WRONG, ids=[str(wrong) for wrong, _ in WRONG])
+def test_what_no_node_would_get_as_it_is(wrong, message):
+    given = {"script": "job.py", "inputs": ["in"], "output": "out", **wrong}
+    with pytest.raises(hadoop.SubmitError, match=message):
+        hadoop.Plan(**given).words()
+
+
+def test_what_is_given_twice_is_shipped_once():
+    words = plan(files=["a.py", "./a.py#a.py", "job.py", "a.py"], archives=["x.zip#x", "x.zip#x", "x.zip#y"]).words()
+    assert words[words.index("-files") + 1] == "job.py,a.py,./a.py"
+    assert words[words.index("-archives") + 1] == "x.zip#x,x.zip#y"
+
+
+def test_names_that_look_like_options():
+    words = plan("-job.py", ["./-in"], "out", files=["-x.txt"]).words()
+    assert words[words.index("-files") + 1] == "./-job.py,./-x.txt"
+    assert words[words.index("-mapper") + 1] == "python3 ./-job.py map"
+
+
+def test_a_script_elsewhere_is_run_by_its_link():
+    words = plan("hdfs://h/jobs/job.py#main.py", ["in"], "out").words()
+    assert words[words.index("-files") + 1] == "hdfs://h/jobs/job.py#main.py"
+    assert words[words.index("-mapper") + 1] == "python3 main.py map"
 
 
 # -- clouds -----------------------------------------------------------------------------------------------
@@ -106,6 +184,28 @@ def test_a_job_for_dataproc():
     assert words[words.index("--") + 1 :] == job["hadoopJob"]["args"]
     (listed,) = (word for word in words if word.startswith("--properties="))
     assert listed.startswith("--properties=^;^mapreduce.job.name=job.py;") and listed.endswith(";a=b,c")
+
+
+def test_properties_with_semicolons_for_dataproc():
+    def listed(value):
+        _, commands = hadoop.dataproc(plan(properties={"a": value}), "gs://bucket/jobs", "c", "r")
+        (word,) = (word for word in shlex.split(commands[-1]) if word.startswith("--properties=^"))
+        return word
+
+    assert listed("b;mapreduce.job.reduces=9").endswith("|a=b;mapreduce.job.reduces=9")
+    assert listed("b;c|d").startswith("--properties=^~^mapreduce.job.name=job.py~")
+    with pytest.raises(hadoop.SubmitError, match="gcloud cannot tell the properties apart"):
+        listed(";|~@!:+&")
+
+
+def test_files_for_clouds_keep_apart():
+    steps, commands = hadoop.emr(plan("it's a/job.py", ["in"], "out", files=["-x y/one.txt#two.txt"], archives=["s3://b/y.zip#y"]), "s3://bucket", "j")
+    words = steps[0]["Args"]
+    assert words[words.index("-files") + 1] == "s3://bucket/job.py,s3://bucket/one.txt#two.txt"
+    assert words[words.index("-archives") + 1] == "s3://b/y.zip#y"
+    assert [shlex.split(command)[3] for command in commands[:2]] == ["it's a/job.py", "./-x y/one.txt"]
+    with pytest.raises(hadoop.SubmitError, match="are both called x.txt"):
+        hadoop.emr(plan(files=["a/x.txt#one", "b/x.txt#two"]), "s3://bucket", "j")
 
 
 # -- modules ----------------------------------------------------------------------------------------------
@@ -410,10 +510,12 @@ def test_output_elsewhere_is_copied_here(tmp_path, home):
     (tmp_path / "core-site.xml").write_text(
         "<configuration><property><name>fs.defaultFS</name><value>hdfs://h:1/</value></property></configuration>"
     )
-    folder = home(f'echo "$1 $2 $3" > {tmp_path}/said; cp {tmp_path}/out/part-* "$4"')
+    folder = home(f'printf "%s %s %s\\n" "$1" "$2" "$3" > {tmp_path}/said; cp {tmp_path}/out/part-* "$4"')
     environ = {"HADOOP_CONF_DIR": str(tmp_path), "HADOOP_HOME": str(folder)}
     assert list(hadoop.read_output("/out", environ)) == [(0, "a"), (1, "a")]
     assert (tmp_path / "said").read_text() == "fs -get /out/part-*\n"
+    assert len(list(hadoop.read_output("hdfs://x/a*[b]{c}?\\", environ))) == 2
+    assert (tmp_path / "said").read_text() == "fs -get hdfs://x/a\\*\\[b\\]\\{c\\}\\?\\\\/part-*\n"
     (folder / "bin" / "hadoop").write_text("#!/bin/sh\necho no such file\nexit 1\n")
     with pytest.raises(hadoop.SubmitError, match="could not copy the output hdfs://x/y here: no such file"):
         list(hadoop.read_output("hdfs://x/y", environ))
@@ -533,6 +635,20 @@ def test_done(tmp_path, monkeypatch, home):
     with pytest.raises(hadoop.SubmitError, match="does not start: Exec format error|does not start"):
         (folder / "bin" / "hadoop").write_bytes(b"\x7fELF no program")
         hadoop.submit(plan(str(JOB), ["in"], "out"))
+
+
+def test_words_that_java_cannot_read_in_the_locale(monkeypatch, home):
+    folder = home("exit 0")
+    (folder / "hadoop-streaming.jar").write_bytes(b"")
+    monkeypatch.setenv("HADOOP_HOME", str(folder))
+    for name, value, is_good in [("LANG", "C.UTF-8", True), ("LC_CTYPE", "C", False), ("LC_ALL", "POSIX", False), ("LC_ALL", "de_DE.UTF-8", True)]:
+        for each in ("LANG", "LC_CTYPE", "LC_ALL"):
+            monkeypatch.delenv(each, raising=False)
+        monkeypatch.setenv(name, value)
+        hadoop.submit(plan(str(JOB), ["in"], "out"))
+        expected = contextlib.nullcontext() if is_good else pytest.raises(hadoop.SubmitError, match=f"cannot read '\u00fc' in the locale {value}")
+        with expected:
+            hadoop.submit(plan(str(JOB), ["\u00fc"], "out"))
 
 
 def test_typed_bytes_are_the_only_output_of_submit_read(tmp_path, monkeypatch, capfdbinary, home):

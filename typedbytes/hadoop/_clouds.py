@@ -10,7 +10,12 @@ import os
 import shlex
 from dataclasses import replace
 
+from typedbytes.hadoop import _words
+from typedbytes.hadoop._errors import SubmitError
+from typedbytes.hadoop._plan import shipped
+
 DATAPROC_JAR = "file:///usr/lib/hadoop-mapreduce/hadoop-streaming.jar"
+DELIMITERS = ";|~@!:+&"
 
 
 def emr(plan, staging, cluster):
@@ -45,14 +50,13 @@ def dataproc(plan, staging, cluster, region, jar=DATAPROC_JAR):
     """
     staged, local = _staged(plan, staging)
     args = [word for part in staged.other_parts() for word in part]
-    properties = staged.all_properties()
+    properties = dict(word.split("=", 1) for _, word in staged.property_parts())
     job = {
         "placement": {"clusterName": cluster},
         "hadoopJob": {"mainJarFileUri": jar, "args": args, "properties": properties},
     }
     copies = [shlex.join(["gcloud", "storage", "cp", path, f"{staging.rstrip('/')}/"]) for path in local]
-    # A list that begins with ^;^ has semicolons between its items: a value may hold commas.
-    listed = "^;^" + ";".join(f"{name}={value}" for name, value in properties.items())
+    listed = _listed([f"{name}={value}" for name, value in properties.items()])
     submit = ["gcloud", "dataproc", "jobs", "submit", "hadoop", f"--cluster={cluster}", f"--region={region}"]
     submit += [f"--jar={jar}", f"--properties={listed}", "--", *args]
     return job, [*copies, shlex.join(submit)]
@@ -63,17 +67,29 @@ def printed(description, commands):
     return json.dumps(description, indent=2) + "\n\n" + "\n".join(commands) + "\n"
 
 
+def _listed(items):
+    """Return gcloud's list of items: one that begins with ^;^ has semicolons between them, since a value may hold commas."""
+    for between in DELIMITERS:
+        if not any(between in item for item in items):
+            return f"^{between}^{between.join(items)}"
+    raise SubmitError(f"gcloud cannot tell the properties apart, which use all of {DELIMITERS}: use --target hadoop on the cluster")
+
+
 def _staged(plan, staging):
     """Return the plan with its local files in the staging folder, and these files as they are here."""
     local = []
 
     def moved(path):
-        name, hash_sign, link = path.partition("#")
-        if "://" in name:
+        if "://" in path:
             return path
-        local.append(name)
-        return f"{staging.rstrip('/')}/{os.path.basename(name)}{hash_sign}{link}"
+        local.append(f"./{path}" if path.startswith("-") else path)
+        return f"{staging.rstrip('/')}/{os.path.basename(path)}"
 
-    script, files, archives = moved(plan.script), [*map(moved, plan.files)], [*map(moved, plan.archives)]
+    def linked(text):
+        file = _words.shipped(text)
+        return f"{moved(file.path)}#{file.link}"
+
+    shipped(plan)  # raises SubmitError for two files that would become one in the staging folder
+    script, files, archives = moved(plan.script), [*map(linked, plan.files)], [*map(linked, plan.archives)]
     bundle = plan.bundle and moved(plan.bundle)
-    return replace(plan, script=script, files=files, archives=archives, bundle=bundle), local
+    return replace(plan, script=script, files=files, archives=archives, bundle=bundle), [*dict.fromkeys(local)]

@@ -9,6 +9,7 @@ import os
 import shlex
 from dataclasses import dataclass, field
 
+from typedbytes.hadoop import _words
 from typedbytes.hadoop._errors import SubmitError
 from typedbytes.streaming._task import BINARY_PARTITIONER, BYTES_COMPARATOR
 
@@ -27,6 +28,17 @@ INPUT_FORMATS = {
 OUTPUT_FORMATS = {
     "text": "org.apache.hadoop.mapred.TextOutputFormat",
     "sequencefile": "org.apache.hadoop.mapred.SequenceFileOutputFormat",
+}
+
+#: Properties that Streaming sets by an option of its own, after those of -D.
+OPTION_OF = {
+    **dict.fromkeys(["stream.map.input", "stream.map.output", "stream.reduce.input", "stream.reduce.output"], "-io typedbytes"),
+    **dict.fromkeys(["mapreduce.output.fileoutputformat.outputdir", "mapred.output.dir"], "-output"),
+    "mapred.input.format.class": "-inputformat",
+    "mapred.output.format.class": "-outputformat",
+    "stream.addenvironment": "-cmdenv",
+    "tmparchives": "-archives",
+    "tmpfiles": "-files",
 }
 
 
@@ -73,11 +85,13 @@ class Plan:
 
     def property_parts(self):
         """Return the options -D."""
-        return [("-D", f"{name}={value}") for name, value in self.all_properties().items()]
+        return [("-D", _words.assignment("-D", name, value)) for name, value in self.all_properties().items()]
 
     def all_properties(self):
         """Return the properties of the job, the user's last."""
-        properties = {"mapreduce.job.name": self.name or os.path.basename(self.script), "mapreduce.job.reduces": str(self.nreducers)}
+        for name in filter(OPTION_OF.__contains__, self.properties):
+            raise SubmitError(f"Hadoop Streaming sets the property {name} by {OPTION_OF[name]}, whatever -D says: leave it out of the properties")
+        properties = {"mapreduce.job.name": self.name or script_of(self).link, "mapreduce.job.reduces": str(self.nreducers)}
         if self.nreducers:
             properties.update(COMPARATOR)
         if self.secondary:
@@ -86,33 +100,34 @@ class Plan:
 
     def other_parts(self):
         """Return the options that are no properties."""
-        parts = [("-files", ",".join(map(_checked, [self.script, *self.files])))]
-        archives = [*self.archives, *([f"{self.bundle}#{BUNDLE_LINK}"] if self.bundle else [])]
+        files, archives = shipped(self)
+        parts = [("-files", _urls("-files", files))]
         if archives:
-            parts.append(("-archives", ",".join(map(_checked, archives))))
+            parts.append(("-archives", _urls("-archives", archives)))
         parts.append(("-io", "typedbytes"))
-        parts += [("-input", place) for place in self.inputs]
-        parts.append(("-output", self.output))
-        parts.append(("-inputformat", INPUT_FORMATS.get(self.input_format, self.input_format)))
-        parts.append(("-outputformat", OUTPUT_FORMATS.get(self.output_format, self.output_format)))
-        parts += [("-cmdenv", f"{name}={value}") for name, value in self._environment().items()]
+        parts += [("-input", _words.location("-input", place)) for place in self.inputs]
+        parts.append(("-output", _words.location("-output", self.output)))
+        parts.append(("-inputformat", _words.option("-inputformat", INPUT_FORMATS.get(self.input_format, self.input_format))))
+        parts.append(("-outputformat", _words.option("-outputformat", OUTPUT_FORMATS.get(self.output_format, self.output_format))))
+        parts += [("-cmdenv", _words.variable(name, value)) for name, value in self._environment().items()]
         if self.secondary and self.nreducers:
             parts.append(("-partitioner", BINARY_PARTITIONER))
         return parts + self._commands()
 
     def _environment(self):
         # A script is a link into Hadoop's cache, so what lies beside it there is not what lies beside it in the task.
-        path = os.pathsep.join([BUNDLE_LINK, "."] if self.bundle else ["."])
+        path = f"{BUNDLE_LINK}:." if self.bundle else "."
         given = self.environment.get("PYTHONPATH")
-        return {**self.environment, "PYTHONPATH": f"{path}{os.pathsep}{given}" if given else path}
+        return {**self.environment, "PYTHONPATH": f"{path}:{given}" if given else path}
 
     def _commands(self):
-        command = f"{_quoted(self.python)} {_quoted(os.path.basename(self.script))}"
-        commands = [("-mapper", f"{command} map")]
+        link = script_of(self).link
+        start = [self.python, f"./{link}" if link.startswith("-") else link]
+        commands = [("-mapper", _words.command([*start, "map"]))]
         if self.combiner and self.nreducers:
-            commands.append(("-combiner", f"{command} combine"))
+            commands.append(("-combiner", _words.command([*start, "combine"])))
         if self.nreducers:
-            commands.append(("-reducer", f"{command} reduce"))
+            commands.append(("-reducer", _words.command([*start, "reduce"])))
         return commands
 
     def shell(self, *start):
@@ -120,14 +135,19 @@ class Plan:
         return shlex.join(start) + "".join(f" \\\n    {shlex.join(part)}" for part in self.parts())
 
 
-def _checked(path):
-    if "," in path:
-        raise SubmitError(f"Hadoop takes the comma in {path!r} for the end of a name: rename the file")
-    return path
+def _urls(name, files):
+    return ",".join(_words.url_path(name, file) for file in files)
 
 
-def _quoted(word):
-    # Streaming splits commands itself: at spaces, but for quotes, and it knows no escapes.
-    if '"' in word:
-        raise SubmitError(f"Hadoop Streaming cannot run {word!r}: there is a quote in it")
-    return f'"{word}"' if " " in word else word
+def shipped(plan):
+    """Return [files, archives], lists of what has a path here or a URL, and a link in the folder of each task. Raises SubmitError."""
+    files = [script_of(plan), *map(_words.shipped, plan.files)]
+    archives = [*map(_words.shipped, plan.archives)]
+    if plan.bundle:
+        archives.append(_words.Shipped(plan.bundle, BUNDLE_LINK))
+    return _words.unique(files, archives)
+
+
+def script_of(plan):
+    """Return the script as it is shipped. In a path of this machine a # is nothing special; Hadoop refuses it later."""
+    return _words.shipped(plan.script) if "://" in plan.script else _words.Shipped(plan.script, os.path.basename(plan.script))

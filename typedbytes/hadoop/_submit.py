@@ -4,6 +4,7 @@ Belongs here: processes of Hadoop's commands. What this file must not know: how 
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -75,7 +76,9 @@ def submit(plan, *, jar=None, say=lambda line: print(line, file=sys.stderr)):
     called with lines about the progress; `jar` is the path of the streaming jar where it is not found by itself.
     """
     plan = check(plan, say)
-    command = [*command_of(jar), *plan.words()]
+    words = plan.words()
+    _check_locale(words, os.environ)
+    command = [*command_of(jar), *words]
     watch = Watch(say)
     try:
         client = subprocess.Popen(
@@ -89,6 +92,14 @@ def submit(plan, *, jar=None, say=lambda line: print(line, file=sys.stderr)):
     if client.returncode:
         raise _failure(watch, client.returncode)
     return Done(watch.job_id, watch.counters, plan.output)
+
+
+def _check_locale(words, environ):
+    # Java decodes the words of its command by the locale; Python takes UTF-8 where the locale is C.
+    locale = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or "C"
+    strange = [word for word in words if not word.isascii()]
+    if strange and locale in ("C", "POSIX"):
+        raise SubmitError(f"Hadoop's Java cannot read {strange[0]!r} in the locale {locale}: export LC_ALL=C.UTF-8, or another with UTF-8")
 
 
 def read_output(place, environ=os.environ):
@@ -123,7 +134,8 @@ def _pairs_of(place):
 
 def _fetched(place, environ):
     with tempfile.TemporaryDirectory() as folder:
-        command = [find_command("hadoop", environ), "fs", "-get", f"{place}/part-*", folder]
+        pattern = re.sub(r"([\\*?\[\]{}])", r"\\\1", place) + "/part-*"
+        command = [find_command("hadoop", environ), "fs", "-get", pattern, folder]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode:
             raise SubmitError(f"Hadoop could not copy the output {place} here: {done.stdout.strip()}")

@@ -1,0 +1,161 @@
+"""Words as Hadoop reads them: how a command is quoted, and which values reach a node as they are.
+
+Belongs here: the syntax of Hadoop's options, of Streaming's commands and variables, of the URLs in -files and -archives. What this
+file must not know: jobs. Always true: what a function returns arrives on a node unchanged, whichever Hadoop 2 or 3 reads it; a
+value that would not raises SubmitError, and the message holds it.
+
+An option's value loses a double quote at either end in older versions of Hadoop (with commons-cli 1.2), and is itself an option
+where it is called like one. What a job is reaches the nodes as XML, in which ${name} is replaced by the property of that name.
+"""
+
+import os
+import re
+from collections import namedtuple
+
+from typedbytes.hadoop._errors import SubmitError
+
+__all__ = ["Shipped", "assignment", "command", "location", "option", "shipped", "unique", "url_path", "variable"]
+
+NOT_XML = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+#: What Java's URI refuses in a path, or takes for something else than itself; Hadoop parses each URL twice, and decodes it between.
+NOT_URL = re.compile("[\0-\x20\x7f-\x9f\"#%,<>?\\[\\\\\\]^`{|}\ud800-\udfff]|\\s")
+
+#: What YARN puts into the folder of a task itself, and what Python would take for our package.
+TAKEN = {
+    "container_tokens", "default_container_executor.sh", "default_container_executor_session.sh", "job.jar", "job.xml",
+    "jobSubmitDir", "launch_container.sh", "tmp", "typedbytes", "typedbytes.py",
+}  # fmt: skip
+
+#: What a job brings to its tasks: the path or URL of a file, and the name that it has in the folder of a task.
+Shipped = namedtuple("Shipped", "path link")
+
+
+def command(words):
+    """Return a command that Hadoop Streaming splits into these words.
+
+    It splits at spaces and at quotes, which hold spaces and the other quote, and knows no escapes.
+
+    >>> command(["python3", "it's.py", "map"])
+    'python3 "it\\'s.py" map'
+    """
+    text = " ".join(map(_quoted, words))
+    before, after = text.startswith(('"', "-")), text.endswith('"')
+    return f"{' ' * before}{text}{' ' * after}"
+
+
+def _quoted(word):
+    if not word:
+        raise SubmitError("Hadoop Streaming drops an empty word of a command: give it another value")
+    if "\0" in word or _is_undecodable(word):
+        raise SubmitError(f"Hadoop Streaming cannot run {word!r}: it is not text without NUL: rename the file")
+    if "'" in word and '"' in word:
+        raise SubmitError(f"Hadoop Streaming cannot run {word!r}: there are both a ' and a \" in it: rename the file")
+    if "'" in word:
+        return f'"{word}"'
+    return f"'{word}'" if " " in word or '"' in word else word
+
+
+def _is_undecodable(text):
+    return any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def option(name, value):
+    """Return the value of one of Hadoop's options."""
+    if not value:
+        raise SubmitError(f"Hadoop's option {name} takes no empty value: give it one")
+    if value.startswith("-"):
+        raise SubmitError(f"Hadoop takes the value {value!r} of {name} for an option: write a path as ./{value}, or give another name")
+    if value.startswith('"') or value.endswith('"'):
+        raise SubmitError(f"Hadoop takes the quote at the end of {value!r}, the value of {name}, away: give it another value")
+    found = NOT_XML.search(value)
+    if found:
+        raise SubmitError(f"Hadoop cannot bring {value!r}, the value of {name}, to the nodes: there is {found[0]!r} in it")
+    return value
+
+
+def assignment(name, key, value):
+    """Return the value of an option -D, NAME=VALUE."""
+    if not key or "=" in key or key != key.strip():
+        raise SubmitError(f"{key!r} is not a name for Hadoop's {name}: a name has no = in it, and no space at its ends")
+    if not value:
+        raise SubmitError(f"{name} {key}= has no value, and Hadoop brings no empty ones to the nodes: give it a value, or leave it out")
+    return option(name, f"{key}={value}")
+
+
+def variable(key, value):
+    """Return the value of an option -cmdenv. Hadoop Streaming splits the variables of a task at spaces."""
+    if not key or "=" in key:
+        raise SubmitError(f"{key!r} is not the name of a variable: a name has no = in it")
+    if key == "TMPDIR":
+        raise SubmitError("Hadoop sets the variable TMPDIR of each task itself: give the tasks another variable")
+    if " " in key or " " in value:
+        raise SubmitError(f"Hadoop ends the variable {key}={value!r} at its space: have the script read the value from a file (--ship)")
+    return option("-cmdenv", _without_variables("-cmdenv", f"{key}={value}"))
+
+
+def location(name, path):
+    """Return the value of an option -input or -output."""
+    if _has_free_comma(path):
+        raise SubmitError(f"Hadoop takes {path!r}, the value of {name}, for several paths: give each as a word of its own, or rename the file")
+    return option(name, _without_variables(name, path))
+
+
+def _without_variables(name, value):
+    if "${" in value:
+        raise SubmitError(f"Hadoop replaces ${{...}} in {value!r}, the value of {name}, by a property: write out what you mean")
+    return value
+
+
+def _has_free_comma(path):
+    depth, in_braces = 0, False
+    for char in path:
+        depth += (char == "{") - (char == "}")
+        in_braces = char == "{" or (in_braces and not (char == "}" and depth == 0))
+        if char == "," and not in_braces:
+            return True
+    return False
+
+
+def shipped(text):
+    """Return the path and the link of PATH, or PATH#LINK."""
+    path, sign, link = text.partition("#")
+    return Shipped(path, link if sign else os.path.basename(path))
+
+
+def unique(*kinds):
+    """Return the same lists of Shipped without what is there twice; raises SubmitError for what one task's folder cannot hold."""
+    links, bases = {}, {}
+    for kind, files in enumerate(kinds):
+        for file in files:
+            _check_link(file)
+            path = file.path if "://" in file.path else os.path.abspath(file.path)
+            # Hadoop copies files by their names, and links them by their links: of two that are equal, one silently wins.
+            _check_alone(links, file.link, (path, kind))
+            _check_alone(bases, os.path.basename(path), (path,))
+    return [list(dict.fromkeys(files)) for files in kinds]
+
+
+def _check_link(file):
+    if file.link in ("", ".", "..", "*") or "/" in file.link or file.link in TAKEN:
+        raise SubmitError(f"{file.path} cannot be called {file.link!r} in the folder of a task: rename it, or write {file.path}#NAME")
+
+
+def _check_alone(names, name, found):
+    other = names.setdefault(name, found)
+    if other != found:
+        raise SubmitError(f"{other[0]} and {found[0]} are both called {name}, and a task would find only one of them: rename one")
+
+
+def url_path(name, file):
+    """Return one of the words of an option -files or -archives, which are joined by commas."""
+    is_url = "://" in file.path
+    path = file.path if is_url else os.path.abspath(file.path)
+    for text, what in (path, "path"), (file.link, "name"):
+        found = NOT_URL.search(text)
+        if found:
+            raise SubmitError(f"Hadoop's {name} cannot ship {text!r}: there is {found[0]!r} in the {what}: rename it, or copy it elsewhere")
+    if ":" in file.path and not is_url:
+        raise SubmitError(f"Hadoop's {name} takes {file.path!r} for a URL: rename it, or copy it elsewhere")
+    path = f"./{file.path}" if file.path.startswith("-") else file.path
+    return path if file.link == os.path.basename(file.path) else f"{path}#{file.link}"
