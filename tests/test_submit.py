@@ -8,7 +8,9 @@ import contextlib
 import io
 import json
 import os
+import resource
 import shlex
+import signal
 import subprocess
 import sys
 import zipfile
@@ -241,6 +243,25 @@ def test_a_package_beside_a_script_belongs_into_a_bundle(tmp_path):
         _modules.beside(script)
 
 
+def test_modules_that_are_in_the_bundle(small, tmp_path):
+    script = written(tmp_path, job="import mine, one\nrun()", one="a = 1")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "__init__.py").write_text("")
+    (tmp_path / "mine.py").write_text("Python imports the package")
+    modules = [str(tmp_path / "mine"), str(tmp_path / "one.py")]
+    target = str(tmp_path / "b.zip")
+    hadoop.bundle(target, modules=modules)
+    job = plan(script, ["in"], "out", bundle=target, files=[modules[1]])
+    assert hadoop.check(job).files == [modules[1]]
+    for path, name in [(tmp_path / "one.py", "one.py"), (tmp_path / "mine" / "new.py", "mine/new.py"), (tmp_path / "mine" / "__init__.py", "mine/__init__.py")]:
+        before = path.read_bytes() if path.exists() else None
+        path.write_text("a = 2")
+        with pytest.raises(hadoop.SubmitError, match=f"holds another {name} than .*: make it again with typedbytes bundle --module"):
+            hadoop.check(job)
+        path.unlink() if before is None else path.write_bytes(before)
+    hadoop.check(job)
+
+
 @pytest.mark.parametrize("text", ["def", "x = \0", "\xff"])
 def test_a_script_that_is_no_python(tmp_path, text):
     path = tmp_path / "job.py"
@@ -324,6 +345,190 @@ def test_bundles_that_cannot_be(tmp_path):
         with pytest.raises(hadoop.SubmitError, match=message):
             hadoop.bundle(str(tmp_path / target), **options)
         assert os.listdir(tmp_path) == []
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Have bundles made with next to nothing of our package, since most of it takes long to compress."""
+
+    def add_package(archive):
+        for name in ("__init__.py", "_module.cpython-311-x86_64-linux-gnu.so"):
+            archive.add(f"typedbytes/{name}", b"of this machine", _bundle.OURS)
+
+    monkeypatch.setattr(_bundle, "_add_package", add_package)
+
+
+def tree(folder, *names):
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    return str(folder)
+
+
+def names_in(target):
+    with zipfile.ZipFile(target) as opened:
+        return [name for name in opened.namelist() if not name.startswith("typedbytes/")]
+
+
+def test_what_is_left_out_of_a_module_is_named(small, tmp_path, capfdbinary):
+    quiet = [".git/config", ".hg/x", ".svn/x", "__pycache__/x.py", "x.pyc", ".mypy_cache/x"]
+    named = [".env", ".hidden/x.py", "x.py~", "x.py.orig", ".x.py.swp", "venv/lib/x.py", "venv/pyvenv.cfg"]
+    folder = tree(tmp_path / "mine", "__init__.py", "page.html", "fast.c", "types.pyi", "sub/x.py", *quiet, *named)
+    code, output, messages = run_command(capfdbinary, "bundle", tmp_path / "b.zip", "--module", folder)
+    assert (code, output) == (0, "")
+    assert names_in(tmp_path / "b.zip") == [f"mine/{name}" for name in ("__init__.py", "fast.c", "page.html", "sub/x.py", "types.pyi")]
+    left_out = [".env", ".hidden", ".x.py.swp", "venv", "x.py.orig", "x.py~"]
+    assert messages == f"typedbytes: left out of the bundle: {', '.join(f'{folder}/{name}' for name in left_out)}\n"
+
+
+def test_links_in_a_module(small, tmp_path):
+    folder = tree(tmp_path / "mine", "__init__.py", "sub/x.py")
+    tree(tmp_path / "outside", "secret.py")
+    (tmp_path / "mine" / "again.py").symlink_to("sub/x.py")
+    (tmp_path / "mine" / "other").symlink_to("sub")
+    (tmp_path / "link").symlink_to("mine")
+    hadoop.bundle(str(tmp_path / "b.zip"), modules=[str(tmp_path / "link")])
+    assert names_in(tmp_path / "b.zip") == [f"link/{name}" for name in ("__init__.py", "again.py", "other/x.py", "sub/x.py")]
+    (tmp_path / "b.zip").unlink()
+    link = tmp_path / "mine" / "sub" / "link"
+    for goal, message in [
+        ("../../outside/secret.py", "is a link to .*/outside/secret.py, outside of .*/mine: copy it"),
+        ("../../outside", "outside of"),
+        ("/dev/zero", "outside of"),
+        ("..", "which it is in: remove the link"),
+        ("no-such-file", "cannot be put into a bundle: No such file"),
+    ]:
+        link.symlink_to(goal)
+        with pytest.raises(hadoop.SubmitError, match=f"{link} .*{message}|no-such-file {message}"):
+            hadoop.bundle(str(tmp_path / "b.zip"), modules=[folder])
+        link.unlink()
+    os.mkfifo(tmp_path / "mine" / "pipe")
+    with pytest.raises(hadoop.SubmitError, match="pipe cannot be put into a bundle: it is neither a file nor a folder"):
+        hadoop.bundle(str(tmp_path / "b.zip"), modules=[folder])
+    assert not (tmp_path / "b.zip").exists()
+
+
+def test_modules_of_one_name(small, tmp_path):
+    modules = [tree(tmp_path / "a" / "mine", "__init__.py"), tree(tmp_path / "b" / "mine", "x.py")]
+    for wrong in (modules, [tree(tmp_path / "typedbytes", "x.py")]):
+        with pytest.raises(hadoop.SubmitError, match="there is a (mine|typedbytes) in it already"):
+            hadoop.bundle(str(tmp_path / "b.zip"), modules=wrong)
+
+
+def wheel_of(path, *entries):
+    """Write a wheel; an entry is a name, or a name and its bytes, or a ZipInfo and its bytes."""
+    with zipfile.ZipFile(path, "w") as wheel:
+        for entry in entries:
+            name, data = entry if isinstance(entry, tuple) else (entry, b"")
+            wheel.writestr(name, data)
+    return str(path)
+
+
+def entry_of(name, mode):
+    item = zipfile.ZipInfo(name)
+    item.external_attr = mode << 16
+    return item
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize(
+    "entries, message",
+    [
+        (["../../evil.py"], "the name '../../evil.py' has an empty part"),
+        (["a/../../evil.py"], "has an empty part, . or .."),
+        (["./evil.py"], "has an empty part"),
+        (["a//evil.py"], "has an empty part"),
+        (["/etc/evil.py"], "'/etc/evil.py' is absolute"),
+        (["C:/evil.py"], "is absolute"),
+        (["C:evil.py"], "is absolute"),
+        (["..\\evil.py"], "has a backslash"),
+        (["evil\n.py"], "has characters that are not text"),
+        ([(entry_of("evil.py", 0o120777), b"/etc/passwd")], "'evil.py' is there twice, or is a link"),
+        ([(entry_of("evil.py", 0o020644), b"")], "or is a link"),
+        ([("a.py", b"1"), ("a.py", b"2")], "'a.py' is there twice"),
+        ([("a.py", b"1"), ("A.py", b"2")], "both bring A.py, there as a.py"),
+        (["a", "a/b.py"], "brings a/b.py, and .* the file a: leave one of them out"),
+        (["typedbytes/__init__.py"], "and the typedbytes that runs here both bring typedbytes/__init__.py"),
+        (["other-1.data/purelib/../evil.py"], "has an empty part"),
+    ],
+    ids=str,
+)
+def test_wheels_with_names_that_cannot_be(small, tmp_path, entries, message):
+    wheel = wheel_of(tmp_path / "other-1.0-py3-none-any.whl", *entries)
+    with pytest.raises(hadoop.SubmitError, match=message):
+        hadoop.bundle(str(tmp_path / "b.zip"), wheels=[wheel])
+    assert os.listdir(tmp_path) == ["other-1.0-py3-none-any.whl"]
+
+
+def test_a_name_that_ends_in_a_zip_before_it_ends(tmp_path):
+    wheel = wheel_of(tmp_path / "other-1.0-py3-none-any.whl", "a.py_b.py")
+    data = (tmp_path / "other-1.0-py3-none-any.whl").read_bytes()
+    (tmp_path / "other-1.0-py3-none-any.whl").write_bytes(data.replace(b"a.py_b.py", b"a.py\0b.py"))
+    with pytest.raises(hadoop.SubmitError, match="has characters that are not text"):
+        hadoop.bundle(str(tmp_path / "b.zip"), wheels=[wheel])
+
+
+def test_wheels_that_cannot_be_read(tmp_path):
+    path = tmp_path / "other-1.0-py3-none-any.whl"
+    data = b"abc" * 100
+    wheel_of(path, ("a.py", data))
+    whole = path.read_bytes()
+    for old, new in [(data, b"x" * len(data)), (b"PK\x01\x02\x14\x03\x14\0\0\0", b"PK\x01\x02\x14\x03\x14\0\1\0")]:
+        assert old in whole
+        path.write_bytes(whole.replace(old, new))
+        with pytest.raises(hadoop.SubmitError, match="other-1.0-py3-none-any.whl is not a wheel: "):
+            hadoop.bundle(str(tmp_path / "b.zip"), wheels=[str(path)])
+
+
+def test_each_wheel_is_where_its_pythons_find_it(small, tmp_path):
+    names = ["a-1-py2.py3-none-any", "b-1-cp39-abi3-linux_x86_64", "c-1-cp39.cp310-none-any", "d-1-1build-cp311-cp311-linux_x86_64"]
+    hadoop.bundle(str(tmp_path / "b.zip"), wheels=[wheel_of(tmp_path / f"{name}.whl", f"{name[0]}.py") for name in names])
+    assert names_in(tmp_path / "b.zip") == ["a.py", "b.py", "cp310/c.py", "cp311/d.py", "cp39/c.py", "sitecustomize.py"]
+
+
+def test_releases_that_differ_by_version_of_python_keep_apart(small, tmp_path, monkeypatch):
+    found = [(wheel_of(tmp_path / f"a-{n}-py3-none-any.whl", ("a.py", b"%d" % n)), version) for n, version in ((1, "3.9"), (2, "3.11"))]
+    monkeypatch.setattr(_bundle, "_fetched", lambda *arguments: found)
+    hadoop.bundle(str(tmp_path / "b.zip"), requirements=["a"], python_versions=["3.9", "3.11"])
+    assert names_in(tmp_path / "b.zip") == ["cp311/a.py", "cp39/a.py", "sitecustomize.py"]
+
+
+def test_compiled_modules_of_a_wheel_of_ours_replace_those_of_this_machine(small, tmp_path):
+    compiled = "typedbytes/_module.cpython-311-x86_64-linux-gnu.so"
+    wheel = wheel_of(tmp_path / "typedbytes-0.1.0-cp311-cp311-manylinux2014_x86_64.whl", (compiled, b"of old systems"))
+    hadoop.bundle(str(tmp_path / "b.zip"), wheels=[wheel])
+    with zipfile.ZipFile(tmp_path / "b.zip") as opened:
+        assert opened.read(compiled) == b"of old systems"
+    wheel = wheel_of(tmp_path / "typedbytes-0.0.9-cp311-cp311-manylinux2014_x86_64.whl", ("typedbytes/__init__.py", b"another release"))
+    with pytest.raises(hadoop.SubmitError, match="both bring typedbytes/__init__.py: leave one of them out"):
+        hadoop.bundle(str(tmp_path / "b.zip"), wheels=[wheel])
+
+
+def test_a_bundle_is_written_beside_and_renamed(small, tmp_path):
+    target = tmp_path / "b.zip"
+    (tmp_path / "other").write_text("other")
+    for name in ("b.zip.part", ".b.zip.part"):
+        (tmp_path / name).symlink_to("other")
+    hadoop.bundle(str(target))
+    before = sorted(os.listdir(tmp_path))
+    assert before == [".b.zip.part", "b.zip", "b.zip.part", "other"]
+    assert (tmp_path / "other").read_text() == "other"
+    with limited_files(100), pytest.raises(hadoop.SubmitError, match="cannot be written: File too large"):
+        hadoop.bundle(str(target))
+    assert sorted(os.listdir(tmp_path)) == before and zipfile.is_zipfile(target)
+
+
+@contextlib.contextmanager
+def limited_files(nbytes):
+    """Let files grow to no more than so many bytes: what a full disk is, but for the number of the error."""
+    limits, heard = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, heard)
 
 
 def test_wheels_that_pip_does_not_find(tmp_path, monkeypatch):

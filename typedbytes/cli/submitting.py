@@ -192,6 +192,7 @@ def bundle(options, output):
             python_versions=options.python_version,
             platforms=options.platform,
             find_links=options.find_links,
+            say=_say,
         )
     except hadoop.SubmitError as error:
         raise Failure(UNAVAILABLE, str(error)) from None

@@ -13,25 +13,28 @@ import sysconfig
 from typedbytes.hadoop._errors import SubmitError
 
 
-def beside(script):
-    """Return the files of the modules that a script imports and that lie beside it, theirs too; and the names of all others.
+def beside(script, bundled=()):
+    """Return the paths of the modules that a script imports and that lie beside it, theirs too; and the names of all others.
 
-    Raises SubmitError for a script that is not there or is no Python, and for a package beside it.
+    A package is a folder. Raises SubmitError for a script that is not there or is no Python, and for a package beside it whose
+    name is not among `bundled`.
     """
     folder = os.path.dirname(os.path.abspath(script))
     files, others, todo, seen = [], set(), [script], set()
     while todo:
         for name in sorted(_imported(todo.pop()) - seen):
             seen.add(name)
-            path = os.path.join(folder, f"{name}.py")
-            if os.path.exists(path):
+            path, package = os.path.join(folder, f"{name}.py"), os.path.join(folder, name)
+            if os.path.exists(path) and not os.path.exists(os.path.join(package, "__init__.py")):
                 files.append(path)
                 todo.append(path)
-            elif os.path.isdir(os.path.join(folder, name)) and _holds_python(os.path.join(folder, name)):
-                raise SubmitError(
-                    f"{script} imports the package {name} that lies beside it, and Hadoop's -files takes no folders: put it into a "
-                    f"bundle with typedbytes bundle --module {os.path.join(folder, name)} bundle.zip, and give that with --bundle"
-                )
+            elif name != "typedbytes" and os.path.isdir(package) and _holds_python(package):
+                if name not in bundled:
+                    raise SubmitError(
+                        f"{script} imports the package {name} that lies beside it, and Hadoop's -files takes no folders: put it into a "
+                        f"bundle with typedbytes bundle --module {package} bundle.zip, and give that with --bundle"
+                    )
+                files.append(package)
             else:
                 others.add(name)
     return sorted(files), others

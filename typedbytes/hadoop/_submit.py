@@ -11,7 +11,7 @@ import tempfile
 import time
 from dataclasses import dataclass, replace
 
-from typedbytes.hadoop._bundle import versions_in
+from typedbytes.hadoop._bundle import differences, versions_in
 from typedbytes.hadoop._errors import JobFailedError, SubmitError
 from typedbytes.hadoop._installed import default_file_system, find_command, find_jar, gathers_logs
 from typedbytes.hadoop._modules import beside, calls, foreign, is_importable
@@ -41,7 +41,6 @@ def check(plan, say=lambda line: None):
         return plan
     if not os.path.isfile(plan.script):
         raise SubmitError(f"there is no script {plan.script}: name the file that ends in streaming.run(...)")
-    files, others = beside(plan.script)
     if not calls(plan.script, "run"):
         say(f"{plan.script} calls no run(...): tasks that read nothing of a small input succeed all the same, and write nothing")
     for path in [*plan.files, *plan.archives, *([plan.bundle] if plan.bundle else [])]:
@@ -49,8 +48,13 @@ def check(plan, say=lambda line: None):
         if "://" not in name and not os.path.exists(name):
             advice = f": make it with typedbytes bundle {name}" if path == plan.bundle else ""
             raise SubmitError(f"there is no file {name} to ship with the job{advice}")
-    shipped = {os.path.basename(path).partition(".")[0] for path in plan.files}
     inside = _modules_in(plan.bundle)
+    files, others = beside(plan.script, inside)
+    for path in [*files, *(path for path in plan.files if path.endswith(".py") and "://" not in path)]:
+        if _module_of(path) in inside:
+            _check_same(path, plan.bundle)
+    files = [path for path in files if _module_of(path) not in inside]
+    shipped = {_module_of(path) for path in plan.files}
     for name in sorted(set(foreign(others)) - shipped - inside):
         if not is_importable(name):
             raise SubmitError(
@@ -152,6 +156,20 @@ def _modules_in(path):
         parts = [name.split("/") for name in archive.namelist()]
     inside = {part[1] for part in parts if len(part) > 1 and part[0].startswith("cp")}
     return {name.partition(".")[0] for name in inside | {part[0] for part in parts}}
+
+
+def _module_of(path):
+    return os.path.basename(path).partition(".")[0]
+
+
+def _check_same(path, bundle):
+    # Of a module that is in the bundle and beside the script, tasks import the bundle's.
+    names = differences(bundle, path)
+    if names:
+        raise SubmitError(
+            f"the bundle {bundle} holds another {names[0]} than {path}, and the tasks would import that: make it again with "
+            f"typedbytes bundle --module {path} {bundle}, or rename one"
+        )
 
 
 def _failure(watch, code):

@@ -1,0 +1,140 @@
+"""The files of an archive before it is written: their names, their bytes, and where each came from.
+
+Belongs here: which names an archive may hold, and what of a folder goes into it. What this file must not know: wheels, pip, jobs.
+Always true: a name is a relative path of visible characters that any unzip puts below its own folder; no two files differ in case
+alone; what is left out of a folder is named in `left_out` unless nobody would miss it.
+"""
+
+import fnmatch
+import io
+import os
+import stat
+import zipfile
+
+from typedbytes.hadoop._errors import SubmitError
+
+__all__ = ["Archive"]
+
+EPOCH = (1980, 1, 1, 0, 0, 0)
+
+#: What nobody would look for in an archive of modules.
+NOT_MISSED = (
+    "__pycache__", "*.pyc", "*.pyo", "*.dist-info", "*.egg-info", ".DS_Store", ".git", ".gitignore", ".gitattributes", ".hg", ".svn", ".*_cache",
+    ".tox", ".nox",
+)  # fmt: skip
+#: Hidden files, which are for tools and may hold secrets, and copies that editors and merges leave behind.
+LEFT_OUT = (".*", "*~", "#*#", "*.bak", "*.orig", "*.rej", "*.swo", "*.swp")
+
+
+class Archive:
+    """Files by their names in the archive."""
+
+    def __init__(self):
+        self.left_out = []  #: paths of files and folders
+        self._data = {}
+        self._sources = {}
+        self._by_lower = {}
+
+    def __len__(self):
+        return len(self._data)
+
+    def __contains__(self, name):
+        return name in self._data
+
+    def holds(self, name):
+        """Return whether there is a file of that name, or one in a folder of that name."""
+        return any(each == name or each.startswith(f"{name}/") for each in self._data)
+
+    def source_of(self, name):
+        """Return where a file comes from, None when it is not there."""
+        return self._sources.get(name)
+
+    def differences(self, names_and_data):
+        """Return the names of the files that an archive, a dict, lacks or has with other bytes."""
+        return sorted(name for name, data in self._data.items() if names_and_data.get(name) != data)
+
+    def add(self, name, data, source, *, replaces=False):
+        """Add a file; `source` says in messages where it comes from. Raises SubmitError for a name that cannot be, or is taken."""
+        reason = _fault_of(name)
+        if reason:
+            raise SubmitError(f"{source} cannot go into a bundle: the name {name!r} {reason}")
+        taken = self._by_lower.setdefault(name.lower(), name)
+        if taken != name or (self._data.get(name, data) != data and not replaces):
+            also = "" if taken == name else f", there as {taken}"
+            raise SubmitError(f"{source} and {self._sources[taken]} both bring {name}{also}: leave one of them out")
+        self._data[name] = data
+        self._sources[name] = source
+
+    def add_file(self, path, name, source=None):
+        """Add a file of this machine."""
+        try:
+            if not stat.S_ISREG(os.stat(path).st_mode):
+                raise SubmitError(f"{path} cannot be put into a bundle: it is neither a file nor a folder")
+            with open(path, "rb") as file:
+                self.add(name, file.read(), source or path)
+        except OSError as error:
+            raise SubmitError(f"{path} cannot be put into a bundle: {error.strerror}") from None
+
+    def add_folder(self, folder, name):
+        """Add what is in a folder and in those below. Raises SubmitError for a link that leads out of it, or around in a circle."""
+        root = os.path.realpath(folder)
+        for path, below in _files_below(root, (root,), name, self.left_out):
+            self.add_file(path, below)
+
+    def zipped(self):
+        """Return the bytes of the zip; the same files give the same bytes."""
+        for name in self._data:
+            parts = name.split("/")
+            for length in range(1, len(parts)):
+                folder = self._by_lower.get("/".join(parts[:length]).lower())
+                if folder:
+                    raise SubmitError(f"{self._sources[name]} brings {name}, and {self._sources[folder]} the file {folder}: leave one of them out")
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
+            for name in sorted(self._data):
+                item = zipfile.ZipInfo(name, EPOCH)
+                item.compress_type = zipfile.ZIP_DEFLATED
+                item.external_attr = 0o644 << 16
+                zipped.writestr(item, self._data[name])
+        return file.getvalue()
+
+
+def _fault_of(name):
+    """Return what is wrong with a name, or None."""
+    if name.startswith("/") or (name[1:2] == ":" and name[0].isalpha()):
+        return "is absolute"
+    if "\\" in name:
+        return "has a backslash"
+    if {"", ".", ".."} & set(name.split("/")):
+        return "has an empty part, . or .."
+    if any(char < " " or char == "\x7f" or "\ud800" <= char <= "\udfff" for char in name):
+        return "has characters that are not text"
+    return None
+
+
+def _files_below(folder, above, name, left_out):
+    """Yield (path, name in the archive) of the files in a folder and below; `above` are the folders on the way to it."""
+    try:
+        entries = sorted(os.listdir(folder))
+    except OSError as error:
+        raise SubmitError(f"{folder} cannot be put into a bundle: {error.strerror}") from None
+    for entry in entries:
+        path = os.path.join(folder, entry)
+        if _matches(entry, NOT_MISSED):
+            continue
+        if _matches(entry, LEFT_OUT) or os.path.exists(os.path.join(path, "pyvenv.cfg")):
+            left_out.append(path)
+            continue
+        real = os.path.realpath(path)
+        if os.path.commonpath([above[0], real]) != above[0]:
+            raise SubmitError(f"{path} cannot be put into a bundle: it is a link to {real}, outside of {above[0]}: copy it, or remove the link")
+        if real in above:
+            raise SubmitError(f"{path} cannot be put into a bundle: it is a link to {real}, which it is in: remove the link")
+        if os.path.isdir(real):
+            yield from _files_below(real, (*above, real), f"{name}/{entry}", left_out)
+        else:
+            yield real, f"{name}/{entry}"
+
+
+def _matches(name, patterns):
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
