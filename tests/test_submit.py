@@ -690,6 +690,8 @@ def test_where_hadoop_is(home, tmp_path):
         ("<configuration/>", "file:///"),
         ("not xml", "file:///"),
         ("<configuration><property><name>fs.defaultFS</name><value>hdfs://h:1</value></property></configuration>", "hdfs://h:1"),
+        ("<configuration><property><name>fs.defaultFS</name><value>${where}</value></property></configuration>", ""),
+        ('<configuration xmlns:xi="http://www.w3.org/2001/XInclude"><xi:include href="x.xml"/></configuration>', ""),
         ("<configuration><property><name>fs.default.name</name><value>hdfs://h:1</value></property></configuration>", "hdfs://h:1"),
     ],
 )
@@ -705,6 +707,18 @@ def test_output_is_read_from_where_it_is(tmp_path):
     environ = {"HADOOP_CONF_DIR": str(tmp_path)}
     for place in (str(tmp_path), f"file:{tmp_path}", f"file://{tmp_path}"):
         assert list(hadoop.read_output(place, environ)) == [("a", 1)]
+
+
+def test_output_that_only_hadoop_can_find(tmp_path, monkeypatch, home):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").mkdir()
+    with sequencefile.open(str(tmp_path / "out" / "part-00000"), "w") as file:
+        file.write("of another job", 1)
+    folder = home("echo I am asked; exit 1")
+    for environ in ({"PATH": str(folder / "bin")}, {"HADOOP_HOME": str(folder)}):
+        with pytest.raises(hadoop.SubmitError, match="I am asked"):
+            list(hadoop.read_output("out", environ))
+    assert list(hadoop.read_output("out", {"PATH": ""})) == [("of another job", 1)]
 
 
 def test_output_elsewhere_is_copied_here(tmp_path, home):
@@ -745,6 +759,7 @@ WORDS = ("in", "--output", "out")
         (["submit"], 64, "submit needs a SCRIPT, an INPUT and --output"),
         (["submit", JOB, "-o", "out"], 64, "submit needs a SCRIPT, an INPUT and --output"),
         (["submit", JOB, *WORDS, "--read", "--output-format", "text"], 64, "--read reads SequenceFiles"),
+        (["submit", JOB, *WORDS, "--read", "-D", "fs.defaultFS=hdfs://h", "--no-bundle"], 64, "give --output its URL"),
         (["submit", JOB, "in"], 64, "submit needs a SCRIPT, an INPUT and --output"),
         (["submit", JOB, *WORDS, "-D", "x", "--no-bundle"], 64, "-D takes NAME=VALUE, not 'x'"),
         (["submit", JOB, *WORDS, "--env", "=x", "--no-bundle"], 64, "--env takes NAME=VALUE"),

@@ -77,6 +77,9 @@ def _plan(options, folder):
         raise Failure(USAGE, "submit needs a SCRIPT, an INPUT and --output (see typedbytes submit --help)")
     if options.read and options.output_format != "sequencefile":
         raise Failure(USAGE, "--read reads SequenceFiles: leave --output-format as it is")
+    properties = _named(options.properties, "-D")
+    if options.read and ":" not in options.folder and {"fs.defaultFS", "fs.default.name"} & properties.keys():
+        raise Failure(USAGE, "--read does not know where -D fs.defaultFS puts the output: give --output its URL")
     return hadoop.Plan(
         options.files[0],
         options.files[1:],
@@ -91,7 +94,7 @@ def _plan(options, folder):
         bundle=_bundle(options, folder),
         files=options.ship,
         archives=options.archive,
-        properties=_named(options.properties, "-D"),
+        properties=properties,
         environment=_named(options.env, "--env"),
     )
 

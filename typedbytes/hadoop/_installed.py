@@ -45,23 +45,31 @@ def find_jar(command, environ=os.environ):
 
 
 def default_file_system(environ=os.environ):
-    """Return the URL before every path without one; "file:///" where none is configured."""
-    values = _configured("core-site.xml", environ)
-    return values.get("fs.defaultFS") or values.get("fs.default.name") or "file:///"
+    """Return the URL before every path without one; "file:///" where none is configured, and "" where only Hadoop knows."""
+    tree = _configuration("core-site.xml", environ)
+    if tree is None:
+        return "file:///" if environ.get("HADOOP_CONF_DIR") else ""  # else it may be configured anywhere
+    values = _properties(tree)
+    found = values.get("fs.defaultFS") or values.get("fs.default.name") or "file:///"
+    return "" if "${" in found or any(item.tag.endswith("}include") for item in tree.iter()) else found
 
 
 def gathers_logs(environ=os.environ):
     """Return whether YARN is configured to gather the logs of a job's tasks when the job has ended."""
-    return _configured("yarn-site.xml", environ).get("yarn.log-aggregation-enable") == "true"
+    tree = _configuration("yarn-site.xml", environ)
+    return tree is not None and _properties(tree).get("yarn.log-aggregation-enable") == "true"
 
 
-def _configured(name, environ):
-    """Return the properties in a file of HADOOP_CONF_DIR, none where there is no such file."""
+def _configuration(name, environ):
+    """Return a file of HADOOP_CONF_DIR, None where there is no such file."""
     from xml.etree import ElementTree
 
     folder = environ.get("HADOOP_CONF_DIR") or os.path.join(environ.get("HADOOP_HOME", "/etc/hadoop"), "etc", "hadoop")
     try:
-        tree = ElementTree.parse(os.path.join(folder, name))
+        return ElementTree.parse(os.path.join(folder, name))
     except (OSError, ElementTree.ParseError):
-        return {}
+        return None
+
+
+def _properties(tree):
     return {item.findtext("name", ""): item.findtext("value", "") for item in tree.iter("property")}

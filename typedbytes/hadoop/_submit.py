@@ -121,10 +121,22 @@ def read_output(place, environ=os.environ):
     """
     scheme, colon, path = place.partition(":")
     if not colon or "/" in scheme:
-        return _pairs_of(place) if default_file_system(environ).startswith("file:") else _fetched(place, environ)
+        return _pairs_of(place) if _is_here(environ) else _fetched(place, environ)
     if scheme == "file":
         return _pairs_of("/" + path.lstrip("/"))
     return _fetched(place, environ) if scheme == "hdfs" or not is_importable("fsspec") else _pairs_of(place)
+
+
+def _is_here(environ):
+    """Return whether a path without a scheme is one of this machine for Hadoop too, or there is no Hadoop."""
+    found = default_file_system(environ)
+    if found:
+        return found.startswith("file:")
+    try:
+        find_command("hadoop", environ)
+    except SubmitError:
+        return True
+    return False
 
 
 def _pairs_of(place):
