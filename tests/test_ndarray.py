@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fresh import run_fresh
 from typedbytes._ndarray import dumps_array, is_available, loads_array
 
 RECORD = [("id", "<i4"), ("place", "<f8", (2, 2)), ("name", "S3")]
@@ -285,6 +286,21 @@ def test_a_promise_allocates_nothing():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1 << 20
+
+
+@pytest.mark.parametrize("word", ["not ", "await ", "lambda:", "1 if 1 else ", "-", "[", "('a', [", "{1:"])
+def test_no_header_is_too_much_for_a_small_stack(word):
+    header = "{'descr': " + word * (9000 // len(word)) + "1}"
+    code = f"""
+        import numpy
+        from fuzz.pickles import in_small_stack
+        from typedbytes._ndarray import loads_array
+        try:
+            in_small_stack(loads_array, {npy(header)})
+        except ValueError as error:
+            print(error)
+    """
+    assert run_fresh(code).startswith("not an array in .npy format: 'the header")
 
 
 def outcome_of(data):

@@ -146,9 +146,10 @@ def _fields(literal):
 
 
 def _check_literal(literal):
-    # Python's own parser can exhaust the C stack on operators and brackets that nest; a header needs neither deeply.
+    # Python's own parser can exhaust the C stack on operators, words among them, and on brackets that nest; a header needs no
+    # operator, and brackets not deeply.
     bare = re.sub(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", "''", literal)
-    if not re.fullmatch(r"[\[\](){},:'0-9A-Za-z \n]*", bare):
+    if re.sub(r"[\[\](){},:'0-9 \n]|\b(?:True|False)\b", "", bare):
         raise ValueError("the header is no plain literal")
     depth = 0
     for character in bare:

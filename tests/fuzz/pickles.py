@@ -5,6 +5,7 @@ true: a pickle is read in a thread with a small stack, so that what recurses on 
 """
 
 import threading
+from decimal import Decimal
 
 from typedbytes import _pickle
 
@@ -166,6 +167,8 @@ def _check(data):
         repr(value)
     except ValueError as error:
         assert "int" in str(error)  # of too many digits
+    if type(value) is Decimal and value.is_snan():
+        return  # it compares with nothing
     assert value == value or "NaN" in repr(value)
     if type(value) is not set:
         _hash(value)
