@@ -1,11 +1,13 @@
 """What the commands make of records: ranges, samples, facts, faults, differences, searches, conversions, outputs."""
 
+import contextlib
 import io
 import json
 import os
 import random
 import subprocess
 import sys
+import time
 import zipfile
 
 import pyarrow
@@ -282,7 +284,7 @@ def test_validate_shows_bytes_in_a_table():
 def test_repair_of_a_stream(tmp_path):
     out = tmp_path / "out.tb"
     stream = ONE + BAD_TEXT + TWO + BAD_TEXT + TEXT + b"\x0e" + TWO
-    row = rows(bad(65, "validate", "--repair", str(out), stdin=stream)[0])[0]
+    row = rows(bad(65, "validate", "--values", "--repair", str(out), stdin=stream)[0])[0]
     assert out.read_bytes() == ONE + TWO + TEXT
     assert row["records"] == 3 and row["lost bytes"] == len(stream) - len(ONE + TWO + TEXT)
     assert rows(good("validate", "--repair", str(out), stdin=STREAM))[0]["lost bytes"] == 0
@@ -350,6 +352,93 @@ def test_diff_without_order(file):
         {"only in": "first", "times": 1, "value": '"hi"'},
         {"only in": "second", "times": 1, "value": "1"},
     ]
+
+
+def test_a_sniffed_guess_ends_at_the_last_value():
+    assert rows(good("sniff", stdin=PAIR_STREAM))[0]["holds"] == "pairs, it seems"
+    assert rows(good("sniff", stdin=PAIR_STREAM + ONE))[0]["holds"] == "values"
+
+
+# Commands that copy some records, or in another order, and what they need besides.
+PICKING = {
+    "head": ["-n", "3"], "tail": ["-n", "3"], "slice": ["-r", "::2"], "sample": ["-n", "3", "--seed", "1"], "grep": ["key"], "uniq": [], "sort": [],
+    "partition": ["-n", "2", "-o", "{}/parts"], "diff": ["--unordered", "{}/pairs.tb"], "validate": ["--repair", "{}/repaired"],
+}  # fmt: skip
+
+
+def picking(command, folder):
+    return [command, *(word.format(folder) for word in PICKING[command])]
+
+
+@pytest.mark.parametrize("command", PICKING)
+def test_what_seems_to_be_pairs_is_not_taken_apart(command, tmp_path, capfdbinary, monkeypatch):
+    path = tmp_path / "pairs.tb"
+    path.write_bytes(PAIR_STREAM)
+    arguments = [*picking(command, tmp_path), str(path)]
+    assert main(arguments) == 64
+    stdout, stderr = capfdbinary.readouterr()
+    guess = "keys and values in turn, it seems (STRING INT STRING INT): say --pairs, or --values if that is wrong"
+    assert stdout == b"" and stderr.decode().startswith(f"typedbytes: {path}: {guess} (TYPEDBYTES_RECORDS=") and stderr.count(b"\n") == 1
+    assert os.listdir(tmp_path) == ["pairs.tb"]
+    printed = []
+    for word in ("pairs", "values"):
+        assert main([*arguments, f"--{word}"]) == 0
+        printed.append(capfdbinary.readouterr())
+        _remove(tmp_path / "parts")
+        monkeypatch.setenv("TYPEDBYTES_RECORDS", word)
+        assert main(arguments) == 0
+        assert capfdbinary.readouterr() == printed[-1]
+        _remove(tmp_path / "parts")
+        monkeypatch.delenv("TYPEDBYTES_RECORDS")
+    assert command in ("diff", "partition", "uniq") or printed[0] != printed[1]
+
+
+def _remove(folder):
+    for part in folder.glob("*"):
+        part.unlink()
+
+
+def test_the_environment_says_what_a_record_is(capfdbinary, monkeypatch, file):
+    path = file(PAIR_STREAM)
+    for word, counted in (("pairs", b"100\n"), ("values", b"200\n"), ("", b"200\n")):
+        monkeypatch.setenv("TYPEDBYTES_RECORDS", word)
+        assert main(["count", path]) == 0 and capfdbinary.readouterr().out == counted
+    monkeypatch.setenv("TYPEDBYTES_RECORDS", "pairs")
+    assert main(["count", "--values", path]) == 0 and capfdbinary.readouterr().out == b"200\n"
+    monkeypatch.setenv("TYPEDBYTES_RECORDS", "both")
+    assert main(["count", path]) == 64
+    assert b"TYPEDBYTES_RECORDS in the environment is pairs or values, not 'both'" in capfdbinary.readouterr().err
+    assert main(["count", "--values", "--pairs", path]) == 64
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", ONE + TEXT, (ONE + TEXT) * 2 + ONE, ONE * 20, ONE + TEXT + LIST + TWO, ONE + TEXT + TEXT + ONE, tb.dumps("x" * (1 << 21)) + ONE],
+    ids=["none", "two", "odd", "same", "mixed", "swapped", "large"],
+)
+def test_what_seems_to_be_values_is_taken_for_values(data, file):
+    assert good("slice", file(data)) == good("slice", "--values", file(data)) == data
+
+
+def test_large_pairs_are_seen_too(file):
+    pairs = tb.Encoder().encode_pairs([(number, "x" * 200_000) for number in range(2)])
+    for arguments, stdin in (((file(pairs),), b""), ((), pairs)):
+        assert "INT STRING INT STRING" in bad(64, "tail", *arguments, stdin=stdin)[1]
+
+
+def test_pairs_in_a_pipe_are_seen_as_they_come():
+    """Nothing is waited for: the first pair goes through as two values, and with the second they are known for pairs."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    pair = tb.Encoder().encode_pairs([("a", 1)])
+    with subprocess.Popen([*COMMAND, "head", "-n", "9"], **pipes) as process:
+        process.stdin.write(pair)
+        process.stdin.flush()
+        time.sleep(0.5)  # so that the pairs come one by one; whatever the timing, the end is the same
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(pair)
+            process.stdin.close()
+        assert b"it seems (STRING INT STRING INT)" in process.stderr.read()
+        assert pair.startswith(process.stdout.read()) and process.wait(60) == 64
 
 
 def grepped(*arguments, stdin=PAIR_STREAM):

@@ -70,7 +70,9 @@ Read streams of Hadoop TypedBytes from FILEs or stdin and write to stdout.
 commands:
 {commands}
 
-A record is a value, or with --pairs a key and a value; a SequenceFile holds pairs.
+A record is a value, or with --pairs a key and a value; a SequenceFile holds pairs. Commands that
+copy some records, or in another order, ask where values look like pairs: --pairs or --values, or
+TYPEDBYTES_RECORDS in the environment, answers.
 "typedbytes COMMAND --help" tells more.
 
 exit codes:

@@ -5,6 +5,7 @@ Always true: a parser never prints and never exits; a wrong command line is a Fa
 """
 
 import argparse
+import os
 import sys
 
 from typedbytes.cli._formats import NAMES
@@ -34,11 +35,23 @@ class Parser(argparse.ArgumentParser):
             return argparse.Namespace(help=True)
         options = self.parse_intermixed_args(arguments[:end])
         options.files = options.files + arguments[end + 1 :]
+        if "pairs" in options:
+            wanted = _wanted_records() if options.pairs is None else options.pairs
+            options.is_unsaid = wanted is None
+            options.pairs = bool(wanted)
         return options
 
     def error(self, message):
         """Raise Failure where argparse would print and exit."""
         raise Failure(USAGE, f"{message} (see {self.prog} --help)")
+
+
+def _wanted_records():
+    """Return whether records are pairs, as the environment says, or None."""
+    word = os.environ.get("TYPEDBYTES_RECORDS") or None
+    if word not in ("pairs", "values", None):
+        raise Failure(USAGE, f"TYPEDBYTES_RECORDS in the environment is pairs or values, not {word!r}")
+    return None if word is None else word == "pairs"
 
 
 def _unindented(docstring):
@@ -49,7 +62,9 @@ def _unindented(docstring):
 def add_file_arguments(parser):
     """Declare FILE... and the limits of what is read from them."""
     parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="files, folders, URLs; - or none is stdin")
-    parser.add_argument("--pairs", action="store_true", help="a record is a pair: a key, then a value")
+    records = parser.add_mutually_exclusive_group()
+    records.add_argument("--pairs", action="store_true", default=None, help="a record is a pair: a key, then a value")
+    records.add_argument("--values", action="store_false", default=None, dest="pairs", help="a record is a value, also where pairs seem to be")
     parser.add_argument(
         "--dialect", choices=("hadoop", "hive"), default="hadoop", help="hive adds the codes 11, 12 and 177"
     )
@@ -72,6 +87,12 @@ def add_record_arguments(parser):
     add_stream_arguments(parser)
     parser.add_argument("--to", choices=NAMES, help="what is written (typedbytes; on a terminal json)")
     add_output_argument(parser)
+
+
+def add_picking_arguments(parser):
+    """Declare the options of every command that copies some records, or in another order: it asks whether they are pairs."""
+    add_record_arguments(parser)
+    parser.set_defaults(picks=True)
 
 
 def add_report_arguments(parser):

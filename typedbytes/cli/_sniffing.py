@@ -9,11 +9,10 @@ import io
 import typedbytes
 from typedbytes.cli import _formats
 from typedbytes.cli._compression import Decompressed
+from typedbytes.cli._guessing import MOST_VALUES, holds, types
 from typedbytes.cli._manners import Failure
 from typedbytes.cli._streams import opened, recognised, shown
 
-MOST_VALUES = 1000
-SHOWN_TYPES = 8
 PICKLE = b"\x80\x02"  # or a value of 33 MB with an application code
 
 
@@ -70,21 +69,4 @@ def _values(source, form, name, options):
                 codes.append(value[0])
         except (Failure, typedbytes.DecodeError) as error:
             fault["fault"] = str(error)
-    return {"holds": _holds(codes), "types": " ".join(map(_name, codes[:SHOWN_TYPES])), **fault}
-
-
-def _holds(codes):
-    """Guess whether values are keys and values in turn."""
-    if not codes:
-        return "nothing"
-    keys, values = set(codes[::2]), set(codes[1::2])
-    if len(codes) > 2 and len(codes) % 2 == 0 and len(keys) == len(values) == 1:
-        return "pairs, it seems" if keys != values else "values or pairs"
-    return "values"
-
-
-def _name(code):
-    try:
-        return typedbytes.TypeCode(code).name
-    except ValueError:
-        return str(code)
+    return {"holds": holds(codes), "types": types(codes), **fault}

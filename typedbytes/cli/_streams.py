@@ -41,6 +41,7 @@ def reading(name, options, raw=False):
     """Open an input and give its reader; what goes wrong meanwhile is a Failure that names the input."""
     with opened(name) as source:
         form, source = recognised(source, options)
+        source = unless_pairs(source, form, name, options)
         with _formats.reader_of(source, form, shown(name), options, raw) as reader:
             yield reader
 
@@ -56,6 +57,15 @@ def recognised(source, options):
         head += piece
         form = _formats.recognise(head, not piece)
     return form, put_back(head, source)
+
+
+def unless_pairs(source, form, name, options):
+    """Return the source, for a command that takes records apart, unless it seems to hold pairs and nobody said what a record is."""
+    if form != "typedbytes" or not getattr(options, "picks", False) or not options.is_unsaid:
+        return source
+    from typedbytes.cli import _guessing  # its users only
+
+    return _guessing.unless_pairs(source, shown(name), options.dialect)
 
 
 def is_pairs(reader):

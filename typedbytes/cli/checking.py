@@ -9,7 +9,7 @@ from typedbytes.cli._outputs import replacing
 from typedbytes.cli._parser import add_report_arguments, natural
 from typedbytes.cli._records import joined
 from typedbytes.cli._reports import is_table, report
-from typedbytes.cli._streams import names, opened, reading, recognised, shown, unit, within
+from typedbytes.cli._streams import names, opened, reading, recognised, shown, unit, unless_pairs, within
 
 SKIP_NRECORDS = 1 << 16
 
@@ -86,6 +86,7 @@ def validate(options, output):
     """
     if options.repair is not None and len(names(options)) != 1:
         raise Failure(USAGE, "--repair takes one FILE (see typedbytes validate --help)")
+    options.picks = options.repair is not None
     status, rows = OK, []
     for name in names(options):
         try:
@@ -107,6 +108,7 @@ def _validated(name, options, rows):
 
     with opened(name) as source:
         form, source = recognised(source, options)
+        source = unless_pairs(source, form, name, options)
         memory = Memory(source if form == "sequencefile" else _formats.source_of(source, form, shown(name), options))
         if form == "sequencefile":
             from typedbytes.cli import _sequence_files  # its users only
@@ -188,6 +190,7 @@ def diff(options, output):
         raise Failure(USAGE, "diff compares two inputs (see typedbytes diff --help)")
     from typedbytes.cli import _comparing  # its users only
 
+    options.picks = options.unordered
     find = _comparing.counted if options.unordered else _comparing.in_order
     differences = find(*(_records_of(place, options) for place in options.files), options)
     shown_rows = list(islice(differences, options.ndifferences))

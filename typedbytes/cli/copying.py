@@ -14,7 +14,7 @@ from operator import itemgetter
 import typedbytes
 from typedbytes import _scan
 from typedbytes.cli._manners import USAGE, Failure
-from typedbytes.cli._parser import add_record_arguments, natural
+from typedbytes.cli._parser import add_picking_arguments, add_record_arguments, natural
 from typedbytes.cli._records import Records, joined
 from typedbytes.cli._streams import is_pairs, names, reading
 
@@ -40,7 +40,7 @@ def cat(options, output):
 
 def head_arguments(parser):
     """Declare the arguments of head."""
-    add_record_arguments(parser)
+    add_picking_arguments(parser)
     _add_number(parser, "how many records (10)")
 
 
@@ -50,7 +50,7 @@ def head(options, output):
     What comes after them is not looked at.
 
     examples:
-      typedbytes head -n 3 part-00000.tb | typedbytes to-json
+      typedbytes head -n 3 --pairs part-00000.tb | typedbytes to-json --pairs
       typedbytes head --pairs < pairs.tb > ten.tb
     """
     _copy_range(options, output, range(options.nrecords))
@@ -58,7 +58,7 @@ def head(options, output):
 
 def slice_arguments(parser):
     """Declare the arguments of slice."""
-    add_record_arguments(parser)
+    add_picking_arguments(parser)
     parser.add_argument("-r", "--range", default=":", metavar="START:STOP:STEP", help="as in Python, counted over all inputs")
 
 
@@ -69,8 +69,8 @@ def slice(options, output):
     over all inputs. What is not in the range is walked over; what comes after it is not looked at.
 
     examples:
-      typedbytes slice -r 1000:1010 part-00000.tb | typedbytes to-json
-      typedbytes slice -r ::100 part-0*.tb > hundredth.tb
+      typedbytes slice -r 1000:1010 --pairs part-00000.tb | typedbytes to-json --pairs
+      typedbytes slice -r ::100 --values words-*.tb > hundredth.tb
     """
     _copy_range(options, output, _range(options.range))
 
@@ -104,7 +104,7 @@ def _copy_range(options, output, wanted):
 
 def tail_arguments(parser):
     """Declare the arguments of tail."""
-    add_record_arguments(parser)
+    add_picking_arguments(parser)
     _add_number(parser, "how many records (10)")
 
 
@@ -115,7 +115,7 @@ def tail(options, output):
     be wanted is kept in memory.
 
     examples:
-      typedbytes tail -n 3 part-00000.tb | typedbytes to-json
+      typedbytes tail -n 3 --pairs part-00000.tb | typedbytes to-json --pairs
     """
     last = _Last(options)
     with Records(options, output) as records:
@@ -163,7 +163,7 @@ class _Last:
 
 def sample_arguments(parser):
     """Declare the arguments of sample."""
-    add_record_arguments(parser)
+    add_picking_arguments(parser)
     _add_number(parser, "how many records (10)")
     parser.add_argument("-p", "--fraction", type=_fraction, metavar="P", help="each record with the probability P instead")
     parser.add_argument("--seed", type=natural, metavar="N", help="draw the same records again")
@@ -176,7 +176,7 @@ def sample(options, output):
     walked over. With -p each record for itself, written at once.
 
     examples:
-      typedbytes sample -n 100 part-0*.tb > hundred.tb
+      typedbytes sample -n 100 --pairs part-0*.tb > hundred.tb
       typedbytes sample -p 0.01 --seed 1 < big.tb > small.tb
     """
     from random import Random  # its users only

@@ -5,7 +5,7 @@ from bisect import bisect_right
 
 import typedbytes
 from typedbytes.cli._manners import USAGE, Failure
-from typedbytes.cli._parser import add_record_arguments
+from typedbytes.cli._parser import add_picking_arguments
 from typedbytes.cli._records import Records, joined
 from typedbytes.cli._streams import is_pairs, names, reading
 
@@ -15,7 +15,7 @@ LEAVES_NUMBERS_OUT = re.compile(r"[^-+.0-9aefilnrstu]", re.IGNORECASE)  # what s
 def grep_arguments(parser):
     """Declare the arguments of grep."""
     parser.add_argument("pattern", metavar="PATTERN", help="a regular expression, as Python's")
-    add_record_arguments(parser)
+    add_picking_arguments(parser)
     parser.add_argument("-F", "--fixed", action="store_true", help="PATTERN is the text itself")
     parser.add_argument("-i", "--ignore-case", action="store_true", help="upper and lower case are the same")
     parser.add_argument("-v", "--invert", action="store_true", help="copy the others")
@@ -115,7 +115,7 @@ def _texts(values):
 
 def uniq_arguments(parser):
     """Declare the arguments of uniq."""
-    add_record_arguments(parser)
+    add_picking_arguments(parser)
     parser.add_argument("--by", choices=("record", "key"), default="record", help="what must be the same (record)")
     parser.add_argument("--all", action="store_true", help="also of records that are not next to each other")
 
@@ -127,7 +127,7 @@ def uniq(options, output):
     pair is copied. --all keeps all different ones in memory; sorted input needs no --all.
 
     examples:
-      typedbytes sort part-0*.tb | typedbytes uniq > distinct.tb
+      typedbytes sort --pairs part-0*.tb | typedbytes uniq --pairs > distinct.tb
       typedbytes uniq --pairs --by key --all < pairs.tb
     """
     seen, last = set(), None

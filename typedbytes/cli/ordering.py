@@ -17,14 +17,14 @@ from typedbytes._whole import whole_folder
 from typedbytes.cli._formats import CHUNK_NBYTES, Encoded, Pairs, limited_source_of
 from typedbytes.cli._manners import BAD_DATA, IO_ERROR, USAGE, Failure, because
 from typedbytes.cli._outputs import Unwritten
-from typedbytes.cli._parser import add_record_arguments, add_stream_arguments, positive, size
+from typedbytes.cli._parser import add_picking_arguments, add_stream_arguments, positive, size
 from typedbytes.cli._records import Records
-from typedbytes.cli._streams import blaming, names, opened, recognised, shown
+from typedbytes.cli._streams import blaming, names, opened, recognised, shown, unless_pairs
 
 
 def sort_arguments(parser):
     """Declare the arguments of sort."""
-    add_record_arguments(parser)
+    add_picking_arguments(parser)
     _add_memory(parser)
 
 
@@ -67,6 +67,7 @@ def _sort_for_show(inputs, options, output):
 def partition_arguments(parser):
     """Declare the arguments of partition."""
     add_stream_arguments(parser)
+    parser.set_defaults(picks=True)
     _add_memory(parser)
     parser.add_argument("-n", type=positive, required=True, metavar="N", dest="npartitions", help="how many reducers there are")
     parser.add_argument("-o", "--output", required=True, metavar="FOLDER", dest="folder", help="where part-00000 and so on are written")
@@ -167,6 +168,7 @@ class _Inputs:
                 self._name = name
                 form, source = recognised(source, self._options)
                 nparts = 2 if self._options.pairs or form == "sequencefile" else 1
+                source = unless_pairs(source, form, name, self._options)
                 source = limited_source_of(source, form, shown(name), self._options)
                 if getattr(self._options, "to", None) == "sequencefile":
                     self._check_header(source, is_first=number == 0)

@@ -48,8 +48,9 @@ def run(options, output):
 
     SCRIPT calls typedbytes.streaming.run, and runs under Hadoop as it stands; the part files are
     the same there. Inputs: SequenceFiles and files named .tb give their pairs, text its lines, and
-    what is clearly no text is an error unless --input-format says text. The output appears when all is done; a job that fails leaves none. The map, combine and
-    reduce tasks are processes; what they print comes out on stderr.
+    what is clearly no text is an error unless --input-format says text. The output appears when all
+    is done; a job that fails leaves none. The map, combine and reduce tasks are processes; what they
+    print comes out on stderr.
 
     examples:
       typedbytes run wordcount.py book.txt -o counts
