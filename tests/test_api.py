@@ -399,7 +399,7 @@ FLOORS = {
     "_stream": 3, "_scan": 3, "_columns": 3, "_block": 3, "_sequence": 3, "_sort": 3, "_lines": 3, "_sortkey": 3, "_json": 3, "_tally": 3,
 }  # fmt: skip
 PYTHON_FLOORS = {
-    "errors": 0, "_types": 0, "_typecodes": 0, "_pickle": 0, "_ndarray": 0, "_clashes": 0, "_columntypes": 0, "_zstd": 0, "_whole": 0, "_magic": 0, **FLOORS,
+    "errors": 0, "_types": 0, "_typecodes": 0, "_pickle": 0, "_ndarray": 0, "_clashes": 0, "_columntypes": 0, "_zstd": 0, "_whole": 0, "_magic": 0, "_unwritten": 0, **FLOORS,
     "_sorting": 4, "block": 4, "sequencefile": 4, "sortkey": 4, "files": 5,
     "legacy": 5, "columns": 5.5, "": 6, "streaming": 7, "local": 8, "hadoop": 8, "cli": 9, "__main__": 10,
 }  # fmt: skip
@@ -443,7 +443,7 @@ def test_a_room_uses_only_the_floors_below(path):
         assert other == room or FLOORS[other] < FLOORS[room], other
     for other in re.findall(r'cdef extern from "(_\w+)\.h"', code):
         assert FLOORS[other] <= FLOORS[room] == 0, other
-    allowed = {"errors", "_types", "_pickle", "_ndarray", "_clashes"}
+    allowed = {"errors", "_types", "_pickle", "_ndarray", "_clashes", "_unwritten"}
     for other in re.findall(r"from typedbytes\.(\w+) import|^import typedbytes\.?(\w*)", code, re.M):
         assert set(other) - {""} <= allowed, other
 

@@ -9,6 +9,7 @@ import random
 import signal
 import socket
 import struct
+import sys
 import threading
 import time
 import warnings
@@ -669,12 +670,15 @@ def test_a_sink_that_fails():
     writer.close()
 
 
-def test_a_forgotten_writer_whose_sink_fails_only_warns():
+def test_a_forgotten_writer_whose_sink_fails_warns_and_is_told(monkeypatch):
+    told = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: told.append(unraisable.exc_type))
     writer = sequencefile.Writer(Failing(100))
     writer.writes(NUMBERS)
     with pytest.warns(ResourceWarning, match="unclosed Writer"):
         del writer
         gc.collect()
+    assert told == [OSError]
 
 
 def test_a_block_that_cannot_be_compressed_is_the_end():

@@ -1031,7 +1031,7 @@ def test_a_forgotten_writer_warns_and_still_writes():
     assert sink.getvalue() == tb.dumps(1)
 
 
-def test_a_forgotten_writer_whose_sink_fails_warns_once_and_no_more():
+def test_a_forgotten_writer_whose_sink_fails_warns_and_is_told_once(monkeypatch):
     class Fails:
         ncalls = 0
 
@@ -1039,11 +1039,13 @@ def test_a_forgotten_writer_whose_sink_fails_warns_once_and_no_more():
             Fails.ncalls += 1
             raise OSError("no room")
 
+    told = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: told.append(str(unraisable.exc_value)))
     writer = tb.Writer(Fails())
     writer.write(1)
     with pytest.warns(ResourceWarning, match="unclosed Writer") as caught:
         del writer
-    assert len(caught) == 1 and Fails.ncalls == 1
+    assert len(caught) == 1 and Fails.ncalls == 1 and told == ["no room"]
 
 
 def test_bytes_beyond_all_memory_are_a_memory_error_and_leave_nothing():

@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from operator import index
 from types import MappingProxyType
 
+from typedbytes._buffer import FlushedAtExit
 from typedbytes._clashes import Clashes
 from typedbytes._stream import Encoder, PairReader, Reader
 from typedbytes._types import Byte, Ext, Float, Long, Writable
@@ -625,7 +626,7 @@ class PairedInput(Input):
         return key, value
 
 
-class Output(_Legacy):
+class Output(_Legacy, FlushedAtExit):
     """Write values to a binary file object, each as soon as it is given.
 
     unicode_errors: as in str.encode. pickle: "safe", "trust" or "raw", as for `typedbytes.dumps`. A handler writes to
@@ -641,6 +642,7 @@ class Output(_Legacy):
     def __init__(self, file, unicode_errors="strict", *, pickle="safe"):
         super().__init__(file, unicode_errors, pickle)
         self._register_all(self.TYPE_HANDLER_MAP, Output.TYPE_HANDLER_MAP)
+        FlushedAtExit.__init__(self)
 
     def _connect(self, file):
         if isinstance(file, io.TextIOBase):

@@ -31,8 +31,9 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 
 from typedbytes._buffer cimport (
-    PY_SSIZE_T_MAX, ReadBuffer, WriteBuffer, append, borrow, bytes_data, bytes_size, drop, finish, get_view, held, new_bytes,
-    offset_of, refill, release, reserve, shrink, start_filled, start_scratch, written,
+    PY_SSIZE_T_MAX, OpenWriter, ReadBuffer, WriteBuffer, WriterKind, append, borrow, bytes_data, bytes_size, drop, enlist, finish,
+    get_view, held, hook, is_closed, new_bytes, offset_of, refill, release, reserve, shrink, start_filled, start_scratch, strike_off,
+    tell_of_forgotten, warn_unclosed, written,
 )
 from typedbytes._byteorder cimport *
 from typedbytes._codec cimport *

@@ -30,8 +30,9 @@ from cpython.memoryview cimport PyMemoryView_FromMemory, PyMemoryView_GET_BUFFER
 from cpython.object cimport PyObject
 
 from typedbytes._buffer cimport (
-    ReadBuffer, WriteBuffer, adopt, borrow, drop, finish, get_view, held, offset_of, refill, release, reserve, shrink,
-    start_filled, start_owned, take_owner, written,
+    OpenWriter, ReadBuffer, WriteBuffer, WriterKind, adopt, borrow, drop, enlist, finish, get_view, held, is_closed, offset_of,
+    refill, release, reserve, shrink, start_filled, start_owned, strike_off, take_owner, tell_of_forgotten,
+    warn_unclosed, written,
 )
 from typedbytes._byteorder cimport (
     load_f32, load_f64, load_i16, load_i32, load_i64, store_f32, store_f64, store_i16, store_i32, store_i64,

@@ -21,8 +21,9 @@ from cpython.list cimport PyList_CheckExact
 from cpython.tuple cimport PyTuple_CheckExact
 
 from typedbytes._buffer cimport (
-    LARGE_OUTPUT, PY_SSIZE_T_MAX, ReadBuffer, WriteBuffer, adopt, append, borrow, drop, finish, get_view, held, offset_of,
-    push_back, refill, release, reserve, shrink, start_filled, start_owned, start_scratch, take_owner, written,
+    LARGE_OUTPUT, PY_SSIZE_T_MAX, OpenWriter, ReadBuffer, WriteBuffer, WriterKind, adopt, append, borrow, drop, enlist, finish,
+    get_view, held, hook, is_closed, offset_of, push_back, refill, release, reserve, shrink, start_filled, start_owned,
+    start_scratch, strike_off, take_owner, tell_of_forgotten, warn_unclosed, written,
 )
 from typedbytes._codec cimport *
 from typedbytes._cpython cimport inherit_next, int_to_i64, keyword_function, pair_from_stolen, take_calls, tuple_from_stolen

@@ -110,6 +110,9 @@ cdef class CoalescingWriter:
     cdef unsigned long holder     # thread that holds the mutex with the interpreter's lock
     cdef int failed               # errno, EPIPE beside a failure
     cdef long forks               # when this was made
+    cdef OpenWriter entry
+    cdef bint is_leaving          # the interpreter ends: write() returns when all has gone
+    cdef bint is_told             # a call has raised what sending failed with
     cdef bint is_sending
     cdef bint is_asleep
     cdef bint is_running
@@ -141,6 +144,8 @@ cdef class CoalescingWriter:
         start_scratch(&self.encoder.buf, self.filling, self.capacity)
         self.forks = FORKS
         self.is_ready = True
+        if enlist(&self.entry, self, &COALESCING_WRITER):
+            self.hold_nothing()
         if max_delay is not None:
             self.start_thread()
 
@@ -152,12 +157,15 @@ cdef class CoalescingWriter:
         return 0
 
     def __del__(self):
-        if not self.is_ready or self.closed or self.forks != FORKS or not self.encoder.nbytes():
+        if not self.is_ready or self.closed or self.forks != FORKS:
             return
-        import warnings    # its users only
-        warnings.warn("unclosed CoalescingWriter with unsent messages", ResourceWarning, source=self)
+        try:
+            self.settle()
+        except BaseException as error:
+            tell_of_forgotten(self, error)
 
     def __dealloc__(self):
+        strike_off(&self.entry)
         if self.encoder is not None and self.encoder.buf.owner == NULL:
             self.encoder.buf.start = self.encoder.buf.cursor = self.encoder.buf.end = NULL    # it is freed here
         PyMem_Free(self.filling)
@@ -174,6 +182,39 @@ cdef class CoalescingWriter:
 
     def __exit__(self, *exception):
         self.close()
+
+    # ---- the end of the interpreter, or of the writer
+
+    cdef bint holds(self) noexcept:
+        return self.is_sending or self.nsent < self.nsending or written(&self.encoder.buf) > 0
+
+    cdef int settle(self) except -1:
+        cdef bint holds = self.holds()
+        if self.closed or self.forks != FORKS:
+            return 1
+        if self.failed:
+            return 1 if self.is_told else self.check_failed()
+        if not self.is_leaving and holds:
+            warn_unclosed(self, "with unsent messages")
+        self.hold_nothing()
+        if holds:
+            self.sink.check_open()
+        if pthread_mutex_trylock(&self.mutex) != 0:
+            return 0
+        self.holder = PyThread_get_thread_ident()
+        try:
+            self.send_so_far()
+        finally:
+            self.leave()
+        return 1
+
+    cdef void hold_nothing(self) noexcept:
+        self.is_leaving = True
+        self.flush_bytes = 1
+
+    cdef object give_up(self):
+        self.closed = True
+        return self.sink.target
 
     # ---- the mutex
 
@@ -215,6 +256,7 @@ cdef class CoalescingWriter:
         return self.check_failed()
 
     cdef inline int check_failed(self) except -1:
+        self.is_told = self.failed != 0
         if self.failure is not None:
             raise self.failure
         if self.failed:
@@ -346,6 +388,13 @@ cdef class CoalescingWriter:
             self.advance()
         return 0
 
+    cdef int send_so_far(self) except -1:
+        # What is there now: other threads may go on writing.
+        cdef long long last = self.nswaps + (written(&self.encoder.buf) > 0)
+        while self.nswaps < last or (self.nswaps == last and (self.is_sending or self.nsent < self.nsending)):
+            self.advance()
+        return 0
+
     cdef int send_large(self, Py_ssize_t before) except -1:
         # The message behind `before` does not fit: it leaves the buffer, and goes out from where it lies, behind all that this
         # thread wrote earlier.
@@ -422,9 +471,12 @@ cdef class CoalescingWriter:
                 self.oldest_ns = now_ns()
                 if self.is_asleep:
                     pthread_cond_broadcast(&self.woken)
-            if written(&encoder.buf) >= self.flush_bytes and not self.is_sending:
+            if written(&encoder.buf) >= self.flush_bytes and (not self.is_sending or self.is_leaving):
                 self.counts.by_size += 1
-                self.send_ours()
+                if self.is_leaving:
+                    self.send_so_far()
+                else:
+                    self.send_ours()
         finally:
             self.restore()
             self.leave()
@@ -475,6 +527,7 @@ cdef class CoalescingWriter:
         finally:
             if self.holder != PyThread_get_thread_ident():
                 self.closed = True
+                strike_off(&self.entry)
                 self.stop_thread()
 
     cdef int stop_thread(self) except -1:
@@ -503,6 +556,16 @@ cdef class CoalescingWriter:
         0
         """
         return self.counts
+
+
+cdef int settle_coalescing(object writer) except -1:
+    return (<CoalescingWriter>writer).settle()
+
+
+cdef object give_up_coalescing(object writer):
+    return (<CoalescingWriter>writer).give_up()
+
+cdef WriterKind COALESCING_WRITER = WriterKind(settle=settle_coalescing, give_up=give_up_coalescing, inherit=NULL)
 
 
 cdef unsigned char* new_memory(Py_ssize_t nbytes) except NULL:
@@ -570,6 +633,10 @@ cdef class AsyncCoalescingWriter:
     cdef Counts counts
     cdef bint is_due              # a flush has been asked for
     cdef bint is_blocked          # the kernel's buffer is full: the loop tells when it is not
+    cdef bint is_inherited        # by a forked child: what is in the buffer is its parent's to send
+    cdef bint is_leaving          # the interpreter ends: the loop is not waited for
+    cdef bint is_told             # a call has raised what sending failed with
+    cdef OpenWriter entry
     cdef bint closed
 
     def __init__(self, sink, wire="bytes", *, Py_ssize_t flush_bytes=FLUSH_BYTES, max_delay=0.0,
@@ -594,12 +661,51 @@ cdef class AsyncCoalescingWriter:
         self.max_delay = max_delay
         self.encoder = BlockEncoder(wire, **options)
         self.encoder.enlarge(flush_bytes + SCRATCH)
+        if enlist(&self.entry, self, &ASYNC_WRITER):
+            self.hold_nothing()
+
+    def __dealloc__(self):
+        strike_off(&self.entry)
 
     def __del__(self):
-        if self.encoder is None or self.closed or not self.pending():
+        if self.encoder is None:
             return
-        import warnings    # its users only
-        warnings.warn("unclosed AsyncCoalescingWriter with unsent messages", ResourceWarning, source=self)
+        try:
+            if not self.settle():
+                raise BlockingIOError(EAGAIN, "nobody waits until the socket takes the rest")
+        except BaseException as error:
+            tell_of_forgotten(self, error)
+
+    # ---- the end of the interpreter, or of the writer: the loop need not be there any more
+
+    cdef int settle(self) except -1:
+        if self.closed or self.is_inherited:
+            return 1
+        if self.failure is not None:
+            return 1 if self.is_told else self.check()
+        if not self.pending():
+            self.hold_nothing()
+            return 1
+        if self.encoder.busy:
+            return 0
+        if not self.is_leaving:
+            warn_unclosed(self, "with unsent messages")
+        self.hold_nothing()
+        self.sink.check_open()
+        self.send_some()
+        if self.pending():
+            return 0
+        self.encoder.leave()
+        self.nsent = 0
+        return 1
+
+    cdef void hold_nothing(self) noexcept:
+        self.is_leaving = True
+        self.flush_bytes = 1
+
+    cdef object give_up(self):
+        self.closed = True
+        return self.sink.target
 
     def __reduce__(self):
         raise TypeError("an AsyncCoalescingWriter cannot be pickled")
@@ -612,6 +718,7 @@ cdef class AsyncCoalescingWriter:
 
     cdef int check(self) except -1:
         if self.failure is not None:
+            self.is_told = True
             raise self.failure
         if self.closed or self.encoder is None:
             raise ValueError("I/O operation on a closed writer")
@@ -629,7 +736,8 @@ cdef class AsyncCoalescingWriter:
         ...     ours, theirs = socket.socketpair()
         ...     with ours, theirs:
         ...         ours.setblocking(False)
-        ...         await AsyncCoalescingWriter(ours, "type8").write([1])
+        ...         async with AsyncCoalescingWriter(ours, "type8") as writer:
+        ...             await writer.write([1])
         >>> asyncio.run(main())
         """
         if self.failure is not None or self.closed or self.encoder is None:
@@ -795,6 +903,7 @@ cdef class AsyncCoalescingWriter:
             await self.drain()
         finally:
             self.closed = True
+            strike_off(&self.entry)
             self.watch(False)
             self.wake()
 
@@ -812,3 +921,17 @@ cdef class AsyncCoalescingWriter:
         0
         """
         return self.counts
+
+
+cdef int settle_async(object writer) except -1:
+    return (<AsyncCoalescingWriter>writer).settle()
+
+
+cdef object give_up_async(object writer):
+    return (<AsyncCoalescingWriter>writer).give_up()
+
+
+cdef void inherit_async(PyObject* writer) noexcept:
+    (<AsyncCoalescingWriter>writer).is_inherited = True
+
+cdef WriterKind ASYNC_WRITER = WriterKind(settle=settle_async, give_up=give_up_async, inherit=inherit_async)

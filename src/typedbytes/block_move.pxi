@@ -31,6 +31,12 @@ cdef class Sink:
                 raise TypeError(f"cannot write to a {type(target).__name__}: it has neither send nor write")
         set_no_delay(self)
 
+    cdef int check_open(self) except -1:
+        # The number of a descriptor that its owner has closed may be another file's.
+        if self.descriptor >= 0 and not is_descriptor(self.target) and self.target.fileno() != self.descriptor:
+            raise_errno(EBADF)
+        return 0
+
     cdef int send(self, iovec* pieces, Py_ssize_t npieces) except -1:
         cdef Py_ssize_t took
         while npieces:
@@ -218,6 +224,9 @@ cdef class BlockWriter:
     cdef readonly long long record
     cdef readonly long long offset
     cdef long forks               # when the buffer was last ours; what a child finds in it is its parent's to write
+    cdef OpenWriter entry
+    cdef bint is_leaving          # the interpreter ends: all goes out at once, and the sink is flushed
+    cdef bint is_settled          # it has been since
     cdef bint closed
     cdef bint batched             # a batch is being made: it is sent as a whole
 
@@ -232,6 +241,11 @@ cdef class BlockWriter:
         self.encoder = BlockEncoder(wire, **options)
         self.encoder.enlarge(max(LARGE, buffer_size) + SCRATCH)    # what one system call may take
         self.forks = FORKS
+        if enlist(&self.entry, self, &BLOCK_WRITER):
+            self.hold_nothing()
+
+    def __dealloc__(self):
+        strike_off(&self.entry)
 
     def __reduce__(self):
         raise TypeError("a BlockWriter cannot be pickled")
@@ -245,8 +259,43 @@ cdef class BlockWriter:
     def __del__(self):
         if self.encoder is None or self.closed or self.forks != FORKS or not self.encoder.nbytes():
             return
-        import warnings    # its users only
-        warnings.warn("unclosed BlockWriter with unwritten messages", ResourceWarning, source=self)
+        warn_unclosed(self, "with unwritten messages")
+        try:
+            if self.failure is None:
+                self.sink.check_open()
+            self.close()
+        except BaseException as error:
+            tell_of_forgotten(self, error)
+
+    # ---- the end of the interpreter
+
+    cdef int settle(self) except -1:
+        cdef bint holds = self.encoder.nbytes() > 0
+        if self.closed or self.failure is not None or self.forks != FORKS or (not holds and is_closed(self.sink.target)):
+            return 1
+        self.hold_nothing()
+        if self.encoder.busy:    # it sends when it comes to the end of its message
+            return self.is_settled
+        if holds:
+            warn_unclosed(self, "with unwritten messages")
+            self.sink.check_open()
+        self.flush()
+        return 1
+
+    cdef void hold_nothing(self) noexcept:
+        self.is_leaving = True
+        self.buffer_size = 0
+
+    cdef object give_up(self):
+        self.closed = True
+        return self.sink.target
+
+    cdef int flush_sink(self) except -1:
+        flush = getattr(self.sink.target, "flush", None)
+        if flush is not None:
+            flush()
+        self.is_settled = self.is_leaving
+        return 0
 
     cdef inline int enter(self) except -1:
         if self.encoder is None or self.closed:
@@ -258,6 +307,7 @@ cdef class BlockWriter:
             self.encoder.leave()
             self.encoder.busy = True
             self.forks = FORKS
+            hook()
         return 0
 
     cdef inline int send(self) except -1:
@@ -276,7 +326,7 @@ cdef class BlockWriter:
         self.offset += nbytes
         encoder.leave()
         encoder.busy = True
-        return 0
+        return self.flush_sink() if self.is_leaving else 0
 
     cdef inline int put(self, args, id, bint reply) except -1:
         cdef BlockEncoder encoder = self.encoder
@@ -360,9 +410,7 @@ cdef class BlockWriter:
         self.enter()
         try:
             self.send()
-            flush = getattr(self.sink.target, "flush", None)
-            if flush is not None:
-                flush()
+            self.flush_sink()
         finally:
             self.encoder.busy = False
 
@@ -379,6 +427,17 @@ cdef class BlockWriter:
                 self.flush()
         finally:
             self.closed = True
+            strike_off(&self.entry)
+
+
+cdef int settle_writer(object writer) except -1:
+    return (<BlockWriter>writer).settle()
+
+
+cdef object give_up_writer(object writer):
+    return (<BlockWriter>writer).give_up()
+
+cdef WriterKind BLOCK_WRITER = WriterKind(settle=settle_writer, give_up=give_up_writer, inherit=NULL)
 
 
 cdef class BlockReader(Parser):

@@ -38,7 +38,11 @@ cdef class Writer:
     cdef long long last_sync              # where the file stood behind the last marker
     cdef long long sent                   # bytes that the sink has taken
     cdef long long nrecords
-    cdef object process                   # whose records these are: what a forked child finds is its parent's to write
+    cdef Py_ssize_t send_from             # bytes of the file that are handed over
+    cdef bint is_inherited                # by a forked child: what it finds here is its parent's to write
+    cdef bint is_leaving                  # the interpreter ends: all goes out at once, and the sink is flushed
+    cdef bint is_settled                  # it has been since
+    cdef OpenWriter entry
 
     def __cinit__(self, *args, **options):
         self.state = CLOSED
@@ -65,8 +69,10 @@ cdef class Writer:
         self.write_header()
         self.sink = sink
         self.owns = owns
-        self.process = os.getpid()
+        self.send_from = WRITE_SIZE
         self.state = OPEN
+        if enlist(&self.entry, self, &SEQUENCE_WRITER):
+            self.hold_nothing()
 
     cdef int check_arguments(self, sink) except -1:
         if not OLDEST <= self.version <= NEWEST:
@@ -99,6 +105,7 @@ cdef class Writer:
         return 0
 
     def __dealloc__(self):
+        strike_off(&self.entry)
         drop(&self.out.buf)
         drop(&self.first.buf)
         drop(&self.second.buf)
@@ -106,14 +113,14 @@ cdef class Writer:
         drop(&self.value_lengths)
 
     def __del__(self):
-        if self.state != OPEN or self.process != os.getpid():
+        if self.state != OPEN or (self.is_leaving and not self.holds()):
             return
-        import warnings    # its users only
-        warnings.warn(f"unclosed {type(self).__name__} of a SequenceFile", ResourceWarning, source=self)
+        if not self.is_leaving:    # it has been said
+            warn_unclosed(self, "of a SequenceFile")
         try:
             self.close()
-        except Exception:    # nobody is left to catch it; the warning has been given
-            pass
+        except BaseException as error:
+            tell_of_forgotten(self, error)
 
     def __reduce__(self):
         raise TypeError("a Writer cannot be pickled")
@@ -168,9 +175,53 @@ cdef class Writer:
     cdef inline long long position(self) noexcept:
         return self.sent + written(&self.out.buf)
 
+    # ---- the end of the interpreter ----
+
+    cdef int settle(self) except -1:
+        if self.state == CLOSED or self.state == FAILED or (not self.holds() and is_closed(self.sink)):
+            return 1
+        if not self.is_leaving and self.state == OPEN:
+            warn_unclosed(self, "of a SequenceFile")
+        self.hold_nothing()
+        if self.state == BUSY:    # it sends when it comes to the end of its record
+            return self.is_settled
+        if self.owns and type(self.sink) is not io.FileIO:    # it may write its file only when it is closed
+            self.close()
+            return 1
+        if self.manner == BLOCK:
+            self.sync()
+        self.flush()
+        return 1
+
+    cdef bint holds(self) noexcept:
+        return written(&self.out.buf) > 0 or self.nblock > 0
+
+    cdef void hold_nothing(self) noexcept:
+        self.is_leaving = True
+        self.send_from = self.block_size = 1
+
+    cdef object give_up(self):
+        if self.state != BUSY:
+            self.state = CLOSED
+        return self.sink
+
+    cdef void inherit(self) noexcept:
+        self.is_inherited = True
+        if self.state == OPEN:
+            self.state = FAILED
+
+    cdef int flush_sink(self) except -1:
+        flush = getattr(self.sink, "flush", None)
+        if flush is not None:
+            flush()
+        self.is_settled = self.is_leaving
+        return 0
+
     cdef int send(self) except -1:
         # The sink may keep the bytes: they are written over only if it has not, and not before it has had the next ones.
         cdef Py_ssize_t nwritten = written(&self.out.buf)
+        if self.is_inherited:
+            self.refuse()
         self.torn = True
         full = take_owner(&self.out.buf)
         spare, self.spare = self.spare, None
@@ -191,6 +242,8 @@ cdef class Writer:
             PyErr_CheckSignals()
         if len(full) == WRITE_ROOM:
             self.spare = full
+        if self.is_leaving:
+            self.flush_sink()
         self.torn = False
         return 0
 
@@ -206,7 +259,7 @@ cdef class Writer:
     cdef inline int count_record(self) except -1:
         self.begun = False
         self.nrecords += 1
-        if written(&self.out.buf) >= WRITE_SIZE:
+        if written(&self.out.buf) >= self.send_from:
             self.send()
         if not self.nrecords & 0x3fff:
             PyErr_CheckSignals()
@@ -331,6 +384,8 @@ cdef class Writer:
     cdef int refuse(self) except -1:
         if self.state == CLOSED:
             raise ValueError("I/O operation on a closed writer")
+        if self.is_inherited:
+            raise RuntimeError("this Writer belongs to the process that made it")
         if self.state == FAILED:
             raise ValueError("this Writer has failed: what its sink took of the last records is not known")
         raise RuntimeError("this Writer is in use: a hook or another thread came back to it")
@@ -445,9 +500,8 @@ cdef class Writer:
         self.enter()
         try:
             self.send()
-            flush = getattr(self.sink, "flush", None)
-            if flush is not None:
-                flush()
+            if not self.is_leaving:    # send() has
+                self.flush_sink()
         except BaseException as error:
             self.fail(error)
         self.state = OPEN
@@ -468,7 +522,8 @@ cdef class Writer:
                 self.flush()
         finally:
             self.state = CLOSED
-            if self.owns:
+            strike_off(&self.entry)
+            if self.owns and not self.is_inherited:
                 self.owns = False
                 self.sink.close()
 
@@ -481,6 +536,20 @@ cdef class Writer:
     def record(self):
         """Give the number of records written so far."""
         return self.nrecords
+
+
+cdef int settle_writer(object writer) except -1:
+    return (<Writer>writer).settle()
+
+
+cdef object give_up_writer(object writer):
+    return (<Writer>writer).give_up()
+
+
+cdef void inherit_writer(PyObject* writer) noexcept:
+    (<Writer>writer).inherit()
+
+cdef WriterKind SEQUENCE_WRITER = WriterKind(settle=settle_writer, give_up=give_up_writer, inherit=inherit_writer)
 
 
 cdef int pass_value(Decoding* d, Skipping* skipping) except -1:

@@ -30,6 +30,10 @@ cdef class Writer:
     flush() and close() try again, and raise again. Objects and descriptors given stay open; a path is opened and closed by
     the Writer.
 
+    A Writer that nobody has closed writes what it holds when it is gone, or when the interpreter ends. Where that fails, standard
+    error is told, and at the end of the interpreter the exit code is 120. Neither comes after os._exit(), with which children of
+    multiprocessing by fork end before Python 3.13.
+
     >>> import io
     >>> sink = io.BytesIO()
     >>> with Writer(sink) as writer:
@@ -53,6 +57,9 @@ cdef class Writer:
     cdef bint owns                # the sink is closed with the Writer
     cdef bint is_raw              # the sink says how many bytes it took, or None when it would have to wait
     cdef long forks               # when the buffer was last ours; what a child finds in it is its parent's to write
+    cdef bint is_leaving          # the interpreter ends: all goes out at once, and the sink is flushed
+    cdef bint is_settled          # it has been since
+    cdef OpenWriter entry
 
     def __cinit__(self, *args, **options):
         self.state = CLOSED
@@ -74,19 +81,21 @@ cdef class Writer:
         self.sink = sink
         self.owns = owns
         self.state = OPEN
+        if enlist(&self.entry, self, &STREAM_WRITER):
+            self.hold_nothing()
 
     def __dealloc__(self):
+        strike_off(&self.entry)
         drop(&self.e.buf)
 
     def __del__(self):
         if self.state == CLOSED or self.forks != FORKS or not self.pending():
             return
-        import warnings    # its users only
-        warnings.warn(f"unclosed {type(self).__name__} with unwritten records", ResourceWarning, source=self)
+        warn_unclosed(self, "with unwritten records")
         try:
             self.close()
-        except Exception:    # nobody is left to catch it; the warning has been given
-            pass
+        except BaseException as error:
+            tell_of_forgotten(self, error)
 
     def __reduce__(self):
         raise TypeError(f"a {type(self).__name__} cannot be pickled")
@@ -119,6 +128,39 @@ cdef class Writer:
         self.unsent_start = self.unsent_end
         self.e.buf.cursor = self.e.buf.start
         self.forks = FORKS
+        return hook()
+
+    # ---- the end of the interpreter
+
+    cdef int settle(self) except -1:
+        cdef bint holds = self.pending() > 0
+        if self.state == CLOSED or self.forks != FORKS or (not holds and is_closed(self.sink)):
+            return 1
+        self.hold_nothing()
+        if self.state == BUSY:    # it sends when it comes to the end of its record
+            return self.is_settled
+        if holds:
+            warn_unclosed(self, "with unwritten records")
+        if self.owns and type(self.sink) is not io.FileIO:    # it may write its file only when it is closed
+            self.close()
+        else:
+            self.flush()
+        return 1
+
+    cdef void hold_nothing(self) noexcept:
+        self.is_leaving = True
+        self.buffer_size = 1
+
+    cdef object give_up(self):
+        if self.state != BUSY:
+            self.state = CLOSED
+        return self.sink
+
+    cdef int flush_sink(self) except -1:
+        flush = getattr(self.sink, "flush", None)
+        if flush is not None:
+            flush()
+        self.is_settled = self.is_leaving
         return 0
 
     cdef int encode_item(self, object item) except -1:
@@ -141,7 +183,7 @@ cdef class Writer:
             self.send_rest()
             if len(filled) <= 4 * (self.buffer_size + SCRATCH):
                 self.spare = filled
-        return 0
+        return self.flush_sink() if self.is_leaving else 0
 
     cdef bytes change_buffers(self):
         # Two buffers in turn: memory that goes back to the system and comes again costs more than writing to it. The full one
@@ -289,6 +331,8 @@ cdef class Writer:
                 self.unsent = data
                 self.unsent_start, self.unsent_end = 0, len(data)
                 self.send_rest()
+                if self.is_leaving:
+                    self.flush_sink()
         finally:
             self.state = OPEN
 
@@ -309,9 +353,8 @@ cdef class Writer:
         self.enter()
         try:
             self.send()
-            flush = getattr(self.sink, "flush", None)
-            if flush is not None:
-                flush()
+            if not self.is_leaving:    # send() has
+                self.flush_sink()
         finally:
             self.state = OPEN
 
@@ -331,6 +374,7 @@ cdef class Writer:
             self.flush()
         finally:
             self.state = CLOSED
+            strike_off(&self.entry)
             if self.owns:
                 self.owns = False
                 self.sink.close()
@@ -356,6 +400,16 @@ cdef class Writer:
         >>> writer.close()
         """
         return self.nrecords
+
+
+cdef int settle_writer(object writer) except -1:
+    return (<Writer>writer).settle()
+
+
+cdef object give_up_writer(object writer):
+    return (<Writer>writer).give_up()
+
+cdef WriterKind STREAM_WRITER = WriterKind(settle=settle_writer, give_up=give_up_writer, inherit=NULL)
 
 
 cdef class PairWriter(Writer):

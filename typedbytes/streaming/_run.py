@@ -302,12 +302,12 @@ class Attempt:
     def _drop_output(self):
         # The attempt is void. What it gathered must not leave later, when nobody looks any more.
         side_files.drop()
-        try:
-            self._sink.close()
-            if self._output is not None:
-                self._output.close()
-        except (OSError, ValueError):
-            pass
+        for each in (self._sink, self._output):
+            try:
+                if each is not None:
+                    each.close()
+            except (OSError, ValueError):
+                pass  # a sink that is closed takes nothing, which is wanted
 
     def _note(self, key, returned=None):
         read = f"{self._input.record} records, {self._input.offset} bytes"

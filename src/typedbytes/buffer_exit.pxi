@@ -1,0 +1,166 @@
+# What is in the buffers of open writers when the interpreter ends.
+#
+# Goal: no record is lost without a word because a writer was not closed. Plan: writers are in a list as long as they are open.
+# One function, which the interpreter calls when it ends, while modules, daemon threads and sinks are still there, has each of
+# them settle: write and flush what it holds, and hand over each later record at once. It stays open, since functions that the
+# interpreter calls later, and daemon threads, may use it. Newest first: a writer may write to what an older one is behind.
+# Where that fails, stderr is told and the process ends with 120. Rejected: a set of weak references, which costs more than the
+# rest of making a writer; closing, after which those functions could not write their last records.
+#
+# Always true: a writer is in the list from the end of its __init__ until it is closed or gone. The list is used with the
+# interpreter's lock held and nothing of Python's called meanwhile, by enlist, strike_off, inherit_all and open_writers alone: in
+# an interpreter without that lock these four need a mutex, and nobody else.
+
+cdef OpenWriter* NEWEST = NULL
+cdef bint IS_HOOKED = False
+cdef bint IS_LEAVING = False
+
+
+cdef int enlist(OpenWriter* entry, object writer, const WriterKind* kind) except -1:
+    global NEWEST
+    hook()
+    entry.writer = <PyObject*>writer
+    entry.kind = kind
+    entry.older = NEWEST
+    if NEWEST != NULL:
+        NEWEST.newer = entry
+    NEWEST = entry
+    return IS_LEAVING
+
+
+cdef void strike_off(OpenWriter* entry) noexcept:
+    global NEWEST
+    if entry.writer == NULL:
+        return
+    if entry.newer != NULL:
+        entry.newer.older = entry.older
+    else:
+        NEWEST = entry.older
+    if entry.older != NULL:
+        entry.older.newer = entry.newer
+    entry.newer = entry.older = NULL
+    entry.writer = NULL
+
+
+cdef int hook() except -1:
+    global IS_HOOKED
+    if not IS_HOOKED:
+        atexit.register(_settle_all)
+        IS_HOOKED = True
+    return 0
+
+
+def _inherit_all():
+    # In a child: what its parent's writers hold is the parent's to write. What fork found registered may be gone, as it is in
+    # children of multiprocessing.
+    global IS_HOOKED
+    cdef OpenWriter* entry = NEWEST
+    IS_HOOKED = False
+    while entry != NULL:
+        if entry.kind.inherit != NULL:
+            entry.kind.inherit(entry.writer)
+        entry = entry.older
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_inherit_all)
+
+
+cdef list open_writers():
+    cdef OpenWriter* entry = NEWEST
+    cdef list found = []
+    while entry != NULL:
+        if Py_REFCNT(entry.writer) > 0:    # none is left while it is being taken down
+            found.append((<object>entry.writer, <size_t>entry))
+        entry = entry.older
+    return found
+
+
+def _settle_all():
+    # Called at the end of the interpreter.
+    global IS_LEAVING
+    IS_LEAVING = True
+    waiting = [item for item in open_writers() if not settled(item)]
+    if not waiting:
+        return
+    from time import monotonic, sleep
+    from typedbytes import _unwritten    # the failing only
+    try:
+        deadline = monotonic() + _unwritten.PATIENCE
+        while waiting and monotonic() < deadline:
+            sleep(0.001)    # daemon threads go on meanwhile
+            waiting = [item for item in waiting if not settled(item)]
+        error = TimeoutError(f"another thread was using it, or the sink took nothing, for {_unwritten.PATIENCE} s")
+    except BaseException as interruption:    # by a signal's handler
+        error = interruption
+    for item in waiting:
+        give_up(item, error)
+
+
+cdef bint settled(tuple item):
+    cdef OpenWriter* entry = <OpenWriter*><size_t>item[1]    # a part of the writer, as the list holds it
+    if entry.writer == NULL:
+        return True    # closed meanwhile
+    try:
+        return entry.kind.settle(item[0])
+    except BaseException as error:    # of the sink
+        give_up(item, error)
+        return True
+
+
+cdef int give_up(tuple item, object error) except -1:
+    cdef OpenWriter* entry = <OpenWriter*><size_t>item[1]
+    from typedbytes._unwritten import report    # the failing only
+    report(type(item[0]).__name__, entry.kind.give_up(item[0]), error)
+    strike_off(entry)
+    return 0
+
+
+cdef int warn_unclosed(object writer, str what) except -1:
+    # The interpreter's own function: it imports nothing where the interpreter is ending.
+    text = f"unclosed {type(writer).__name__} {what}"
+    if PyErr_ResourceWarning(<PyObject*>writer, 1, "%U", <PyObject*>text) < 0:
+        PyErr_WriteUnraisable(<PyObject*>writer)    # warnings are errors
+    return 0
+
+
+cdef int tell_of_forgotten(object writer, object error) except -1:
+    # Not left to Cython, which would print it twice and end the process for a SystemExit.
+    kind = type(error)
+    PyErr_SetObject(<PyObject*>kind, <PyObject*>error)
+    PyErr_WriteUnraisable(<PyObject*>writer)
+    return 0
+
+
+cdef class FlushedAtExit:
+    """Have flush() called at the end of the interpreter, for a class whose records wait in its file only."""
+
+    cdef OpenWriter entry
+    cdef bint inherited
+
+    def __init__(self):
+        if self.entry.writer == NULL:
+            enlist(&self.entry, self, &FLUSHED)
+
+    def __dealloc__(self):
+        strike_off(&self.entry)
+
+
+cdef int settle_flushed(object writer) except -1:
+    if not (<FlushedAtExit>writer).inherited and not is_closed(writer.file):
+        writer.flush()
+    return 1
+
+
+cdef void inherit_flushed(PyObject* writer) noexcept:
+    (<FlushedAtExit>writer).inherited = True
+
+
+cdef object give_up_flushed(object writer):
+    return writer.file
+
+cdef WriterKind FLUSHED = WriterKind(settle=settle_flushed, give_up=give_up_flushed, inherit=inherit_flushed)
+
+
+cdef bint is_closed(object file) except -1:
+    return getattr(file, "closed", False) is True

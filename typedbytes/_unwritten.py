@@ -1,0 +1,53 @@
+"""What becomes of a process whose open writers could not write what they held when the interpreter ended.
+
+Standard error is told, and the exit code is 120, whatever it would have been: what the interpreter ends with when it cannot flush
+standard output. Ending at once with os._exit would lose what other files still hold.
+"""
+
+import sys
+
+PATIENCE = 5.0  # seconds for a daemon thread that is in the middle of a write
+
+
+def report(kind, sink, error):
+    """Tell of a writer of this kind whose sink has not got everything."""
+    if not isinstance(sys.stderr, _Failing):
+        sys.stderr = _Failing(sys.stderr)
+    sys.stderr.tell(f"typedbytes: unclosed {kind}: what it held for {_shown(sink)} at the end is lost: {type(error).__name__}: {error}\n")
+
+
+def _shown(sink):
+    try:
+        name = getattr(sink, "name", None)
+    except Exception:
+        name = None
+    return type(sink).__name__ if name is None else f"{type(sink).__name__} {name!r:.200}"
+
+
+class _Failing:
+    """Stand for standard error, and fail once to be flushed at the very end: the interpreter looks at that last."""
+
+    closed = False
+
+    def __init__(self, file):
+        self._file = file
+        self._is_due = True
+
+    def __getattr__(self, name):
+        return getattr(self._file, name)
+
+    def tell(self, text):
+        """Write a line, if anybody can be told."""
+        try:
+            self._file.write(text)
+            self._file.flush()
+        except Exception:
+            pass  # the exit code says it
+
+    def flush(self):
+        """Flush standard error."""
+        if self._is_due and sys.is_finalizing():
+            self._is_due = False
+            raise OSError("records were lost")
+        if self._file is not None:
+            self._file.flush()
