@@ -116,6 +116,7 @@ SECTIONS = [
             "typedbytes count --pairs cut.tb",
             "typedbytes cta words.tb",
             "typedbytes head --lines 3 words.tb",
+            "typedbytes sort words.tb",
             "typedbytes cat words.tb > /dev/full",
             "typedbytes to-json words.tb | head -n 1",
         ],

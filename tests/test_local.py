@@ -9,6 +9,7 @@ import io
 import lzma
 import os
 import pathlib
+import stat
 import subprocess
 import sys
 import threading
@@ -51,7 +52,7 @@ NO_TEXT = {
 def test_what_is_no_text_is_refused_as_text(name, tmp_path):
     data, found = NO_TEXT[name]
     (tmp_path / name).write_bytes(data)
-    with pytest.raises(local.InputError, match=f"{name} is not text but {found}: .*--input-format text"):
+    with pytest.raises(local.InputError, match=f"{name} is not text but {found}, .*--input-format pairs .*--input-format text"):
         make_splits([str(tmp_path / name)])
     (split,) = make_splits([str(tmp_path / name)], "text")
     with open_split(split) as reader:
@@ -534,6 +535,8 @@ def test_what_failed_is_kept_when_asked_for(tmp_path):
         ({"script": "mapper.py", "reducers": 2}, "mapper.py has no reducer: .*--reducers 0"),
         ({"inputs": "fifo"}, "fifo is a pipe, .*give it as standard input"),
         ({"inputs": "*fo"}, "fifo is a pipe, "),
+        ({"inputs": "so*"}, "socket is a socket, "),
+        ({"inputs": "links"}, "links/broken: No such file or directory"),
         ({"inputs": "/dev/zero"}, "/dev/zero is a device, .*give it as standard input"),
         ({"tmp": "/no/such/folder"}, "/no/such/folder"),
     ],
@@ -542,6 +545,9 @@ def test_what_the_user_has_to_mend_is_said(words, tmp_path, change, said):
     path, script, _ = words
     (tmp_path / "folder" / "inner").mkdir(parents=True)
     os.mkfifo(tmp_path / "fifo")
+    os.mknod(tmp_path / "socket", stat.S_IFSOCK | 0o600)
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "broken").symlink_to("nowhere")
     write_script(tmp_path, "from typedbytes import streaming; streaming.run(list)", "mapper.py")
     write_script(tmp_path, "import no_such_module", "broken.py")
     write_script(tmp_path, "import os; os.kill(os.getpid(), 9)", "killed.py")
