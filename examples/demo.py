@@ -29,6 +29,9 @@ import jars  # noqa: E402
 STREAMING = "org.apache.hadoop.streaming.HadoopStreaming"
 NREDUCERS = 2
 
+#: Tells a folder that a demo has made from anybody's.
+MADE = "made-by-demo"
+
 #: Hadoop likes few large files: the sources are packed into files of about this size, one map task each.
 INPUT_FILE_NBYTES = 8 << 20
 
@@ -39,8 +42,7 @@ def main():
     folder = parser.parse_args().folder.resolve()
 
     jars.class_path()  # what is missing is said now, not after a minute
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    make_empty(folder)
 
     sources = standard_library()
     nbytes = pack(sources, folder / "input")
@@ -61,6 +63,16 @@ def main():
         wrong = sorted(word for word in counts.keys() | expected.keys() if counts.get(word) != expected.get(word))
         sys.exit(f"check     FAILED: {len(wrong)} words differ from a plain count, first {wrong[:5]}")
     print(f"check     {len(counts):,} words, {sum(counts.values()):,} in all: the same as a plain count in Python")
+
+
+def make_empty(folder):
+    """Make the folder, or empty it of what an earlier demo has put there, and exit when it holds anything else."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()) and not (folder / MADE).exists():
+        sys.exit(f"{folder} holds what no demo has made: name an empty folder, or one that is not there yet")
+    for name in ("input", "output", "tmp"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    (folder / MADE).touch()
 
 
 def standard_library():

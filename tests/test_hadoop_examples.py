@@ -124,3 +124,17 @@ def test_side_files_and_bad_records(tmp_path):
     assert (tmp_path / "out" / "seen-m-00000").read_bytes() == b"12x4"
     assert list(tb.PairReader((tmp_path / "out" / "bad-records-m-00000").read_bytes())) == [(4, "x")]
     assert job.counters["typedbytes"] == {"BadRecords": 1}
+
+
+def test_the_demo_removes_only_what_a_demo_has_made(example, tmp_path):
+    kept = tmp_path / "theirs" / "kept"
+    kept.parent.mkdir()
+    kept.touch()
+    done = subprocess.run([sys.executable, EXAMPLES / "demo.py", "--folder", kept.parent], capture_output=True, text=True)
+    assert (done.returncode, kept.exists()) == (1, True)
+    assert done.stderr == f"{kept.parent} holds what no demo has made: name an empty folder, or one that is not there yet\n"
+    ours = tmp_path / "new" / "ours"
+    for _ in range(2):
+        example("demo").make_empty(ours)
+        assert [path.name for path in ours.iterdir()] == ["made-by-demo"]
+        (ours / "output").mkdir()

@@ -80,6 +80,18 @@ def test_a_folder_takes_the_place_of_nothing(folder):
         (folder / "out").rmdir() if taken == "folder" else (folder / "out").unlink()
 
 
+@pytest.mark.parametrize("has_links", [True, False])
+def test_a_file_that_has_come_meanwhile_is_left(folder, monkeypatch, has_links):
+    if not has_links:
+        monkeypatch.setattr(os, "link", lambda *names: (_ for _ in ()).throw(PermissionError(1, "Operation not permitted")))
+    with pytest.raises(FileExistsError), _whole.whole_file(folder / "out", overwrite=False) as file, file:
+        (folder / "out").write_text("theirs")
+    assert (os.listdir(folder), (folder / "out").read_text()) == (["out"], "theirs")
+    with _whole.whole_file(folder / "ours", overwrite=False) as file, file:
+        file.write(b"ours")
+    assert (sorted(os.listdir(folder)), (folder / "ours").read_text()) == (["ours", "out"], "ours")
+
+
 def test_a_name_that_was_claimed_in_vain_is_given_back(folder, monkeypatch):
     def refuse(*names):
         raise OSError(28, "No space left on device")

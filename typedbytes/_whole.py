@@ -10,7 +10,7 @@ import os
 import stat
 from contextlib import contextmanager
 
-__all__ = ["name_files", "name_folder", "remove_unfinished", "sync", "sync_tree", "temporary_folder", "whole_file", "whole_folder"]
+__all__ = ["name_files", "name_folder", "remove_unfinished", "sync", "sync_contents", "temporary_folder", "whole_file", "whole_folder"]
 
 # What a folder, or a file that is none on a disk, answers where it cannot be synced.
 _UNSYNCABLE = (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM)
@@ -19,8 +19,11 @@ _unfinished = set()    # paths, from before each is made until it has its name o
 
 
 @contextmanager
-def whole_file(place):
-    """Give a raw file that takes the place of the file `place` after the block; on an error it is as if it had never been opened."""
+def whole_file(place, overwrite=True):
+    """Give a raw file that takes the place of the file `place` after the block; on an error it is as if it had never been opened.
+
+    Without overwrite, a file that has come there meanwhile is left, and FileExistsError is raised.
+    """
     place = os.path.realpath(place)
     partial = _partial(place)
     try:
@@ -29,12 +32,27 @@ def whole_file(place):
                 os.chmod(partial, stat.S_IMODE(os.stat(place).st_mode))
             yield open(os.dup(file.fileno()), "wb", buffering=0)    # the user closes it
             _sync(file.fileno())
-        os.replace(partial, place)
+        _put(partial, place, overwrite)
     except BaseException:
         _remove(partial)
         raise
     _unfinished.discard(partial)
     sync(os.path.dirname(place))
+
+
+def _put(partial, place, overwrite):
+    if not overwrite:
+        try:
+            os.link(partial, place)
+        except FileExistsError:
+            raise
+        except OSError:    # the file system has no links
+            if os.path.lexists(place):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), place) from None
+        else:
+            os.unlink(partial)
+            return
+    os.replace(partial, place)
 
 
 @contextmanager
@@ -45,6 +63,7 @@ def whole_folder(place):
     try:
         os.mkdir(partial)
         yield partial
+        sync_contents(partial)
         name_folder(partial, place, over_empty=True)
     except BaseException:
         _remove(partial)
@@ -89,8 +108,8 @@ def name_files(names):
 
 
 def name_folder(folder, place, *, over_empty=False):
-    """Give a folder its name when all that is in it is on the disk; raises OSError for a name that is taken."""
-    sync_tree(folder)
+    """Give a folder, whose contents are on the disk, its name; raises OSError for a name that is taken."""
+    sync(folder)
     if not over_empty:
         os.mkdir(place)    # claims the name: to rename would replace an empty folder without a word
     try:
@@ -110,14 +129,15 @@ def _remove_claim(folder, place):
             pass    # another has put something into it
 
 
-def sync_tree(folder):
-    """See that all files of a folder, those of folders in it and the folders themselves are on the disk."""
+def sync_contents(folder):
+    """See that the files and folders in a folder are on the disk, all the way down."""
     for here, _, names in os.walk(folder):
         for name in names:
             path = os.path.join(here, name)
             if stat.S_ISREG(os.lstat(path).st_mode):
                 sync(path)
-        sync(here)
+        if here != folder:
+            sync(here)
 
 
 def sync(path):

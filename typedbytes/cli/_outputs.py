@@ -84,9 +84,11 @@ def replacing(name, overwrite=True):
     """Give an Output to what will be the file of this name; without overwrite a file of that name is a Failure."""
     try:
         if not overwrite and _is_file(name):
-            raise Failure(USAGE, f"{name}: exists already (--overwrite replaces it)")
-        with _whole_file(name) as raw, Output(raw, name) as output:
+            raise FileExistsError
+        with _whole_file(name, overwrite) as raw, Output(raw, name) as output:
             yield output
+    except FileExistsError:
+        raise Failure(USAGE, f"{name}: exists already (--overwrite replaces it)") from None
     except OSError as error:
         raise Unwritten(name, error) from None
 
@@ -101,7 +103,7 @@ def _is_file(name):
 
 
 @contextmanager
-def _whole_file(name):
+def _whole_file(name, overwrite):
     """Give the raw file; on an error it is as if it had never been opened."""
     if "://" in name:
         from typedbytes.cli._places import creating  # its users only
@@ -117,7 +119,7 @@ def _whole_file(name):
     if os.path.exists(name) and not stat.S_ISREG(os.stat(name).st_mode):
         yield open(name, "wb", buffering=0)  # a device or a named pipe is written to, not replaced
         return
-    with whole_file(name) as file:
+    with whole_file(name, overwrite) as file:
         yield file
 
 

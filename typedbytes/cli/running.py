@@ -77,7 +77,7 @@ def run(options, output):
             )
         except local.JobError as error:
             failure = error
-        except (ValueError, ModuleNotFoundError) as error:
+        except (local.OptionError, ModuleNotFoundError) as error:
             raise Failure(UNAVAILABLE if isinstance(error, ModuleNotFoundError) else USAGE, str(error)) from None
         else:
             failure = None

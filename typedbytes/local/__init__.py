@@ -12,8 +12,9 @@ import os
 import sys
 import time
 
+from typedbytes._sorting import CODECS
 from typedbytes.local._commands import from_job, from_script
-from typedbytes.local._errors import CommandError, InputError, JobError, OutputError
+from typedbytes.local._errors import CommandError, InputError, JobError, OptionError, OutputError
 from typedbytes.local._inputs import FORMATS as INPUT_FORMATS
 from typedbytes.local._inputs import find_files, make_splits
 from typedbytes.local._job import Job, Plan, Result
@@ -92,6 +93,7 @@ def _run(
     processes = (os.cpu_count() or 1) if processes is None else processes
     _check(output_format in OUTPUT_FORMATS, f"output_format is one of {', '.join(OUTPUT_FORMATS)}, not {output_format!r}")
     _check(input_format in INPUT_FORMATS, f"input_format is one of {', '.join(INPUT_FORMATS)}, not {input_format!r}")
+    _check(codec in CODECS, f"codec is one of {', '.join(CODECS)}, not {codec!r}")
     _check(0 <= reducers <= 65536, f"there are 0 to 65536 reducers, not {reducers}")
     _check(secondary >= 0, f"secondary is a number of bytes, not {secondary}")
     _check(processes > 0 and attempts > 0, "processes and attempts are at least 1")
@@ -108,4 +110,4 @@ def _run(
 
 def _check(holds, message):
     if not holds:
-        raise ValueError(message)
+        raise OptionError(message)

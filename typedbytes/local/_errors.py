@@ -1,6 +1,10 @@
 """The errors of a job: what the user has to mend before it can run, and its failure."""
 
-__all__ = ["CommandError", "InputError", "JobError", "OutputError"]
+__all__ = ["CommandError", "InputError", "JobError", "OptionError", "OutputError"]
+
+
+class OptionError(ValueError):
+    """An option of a job is none: found out before anything is done. Any other ValueError is a fault of ours."""
 
 
 class JobError(Exception):

@@ -9,7 +9,7 @@ import os
 import shutil
 
 from typedbytes import PairReader, PairWriter, sequencefile
-from typedbytes._whole import name_folder, sync_tree
+from typedbytes._whole import name_folder, sync, sync_contents
 from typedbytes.local._errors import InputError, JobError, OutputError
 
 __all__ = ["FORMATS", "Output"]
@@ -85,7 +85,7 @@ class Output:
 
     def settle_attempt(self, folder):
         """See that an attempt's files are on the disk: here, where others may do so at the same time."""
-        sync_tree(folder)
+        sync_contents(folder)
 
     def commit_attempt(self, folder):
         """Move an attempt's files into the output."""
@@ -118,8 +118,9 @@ class Output:
 
     def _commit(self):
         try:
-            with open(os.path.join(self._done, "_SUCCESS"), "wb"):
+            with open(os.path.join(self._done, "_SUCCESS"), "wb") as file:
                 pass
+            sync(file.name)
             name_folder(self._done, self.path)
         except OSError as error:
             raise OutputError(f"the output {self.path} cannot be put in place: {error.strerror}") from None
