@@ -125,10 +125,11 @@ GATES ?=
 reliability: $(VENV)/fuzz-built ## run all gates, hours of them, or GATES='faults soak', and write their figures into RELIABILITY.md
 	$(BIN)/python tests/gates/reliability.py $(GATES)
 
-RUNS ?= 200
+RUNS ?= 1000
+HADOOP_RUNS ?= 100
 .PHONY: chaos
-chaos: build ## RUNS (200) jobs, half here and half in a local Hadoop, with a disaster each; none may succeed with wrong output
-	PYTHONPATH=$(CURDIR) $(BIN)/python tests/chaos.py $(RUNS)
+chaos: build ## RUNS (1000) jobs here, HADOOP_RUNS (100) in a local Hadoop, with faults and signals; all right or failed, and nothing left
+	PYTHONPATH=$(CURDIR) $(BIN)/python tests/chaos.py $(RUNS) $(HADOOP_RUNS)
 
 .PHONY: shells
 shells: build ## type lines with Tabs into bash, zsh and fish, which complete them; needs all three

@@ -1,4 +1,11 @@
-"""A few of the runs of chaos.py: jobs to which something happens at a random moment, here and in Hadoop's local mode. ``make chaos`` does 200."""
+"""A few of the runs of chaos.py: jobs to which something happens at a random moment, here and in Hadoop's local mode; and its judge.
+
+``make chaos`` does 1,000 of them, and 100 in Hadoop.
+"""
+
+import os
+import signal
+import subprocess
 
 import pytest
 
@@ -7,38 +14,75 @@ import chaos
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_job_fails_cleanly_or_is_right(seed):
-    assert chaos.run_once(seed, "local").split()[0] in ("right", "failed")
+    run = chaos.run_once(seed, "local")
+    assert run.outcome in (chaos.RIGHT, chaos.AS_IT_SHOULD), run.story
 
 
 @pytest.mark.hadoop
 @pytest.mark.parametrize("seed", range(2))
 def test_a_job_of_hadoop_fails_or_is_right(seed):
-    assert chaos.run_once(seed, "hadoop").split()[0] in ("right", "failed")
+    run = chaos.run_once(seed, "hadoop")
+    assert run.outcome in (chaos.RIGHT, chaos.AS_IT_SHOULD), run.story
 
 
 def test_a_wrong_end_is_found(tmp_path, monkeypatch):
     # the judge itself: what it must not let pass
     def judge(place, code, counts, has_reason=True):
-        return chaos._judge(tmp_path, place, code, counts, has_reason, "")
+        return chaos._judge(tmp_path, place, code, counts, has_reason)
 
-    def wrong(*arguments):
-        with pytest.raises(chaos.WrongError):
+    def wrong(outcome, *arguments):
+        with pytest.raises(chaos.WrongError) as raised:
             judge(*arguments)
+        assert raised.value.outcome == outcome
 
     monkeypatch.setattr(chaos, "pairs_of", lambda folder: [("a", 1)])
     assert judge("local", 1, {"a": 1}) == "failed"
-    wrong("hadoop", 0, {"a": 1})
-    wrong("hadoop", 1, {"a": 1}, False)
+    wrong("wrong", "hadoop", 0, {"a": 1})
+    wrong("failed for nothing", "hadoop", 1, {"a": 1}, False)
     (tmp_path / "out").mkdir()
     assert judge("hadoop", 1, {"a": 1}) == "failed"
-    wrong("local", 1, {"a": 1})
-    wrong("hadoop", 0, {"a": 1})
+    wrong("left files", "local", 1, {"a": 1})
+    wrong("left files", "local", -9, {"a": 1})
+    wrong("wrong", "hadoop", 0, {"a": 1})
     (tmp_path / "out" / "_SUCCESS").touch()
-    assert judge("local", 143, {"a": 1}) == "right"
-    wrong("local", 143, {"a": 2})
+    for code in (129, 130, 143, -signal.SIGKILL):
+        assert judge("local", code, {"a": 1}) == "right"
+        wrong("left files", "local", code, {"a": 2})
     for place in chaos.PLACES:
         assert judge(place, 0, {"a": 1}) == "right"
-        for code, counts in ((0, {"a": 2}), (0, {"a": 1, "b": 1}), (1, {"a": 1}), (70, {"a": 1})):
-            wrong(place, code, counts)
+        for counts in ({"a": 2}, {"a": 1, "b": 1}):
+            wrong("wrong", place, 0, counts)
+    wrong("left files", "local", 1, {"a": 1})
+    wrong("odd exit code", "local", 64, {"a": 1})
     monkeypatch.setattr(chaos, "pairs_of", lambda folder: [("a", 1), ("a", 1)])
-    wrong("local", 0, {"a": 1})
+    wrong("wrong", "local", 0, {"a": 1})
+
+
+@pytest.mark.parametrize("how", ["environment", "command"])
+def test_a_process_that_is_left_is_found(tmp_path, monkeypatch, how):
+    monkeypatch.setattr(chaos, "PATIENCE", 0)
+    words = ["sh", "-c", "read line", str(tmp_path)] if how == "command" else ["sh", "-c", "read line"]
+    variables = {**os.environ, "CHAOS": str(tmp_path)} if how == "environment" else None
+    with subprocess.Popen(words, env=variables, stdin=subprocess.PIPE) as left:
+        with pytest.raises(chaos.WrongError) as raised:
+            chaos._judge(tmp_path, "local", 1, {}, True)
+        left.stdin.close()
+    assert raised.value.outcome == "left processes"
+    assert chaos._judge(tmp_path, "local", 1, {}, True) == "failed"
+
+
+@pytest.mark.parametrize(
+    ("value", "count", "is_right"),
+    [
+        *((3, 3, True), (2, 3, False), ([3, 0], 3, True), ([2, 0], 3, False), ([4, 1], 3, False)),
+        *(([2, 1], 3, True), ([1, 1], 3, False), ([1, 2], 3, True), ([0, 1, "given up"], 3, True), ([4, 1, "given up"], 3, False)),
+    ],
+)
+def test_what_an_alarm_may_cost(value, count, is_right):
+    assert chaos._agrees([("a", value)], {"a": count}) == is_right
+
+
+def test_every_fault_is_drawn():
+    drawn = {(chaos.drawn(seed, "local")) for seed in range(2000)}
+    assert {what for what, _ in drawn} == {*chaos.HARMLESS, *chaos.ALARMS, *chaos.DEADLY}
+    assert {disaster for _, disaster in drawn} == set(chaos.DISASTERS)

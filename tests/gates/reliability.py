@@ -75,6 +75,12 @@ GATES = {
         "CPU time, its growth, and how long a signal waits, for the worst input known",
         "1 MiB in {worst[seconds]} s at most, a doubling takes {worst[doubling]} times as long, a signal waits {worst[latency_seconds]} s",
     ),
+    "chaos": (
+        "tests/chaos.py 1000 100",
+        "Jobs whose tasks misbehave, and which signals and full disks come over at random moments",
+        "{local:,} jobs here, {hadoop} in Hadoop, {faults} kinds of faults: {right} right, {failed} failed; {wrong} with success and wrong"
+        " output, {left_processes} left processes, {left_files} left files, {failed_for_nothing} failed for nothing",
+    ),
     "soak": (
         "tests/soak.py 100",
         "Gigabytes through one process",
