@@ -61,9 +61,10 @@ def test_a_wrong_end_is_found(tmp_path, monkeypatch):
 @pytest.mark.parametrize("how", ["environment", "command"])
 def test_a_process_that_is_left_is_found(tmp_path, monkeypatch, how):
     monkeypatch.setattr(chaos, "PATIENCE", 0)
-    words = ["sh", "-c", "read line", str(tmp_path)] if how == "command" else ["sh", "-c", "read line"]
+    words = ["sh", "-c", "echo begun; read line", *([str(tmp_path)] if how == "command" else [])]
     variables = {**os.environ, "CHAOS": str(tmp_path)} if how == "environment" else None
-    with subprocess.Popen(words, env=variables, stdin=subprocess.PIPE) as left:
+    with subprocess.Popen(words, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as left:
+        assert left.stdout.readline() == b"begun\n"
         with pytest.raises(chaos.WrongError) as raised:
             chaos._judge(tmp_path, "local", 1, {}, True)
         left.stdin.close()
