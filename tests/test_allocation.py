@@ -13,13 +13,12 @@ import io
 import os
 import socket
 import sys
-import types
 
 import pytest
 
 import typedbytes as tb
 from fresh import run_fresh
-from typedbytes import _columns, _json, _lines, _sequence, _sort, _tally, block, sortkey
+from typedbytes import _columns, _json, _lines, _sequence, _sort, _stream, _tally, block, sortkey
 
 # many of each, so that what the interpreter keeps for reuse does not hide the places
 VALUES = [
@@ -176,11 +175,23 @@ def through_arrow(data):
     return _columns.arrow_names(lent), as_bytes([_columns.rows_of_arrow(lent, number) for number in (0, 1)])
 
 
+class OneBatch:
+    """A stream of one batch."""
+
+    def __init__(self, batch):
+        self._left = [batch]
+        self.arrow_schema = batch.__arrow_c_schema__
+
+    def __next__(self):
+        if not self._left:
+            raise StopIteration
+        return self._left.pop()
+
+
 def through_a_stream(batch):
     """The same as a stream, whose errors are numbers and words."""
-    source = types.SimpleNamespace(next_batch=functools.partial(next, iter((batch,)), None), arrow_schema=batch.__arrow_c_schema__)
     try:
-        return [as_bytes([_columns.rows_of_arrow(lent, 0)]) for lent in _columns.LentStream(_columns.arrow_stream(source))]
+        return [as_bytes([_columns.rows_of_arrow(lent, 0)]) for lent in _columns.LentStream(_columns.arrow_stream(OneBatch(batch)))]
     except OSError:
         raise MemoryError
 
@@ -392,6 +403,10 @@ OPERATIONS = {
     "pairs": lambda: list(tb.PairReader(Short(PAIRS))),
     "groups": lambda: [(key, list(values)) for key, values in tb.PairReader(Short(PAIRS), buffer_size=64).groups()],
     "pairs_raw": lambda: list(tb.PairReader(Short(PAIRS), buffer_size=64, raw=True)),
+    "groups_by": lambda: [(key, list(values)) for key, values in _stream.PairGroups(tb.PairReader(Short(PAIRS), buffer_size=64), repr)],
+    "text_lines": lambda: list(_stream.TextReader(Short(b"a\tb\nlonger than what is short\n"), b"\t", buffer_size=64)),
+    "raw_bytes": lambda: list(_stream.RawBytesReader(Short(b"\0\0\0\1k\0\0\0\2vv" * 3), buffer_size=64)),
+    "kept": lambda: list(_stream.Kept(tb.PairReader(Short(PAIRS)))),
     "groups_raw": lambda: [(key, list(values)) for key, values in tb.PairReader(Short(PAIRS), raw=True).groups()],
     "skips": lambda: tb.PairReader(Short(PAIRS), buffer_size=64).skip(100),
     "dumps": lambda: tb.dumps(VALUES),

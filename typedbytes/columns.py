@@ -189,8 +189,9 @@ def _objects(numpy, offsets, data, is_text):
     return array
 
 
-class _Stream:
-    """Be what a stream of Arrow's asks: batches of one schema."""
+@_stream.step_as_base
+class _Stream(_stream.RecordIterator):
+    """Be what a stream of Arrow's asks: iterate over batches of one schema."""
 
     def __init__(self, batches, first):
         self._batches = batches
@@ -200,10 +201,9 @@ class _Stream:
         """Return the schema of all batches."""
         return self._first.__arrow_c_schema__()
 
-    def next_batch(self):
-        """Return the next batch, None at the end."""
-        batch = next(self._batches, None)
-        if batch is not None and batch._types != self._first._types:
+    def _step(self):
+        batch = next(self._batches, _stream.END)
+        if batch is not _stream.END and batch._types != self._first._types:
             raise ValueError(f"the schema became {batch.schema} after {self._first.schema}: a stream has one; schema= can say it first")
         return batch
 
@@ -239,7 +239,8 @@ def read(
     )  # fmt: skip
 
 
-class BatchReader:
+@_stream.step_as_base
+class BatchReader(_stream.RecordIterator):
     """Iterate over the batches of a stream; made by `read`.
 
     Arrow's consumers take what is left by `__arrow_c_stream__`, once. After an error it is raised again by every call. Iterating,
@@ -269,8 +270,7 @@ class BatchReader:
         self._parallel = _Parallel(threads) if threads > 1 else None
         self._memory = _memory_of(source) if threads > 1 and not self._in_file else None
         self._ready = []
-        self._turn = _columns.Turn()
-        self._failure = None
+        self._source_failure = None  # waits for the rows before it
         self._has_ended = False
         self._most = batch_rows  # rows of the batch that is being filled
         self._whole_groups = False
@@ -282,15 +282,6 @@ class BatchReader:
 
     def __exit__(self, *exception):
         self.close()
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        batch = self._turn.take(self._hand_out)
-        if batch is None:
-            raise StopIteration
-        return batch
 
     @property
     def record(self):
@@ -342,11 +333,11 @@ class BatchReader:
         >>> read(b"").schema
         {'key': 'unknown', 'value': 'unknown'}
         """
-        return self._turn.take(self._peek).schema
+        return self._call(self._peek).schema
 
     def __arrow_c_stream__(self, requested_schema=None):
         """Export all batches that are left as a capsule "arrow_array_stream"."""
-        first = self._turn.take(self._peek)
+        first = self._call(self._peek)
         return _columns.arrow_stream(_Stream(self, first))
 
     def close(self):
@@ -354,7 +345,7 @@ class BatchReader:
 
         >>> read(b"").close()
         """
-        self._turn.take(self._close)
+        self._hold(self._close)
 
     def _close(self):
         if self._parallel is not None:
@@ -370,29 +361,26 @@ class BatchReader:
     def _peek(self):
         """Return the next batch, which stays the next one; an empty one at the end."""
         if not self._ready:
-            batch = self._hand_out()
-            if batch is None:
+            batch = self._step()
+            if batch is _stream.END:
                 return self._empty()
             self._ready.insert(0, batch)
             self._nrows -= len(batch)    # it is handed out later
         return self._ready[0]
 
-    def _hand_out(self):
-        """Return the next batch, None at the end and from then on; an error stays."""
-        if self._failure is not None:
-            raise self._failure.with_traceback(None)
+    def _step(self):
+        """Return the next batch, END at the end and from then on."""
         if self._has_ended:
-            return None
+            return _stream.END
         try:
             batch = self._ready.pop(0) if self._ready else self._next()
-        except BaseException as error:
-            self._failure = error
+        except BaseException:
             self._close()
             raise
         if batch is None:
             self._has_ended = True
             self._close()
-            return None
+            return _stream.END
         self._nrows += len(batch)
         return batch
 
@@ -427,12 +415,15 @@ class BatchReader:
 
     def _hand(self, wanted):
         """Let more bytes be taken; False at the end of input, and where the source's error waits for the rows before it."""
+        if self._source_failure is not None:
+            raise self._source_failure
         self._nheld = 0
         try:
             there = self._reader._hand(self._take, wanted)
-        except Exception:
+        except Exception as error:
             if self._nheld or not self._builder.nrows:
                 raise  # at once, when it was not the source's
+            self._source_failure = error
             return False
         self._taken = self._reader.offset
         return there

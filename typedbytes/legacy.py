@@ -25,7 +25,7 @@ from types import MappingProxyType
 
 from typedbytes._buffer import FlushedAtExit
 from typedbytes._clashes import Clashes
-from typedbytes._stream import Encoder, PairReader, Reader
+from typedbytes._stream import Encoder, Kept, PairReader, Reader
 from typedbytes._types import Byte, Ext, Float, Long, Writable
 from typedbytes.errors import DecodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError
 
@@ -209,6 +209,7 @@ class Input(_Legacy):
         self.eof = False
         self.t = None  # the type code met last, for handlers of several
         self._failure = None
+        self._handlers_own = None  # the error that a handler raised last
         self._window = None
         self._reader = None
         self._npassed = 0  # bytes that other readers than the present one have consumed
@@ -243,8 +244,12 @@ class Input(_Legacy):
         >>> source.read(), source.read(), source.eof
         (True, None, True)
         """
-        value = self._next()
-        return None if value is _END else value
+        try:
+            value = self._next_record()
+            return None if value is _END else value
+        except BaseException as error:
+            self._break(error)
+            raise
 
     def reads(self):
         """Iterate over the values up to the end of the file; raises as `read`.
@@ -254,14 +259,7 @@ class Input(_Legacy):
         >>> list(Input(io.BytesIO(b"\\x02\\x01\\x02\\x00")).reads())
         [True, False]
         """
-        while not self._handlers and self._open_window():
-            yield from self._read_window(self._window)
-            if self.eof:
-                return
-        value = self._next_record()
-        while value is not _END:
-            yield value
-            value = self._next_record()
+        return Kept(self._records())
 
     __iter__ = reads
 
@@ -448,6 +446,11 @@ class Input(_Legacy):
             error.record = None
         self._failure = error
 
+    def _break(self, error, offset=0):
+        """Remember what broke in, wherever it did: a value may be lost, or read in part. A handler's error leaves the next one in its place."""
+        if self._failure is None and error is not self._handlers_own:
+            self._keep(error, offset)
+
     def _fail(self, kind, message, offset, code):
         self._failure = kind(message, offset, code)
         raise self._failure
@@ -476,8 +479,44 @@ class Input(_Legacy):
 
     def _value(self, code):
         self.t = code
-        handler = self._handlers.get(code) or (self._handlers and _WALKED.get(code))
-        return handler(self) if handler else _native(self._payload(code))
+        handler = self._handlers.get(code)
+        if handler:
+            return self._handled(handler)
+        walk = self._handlers and _WALKED.get(code)
+        return walk(self) if walk else _native(self._payload(code))
+
+    def _handled(self, handler):
+        try:
+            return handler(self)
+        except BaseException as error:
+            self._handlers_own = error
+            raise
+
+    def _records(self):
+        """Yield the values up to the end of the file."""
+        window = None
+        try:
+            while not self._handlers and self._open_window():
+                window, finish = self._window, self._finish
+                for value in window.reader:
+                    yield value if type(value) in _PLAIN else finish(value)
+                    if self._window is not window:
+                        break  # somebody else has settled it
+                else:
+                    self.eof = True
+                    return
+            value = self._next_record()
+            while value is not _END:
+                yield value
+                value = self._next_record()
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            self._break(error, self._offset)
+            raise
+        finally:
+            if window is not None and self._window is window:
+                self._settle()
 
     def _open_window(self):
         """Open a window if this file can have one, and return it."""
@@ -488,29 +527,14 @@ class Input(_Legacy):
         self._window = kind and kind(self._file, self._reader_kind, self._options)
         return self._window
 
-    def _read_window(self, window):
-        """Iterate over the values in a window until its end, or until somebody else has settled it."""
-        finish = self._finish
-        try:
-            for value in window.reader:
-                yield value if type(value) in _PLAIN else finish(value)
-                if self._window is not window:
-                    return
-            self.eof = True
-        except GeneratorExit:
-            raise
-        except BaseException as error:
-            # Whatever broke in, the reader may have stopped inside a value.
-            self._keep(error, self._offset)
-            raise
-        finally:
-            if self._window is window:
-                self._settle()
-
     def _settle(self):
-        window, self._window = self._window, None
-        if window is not None:
-            self._npassed += window.close()
+        if self._window is not None:
+            try:
+                window, self._window = self._window, None
+                self._npassed += window.close()
+            except BaseException as error:
+                self._break(error)  # nobody knows where the file stands
+                raise
 
     # Containers whose values may belong to handlers.
 
@@ -523,6 +547,10 @@ class Input(_Legacy):
         self._depth += 1
         try:
             yield start
+        except BaseException as error:
+            self._handlers_own = None  # what it raised leaves the file inside the container
+            self._break(error)
+            raise
         finally:
             self._depth -= 1
 
@@ -613,11 +641,14 @@ class PairedInput(Input):
         >>> PairedInput(io.BytesIO(b"\\x02\\x01\\x02\\x00")).read()
         (True, False)
         """
-        pair = self._next_record()
-        return None if pair is _END else pair
+        return super().read()
 
     def _next_record(self):
-        key = self._next()
+        try:
+            key = self._next()
+        except BaseException:
+            self._handlers_own = None  # the next value is none to begin a pair with
+            raise
         if key is _END:
             return _END
         value = self._next()

@@ -38,7 +38,7 @@ from typedbytes._buffer cimport (
 from typedbytes._byteorder cimport *
 from typedbytes._codec cimport *
 from typedbytes._cpython cimport (
-    bytes_resize, float_from_f64, int_from_i64, int_to_i64, new_ascii, raise_without_memory, tuple_from_stolen,
+    as_failure, bytes_resize, float_from_f64, int_from_i64, int_to_i64, new_ascii, raise_without_memory, tuple_from_stolen,
 )
 from typedbytes._crc32c cimport crc32c, crc32c_start
 from typedbytes._typecode cimport *

@@ -38,7 +38,7 @@ from sys import byteorder
 from typedbytes.errors import EncodeTypeError, EncodeValueError, LimitError
 
 __all__ = [
-    "Batch", "Builder", "Lent", "LentStream", "Rows", "Turn", "arrow_names", "arrow_stream", "encode_rows", "rows_of_arrow",
+    "Batch", "Builder", "Lent", "LentStream", "Rows", "arrow_names", "arrow_stream", "encode_rows", "rows_of_arrow",
     "rows_of_batch", "rows_of_buffer", "rows_of_encoded", "rows_of_parts",
 ]
 

@@ -50,3 +50,12 @@ cdef inline int raise_without_memory(object error) except -1:
     if isinstance(error, MemoryError):
         raise error
     return 0
+
+
+cdef inline object as_failure(object error):
+    # A StopIteration out of a hook or a source would pass for the end of input.
+    if not isinstance(error, StopIteration):
+        return error
+    failure = RuntimeError("a hook or a source raised StopIteration")
+    failure.__cause__ = error
+    return failure

@@ -18,6 +18,7 @@ from typedbytes._buffer cimport (
     ReadBuffer, WriteBuffer, drop, finish, held, offset_of, refill, release, reserve, shrink, start_filled, start_owned, written,
 )
 from typedbytes._byteorder cimport is_ascii, store_i32, store_i64
+from typedbytes._cpython cimport as_failure
 from typedbytes._java_utf8 cimport java_character
 from typedbytes._source cimport Source, fill_from
 from typedbytes._typecode cimport LONG, STRING
@@ -58,6 +59,7 @@ cdef class LineReader:
     cdef Py_ssize_t room          # that the pair of the line at the cursor takes
     cdef bint is_utf8             # that line
     cdef bint ended               # the source
+    cdef object failure           # lines before it may be lost, so that every later call raises it again
 
     def __init__(self, source, *, long long start=0, length=None):
         if self.source is not None:
@@ -91,6 +93,8 @@ cdef class LineReader:
         Raises LimitError for a line that no STRING can hold, of 2^31 bytes or more.
         """
         cdef Outcome outcome = NEEDS_ROOM
+        if self.failure is not None:
+            raise self.failure.with_traceback(None)
         if self.source is None or self.out.owner != NULL:
             raise RuntimeError("this LineReader was never initialised" if self.source is None else "this LineReader is in use")
         nbytes = max(nbytes, 1)
@@ -106,6 +110,9 @@ cdef class LineReader:
                 elif outcome == TOO_LONG:
                     raise LimitError("a line is longer than 2^31-1 bytes", offset_of(&self.buf, self.buf.cursor), record=self.nlines)
             return finish(&self.out)
+        except BaseException as error:
+            self.failure = as_failure(error)
+            raise self.failure
         finally:
             drop(&self.out)
 

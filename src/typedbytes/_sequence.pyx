@@ -38,7 +38,7 @@ from typedbytes._byteorder cimport (
     load_f32, load_f64, load_i16, load_i32, load_i64, store_f32, store_f64, store_i16, store_i32, store_i64,
 )
 from typedbytes._codec cimport *
-from typedbytes._cpython cimport pair_from_stolen, raise_without_memory
+from typedbytes._cpython cimport as_failure, pair_from_stolen, raise_without_memory
 from typedbytes._typecode cimport *
 
 import io
@@ -91,15 +91,6 @@ cdef inline object taken(PyObject* o):
     result = <object>o
     decref(o)
     return result
-
-
-cdef object as_failure(error):
-    # A StopIteration out of a hook or a source would pass for the end of input.
-    if not isinstance(error, StopIteration):
-        return error
-    failure = RuntimeError("a hook or a source raised StopIteration")
-    failure.__cause__ = error
-    return failure
 
 include "sequence_writable.pxi"
 include "sequence_reader.pxi"

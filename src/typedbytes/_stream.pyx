@@ -1,6 +1,6 @@
 # Floor 3. Encoder, Decoder, Reader, Writer and the pair forms: what must outlive a call.
 #
-# What belongs here: buffers with a source or a sink, one-call encode and decode, groups of pairs. What this file must not
+# What belongs here: buffers with a source or a sink, one-call encode and decode, groups of pairs, iterators that stay failed. What this file must not
 # know: type codes, paths, the environment. Nothing is opened here; a source or sink is an object with a method to call.
 #
 # Always true: an object that is in use refuses a second use (a hook or another thread); a reader that failed stays failed;
@@ -10,7 +10,7 @@
 # cython: binding=False, embedsignature=True, embedsignature.format=clinic
 
 from libc.stdint cimport int64_t
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memchr, memcmp, memcpy, memset
 from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, PyBUF_WRITE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
@@ -25,13 +25,14 @@ from typedbytes._buffer cimport (
     get_view, held, hook, is_closed, offset_of, push_back, refill, release, reserve, shrink, start_filled, start_owned,
     start_scratch, strike_off, take_owner, tell_of_forgotten, warn_unclosed, written,
 )
+from typedbytes._byteorder cimport load_i32
 from typedbytes._codec cimport *
-from typedbytes._cpython cimport inherit_next, int_to_i64, keyword_function, pair_from_stolen, take_calls, tuple_from_stolen
+from typedbytes._cpython cimport as_failure, inherit_next, int_to_i64, keyword_function, pair_from_stolen, take_calls, tuple_from_stolen
 
 import io
 import os
 
-from typedbytes.errors import DecodeError, EncodeTypeError
+from typedbytes.errors import DecodeError, EncodeTypeError, FormatError, TruncatedError
 
 __all__ = ["dumps", "loads", "Encoder", "Decoder", "Reader", "PairReader", "Writer", "PairWriter"]
 
@@ -567,19 +568,12 @@ cdef class Decoder:
 cdef object NOTHING = object()    # "no value": None is one
 
 
-cdef object as_failure(error):
-    # A StopIteration out of a hook or a source would pass for the end of input.
-    if not isinstance(error, StopIteration):
-        return error
-    failure = RuntimeError("a hook or a source raised StopIteration")
-    failure.__cause__ = error
-    return failure
-
-
 def step_as_base(type cls not None):
     """Let a class made in Python step as its compiled base does, and return it; it has no __next__ of its own."""
     inherit_next(cls)
     return cls
 
+include "stream_iterate.pxi"
 include "stream_reader.pxi"
+include "stream_formats.pxi"
 include "stream_writer.pxi"

@@ -503,10 +503,13 @@ cdef class BlockReader(Parser):
                 shrink(&self.buf)
             return message
         except BaseException as error:
+            failure = as_failure(error)
             if isinstance(error, DecodeError) or not self.is_between:
-                self.failure = error
+                self.failure = failure
                 self.drop_message()
                 raise_without_memory(error)
+            if failure is not error:
+                raise failure
             raise
         finally:
             self.busy = False

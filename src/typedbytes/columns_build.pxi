@@ -491,22 +491,3 @@ cdef bint same_values(const Column* c, Py_ssize_t i, Py_ssize_t j) noexcept nogi
             if not same_values(c.parts[part], start + k, other + k):
                 return False
     return True
-
-
-cdef class Turn:
-    """Be what one at a time has of a BatchReader: calls, and refuses a call from within or from another thread meanwhile.
-
-    Compiled, as no signal is heard between taking it and giving it back.
-    """
-
-    cdef bint is_taken
-
-    def take(self, function):
-        """Return what a function returns; RuntimeError while another call lasts."""
-        if self.is_taken:
-            raise RuntimeError("this BatchReader is in use: a hook or another thread came back to it")
-        self.is_taken = True
-        try:
-            return function()
-        finally:
-            self.is_taken = False

@@ -330,12 +330,12 @@ cdef dict ITEM_FORMATS = {BYTE: b"b", BOOL: b"?", SHORT: b"h", INT: b"i", LONG: 
 # ---- streams given --------------------------------------------------------------------------------------------------------
 
 cdef struct StreamParts:
-    PyObject* source          # owned: next_batch() gives a Batch or None, and arrow_schema() a capsule
+    PyObject* source          # owned: an iterator of Batches with arrow_schema(), which gives a capsule
     char* message             # owned: of the last error
 
 
 def arrow_stream(source):
-    """Return a capsule "arrow_array_stream" over an object with next_batch() and arrow_schema()."""
+    """Return a capsule "arrow_array_stream" over an iterator of Batches with arrow_schema()."""
     cdef ArrowArrayStream* stream = <ArrowArrayStream*>PyMem_RawCalloc(1, sizeof(ArrowArrayStream))
     cdef StreamParts* parts = <StreamParts*>PyMem_RawCalloc(1, sizeof(StreamParts))
     if stream == NULL or parts == NULL:
@@ -382,7 +382,7 @@ cdef int stream_next(ArrowArrayStream* stream, ArrowArray* out) noexcept with gi
 
 
 cdef int take_next(StreamParts* parts, ArrowArray* out) except -1:
-    cdef Batch batch = (<object>parts.source).next_batch()
+    cdef Batch batch = next(<object>parts.source, None)
     if batch is not None:
         batch.give(out)
     return 0

@@ -155,9 +155,12 @@ cdef class Reader:
         self.suspect = -1
         self.connect(source)
         self.source = source
-        self.read_header()
-        self.prepare(find_codec, find_kind)
-        self.enter_split(start, length)
+        try:
+            self.read_header()
+            self.prepare(find_codec, find_kind)
+            self.enter_split(start, length)
+        except StopIteration as error:
+            raise as_failure(error)
         self.owns = owns
         self.state = OPEN
 

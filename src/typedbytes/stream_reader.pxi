@@ -387,6 +387,18 @@ cdef class Reader:
         self.state = OPEN
         return there
 
+    def _check_end(self):
+        """Raise what reading failed with, or RuntimeError where the end of the input has not been read."""
+        if self.state != OPEN or self.value_due:
+            self.refuse()
+        if held(&self.d.buf) or not (self.ended or self.manner == MEMORY):
+            raise RuntimeError(f"the end of the input of a {type(self).__name__} has not been read: records are left")
+
+    @property
+    def _failure(self):
+        """Give the error that reading failed with, or None."""
+        return self.failure
+
     cdef bint skip_held_record(self) noexcept:
         # False, and nothing has happened, unless the next record is held whole and right.
         cdef ReadBuffer* buf = &self.d.buf
@@ -557,6 +569,10 @@ cdef class Groups:
 
     def __reduce__(self):
         raise TypeError("the groups of a PairReader cannot be pickled")
+
+    def _check_end(self):
+        """Raise as the PairReader's."""
+        self.reader._check_end()
 
     def __iter__(self):
         return self

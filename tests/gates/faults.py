@@ -143,8 +143,11 @@ FAULTS = [
           "        if self.state == FAILED or self.state == CLOSED or self.value_due:\n            return self.refuse()"),
     Fault("depth kept after an error of encoding", "codec_container.pxi", fuzz("writing"),
           "    e.depth = e.nreplaced = 0\n", ""),
-    Fault("hook ends an iteration by StopIteration", "_stream.pyx", tests("test_hostile.py"),
+    Fault("hook ends an iteration by StopIteration", "_cpython.pxd", tests("test_hostile.py"),
           "    if not isinstance(error, StopIteration):", "    if True:"),
+    Fault("iterator that failed says that it is at its end", "stream_iterate.pxi", tests("test_iterators.py", "-k", "sequencefile"),
+          "        self.failure = as_failure(error)\n        self.busy = False\n        raise self.failure",
+          "        self.busy = False\n        raise as_failure(error)"),
     Fault("dict changed while it is encoded", "codec_container.pxi", tests("test_objects.py"),
           "    if seldom(frame.index != npairs or PyDict_GET_SIZE(mapping) != npairs):", "    if False:"),
     # Sources and sinks.

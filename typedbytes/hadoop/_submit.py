@@ -11,6 +11,7 @@ import tempfile
 import time
 from dataclasses import dataclass, replace
 
+from typedbytes._stream import Kept
 from typedbytes.hadoop._bundle import differences, versions_in
 from typedbytes.hadoop._errors import JobFailedError, SubmitError
 from typedbytes.hadoop._installed import default_file_system, find_command, find_jar, gathers_logs
@@ -121,10 +122,10 @@ def read_output(place, environ=os.environ):
     """
     scheme, colon, path = place.partition(":")
     if not colon or "/" in scheme:
-        return _pairs_of(place) if _is_here(environ) else _fetched(place, environ)
+        return Kept(_pairs_of(place) if _is_here(environ) else _fetched(place, environ))
     if scheme == "file":
-        return _pairs_of("/" + path.lstrip("/"))
-    return _fetched(place, environ) if scheme == "hdfs" or not is_importable("fsspec") else _pairs_of(place)
+        return Kept(_pairs_of("/" + path.lstrip("/")))
+    return Kept(_fetched(place, environ) if scheme == "hdfs" or not is_importable("fsspec") else _pairs_of(place))
 
 
 def _is_here(environ):

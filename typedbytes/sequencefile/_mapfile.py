@@ -9,6 +9,7 @@ import struct
 from bisect import bisect_left
 from functools import partial
 
+from typedbytes._stream import Kept
 from typedbytes.errors import DecodeError, FormatError
 from typedbytes.sequencefile import _places, _writables
 from typedbytes.sequencefile._files import Reader, decode, encode
@@ -105,6 +106,9 @@ class MapFile:
         return self._find(key) is not None
 
     def __iter__(self):
+        return Kept(self._pairs())
+
+    def _pairs(self):
         self._data.seek(self._first)    # which a closed one, or one that failed, refuses
         with Reader(self._place, **self._options) as reader:
             try:

@@ -8,6 +8,7 @@ import pickle
 import warnings
 from collections import deque
 
+from typedbytes._stream import Kept
 from typedbytes.errors import DecodeError
 from typedbytes.sequencefile import _places
 from typedbytes.sequencefile._files import Reader
@@ -16,7 +17,7 @@ __all__ = ["read"]
 
 
 def read(places, *, processes=1, ordered=False, progress=None, split_size=1 << 24, **options):
-    """Yield the (key, value) pairs of files and folders of part files, read by several processes.
+    """Iterate over the (key, value) pairs of files and folders of part files, read by several processes.
 
     places: a path or URL, or several. Of a folder its files are read in the order of their names, but for those that start
     with _ or a dot; a folder in there with any other name raises IsADirectoryError. processes: 1 reads here, in order.
@@ -42,7 +43,7 @@ def read(places, *, processes=1, ordered=False, progress=None, split_size=1 << 2
         files = _places.parts(places)
     splits = list(_cut(files, split_size))
     answers = _in_turn(splits, options) if processes == 1 else _in_parallel(splits, options, processes, ordered)
-    return _delivered(answers, sum(length for _, _, length in splits), progress)
+    return Kept(_delivered(answers, sum(length for _, _, length in splits), progress))
 
 
 def _cut(files, split_size):

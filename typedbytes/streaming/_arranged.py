@@ -14,8 +14,8 @@ keys that came without this form go on without it, and no job with several reduc
 
 from typedbytes import dumps, hash_code
 from typedbytes._scan import advance, steered
+from typedbytes._stream import Kept, PairGroups
 from typedbytes.errors import DecodeError, FormatError
-from typedbytes.streaming._records import Groups
 from typedbytes.streaming._task import GroupingError, Task, find_secondary
 from typedbytes.streaming._typed import MOST_DEPTH, TypedBytesOutput, UndecodedInput
 
@@ -96,9 +96,12 @@ class ArrangedInput(UndecodedInput):
 
     def __init__(self, source, options, arrangement):
         super().__init__(source, options)
-        self.raw_pairs = self._split_pairs
         self._arrangement = arrangement
         self._failure = None
+
+    def raw_pairs(self):
+        """Return an iterator of raw pairs, whose keys are those that were arranged."""
+        return Kept(self._split_pairs())
 
     def _split_pairs(self):
         arrangement = self._arrangement
@@ -123,8 +126,8 @@ class ArrangedInput(UndecodedInput):
     def groups(self):
         """Return an iterator of (key, values) over adjacent pairs of one group."""
         if self._arrangement.groups:
-            return Groups(self._by_part(), self._key_of, self._value_of)
-        return Groups(((record[0], *record) for record in self.raw_pairs()), self._key_of, self._value_of)
+            return PairGroups(self._by_part(), key_of=self._key_of, value_of=self._value_of)
+        return PairGroups(self._split_pairs(), key_of=self._key_of, value_of=self._value_of)
 
     def _by_part(self):
         # Pairs of one part follow each other, and only the first of their keys is looked at.
@@ -146,7 +149,7 @@ class ArrangedInput(UndecodedInput):
             return record[0]
         if self._arrangement.arrives:
             return self._arrangement.start
-        return dumps(self._arrangement.part_of(self._key_of((None, *record))))
+        return dumps(self._arrangement.part_of(self._key_of(*record)))
 
     def failure(self):
         """Return the error the input has failed with, or None."""
@@ -156,12 +159,11 @@ class ArrangedInput(UndecodedInput):
         """Return a key encoded again, which shows widths as we write them."""
         return dumps(key)
 
-    def _key_of(self, found):
-        _, key, value = found
+    def _key_of(self, key, value):
         return self._decoded(key, len(value) + (self._arrangement.ntail if self._arrangement.arrives else 0))
 
-    def _value_of(self, found):
-        return self._decoded(found[2], 0)
+    def _value_of(self, value):
+        return self._decoded(value, 0)
 
     def _decoded(self, item, nbehind):
         try:

@@ -32,6 +32,10 @@ class ColumnsInput:
         """Return the error the input has failed with, or None."""
         return self._reader.failure
 
+    def check_end(self):
+        """Raise what the input has failed with, or RuntimeError where its end has not been read."""
+        self._reader._check_end()
+
 
 class ColumnsOutput(TypedBytesOutput):
     """Write what a job on columns returns: columns, or pairs; options are those of PairWriter."""

@@ -1,7 +1,7 @@
 """The formats by name: an input or an output over the task's descriptors.
 
-An input has pairs(), groups(), failure(), key_bytes(key), .record and .offset (one of columns: batches(), whole_groups(),
-failure(), .record and .offset), and for records that may be bad raw_pairs(), decode(item) and packed(key, value); an output
+An input has pairs(), groups(), failure(), check_end(), key_bytes(key), .record and .offset (one of columns: batches(), whole_groups(),
+failure(), check_end(), .record and .offset), and for records that may be bad raw_pairs(), decode(item) and packed(key, value); an output
 has writes(pairs), encoded(pair), write_encoded(records), close() and .record. Each format is imported only by a task that
 speaks it.
 """
@@ -36,8 +36,8 @@ def open_input(format_name, source, role, environ, options, lenient=False, arran
     from typedbytes.streaming._text import TextInput
 
     if not has_text_keys(role, environ):
-        return TextInput(source)
-    return TextInput(source, find_separator(role, "input", environ), count_key_fields(role, environ))
+        return TextInput(source, raw=lenient)
+    return TextInput(source, find_separator(role, "input", environ), count_key_fields(role, environ), lenient)
 
 
 def open_output(format_name, sink, role, environ, options, arrangement=None):

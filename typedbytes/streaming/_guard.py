@@ -35,7 +35,9 @@ class _Private(FileIO):
 
 
 class Source(_Private):
-    """The task's input."""
+    """The task's input; ``ended`` says whether its end has been read."""
+
+    ended = False
 
     def readinto(self, buffer):
         """Read what is there into the buffer and return the number of bytes, 0 at the end."""
@@ -44,10 +46,16 @@ class Source(_Private):
             nbytes = _blocked("input", super().readinto(buffer))
             if nbytes == 0:
                 self.check()  # the end of something else is not that of the input
+                self.ended = True
             return nbytes
         except OSError as error:
             self.error = error
             raise
+
+    def check_end(self):
+        """Raise RuntimeError where the end of the input has not been read."""
+        if not self.ended:
+            raise RuntimeError("the task is done, and the end of its input has not been read: records are left")
 
 
 class Sink(_Private):

@@ -6,12 +6,10 @@ out: input that is broken off or has no structure, for nobody knows where its ne
 and the output themselves. The output of a record is encoded whole before any of it is written.
 """
 
-from _operator import itemgetter
-
 from typedbytes import dumps
+from typedbytes._stream import END, PairGroups, RecordIterator, step_as_base
 from typedbytes.errors import DecodeError
 from typedbytes.streaming._calls import StopEarly, TooManyBadRecords, pairs_of
-from typedbytes.streaming._records import Groups
 from typedbytes.streaming._report import counter, write_line
 from typedbytes.streaming._sidefiles import side_file
 
@@ -54,6 +52,7 @@ class Lenient:
         self._input = source
         self._output = sink
         self._broken = broken  # returns whether the input or the output is
+        self._groups = None
 
     def run(self, role, process):
         """Call user code in one of the two roles below; a share of the records is judged at their end."""
@@ -71,9 +70,15 @@ class Lenient:
 
     def reduce(self, process):
         """Call a reducer for each group."""
-        for key, records in Groups(self._with_keys(), itemgetter(1), itemgetter(2)):
+        self._groups = PairGroups(Keyed(self, self._input.raw_pairs()))
+        for key, records in self._groups:
             values = Values(self, records)
             self._call(values, lambda: process(key, values))
+
+    def _check_end(self):
+        """Raise what went wrong between the input and user code, or RuntimeError where not all has come through."""
+        if self._groups is not None:
+            self._groups._check_end()
 
     def leave_out(self, record, error):
         """Leave a record out, or raise the error when it is not the record's own."""
@@ -85,23 +90,14 @@ class Lenient:
         """Return a key or a value."""
         return self._input.decode(item)
 
-    def _with_keys(self):
-        for record in self._input.raw_pairs():
-            try:
-                key = self._input.decode(record[0])
-                group = self._group_of(record, key)
-            except Exception as error:
-                self.leave_out(record, error)
-            else:
-                yield group, key, record
-
-    def _group_of(self, record, key):
+    def group_of(self, record, key):
+        """Return bytes that are the same for all raw pairs of a group, of the one that was read last."""
         if self._arranged:
             return self._input.group_of(record)
         return record[0] if self._group_by is None else dumps(self._group_by(key))
 
     def _call(self, subject, call):
-        encoded = []
+        encoded, failure = [], None
         try:
             for pair in pairs_of(call()):
                 encoded.append(self._output.encoded(pair))
@@ -109,12 +105,36 @@ class Lenient:
             self._output.write_encoded(encoded)
             raise
         except Exception as error:
-            self.leave_out(subject.last() if isinstance(subject, Values) else subject, error)
+            failure = error
+        if isinstance(subject, Values):
+            failure = failure or subject.failure  # user code may have caught it, and gone on with some of the values
+            subject = subject.last() if failure else None
+        if failure:
+            self.leave_out(subject, failure)
         else:
             self._output.write_encoded(encoded)
 
 
-class Values:
+@step_as_base
+class Keyed(RecordIterator):
+    """The raw pairs whose keys can be decoded, as (what is the same in a group, key, raw pair)."""
+
+    def __init__(self, lenient, records):
+        self._lenient = lenient
+        self._records = records
+
+    def _step(self):
+        for record in self._records:
+            try:
+                key = self._lenient.decoded(record[0])
+                return self._lenient.group_of(record, key), key, record
+            except Exception as error:
+                self._lenient.leave_out(record, error)
+        return END
+
+
+@step_as_base
+class Values(RecordIterator):
     """The values of a group that can be decoded."""
 
     def __init__(self, lenient, records):
@@ -122,16 +142,18 @@ class Values:
         self._records = records
         self._last = None
 
-    def __iter__(self):
-        return self
+    @property
+    def failure(self):
+        """The error that reading the values has failed with, or None."""
+        return self._failure
 
-    def __next__(self):
-        while True:
-            self._last = next(self._records)
+    def _step(self):
+        for self._last in self._records:
             try:
                 return self._lenient.decoded(self._last[1])
             except DecodeError as error:
                 self._lenient.leave_out(self._last, error)
+        return END
 
     def last(self):
         """Return the raw pair that was read last, or the first one."""

@@ -1,72 +1,44 @@
-"""What the formats that are not typed bytes share: grouping, and output in whole records.
+"""What the formats share: the face of an input, and output in whole records.
 
-Pairs are pairs of bytes here. What the bytes mean, and where a record ends, is known to the format alone.
+What the bytes mean, and where a record ends, is known to the format alone.
 """
-
-from _operator import itemgetter
-
-from typedbytes import dumps
 
 BUFFER_NBYTES = 128 * 1024  # what Hadoop buffers on its side of each pipe
 
 
-class Groups:
-    """Iterate (key, values) over adjacent pairs that begin with the same bytes; two functions make a key and a value of a pair."""
+class ReaderInput:
+    """Read pairs by a compiled reader, which keeps what goes wrong; a format adds ``key_bytes(key)``."""
 
-    def __init__(self, pairs, key_of, value_of):
-        self._pairs = pairs
-        self._key_of = key_of
-        self._value_of = value_of
-        self._values = None  # of the group handed out last
+    def __init__(self, reader):
+        self._reader = reader
 
-    def __iter__(self):
-        return self
+    @property
+    def offset(self):
+        """The number of bytes taken by the pairs read so far."""
+        return self._reader.offset
 
-    def __next__(self):
-        ahead = None if self._values is None else self._values.finish()
-        pair = ahead or next(self._pairs)
-        self._values = Values(pair, self._pairs, self._value_of)
-        return self._key_of(pair), self._values
+    @property
+    def record(self):
+        """The number of pairs read so far."""
+        return self._reader.record
 
+    def pairs(self):
+        """Return an iterator of (key, value)."""
+        return self._reader
 
-class Values:
-    """Iterate the values of one group, until the next group is asked for."""
+    raw_pairs = pairs
 
-    def __init__(self, pair, pairs, value_of):
-        self._key = pair[0]
-        self._pair = pair  # read and not handed out; at the end the first pair of the next group
-        self._pairs = pairs
-        self._value_of = value_of
-        self._over = False
+    def groups(self):
+        """Return an iterator of (key, values) over adjacent pairs whose keys are the same bytes."""
+        return self._reader.groups()
 
-    def __iter__(self):
-        return self
+    def failure(self):
+        """Return the error the input has failed with, or None."""
+        return self._reader._failure
 
-    def __next__(self):
-        if self._over:
-            raise RuntimeError("the values of a group are gone once the next group is asked for")
-        self._pair = self._pair or next(self._pairs)
-        if self._pair[0] != self._key:
-            raise StopIteration
-        pair, self._pair = self._pair, None
-        return self._value_of(pair)
-
-    def finish(self):
-        """Skip the values left and return the pair after them, or None at the end."""
-        self._value_of = _skipped
-        for _ in self:
-            pass
-        self._over = True
-        return self._pair
-
-
-def _skipped(pair):
-    return None
-
-
-def regrouped(pairs, group_by):
-    """Return an iterator of (first key, values) over adjacent pairs to whose keys group_by gives what is encoded alike."""
-    return Groups(((dumps(group_by(key)), key, value) for key, value in pairs), itemgetter(1), itemgetter(2))
+    def check_end(self):
+        """Raise what the input has failed with, or RuntimeError where its end has not been read."""
+        self._reader._check_end()
 
 
 class RecordOutput:

@@ -9,13 +9,13 @@ import _signal  # signal itself imports enum, which would be half of the time a 
 import os
 import sys
 
+from typedbytes._stream import PairGroups
 from typedbytes.errors import DecodeError
 from typedbytes.streaming._calls import Calls, StopEarly, TooManyBadRecords
 from typedbytes.streaming._exits import Exits
 from typedbytes.streaming._formats import open_columns, open_input, open_output
 from typedbytes.streaming._guard import take_over
 from typedbytes.streaming._heart import Heart
-from typedbytes.streaming._records import regrouped
 from typedbytes.streaming._report import counters, write_failure, write_line
 from typedbytes.streaming._sidefiles import side_files
 from typedbytes.streaming._task import GroupingError, Task, UsageError, find_format, find_role
@@ -190,6 +190,7 @@ class Attempt:
             formats = self._input_format, self._output_format
             self._arrangement = find_arrangement(ways.part_of, ways.group_by is not None, role, formats, os.environ)
         self._input = self._output = None
+        self._layers = []  # between the input and user code: each says whether all has come through
         self._facts = []  # where in the input user code failed
 
     def run(self, source, sink):
@@ -225,6 +226,7 @@ class Attempt:
         try:
             calls.start()
             self._process_all(calls.process)
+            self._check_end()
         except StopEarly:
             self._drain()
         self._output.writes(calls.end())
@@ -241,7 +243,9 @@ class Attempt:
         write = self._output.writes
         key, pairs = NO_KEY, None
         try:
-            for key, value in self._records():
+            records = self._records()
+            self._layers.append(records)
+            for key, value in records:
                 pairs = process(key, value)
                 if pairs is not None:
                     write(pairs)
@@ -261,6 +265,7 @@ class Attempt:
         from typedbytes.streaming._lenient import Lenient
 
         lenient = Lenient(self._ways.max_bad, self._group_by, self._input, self._output, self._is_broken, self._arrangement is not None)
+        self._layers.append(lenient)
         try:
             lenient.run(lenient.map if self._role == "map" else lenient.reduce, process)
         except BaseException:
@@ -275,11 +280,17 @@ class Attempt:
             return self._input.pairs()
         if self._group_by is None or self._arrangement is not None:
             return self._input.groups()
-        return regrouped(self._input.pairs(), self._group_by)
+        return PairGroups(self._input.pairs(), self._group_by)
 
     def _emit(self, pairs):
         if pairs is not None:
             self._output.writes(pairs)
+
+    def _check_end(self):
+        # That a loop has ended is no proof that its input has: user code may have caught what came instead of a record.
+        for layer in self._layers:
+            layer._check_end()
+        self._input.check_end()
 
     def _drain(self):
         buffer = bytearray(DRAIN_NBYTES)
@@ -292,6 +303,7 @@ class Attempt:
         error = self._source.error or self._input.failure()
         if error is not None:
             raise error
+        self._source.check_end()
         if self._role == "reduce" and self._output.record and not self._input.record:
             write_line("typedbytes: a reducer without input has output, which Hadoop discards")
         counters.send()

@@ -5,9 +5,8 @@ not UTF-8 become lone surrogates on the way in and themselves again on the way o
 changed. A line cannot be wrong, only short: the last one may lack its line feed.
 """
 
-from io import BufferedReader
-
-from typedbytes.streaming._records import BUFFER_NBYTES, Groups, RecordOutput
+from typedbytes._stream import TextReader
+from typedbytes.streaming._records import BUFFER_NBYTES, ReaderInput, RecordOutput
 
 
 def _decode(data):
@@ -20,32 +19,12 @@ def _encode(value):
     return str(value).encode("utf-8", "surrogateescape")
 
 
-class TextInput:
-    """Read lines; without a separator they are values and the key is the number of the line, from 0."""
+class TextInput(ReaderInput):
+    """Read lines; without a separator they are values and the key is the number of the line, from 0; raw: as bytes, for decode()."""
 
-    def __init__(self, source, separator=None, nfields=1):
-        self._file = BufferedReader(source, BUFFER_NBYTES)
+    def __init__(self, source, separator=None, nfields=1, raw=False):
+        super().__init__(TextReader(source, separator, nfields, raw=raw, buffer_size=BUFFER_NBYTES))
         self._separator = separator
-        self._nfields = nfields  # of the key
-        self.offset = 0
-        self.record = 0
-
-    def pairs(self):
-        """Yield each (key, value)."""
-        if self._separator is None:
-            for number, line in enumerate(self._lines()):
-                yield number, _decode(line)
-        else:
-            for key, value in map(self._split, self._lines()):
-                yield _decode(key), _decode(value)
-
-    def groups(self):
-        """Return an iterator of (key, values) over adjacent lines with the same key."""
-        return Groups(map(self._split, self._lines()), lambda pair: _decode(pair[0]), lambda pair: _decode(pair[1]))
-
-    def raw_pairs(self):
-        """Return an iterator of pairs for decode(): of bytes, or the number of a line and its bytes."""
-        return enumerate(self._lines()) if self._separator is None else map(self._split, self._lines())
 
     def decode(self, item):
         """Return a key or a value."""
@@ -55,23 +34,9 @@ class TextInput:
         """Return the line of a raw pair."""
         return value + b"\n" if self._separator is None else b"%b%b%b\n" % (key, self._separator, value)
 
-    def failure(self):
-        """Return None: no line is wrong."""
-        return None
-
     def key_bytes(self, key):
         """Return the bytes of a key as they stand in the line."""
         return _encode(key)
-
-    def _lines(self):
-        for line in self._file:
-            self.offset += len(line)
-            self.record += 1
-            yield line.rstrip(b"\n")
-
-    def _split(self, line):
-        *key, value = line.split(self._separator, self._nfields)
-        return (self._separator.join(key), value) if key else (line, b"")
 
 
 class TextOutput(RecordOutput):

@@ -15,12 +15,14 @@
 [('a', 2), ('b', 1)]
 """
 
+import functools
 import heapq
 import itertools
 import math
 import operator
 
 from typedbytes import dumps
+from typedbytes._stream import Kept
 from typedbytes.streaming._calls import Calls, pairs_of
 from typedbytes.streaming._task import task
 
@@ -31,13 +33,23 @@ __all__ = [
 ]  # fmt: skip
 
 
+def _kept(function):
+    """Have a generator function return an iterator that says again what it failed with, and does not pass for one at its end."""
+
+    @functools.wraps(function)
+    def made(*arguments, **named):
+        return Kept(function(*arguments, **named))
+
+    return made
+
+
 def identitymapper(key, value):
     """Yield the pair as it is.
 
     >>> list(identitymapper("a", 1))
     [('a', 1)]
     """
-    yield key, value
+    return iter(((key, value),))
 
 
 def identityreducer(key, values):
@@ -46,8 +58,7 @@ def identityreducer(key, values):
     >>> list(identityreducer("a", [1, 2]))
     [('a', 1), ('a', 2)]
     """
-    for value in values:
-        yield key, value
+    return zip(itertools.repeat(key), values)
 
 
 def sumreducer(key, values):
@@ -56,9 +67,10 @@ def sumreducer(key, values):
     >>> list(sumreducer("a", [1, 2]))
     [('a', 3)]
     """
-    yield key, sum(values)
+    return iter(((key, sum(values)),))
 
 
+@_kept
 def sumsreducer(key, values):
     """Yield the key and a tuple of sums, one for each part of its values, which are tuples of one length; a combiner too.
 
@@ -78,7 +90,7 @@ def countmapper(key, value):
     >>> list(countmapper(0, "a"))
     [('a', 1)]
     """
-    yield value, 1
+    return iter(((value, 1),))
 
 
 def distinctmapper(key, value):
@@ -87,7 +99,7 @@ def distinctmapper(key, value):
     >>> list(distinctmapper(0, "a"))
     [('a', b'')]
     """
-    yield value, b""
+    return iter(((value, b""),))
 
 
 def distinctreducer(key, values):
@@ -96,7 +108,7 @@ def distinctreducer(key, values):
     >>> list(distinctreducer("a", [b"", b""]))
     [('a', b'')]
     """
-    yield key, b""
+    return iter(((key, b""),))
 
 
 def nlargestreducer(n, key=None):
@@ -121,6 +133,7 @@ def nsmallestreducer(n, key=None):
 
 
 def _chosen(choose, n, order):
+    @_kept
     def reducer(key, values):
         lists = (value if isinstance(value, list) else [value] for value in values)
         yield key, choose(n, itertools.chain.from_iterable(lists), key=order)
@@ -128,6 +141,7 @@ def _chosen(choose, n, order):
     return reducer
 
 
+@_kept
 def statscombiner(key, values):
     """Yield the key and (number, sum, sum of squares, least, greatest) of its values; see statsreducer.
 
@@ -137,6 +151,7 @@ def statscombiner(key, values):
     yield key, _measured(values)
 
 
+@_kept
 def statsreducer(key, values):
     """Yield the key and (number, mean, standard deviation of a sample, least, greatest) of its values.
 
@@ -186,10 +201,12 @@ class MultiMapper:
         for calls in self._calls:
             calls.start()
 
+    @_kept
     def map(self, key, value):
         for calls in self._calls:
             yield from pairs_of(calls.process(key, value))
 
+    @_kept
     def close(self):
         for calls in self._calls:
             yield from calls.end()
@@ -231,7 +248,7 @@ class _Marked:
 
     def _marked(self, pairs):
         mark = self._mark
-        return (((key, mark), value) for key, value in pairs_of(pairs))
+        return Kept(((key, mark), value) for key, value in pairs_of(pairs))
 
 
 class JoinCombiner:
@@ -241,6 +258,7 @@ class JoinCombiner:
     [((7, True), 19.9)]
     """
 
+    @_kept
     def reduce(self, key, values):
         body, mark = key
         for key, value in pairs_of((self.secondary if mark else self.primary)(body, values)):
@@ -308,10 +326,12 @@ class Combining:
     def map(self, key, value):
         return self._take(self._calls.process(key, value))
 
+    @_kept
     def close(self):
         yield from self._take(self._calls.end())
         yield from self._leave()
 
+    @_kept
     def _take(self, pairs):
         for key, value in pairs_of(pairs):
             encoded = dumps(key)

@@ -18,9 +18,10 @@ import os
 from contextlib import contextmanager
 
 from typedbytes import Decoder, Encoder, PairReader, dumps
+from typedbytes._stream import PairGroups
 from typedbytes.streaming import _report
 from typedbytes.streaming._calls import Calls, StopEarly, pairs_of
-from typedbytes.streaming._records import checked_pair, regrouped
+from typedbytes.streaming._records import checked_pair
 
 __all__ = ["call_map", "call_reduce", "counted", "run_job", "shuffle"]
 
@@ -49,7 +50,7 @@ def call_reduce(reducer, pairs, *, group_by=None):
     [('a', 3), ('b', 3)]
     """
     reader = PairReader(_encoded(pairs))
-    return _called(Calls("reduce", reducer), reader.groups() if group_by is None else regrouped(reader, group_by))
+    return _called(Calls("reduce", reducer), reader.groups() if group_by is None else PairGroups(reader, group_by))
 
 
 def shuffle(pairs):
