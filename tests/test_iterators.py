@@ -22,7 +22,7 @@ import sys
 import pytest
 
 import typedbytes as tb
-from streaming_support import encode, finish, run_script, start
+from streaming_support import encode, run_script, start
 from typedbytes import block, columns, hadoop, sequencefile
 from typedbytes._lines import LineReader
 from typedbytes._stream import END, Kept, PairGroups
@@ -773,11 +773,14 @@ def at(key, n):
         signal.setitimer(signal.ITIMER_REAL, 0.01)
 run(reducer=reducer)
 """
-    child = start(tmp_path, CATCHING + text, "reduce", environ={"stream_reduce_input": form, "stream_reduce_output": "typedbytes"})
-    ahead = len(data) * 2 // 3 + 3
-    child.stdin.write(data[:ahead])
-    child.stdin.flush()
-    while child.stderr.readline() not in (b"caught\n", b""):  # the rest comes when the alarm has
-        pass
-    outcome = finish(child, data[ahead:])
-    assert outcome.code == 1 and "ValueError: too slow" in outcome.messages
+    ahead, messages = len(data) * 2 // 3 + 3, b""
+    with start(tmp_path, CATCHING + text, "reduce", environ={"stream_reduce_input": form, "stream_reduce_output": "typedbytes"}) as child:
+        child.stdin.write(data[:ahead])
+        child.stdin.flush()
+        while not messages.endswith(b"caught\n") and (line := child.stderr.readline()):
+            messages += line
+        with contextlib.suppress(BrokenPipeError):  # the rest comes when the alarm has, for a task that goes on
+            child.stdin.write(data[ahead:])
+            child.stdin.close()
+        messages += child.stderr.read()
+    assert child.returncode == 1 and b"ValueError: too slow" in messages
