@@ -5,8 +5,9 @@ VENV ?= .venv
 PYTEST_ARGS ?=
 
 BIN = $(VENV)/bin
+TEST_PATH = $(CURDIR):$(CURDIR)/tests:$(CURDIR)/tests/support:$(CURDIR)/tests/soak
 PIP_INSTALL = -m pip install --quiet --disable-pip-version-check
-SOURCES := setup.py pyproject.toml $(wildcard src/typedbytes/*)
+SOURCES := setup.py pyproject.toml $(wildcard src/typedbytes/* src/typedbytes/*/* src/typedbytes/*/*/*)
 
 PYTHON_VERSIONS := 3.9 3.10 3.11 3.12 3.13
 PYENV_ROOT ?= $(HOME)/.pyenv
@@ -56,7 +57,7 @@ endef
 test-portable: build ## run the codec's tests on a build that uses the interpreter's public API only
 	$(call in_a_copy,portable,TYPEDBYTES_PORTABLE)
 	cd build/portable && PYTHONPATH=$(CURDIR)/build/portable $(abspath $(BIN))/python -m pytest $(PYTEST_ARGS) \
-	    tests/test_vectors.py tests/test_objects.py tests/test_decoder.py tests/test_hostile.py tests/test_sinks.py
+	    tests/core/test_vectors.py tests/core/test_encoder.py tests/core/test_decoder.py tests/core/test_hostile.py tests/stream/test_writer.py
 
 .PHONY: coverage
 coverage: build ## lines and branches of Cython and C, lines of Python that the suite never reaches; needs gcc
@@ -103,22 +104,22 @@ test-free-threads: build ## run threads without the GIL under TSan; builds that 
 
 .PHONY: soak-coalescing
 soak-coalescing: build ## send 10,000,000 small messages of four threads to a slow reader; nothing may be lost or torn
-	PYTHONPATH=$(CURDIR) $(BIN)/python tests/block_coalescing.py 10000000
+	PYTHONPATH=$(TEST_PATH) $(BIN)/python tests/soak/block_coalescing.py 10000000
 
 MESSAGES ?= 100000
 .PHONY: echo-java
 echo-java: build ## send MESSAGES (100000) random block messages to a JVM and compare what comes back
-	PYTHONPATH=$(CURDIR) $(BIN)/python tests/block_echo.py $(MESSAGES)
+	PYTHONPATH=$(TEST_PATH) $(BIN)/python tests/soak/block_echo.py $(MESSAGES)
 
 GIGABYTES ?= 5
 .PHONY: soak
 soak: build ## move GIGABYTES (5) through decoding and encoding, and SequenceFiles; fail when memory grows by more than 1 MiB
-	PYTHONPATH=$(CURDIR) $(BIN)/python tests/soak.py $(GIGABYTES)
-	PYTHONPATH=$(CURDIR) $(BIN)/python tests/soak_sequencefile.py $(GIGABYTES)
+	PYTHONPATH=$(TEST_PATH) $(BIN)/python tests/soak/soak.py $(GIGABYTES)
+	PYTHONPATH=$(TEST_PATH) $(BIN)/python tests/soak/soak_sequencefile.py $(GIGABYTES)
 
 .PHONY: bounds
 bounds: build ## CPU time, growth and signal latency of the worst input; fail beyond a limit
-	PYTHONPATH=$(CURDIR) $(BIN)/python bench/bounds.py
+	PYTHONPATH=$(TEST_PATH) $(BIN)/python bench/bounds.py
 
 GATES ?=
 .PHONY: reliability
@@ -129,15 +130,15 @@ RUNS ?= 1000
 HADOOP_RUNS ?= 100
 .PHONY: chaos
 chaos: build ## RUNS (1000) jobs here, HADOOP_RUNS (100) in a local Hadoop, with faults and signals; all right or failed, and nothing left
-	PYTHONPATH=$(CURDIR) $(BIN)/python tests/chaos.py $(RUNS) $(HADOOP_RUNS)
+	PYTHONPATH=$(TEST_PATH) $(BIN)/python tests/soak/chaos.py $(RUNS) $(HADOOP_RUNS)
 
 .PHONY: shells
 shells: build ## type lines with Tabs into bash, zsh and fish, which complete them; needs all three
-	$(BIN)/python tests/shells.py
+	$(BIN)/python tests/soak/shells.py
 
 .PHONY: local-beside-hadoop
 local-beside-hadoop: build ## run every example here and by a real Hadoop, with 1, 2 and 7 reducers, and compare the part files
-	PYTHONPATH=$(CURDIR) $(BIN)/python tests/beside_hadoop.py
+	PYTHONPATH=$(TEST_PATH) $(BIN)/python tests/soak/beside_hadoop.py
 
 .PHONY: demo
 demo: build ## count the words of the standard library with a real Hadoop Streaming job
@@ -164,7 +165,7 @@ build/file-systems/built: $(SOURCES)
 
 .PHONY: file-systems
 file-systems: build/file-systems/built ## write and read SequenceFiles on a real HDFS, and on servers that speak as S3 and GCS; needs a JDK and Maven
-	build/file-systems/bin/python tests/file_systems.py
+	build/file-systems/bin/python tests/support/file_systems.py
 
 .PHONY: vectors
 vectors: ## write the test vectors that this project describes itself
@@ -210,7 +211,7 @@ bench-local: $(VENV)/bench-built ## count the words of 1 GB beside Hadoop and ot
 
 .PHONY: bench-command
 bench-command: $(VENV)/bench-built ## measure the command beside GNU sort, wc, grep and MessagePack tools, 1 GB of records
-	PYTHONPATH=$(CURDIR) $(BIN)/python bench/command.py $(BENCH_ARGS)
+	PYTHONPATH=$(TEST_PATH) $(BIN)/python bench/command.py $(BENCH_ARGS)
 
 .PHONY: docs-command
 docs-command: build ## run the commands of docs/command-tour.md and write it anew
@@ -238,7 +239,7 @@ bench-quick: $(VENV)/bench-built ## run each bench once and small, so that they 
 	$(BIN)/python bench/report.py --quick
 	$(BIN)/python bench/blocks.py --quick
 	$(BIN)/python bench/hadoop_identity.py --pairs 1000 --rounds 1
-	PYTHONPATH=$(CURDIR) $(BIN)/python bench/command.py --quick
+	PYTHONPATH=$(TEST_PATH) $(BIN)/python bench/command.py --quick
 
 .PHONY: clean
 clean: ## remove all that was made

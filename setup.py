@@ -16,9 +16,9 @@ def switch(name):
     return os.environ.get(f"TYPEDBYTES_{name}", "0") not in ("", "0")
 
 
-ROOMS = ["_buffer", "_source", "_codec", "_stream", "_scan", "_columns", "_sequence", "_sort", "_lines", "_sortkey", "_json", "_tally"]
+MODULES = ["_core", "columns._native", "sequencefile._native", "_sorting._native", "_report._native"]
 if sys.platform != "win32":
-    ROOMS.append("_block")    # its system calls are those of POSIX
+    MODULES.append("block._native")    # its system calls are those of POSIX
 
 compile_args = [] if sys.platform == "win32" else ["-O3", "-fstack-protector-strong", "-Wno-unused-function", "-Wno-attributes", "-fno-inline-functions-called-once"]
 link_args = []
@@ -28,8 +28,10 @@ macros = [("CYTHON_VECTORCALL_TPNEW", "0")]
 if sys.platform != "win32" and not switch("TRACE"):    # there each copy would have branches of its own
     # The scalar cases must stand inside each container's loop; left alone, the compiler calls them.
     macros.append(("CYTHON_INLINE", "__inline__ __attribute__((always_inline))"))
-directives = {"language_level": 3, "boundscheck": False, "wraparound": False, "initializedcheck": False, "cdivision": True}
+directives = {"language_level": 3, "binding": False, "embedsignature": True, "embedsignature.format": "clinic", "boundscheck": False, "wraparound": False, "initializedcheck": False, "cdivision": True}
 
+if sys.platform != "win32" and not any(map(switch, ("DEBUG", "TRACE", "SANITIZE"))):
+    compile_args.append("-g0")    # the interpreter's own flags ask for debug information: six times the size
 if switch("DEBUG"):
     compile_args += ["-O0", "-g"]
 if switch("TRACE"):
@@ -45,14 +47,14 @@ if switch("PORTABLE"):
 
 extensions = [
     Extension(
-        f"typedbytes.{room}",
-        [f"src/typedbytes/{room}.pyx"],
+        f"typedbytes.{module}",
+        [f"src/typedbytes/{module.replace('.', '/')}.pyx"],
         include_dirs=["src/typedbytes"],
         define_macros=macros,
         extra_compile_args=compile_args,
         extra_link_args=link_args,
     )
-    for room in ROOMS
+    for module in MODULES
 ]
 
 setup(

@@ -4,8 +4,8 @@
     python bench/bounds.py deep maps    only what has one of these words in its name
     python bench/bounds.py --quick      once each, with the limits as they are
 
-What belongs here: limits, and the measuring against them. What this file must not know: how the input is made (tests/families.py,
-tests/test_pickle.py). What is always true in it: time is CPU time of the process that works, the least of several rounds, so that
+What belongs here: limits, and the measuring against them. What this file must not know: how the input is made (tests/support/families.py,
+tests/core/test_pickle.py). What is always true in it: time is CPU time of the process that works, the least of several rounds, so that
 a busy machine changes little; the growth is that of a doubling, taken over two of them. Growth and signals are measured without the
 collector: its turns are the interpreter's, and depend on what else there is.
 """
@@ -22,7 +22,8 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+TESTS = Path(__file__).resolve().parent.parent / "tests"
+sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS / "core")]
 
 import families  # noqa: E402
 import test_pickle  # noqa: E402

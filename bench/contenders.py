@@ -17,7 +17,7 @@ from pathlib import Path
 import typedbytes as tb
 from data import PAIRS, SHAPES
 
-TESTS = Path(__file__).resolve().parent.parent / "tests"
+TESTS = Path(__file__).resolve().parent.parent / "tests" / "support"
 
 #: The two that the goals compare with.
 YARDSTICKS = ("marshal", "msgspec")

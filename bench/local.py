@@ -213,9 +213,9 @@ def read_lines(path):
 
 SORT = """
 import sys
-from typedbytes import _sorting
+from typedbytes._sorting import external
 with open(sys.argv[1], "rb", buffering=0) as source, open(sys.argv[2], "wb", buffering=0) as sink:
-    print(_sorting.sort([source], sink, memory=int(sys.argv[3]), folder=sys.argv[4]), "records")
+    print(external.sort([source], sink, memory=int(sys.argv[3]), folder=sys.argv[4]), "records")
 """
 
 

@@ -14,7 +14,7 @@
 {'word': [1, 2.5, b'raw']}
 """
 
-from typedbytes._stream import Decoder, Encoder, dumps, loads
+from typedbytes._core import Decoder, Encoder, dumps, loads
 from typedbytes._types import Byte, Ext, Float, Long, Writable
 from typedbytes.errors import (
     BlockError,
@@ -33,7 +33,7 @@ __version__ = "0.1.0"
 
 # Imported when first used: start-up is paid by every Hadoop task.
 _LATER = {"TypeCode": "typedbytes._typecodes"}
-_LATER.update(dict.fromkeys(("count", "hash_code", "index", "partition", "skip"), "typedbytes._scan"))
+_LATER.update(dict.fromkeys(("count", "hash_code", "index", "partition", "skip"), "typedbytes._core"))
 _LATER.update(dict.fromkeys(("Bytes", "Input", "Output", "PairedInput", "PairedOutput"), "typedbytes.legacy"))
 _CONSTANTS = "BYTES BYTE BOOL INT LONG FLOAT DOUBLE STRING VECTOR LIST MAP PICKLE BYTESTRING MARKER"    # of the old modules
 _LATER.update(dict.fromkeys(_CONSTANTS.split(), "typedbytes.legacy"))

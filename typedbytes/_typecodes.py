@@ -1,4 +1,4 @@
-"""The names of the type codes, for Python; `src/typedbytes/_typecode.pxd` holds them for the core, and a test compares both."""
+"""The names of the type codes, for Python; `src/typedbytes/core/typecode.pxd` holds them for the core, and a test compares both."""
 
 import enum
 

@@ -6,7 +6,7 @@ What belongs here: opening paths, wrapping descriptors, closing what was opened.
 import io
 import os
 
-from typedbytes import _stream
+from typedbytes import _core
 
 __all__ = ["Reader", "PairReader", "Writer", "PairWriter", "dump", "load", "dump_all", "iter_load"]
 
@@ -35,29 +35,29 @@ class _Opening:
             raise
 
 
-@_stream.step_as_base
-class Reader(_Opening, _stream.Reader):
+@_core.step_as_base
+class Reader(_Opening, _core.Reader):
     __slots__ = ()
-    __doc__ = _stream.Reader.__doc__
+    __doc__ = _core.Reader.__doc__
     _mode = "rb"
 
 
-@_stream.step_as_base
-class PairReader(_Opening, _stream.PairReader):
+@_core.step_as_base
+class PairReader(_Opening, _core.PairReader):
     __slots__ = ()
-    __doc__ = _stream.PairReader.__doc__
+    __doc__ = _core.PairReader.__doc__
     _mode = "rb"
 
 
-class Writer(_Opening, _stream.Writer):
+class Writer(_Opening, _core.Writer):
     __slots__ = ()
-    __doc__ = _stream.Writer.__doc__
+    __doc__ = _core.Writer.__doc__
     _mode = "wb"
 
 
-class PairWriter(_Opening, _stream.PairWriter):
+class PairWriter(_Opening, _core.PairWriter):
     __slots__ = ()
-    __doc__ = _stream.PairWriter.__doc__
+    __doc__ = _core.PairWriter.__doc__
     _mode = "wb"
 
 
@@ -87,7 +87,7 @@ def load(file, **options):
     with Reader(file, read_ahead=False, **options) as reader:
         for value in reader:
             return value
-        return _stream.loads(b"")
+        return _core.loads(b"")
 
 
 def dump_all(iterable, file, **options):

@@ -23,9 +23,9 @@ from contextlib import contextmanager
 from operator import index
 from types import MappingProxyType
 
-from typedbytes._buffer import FlushedAtExit
+from typedbytes._core import FlushedAtExit
 from typedbytes._clashes import Clashes
-from typedbytes._stream import Encoder, Kept, PairReader, Reader
+from typedbytes._core import Encoder, Kept, PairReader, Reader
 from typedbytes._types import Byte, Ext, Float, Long, Writable
 from typedbytes.errors import DecodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError
 

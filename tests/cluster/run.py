@@ -15,7 +15,7 @@ from operator import itemgetter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "examples"), str(ROOT / "test_vectors" / "java")]
+sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "examples"), str(ROOT / "test_vectors" / "java")]
 
 import inputs  # noqa: E402
 import jars  # noqa: E402

@@ -8,7 +8,8 @@ import collections
 import json
 
 import typedbytes
-from typedbytes import TypeCode, _json, _tally
+from typedbytes import TypeCode
+from typedbytes._report import _native as _report
 from typedbytes.cli._json_form import encoded_lines
 from typedbytes.cli._manners import Failure
 from typedbytes.errors import DecodeError
@@ -52,7 +53,7 @@ def agreed(fault, call, *arguments, **options):
 
 def check_lines(choices, wire, values, fault, *, dialect, pairs):
     """Lines are those of the slow form, and hold every byte; those that are spoiled are bytes too, or a Failure."""
-    found = agreed(fault, _json.lines, wire, dialect=dialect, pairs=pairs)
+    found = agreed(fault, _report.lines, wire, dialect=dialect, pairs=pairs)
     if found is None:
         return
     expected = [json_reference.line(value, dialect) for value in values]
@@ -76,7 +77,7 @@ def records(text, pairs, dialect):
 
 def check_plain(choices, wire, values, fault, *, dialect, pairs):
     """Plain lines are JSON for everybody, one for each record."""
-    found = agreed(fault, _json.lines, wire, dialect=dialect, pairs=pairs, plain=True)
+    found = agreed(fault, _report.lines, wire, dialect=dialect, pairs=pairs, plain=True)
     if found is not None:
         lines = found.decode("utf-8").split("\n")
         assert len(lines) == len(values) // (1 + pairs) + 1 and lines.pop() == ""
@@ -92,7 +93,7 @@ def refuse(name):
 def check_tally(choices, wire, values, fault, *, dialect, pairs):
     """Types, bytes, frequent keys and partitions are those that one counts by hand; what stands before a fault is counted."""
     top = {}
-    tally = _tally.Tally(dialect=dialect, pairs=pairs, npartitions=PARTITIONS, top=top)
+    tally = _report.Tally(dialect=dialect, pairs=pairs, npartitions=PARTITIONS, top=top)
     agreed(fault, tally.write, wire)
     step = 1 + pairs
     assert tally.nrecords == len(values) // step
@@ -108,7 +109,7 @@ def check_tally(choices, wire, values, fault, *, dialect, pairs):
 
 def check_shape(choices, wire, values, fault, *, dialect, pairs):
     """Every value stands at one place, but for STRINGs that name one."""
-    shape = _tally.Shape(dialect=dialect, pairs=pairs)
+    shape = _report.Shape(dialect=dialect, pairs=pairs)
     agreed(fault, shape.write, wire)
     found, expected = collections.Counter(), collections.Counter()
     for place, counts in shape.places():

@@ -21,7 +21,7 @@ import tempfile
 import time
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS), str(TESTS.parent)]
+sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS.parent)]
 
 import typedbytes  # noqa: E402
 from fuzz import inputs  # noqa: E402

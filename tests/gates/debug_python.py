@@ -13,7 +13,8 @@ import shutil
 import subprocess
 import sys
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1])]
+HERE = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(HERE), str(HERE / "support")]
 
 from gates import workshop  # noqa: E402
 
@@ -21,7 +22,7 @@ DEBIAN = "python3.11-dbg"
 VERSION = "3.11.7"
 PACKAGES = ["numpy", "pytest", "hypothesis", "setuptools>=77", "cython>=3.3,<3.4"]
 #: The core's own tests: an assertion of the interpreter that fails ends the process.
-TESTS = ["tests/test_vectors.py", "tests/test_decoder.py", "tests/test_objects.py", "tests/test_sources.py", "tests/test_sinks.py"]
+TESTS = ["tests/core/test_vectors.py", "tests/core/test_decoder.py", "tests/core/test_encoder.py", "tests/stream/test_reader.py", "tests/stream/test_writer.py"]
 
 
 def interpreter():

@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS)]
+sys.path[:0] = [str(TESTS), str(TESTS / "support")]
 
 from gates import figures, workshop  # noqa: E402
 

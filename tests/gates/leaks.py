@@ -15,7 +15,7 @@ import pathlib
 import sys
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS), str(TESTS.parent)]
+sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS.parent)]
 
 try:
     import _testcapi
@@ -27,7 +27,9 @@ from fuzz import inputs, options as sets  # noqa: E402
 from fuzz.choices import Choices  # noqa: E402
 from fuzz.encoding import FIXED, Objects  # noqa: E402
 from gates import figures  # noqa: E402
-from typedbytes import _json, _lines, _sort, _tally, block, columns, legacy, sequencefile, sortkey  # noqa: E402
+from typedbytes import block, columns, legacy, sequencefile, sortkey  # noqa: E402
+from typedbytes._report import _native as _report
+from typedbytes._sorting import _native as _sorting
 
 WARM_ROUNDS = 3
 ROUNDS = 4
@@ -152,25 +154,25 @@ def in_a_sequence_file(wire, **options):
 def counted(wire, **options):
     """Write as lines of JSON, and count."""
     dialect = options.get("dialect", "hadoop")
-    for walker in (_tally.Tally(dialect=dialect, npartitions=3, top={}), _tally.Shape(dialect=dialect)):
+    for walker in (_report.Tally(dialect=dialect, npartitions=3, top={}), _report.Shape(dialect=dialect)):
         try:
             walker.write(wire)
         except typedbytes.DecodeError:
-            walker.places() if type(walker) is _tally.Shape else walker.facts(0)
-    _json.lines(wire, plain=True, dialect=dialect)
-    _json.lines(wire, dialect=dialect)
+            walker.places() if type(walker) is _report.Shape else walker.facts(0)
+    _report.lines(wire, plain=True, dialect=dialect)
+    _report.lines(wire, dialect=dialect)
 
 
 def sorted_and_merged(wire, **options):
     """Sort values, merge them with themselves, and read the bytes as lines and as what a sort key carries."""
-    _lines.LineReader(io.BytesIO(wire)).read_typed()
+    _sorting.LineReader(io.BytesIO(wire)).read_typed()
     attempt(sortkey.decode, [2**56 + int.from_bytes(wire[start : start + 7], "big") for start in range(0, len(wire), 7)], {})
-    sorter, sink = _sort.Sorter(nparts=1, **structural(options)), io.BytesIO()
+    sorter, sink = _sorting.Sorter(nparts=1, **structural(options)), io.BytesIO()
     sorter.fill(io.BytesIO(wire))
     sorter.sort()
     sorter.write(0, sink)
     runs = [sink.getvalue(), sink.getvalue(), wire]
-    _sort.merge(list(map(io.BytesIO, runs)), io.BytesIO(), nparts=1, buffer_size=64, **structural(options))
+    _sorting.merge(list(map(io.BytesIO, runs)), io.BytesIO(), nparts=1, buffer_size=64, **structural(options))
 
 
 DECODING = {

@@ -13,13 +13,13 @@ import subprocess
 import sys
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS)]
+sys.path[:0] = [str(TESTS), str(TESTS / "support")]
 
 from gates import figures, workshop  # noqa: E402
 
 SOURCES = workshop.ROOT / "src" / "typedbytes"
-ROOMS, HEADERS = ("|".join(path.stem for path in SOURCES.glob(names)) for names in ("*.pyx", "*.h"))
-#: A function of Cython's, since the interpreter has a _json.c too, or one in a header.
+ROOMS, HEADERS = ("|".join({path.stem for path in SOURCES.rglob(names)}) for names in ("*.pyx", "*.h"))
+#: A function of Cython's, since the interpreter has a _report.c too, or one in a header.
 OURS = re.compile(rf"(by|at) 0x[0-9A-F]+: (__[Pp]yx\w+ \(({ROOMS})\.c|.*\(({HEADERS})\.h):")
 INTERPRETER = "_PyEval_EvalFrameDefault"  # what stands under it called us, what stands above it we called
 NWIRES = 200
@@ -27,7 +27,7 @@ NWIRES = 200
 WORK = f"""
 import io, sys
 import typedbytes
-from typedbytes import _json
+from typedbytes._report import _native as _report
 from fuzz import inputs, options as sets
 from gates import leaks
 planted = sys.argv[1:] == ["planted"]
@@ -44,7 +44,7 @@ for subjects, operations, tables in ((wires, leaks.DECODING, sets.DECODE), (obje
     for number, subject in enumerate(subjects[:1] if planted else subjects):
         for call in operations.values():
             leaks.attempt(call, subject, tables[number % len(tables)])
-_json.lines(typedbytes.dumps("\\1" * (1 << 20)))  # output that grows far
+_report.lines(typedbytes.dumps("\\1" * (1 << 20)))  # output that grows far
 """
 
 

@@ -20,38 +20,39 @@ import re
 import subprocess
 import sys
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1])]
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS / "support")]
 
 from gates import figures, workshop  # noqa: E402
 
 LEAST_BRANCHES = 0.9
 LEAST_PYTHON = 0.95
 WHOLE, PORTABLE = "reached", "reached-portable"
-CODEC = [f"tests/test_{name}.py" for name in ("vectors", "objects", "decoder", "hostile", "sinks", "reference")]
+CODEC = [*(f"tests/core/test_{name}.py" for name in ("vectors", "encoder", "decoder", "hostile", "reference")), "tests/stream/test_writer.py"]
 #: Tests that count what coverage.py takes for itself run without it, as do those with signals, which it hears where nothing can be
 #: raised, and those of an interpreter that ends or is another, where it has something to say itself; those whose subject is an
 #: optimised build do not run at all.
-UNTRACED = [f"tests/test_{name}.py" for name in ("allocation", "fuzz", "gates", "guard_page", "limits")]
+UNTRACED = [*(f"tests/core/test_{name}.py" for name in ("allocation", "fuzz", "guard_page", "limits")), "tests/package/test_gates.py"]
 SIGNALS = "signal or interrupt or interpreter"
 LEFT_OUT = [
-    "tests/test_objects.py::test_the_deepest_values_on_a_stack_of_128_kib",
-    "tests/test_objects.py::test_a_deep_key_on_a_stack_of_128_kib",
-    "tests/test_sorting.py::test_memory_follows_the_limit_whatever_the_records_are",
-    "tests/test_sorting.py::test_a_process_that_sorts_stays_within_the_limit_whatever_the_codec",
-    "tests/test_cli_commands.py::test_json_is_written_without_the_json_module",    # which coverage.py imports
+    "tests/core/test_encoder.py::test_the_deepest_values_on_a_stack_of_128_kib",
+    "tests/core/test_encoder.py::test_a_deep_key_on_a_stack_of_128_kib",
+    "tests/sorting/test_external.py::test_memory_follows_the_limit_whatever_the_records_are",
+    "tests/sorting/test_external.py::test_a_process_that_sorts_stays_within_the_limit_whatever_the_codec",
+    "tests/cli/test_commands.py::test_json_is_written_without_the_json_module",    # which coverage.py imports
     # A limit on files would hold for the files of counts too.
-    "tests/test_cli_sequencefile.py::test_repair_that_cannot_write_leaves_what_was_there",
-    "tests/test_local.py::test_a_limit_on_files_fails_the_job_and_says_so",
-    "tests/test_local.py::test_standard_input_that_cannot_be_kept_is_an_error",
+    "tests/cli/test_sequencefile.py::test_repair_that_cannot_write_leaves_what_was_there",
+    "tests/local/test_local.py::test_a_limit_on_files_fails_the_job_and_says_so",
+    "tests/local/test_local.py::test_standard_input_that_cannot_be_kept_is_an_error",
 ]
 #: What stands in these lines, and what it would take to reach them.
 TOO_LARGE = {
-    ("_lines.pyx", 'raise LimitError("a line is longer than 2^31-1 bytes"'): "a line of 2 GiB in memory",
-    ("_lines.pyx", "return TOO_LONG"): "the same",
-    ("_sort.pyx", 'raise LimitError(f"a record is longer than {LARGEST_ARENA} bytes"'): "a record of 4 GiB in memory",
+    ("_sorting/text_input.pxi", 'raise LimitError("a line is longer than 2^31-1 bytes"'): "a line of 2 GiB in memory",
+    ("_sorting/text_input.pxi", "return TOO_LONG"): "the same",
+    ("_sorting/sorter.pxi", 'raise LimitError(f"a record is longer than {LARGEST_ARENA} bytes"'): "a record of 4 GiB in memory",
 }
 
-PLACE = re.compile(r'\s*/\* "(?:src/)?(?:typedbytes/)?(\w+\.p\w+)":(\d+)$')
+PLACE = re.compile(r'\s*/\* "(?:src/)?(?:typedbytes/)?([\w/]+\.p\w+)":(\d+)$')
 PLACES_END = re.compile(r'\s*/\* (?:"\(tree fragment\)"|function exit code)')
 OUR_FUNCTION = re.compile(r"__pyx_(?:pf|f|gb)_")  # bodies; wrappers and the module's own start are Cython's
 HEAD = re.compile(r"\s*(?:def |@|cdef class|cdef [^=]*\(.*[:,]$|cdef [^=]*\)( \w+)*( except.*)?:$)")
@@ -116,7 +117,7 @@ def count(folders):
                 if path.suffix == ".c":
                     counts.add_generated(path.read_text("utf-8").split("\n"), file["lines"])
                 elif "src/typedbytes" in file["file"]:
-                    counts.add_header(path.name, file["lines"])
+                    counts.add_header(path.relative_to(folder / "src" / "typedbytes").as_posix(), file["lines"])
     return counts
 
 

@@ -16,7 +16,8 @@ import pathlib
 import subprocess
 import sys
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1])]
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS / "support")]
 
 from gates import figures, workshop  # noqa: E402
 
@@ -76,13 +77,13 @@ GATES = {
         "1 MiB in {worst[seconds]} s at most, a doubling takes {worst[doubling]} times as long, a signal waits {worst[latency_seconds]} s",
     ),
     "chaos": (
-        "tests/chaos.py 1000 100",
+        "tests/soak/chaos.py 1000 100",
         "Jobs whose tasks misbehave, and which signals and full disks come over at random moments",
         "{local:,} jobs here, {hadoop} in Hadoop, {faults} kinds of faults: {right} right, {failed} failed; {wrong} with success and wrong"
         " output, {left_processes} left processes, {left_files} left files, {failed_for_nothing} failed for nothing",
     ),
     "soak": (
-        "tests/soak.py 100",
+        "tests/soak/soak.py 100",
         "Gigabytes through one process",
         "{gigabytes:.1f} GB, memory grown by {growth_mebibytes} MiB, descriptors by {descriptors}",
     ),

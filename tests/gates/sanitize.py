@@ -11,7 +11,8 @@ import pathlib
 import subprocess
 import sys
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1])]
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS / "support")]
 
 from gates import figures, workshop  # noqa: E402
 
@@ -21,19 +22,19 @@ EXECUTIONS = 5_000  # of each target
 
 #: Tests whose subject a sanitizer changes.
 LEFT_OUT = {
-    "test_hostile.py::test_a_thread_with_a_small_stack": "frames are several times as large",
-    "test_objects.py::test_the_deepest_values_on_a_stack_of_128_kib": "as above",
-    "test_objects.py::test_a_deep_key_on_a_stack_of_128_kib": "as above",
-    "test_objects.py::test_a_default_that_nests_on_a_stack_of_256_kib": "as above",
-    "test_guard_page.py::test_a_byte_too_far_kills": "AddressSanitizer catches the signal and aborts",
-    "test_limits.py::test_a_mebibyte_costs_no_more_than_its_lists": "it keeps what was freed",
-    "test_sorting.py::test_memory_follows_the_limit_whatever_the_records_are": "as above",
-    "test_sorting.py::test_a_process_that_sorts_stays_within_the_limit_whatever_the_codec": "as above",
-    "test_sorting.py::test_memory_that_cannot_be_had_is_an_error_wherever_it_is_wanted": "it cannot run where memory is limited",
-    "test_submit.py::test_what_is_in_a_bundle": "its environment has nothing but what a node's has, so no sanitizer",
-    "test_gates.py": "blocks are not counted where malloc gives them",
-    "test_cli.py::test_text_by_mistake": "AddressSanitizer cannot start where memory is limited",
-    "test_cli.py::test_out_of_memory": "as above",
+    "core/test_hostile.py::test_a_thread_with_a_small_stack": "frames are several times as large",
+    "core/test_encoder.py::test_the_deepest_values_on_a_stack_of_128_kib": "as above",
+    "core/test_encoder.py::test_a_deep_key_on_a_stack_of_128_kib": "as above",
+    "core/test_encoder.py::test_a_default_that_nests_on_a_stack_of_256_kib": "as above",
+    "core/test_guard_page.py::test_a_byte_too_far_kills": "AddressSanitizer catches the signal and aborts",
+    "core/test_limits.py::test_a_mebibyte_costs_no_more_than_its_lists": "it keeps what was freed",
+    "sorting/test_external.py::test_memory_follows_the_limit_whatever_the_records_are": "as above",
+    "sorting/test_external.py::test_a_process_that_sorts_stays_within_the_limit_whatever_the_codec": "as above",
+    "sorting/test_external.py::test_memory_that_cannot_be_had_is_an_error_wherever_it_is_wanted": "it cannot run where memory is limited",
+    "hadoop/test_submit.py::test_what_is_in_a_bundle": "its environment has nothing but what a node's has, so no sanitizer",
+    "package/test_gates.py": "blocks are not counted where malloc gives them",
+    "cli/test_cli.py::test_text_by_mistake": "AddressSanitizer cannot start where memory is limited",
+    "cli/test_cli.py::test_out_of_memory": "as above",
 }
 
 

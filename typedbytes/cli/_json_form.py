@@ -14,7 +14,8 @@ import reprlib
 import struct
 
 import typedbytes
-from typedbytes import TypeCode, _json
+from typedbytes import TypeCode
+from typedbytes._report import _native as _report
 from typedbytes.cli._manners import BAD_DATA, Failure
 
 MAX_DEPTH = 256
@@ -76,7 +77,7 @@ _decode_json = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, 
 
 def to_tree(encoded, dialect="hadoop"):
     """Return the tree of one structurally valid encoded value."""
-    return load_line(_json.lines(encoded, dialect=dialect))
+    return load_line(_report.lines(encoded, dialect=dialect))
 
 
 def encoded_lines(lines, pairs=False, dialect="hadoop", plain=False):

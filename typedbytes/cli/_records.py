@@ -94,10 +94,10 @@ class _TypedBytes:
 
 class _Json(_TypedBytes):
     def __init__(self, options, output):
-        from typedbytes import _json  # its users only
+        from typedbytes._report import _native as _report  # its users only
         from typedbytes.cli import _terminal
 
-        self._text = _json.lines
+        self._text = _report.lines
         self._form = {"dialect": options.dialect, "plain": getattr(options, "plain", False)}
         self._colour = _terminal.coloured if _terminal.wants_colours(output) else None
         self._output = output

@@ -48,10 +48,10 @@ def _write_table(rows, output):
 
 def short_line(record, options):
     """Return the JSON of an encoded value or pair, cut when it is long."""
-    from typedbytes import _json  # its users only
+    from typedbytes._report import _native as _report  # its users only
 
     is_pair = typedbytes.count(record, dialect=options.dialect) == 2
-    line = _json.lines(record, pairs=is_pair, dialect=options.dialect).decode()[:-1]
+    line = _report.lines(record, pairs=is_pair, dialect=options.dialect).decode()[:-1]
     return line if len(line) <= MOST_CHARACTERS else line[: MOST_CHARACTERS - 1] + "…"
 
 

@@ -9,7 +9,7 @@ import binascii
 import os
 
 from typedbytes import dumps, loads
-from typedbytes._block import array_view, element_name
+from typedbytes.block._native import array_view, element_name
 from typedbytes.block import ArrowStream, BlockEncoder, BlockReader, BlockWriter, Command
 from typedbytes.cli._json_form import JsonFormError, dump_line, from_tree, load_line, to_tree
 from typedbytes.cli._manners import BAD_DATA, IO_ERROR, USAGE, Failure, because

@@ -12,7 +12,7 @@ from itertools import groupby
 from operator import itemgetter
 
 import typedbytes
-from typedbytes import _scan
+from typedbytes import _core
 from typedbytes.cli._manners import USAGE, Failure
 from typedbytes.cli._parser import add_picking_arguments, add_record_arguments, natural
 from typedbytes.cli._records import Records, joined
@@ -156,7 +156,7 @@ class _Last:
         for reader, chunk, _ in self._kept:
             if self._surplus > 0:
                 nvalues = self._surplus * (2 if is_pairs(reader) else 1)
-                chunk = chunk[_scan.advance(chunk, 0, nvalues, dialect=self._dialect) :]
+                chunk = chunk[_core.advance(chunk, 0, nvalues, dialect=self._dialect) :]
                 self._surplus = 0
             yield reader, chunk
 

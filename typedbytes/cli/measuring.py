@@ -6,7 +6,7 @@ Here: what is measured, and a plot of it. Always true: all of it works on bytes 
 import time
 
 import typedbytes
-from typedbytes import _json
+from typedbytes._report import _native as _report
 from typedbytes.cli._manners import BAD_DATA, USAGE, Failure
 from typedbytes.cli._outputs import replacing
 from typedbytes.cli._parser import add_report_arguments, positive
@@ -82,7 +82,7 @@ def _measured(data, pairs, options):
         "walk": lambda: typedbytes.count(data, dialect=options.dialect),
         "decode": lambda: decode(data),
         "encode": lambda: encode(records),
-        "to JSON": lambda: _json.lines(data, pairs=pairs, dialect=options.dialect),
+        "to JSON": lambda: _report.lines(data, pairs=pairs, dialect=options.dialect),
     }
     for name, operation in operations.items():
         seconds = _best(operation)

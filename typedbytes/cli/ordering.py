@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from itertools import chain
 
 import typedbytes
-from typedbytes import _sorting
-from typedbytes._sort import Sorter
+from typedbytes._sorting import external
+from typedbytes._sorting._native import Sorter
 from typedbytes._whole import whole_folder
 from typedbytes.cli._formats import CHUNK_NBYTES, Encoded, Pairs, limited_source_of
 from typedbytes.cli._manners import BAD_DATA, IO_ERROR, USAGE, Failure, because
@@ -50,7 +50,7 @@ def sort(options, output):
 
 def _sort_into(sink, inputs, options):
     sources, nparts = inputs.sources()
-    _sorting.sort(sources, sink, nparts=nparts, memory=options.memory, dialect=options.dialect)
+    external.sort(sources, sink, nparts=nparts, memory=options.memory, dialect=options.dialect)
     return nparts
 
 
@@ -89,7 +89,7 @@ def partition(options, output):
 
 def _partition_into(folder, inputs, options):
     sources, nparts = inputs.sources()
-    how = {"nparts": nparts, "npartitions": options.npartitions, "memory": _sorting.left_of(options.memory), "dialect": options.dialect}
+    how = {"nparts": nparts, "npartitions": options.npartitions, "memory": external.left_of(options.memory), "dialect": options.dialect}
     try:
         sorter = Sorter(by="partition", **how)
     except ValueError as error:

@@ -1,7 +1,7 @@
 """Commands that tell what is in many records: stats, schema and freq. The counting is compiled."""
 
 import typedbytes
-from typedbytes._tally import Shape, Tally
+from typedbytes._report._native import Shape, Tally
 from typedbytes.cli._manners import USAGE, Failure
 from typedbytes.cli._parser import add_report_arguments, natural
 from typedbytes.cli._reports import report, report_sections, short_line

@@ -86,7 +86,7 @@ def versions_in(target):
             names = archive.namelist()
     except (OSError, zipfile.BadZipFile) as error:
         raise SubmitError(f"the bundle {target} cannot be read ({error}): make it with typedbytes bundle {target}") from None
-    tags = {found for name in names for found in re.findall(r"^typedbytes/_stream\.cpython-3(\d+)", name)}
+    tags = {found for name in names for found in re.findall(r"^typedbytes/_core\.cpython-3(\d+)", name)}
     return {f"3.{tag}" for tag in tags}
 
 

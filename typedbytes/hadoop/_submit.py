@@ -11,7 +11,7 @@ import tempfile
 import time
 from dataclasses import dataclass, replace
 
-from typedbytes._stream import Kept
+from typedbytes._core import Kept
 from typedbytes.hadoop._bundle import differences, versions_in
 from typedbytes.hadoop._errors import JobFailedError, SubmitError
 from typedbytes.hadoop._installed import default_file_system, find_command, find_jar, gathers_logs

@@ -12,7 +12,7 @@ import os
 import sys
 import time
 
-from typedbytes._sorting import CODECS
+from typedbytes._sorting.external import CODECS
 from typedbytes.local._commands import from_job, from_script
 from typedbytes.local._errors import CommandError, InputError, JobError, OptionError, OutputError
 from typedbytes.local._inputs import FORMATS as INPUT_FORMATS

@@ -15,7 +15,7 @@ import stat
 from collections import namedtuple
 
 from typedbytes import PairReader, PairWriter, _magic
-from typedbytes._lines import LineReader
+from typedbytes._sorting._native import LineReader
 from typedbytes.local._errors import InputError
 from typedbytes.sequencefile import Reader
 

@@ -13,7 +13,7 @@ from errno import EDQUOT, ENOSPC
 from functools import partial
 from threading import Lock
 
-from typedbytes._sorting import MOST_FILES, Spills, left_of
+from typedbytes._sorting.external import MOST_FILES, Spills, left_of
 from typedbytes.errors import DecodeError
 from typedbytes.local._counters import Counters, Messages
 from typedbytes.local._environment import attempt_id, combiner_environment, job_environment, map_environment, task_environment

@@ -4,7 +4,7 @@ Here: what stands at both ends of the mapper's pipes. Not here: processes. Alway
 combiner that writes other keys than it was given, or another order, spoils nothing.
 """
 
-from typedbytes._sort import Sorter
+from typedbytes._sorting._native import Sorter
 from typedbytes.errors import DecodeError
 from typedbytes.local._inputs import open_split
 from typedbytes.local._processes import TaskError

@@ -5,7 +5,7 @@ from typing import Any, Literal, overload
 from _typeshed import ReadableBuffer
 from typing_extensions import Self, Unpack
 
-from typedbytes import _stream
+from typedbytes import _core
 from typedbytes.errors import DecodeError
 
 @overload
@@ -134,12 +134,12 @@ def decode(
     data: ReadableBuffer,
     *,
     decoders: Mapping[str, Callable[[bytes], Any]] | None = None,
-    **options: Unpack[_stream.DecodeOptions],
+    **options: Unpack[_core.DecodeOptions],
 ) -> Any: ...
 def encode(
     class_name: str,
     obj: Any,
     *,
     encoders: Mapping[str, Callable[[Any], bytes]] | None = None,
-    **options: Unpack[_stream.EncodeOptions],
+    **options: Unpack[_core.EncodeOptions],
 ) -> bytes: ...

@@ -7,7 +7,8 @@ was opened here is closed here, after a failure too.
 import os
 from functools import partial
 
-from typedbytes import _sequence, _stream
+from typedbytes.sequencefile import _native as _sequence
+from typedbytes import _core
 from typedbytes.sequencefile import _codecs, _places, _writables
 
 __all__ = ["Reader", "Writer", "decode", "encode", "open"]
@@ -30,7 +31,7 @@ def open(place, mode="r", **options):
     return (Reader if mode == "r" else Writer)(place, **options)
 
 
-@_stream.step_as_base
+@_core.step_as_base
 class Reader(_sequence.Reader):
     """Read the (key, value) pairs of a SequenceFile, or of a split of it.
 

@@ -9,7 +9,7 @@ import struct
 from bisect import bisect_left
 from functools import partial
 
-from typedbytes._stream import Kept
+from typedbytes._core import Kept
 from typedbytes.errors import DecodeError, FormatError
 from typedbytes.sequencefile import _places, _writables
 from typedbytes.sequencefile._files import Reader, decode, encode

@@ -8,7 +8,7 @@ import pickle
 import warnings
 from collections import deque
 
-from typedbytes._stream import Kept
+from typedbytes._core import Kept
 from typedbytes.errors import DecodeError
 from typedbytes.sequencefile import _places
 from typedbytes.sequencefile._files import Reader

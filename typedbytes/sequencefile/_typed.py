@@ -4,7 +4,7 @@ Here: the face that a PairReader has for columns. Not here: what is made of the 
 those before damage before its error; every pair is known by where its record, or its block, starts in the file.
 """
 
-from typedbytes._stream import PairReader
+from typedbytes._core import PairReader
 from typedbytes.errors import DecodeError
 
 __all__ = ["TypedPairs"]

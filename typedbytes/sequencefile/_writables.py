@@ -7,8 +7,8 @@ checked against the bytes that remain.
 
 import struct
 
-from typedbytes._sequence import KINDS
-from typedbytes._stream import Encoder
+from typedbytes.sequencefile._native import KINDS
+from typedbytes._core import Encoder
 from typedbytes._types import Byte, Float, Long, Writable
 from typedbytes.errors import FormatError, LimitError, TruncatedError
 

@@ -13,8 +13,8 @@ keys that came without this form go on without it, and no job with several reduc
 """
 
 from typedbytes import dumps, hash_code
-from typedbytes._scan import advance, steered
-from typedbytes._stream import Kept, PairGroups
+from typedbytes._core import advance, steered
+from typedbytes._core import Kept, PairGroups
 from typedbytes.errors import DecodeError, FormatError
 from typedbytes.streaming._task import GroupingError, Task, find_secondary
 from typedbytes.streaming._typed import MOST_DEPTH, TypedBytesOutput, UndecodedInput

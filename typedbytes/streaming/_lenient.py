@@ -7,7 +7,7 @@ and the output themselves. The output of a record is encoded whole before any of
 """
 
 from typedbytes import dumps
-from typedbytes._stream import END, PairGroups, RecordIterator, step_as_base
+from typedbytes._core import END, PairGroups, RecordIterator, step_as_base
 from typedbytes.errors import DecodeError
 from typedbytes.streaming._calls import StopEarly, TooManyBadRecords, pairs_of
 from typedbytes.streaming._report import counter, write_line

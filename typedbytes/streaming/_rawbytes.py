@@ -4,7 +4,7 @@ Lengths are 32-bit big-endian integers. Keys and values are bytes, whatever a Wr
 An input that has failed stays failed.
 """
 
-from typedbytes._stream import RawBytesReader
+from typedbytes._core import RawBytesReader
 from typedbytes.streaming._records import BUFFER_NBYTES, ReaderInput, RecordOutput
 
 

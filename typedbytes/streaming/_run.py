@@ -9,7 +9,7 @@ import _signal  # signal itself imports enum, which would be half of the time a 
 import os
 import sys
 
-from typedbytes._stream import PairGroups
+from typedbytes._core import PairGroups
 from typedbytes.errors import DecodeError
 from typedbytes.streaming._calls import Calls, StopEarly, TooManyBadRecords
 from typedbytes.streaming._exits import Exits

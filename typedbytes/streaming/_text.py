@@ -5,7 +5,7 @@ not UTF-8 become lone surrogates on the way in and themselves again on the way o
 changed. A line cannot be wrong, only short: the last one may lack its line feed.
 """
 
-from typedbytes._stream import TextReader
+from typedbytes._core import TextReader
 from typedbytes.streaming._records import BUFFER_NBYTES, ReaderInput, RecordOutput
 
 

@@ -22,7 +22,7 @@ import math
 import operator
 
 from typedbytes import dumps
-from typedbytes._stream import Kept
+from typedbytes._core import Kept
 from typedbytes.streaming._calls import Calls, pairs_of
 from typedbytes.streaming._task import task
 

@@ -18,7 +18,7 @@ import os
 from contextlib import contextmanager
 
 from typedbytes import Decoder, Encoder, PairReader, dumps
-from typedbytes._stream import PairGroups
+from typedbytes._core import PairGroups
 from typedbytes.streaming import _report
 from typedbytes.streaming._calls import Calls, StopEarly, pairs_of
 from typedbytes.streaming._records import checked_pair

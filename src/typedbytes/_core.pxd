@@ -1,0 +1,5 @@
+# What other compiled modules see of the core: buffers, sources and sinks, the codec.
+
+include "core/buffer.pxd"
+include "core/source.pxd"
+include "core/codec.pxd"

@@ -1,8 +1,0 @@
-# Floor 0. Where Hadoop sends a key; see _hash.h.
-
-from libc.stdint cimport int32_t, uint32_t
-
-cdef extern from "_hash.h" nogil:
-    int32_t hash_of(const unsigned char* p, Py_ssize_t nbytes) noexcept
-    void steer_hash(unsigned char* p, uint32_t h, uint32_t wanted) noexcept
-    uint32_t partition_of(const unsigned char* p, Py_ssize_t nbytes, uint32_t npartitions) noexcept

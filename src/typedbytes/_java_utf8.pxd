@@ -1,5 +1,0 @@
-# Floor 0. Characters as Java's decoder sees them; see _java_utf8.h.
-
-cdef extern from "_java_utf8.h" nogil:
-    # The size of the character at p, of nbytes > 0 that are left; negative: the size of what one U+FFFD stands for.
-    Py_ssize_t java_character(const unsigned char* p, Py_ssize_t nbytes) noexcept

@@ -1,0 +1,508 @@
+# Floor 3. Encoded values as lines of JSON, in the lossless form of docs/json-form.md and in its plain one.
+#
+# What belongs here: one direction, from bytes to text. What this file must not know: files, Python values, the other
+# direction. The walk goes over the encoded bytes, because decoding is not lossless: BOOL 5, a MAP with a key twice and a MAP
+# beside a LIST of VECTORs look alike as Python values.
+# Always true: a value is walked over with `skip_value` before it is written, so that writing it checks nothing.
+
+from libc.math cimport fabs, isfinite, isnan
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memcmp, memcpy
+from cpython.buffer cimport PyBuffer_Release
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.mem cimport PyMem_Free
+
+from typedbytes._core cimport ReadBuffer, WriteBuffer, borrow, drop, finish, get_view, held, reserve, start_owned, written
+from typedbytes.core.byteorder cimport load_f32, load_f64, load_i16, load_i32, load_i64
+from typedbytes._core cimport *
+from typedbytes.core.typecode cimport *
+
+cdef extern from "Python.h":
+    char* double_text "PyOS_double_to_string"(double number, char form, int precision, int flags, int* kind) except NULL
+    enum:
+        ADD_DOT_0 "Py_DTSF_ADD_DOT_0"
+
+cdef enum:
+    FEW_KEYS = 8              # of a MAP are compared one by one
+    PATIENCE = 0x3fff         # values before signals are looked at
+
+TAGS = frozenset((b"bytes", b"byte", b"bool", b"long", b"float", b"double", b"string", b"vector", b"map", b"writable", b"ext", b"short"))
+cdef bytes PICKLED_NONE = b"\x64\x00\x00\x00\x04\x80\x02N."
+cdef const char* HEX = b"0123456789abcdef"
+cdef const char* BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+# What stands for an ASCII character in a string: itself (0), a backslash and this letter, or 'u' and four digits.
+cdef unsigned char ESCAPES[128]
+for code in range(128):
+    ESCAPES[code] = c"u" if code < 0x20 or code == 0x7f else 0
+for code, letter in zip(b'"\\\b\f\n\r\t', b'"\\bfnrt'):
+    ESCAPES[code] = letter
+
+cdef struct Walk:
+    WriteBuffer out
+    Skipping skipping         # looks ahead at the keys of a MAP
+    const unsigned char* end  # of the value that is written
+    long long ticks
+    bint hive
+    bint plain
+
+
+def lines(data, *, bint pairs=False, bint plain=False, dialect="hadoop"):
+    """Return the records of a bytes-like object as lines of JSON in UTF-8; with `pairs` a line is [key, value].
+
+    plain: natural JSON, which loses types. Raises TruncatedError, FormatError and LimitError as skipping does.
+
+    >>> lines(b"\\x02\\x01\\x04" + bytes(7) + b"\\x05")
+    b'true\\n{"long": 5}\\n'
+    """
+    cdef DecodeOptions options = DecodeOptions(dialect=dialect)
+    cdef Decoding d = options.template
+    cdef Skipping skipping
+    cdef Walk w
+    cdef Py_buffer view
+    w.hive, w.plain, w.ticks = d.hive, plain, 0
+    w.out.owner = NULL
+    w.out.expected = 0
+    d.record = 0
+    contiguous = get_view(data, &view)
+    skipping.pending = w.skipping.pending = NULL
+    try:
+        start_skipping(&skipping, &d)
+        start_skipping(&w.skipping, &d)
+        borrow(&d.buf, <const unsigned char*>view.buf, view.len)
+        start_owned(&w.out, 2 * view.len + 64)
+        while held(&d.buf):
+            if pairs:
+                put_byte(&w, c"[")
+                put_next(&w, &d, &skipping)
+                put_text(&w, b", ", 2)
+                put_next(&w, &d, &skipping)
+                put_byte(&w, c"]")
+            else:
+                put_next(&w, &d, &skipping)
+            put_byte(&w, c"\n")
+            d.record += 1
+        return finish(&w.out)
+    finally:
+        drop(&w.out)
+        stop_skipping(&skipping)
+        stop_skipping(&w.skipping)
+        PyBuffer_Release(&view)
+
+
+cdef int put_next(Walk* w, Decoding* d, Skipping* skipping) except -1:
+    cdef const unsigned char* start = d.buf.cursor
+    cdef SkipOutcome outcome = skip_value(skipping, &d.buf)
+    if outcome != SKIPPED:
+        raise_skipped(d, skipping, outcome)
+    w.end = d.buf.cursor
+    put_value(w, start)
+    return 0
+
+
+# Everything below writes what stands at p, and gives the place behind it where that is not known anyway.
+
+cdef const unsigned char* put_value(Walk* w, const unsigned char* p) except NULL:
+    cdef int code = p[0]
+    w.ticks += 1
+    if not w.ticks & PATIENCE:
+        PyErr_CheckSignals()
+    p += 1
+    if code == STRING:
+        return put_string(w, p)
+    if code == INT:
+        put_integer(w, load_i32(p))
+        return p + 4
+    if code == LONG:
+        put_tagged(w, b'{"long": ', load_i64(p), not w.plain and load_i64(p) == <int32_t>load_i64(p))
+        return p + 8
+    if code == DOUBLE:
+        put_double(w, p)
+        return p + 8
+    if code == FLOAT:
+        put_float(w, p)
+        return p + 4
+    if code == BOOL:
+        put_bool(w, p[0])
+        return p + 1
+    if code == BYTE:
+        put_tagged(w, b'{"byte": ', <signed char>p[0], not w.plain)
+        return p + 1
+    if code == BYTES:
+        return put_bytes(w, p)
+    if code == VECTOR:
+        return put_vector(w, p)
+    if code == LIST:
+        return put_list(w, p)
+    if code == MAP:
+        return put_map(w, p)
+    if code == WRITABLE:
+        return put_writable(w, p)
+    if w.hive and code == SHORT:
+        put_tagged(w, b'{"short": ', load_i16(p), not w.plain)
+        return p + 2
+    if w.hive and code == NULL_CODE:
+        put_text(w, b"null", 4)
+        return p
+    if w.hive and code == ENDOFRECORD:
+        put_text(w, b"null" if w.plain else b'{"ext": [177, ""]}', 4 if w.plain else 18)
+        return p
+    if code == PICKLE and not w.hive and memcmp(p - 1, <const unsigned char*>PICKLED_NONE, 9 if load_i32(p) == 4 else 5) == 0:
+        put_text(w, b"null", 4)
+        return p + 8
+    return put_ext(w, code, p)
+
+
+cdef inline int put_byte(Walk* w, unsigned char byte) except -1:
+    reserve(&w.out, 1)
+    w.out.cursor[0] = byte
+    w.out.cursor += 1
+    return 0
+
+
+cdef inline int put_text(Walk* w, const char* text, Py_ssize_t nbytes) except -1:
+    reserve(&w.out, nbytes)
+    memcpy(w.out.cursor, text, nbytes)
+    w.out.cursor += nbytes
+    return 0
+
+
+cdef int put_bool(Walk* w, unsigned char byte) except -1:
+    if byte > 1 and not w.plain:
+        return put_tagged(w, b'{"bool": ', byte, True)
+    return put_text(w, b"true" if byte else b"false", 4 if byte else 5)
+
+
+cdef int put_integer(Walk* w, int64_t number) except -1:
+    cdef unsigned char digits[24]
+    cdef uint64_t rest = -<uint64_t>number if number < 0 else <uint64_t>number
+    cdef int first = 24
+    while True:
+        first -= 1
+        digits[first] = c"0" + rest % 10
+        rest //= 10
+        if rest == 0:
+            break
+    if number < 0:
+        first -= 1
+        digits[first] = c"-"
+    return put_text(w, <const char*>digits + first, 24 - first)
+
+
+cdef int put_tagged(Walk* w, bytes tag, int64_t number, bint is_tagged) except -1:
+    if is_tagged:
+        put_text(w, tag, len(tag))
+    put_integer(w, number)
+    if is_tagged:
+        put_byte(w, c"}")
+    return 0
+
+
+cdef int put_number(Walk* w, double number) except -1:
+    # The shortest text that reads back as the same number, as Python's repr.
+    cdef char* text
+    if fabs(number) < 1e15 and number == <int64_t>number and number != 0:
+        put_integer(w, <int64_t>number)
+        return put_text(w, b".0", 2)
+    text = double_text(number, c"r", 0, ADD_DOT_0, NULL)
+    try:
+        return put_text(w, text, len(text))
+    finally:
+        PyMem_Free(text)
+
+
+cdef int put_double(Walk* w, const unsigned char* p) except -1:
+    if isfinite(load_f64(p)):
+        return put_number(w, load_f64(p))
+    return put_special(w, b'{"double": ', load_f64(p), p, 8)
+
+
+cdef int put_float(Walk* w, const unsigned char* p) except -1:
+    cdef double number = load_f32(p)
+    if not isfinite(number):
+        return put_special(w, b'{"float": ', number, p, 4)
+    if w.plain:
+        return put_short_number(w, number)
+    put_text(w, b'{"float": ', 10)
+    put_number(w, number)
+    return put_byte(w, c"}")
+
+
+cdef int put_short_number(Walk* w, double number) except -1:
+    # With as few digits as it takes to read the same FLOAT back.
+    cdef char* text
+    for precision in range(6, 10):
+        text = double_text(number, c"g", precision, ADD_DOT_0, NULL)
+        try:
+            if precision == 9 or <float>float(text) == <float>number:
+                return put_text(w, text, len(text))
+        finally:
+            PyMem_Free(text)
+
+
+cdef int put_special(Walk* w, bytes tag, double number, const unsigned char* p, int nbytes) except -1:
+    # The bits come from the payload: a signalling NaN of a FLOAT would turn quiet on its way through a double.
+    cdef int i
+    if w.plain:
+        return put_text(w, b"null", 4)
+    put_text(w, tag, len(tag))
+    if isnan(number):
+        put_text(w, b'"nan:', 5)
+        for i in range(nbytes):
+            put_byte(w, HEX[p[i] >> 4])
+            put_byte(w, HEX[p[i] & 15])
+        return put_text(w, b'"}', 2)
+    return put_text(w, b'"inf"}' if number > 0 else b'"-inf"}', 6 if number > 0 else 7)
+
+
+cdef const unsigned char* put_string(Walk* w, const unsigned char* p) except NULL:
+    cdef Py_ssize_t nbytes = load_i32(p)
+    if not put_utf8(w, p + 4, nbytes):
+        if not w.plain:
+            put_text(w, b'{"string": ', 11)
+        put_base64(w, p + 4, nbytes)
+        if not w.plain:
+            put_byte(w, c"}")
+    return p + 4 + nbytes
+
+
+cdef const unsigned char* put_bytes(Walk* w, const unsigned char* p) except NULL:
+    if w.plain:
+        return put_string(w, p)
+    put_text(w, b'{"bytes": ', 10)
+    put_base64(w, p + 4, load_i32(p))
+    put_byte(w, c"}")
+    return p + 4 + load_i32(p)
+
+
+cdef bint put_utf8(Walk* w, const unsigned char* p, Py_ssize_t nbytes) except -1:
+    # A JSON string. False, and nothing is written, when the bytes are not UTF-8.
+    cdef Py_ssize_t before = written(&w.out)
+    cdef const unsigned char* end = p + nbytes
+    cdef const unsigned char* run
+    cdef int width
+    reserve(&w.out, nbytes + 2)
+    w.out.cursor[0] = c'"'
+    w.out.cursor += 1
+    while p < end:
+        run = p
+        while p < end and p[0] < 0x80 and not ESCAPES[p[0]]:
+            p += 1
+        if p > run:
+            memcpy(w.out.cursor, run, p - run)
+            w.out.cursor += p - run
+        if p == end:
+            break
+        # Room for the longest escape and for all that follows.
+        reserve(&w.out, 6 + (end - p) + 1)
+        if p[0] < 0x80:
+            put_escape(w, p[0])
+            p += 1
+            continue
+        width = width_of(p, end)
+        if width == 0:
+            w.out.cursor = w.out.start + before
+            return False
+        if is_obeyed(p, width):
+            put_code_unit(w, (p[0] & 0x1f) << 6 | p[1] & 0x3f if width == 2 else (p[0] & 0xf) << 12 | (p[1] & 0x3f) << 6 | p[2] & 0x3f)
+        else:
+            memcpy(w.out.cursor, p, width)
+            w.out.cursor += width
+        p += width
+    w.out.cursor[0] = c'"'
+    w.out.cursor += 1
+    return True
+
+
+cdef inline void put_escape(Walk* w, unsigned char byte) noexcept:
+    if ESCAPES[byte] == c"u":
+        put_code_unit(w, byte)
+    else:
+        w.out.cursor[0] = c"\\"
+        w.out.cursor[1] = ESCAPES[byte]
+        w.out.cursor += 2
+
+
+cdef void put_code_unit(Walk* w, int unit) noexcept:
+    memcpy(w.out.cursor, b"\\u", 2)
+    w.out.cursor[2] = HEX[unit >> 12]
+    w.out.cursor[3] = HEX[unit >> 8 & 15]
+    w.out.cursor[4] = HEX[unit >> 4 & 15]
+    w.out.cursor[5] = HEX[unit & 15]
+    w.out.cursor += 6
+
+
+cdef inline bint continues(unsigned char byte) noexcept:
+    return byte & 0xc0 == 0x80
+
+
+cdef int width_of(const unsigned char* p, const unsigned char* end) noexcept:
+    # Bytes of the character that starts here, 0 when it is not UTF-8: Unicode 15, table 3-7.
+    cdef int first = p[0]
+    cdef Py_ssize_t room = end - p
+    if 0xc2 <= first < 0xe0:
+        return 2 if room >= 2 and continues(p[1]) else 0
+    if 0xe0 <= first < 0xf0:
+        if room < 3 or not continues(p[1]) or not continues(p[2]) or (first == 0xe0 and p[1] < 0xa0) or (first == 0xed and p[1] > 0x9f):
+            return 0
+        return 3
+    if 0xf0 <= first < 0xf5:
+        if room < 4 or not continues(p[1]) or not continues(p[2]) or not continues(p[3]):
+            return 0
+        return 0 if (first == 0xf0 and p[1] < 0x90) or (first == 0xf4 and p[1] > 0x8f) else 4
+    return 0
+
+
+cdef bint is_obeyed(const unsigned char* p, int width) noexcept:
+    # Characters that a terminal obeys, that end a line somewhere, or that turn the direction of writing: U+0080 to U+009F,
+    # U+2028 to U+202E, U+2066 to U+2069.
+    if width == 2:
+        return p[0] == 0xc2 and p[1] < 0xa0
+    return width == 3 and p[0] == 0xe2 and (p[1] == 0x80 and 0xa8 <= p[2] <= 0xae or p[1] == 0x81 and 0xa6 <= p[2] <= 0xa9)
+
+
+cdef int put_base64(Walk* w, const unsigned char* p, Py_ssize_t nbytes) except -1:
+    cdef Py_ssize_t i
+    cdef unsigned char* out
+    cdef int group
+    reserve(&w.out, 2 + (nbytes + 2) // 3 * 4)
+    out = w.out.cursor
+    out[0] = c'"'
+    out += 1
+    for i in range(0, nbytes - 2, 3):
+        group = p[i] << 16 | p[i + 1] << 8 | p[i + 2]
+        out[0], out[1], out[2], out[3] = BASE64[group >> 18], BASE64[group >> 12 & 63], BASE64[group >> 6 & 63], BASE64[group & 63]
+        out += 4
+    i = nbytes // 3 * 3
+    if i < nbytes:
+        group = p[i] << 16 | (p[i + 1] << 8 if i + 1 < nbytes else 0)
+        out[0], out[1] = BASE64[group >> 18], BASE64[group >> 12 & 63]
+        out[2] = BASE64[group >> 6 & 63] if i + 1 < nbytes else c"="
+        out[3] = c"="
+        out += 4
+    out[0] = c'"'
+    w.out.cursor = out + 1
+    return 0
+
+
+cdef const unsigned char* put_ext(Walk* w, int code, const unsigned char* p) except NULL:
+    if w.plain:
+        return put_string(w, p) if code == BYTESTRING else put_plain_payload(w, p)
+    put_text(w, b'{"ext": [', 9)
+    put_integer(w, code)
+    put_text(w, b", ", 2)
+    put_base64(w, p + 4, load_i32(p))
+    put_text(w, b"]}", 2)
+    return p + 4 + load_i32(p)
+
+
+cdef const unsigned char* put_plain_payload(Walk* w, const unsigned char* p) except NULL:
+    put_base64(w, p + 4, load_i32(p))
+    return p + 4 + load_i32(p)
+
+
+cdef const unsigned char* put_writable(Walk* w, const unsigned char* p) except NULL:
+    # An "ext" when the class name is longer than the payload or not UTF-8.
+    cdef Py_ssize_t nbytes = load_i32(p)
+    cdef Py_ssize_t nname = load_i32(p + 4) if nbytes >= 4 else -1
+    cdef Py_ssize_t before = written(&w.out)
+    if w.plain:
+        return put_plain_payload(w, p)
+    if not 0 <= nname <= nbytes - 4:
+        return put_ext(w, WRITABLE, p)
+    put_text(w, b'{"writable": [', 14)
+    if not put_utf8(w, p + 8, nname):
+        w.out.cursor = w.out.start + before
+        return put_ext(w, WRITABLE, p)
+    put_text(w, b", ", 2)
+    put_base64(w, p + 8 + nname, nbytes - 4 - nname)
+    put_text(w, b"]}", 2)
+    return p + 4 + nbytes
+
+
+cdef const unsigned char* put_vector(Walk* w, const unsigned char* p) except NULL:
+    cdef Py_ssize_t nitems = load_i32(p)
+    cdef Py_ssize_t i
+    p += 4
+    put_text(w, b"[" if w.plain else b'{"vector": [', 1 if w.plain else 12)
+    for i in range(nitems):
+        if i:
+            put_text(w, b", ", 2)
+        p = put_value(w, p)
+    put_text(w, b"]}", 1 if w.plain else 2)
+    return p
+
+
+cdef const unsigned char* put_list(Walk* w, const unsigned char* p) except NULL:
+    cdef bint is_first = True
+    put_byte(w, c"[")
+    while p[0] != MARKER:
+        if not is_first:
+            put_text(w, b", ", 2)
+        is_first = False
+        p = put_value(w, p)
+    put_byte(w, c"]")
+    return p + 1
+
+
+cdef const unsigned char* put_map(Walk* w, const unsigned char* p) except NULL:
+    # A plain object when all keys are different STRINGs in UTF-8 and it cannot be taken for a tag.
+    cdef Py_ssize_t npairs = load_i32(p)
+    cdef bint is_object = w.plain or names_it(w, p + 4, npairs)
+    cdef Py_ssize_t i
+    p += 4
+    put_text(w, b"{" if is_object else b'{"map": [', 1 if is_object else 9)
+    for i in range(npairs):
+        if i:
+            put_text(w, b", ", 2)
+        if not is_object:
+            put_byte(w, c"[")
+        p = put_name(w, p) if w.plain else put_value(w, p)
+        put_text(w, b": " if is_object else b", ", 2)
+        p = put_value(w, p)
+        if not is_object:
+            put_byte(w, c"]")
+    put_text(w, b"}" if is_object else b"]}", 1 if is_object else 2)
+    return p
+
+
+cdef const unsigned char* put_name(Walk* w, const unsigned char* p) except NULL:
+    # The name of a plain object's member: a key that is no text stands there as its JSON.
+    cdef Py_ssize_t before = written(&w.out)
+    p = put_value(w, p)
+    if w.out.start[before] != c'"':
+        text = w.out.start[before:written(&w.out)]
+        w.out.cursor = w.out.start + before
+        put_utf8(w, <const unsigned char*>text, len(text))
+    return p
+
+
+cdef bint names_it(Walk* w, const unsigned char* p, Py_ssize_t npairs) except -1:
+    # Tell whether the keys at p can be the names of an object. The values between them are walked over: each depth does so
+    # once, so the work is at most that of the depth allowed.
+    cdef ReadBuffer look
+    cdef const unsigned char* keys[FEW_KEYS]
+    cdef set many = None if npairs <= FEW_KEYS else set()
+    cdef Py_ssize_t i, j, nbytes, before = written(&w.out)
+    for i in range(npairs):
+        if p[0] != STRING:
+            return False
+        nbytes = load_i32(p + 1)
+        if not put_utf8(w, p + 5, nbytes):
+            return False
+        w.out.cursor = w.out.start + before
+        if many is not None:
+            key = p[5:5 + nbytes]
+            if key in many:
+                return False
+            many.add(key)
+        else:
+            for j in range(i):
+                if memcmp(keys[j] + 1, p + 1, 4) == 0 and memcmp(keys[j] + 5, p + 5, nbytes) == 0:
+                    return False
+            keys[i] = p
+        p += 5 + nbytes
+        borrow(&look, p, w.end - p)
+        skip_value(&w.skipping, &look)
+        p = look.cursor
+    return npairs != 1 or keys[0][5:5 + load_i32(keys[0] + 1)] not in TAGS

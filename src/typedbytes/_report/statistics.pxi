@@ -1,0 +1,303 @@
+# Floor 3. Facts about many records: how many of each type, how long, how large, and where Hadoop would send their keys.
+#
+# What belongs here: counting over encoded bytes. What this file must not know: Python values, files, how facts are shown.
+# Always true: a record is walked over with `skip_value` before it is looked at, so that looking checks nothing.
+
+from libc.math cimport isnan
+from libc.stdint cimport int64_t, uint32_t
+from libc.string cimport memset
+from cpython.buffer cimport PyBuffer_Release
+from cpython.exc cimport PyErr_CheckSignals
+
+from typedbytes._core cimport borrow, get_view, held
+from typedbytes.core.byteorder cimport load_f32, load_f64, load_i16, load_i32, load_i64
+from typedbytes._core cimport *
+from typedbytes.core.java_hash cimport partition_of
+from typedbytes.core.typecode cimport *
+
+cdef enum:
+    MOST_PARTITIONS = 65536
+    MOST_FIELDS = 64          # of a VECTOR or a MAP that are told apart
+
+cdef struct Facts:
+    int64_t n
+    int64_t nbytes            # encoded
+    int64_t least             # of whole numbers; of all else the number of bytes or items
+    int64_t most
+    double smallest           # of numbers with a point that are no NaN
+    double largest
+    double total              # of what least and most, or smallest and largest, are of
+
+
+cdef class Walker:
+    """Walk over chunks of whole records and count them: what Tally and Shape have in common.
+
+    >>> walker = Walker()
+    >>> walker.write(b"\\x02\\x01\\x02\\x00"); walker.nrecords
+    2
+    """
+
+    cdef Skipping skipping
+    cdef Decoding d
+    cdef int nparts
+    cdef readonly long long nrecords
+
+    def __cinit__(self, *, bint pairs=False, dialect="hadoop", **options):
+        self.d = (<DecodeOptions>DecodeOptions(dialect=dialect)).template
+        self.nparts = 2 if pairs else 1
+        start_skipping(&self.skipping, &self.d)
+
+    def __dealloc__(self):
+        stop_skipping(&self.skipping)
+
+    cdef int look(self, int part, const unsigned char* p, Py_ssize_t nbytes) except -1:
+        # What is done with one value of a record.
+        return 0
+
+    def write(self, data):
+        """Take the whole records of a bytes-like object, such as a Writer hands over; raises as skipping does."""
+        cdef Py_buffer view
+        cdef int part
+        cdef const unsigned char* start
+        contiguous = get_view(data, &view)
+        try:
+            borrow(&self.d.buf, <const unsigned char*>view.buf, view.len)
+            while held(&self.d.buf):
+                for part in range(self.nparts):
+                    start = self.d.buf.cursor
+                    outcome = skip_value(&self.skipping, &self.d.buf)
+                    if outcome != SKIPPED:
+                        raise_skipped(&self.d, &self.skipping, outcome)
+                    self.look(part, start, self.d.buf.cursor - start)
+                self.nrecords += 1
+                if not self.nrecords & PATIENCE:
+                    PyErr_CheckSignals()
+        finally:
+            PyBuffer_Release(&view)
+
+
+cdef class Tally(Walker):
+    """Count types, sizes and partitions of records.
+
+    pairs: a record is a key and a value. dialect: as for a Reader. npartitions: of HashPartitioner, 0 to count none. top: a
+    dict that is given the number of times of each encoded key (without pairs: value), or None.
+
+    >>> tally = Tally(pairs=True, npartitions=2)
+    >>> tally.write(b"\\x03\\x00\\x00\\x00\\x05\\x02\\x01")
+    >>> tally.facts(0)
+    {3: {'count': 1, 'bytes': 5, 'least': 5, 'most': 5, 'mean': 5.0}}
+    >>> tally.partitions
+    [0, 1]
+    """
+
+    cdef Facts known[2][256]
+    cdef dict top
+    cdef list counted
+    cdef uint32_t npartitions
+
+    def __init__(self, *, pairs=False, dialect="hadoop", int npartitions=0, dict top=None):
+        if not 0 <= npartitions <= MOST_PARTITIONS:
+            raise ValueError(f"the number of partitions is at most {MOST_PARTITIONS}, not {npartitions}")
+        memset(self.known, 0, sizeof(self.known))
+        self.npartitions = npartitions
+        self.counted = [0] * npartitions
+        self.top = top
+
+    @property
+    def partitions(self):
+        """Give the number of records that each partition would get.
+
+        >>> Tally(npartitions=2).partitions
+        [0, 0]
+        """
+        return self.counted[:]
+
+    cdef int look(self, int part, const unsigned char* p, Py_ssize_t nbytes) except -1:
+        cdef Facts* facts = &self.known[part][p[0]]
+        note(facts, p, nbytes)
+        if part == 0:
+            if self.npartitions:
+                index = partition_of(p, nbytes, self.npartitions)
+                self.counted[index] += 1
+            if self.top is not None:
+                key = p[:nbytes]
+                self.top[key] = self.top.get(key, 0) + 1
+        return 0
+
+    def facts(self, int part):
+        """Return the facts about the values at a place of the records (0, of pairs also 1) by type code.
+
+        count, bytes; least, most and mean are of numbers, and of all else numbers of bytes or items.
+
+        >>> Tally().facts(0)
+        {}
+        """
+        if not 0 <= part < self.nparts:
+            raise ValueError(f"there is no place {part} in a record of {self.nparts}")
+        return {code: told(&self.known[part][code], code) for code in range(256) if self.known[part][code].n}
+
+
+cdef void note(Facts* facts, const unsigned char* p, Py_ssize_t nbytes) noexcept:
+    cdef int code = p[0]
+    cdef int64_t number
+    cdef double point
+    facts.nbytes += nbytes
+    facts.n += 1
+    if code == FLOAT or code == DOUBLE:
+        point = load_f32(p + 1) if code == FLOAT else load_f64(p + 1)
+        if isnan(point):
+            return
+        facts.least += 1    # how many are no NaN
+        if facts.least == 1 or point < facts.smallest:
+            facts.smallest = point
+        if facts.least == 1 or point > facts.largest:
+            facts.largest = point
+        facts.total += point
+        return
+    number = measure(p, nbytes)
+    if facts.n == 1 or number < facts.least:
+        facts.least = number
+    if facts.n == 1 or number > facts.most:
+        facts.most = number
+    facts.total += number
+
+
+cdef int64_t measure(const unsigned char* p, Py_ssize_t nbytes) noexcept:
+    cdef int code = p[0]
+    if code == INT or code == VECTOR or code == MAP:
+        return load_i32(p + 1)
+    if code == LONG:
+        return load_i64(p + 1)
+    if code == BYTE:
+        return <signed char>p[1]
+    if code == BOOL:
+        return p[1] != 0
+    if code == LIST or nbytes == 1:
+        return nbytes
+    return load_i16(p + 1) if code == SHORT else load_i32(p + 1)
+
+
+cdef dict told(const Facts* facts, int code):
+    found = {"count": facts.n, "bytes": facts.nbytes}
+    if code == FLOAT or code == DOUBLE:
+        if facts.least:
+            found.update(least=facts.smallest, most=facts.largest, mean=facts.total / facts.least)
+        return found
+    found.update(least=facts.least, most=facts.most, mean=facts.total / facts.n)
+    return found
+
+
+cdef class Node:
+    # What was seen at one place of the records.
+    cdef long long counts[256]
+    cdef dict parts           # Node by index, by a MAP's key (bytes), or by one of the names below
+
+    def __cinit__(self):
+        memset(self.counts, 0, sizeof(self.counts))
+        self.parts = {}
+
+    cdef Node part(self, name):
+        node = self.parts.get(name)
+        if node is None:
+            node = self.parts[name] = Node.__new__(Node)
+        return node
+
+
+cdef class Shape(Walker):
+    """Find out which types stand at each place of records.
+
+    >>> shape = Shape()
+    >>> shape.write(b"\\x09\\x03\\x00\\x00\\x00\\x05\\x02\\x01\\xff")
+    >>> shape.places()
+    [('value', {9: 1}), ('value[]', {2: 1, 3: 1})]
+    """
+
+    cdef Node first
+    cdef Node second
+    cdef long long ticks
+
+    def __init__(self, *, pairs=False, dialect="hadoop"):
+        self.first, self.second = Node.__new__(Node), Node.__new__(Node)
+
+    cdef int look(self, int part, const unsigned char* p, Py_ssize_t nbytes) except -1:
+        self.see(self.second if part else self.first, p)
+        return 0
+
+    cdef const unsigned char* see(self, Node node, const unsigned char* p) except NULL:
+        cdef int code = p[0]
+        cdef Py_ssize_t i, n
+        node.counts[code] += 1
+        self.ticks += 1
+        if not self.ticks & PATIENCE:
+            PyErr_CheckSignals()
+        if code == VECTOR:
+            n = load_i32(p + 1)
+            p += 5
+            for i in range(n):
+                p = self.see(node.part(i if n <= MOST_FIELDS else "items"), p)
+            return p
+        if code == LIST:
+            p += 1
+            while p[0] != MARKER:
+                p = self.see(node.part("items"), p)
+            return p + 1
+        if code == MAP:
+            n = load_i32(p + 1)
+            p += 5
+            for i in range(n):
+                p = self.see_entry(node, p)
+            return p
+        return p + self.size(p)
+
+    cdef const unsigned char* see_entry(self, Node node, const unsigned char* p) except NULL:
+        # A STRING names the place of its value, as long as there are few of them.
+        cdef const unsigned char* key = p
+        if p[0] == STRING:
+            p += self.size(p)
+            name = key[5:p - key]
+            if name in node.parts or len(node.parts) < MOST_FIELDS:
+                return self.see(node.part(name), p)
+        else:
+            p = self.see(node.part("keys"), p)
+        return self.see(node.part("values"), p)
+
+    cdef Py_ssize_t size(self, const unsigned char* p) noexcept:
+        cdef int code = p[0]
+        if code == BYTE or code == BOOL:
+            return 2
+        if code == INT or code == FLOAT:
+            return 5
+        if code == LONG or code == DOUBLE:
+            return 9
+        if self.d.hive and code == SHORT:
+            return 3
+        if self.d.hive and (code == NULL_CODE or code == ENDOFRECORD):
+            return 1
+        return 5 + load_i32(p + 1)
+
+    def places(self):
+        """Return (place, number of values by type code) for every place, those of a record's parts before those inside them."""
+        found = []
+        names = ("key", "value") if self.nparts == 2 else ("value",)
+        for name, node in zip(names, (self.first, self.second)):
+            add_places(found, name, node)
+        return found
+
+
+cdef int add_places(list found, str place, Node node) except -1:
+    counts = {code: node.counts[code] for code in range(256) if node.counts[code]}
+    if counts:
+        found.append((place, counts))
+    for name, part in node.parts.items():
+        add_places(found, place + suffix(name), part)
+    return 0
+
+
+cdef str suffix(name):
+    if name == "items":
+        return "[]"
+    if name == "keys":
+        return ".key()"
+    if name == "values":
+        return "[*]"
+    return f"[{name!r}]" if type(name) is int else f"[{name.decode('utf-8', 'backslashreplace')!r}]"

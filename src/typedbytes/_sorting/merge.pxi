@@ -1,0 +1,201 @@
+# Many sorted streams into one: a tournament of the streams' first records, of which the winner moves on.
+#
+# The order is that of order.pxi, and of equal keys the one of the earlier stream goes first, so that what was stable stays
+# so. A stream that goes on with the same key needs no new tournament: it has just won against all others with that key.
+
+cdef struct Run:
+    ReadBuffer buf            # the first record stands at the cursor
+    uint64_t window           # of its key
+    Py_ssize_t nkey
+    Py_ssize_t nbytes         # of the record
+    long long record          # its index in the stream
+    bint over                 # there is none
+
+
+cdef class Merging:
+    cdef Run* runs
+    cdef Py_ssize_t nruns
+    cdef Py_ssize_t* tree         # winners: of all at 1, of the children of node i at i, the runs themselves from nruns on
+    cdef list sources             # which the runs borrow
+    cdef Decoding d
+    cdef Skipping skipping
+    cdef Py_ssize_t copied        # bytes of the winner that have gone out
+    cdef long long nrecords
+    cdef int nparts
+    cdef bint hive
+
+    def __cinit__(self, sources, Py_ssize_t buffer_size, int nparts, dialect, max_depth):
+        cdef Py_ssize_t i
+        if nparts not in (1, 2):
+            raise ValueError(f"a record has 1 or 2 values, not {nparts}")
+        if buffer_size < 1:
+            raise ValueError(f"buffer_size is at least 1, not {buffer_size}")
+        self.d = (<DecodeOptions>DecodeOptions(dialect=dialect, max_depth=max_depth)).template
+        self.sources = []
+        for source in sources:
+            self.sources.append(Source(source))
+        self.nparts = nparts
+        self.hive = dialect == "hive"
+        start_skipping(&self.skipping, &self.d)
+        self.runs = <Run*>enlarge(NULL, max(1, len(self.sources)) * sizeof(Run))
+        self.tree = <Py_ssize_t*>enlarge(NULL, 2 * max(1, len(self.sources)) * sizeof(Py_ssize_t))
+        if self.runs == NULL or self.tree == NULL:
+            raise MemoryError
+        for i, source in enumerate(self.sources):
+            start_filled(&self.runs[i].buf, max(buffer_size, 64), fill_from, <void*>source)
+            self.runs[i].buf.read_ahead = True
+            self.runs[i].record = 0
+            self.runs[i].over = False
+            self.nruns += 1
+
+    def __dealloc__(self):
+        for i in range(self.nruns):
+            release(&self.runs[i].buf)
+        PyMem_RawFree(self.runs)
+        PyMem_RawFree(self.tree)
+        stop_skipping(&self.skipping)
+
+    cdef int start(self) except -1:
+        cdef Py_ssize_t i
+        for i in range(self.nruns):
+            self.load(&self.runs[i])
+            self.tree[self.nruns + i] = i
+        for i in range(self.nruns - 1, 0, -1):
+            self.tree[i] = self.better(self.tree[2 * i], self.tree[2 * i + 1])
+        return 0
+
+    cdef int load(self, Run* run) except -1:
+        # Find where the next record ends, reading on as far as that takes.
+        cdef ReadBuffer* buf = &run.buf
+        cdef int part
+        shrink(buf)
+        run.over = not held(buf) and not refill(buf, 1)
+        if run.over:
+            return 0
+        buf.mark = buf.cursor
+        for part in range(self.nparts):
+            self.walk(run)
+            if part == 0:
+                run.nkey = buf.cursor - buf.mark
+        self.stand_at(run, buf.mark)
+        buf.mark = NULL
+        return 0
+
+    cdef int walk(self, Run* run) except -1:
+        cdef SkipOutcome outcome = skip_value(&self.skipping, &run.buf)
+        while outcome != SKIPPED:
+            if outcome != NEEDS_MORE or not refill(&run.buf, held(&run.buf) + 1):
+                self.d.buf = run.buf
+                self.d.record = run.record
+                raise_skipped(&self.d, &self.skipping, outcome)
+            outcome = skip_value(&self.skipping, &run.buf)
+        return 0
+
+    cdef bint load_held(self, Run* run) noexcept nogil:
+        # The same for a record that is held whole and right; otherwise nothing has happened.
+        cdef ReadBuffer* buf = &run.buf
+        cdef const unsigned char* start = buf.cursor
+        cdef int part
+        for part in range(self.nparts):
+            if not held(buf) or skip_value(&self.skipping, buf) != SKIPPED:
+                self.skipping.depth = self.skipping.tail = 0
+                buf.cursor = start
+                return False
+            if part == 0:
+                run.nkey = buf.cursor - start
+        self.stand_at(run, start)
+        return True
+
+    cdef inline void stand_at(self, Run* run, const unsigned char* start) noexcept nogil:
+        # Go back to the start of a record whose end has been found.
+        cdef unsigned char padded[SLACK]
+        run.nbytes = run.buf.cursor - start
+        run.buf.cursor = start
+        if run.buf.end - start >= SLACK:
+            run.window = first_window(start, run.nkey, self.hive, 0, 0)
+        else:
+            memset(padded, 0, SLACK)
+            memcpy(padded, start, min(run.nkey, <Py_ssize_t>SLACK))
+            run.window = first_window(padded, run.nkey, self.hive, 0, 0)
+
+    cdef inline Py_ssize_t better(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        cdef const Run* x = &self.runs[i]
+        cdef const Run* y = &self.runs[j]
+        cdef int difference
+        if x.over or y.over:
+            return j if x.over else i
+        if x.window != y.window:
+            return i if x.window < y.window else j
+        difference = self.compare_rest(x.buf.cursor, x.nkey, y.buf.cursor, y.nkey)
+        return i if difference < 0 or (difference == 0 and i < j) else j
+
+    cdef inline int compare_rest(self, const unsigned char* x, Py_ssize_t nx, const unsigned char* y, Py_ssize_t ny) noexcept nogil:
+        # Keys with the same window.
+        cdef Py_ssize_t at = first_covered(x, self.hive, 0)
+        return 0 if nx <= at else memcmp(x + at, y + at, min(nx, ny) - at)
+
+    cdef inline void replay(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t node = (self.nruns + i) >> 1
+        while node > 0:
+            self.tree[node] = self.better(self.tree[2 * node], self.tree[2 * node + 1])
+            node >>= 1
+
+    cdef Py_ssize_t fill(self, unsigned char* out, Py_ssize_t room) except -1:
+        # The number of bytes merged, fewer than there is room for at the end.
+        cdef Py_ssize_t done = 0
+        cdef bint waits = True
+        while done < room and not self.runs[self.tree[1]].over:
+            with nogil:
+                waits = self.copy_held(out, room, &done)
+            if waits:
+                self.load(&self.runs[self.tree[1]])
+                self.replay(self.tree[1])
+        return done
+
+    cdef bint copy_held(self, unsigned char* out, Py_ssize_t room, Py_ssize_t* done) noexcept nogil:
+        # True: the winner's stream must be read on.
+        cdef Run* run
+        cdef const unsigned char* key
+        cdef uint64_t window
+        cdef Py_ssize_t nkey, nbytes
+        while done[0] < room:
+            run = &self.runs[self.tree[1]]    # never one that is over: `fill` looks, and what goes on here holds a record
+            nbytes = min(room - done[0], run.nbytes - self.copied)
+            memcpy(out + done[0], run.buf.cursor + self.copied, nbytes)
+            done[0] += nbytes
+            self.copied += nbytes
+            if self.copied < run.nbytes:
+                return False
+            self.copied = 0
+            self.nrecords += 1
+            run.record += 1
+            key, nkey, window = run.buf.cursor, run.nkey, run.window
+            run.buf.cursor += run.nbytes
+            if not self.load_held(run):
+                return True
+            if run.window != window or run.nkey != nkey or self.compare_rest(key, nkey, run.buf.cursor, nkey) != 0:
+                self.replay(self.tree[1])
+        return False
+
+
+def merge(sources, sink, *, int nparts=2, Py_ssize_t buffer_size=1 << 18, dialect="hadoop", max_depth=256):
+    """Merge sorted streams of encoded records, hand them to sink.write(), and return their number.
+
+    sources: binary files with readinto(), such as hold what a Sorter has written; their order decides between equal keys.
+    buffer_size: bytes held of each source. Other options and errors as for `Sorter`; that a source is sorted is not checked.
+
+    >>> import io
+    >>> sink = io.BytesIO()
+    >>> merge([io.BytesIO(b"\\x02\\x01"), io.BytesIO(b"\\x02\\x00\\x02\\x01")], sink, nparts=1), sink.getvalue().hex()
+    (3, '020002010201')
+    """
+    cdef Merging merging = Merging(sources, buffer_size, nparts, dialect, max_depth)
+    cdef Py_ssize_t nbytes
+    if merging.nruns == 0:
+        return 0
+    merging.start()
+    while not merging.runs[merging.tree[1]].over:
+        data = PyBytes_FromStringAndSize(NULL, WRITE_SIZE)
+        nbytes = merging.fill(<unsigned char*>PyBytes_AS_STRING(data), WRITE_SIZE)
+        hand_over(sink, data if nbytes == WRITE_SIZE else data[:nbytes])
+    return merging.nrecords

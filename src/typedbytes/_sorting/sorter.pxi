@@ -1,0 +1,419 @@
+# Floor 3. Encoded records in the order that Hadoop gives them between map and reduce, without objects and without the GIL.
+#
+# What belongs here: gathering the records of a stream, sorting them by partition and key, handing them over, merging sorted
+# streams. What this file must not know: files, compression, how much memory a job has; a source is an object with readinto,
+# a sink one with write. The parts:
+#     order.pxi   the order itself
+#     merge.pxi   many sorted streams into one
+#
+# Always true: records are whole and their structure has been checked before they are moved; records with equal keys keep the
+# order in which they came; memory follows what has come in.
+
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy, memmove, memset
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.mem cimport PyMem_RawFree
+
+from typedbytes._sorting.bits cimport fetch_early, highest_bit
+from typedbytes._core cimport PY_SSIZE_T_MAX, ReadBuffer, borrow, held, offset_of, refill, release, shrink, start_filled
+from typedbytes.core.byteorder cimport load_i32, load_i64
+from typedbytes._core cimport *
+from typedbytes.core.java_hash cimport partition_of
+from typedbytes.core.memory cimport enlarge
+from typedbytes._sorting.pages cimport drop_pages, resize_pages
+from typedbytes._core cimport Source, fill_from, hand_over
+from typedbytes.core.typecode cimport *
+
+from itertools import accumulate
+
+from typedbytes.errors import LimitError
+
+cdef enum:
+    READ_SIZE = 1 << 20       # bytes asked for at once
+    WRITE_SIZE = 1 << 20      # and handed over
+    BATCH = 512               # values whose ends are found in one go
+
+# Entries count in 32 bits.
+cdef Py_ssize_t LARGEST_ARENA = min(0xffff0000, PY_SSIZE_T_MAX // 2)
+
+cdef enum State:
+    OPEN
+    BUSY
+    FAILED
+
+
+include "order.pxi"
+
+
+# ---- sorting -----------------------------------------------------------------------------------------------------------
+
+cdef class Sorter:
+    """Gather the encoded records of a stream and hand them over sorted, as much at a time as memory allows.
+
+    nparts: 2 for pairs, sorted by their keys; 1 for values, sorted by themselves. npartitions: how many HashPartitioner
+    sends the keys to; records are sorted by partition first. secondary: how many bytes at the end of a key only sort, as with
+    BinaryPartitioner and the right offset -secondary - 1. by: "key", or "partition" to leave the order within a partition
+    as it was. memory: bytes for records, what sorting them takes and what is handed over; one larger record is
+    taken all the same.
+    Options of structure as for `typedbytes.skip`. The order is that of the encoded bytes, unsigned, as Hadoop sorts
+    TypedBytesWritables; records with equal keys stay as they came.
+
+    Used in turns: `fill` until memory is full or the source ends, `sort`, `write` each partition, `clear`, and again.
+    From each turn comes a sorted stream of its own; `merge` makes one of them. Damage raises TruncatedError, FormatError or
+    LimitError as PairReader(raw=True) does, with offset and record in the source; the Sorter stays failed then.
+
+    >>> import io
+    >>> sorter, sink = Sorter(npartitions=2), io.BytesIO()
+    >>> sorter.fill(io.BytesIO(b"\\x02\\x01\\x02\\x00" b"\\x02\\x00\\x02\\x01"))
+    False
+    >>> sorter.sort()
+    [1, 1]
+    >>> sorter.write(0, sink), sorter.write(1, sink), sink.getvalue().hex()
+    (4, 4, '0201020002000201')
+    """
+
+    cdef Decoding d               # `buf` is the arena: from `start` records, from `cursor` what has not been walked
+    cdef Skipping skipping        # how far the value at the cursor has been walked
+    cdef Arena arena
+    cdef Py_ssize_t capacity      # bytes of the arena, SLACK not counted
+    cdef Py_ssize_t record_start  # in the arena: of the record that has not ended
+    cdef Py_ssize_t key_end       # of its key; -1: that has not ended either
+    cdef Entry* entries
+    cdef Entry* scratch
+    cdef Py_ssize_t nentries
+    cdef Py_ssize_t room          # entries that there is memory for
+    cdef Py_ssize_t scratch_room
+    cdef Py_ssize_t nbytes_touched    # of the arena: there are pages for them, whether or not this turn needs them
+    cdef Py_ssize_t nentries_touched
+    cdef Py_ssize_t nscratch_touched
+    cdef Py_ssize_t* sizes        # records by partition
+    cdef list starts              # where partitions begin among the entries, and where the last one ends; None: not sorted
+    cdef uint32_t npartitions
+    cdef Py_ssize_t secondary     # bytes at the end of a key that choose no partition
+    cdef Py_ssize_t memory
+    cdef Py_ssize_t step          # bytes read at once
+    cdef bint by_key
+    cdef State state
+    cdef object failure
+
+    def __cinit__(self, *args, **options):
+        self.key_end = -1
+
+    def __init__(self, *, int nparts=2, npartitions=1, Py_ssize_t secondary=0, by="key", Py_ssize_t memory=1 << 28, dialect="hadoop", max_depth=256):
+        if self.sizes != NULL:
+            raise RuntimeError("a Sorter cannot be initialised again")
+        if nparts not in (1, 2):
+            raise ValueError(f"a record has 1 or 2 values, not {nparts}")
+        if not 1 <= npartitions <= 1 << MOST_PARTITION_BITS:
+            raise ValueError(f"the number of partitions is 1 to {1 << MOST_PARTITION_BITS}, not {npartitions}")
+        if secondary < 0:
+            raise ValueError(f"secondary is a number of bytes, not {secondary}")
+        if by not in ("key", "partition"):
+            raise ValueError(f'by is "key" or "partition", not {by!r}')
+        self.d = (<DecodeOptions>DecodeOptions(dialect=dialect, max_depth=max_depth)).template
+        self.d.record = 0
+        borrow(&self.d.buf, NULL, 0)
+        stop_skipping(&self.skipping)    # of an __init__ that failed
+        stop_skipping(&self.arena.measuring)
+        start_skipping(&self.skipping, &self.d)
+        start_skipping(&self.arena.measuring, &self.d)
+        self.arena.nparts = nparts
+        self.arena.hive = dialect == "hive"
+        self.arena.partition_bits = 0 if npartitions == 1 else highest_bit(npartitions - 1) + 1
+        self.npartitions = npartitions
+        self.secondary = secondary
+        self.by_key = by == "key"
+        self.memory = min(memory - min(<Py_ssize_t>WRITE_SIZE, memory // 8), LARGEST_ARENA)    # without what is handed over at once
+        self.step = max(64, min(<Py_ssize_t>READ_SIZE, memory // 16))
+        self.sizes = <Py_ssize_t*>enlarge(NULL, npartitions * sizeof(Py_ssize_t))
+        if self.sizes == NULL:
+            raise MemoryError
+        memset(self.sizes, 0, npartitions * sizeof(Py_ssize_t))
+
+    def __dealloc__(self):
+        stop_skipping(&self.skipping)
+        stop_skipping(&self.arena.measuring)
+        resize_pages(self.arena.bytes, self.capacity + SLACK, 0)
+        resize_pages(self.entries, self.room * sizeof(Entry), 0)
+        resize_pages(self.scratch, self.scratch_room * sizeof(Entry), 0)
+        PyMem_RawFree(self.sizes)
+
+    def __reduce__(self):
+        raise TypeError("a Sorter cannot be pickled")
+
+    cdef int enter(self, bint as_sorted) except -1:
+        if self.state == FAILED:
+            raise self.failure.with_traceback(None)
+        if self.state == BUSY:
+            raise RuntimeError("this Sorter is in use: a source, a sink or another thread came back to it")
+        if self.sizes == NULL:
+            raise RuntimeError("this Sorter was never initialised")
+        if as_sorted != (self.starts is not None):
+            raise RuntimeError("sort() comes before write()" if as_sorted else "clear() comes before the next turn")
+        self.state = BUSY
+        return 0
+
+    cdef int fail(self, error) except -1:
+        self.failure = error
+        self.state = FAILED
+        raise error
+
+    # -- gathering
+
+    def fill(self, source):
+        """Take records from a source, a binary file with readinto(), and say whether it may have more.
+
+        True: memory is full, and the same source is to be given again after `clear`. False: the source has ended, between
+        two records. Another one may follow; errors count from its start.
+        """
+        cdef Source filler = Source(source)
+        cdef bint more = True
+        self.enter(False)
+        try:
+            while more and not self.is_full():
+                more = self.read_some(filler)
+                self.take_records()
+            if not more:
+                self.end_source()
+        except BaseException as error:
+            self.fail(error)
+        self.state = OPEN
+        return more
+
+    cdef inline Py_ssize_t used(self) noexcept:
+        return self.d.buf.end - self.d.buf.start
+
+    cdef inline Py_ssize_t taken(self) noexcept:
+        return self.used() + 2 * sizeof(Entry) * self.nentries
+
+    cdef Py_ssize_t next_step(self) noexcept:
+        # How many bytes fit, with entries for their records, when these are as long as those before. A record that came only in
+        # part must become whole, or there is nothing to sort.
+        if self.nentries == 0:
+            return self.step
+        return min(<int64_t>self.step, <int64_t>max(0, self.memory - self.taken()) * self.used() // self.taken())
+
+    cdef bint is_full(self) noexcept:
+        return self.next_step() < max(1, self.step // 16)
+
+    cdef bint read_some(self, Source source) except -1:
+        cdef Py_ssize_t nbytes = self.next_step()
+        self.give_back(nbytes)
+        self.make_room()
+        nbytes = fill_from(<void*>source, self.arena.bytes + self.used(), min(self.capacity - self.used(), nbytes))
+        self.d.buf.end += nbytes
+        self.nbytes_touched = max(self.nbytes_touched, self.used())
+        return nbytes > 0
+
+    cdef void give_back(self, Py_ssize_t step) noexcept:
+        # Goal: a turn of large records behind one of small ones, which had as much for entries, or the reverse, stays within memory.
+        # Plan: let go of what this turn does not use once the next step does not fit beside it. Rejected: at each `clear`, which
+        # turns of one kind would pay for with fresh pages.
+        cdef Py_ssize_t nbytes = self.used() + step
+        cdef Py_ssize_t nentries = self.nentries + (<int64_t>step * self.nentries // self.used() if self.nentries else 0)
+        cdef Py_ssize_t touched = max(self.nbytes_touched, nbytes)
+        touched += sizeof(Entry) * (max(self.nentries_touched, nentries) + max(self.nscratch_touched, nentries))
+        if touched <= max(self.memory, nbytes + 2 * <Py_ssize_t>sizeof(Entry) * nentries):
+            return
+        drop_pages(self.arena.bytes, self.used(), self.nbytes_touched)
+        drop_pages(self.entries, self.nentries * sizeof(Entry), self.nentries_touched * sizeof(Entry))
+        drop_pages(self.scratch, 0, self.nscratch_touched * sizeof(Entry))
+        self.nbytes_touched, self.nentries_touched, self.nscratch_touched = self.used(), self.nentries, 0
+
+    cdef int make_room(self) except -1:
+        cdef Py_ssize_t capacity = self.capacity
+        cdef Py_ssize_t walked = self.d.buf.cursor - self.d.buf.start
+        cdef Py_ssize_t used = self.used()
+        cdef unsigned char* larger
+        if self.arena.bytes != NULL and used < capacity:
+            return 0
+        if used == LARGEST_ARENA:
+            raise LimitError(f"a record is longer than {LARGEST_ARENA} bytes", offset_of(&self.d.buf, self.d.buf.start), record=self.d.record)
+        capacity = min(max(2 * capacity, READ_SIZE // 4), LARGEST_ARENA)
+        larger = <unsigned char*>resize_pages(self.arena.bytes, self.capacity + SLACK, capacity + SLACK)
+        if larger == NULL:
+            raise MemoryError
+        self.capacity = capacity
+        self.arena.bytes = larger
+        self.d.buf.start = larger
+        self.d.buf.cursor = larger + walked
+        self.d.buf.end = larger + used
+        return 0
+
+    cdef int take_records(self) except -1:
+        # Make an entry of each record that is whole.
+        cdef SkipOutcome outcome = SKIPPED
+        cdef Entry* larger
+        while held(&self.d.buf) and outcome == SKIPPED:
+            if self.nentries == self.room:
+                larger = <Entry*>resize_pages(self.entries, self.room * sizeof(Entry), max(2 * self.room, 4096) * sizeof(Entry))
+                if larger == NULL:
+                    raise MemoryError
+                self.entries = larger
+                self.room = max(2 * self.room, 4096)
+            with nogil:
+                outcome = self.walk()
+        self.nentries_touched = max(self.nentries_touched, self.nentries)
+        if outcome not in (SKIPPED, NEEDS_MORE):
+            raise_skipped(&self.d, &self.skipping, outcome)
+        return 0
+
+    cdef SkipOutcome walk(self) noexcept nogil:
+        # Up to the end of what is held, or of the room for entries.
+        cdef ReadBuffer* buf = &self.d.buf
+        cdef SkipOutcome outcome = SKIPPED
+        cdef long long ends[BATCH + 1]
+        cdef int64_t most, n, i
+        while held(buf) and self.nentries < self.room:
+            if self.skipping.depth == 0 and self.skipping.tail == 0:
+                most = min(<Py_ssize_t>BATCH, self.room - self.nentries)
+                n = skip_scalars(&self.skipping, buf, most, ends)
+                ends[n] = offset_of(buf, buf.cursor)
+                for i in range(n):
+                    self.end_value(ends[i + 1] - buf.start_offset)
+                if n == most or not held(buf):
+                    continue
+            outcome = skip_value(&self.skipping, buf)
+            if outcome != SKIPPED:
+                break
+            self.end_value(buf.cursor - buf.start)
+        return outcome
+
+    cdef inline void end_value(self, Py_ssize_t end) noexcept nogil:
+        if self.arena.nparts == 2 and self.key_end < 0:
+            self.key_end = end
+        else:
+            self.end_record(end if self.arena.nparts == 1 else self.key_end, end)
+
+    cdef inline void end_record(self, Py_ssize_t key_end, Py_ssize_t end) noexcept nogil:
+        cdef Entry* entry = self.entries + self.nentries
+        cdef const unsigned char* key = self.arena.bytes + self.record_start
+        cdef Py_ssize_t nkey = key_end - self.record_start
+        cdef uint32_t partition = 0 if self.npartitions == 1 else partition_of(key, self.hashed_nbytes(nkey), self.npartitions)
+        entry.window = first_window(key, nkey, self.arena.hive, partition, self.arena.partition_bits) if self.by_key else partition
+        entry.start = <uint32_t>self.record_start
+        entry.nbytes = <uint32_t>(end - self.record_start)
+        self.sizes[partition] += 1
+        self.nentries += 1
+        self.d.record += 1
+        self.record_start = end
+        self.key_end = -1
+
+    cdef inline Py_ssize_t hashed_nbytes(self, Py_ssize_t nkey) noexcept nogil:
+        # BinaryPartitioner's remainder, also where it makes no sense: of a key that is no longer than what only sorts.
+        if nkey > self.secondary:
+            return nkey - self.secondary
+        return 1 if (self.secondary + 1 - nkey) % nkey == 0 else 0
+
+    cdef int end_source(self) except -1:
+        cdef ReadBuffer* buf = &self.d.buf
+        if self.record_start < buf.end - buf.start:
+            outcome = skip_value(&self.skipping, buf)    # there is no more of it, which it says
+            raise_skipped(&self.d, &self.skipping, outcome)
+        self.d.record = 0
+        buf.start_offset = -self.used()
+        return 0
+
+    # -- sorting and handing over
+
+    def sort(self):
+        """Sort what has been gathered, and return the number of records by partition."""
+        self.enter(False)
+        try:
+            self.make_scratch()
+            with nogil:
+                order(&self.arena, self.entries, self.scratch, self.nentries, FIRST_WINDOW if self.by_key else PY_SSIZE_T_MAX)
+            counts = []
+            for i in range(self.npartitions):
+                counts.append(self.sizes[i])
+            self.starts = [0, *accumulate(counts)]
+        except BaseException as error:
+            self.fail(error)
+        self.state = OPEN
+        return counts
+
+    cdef int make_scratch(self) except -1:
+        cdef Entry* larger
+        if self.scratch_room < self.nentries:
+            larger = <Entry*>resize_pages(self.scratch, self.scratch_room * sizeof(Entry), self.nentries * sizeof(Entry))
+            if larger == NULL:
+                raise MemoryError
+            self.scratch = larger
+            self.scratch_room = self.nentries
+        self.nscratch_touched = max(self.nscratch_touched, self.nentries)
+        return 0
+
+    def write(self, uint32_t partition, sink):
+        """Hand the sorted records of a partition to sink.write(), and return the number of bytes.
+
+        A partition may be written again, as long as nothing has been cleared.
+        """
+        cdef unsigned char* out
+        cdef Py_ssize_t first, end, i, left, room
+        cdef Py_ssize_t nbytes = 0, done = 0
+        self.enter(True)
+        try:
+            if partition >= self.npartitions:
+                raise ValueError(f"there are {self.npartitions} partitions, and none with the number {partition}")
+            first, end = self.starts[partition], self.starts[partition + 1]
+            for i in range(first, end):
+                nbytes += self.entries[i].nbytes
+            left = nbytes
+            while left > 0:
+                data = PyBytes_FromStringAndSize(NULL, min(left, <Py_ssize_t>WRITE_SIZE))
+                out, room = <unsigned char*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data)
+                with nogil:
+                    self.gather(out, room, &first, &done, end)
+                hand_over(sink, data)
+                left -= len(data)
+        finally:
+            self.state = OPEN
+        return nbytes
+
+    cdef void gather(self, unsigned char* out, Py_ssize_t room, Py_ssize_t* entry, Py_ssize_t* done, Py_ssize_t end) noexcept nogil:
+        # Fill `out` with records from an entry on, of which `done` bytes have gone out before.
+        cdef Py_ssize_t i = entry[0], copied = done[0], nbytes
+        cdef Entry* e = self.entries
+        while room > 0:
+            if i + 16 < end:
+                fetch_early(self.arena.bytes + e[i + 16].start)
+            nbytes = min(room, e[i].nbytes - copied)
+            memcpy(out, self.arena.bytes + e[i].start + copied, nbytes)
+            out += nbytes
+            room -= nbytes
+            copied += nbytes
+            if copied == e[i].nbytes:
+                i += 1
+                copied = 0
+        entry[0], done[0] = i, copied
+
+    def clear(self):
+        """Forget the records that have been sorted; what has come of the next one is kept."""
+        cdef ReadBuffer* buf = &self.d.buf
+        cdef Py_ssize_t start = self.record_start
+        self.enter(True)
+        if start:
+            memmove(self.arena.bytes, self.arena.bytes + start, self.used() - start)
+        buf.start_offset += start
+        buf.cursor -= start
+        buf.end -= start
+        self.key_end -= start if self.key_end >= 0 else 0
+        self.record_start = 0
+        self.nentries = 0
+        memset(self.sizes, 0, self.npartitions * sizeof(Py_ssize_t))
+        self.starts = None
+        self.state = OPEN
+
+    @property
+    def record(self):
+        """Give the number of whole records taken from the source."""
+        return self.d.record
+
+    @property
+    def offset(self):
+        """Give the number of bytes that these records are."""
+        return self.d.buf.start_offset + self.record_start
+
+
+include "merge.pxi"

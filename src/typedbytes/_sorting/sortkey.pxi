@@ -1,0 +1,443 @@
+# Floor 3. Sort keys: values as LISTs of LONGs whose encoded bytes, which Hadoop sorts by, stand in the values' own order.
+#
+# What belongs here: the bytes that sort, and the LONGs that carry them. What this file must not know: streams, files, jobs.
+# Always true: no sort key's bytes are the beginning of another's, so that the MARKER behind a LIST decides nothing.
+#
+# The plan. BYTES and STRINGs sort by their length first, VECTORs and MAPs by their count, numbers by sign bits. A LIST has
+# neither: its bytes are a type code, the items, a MARKER. LONGs are the densest items of fixed length, eight bytes behind a
+# type code that is always the same, so a LIST of LONGs sorts as the bytes inside them. The first of each eight is 1: no such
+# LONG fits an INT, so whoever reads a key and writes it again, in any library, writes the same bytes. The other seven carry.
+# Rejected: LISTs of BYTEs, twice the bytes; BYTES of one length for all keys, a promise that somebody has to keep.
+
+from cpython.list cimport PyList_New, PyList_SET_ITEM
+from cpython.long cimport PyLong_FromLongLong
+from cpython.object cimport PyObject_RichCompare
+from cpython.ref cimport Py_INCREF
+from libc.math cimport INFINITY, floor, nextafter
+from libc.string cimport memcpy, memset
+
+from typedbytes._core cimport WriteBuffer, drop, reserve, start_scratch, written
+from typedbytes.core.byteorder cimport load_f64, load_i64, store_f64, store_i64
+from typedbytes.core.cpython cimport raise_without_memory
+
+from typedbytes.errors import EncodeTypeError, EncodeValueError, FormatError, LimitError
+
+cdef extern from "Python.h":
+    long long PyLong_AsLongLongAndOverflow(object n, int* overflow) except? -1
+    unsigned long long PyLong_AsUnsignedLongLong(object n) except? -1
+
+cdef enum:
+    # What a part begins with. Each is below 0x80, so a first byte from there on is that of a descending part, which is
+    # the ascending one with every bit turned over.
+    END = 0x00           # of a TUPLE
+    NONE_FIRST = 0x01
+    NUMBER = 0x02        # 8 bytes: the greatest double that is not above it, then 2: how much an int lies above that
+    BINARY = 0x03        # the bytes, each 00 as 00 ff, then 00 00
+    TEXT = 0x04          # the same of its UTF-8
+    TUPLE = 0x05         # parts, then END
+    NONE_LAST = 0x06
+
+    # True, 1 and 1.0 are equal to Python, so what tells them apart comes behind all that sorts: a byte for each number.
+    INTEGER = 0
+    FLOATING = 1
+    BOOLEAN = 2
+    NEGATIVE_ZERO = 3
+
+    MAX_DEPTH = 256
+    CARRIED = 7          # bytes in a LONG
+    MASK = 0xff
+    SCRATCH = 192
+
+cdef long long LEAD = <long long>1 << 56
+cdef long long NAN_BITS = <long long>0x7ff8 << 48
+
+
+cdef class Descending:
+    """Turn the order of a part of a sort key round; also the order of what it holds, for Python's own sorting.
+
+    Raises TypeError for the Descending of a Descending, which would be the value itself.
+
+    >>> from typedbytes.sortkey import Descending
+    >>> sorted([(1, Descending(5)), (1, Descending(7))])
+    [(1, Descending(7)), (1, Descending(5))]
+    """
+
+    cdef readonly object value
+
+    def __init__(self, value):
+        if isinstance(value, Descending):
+            raise TypeError("a Descending holds a value, not another Descending")
+        self.value = value
+
+    def __richcmp__(self, other, int op):
+        if not isinstance(other, Descending):
+            return NotImplemented
+        return PyObject_RichCompare((<Descending>other).value, (<Descending>self).value, op)
+
+    def __hash__(self):
+        return hash((Descending, self.value))
+
+    def __repr__(self):
+        return f"Descending({self.value!r})"
+
+
+# -- encode -------------------------------------------------------------------------------------------------
+
+cdef struct Key:
+    WriteBuffer order                  # what sorts
+    WriteBuffer kinds                  # a byte for each number, in their order
+    unsigned char mask                 # 0, or 0xff inside a descending part
+    unsigned char none                 # NONE_FIRST, NONE_LAST; END: refused
+    int depth
+    Py_ssize_t path[MAX_DEPTH]         # the index that leads on in each open TUPLE
+
+
+def encode(value, *, none="error"):
+    """Return a value's sort key: a list of ints that is written as a LIST of LONGs.
+
+    `value` is an int from -2^63 to 2^64-1, a float, a bool, a str, a bytes-like object, None, a tuple of such values or a
+    Descending of one. Hadoop's order of the keys is Python's order of the values, in which ints, floats and bools are
+    compared as numbers; NaN comes behind all of them. Where Python has no order, None comes before numbers (none="first"),
+    behind tuples (none="last") or is refused (none="error"), and numbers before bytes before texts before tuples. Values
+    that are equal but of different types, like 1 and 1.0, have neighbouring keys. Raises EncodeTypeError for what cannot be
+    part of a key, EncodeValueError for ints beyond 64 bits and tuples nested more than 256 deep.
+
+    >>> from typedbytes import dumps
+    >>> from typedbytes.sortkey import Descending, decode, encode
+    >>> values = ["oslo", "", "rome", "os"]
+    >>> sorted(values, key=lambda value: dumps(encode(value)))
+    ['', 'os', 'oslo', 'rome']
+    >>> decode(encode((1901, Descending(31.5))))
+    (1901, 31.5)
+    """
+    cdef unsigned char order[SCRATCH]
+    cdef unsigned char kinds[SCRATCH]
+    cdef Key key
+    if none not in ("error", "first", "last"):
+        raise ValueError(f"none is 'error', 'first' or 'last', not {none!r}")
+    key.none = NONE_FIRST if none == "first" else NONE_LAST if none == "last" else END
+    key.mask = key.depth = 0
+    start_scratch(&key.order, order, SCRATCH)
+    start_scratch(&key.kinds, kinds, SCRATCH)
+    try:
+        put_part(&key, value)
+        append_kinds(&key)
+        return carried(key.order.start, written(&key.order))
+    finally:
+        drop(&key.order)
+        drop(&key.kinds)
+
+
+cdef int put_part(Key* key, object value) except -1:
+    if isinstance(value, float):
+        return put_float(key, value)
+    if isinstance(value, bool):
+        return put_number(key, 1.0 if value else 0.0, 0, BOOLEAN)
+    if isinstance(value, int):
+        return put_int(key, value)
+    if isinstance(value, str):
+        return put_bytes(key, TEXT, (<str>value).encode("utf-8", "surrogatepass"))
+    if isinstance(value, tuple):
+        return put_tuple(key, value)
+    if isinstance(value, Descending):
+        key.mask ^= MASK
+        put_part(key, (<Descending>value).value)
+        key.mask ^= MASK
+        return 0
+    if value is None and key.none != END:
+        return put_byte(key, key.none)
+    return put_other(key, value)
+
+
+cdef int put_other(Key* key, object value) except -1:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return put_bytes(key, BINARY, bytes(value))
+    if value is not None and hasattr(type(value), "__index__"):
+        return put_int(key, value.__index__())
+    raise EncodeTypeError(f"a sort key cannot hold an object of type {type(value).__name__}", path_of(key))
+
+
+cdef str path_of(Key* key):
+    cdef str path = ""
+    for i in range(key.depth):
+        path += f"[{key.path[i]}]"
+    return path
+
+
+cdef inline int put_byte(Key* key, unsigned char byte) except -1:
+    reserve(&key.order, 1)
+    key.order.cursor[0] = byte ^ key.mask
+    key.order.cursor += 1
+    return 0
+
+
+cdef int put_tuple(Key* key, tuple items) except -1:
+    cdef Py_ssize_t i
+    if key.depth == MAX_DEPTH:
+        raise EncodeValueError(f"tuples in a sort key nest deeper than {MAX_DEPTH}", path_of(key))
+    put_byte(key, TUPLE)
+    key.depth += 1
+    for i in range(len(items)):
+        key.path[key.depth - 1] = i
+        put_part(key, items[i])
+    key.depth -= 1
+    return put_byte(key, END)
+
+
+cdef int put_bytes(Key* key, unsigned char tag, bytes data) except -1:
+    cdef const unsigned char* p = data
+    cdef Py_ssize_t i
+    reserve(&key.order, 2 * len(data) + 3)
+    put_byte(key, tag)
+    for i in range(len(data)):
+        key.order.cursor[0] = p[i] ^ key.mask
+        key.order.cursor += 1
+        if p[i] == 0:
+            put_byte(key, 0xff)
+    put_byte(key, 0)
+    return put_byte(key, 0)
+
+
+cdef int put_float(Key* key, double number) except -1:
+    cdef unsigned char zero[8]
+    if number == 0.0:
+        store_f64(zero, number)
+        return put_number(key, 0.0, 0, NEGATIVE_ZERO if zero[0] else FLOATING)
+    return put_number(key, number, 0, FLOATING)
+
+
+cdef int put_int(Key* key, object number) except -1:
+    cdef int overflow
+    cdef long long n = PyLong_AsLongLongAndOverflow(number, &overflow)
+    cdef unsigned long long u
+    cdef double below
+    if overflow == 0:
+        below = <double>n    # the nearest double, which may be above
+        if below >= 2.0 ** 63 or <long long>below > n:
+            below = nextafter(below, -INFINITY)
+        return put_number(key, below, <int>(n - <long long>below), INTEGER)
+    if overflow < 0 or number >> 64:
+        raise EncodeValueError("an int in a sort key is at least -2^63 and less than 2^64", path_of(key))
+    u = PyLong_AsUnsignedLongLong(number)
+    below = <double>u
+    if below >= 2.0 ** 64 or <unsigned long long>below > u:
+        below = nextafter(below, -INFINITY)
+    return put_number(key, below, <int>(u - <unsigned long long>below), INTEGER)
+
+
+cdef int put_number(Key* key, double below, int above, unsigned char kind) except -1:
+    # Doubles of one sign are ordered as their bits are; turned over when negative, and their sign always, all are.
+    cdef unsigned char number[10]
+    cdef unsigned char turned
+    cdef int i
+    store_f64(number, below)
+    if below != below:
+        store_i64(number, NAN_BITS)
+    turned = MASK if number[0] & 0x80 else 0
+    for i in range(8):
+        number[i] ^= turned
+    number[0] ^= 0x80 ^ (turned & 0x80)
+    number[8] = <unsigned char>(above >> 8)
+    number[9] = <unsigned char>(above & 0xff)
+    put_byte(key, NUMBER)
+    reserve(&key.order, 10)
+    for i in range(10):
+        key.order.cursor[i] = number[i] ^ key.mask
+    key.order.cursor += 10
+    reserve(&key.kinds, 1)
+    key.kinds.cursor[0] = kind
+    key.kinds.cursor += 1
+    return 0
+
+
+cdef int append_kinds(Key* key) except -1:
+    cdef Py_ssize_t n = written(&key.kinds)
+    reserve(&key.order, n)
+    memcpy(key.order.cursor, key.kinds.start, n)
+    key.order.cursor += n
+    return 0
+
+
+cdef list carried(const unsigned char* p, Py_ssize_t nbytes):
+    cdef Py_ssize_t nlongs = (nbytes + CARRIED - 1) // CARRIED
+    cdef list longs = PyList_New(nlongs)
+    cdef unsigned char eight[8]
+    cdef Py_ssize_t i
+    for i in range(nlongs):
+        memset(eight, 0, 8)
+        eight[0] = 1
+        memcpy(eight + 1, p + CARRIED * i, min(CARRIED, nbytes - CARRIED * i))
+        item = PyLong_FromLongLong(load_i64(eight))
+        Py_INCREF(item)
+        PyList_SET_ITEM(longs, i, item)
+    return longs
+
+
+# -- decode -------------------------------------------------------------------------------------------------
+
+cdef struct Parts:
+    const unsigned char* start
+    const unsigned char* p             # the next part
+    const unsigned char* end
+    const unsigned char* kind          # of the next number; NULL: parts are walked over, to find where the kinds are
+    int depth
+
+
+def decode(key):
+    """Return the value that a sort key was made of: bytes-like parts as bytes, descending ones as they are.
+
+    `key` is a list or tuple of ints. Raises TypeError for another object, FormatError for what is not a sort key and
+    LimitError for tuples nested more than 256 deep.
+
+    >>> from typedbytes.sortkey import decode, encode
+    >>> decode(encode(("a", 1, 1.0, True)))
+    ('a', 1, 1.0, True)
+    """
+    cdef Parts parts
+    cdef Py_ssize_t nnumbers
+    if not isinstance(key, (list, tuple)):
+        raise TypeError(f"a sort key is a list of ints, not {type(key).__name__}")
+    data = uncarried(key)
+    parts.start = parts.p = data
+    parts.end = parts.start + len(data)
+    parts.kind = NULL
+    parts.depth = 0
+    nnumbers = take_part(&parts, 0)
+    kinds = parts.p
+    take(&parts, nnumbers)
+    check_filling(&parts)
+    parts.p, parts.kind = parts.start, kinds
+    return take_part(&parts, 0)
+
+
+cdef bytes uncarried(object key):
+    cdef bytearray data = bytearray(CARRIED * len(key))
+    cdef unsigned char* p = data
+    cdef unsigned char eight[8]
+    for item in key:
+        if not isinstance(item, int) or item >> 56 != 1:
+            raise FormatError(f"a sort key is a list of ints from 2^56 to 2^57-1, not {item!r:.40}")
+        store_i64(eight, <long long>item)
+        memcpy(p, eight + 1, CARRIED)
+        p += CARRIED
+    return bytes(data)
+
+
+cdef int check_filling(Parts* parts) except -1:
+    cdef const unsigned char* p = parts.p
+    while p < parts.end and p[0] == 0:
+        p += 1
+    if p < parts.end or parts.end - parts.p >= CARRIED:
+        raise not_a_key(parts, "there is more than a value")
+    return 0
+
+
+cdef object not_a_key(Parts* parts, str what):
+    return FormatError(f"not a sort key: {what}", parts.p - parts.start)
+
+
+cdef const unsigned char* take(Parts* parts, Py_ssize_t nbytes) except NULL:
+    cdef const unsigned char* p = parts.p
+    if parts.end - p < nbytes:
+        raise not_a_key(parts, "it ends inside a part")
+    parts.p += nbytes
+    return p
+
+
+cdef object take_part(Parts* parts, unsigned char mask):
+    # The value; when parts are walked over, the number of numbers in it.
+    cdef unsigned char tag = take(parts, 1)[0] ^ mask
+    if tag & 0x80:
+        mask ^= MASK
+        tag ^= MASK
+    if tag == NUMBER:
+        return take_number(parts, mask)
+    if tag == TEXT or tag == BINARY:
+        return take_bytes(parts, mask, tag == TEXT)
+    if tag == TUPLE:
+        return take_tuple(parts, mask)
+    if tag == NONE_FIRST or tag == NONE_LAST:
+        return 0 if parts.kind == NULL else None
+    parts.p -= 1
+    raise not_a_key(parts, f"no part begins with {tag}")
+
+
+cdef object take_tuple(Parts* parts, unsigned char mask):
+    cdef list items = []
+    if parts.depth == MAX_DEPTH:
+        raise LimitError(f"tuples in a sort key nest deeper than {MAX_DEPTH}", parts.p - parts.start)
+    parts.depth += 1
+    while take(parts, 1)[0] != END ^ mask:
+        parts.p -= 1
+        items.append(take_part(parts, mask))
+    parts.depth -= 1
+    return sum(items) if parts.kind == NULL else tuple(items)
+
+
+cdef object take_bytes(Parts* parts, unsigned char mask, bint is_text):
+    cdef bytearray data = bytearray()
+    cdef const unsigned char* run = parts.p    # bytes that stand for themselves
+    cdef unsigned char escaped = 0xff
+    while escaped:
+        while take(parts, 1)[0] ^ mask:
+            pass
+        append_run(data, run, parts.p, mask)
+        escaped = take(parts, 1)[0] ^ mask
+        if escaped != 0 and escaped != 0xff:
+            raise not_a_key(parts, "a 0 is followed by neither 0 nor 255")
+        run = parts.p
+    if parts.kind == NULL:
+        return 0
+    data.pop()
+    return text_of(parts, data) if is_text else bytes(data)
+
+
+cdef int append_run(bytearray data, const unsigned char* start, const unsigned char* end, unsigned char mask) except -1:
+    cdef Py_ssize_t n = len(data)
+    cdef Py_ssize_t i
+    cdef unsigned char* p
+    data.extend(start[: end - start])
+    p = data
+    for i in range(end - start):
+        p[n + i] ^= mask
+    return 0
+
+
+cdef object text_of(Parts* parts, bytearray data):
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise_without_memory(error)
+        raise not_a_key(parts, f"a text is not UTF-8: {error.reason}") from None
+
+
+cdef object take_number(Parts* parts, unsigned char mask):
+    cdef const unsigned char* p = take(parts, 10)
+    cdef unsigned char number[10]
+    cdef unsigned char turned, kind
+    cdef int i, above
+    cdef double below
+    if parts.kind == NULL:
+        return 1
+    for i in range(10):
+        number[i] = p[i] ^ mask
+    turned = 0 if number[0] & 0x80 else MASK
+    number[0] ^= 0x80 ^ (turned & 0x80)
+    for i in range(8):
+        number[i] ^= turned
+    below = load_f64(number)
+    above = number[8] << 8 | number[9]
+    kind = parts.kind[0]
+    parts.kind += 1
+    if (below == 0.0 and number[0] != 0) or (below != below and load_i64(number) != NAN_BITS):
+        raise not_a_key(parts, "a zero or NaN that no key has")
+    if kind == INTEGER and -2.0 ** 63 <= below < 2.0 ** 64 and below == floor(below) and above < nextafter(below, INFINITY) - below:
+        return int(below) + above
+    if above == 0:
+        if kind == FLOATING:
+            return below
+        if kind == BOOLEAN and (below == 0.0 or below == 1.0):
+            return below == 1.0
+        if kind == NEGATIVE_ZERO and below == 0.0:
+            return -0.0
+    raise not_a_key(parts, "a number of no kind")

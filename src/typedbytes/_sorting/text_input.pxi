@@ -1,0 +1,213 @@
+# Floor 3. Lines of text as pairs of typed bytes: what Hadoop's TextInputFormat gives to a streaming task.
+#
+# What belongs here: where lines start and end, which of them are a split's, what becomes of bytes that are no UTF-8. What this
+# file must not know: files, compression; a source is an object with readinto.
+#
+# The rules are those of LineRecordReader and LineReader: a line ends with LF, CR or CR LF; a split has the lines that start behind
+# its first byte (of the file's first split: at it) up to the one that starts right behind its last; a byte order mark at the start
+# of a file is none of its first line. And those of Text.toString: what is no UTF-8 becomes U+FFFD.
+#
+# Always true: every line of a file belongs to one split, wherever it is cut; memory follows the longest line.
+
+from libc.stdint cimport INT32_MAX, int32_t
+from libc.string cimport memchr, memcmp, memcpy
+
+from typedbytes._core cimport (
+    ReadBuffer, WriteBuffer, drop, finish, held, offset_of, refill, release, reserve, shrink, start_filled, start_owned, written,
+)
+from typedbytes.core.byteorder cimport is_ascii, store_i32, store_i64
+from typedbytes.core.cpython cimport as_failure
+from typedbytes.core.java_utf8 cimport java_character
+from typedbytes._core cimport Source, fill_from
+from typedbytes.core.typecode cimport LONG, STRING
+
+from typedbytes.errors import LimitError
+
+cdef enum:
+    TEXT_READ_SIZE = 1 << 18       # bytes asked for at once
+    HEAD_NBYTES = 14          # of a pair: a LONG, and a STRING's code and length
+
+cdef enum Outcome:
+    ENOUGH                    # bytes have been written
+    NEEDS_OUTPUT                # to write
+    NEEDS_INPUT                # to read
+    OVER                      # the split, or the input
+    TOO_LONG                  # for a STRING
+
+
+cdef class LineReader:
+    """Read lines of text as pairs of typed bytes: a LONG, the offset at which the line starts, and a STRING, the line.
+
+    source: a binary file with readinto(), that stands at `start`. start, length: of the split, None for all that comes.
+
+    >>> import io
+    >>> LineReader(io.BytesIO(b"one\\ntwo")).read_typed().hex()
+    '04000000000000000007000000036f6e65040000000000000004070000000374776f'
+    """
+
+    cdef ReadBuffer buf
+    cdef WriteBuffer out
+    cdef Source source
+    cdef long long end            # lines that start behind it are the next split's; -1: there is none
+    cdef long long nlines
+    cdef long long feed           # where the first LF at or behind the cursor is, or up to where there is none
+    cdef long long carriage       # the same of CR
+    cdef Py_ssize_t room          # that the pair of the line at the cursor takes
+    cdef bint is_utf8             # that line
+    cdef bint ended               # the source
+    cdef object failure           # lines before it may be lost, so that every later call raises it again
+
+    def __init__(self, source, *, long long start=0, length=None):
+        if self.source is not None:
+            raise RuntimeError("a LineReader cannot be initialised again")
+        if start < 0 or (length is not None and length < 0):
+            raise ValueError("the start and the length of a split are not negative")
+        self.end = -1 if length is None else start + length
+        filler = Source(source)
+        start_filled(&self.buf, TEXT_READ_SIZE, fill_from, <void*>filler)
+        self.buf.read_ahead = True
+        self.buf.start_offset = start
+        self.source = filler
+        if start > 0:
+            self.pass_line()
+
+    def __dealloc__(self):
+        release(&self.buf)
+        drop(&self.out)
+
+    def __reduce__(self):
+        raise TypeError("a LineReader cannot be pickled")
+
+    @property
+    def record(self):
+        """Give the number of lines read."""
+        return self.nlines
+
+    def read_typed(self, Py_ssize_t nbytes=131072):
+        """Return the next pairs, at least `nbytes` bytes while there are so many; b"" at the end.
+
+        Raises LimitError for a line that no STRING can hold, of 2^31 bytes or more.
+        """
+        cdef Outcome outcome = NEEDS_OUTPUT
+        if self.failure is not None:
+            raise self.failure.with_traceback(None)
+        if self.source is None or self.out.owner != NULL:
+            raise RuntimeError("this LineReader was never initialised" if self.source is None else "this LineReader is in use")
+        nbytes = max(nbytes, 1)
+        start_owned(&self.out, nbytes + 4096)
+        try:
+            while outcome == NEEDS_OUTPUT or outcome == NEEDS_INPUT:
+                with nogil:
+                    outcome = self.take_held(nbytes)
+                if outcome == NEEDS_OUTPUT:
+                    reserve(&self.out, self.room)
+                elif outcome == NEEDS_INPUT:
+                    self.read_on()
+                elif outcome == TOO_LONG:
+                    raise LimitError("a line is longer than 2^31-1 bytes", offset_of(&self.buf, self.buf.cursor), record=self.nlines)
+            return finish(&self.out)
+        except BaseException as error:
+            self.failure = as_failure(error)
+            raise self.failure
+        finally:
+            drop(&self.out)
+
+    cdef int pass_line(self) except -1:
+        # The line that a split starts in, or right behind, is that of the split before it.
+        cdef Py_ssize_t nbytes, nend
+        while not self.find_end(&nbytes, &nend):
+            self.read_on()
+        self.buf.cursor += nbytes + nend
+        return 0
+
+    cdef int read_on(self) except -1:
+        if not held(&self.buf):
+            shrink(&self.buf)
+        self.ended = not refill(&self.buf, held(&self.buf) + 1)
+        return 0
+
+    cdef inline Py_ssize_t find(self, int byte, long long* known) noexcept nogil:
+        # From the cursor to the first such byte, or to the end of what is held. `known` is where it was found, or whence to look.
+        cdef const unsigned char* p = self.buf.cursor
+        cdef const void* found
+        if known[0] > offset_of(&self.buf, p):
+            p = self.buf.start + (known[0] - self.buf.start_offset)
+        if p < self.buf.end and p[0] != byte:
+            found = memchr(p, byte, self.buf.end - p)
+            p = self.buf.end if found == NULL else <const unsigned char*>found
+        known[0] = offset_of(&self.buf, p)
+        return p - self.buf.cursor
+
+    cdef bint find_end(self, Py_ssize_t* nbytes, Py_ssize_t* nend) noexcept nogil:
+        # The size of the line at the cursor and of what ends it; False: more must be read to know.
+        cdef Py_ssize_t feed = self.find(c"\n", &self.feed)
+        cdef Py_ssize_t carriage = self.find(c"\r", &self.carriage)
+        nbytes[0] = min(feed, carriage)
+        if nbytes[0] == held(&self.buf):
+            nend[0] = 0
+            return self.ended
+        nend[0] = 2 if carriage + 1 == feed and feed < held(&self.buf) else 1
+        return carriage > feed or carriage + 1 < held(&self.buf) or self.ended
+
+    cdef Outcome take_held(self, Py_ssize_t enough) noexcept nogil:
+        cdef const unsigned char* line
+        cdef Py_ssize_t nbytes, nend, nmark
+        cdef long long position
+        while written(&self.out) < enough:
+            position = offset_of(&self.buf, self.buf.cursor)
+            if 0 <= self.end < position:
+                return OVER
+            if not self.find_end(&nbytes, &nend):
+                return NEEDS_INPUT
+            line = self.buf.cursor
+            nmark = 3 if position == 0 and nbytes >= 3 and memcmp(line, b"\xef\xbb\xbf", 3) == 0 else 0
+            if nbytes + nend == nmark:
+                return OVER
+            self.room = HEAD_NBYTES + repaired_nbytes(line + nmark, nbytes - nmark, &self.is_utf8)
+            if self.room > INT32_MAX:
+                return TOO_LONG
+            if self.out.end - self.out.cursor < self.room:
+                return NEEDS_OUTPUT
+            self.put(position, line + nmark, nbytes - nmark)
+            self.buf.cursor += nbytes + nend
+            self.nlines += 1
+        return ENOUGH
+
+    cdef inline void put(self, long long position, const unsigned char* line, Py_ssize_t nbytes) noexcept nogil:
+        cdef unsigned char* p = self.out.cursor
+        p[0] = LONG
+        store_i64(p + 1, position)
+        p[9] = STRING
+        store_i32(p + 10, <int32_t>(self.room - HEAD_NBYTES))
+        if self.is_utf8:
+            memcpy(p + HEAD_NBYTES, line, nbytes)
+        else:
+            put_repaired(p + HEAD_NBYTES, line, nbytes)
+        self.out.cursor += self.room
+
+
+cdef Py_ssize_t repaired_nbytes(const unsigned char* p, Py_ssize_t nbytes, bint* is_utf8) noexcept nogil:
+    cdef Py_ssize_t at = 0, total = 0, size
+    is_utf8[0] = True
+    if is_ascii(p, nbytes):
+        return nbytes
+    while at < nbytes:
+        size = java_character(p + at, nbytes - at)
+        is_utf8[0] &= size > 0
+        at += size if size > 0 else -size
+        total += size if size > 0 else 3
+    return total
+
+
+cdef void put_repaired(unsigned char* out, const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
+    cdef Py_ssize_t at = 0, size
+    while at < nbytes:
+        size = java_character(p + at, nbytes - at)
+        if size > 0:
+            memcpy(out, p + at, size)
+            at += size
+            out += size
+        else:
+            memcpy(out, b"\xef\xbf\xbd", 3)
+            at -= size
+            out += 3

@@ -1,0 +1,374 @@
+# Floor 3. Binary block messages: sequences of values that two processes exchange as a whole, on both wires.
+#
+# What belongs here: layouts, the walk over a message, moving bytes with one system call. What this file must not know: how a
+# descriptor came to be, names of files, the command. docs/block-format.md is the specification.
+#     encode.pxi      values to bytes
+#     parse.pxi       bytes to values
+#     move.pxi        sockets, descriptors and files
+#     coalesce.pxi    many messages in few system calls
+#
+# Always true: a number of bytes is compared with what remains; a message is decoded whole or not at all; an object in use
+# refuses a second use.
+
+# Builtin functions are called faster than Cython's own; they carry their signatures in their docstrings.
+# cython: binding=False, embedsignature=True, embedsignature.format=clinic
+
+from libc.errno cimport EAGAIN, EBADF, EINTR, EPIPE, ETIMEDOUT, errno
+from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t, uint32_t, uint64_t
+from libc.stdio cimport snprintf
+from libc.string cimport memchr, memcpy, memmove, memset
+from posix.uio cimport iovec, writev
+from posix.unistd cimport read, write
+from cpython.buffer cimport (
+    PyBUF_FORMAT, PyBUF_ND, PyBUF_READ, PyBUF_SIMPLE, PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release,
+    PyObject_CheckBuffer, PyObject_GetBuffer,
+)
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from cpython.memoryview cimport PyMemoryView_FromMemory, PyMemoryView_GET_BUFFER
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+
+from typedbytes._core cimport (
+    PY_SSIZE_T_MAX, OpenWriter, ReadBuffer, WriteBuffer, WriterKind, append, borrow, bytes_data, bytes_size, drop, enlist, finish,
+    get_view, held, hook, is_closed, new_bytes, offset_of, refill, release, reserve, shrink, start_filled, start_scratch, strike_off,
+    tell_of_forgotten, warn_unclosed, written,
+)
+from typedbytes.core.byteorder cimport *
+from typedbytes._core cimport *
+from typedbytes.core.cpython cimport (
+    as_failure, bytes_resize, float_from_f64, int_from_i64, int_to_i64, new_ascii, raise_without_memory, tuple_from_stolen,
+)
+from typedbytes.core.crc32c cimport crc32c, crc32c_start
+from typedbytes.core.typecode cimport *
+
+import io
+import os
+import re
+import sys
+from binascii import a2b_base64, b2a_base64
+from time import monotonic
+
+from typedbytes._types import Byte, Ext, Float, Long, Writable
+from typedbytes.errors import (
+    BlockError, DecodeError, EncodeError, EncodeTypeError, EncodeValueError, LimitError, TruncatedError,
+)
+
+__all__ = [
+    "ArrowStream", "AsyncCoalescingWriter", "BlockDecoder", "BlockEncoder", "BlockReader", "BlockWriter", "CoalescingWriter",
+    "Command", "ELEMENTS", "Message", "array_view", "element_name",
+]
+
+cdef extern from "Python.h":
+    void* PyUnicode_DATA(PyObject* o) noexcept
+    Py_ssize_t PyUnicode_GET_LENGTH(PyObject* o) noexcept
+    bint PyUnicode_IS_COMPACT_ASCII(PyObject* o) noexcept
+    object PyUnicode_DecodeUTF8(const char* p, Py_ssize_t nbytes, const char* errors)
+    double PyOS_string_to_double(const char* text, char** end, PyObject* overflow) except? -1.0
+
+cdef extern from "<sys/socket.h>" nogil:
+    cdef struct msghdr:
+        iovec* msg_iov
+        size_t msg_iovlen
+    Py_ssize_t send_bytes "send"(int descriptor, const void* p, size_t nbytes, int flags)
+    Py_ssize_t sendmsg(int descriptor, const msghdr* message, int flags)
+    int setsockopt(int descriptor, int level, int name, const void* value, unsigned int nbytes)
+
+cdef extern from *:
+    """
+    #include <netinet/in.h>
+    #include <netinet/tcp.h>
+    #include <poll.h>
+    #include <sys/stat.h>
+    #ifndef MSG_NOSIGNAL
+    #define MSG_NOSIGNAL 0    /* Python ignores SIGPIPE by itself */
+    #endif
+    #ifndef TCP_NOTSENT_LOWAT
+    #define TCP_NOTSENT_LOWAT -1    /* the call fails, and SO_SNDBUF alone bounds what is in flight */
+    #endif
+    """
+    enum: MSG_NOSIGNAL
+    enum: IPPROTO_TCP
+    enum: TCP_NODELAY
+    enum: TCP_NOTSENT_LOWAT
+    enum: SOL_SOCKET
+    enum: SO_SNDBUF
+    enum: POLLIN
+    enum: POLLOUT
+    cdef struct pollfd:
+        int fd
+        short events
+        short revents
+    int poll(pollfd* descriptors, unsigned long count, int milliseconds) nogil
+    ctypedef struct stat_struct "struct stat":
+        unsigned int st_mode
+    int fstat(int descriptor, stat_struct* found) nogil
+    bint S_ISSOCK(unsigned int mode) nogil
+
+cdef enum Wire:
+    LINE
+    BLOCK
+    PLAIN
+    TYPE8
+    TOTAL
+    HEADER
+    NATIVE
+
+cdef enum:
+    WIRE0_BYTES
+    WIRE0_STRING
+    WIRE0_COMMAND
+    WIRE0_INT
+    WIRE0_LONG
+    WIRE0_DOUBLE
+
+cdef enum:
+    # What a native message has beyond the codes of TypedBytes.
+    ARRAY = 0x20
+    ARROW = 0x21
+    NULL_VALUE = 0x22
+    COMMAND = 0x23
+    NESTED = 0x3f         # while encoding: the code is the nested value's own
+    # The flags of a native message.
+    LITTLE_ARRAYS = 1
+    CHECKSUM = 2
+    REPLY_WANTED = 4
+    SHARED_BODY = 8
+
+    NATIVE_START = 0xf5
+    HEAD_SIZE = 24
+    ENTRY_SIZE = 16
+    ALIGNMENT_LOG2 = 3    # what we write: enough for every element
+    ALIGNMENT = 8
+    NELEMENTS = 11
+    UNSIGNED_1 = 4        # element types by their place in ELEMENT_LETTERS
+    MAX_DIMENSIONS = 64   # what a buffer of Python can have
+
+    LARGE = 65536         # values from here on are not copied
+    SCRATCH = 8192        # output up to here is written to memory that is kept
+    FIRST_STEP = 1 << 20  # of memory for a large value that is coming in
+    READ_SIZE = 262144
+    MOST_BUFFER = 1 << 30
+    MOST_ASKED = 1 << 20  # of an object's read(n), which makes n bytes
+    MAX_PIECES = 1024     # what writev takes
+    FEW_PARTS = 8
+    MAX_REPLACED = 64
+    MOST_KEPT = 4096      # places for values and entries, from message to message
+
+cdef uint32_t NATIVE_MAGIC = 0xf5424201
+cdef int64_t MAX_ENTRIES = 0xffffffff
+
+WIRES = {
+    "line": LINE, "block": BLOCK, "bytes": PLAIN, "type8": TYPE8, "total": TOTAL, "header": HEADER, "native": NATIVE, 1: NATIVE,
+}
+
+# i1 i2 i4 i8 u1 u2 u4 u8 f4 f8 bool: the letters that say so in a buffer's format, and the one that memoryview knows.
+cdef tuple ELEMENT_LETTERS = ("b", "hil", "ilq", "lqn", "B", "HIL", "ILQ", "LQN", "f", "d", "?")
+ELEMENTS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "bool")
+cdef tuple ELEMENT_FORMATS = (b"b", b"h", b"i", b"q", b"B", b"H", b"I", b"Q", b"f", b"d", b"?")
+cdef int[11] ELEMENT_SIZES = [1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 1]
+
+cdef object INTEGER_TEXT = re.compile(rb"-?[0-9]{1,20}").fullmatch
+cdef object ESCAPED_TEXT = re.compile(rb"(?:[^\\\r]|\\[\\rn])*").fullmatch
+cdef object ESCAPE = re.compile(rb"\\(.)").sub
+cdef object UNESCAPED = lambda found: {b"\\": b"\\", b"r": b"\r", b"n": b"\n"}[found[1]]
+
+crc32c_start(False)
+
+cdef long FORKS = 0    # how often this process is a child's child
+
+
+def _count_fork():
+    global FORKS
+    FORKS += 1
+
+
+os.register_at_fork(after_in_child=_count_fork)
+
+
+class Command(str):
+    """Mark text as a command: what a message asks for, as against what it tells.
+
+    >>> BlockEncoder().encode([Command("a")]).hex()
+    '00000001000000020000000161'
+    """
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return f"Command({str.__repr__(self)})"
+
+
+class ArrowStream:
+    """Hold an Arrow IPC stream, its bytes as they are, in `data`; pyarrow.ipc.open_stream(stream.data) reads it.
+
+    Tables and record batches of pyarrow are written as such streams without being wrapped.
+
+    >>> ArrowStream(b"abc").data.nbytes
+    3
+    """
+
+    __slots__ = ("data",)
+
+    def __init__(self, data):
+        self.data = memoryview(data).cast("B")
+
+    def __eq__(self, other):
+        return self.data == other.data if type(other) is ArrowStream else NotImplemented
+
+    __hash__ = None
+
+    def __repr__(self):
+        return f"<ArrowStream of {self.data.nbytes} bytes>"
+
+
+cdef class Message:
+    """Give the values of one message, in order: a sequence that equals the list or the tuple of them.
+
+    id: of a native message, None on wire 0. wants_reply: the sender asked for one.
+
+    >>> message, = BlockDecoder().feed(BlockEncoder("native").encode([1, "a"], id=7))
+    >>> message.id, message[1], list(message)
+    (7, 'a', [1, 'a'])
+    """
+
+    cdef readonly tuple values
+    cdef long long number
+    cdef readonly bint wants_reply
+
+    def __cinit__(self):
+        self.values = ()
+        self.number = -1
+
+    @property
+    def id(self):
+        """Give the id of a native message, None on wire 0.
+
+        >>> BlockDecoder().feed(bytes(4))[0].id
+        """
+        return None if self.number < 0 else self.number
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, index):
+        return self.values[index]
+
+    def __iter__(self):
+        return iter(self.values)
+
+    def __contains__(self, value):
+        return value in self.values
+
+    def __eq__(self, other):
+        if isinstance(other, Message):
+            return self.values == (<Message>other).values
+        if isinstance(other, (list, tuple)):
+            return self.values == tuple(other)
+        return NotImplemented
+
+    __hash__ = None
+
+    def __reduce__(self):
+        raise TypeError("a Message cannot be pickled: list(message) can")
+
+    def __repr__(self):
+        return f"Message({self.values!r})" if self.number < 0 else f"Message({self.values!r}, id={self.number})"
+
+
+cdef class ArrayBody:
+    # Gives the elements behind a shape as a buffer of that shape.
+    cdef bytes owner
+    cdef const unsigned char* p
+    cdef Py_ssize_t nbytes
+    cdef Py_ssize_t itemsize
+    cdef int ndim
+    cdef bytes format
+    cdef Py_ssize_t shape[64]
+    cdef Py_ssize_t strides[64]
+
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        if flags & PyBUF_WRITABLE:
+            raise BufferError("the elements of a message cannot be changed")
+        PyBuffer_FillInfo(view, self, <void*>self.p, self.nbytes, True, PyBUF_SIMPLE)
+        view.itemsize = self.itemsize
+        view.ndim = self.ndim
+        view.format = <char*>PyBytes_AS_STRING(self.format)
+        view.shape = self.shape
+        view.strides = self.strides
+
+
+cdef object array_of(bytes body, int element, int ndim, bint little):
+    # A read-only memoryview; ValueError: the body is not what its shape says.
+    cdef ArrayBody array = ArrayBody()
+    cdef const unsigned char* p = <const unsigned char*>PyBytes_AS_STRING(body)
+    cdef Py_ssize_t nbytes = PyBytes_GET_SIZE(body) - 8 * ndim
+    cdef Py_ssize_t size = ELEMENT_SIZES[element]
+    cdef Py_ssize_t stride = size
+    cdef bint empty = False
+    cdef int i
+    if nbytes < 0:
+        raise ValueError(f"an array of {nbytes + 8 * ndim} bytes has no room for {ndim} dimensions")
+    for i in range(ndim - 1, -1, -1):
+        array.shape[i] = load_i64(p + 8 * i)
+        empty |= array.shape[i] == 0
+        if array.shape[i] < 0:
+            raise ValueError("an array has a negative dimension")
+    for i in range(ndim - 1, -1, -1):
+        array.strides[i] = stride
+        if array.shape[i] > PY_SSIZE_T_MAX // stride:    # also where another length is 0: NumPy has no such array
+            raise ValueError("the dimensions of an array come to more than 2^63-1 bytes")
+        stride *= max(array.shape[i], 1)
+    if nbytes != (0 if empty else stride):
+        raise ValueError(f"an array of {0 if empty else stride} bytes has a body of {nbytes}")
+    array.owner = body
+    array.p = p + 8 * ndim
+    if size > 1 and little != (sys.byteorder == "little"):
+        array.owner = swapped(body[8 * ndim:], size)
+        array.p = <const unsigned char*>PyBytes_AS_STRING(array.owner)
+    array.nbytes = nbytes
+    array.itemsize = size
+    array.ndim = ndim
+    array.format = ELEMENT_FORMATS[element]
+    return memoryview(array)
+
+
+def array_view(str element, list shape, bytes data):
+    """Give little-endian elements as a read-only memoryview of a shape; ValueError when they are not as many.
+
+    >>> array_view("i2", [2, 1], bytes([1, 0, 2, 0])).tolist()
+    [[1], [2]]
+    """
+    if element not in ELEMENTS:
+        raise ValueError(f"an element is one of {', '.join(ELEMENTS)}, not {element!r}")
+    if len(shape) > MAX_DIMENSIONS or not all(type(each) is int and 0 <= each < 2**63 for each in shape):
+        raise ValueError(f"a shape has at most {MAX_DIMENSIONS} lengths")
+    head = bytearray()
+    for each in shape:
+        head += each.to_bytes(8, "big")
+    return array_of(bytes(head) + data, ELEMENTS.index(element), len(shape), True)
+
+
+def element_name(view):
+    """Return the name of the elements of a memoryview that came out of a message.
+
+    >>> element_name(memoryview(b"abc"))
+    'u1'
+    """
+    return ELEMENTS[element_of(view.format, view.itemsize)]
+
+
+cdef bytes swapped(bytes items, Py_ssize_t size):
+    # The bytes of each item turned round: every place of all items at once, by strides.
+    cdef Py_ssize_t i
+    cdef object result = bytearray(len(items))
+    for i in range(size):
+        result[i::size] = bytearray(items[size - 1 - i::size])
+    return bytes(result)
+
+
+include "encode.pxi"
+include "parse.pxi"
+include "move.pxi"
+include "coalesce.pxi"

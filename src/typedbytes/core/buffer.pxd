@@ -1,0 +1,130 @@
+# Floor 1. ReadBuffer and WriteBuffer: small structs with inline checked access; growing and refilling are out of line.
+#
+# What belongs here: cursors, room, growth, and that no buffer is forgotten when the interpreter ends. What this file must not know: type codes, Python values, files.
+# Always true: start <= cursor <= end; bytes from `mark` (when set) or `cursor` up to `end` survive a refill.
+
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_XDECREF
+
+from typedbytes.core.byteorder cimport copy_short
+from typedbytes.core.cpython cimport new_filled_bytes
+
+cdef extern from "Python.h":
+    PyObject* new_bytes "PyBytes_FromStringAndSize"(const char* v, Py_ssize_t nbytes) except NULL
+    Py_ssize_t PY_SSIZE_T_MAX
+    char* bytes_data "PyBytes_AS_STRING"(PyObject* o) noexcept
+    Py_ssize_t bytes_size "PyBytes_GET_SIZE"(PyObject* o) noexcept
+
+# Reads at most `room` bytes to `target` and gives their number, 0 at the end of input; raises what the source raises.
+ctypedef Py_ssize_t (*fill_function)(void* source, unsigned char* target, Py_ssize_t room) except -1
+
+cdef struct ReadBuffer:
+    const unsigned char* cursor    # next byte to read
+    const unsigned char* end       # one past the last byte held
+    const unsigned char* start     # first byte held
+    const unsigned char* mark      # first byte that a refill must keep; NULL: the cursor's
+    long long start_offset         # offset in the input of `start`
+    unsigned char* storage         # owned memory, NULL when the bytes are borrowed
+    Py_ssize_t capacity            # bytes of storage
+    Py_ssize_t usual_capacity      # what storage goes back to after a large value
+    fill_function fill             # NULL: everything there is lies between start and end
+    void* source                   # borrowed, handed to fill
+    bint read_ahead                # False: never ask fill for more than is wanted
+
+cdef inline long long offset_of(const ReadBuffer* b, const unsigned char* p) noexcept nogil:
+    return b.start_offset + (p - b.start)
+
+cdef inline Py_ssize_t held(const ReadBuffer* b) noexcept nogil:
+    return b.end - b.cursor
+
+cdef void borrow(ReadBuffer* b, const unsigned char* p, Py_ssize_t nbytes) noexcept nogil
+# 1: `wanted` bytes are held from the cursor on; 0: the input ends before. Pointers into the buffer are stale afterwards.
+cdef int refill(ReadBuffer* b, Py_ssize_t wanted) except -1
+# Look at the bytes of a bytes-like object; what comes back may own them, so it is kept until the view is released.
+cdef object get_view(object data, Py_buffer* view)
+# Put bytes behind those held (a buffer that is fed instead of filled).
+cdef int append(ReadBuffer* b, const unsigned char* p, Py_ssize_t nbytes) except -1
+# Put one byte before the cursor; nothing may be held.
+cdef int push_back(ReadBuffer* b, unsigned char byte) except -1
+# Own `nbytes` of storage, filled from `source` (NULL fill: fed).
+cdef int start_filled(ReadBuffer* b, Py_ssize_t nbytes, fill_function fill, void* source) except -1
+# Go back to the usual capacity after a value that needed more.
+cdef void shrink(ReadBuffer* b) noexcept
+cdef void release(ReadBuffer* b) noexcept
+
+
+cdef struct WriteBuffer:
+    unsigned char* cursor          # where the next byte goes
+    unsigned char* end             # one past the room there is
+    unsigned char* start           # first byte written
+    PyObject* owner                # the bytes object being filled, owned; NULL: borrowed scratch memory
+    Py_ssize_t expected            # bytes of the output before this one, when it was large; 0: not known
+
+cdef inline int reserve(WriteBuffer* b, Py_ssize_t nbytes) except -1:
+    if b.end - b.cursor < nbytes:
+        return grow(b, nbytes)
+    return 0
+
+cdef inline Py_ssize_t written(const WriteBuffer* b) noexcept nogil:
+    return b.cursor - b.start
+
+cdef enum:
+    LARGE_OUTPUT = 65536
+
+cdef inline void start_scratch(WriteBuffer* b, unsigned char* scratch, Py_ssize_t nbytes) noexcept:
+    b.owner = NULL
+    b.start = b.cursor = scratch
+    b.end = scratch + nbytes
+
+cdef int start_owned(WriteBuffer* b, Py_ssize_t nbytes) except -1
+cdef int grow(WriteBuffer* b, Py_ssize_t nbytes) except -1
+# The bytes object itself, written or not to its end, and the buffer left without memory; another one to write into, that
+# nobody else holds.
+cdef bytes take_owner(WriteBuffer* b)
+cdef void adopt(WriteBuffer* b, bytes owner) noexcept
+cdef bytes finish_owned(WriteBuffer* b)
+
+# The bytes written, as a bytes object; the buffer is left empty.
+cdef inline bytes finish(WriteBuffer* b):
+    cdef PyObject* short
+    if b.owner != NULL:
+        return finish_owned(b)
+    short = new_filled_bytes(written(b))
+    copy_short(bytes_data(short), b.start, written(b))
+    b.cursor = b.start
+    result = <bytes>short
+    Py_XDECREF(short)
+    return result
+
+cdef inline void drop(WriteBuffer* b) noexcept:
+    if b.owner != NULL:
+        Py_XDECREF(b.owner)
+        b.owner = NULL
+    b.start = b.cursor = b.end = NULL
+
+
+# Writers that are open when the interpreter ends; see core/buffer/exit.pxi.
+cdef struct WriterKind:
+    # 1: all is with the sink, which has been flushed, and later records will be at once; 0: not yet. Raises what the sink raises.
+    int (*settle)(object writer) except -1
+    # Close it without a write, as far as nobody is in it; gives the sink.
+    object (*give_up)(object writer)
+    # Of a process that was forked, which calls nothing of Python's; NULL: the writer finds out itself.
+    void (*inherit)(PyObject* writer) noexcept
+
+cdef struct OpenWriter:           # zero as long as it is in no list
+    OpenWriter* newer
+    OpenWriter* older
+    PyObject* writer              # borrowed
+    const WriterKind* kind
+
+# 1: the interpreter is ending already, and has looked at the list.
+cdef int enlist(OpenWriter* entry, object writer, const WriterKind* kind) except -1
+# Of what is not in the list: nothing.
+cdef void strike_off(OpenWriter* entry) noexcept
+# Have the list looked at when this process ends; for one that took a writer over from its parent.
+cdef int hook() except -1
+cdef int warn_unclosed(object writer, str what) except -1
+# What closing one that nobody closed has raised, which nobody can catch.
+cdef int tell_of_forgotten(object writer, object error) except -1
+cdef bint is_closed(object file) except -1

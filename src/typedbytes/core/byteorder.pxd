@@ -1,0 +1,56 @@
+# Floor 0. Load and store big-endian numbers and UTF-8; see byteorder.h and utf8.h.
+
+from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t
+
+cdef extern from "core/byteorder.h" nogil:
+    int16_t load_i16(const unsigned char* p) noexcept
+    int32_t load_i32(const unsigned char* p) noexcept
+    int64_t load_i64(const unsigned char* p) noexcept
+    double load_f32(const unsigned char* p) noexcept
+    double load_f64(const unsigned char* p) noexcept
+    void store_i16(unsigned char* p, int16_t value) noexcept
+    void store_i32(unsigned char* p, int32_t value) noexcept
+    void store_i64(unsigned char* p, int64_t value) noexcept
+    void store_f64(unsigned char* p, double value) noexcept
+    # 1: stored; 0: a finite number beyond what binary32 can hold.
+    bint store_f32(unsigned char* p, double value) noexcept
+
+    void copy_short(void* to, const void* source, Py_ssize_t nbytes) noexcept
+    bint is_ascii(const unsigned char* p, Py_ssize_t nbytes) noexcept
+    # At most 24 bytes, loaded to compare and to hash them.
+    ctypedef struct short_words:
+        pass
+    short_words load_short(const unsigned char* p, Py_ssize_t nbytes) noexcept
+    bint same_short(const short_words* x, const short_words* y) noexcept
+    bint is_ascii_short(const short_words* words) noexcept
+    uint32_t hash_short(const short_words* words, Py_ssize_t nbytes) noexcept
+
+    # Nonzero: one of the n has another code, and what is in `out` is of no use.
+    bint load_bytes(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step, Py_ssize_t n) noexcept
+    bint load_bools(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step, Py_ssize_t n) noexcept
+    bint load_16s(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step, Py_ssize_t n) noexcept
+    bint load_32s(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step, Py_ssize_t n) noexcept
+    bint load_64s(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step, Py_ssize_t n) noexcept
+    bint check_codes(const unsigned char* p, Py_ssize_t stride, unsigned char code, Py_ssize_t n) noexcept
+    bint check_heads(const unsigned char* p, Py_ssize_t stride, unsigned char code, int count, Py_ssize_t n) noexcept
+    void store_bytes(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source, Py_ssize_t step, Py_ssize_t n) noexcept
+    void store_bools(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source, Py_ssize_t step, Py_ssize_t n) noexcept
+    void store_16s(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source, Py_ssize_t step, Py_ssize_t n) noexcept
+    void store_32s(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source, Py_ssize_t step, Py_ssize_t n) noexcept
+    void store_64s(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source, Py_ssize_t step, Py_ssize_t n) noexcept
+
+cdef extern from "core/utf8.h" nogil:
+    # Characters in the text, and its greatest byte: below 0xc4 a UCS1 string holds it, below 0xf0 a UCS2 string, else UCS4.
+    Py_ssize_t utf8_measure(const unsigned char* p, Py_ssize_t nbytes, unsigned char* greatest) noexcept
+    # 1: the whole text is in `out`, which has room for the characters measured; 0: it is not UTF-8.
+    bint utf8_to_ucs1(const unsigned char* p, Py_ssize_t nbytes, void* out, Py_ssize_t nchars) noexcept
+    bint utf8_to_ucs2(const unsigned char* p, Py_ssize_t nbytes, void* out, Py_ssize_t nchars) noexcept
+    bint utf8_to_ucs4(const unsigned char* p, Py_ssize_t nbytes, void* out, Py_ssize_t nchars) noexcept
+    # Bytes that text of characters of this width takes, or -1 when one of them is a lone surrogate.
+    Py_ssize_t utf8_length(int width, const void* text, Py_ssize_t nchars) noexcept
+    # Bytes written, or -1 at a lone surrogate. `out` has room for that many, or for 2, 3 or 4 a character, and UTF8_SLACK more.
+    Py_ssize_t utf8_from_ucs1(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept
+    Py_ssize_t utf8_from_ucs2(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept
+    Py_ssize_t utf8_from_ucs4(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept
+    enum:
+        UTF8_SLACK

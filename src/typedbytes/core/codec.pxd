@@ -1,0 +1,125 @@
+# Floor 2. What the stream and scan rooms see of the codec.
+
+from libc.stdint cimport int64_t
+from cpython.object cimport PyObject
+
+
+# What a container is reading or writing right now. Frames live on the C stack, linked from the innermost outwards; a path
+# is made of them only when an error is built.
+cdef enum Role:
+    ITEM
+    KEY
+    MAPPED    # the value of a MAP's pair
+
+cdef struct PathFrame:
+    PathFrame* parent
+    PyObject* key             # borrowed: the key of the pair, when the role is MAPPED
+    Py_ssize_t index          # of the item or pair
+    Role role
+    int code                  # of the container
+
+cdef enum PicklePolicy:
+    SAFE
+    TRUST
+    RAW
+
+cdef struct Decoding:
+    ReadBuffer buf
+    PathFrame* frame          # innermost open container, NULL at the top level
+    PyObject** stack          # owned references to the items of open containers
+    Py_ssize_t nstack
+    Py_ssize_t stack_room
+    PyObject** lent_stack     # where the stack stands until it grows, in memory of the caller; NULL: nowhere
+    Py_ssize_t depth          # containers open
+    Py_ssize_t ticks          # items since signals were last looked at
+    Py_ssize_t patience       # ticks before they are looked at again
+    bint paused               # the collector was on and is off for the rest of the record
+    Py_ssize_t max_depth
+    Py_ssize_t max_bytes      # of one record; 0: no limit
+    Py_ssize_t nhidden        # bytes held beyond the record's limit, cut off buf.end for the time being
+    long long record_offset   # where the record starts
+    long long record          # its index in the stream, -1: not a stream
+    bint remembers            # STRINGs may come again: short ones are looked for in the table; set where input goes on
+    void* last_field          # where the last MAP key stands in the table of short strings
+    int in_key                # MAP keys open: what is unhashable is refused
+    bint exact
+    bint map_pairs
+    bint hive
+    PicklePolicy pickle
+    PyObject* ext_hook        # borrowed, NULL: none
+    const char* unicode_errors    # borrowed, NULL: strict
+
+cdef class DecodeOptions:
+    cdef Decoding template    # with an empty buffer
+    cdef object ext_hook
+    cdef bytes unicode_errors
+
+# New references. A record is one value, or a key and its value; limits of a record hold for it.
+cdef PyObject* decode_record(Decoding* d) except NULL
+# The rest of a record whose start is known already: its last value.
+cdef PyObject* decode_rest(Decoding* d) except NULL
+# One scalar and nothing else, the most common message of all: it needs no Decoding of its own. NULL without an exception:
+# another value, or options that ask for more.
+cdef PyObject* decode_lone(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes, bint is_key) except? NULL
+cdef int decode_pair(Decoding* d, PyObject** key, PyObject** value) except -1
+# Let go of what a decoding holds besides its buffer; safe after every outcome.
+cdef void abandon(Decoding* d) noexcept
+# Switch the cyclic collector off; True when it was on, and then resume_collector() has to follow. That one leaves it off when somebody
+# else switched it off meanwhile; True when it did not.
+cdef bint pause_collector() noexcept
+cdef bint resume_collector() noexcept
+# Let signals be handled, with the collector as its users have it.
+cdef int hear_signals() except -1
+cdef int raise_trailing(Decoding* d) except -1
+cdef int raise_record_limit(Decoding* d) except -1
+cdef int raise_skipped(Decoding* d, Skipping* s, SkipOutcome outcome) except -1
+
+cdef enum SkipOutcome:
+    SKIPPED         # the cursor stands behind one whole value
+    NEEDS_MORE      # the value goes on behind the bytes held; call again with more
+    BAD_CODE        # the cursor stands at the type code
+    BAD_LENGTH
+    STRAY_MARKER
+    TOO_DEEP
+
+cdef struct Skipping:
+    int64_t* pending          # owned: an entry for each open container
+    Py_ssize_t depth
+    Py_ssize_t max_depth
+    int64_t tail              # payload bytes still to skip
+    int code                  # innermost type code met
+    bint hive
+
+cdef int start_skipping(Skipping* s, const Decoding* d) except -1
+cdef SkipOutcome skip_value(Skipping* s, ReadBuffer* buf) noexcept nogil
+# Scalars between the cursor and the end, faster; and their offsets, unless that is NULL.
+cdef int64_t skip_scalars(const Skipping* s, ReadBuffer* buf, int64_t most, long long* offsets) noexcept nogil
+cdef void stop_skipping(Skipping* s) noexcept
+
+cdef struct Encoding:
+    WriteBuffer buf
+    PathFrame* frame
+    Py_ssize_t depth
+    Py_ssize_t ticks
+    Py_ssize_t max_depth
+    Py_ssize_t nreplaced      # default= calls within one another
+    int int_width             # 0: as the number needs
+    bint sort_keys
+    bint hive
+    PicklePolicy pickle
+    PyObject* default         # borrowed, NULL: none
+    const char* unicode_errors    # borrowed, NULL: strict
+
+cdef class EncodeOptions:
+    cdef Encoding template    # with an empty buffer, which remembers how large the last large output was
+    cdef object default
+    cdef bytes unicode_errors
+
+# As decode_lone: the bytes of one scalar, at once.
+cdef PyObject* encode_lone(const Encoding* options, PyObject* obj) except? NULL
+# Write one record at the cursor; when that fails the cursor is where it was.
+cdef int encode_record(Encoding* e, PyObject* obj) except -1
+cdef int encode_pair(Encoding* e, PyObject* key, PyObject* value) except -1
+# As encode_pair, with `before` bytes left in front of the key and `between` bytes in front of the value, for the caller to fill.
+# Return how many bytes the key takes.
+cdef Py_ssize_t encode_apart(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before, Py_ssize_t between) except -1

@@ -1,0 +1,199 @@
+# Floor 2. The codec: encode, decode and skip of every type code, side by side.
+#
+# What belongs here: bytes to values and back, options, the errors of both directions. What this file must not know: files,
+# descriptors, what outlives a call. The parts are included because they call one another:
+#     core/codec/errors.pxi       errors with offset, code and path
+#     core/codec/scalars.pxi      BYTE BOOL INT LONG FLOAT DOUBLE, Hive's SHORT and NULL
+#     core/codec/bytes.pxi       BYTES STRING and the application codes 50..200
+#     core/codec/containers.pxi   VECTOR LIST MAP, dispatch by code and by type
+#     core/codec/skip.pxi        structure without values
+#
+# Always true: nothing is read unless the buffer was asked for it; nothing is allocated that bytes have not backed; items of
+# open containers are owned by the decoding's stack, which abandon() empties.
+
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t, INT32_MAX, INT32_MIN
+from libc.stdlib cimport qsort
+from libc.string cimport memcmp, memcpy, memset
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.buffer cimport PyBUF_CONTIG_RO, PyBuffer_Release, PyObject_GetBuffer
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_RawFree, PyMem_RawMalloc, PyMem_Realloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+
+from typedbytes.core.byteorder cimport *
+from typedbytes.core.cpython cimport *
+from typedbytes.core.typecode cimport *
+
+import sys
+from codecs import lookup_error
+
+from typedbytes._types import Byte, Ext, Float, Long, Writable
+from typedbytes.errors import (
+    EncodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError,
+)
+
+cdef extern from "Python.h":
+    # Declared with bare pointers: references are counted by hand in the inner loops.
+    ctypedef struct PyTypeObject:
+        const char* tp_name
+    PyTypeObject* Py_TYPE(PyObject* o) noexcept
+    PyTypeObject PyBool_Type, PyBytes_Type, PyDict_Type, PyFloat_Type, PyList_Type, PyLong_Type, PyTuple_Type, PyUnicode_Type
+    PyObject* Py_True
+    PyObject* Py_False
+    PyObject* Py_None
+    void incref "Py_INCREF"(PyObject* o) noexcept
+    void decref "Py_DECREF"(PyObject* o) noexcept
+    double PyFloat_AS_DOUBLE(PyObject* o) noexcept
+    PyObject* PyFloat_FromDouble(double value) except NULL
+    PyObject* PyLong_FromLong(long value) except NULL
+    PyObject* PyUnicode_New(Py_ssize_t nchars, Py_UCS4 widest) except NULL
+    PyObject* PyUnicode_DecodeUTF8(const char* p, Py_ssize_t nbytes, const char* errors) except NULL
+    void* PyUnicode_DATA(PyObject* o) noexcept
+    int PyUnicode_KIND(PyObject* o) noexcept
+    int PyUnicode_READY(PyObject* o) except -1
+    Py_ssize_t PyUnicode_GET_LENGTH(PyObject* o) noexcept
+    bint PyUnicode_IS_ASCII(PyObject* o) noexcept
+    bint PyUnicode_IS_COMPACT_ASCII(PyObject* o) noexcept
+    Py_ssize_t PyTuple_GET_SIZE(PyObject* o) noexcept
+    PyObject* PyTuple_GET_ITEM(PyObject* o, Py_ssize_t i) noexcept
+    Py_ssize_t PyList_GET_SIZE(PyObject* o) noexcept
+    PyObject* PyList_GET_ITEM(PyObject* o, Py_ssize_t i) noexcept
+    ctypedef struct PyListObject:
+        PyObject** ob_item
+    ctypedef struct PyTupleObject:
+        PyObject** ob_item
+    int PyList_Append(PyObject* o, PyObject* item) except -1
+    Py_ssize_t PyDict_GET_SIZE(PyObject* o) noexcept
+    int PyDict_SetItem(PyObject* o, PyObject* key, PyObject* value) noexcept    # negative: an exception is set
+    bint PyErr_ExceptionMatches(object kind) noexcept
+    void PyErr_Clear() noexcept
+    Py_hash_t PyObject_Hash(PyObject* o) except? -1
+    bint PyLong_Check(object o) noexcept
+    bint PyFloat_Check(object o) noexcept
+    bint PyUnicode_Check(object o) noexcept
+    bint PyBytes_Check(object o) noexcept
+    bint PyTuple_Check(object o) noexcept
+    bint PyList_Check(object o) noexcept
+    bint PyDict_Check(object o) noexcept
+
+cdef extern from *:
+    """
+    #if defined(__GNUC__)
+    #define tb_likely(x) __builtin_expect(!!(x), 1)
+    #define tb_unlikely(x) __builtin_expect(!!(x), 0)
+    #else
+    #define tb_likely(x) (x)
+    #define tb_unlikely(x) (x)
+    #endif
+    """
+    bint often "tb_likely"(bint condition) noexcept nogil
+    bint seldom "tb_unlikely"(bint condition) noexcept nogil
+
+cdef enum:
+    DEFAULT_DEPTH = 256
+    HIGHEST_DEPTH = 10_000    # what the C stack of a main thread carries many times over
+
+# Odd, and different in every process that has hash randomisation.
+cdef uint64_t SECRET = <uint64_t>hash("typedbytes") | 1
+
+include "codec/errors.pxi"
+include "codec/scalars.pxi"
+include "codec/bytes.pxi"
+include "codec/containers.pxi"
+include "codec/skip.pxi"
+
+
+cdef class DecodeOptions:
+    """Hold checked decode options.
+
+    pickle: "safe" builds only the value types from code 100, "trust" is ordinary pickle, "raw" gives Ext(100, data).
+    exact: give Byte, Long, Float and Ext where a plain value would lose its width. map_pairs: a MAP as a list of pairs.
+    ext_hook: called as ext_hook(code, data) for application codes without a meaning here. unicode_errors: as in bytes.decode.
+    dialect: "hadoop" or "hive". max_depth: open containers. max_bytes: of one record, None for no limit.
+    """
+
+    def __init__(self, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, unicode_errors="strict",
+                 dialect="hadoop", max_depth=DEFAULT_DEPTH, max_bytes=None):
+        cdef Decoding* d = &self.template
+        memset(d, 0, sizeof(Decoding))
+        self.ext_hook = checked_callable("ext_hook", ext_hook)
+        self.unicode_errors = checked_errors(unicode_errors)
+        d.pickle = checked_pickle(pickle)
+        d.exact = exact
+        d.map_pairs = map_pairs
+        d.ext_hook = NULL if ext_hook is None else <PyObject*>ext_hook
+        d.unicode_errors = NULL if unicode_errors == "strict" else PyBytes_AS_STRING(self.unicode_errors)
+        d.hive = checked_dialect(dialect)
+        d.max_depth = checked_depth(max_depth)
+        d.max_bytes = checked_bytes(max_bytes)
+        d.record = -1
+        d.last_field = CACHE
+        d.patience = FIRST_PATIENCE
+
+
+cdef class EncodeOptions:
+    """Hold checked encode options.
+
+    int_width: "auto" writes INT where it fits and LONG else, 32 and 64 fix it. pickle: "safe" pickles only the value types
+    that have no code, "trust" anything, "raw" nothing. default: called with an object that has no type code, gives one that
+    has. sort_keys: MAP entries in the order of their encoded keys. unicode_errors: as in str.encode. dialect, max_depth: as
+    for decoding.
+    """
+
+    def __init__(self, *, int_width="auto", pickle="safe", default=None, sort_keys=False, unicode_errors="strict",
+                 dialect="hadoop", max_depth=DEFAULT_DEPTH):
+        cdef Encoding* e = &self.template
+        memset(e, 0, sizeof(Encoding))
+        if int_width not in ("auto", 32, 64):
+            raise ValueError(f'int_width is "auto", 32 or 64, not {int_width!r}')
+        self.default = checked_callable("default", default)
+        self.unicode_errors = checked_errors(unicode_errors)
+        e.int_width = 0 if int_width == "auto" else int_width
+        e.pickle = checked_pickle(pickle)
+        e.default = NULL if default is None else <PyObject*>default
+        e.sort_keys = sort_keys
+        e.unicode_errors = NULL if unicode_errors == "strict" else PyBytes_AS_STRING(self.unicode_errors)
+        e.hive = checked_dialect(dialect)
+        e.max_depth = checked_depth(max_depth)
+
+
+cdef object checked_callable(str name, function):
+    if function is not None and not callable(function):
+        raise TypeError(f"{name} must be callable, not {type(function).__name__}")
+    return function
+
+
+cdef bytes checked_errors(name):
+    lookup_error(name)
+    return name.encode("ascii")
+
+
+cdef PicklePolicy checked_pickle(policy) except *:
+    if policy == "safe":
+        return SAFE
+    if policy == "trust":
+        return TRUST
+    if policy == "raw":
+        return RAW
+    raise ValueError(f'pickle is "safe", "trust" or "raw", not {policy!r}')
+
+
+cdef bint checked_dialect(dialect) except -1:
+    if dialect not in ("hadoop", "hive"):
+        raise ValueError(f'dialect is "hadoop" or "hive", not {dialect!r}')
+    return dialect == "hive"
+
+
+cdef Py_ssize_t checked_depth(max_depth) except -1:
+    if not 0 <= max_depth <= HIGHEST_DEPTH:
+        raise ValueError(f"max_depth is 0..{HIGHEST_DEPTH}, not {max_depth}")
+    return max_depth
+
+
+cdef Py_ssize_t checked_bytes(max_bytes) except -1:
+    if max_bytes is None:
+        return 0
+    if max_bytes < 1:
+        raise ValueError(f"max_bytes is at least 1, not {max_bytes}")
+    return min(max_bytes, sys.maxsize // 2)

@@ -1,0 +1,61 @@
+# Floor 0. The interpreter's own layout, where knowing it pays; see cpython.h.
+
+from libc.stdint cimport int64_t
+from cpython.object cimport PyObject
+
+cdef extern from "core/cpython.h":
+    # New references; NULL: an exception is set.
+    PyObject* int_from_i64(int64_t value) noexcept
+    PyObject* float_from_f64(double value) noexcept
+    # 1: stored in *value; 0: beyond 64 bits. The object is an int (or of a subclass).
+    bint int_to_i64(PyObject* number, int64_t* value) noexcept
+    # The same for many in a row.
+    bint int_to_i64_evenly(PyObject* number, int64_t* value) noexcept
+    # Two's complement little-endian, the shortest form, as in pickle's LONG1. Length, or -1: too long, or no such API here.
+    Py_ssize_t int_to_bytes_le(PyObject* number, unsigned char* out, Py_ssize_t room) noexcept
+    PyObject* int_from_bytes_le(const unsigned char* p, Py_ssize_t nbytes) except NULL
+    # A bytes object whose nbytes, 2**31 + 4 at most, the caller fills in.
+    PyObject* new_filled_bytes(Py_ssize_t nbytes) except NULL
+    # A str with room for nchars ASCII characters, which the caller fills in.
+    PyObject* new_ascii(Py_ssize_t nchars) except NULL
+    # The UTF-8 form that a str that is not ASCII carries already, NULL: none.
+    const char* known_utf8(PyObject* text, Py_ssize_t* nbytes) noexcept
+    # As PyDict_Next.
+    bint dict_next(PyObject* o, Py_ssize_t* position, PyObject** key, PyObject** value) noexcept
+    # An empty dict with room for npairs.
+    PyObject* start_dict(PyObject** items, Py_ssize_t npairs, Py_ssize_t* nfilled) noexcept
+    # Let a class made in Python, with no __next__ of its own, step as its compiled base does.
+    void inherit_next(object new_class) noexcept
+    # New tuple that takes over the references in items[0:n]; not tracked by the collector when it holds only atoms.
+    PyObject* tuple_from_stolen(PyObject** items, Py_ssize_t nitems) except NULL
+    # A pair that takes over both references, also on failure: `last` again where only the caller holds it, None: there is none.
+    PyObject* pair_from_stolen(PyObject* last, PyObject* first, PyObject* second) except NULL
+    # New list that takes over the references in items[0:n].
+    PyObject* list_from_stolen(PyObject** items, Py_ssize_t nitems) except NULL
+    # Append to a list, taking over the references, also on failure.
+    int list_extend_stolen(PyObject* target, PyObject** items, Py_ssize_t nitems) except -1
+    # Switch the cyclic collector off; 1 when it was on. gc_resume(was_on) undoes it.
+    bint gc_pause() noexcept
+    void gc_resume(bint was_on) noexcept
+    # Change the length of a bytes object that only we hold; on failure it stays as it is.
+    int bytes_resize(PyObject** bytes_object, Py_ssize_t nbytes) except -1
+    # A builtin function with keywords, and one that takes its calls from now on; returns who took them before, NULL: no change.
+    ctypedef object (*keyword_function)(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* names)
+    keyword_function take_calls(object function, keyword_function quick) noexcept
+
+
+# In an except clause: Cython finds it by the class of an error, and where there is then no memory to go on with that one, `error`
+# is a MemoryError. Raises it.
+cdef inline int raise_without_memory(object error) except -1:
+    if isinstance(error, MemoryError):
+        raise error
+    return 0
+
+
+cdef inline object as_failure(object error):
+    # A StopIteration out of a hook or a source would pass for the end of input.
+    if not isinstance(error, StopIteration):
+        return error
+    failure = RuntimeError("a hook or a source raised StopIteration")
+    failure.__cause__ = error
+    return failure

@@ -1,0 +1,568 @@
+# Floor 3. Encoder, Decoder, Reader, Writer and the pair forms: what must outlive a call.
+#
+# What belongs here: buffers with a source or a sink, one-call encode and decode, groups of pairs, iterators that stay failed. What this file must not
+# know: type codes, paths, the environment. Nothing is opened here; a source or sink is an object with a method to call.
+#
+# Always true: an object that is in use refuses a second use (a hook or another thread); a reader that failed stays failed;
+# a writer's buffer holds whole records only.
+
+from libc.stdint cimport int64_t
+from libc.string cimport memchr, memcmp, memcpy, memset
+from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, PyBUF_WRITE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.memoryview cimport PyMemoryView_FromMemory, PyMemoryView_GET_BUFFER
+from cpython.object cimport PyObject
+from cpython.dict cimport PyDict_CheckExact
+from cpython.list cimport PyList_CheckExact
+from cpython.tuple cimport PyTuple_CheckExact
+
+from typedbytes.core.byteorder cimport load_i32
+from typedbytes.core.cpython cimport as_failure, inherit_next, int_to_i64, keyword_function, pair_from_stolen, take_calls, tuple_from_stolen
+
+import io
+import os
+
+from typedbytes.errors import DecodeError, EncodeTypeError, FormatError, TruncatedError
+
+cdef extern from "Python.h":
+    void xdecref "Py_XDECREF"(PyObject* o) noexcept
+    void incref "Py_INCREF"(PyObject* o) noexcept
+    Py_ssize_t Py_REFCNT(PyObject* o) noexcept
+    PyObject* PyTuple_GET_ITEM(PyObject* o, Py_ssize_t i) noexcept
+    void PyErr_Fetch(PyObject** kind, PyObject** value, PyObject** trace) noexcept
+    void PyErr_NormalizeException(PyObject** kind, PyObject** value, PyObject** trace) noexcept
+    int PyException_SetTraceback(PyObject* value, PyObject* trace) noexcept
+
+cdef enum:
+    SCRATCH = 512             # output up to here is written on the C stack first
+    FEW_ITEMS = 16            # of open containers wait on the C stack
+    BRIEF = 256               # input up to here holds too few strings for the table of short ones
+    PAUSE_FROM = 4096         # input from here on is decoded with the collector switched off
+    READ_SIZE = 131072        # what Hadoop buffers on its side of the pipe
+    WRITE_SIZE = 65536        # what a pipe takes at once
+    SCALARS_AT_ONCE = 65536   # records of these are skipped before signals are looked at
+
+cdef enum State:
+    OPEN
+    BUSY
+    FAILED
+    CLOSED
+
+cdef EncodeOptions PLAIN_ENCODE = EncodeOptions()
+cdef DecodeOptions PLAIN_DECODE = DecodeOptions()
+
+
+cdef inline object taken(PyObject* o):
+    # Makes an owned pointer an object.
+    result = <object>o
+    xdecref(o)
+    return result
+
+
+# ---- whole values ------------------------------------------------------------------------------------------------------
+
+cdef inline object encode_object(EncodeOptions options, object obj):
+    cdef PyObject* lone
+    if not (PyTuple_CheckExact(obj) or PyList_CheckExact(obj) or PyDict_CheckExact(obj)):
+        lone = encode_lone(&options.template, <PyObject*>obj)
+        if lone != NULL:
+            return taken(lone)
+    return encode_whole_object(options, obj)
+
+
+cdef bytes encode_whole_object(EncodeOptions options, object obj):
+    cdef Encoding e
+    cdef unsigned char scratch[SCRATCH]
+    memcpy(&e, &options.template, sizeof(Encoding))
+    start_scratch(&e.buf, scratch, SCRATCH)
+    try:
+        encode_record(&e, <PyObject*>obj)
+        return finish_output(options, &e)
+    finally:
+        drop(&e.buf)
+
+
+cdef bytes finish_output(EncodeOptions options, Encoding* e):
+    if written(&e.buf) > LARGE_OUTPUT:
+        options.template.buf.expected = written(&e.buf)
+    return finish(&e.buf)
+
+
+# dumps and loads name their options one by one: collecting them in a dict would cost more than a small value does. That
+# none was given shows by identity.
+
+cdef object AUTO = "auto"
+cdef object SAFE_NAME = "safe"
+cdef object STRICT = "strict"
+cdef object HADOOP = "hadoop"
+cdef object DEEP = 256
+
+def dumps(obj, *, int_width="auto", pickle="safe", default=None, sort_keys=False, unicode_errors="strict", dialect="hadoop",
+          max_depth=256):
+    """Encode one object as TypedBytes.
+
+    Takes the options of `Encoder`. Returns bytes. Raises EncodeTypeError for a type without a type code and EncodeValueError
+    for a value that the format cannot hold; both say where in `obj` it sits.
+
+    >>> dumps((1, "a")).hex()
+    '08000000020300000001070000000161'
+    """
+    if int_width is AUTO and pickle is SAFE_NAME and default is None and sort_keys is False and unicode_errors is STRICT \
+            and dialect is HADOOP and max_depth is DEEP:
+        return encode_object(PLAIN_ENCODE, obj)
+    return encode_object(EncodeOptions(int_width=int_width, pickle=pickle, default=default, sort_keys=sort_keys,
+                                    unicode_errors=unicode_errors, dialect=dialect, max_depth=max_depth), obj)
+
+
+def loads(data, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, unicode_errors="strict", dialect="hadoop",
+          max_depth=256, max_bytes=None):
+    """Decode the one TypedBytes value that `data`, any bytes-like object, holds.
+
+    Takes the options of `Decoder`. Raises TruncatedError when the bytes end early (no bytes at all included), FormatError for
+    anything malformed and for bytes after the value, LimitError for input beyond a limit.
+
+    >>> loads(bytes.fromhex("08000000020300000001070000000161"))
+    (1, 'a')
+    """
+    if pickle is SAFE_NAME and exact is False and map_pairs is False and ext_hook is None and unicode_errors is STRICT \
+            and dialect is HADOOP and max_depth is DEEP and max_bytes is None:
+        return decode_one(PLAIN_DECODE, data)
+    return decode_one(DecodeOptions(pickle=pickle, exact=exact, map_pairs=map_pairs, ext_hook=ext_hook,
+                                    unicode_errors=unicode_errors, dialect=dialect, max_depth=max_depth,
+                                    max_bytes=max_bytes), data)
+
+
+# Most calls give no options: for these, eight defaults need not be counted up and down, a fifth of what a small value costs.
+
+cdef object dumps_plain(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* names):
+    if nargs == 1 and names == NULL:
+        return encode_object(PLAIN_ENCODE, <object>args[0])
+    return dumps_with_options(module, args, nargs, names)
+
+
+cdef object loads_plain(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* names):
+    if nargs == 1 and names == NULL:
+        return decode_one(PLAIN_DECODE, <object>args[0])
+    return loads_with_options(module, args, nargs, names)
+
+cdef keyword_function dumps_with_options = take_calls(dumps, dumps_plain)
+cdef keyword_function loads_with_options = take_calls(loads, loads_plain)
+
+
+cdef enum Form:
+    VALUE        # exactly one
+    VALUES       # a list of all
+    PAIRS        # a list of (key, value)
+
+
+cdef inline object decode_one(DecodeOptions options, object data):
+    cdef PyObject* lone
+    if PyBytes_CheckExact(data):
+        lone = decode_lone(&options.template, <const unsigned char*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), False)
+        if lone != NULL:
+            return taken(lone)
+    return decode_whole(options, data, VALUE)
+
+
+cdef object decode_whole(DecodeOptions options, object data, Form form):
+    if PyBytes_CheckExact(data):
+        return decode_memory(options, <const unsigned char*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), form)
+    cdef Py_buffer view
+    contiguous = get_view(data, &view)    # kept: it may own the memory
+    try:
+        return decode_memory(options, <const unsigned char*>view.buf, view.len, form)
+    finally:
+        PyBuffer_Release(&view)
+
+
+cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssize_t nbytes, Form form):
+    cdef Decoding d
+    cdef PyObject* few[FEW_ITEMS]
+    cdef bint paused = False
+    memcpy(&d, &options.template, sizeof(Decoding))
+    d.stack = d.lent_stack = few
+    d.stack_room = FEW_ITEMS
+    if nbytes >= PAUSE_FROM and d.ext_hook == NULL and d.pickle != TRUST:
+        paused = pause_collector()
+    d.remembers = form != VALUE or nbytes >= BRIEF
+    d.buf.start = d.buf.cursor = p
+    d.buf.end = p + nbytes
+    try:
+        if form == VALUE:
+            result = taken(decode_record(&d))
+            if held(&d.buf):
+                raise_trailing(&d)
+            return result
+        d.record = 0
+        return list_values(&d) if form == VALUES else list_pairs(&d)
+    finally:
+        if paused:
+            resume_collector()
+        if d.stack != few or d.nstack > 0 or d.paused:
+            abandon(&d)
+
+
+cdef list list_values(Decoding* d):
+    cdef list values = []
+    while held(&d.buf) or refill(&d.buf, 1):
+        values.append(taken(decode_record(d)))
+        d.record += 1
+        if not d.record & 0x3fff:
+            hear_signals()
+    return values
+
+
+cdef list list_pairs(Decoding* d):
+    cdef list pairs = []
+    while held(&d.buf) or refill(&d.buf, 1):
+        pairs.append(taken(new_pair(d)))
+        d.record += 1
+        if not d.record & 0x3fff:
+            hear_signals()
+    return pairs
+
+
+cdef PyObject* new_pair(Decoding* d) except NULL:
+    cdef PyObject* pair[2]
+    decode_pair(d, &pair[0], &pair[1])
+    return tuple_from_stolen(pair, 2)
+
+
+cdef class Encoder:
+    """Encode objects with fixed options; reusable, and safe to share between threads.
+
+    int_width: "auto" (INT where the number fits, else LONG), 32 or 64. pickle: "safe" writes None, wide ints, Decimal,
+    datetime types, sets, complex and UUID as code 100, "trust" pickles anything, "raw" nothing. default: a function that
+    is given an object without a type code and returns one that has. sort_keys: order MAP entries by their encoded keys.
+    unicode_errors: as in str.encode. dialect: "hadoop" or "hive". max_depth: of containers.
+
+    >>> Encoder(int_width=64).encode(5).hex()
+    '040000000000000005'
+    """
+
+    cdef EncodeOptions options
+
+    def __cinit__(self, *args, **options):
+        self.options = PLAIN_ENCODE
+
+    def __init__(self, **options):
+        self.options = EncodeOptions(**options)
+
+    def __reduce__(self):
+        raise TypeError("an Encoder cannot be pickled")
+
+    def encode(self, obj):
+        """Encode one object; the same as `dumps`.
+
+        >>> Encoder().encode(True).hex()
+        '0201'
+        """
+        return encode_object(self.options, obj)
+
+    def encode_into(self, obj, buffer, Py_ssize_t offset=0):
+        """Encode one object into a writable buffer at `offset` and return the number of bytes written.
+
+        A bytearray grows as far as needed; any other buffer that is too small raises ValueError. When encoding fails the
+        buffer is as it was.
+
+        >>> target = bytearray(1)
+        >>> Encoder().encode_into(True, target, 1), target.hex()
+        (2, '000201')
+        """
+        cdef Py_buffer view
+        encoded = encode_whole_object(self.options, obj)
+        cdef Py_ssize_t nbytes = len(encoded)
+        if type(buffer) is bytearray and 0 <= offset <= len(buffer) < offset + nbytes:
+            buffer.extend(bytes(offset + nbytes - len(buffer)))
+        PyObject_GetBuffer(buffer, &view, PyBUF_WRITABLE)
+        try:
+            if not 0 <= offset <= view.len - nbytes:
+                raise ValueError(f"{nbytes} bytes do not fit a buffer of {view.len} at offset {offset}")
+            memcpy(<char*>view.buf + offset, PyBytes_AS_STRING(encoded), nbytes)
+        finally:
+            PyBuffer_Release(&view)
+        return nbytes
+
+    def encode_all(self, iterable):
+        """Encode every object of an iterable, one behind the other, as bytes.
+
+        >>> Encoder().encode_all([True, False]).hex()
+        '02010200'
+        """
+        return self.gather(iterable, False)
+
+    def encode_pairs(self, pairs):
+        """Encode every (key, value) of an iterable, one behind the other, as bytes.
+
+        >>> Encoder().encode_pairs([("a", True)]).hex()
+        '0700000001610201'
+        """
+        return self.gather(pairs, True)
+
+    cdef bytes gather(self, iterable, bint as_pairs):
+        options = self.options    # a hook may call __init__ again
+        cdef Encoding e = options.template
+        cdef Py_ssize_t index = 0
+        start_owned(&e.buf, 4 * SCRATCH)
+        try:
+            for item in iterable:
+                if as_pairs:
+                    encode_item_pair(&e, item)
+                else:
+                    encode_record(&e, <PyObject*>item)
+                index += 1
+                if not index & 0x3fff:
+                    PyErr_CheckSignals()
+            return finish_output(options, &e)
+        finally:
+            drop(&e.buf)
+
+
+cdef inline int encode_item_pair(Encoding* e, object item) except -1:
+    if PyTuple_CheckExact(item) and len(<tuple>item) == 2:
+        return encode_pair(e, PyTuple_GET_ITEM(<PyObject*>item, 0), PyTuple_GET_ITEM(<PyObject*>item, 1))
+    if not isinstance(item, (tuple, list)) or len(item) != 2:
+        raise EncodeTypeError(f"a pair is a tuple of key and value, not {type(item).__name__} {item!r:.80}")
+    key, value = item
+    return encode_pair(e, <PyObject*>key, <PyObject*>value)
+
+
+cdef class Decoder:
+    """Decode with fixed options, whole buffers or a stream that is fed in pieces.
+
+    pickle: "safe" builds only value types from code 100, "trust" is ordinary pickle (for one's own data), "raw" gives
+    Ext(100, data). exact: give Byte, Long, Float and Ext where plain values would lose their width. map_pairs: a MAP as a list of
+    pairs. ext_hook: called as ext_hook(code, data) for application codes without a meaning here. unicode_errors: as in
+    bytes.decode. dialect: "hadoop" or "hive". max_depth: of containers. max_bytes: of one record, None for no limit.
+
+    The decode methods may be used from several threads; feeding and iterating may not.
+
+    >>> Decoder(exact=True).decode(b"\\x01\\x05")
+    Byte(5)
+    """
+
+    cdef DecodeOptions options
+    cdef Decoding fed             # the push side: storage without a source
+    cdef Skipping skipping        # how far the value at the mark has been walked
+    cdef object failure
+    cdef State state
+    cdef bint ended               # close() has been called
+
+    def __cinit__(self, *args, **options):
+        self.options = PLAIN_DECODE
+
+    def __init__(self, **options):
+        if self.fed.buf.storage != NULL:
+            raise RuntimeError("a Decoder that was fed cannot be initialised again")
+        self.options = DecodeOptions(**options)
+
+    def __dealloc__(self):
+        abandon(&self.fed)
+        release(&self.fed.buf)
+        stop_skipping(&self.skipping)
+
+    def __reduce__(self):
+        raise TypeError("a Decoder cannot be pickled")
+
+    def decode(self, data):
+        """Decode the one value that a bytes-like object holds; the same as `loads`.
+
+        >>> Decoder().decode(b"\\x02\\x01")
+        True
+        """
+        return decode_one(self.options, data)
+
+    def decode_from(self, data, Py_ssize_t offset=0):
+        """Decode the value at `offset` and return it with the offset behind it.
+
+        Raises as `loads`; ValueError for an offset outside the data. Bytes behind the value are left alone.
+
+        >>> Decoder().decode_from(b"\\x02\\x01\\x02\\x00", 2)
+        (False, 4)
+        """
+        cdef Py_buffer view
+        options = self.options    # a hook may call __init__ again
+        cdef Decoding d = options.template
+        contiguous = get_view(data, &view)
+        borrow(&d.buf, <const unsigned char*>view.buf, view.len)
+        try:
+            if not 0 <= offset <= view.len:
+                raise ValueError(f"offset {offset} is outside the {view.len} bytes given")
+            d.buf.cursor += offset
+            value = taken(decode_record(&d))
+            return value, offset_of(&d.buf, d.buf.cursor)
+        finally:
+            abandon(&d)
+            PyBuffer_Release(&view)
+
+    def decode_all(self, data):
+        """Decode all values of a bytes-like object to a list; no bytes at all give an empty one.
+
+        >>> Decoder().decode_all(b"\\x02\\x01\\x02\\x00")
+        [True, False]
+        """
+        return decode_whole(self.options, data, VALUES)
+
+    def decode_pairs(self, data):
+        """Decode alternating keys and values to a list of tuples; a key without a value raises TruncatedError.
+
+        >>> Decoder().decode_pairs(b"\\x02\\x01\\x02\\x00")
+        [(True, False)]
+        """
+        return decode_whole(self.options, data, PAIRS)
+
+    def feed(self, data):
+        """Take the next bytes of a stream; iterate the Decoder for the values that are complete.
+
+        >>> decoder = Decoder()
+        >>> decoder.feed(b"\\x02\\x01\\x02"); list(decoder)
+        [True]
+        >>> decoder.feed(b"\\x00"); list(decoder)
+        [False]
+        """
+        cdef Py_buffer view
+        if self.failure is not None:
+            raise self.failure.with_traceback(None)
+        if self.ended:
+            raise ValueError("this Decoder is closed: no more can be fed")
+        self.enter()
+        try:
+            if self.fed.buf.storage == NULL:
+                self.start_fed()
+            contiguous = get_view(data, &view)
+            try:
+                append(&self.fed.buf, <const unsigned char*>view.buf, view.len)
+            finally:
+                PyBuffer_Release(&view)
+        finally:
+            self.state = OPEN
+
+    cdef int start_fed(self) except -1:
+        stop_skipping(&self.skipping)    # of a call that had no memory
+        start_skipping(&self.skipping, &self.options.template)
+        self.fed = self.options.template
+        self.fed.remembers = True
+        self.fed.record = 0
+        return start_filled(&self.fed.buf, READ_SIZE, NULL, NULL)
+
+    cdef int enter(self) except -1:
+        if self.state == OPEN:
+            self.state = BUSY
+            return 0
+        if self.state == FAILED:
+            raise self.failure.with_traceback(None)
+        raise RuntimeError("this Decoder is in use: a hook or another thread came back to it")
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.enter()
+        try:
+            value = self.next_fed()
+        except BaseException as error:
+            abandon(&self.fed)    # the collector must not stay switched off
+            self.failure = as_failure(error)
+            self.state = FAILED
+            raise self.failure
+        self.state = OPEN
+        if value is NOTHING:
+            raise StopIteration
+        return value
+
+    cdef object next_fed(self):
+        # The walk finds out whether the value is whole; what it finds wrong, decoding reports in the order of the bytes.
+        cdef ReadBuffer* buf = &self.fed.buf
+        cdef SkipOutcome outcome
+        if buf.storage == NULL or (buf.mark == NULL and not held(buf)):
+            return NOTHING
+        if not self.fed.record & 0x3fff:
+            PyErr_CheckSignals()
+        if buf.mark == NULL:
+            buf.mark = buf.cursor
+        outcome = skip_value(&self.skipping, buf)
+        if outcome == NEEDS_MORE and not (self.fed.max_bytes and buf.end - buf.mark > self.fed.max_bytes):
+            if self.failure is not None:
+                raise self.failure.with_traceback(None)
+            return NOTHING
+        buf.cursor = buf.mark
+        buf.mark = NULL
+        value = taken(decode_record(&self.fed))
+        self.fed.record += 1
+        shrink(buf)
+        return value
+
+    @property
+    def pending(self):
+        """Give the number of bytes fed that no value returned so far has used.
+
+        >>> decoder = Decoder()
+        >>> decoder.feed(b"\\x02"); decoder.pending
+        1
+        """
+        cdef ReadBuffer* buf = &self.fed.buf
+        return buf.end - (buf.mark if buf.mark != NULL else buf.cursor)
+
+    def close(self):
+        """Say that no more will be fed; raises TruncatedError (or what else is wrong) when the last value is not whole.
+
+        Values that are whole and not yet taken can still be had by iterating.
+
+        >>> decoder = Decoder()
+        >>> decoder.feed(b"\\x03\\x00"); decoder.close()
+        Traceback (most recent call last):
+        typedbytes.errors.TruncatedError: input ends inside INT: at least 3 more bytes needed at offset 2, record 0
+        """
+        if self.failure is not None:
+            raise self.failure.with_traceback(None)
+        self.enter()
+        self.ended = True
+        try:
+            self.check_rest()
+        except BaseException as error:
+            self.failure = error    # raised again behind the whole values
+            raise
+        finally:
+            self.state = OPEN
+
+    cdef int check_rest(self) except -1:
+        # Walk what is pending without taking it: whole values can still be had afterwards.
+        cdef Decoding rest = self.options.template
+        cdef Skipping skipping
+        cdef const unsigned char* start = NULL
+        cdef SkipOutcome outcome = SKIPPED
+        if self.fed.buf.storage == NULL:
+            return 0
+        rest.buf = self.fed.buf
+        rest.record = self.fed.record
+        if rest.buf.mark != NULL:
+            rest.buf.cursor = rest.buf.mark
+            rest.buf.mark = NULL
+        start_skipping(&skipping, &rest)
+        while held(&rest.buf) and outcome == SKIPPED:
+            start = rest.buf.cursor
+            outcome = skip_value(&skipping, &rest.buf)
+            rest.record += outcome == SKIPPED
+        stop_skipping(&skipping)
+        if outcome == SKIPPED:
+            return 0
+        rest.buf.cursor = start
+        try:
+            xdecref(decode_record(&rest))    # says what is wrong with it
+        finally:
+            abandon(&rest)
+
+
+cdef object NOTHING = object()    # "no value": None is one
+
+
+def step_as_base(type cls not None):
+    """Let a class made in Python step as its compiled base does, and return it; it has no __next__ of its own."""
+    inherit_next(cls)
+    return cls
+
+include "stream/iterate.pxi"
+include "stream/reader.pxi"
+include "stream/formats.pxi"
+include "stream/writer.pxi"

@@ -1,0 +1,137 @@
+# The two formats of Hadoop Streaming that are not typed bytes, read as pairs: lines of text, and raw bytes.
+#
+# wire    text: a line, ended by LF; with a separator, the key up to the nth one and the value behind it, without one the line is the
+#         value. raw bytes: i32 length of the key, the key, i32 length of the value, the value.
+# python  text: two str, bytes that are not UTF-8 as lone surrogates; a line without a separator in it is a key with "", and where
+#         none is given the key is the number of the line, from 0. raw=True and raw bytes: bytes as they are.
+# errors  text: none, the last line may lack its LF. raw bytes: TruncatedError where the input ends, FormatError at a negative length.
+
+cdef extern from "Python.h":
+    object text_object "PyUnicode_DecodeUTF8"(const char* p, Py_ssize_t nbytes, const char* errors)
+    object bytes_object "PyBytes_FromStringAndSize"(const char* p, Py_ssize_t nbytes)
+
+
+cdef class FormatReader(PairReader):
+    # What a PairReader knows of typed bytes, skipping and grouping, is not for these.
+
+    def groups(self):
+        return PairGroups(self)
+
+    cdef inline PyObject* pair_of_objects(self, object key, object value) except NULL:
+        incref(<PyObject*>key)
+        incref(<PyObject*>value)
+        return self.pair_of(<PyObject*>key, <PyObject*>value)
+
+
+cdef class TextReader(FormatReader):
+    """Read lines as pairs; nfields: of the key, separated as key and value are."""
+
+    cdef bytes separator
+    cdef Py_ssize_t nfields
+
+    def __init__(self, source, separator=None, Py_ssize_t nfields=1, **options):
+        if separator == b"":
+            raise ValueError("a separator is at least one byte")
+        PairReader.__init__(self, source, **options)
+        self.separator = separator
+        self.nfields = nfields
+
+    cdef PyObject* next_record(self) except? NULL:
+        cdef ReadBuffer* buf = &self.d.buf
+        cdef Py_ssize_t nbytes
+        cdef PyObject* pair
+        if self.at_end():
+            return NULL
+        self.check_signals()
+        nbytes = self.find_line()
+        pair = self.numbered(nbytes) if self.separator is None else self.split(nbytes)
+        buf.cursor += min(nbytes + 1, held(buf))
+        self.count_record()
+        return pair
+
+    cdef Py_ssize_t find_line(self) except -1:
+        # The size of the line at the cursor, without the LF behind it.
+        cdef ReadBuffer* buf = &self.d.buf
+        cdef Py_ssize_t nseen = 0
+        cdef const unsigned char* feed
+        while True:
+            feed = <const unsigned char*>memchr(buf.cursor + nseen, c"\n", held(buf) - nseen)
+            if feed != NULL:
+                return feed - buf.cursor
+            nseen = held(buf)
+            if not refill(buf, nseen + 1):
+                return nseen
+
+    cdef inline PyObject* numbered(self, Py_ssize_t nbytes) except NULL:
+        return self.pair_of_objects(self.d.record, self.item(self.d.buf.cursor, nbytes))
+
+    cdef PyObject* split(self, Py_ssize_t nbytes) except NULL:
+        cdef const unsigned char* line = self.d.buf.cursor
+        cdef const unsigned char* end = line + nbytes
+        cdef const unsigned char* rest = line
+        cdef const unsigned char* wanted = <const unsigned char*>PyBytes_AS_STRING(self.separator)
+        cdef const unsigned char* found
+        cdef Py_ssize_t nseparator = PyBytes_GET_SIZE(self.separator)
+        cdef Py_ssize_t nfound = 0
+        while nfound != self.nfields:
+            found = find_bytes(rest, end, wanted, nseparator)
+            if found == NULL:
+                break
+            rest = found + nseparator
+            nfound += 1
+        if nfound == 0:
+            return self.pair_of_objects(self.item(line, nbytes), self.item(end, 0))
+        return self.pair_of_objects(self.item(line, rest - nseparator - line), self.item(rest, end - rest))
+
+    cdef inline object item(self, const unsigned char* p, Py_ssize_t nbytes):
+        if self.raw:
+            return bytes_object(<const char*>p, nbytes)
+        return text_object(<const char*>p, nbytes, "surrogateescape")
+
+
+cdef const unsigned char* find_bytes(const unsigned char* p, const unsigned char* end, const unsigned char* wanted, Py_ssize_t nbytes) noexcept:
+    while end - p >= nbytes:
+        p = <const unsigned char*>memchr(p, wanted[0], end - p - nbytes + 1)
+        if p == NULL or memcmp(p, wanted, nbytes) == 0:
+            return p
+        p += 1
+    return NULL
+
+
+cdef class RawBytesReader(FormatReader):
+    """Read pairs of bytes."""
+
+    cdef PyObject* next_record(self) except? NULL:
+        cdef ReadBuffer* buf = &self.d.buf
+        cdef Py_ssize_t nkey, nvalue
+        cdef PyObject* pair
+        if self.at_end():
+            return NULL
+        self.check_signals()
+        nkey = self.find_item(0)
+        if held(buf) == 4 + nkey and not refill(buf, 4 + nkey + 1):
+            self.raise_cut("input ended between key and value")
+        nvalue = self.find_item(4 + nkey)
+        pair = self.pair_of_objects(bytes_object(<const char*>buf.cursor + 4, nkey), bytes_object(<const char*>buf.cursor + 4 + nkey + 4, nvalue))
+        buf.cursor += 4 + nkey + 4 + nvalue
+        self.count_record()
+        return pair
+
+    cdef Py_ssize_t find_item(self, Py_ssize_t start) except -1:
+        # The size of the item whose length stands so far behind the cursor; all of it is held then. A length is a promise, and memory
+        # follows only what arrives.
+        cdef ReadBuffer* buf = &self.d.buf
+        cdef Py_ssize_t nbytes
+        if held(buf) < start + 4 and not refill(buf, start + 4):
+            self.raise_cut("input ended inside a length")
+        nbytes = load_i32(buf.cursor + start)
+        if nbytes < 0:
+            raise FormatError(f"length {nbytes} is negative", offset_of(buf, buf.cursor + start), record=self.d.record)
+        start += 4
+        while held(buf) < start + nbytes:
+            if not refill(buf, held(buf) + min(start + nbytes - held(buf), READ_SIZE)):
+                self.raise_cut(f"input ended inside an item of {nbytes} bytes")
+        return nbytes
+
+    cdef int raise_cut(self, str message) except -1:
+        raise TruncatedError(message, offset_of(&self.d.buf, self.d.buf.end), record=self.d.record)

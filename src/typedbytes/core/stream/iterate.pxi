@@ -1,0 +1,202 @@
+# Iterators that say again what went wrong, and groups of whatever an iterator gives.
+#
+# An exception that passes through a generator finishes it, and the next step says "end": input that was cut short looks whole. So
+# whatever stands between an input and its user is a RecordIterator. It steps in C, where no signal is heard between taking a record
+# and handing it out; a step that fails in any way is the last one, and its error is raised by every later call.
+
+cdef extern from "Python.h":
+    PyObject* PyIter_Next(object iterator) except? NULL
+
+END = NOTHING    # for steps made in Python
+
+
+cdef class RecordIterator:
+    """Iterate over what `_step()` returns, up to END; after an error every call raises it again."""
+
+    cdef object failure
+    cdef bint busy
+    cdef bint over
+
+    def __reduce__(self):
+        raise TypeError(f"a {type(self).__name__} cannot be pickled")
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.over:
+            raise StopIteration
+        self.enter()
+        try:
+            item = self.step()
+        except BaseException as error:
+            self.fail(error)
+        self.busy = False
+        if item is NOTHING:
+            self.over = True
+            raise StopIteration
+        return item
+
+    cdef object step(self):
+        return self._step()
+
+    cdef inline int enter(self) except -1:
+        if self.failure is not None:
+            raise self.failure.with_traceback(None)
+        if self.busy:
+            raise RuntimeError(f"this {type(self).__name__} is in use: a hook or another thread came back to it")
+        self.busy = True
+        return 0
+
+    cdef int fail(self, error) except -1:
+        self.failure = as_failure(error)
+        self.busy = False
+        raise self.failure
+
+    @property
+    def _failure(self):
+        """Give the error that iterating failed with, or None."""
+        return self.failure
+
+    def _call(self, function):
+        """Return what a function returns that is called as a step is."""
+        self.enter()
+        try:
+            result = function()
+        except BaseException as error:
+            self.fail(error)
+        self.busy = False
+        return result
+
+    def _hold(self, function):
+        """Return what a function returns; meanwhile no step can be taken, and after an error it can be called all the same."""
+        if self.busy:
+            self.enter()
+        self.busy = True
+        try:
+            return function()
+        finally:
+            self.busy = False
+
+    def _check_end(self):
+        """Raise what iterating failed with, or RuntimeError where its end has not been reached."""
+        if self.failure is not None:
+            raise self.failure.with_traceback(None)
+        if not self.over:
+            raise RuntimeError(f"the end of a {type(self).__name__} has not been reached: records are left")
+
+
+cdef class Kept(RecordIterator):
+    """Iterate over an iterator; one that is finished by an error, as a generator is, does not pass for one at its end."""
+
+    cdef object iterator
+
+    def __init__(self, iterator):
+        self.iterator = iter(iterator)
+
+    cdef object step(self):
+        cdef PyObject* item = PyIter_Next(self.iterator)
+        return NOTHING if item == NULL else taken(item)
+
+    def close(self):
+        """Close the iterator, which is then at its end."""
+        self._hold(self.iterator.close)
+        self.over = True
+
+
+cdef class PairGroups(RecordIterator):
+    """Iterate over runs of adjacent records as (key, values); made for what is not a PairReader.
+
+    Records are (key, value), and keys are compared, or what is encoded of group_by(key); or (mark, key, value), and marks are.
+    key_of(key, value) and value_of(value) make what is handed out.
+    """
+
+    cdef object records
+    cdef object group_by
+    cdef object key_of
+    cdef object value_of
+    cdef object mark          # of the record that was read last, and whether it has not been handed out
+    cdef object key
+    cdef object value
+    cdef bint due
+    cdef bint ended           # the records
+    cdef PairValues group     # whose values come next
+
+    def __init__(self, records, group_by=None, key_of=None, value_of=None):
+        self.records = iter(records)
+        self.group_by = group_by
+        self.key_of = key_of
+        self.value_of = value_of
+
+    cdef object step(self):
+        cdef PairValues group = self.group
+        if group is not None:
+            while self.has_next(group):
+                self.due = False
+            self.group = None
+        if not self.due and not self.read_record():
+            return NOTHING
+        group = PairValues.__new__(PairValues)
+        group.groups = self
+        group.mark = self.mark
+        self.group = group
+        return (self.key if self.key_of is None else self.key_of(self.key, self.value)), group
+
+    cdef bint has_next(self, PairValues group) except -1:
+        if not self.due and not self.read_record():
+            return False
+        return self.mark is group.mark or self.mark == group.mark
+
+    cdef object taken_value(self):
+        value, self.value = self.value, None
+        self.due = False
+        return value if self.value_of is None else self.value_of(value)
+
+    cdef bint read_record(self) except -1:
+        cdef PyObject* item
+        cdef tuple record
+        if self.ended:
+            return False
+        item = PyIter_Next(self.records)
+        if item == NULL:
+            self.ended = True
+            return False
+        record = taken(item)
+        self.key, self.value = record[len(record) - 2], record[len(record) - 1]
+        self.mark = record[0]
+        record = None    # a reader uses a tuple again that nobody else holds
+        if self.group_by is not None:
+            self.mark = encode_object(PLAIN_ENCODE, self.group_by(self.key))
+        self.due = True
+        return True
+
+
+cdef class PairValues:
+    """Iterate over the values of one group, until the next group is asked for."""
+
+    cdef PairGroups groups
+    cdef object mark
+
+    def __reduce__(self):
+        raise TypeError("the values of a group cannot be pickled")
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef PairGroups groups = self.groups
+        cdef bint there = False
+        value = None
+        if groups is None or groups.group is not self:
+            raise RuntimeError("the values of a group are gone once the next group is asked for")
+        groups.enter()
+        try:
+            there = groups.has_next(self)
+            if there:
+                value = groups.taken_value()
+        except BaseException as error:
+            groups.fail(error)
+        groups.busy = False
+        if not there:
+            raise StopIteration
+        return value

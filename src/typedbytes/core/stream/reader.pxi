@@ -1,0 +1,714 @@
+# Reader, PairReader and groups of pairs.
+
+cdef enum Manner:
+    MEMORY        # everything is held from the start
+    INTO          # a C-level readinto: reads to where it is told, keeps nothing
+    INTO_COPY     # somebody's readinto: gets memory of its own, which it may keep
+    READ          # read1 or read: gives bytes
+
+
+cdef tuple choose_reading(object source, bint read_ahead):
+    # One raw read a call where there is such a method, so that a value is handed out as soon as it is there.
+    if isinstance(source, io.TextIOBase):
+        raise TypeError("a binary file is needed, not one opened as text")
+    if type(source) in (io.FileIO, io.BytesIO):
+        return INTO, source.readinto
+    if type(source) is io.BufferedReader and type(source.raw) is io.FileIO:
+        return INTO, source.readinto1
+    for name in ("readinto1", "readinto", "recv_into") if read_ahead else ("readinto", "recv_into"):
+        method = getattr(source, name, None)
+        if callable(method):
+            return INTO_COPY, method
+    for name in ("read1", "read") if read_ahead else ("read",):
+        method = getattr(source, name, None)
+        if callable(method):
+            return READ, method
+    raise TypeError(f"cannot read from a {type(source).__name__}: it has neither readinto nor read")
+
+
+cdef Py_ssize_t fill_reader(void* source, unsigned char* target, Py_ssize_t room) except -1:
+    cdef Reader reader = <Reader>source
+    cdef Py_ssize_t got
+    if reader.ended:
+        return 0
+    PyErr_CheckSignals()    # what came just before would wait as long as the source does
+    if reader.manner == INTO:
+        view = PyMemoryView_FromMemory(<char*>target, room, PyBUF_WRITE)
+        got = checked_count(reader, reader.method(view), room)
+        view.release()
+    elif reader.manner == INTO_COPY:
+        chunk = bytearray(room)
+        got = checked_count(reader, reader.method(chunk), min(room, len(chunk)))
+        memcpy(target, <char*>chunk, got)
+    else:
+        got = take_bytes(reader, reader.method(room), target, room)
+    reader.ended = got == 0
+    return got
+
+
+cdef Py_ssize_t checked_count(Reader reader, object count, Py_ssize_t room) except -1:
+    if count is None:
+        raise BlockingIOError(f"{reader.method.__name__}() found no bytes: a source must not be non-blocking")
+    if type(count) is not int:
+        raise TypeError(f"{reader.method.__name__}() must return an int, not {type(count).__name__}")
+    if not 0 <= count <= room:
+        raise ValueError(f"{reader.method.__name__}() returned {count} for a buffer of {room} bytes")
+    return count
+
+
+cdef Py_ssize_t take_bytes(Reader reader, object data, unsigned char* target, Py_ssize_t room) except -1:
+    cdef Py_buffer view
+    name = getattr(reader.method, "__name__", "read")
+    if data is None:
+        raise BlockingIOError(f"{name}() found no bytes: a source must not be non-blocking")
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise TypeError(f"{name}() must return bytes, not {type(data).__name__}")
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        if view.len > room:
+            raise ValueError(f"{name}() returned {view.len} bytes when {room} were asked for")
+        memcpy(target, view.buf, view.len)
+        return view.len
+    finally:
+        PyBuffer_Release(&view)
+
+
+cdef class Reader:
+    """Read a stream of values from a file object, descriptor, socket, path or bytes-like buffer.
+
+    raw: give each value as its encoded bytes, without looking inside. read_ahead: False reads no byte beyond the value that is
+    returned, so that the file's position is exact. buffer_size: bytes asked for at once. Other options as for `Decoder`.
+    Iteration gives the values; after an error the Reader stays failed and raises that error again. Objects and descriptors
+    given stay open; a path is opened and closed by the Reader.
+
+    >>> list(Reader(b"\\x02\\x01\\x02\\x00"))
+    [True, False]
+    """
+
+    cdef DecodeOptions options
+    cdef Decoding d
+    cdef Skipping skipping
+    cdef object source
+    cdef object memory        # a memoryview of the source, when that is a buffer; a Py_buffer would not survive a collected cycle
+    cdef object method        # of the source, gives the next bytes
+    cdef object failure
+    cdef Manner manner
+    cdef State state
+    cdef bint raw
+    cdef bint ended
+    cdef bint owns            # the source is closed with the Reader
+    cdef bint value_due       # a group's key has been read, and its value is for the group to read
+    cdef int nparts           # values of a record
+
+    def __cinit__(self, *args, **options):
+        self.state = CLOSED
+        self.nparts = 1
+
+    def __init__(self, source, *, raw=False, read_ahead=True, Py_ssize_t buffer_size=READ_SIZE, owns=False, **options):
+        if self.source is not None:
+            raise RuntimeError("a Reader cannot be initialised again")
+        if buffer_size < 1:
+            raise ValueError(f"buffer_size is at least 1, not {buffer_size}")
+        self.options = DecodeOptions(**options)
+        self.d = self.options.template
+        self.d.remembers = True
+        self.d.record = 0
+        self.raw = raw
+        stop_skipping(&self.skipping)    # of an __init__ that failed
+        start_skipping(&self.skipping, &self.d)
+        self.connect(source, read_ahead, max(buffer_size, 64))
+        self.source = source
+        self.owns = owns
+        self.state = OPEN
+
+    cdef int connect(self, source, bint read_ahead, Py_ssize_t buffer_size) except -1:
+        cdef Py_buffer* view
+        if not PyObject_CheckBuffer(source):
+            self.manner, self.method = choose_reading(source, read_ahead)
+            start_filled(&self.d.buf, buffer_size, fill_reader, <void*>self)
+            self.d.buf.read_ahead = read_ahead
+            return 0
+        memory = memoryview(source)
+        self.memory = memory if memory.c_contiguous else memoryview(memory.tobytes())
+        self.manner = MEMORY
+        view = PyMemoryView_GET_BUFFER(self.memory)
+        borrow(&self.d.buf, <const unsigned char*>view.buf, view.len)
+        return 0
+
+    def __dealloc__(self):
+        abandon(&self.d)
+        release(&self.d.buf)
+        stop_skipping(&self.skipping)
+
+    def __reduce__(self):
+        raise TypeError(f"a {type(self).__name__} cannot be pickled")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def __iter__(self):
+        return self
+
+    cdef int refuse(self) except -1:
+        if self.state == FAILED:
+            raise self.failure.with_traceback(None)
+        if self.state == CLOSED:
+            raise ValueError("I/O operation on a closed reader")
+        if self.state == BUSY:
+            raise RuntimeError(f"this {type(self).__name__} is in use: a hook or another thread came back to it")
+        raise RuntimeError("a group's key has been read: its value is for the group to read")
+
+    cdef inline int enter(self) except -1:
+        if self.state != OPEN or self.value_due:
+            return self.refuse()
+        self.state = BUSY
+        return 0
+
+    cdef int fail(self, error) except -1:
+        # Remember what went wrong, so that every later call raises it again; the collector must not stay switched off.
+        abandon(&self.d)
+        self.failure = as_failure(error)
+        self.state = FAILED
+        raise self.failure
+
+    cdef bint at_end(self) except -1:
+        return not held(&self.d.buf) and not refill(&self.d.buf, 1)
+
+    cdef PyObject* next_record(self) except? NULL:
+        # NULL without an exception: the end of input, between records.
+        cdef PyObject* value
+        if self.at_end():
+            return NULL
+        self.check_signals()
+        value = self.next_raw() if self.raw else decode_record(&self.d)
+        self.count_record()
+        return value
+
+    cdef inline int check_signals(self) except -1:
+        # A consumer in C may take any number of records before the interpreter looks at signals again.
+        if not self.d.record & 0x3fff:
+            PyErr_CheckSignals()
+        return 0
+
+    cdef inline void count_record(self) noexcept:
+        self.d.record += 1
+        if self.d.buf.capacity > self.d.buf.usual_capacity:
+            shrink(&self.d.buf)
+
+    cdef PyObject* next_raw(self) except NULL:
+        self.mark_value()
+        result = self.take_marked()
+        incref(<PyObject*>result)
+        return <PyObject*>result
+
+    cdef bytes take_marked(self):
+        result = self.d.buf.mark[:self.d.buf.cursor - self.d.buf.mark]
+        self.d.buf.mark = NULL
+        return result
+
+    cdef int mark_value(self) except -1:
+        # Walk one value, the record's first; afterwards it lies between mark and cursor.
+        self.d.record_offset = offset_of(&self.d.buf, self.d.buf.cursor)
+        self.d.buf.mark = self.d.buf.cursor
+        return self.walk()
+
+    cdef int walk(self) except -1:
+        # A promised length counts against the record's limit before its bytes are there, as in decoding.
+        cdef ReadBuffer* buf = &self.d.buf
+        cdef SkipOutcome outcome
+        cdef Py_ssize_t wanted
+        while True:
+            outcome = skip_value(&self.skipping, buf)
+            if self.d.max_bytes and offset_of(buf, buf.cursor) + self.skipping.tail - self.d.record_offset > self.d.max_bytes:
+                raise_record_limit(&self.d)
+            if outcome == SKIPPED:
+                return 0
+            wanted = held(buf) + max(1, min(self.skipping.tail, READ_SIZE))
+            if outcome != NEEDS_MORE or not refill(buf, wanted):
+                raise_skipped(&self.d, &self.skipping, outcome)
+
+    def __next__(self):
+        cdef PyObject* value
+        self.enter()
+        value = (<record_function>self.next_record)(self)
+        if value == NULL:
+            self.keep_failure()
+            raise StopIteration
+        self.state = OPEN
+        return taken(value)
+
+    cdef int keep_failure(self) except -1:
+        # Nothing came: an exception is set, or the input is at its end.
+        cdef PyObject* kind
+        cdef PyObject* value
+        cdef PyObject* trace
+        PyErr_Fetch(&kind, &value, &trace)
+        self.state = OPEN
+        if kind == NULL:
+            return 0
+        PyErr_NormalizeException(&kind, &value, &trace)
+        if trace != NULL:
+            PyException_SetTraceback(value, trace)
+        xdecref(kind)
+        xdecref(trace)
+        return self.fail(taken(value))
+
+    def read(self, default=None):
+        """Return the next value, or `default` at the end of input.
+
+        >>> Reader(b"").read() is None
+        True
+        """
+        return next(self, default)
+
+    def read_all(self):
+        """Return all values that are left, as a list.
+
+        >>> Reader(b"\\x02\\x01\\x02\\x00").read_all()
+        [True, False]
+        """
+        self.enter()
+        try:
+            values = self.list_records()
+        except BaseException as error:
+            self.fail(error)
+        self.state = OPEN
+        return values
+
+    cdef list list_records(self):
+        cdef list records = []
+        cdef PyObject* record = self.next_record()
+        while record != NULL:
+            records.append(taken(record))
+            record = self.next_record()
+        return records
+
+    def skip(self, long long n=1):
+        """Skip n records without making their values; returns how many there were, fewer at the end of input.
+
+        >>> reader = Reader(b"\\x02\\x01\\x02\\x00"); reader.skip(1), reader.read()
+        (1, False)
+        """
+        cdef long long skipped = 0
+        cdef long long nrecords
+        if n < 1 and self.state == OPEN:
+            return 0    # asked to see whether the Reader has failed
+        self.enter()
+        try:
+            while skipped < n and not self.at_end():
+                nrecords = self.skip_scalar_records(held(&self.d.buf), n - skipped)
+                if nrecords:
+                    PyErr_CheckSignals()
+                else:
+                    self.skip_record()
+                    nrecords = 1
+                skipped += nrecords
+        except BaseException as error:
+            self.fail(error)
+        self.state = OPEN
+        return skipped
+
+    cdef int skip_record(self) except -1:
+        cdef int i
+        self.check_signals()
+        self.d.record_offset = offset_of(&self.d.buf, self.d.buf.cursor)
+        for i in range(self.nparts):
+            self.walk()
+        self.d.record += 1
+        return 0
+
+    cdef long long skip_scalar_records(self, Py_ssize_t nbytes, int64_t most) noexcept:
+        # Skip whole records of scalars among the next bytes held, `most` of them or fewer, and give their number. None where
+        # each has to be measured against a limit.
+        cdef ReadBuffer* buf = &self.d.buf
+        cdef const unsigned char* start = buf.cursor
+        cdef const unsigned char* end = buf.end
+        cdef int64_t nvalues
+        if self.d.max_bytes:
+            return 0
+        buf.end = start + min(nbytes, held(buf))
+        nvalues = skip_scalars(&self.skipping, buf, min(most, SCALARS_AT_ONCE) * self.nparts, NULL)
+        if nvalues % self.nparts:
+            buf.cursor = start    # go back to the key whose value is not among them
+            nvalues = skip_scalars(&self.skipping, buf, nvalues - 1, NULL)
+        buf.end = end
+        self.d.record += nvalues // self.nparts
+        return nvalues // self.nparts
+
+    cdef Py_ssize_t span(self, Py_ssize_t enough, long long* nrecords) except -1:
+        # Walk whole records, until `enough` bytes or until more would have to be read, and give the size of those behind the
+        # cursor; 0 at the end of input. They are consumed by `pass_over`. A fault behind them waits until then.
+        cdef Py_ssize_t nbytes = 0
+        cdef long long before = self.d.record
+        self.enter()
+        try:
+            if not self.at_end():
+                self.d.buf.mark = self.d.buf.cursor
+                self.skip_record()
+                nbytes = self.d.buf.cursor - self.d.buf.mark
+                while nbytes < enough and (self.skip_scalar_records(enough - nbytes, SCALARS_AT_ONCE) or self.skip_held_record()):
+                    nbytes = self.d.buf.cursor - self.d.buf.mark
+                self.d.buf.cursor = self.d.buf.mark
+                self.d.buf.mark = NULL
+        except BaseException as error:
+            self.fail(error)
+        nrecords[0] = self.d.record - before
+        self.d.record = before
+        self.state = OPEN
+        return nbytes
+
+    cdef void pass_over(self, Py_ssize_t nbytes, long long nrecords) noexcept:
+        self.d.buf.cursor += nbytes
+        self.d.record += nrecords
+
+    def _hand(self, take, Py_ssize_t wanted):
+        """Call take(view) with the bytes held, `wanted` of them if the input has so many; it returns the bytes and records it used.
+
+        False, and nothing is called, at the end of input. The view is gone when the call returns. Made for columns.
+        """
+        cdef ReadBuffer* buf = &self.d.buf
+        cdef Py_ssize_t nbytes, nrecords
+        self.enter()
+        try:
+            there = held(buf) >= wanted or refill(buf, wanted) or held(buf) > 0
+            if there:
+                view = PyMemoryView_FromMemory(<char*>buf.cursor, held(buf), PyBUF_READ)
+                try:
+                    nbytes, nrecords = take(view)
+                finally:
+                    view.release()
+                self.pass_over(min(nbytes, held(buf)), nrecords)
+                shrink(buf)
+        except BaseException as error:
+            self.fail(error)
+        self.state = OPEN
+        return there
+
+    def _check_end(self):
+        """Raise what reading failed with, or RuntimeError where the end of the input has not been read."""
+        if self.state != OPEN or self.value_due:
+            self.refuse()
+        if held(&self.d.buf) or not (self.ended or self.manner == MEMORY):
+            raise RuntimeError(f"the end of the input of a {type(self).__name__} has not been read: records are left")
+
+    @property
+    def _failure(self):
+        """Give the error that reading failed with, or None."""
+        return self.failure
+
+    cdef bint skip_held_record(self) noexcept:
+        # False, and nothing has happened, unless the next record is held whole and right.
+        cdef ReadBuffer* buf = &self.d.buf
+        cdef const unsigned char* start = buf.cursor
+        cdef int i
+        for i in range(self.nparts):
+            if skip_value(&self.skipping, buf) != SKIPPED:
+                self.skipping.depth = self.skipping.tail = 0
+                buf.cursor = start
+                return False
+        if self.d.max_bytes and buf.cursor - start > self.d.max_bytes:
+            buf.cursor = start
+            return False
+        self.d.record += 1
+        return True
+
+    @property
+    def offset(self):
+        """Give the number of bytes consumed: where the next record starts.
+
+        >>> reader = Reader(b"\\x02\\x01"); reader.read(), reader.offset
+        (True, 2)
+        """
+        return offset_of(&self.d.buf, self.d.buf.cursor)
+
+    @property
+    def record(self):
+        """Give the number of records handed out or skipped.
+
+        >>> reader = Reader(b"\\x02\\x01"); reader.read(), reader.record
+        (True, 1)
+        """
+        return self.d.record
+
+    def detach(self):
+        """Close the Reader and return the bytes that were read ahead but not consumed.
+
+        >>> reader = Reader(b"\\x02\\x01\\x02\\x00"); reader.read(), reader.detach().hex()
+        (True, '0200')
+        """
+        if self.state == BUSY:
+            self.refuse()
+        abandon(&self.d)
+        rest = self.d.buf.cursor[:held(&self.d.buf)] if self.state != CLOSED else b""
+        self.close()
+        return rest
+
+    def close(self):
+        """Let go of the source; it stays open unless the Reader opened it from a path.
+
+        >>> Reader(b"").close()
+        """
+        if self.state == BUSY:
+            self.refuse()
+        self.state = CLOSED
+        abandon(&self.d)
+        release(&self.d.buf)
+        if self.memory is not None:
+            self.memory.release()
+        self.method = self.memory = self.failure = None    # a failure's frames may hold the Reader
+        if self.owns:
+            self.owns = False
+            self.source.close()
+
+    # The old interface reads a type code, and a payload for it, by themselves.
+
+    def _read_code(self):
+        """Return the next type code, or -1 at the end of input."""
+        cdef int code = -1
+        self.enter()
+        try:
+            if not self.at_end():
+                code = self.d.buf.cursor[0]
+                self.d.buf.cursor += 1
+        except BaseException as error:
+            self.fail(error)
+        self.state = OPEN
+        return code
+
+    def _read_payload(self, unsigned char code):
+        """Return the value whose type code has been consumed already."""
+        if self.state == OPEN:
+            if self.manner == MEMORY:
+                raise TypeError("bytes can be put back into a stream only")
+            push_back(&self.d.buf, code)
+        return next(self)
+
+
+ctypedef PyObject* (*record_function)(Reader reader) noexcept    # NULL: end of input, or an exception is set
+# Negative: an exception is set.
+ctypedef int (*parts_function)(PairReader reader, PyObject** key, PyObject** value) noexcept
+
+
+cdef class PairReader(Reader):
+    """Read alternating keys and values, as Hadoop Streaming gives them, as (key, value) tuples.
+
+    Sources and options as for `Reader`; raw=True gives both as encoded bytes. A key without a value raises TruncatedError.
+
+    >>> list(PairReader(b"\\x02\\x01\\x02\\x00"))
+    [(True, False)]
+    """
+
+    cdef object handed_out        # the tuple given last, used again when nobody else holds it
+    cdef GroupValues group        # whose values come next
+
+    def __cinit__(self, *args, **options):
+        self.nparts = 2
+
+    cdef PyObject* next_record(self) except? NULL:
+        cdef PyObject* key
+        cdef PyObject* value
+        if self.raw:
+            return NULL if self.at_end() else self.next_raw_pair()
+        if not self.next_parts(&key, &value):
+            return NULL
+        return self.pair_of(key, value)
+
+    cdef bint next_parts(self, PyObject** key, PyObject** value) except -1:
+        # False: the end of input.
+        if self.at_end():
+            return False
+        self.check_signals()
+        decode_pair(&self.d, key, value)
+        self.count_record()
+        return True
+
+    cdef inline PyObject* pair_of(self, PyObject* key, PyObject* value) except NULL:
+        # A caller that unpacks the tuple at once gets the same one again.
+        cdef PyObject* pair = pair_from_stolen(<PyObject*>self.handed_out, key, value)
+        if pair != <PyObject*>self.handed_out:
+            self.handed_out = <object>pair
+        return pair
+
+    cdef PyObject* next_raw_pair(self) except NULL:
+        cdef ReadBuffer* buf = &self.d.buf
+        cdef Py_ssize_t nkey
+        self.check_signals()
+        self.mark_value()
+        nkey = buf.cursor - buf.mark
+        self.walk()
+        pair = (buf.mark[:nkey], (buf.mark + nkey)[:buf.cursor - buf.mark - nkey])
+        buf.mark = NULL
+        self.count_record()
+        incref(<PyObject*>pair)
+        return <PyObject*>pair
+
+    def groups(self):
+        """Iterate over runs of adjacent pairs whose encoded keys are equal, as (key, values).
+
+        Hadoop groups by encoded bytes, and so does this: True, 1 and 1.0 are three keys, one NaN is one key. `values` is
+        an iterator that reads on demand; going on to the next group skips what was left of it, and using it afterwards raises
+        RuntimeError.
+
+        >>> pairs = Encoder().encode_pairs([("a", 1), ("a", 2), ("b", 3)])
+        >>> [(key, sum(values)) for key, values in PairReader(pairs).groups()]
+        [('a', 3), ('b', 3)]
+        """
+        return Groups(self)
+
+
+cdef class Groups:
+    """Iterate over the groups of a PairReader; made by its method `groups`."""
+
+    cdef PairReader reader
+
+    def __cinit__(self, PairReader reader not None):
+        self.reader = reader
+
+    def __reduce__(self):
+        raise TypeError("the groups of a PairReader cannot be pickled")
+
+    def _check_end(self):
+        """Raise as the PairReader's."""
+        self.reader._check_end()
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef PairReader reader = self.reader
+        if reader.group is not None:
+            reader.group.skip_rest()
+            reader.group = None
+        reader.enter()
+        try:
+            found = next_group(reader)
+        except BaseException as error:
+            reader.fail(error)
+        reader.state = OPEN
+        if found is NOTHING:
+            raise StopIteration
+        return found
+
+
+cdef object next_group(PairReader reader):
+    cdef ReadBuffer* buf = &reader.d.buf
+    cdef GroupValues values
+    if reader.at_end():
+        return NOTHING
+    values = GroupValues.__new__(GroupValues)
+    values.reader = reader
+    values.fresh = True
+    try:
+        reader.mark_value()
+    except DecodeError:
+        if not reader.raw:
+            # The walk found it; decoding says what comes first from the left, and its path.
+            buf.cursor = buf.mark
+            buf.mark = NULL
+            xdecref(decode_record(&reader.d))
+        raise
+    values.key = buf.mark[:buf.cursor - buf.mark]
+    if reader.raw:
+        key = values.key
+    else:
+        buf.cursor = buf.mark
+        key = taken(decode_record(&reader.d))
+    buf.mark = NULL
+    reader.group = values
+    reader.value_due = True
+    return key, values
+
+
+cdef class GroupValues:
+    """Iterate over the values of one group, read as they are asked for."""
+
+    cdef PairReader reader
+    cdef bytes key            # encoded
+    cdef bint fresh           # the group's first key is behind the cursor, its value is next
+    cdef bint over
+
+    def __reduce__(self):
+        raise TypeError("the values of a group cannot be pickled")
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef PyObject* value
+        self.check()
+        if self.over:
+            raise StopIteration
+        self.enter()
+        try:
+            found = self.next_value(True)
+        except BaseException as error:
+            self.reader.fail(error)
+        self.reader.state = OPEN
+        if found is NOTHING:
+            raise StopIteration
+        return found
+
+    cdef int check(self) except -1:
+        if self.reader is None or self.reader.group is not self:
+            raise RuntimeError("the values of this group are gone: the reader has moved on to the next group")
+        return 0
+
+    cdef int enter(self) except -1:
+        cdef bint due = self.reader.value_due
+        self.reader.value_due = False    # it is this group's
+        try:
+            self.reader.enter()
+        except:
+            self.reader.value_due = due
+            raise
+        return 0
+
+    cdef object next_value(self, bint wanted):
+        cdef PairReader reader = self.reader
+        if not self.fresh and not self.key_repeats():
+            self.over = True
+            return NOTHING
+        reader.check_signals()
+        self.fresh = False
+        found = None
+        # A record's limit holds for key and value together, as elsewhere.
+        reader.d.record_offset = offset_of(&reader.d.buf, reader.d.buf.cursor) - PyBytes_GET_SIZE(self.key)
+        if not wanted:
+            reader.walk()
+        elif reader.raw:
+            reader.d.buf.mark = reader.d.buf.cursor
+            reader.walk()
+            found = reader.take_marked()
+        else:
+            found = taken(decode_rest(&reader.d))
+        reader.count_record()
+        return found
+
+    cdef bint key_repeats(self) except -1:
+        # An encoding says itself where it ends, so bytes that start like this key are this key. Another key may be shorter:
+        # no more is asked for than tells them apart.
+        cdef ReadBuffer* buf = &self.reader.d.buf
+        cdef Py_ssize_t nkey = PyBytes_GET_SIZE(self.key)
+        cdef const char* key = PyBytes_AS_STRING(self.key)
+        while memcmp(buf.cursor, key, min(held(buf), nkey)) == 0:
+            if held(buf) >= nkey:
+                buf.cursor += nkey
+                return True
+            if not refill(buf, held(buf) + 1):
+                return False
+        return False
+
+    cdef int skip_rest(self) except -1:
+        if self.over:
+            return 0
+        self.enter()
+        try:
+            while self.next_value(False) is not NOTHING:
+                pass
+        except BaseException as error:
+            self.reader.fail(error)
+        self.reader.state = OPEN
+        return 0

@@ -1,0 +1,191 @@
+# Floor 3. skip, count, index and Hadoop's hash: questions about encoded bytes that need no values and no GIL.
+
+from libc.stdint cimport int64_t, uint32_t
+from libc.string cimport memcpy
+from cpython.buffer cimport PyBUF_READ, PyBuffer_Release
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from cpython.memoryview cimport PyMemoryView_FromMemory
+
+from typedbytes.core.java_hash cimport hash_of, steer_hash
+
+cdef enum:
+    SCAN_PATIENCE = 0x10000  # values before signals are looked at: there is no interpreter to be asked
+
+
+cdef class Scan:
+    # A walk over a buffer; holds the view for as long as it lasts.
+    cdef Py_buffer view
+    cdef bint has_view
+    cdef object memory        # what `view` looks at
+    cdef Decoding d
+    cdef Skipping skipping
+
+    def __cinit__(self, data, Py_ssize_t offset, dialect, max_depth):
+        self.d = (<DecodeOptions>DecodeOptions(dialect=dialect, max_depth=max_depth)).template
+        start_skipping(&self.skipping, &self.d)
+        self.memory = get_view(data, &self.view)
+        self.has_view = True
+        borrow(&self.d.buf, <const unsigned char*>self.view.buf, self.view.len)
+        if not 0 <= offset <= self.view.len:
+            raise ValueError(f"offset {offset} is outside the {self.view.len} bytes given")
+        self.d.buf.cursor += offset
+
+    def __dealloc__(self):
+        stop_skipping(&self.skipping)
+        if self.has_view:
+            PyBuffer_Release(&self.view)
+
+    cdef int check(self, SkipOutcome outcome) except -1:
+        if outcome != SKIPPED:
+            raise_skipped(&self.d, &self.skipping, outcome)
+        return 0
+
+
+def skip(data, Py_ssize_t offset=0, *, dialect="hadoop", max_depth=256):
+    """Return the offset behind the one value at `offset` of a bytes-like object.
+
+    Checks structure only: type codes, lengths, MARKERs, depth. Takes `dialect` and `max_depth`. Raises TruncatedError,
+    FormatError and LimitError as decoding does.
+
+    >>> skip(b"\\x02\\x01\\x02\\x00")
+    2
+    """
+    cdef Scan scan = Scan(data, offset, dialect, max_depth)
+    cdef SkipOutcome outcome
+    with nogil:
+        outcome = skip_value(&scan.skipping, &scan.d.buf)
+    scan.check(outcome)
+    return offset_of(&scan.d.buf, scan.d.buf.cursor)
+
+
+cdef SkipOutcome skip_some(Scan scan, int64_t most, long long* offsets, int64_t* nskipped) noexcept nogil:
+    # Up to `most` values; how many were whole is added up.
+    cdef SkipOutcome outcome = SKIPPED
+    cdef int64_t n = 0
+    while n < most and held(&scan.d.buf):
+        n += skip_scalars(&scan.skipping, &scan.d.buf, most - n, NULL if offsets == NULL else offsets + n)
+        if n == most or not held(&scan.d.buf):
+            break
+        if offsets != NULL:
+            offsets[n] = offset_of(&scan.d.buf, scan.d.buf.cursor)
+        outcome = skip_value(&scan.skipping, &scan.d.buf)
+        if outcome != SKIPPED:
+            break
+        n += 1
+    nskipped[0] += n
+    return outcome
+
+
+def count(data, *, dialect="hadoop", max_depth=256):
+    """Return the number of values in a bytes-like object; options and errors as for `skip`.
+
+    >>> count(b"\\x02\\x01\\x02\\x00")
+    2
+    """
+    cdef Scan scan = Scan(data, 0, dialect, max_depth)
+    cdef int64_t nvalues = 0
+    while held(&scan.d.buf):
+        with nogil:
+            outcome = skip_some(scan, SCAN_PATIENCE, NULL, &nvalues)
+        scan.check(outcome)
+        PyErr_CheckSignals()
+    return nvalues
+
+
+def advance(data, Py_ssize_t offset, long long nvalues, *, dialect="hadoop", max_depth=256):
+    """Return the offset behind so many values from the one at `offset` on, None when there are fewer whole ones.
+
+    >>> advance(b"\\x02\\x01\\x02\\x00", 0, 2), advance(b"\\x02\\x01\\x02", 0, 2)
+    (4, None)
+    """
+    cdef Scan scan = Scan(data, offset, dialect, max_depth)
+    cdef int64_t nskipped = 0
+    while nskipped < nvalues:
+        if not held(&scan.d.buf):
+            return None
+        with nogil:
+            outcome = skip_some(scan, min(nvalues - nskipped, SCAN_PATIENCE), NULL, &nskipped)
+        if outcome != SKIPPED:
+            return None
+        PyErr_CheckSignals()
+    return offset_of(&scan.d.buf, scan.d.buf.cursor)
+
+
+def index(data, *, dialect="hadoop", max_depth=256):
+    """Return the offsets at which the values of a bytes-like object start, as array('q'); options and errors as for `skip`.
+
+    >>> index(b"\\x02\\x01\\x02\\x00")
+    array('q', [0, 2])
+    """
+    from array import array    # its users only
+    cdef Scan scan = Scan(data, 0, dialect, max_depth)
+    cdef int64_t nvalues = 0
+    cdef Py_ssize_t room = 0
+    cdef long long* offsets = NULL
+    cdef long long* larger
+    try:
+        while held(&scan.d.buf):
+            if nvalues == room:
+                room = 1024 if room == 0 else 2 * room
+                larger = <long long*>PyMem_Realloc(offsets, room * sizeof(long long))
+                if larger == NULL:
+                    raise MemoryError
+                offsets = larger
+            with nogil:
+                outcome = skip_some(scan, min(room - nvalues, SCAN_PATIENCE), offsets + nvalues, &nvalues)
+            scan.check(outcome)
+            PyErr_CheckSignals()
+        result = array("q")
+        if nvalues:
+            result.frombytes(PyMemoryView_FromMemory(<char*>offsets, nvalues * sizeof(long long), PyBUF_READ))
+        return result
+    finally:
+        PyMem_Free(offsets)
+
+
+def hash_code(encoded):
+    """Return Java's hashCode of a TypedBytesWritable that holds these bytes, a signed 32-bit int.
+
+    >>> hash_code(b"\\x03\\x00\\x00\\x00\\x05")
+    31399719
+    """
+    cdef Py_buffer view
+    contiguous = get_view(encoded, &view)
+    try:
+        return hash_of(<const unsigned char*>view.buf, view.len)
+    finally:
+        PyBuffer_Release(&view)
+
+
+def partition(encoded, int npartitions):
+    """Return the partition that Hadoop's HashPartitioner gives to a key with these encoded bytes.
+
+    Raises ValueError when `npartitions` is not positive.
+
+    >>> partition(b"\\x03\\x00\\x00\\x00\\x05", 2)
+    1
+    """
+    if npartitions < 1:
+        raise ValueError(f"the number of partitions is at least 1, not {npartitions}")
+    return (hash_code(encoded) & 0x7fffffff) % npartitions
+
+
+def steered(bytes head, bytes like, bytes key, bytes sign, bytes padding):
+    """Return all of these behind each other, with seven bytes before the padding that give what is up to there the hash code of `like`.
+
+    >>> whole = steered(b"head ", b"like", b" key", b"!", b"...")
+    >>> whole[:14], whole[21:], hash_code(whole[:21]) == hash_code(b"like")
+    (b'head like key!', b'...', True)
+    """
+    cdef Py_ssize_t nfront = len(head) + len(like) + len(key) + len(sign)
+    whole = PyBytes_FromStringAndSize(NULL, nfront + 7 + len(padding))
+    cdef unsigned char* p = <unsigned char*>PyBytes_AS_STRING(whole)
+    cdef unsigned char* behind = p
+    for part in (head, like, key, sign):
+        memcpy(behind, PyBytes_AS_STRING(part), PyBytes_GET_SIZE(part))
+        behind += PyBytes_GET_SIZE(part)
+    steer_hash(behind, <uint32_t>hash_of(p, nfront), <uint32_t>hash_of(<const unsigned char*>PyBytes_AS_STRING(like), len(like)))
+    memcpy(behind + 7, PyBytes_AS_STRING(padding), len(padding))
+    return whole

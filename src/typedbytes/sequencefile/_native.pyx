@@ -1,0 +1,97 @@
+# Floor 3. The record loop of Hadoop's SequenceFile: header, sync markers, records and blocks, keys and values.
+#
+# What belongs here: the file format, read and written. What this file must not know: paths, URLs, which codec is which library;
+# a source or sink is an object with a method to call, a codec is a function of bytes. The parts:
+#     writables.pxi   keys and values: Hadoop's Writables to objects and back, or to typed bytes
+#     reader.pxi     header, records, blocks, splits, resync
+#     writer.pxi     the same written
+#
+# The format, in Hadoop's words (org.apache.hadoop.io.SequenceFile, versions 4 to 6; numbers big-endian, VInt is
+# WritableUtils.writeVInt, Text is a VInt length and UTF-8):
+#     header   "SEQ", version byte, Text key class, Text value class, boolean compressed, boolean block-compressed, Text codec
+#              class (from 5 on, when compressed; 4 means DefaultCodec), metadata (from 6 on: i32 count, Text name and Text value
+#              each), 16 bytes of sync marker
+#     sync     i32 -1, the 16 bytes of the marker; between records every 100 KiB or so, before every block
+#     record   i32 length of key and value, i32 length of key, key, value (compressed by itself with RECORD compression)
+#     block    sync, VInt number of records, then four times VInt length and so many compressed bytes: the key lengths as
+#              VInts, the keys, the value lengths, the values
+#
+# Always true: an object that is in use refuses a second use; a reader that failed stays failed; nothing is allocated that
+# bytes have not backed, but for what a codec gives, and that is bounded by max_bytes.
+
+# cython: binding=False, embedsignature=True, embedsignature.format=clinic
+
+from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int16_t, int32_t, int64_t, uint64_t
+from libc.string cimport memchr, memcmp, memcpy, memset
+from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, PyBUF_WRITE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.memoryview cimport PyMemoryView_FromMemory, PyMemoryView_GET_BUFFER
+from cpython.object cimport PyObject
+
+from typedbytes._core cimport (
+    OpenWriter, ReadBuffer, WriteBuffer, WriterKind, adopt, borrow, drop, enlist, finish, get_view, held, is_closed, offset_of,
+    refill, release, reserve, shrink, start_filled, start_owned, strike_off, take_owner, tell_of_forgotten,
+    warn_unclosed, written,
+)
+from typedbytes.core.byteorder cimport (
+    load_f32, load_f64, load_i16, load_i32, load_i64, store_f32, store_f64, store_i16, store_i32, store_i64,
+)
+from typedbytes._core cimport *
+from typedbytes.core.cpython cimport as_failure, pair_from_stolen, raise_without_memory
+from typedbytes.core.typecode cimport *
+
+import io
+import os
+
+from typedbytes._types import Writable
+from typedbytes.errors import DecodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError
+
+__all__ = ["Reader", "Skipped", "Writer", "decode", "encode"]
+
+cdef extern from "Python.h":
+    void decref "Py_XDECREF"(PyObject* o) noexcept
+    void incref "Py_INCREF"(PyObject* o) noexcept
+    Py_ssize_t Py_REFCNT(PyObject* o) noexcept
+    Py_ssize_t PyTuple_GET_SIZE(PyObject* o) noexcept
+    PyObject* PyTuple_GET_ITEM(PyObject* o, Py_ssize_t i) noexcept
+    object PyUnicode_DecodeUTF8(const char* p, Py_ssize_t nbytes, const char* errors)
+
+cdef enum:
+    SYNC_NBYTES = 16
+    ESCAPE = -1               # stands where a record's length would
+    ESCAPED_NBYTES = 20       # escape and marker
+    OLDEST = 4
+    NEWEST = 6
+    READ_SIZE = 131072
+    WRITE_SIZE = 65536
+    WRITE_ROOM = WRITE_SIZE + 8192    # the record that makes it full seldom makes it grow
+    SYNC_INTERVAL = 102400    # bytes between markers: SequenceFile.SYNC_INTERVAL
+    BLOCK_NBYTES = 1000000    # keys and values of a block: io.seqfile.compress.blocksize
+    LARGEST_RECORD = 1 << 28
+    LARGE_VALUE = 4096        # bytes that are cheaper to look at than to copy
+
+cdef enum State:
+    OPEN
+    BUSY
+    FAILED
+    CLOSED
+
+cdef enum Compression:
+    NONE
+    RECORD
+    BLOCK
+
+COMPRESSIONS = ("none", "record", "block")
+DEFAULT_CODEC = "org.apache.hadoop.io.compress.DefaultCodec"
+
+
+cdef inline object taken(PyObject* o):
+    # Makes an owned pointer an object.
+    result = <object>o
+    decref(o)
+    return result
+
+include "writables.pxi"
+include "reader.pxi"
+include "writer.pxi"

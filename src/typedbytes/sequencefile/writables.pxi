@@ -1,0 +1,470 @@
+# Keys and values: the bytes of Hadoop's Writables to objects and back, and to typed bytes.
+
+cdef enum Kind:
+    TYPED_BYTES
+    BYTES_WRITABLE
+    TEXT
+    INT_WRITABLE
+    LONG_WRITABLE
+    VINT
+    VLONG
+    SHORT_WRITABLE
+    BYTE_WRITABLE
+    FLOAT_WRITABLE
+    DOUBLE_WRITABLE
+    BOOLEAN
+    NULL_WRITABLE
+    OTHER                     # by a function, or as Writable(class_name, data)
+
+KINDS = {
+    "org.apache.hadoop.typedbytes.TypedBytesWritable": TYPED_BYTES,
+    "org.apache.hadoop.io.BytesWritable": BYTES_WRITABLE,
+    "org.apache.hadoop.io.Text": TEXT,
+    "org.apache.hadoop.io.IntWritable": INT_WRITABLE,
+    "org.apache.hadoop.io.LongWritable": LONG_WRITABLE,
+    "org.apache.hadoop.io.VIntWritable": VINT,
+    "org.apache.hadoop.io.VLongWritable": VLONG,
+    "org.apache.hadoop.io.ShortWritable": SHORT_WRITABLE,
+    "org.apache.hadoop.io.ByteWritable": BYTE_WRITABLE,
+    "org.apache.hadoop.io.FloatWritable": FLOAT_WRITABLE,
+    "org.apache.hadoop.io.DoubleWritable": DOUBLE_WRITABLE,
+    "org.apache.hadoop.io.BooleanWritable": BOOLEAN,
+    "org.apache.hadoop.io.NullWritable": NULL_WRITABLE,
+}
+
+# Bytes of a Writable by its kind; -1: it says so itself.
+cdef Py_ssize_t[14] NBYTES = [-1, -1, -1, 4, 8, -1, -1, 2, 1, 4, 8, 1, 0, -1]
+
+# Least and greatest number by kind, for those that are whole numbers.
+cdef int64_t[9] LEAST = [0, 0, 0, INT32_MIN, INT64_MIN, INT32_MIN, INT64_MIN, -32768, -128]
+cdef int64_t[9] GREATEST = [0, 0, 0, INT32_MAX, INT64_MAX, INT32_MAX, INT64_MAX, 32767, 127]
+
+
+cdef class Side:
+    # The keys of a file, or its values: their class, and what is done with bytes of that class.
+    cdef str class_name
+    cdef int kind             # a Kind
+    cdef object function      # OTHER: bytes to object when reading, object to bytes when writing; None: there is none
+    cdef object to_typed      # OTHER: bytes to typed bytes; None: as code 50
+
+    def __cinit__(self, str class_name, function=None, to_typed=None):
+        self.class_name = class_name
+        self.kind = KINDS.get(class_name, OTHER)
+        self.function = function
+        self.to_typed = to_typed
+
+
+# VInt and VLong: one byte from -112 to 127 is the number itself; below, it tells how many bytes follow, big-endian, and whether
+# they are the complement of a negative number (WritableUtils.writeVLong).
+
+cdef inline int vint_size(unsigned char first) noexcept nogil:
+    cdef int code = <signed char>first
+    return 1 if code >= -112 else -111 - code if code >= -120 else -119 - code
+
+
+cdef int64_t load_vint(const unsigned char* p) noexcept nogil:
+    # All vint_size(p[0]) bytes are there.
+    cdef int code = <signed char>p[0]
+    cdef int size = vint_size(p[0])
+    cdef uint64_t number = 0
+    cdef int i
+    if size == 1:
+        return code
+    for i in range(1, size):
+        number = number << 8 | p[i]
+    return <int64_t>(~number if code < -120 else number)
+
+
+cdef int store_vint(unsigned char* p, int64_t value) noexcept nogil:
+    # Gives the number of bytes, 9 at most.
+    cdef uint64_t number = <uint64_t>(~value if value < 0 else value)
+    cdef uint64_t rest = number
+    cdef int size = 0
+    cdef int i
+    if -112 <= value <= 127:
+        p[0] = <unsigned char>value
+        return 1
+    while rest:
+        size += 1
+        rest >>= 8
+    p[0] = <unsigned char>((-120 if value < 0 else -112) - size)
+    for i in range(size):
+        p[size - i] = <unsigned char>(number >> (8 * i))
+    return size + 1
+
+
+# ---- reading -----------------------------------------------------------------------------------------------------------
+
+cdef object decode_writable(Side side, Decoding* d, const unsigned char* p, Py_ssize_t nbytes):
+    # wire: as each class of org.apache.hadoop.io writes it. python: bytes, str, int, float, bool, None, or what the typed bytes
+    # say; float32 becomes a double. errors: FormatError where the bytes start unless they are one Writable and no more;
+    # what is wrong inside typed bytes, where it is. source: the classes' write() and readFields().
+    cdef int64_t number
+    if side.kind == TYPED_BYTES:
+        return taken(new_typed(d, p, nbytes, False))
+    if NBYTES[side.kind] >= 0 and NBYTES[side.kind] != nbytes:
+        raise_size(side, d, NBYTES[side.kind], nbytes)
+    if side.kind == BYTES_WRITABLE:
+        check_bytes_length(side, d, p, nbytes)
+        return PyBytes_FromStringAndSize(<const char*>p + 4, nbytes - 4)
+    if side.kind == TEXT:
+        return decode_text(side, d, p, nbytes)
+    if side.kind <= BYTE_WRITABLE:
+        load_number(side, d, p, nbytes, &number)
+        return number
+    if side.kind == FLOAT_WRITABLE:
+        return load_f32(p)
+    if side.kind == DOUBLE_WRITABLE:
+        return load_f64(p)
+    if side.kind == BOOLEAN:
+        return p[0] != 0
+    if side.kind == NULL_WRITABLE:
+        return None
+    return decode_other(side, d, PyBytes_FromStringAndSize(<const char*>p, nbytes))
+
+
+cdef inline PyObject* new_object(Side side, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, bint is_key) except NULL:
+    # decode_writable with the most common kind in few steps. After a failure the caller abandons `d`.
+    cdef PyObject* value
+    if side.kind == TYPED_BYTES:
+        return new_typed(d, p, nbytes, is_key)
+    thing = decode_writable(side, d, p, nbytes)
+    value = <PyObject*>thing
+    incref(value)
+    return value
+
+
+cdef inline PyObject* new_typed(Decoding* d, const unsigned char* p, Py_ssize_t nbytes, bint is_key) except NULL:
+    cdef PyObject* value
+    check_bytes_length(None, d, p, nbytes)
+    if nbytes <= 13 or p[4] == STRING:
+        value = decode_lone(d, p + 4, nbytes - 4, is_key)
+        if value != NULL:
+            return value
+    d.buf.start = p
+    d.buf.cursor = p + 4
+    d.buf.end = p + nbytes
+    value = decode_record(d)
+    if held(&d.buf):
+        decref(value)
+        raise_trailing(d)
+    return value
+
+
+cdef inline int check_bytes_length(Side side, Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except -1:
+    # BytesWritable and TypedBytesWritable: an i32 length and the bytes.
+    if nbytes < 4 or load_i32(p) != nbytes - 4:
+        raise_size(side, d, 4 + (load_i32(p) if nbytes >= 4 else 0), nbytes)
+    return 0
+
+
+cdef Py_ssize_t check_text(Side side, Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except -1:
+    # Gives the number of bytes before the text.
+    cdef int size = vint_size(p[0]) if nbytes else 1
+    if nbytes < size:
+        raise_size(side, d, size, nbytes)
+    if load_vint(p) != nbytes - size:
+        raise writable_error(d, f"a Text of {load_vint(p)} bytes stands in {nbytes - size}")
+    return size
+
+
+cdef object decode_text(Side side, Decoding* d, const unsigned char* p, Py_ssize_t nbytes):
+    cdef Py_ssize_t size = check_text(side, d, p, nbytes)
+    try:
+        return PyUnicode_DecodeUTF8(<const char*>p + size, nbytes - size, d.unicode_errors)
+    except UnicodeDecodeError as error:
+        raise_without_memory(error)
+        raise writable_error(d, f"Text is not UTF-8: {error.reason} at its byte {error.start}") from error
+
+
+cdef int load_number(Side side, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, int64_t* number) except -1:
+    # The fixed sizes have been checked.
+    if side.kind == INT_WRITABLE:
+        number[0] = load_i32(p)
+    elif side.kind == LONG_WRITABLE:
+        number[0] = load_i64(p)
+    elif side.kind == SHORT_WRITABLE:
+        number[0] = load_i16(p)
+    elif side.kind == BYTE_WRITABLE:
+        number[0] = <signed char>p[0]
+    else:
+        if nbytes == 0 or vint_size(p[0]) != nbytes:
+            raise_size(side, d, vint_size(p[0]) if nbytes else 1, nbytes)
+        number[0] = load_vint(p)
+        if not LEAST[side.kind] <= number[0] <= GREATEST[side.kind]:
+            raise writable_error(d, f"{number[0]} is too long for a VIntWritable")
+    return 0
+
+
+cdef object decode_other(Side side, Decoding* d, bytes data):
+    if side.function is None:
+        return Writable(side.class_name, data)
+    try:
+        return side.function(data)
+    except DecodeError as error:
+        raise_without_memory(error)
+        raise type(error)(error.message, d.buf.start_offset + error.offset, error.code, error.path, d.record) from None
+
+
+cdef object writable_error(Decoding* d, str message):
+    return FormatError(message, d.buf.start_offset, None, "", d.record)
+
+
+cdef int raise_size(Side side, Decoding* d, long long wanted, Py_ssize_t nbytes) except -1:
+    name = "TypedBytesWritable" if side is None else side.class_name.rpartition(".")[2]
+    raise writable_error(d, f"a {name} of {wanted} bytes stands in {nbytes}")
+
+
+# ---- to typed bytes ----------------------------------------------------------------------------------------------------
+
+cdef int copy_typed(Side side, Decoding* d, Skipping* skipping, const unsigned char* p, Py_ssize_t nbytes, WriteBuffer* out) except -1:
+    # Append what Hadoop's TypedBytesWritableOutput writes for a Writable: scripts and dumptb see exactly this.
+    cdef int64_t number
+    if side.kind == OTHER and side.to_typed is not None:
+        encoded = decode_converted(side, d, p, nbytes)
+        return append_bytes(out, <const unsigned char*>PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded))
+    if NBYTES[side.kind] >= 0 and NBYTES[side.kind] != nbytes:
+        raise_size(side, d, NBYTES[side.kind], nbytes)
+    if side.kind == TYPED_BYTES:
+        check_typed(d, skipping, p, nbytes)
+        return append_bytes(out, p + 4, nbytes - 4)
+    reserve(out, nbytes + 16)
+    if side.kind == BYTES_WRITABLE:
+        check_bytes_length(side, d, p, nbytes)
+        put_code(out, BYTES)
+        return append_bytes(out, p, nbytes)
+    if side.kind == TEXT:
+        number = check_text(side, d, p, nbytes)
+        put_code(out, STRING)
+        return append_counted(out, p + number, nbytes - number)
+    if side.kind == BOOLEAN:
+        put_code(out, BOOL)
+        put_code(out, p[0] != 0)
+        return 0
+    if side.kind in (FLOAT_WRITABLE, DOUBLE_WRITABLE, BYTE_WRITABLE):
+        put_code(out, FLOAT if side.kind == FLOAT_WRITABLE else DOUBLE if side.kind == DOUBLE_WRITABLE else BYTE)
+        return append_bytes(out, p, nbytes)
+    if side.kind in (NULL_WRITABLE, SHORT_WRITABLE, OTHER):
+        return append_writable(side, d, p, nbytes, out)
+    load_number(side, d, p, nbytes, &number)
+    if side.kind in (INT_WRITABLE, VINT):
+        put_code(out, INT)
+        store_i32(out.cursor, <int32_t>number)
+        out.cursor += 4
+    else:
+        put_code(out, LONG)
+        store_i64(out.cursor, number)
+        out.cursor += 8
+    return 0
+
+
+cdef bytes decode_converted(Side side, Decoding* d, const unsigned char* p, Py_ssize_t nbytes):
+    try:
+        return side.to_typed(PyBytes_FromStringAndSize(<const char*>p, nbytes))
+    except DecodeError as error:
+        raise_without_memory(error)
+        raise type(error)(error.message, d.buf.start_offset + error.offset, error.code, error.path, d.record) from None
+
+
+cdef int check_typed(Decoding* d, Skipping* skipping, const unsigned char* p, Py_ssize_t nbytes) except -1:
+    # One value and no more: anything else would put the stream out of step.
+    cdef SkipOutcome outcome
+    check_bytes_length(None, d, p, nbytes)
+    d.buf.start = p
+    d.buf.cursor = p + 4
+    d.buf.end = p + nbytes
+    outcome = skip_value(skipping, &d.buf)
+    if outcome != SKIPPED:
+        skipping.depth = skipping.tail = 0
+        raise_skipped(d, skipping, outcome)
+    if held(&d.buf):
+        raise_trailing(d)
+    return 0
+
+
+cdef inline void put_code(WriteBuffer* out, int code) noexcept:
+    # There is room.
+    out.cursor[0] = code
+    out.cursor += 1
+
+
+cdef inline int append_bytes(WriteBuffer* out, const unsigned char* p, Py_ssize_t nbytes) except -1:
+    reserve(out, nbytes)
+    memcpy(out.cursor, p, nbytes)
+    out.cursor += nbytes
+    return 0
+
+
+cdef inline int append_counted(WriteBuffer* out, const unsigned char* p, Py_ssize_t nbytes) except -1:
+    reserve(out, nbytes + 4)
+    store_i32(out.cursor, <int32_t>nbytes)
+    out.cursor += 4
+    return append_bytes(out, p, nbytes)
+
+
+cdef int append_writable(Side side, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, WriteBuffer* out) except -1:
+    name = side.class_name.encode("utf-8")
+    if nbytes > MAX_LENGTH - 4 - len(name):
+        raise LimitError(f"a {side.class_name} of {nbytes} bytes is longer than typed bytes can be", d.buf.start_offset, None, "", d.record)
+    reserve(out, 9 + len(name) + nbytes)
+    put_code(out, WRITABLE)
+    store_i32(out.cursor, <int32_t>(4 + len(name) + nbytes))
+    out.cursor += 4
+    append_counted(out, <const unsigned char*>PyBytes_AS_STRING(name), len(name))
+    return append_bytes(out, p, nbytes)
+
+
+# ---- writing -----------------------------------------------------------------------------------------------------------
+
+cdef int encode_writable(Side side, Encoding* e, object obj) except -1:
+    # The reverse of decode_writable. errors: EncodeTypeError for an object that the class cannot hold, EncodeValueError for a
+    # number or text beyond it. The caller takes back what a failure leaves.
+    if side.kind == TYPED_BYTES:
+        return encode_typed(e, obj)
+    if side.kind == BYTES_WRITABLE:
+        return encode_buffer(e, obj, True)
+    if side.kind == TEXT:
+        return encode_text(e, obj)
+    reserve(&e.buf, 9)
+    if side.kind <= BYTE_WRITABLE:
+        return encode_number(side, e, obj)
+    if side.kind in (FLOAT_WRITABLE, DOUBLE_WRITABLE):
+        return encode_float(side, e, obj)
+    if side.kind == BOOLEAN:
+        if not isinstance(obj, bool):
+            raise_type(side, obj)
+        put_code(&e.buf, obj)
+        return 0
+    if side.kind == NULL_WRITABLE:
+        if obj is not None:
+            raise_type(side, obj)
+        return 0
+    return encode_other(side, e, obj)
+
+
+cdef inline int encode_typed(Encoding* e, object obj) except -1:
+    cdef Py_ssize_t start = written(&e.buf)
+    reserve(&e.buf, 4)
+    e.buf.cursor += 4
+    encode_record(e, <PyObject*>obj)
+    store_i32(e.buf.start + start, <int32_t>(written(&e.buf) - start - 4))    # the record's own limit has been checked
+    return 0
+
+
+cdef int encode_buffer(Encoding* e, object obj, bint counted) except -1:
+    cdef Py_buffer view
+    if not PyObject_CheckBuffer(obj):
+        raise EncodeTypeError(f"bytes are needed, not {type(obj).__name__}")
+    contiguous = get_view(obj, &view)
+    try:
+        check_record(view.len)
+        if counted:
+            return append_counted(&e.buf, <const unsigned char*>view.buf, view.len)
+        return append_bytes(&e.buf, <const unsigned char*>view.buf, view.len)
+    finally:
+        PyBuffer_Release(&view)
+
+
+cdef int encode_text(Encoding* e, object obj) except -1:
+    if not isinstance(obj, str):
+        raise EncodeTypeError(f"a Text holds a str, not {type(obj).__name__}")
+    try:
+        data = (<str>obj).encode("utf-8", "strict" if e.unicode_errors == NULL else (<bytes>e.unicode_errors).decode("ascii"))
+    except UnicodeEncodeError as error:
+        raise_without_memory(error)
+        raise EncodeValueError(f"str is not UTF-8: {error.reason}") from error
+    reserve(&e.buf, 9)
+    e.buf.cursor += store_vint(e.buf.cursor, len(data))
+    return append_bytes(&e.buf, <const unsigned char*>PyBytes_AS_STRING(data), len(data))
+
+
+cdef int encode_number(Side side, Encoding* e, object obj) except -1:
+    # There is room for nine bytes.
+    cdef int64_t number
+    if not isinstance(obj, int) or isinstance(obj, bool):
+        raise_type(side, obj)
+    try:
+        number = obj
+    except OverflowError:
+        raise EncodeValueError(f"int does not fit a {side.class_name.rpartition('.')[2]}") from None
+    if not LEAST[side.kind] <= number <= GREATEST[side.kind]:
+        raise EncodeValueError(f"int does not fit a {side.class_name.rpartition('.')[2]}")
+    if side.kind in (VINT, VLONG):
+        e.buf.cursor += store_vint(e.buf.cursor, number)
+        return 0
+    if side.kind == INT_WRITABLE:
+        store_i32(e.buf.cursor, <int32_t>number)
+    elif side.kind == LONG_WRITABLE:
+        store_i64(e.buf.cursor, number)
+    elif side.kind == SHORT_WRITABLE:
+        store_i16(e.buf.cursor, <int16_t>number)
+    else:
+        e.buf.cursor[0] = <unsigned char>number
+    e.buf.cursor += NBYTES[side.kind]
+    return 0
+
+
+cdef int encode_float(Side side, Encoding* e, object obj) except -1:
+    # There is room for nine bytes.
+    cdef double number
+    if not isinstance(obj, (float, int)) or isinstance(obj, bool):
+        raise_type(side, obj)
+    try:
+        number = obj
+    except OverflowError:
+        raise EncodeValueError(f"number is too large for a {side.class_name.rpartition('.')[2]}") from None
+    if side.kind == DOUBLE_WRITABLE:
+        store_f64(e.buf.cursor, number)
+    elif not store_f32(e.buf.cursor, number):
+        raise EncodeValueError("number is too large for a FloatWritable")
+    e.buf.cursor += NBYTES[side.kind]
+    return 0
+
+
+cdef int encode_other(Side side, Encoding* e, object obj) except -1:
+    if type(obj) is Writable:
+        if obj.class_name != side.class_name:
+            raise EncodeTypeError(f"a {side.class_name} is needed, not a {obj.class_name}")
+        return encode_buffer(e, obj.data, False)
+    if side.function is not None:
+        obj = side.function(obj)
+    return encode_buffer(e, obj, False)
+
+
+cdef int raise_type(Side side, object obj) except -1:
+    raise EncodeTypeError(f"a {side.class_name.rpartition('.')[2]} cannot hold an object of type {type(obj).__name__}")
+
+
+# ---- one Writable by itself --------------------------------------------------------------------------------------------
+
+def decode(str class_name, data, *, find_kind=None, **options):
+    """Decode the bytes of one Writable of a class; see `typedbytes.sequencefile.decode`."""
+    cdef Py_buffer view
+    cdef DecodeOptions checked = DecodeOptions(**options)
+    cdef Decoding d = checked.template
+    cdef Side side = side_of(class_name, find_kind)
+    contiguous = get_view(data, &view)
+    try:
+        return decode_writable(side, &d, <const unsigned char*>view.buf, view.len)
+    finally:
+        abandon(&d)
+        PyBuffer_Release(&view)
+
+
+def encode(str class_name, obj, *, function=None, **options):
+    """Encode an object as one Writable of a class; see `typedbytes.sequencefile.encode`."""
+    cdef EncodeOptions checked = EncodeOptions(**options)
+    cdef Encoding e = checked.template
+    start_owned(&e.buf, 64)
+    try:
+        encode_writable(Side(class_name, function), &e, obj)
+        return finish(&e.buf)
+    finally:
+        drop(&e.buf)
+
+
+cdef Side side_of(str class_name, find_kind):
+    if class_name in KINDS or find_kind is None:
+        return Side(class_name)
+    function, to_typed = find_kind(class_name)
+    return Side(class_name, function, to_typed)

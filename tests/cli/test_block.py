@@ -1,0 +1,144 @@
+"""The command block: JSON to messages and back, on every wire, and a peer that answers."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+
+import numpy
+import pytest
+
+import block_reference as slow
+from commands import COMMAND, bad, good
+from typedbytes.block import BlockDecoder, BlockEncoder, BlockReader, BlockWriter, Command
+
+ARGS = [Command("add"), "na\u00efve", 5, 2**40, 1.5, b"raw"]
+LINE = b'[{"command": "add"}, "na\xc3\xafve", 5, 1099511627776, 1.5, {"bytes": "cmF3"}]\n'
+EVERYTHING = [
+    None,
+    True,
+    [1, {"k": [2.5]}],
+    {"command": "x"},
+    {"array": 1},
+    numpy.arange(6, dtype="f4").reshape(2, 3),
+    numpy.zeros((0, 2)),
+    2**80,
+]
+
+
+@pytest.mark.parametrize("wire", slow.LAYOUTS)
+def test_lines_are_messages_and_messages_lines(wire):
+    data = slow.encode(wire, ARGS)
+    assert good("block", "encode", "--wire", wire, stdin=LINE + b"\n" + LINE) == data * 2
+    assert good("block", "decode", "--wire", wire, stdin=data * 2) == LINE * 2
+    assert good("block", "echo", "--wire", wire, stdin=data) == data
+
+
+def test_native_messages(tmp_path):
+    (tmp_path / "data").write_bytes(BlockEncoder("native", checksum=True).encode(EVERYTHING, id=7, reply=True))
+    lines = good("block", "decode", str(tmp_path / "data"))
+    tree = json.loads(lines)
+    assert (tree["id"], tree["reply"], len(tree["args"])) == (7, True, len(EVERYTHING))
+    assert tree["args"][3] == {"map": [["command", "x"]]}
+    assert tree["args"][5]["shape"] == [2, 3]
+    assert good("block", "encode", "--wire", "native", "--checksum", stdin=lines) == (tmp_path / "data").read_bytes()
+    assert good("block", "echo", "--wire", "native", "--checksum", str(tmp_path / "data")) == (tmp_path / "data").read_bytes()
+    (message,) = BlockDecoder().feed(good("block", "encode", "--wire", "native", stdin=b'[{"arrow": "YQ=="}]'))
+    assert bytes(message[0].data) == b"a"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"1", b"{}", b'{"args": 1}', b'{"args": [], "id": "x"}', b'{"args": [], "x": 1}', b"[", b"[true]", b"[null]", b'[{"arrow": "?"}]',
+     b'[{"array": "f3", "shape": [1], "data": ""}]', b'[{"array": "f8", "shape": [1], "data": ""}]', b'[{"array": "f8", "shape": [-1], "data": ""}]',
+     b'[{"string": "/w=="}]', b'[{"map": [[[1], 2]]}]'],
+)  # fmt: skip
+def test_lines_that_are_no_message(line):
+    assert bad(65, "block", "encode", stdin=b"[1]\n" + line)[0] == slow.encode("bytes", [1])
+
+
+@pytest.mark.parametrize("place", ["127.0.0.1:99999", b"\xff:0", b"\xff"])
+def test_a_peer_that_cannot_listen(place, tmp_path):
+    (tmp_path / "\udcff").touch()  # the path is taken
+    assert "cannot listen there" in bad(64, "block", "peer", "--listen", place, cwd=tmp_path)[1]
+
+
+def test_a_peer_whose_path_is_not_utf8(tmp_path):
+    place = os.fsencode(tmp_path) + b"/peer\xff"
+    process = subprocess.Popen(
+        [*COMMAND, "block", "peer", "--listen", place, "--connections", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout.readline() == place + b"\n"
+    connected(os.fsdecode(place)).close()
+    assert process.communicate() == (b"", b"")
+    assert process.returncode == 0
+
+
+def test_messages_that_are_bad():
+    out, message = bad(65, "block", "decode", stdin=bytes(4) + b"\xff" * 4)
+    assert (out, message) == (b"[]\n", "standard input: negative number of values -1 at offset 4, record 1")
+    assert "max_bytes=10" in bad(65, "block", "decode", "--max-bytes", "10", stdin=slow.encode("bytes", [1]))[1]
+
+
+def test_wrong_usage(tmp_path):
+    for words in (
+        [],
+        ["spin"],
+        ["encode", "--wire", "x"],
+        ["encode", "--checksum"],
+        ["decode", "--max-bytes", "0"],
+        ["peer", "--listen", "nowhere:x"],
+    ):
+        bad(64, "block", *words)
+    bad(66, "block", "decode", str(tmp_path / "no"))
+
+
+@pytest.mark.parametrize("mode", ["ack", "echo"])
+@pytest.mark.parametrize("wire", ["bytes", "native"])
+def test_the_peer_answers(wire, mode, tmp_path):
+    for place in ("127.0.0.1:0", str(tmp_path / "peer")):
+        words = ["block", "peer", "--wire", wire, "--mode", mode, "--listen", place, "--connections", "2"]
+        process = subprocess.Popen([*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        found = process.stdout.readline().strip()
+        for _ in range(2):
+            with connected(found) as sock:
+                reader, writer = BlockReader(sock, wire), BlockWriter(sock, wire)
+                for size in range(9):
+                    writer.write(slow.published(size))
+                    assert reader.read_bytes(1) == b"1" if mode == "ack" else reader.read() == slow.published(size)
+        assert process.communicate() == ("", "")
+        assert process.returncode == 0
+    assert not (tmp_path / "peer").exists()
+
+
+def test_the_peer_says_what_was_bad_and_goes_on():
+    process = subprocess.Popen(
+        [*COMMAND, "block", "peer"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear_interrupts
+    )
+    place = process.stdout.readline().strip()
+    with connected(place) as sock:
+        sock.sendall(b"\xff" * 4)
+        assert sock.recv(1) == b""
+    with connected(place) as sock:
+        sock.sendall(bytes(4))
+        assert sock.recv(1) == b"1"
+        process.send_signal(signal.SIGINT)
+        found = process.communicate()
+    assert found == ("", "typedbytes: connection 1: negative number of values -1 at offset 0, record 0\n")
+    assert process.returncode == 130
+
+
+def hear_interrupts():
+    """Undo what a shell does to a run in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def connected(place):
+    """Return a socket to where a peer listens."""
+    if "/" not in place:
+        host, port = place.split(":")
+        return socket.create_connection((host, int(port)))
+    sock = socket.socket(socket.AF_UNIX)
+    sock.connect(place)
+    return sock

@@ -1,0 +1,916 @@
+"""What the commands make of records: ranges, samples, facts, faults, differences, searches, conversions, outputs."""
+
+import contextlib
+import io
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+import zipfile
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+import typedbytes as tb
+from commands import COMMAND, LIST, ONE, STREAM, TEXT, TWO, bad, good, rows, run
+from typedbytes import sequencefile
+from typedbytes.cli import _formats, _progress, _terminal, converting, main
+from typedbytes.cli._faults import Memory
+
+PAIRS = [(f"key {i % 7}", i) for i in range(100)]
+PAIR_STREAM = tb.Encoder().encode_pairs(PAIRS)
+
+
+def values(stdout):
+    return tb.Decoder().decode_all(stdout)
+
+
+# Ranges and samples
+
+NUMBERS = tb.Encoder().encode_all(range(20))
+
+
+@pytest.mark.parametrize("text", [":", "3:", ":5", "2:9:3", "::4", "20:", "5:5", "1::7"])
+def test_slice_is_pythons(text, file):
+    parts = [int(part) if part else None for part in text.split(":")]
+    assert values(good("slice", "-r", text, stdin=NUMBERS)) == list(range(20))[slice(*parts)]
+    split = file(NUMBERS[:35]), file(NUMBERS[35:], "b.tb")
+    assert values(good("slice", "-r", text, *split)) == list(range(20))[slice(*parts)]
+
+
+@pytest.mark.parametrize("text", ["5", "-1:", "1:2:0", "1:2:3:4", "a:b"])
+def test_ranges_that_are_none(text):
+    assert "argument -r" in bad(64, "slice", "-r", text)[1]
+
+
+MANY = "9" * 5000  # more digits than int() takes of a text
+
+
+def test_numbers_without_end():
+    assert values(good("slice", "-r", f"18:{MANY}", stdin=NUMBERS)) == [18, 19]
+    assert values(good("slice", "-r", f"3::{MANY}", stdin=NUMBERS)) == [3]
+    assert good("slice", "-r", f"{MANY}:", stdin=NUMBERS) == b""
+    assert good("head", "-n", MANY, stdin=NUMBERS) == NUMBERS
+    assert good("head", "-n", "0" * 5000 + "3", stdin=NUMBERS) == NUMBERS[:15]
+    assert good("sort", "--memory", "1e300", stdin=NUMBERS) == NUMBERS
+    assert "expected a size" in bad(64, "sort", "--memory", "1e999", stdin=NUMBERS)[1]
+
+
+def test_slice_does_not_look_further():
+    assert values(good("slice", "-r", "1:2", stdin=ONE + TWO + b"\x0e")) == [2]
+
+
+@pytest.mark.parametrize("n", [1, 7000, 99_999, 100_000, 200_000])
+def test_tail_of_many(n, file):
+    pairs = [(i, "x" * (i % 5)) for i in range(100_000)]
+    data = tb.Encoder().encode_pairs(pairs)
+    assert tb.Decoder().decode_pairs(good("tail", "--pairs", "-n", str(n), stdin=data)) == pairs[-n:]
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 20, 50])
+def test_tail(n, file):
+    assert values(good("tail", "-n", str(n), stdin=NUMBERS)) == list(range(20))[max(0, 20 - n) :]
+    assert values(good("tail", "-n", str(n), file(NUMBERS[:35]), file(NUMBERS[35:], "b.tb"))) == list(range(20))[max(0, 20 - n) :]
+
+
+def test_sample(file):
+    for seed in range(2):
+        sample = values(good("sample", "-n", "5", "--seed", str(seed), stdin=NUMBERS))
+        assert len(sample) == 5 and sample == sorted(set(sample)) and set(sample) <= set(range(20))
+        assert values(good("sample", "-n", "5", "--seed", str(seed), file(NUMBERS[:35]), file(NUMBERS[35:], "b.tb"))) == sample
+    assert values(good("sample", "-n", "99", stdin=NUMBERS)) == list(range(20))
+    assert good("sample", "-n", "0", stdin=NUMBERS) == good("sample", "-p", "0", stdin=NUMBERS) == b""
+    assert good("sample", "-p", "1", stdin=NUMBERS) == NUMBERS
+    assert good("sample", "-p", "1e-310", stdin=NUMBERS) == b""
+    assert "from 0 to 1" in bad(64, "sample", "-p", "2")[1]
+
+
+def test_samples_are_fair():
+    from typedbytes.cli import copying
+
+    class Options:
+        nrecords, fraction, seed, files, to, from_, pairs, dialect, max_bytes = 3, None, None, [], "typedbytes", None, False, "hadoop", None
+
+    class Output:
+        is_terminal = False
+
+        def __init__(self):
+            self.data = b""
+
+        def write(self, data):
+            self.data += data
+
+    def drawn(seed):
+        Options.seed, output = seed, Output()
+        copying.sample(Options, output)
+        return values(output.data)
+
+    drawing, ours = os.pipe()
+    counts = [0] * 20
+    stdin = os.dup(0)
+    try:
+        for seed in range(2000):
+            os.write(ours, NUMBERS)
+            os.close(ours)
+            os.dup2(drawing, 0)
+            os.close(drawing)
+            for value in drawn(seed):
+                counts[value] += 1
+            drawing, ours = os.pipe()
+    finally:
+        os.dup2(stdin, 0)
+        for descriptor in (stdin, drawing, ours):
+            os.close(descriptor)
+    # 300 each, with a standard deviation of 16.
+    assert sum(counts) == 6000 and 220 < min(counts) and max(counts) < 380
+
+
+# Facts
+
+
+def test_count_with_a_row_for_each_input(file):
+    first, second = file(STREAM), file(b"", "b.tb")
+    assert rows(good("count", "--json", first, second)) == [
+        {"input": first, "records": 4, "unit": "values", "bytes": 31},
+        {"input": second, "records": 0, "unit": "values", "bytes": 0},
+    ]
+
+
+def test_stats():
+    found = rows(good("stats", "--pairs", "-n", "2", "--reducers", "3", stdin=PAIR_STREAM))
+    by_section = {}
+    for row in found:
+        by_section.setdefault(row.pop("section"), []).append(row)
+    assert by_section["records"] == [{"records": 100, "unit": "pairs", "bytes": len(PAIR_STREAM)}]
+    assert by_section["types"] == [
+        {"of": "key", "type": "STRING", "count": 100, "bytes": 1000, "least": 5, "most": 5, "mean": 5.0},
+        {"of": "value", "type": "INT", "count": 100, "bytes": 500, "least": 0, "most": 99, "mean": 49.5},
+    ]
+    assert [(row["count"], row["value"]) for row in by_section["most frequent"]] == [(15, '"key 0"'), (15, '"key 1"')]
+    expected = [0, 0, 0]
+    for key, _ in PAIRS:
+        expected[tb.partition(tb.dumps(key), 3)] += 1
+    assert [row["records"] for row in by_section["reducers"]] == expected
+    assert [row["skew"] for row in by_section["reducers"]] == [n / (100 / 3) for n in expected]
+
+
+def test_stats_of_no_numbers():
+    found = good("stats", stdin=tb.Encoder().encode_all([float("inf"), float("-inf"), 1.5])).decode()
+    strict = [json.loads(line, parse_constant=pytest.fail) for line in found.splitlines()]
+    assert (strict[1]["least"], strict[1]["most"], strict[1]["mean"]) == ("-inf", "inf", "nan")
+
+
+def test_stats_of_every_type():
+    stream = [tb.Byte(-3), True, 5, 2**40, tb.Float(1.5), 2.5, float("nan"), "abc", b"ab", (1, 2), [1], {1: 2}, tb.Ext(60, b"xyz")]
+    data = tb.Encoder().encode_all(stream)
+    found = {row["type"]: row for row in rows(good("stats", stdin=data)) if row["section"] == "types"}
+    assert {name: (row["count"], row.get("least"), row.get("most"), row.get("mean")) for name, row in found.items()} == {
+        "BYTES": (1, 2, 2, 2), "BYTE": (1, -3, -3, -3), "BOOL": (1, 1, 1, 1), "INT": (1, 5, 5, 5), "LONG": (1, 2**40, 2**40, 2**40),
+        "FLOAT": (1, 1.5, 1.5, 1.5), "DOUBLE": (2, 2.5, 2.5, 2.5), "STRING": (1, 3, 3, 3), "VECTOR": (1, 2, 2, 2), "LIST": (1, 7, 7, 7),
+        "MAP": (1, 1, 1, 1), "code 60": (1, 3, 3, 3),
+    }  # fmt: skip
+    assert sum(row["bytes"] for row in found.values()) == len(data)
+
+
+def test_schema():
+    stream = tb.Encoder().encode_all([{"name": "x", "n": 1}, {"name": None, 5: [1, "a"]}, (1, (2.5, True))])
+    found = [(row["place"], row["type"], row["count"]) for row in rows(good("schema", stdin=stream))]
+    assert found == [
+        ("value", "MAP", 2),
+        ("value", "VECTOR", 1),
+        ("value['name']", "STRING", 1),
+        ("value['name']", "PICKLE", 1),
+        ("value['n']", "INT", 1),
+        ("value.key()", "INT", 1),
+        ("value[*]", "LIST", 1),
+        ("value[*][]", "INT", 1),
+        ("value[*][]", "STRING", 1),
+        ("value[0]", "INT", 1),
+        ("value[1]", "VECTOR", 1),
+        ("value[1][0]", "DOUBLE", 1),
+        ("value[1][1]", "BOOL", 1),
+    ]
+    pairs = rows(good("schema", "--pairs", stdin=PAIR_STREAM))
+    assert pairs == [
+        {"place": "key", "type": "STRING", "count": 100, "share": 1.0},
+        {"place": "value", "type": "INT", "count": 100, "share": 1.0},
+    ]
+
+
+def test_facts_of_hives_codes():
+    stream = b"\x0b\xff\xfe\x0c\xb1\x08\x00\x00\x00\x03\x0b\x00\x05\x0c\xb1"
+    types = [row for row in rows(good("stats", "--dialect", "hive", stdin=stream)) if row["section"] == "types"]
+    assert [(row["type"], row["count"], row["bytes"], row["least"]) for row in types] == [
+        ("VECTOR", 1, 10, 3), ("SHORT", 1, 3, -2), ("NULL", 1, 1, 1), ("ENDOFRECORD", 1, 1, 1),
+    ]  # fmt: skip
+    found = [(row["place"], row["type"]) for row in rows(good("schema", "--dialect", "hive", stdin=stream))]
+    assert found[4:] == [("value[0]", "SHORT"), ("value[1]", "NULL"), ("value[2]", "ENDOFRECORD")]
+    assert good("to-json", "--plain", "--dialect", "hive", stdin=stream) == b"-2\nnull\nnull\n[5, null, null]\n"
+
+
+def test_schema_of_many_names_is_bounded():
+    stream = tb.dumps({f"{i}": i for i in range(1000)}) + tb.dumps(tuple(range(1000)))
+    found = rows(good("schema", stdin=stream))
+    assert len(found) < 140 and sum(row["count"] for row in found) == 2002
+
+
+def test_freq():
+    found = rows(good("freq", "--pairs", "-n", "0", stdin=PAIR_STREAM))
+    assert [(row["value"], row["count"]) for row in found] == [(f'"key {i}"', 15 if i < 2 else 14) for i in range(7)]
+    assert rows(good("freq", stdin=ONE + TWO + ONE))[0] == {"count": 2, "share": 2 / 3, "value": "1"}
+
+
+def test_facts_of_values_and_pairs_together(file):
+    both = file(STREAM), file(sequence_file(), "a.seq")
+    assert "inputs of pairs and of values" in bad(64, "stats", *both)[1]
+    assert rows(good("stats", "--pairs", *both))[0]["records"] == 102
+
+
+def test_sniff(file, tmp_path):
+    def about(data):
+        (row,) = rows(good("sniff", file(data)))
+        return row["format"], row.get("holds")
+
+    assert about(PAIR_STREAM) == ("typedbytes", "pairs, it seems")
+    assert about(NUMBERS) == ("typedbytes", "values or pairs")
+    assert about(STREAM) == ("typedbytes", "values")
+    assert about(b"") == ("typedbytes", "nothing")
+    assert about(b'{"a": 1}\n') == ("json", "values")
+    assert about(b"Dear reader") == ("text", None)
+    assert about(b"PAR1....") == ("parquet", None)
+    assert about(good("cat", "--pairs", "--to", "sequencefile", stdin=PAIR_STREAM)) == ("sequencefile", "pairs")
+    assert about(good("cat", "--pairs", "--to", "block", stdin=PAIR_STREAM)) == ("block", "values or pairs")
+    assert rows(good("sniff", stdin=ONE + b"\x0e"))[0]["fault"].startswith("14 is no type code")
+
+
+# Faults
+
+BAD_TEXT = b"\x07\x00\x00\x00\x02\xff\xfe"
+
+
+def test_sniff_of_a_file_that_cannot_say_its_size():
+    assert rows(good("sniff", "/proc/self/limits")) == [{"input": "/proc/self/limits", "format": "text"}]
+
+
+def test_validate_tells_every_fault():
+    stream = ONE + BAD_TEXT + TWO + LIST[:1] + BAD_TEXT + b"\xff" + ONE + b"\x09\x02\x01\x0e"
+    stdout, message = bad(65, "validate", stdin=stream)
+    (row,) = rows(stdout)
+    assert message.startswith("standard input: STRING is not UTF-8") and "offset 5, record 1" in message
+    assert (row["ok"], row["records"]) == (False, 3)
+    assert [(fault["error"], fault["offset"], fault["record"], fault["path"]) for fault in row["faults"]] == [
+        ("FormatError", 5, 1, ""),
+        ("FormatError", 18, 3, "[0]"),
+        ("FormatError", 34, 5, "[1]"),
+    ]
+    for fault in row["faults"]:
+        window = bytes.fromhex(fault["window"])
+        assert stream[fault["window offset"] :].startswith(window)
+        assert fault["window offset"] <= fault["offset"] < fault["window offset"] + len(window)
+    (row,) = rows(run("validate", "-n", "1", stdin=stream).stdout)
+    assert len(row["faults"]) == 1 and row["bad"] == 3
+
+
+def test_validate_shows_bytes_in_a_table():
+    lines = run("validate", "--table", stdin=ONE + BAD_TEXT + TWO).stdout.decode().splitlines()
+    assert lines[0].split() == ["input", "ok", "records", "unit", "bytes", "bad"]
+    assert lines[3].startswith("standard input: offset 5, record 1: STRING is not UTF-8")
+    assert lines[4].startswith("00000000   03 00 00 00 01>07 00 00 00 02 ff fe 03 00 00 00  ")
+
+
+def test_repair_of_a_stream(tmp_path):
+    out = tmp_path / "out.tb"
+    stream = ONE + BAD_TEXT + TWO + BAD_TEXT + TEXT + b"\x0e" + TWO
+    row = rows(bad(65, "validate", "--values", "--repair", str(out), stdin=stream)[0])[0]
+    assert out.read_bytes() == ONE + TWO + TEXT
+    assert row["records"] == 3 and row["lost bytes"] == len(stream) - len(ONE + TWO + TEXT)
+    assert rows(good("validate", "--repair", str(out), stdin=STREAM))[0]["lost bytes"] == 0
+    assert out.read_bytes() == STREAM
+
+
+def test_faults_of_lines_of_json(tmp_path):
+    stream = ONE + BAD_TEXT + TWO
+    data = good("cat", "--to", "json", stdin=stream)
+    out = tmp_path / "out.tb"
+    (row,) = rows(bad(65, "validate", "--repair", str(out), stdin=data)[0])
+    assert out.read_bytes() == ONE + TWO and row["lost bytes"] == len(BAD_TEXT)
+    (fault,) = row["faults"]
+    assert (fault["offset"], fault["record"]) == (5, 1)
+    assert bytes.fromhex(fault["window"]) == stream and fault["window offset"] == 0
+
+
+def test_faults_in_a_long_stream(file):
+    chance = random.Random(5)
+    stream, places = bytearray(), []
+    for number in range(20_000):
+        if chance.random() < 0.0005:
+            places.append((len(stream), number))
+            stream += BAD_TEXT
+        else:
+            stream += tb.dumps("x" * chance.randrange(30))
+    done = run("validate", "-n", "1000", file(bytes(stream)))
+    (row,) = rows(done.stdout)
+    assert [(fault["offset"], fault["record"]) for fault in row["faults"]] == places
+    assert row["records"] == 20_000 - len(places) and row["bytes"] == len(stream)
+
+
+def test_memory_of_a_source():
+    data = random.Random(1).randbytes(3_000_000)
+    memory = Memory(io.BytesIO(data))
+    buffer = bytearray(100_000)
+    while memory.readinto(buffer):
+        pass
+    assert memory.between(len(data) - 100, len(data) + 5) == (data[-100:], len(data) - 100)
+    found, start = memory.between(0, len(data))
+    assert data.endswith(found) and start == len(data) - len(found) and 1 << 20 <= len(found) < (1 << 20) + 200_000
+    assert memory.drain() == len(data)
+
+
+# Differences, searches, repetitions
+
+
+def test_diff(file):
+    one, other = file(STREAM), file(ONE + TWO + LIST, "b.tb")
+    assert good("diff", one, one) == b""
+    done = run("diff", one, other)
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert rows(done.stdout) == [{"record": 1, "first": '"hi"', "second": "2"}, {"record": 3, "first": "2"}]
+    assert len(rows(run("diff", "-n", "1", one, other).stdout)) == 1
+    assert run("diff", "-n", "0", one, other).returncode == 1
+    assert run("diff", one, "-", stdin=STREAM).returncode == 0
+    assert "two inputs" in bad(64, "diff", one)[1]
+    assert bad(66, "diff", one, one + "x")
+
+
+def test_diff_without_order(file):
+    one, other = file(STREAM + ONE), file(TWO + LIST + ONE + ONE + ONE, "b.tb")
+    assert run("diff", "--unordered", file(STREAM, "c.tb"), file(TWO + LIST + TEXT + ONE, "d.tb")).returncode == 0
+    assert rows(run("diff", "--unordered", one, other).stdout) == [
+        {"only in": "first", "times": 1, "value": '"hi"'},
+        {"only in": "second", "times": 1, "value": "1"},
+    ]
+
+
+def test_a_sniffed_guess_ends_at_the_last_value():
+    assert rows(good("sniff", stdin=PAIR_STREAM))[0]["holds"] == "pairs, it seems"
+    assert rows(good("sniff", stdin=PAIR_STREAM + ONE))[0]["holds"] == "values"
+
+
+# Commands that copy some records, or in another order, and what they need besides.
+PICKING = {
+    "head": ["-n", "3"], "tail": ["-n", "3"], "slice": ["-r", "::2"], "sample": ["-n", "3", "--seed", "1"], "grep": ["key"], "uniq": [], "sort": [],
+    "partition": ["-n", "2", "-o", "{}/parts"], "diff": ["--unordered", "{}/pairs.tb"], "validate": ["--repair", "{}/repaired"],
+}  # fmt: skip
+
+
+def picking(command, folder):
+    return [command, *(word.format(folder) for word in PICKING[command])]
+
+
+@pytest.mark.parametrize("command", PICKING)
+def test_what_seems_to_be_pairs_is_not_taken_apart(command, tmp_path, capfdbinary, monkeypatch):
+    path = tmp_path / "pairs.tb"
+    path.write_bytes(PAIR_STREAM)
+    arguments = [*picking(command, tmp_path), str(path)]
+    assert main(arguments) == 64
+    stdout, stderr = capfdbinary.readouterr()
+    guess = "keys and values in turn, it seems (STRING INT STRING INT): say --pairs, or --values if that is wrong"
+    assert stdout == b"" and stderr.decode().startswith(f"typedbytes: {path}: {guess} (TYPEDBYTES_RECORDS=") and stderr.count(b"\n") == 1
+    assert os.listdir(tmp_path) == ["pairs.tb"]
+    printed = []
+    for word in ("pairs", "values"):
+        assert main([*arguments, f"--{word}"]) == 0
+        printed.append(capfdbinary.readouterr())
+        _remove(tmp_path / "parts")
+        monkeypatch.setenv("TYPEDBYTES_RECORDS", word)
+        assert main(arguments) == 0
+        assert capfdbinary.readouterr() == printed[-1]
+        _remove(tmp_path / "parts")
+        monkeypatch.delenv("TYPEDBYTES_RECORDS")
+    assert command in ("diff", "partition", "uniq") or printed[0] != printed[1]
+
+
+def _remove(folder):
+    for part in folder.glob("*"):
+        part.unlink()
+
+
+def test_the_environment_says_what_a_record_is(capfdbinary, monkeypatch, file):
+    path = file(PAIR_STREAM)
+    for word, counted in (("pairs", b"100\n"), ("values", b"200\n"), ("", b"200\n")):
+        monkeypatch.setenv("TYPEDBYTES_RECORDS", word)
+        assert main(["count", path]) == 0 and capfdbinary.readouterr().out == counted
+    monkeypatch.setenv("TYPEDBYTES_RECORDS", "pairs")
+    assert main(["count", "--values", path]) == 0 and capfdbinary.readouterr().out == b"200\n"
+    monkeypatch.setenv("TYPEDBYTES_RECORDS", "both")
+    assert main(["count", path]) == 64
+    assert b"TYPEDBYTES_RECORDS in the environment is pairs or values, not 'both'" in capfdbinary.readouterr().err
+    assert main(["count", "--values", "--pairs", path]) == 64
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", ONE + TEXT, (ONE + TEXT) * 2 + ONE, ONE * 20, ONE + TEXT + LIST + TWO, ONE + TEXT + TEXT + ONE, tb.dumps("x" * (1 << 21)) + ONE],
+    ids=["none", "two", "odd", "same", "mixed", "swapped", "large"],
+)
+def test_what_seems_to_be_values_is_taken_for_values(data, file):
+    assert good("slice", file(data)) == good("slice", "--values", file(data)) == data
+
+
+def test_large_pairs_are_seen_too(file):
+    pairs = tb.Encoder().encode_pairs([(number, "x" * 200_000) for number in range(2)])
+    for arguments, stdin in (((file(pairs),), b""), ((), pairs)):
+        assert "INT STRING INT STRING" in bad(64, "tail", *arguments, stdin=stdin)[1]
+
+
+def test_pairs_in_a_pipe_are_seen_as_they_come():
+    """Nothing is waited for: the first pair goes through as two values, and with the second they are known for pairs."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    pair = tb.Encoder().encode_pairs([("a", 1)])
+    with subprocess.Popen([*COMMAND, "head", "-n", "9"], **pipes) as process:
+        process.stdin.write(pair)
+        process.stdin.flush()
+        time.sleep(0.5)  # so that the pairs come one by one; whatever the timing, the end is the same
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(pair)
+            process.stdin.close()
+        assert b"it seems (STRING INT STRING INT)" in process.stderr.read()
+        assert pair.startswith(process.stdout.read()) and process.wait(60) == 64
+
+
+def grepped(*arguments, stdin=PAIR_STREAM):
+    done = run("grep", *arguments, stdin=stdin)
+    assert done.returncode == (0 if done.stdout else 1) and done.stderr == b""
+    return tb.Decoder().decode_pairs(done.stdout) if "--pairs" in arguments else values(done.stdout)
+
+
+def test_grep():
+    assert grepped("--pairs", "key 3") == [pair for pair in PAIRS if pair[0] == "key 3"]
+    assert grepped("--pairs", "--in", "value", "^9") == [pair for pair in PAIRS if str(pair[1]).startswith("9")]
+    assert grepped("--pairs", "-v", "--in", "key", "[0-5]") == [pair for pair in PAIRS if pair[0] == "key 6"]
+    assert grepped("--pairs", "-v", "KEY", "-i") == []
+    assert grepped("--pairs", "-i", "KEY 2") == [pair for pair in PAIRS if pair[0] == "key 2"]
+    stream = [b"in bytes", ["in", ("a", {"deep": "list"})], "caf\u00e9", 1.5, True, tb.Ext(99, b"list"), "a.b"]
+    data = tb.Encoder().encode_all(stream)
+    assert grepped("list", stdin=data) == stream[1:2]
+    assert grepped("deep", stdin=data) == stream[1:2]
+    assert grepped("CAF\u00c9", "-i", stdin=data) == stream[2:3]
+    assert grepped("\u212aey 5", "-i", "--pairs") == [pair for pair in PAIRS if pair[0] == "key 5"]    # the sign of kelvin
+    assert grepped(r"^1\.5$", stdin=data) == stream[3:4]
+    assert grepped("-F", ".", stdin=data) == [1.5, "a.b"]
+    assert grepped("true", stdin=data) == [True]
+    assert grepped("-0.0", stdin=tb.Encoder().encode_all([0.0, -0.0])) == [0.0]
+    assert str(grepped("-0.0", stdin=tb.Encoder().encode_all([0.0, -0.0]))) == "[-0.0]"
+    assert "PATTERN" in bad(64, "grep", "(")[1]
+    assert "PATTERN" in bad(64, "grep")[1]
+    assert "--in" in bad(64, "grep", "--in", "key", "x", stdin=data)[1]
+
+
+def test_grep_takes_what_cannot_be_decoded(file):
+    # The body of a writable and of a pickle may be wrong in what cat copies.
+    wrong = good("from-json", stdin=b'{"ext": [50, ""]}\n')
+    data = ONE + wrong + TWO
+    assert good("cat", stdin=data) == data
+    assert good("grep", "2", stdin=data) == TWO
+    assert good("grep", "-v", "2", stdin=data) == ONE + wrong
+    assert good("grep", "--pairs", "-v", "nowhere", stdin=ONE + wrong) == ONE + wrong
+
+
+def test_grep_finds_the_same_with_and_without_its_short_cut():
+    chance = random.Random(3)
+    data = tb.Encoder().encode_pairs([("".join(chance.choices("ab", k=chance.randrange(8))), "b" * chance.randrange(3)) for _ in range(6000)])
+    for text in ("aab", "b\x07"):
+        for extra in ([], ["-v", "--in", "key"]):
+            assert run("grep", "--pairs", *extra, text, stdin=data).stdout == run("grep", "--pairs", *extra, f"(?:{text})", stdin=data).stdout
+
+
+def test_uniq(file):
+    assert good("uniq", stdin=ONE + ONE + TWO + ONE) == ONE + TWO + ONE
+    assert good("uniq", "--all", stdin=ONE + ONE + TWO + ONE) == ONE + TWO
+    assert good("uniq", file(ONE), file(ONE + TWO, "b.tb")) == ONE + TWO
+    pairs = tb.Encoder().encode_pairs([("a", 1), ("a", 2), ("b", 1), ("a", 3)])
+    assert good("uniq", "--pairs", stdin=pairs) == pairs
+    assert tb.Decoder().decode_pairs(good("uniq", "--pairs", "--by", "key", stdin=pairs)) == [("a", 1), ("b", 1), ("a", 3)]
+    assert tb.Decoder().decode_pairs(good("uniq", "--pairs", "--by", "key", "--all", stdin=pairs)) == [("a", 1), ("b", 1)]
+    assert "no key" in bad(64, "uniq", "--by", "key", stdin=ONE)[1]
+
+
+# Order
+
+UNSORTED = [((i * 7919) % 5000 - 2500, "x" * (i % 50)) for i in range(60_000)]
+
+
+def test_sort(file):
+    data = tb.Encoder().encode_pairs(UNSORTED)
+    expected = tb.Encoder().encode_pairs(sorted(UNSORTED, key=lambda pair: tb.dumps(pair[0])))
+    assert good("sort", "--pairs", stdin=data) == expected
+    assert len(data) > 2_000_000
+    assert good("sort", "--pairs", "--memory", "1M", file(data)) == expected    # with temporary files
+    assert good("sort", "--pairs", "--to", "json", stdin=data) == good("to-json", "--pairs", stdin=expected)
+    assert good("sort", stdin=TWO + TEXT + ONE) == ONE + TWO + TEXT
+    assert good("sort", file(TWO), file(ONE, "b.tb")) == ONE + TWO
+    lines = good("to-json", "--pairs", stdin=PAIR_STREAM)
+    assert good("sort", "--pairs", stdin=lines) == good("sort", "--pairs", stdin=PAIR_STREAM)
+
+
+@pytest.mark.parametrize("command", [["sort"], ["partition", "-n", "2", "-o", "parts"]], ids=lambda command: command[0])
+def test_damage_is_blamed_on_its_input(command, file, tmp_path):
+    first, second = file(ONE + TWO, "a.tb"), file(ONE + b"\x0e", "b.tb")
+    stdout, message = bad(65, *command, first, second, cwd=tmp_path)
+    assert stdout == b"" and message == f"{second}: 14 is no type code at offset 5, record 1"
+    assert bad(65, *command, "--pairs", file(ONE + TWO + ONE, "c.tb"), cwd=tmp_path)[1].startswith(f"{tmp_path}/c.tb: input ends")
+    assert "text that is neither" in bad(65, *command, stdin=b"Dear reader", cwd=tmp_path)[1]
+    assert "pairs and of values" in bad(64, *command, first, file(sequence_file(), "d.seq"), cwd=tmp_path)[1]
+    assert bad(66, *command, "no.tb", cwd=tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["a.tb", "b.tb", "c.tb", "d.seq"]
+
+
+@pytest.mark.parametrize(
+    "command", [["sort"], ["partition", "-n", "2", "-o", "parts"], ["convert", "--to", "arrow"]], ids=lambda command: command[0]
+)
+def test_records_beyond_max_bytes_are_refused(command, tmp_path):
+    for pairs, number in (([], 2), (["--pairs"], 1)):
+        stream = TEXT * 2 + tb.dumps("x" * 20) + TEXT
+        assert good("sort", *pairs, "--max-bytes", "32", stdin=stream) == good("sort", *pairs, stdin=stream)
+        message = bad(65, *command, *pairs, "--max-bytes", "20", stdin=stream, cwd=tmp_path)[1]
+        assert message == bad(65, "cat", *pairs, "--max-bytes", "20", stdin=stream)[1] and message.endswith(f"record {number}")
+    assert os.listdir(tmp_path) == []
+
+
+def sequence_file():
+    sink = io.BytesIO()
+    with sequencefile.Writer(sink) as writer:
+        writer.writes(PAIRS)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("memory", [[], ["--memory", "1M"]], ids=["at once", "in turns"])
+def test_partition(memory, file, tmp_path):
+    data = tb.Encoder().encode_pairs(UNSORTED)
+    folder = tmp_path / "parts"
+    assert good("partition", "-n", "3", *memory, "--pairs", file(data), "-o", str(folder)) == b""
+    expected = [[], [], []]
+    for pair in UNSORTED:
+        expected[tb.partition(tb.dumps(pair[0]), 3)].append(pair)
+    assert sorted(os.listdir(folder)) == ["part-00000", "part-00001", "part-00002"]
+    for number, pairs in enumerate(expected):
+        assert (folder / f"part-{number:05}").read_bytes() == tb.Encoder().encode_pairs(pairs)
+    assert bad(74, "partition", "-n", "3", "--pairs", file(data), "-o", str(folder))[1] == f"{folder}: Directory not empty"
+    assert sorted(os.listdir(tmp_path)) == ["a.tb", "parts"]
+    assert "number of partitions" in bad(64, "partition", "-n", "99999999", "-o", str(tmp_path / "b"), stdin=ONE)[1]
+
+
+# Formats
+
+
+@pytest.mark.parametrize("name", ["json", "sequencefile", "block"])
+def test_every_format_and_back(name, file):
+    other = good("cat", "--pairs", "--to", name, stdin=PAIR_STREAM)
+    assert good("cat", "--pairs", stdin=other) == good("cat", "--pairs", file(other)) == PAIR_STREAM
+    assert good("cat", "--pairs", "--from", name, stdin=other) == PAIR_STREAM
+    assert good("count", "--pairs", stdin=other) == b"100\n"
+
+
+# Each process that needs pyarrow costs more than all others of a test.
+
+
+@pytest.mark.parametrize("name", ["arrow", "parquet"])
+def test_tables_and_back(name, file):
+    many = good("convert", "--pairs", "--to", name, file(PAIR_STREAM), file(PAIR_STREAM, "b.tb"))
+    assert good("convert", "--pairs", "--from", name, "--to", "typedbytes", file(many)) == PAIR_STREAM * 2
+    other = {"arrow": "parquet", "parquet": "arrow"}[name]
+    same = good("convert", "--from", name, "--to", other, stdin=many)
+    assert values(good("convert", "--from", other, "--to", "typedbytes", stdin=same)) == PAIRS * 2
+    assert bad(65, "convert", "--from", name, "--to", "typedbytes", stdin=b"no table")
+
+
+def test_no_tables():
+    assert "no columns" in bad(65, "convert", "--to", "arrow")[1]
+    assert "STRING in column" in bad(65, "convert", "--to", "parquet", stdin=ONE + TEXT)[1]
+    assert "pairs come from two columns" in bad(
+        64, "convert", "--pairs", "--from", "arrow", "--to", "json", stdin=good("convert", "--to", "arrow", stdin=ONE)
+    )[1]  # fmt: skip
+
+
+def test_mistakes_of_ours_are_not_blamed_on_the_data():
+    with pytest.raises(TypeError, match="ours"), converting._blaming_data("table"):
+        raise TypeError("ours")
+
+
+def written_table(name, table):
+    sink = io.BytesIO()
+    if name == "parquet":
+        pyarrow.parquet.write_table(table, sink)
+    else:
+        with pyarrow.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("name", ["arrow", "parquet"])
+def test_a_table_without_rows_has_columns(name):
+    fields = [("a", pyarrow.int32()), pyarrow.field("b", pyarrow.list_(pyarrow.string()), nullable=False)]
+    empty = pyarrow.schema(fields).empty_table()
+    copied = good("convert", "--from", name, "--to", "parquet", stdin=written_table(name, empty))
+    assert pyarrow.parquet.read_table(io.BytesIO(copied)).equals(empty)
+    assert good("convert", "--from", name, "--to", "json", "--pairs", stdin=written_table(name, empty)) == b""
+
+
+def test_a_null_of_a_table():
+    data = written_table("parquet", pyarrow.table({"a": [1, None], "b": ["x", "y"]}))
+    message = bad(65, "convert", "--from", "parquet", "--to", "json", "--pairs", stdin=data)[1]
+    assert message == "standard input: a null: --dialect hive writes NULL for it, column 0, at [1]"
+    hive = good("convert", "--from", "parquet", "--to", "json", "--pairs", "--dialect", "hive", stdin=data)
+    assert hive == b'[{"long": 1}, "x"]\n[null, "y"]\n'
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "zstd"])
+def test_codecs(codec):
+    data = good("convert", "--pairs", "--to", "sequencefile", "--codec", codec, stdin=PAIR_STREAM)
+    assert good("dumptb", stdin=data) == PAIR_STREAM
+    with sequencefile.Reader(data) as reader:
+        assert reader.compression == ("none" if codec == "none" else "block")
+
+
+def test_a_sequence_file_holds_pairs():
+    assert "holds pairs" in bad(64, "cat", "--to", "sequencefile", stdin=ONE)[1]
+
+
+def test_messages_as_records():
+    messages = good("block", "encode", "--wire", "native", stdin=b'["a", 1]\n[{"arrow": "AAE="}, null]\n')
+    assert values(good("cat", stdin=messages)) == [("a", 1), (b"\0\1", None)]
+    assert "is no pair" in bad(65, "cat", "--pairs", stdin=good("block", "encode", "--wire", "native", stdin=b"[1]"))[1]
+
+
+def map_of(*pairs):
+    """Return a MAP of these pairs, equal keys among them."""
+    return b"\x0a" + len(pairs).to_bytes(4, "big") + b"".join(tb.dumps(part) for pair in pairs for part in pair)
+
+
+@pytest.mark.parametrize(
+    "record, message",
+    [
+        (BAD_TEXT, "STRING is not UTF-8: invalid start byte at its byte 0 at offset {}, record 3"),
+        (map_of(("k", 1), ("k", 2)), "a MAP has equal keys, of which a message keeps one at offset {}, record 3"),
+        (b"\x09" + map_of((1, "int"), (True, "bool")) + b"\xff", "a MAP has equal keys, of which a message keeps one at offset {}, record 3"),
+    ],
+    ids=["text", "equal keys", "keys that are equal in Python"],
+)
+def test_a_record_that_no_message_keeps(record, message):
+    before = ONE + tb.dumps({"k": [{"k": (1,)}]}) + TEXT
+    stdout, told = bad(65, "cat", "--to", "block", stdin=before + record + TWO)
+    assert told == f"standard input: {message.format(len(before))}"
+    assert good("cat", stdin=stdout) == b"".join(b"\x08\0\0\0\1" + each for each in (ONE, before[len(ONE) : -len(TEXT)], TEXT))
+    assert good("cat", "--to", "block", stdin=before) == stdout
+
+
+@pytest.mark.parametrize("head", [b"", b"S", b"SE", b"\xf5", b"\xf5B", b"\x09", b"1", b"1\n", b"[", b"[1]", b"hell", b"\n"])
+def test_an_input_that_ends_early_is_recognised(head):
+    assert _formats.recognise(head, True) in (*_formats.NAMES, "text")
+
+
+@pytest.mark.parametrize("head, name", [(b"PAR1\x15", "parquet"), (b"PK\x03\x04\x14", "zip"), (b"Obj\x01\x04", "avro"), (b"\xef\xbb\xbf1\n", "text")])
+def test_other_files_by_mistake(head, name):
+    assert _formats.recognise(head) == name
+    message = bad(65, "cat", stdin=head + bytes(100))[1]
+    assert name in message and ("convert --from parquet" in message) == (name == "parquet")
+    assert bad(65, "cat", "--from", "typedbytes", stdin=head + bytes(100))[1].endswith("record 0")
+
+
+def test_no_value_is_taken_for_text():
+    for code in range(256):
+        for length in (0, 1, 100, 10**6, 10**8):
+            head = bytes([code]) + length.to_bytes(4, "big")
+            assert _formats.recognise(head) not in (None, "text", "json") or 32 <= code < 50 or code in (10, 13)
+            if 50 <= code <= 200:
+                assert _formats.recognise(head) == "typedbytes"
+
+
+def test_no_more_is_read_than_a_value_has():
+    """A value that has come is handed on, though the sender says nothing more."""
+    for value in (b"\x09\xff", b"S\x00\x00\x00\x00", b"{\x00\x00\x00\x00", b"\x02\x01"):
+        with subprocess.Popen([*COMMAND, "head", "-n", "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            process.stdin.write(value)
+            process.stdin.flush()
+            assert process.stdout.read() == value
+            process.stdin.close()
+
+
+# Inputs and outputs
+
+
+@pytest.mark.parametrize("url", ["zip://a::{}", "tar://a::{}", "reference://a", "dir://a", "data://a", "generic://a", "nowhere://a"])
+def test_urls_of_what_is_not_there(url, file):
+    place = url.format(file(STREAM))
+    assert bad(66, "cat", place)[1].startswith(f"{place}: ")
+    assert place in bad(66, "cat", "-o", place, stdin=ONE)[1]
+
+
+def test_an_archive_of_a_file_system(tmp_path):
+    place = tmp_path / "a.zip"
+    with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("part-0", NUMBERS * 1000)
+    assert good("cat", f"zip://part-0::{place}") == NUMBERS * 1000
+    data = bytearray(place.read_bytes())
+    data[40:48] = bytes(8)  # of the compressed bytes
+    place.write_bytes(data)
+    assert bad(74, "cat", f"zip://part-0::{place}")[1].startswith(f"zip://part-0::{place}: ")
+
+
+def test_what_a_file_system_says_of_no_file():
+    assert bad(66, "cat", "memory://nope")[1] == "memory://nope: No such file or directory: /nope"
+
+
+def test_folders_patterns_and_urls(file, tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    for name, data in (("part-0", ONE), ("part-1", TWO), ("_SUCCESS", b"x"), (".crc", b"x")):
+        (folder / name).write_bytes(data)
+    for place in (str(folder), f"{folder}/part-*", f"file://{folder}"):
+        assert good("cat", place) == ONE + TWO
+    assert good("cat", f"file://{folder}/part-0", f"file://{folder}/*-1") == ONE + TWO
+    odd = file(TEXT, "a[1].tb")
+    assert good("cat", odd) == TEXT
+    assert bad(66, "cat", f"file://{folder}/part-9")
+    assert bad(66, "cat", "nothing://a")[1].startswith("nothing://a: Protocol not known")
+    assert bad(66, "cat", "-o", "nothing://a", stdin=ONE)
+    assert bad(66, "cat", "file:///nowhere/part-*")[1] == "file:///nowhere/part-*: matches no file"
+
+
+def test_nothing_in_a_folder_is_left_out_silently(tmp_path):
+    folder = tmp_path / "out"
+    for name in ("_logs", ".tmp"):
+        (folder / name).mkdir(parents=True)
+    (folder / "part-0").write_bytes(ONE)
+    (folder / "part-1").symlink_to("nowhere")
+    for place, prefix in ((str(folder), ""), (f"file://{folder}", "file://")):
+        stdout, message = bad(66, "cat", place)
+        assert stdout == ONE and message == f"{prefix}{folder}/part-1: No such file or directory"
+    (folder / "part-1").unlink()
+    (folder / "more").mkdir()
+    for place in (str(folder), f"file://{folder}"):
+        assert bad(66, "cat", place) == (b"", f"{place}: a folder among the part files: {place}/more")
+    (folder / "more").rmdir()
+    assert good("cat", str(folder)) == good("cat", f"file://{folder}") == ONE
+
+
+def test_patterns_leave_hidden_names_out(tmp_path):
+    for name, data in (("part-0", ONE), ("_SUCCESS", b"x"), (".crc", TWO)):
+        (tmp_path / name).write_bytes(data)
+    for pattern in (f"{tmp_path}/*", f"file://{tmp_path}/*"):
+        assert good("cat", pattern) == ONE
+    assert good("cat", f"{tmp_path}/.c*") == good("cat", f"file://{tmp_path}/.c*") == TWO
+    assert bad(66, "cat", f"{tmp_path}/?SUCCESS")[1].endswith("?SUCCESS: matches no file")
+
+
+def test_an_output_is_replaced_when_all_is_well(file, tmp_path):
+    out = tmp_path / "out.tb"
+    assert good("cat", "-o", str(out), stdin=ONE) == b""
+    assert out.read_bytes() == ONE
+    out.chmod(0o640)
+    bad(65, "cat", "-o", str(out), stdin=TWO + b"\x0e")
+    assert out.read_bytes() == ONE and os.listdir(tmp_path) == ["out.tb"]
+    link = tmp_path / "link.tb"
+    link.symlink_to(out)
+    good("cat", "--output", str(link), str(out), "-", stdin=TWO)    # its own input
+    assert out.read_bytes() == ONE + TWO and link.is_symlink()
+    assert out.stat().st_mode & 0o777 == 0o640
+    assert good("-o", "-", "cat", str(out)) == ONE + TWO
+    assert bad(74, "cat", "-o", str(tmp_path / "no/out"))[1].endswith("no/out: No such file or directory")
+    assert bad(74, "cat", "-o", "/dev/full", stdin=ONE)[1] == "/dev/full: No space left on device"
+    good("count", "-o", f"file://{tmp_path}/count", str(out))
+    assert (tmp_path / "count").read_bytes() == b"2\n"
+    bad(65, "cat", "-o", f"file://{tmp_path}/url", stdin=TWO + b"\x0e")
+    assert sorted(os.listdir(tmp_path)) == ["count", "link.tb", "out.tb"]
+
+
+def test_an_output_where_names_must_be_free(monkeypatch, file, capfd):
+    """HDFS renames to no name that is taken; over HTTP it only says so, and fsspec does not listen."""
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    class WebHDFS(MemoryFileSystem):
+        protocol, store, cachable, can_rename = "webhdfs", {}, False, True
+
+        @classmethod
+        def _strip_protocol(cls, path):
+            return path.removeprefix("webhdfs:/")
+
+        def _open(self, path, mode="rb", autocommit=True, **how):
+            if autocommit:
+                return super()._open(path, mode, **how)
+            file = super()._open("/temporary", mode, **how)
+            self.store["/temporary"] = file
+            file.commit = lambda: self.mv("/temporary", path)
+            file.discard = lambda: self.rm_file("/temporary")
+            return file
+
+        def mv(self, old, new, **how):
+            if self.can_rename and new not in self.store:
+                self.store[new] = self.store.pop(old)
+
+    monkeypatch.setitem(sys.modules["fsspec.registry"]._registry, "webhdfs", WebHDFS)
+    for data in (ONE, TWO):
+        assert main(["cat", "-o", "webhdfs://out", file(data)]) == 0
+        assert {name: each.getvalue() for name, each in WebHDFS.store.items()} == {"/out": data}
+    assert main(["cat", "-o", "webhdfs://out", file(b"\x0e")]) == 65 and list(WebHDFS.store) == ["/out"]
+    capfd.readouterr()
+    WebHDFS.can_rename = False
+    assert main(["cat", "-o", "webhdfs://new", file(ONE)]) == 74
+    assert "webhdfs://new: " in capfd.readouterr().err and list(WebHDFS.store) == ["/out"]
+
+
+def test_a_pipe_as_output(tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with subprocess.Popen([*COMMAND, "cat", "-o", str(fifo)], stdin=subprocess.PIPE) as process:
+        process.stdin.write(STREAM)
+        process.stdin.close()
+        assert fifo.read_bytes() == STREAM
+        assert process.wait(10) == 0
+    assert fifo.is_fifo()
+
+
+# Tables and progress
+
+
+def test_table():
+    rows = [{"word": "a\u4e00", "n": 5}, {"word": "longer", "n": None, "more": True}]
+    assert _terminal.table(rows) == ["word    n  more", "a\u4e00     5", "longer     yes"]
+    assert _terminal.table(rows, 10) == ["word    n\u2026", "a\u4e00     5", "longer   \u2026"]
+
+
+def test_progress_line():
+    assert _progress.line("x", 0, 100, 1.0) == "0 B, 0 B/s, 0:01: x"
+    assert _progress.line("x", 50, 100, 3700.0) == "50 B of 100 B, 50 %, 0 B/s, 1:01:40 left: x"
+    assert _progress.size(10**13) == "10000.0 GB"
+
+
+# Measuring
+
+
+def test_bench(file, tmp_path):
+    plot = tmp_path / "plot.svg"
+    found = rows(good("bench", "--pairs", "--plot", str(plot), file(PAIR_STREAM)))
+    assert [row["operation"] for row in found] == ["walk", "decode", "encode", "to JSON"]
+    assert all(row["records"] == 100 and row["bytes"] == len(PAIR_STREAM) and row["MB/s"] > 0 for row in found)
+    assert plot.read_text().startswith("<svg") and plot.read_text().count("<rect") == 4
+    assert "no records" in bad(64, "bench")[1]
+    assert bad(65, "bench", stdin=ONE + b"\x07\x00\x00\x00\x01\xff") == (
+        b"", "the records to measure with: STRING is not UTF-8: invalid start byte at its byte 0 at offset 5, record 1"
+    )  # fmt: skip
+
+
+# The shell
+
+
+def test_completion_for_bash(tmp_path):
+    # All three shells are typed into by tests/soak/shells.py.
+    script = tmp_path / "typedbytes"
+    script.write_bytes(good("completion", "bash"))
+
+    def completed(*words):
+        line = " ".join(f"'{word}'" for word in words)
+        command = f"source {script}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _typedbytes; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path)
+        assert done.stderr == ""
+        return done.stdout.split()
+
+    assert completed("typedbytes", "co") == ["count", "convert", "completion"]
+    assert completed("typedbytes", "cat", "--f") == ["--from"]
+    assert completed("typedbytes", "cat", "--from", "") == ["typedbytes", "sequencefile", "json", "block"]
+    assert completed("typedbytes", "convert", "--to", "p") == ["parquet"]
+    assert completed("typedbytes", "head", "-n", "") == []
+    assert completed("typedbytes", "cat", "typed") == ["typedbytes"]
+    assert completed("typedbytes", "block", "e") == ["encode", "echo"]
+    assert completed("typedbytes", "completion", "--o") == ["--output"]
+    assert completed("typedbytes", "grep", "typed") == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_names_every_command_and_option(shell):
+    text = good("completion", shell).decode()
+    for word in ("validate", "to-json", "repair", "max-bytes", "sequencefile", "unordered"):
+        assert word in text
+    assert "a shell is bash, zsh or fish" in bad(64, "completion", "ksh")[1]
+
+
+def test_man_page():
+    text = good("man").decode()
+    assert text.startswith(".TH TYPEDBYTES 1")
+    for word in (".SS head", "\\-\\-max\\-bytes", "typedbytes cat part", ".B 141", "NO_COLOR"):
+        assert word in text
+    assert not any(line.startswith("'") for line in text.splitlines())
+
+
+def test_json_is_written_without_the_json_module(file):
+    script = "import sys; from typedbytes.cli import main; main(sys.argv[1:]); sys.exit('json' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script, "to-json", file(STREAM)], stdout=subprocess.DEVNULL).returncode == 0
+
+
+def test_reports_are_json():
+    for command in ("stats", "schema", "freq", "sniff", "validate"):
+        assert all(isinstance(json.loads(line), dict) for line in good(command, "--json", stdin=STREAM).splitlines())
+        assert b"{" not in good(command, "--table", stdin=STREAM)

@@ -1,0 +1,120 @@
+"""Compressed inputs of the command: the files of four other programs' libraries, whole, in pieces, cut and damaged."""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import random
+import subprocess
+import sys
+
+import pytest
+
+import typedbytes as tb
+from commands import LINES, STREAM, bad, good, run
+from typedbytes.cli._compression import decompressed
+from typedbytes.sequencefile import Writer
+from typedbytes._zstd import zstd
+
+COMPRESS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstd.compress}
+KINDS = list(COMPRESS)
+
+WORDS = random.Random(1).choices(["a", "bee", "sea", "deep"], k=40_000)
+PAIRS = tb.Encoder().encode_pairs([(word, random.Random(word).random()) for word in WORDS])
+
+
+class Pipe(io.RawIOBase):
+    """Give a few bytes at a time."""
+
+    def __init__(self, data, most):
+        self._file = io.BytesIO(data)
+        self._most = most
+
+    def readable(self):
+        return True
+
+    def readinto(self, target):
+        piece = self._file.read(min(self._most, len(target)))
+        target[: len(piece)] = piece
+        return len(piece)
+
+
+def read(data, most=1 << 20, wanted=1 << 17):
+    source = decompressed(Pipe(data, most), "it")
+    return b"".join(iter(lambda: source.read(wanted), b""))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("most, wanted", [(1 << 20, 1 << 17), (7, 1000), (1000, 7)])
+def test_all_comes_out(kind, most, wanted):
+    packed = COMPRESS[kind](PAIRS)
+    assert read(packed, most, wanted) == PAIRS
+    assert decompressed(io.BytesIO(packed), "it").read(5) == PAIRS[:5]
+    several = packed + COMPRESS[kind](b"") + COMPRESS[kind](b"more") + bytes(1000)
+    assert read(several, most, wanted) == PAIRS + b"more"
+    assert read(COMPRESS[kind](b"")) == b""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_cut_is_told_wherever_it_is(kind):
+    packed = COMPRESS[kind](PAIRS[:200])
+    for end in range(10, len(packed)):
+        with pytest.raises(tb.TruncatedError, match=f"{kind} data ends early at offset"):
+            read(packed[:end])
+    with pytest.raises(tb.FormatError, match=f"damaged {kind} data: .* at offset 200"):
+        read(packed + b"no more of it")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_little_input_makes_much_output_a_piece_at_a_time(kind):
+    source = decompressed(io.BytesIO(COMPRESS[kind](bytes(20_000_000))), "it")
+    assert len(source.read(1000)) <= 1000
+    assert 0 < len(source.read(100_000)) <= 100_000
+
+
+@pytest.mark.parametrize("data", [b"", b"\x1f", b"BZh9", b"BZh91AY", b"BZ", b"\x28\xb5\x2f", b"\xfd7zXZ", STREAM])
+def test_what_only_starts_alike_comes_as_it_is(data):
+    assert read(data) == data
+    assert decompressed(io.BytesIO(data), "it").read() == data
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_commands_take_compressed_inputs(kind, file):
+    packed = file(COMPRESS[kind](PAIRS), "a.tb")
+    assert good("cat", packed) == PAIRS
+    assert good("count", stdin=COMPRESS[kind](STREAM)) == b"4\n"
+    (row,) = map(json.loads, good("sniff", packed).splitlines())
+    assert (row["compressed"], row["format"], row["holds"]) == (kind, "typedbytes", "pairs, it seems")
+
+
+def test_every_format_may_be_compressed(file):
+    container = io.BytesIO()
+    with Writer(container, key_class="Text", value_class="Text") as writer:
+        writer.write("a", "b")
+    packed = file(gzip.compress(container.getvalue()), "part-00000.gz")
+    expected = tb.Encoder().encode_pairs([("a", "b")])
+    assert good("cat", packed) == good("sort", packed) == good("dumptb", packed) == expected
+    assert good("from-json", stdin=bz2.compress(LINES)) == good("cat", stdin=gzip.compress(LINES)) == STREAM
+
+
+def test_damage(file):
+    packed = gzip.compress(PAIRS)
+    cut = file(packed[:-1000], "cut.gz")
+    written, message = bad(65, "cat", "--pairs", cut)
+    assert PAIRS.startswith(written) and len(written) > len(PAIRS) // 2
+    assert message.startswith(f"{cut}: gzip data ends early at offset ")
+    repaired = cut + ".tb"
+    done = run("validate", "--pairs", "--repair", repaired, cut)
+    assert done.returncode == 65 and json.loads(done.stdout)["faults"][0]["error"] == "TruncatedError"
+    with open(repaired, "rb") as kept:
+        assert kept.read() == written
+    assert b'"fault": "bzip2 data ends early' in good("sniff", file(bz2.compress(PAIRS)[:100], "cut.bz2"))
+    assert "damaged gzip data" in bad(65, "dumptb", "--resync", file(packed[:2] + bytes(30), "bad.gz"))[1]
+
+
+def test_a_library_that_is_missing(file):
+    packed = file(COMPRESS["zstd"](STREAM), "a.zst")
+    script = "import sys; sys.modules['compression'] = sys.modules['backports'] = None; from typedbytes.cli import main; sys.exit(main(sys.argv[1:]))"
+    done = subprocess.run([sys.executable, "-c", script, "cat", packed], capture_output=True, text=True)
+    assert done.returncode == 69 and done.stderr.endswith("pip install 'typedbytes[zstd]'\n")

@@ -1,0 +1,187 @@
+"""The command on a terminal: tables, colours, the line of progress, Ctrl-C, widths. The terminals are the system's own (pty)."""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+import pytest
+
+import typedbytes as tb
+from commands import COMMAND, STREAM
+
+pytestmark = pytest.mark.once
+
+PAIRS = tb.Encoder().encode_pairs([(f"key {i}", i) for i in range(5)])
+ESCAPE = re.compile(r"\x1b\[[0-9;]*[mK]")
+
+# The command, with a line of progress that does not wait a second.
+AT_ONCE = (
+    "import sys; from typedbytes.cli import _progress, main;"
+    "_progress.PATIENCE = _progress.EVERY = 0.005; sys.exit(main(sys.argv[1:]))"
+)
+
+
+class Terminal:
+    """Run a command whose stdout and stderr, or one of them, are a terminal, and hear what it shows."""
+
+    def __init__(self, *command, columns=80, stdout=True, stderr=True, stdin=subprocess.DEVNULL, **environment):
+        self._ours, theirs = pty.openpty()
+        self.resize(columns)
+        inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+        self.process = subprocess.Popen(
+            command,
+            stdin=theirs if stdin is None else stdin,
+            stdout=theirs if stdout else subprocess.DEVNULL,
+            stderr=theirs if stderr else subprocess.DEVNULL,
+            env={**inherited, "TERM": "xterm", **environment},
+            preexec_fn=self._own,
+        )
+        os.close(theirs)
+        self.text = ""
+
+    @staticmethod
+    def _own():
+        os.setsid()
+        for descriptor in (1, 2):
+            if os.isatty(descriptor):
+                fcntl.ioctl(descriptor, termios.TIOCSCTTY, 0)
+                return
+
+    def resize(self, columns):
+        fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+
+    def type(self, keys):
+        os.write(self._ours, keys)
+
+    def read(self, until=None):
+        """Return all that was shown until a text came, or until the end."""
+        while until is None or until not in self.text:
+            try:
+                data = os.read(self._ours, 4096)
+            except OSError:  # the other side is closed
+                data = b""
+            if not data:
+                assert until is None, self.text
+                break
+            self.text += data.decode()
+        return self.text.replace("\r\n", "\n")
+
+    def end(self):
+        text = self.read()
+        os.close(self._ours)
+        return text, self.process.wait(10)
+
+
+def shown(*arguments, **how):
+    return Terminal(*COMMAND, *arguments, **how).end()
+
+
+def test_reports_are_tables(file):
+    path = file(PAIRS)
+    text, status = shown("freq", "--pairs", "-n", "2", path)
+    assert status == 0
+    assert text == '\x1b[1mcount  share  value\x1b[0m\n    1    0.2  "key 0"\n    1    0.2  "key 1"\n'
+    assert shown("freq", "--pairs", "-n", "2", path, NO_COLOR="1")[0] == ESCAPE.sub("", text)
+    assert shown("freq", "--pairs", "-n", "2", path, TERM="dumb")[0] == ESCAPE.sub("", text)
+    assert shown("freq", "--pairs", "-n", "1", "--json", path)[0] == '{"count": 1, "share": 0.2, "value": "\\"key 0\\""}\n'
+
+
+def test_records_are_readable(file):
+    path = file(PAIRS)
+    text, status = shown("head", "-n", "2", "--pairs", path)
+    assert status == 0 and "\x1b[32m" in text
+    assert ESCAPE.sub("", text) == '["key 0", 0]\n["key 1", 1]\n'
+    assert shown("tail", "-n", "1", "--pairs", path, NO_COLOR="1")[0] == '["key 4", 4]\n'
+    assert shown("cat", "--to", "typedbytes", file(tb.dumps("plain"), "b.tb"))[0].endswith("plain")
+
+
+def test_data_sends_nothing_to_the_terminal(file):
+    path = file(tb.dumps("\x1b]0;title\x07\x9b2J\u202e"))
+    for arguments in (["cat", path], ["freq", path], ["diff", path, file(b"", "b.tb")]):
+        text, _ = shown(*arguments)
+        assert "\x07" not in text and "\x9b" not in text and "\u202e" not in text and "\x1b]" not in text
+
+
+@pytest.mark.parametrize("columns", [20, 33, 80])
+def test_tables_are_as_wide_as_the_terminal(columns, file):
+    text, _ = shown("sniff", file(PAIRS), columns=columns, NO_COLOR="1")
+    assert max(map(len, text.splitlines())) <= columns
+    assert "…" in text
+
+
+def test_progress_of_a_pipe():
+    reading, writing = os.pipe()
+    terminal = Terminal(*COMMAND, "count", "--pairs", stdin=reading, stdout=False)
+    os.close(reading)
+    os.write(writing, PAIRS)
+    text = terminal.read("standard input")
+    assert re.search(rf"\r\x1b\[K{len(PAIRS)} B, \d+ B/s, 0:01: standard input$", text)
+    terminal.resize(20)
+    before = len(terminal.text)
+    time.sleep(0.6)
+    os.close(writing)
+    text, status = terminal.end()
+    assert status == 0 and text.endswith("\r\x1b[K")
+    assert max(map(len, text[before:].split("\r\x1b[K"))) < 20
+
+
+def test_names_send_nothing_to_the_terminal_in_the_line_of_progress(file):
+    path = file(STREAM * 500_000, "a\x1b]0;title\x07.tb")
+    text, status = Terminal(sys.executable, "-c", AT_ONCE, "count", path, stdout=False, columns=500).end()
+    assert status == 0
+    assert "a\\x1b]0;title\\x07.tb" in text and "\x07" not in text
+
+
+def test_progress_of_a_file(file):
+    path = file(STREAM * 2_000_000)
+    text, status = Terminal(sys.executable, "-c", AT_ONCE, "count", path, stdout=False).end()
+    assert status == 0
+    assert re.search(r"\r\x1b\[K[\d.]+ MB of 62.0 MB, \d+ %, [\d.]+ [MG]B/s, 0:00 left: /", text)
+    assert text.endswith("\r\x1b[K")
+
+
+def test_no_progress_where_data_is_shown_or_nobody_looks():
+    for how in ({"stdout": True, "stderr": True}, {"stdout": False, "stderr": True, "TERM": "dumb"}):
+        reading, writing = os.pipe()
+        terminal = Terminal(*COMMAND, "count", stdin=reading, **how)
+        os.close(reading)
+        time.sleep(1.5)
+        os.close(writing)
+        assert terminal.end() == ("0\n" if how["stdout"] else "", 0)
+
+
+def test_control_c():
+    reading, writing = os.pipe()
+    terminal = Terminal(*COMMAND, "count", stdin=reading, stdout=False)
+    os.close(reading)
+    terminal.read("standard input")    # the line of progress: the command runs
+    for _ in range(5):    # Python misses a signal that comes just before a system call, until the next one
+        terminal.type(b"\x03")
+        try:
+            terminal.process.wait(3)    # another one too soon would end it before its line is cleared
+            break
+        except subprocess.TimeoutExpired:
+            pass
+    text, status = terminal.end()
+    os.close(writing)
+    assert status == 130
+    assert "Traceback" not in text and text.replace("^C", "").endswith("\r\x1b[K")
+
+
+def test_messages_replace_the_line_of_progress():
+    reading, writing = os.pipe()
+    terminal = Terminal(*COMMAND, "count", stdin=reading, stdout=False)
+    os.close(reading)
+    os.write(writing, STREAM)
+    terminal.read("standard input")
+    os.write(writing, b"\x0e")
+    os.close(writing)
+    text, status = terminal.end()
+    assert status == 65
+    assert text.endswith("\r\x1b[Ktypedbytes: standard input: 14 is no type code at offset 31, record 4\n")

@@ -1,0 +1,77 @@
+"""Fuzzing, short: every target on inputs that are the same each time, and proof that the engine sees what it must.
+
+`python tests/fuzz/run.py` runs as long as one likes; what has been found once stays in tests/fuzz/corpus.txt and runs here too.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fuzz import inputs, targets
+
+pytestmark = pytest.mark.once
+
+RUN = Path(__file__).resolve().parents[1] / "fuzz" / "run.py"
+EXECUTIONS = 3000
+
+
+def run(*arguments):
+    """Run the command and return its exit code and what it printed."""
+    done = subprocess.run([sys.executable, RUN, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+    assert not done.stderr
+    return done.returncode, done.stdout
+
+
+@pytest.mark.parametrize("name", targets.TARGETS)
+def test_target(name, tmp_path):
+    code, table = run("--targets", name, "--executions", EXECUTIONS, "--seed", 1, "--findings", tmp_path)
+    assert code == 0, table
+    assert f"{EXECUTIONS:,} executions, 0 findings" in table
+
+
+@pytest.mark.parametrize("name", targets.TARGETS)
+def test_what_is_kept_is_run(name):
+    kept = inputs.corpus(name)
+    assert kept
+    for data in kept:
+        targets.TARGETS[name].check(data)
+
+
+SEEN = {
+    "planted-raise": "exception",
+    "planted-die": "death",
+    "planted-hang": "stuck",
+    "planted-dawdle": "slow",
+    "planted-switch_collector_off": "exception",
+    "planted-look_beyond": "death",
+}
+
+
+def test_an_input_that_is_slow_once_is_not_slow(tmp_path):
+    code, table = run("--targets", "planted-dawdle_once", "--executions", 1, "--seed", 1, "--findings", tmp_path)
+    assert code == 0 and "1 executions, 0 findings" in table
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_the_engine_sees(name, tmp_path):
+    patience = 4 if name == "planted-hang" else 60
+    code, table = run("--targets", name, "--executions", 1, "--seed", 1, "--patience", patience, "--findings", tmp_path)
+    assert code == 1
+    assert "1 executions, 1 findings" in table
+    assert (tmp_path / f"{name}-{SEEN[name]}-0").exists(), table
+
+
+def test_a_finding_can_be_run_again(tmp_path):
+    (tmp_path / "input").write_bytes(b"\0")
+    done = subprocess.run(
+        [sys.executable, RUN, "--replay", "planted-raise", tmp_path / "input"], capture_output=True, text=True, timeout=60
+    )
+    assert "AssertionError: planted" in done.stderr and done.returncode == 1
+
+
+def test_the_same_seed_makes_the_same_inputs():
+    for target in targets.TARGETS.values():
+        first, second = inputs.Maker("same"), inputs.Maker("same")
+        assert [target.shape(first) for _ in range(50)] == [target.shape(second) for _ in range(50)]

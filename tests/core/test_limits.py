@@ -1,0 +1,162 @@
+"""Memory: what input may cost that promises much, or that was made to cost much for its size.
+
+Belongs here: bounds on memory, and the measuring of it. What this file must not know: clocks (bench/bounds.py has them). What is
+always true in it: the memory of a process is measured from outside the interpreter, in a process of its own for each input, and
+counted from when the input was there.
+"""
+
+import contextlib
+import io
+import os
+import tracemalloc
+
+from pathlib import Path
+
+import pytest
+
+import typedbytes as tb
+from families import FAMILIES
+from fresh import SECONDS, run_fresh, within
+from ways import by_feed
+
+HERE = Path(__file__).parent
+
+MEBIBYTE = 1 << 20
+KIBIBYTE = 1 << 10
+
+
+class Parts:
+    """Give a few thousand bytes at a time, as a pipe may."""
+
+    def __init__(self, data):
+        self.file = io.BytesIO(data)
+
+    def read(self, nbytes):
+        """Return some."""
+        return self.file.read(min(nbytes, 5000))
+
+
+def fed(data):
+    """Push a few thousand bytes at a time."""
+    found = []
+    by_feed((data[offset : offset + 5000] for offset in range(0, len(data), 5000)), found)
+    return found
+
+
+IN_MEMORY = {
+    "loads": tb.loads,
+    "exact": lambda data: tb.loads(data, exact=True, map_pairs=True, unicode_errors="replace"),
+    "hook": lambda data: tb.loads(data, ext_hook=lambda code, data: None, unicode_errors="backslashreplace"),
+    "decode_all": lambda data: tb.Decoder().decode_all(data),
+    "skip": tb.skip,
+    "count": tb.count,
+    "index": tb.index,
+}
+FROM_STREAMS = {
+    "reader": lambda data: tb.Reader(Parts(data)).read(),
+    "raw": lambda data: tb.Reader(Parts(data), raw=True).read(),
+    "exact_reader": lambda data: tb.Reader(Parts(data), read_ahead=False).read(),
+    "reader_skip": lambda data: tb.Reader(Parts(data)).skip(),
+    "groups": lambda data: [key for key, values in tb.PairReader(Parts(data)).groups()],
+    "fed": fed,
+}
+
+# -- promises ---------------------------------------------------------------------------------------------
+
+PROMISES = [
+    bytes([code]) + promise.to_bytes(4, "big") + more
+    for code in (0, 7, 8, 10, 50, 51, 100, 101, 102, 200)
+    for promise in (2**31 - 1, 2**24)
+    for more in (b"", b"\2\1" * 50, b"\0\x7f\xff\xff\xff", b"\x0a\x7f\xff\xff\xff\x08\x7f\xff\xff\xff")
+]
+
+
+def allocated(use, data):
+    """Return the most bytes that the interpreter's allocators held at once while bytes were used."""
+    tracemalloc.start()
+    try:
+        with contextlib.suppress(tb.DecodeError):
+            use(data)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("way", IN_MEMORY)
+def test_a_promise_in_memory_costs_less_than_64_kib(way):
+    for data in PROMISES:
+        assert allocated(IN_MEMORY[way], data) < 64 * KIBIBYTE, data.hex()
+
+
+@pytest.mark.parametrize("way", FROM_STREAMS)
+def test_a_promise_of_a_stream_costs_less_than_2_mib(way):
+    for data in PROMISES:
+        assert allocated(FROM_STREAMS[way], data) < 2 * MEBIBYTE, data.hex()
+
+
+@pytest.mark.parametrize("head", [b"\x08\x7f\xff\xff\xff", b"\x0a\x7f\xff\xff\xff\2\1", b"\x08\0\1\xff\xff", b"\x0a\0\1\xff\xff\2\1"])
+def test_promises_within_one_another_are_not_all_believed(head):
+    # each could be kept by what follows, if the others were not
+    data = head * 255 + tb.dumps("x" * MEBIBYTE)
+    for uses in (IN_MEMORY, FROM_STREAMS):
+        for name, use in uses.items():
+            assert allocated(use, data) < 5 * len(data), name
+
+
+# -- a mebibyte -------------------------------------------------------------------------------------------
+
+
+def resident(name):
+    """Return a number of the process's memory, in bytes: VmRSS for that of now, VmHWM for the most there was."""
+    with open("/proc/self/status") as file:
+        (line,) = (line for line in file if line.startswith(name))
+    return int(line.split()[1]) * KIBIBYTE
+
+
+def growth(use, data):
+    """Return by how many bytes the process grew while bytes were used, whatever came of it."""
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")  # the most there was is forgotten
+    before = resident("VmRSS")
+    with contextlib.suppress(tb.DecodeError):
+        use(data)
+    return resident("VmHWM") - before
+
+
+def grow(way):
+    """Print the name of each family, the size of its input, and by how much a process grows that uses it."""
+    use = {**IN_MEMORY, **FROM_STREAMS}[way]
+    growth(use, tb.dumps([1, "a", {"k": (2.5, 2**70, b"b")}]))  # what is loaded or made once
+    for name, make in FAMILIES.items():
+        data = make(MEBIBYTE)
+        child = os.fork()
+        if child == 0:
+            print(name, len(data), growth(use, data), sep="|", flush=True)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+
+
+# A list of one item is 2 bytes on the wire and takes 80 of the interpreter's: 64, and 16 for its item's place. Its allocator adds
+# 1.5 % of its own to these. From a stream the bytes are held too, those of a key twice.
+MOST = {"loads": 40.6, "groups": 43, "fed": 43}
+
+
+@pytest.mark.parametrize("way", MOST)
+def test_a_mebibyte_costs_no_more_than_its_lists(way):
+    lines = run_fresh(f"import test_limits; test_limits.grow({way!r})", folders=[HERE]).splitlines()
+    assert len(lines) == len(FAMILIES)
+    for line in lines:
+        name, size, grown = line.split("|")
+        assert int(size) >= 0.9 * MEBIBYTE
+        assert int(grown) < MOST[way] * int(size) + MEBIBYTE, name
+
+
+# -- much of one kind -------------------------------------------------------------------------------------
+
+
+def test_a_million_keys_and_ten_million_items_are_no_more_than_that():
+    with within(SECONDS):
+        value = dict.fromkeys(range(10**9, 10**9 + 10**6), True)
+        assert tb.loads(tb.dumps(value)) == value
+        assert tb.loads(tb.dumps([True] * 10**7)) == [True] * 10**7
+        assert len(list(tb.Reader(Parts(tb.dumps(5) * 10**6)))) == 10**6

@@ -1,0 +1,885 @@
+"""Jobs on their way to Hadoop: the command lines, what travels with a job, archives, and what users are told.
+
+Belongs here: everything of typedbytes.hadoop that needs no Hadoop. Always true: what Hadoop said in these tests was recorded from
+Hadoop 3.4.2 and its Java.
+"""
+
+import contextlib
+import io
+import json
+import os
+import resource
+import shlex
+import signal
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+import typedbytes as tb
+from hadoop_support import ROOT
+from typedbytes import cli, hadoop, sequencefile
+from typedbytes.hadoop import _bundle, _installed, _modules
+from typedbytes.hadoop._watch import ADVICE, Watch
+
+COMPARATOR = "mapreduce.job.output.key.comparator.class=org.apache.hadoop.io.BytesWritable$Comparator"
+
+
+def plan(*arguments, **options):
+    return hadoop.Plan(*(arguments or ("job.py", ["in"], "out")), **options)
+
+
+# -- command lines ----------------------------------------------------------------------------------------
+
+
+def test_the_words_of_a_small_job():
+    assert plan().words() == [
+        *("-D", "mapreduce.job.name=job.py", "-D", "mapreduce.job.reduces=1", "-D", COMPARATOR),
+        *("-files", "job.py", "-io", "typedbytes", "-input", "in", "-output", "out"),
+        *("-inputformat", "org.apache.hadoop.mapred.TextInputFormat"),
+        *("-outputformat", "org.apache.hadoop.mapred.SequenceFileOutputFormat"),
+        *("-cmdenv", "PYTHONPATH=.", "-mapper", "python3 job.py map", "-reducer", "python3 job.py reduce"),
+    ]
+
+
+def test_the_words_of_a_large_job():
+    words = plan(
+        "/here/job.py", ["a", "b"], "out", nreducers=7, combiner=True, secondary=20, input_format="sequencefile", output_format="com.example.F",
+        name="my job", python="/opt/my python/bin/python3", bundle="/tmp/b.zip", files=["x.py"], archives=["y.zip#y"],
+        properties={"a.b": "c,d"}, environment={"LANG": "C", "PYTHONPATH": "y"},
+    ).words()  # fmt: skip
+    assert words == [
+        *("-D", "mapreduce.job.name=my job", "-D", "mapreduce.job.reduces=7", "-D", COMPARATOR),
+        *("-D", "mapreduce.partition.binarypartitioner.right.offset=-21", "-D", "a.b=c,d"),
+        *("-files", "/here/job.py,x.py", "-archives", "y.zip#y,/tmp/b.zip#typedbytes-bundle", "-io", "typedbytes"),
+        *("-input", "a", "-input", "b", "-output", "out"),
+        *("-inputformat", "org.apache.hadoop.mapred.SequenceFileInputFormat", "-outputformat", "com.example.F"),
+        *("-cmdenv", "LANG=C", "-cmdenv", "PYTHONPATH=typedbytes-bundle:.:y"),
+        *("-partitioner", "org.apache.hadoop.mapred.lib.BinaryPartitioner"),
+        *("-mapper", "'/opt/my python/bin/python3' job.py map", "-combiner", "'/opt/my python/bin/python3' job.py combine"),
+        *("-reducer", "'/opt/my python/bin/python3' job.py reduce"),
+    ]
+
+
+def test_a_job_without_reducers_has_none_of_their_words():
+    words = plan(nreducers=0, combiner=True, secondary=2).words()
+    assert not {"-combiner", "-reducer", "-partitioner"} & set(words)
+    assert "mapreduce.job.reduces=0" in words and COMPARATOR not in words
+
+
+def test_a_users_own_property_wins():
+    words = plan(properties={"mapreduce.job.reduces": "9"}).words()
+    assert [word for word in words if "job.reduces" in word] == ["mapreduce.job.reduces=9"]
+
+
+def test_a_shell_takes_the_printed_command_apart_again():
+    job = plan(python="/opt/my python/bin/python3", properties={"x": "$HOME 'y'"})
+    assert shlex.split(job.shell("hadoop", "jar", "s.jar").replace("\\\n", "")) == ["hadoop", "jar", "s.jar", *job.words()]
+
+
+def test_a_shell_runs_the_printed_command():
+    job = plan("job.py", ["a b", "it's", "{c,d}"], "\n\t*!$x`y`\\", name='say "hello" & <bye>')
+    text = job.shell("printf", "%s\\0", "hadoop")
+    said = subprocess.run(["sh", "-c", text], stdout=subprocess.PIPE, check=True).stdout.decode()
+    assert said.split("\0") == ["hadoop", *job.words(), ""]
+
+
+WRONG = [
+    ({"files": ["a,b.py"]}, "there is ',' in the path: rename it"),
+    ({"files": ["a b.py"]}, "there is ' ' in the path"),
+    ({"files": ["a%41.py"]}, "there is '%' in the path"),
+    ({"files": ["a?.py"]}, r"there is '\?' in the path"),
+    ({"files": ["a:b.py"]}, "takes 'a:b.py' for a URL"),
+    ({"files": ["a.py#b c.py"]}, "there is ' ' in the name"),
+    ({"files": ["a.py#../b.py"]}, "cannot be called '../b.py' in the folder of a task"),
+    ({"files": ["a.py#"]}, "cannot be called ''"),
+    ({"files": ["job.xml"]}, "cannot be called 'job.xml'"),
+    ({"files": ["typedbytes.py"]}, "cannot be called 'typedbytes.py'"),
+    ({"files": ["x/*"]}, r"cannot be called '\*'"),
+    ({"files": ["a/x.txt", "b/x.txt"]}, "/a/x.txt and .*/b/x.txt are both called x.txt"),
+    ({"files": ["a/x.txt#one", "b/x.txt#two"]}, "are both called x.txt"),
+    ({"files": ["a/job.py"]}, "are both called job.py"),
+    ({"files": ["x.zip"], "archives": ["x.zip"]}, "are both called x.zip"),
+    ({"files": ["a.txt", "b.txt#a.txt"]}, "are both called a.txt"),
+    ({"archives": ["x.zip#typedbytes-bundle"], "bundle": "b.zip"}, "are both called typedbytes-bundle"),
+    ({"archives": ["hdfs://h/a/x.zip", "hdfs://h/b/x.zip"]}, "are both called x.zip"),
+    ({"archives": ["hdfs://h/a/%78.zip"]}, "there is '%' in the path"),
+    ({"bundle": "a,b.zip"}, "there is ',' in the path"),
+    ({"bundle": "a#b.zip"}, "there is '#' in the path"),
+    ({"script": "a#b.py"}, "there is '#' in the path"),
+    ({"python": "py\"th'on"}, "there are both a ' and a \" in it"),
+    ({"python": ""}, "drops an empty word"),
+    ({"python": "a\udcff"}, "it is not text without NUL"),
+    ({"python": "a\0"}, "it is not text without NUL"),
+    ({"inputs": ["a,b"]}, "takes 'a,b', the value of -input, for several paths"),
+    ({"inputs": ["{a,b},c"]}, "for several paths"),
+    ({"inputs": ["-input"]}, "takes the value '-input' of -input for an option: write a path as ./-input"),
+    ({"inputs": [""]}, "-input takes no empty value"),
+    ({"inputs": ['"a"']}, "the value of -input, away"),
+    ({"inputs": ["/user/${user.name}"]}, "by a property: write out what you mean"),
+    ({"inputs": ["a\udcff"]}, "cannot bring"),
+    ({"output": "/user/${user.name}"}, "the value of -output, by a property"),
+    ({"input_format": ""}, "-inputformat takes no empty value"),
+    ({"environment": {"A": "x y"}}, "Hadoop ends the variable A='x y' at its space"),
+    ({"environment": {"A B": "x"}}, "at its space"),
+    ({"environment": {"A=B": "x"}}, "not the name of a variable"),
+    ({"environment": {"A": "${user.name}"}}, "the value of -cmdenv, by a property"),
+    ({"environment": {"A": 'x"'}}, "the value of -cmdenv, away"),
+    ({"environment": {"TMPDIR": "x"}}, "sets the variable TMPDIR of each task itself"),
+    ({"properties": {"a=b": "x"}}, "'a=b' is not a name for Hadoop's -D"),
+    ({"properties": {" a": "x"}}, "' a' is not a name"),
+    ({"properties": {"-a": "x"}}, "for an option"),
+    ({"properties": {"a": ""}}, "-D a= has no value"),
+    ({"properties": {"a": "\x01"}}, "cannot bring 'a=.x01', the value of -D, to the nodes"),
+    ({"properties": {"stream.map.input": "text"}}, "-io typedbytes"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong, message", WRONG, ids=[str(wrong) for wrong, _ in WRONG])
+def test_what_no_node_would_get_as_it_is(wrong, message):
+    given = {"script": "job.py", "inputs": ["in"], "output": "out", **wrong}
+    with pytest.raises(hadoop.SubmitError, match=message):
+        hadoop.Plan(**given).words()
+
+
+def test_what_is_given_twice_is_shipped_once():
+    words = plan(files=["a.py", "./a.py#a.py", "job.py", "a.py"], archives=["x.zip#x", "x.zip#x", "x.zip#y"]).words()
+    assert words[words.index("-files") + 1] == "job.py,a.py,./a.py"
+    assert words[words.index("-archives") + 1] == "x.zip#x,x.zip#y"
+
+
+def test_names_that_look_like_options():
+    words = plan("-job.py", ["./-in"], "out", files=["-x.txt"]).words()
+    assert words[words.index("-files") + 1] == "./-job.py,./-x.txt"
+    assert words[words.index("-mapper") + 1] == "python3 ./-job.py map"
+
+
+def test_a_script_elsewhere_is_run_by_its_link():
+    words = plan("hdfs://h/jobs/job.py#main.py", ["in"], "out").words()
+    assert words[words.index("-files") + 1] == "hdfs://h/jobs/job.py#main.py"
+    assert words[words.index("-mapper") + 1] == "python3 main.py map"
+
+
+# -- clouds -----------------------------------------------------------------------------------------------
+
+
+def test_steps_for_emr():
+    steps, commands = hadoop.emr(plan(bundle="b/b.zip", files=["s3://x/y.py"]), "s3://bucket/jobs/", "j-123")
+    (step,) = steps
+    assert step["Jar"] == "command-runner.jar" and step["Name"] == "job.py"
+    words = step["Args"]
+    assert words[0] == "hadoop-streaming"
+    assert words[words.index("-files") + 1] == "s3://bucket/jobs/job.py,s3://x/y.py"
+    assert words[words.index("-archives") + 1] == "s3://bucket/jobs/b.zip#typedbytes-bundle"
+    assert commands[:2] == ["aws s3 cp job.py s3://bucket/jobs/", "aws s3 cp b/b.zip s3://bucket/jobs/"]
+    assert commands[2] == "aws emr add-steps --cluster-id j-123 --steps file://steps.json"
+
+
+def test_a_job_for_dataproc():
+    job, commands = hadoop.dataproc(plan(properties={"a": "b,c"}), "gs://bucket/jobs", "my-cluster", "europe-west1")
+    assert job["placement"] == {"clusterName": "my-cluster"}
+    assert job["hadoopJob"]["properties"]["a"] == "b,c"
+    assert "-D" not in job["hadoopJob"]["args"]
+    words = shlex.split(commands[1])
+    assert words[:5] == ["gcloud", "dataproc", "jobs", "submit", "hadoop"]
+    assert words[words.index("--") + 1 :] == job["hadoopJob"]["args"]
+    (listed,) = (word for word in words if word.startswith("--properties="))
+    assert listed.startswith("--properties=^;^mapreduce.job.name=job.py;") and listed.endswith(";a=b,c")
+
+
+def test_properties_with_semicolons_for_dataproc():
+    def listed(value):
+        _, commands = hadoop.dataproc(plan(properties={"a": value}), "gs://bucket/jobs", "c", "r")
+        (word,) = (word for word in shlex.split(commands[-1]) if word.startswith("--properties=^"))
+        return word
+
+    assert listed("b;mapreduce.job.reduces=9").endswith("|a=b;mapreduce.job.reduces=9")
+    assert listed("b;c|d").startswith("--properties=^~^mapreduce.job.name=job.py~")
+    with pytest.raises(hadoop.SubmitError, match="gcloud cannot tell the properties apart"):
+        listed(";|~@!:+&")
+
+
+def test_files_for_clouds_keep_apart():
+    steps, commands = hadoop.emr(plan("it's a/job.py", ["in"], "out", files=["-x y/one.txt#two.txt"], archives=["s3://b/y.zip#y"]), "s3://bucket", "j")
+    words = steps[0]["Args"]
+    assert words[words.index("-files") + 1] == "s3://bucket/job.py,s3://bucket/one.txt#two.txt"
+    assert words[words.index("-archives") + 1] == "s3://b/y.zip#y"
+    assert [shlex.split(command)[3] for command in commands[:2]] == ["it's a/job.py", "./-x y/one.txt"]
+    with pytest.raises(hadoop.SubmitError, match="are both called x.txt"):
+        hadoop.emr(plan(files=["a/x.txt#one", "b/x.txt#two"]), "s3://bucket", "j")
+
+
+# -- modules ----------------------------------------------------------------------------------------------
+
+
+def written(folder, **texts):
+    for name, text in texts.items():
+        (folder / f"{name}.py").write_text(text)
+    return str(folder / "job.py")
+
+
+def test_modules_beside_a_script_travel_with_it(tmp_path):
+    script = written(
+        tmp_path, job="import os, one\nfrom two import x\nfrom typedbytes import streaming\n", one="import three, numpy", two="", three="import one"
+    )
+    files, others = _modules.beside(script)
+    assert [os.path.basename(path) for path in files] == ["one.py", "three.py", "two.py"]
+    assert others == {"os", "typedbytes", "numpy"}
+    assert _modules.foreign(others) == ["numpy"]
+    assert _modules.foreign(["sys", "json", "_io", "zlib", "xml", "no_such_thing"]) == ["no_such_thing"]
+
+
+def test_what_a_script_may_do_without_is_not_asked_for(tmp_path):
+    script = written(tmp_path, job="try:\n    import no_such_thing\nexcept ImportError:\n    pass\ndef f():\n    import nor_this\n")
+    assert _modules.beside(script) == ([], set())
+
+
+def test_a_package_beside_a_script_belongs_into_a_bundle(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "__init__.py").write_text("")
+    script = written(tmp_path, job="import mine")
+    with pytest.raises(hadoop.SubmitError, match="typedbytes bundle --module .*mine bundle.zip"):
+        _modules.beside(script)
+
+
+def test_modules_that_are_in_the_bundle(small, tmp_path):
+    script = written(tmp_path, job="import mine, one\nrun()", one="a = 1")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "__init__.py").write_text("")
+    (tmp_path / "mine.py").write_text("Python imports the package")
+    modules = [str(tmp_path / "mine"), str(tmp_path / "one.py")]
+    target = str(tmp_path / "b.zip")
+    hadoop.bundle(target, modules=modules)
+    job = plan(script, ["in"], "out", bundle=target, files=[modules[1]])
+    assert hadoop.check(job).files == [modules[1]]
+    for path, name in [(tmp_path / "one.py", "one.py"), (tmp_path / "mine" / "new.py", "mine/new.py"), (tmp_path / "mine" / "__init__.py", "mine/__init__.py")]:
+        before = path.read_bytes() if path.exists() else None
+        path.write_text("a = 2")
+        with pytest.raises(hadoop.SubmitError, match=f"holds another {name} than .*: make it again with typedbytes bundle --module"):
+            hadoop.check(job)
+        path.unlink() if before is None else path.write_bytes(before)
+    hadoop.check(job)
+
+
+@pytest.mark.parametrize("text", ["def", "x = \0", "\xff"])
+def test_a_script_that_is_no_python(tmp_path, text):
+    path = tmp_path / "job.py"
+    path.write_text(text, "latin-1")
+    with pytest.raises(hadoop.SubmitError, match="is not Python 3"):
+        _modules.beside(str(path))
+
+
+def test_check(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    script = written(tmp_path, job="import one, numpy\none.run()", one="")
+    said = []
+    checked = hadoop.check(plan(script, ["in"], "out"), said.append)
+    assert checked.files == [str(tmp_path / "one.py")]
+    assert said == ["the nodes must have the module numpy, or a bundle that holds it (typedbytes bundle --require numpy)"]
+    (tmp_path / "numpy.zip").write_bytes(b"")
+    for wrong, message in [
+        (plan("no.py", ["in"], "out"), "there is no script no.py"),
+        (plan(script, ["in"], "out", files=["no.txt"]), "there is no file no.txt to ship"),
+        (plan(script, ["in"], "out", bundle="no.zip"), "make it with typedbytes bundle no.zip"),
+        (plan(script, ["in"], "out", bundle="numpy.zip"), "cannot be read .* make it with typedbytes bundle"),
+        (plan(written(tmp_path, job="import no_such_thing"), ["in"], "out"), "imports no_such_thing, which is neither"),
+    ]:
+        with pytest.raises(hadoop.SubmitError, match=message):
+            hadoop.check(wrong)
+    assert hadoop.check(plan("s3://bucket/job.py", ["in"], "out")).files == []
+    hadoop.check(plan(written(tmp_path, job="def mapper(key, value): pass"), ["in"], "out"), said.append)
+    assert said[1:] == [f"{script} calls no run(...): tasks that read nothing of a small input succeed all the same, and write nothing"]
+
+
+# -- bundles ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory):
+    """Return a bundle with a module, a package and two wheels of the same package for two versions."""
+    folder = tmp_path_factory.mktemp("bundle")
+    (folder / "mine").mkdir()
+    (folder / "mine" / "__init__.py").write_text("number = 5")
+    (folder / "single.py").write_text("import other; name = other.name")
+    wheels = []
+    for tag in ("cp" + "%d%d" % sys.version_info[:2], "cp27"):
+        wheels.append(folder / f"other-1.0-{tag}-{tag}-any.whl")
+        with zipfile.ZipFile(wheels[-1], "w") as wheel:
+            wheel.writestr("other/__init__.py", f"name = {tag!r}")
+            wheel.writestr("other-1.0.data/platlib/other_too.py", "")
+            wheel.writestr("other-1.0.dist-info/RECORD", "")
+    target = folder / "bundle.zip"
+    hadoop.bundle(str(target), modules=[str(folder / "mine"), str(folder / "single.py")], wheels=map(str, wheels))
+    return target
+
+
+def test_what_is_in_a_bundle(archive, tmp_path):
+    with zipfile.ZipFile(archive) as opened:
+        names = opened.namelist()
+        opened.extractall(tmp_path)
+    assert names == sorted(names)
+    assert {"typedbytes/__init__.py", "typedbytes/streaming/_run.py", "mine/__init__.py", "single.py", "cp27/other/__init__.py"} <= set(names)
+    assert not [name for name in names if name.endswith((".pyc", ".pyi")) or "dist-info" in name]
+    version = "%d.%d" % sys.version_info[:2]
+    assert version in _bundle.versions_in(str(archive))
+    code = "import typedbytes, mine, single; print(typedbytes.loads(typedbytes.dumps(mine.number)), single.name, typedbytes.__file__)"
+    environ = {"PYTHONPATH": str(tmp_path), "PATH": os.environ["PATH"]}
+    said = subprocess.run([sys.executable, "-s", "-c", code], cwd="/", env=environ, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    assert said == ["5", "cp" + version.replace(".", ""), str(tmp_path / "typedbytes" / "__init__.py")]
+
+
+def test_a_bundle_is_the_same_every_time(archive, tmp_path):
+    parts = {"modules": [archive.parent / "mine", archive.parent / "single.py"], "wheels": sorted(archive.parent.glob("*.whl"))}
+    hadoop.bundle(str(tmp_path / "again.zip"), **{name: list(map(str, paths)) for name, paths in parts.items()})
+    assert (tmp_path / "again.zip").read_bytes() == archive.read_bytes()
+
+
+def test_bundles_that_cannot_be(tmp_path):
+    for target, options, message in [
+        ("b.tar", {}, "a bundle is a .zip file"),
+        ("no/such/b.zip", {}, "no/such/b.zip cannot be written: No such file"),
+        ("b.zip", {"modules": ["no.py"]}, "no.py cannot be put into a bundle: No such file"),
+        ("b.zip", {"wheels": [__file__]}, "is not a wheel"),
+    ]:
+        with pytest.raises(hadoop.SubmitError, match=message):
+            hadoop.bundle(str(tmp_path / target), **options)
+        assert os.listdir(tmp_path) == []
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Have bundles made with next to nothing of our package, since most of it takes long to compress."""
+
+    def add_package(archive):
+        for name in ("__init__.py", "_module.cpython-311-x86_64-linux-gnu.so"):
+            archive.add(f"typedbytes/{name}", b"of this machine", _bundle.OURS)
+
+    monkeypatch.setattr(_bundle, "_add_package", add_package)
+
+
+def tree(folder, *names):
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    return str(folder)
+
+
+def names_in(target):
+    with zipfile.ZipFile(target) as opened:
+        return [name for name in opened.namelist() if not name.startswith("typedbytes/")]
+
+
+def test_what_is_left_out_of_a_module_is_named(small, tmp_path, capfdbinary):
+    quiet = [".git/config", ".hg/x", ".svn/x", "__pycache__/x.py", "x.pyc", ".mypy_cache/x"]
+    named = [".env", ".hidden/x.py", "x.py~", "x.py.orig", ".x.py.swp", "venv/lib/x.py", "venv/pyvenv.cfg"]
+    folder = tree(tmp_path / "mine", "__init__.py", "page.html", "fast.c", "types.pyi", "sub/x.py", *quiet, *named)
+    code, output, messages = run_command(capfdbinary, "bundle", tmp_path / "b.zip", "--module", folder)
+    assert (code, output) == (0, "")
+    assert names_in(tmp_path / "b.zip") == [f"mine/{name}" for name in ("__init__.py", "fast.c", "page.html", "sub/x.py", "types.pyi")]
+    left_out = [".env", ".hidden", ".x.py.swp", "venv", "x.py.orig", "x.py~"]
+    assert messages == f"typedbytes: left out of the bundle: {', '.join(f'{folder}/{name}' for name in left_out)}\n"
+
+
+def test_links_in_a_module(small, tmp_path):
+    folder = tree(tmp_path / "mine", "__init__.py", "sub/x.py")
+    tree(tmp_path / "outside", "secret.py")
+    (tmp_path / "mine" / "again.py").symlink_to("sub/x.py")
+    (tmp_path / "mine" / "other").symlink_to("sub")
+    (tmp_path / "link").symlink_to("mine")
+    hadoop.bundle(str(tmp_path / "b.zip"), modules=[str(tmp_path / "link")])
+    assert names_in(tmp_path / "b.zip") == [f"link/{name}" for name in ("__init__.py", "again.py", "other/x.py", "sub/x.py")]
+    (tmp_path / "b.zip").unlink()
+    link = tmp_path / "mine" / "sub" / "link"
+    for goal, message in [
+        ("../../outside/secret.py", "is a link to .*/outside/secret.py, outside of .*/mine: copy it"),
+        ("../../outside", "outside of"),
+        ("/dev/zero", "outside of"),
+        ("..", "which it is in: remove the link"),
+        ("no-such-file", "cannot be put into a bundle: No such file"),
+    ]:
+        link.symlink_to(goal)
+        with pytest.raises(hadoop.SubmitError, match=f"{link} .*{message}|no-such-file {message}"):
+            hadoop.bundle(str(tmp_path / "b.zip"), modules=[folder])
+        link.unlink()
+    os.mkfifo(tmp_path / "mine" / "pipe")
+    with pytest.raises(hadoop.SubmitError, match="pipe cannot be put into a bundle: it is neither a file nor a folder"):
+        hadoop.bundle(str(tmp_path / "b.zip"), modules=[folder])
+    assert not (tmp_path / "b.zip").exists()
+
+
+def test_modules_of_one_name(small, tmp_path):
+    modules = [tree(tmp_path / "a" / "mine", "__init__.py"), tree(tmp_path / "b" / "mine", "x.py")]
+    for wrong in (modules, [tree(tmp_path / "typedbytes", "x.py")]):
+        with pytest.raises(hadoop.SubmitError, match="there is a (mine|typedbytes) in it already"):
+            hadoop.bundle(str(tmp_path / "b.zip"), modules=wrong)
+
+
+def wheel_of(path, *entries):
+    """Write a wheel; an entry is a name, or a name and its bytes, or a ZipInfo and its bytes."""
+    with zipfile.ZipFile(path, "w") as wheel:
+        for entry in entries:
+            name, data = entry if isinstance(entry, tuple) else (entry, b"")
+            wheel.writestr(name, data)
+    return str(path)
+
+
+def entry_of(name, mode):
+    item = zipfile.ZipInfo(name)
+    item.external_attr = mode << 16
+    return item
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize(
+    "entries, message",
+    [
+        (["../../evil.py"], "the name '../../evil.py' has an empty part"),
+        (["a/../../evil.py"], "has an empty part, . or .."),
+        (["./evil.py"], "has an empty part"),
+        (["a//evil.py"], "has an empty part"),
+        (["/etc/evil.py"], "'/etc/evil.py' is absolute"),
+        (["C:/evil.py"], "is absolute"),
+        (["C:evil.py"], "is absolute"),
+        (["..\\evil.py"], "has a backslash"),
+        (["evil\n.py"], "has characters that are not text"),
+        ([(entry_of("evil.py", 0o120777), b"/etc/passwd")], "'evil.py' is there twice, or is a link"),
+        ([(entry_of("evil.py", 0o020644), b"")], "or is a link"),
+        ([("a.py", b"1"), ("a.py", b"2")], "'a.py' is there twice"),
+        ([("a.py", b"1"), ("A.py", b"2")], "both bring A.py, there as a.py"),
+        (["a", "a/b.py"], "brings a/b.py, and .* the file a: leave one of them out"),
+        (["typedbytes/__init__.py"], "and the typedbytes that runs here both bring typedbytes/__init__.py"),
+        (["other-1.data/purelib/../evil.py"], "has an empty part"),
+    ],
+    ids=str,
+)
+def test_wheels_with_names_that_cannot_be(small, tmp_path, entries, message):
+    wheel = wheel_of(tmp_path / "other-1.0-py3-none-any.whl", *entries)
+    with pytest.raises(hadoop.SubmitError, match=message):
+        hadoop.bundle(str(tmp_path / "b.zip"), wheels=[wheel])
+    assert os.listdir(tmp_path) == ["other-1.0-py3-none-any.whl"]
+
+
+def test_a_name_that_ends_in_a_zip_before_it_ends(tmp_path):
+    wheel = wheel_of(tmp_path / "other-1.0-py3-none-any.whl", "a.py_b.py")
+    data = (tmp_path / "other-1.0-py3-none-any.whl").read_bytes()
+    (tmp_path / "other-1.0-py3-none-any.whl").write_bytes(data.replace(b"a.py_b.py", b"a.py\0b.py"))
+    with pytest.raises(hadoop.SubmitError, match="has characters that are not text"):
+        hadoop.bundle(str(tmp_path / "b.zip"), wheels=[wheel])
+
+
+def test_wheels_that_cannot_be_read(tmp_path):
+    path = tmp_path / "other-1.0-py3-none-any.whl"
+    data = b"abc" * 100
+    wheel_of(path, ("a.py", data))
+    whole = path.read_bytes()
+    for old, new in [(data, b"x" * len(data)), (b"PK\x01\x02\x14\x03\x14\0\0\0", b"PK\x01\x02\x14\x03\x14\0\1\0")]:
+        assert old in whole
+        path.write_bytes(whole.replace(old, new))
+        with pytest.raises(hadoop.SubmitError, match="other-1.0-py3-none-any.whl is not a wheel: "):
+            hadoop.bundle(str(tmp_path / "b.zip"), wheels=[str(path)])
+
+
+def test_each_wheel_is_where_its_pythons_find_it(small, tmp_path):
+    names = ["a-1-py2.py3-none-any", "b-1-cp39-abi3-linux_x86_64", "c-1-cp39.cp310-none-any", "d-1-1build-cp311-cp311-linux_x86_64"]
+    hadoop.bundle(str(tmp_path / "b.zip"), wheels=[wheel_of(tmp_path / f"{name}.whl", f"{name[0]}.py") for name in names])
+    assert names_in(tmp_path / "b.zip") == ["a.py", "b.py", "cp310/c.py", "cp311/d.py", "cp39/c.py", "sitecustomize.py"]
+
+
+def test_releases_that_differ_by_version_of_python_keep_apart(small, tmp_path, monkeypatch):
+    found = [(wheel_of(tmp_path / f"a-{n}-py3-none-any.whl", ("a.py", b"%d" % n)), version) for n, version in ((1, "3.9"), (2, "3.11"))]
+    monkeypatch.setattr(_bundle, "_fetched", lambda *arguments: found)
+    hadoop.bundle(str(tmp_path / "b.zip"), requirements=["a"], python_versions=["3.9", "3.11"])
+    assert names_in(tmp_path / "b.zip") == ["cp311/a.py", "cp39/a.py", "sitecustomize.py"]
+
+
+def test_compiled_modules_of_a_wheel_of_ours_replace_those_of_this_machine(small, tmp_path):
+    compiled = "typedbytes/_module.cpython-311-x86_64-linux-gnu.so"
+    wheel = wheel_of(tmp_path / "typedbytes-0.1.0-cp311-cp311-manylinux2014_x86_64.whl", (compiled, b"of old systems"))
+    hadoop.bundle(str(tmp_path / "b.zip"), wheels=[wheel])
+    with zipfile.ZipFile(tmp_path / "b.zip") as opened:
+        assert opened.read(compiled) == b"of old systems"
+    wheel = wheel_of(tmp_path / "typedbytes-0.0.9-cp311-cp311-manylinux2014_x86_64.whl", ("typedbytes/__init__.py", b"another release"))
+    with pytest.raises(hadoop.SubmitError, match="both bring typedbytes/__init__.py: leave one of them out"):
+        hadoop.bundle(str(tmp_path / "b.zip"), wheels=[wheel])
+
+
+def test_a_bundle_is_written_beside_and_renamed(small, tmp_path):
+    target = tmp_path / "b.zip"
+    (tmp_path / "other").write_text("other")
+    for name in ("b.zip.part", ".b.zip.part"):
+        (tmp_path / name).symlink_to("other")
+    hadoop.bundle(str(target))
+    before = sorted(os.listdir(tmp_path))
+    assert before == [".b.zip.part", "b.zip", "b.zip.part", "other"]
+    assert (tmp_path / "other").read_text() == "other"
+    with limited_files(100), pytest.raises(hadoop.SubmitError, match="cannot be written: File too large"):
+        hadoop.bundle(str(target))
+    assert sorted(os.listdir(tmp_path)) == before and zipfile.is_zipfile(target)
+
+
+@contextlib.contextmanager
+def limited_files(nbytes):
+    """Let files grow to no more than so many bytes: what a full disk is, but for the number of the error."""
+    limits, heard = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, heard)
+
+
+def test_wheels_that_pip_does_not_find(tmp_path, monkeypatch):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    with pytest.raises(hadoop.SubmitError, match="pip found no wheels for Python 3.9: name a folder .* --find-links"):
+        hadoop.bundle(str(tmp_path / "b.zip"), python_versions=["3.9"], find_links=[str(tmp_path)])
+
+
+# -- what Hadoop says -------------------------------------------------------------------------------------
+
+LOG = """\
+2026-01-02 03:04:05,678 INFO mapreduce.Job: The url to track the job: http://localhost:8080/
+2026-01-02 03:04:05,679 INFO mapreduce.Job: Running job: job_local1234_0001
+2026-01-02 03:04:06,690 INFO mapreduce.Job:  map 0% reduce 0%
+2026-01-02 03:04:07,690 INFO mapreduce.Job:  map 100% reduce 0%
+2026-01-02 03:04:07,691 INFO mapreduce.Job:  map 100% reduce 0%
+2026-01-02 03:04:08,690 INFO mapreduce.Job:  map 100% reduce 100%
+2026-01-02 03:04:08,700 INFO mapreduce.Job: Counters: 3
+\tFile System Counters
+\t\tFILE: Number of bytes read=1234
+\twords = all
+\t\tseen = x=5
+\t\tlost=-1
+2026-01-02 03:04:08,701 INFO streaming.StreamJob: Output directory: out
+"""
+FAILURE = """\
+typedbytes: task failed: user code failed (exit code 1)
+typedbytes: attempt: attempt_1_0001_m_000003_0
+Traceback (most recent call last):
+  File "job.py", line 2, in <module>
+    1 / 0
+    ~~^~~
+ZeroDivisionError: division by zero
+2026-01-02 03:04:05,678 WARN mapred.LocalJobRunner: job_local1_0001
+java.lang.Exception: java.lang.RuntimeException: PipeMapRed.waitOutputThreads(): subprocess failed with code 1
+"""
+
+
+def watched(text):
+    said = []
+    watch = Watch(said.append)
+    for line in text.splitlines(keepends=True):
+        watch.take(line)
+    return watch, said
+
+
+def test_progress_and_counters():
+    watch, said = watched(LOG)
+    assert said == ["job job_local1234_0001", "map 0 %, reduce 0 %", "map 100 %, reduce 0 %", "map 100 %, reduce 100 %"]
+    assert watch.counters == {"File System Counters": {"FILE: Number of bytes read": 1234}, "words = all": {"seen = x": 5, "lost": -1}}
+    assert watch.report == [] and watch.advice() is None
+
+
+def test_news_of_a_cluster():
+    _, said = watched(
+        "x INFO mapreduce.Job: The url to track the job: http://host:8088/proxy/application_1_0002/\n"
+        "x INFO mapreduce.Job: Task Id : attempt_1_0002_m_000000_0, Status : FAILED\n"
+    )
+    assert said[0] == "The url to track the job: http://host:8088/proxy/application_1_0002/"
+    assert said[1] == "Task Id : attempt_1_0002_m_000000_0, Status : FAILED"
+
+
+def test_the_last_words_of_a_task():
+    watch, _ = watched(LOG + FAILURE + LOG + FAILURE)
+    assert watch.report[: len(FAILURE.splitlines()) - 2] == FAILURE.splitlines()[:-2]
+    assert not [line for line in watch.report if "java" in line or "LocalJobRunner" in line]
+
+
+SAID = {
+    "Output directory file:/x/out already exists": "give another --output",
+    "Input path does not exist: file:/x/in": "there is no such input",
+    "ERROR: JAVA_HOME is not set and could not be found.": "export JAVA_HOME",
+    "java.lang.UnsupportedClassVersionError: org/apache/hadoop/x has been compiled by a more recent version": "the Java is too old",
+    "java.lang.UnsupportedOperationException: getSubject is not supported": "the Java is too new",
+    "java.lang.reflect.InaccessibleObjectException: Unable to make": "the Java is too new",
+    'java.io.IOException: Cannot run program "/x/python3": error=2, No such file or directory': "the nodes have no program /x/python3: name",
+    "ModuleNotFoundError: No module named 'typedbytes._core'": "another version of Python",
+    "ModuleNotFoundError: No module named 'typedbytes'": "without --no-bundle",
+    "ModuleNotFoundError: No module named 'numpy'": "the nodes have no module numpy: ship",
+    "usage: job.py map|combine|reduce": "streaming.run",
+    "ImportError: /lib64/libc.so.6: version `GLIBC_2.34' not found": "--platform",
+    "Caused by: java.io.IOException: file:/x/in.txt not a SequenceFile": "file:/x/in.txt is no SequenceFile: read its lines",
+    "Caused by: java.io.EOFException\n\tat java.io.DataInputStream.readFully(x)\n\tat org.apache.hadoop.io.SequenceFile$Reader.init(x)": "--repair GOOD",
+    "LimitExceededException: Too many counters: 121 max=120": "120 counters",
+    "java.net.ConnectException: Call From x to y failed on connection exception: Connection refused": "does not answer",
+    "org.apache.hadoop.security.AccessControlException: Permission denied: user=x, access=WRITE": "does not let you",
+    "SafeModeException: Cannot create file. Name node is in safe mode.": "starting up",
+    "Container is running beyond physical memory limits": "more memory",
+}
+
+
+@pytest.mark.parametrize("line", SAID, ids=lambda line: line[:40])
+def test_what_users_are_told(line):
+    assert SAID[line] in watched(line)[0].advice()
+
+
+def test_what_java_names_as_an_error():
+    watch, _ = watched(
+        "INFO: Binding org.apache.hadoop.yarn.webapp.GenericExceptionHandler to GuiceManagedComponentProvider\n"
+        "2026-01-02 03:04:05,678 ERROR [main] streaming.PipeMapRed: configuration exception\n"
+        "java.lang.RuntimeException: Error in configuring object\n"
+        "\tat org.apache.hadoop.util.ReflectionUtils.setJobConf(ReflectionUtils.java:113)\n"
+        "Caused by: java.io.FileNotFoundException: /x (Permission denied)\n"
+        "\t... 17 more\n"
+        "2026-01-02 03:04:05,999 ERROR [main] streaming.StreamJob: Job not successful!\n"
+    )
+    assert [line[:40] for line in watch.errors()] == [
+        "2026-01-02 03:04:05,678 ERROR [main] str",
+        "java.lang.RuntimeException: Error in con",
+        "Caused by: java.io.FileNotFoundException",
+    ]
+
+
+def test_every_advice_is_tested():
+    given = {watched(line)[0].advice() for line in SAID}
+    assert len(given) == len(ADVICE)
+
+
+# -- what is installed ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def home(tmp_path):
+    """Return a function that makes a HADOOP_HOME whose command is a script of a shell."""
+
+    def home(text="exit 0"):
+        folder = tmp_path / "hadoop-3"
+        (folder / "bin").mkdir(parents=True)
+        (folder / "bin" / "hadoop").write_text(f"#!/bin/sh\n{text}\n")
+        (folder / "bin" / "hadoop").chmod(0o755)
+        return folder
+
+    return home
+
+
+def test_where_hadoop_is(home, tmp_path):
+    folder = home()
+    jar = folder / "share" / "hadoop" / "tools" / "lib" / "hadoop-streaming-3.4.2.jar"
+    with pytest.raises(hadoop.SubmitError, match="streaming jar was not found .* --streaming-jar"):
+        hadoop.command_of(environ={"HADOOP_HOME": str(folder)})
+    jar.parent.mkdir(parents=True)
+    jar.write_bytes(b"")
+    jar.with_name("hadoop-streaming-3.4.2-sources.jar").write_bytes(b"")
+    expected = [str(folder / "bin" / "hadoop"), "jar", str(jar)]
+    assert hadoop.command_of(environ={"HADOOP_HOME": str(folder)}) == expected
+    assert hadoop.command_of(environ={"PATH": str(folder / "bin")}) == expected
+    with pytest.raises(hadoop.SubmitError, match="there is no Hadoop here: put its bin folder"):
+        hadoop.command_of(environ={"PATH": str(tmp_path)})
+    with pytest.raises(hadoop.SubmitError, match=r"HADOOP_HOME is .*, and there is no bin/hadoop in it"):
+        hadoop.command_of(environ={"HADOOP_HOME": str(tmp_path)})
+    with pytest.raises(hadoop.SubmitError, match="there is no streaming jar /no.jar"):
+        hadoop.command_of("/no.jar", environ={"HADOOP_HOME": str(folder)})
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        (None, "file:///"),
+        ("<configuration/>", "file:///"),
+        ("not xml", "file:///"),
+        ("<configuration><property><name>fs.defaultFS</name><value>hdfs://h:1</value></property></configuration>", "hdfs://h:1"),
+        ("<configuration><property><name>fs.defaultFS</name><value>${where}</value></property></configuration>", ""),
+        ('<configuration xmlns:xi="http://www.w3.org/2001/XInclude"><xi:include href="x.xml"/></configuration>', ""),
+        ("<configuration><property><name>fs.default.name</name><value>hdfs://h:1</value></property></configuration>", "hdfs://h:1"),
+    ],
+)
+def test_the_default_file_system(tmp_path, text, expected):
+    if text is not None:
+        (tmp_path / "core-site.xml").write_text(text)
+    assert _installed.default_file_system({"HADOOP_CONF_DIR": str(tmp_path)}) == expected
+
+
+def test_output_is_read_from_where_it_is(tmp_path):
+    with sequencefile.open(str(tmp_path / "part-00000"), "w") as file:
+        file.write("a", 1)
+    environ = {"HADOOP_CONF_DIR": str(tmp_path)}
+    for place in (str(tmp_path), f"file:{tmp_path}", f"file://{tmp_path}"):
+        assert list(hadoop.read_output(place, environ)) == [("a", 1)]
+
+
+def test_output_that_only_hadoop_can_find(tmp_path, monkeypatch, home):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").mkdir()
+    with sequencefile.open(str(tmp_path / "out" / "part-00000"), "w") as file:
+        file.write("of another job", 1)
+    folder = home("echo I am asked; exit 1")
+    for environ in ({"PATH": str(folder / "bin")}, {"HADOOP_HOME": str(folder)}):
+        with pytest.raises(hadoop.SubmitError, match="I am asked"):
+            list(hadoop.read_output("out", environ))
+    assert list(hadoop.read_output("out", {"PATH": ""})) == [("of another job", 1)]
+
+
+def test_output_elsewhere_is_copied_here(tmp_path, home):
+    (tmp_path / "out").mkdir()
+    for number in (1, 0):
+        with sequencefile.open(str(tmp_path / "out" / f"part-0000{number}"), "w") as file:
+            file.write(number, "a")
+    (tmp_path / "core-site.xml").write_text(
+        "<configuration><property><name>fs.defaultFS</name><value>hdfs://h:1/</value></property></configuration>"
+    )
+    folder = home(f'printf "%s %s %s\\n" "$1" "$2" "$3" > {tmp_path}/said; cp {tmp_path}/out/part-* "$4"')
+    environ = {"HADOOP_CONF_DIR": str(tmp_path), "HADOOP_HOME": str(folder)}
+    assert list(hadoop.read_output("/out", environ)) == [(0, "a"), (1, "a")]
+    assert (tmp_path / "said").read_text() == "fs -get /out/part-*\n"
+    assert len(list(hadoop.read_output("hdfs://x/a*[b]{c}?\\", environ))) == 2
+    assert (tmp_path / "said").read_text() == "fs -get hdfs://x/a\\*\\[b\\]\\{c\\}\\?\\\\/part-*\n"
+    (folder / "bin" / "hadoop").write_text("#!/bin/sh\necho no such file\nexit 1\n")
+    with pytest.raises(hadoop.SubmitError, match="could not copy the output hdfs://x/y here: no such file"):
+        list(hadoop.read_output("hdfs://x/y", environ))
+
+
+# -- the commands -----------------------------------------------------------------------------------------
+
+
+def run_command(capfdbinary, *words):
+    code = cli.main([*map(str, words)])
+    found = capfdbinary.readouterr()
+    return code, found.out.decode(), found.err.decode()
+
+
+JOB = ROOT / "examples" / "wordcount.py"
+WORDS = ("in", "--output", "out")
+
+
+@pytest.mark.parametrize(
+    "words, code, message",
+    [
+        (["submit"], 64, "submit needs a SCRIPT, an INPUT and --output"),
+        (["submit", JOB, "-o", "out"], 64, "submit needs a SCRIPT, an INPUT and --output"),
+        (["submit", JOB, *WORDS, "--read", "--output-format", "text"], 64, "--read reads SequenceFiles"),
+        (["submit", JOB, *WORDS, "--read", "-D", "fs.defaultFS=hdfs://h", "--no-bundle"], 64, "give --output its URL"),
+        (["submit", JOB, "in"], 64, "submit needs a SCRIPT, an INPUT and --output"),
+        (["submit", JOB, *WORDS, "-D", "x", "--no-bundle"], 64, "-D takes NAME=VALUE, not 'x'"),
+        (["submit", JOB, *WORDS, "--env", "=x", "--no-bundle"], 64, "--env takes NAME=VALUE"),
+        (["submit", JOB, *WORDS, "--reducers", "-1"], 64, "expected a number from 0 on"),
+        (["submit", JOB, *WORDS, "--dry-run"], 64, "make it with typedbytes bundle typedbytes-bundle.zip, or say --no-bundle"),
+        (["submit", JOB, *WORDS, "--target", "emr", "--no-bundle"], 64, "needs --staging"),
+        (["submit", "no.py", *WORDS, "--no-bundle"], 69, "there is no script no.py"),
+        (["bundle"], 64, "bundle writes one ZIP"),
+        (["bundle", "x.tar"], 69, "a bundle is a .zip file"),
+    ],
+)
+def test_wrong_commands(tmp_path, monkeypatch, capfdbinary, words, code, message):
+    monkeypatch.chdir(tmp_path)
+    found, output, messages = run_command(capfdbinary, *words)
+    assert (found, output) == (code, "")
+    assert message in messages
+
+
+def test_a_job_is_printed_before_it_is_run(tmp_path, monkeypatch, capfdbinary):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HADOOP_HOME", str(tmp_path))
+    words = ("submit", JOB, *WORDS, "--reducers", 3, "--combiner", "-D", "a=b", "--env", "c=d", "--ship", JOB, "--dry-run")
+    assert run_command(capfdbinary, "bundle", "typedbytes-bundle.zip") == (0, "", "")
+    code, output, messages = run_command(capfdbinary, *words)
+    assert (code, messages) == (0, "")
+    found = shlex.split(output.replace("\\\n", ""))
+    assert found[:3] == ["hadoop", "jar", "hadoop-streaming.jar"]
+    expected = plan(
+        str(JOB), ["in"], "out", nreducers=3, combiner=True, bundle="typedbytes-bundle.zip", files=[str(JOB)], properties={"a": "b"}, environment={"c": "d"}
+    )
+    assert found[3:] == expected.words()
+
+
+def test_a_job_is_printed_for_clouds(tmp_path, capfdbinary):
+    words = ("submit", JOB, *WORDS, "--no-bundle", "--target")
+    code, output, _ = run_command(capfdbinary, *words, "emr", "--staging", "s3://b/j", "--cluster", "j-1")
+    steps, _, commands = output.partition("\n\n")
+    assert code == 0 and json.loads(steps)[0]["Args"][0] == "hadoop-streaming"
+    assert commands.splitlines()[-1] == "aws emr add-steps --cluster-id j-1 --steps file://steps.json"
+    code, output, _ = run_command(capfdbinary, *words, "dataproc", "--staging", "gs://b/j", "--streaming-jar", "file:///x.jar")
+    job, _, commands = output.partition("\n\n")
+    assert code == 0 and json.loads(job)["hadoopJob"]["mainJarFileUri"] == "file:///x.jar"
+    assert "--cluster=CLUSTER --region=REGION --jar=file:///x.jar" in commands
+
+
+def test_what_hadoops_command_says_is_what_the_user_hears(tmp_path, monkeypatch, capfdbinary, home):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log").write_text(LOG + FAILURE)
+    folder = home(f"cat {tmp_path}/log\nexit 1")
+    monkeypatch.setenv("HADOOP_HOME", str(folder))
+    (folder / "hadoop-streaming.jar").write_bytes(b"")
+    code, output, messages = run_command(capfdbinary, "submit", JOB, *WORDS, "--no-bundle")
+    assert (code, output) == (1, "")
+    lines = messages.splitlines()
+    assert "typedbytes: map 100 %, reduce 100 %" in lines
+    assert "typedbytes: the job failed, Hadoop's command with code 1" in lines
+    assert lines[-1] == "typedbytes: ZeroDivisionError: division by zero"
+    assert not (tmp_path / "typedbytes-bundle.zip").exists()
+
+
+@pytest.mark.parametrize("gathers", [True, False])
+def test_the_last_words_of_a_task_elsewhere_come_from_yarn(tmp_path, monkeypatch, capfdbinary, home, gathers):
+    folder = home("echo Running job: job_123_0004; exit 1")
+    (folder / "hadoop-streaming.jar").write_bytes(b"")
+    # they are not there at once
+    (tmp_path / "log").write_text(FAILURE)
+    asked = f'echo "$@" >> {tmp_path}/asked; [ $(wc -l < {tmp_path}/asked) = 2 ] || exit 255; cat {tmp_path}/log'
+    (folder / "bin" / "yarn").write_text(f"#!/bin/sh\n{asked}\n")
+    (folder / "bin" / "yarn").chmod(0o755)
+    value = str(gathers).lower()
+    (tmp_path / "yarn-site.xml").write_text(
+        f"<configuration><property><name>yarn.log-aggregation-enable</name><value>{value}</value></property></configuration>"
+    )
+    monkeypatch.setenv("HADOOP_HOME", str(folder))
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    code, _, messages = run_command(capfdbinary, "submit", JOB, *WORDS, "--no-bundle")
+    assert code == 1
+    assert ("ZeroDivisionError: division by zero" in messages) == gathers
+    if gathers:
+        assert (tmp_path / "asked").read_text() == "logs -applicationId application_123_0004 -log_files stderr,syslog\n" * 2
+
+
+def test_done(tmp_path, monkeypatch, home):
+    (tmp_path / "log").write_text(LOG)
+    folder = home(f"cat {tmp_path}/log")
+    (folder / "hadoop-streaming.jar").write_bytes(b"")
+    monkeypatch.setenv("HADOOP_HOME", str(folder))
+    said = io.StringIO()
+    done = hadoop.submit(plan(str(JOB), ["in"], "out"), say=lambda line: print(line, file=said))
+    assert (done.job_id, done.output) == ("job_local1234_0001", "out")
+    assert done.counters["words = all"]["lost"] == -1
+    assert said.getvalue().count("map") == 3
+    with pytest.raises(hadoop.SubmitError, match="does not start: Exec format error|does not start"):
+        (folder / "bin" / "hadoop").write_bytes(b"\x7fELF no program")
+        hadoop.submit(plan(str(JOB), ["in"], "out"))
+
+
+def test_words_that_java_cannot_read_in_the_locale(monkeypatch, home):
+    folder = home("exit 0")
+    (folder / "hadoop-streaming.jar").write_bytes(b"")
+    monkeypatch.setenv("HADOOP_HOME", str(folder))
+    for name, value, is_good in [("LANG", "C.UTF-8", True), ("LC_CTYPE", "C", False), ("LC_ALL", "POSIX", False), ("LC_ALL", "de_DE.UTF-8", True)]:
+        for each in ("LANG", "LC_CTYPE", "LC_ALL"):
+            monkeypatch.delenv(each, raising=False)
+        monkeypatch.setenv(name, value)
+        hadoop.submit(plan(str(JOB), ["in"], "out"))
+        expected = contextlib.nullcontext() if is_good else pytest.raises(hadoop.SubmitError, match=f"cannot read '\u00fc' in the locale {value}")
+        with expected:
+            hadoop.submit(plan(str(JOB), ["\u00fc"], "out"))
+
+
+def test_typed_bytes_are_the_only_output_of_submit_read(tmp_path, monkeypatch, capfdbinary, home):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "beside-m-00000").write_bytes(b"a side file")
+    with sequencefile.open(str(tmp_path / "out" / "part-00000"), "w") as file:
+        file.write("a", 1)
+    folder = home("exit 0")
+    (folder / "hadoop-streaming.jar").write_bytes(b"")
+    monkeypatch.setenv("HADOOP_HOME", str(folder))
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    code = cli.main(["submit", str(JOB), "in", "--output", str(tmp_path / "out"), "--no-bundle", "--read"])
+    assert code == 0
+    assert list(tb.PairReader(capfdbinary.readouterr().out)) == [("a", 1)]

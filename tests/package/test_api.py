@@ -1,0 +1,742 @@
+"""The public surface: names, stubs, docstrings and the running code say the same, and the layers hold."""
+
+import ast
+import copy
+import doctest
+import importlib
+import inspect
+import io
+import pathlib
+import pickle
+import re
+
+import pytest
+
+import typedbytes as tb
+from fresh import run_fresh
+
+PACKAGE = pathlib.Path(tb.__file__).parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SOURCE_ROOT = ROOT / "src" / "typedbytes"
+SOURCES = sorted(path for path in SOURCE_ROOT.rglob("*") if path.is_file())
+
+
+def module_of(path):
+    """Return the module that a file of the package stands for."""
+    name = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+    return importlib.import_module(re.sub(r"\.__init__$", "", name))
+
+
+# -- names ------------------------------------------------------------------------------------------------
+
+
+def test_all_names_are_there_in_order():
+    assert tb.__all__ == sorted(tb.__all__)
+    assert len(set(tb.__all__)) == len(tb.__all__)
+    for name in tb.__all__:
+        assert getattr(tb, name).__name__ == name
+
+
+def test_star_import_gives_all():
+    names = {}
+    exec("from typedbytes import *", names)
+    assert set(names) - {"__builtins__"} == set(tb.__all__)
+
+
+def test_names_that_come_later_come_when_asked_for():
+    code = """
+        import sys, typedbytes as tb
+        assert "typedbytes.legacy" not in sys.modules
+        print(tb.TypeCode(7).name, tb.Input.__name__, tb.TypeCode is tb.TypeCode, "typedbytes.legacy" in sys.modules)
+    """
+    assert run_fresh(code) == "STRING Input True True"
+
+
+def test_dir_shows_the_names_that_come_later():
+    code = """
+        import sys, typedbytes as tb
+        print(sorted({*tb.__all__, "MARKER", "files"} - {*dir(tb)}), "typedbytes.legacy" in sys.modules)
+    """
+    assert run_fresh(code) == "[] False"
+    assert all(hasattr(tb, name) for name in dir(tb))
+
+
+def test_a_name_that_is_not_there():
+    with pytest.raises(AttributeError, match="module 'typedbytes' has no attribute 'load_all'"):
+        tb.load_all
+    assert not hasattr(tb, "__wrapped__")
+
+
+def test_the_version_is_that_of_the_project():
+    assert f'\nversion = "{tb.__version__}"\n' in (ROOT / "pyproject.toml").read_text()
+
+
+def test_every_package_is_listed():
+    listed = re.search(r"^packages = \[(.*?)\]", (ROOT / "pyproject.toml").read_text(), re.S | re.M).group(1)
+    there = {".".join(path.parent.relative_to(PACKAGE.parent).parts) for path in PACKAGE.rglob("__init__.py")}
+    assert set(re.findall(r'"(.*?)"', listed)) == there
+
+
+def test_type_codes_are_those_of_the_core():
+    source = (SOURCE_ROOT / "core" / "typecode.pxd").read_text()
+    codes = {name: int(number) for name, number in re.findall(r"^    ([A-Z_]+) = (\d+)(?!\w)", source, re.M)}
+    first, last = codes.pop("FIRST_APPLICATION"), codes.pop("LAST_APPLICATION")
+    codes["NULL"] = codes.pop("NULL_CODE")
+    assert codes == {code.name: code.value for code in tb.TypeCode}
+    assert (first, last) == (50, 200)
+    for code in (first, last):
+        assert tb.loads(bytes([code]) + b"\0\0\0\4\0\0\0\0")[-1] == (b"" if code == 50 else b"\0\0\0\0")
+    for code in (first - 1, last + 1):
+        with pytest.raises(tb.FormatError):
+            tb.loads(bytes([code]) + b"\0\0\0\0")
+
+
+# -- stubs ------------------------------------------------------------------------------------------------
+
+STUBS = sorted(PACKAGE.rglob("*.pyi"))
+# the type of a part of the stub alone
+TYPING_ONLY = {"TypedDict", "Protocol"}
+
+
+def stub_of(module):
+    """Return the tree of a module's stub, None where it has none."""
+    path = pathlib.Path(module.__file__)
+    path = path.parent / (path.name.split(".")[0] + ".pyi")
+    return ast.parse(path.read_text()) if path.exists() else None
+
+
+def stub_names(body):
+    """Return the public names that the statements of a stub make, with what makes them; overloads and setters count once."""
+    names = {}
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            if not any(isinstance(base, ast.Name) and base.id in TYPING_ONLY for base in getattr(node, "bases", ())):
+                names.setdefault(node.name, node)
+        elif isinstance(node, ast.AnnAssign):
+            names[node.target.id] = node
+        elif isinstance(node, ast.Assign):
+            names.update({target.id: node for target in node.targets})
+        elif isinstance(node, ast.ImportFrom):
+            names.update({alias.asname: node for alias in node.names if alias.asname == alias.name})
+    return {
+        name: node
+        for name, node in names.items()
+        if not name.startswith("_") or name in ("__init__", "__new__", "__iter__", "__next__")
+    }
+
+
+def test_there_is_a_stub_for_every_public_module():
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE).parts
+        if any(part.startswith("_") and part != "__init__.py" for part in parts) or "cli" in parts:
+            continue
+        assert path.with_suffix(".pyi").exists(), path
+    assert (PACKAGE / "py.typed").exists()
+
+
+@pytest.mark.parametrize("path", STUBS, ids=lambda path: "/".join(path.relative_to(PACKAGE).parts))
+def test_a_stub_has_the_names_of_its_module(path):
+    module = module_of(path)
+    names = {name for name in stub_names(ast.parse(path.read_text()).body)}
+    assert set(module.__all__) <= names
+    for name in names:
+        assert hasattr(module, name), name
+    assert {name for name in names if getattr(getattr(module, name), "__module__", "") == module.__name__} <= set(
+        module.__all__
+    )
+
+
+CLASSES = [
+    (module_of(path), name)
+    for path in STUBS
+    for name, node in stub_names(ast.parse(path.read_text()).body).items()
+    if isinstance(node, ast.ClassDef)
+]
+
+
+def stub_class(kind):
+    """Return the class statement of a class, in the stub of its module or of the package that shows it; None for others' classes."""
+    if not kind.__module__.startswith("typedbytes"):
+        return None
+    for name in (kind.__module__, kind.__module__.rpartition(".")[0]):
+        tree = stub_of(importlib.import_module(name))
+        for node in tree.body if tree else ():
+            if isinstance(node, ast.ClassDef) and node.name == kind.__name__:
+                return node
+    return None
+
+
+def members(kind):
+    """Return the names of a class and of its bases that the stubs give, with what makes them."""
+    found = {}
+    for base in kind.__mro__:
+        node = stub_class(base)
+        if node is not None:
+            for name, member in stub_names(node.body).items():
+                found.setdefault(name, member)
+    return found
+
+
+@pytest.mark.parametrize("module, name", CLASSES, ids=[f"{module.__name__}.{name}" for module, name in CLASSES])
+def test_a_stub_has_the_members_of_its_class(module, name):
+    kind = getattr(module, name)
+    bases = [base.__name__ for base in kind.__mro__[1:]]
+    given = members(kind)
+    for member in given:
+        assert hasattr(kind, member) or member in vars(kind).get("__annotations__", given), member
+    there = {
+        member
+        for base in kind.__mro__
+        if base.__module__.startswith("typedbytes")
+        for member in vars(base)
+        if not member.startswith("_")
+    }
+    if issubclass(kind, int) and "Enum" in str(bases):
+        assert [member.name for member in kind] == list(stub_names(stub_class(kind).body))
+    else:
+        assert there <= set(given)
+    for base in stub_class(kind).bases:
+        assert ast.unparse(base).split("[")[0].split(".")[-1] in bases, ast.unparse(base)
+
+
+def options_of(name):
+    """Return the option names of a TypedDict in the stub of the streams."""
+    tree = stub_of(importlib.import_module("typedbytes._core"))
+    (node,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
+    return [item.target.id for item in node.body]
+
+
+def stub_parameters(node):
+    """Return (name, kind, has a default) for each parameter of a function in a stub; options are spelled out."""
+    given = node.args
+    positional = given.posonlyargs + given.args
+    ndefault = len(positional) - len(given.defaults)
+    found = [(item.arg, "positional", index >= ndefault) for index, item in enumerate(positional)]
+    if given.vararg:
+        found.append((given.vararg.arg, "rest", False))
+    found += [(item.arg, "keyword", default is not None) for item, default in zip(given.kwonlyargs, given.kw_defaults)]
+    if given.kwarg:
+        options = re.fullmatch(r"Unpack\[(?:_stream\.)?(\w+)\]", ast.unparse(given.kwarg.annotation)).group(1)
+        found += [(option, "keyword", True) for option in options_of(options)]
+    return found
+
+
+def real_parameters(function):
+    """Return the same for a function, None where it cannot be asked or passes options on."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:
+        return None
+    if any(item.kind is item.VAR_KEYWORD for item in parameters) or type(function).__name__ == "wrapper_descriptor":
+        return None
+    kinds = {"VAR_POSITIONAL": "rest", "KEYWORD_ONLY": "keyword"}
+    return [(item.name, kinds.get(item.kind.name, "positional"), item.default is not item.empty) for item in parameters]
+
+
+def functions():
+    """Return each function and method of the stubs with the real one, by name."""
+    found = {}
+    for path in STUBS:
+        module = module_of(path)
+        for name, node in stub_names(ast.parse(path.read_text()).body).items():
+            if isinstance(node, ast.FunctionDef):
+                found[f"{module.__name__}.{name}"] = (node, getattr(module, name))
+            elif isinstance(node, ast.ClassDef):
+                for member, inner in stub_names(node.body).items():
+                    if isinstance(inner, ast.FunctionDef) and not inner.decorator_list:
+                        found[f"{module.__name__}.{name}.{member}"] = (inner, getattr(getattr(module, name), member))
+    return found
+
+
+FUNCTIONS = functions()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_stub_has_the_parameters_of_its_function(name):
+    node, function = FUNCTIONS[name]
+    real = real_parameters(function)
+    if real is not None:
+        assert sorted(stub_parameters(node)) == sorted(real)
+        positional = [item for item in stub_parameters(node) if item[1] == "positional"]
+        assert positional == [item for item in real if item[1] == "positional"]
+        defaults = dict(zip([item.arg for item in node.args.kwonlyargs], node.args.kw_defaults))
+        defaults.update(zip([item.arg for item in node.args.args][::-1], node.args.defaults[::-1]))
+        for parameter, default in defaults.items():
+            if default is not None and ast.unparse(default) != "...":
+                assert ast.literal_eval(default) == inspect.signature(function).parameters[parameter].default
+
+
+def test_most_functions_can_be_asked_for_their_parameters():
+    asked = [name for name, (_, function) in FUNCTIONS.items() if real_parameters(function) is not None]
+    assert len(asked) > 0.6 * len(FUNCTIONS)
+
+
+ENCODING = {
+    "int_width": 64,
+    "pickle": "raw",
+    "default": repr,
+    "sort_keys": True,
+    "unicode_errors": "ignore",
+    "dialect": "hive",
+    "max_depth": 9,
+}
+DECODING = {
+    "pickle": "raw", "exact": True, "map_pairs": True, "ext_hook": print, "unicode_errors": "ignore", "dialect": "hive",
+    "max_depth": 9, "max_bytes": 99,
+}  # fmt: skip
+TAKES_OPTIONS = {
+    "dumps": (ENCODING, lambda **options: tb.dumps(1, **options)),
+    "Encoder": (ENCODING, tb.Encoder),
+    "dump": (ENCODING, lambda **options: tb.dump(1, io.BytesIO(), **options)),
+    "dump_all": (ENCODING, lambda **options: tb.dump_all([1], io.BytesIO(), **options)),
+    "Writer": (ENCODING, lambda **options: tb.Writer(io.BytesIO(), **options)),
+    "PairWriter": (ENCODING, lambda **options: tb.PairWriter(io.BytesIO(), **options)),
+    "loads": (DECODING, lambda **options: tb.loads(b"\2\1", **options)),
+    "Decoder": (DECODING, tb.Decoder),
+    "load": (DECODING, lambda **options: tb.load(io.BytesIO(b"\2\1"), **options)),
+    "iter_load": (DECODING, lambda **options: tb.iter_load(b"\2\1", **options)),
+    "Reader": (DECODING, lambda **options: tb.Reader(b"\2\1", **options)),
+    "PairReader": (DECODING, lambda **options: tb.PairReader(b"\2\1", **options)),
+}
+
+
+@pytest.mark.parametrize("name", TAKES_OPTIONS)
+def test_options_are_those_of_the_stubs_and_no_others(name):
+    options, use = TAKES_OPTIONS[name]
+    assert list(options) == options_of("EncodeOptions" if options is ENCODING else "DecodeOptions")
+    for option, value in options.items():
+        use(**{option: value})
+    use(**options)
+    other = DECODING if options is ENCODING else ENCODING
+    for wrong in {
+        "no_such_option": 1,
+        **{option: value for option, value in other.items() if option not in options},
+    }.items():
+        with pytest.raises(TypeError, match=wrong[0]):
+            use(**dict([wrong]))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda **options: tb.skip(b"\2\1", **options),
+        lambda **options: tb.count(b"\2\1", **options),
+        lambda **options: tb.index(b"\2\1", **options),
+    ],
+)
+def test_scans_take_their_two_options(use):
+    use(dialect="hive", max_depth=3)
+    for wrong in ({"no_such_option": 1}, {"sort_keys": True}, {"exact": True}):
+        with pytest.raises(TypeError):
+            use(**wrong)
+
+
+# -- docstrings -------------------------------------------------------------------------------------------
+
+
+def documented():
+    """Return every public object that needs a docstring, by name."""
+    found = {}
+    for name in tb.__all__:
+        thing = getattr(tb, name)
+        found[name] = thing
+        if inspect.isclass(thing) and not issubclass(thing, Exception) and name != "TypeCode":
+            for base in thing.__mro__:
+                if base.__module__.startswith("typedbytes"):
+                    for member, value in vars(base).items():
+                        if not member.startswith("_") and (
+                            callable(value) or isinstance(value, property) or inspect.isdatadescriptor(value)
+                        ):
+                            found.setdefault(f"{name}.{member}", value)
+    return found
+
+
+DOCUMENTED = documented()
+SLOTS_OF_OLD = {"Input", "Output", "PairedInput", "PairedOutput", "Bytes"}
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_a_public_object_says_what_it_does(name):
+    text = DOCUMENTED[name].__doc__
+    assert text
+    first = text.strip().splitlines()[0]
+    assert first.endswith((".", ":", ";", ",")) or len(first) > 60
+    assert first[0].isupper()
+
+
+EXAMPLES = [
+    name for name in DOCUMENTED if name.split(".")[0] not in SLOTS_OF_OLD and not name.startswith(("Ext.", "Writable."))
+]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_public_object_has_an_example_that_runs(name):
+    thing = DOCUMENTED[name]
+    test = doctest.DocTestParser().get_doctest(thing.__doc__, dict(vars(tb), io=io), name, None, 0)
+    assert test.examples
+    runner = doctest.DocTestRunner(verbose=False)
+    said = []
+    runner.run(test, out=said.append)
+    assert runner.failures == 0, "".join(said)
+
+
+@pytest.mark.parametrize("name", ["_core", "_sorting._native", "block._native"])
+def test_examples_of_a_compiled_module_run(name):
+    module = importlib.import_module(f"typedbytes.{name}")
+    tests = [test for test in doctest.DocTestFinder(exclude_empty=True).find(module) if test.examples]
+    runner = doctest.DocTestRunner(verbose=False)
+    for test in tests:
+        test.globs.update(vars(tb))
+        runner.run(test)
+    assert tests
+    assert runner.failures == 0
+
+
+# -- layers -----------------------------------------------------------------------------------------------
+
+#: The parts of the core, each using only those before it. They are compiled as one module.
+CORE_PARTS = ["buffer", "source", "codec", "stream", "structure"]
+#: A name of the package, and the layer it is on; a module uses what is below it.
+PYTHON_LAYERS = {
+    "errors": 0, "_types": 0, "_typecodes": 0, "_pickle": 0, "_ndarray": 0, "_clashes": 0, "_zstd": 0, "_whole": 0, "_magic": 0, "_unwritten": 0, "_core": 3, "_report": 4,
+    "_sorting": 4, "block": 4, "sequencefile": 4, "sortkey": 5, "files": 5,
+    "legacy": 5, "columns": 5.5, "": 6, "streaming": 7, "local": 8, "hadoop": 8, "cli": 9, "__main__": 10,
+}  # fmt: skip
+
+
+def name_of(path):
+    """Return a source's path below the root of the sources."""
+    return path.relative_to(SOURCE_ROOT).as_posix()
+
+
+def is_part(name):
+    """Tell whether a source is a part of the core, not one of the headers that everything may use."""
+    return re.match(rf"core/({'|'.join(CORE_PARTS)})[./]", name) is not None
+
+
+def part_of(name):
+    """Return the number of the core's part that a source belongs to."""
+    return CORE_PARTS.index(re.split("[./]", name)[1])
+
+
+def code_of(path):
+    """Return a source without its comments and docstrings."""
+    text = re.sub(r'(?s)""".*?"""|/\*.*?\*/', "", path.read_text())
+    return "\n".join(re.sub(r"(^|\s)(#(?!include).*|//.*)", "", line) for line in text.splitlines())
+
+
+def definitions_in(path):
+    """Return the names of the functions and classes that a source of the core defines."""
+    found = re.findall(r"^cdef\b[^\n=]*?(\w+)\(|^cdef class (\w+)", code_of(path), re.M)
+    return {function or kind for function, kind in found}
+
+
+def test_there_are_sources():
+    assert {name_of(path) for path in SOURCES} >= {"_core.pyx", "core/byteorder.h", "core/codec/containers.pxi", "columns/_native.pyx"}
+    assert all(path.suffix in (".pyx", ".pxd", ".pxi", ".h") for path in SOURCES)
+
+
+def test_the_parts_of_the_core_are_included_in_their_order():
+    assert re.findall(r'include "core/(\w+)\.pxi"', (SOURCE_ROOT / "_core.pyx").read_text()) == CORE_PARTS
+
+
+def test_the_map_lists_every_package():
+    table = re.search(r"(?s)\n\| layer .*?\n\n", (ROOT / "CONTRIBUTING.md").read_text())[0]
+    layers = {name: float(layer) for layer, cell in re.findall(r"^\| (\d+) \| ([^|]+)\|", table, re.M) for name in re.findall(r"`typedbytes/(\w+)", cell)}
+    packages = {path.parent.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("__init__.py")} - {"."}
+    compiled = {path.relative_to(SOURCE_ROOT).as_posix().removesuffix("/_native.pyx").removesuffix(".pyx") for path in SOURCES if path.suffix == ".pyx"}
+    assert {name.partition("/")[0] for name in packages} | compiled <= set(layers)
+    assert all(int(PYTHON_LAYERS[name]) == layer for name, layer in layers.items())
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_a_source_uses_only_the_layers_below(path):
+    name, code = name_of(path), code_of(path)
+    folder = name.rpartition("/")[0]
+    used = re.findall(r"(?:from|cimport) typedbytes\.([\w.]+)(?: cimport|$)", code, re.M)
+    if folder.startswith("core"):
+        assert all(re.match(r"core\.\w+$", other) and not is_part(other.replace(".", "/") + ".") for other in used), used
+        assert is_part(name) or used == []
+    else:
+        own = tuple(f"{package}." for package in ("core", folder))
+        assert all(other == "_core" or other.startswith(own) and "_native" not in other for other in used), used
+    for other in re.findall(r'#include "([\w/]+)\.h"|extern from "([\w/]+)\.h"', code):
+        assert "".join(other).partition("/")[0] in ("Python", "core", folder, "datetime", "pythread"), other
+    allowed = {"errors", "_types", "_pickle", "_ndarray", "_clashes", "_unwritten"}
+    for other in re.findall(r"from typedbytes\.(\w+) import|^import typedbytes\.?(\w*)", code, re.M):
+        assert set(other) - {""} <= allowed, other
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if is_part(name_of(path))], ids=name_of)
+def test_a_part_of_the_core_uses_only_those_before_it(path):
+    later = [other for other in SOURCES if other.suffix == ".pxi" and is_part(name_of(other)) and part_of(name_of(other)) > part_of(name_of(path))]
+    names = set().union(*map(definitions_in, later)) - definitions_in(path)
+    words = set(re.findall(r"(?<![.\w])\w+(?=\()", code_of(path)))
+    assert words & {name for name in names if not name.startswith("__")} == set()
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_a_source_opens_prints_and_asks_for_nothing(path):
+    assert (
+        re.findall(
+            r"\bopen\(|\bfopen\(|environ|\bprint\(|\bprintf\(|getenv|sys\.std(?:in|out|err)|\binput\(", code_of(path)
+        )
+        == []
+    )
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_a_source_says_what_belongs_in_it(path):
+    text = path.read_text().lstrip("/*# \n")
+    assert re.match(r"\w", text) and len(text.split("\n", 1)[0]) > 15
+    assert "TODO" not in text
+    assert "FIXME" not in text
+
+
+def test_wide_kernels_ask_for_every_extension_that_they_use():
+    text = (SOURCE_ROOT / "core" / "utf8.h").read_text()
+    implied = {"avx512f": "avx512bw", "bmi": "bmi2", "popcnt": "avx512bw"}    # no processor has the second without the first
+    used = re.search(r'#define TB_WIDE __attribute__\(\(target\("([^"]+)"', text)[1].split(",")
+    asked = re.findall(r'__builtin_cpu_supports\("(\w+)"\)', text)
+    assert len(used) > 5 and {implied.get(name, name) for name in used} == set(asked)
+
+
+def python_imports(path):
+    """Return the modules of the package that a file imports, wherever it does."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            if node.module == "typedbytes":
+                for alias in node.names:
+                    yield f"typedbytes.{alias.name}" if alias.name in PYTHON_LAYERS else "typedbytes"
+            else:
+                yield node.module
+
+
+@pytest.mark.parametrize(
+    "path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: "/".join(path.relative_to(PACKAGE).parts)
+)
+def test_a_python_file_uses_only_the_layers_below(path):
+    here = (path.relative_to(PACKAGE).with_suffix("").parts[0]).replace("__init__", "")
+    for name in python_imports(path):
+        parts = name.split(".")
+        if parts[0] == "typedbytes":
+            there = parts[1] if len(parts) > 1 else ""
+            assert there == here or PYTHON_LAYERS[there] < PYTHON_LAYERS[here], name
+
+
+@pytest.mark.parametrize("name", ["errors", "_types"])
+def test_the_lowest_files_import_nothing_of_ours(name):
+    assert [other for other in python_imports(PACKAGE / f"{name}.py") if other.startswith("typedbytes")] == []
+
+
+HEAVY = [
+    "argparse", "ast", "asyncio", "contextlib", "ctypes", "dataclasses", "datetime", "decimal", "doctest", "enum", "functools", "importlib.util",
+    "inspect", "json", "logging", "numpy", "pathlib", "pickle", "random", "re", "shutil", "socket", "struct", "subprocess", "tempfile",
+    "threading", "traceback", "typing", "uuid", "typedbytes._pickle", "typedbytes._ndarray", "typedbytes._typecodes", "typedbytes.cli",
+    "typedbytes.legacy", "typedbytes.streaming",
+]  # fmt: skip
+
+
+def test_import_brings_nothing_heavy():
+    code = f"""
+        import sys
+        before = set(sys.modules)
+        import typedbytes as tb
+        tb.loads(tb.dumps([1, 2.5, "a", b"b", (True, None), {{"k": 2**100}}]))
+        print(sorted((set(sys.modules) - before) & set({HEAVY!r})))
+    """
+    assert run_fresh(code, flags=("-S",)) == "[]"
+
+
+# -- errors -----------------------------------------------------------------------------------------------
+
+TREE = {
+    "EncodeError": (tb.TypedBytesError,),
+    "EncodeTypeError": (tb.EncodeError, TypeError),
+    "EncodeValueError": (tb.EncodeError, ValueError),
+    "DecodeError": (tb.TypedBytesError, ValueError),
+    "TruncatedError": (tb.DecodeError, EOFError),
+    "LimitError": (tb.DecodeError,),
+    "FormatError": (tb.DecodeError,),
+    "BlockError": (tb.FormatError,),
+}
+
+
+@pytest.mark.parametrize("name", TREE)
+def test_the_tree_of_errors(name):
+    assert getattr(tb, name).__bases__ == TREE[name]
+
+
+ERRORS = [
+    tb.EncodeTypeError("cannot"),
+    tb.EncodeValueError("cannot", '[3]["key"]'),
+    tb.DecodeError("odd"),
+    tb.TruncatedError("ends", 5, 7, "[0]", 3),
+    tb.LimitError("deep", 2**40, None, "x" * 500, 0),
+    tb.FormatError("bad", 0, 255),
+]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_errors_are_copied_whole(error):
+    again = [pickle.loads(pickle.dumps(error, protocol)) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)]
+    for found in [*again, copy.copy(error), copy.deepcopy(error)]:
+        assert type(found) is type(error)
+        assert (str(found), repr(found), found.args, vars(found)) == (str(error), repr(error), error.args, vars(error))
+
+
+MESSAGES = {
+    "nothing": (lambda: tb.loads(b""), "input ends where a value should start at offset 0"),
+    "inside": (lambda: tb.loads(b"\x03\0\0"), "input ends inside INT: at least 2 more bytes needed at offset 3"),
+    "in_a_list": (
+        lambda: tb.loads(b"\x09\x02\1"),
+        "input ends inside LIST: at least 1 more bytes needed at offset 3, path [1]",
+    ),
+    "trailing": (lambda: tb.loads(b"\x02\1\x02"), "1 bytes after the value at offset 2"),
+    "unknown": (lambda: tb.loads(b"\x09\x0d"), "13 is no type code at offset 1, path [0]"),
+    "marker": (lambda: tb.loads(b"\xff"), "MARKER outside a LIST at offset 0"),
+    "length": (lambda: tb.loads(b"\7\xff\xff\xff\xff"), "negative length or count -1 of STRING at offset 0"),
+    "ext_length": (
+        lambda: tb.loads(b"\x90\xff\xff\xff\xfe"),
+        "negative length or count -2 of type code 144 at offset 0",
+    ),
+    "count": (lambda: tb.loads(b"\x0a\x80\0\0\0"), "negative length or count -2147483648 of MAP at offset 0"),
+    "text": (lambda: tb.loads(b"\7\0\0\0\2a\xff"), "STRING is not UTF-8: invalid start byte at its byte 1 at offset 0"),
+    "deep": (
+        lambda: tb.loads(b"\x09\x09", max_depth=1),
+        "containers nest deeper than max_depth=1 at offset 1, path [0]",
+    ),
+    "record": (lambda: list(tb.Reader(b"\x02\1\xff")), "MARKER outside a LIST at offset 2, record 1"),
+    "key": (
+        lambda: tb.loads(b"\x0a\0\0\0\1\x09\xff"),
+        "LIST cannot be a MAP key; map_pairs=True gives the pairs at offset 5, path .key(0)",
+    ),
+    "long": (lambda: tb.loads(b"\x02\1", max_bytes=1), "a record is longer than max_bytes=1 at offset 0"),
+    "type": (lambda: tb.dumps([{"k": object}]), 'cannot encode an object of type type, at [0]["k"]'),
+    "own_type": (lambda: tb.dumps(pathlib.PurePosixPath()), "cannot encode an object of type pathlib"),
+    "width": (lambda: tb.dumps(2**31, int_width=32), "int does not fit an INT of 32 bits"),
+    "wide": (lambda: tb.dumps(2**63, pickle="raw"), "int does not fit 64 bits"),
+    "surrogate": (lambda: tb.dumps("\udc80"), "str holds a lone surrogate, which UTF-8 cannot say"),
+    "float": (lambda: tb.dumps(tb.Float(1e300)), "number is too large for a FLOAT"),
+    "nesting": (lambda: tb.dumps([[]], max_depth=1), "containers nest deeper than max_depth=1, at [0]"),
+}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_messages(name):
+    use, message = MESSAGES[name]
+    with pytest.raises(tb.TypedBytesError) as caught:
+        use()
+    assert str(caught.value) == message or name == "own_type" and str(caught.value).startswith(message)
+
+
+# -- value types ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "value", [tb.Byte(5), tb.Long(5), tb.Float(1.5), tb.Ext(60, b"a"), tb.Writable("a.B", b"c")], ids=repr
+)
+def test_value_types_are_copied_shown_and_compared(value):
+    for found in (
+        pickle.loads(pickle.dumps(value)),
+        copy.copy(value),
+        copy.deepcopy(value),
+        eval(repr(value), vars(tb)),
+    ):
+        assert (type(found), found) == (type(value), value)
+        assert hash(found) == hash(value)
+    with pytest.raises(AttributeError):
+        value.anything = 1
+    assert tb.loads(tb.dumps(value), exact=True) == value
+
+
+def test_opaque_values_equal_only_their_own_kind():
+    ext, writable = tb.Ext(60, b"a"), tb.Writable("a", b"b")
+    assert ext != (60, b"a")
+    assert (60, b"a") != ext
+    assert ext == tb.Ext(60, bytearray(b"a"))
+    assert tuple(ext) == (60, b"a")
+    assert writable not in {("a", b"b"), ext}
+    (code, data), (name, rest) = ext, writable
+    assert (code, data, name, rest) == (ext.code, ext.data, writable.class_name, writable.data)
+    assert len(repr(tb.Ext(60, bytes(10**6)))) < 200
+    assert len(repr(tb.Writable("n" * 10**6, bytes(10**6)))) < 400
+
+
+@pytest.mark.parametrize(
+    "make, error",
+    [
+        (lambda: tb.Ext(49), ValueError), (lambda: tb.Ext(201), ValueError), (lambda: tb.Ext(0), ValueError), (lambda: tb.Ext(255), ValueError),
+        (lambda: tb.Ext("60"), TypeError), (lambda: tb.Ext(60, "text"), TypeError), (lambda: tb.Ext(60.5), (TypeError, ValueError)),
+        (lambda: tb.Ext(60, 5), TypeError), (lambda: tb.Writable(b"name"), TypeError), (lambda: tb.Writable("name", "text"), TypeError),
+        (lambda: tb.Writable("name", 5), TypeError), (lambda: tb.Byte(128), ValueError), (lambda: tb.Byte(-129), ValueError),
+        (lambda: tb.Long(2**63), ValueError), (lambda: tb.Byte("x"), ValueError), (lambda: tb.Float("x"), ValueError),
+    ],
+)  # fmt: skip
+def test_value_types_refuse_what_they_cannot_hold(make, error):
+    with pytest.raises(error):
+        make()
+
+
+# -- what cannot be copied --------------------------------------------------------------------------------
+
+
+def stateful():
+    """Return one of each object that has a state of its own."""
+    reader = tb.PairReader(io.BytesIO(tb.dumps("k") + tb.dumps("v")))
+    groups = reader.groups()
+    _, values = next(groups)
+    decoder = tb.Decoder()
+    decoder.feed(b"\2")
+    return [
+        tb.Encoder(),
+        decoder,
+        tb.Reader(b""),
+        reader,
+        groups,
+        values,
+        tb.Writer(io.BytesIO()),
+        tb.PairWriter(io.BytesIO()),
+    ]
+
+
+@pytest.mark.parametrize("index", range(8))
+@pytest.mark.parametrize(
+    "use",
+    [pickle.dumps, copy.copy, copy.deepcopy, lambda obj: obj.__reduce_ex__(2)],
+    ids=["pickle", "copy", "deepcopy", "reduce"],
+)
+def test_what_has_a_state_is_not_copied(use, index):
+    with pytest.raises(TypeError):
+        use(stateful()[index])
+
+
+@pytest.mark.parametrize("index", range(8))
+def test_what_has_a_state_is_shown_shortly(index):
+    assert len(repr(stateful()[index])) < 120
+
+
+def test_subclasses_may_add_and_not_break():
+    class Counting(tb.Reader):
+        def __init__(self, source):
+            super().__init__(source)
+            self.seen = 0
+
+        def __next__(self):
+            self.seen += 1
+            return super().__next__()
+
+    reader = Counting(b"\2\1\2\0")
+    assert (list(reader), reader.seen) == ([True, False], 3)
+
+    class Lazy(tb.Writer):
+        def __init__(self):
+            pass
+
+    writer = Lazy()
+    with pytest.raises(ValueError, match="closed"):
+        writer.write(1)
+    writer.close()

@@ -1,0 +1,119 @@
+"""The gates themselves: that the list of faults fits the sources, that leaks and lines never reached are seen, and no leaks found."""
+
+import pytest
+
+import typedbytes
+from fresh import run_fresh
+from gates import faults, figures, leaks, reached, reliability
+
+pytestmark = pytest.mark.once
+
+
+def test_every_fault_can_be_put_in():
+    for fault in faults.FAULTS:
+        text = faults.source_of(fault).read_text("utf-8")
+        assert text.count(fault.old) == 1, f"{fault.name}: stands {text.count(fault.old)} times in {fault.file}"
+        assert fault.old != fault.new
+
+
+def test_there_are_faults_enough_and_each_has_a_name():
+    assert len({fault.name for fault in faults.FAULTS}) == len(faults.FAULTS) >= 24
+
+
+KEPT = []
+leaky = {
+    "a list that grows": lambda wire: KEPT.append([wire]),
+    "an object in a cycle that cannot be collected": lambda wire: KEPT.append([KEPT, len(KEPT) * 1000]),
+}
+
+
+@pytest.mark.parametrize("name", leaky)
+def test_a_leak_is_seen(name):
+    wires = [b"\x02\1"] * 50
+    nblocks, _ = leaks.grown(leaky[name], wires, [{}], 0)
+    assert nblocks >= len(wires)
+    KEPT.clear()
+    nblocks, _ = leaks.grown(lambda wire: typedbytes.loads(wire), wires, [{}], 0)
+    assert nblocks <= 0
+
+
+def test_a_reference_too_few_is_seen():
+    # in a process of its own, which ends before it would be needed
+    code = """
+        import ctypes, os, sys
+        sys.path[:0] = sys.argv[1:]
+        from gates import leaks
+        lose = ctypes.pythonapi.Py_DecRef
+        lose.argtypes = [ctypes.py_object]
+        shared = leaks.typedbytes.loads(leaks.typedbytes.dumps(1000))  # of the core's table
+        kept = [shared] * 100_000  # so that it lives on
+        leaks.DECODING.clear()
+        leaks.ENCODING.clear()
+        leaks.DECODING["loses"] = lambda wire, **options: lose(shared)
+        leaks.wires = lambda: [b"wire"] * 200
+        code = leaks.main([])
+        sys.stdout.flush()
+        os._exit(0 if code == 1 else 1)
+    """
+    assert "too few of [1000]" in run_fresh(code, leaks.TESTS)
+
+
+def test_nothing_leaks():
+    code = "import sys; sys.path[:0] = sys.argv[1:]; from gates import leaks; sys.exit(leaks.main([]))"
+    assert "0 groups of them leak" in run_fresh(code, leaks.TESTS)
+
+
+GENERATED = """
+/* "typedbytes/_it.pyx":3
+ *     if a > b:             # <<<<<<<<<<<<<<
+ */
+  __pyx_t_1 = (__pyx_v_a > __pyx_v_b);
+  if (__pyx_t_1) {
+    /* "src/typedbytes/core/it.pxi":9
+*/
+    __pyx_t_2 = call(); if (unlikely(__pyx_t_2 == -1)) __PYX_ERR(0, 9, __pyx_L1_error)
+    __pyx_t_3 = 0;
+  /* "typedbytes/_it.pyx":7
+*/
+  /*finally:*/ {
+    __Pyx_ErrFetch();
+    release();
+  }
+  /* function exit code */
+  return __pyx_r;
+"""
+
+
+def test_lines_and_outcomes_are_counted_where_they_come_from():
+    def line(words, times, *outcomes, function="__pyx_f_work"):
+        number = next(number for number, text in enumerate(GENERATED.split("\n"), 1) if words in text)
+        return dict(line_number=number, count=times, function_name=function, branches=[dict(count=count) for count in outcomes])
+
+    counts = reached.Counts()
+    body = [line("__pyx_t_1 =", 5), line("if (__pyx_t_1)", 5, 0, 5), line("call()", 0, 0, 0), line("__pyx_t_3", 7)]
+    end = [line("ErrFetch", 0), line("release", 5), line("return", 5, 5, 0), line("call()", 9, 9, 9, function="__pyx_pw_work")]
+    counts.add_generated(GENERATED.split("\n"), body + end)
+    counts.add_header("_it.h", [dict(line_number=4, count=2, branches=[dict(count=2), dict(count=0)])])
+    assert counts.lines == {("_it.pyx", 3): 5, ("core/it.pxi", 9): 0, ("_it.pyx", 7): 5, ("_it.h", 4): 2}
+    assert {place: sorted(table.values()) for place, table in counts.branches.items()} == {("_it.pyx", 3): [0, 5], ("_it.h", 4): [0, 2]}
+    assert {place: sorted(table.values()) for place, table in counts.calls.items()} == {("core/it.pxi", 9): [0, 0]}
+
+
+def test_lines_too_large_for_tests_stand_in_the_sources():
+    for name, start in reached.TOO_LARGE:
+        text = (reached.workshop.ROOT / "src" / "typedbytes" / name).read_text("utf-8").split("\n")
+        assert [reached.why_too_large(name, line.strip()) is not None for line in text if line.strip().startswith(start)] == [True]
+    assert reached.why_too_large("_sorting/sorter.pxi", "return TOO_LONG") is None
+
+
+def test_figures_are_heard_as_they_were_told(capsys):
+    figures.tell(found=0)
+    figures.tell(found=1, of={"a": 2.5})
+    assert figures.heard("more\n" + capsys.readouterr().out + "more\n") == {"found": 1, "of": {"a": 2.5}}
+    assert figures.heard("nothing\n") is None
+
+
+def test_the_page_has_the_figures_that_are_kept():
+    page = reliability.PAGE.read_text("utf-8")
+    assert reliability.written(page) == page
+    assert reliability.kept().keys() <= reliability.GATES.keys()

@@ -1,0 +1,49 @@
+"""Counting over encoded bytes: where damage is told, what is refused, and that a long count hears signals.
+
+What stats, schema and freq make of the counts stands in test_cli_commands.py; counts by hand in fuzz/facts.py.
+"""
+
+import pytest
+
+import typedbytes as tb
+from hearing import times_heard
+from typedbytes._report._native import Shape, Tally, Walker
+
+KINDS = [Walker, Tally, Shape]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_damage_is_told_with_its_place(kind):
+    walker = kind(pairs=True)
+    walker.write(b"\2\1\2\1")
+    with pytest.raises(tb.FormatError) as raised:
+        walker.write(b"\2\1\2\1\2\0\x0b")
+    assert (raised.value.offset, walker.nrecords) == (6, 2)
+    with pytest.raises(tb.TruncatedError):
+        walker.write(b"\2\1")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("data", [b"\2\1" * 100_000, tb.dumps([True] * 100_000)])
+def test_signals_are_heard(kind, data):
+    nvalues = 100_000 if kind is Shape else tb.count(data)
+    walker = kind()
+    assert times_heard(lambda: walker.write(data)) >= nvalues // 16_384
+    assert walker.nrecords == tb.count(data)
+
+
+@pytest.mark.parametrize("npartitions", [-1, 65_537])
+def test_partitions_are_limited(npartitions):
+    with pytest.raises(ValueError, match="partitions is at most 65536"):
+        Tally(npartitions=npartitions)
+
+
+@pytest.mark.parametrize("pairs, part", [(False, 1), (True, 2), (True, -1)])
+def test_a_record_has_no_other_places(pairs, part):
+    with pytest.raises(ValueError, match=f"no place {part}"):
+        Tally(pairs=pairs).facts(part)
+
+
+def test_an_unknown_dialect_is_refused():
+    with pytest.raises(ValueError, match="dialect"):
+        Walker(dialect="pig")

@@ -1,0 +1,439 @@
+"""Jobs to which something happens at a random moment: none may report success with output that is wrong, or leave anything.
+
+``python tests/soak/chaos.py LOCAL HADOOP`` does so many jobs of typedbytes.local, two at a time, and so many of a real Hadoop in its local mode,
+each from a seed of its own; it prints what became of each and counts that by fault. The suite does a few. Here: faults, and the
+judgement of a run. Always true: a run either has exactly the pairs that plain Python gives for its input, or it had a reason to fail and
+has left no output that looks whole; a job of typedbytes.local has left no other file, and no job a process.
+"""
+
+import argparse
+import collections
+import contextlib
+import functools
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from gates import figures
+from hadoop_support import SEQUENCE_FILE_OUTPUT, hadoop, python_command
+from local_jobs import pairs_of, write_script, write_words
+from streaming_support import environment
+
+SECONDS = 120    # far beyond what a run needs
+PATIENCE = 15    # seconds until what has been killed must be gone
+DONE, FAILED = 0, 1
+ENDS = signal.SIGHUP, signal.SIGINT, signal.SIGTERM
+# A job that was stopped: the last ones before it has begun, or when all is done.
+STOPPED = (*(128 + number for number in ENDS), *(-number for number in ENDS), -signal.SIGKILL)
+
+HANGS = "a task that hangs"
+# What a task does when its record is due, by name. These must not matter,
+HARMLESS = {
+    "nothing": "pass",
+    "stray output": "print('hello'); sys.stdout.flush(); os.system('echo hello'); os.write(1, b'hello\\n')",
+    "a stray marker": "os.write(1, b'\\xff' * 1000 + b'\\n')",
+    "output of C": "ctypes.CDLL(None).puts(b'hello'); ctypes.CDLL(None).fflush(None)",
+    "many messages": "sys.stderr.write('x' * 100_000 + chr(10))",
+    "a child left behind": "subprocess.Popen(['sleep', LONG])",
+    "a fork": "os.fork()",
+    "ticks": "signal.signal(signal.SIGALRM, lambda *given: None); signal.setitimer(signal.ITIMER_REAL, 1e-4, 1e-4)",
+}
+# these may fail the attempt,
+ALARMS = {"an alarm, then the next group": "GIVE_UP", "an alarm, then on": "GO_ON"}
+# and these must, if they come to it.
+DEADLY = {
+    "os._exit(0)": "os._exit(0)",
+    "os._exit(3)": "os._exit(3)",
+    "sys.exit(0)": "sys.exit(0)",
+    "an exception": "1 / 0",
+    "SIGKILL": "os.kill(os.getpid(), signal.SIGKILL)",
+    "SIGTERM": "os.kill(os.getpid(), signal.SIGTERM)",
+    "a real-time signal": "os.kill(os.getpid(), random.randrange(signal.SIGRTMIN, signal.SIGRTMAX + 1))",
+    "abort": "os.abort()",
+    "closed descriptors": "os.closerange(3, 50)",
+    "no memory": "resource.setrlimit(resource.RLIMIT_AS, (1, 1)); bytearray(1 << 24)",
+    HANGS: "time.sleep(float(LONG))",
+    "SIGKILL inside a record": "return [1, [2, object()]]    # which default_ is asked for",
+    "os._exit(0) inside a record": "return [1, [3, object()]]",
+}
+
+SCRIPT = """
+    import ctypes, os, random, resource, signal, subprocess, sys, time
+    from typedbytes import streaming
+
+    FOLDER = os.path.dirname(os.path.abspath(__file__))
+    ROLE, DUE, GIVE_UP, GO_ON = {role!r}, {due}, 1, 2
+    ALARM, LONG = {alarm}, {long!r}
+
+    class Alarm(Exception):
+        pass
+
+    is_armed = False
+
+    def ring(number, frame):
+        if is_armed:    # another thread may be told of it late
+            raise Alarm
+
+    def arm():
+        global is_armed
+        is_armed = random.random() < 0.1
+        if is_armed:
+            signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-6, 4e-5))
+
+    def disarm():
+        global is_armed
+        is_armed = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def default(obj):
+        os.kill(os.getpid(), signal.SIGKILL) if {by_signal} else os._exit(0)
+
+    class Job:
+        seen = 0
+
+        def happens(self, role):
+            self.seen += 1
+            if role == ROLE and self.seen == DUE and {often}:
+                {what}
+
+        def map(self, offset, line):
+            value = self.happens("map") or 1
+            for word in line.split():
+                yield word, value
+
+        def reduce(self, word, counts):
+            instead = self.happens(sys.argv[1])
+            if not ALARM:
+                yield word, instead or sum(counts)
+            elif sys.argv[1] == "reduce":
+                yield word, self.alarmed(counts)
+            else:
+                for count in counts:
+                    yield word, count
+
+        def close(self):
+            disarm()    # whatever ticks: the interpreter's end knows no handlers
+
+        def alarmed(self, counts):
+            # what is counted, and how often the alarm has come: of what came then, one value may be lost between two steps of this
+            total = nalarms = 0
+            signal.signal(signal.SIGALRM, ring)
+            while True:
+                try:
+                    arm()
+                    for count in counts:
+                        total += count
+                    disarm()
+                    return [total, nalarms]
+                except Alarm:
+                    nalarms += 1
+                    if ALARM == GIVE_UP:
+                        return [total, nalarms, "given up"]
+
+    if __name__ == "__main__":
+        streaming.run(Job, Job, combiner=Job, write_options={{"default": default}})
+"""
+ONCE = "not os.path.exists(FOLDER + '/happened') and not open(FOLDER + '/happened', 'w').close()"
+
+
+class WrongError(AssertionError):
+    """A run has reported success with wrong output, left something, or failed for nothing: `outcome` is which of BAD."""
+
+    def __init__(self, outcome, story=""):
+        super().__init__(story or outcome)
+        self.outcome = outcome
+
+
+Run = collections.namedtuple("Run", "seed place what disaster outcome story")
+
+RIGHT, AS_IT_SHOULD = "right", "failed"
+WRONG, LEFT_FILES, LEFT_PROCESSES, NO_REASON, ODD_CODE = "wrong", "left files", "left processes", "failed for nothing", "odd exit code"
+BAD = (WRONG, LEFT_FILES, LEFT_PROCESSES, NO_REASON, ODD_CODE)
+
+
+def run_once(seed, place):
+    """Do one run in a place, "local" or "hadoop", and return the Run."""
+    what, disaster = drawn(seed, place)
+    chance, run = random.Random(seed), PLACES[place][0]
+    with tempfile.TemporaryDirectory(prefix="chaos-") as name:
+        folder = Path(name)
+        counts = write_words(folder / "in.txt", chance.choice([200, 1000, 5000]), seed)
+        write_script(folder, _script(chance, what, long="600" if place == "local" else "2"))    # Hadoop ends no children of tasks
+        code = run(chance, folder, disaster)
+        has_reason = what not in HARMLESS or disaster != NOTHING
+        story = f"{what}; {disaster}; exit code {code}"
+        try:
+            outcome = _judge(folder, place, code, counts, has_reason)
+        except WrongError as error:
+            outcome, story = error.outcome, f"{error}: {story}"
+        for pid in processes_of(folder):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    return Run(seed, place, what, disaster, outcome, story)
+
+
+def drawn(seed, place):
+    """Return which faults a run has: what its tasks do, by turns, and what comes over it."""
+    all_that_tasks_do = [*HARMLESS, *ALARMS, *DEADLY]
+    _, disasters = PLACES[place]
+    what, chance = all_that_tasks_do[seed % len(all_that_tasks_do)], random.Random(seed)
+    if what == HANGS and place == "local":
+        return what, chance.choice(STOPPING)    # which alone ends it
+    return what, chance.choice([NOTHING] * len(disasters) + disasters)
+
+
+def _script(chance, what, **facts):
+    facts = {**facts, "role": chance.choice(["map", "combine", "reduce"]), "due": chance.randrange(1, 25), "often": chance.choice(["True", ONCE])}
+    facts["by_signal"] = what.startswith("SIGKILL")
+    return SCRIPT.format(what={**HARMLESS, **DEADLY}.get(what, "pass"), alarm=ALARMS.get(what), **facts)
+
+
+def _run_here(chance, folder, disaster):
+    options = ["-q", "-o", "out", "--processes", chance.choice("12"), "-r", chance.choice("1124"), "--attempts", chance.choice("123")]
+    options += ["--split-size", chance.choice(["4K", "16K", "1M"]), "--memory", chance.choice(["2M", "16M"])]
+    options += ["--codec", chance.choice(["none", "zlib"])] + chance.choice([[], ["--no-combiner"]])
+    command = [sys.executable, "-m", "typedbytes", "run", "job.py", "in.txt", *options]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    # a shell's background job ignores some signals, and so would its children
+    heeding = functools.partial(_heed, ENDS)
+    job = subprocess.Popen(command, cwd=folder, env=environment({"CHAOS": str(folder)}), preexec_fn=heeding, **quiet)
+    try:
+        with _disturbed(job.pid, disaster, chance):
+            return job.wait(SECONDS)
+    finally:
+        job.kill()
+        job.wait()
+
+
+def _heed(numbers):
+    for number in numbers:
+        signal.signal(number, signal.SIG_DFL)
+
+
+def _run_on_hadoop(chance, folder, disaster):
+    command = python_command(folder / "job.py")
+    job = {
+        "combiner": chance.choice([None, f"{command} combine"]),
+        "nreducers": chance.choice([1, 1, 2, 4]),
+        "properties": {
+            "mapreduce.local.map.tasks.maximum": chance.choice([1, 2]),
+            "mapreduce.task.io.sort.mb": 1,
+            "mapreduce.map.sort.spill.percent": chance.choice([0.1, 0.8]),
+            "fs.local.block.size": chance.choice([16, 40, 1000]) << 10,    # of a split
+            "fs.file.impl.disable.cache": "true",
+        },
+    }
+    with _disturbed(hadoop().pid, disaster, chance):
+        return (
+            hadoop()
+            .job(
+                input=folder / "in.txt", output=folder / "out", options=["-outputformat", SEQUENCE_FILE_OUTPUT],
+                mapper=f"{command} map", reducer=f"{command} reduce", **job,
+            )  # fmt: skip
+            .code
+        )
+
+
+# -- disasters ----------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _disturbed(pid, disaster, chance):
+    """Have a disaster come over a process, at some moment before the block ends."""
+    chance, over = random.Random(chance.random()), threading.Event()
+
+    def disturb():
+        with contextlib.suppress(ProcessLookupError):    # it has ended before
+            DISASTERS[disaster](pid, chance, over)
+
+    helper = threading.Thread(target=disturb, daemon=True)
+    helper.start()
+    try:
+        yield
+    finally:
+        over.set()
+        helper.join()
+
+
+def _do_nothing(pid, chance, over):
+    pass
+
+
+def _is_over(chance, over):
+    """Wait for a moment in the life of a job and tell whether it is over before that."""
+    return over.wait(chance.uniform(0, 0.9))
+
+
+def _send(number, pid, chance, over):
+    if not _is_over(chance, over):
+        os.kill(pid, number)
+
+
+def _send_many(pid, chance, over):
+    """Send several signals within 40 ms."""
+    if not _is_over(chance, over):
+        for _ in range(chance.randrange(2, 7)):
+            os.kill(pid, chance.choice(ENDS))
+            time.sleep(chance.uniform(0, 0.01))
+
+
+def _end_tasks(number, pid, chance, over):
+    """End a few of the processes that the process has started, one after the other."""
+    for _ in range(chance.randrange(1, 4)):
+        if over.wait(chance.uniform(0.02, 0.5)):
+            break
+        tasks = [child for child in _children_of(pid) if b"job.py" in _told_of(child, "cmdline")]    # not what Hadoop itself starts
+        if tasks:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(chance.choice(tasks), number)
+
+
+def _end_caretaker(pid, chance, over):
+    if not _is_over(chance, over):
+        for child in filter(_is_caretaker, _children_of(pid)):
+            os.kill(child, signal.SIGKILL)
+
+
+def _limit_files(pid, chance, over):
+    """From some moment on, let no file of the process grow any more, as on a full disk."""
+    most = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+    if not _is_over(chance, over):
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (chance.choice([1, 4, 16, 64]) << 10, most[1]))
+        over.wait()
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, most)
+
+
+def _children_of(pid):
+    try:
+        return [int(each) for task in os.listdir(f"/proc/{pid}/task") for each in Path(f"/proc/{pid}/task/{task}/children").read_text().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def _is_caretaker(pid):
+    return b"_caretaker.py" in _told_of(pid, "cmdline")
+
+
+def _told_of(pid, name):
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except OSError:    # it has ended, or is another user's
+        return b""
+
+
+NOTHING = "nothing"
+# What comes over the processes that the job has started, here and in Hadoop, and over its own files,
+OF_TASKS = {
+    "a task is sent SIGKILL": functools.partial(_end_tasks, signal.SIGKILL),
+    "a task is sent SIGTERM": functools.partial(_end_tasks, signal.SIGTERM),
+    "a task is sent SIGRTMIN+3": functools.partial(_end_tasks, signal.SIGRTMIN + 3),
+    "files are limited": _limit_files,
+}
+# and over the job's process, which in Hadoop would be the machine of all jobs.
+STOPS = {
+    "the job is sent SIGHUP": functools.partial(_send, signal.SIGHUP),
+    "the job is sent SIGINT": functools.partial(_send, signal.SIGINT),
+    "the job is sent SIGTERM": functools.partial(_send, signal.SIGTERM),
+    "the job is sent SIGKILL": functools.partial(_send, signal.SIGKILL),
+    "the job is sent many signals": _send_many,
+}
+STOPPING = list(STOPS)
+OF_JOBS = {**STOPS, "its caretaker is killed": _end_caretaker}
+DISASTERS = {NOTHING: _do_nothing, **OF_TASKS, **OF_JOBS}
+
+#: By place: what does a run, and what may come over it.
+PLACES = {"local": (_run_here, [*OF_TASKS, *OF_JOBS]), "hadoop": (_run_on_hadoop, [*OF_TASKS])}
+
+
+# -- judgement ----------------------------------------------------------------------------------------------
+
+
+def processes_of(folder):
+    """Return the processes whose command or environment names a folder."""
+    name = os.fsencode(folder)
+    return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and any(name in _told_of(pid, each) for each in ("cmdline", "environ"))]
+
+
+def _files_in(folder):
+    return sorted(set(os.listdir(folder)) - {"in.txt", "job.py", "happened"})
+
+
+def _settled(look):
+    """Return what is still found after a while, or when nothing is found."""
+    deadline = time.monotonic() + PATIENCE
+    while (found := look()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return found
+
+
+def _judge(folder, place, code, counts, has_reason):
+    if processes := _settled(lambda: processes_of(folder)):
+        raise WrongError(LEFT_PROCESSES, str([_told_of(pid, "cmdline") for pid in processes]))
+    # Nothing is left running, so nothing more is removed either: what is there stays.
+    left = _files_in(folder)
+    looks_whole = (folder / "out" / "_SUCCESS").exists()
+    is_right = looks_whole and left == ["out"] and _agrees(pairs_of(folder / "out"), counts)
+    if code == DONE and not is_right:
+        raise WrongError(WRONG)
+    if is_right and (code == DONE or place == "local" and code in STOPPED):
+        return RIGHT
+    if place == "local" and code not in (FAILED, *STOPPED):
+        raise WrongError(ODD_CODE)
+    if looks_whole or (place == "local" and left):
+        raise WrongError(LEFT_FILES, str(left))
+    if not has_reason:
+        raise WrongError(NO_REASON)
+    return AS_IT_SHOULD
+
+
+def _agrees(pairs, counts):
+    """Tell whether an output has each word once, with its count; where an alarm came as often as it says, one may be missing each time."""
+    found = dict(pairs)
+    return len(pairs) == len(found) and found.keys() == counts.keys() and all(_is_count(found[word], counts[word]) for word in counts)
+
+
+def _is_count(value, count):
+    if not isinstance(value, list):
+        return value == count
+    total, nalarms, *given_up = value
+    return 0 <= total <= count if given_up and nalarms else count - nalarms <= total <= count
+
+
+# -- many runs ----------------------------------------------------------------------------------------------
+
+
+def main(nlocal, nhadoop, first):
+    """Do so many runs in each place; return whether all of them were as they should be."""
+    runs = []
+    for place, number, side_by_side in (("local", nlocal, 2), ("hadoop", nhadoop, 1)):
+        with ThreadPoolExecutor(side_by_side) as pool:
+            for run in pool.map(functools.partial(run_once, place=place), range(first, first + number)):
+                runs.append(run)
+                print(f"{run.seed:6} {run.place:6} {run.outcome.upper() if run.outcome in BAD else run.outcome}: {run.story}", flush=True)
+    counted = collections.Counter(run.outcome for run in runs)
+    by_fault = collections.defaultdict(collections.Counter)
+    for run in runs:
+        for fault in (f"task: {run.what}", f"outside: {run.disaster}"):
+            by_fault[fault][run.outcome] += 1
+    for fault, outcomes in sorted(by_fault.items()):
+        print(f"{fault:45} {', '.join(f'{number} {outcome}' for outcome, number in outcomes.most_common())}")
+    tell = {outcome.replace(" ", "_"): counted[outcome] for outcome in (RIGHT, AS_IT_SHOULD, *BAD)}
+    figures.tell(local=nlocal, hadoop=nhadoop, faults=len(by_fault), of_each=by_fault, **tell)
+    return not any(counted[outcome] for outcome in BAD)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("nlocal", nargs="?", type=int, default=1000, metavar="LOCAL", help="jobs of typedbytes.local (1000)")
+    parser.add_argument("nhadoop", nargs="?", type=int, default=100, metavar="HADOOP", help="jobs of Hadoop (100)")
+    parser.add_argument("--first", type=int, default=0, help="the first seed (0)")
+    options = parser.parse_args()
+    sys.exit(not main(options.nlocal, options.nhadoop, options.first))

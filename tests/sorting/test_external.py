@@ -1,0 +1,394 @@
+"""The order of encoded records: what Python's own sorted() gives for their bytes, by whatever way they are sorted and merged.
+
+Hadoop's word on the same order and the same partitions stands in test_local_hadoop.py.
+"""
+
+import io
+import math
+import pickle
+import random
+import sys
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reference
+import typedbytes as tb
+from fresh import run_fresh
+from strategies import values
+from typedbytes._sorting import external
+from typedbytes._sorting._native import Sorter, merge
+from sort_pairs import made_pairs
+
+
+class Dribble(io.RawIOBase):
+    """Give a few bytes at a time."""
+
+    def __init__(self, data, chance):
+        self._rest, self._chance = data, chance
+
+    def readinto(self, target):
+        nbytes = min(len(target), len(self._rest), self._chance.randrange(1, 40))
+        target[:nbytes], self._rest = self._rest[:nbytes], self._rest[nbytes:]
+        return nbytes
+
+
+def joined(pairs):
+    return b"".join(key + value for key, value in pairs)
+
+
+def sorted_by(sorter, data, npartitions=1):
+    """Return what a Sorter makes of data, all partitions in turn, and their counts."""
+    assert sorter.fill(io.BytesIO(data)) is False
+    counts = sorter.sort()
+    sink = io.BytesIO()
+    nbytes = [sorter.write(partition, sink) for partition in range(npartitions)]
+    assert sum(nbytes) == len(data)
+    return sink.getvalue(), counts
+
+
+@pytest.mark.parametrize("npartitions", [1, 2, 7, 256, 65536])
+@pytest.mark.parametrize("npairs", [0, 1, 2, 17, 5000])
+def test_pairs_are_sorted_by_partition_then_key_and_stay_in_order(npairs, npartitions):
+    pairs = made_pairs(random.Random(npairs), npairs)
+    data, counts = sorted_by(Sorter(npartitions=npartitions), joined(pairs), npartitions)
+    places = [reference.partition(key, npartitions) for key, _ in pairs]
+    assert data == joined(pair for _, pair in sorted(zip(places, pairs), key=lambda each: (each[0], each[1][0])))
+    assert counts == [places.count(number) for number in range(npartitions)] if npartitions < 1000 else sum(counts) == npairs
+
+
+@pytest.mark.parametrize("secondary", [1, 5, 6, 7, 11, 12, 40])
+def test_the_end_of_a_key_chooses_no_partition(secondary):
+    # BinaryPartitioner: the hash of the bytes up to (rightOffset + length) % length, with the remainder of Java
+    pairs = made_pairs(random.Random(6), 500)
+    ends = [1 + int(math.fmod(len(key) - secondary - 1, len(key))) for key, _ in pairs]
+    places = [reference.partition(key[: max(end, 0)], 7) for (key, _), end in zip(pairs, ends)]
+    data, counts = sorted_by(Sorter(npartitions=7, secondary=secondary), joined(pairs), 7)
+    assert counts == [places.count(number) for number in range(7)]
+    assert data == joined(pair for _, pair in sorted(zip(places, pairs), key=lambda each: (each[0], each[1][0])))
+
+
+def test_by_partition_keeps_the_order_within():
+    pairs = made_pairs(random.Random(5), 1000)
+    data, _ = sorted_by(Sorter(npartitions=7, by="partition"), joined(pairs), 7)
+    assert data == joined(sorted(pairs, key=lambda pair: reference.partition(pair[0], 7)))
+
+
+@given(st.lists(values))
+def test_values_of_every_kind_are_sorted(objects):
+    encoded = [tb.dumps(each) for each in objects]
+    assert sorted_by(Sorter(nparts=1), b"".join(encoded))[0] == b"".join(sorted(encoded))
+
+
+def test_codes_of_hive_are_sorted():
+    short, null, end = b"\x0b\x01\x02", b"\x0c", b"\xb1"
+    encoded = [end, null, short, b"\xc8\0\0\0\0", b"\x0b\x01\x01", b"\xb0\0\0\0\x01a", b"\x03\0\0\0\x01"] * 5
+    assert sorted_by(Sorter(nparts=1, dialect="hive"), b"".join(encoded))[0] == b"".join(sorted(encoded))
+
+
+def test_keys_alike_for_long_take_no_longer_for_it():
+    # each differs from the next only at its end; comparing windows of eight bytes in turn would go over all of them again
+    encoded = [tb.dumps(b"k" * 20_000 + number.to_bytes(4, "big")) for number in range(400)]
+    encoded += [tb.dumps("k" * number) for number in range(300, 900)] + [tb.dumps([0] * number) for number in range(200)]
+    shuffled = random.Random(1).sample(encoded, len(encoded))
+    assert sorted_by(Sorter(nparts=1), b"".join(shuffled))[0] == b"".join(sorted(encoded))
+
+
+# -- larger than memory -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("codec", external.CODECS)
+@pytest.mark.parametrize("memory", [4000, 50_000, 1 << 24])
+def test_sorting_with_little_memory_gives_the_same(memory, codec, tmp_path):
+    chance = random.Random(memory)
+    pairs = made_pairs(chance, 1000)
+    half = len(pairs) // 2
+    sink = io.BytesIO()
+    sources = [Dribble(joined(pairs[:half]), chance), io.BytesIO(), io.BytesIO(joined(pairs[half:]))]
+    assert external.sort(sources, sink, memory=memory, codec=codec, folder=tmp_path) == len(pairs)
+    assert sink.getvalue() == joined(sorted(pairs, key=lambda pair: pair[0]))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_record_larger_than_memory_is_sorted_too():
+    pairs = [(tb.dumps("b" * 300_000), tb.dumps(1)), (tb.dumps("a"), tb.dumps("v" * 500_000)), (tb.dumps("a"), tb.dumps(2))]
+    sink = io.BytesIO()
+    assert external.sort([io.BytesIO(joined(pairs))], sink, memory=5000) == 3
+    assert sink.getvalue() == joined(sorted(pairs, key=lambda pair: pair[0]))
+
+
+@pytest.mark.parametrize("nruns", [0, 1, 2, 3, 8, 33])
+@pytest.mark.parametrize("buffer_size", [64, 1 << 18])
+def test_merging_is_stable(nruns, buffer_size):
+    chance = random.Random(nruns)
+    pairs = made_pairs(chance, 2000, nkeys=10) if nruns else []
+    cuts = [0, *sorted(chance.randrange(len(pairs) + 1) for _ in range(nruns - 1)), len(pairs)]
+    runs = [sorted(pairs[start:end], key=lambda pair: pair[0]) for start, end in zip(cuts, cuts[1:])]
+    sink = io.BytesIO()
+    sources = [Dribble(joined(run), chance) if number % 2 else io.BytesIO(joined(run)) for number, run in enumerate(runs[:nruns])]
+    assert merge(sources, sink, buffer_size=buffer_size) == len(pairs)
+    assert sink.getvalue() == joined(sorted(pairs, key=lambda pair: pair[0]))
+
+
+def test_a_temporary_file_that_lost_its_end_is_an_error(tmp_path):
+    pairs = made_pairs(random.Random(2), 100)
+    for codec in external.CODECS:
+        spills, sorter = external.Spills(tmp_path, codec=codec), Sorter()
+        sorter.fill(io.BytesIO(joined(pairs)))
+        (segment,) = spills.add(sorter)
+        with open(segment.path, "r+b") as file:
+            file.truncate(segment.nbytes - len(joined(pairs[-1:])) if codec == "none" else segment.nbytes // 2)
+        with pytest.raises(OSError, match="temporary file"):
+            spills.merge([segment], io.BytesIO())
+
+
+def test_records_that_did_not_come_back_are_an_error(tmp_path):
+    spills, sorter = external.Spills(tmp_path), Sorter()
+    sorter.fill(io.BytesIO(joined(made_pairs(random.Random(2), 100))))
+    (segment,) = spills.add(sorter)
+    with pytest.raises(OSError, match="101 records"):
+        spills.merge([segment._replace(nrecords=101)], io.BytesIO())
+
+
+@pytest.mark.parametrize("kinds", ["tiny", "words", "tiny large", "large tiny"])
+def test_memory_follows_the_limit_whatever_the_records_are(kinds):
+    # of tiny records most of the memory is for what sorts them, of large ones none: what one turn needed the next one must not keep
+    code = f"""
+        import io
+        from typedbytes._sorting._native import Sorter
+        RECORDS = {{"tiny": b"\\2\\0\\2\\1" * 1024, "words": (b"\\7\\0\\0\\0\\4word\\3\\0\\0\\0\\1") * 256}}
+        RECORDS["large"] = b"\\2\\1\\0\\0\\1\\0\\0" + bytes(65536)
+        class Many(io.RawIOBase):
+            def __init__(self, kinds):
+                self.parts = (RECORDS[kind] for kind in kinds for _ in range((40 << 20) // len(RECORDS[kind])))
+                self.rest, self.n = b"", 0
+            def readinto(self, target):
+                if not self.rest:
+                    self.rest = next(self.parts, b"")
+                    self.n += len(self.rest)
+                nbytes = min(len(target), len(self.rest))
+                target[:nbytes], self.rest = self.rest[:nbytes], self.rest[nbytes:]
+                return nbytes
+        class Count:
+            n = 0
+            def write(self, data):
+                self.n += len(data)
+                return len(data)
+        def peak():    # of this process; what getrusage tells begins with what its parent had
+            with open("/proc/self/status") as status:
+                return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
+        before, source, sink, sorter = peak(), Many({kinds.split()}), Count(), Sorter(memory=16 << 20)
+        more = True
+        while more:
+            more = sorter.fill(source)
+            sorter.sort()
+            sorter.write(0, sink)
+            sorter.clear()
+        grown = peak() - before
+        print(sink.n == source.n > 39 << 20, grown < 18 << 10 or grown)
+    """
+    assert run_fresh(code) == "True True"
+
+
+def test_a_process_that_sorts_stays_within_the_limit_whatever_the_codec(tmp_path):
+    pairs = [b"\7\0\0\0\4%04d\3\0\0\0\1" % (number * 7919 % 10000) for number in range(10000)]
+    (tmp_path / "in.tb").write_bytes(b"".join(pairs) * 400)
+    code = """
+        import sys
+        from typedbytes._sorting import external
+        with open(sys.argv[1], "rb", buffering=0) as source, open(sys.argv[2], "wb", buffering=0) as sink:
+            nrecords = external.sort([source], sink, memory=48 << 20, folder=sys.argv[3], codec=sys.argv[4])
+        with open("/proc/self/status") as status:
+            peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
+        print(nrecords, peak <= 48 << 10 or peak)
+    """
+    for codec in ("none", "zstd"):
+        assert run_fresh(code, tmp_path / "in.tb", tmp_path / "out.tb", tmp_path, codec) == "4000000 True"
+
+
+def test_memory_that_cannot_be_had_is_an_error_wherever_it_is_wanted():
+    # 2 million tiny records want the most for their entries, and as much again to be sorted.
+    code = """
+        import io, resource
+        from typedbytes._sorting._native import Sorter
+        data = b"".join(b"\\2%c\\2\\1" % (number % 251) for number in range(251)) * 8000
+        def room():
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[0]) * resource.getpagesize()
+        def sort(nbytes):
+            sorter, sink = Sorter(memory=1 << 30), io.BytesIO()
+            resource.setrlimit(resource.RLIMIT_AS, (room() + nbytes if nbytes else resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            try:
+                sorter.fill(io.BytesIO(data))
+                sorter.sort()
+                return "sorted"
+            except MemoryError:
+                return "refused"
+            finally:
+                resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        found = [sort(nbytes << 20) for nbytes in (1, 6, 12, 24, 48, 72, 96, 120, 144, 0)]
+        print(found.index("sorted") >= 5, found == sorted(found))
+    """
+    assert run_fresh(code) == "True True"
+
+
+def test_a_codec_without_its_library_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "lz4", None)
+    monkeypatch.setitem(sys.modules, "lz4.frame", None)
+    with pytest.raises(ModuleNotFoundError, match=r"the codec lz4 needs a library: pip install 'typedbytes\[lz4\]'"):
+        external.Spills(tmp_path, codec="lz4")
+
+
+# -- what is wrong ----------------------------------------------------------------------------------------
+
+
+def outcome(function):
+    try:
+        return function()
+    except tb.DecodeError as error:
+        return type(error), str(error), error.offset, error.code, error.record
+
+
+def count_by_sorter(source, memory):
+    sorter, nrecords = Sorter(memory=memory), 0
+    while sorter.fill(source):
+        nrecords += sum(sorter.sort())
+        sorter.clear()
+    return nrecords + sum(sorter.sort())
+
+
+def test_damage_is_told_as_a_reader_tells_it():
+    chance = random.Random(8)
+    good = tb.Encoder().encode_pairs([(i, [1, "a", {"k": (1, 2.5)}]) for i in range(9)] + [("x" * i, b"y" * i) for i in range(9)])
+    for _ in range(150):
+        bad = bytearray(good)
+        place = chance.randrange(len(bad))
+        what = chance.choice(["cut", "change", "flip", "insert"])
+        if what == "cut":
+            del bad[place:]
+        elif what == "insert":
+            bad.insert(place, chance.choice([255, 9, 8, 10, 0, 7]))
+        else:
+            bad[place] = chance.randrange(256) if what == "change" else bad[place] ^ 1 << chance.randrange(8)
+        bad = bytes(bad)
+        expected = outcome(lambda: len(list(tb.PairReader(bad, raw=True))))
+        assert outcome(lambda: count_by_sorter(io.BytesIO(bad), 1 << 20)) == expected
+        assert outcome(lambda: count_by_sorter(Dribble(bad, chance), 400)) == expected
+        assert outcome(lambda: merge([io.BytesIO(bad)], io.BytesIO())) == expected
+
+
+def test_offsets_count_from_the_start_of_each_source():
+    sorter = Sorter()
+    sorter.fill(Dribble(b"\2\1\2\1" * 20, random.Random(1)))
+    assert (sorter.record, sorter.offset) == (0, 0)  # of the source that comes
+    with pytest.raises(tb.FormatError) as raised:
+        sorter.fill(io.BytesIO(b"\2\1\2\1\2\0\xff"))
+    assert (raised.value.offset, raised.value.record) == (6, 1) and (sorter.record, sorter.offset) == (1, 4)
+    for use in (sorter.sort, lambda: sorter.fill(io.BytesIO())):
+        with pytest.raises(tb.FormatError):
+            use()
+
+
+def test_depth_is_limited():
+    with pytest.raises(tb.LimitError):
+        Sorter(nparts=1, max_depth=2).fill(io.BytesIO(b"\x09\x09\x09"))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"nparts": 3}, {"npartitions": 0}, {"npartitions": 65537}, {"secondary": -1}, {"by": "value"}, {"dialect": "pig"}]
+)
+def test_wrong_options_are_refused(wrong):
+    with pytest.raises(ValueError, match="."):
+        Sorter(**wrong)
+
+
+@pytest.mark.parametrize("wrong", [{"nparts": 0}, {"buffer_size": 0}, {"dialect": "pig"}])
+def test_wrong_options_of_a_merge_are_refused(wrong):
+    with pytest.raises(ValueError, match="."):
+        merge([], io.BytesIO(), **wrong)
+
+
+def test_a_sorter_is_made_once():
+    with pytest.raises(RuntimeError, match="initialised again"):
+        Sorter().__init__()
+    with pytest.raises(TypeError, match="pickled"):
+        pickle.dumps(Sorter())
+    with pytest.raises(RuntimeError, match="never initialised"):
+        Sorter.__new__(Sorter).sort()
+
+
+def test_steps_out_of_turn_are_refused():
+    sorter = Sorter(npartitions=2)
+    for early in (lambda: sorter.write(0, io.BytesIO()), sorter.clear):
+        with pytest.raises(RuntimeError, match="sort"):
+            early()
+    sorter.fill(io.BytesIO(b"\2\1\2\1"))
+    sorter.sort()
+    for late in (sorter.sort, lambda: sorter.fill(io.BytesIO())):
+        with pytest.raises(RuntimeError, match="clear"):
+            late()
+    with pytest.raises(ValueError, match="none with the number 2"):
+        sorter.write(2, io.BytesIO())
+    sorter.clear()
+    assert sorter.sort() == [0, 0]
+
+
+class Lying:
+    """Answer readinto and write with anything."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def readinto(self, target):
+        return self.answer
+
+    write = readinto
+
+
+class RawLying(Lying, io.RawIOBase):
+    pass
+
+
+@pytest.mark.parametrize("answer", [-1, 10**9, 2**70, "3", 1.0, None])
+def test_a_source_that_lies_is_not_believed(answer):
+    with pytest.raises((ValueError, BlockingIOError)):
+        Sorter().fill(Lying(answer))
+
+
+@pytest.mark.parametrize("answer", [-1, 0, 10**9, 2**70, "3", None])
+def test_a_sink_that_lies_is_not_believed(answer):
+    sorter = Sorter()
+    sorter.fill(io.BytesIO(b"\2\1\2\1"))
+    sorter.sort()
+    with pytest.raises((OSError, BlockingIOError)):
+        sorter.write(0, RawLying(answer))
+
+
+@pytest.mark.parametrize("source", [io.StringIO(), b"bytes", None])
+def test_what_cannot_be_read_is_refused(source):
+    with pytest.raises(TypeError, match="binary file"):
+        Sorter().fill(source)
+
+
+def test_a_sorter_in_use_refuses_another():
+    class Nosy(io.RawIOBase):
+        def readinto(self, target):
+            sorter.fill(io.BytesIO())
+
+    sorter = Sorter()
+    with pytest.raises(RuntimeError, match="in use"):
+        sorter.fill(Nosy())
+
+
+def test_threads_sort_side_by_side():
+    data = joined(made_pairs(random.Random(3), 3000))
+    expected, _ = sorted_by(Sorter(), data)
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(sorted_by(Sorter(), data)[0])) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert results == [expected] * 4

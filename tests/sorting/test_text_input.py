@@ -1,0 +1,126 @@
+"""Lines of text as pairs of typed bytes, wherever a file is cut into splits.
+
+What Hadoop itself makes of the same files stands in test_local_hadoop.py.
+"""
+
+import io
+import pickle
+import random
+import re
+
+import pytest
+
+import typedbytes as tb
+from typedbytes._sorting._native import LineReader
+from text_pieces import PIECES
+
+# of these the rules of Java and the decoder of Python make as many replacements
+PIECES += [b"\xc3", b"\xe0\x9f\x80", b"\xe2\x82", b"\xf0\x8f\x80\x80", b"\xf1\x80", b"\xf4\x8f\xbf", b"\xf4\x90\x80\x80"]
+
+
+class Dribble(io.RawIOBase):
+    """Give a few bytes at a time."""
+
+    def __init__(self, data, chance):
+        self._rest, self._chance = data, chance
+
+    def readinto(self, target):
+        nbytes = min(len(target), len(self._rest), self._chance.randrange(1, 9))
+        target[:nbytes], self._rest = self._rest[:nbytes], self._rest[nbytes:]
+        return nbytes
+
+
+def read(source, start=0, length=None, nbytes=1 << 17):
+    """Return the pairs of a split."""
+    reader, pairs = LineReader(source, start=start, length=length), []
+    while data := reader.read_typed(nbytes):
+        pairs += tb.PairReader(data)
+    assert reader.record == len(pairs)
+    return pairs
+
+
+def expected(data):
+    """Return the pairs of a whole file, from the description of TextInputFormat."""
+    pairs = []
+    for found in re.finditer(rb"([^\r\n]*)(\r\n|\n|\r|$)", data):
+        line, size = found[1], len(found[0])
+        if found.start() == 0 and line.startswith(b"\xef\xbb\xbf"):
+            line, size = line[3:], size - 3
+        if size == 0:
+            break
+        pairs.append((found.start(), line.decode("utf-8", "replace")))
+    return pairs
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_every_line_belongs_to_one_split(seed):
+    chance = random.Random(seed)
+    data = chance.choice([b"", b"", b"\xef\xbb\xbf"]) + b"".join(chance.choices(PIECES, k=chance.randrange(40)))
+    wanted = expected(data)
+    assert read(io.BytesIO(data)) == wanted
+    cuts = [0, *sorted(chance.randrange(len(data) + 1) for _ in range(4)), len(data)]
+    splits = [(start, end - start) for start, end in zip(cuts, cuts[1:]) if end > start]
+    for source in (io.BytesIO, lambda data: Dribble(data, chance)):
+        found = [pair for start, length in splits for pair in read(source(data[start:]), start, length, chance.choice([1, 50, 1 << 17]))]
+        assert found == wanted
+
+
+def test_offsets_are_longs():
+    assert LineReader(io.BytesIO(b"a\n\n"), start=0).read_typed() == bytes.fromhex(
+        "04 0000000000000000 07 00000001 61 04 0000000000000002 07 00000000"
+    )
+    assert read(io.BytesIO(b"\nfar\n"), 2**40, 5) == [(2**40 + 1, "far")]
+
+
+def test_nothing_wanted_is_not_the_end():
+    reader = LineReader(io.BytesIO(b"a\nb\n"))
+    assert [tb.Decoder().decode_all(reader.read_typed(nbytes)) for nbytes in (0, -1, 0)] == [[0, "a"], [2, "b"], []]
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        # the replacements that reading with Java gave; test_local_hadoop.py asks it again
+        (b"\xc3\x28\x3f", "\ufffd(?"),
+        (b"\xc0\x80", "\ufffd\ufffd"),
+        (b"\xed\xa0\x80", "\ufffd"),
+        (b"\xed\xa0\x81\xed\xb0\x80", "\ufffd\ufffd"),
+        (b"\xf4\x90\x80\x80", "\ufffd" * 4),
+        (b"\xe2\x82", "\ufffd"),
+        (b"\xe2\x82a", "\ufffda"),
+        (b"\xf0\x9f\x98", "\ufffd"),
+        (b"\xf8\x88\x80\x80\x80", "\ufffd" * 5),
+    ],
+)
+def test_what_is_no_utf8_is_replaced_as_java_does(data, text):
+    assert read(io.BytesIO(data)) == [(0, text)]
+    assert read(io.BytesIO(b"1\n" + data + b"\nn")) == [(0, "1"), (2, text), (3 + len(data), "n")]
+
+
+def test_a_long_line_is_looked_through_once():
+    data = b"y" * 3_000_000 + b"\r\n" + b"z" * 10
+    assert [(key, len(line)) for key, line in read(io.BytesIO(data))] == [(0, 3_000_000), (3_000_002, 10)]
+
+
+def test_what_is_wrong_is_refused():
+    for wrong in ({"start": -1}, {"length": -1}):
+        with pytest.raises(ValueError, match="not negative"):
+            LineReader(io.BytesIO(), **wrong)
+    with pytest.raises(TypeError, match="binary file"):
+        LineReader(io.StringIO())
+    with pytest.raises(RuntimeError, match="never initialised"):
+        LineReader.__new__(LineReader).read_typed()
+    reader = LineReader(io.BytesIO())
+    with pytest.raises(RuntimeError, match="again"):
+        reader.__init__(io.BytesIO())
+    with pytest.raises(TypeError, match="pickled"):
+        pickle.dumps(reader)
+
+
+def test_a_source_that_fails_says_so():
+    class Broken(io.RawIOBase):
+        def readinto(self, target):
+            raise OSError(5, "broken")
+
+    with pytest.raises(OSError, match="broken"):
+        read(Broken())

@@ -1,0 +1,479 @@
+"""Writers that are open when the interpreter ends: every kind, every way to end, and sinks that refuse.
+
+One child for each way to end has a writer of every kind, all open; what is in their files afterwards is looked at kind by kind.
+"""
+
+import gzip
+import os
+import re
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import typedbytes as tb
+from fresh import SECONDS, run_fresh
+from typedbytes import sequencefile
+from typedbytes.block import BlockReader
+
+PAIRS = [("key", number) for number in range(50)]
+VALUES = [number for _, number in PAIRS]
+
+START = f"""
+import asyncio, atexit, gc, gzip, io, os, sys, threading, time
+import typedbytes as tb
+from typedbytes import columns, sequencefile
+from typedbytes.block import AsyncCoalescingWriter, BlockWriter, CoalescingWriter
+PAIRS = {PAIRS!r}
+VALUES = {VALUES!r}
+"""
+
+# What makes a writer over `place`, writes the values or pairs, and leaves the writer open.
+KINDS = {
+    "Writer": "w = tb.Writer(place); w.writes(VALUES)",
+    "PairWriter": "w = tb.PairWriter(place); w.writes(PAIRS)",
+    "Writer_descriptor": "w = tb.Writer(os.open(place, os.O_WRONLY | os.O_CREAT)); w.writes(VALUES)",
+    "Writer_buffered": "w = tb.Writer(open(place, 'wb')); w.writes(VALUES)",
+    "Writer_gzip": "w = tb.Writer(gzipped(place)); w.writes(VALUES)",
+    "Writer_cycle": "w = tb.Writer(place); w.writes(VALUES); gc.disable(); cycle = [w]; cycle.append(cycle); w = cycle = None",
+    "columns": "w = tb.PairWriter(place); columns.write(w, {'key': [k for k, _ in PAIRS], 'value': VALUES})",
+    "Output": "w = tb.Output(open(place, 'wb')); w.writes(VALUES)",
+    "PairedOutput": "w = tb.PairedOutput(open(place, 'wb')); w.writes(PAIRS)",
+    "sequencefile_none": "w = sequencefile.Writer(place); w.writes(PAIRS)",
+    "sequencefile_record": "w = sequencefile.Writer(place, compression='record'); w.writes(PAIRS)",
+    "sequencefile_block": "w = sequencefile.Writer(place, compression='block'); w.writes(PAIRS)",
+    "sequencefile_buffered": "w = sequencefile.Writer(open(place, 'wb'), compression='block'); w.writes(PAIRS)",
+    "BlockWriter": "w = BlockWriter(open(place, 'wb'), 'native', buffer_size=65536); w.writes([[v] for v in VALUES])",
+    "BlockWriter_plain": "w = BlockWriter(open(place, 'wb', buffering=0), 'native', buffer_size=65536); w.writes([[v] for v in VALUES])",
+    "CoalescingWriter": """
+        w = CoalescingWriter(open(place, 'wb', buffering=0), 'native', max_delay=None)
+        for v in VALUES: w.write([v])
+    """,
+    "CoalescingWriter_age": """
+        w = CoalescingWriter(open(place, 'wb', buffering=0), 'native', max_delay=1000)
+        for v in VALUES: w.write([v])
+    """,
+    "AsyncCoalescingWriter": """
+        file = open(place, 'wb', buffering=0)
+        os.set_blocking(file.fileno(), False)
+        async def main():
+            w = AsyncCoalescingWriter(file, 'native', max_delay=1000)
+            for v in VALUES: await w.write([v])
+            return w
+        w = asyncio.run(main())
+    """,
+}
+RAISES_AT_ONCE = {"columns", "Writer_gzip"}    # where a sink refuses
+HELD_BY_SINKS = {"Writer_gzip", "Output", "PairedOutput"}    # a child of fork has what such a sink holds, whoever writes to it
+
+
+def function_of(name):
+    body = textwrap.dedent(KINDS[name]).strip()
+    return f"def make_{name}(place):\n{textwrap.indent(body, '    ')}\n    return w\n"
+
+
+MAKERS = START + "".join(map(function_of, KINDS)) + textwrap.dedent(f"""
+    def make(*names):
+        return [globals()["make_" + name](os.path.join(folder, name)) for name in names]
+    KINDS, HELD_BY_SINKS = {list(KINDS)!r}, {HELD_BY_SINKS!r}
+    folder = sys.argv[1]
+    def gzipped(place):
+        files.append(gzip.open(place, "wb"))
+        return files[-1]
+    files = []
+    def close_files():
+        for file in files:
+            file.close()
+    atexit.register(close_files)    # before the first writer is made, so it runs after they have written
+""")
+
+# How the process ends, and its exit code.
+ENDS = {
+    "end": ("writers = make(*KINDS)", 0),
+    "sys.exit": ("writers = make(*KINDS); sys.exit(3)", 3),
+    "exception": ("writers = make(*KINDS); raise LookupError", 1),
+    "fork": (
+        """
+        writers = make(*[name for name in KINDS if name not in HELD_BY_SINKS])
+        if os.fork() == 0:
+            sys.exit()
+        assert os.wait()[1] == 0
+        writers += make(*HELD_BY_SINKS)
+        if os.fork() == 0:
+            os._exit(0)
+        assert os.wait()[1] == 0
+        """,
+        0,
+    ),
+    "child": (
+        """
+        if os.fork() == 0:
+            writers = make(*KINDS)
+            sys.exit()
+        assert os.wait()[1] == 0
+        """,
+        0,
+    ),
+    "daemon": (
+        """
+        def work():
+            writers = make(*KINDS)
+            made.set()
+            threading.Event().wait()
+        made = threading.Event()
+        threading.Thread(target=work, daemon=True).start()
+        made.wait()
+        """,
+        0,
+    ),
+}
+
+
+def run(code, *arguments, start=MAKERS, warnings="ignore", **options):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONWARNINGS": warnings}
+    command = [sys.executable, "-c", start + textwrap.dedent(code), *map(str, arguments)]
+    return subprocess.run(command, env=environment, stderr=subprocess.PIPE, timeout=SECONDS, **options)
+
+
+def pairs_in(path, **options):
+    with sequencefile.Reader(path, **options) as reader:
+        return list(reader)
+
+
+def records_of(kind, path):
+    if kind == "Writer_gzip":
+        return tb.Decoder().decode_all(gzip.decompress(path.read_bytes()))
+    if kind.startswith("sequencefile"):
+        return pairs_in(path)
+    if kind.endswith(("BlockWriter", "BlockWriter_plain", "CoalescingWriter", "CoalescingWriter_age")):
+        return [message[0] for message in BlockReader(path.read_bytes())]
+    if kind in ("PairWriter", "PairedOutput", "columns"):
+        return tb.Decoder().decode_pairs(path.read_bytes())
+    return tb.Decoder().decode_all(path.read_bytes())
+
+
+@pytest.fixture(scope="module", params=ENDS)
+def ended(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ended")
+    code, status = ENDS[request.param]
+    child = run(code, folder)
+    assert child.returncode == status, child.stderr.decode()
+    assert (b"LookupError" in child.stderr) == (request.param == "exception")
+    assert b"typedbytes:" not in child.stderr and b"ignored" not in child.stderr, child.stderr.decode()
+    return folder
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_writer_that_is_open_writes_what_it_holds_once(ended, kind):
+    assert records_of(kind, ended / kind) == (PAIRS if kind.startswith(("Pair", "columns", "sequencefile")) else VALUES)
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS.keys() - RAISES_AT_ONCE))
+def test_a_sink_that_refuses_at_the_end_is_told_and_the_exit_code_is_120(kind):
+    child = run(f"w = make_{kind}('/dev/full')\nsys.exit(3)", "")
+    assert child.returncode == 120
+    assert b"No space left on device" in child.stderr
+    assert child.stderr.count(b"typedbytes: unclosed ") == 1 and b"Traceback" not in child.stderr, child.stderr.decode()
+
+
+def test_standard_output_is_written_before_the_interpreter_flushes_it():
+    code = "w = tb.Writer(sys.stdout.buffer); w.writes(VALUES)"
+    child = run(code, start=START, stdout=subprocess.PIPE)
+    assert (child.returncode, tb.Decoder().decode_all(child.stdout)) == (0, VALUES)
+
+
+@pytest.mark.parametrize("sink", ["/dev/full", "pipe"])
+def test_standard_output_that_refuses(sink):
+    if sink == "pipe":
+        theirs, ours = os.pipe()
+        os.close(theirs)
+    else:
+        ours = os.open(sink, os.O_WRONLY)
+    try:
+        child = run("w = tb.Writer(sys.stdout.buffer); w.write(1)", start=START, stdout=ours)
+    finally:
+        os.close(ours)
+    assert child.returncode == 120
+    assert b"is lost: " + (b"BrokenPipeError" if sink == "pipe" else b"OSError") in child.stderr
+
+
+@pytest.mark.parametrize("stderr", ["None", "open('/dev/full', 'w')", "io.TextIOWrapper(io.BytesIO())"])
+def test_the_exit_code_says_it_where_standard_error_cannot(stderr):
+    child = run(f"w = tb.Writer('/dev/full'); w.write(1); sys.stderr = {stderr}", start=START)
+    assert child.returncode == 120
+
+
+def test_a_file_that_was_closed_before_its_writer_is_told(tmp_path):
+    code = """
+        for name in sys.argv[1:3]:
+            with open(name, "wb", buffering=0) as file:
+                w = (tb.Writer if name.endswith("1") else tb.Output)(file)
+                w.write(1)
+                globals()["w" + name[-1]] = w
+        with open(sys.argv[3], "wb") as file:
+            done = tb.Writer(file); done.write(1); done.flush()
+    """
+    child = run(code, tmp_path / "1", tmp_path / "2", tmp_path / "3", start=START)
+    assert child.returncode == 120
+    assert child.stderr.count(b"typedbytes: unclosed Writer:") == child.stderr.count(b"typedbytes:") == 1
+
+
+def test_a_socket_that_was_closed_before_its_writer_is_told_and_no_other_file_gets_the_bytes(tmp_path):
+    code = """
+        import socket
+        ours, theirs = socket.socketpair()
+        w = BlockWriter(ours, buffer_size=100); w.write([1])
+        c = CoalescingWriter(ours, max_delay=None); c.write([1])
+        number = ours.fileno()
+        ours.close()
+        other = open(sys.argv[1], "wb")
+        assert other.fileno() == number
+    """
+    child = run(code, tmp_path / "other", start=START)
+    assert child.returncode == 120
+    assert child.stderr.count(b"Bad file descriptor") == 2
+    assert (tmp_path / "other").read_bytes() == b""
+
+
+BUSY = """
+    class Slow(io.FileIO):
+        def write(self, data):
+            inside.set()
+            until()
+            return super().write(data)
+    inside = threading.Event()
+    writers = [tb.Writer(Slow(sys.argv[1], "w")), sequencefile.Writer(Slow(sys.argv[2], "w")),
+               BlockWriter(Slow(sys.argv[3], "w"), buffer_size=65536)]
+    def work(writer, records):
+        writer.writes(records)
+        writer.flush()
+        writer.writes(records)    # which nobody flushes any more
+        threading.Event().wait()
+    for writer, records in zip(writers, [VALUES, PAIRS, [[v] for v in VALUES]]):
+        inside.clear()
+        threading.Thread(target=work, args=(writer, records), daemon=True).start()
+        inside.wait()
+"""
+
+
+def test_a_daemon_thread_in_the_middle_of_a_write_is_waited_for(tmp_path):
+    places = [tmp_path / "values", tmp_path / "pairs", tmp_path / "messages"]
+    waits = """
+    def until():
+        while "typedbytes._unwritten" not in sys.modules:    # the end waits
+            time.sleep(0.001)
+    """
+    child = run(textwrap.dedent(waits) + textwrap.dedent(BUSY), *places, start=START)
+    assert (child.returncode, child.stderr) == (0, b"")
+    values, messages = tb.Decoder().decode_all(places[0].read_bytes()), list(BlockReader(places[2].read_bytes(), "bytes"))
+    pairs = pairs_in(places[1])
+    # The first are there; of the second, those that a thread came to write.
+    assert values[:50] == VALUES and values[50:] == VALUES[:len(values) - 50]
+    assert pairs[:50] == PAIRS and pairs[50:] == PAIRS[:len(pairs) - 50]
+    assert [each[0] for each in messages[:50]] == VALUES
+
+
+def test_a_daemon_thread_that_does_not_come_back_is_told(tmp_path):
+    stuck = """
+    from typedbytes import _unwritten
+    _unwritten.PATIENCE = 0.02
+    def until():
+        threading.Event().wait()
+    """
+    child = run(textwrap.dedent(stuck) + textwrap.dedent(BUSY), *(tmp_path / name for name in "abc"), start=START)
+    assert child.returncode == 120
+    assert child.stderr.count(b"is lost: TimeoutError: another thread was using it") == 3
+
+
+def test_a_socket_that_takes_nothing_more_is_told():
+    code = """
+        import socket
+        from typedbytes import _unwritten
+        _unwritten.PATIENCE = 0.02
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        async def main():
+            w = AsyncCoalescingWriter(ours, buffer_size=1 << 22)
+            for _ in range(1000): await w.write([bytes(4000)])
+            return w
+        w = asyncio.run(main())
+    """
+    child = run(code, start=START)
+    assert child.returncode == 120
+    assert b"unclosed AsyncCoalescingWriter: what it held for socket" in child.stderr
+
+
+@pytest.mark.parametrize("delay", ["0.0001", "None"])
+def test_an_error_of_a_peer_that_no_call_has_raised_is_told(delay):
+    code = f"""
+        import socket
+        ours, theirs = socket.socketpair()
+        w = CoalescingWriter(ours, max_delay={delay}); theirs.close(); w.write([1])
+        while w.stats["by_age"] == 0 and {delay}: time.sleep(0.001)
+    """
+    child = run(code, start=START)
+    assert child.returncode == 120
+    assert b"BrokenPipeError" in child.stderr
+
+
+def test_functions_that_run_at_the_end_may_write(tmp_path):
+    code = """
+        @atexit.register
+        def finish():
+            for (w, how), records in zip(writers.items(), [VALUES, PAIRS, PAIRS, [[v] for v in VALUES]]):
+                w.writes(records)
+            for v in VALUES: c.write([v])
+            writers["late"] = late = tb.Writer(sys.argv[1] + "/late")
+            late.writes(VALUES)
+            os._exit(0)    # nobody looks at them again
+        place = sys.argv[1] + "/"
+        writers = {tb.Writer(open(place + "values", "wb")): 0, tb.PairWriter(place + "pairs"): 0,
+                   sequencefile.Writer(open(place + "block", "wb"), compression="block"): 0,
+                   BlockWriter(open(place + "messages", "wb"), buffer_size=65536): 0}
+        c = CoalescingWriter(open(place + "coalesced", "wb", buffering=0), max_delay=None)
+    """
+    child = run(code, tmp_path, start=START)
+    assert (child.returncode, child.stderr) == (0, b"")
+    assert tb.Decoder().decode_all((tmp_path / "values").read_bytes()) == VALUES
+    assert tb.Decoder().decode_all((tmp_path / "late").read_bytes()) == VALUES
+    assert tb.Decoder().decode_pairs((tmp_path / "pairs").read_bytes()) == PAIRS
+    assert pairs_in(tmp_path / "block") == PAIRS
+    for name in ("messages", "coalesced"):
+        assert [message[0] for message in BlockReader((tmp_path / name).read_bytes(), "bytes")] == VALUES
+
+
+def test_a_writer_that_writes_to_another_writes_first(tmp_path):
+    code = """
+        class Through:
+            def __init__(self, writer): self.writer = writer
+            def write(self, data): self.writer.write_raw(data)
+        w = tb.Writer(sys.argv[1])
+        for _ in range(3):
+            w = tb.Writer(Through(w))
+        w.writes(VALUES)
+    """
+    assert run(code, tmp_path / "file", start=START).returncode == 0
+    assert tb.Decoder().decode_all((tmp_path / "file").read_bytes()) == VALUES
+
+
+def test_a_file_of_another_kind_that_the_writer_opened_is_closed(tmp_path):
+    code = """
+        from typedbytes.sequencefile import _native as _sequence
+        from typedbytes import _core
+        class Upload(io.BytesIO):
+            def __init__(self, path): super().__init__(); self.path = path
+            def close(self):
+                import shutil    # what cannot be imported later
+                with open(self.path, "wb") as file: file.write(self.getvalue())
+                super().close()
+        w = _core.Writer(Upload(sys.argv[1]), owns=True); w.writes(VALUES)
+        s = _sequence.Writer(Upload(sys.argv[2]), owns=True, key_class="a.B", value_class="a.B", sync_marker=bytes(16))
+        s.write(b"key", b"value")
+    """
+    child = run(code, tmp_path / "1", tmp_path / "2", start=START)
+    assert (child.returncode, child.stderr) == (0, b"")
+    assert tb.Decoder().decode_all((tmp_path / "1").read_bytes()) == VALUES
+    assert len(pairs_in(tmp_path / "2", raw=True)) == 1
+
+
+def test_a_child_of_fork_cannot_use_the_sequence_file_of_its_parent(tmp_path):
+    code = """
+        with sequencefile.Writer(sys.argv[1]) as w:
+            w.writes(PAIRS)
+            if os.fork() == 0:
+                for use in (lambda: w.write(1, 2), w.flush, w.sync):
+                    try:
+                        use()
+                    except RuntimeError as error:
+                        print(error, flush=True)
+                sys.exit()
+            os.wait()
+    """
+    child = run(code, tmp_path / "file", start=START, stdout=subprocess.PIPE)
+    assert (child.returncode, child.stderr) == (0, b"")
+    assert child.stdout == b"this Writer belongs to the process that made it\n" * 3
+    assert pairs_in(tmp_path / "file") == PAIRS
+
+
+def test_what_a_child_of_fork_adds_to_the_writers_of_its_parent_is_written(tmp_path):
+    code = """
+        w = tb.Writer(sys.argv[1]); w.writes(VALUES)
+        b = BlockWriter(open(sys.argv[2], "wb"), buffer_size=65536); b.write([1])
+        if os.fork() == 0:
+            atexit._clear()    # as multiprocessing does
+            w.write("child"); b.write([2])
+            sys.exit()
+        os.wait()
+    """
+    assert run(code, tmp_path / "1", tmp_path / "2", start=START).returncode == 0
+    assert tb.Decoder().decode_all((tmp_path / "1").read_bytes()) == ["child", *VALUES]
+    assert [message[0] for message in BlockReader((tmp_path / "2").read_bytes(), "bytes")] == [2, 1]
+
+
+@pytest.mark.parametrize("kind", ["BlockWriter_plain", "CoalescingWriter", "Writer", "sequencefile_block"])
+def test_a_forgotten_writer_writes_what_it_holds(kind, tmp_path):
+    code = f"make_{kind}(sys.argv[1] + '/{kind}'); gc.collect(); os._exit(0)"
+    child = run(code, tmp_path)
+    assert (child.returncode, child.stderr) == (0, b"")
+    assert len(records_of(kind, tmp_path / kind)) == 50
+
+
+@pytest.mark.parametrize("kind", ["BlockWriter_plain", "CoalescingWriter", "AsyncCoalescingWriter", "Writer", "sequencefile_block"])
+def test_a_forgotten_writer_whose_sink_refuses_is_told_on_standard_error(kind):
+    child = run(f"make_{kind}('/dev/full'); gc.collect(); os._exit(0)", "")
+    assert child.returncode == 0
+    told = rf"Exception ignored in: <typedbytes\.\w+(\.\w+)*\.{kind.split('_')[0]} object .*>\nTraceback .*Error: .*\n"
+    assert re.fullmatch(told.replace("sequencefile", "Writer"), child.stderr.decode(), re.DOTALL), child.stderr.decode()
+
+
+@pytest.mark.parametrize("end", ["", "w = None; gc.collect()"])
+def test_a_warning_that_is_an_error_loses_nothing(end, tmp_path):
+    child = run(f"w = tb.Writer(sys.argv[1]); w.writes(VALUES); {end}", tmp_path / "file", start=START, warnings="error::ResourceWarning")
+    assert child.returncode == 0
+    assert child.stderr.count(b"ResourceWarning: unclosed Writer with unwritten records") == 1
+    assert tb.Decoder().decode_all((tmp_path / "file").read_bytes()) == VALUES
+
+
+def test_importing_anew_and_other_interpreters_harm_nothing(tmp_path):
+    code = """
+        import importlib
+        w = tb.Writer(sys.argv[1]); w.writes(VALUES)
+        for name in [name for name in sys.modules if name.startswith("typedbytes")]:
+            del sys.modules[name]
+        import typedbytes as again
+        v = again.Writer(sys.argv[2]); v.writes(VALUES)
+        try:
+            import _interpreters as interpreters
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+        inner = interpreters.create()
+        try:
+            interpreters.run_string(inner, "import typedbytes")
+        except Exception:
+            pass    # Cython's modules are for one interpreter
+        interpreters.destroy(inner)
+    """
+    child = run(code, tmp_path / "1", tmp_path / "2", start=START)
+    assert (child.returncode, child.stderr) == (0, b"")
+    for name in "12":
+        assert tb.Decoder().decode_all((tmp_path / name).read_bytes()) == VALUES
+
+
+def test_writers_that_are_closed_or_gone_leave_the_list():
+    code = """
+        import gc, io, typedbytes as tb
+        from typedbytes import sequencefile
+        from typedbytes.block import BlockWriter
+        keep = []
+        for make in (tb.Writer, tb.Output, sequencefile.Writer, BlockWriter):
+            writers = [make(io.BytesIO()) for _ in range(30)]
+            for writer in writers[::3]: writer.close(); writer.close()
+            keep += writers[::2]
+            del writers[::2]
+            for writer in writers[::4]: writer.close()
+            del writer, writers
+            gc.collect()
+        print(len(keep))
+    """
+    assert run_fresh(code, warnings="ignore") == "60"

@@ -1,0 +1,79 @@
+"""The Java side of block messages: its Maven module, and its peer program as a running process.
+
+Belongs here: building src/java and talking to Peer's standard streams. It knows nothing of what a test expects. Always true:
+the classes are made from the sources of now. Without a JDK or Maven whatever is asked for raises and says what to install.
+"""
+
+import contextlib
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "test_vectors" / "java"))
+
+import jars  # noqa: E402
+
+MODULE = ROOT / "src" / "java"
+SOURCES = sorted((MODULE / "src" / "main").rglob("*.java"))
+
+
+def classes():
+    """Return the folder of the compiled classes, compiled when a source has changed."""
+    return jars._made(jars.BUILD / "java-block-classes", SOURCES, _compile)
+
+
+def _compile(folder):
+    command = [
+        jars.find_tool("javac"),
+        "--release",
+        "8",
+        "-Xlint:all,-options",
+        "-Werror",
+        "-encoding",
+        "UTF-8",
+        "-d",
+        folder,
+        *SOURCES,
+    ]
+    jars._run(command, "javac could not compile the Java side of block messages")
+
+
+def build_with_maven():
+    """Build the module and run its own tests; return what Maven said."""
+    maven = shutil.which("mvn")
+    if not maven:
+        raise jars.MissingToolError(f"mvn was not found.\n{jars.INSTALL_MAVEN}")
+    command = [maven, "--batch-mode", "--file", MODULE / "pom.xml", "package"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        raise AssertionError(done.stdout)
+    return done.stdout
+
+
+def command(mode, wire, where="tcp", options=jars.QUICK_START):
+    """Return the command line of a peer."""
+    return [jars.find_tool("java"), *options, "-cp", str(classes()), "org.typedbytes.block.Peer", mode, wire, str(where)]
+
+
+@contextlib.contextmanager
+def peer(mode, wire, where="tcp", options=jars.QUICK_START):
+    """Give a socket that is connected to a peer of its own; the peer ends with it."""
+    process = subprocess.Popen(command(mode, wire, where, options), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        place = process.stdout.readline().strip()
+        if not place:
+            raise RuntimeError("the peer did not start")
+        if where == "tcp":
+            sock = socket.create_connection(("127.0.0.1", int(place)))
+        else:
+            sock = socket.socket(socket.AF_UNIX)
+            sock.connect(place)
+        with sock:
+            yield sock
+    finally:
+        process.stdin.close()
+        process.wait(timeout=30)
+        process.stdout.close()

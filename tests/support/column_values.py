@@ -1,0 +1,105 @@
+"""What columns hold, as the values that an exact decoder gives for the same bytes.
+
+What belongs here: the way from a batch's memory to objects, by the type of each column, slow and obvious. What this file must not
+know: how columns were filled. What is always true in it: only the bytes of `buffers` are looked at, by struct.
+"""
+
+import struct
+
+import reference
+import typedbytes as tb
+from typedbytes.columns import _type_strings
+
+EXACT = {"exact": True, "pickle": "raw", "map_pairs": True}
+
+_NUMBERS = {1: "b", 2: "?", 3: "i", 4: "q", 5: "I", 6: "d", 11: "h"}
+
+
+class Unreadable:
+    """Stand for encoded bytes whose structure is right, but which no decoder takes."""
+
+
+def rows_of(batch, dialect="hadoop"):
+    """Return the rows of a batch as tuples of values."""
+    columns = [values_of(batch.buffers(number), parsed(text), len(batch), dialect) for number, text in enumerate(batch.schema.values())]
+    return list(zip(*columns)) if columns else [()] * len(batch)
+
+
+def parsed(text):
+    """Return the description of a type, and see that its text is the only one."""
+    described = _type_strings.parse(text)
+    assert _type_strings.spell(described) == text
+    return described
+
+
+def values_of(held, described, nvalues, dialect):
+    """Return the values of a column from its buffers."""
+    kind = described[0]
+    if kind == "fixed":
+        return numbers(held["data"], described[1], nvalues)
+    if kind == "array":
+        items = numbers(held["data"], described[1], nvalues * described[2])
+        return [tuple(items[n * described[2] : (n + 1) * described[2]]) for n in range(nvalues)]
+    if kind in ("sized", "raw"):
+        return [payload(piece, described, dialect) for piece in pieces(held, nvalues)]
+    if kind == "unknown":
+        assert nvalues == 0
+        return []
+    parts = _type_strings.parts(described)
+    if kind == "tuple":
+        columns = [values_of(held[name], part, nvalues, dialect) for name, part in parts.items()]
+        return list(zip(*columns)) if columns else [()] * nvalues
+    ends = offsets(held, nvalues)
+    columns = [values_of(held[name], part, ends[-1], dialect) for name, part in parts.items()]
+    items = columns[0] if kind == "listed" else list(zip(*columns))
+    make = tuple if kind == "listed" and described[1] == 8 else list
+    return [make(items[start:end]) for start, end in zip(ends, ends[1:])]
+
+
+def numbers(data, code, n):
+    """Return scalars as an exact decoder gives them."""
+    found = struct.unpack(f"={n}{_NUMBERS[code]}", data.cast("B") if n else b"")
+    if code == 1:
+        return [tb.Byte(number) for number in found]
+    if code == 4:
+        return [tb.Long(number) if -(2**31) <= number < 2**31 else number for number in found]
+    if code == 5:
+        return [tb.Float(reference.widen(bits)) for bits in found]
+    if code == 11:
+        return [tb.Ext(11, struct.pack(">h", number)) for number in found]
+    return list(found)
+
+
+def offsets(held, nvalues):
+    """Return the offsets of values, which rise from 0."""
+    ends = held["offsets"].tolist()
+    assert len(ends) == nvalues + 1 and ends[0] == 0 and ends == sorted(ends)
+    return ends
+
+
+def pieces(held, nvalues):
+    """Return the bytes of each value."""
+    ends, data = offsets(held, nvalues), bytes(held["data"])
+    assert ends[-1] == len(data)
+    return [data[start:end] for start, end in zip(ends, ends[1:])]
+
+
+def payload(piece, described, dialect):
+    """Return the value of a payload, or of encoded bytes."""
+    if described == ("raw",):
+        return decoded(piece, dialect)
+    code = described[1]
+    if code == 7:
+        return piece.decode("utf-8")
+    if code == 0:
+        return piece
+    return decoded(bytes([code]) + struct.pack(">i", len(piece)) + piece, dialect)
+
+
+def decoded(encoded, dialect):
+    """Return an encoded value; its structure is right."""
+    try:
+        return tb.loads(encoded, dialect=dialect, **EXACT)
+    except tb.DecodeError:
+        assert tb.skip(encoded, dialect=dialect) == len(encoded)
+        return Unreadable

@@ -1,0 +1,44 @@
+"""The command as a process of its own, and small streams for it."""
+
+import json
+import subprocess
+import sys
+
+COMMAND = [sys.executable, "-X", "dev", "-m", "typedbytes"]
+
+ONE, TWO = b"\x03\x00\x00\x00\x01", b"\x03\x00\x00\x00\x02"
+
+TEXT = b"\x07\x00\x00\x00\x02hi"
+
+LIST = b"\x09" + ONE + TEXT + b"\xff"
+
+STREAM = ONE + TEXT + LIST + TWO
+
+LINES = b'1\n"hi"\n[1, "hi"]\n2\n'
+
+
+def run(*arguments, stdin=b"", **how):
+    return subprocess.run([*COMMAND, *arguments], input=stdin, capture_output=True, timeout=60, **how)
+
+
+def good(*arguments, stdin=b""):
+    done = run(*arguments, stdin=stdin)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done.stdout
+
+
+def bad(status, *arguments, stdin=b"", **how):
+    """Run what must fail and return its stdout and its one line on stderr."""
+    done = run(*arguments, stdin=stdin, **how)
+    message = done.stderr.decode()
+    assert done.returncode == status, message
+    assert message.startswith("typedbytes: ") and message.endswith("\n") and message[:-1].isprintable()
+    return done.stdout, message[len("typedbytes: ") : -1]
+
+
+def fine(name, nrecords, nbytes, unit="values"):
+    return {"input": name, "ok": True, "records": nrecords, "unit": unit, "bytes": nbytes}
+
+
+def rows(stdout):
+    return [json.loads(line) for line in stdout.splitlines()]

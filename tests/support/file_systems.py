@@ -1,0 +1,132 @@
+"""SequenceFiles on other file systems, each with a server of its own: HDFS over HTTP, S3, Google's storage.
+
+    make file-systems
+
+HDFS is Hadoop's own, in a small cluster; S3 and GCS are servers that speak as these do. What belongs here: the servers, and one
+check that all must pass. What is always true in it: fsspec is not told more than a user's environment tells it.
+"""
+
+import getpass
+import os
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "test_vectors" / "java"))
+
+import jars
+from typedbytes import columns, sequencefile
+
+PARTS = [("none", "default"), ("record", "gzip"), ("block", "zstd")]
+PAIRS = [[(f"part {part}", (number, number / 3)) for number in range(5000)] for part in range(len(PARTS))]
+ALL = sum(PAIRS, [])
+
+
+def check(folder):
+    """Write part files into a folder and read them whole, split, in parallel, and by key."""
+    for number, (compression, codec) in enumerate(PARTS):
+        with sequencefile.open(f"{folder}/out/part-{number:05}", "w", compression=compression, codec=codec, sync_interval=1000) as writer:
+            writer.writes(PAIRS[number])
+    with sequencefile.open(f"{folder}/out/_SUCCESS", "w"):
+        pass
+    with sequencefile.open(f"{folder}/out/part-00001") as reader:
+        assert reader.skip(4000) == 4000 and reader.read_all() == PAIRS[1][4000:]
+    done = []
+    assert list(sequencefile.read(f"{folder}/out", progress=lambda *now: done.append(now))) == ALL
+    assert done[-1][0] == done[-1][1] > 100_000
+    assert list(sequencefile.read(f"{folder}/out", processes=2, ordered=True, split_size=20_000)) == ALL
+    check_map_file(f"{folder}/map")
+    check_columns(f"{folder}/out/part-00002")
+    try:
+        sequencefile.open(f"{folder}/none")
+    except FileNotFoundError:
+        return
+    raise AssertionError("a file that is not there was opened")
+
+
+def check_map_file(place):
+    """Look up keys, which seeks."""
+    with sequencefile.open(f"{place}/index", "w", key_class="IntWritable", value_class="LongWritable") as index:
+        with sequencefile.open(f"{place}/data", "w", key_class="IntWritable", value_class="Text") as data:
+            for number in range(3000):
+                if number % 128 == 0:
+                    index.write(number, data.offset)
+                data.write(number, f"value {number}")
+    with sequencefile.MapFile(place) as found:
+        assert [found[number] for number in (2999, 0, 1234)] == ["value 2999", "value 0", "value 1234"]
+        assert found.get(3000) is None
+
+
+def check_columns(place):
+    """Read a part as columns."""
+    with sequencefile.open(place) as reader:
+        numbers = [number for batch in columns.read(reader, 1000) for number in batch.buffers("value.0")["data"].tolist()]
+    assert numbers == [number for _, (number, _) in PAIRS[2]]
+
+
+# -- servers ----------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def local():
+    """Give a folder here, named by a URL."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield f"file://{folder}"
+
+
+@contextmanager
+def hdfs():
+    """Start a NameNode and a DataNode."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = jars.hdfs_command(folder)
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as cluster:
+            port = int(cluster.stdout.readline())
+            yield f"webhdfs://{getpass.getuser()}@localhost:{port}/user/me"
+            cluster.stdin.close()
+
+
+@contextmanager
+def s3():
+    """Start moto's server."""
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    os.environ.update(AWS_ENDPOINT_URL=f"http://{host}:{port}", AWS_ACCESS_KEY_ID="me", AWS_SECRET_ACCESS_KEY="mine")
+    make_bucket("s3")
+    yield "s3://bucket/user/me"
+    server.stop()
+
+
+@contextmanager
+def gcs():
+    """Start the emulator of Google's storage."""
+    from gcp_storage_emulator.server import create_server
+
+    server = create_server("localhost", 0, in_memory=True, default_bucket="bucket")
+    server.start()
+    port = server._api._httpd.server_address[1]
+    os.environ.update(STORAGE_EMULATOR_HOST=f"http://localhost:{port}", FSSPEC_GS_TOKEN="anon")
+    yield "gs://bucket/user/me"
+    server.stop()
+
+
+def make_bucket(protocol):
+    """Make the bucket that a user would have."""
+    import fsspec
+
+    fsspec.filesystem(protocol).mkdir("bucket")
+
+
+def main():
+    for system in (local, hdfs, s3, gcs):
+        with system() as folder:
+            check(folder)
+            print(f"{folder.partition(':')[0]}: {len(ALL):,} records in {len(PARTS)} files agree", flush=True)
+
+
+if __name__ == "__main__":
+    main()

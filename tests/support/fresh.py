@@ -1,0 +1,47 @@
+"""A fresh interpreter for what may crash, fork or leak, and a bound for what may hang.
+
+What belongs here: starting a process, waiting, measuring. What this file must not know: what is being tested. What is always
+true in it: a child sees the package that this run sees, takes every warning as an error, and has to end well and silently.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+SECONDS = 60  # far beyond what any child needs
+
+
+def run_fresh(code, *arguments, flags=(), warnings="error", folders=()):
+    """Run code in a fresh interpreter, which finds modules in these folders too; return what it printed, without the last newline."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, *map(str, folders)]), "PYTHONWARNINGS": warnings}
+    command = [sys.executable, *flags, "-c", textwrap.dedent(code), *map(str, arguments)]
+    child = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS)
+    if child.returncode or child.stderr:
+        raise AssertionError(f"exit code {child.returncode}\n{child.stdout}\n{child.stderr}")
+    return child.stdout[:-1]
+
+
+@contextlib.contextmanager
+def within(seconds):
+    """Fail, instead of waiting for ever, when the body takes longer."""
+
+    def too_late(*_):
+        raise AssertionError(f"still waiting after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, too_late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def lowest_free_descriptor():
+    """Return the number that the next file opened will have: it grows when one is left open."""
+    descriptor = os.dup(0)
+    os.close(descriptor)
+    return descriptor

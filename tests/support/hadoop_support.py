@@ -1,0 +1,187 @@
+"""A warm Java virtual machine: Hadoop Streaming jobs in local mode, and Hadoop's own readers of TypedBytes.
+
+Belongs here: talking to the ``serve`` command of test_vectors/java. It knows nothing of what a test expects. Always true:
+the scripts of a job see the package this test run sees; a command that Hadoop does not finish in time ends the machine,
+and the test with it.
+
+Without a JDK, Maven or a way to fetch the jars, ``hadoop()`` raises and says what to install: the tests that need
+Hadoop fail then. ``-m "not hadoop"`` leaves them out.
+"""
+
+import atexit
+import functools
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from streaming_support import environment
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "test_vectors" / "java"))
+
+import jars  # noqa: E402
+
+SEQUENCE_FILE_INPUT = "SequenceFileInputFormat"
+SEQUENCE_FILE_OUTPUT = "org.apache.hadoop.mapred.SequenceFileOutputFormat"
+
+_MAIN = "org.typedbytes.vectors.Main"
+_LONGEST_COMMAND_SECONDS = 120
+
+
+def python_command(*words):
+    """Give the command of a mapper, a combiner or a reducer: a script and its arguments, run by this Python."""
+    return shlex.join([sys.executable, *map(str, words)])
+
+
+@dataclass(frozen=True)
+class Job:
+    """How a Hadoop Streaming job went."""
+
+    code: int  #: 0 when it succeeded
+    counters: dict  #: group name -> counter name -> number; none of a job that never ran
+    log: str  #: what Hadoop and the tasks wrote to stderr
+
+
+@functools.lru_cache(maxsize=None)
+def hadoop():
+    """Start the one Hadoop of this test run, or give it again."""
+    machine = Hadoop()
+    atexit.register(machine.close)
+    return machine
+
+
+class Hadoop:
+    """One Java virtual machine that runs command after command."""
+
+    def __init__(self):
+        command = jars.java_command(
+            _MAIN,
+            "serve",
+            options=[*jars.QUICK_START, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Xmx1g"],
+        )
+        self._workshop = tempfile.TemporaryDirectory(prefix="typedbytes-hadoop-")
+        self._folder = Path(self._workshop.name).resolve()
+        with open(self._folder / "log", "ab") as log:
+            self._machine = subprocess.Popen(
+                command,
+                cwd=self._folder,
+                env=environment(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        self._log = open(self._folder / "log", "rb")
+
+    @property
+    def pid(self):
+        return self._machine.pid
+
+    def close(self):
+        self._machine.communicate()
+        self._log.close()
+        self._workshop.cleanup()
+
+    def job(self, *, input, output, mapper, combiner=None, reducer=None, nreducers=1, options=(), properties=None):
+        """Run a job over typed bytes; ``options`` are further words of Hadoop Streaming's own command line."""
+        properties = {
+            "hadoop.tmp.dir": self._folder / "tmp",
+            "mapreduce.client.progressmonitor.pollinterval": 20,
+            "mapreduce.client.completion.pollinterval": 20,
+            "mapreduce.job.reduces": nreducers,
+            **(properties or {}),
+        }
+        words = [word for name, value in properties.items() for word in ("-D", f"{name}={value}")]
+        words += ["-io", "typedbytes", "-input", input, "-output", output, "-mapper", mapper]
+        words += ["-combiner", combiner] if combiner else []
+        words += ["-reducer", reducer] if reducer else []
+        code, result, log = self._run("job", *words, *options)
+        return Job(code, json.loads(result or b"{}"), log)
+
+    def read_submissions(self, command_lines):
+        """Give what a node reads of each of Hadoop Streaming's command lines, lists of words; {"refused": why} for those it never gets."""
+        lines = [" ".join(word.encode().hex() for word in words) for words in command_lines]
+        return [json.loads(line) for line in self._demand("submission", data="\n".join(lines).encode()).splitlines()]
+
+    def load_pairs(self, pairs, path):
+        """Write encoded pairs into a SequenceFile, with Hadoop's loadtb."""
+        self._demand("loadtb", path, data=pairs)
+
+    def dump_pairs(self, path):
+        """Read the encoded pairs of a SequenceFile, or of all in a folder, with Hadoop's dumptb."""
+        return self._demand("dumptb", path)
+
+    def read_sequence_file(self, path):
+        """Give the header of a SequenceFile and its records, as Hadoop's reader tells them."""
+        header, *records = map(json.loads, self._demand("seqread", path).splitlines())
+        return header, records
+
+    def split_sequence_file(self, path, splits):
+        """Give for each (start, length) the keys that Hadoop's input format gives to that split."""
+        wanted = "".join(f"{start} {length}\n" for start, length in splits).encode()
+        lines = self._demand("seqsplits", path, data=wanted).decode().splitlines()
+        return [line.split(",") if line else [] for line in lines]
+
+    def write_sequence_file(self, path, compression, codec, *, nrecords, nbytes, sync_interval=0):
+        """Write a SequenceFile of numbered records with Hadoop: Text keys, BytesWritable values of about so many bytes."""
+        self._demand("seqwrite", path, compression.upper(), codec, nrecords, nbytes, sync_interval)
+
+    def write_map_file(self, path, compression, *, bloom, nrecords):
+        """Write a MapFile with Hadoop: Text keys by even numbers, IntWritable values from 0 up."""
+        self._demand("mapfile", path, compression.upper(), str(bloom).lower(), nrecords)
+
+    def sequence_file_vectors(self):
+        """Give the vectors of SequenceFiles, kinds of records and files, as JSON lines each."""
+        return self._demand("seqrecords"), self._demand("seqfiles")
+
+    def golden(self):
+        """Give the golden vectors as JSON lines."""
+        return self._demand("golden")
+
+    def raw(self, values):
+        """Give a stream of values as Hadoop copies a script's output: by readRaw."""
+        return self._demand("raw", data=values)
+
+    def rewrite(self, values):
+        """Give a stream of values read into Java objects and written again."""
+        return self._demand("rewrite", data=values)
+
+    def json(self, values):
+        """Give each value of a stream as the Java object it is read into, in tagged JSON."""
+        return [json.loads(line) for line in self._demand("json", data=values).splitlines()]
+
+    def place(self, keys):
+        """Give the hash code of each key of a stream and its partition of 2, 3, 7 and 16."""
+        return [json.loads(line) for line in self._demand("place", data=keys).splitlines()]
+
+    def sort(self, keys):
+        """Give a stream of keys in the order of Hadoop's sort."""
+        return self._demand("sort", data=keys)
+
+    def _demand(self, *words, data=b""):
+        code, result, log = self._run(*words, data=data)
+        if code:
+            raise RuntimeError(f"Hadoop's {words[0]} failed with code {code}:\n{log}")
+        return result
+
+    def _run(self, *words, data=b""):
+        source, sink = self._folder / "in", self._folder / "out"
+        source.write_bytes(data)
+        self._log.seek(0, os.SEEK_END)
+        patience = threading.Timer(_LONGEST_COMMAND_SECONDS, self._machine.kill)
+        patience.start()
+        try:
+            print(source, sink, *words, sep="\t", file=self._machine.stdin, flush=True)
+            reply = self._machine.stdout.readline()
+        finally:
+            patience.cancel()
+        log = self._log.read().decode("utf-8", "replace")
+        if not reply:
+            raise RuntimeError(f"Hadoop's machine ended during {words[0]}:\n{log}")
+        return int(reply), sink.read_bytes(), log

@@ -1,0 +1,1 @@
+"""What the command says about records: lines of JSON and statistics."""

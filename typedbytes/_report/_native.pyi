@@ -1,0 +1,23 @@
+from typing import Any, Literal
+
+from _typeshed import ReadableBuffer
+
+TAGS: frozenset[bytes]
+
+def lines(data: ReadableBuffer, *, pairs: bool = False, plain: bool = False, dialect: Literal["hadoop", "hive"] = ...) -> bytes: ...
+
+class Walker:
+    nrecords: int
+    def write(self, data: ReadableBuffer) -> None: ...
+
+class Tally(Walker):
+    def __init__(
+        self, *, pairs: bool = False, dialect: Literal["hadoop", "hive"] = ..., npartitions: int = 0, top: dict[bytes, int] | None = None
+    ) -> None: ...
+    @property
+    def partitions(self) -> list[int]: ...
+    def facts(self, part: int) -> dict[int, dict[str, Any]]: ...
+
+class Shape(Walker):
+    def __init__(self, *, pairs: bool = False, dialect: Literal["hadoop", "hive"] = ...) -> None: ...
+    def places(self) -> list[tuple[str, dict[int, int]]]: ...

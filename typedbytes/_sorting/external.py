@@ -1,0 +1,285 @@
+"""Sort streams of encoded records that are larger than memory: sorted runs in temporary files, and their merge.
+
+    sort(sources, sink, memory=...)    streams of pairs or values into one sorted stream
+    Spills                             runs in a folder, each with a segment for every partition; written and merged
+    left_of(memory)                    what is left for both of the memory of a process
+
+Here: files, their compression, and how many are open at once. Not here: the order, which _sort knows. Always true: records
+with equal keys come out in the order in which they went in; a run that has lost something is an error, not a shorter run.
+
+>>> import io
+>>> sink = io.BytesIO()
+>>> sort([io.BytesIO(b"\\x02\\x01"), io.BytesIO(b"\\x02\\x00")], sink, nparts=1)
+2
+>>> sink.getvalue().hex()
+'02000201'
+"""
+
+import io
+import os
+import tempfile
+from collections import namedtuple
+
+from typedbytes._sorting._native import Sorter, merge
+from typedbytes._whole import temporary_folder
+
+__all__ = ["CODECS", "MOST_FILES", "Segment", "Spills", "left_of", "sort"]
+
+CODECS = ("none", "zlib", "lz4", "zstd")
+
+BUFFER_NBYTES = 1 << 16, 1 << 20    # of a file that is merged: least and most
+MOST_FILES = 128    # merged at once, far from what a process may open
+CHUNK_NBYTES = 1 << 16    # of compressed bytes
+INTERPRETER_NBYTES = 24 << 20    # with our modules and a progress bar
+
+# A part of a file: the records of one partition, in order.
+Segment = namedtuple("Segment", "path start nbytes nrecords codec")
+
+
+def sort(sources, sink, *, nparts=2, memory=1 << 28, folder=None, codec="none", **options):
+    """Sort the records of all sources into one sink, and return their number.
+
+    sources: binary files with readinto(). sink: has write(). nparts: 2 for pairs, 1 for values. memory: bytes of a process that
+    does nothing else. folder: where temporary files go, codec: their compression, one of CODECS. dialect, max_depth and errors as
+    for `typedbytes._sorting.external._native.Sorter`.
+    """
+    memory = left_of(memory)
+    with temporary_folder("typedbytes-sort-", folder) as spilled:
+        sorter = Sorter(nparts=nparts, memory=memory, **options)
+        spills = Spills(spilled, codec=codec, nparts=nparts, memory=memory, **options)
+        segments = []
+        for source in sources:
+            while sorter.fill(source):
+                segments += spills.add(sorter)
+        if segments:
+            segments += spills.add(sorter)
+            del sorter    # merging wants its memory
+            return spills.merge(segments, sink)
+        (nrecords,) = sorter.sort()
+        sorter.write(0, sink)
+        return nrecords
+
+
+def left_of(memory):
+    """Return how many bytes are left for records of those that a process may take: the interpreter has some, but half at most.
+
+    >>> left_of(512 << 20) >> 20
+    488
+    """
+    return memory - min(INTERPRETER_NBYTES, memory // 2)
+
+
+class Spills:
+    """Write sorted runs to files of a folder and merge them.
+
+    memory: bytes that merging may hold. most_files: how many it may have open. Other options as for `sort`.
+    """
+
+    def __init__(self, folder, *, codec="none", memory=1 << 28, most_files=MOST_FILES, **options):
+        if codec not in CODECS:
+            raise ValueError(f"codec is one of {', '.join(CODECS)}, not {codec!r}")
+        self._folder = folder
+        self._codec = codec
+        self._packing = _packing(codec)    # what is missing is said now
+        self._unpacking_nbytes = 0 if self._packing is None else self._packing.nbytes
+        self._memory = memory
+        self._most_files = most_files
+        self._options = options
+
+    def add(self, sorter):
+        """Sort what a Sorter has gathered, write it to a file of its own and clear it; return a Segment for each partition."""
+        counts = sorter.sort()
+        with self._new_file() as file:
+            segments = [self._put(file, nrecords, sorter.write, partition) for partition, nrecords in enumerate(counts)]
+        sorter.clear()
+        return segments
+
+    def merge(self, segments, sink):
+        """Merge segments into a sink and return the number of records; of equal keys, those of earlier segments go first."""
+        segments = [segment for segment in segments if segment.nrecords]
+        most = max(2, min(self._most_files, self._memory // (BUFFER_NBYTES[0] + self._unpacking_nbytes) - 1))
+        while len(segments) > most:
+            segments = [self._merged(segments[i : i + most]) for i in range(0, len(segments), most)]
+        return self._merge_few(segments, sink)
+
+    def _merged(self, segments):
+        with self._new_file() as file:
+            return self._put(file, sum(segment.nrecords for segment in segments), self._merge_few, segments)
+
+    def _merge_few(self, segments, sink):
+        least, most = BUFFER_NBYTES
+        buffer_size = max(least, min(most, self._memory // (len(segments) + 1) - self._unpacking_nbytes))
+        files = []
+        try:
+            for segment in segments:
+                files.append(_opened(segment))
+            nrecords = merge(files, sink, buffer_size=buffer_size, **self._options)
+        finally:
+            for file in files:
+                file.close()
+        promised = sum(segment.nrecords for segment in segments)
+        if nrecords != promised:
+            raise OSError(f"{promised} records went into temporary files in {self._folder}, and {nrecords} came back")
+        return nrecords
+
+    def _new_file(self):
+        descriptor, path = tempfile.mkstemp(dir=self._folder)
+        os.close(descriptor)
+        return open(path, "wb", buffering=0)
+
+    def _put(self, file, nrecords, write, what):
+        start = file.tell()
+        if self._packing is None:
+            write(what, file)
+        else:
+            packer = _Packer(file, self._packing.make_compressor())
+            write(what, packer)
+            packer.finish()
+        return Segment(file.name, start, file.tell() - start, nrecords, self._codec)
+
+
+def _opened(segment):
+    part = _Part(segment)
+    return part if segment.codec == "none" else _Unpacked(part, _PACKINGS[segment.codec]().make_decompressor())
+
+
+class _Part(io.RawIOBase):
+    """Read a segment's bytes."""
+
+    def __init__(self, segment):
+        self._file = open(segment.path, "rb", buffering=0)
+        self._file.seek(segment.start)
+        self._left = segment.nbytes
+
+    def readinto(self, target):
+        """Fill the front of a buffer; return how many bytes that were."""
+        with memoryview(target) as view:
+            nbytes = self._file.readinto(view[: self._left])
+        if nbytes == 0 and self._left:
+            raise OSError(f"the temporary file {self._file.name} lacks {self._left} bytes")
+        self._left -= nbytes
+        return nbytes
+
+    def close(self):
+        """Close the file."""
+        self._file.close()
+        super().close()
+
+
+# make_compressor() gives an object with compress(data) and flush(); make_decompressor() one with decompress(data, max_length),
+# needs_input and eof, as the standard library's bz2 has it. nbytes: what a file that is read holds, measured and rounded up.
+_Packing = namedtuple("_Packing", "make_compressor make_decompressor nbytes")
+
+
+def _zlib():
+    import zlib
+
+    return _Packing(lambda: zlib.compressobj(1), _Inflating, 96 << 10)
+
+
+def _lz4():
+    import lz4.frame
+
+    return _Packing(_Lz4Compressor, lz4.frame.LZ4FrameDecompressor, 320 << 10)
+
+
+def _zstd():
+    from typedbytes._zstd import zstd
+
+    return _Packing(lambda: zstd.ZstdCompressor(level=1), zstd.ZstdDecompressor, 448 << 10)
+
+
+_PACKINGS = {"zlib": _zlib, "lz4": _lz4, "zstd": _zstd}
+
+
+def _packing(codec):
+    try:
+        return None if codec == "none" else _PACKINGS[codec]()
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"the codec {codec} needs a library: pip install 'typedbytes[{codec}]'", name=error.name) from None
+
+
+class _Inflating:
+    """A zlib stream with the face of a BZ2Decompressor."""
+
+    def __init__(self):
+        import zlib
+
+        self._stream = zlib.decompressobj()
+
+    def decompress(self, data, max_length):
+        return self._stream.decompress(self._stream.unconsumed_tail + data, max_length)
+
+    @property
+    def needs_input(self):
+        return not self._stream.unconsumed_tail
+
+    @property
+    def eof(self):
+        return self._stream.eof
+
+
+class _Lz4Compressor:
+    """An LZ4 frame that begins by itself."""
+
+    def __init__(self):
+        import lz4.frame
+
+        self._stream = lz4.frame.LZ4FrameCompressor(block_size=lz4.frame.BLOCKSIZE_MAX256KB)
+        self._begin = self._stream.begin()
+
+    def compress(self, data):
+        begin, self._begin = self._begin, b""
+        return begin + self._stream.compress(data)
+
+    def flush(self):
+        return self._begin + self._stream.flush()
+
+
+class _Packer:
+    """Compress what is written."""
+
+    def __init__(self, file, compressor):
+        self._file = file
+        self._compressor = compressor
+
+    def write(self, data):
+        """Take all of the data."""
+        self._pass_on(self._compressor.compress(data))
+
+    def finish(self):
+        """Write what the compressor still has."""
+        self._pass_on(self._compressor.flush())
+
+    def _pass_on(self, packed):
+        with memoryview(packed) as view:
+            nbytes = 0
+            while nbytes < len(view):
+                nbytes += self._file.write(view[nbytes:])
+
+
+class _Unpacked(io.RawIOBase):
+    """Read what a _Packer has written."""
+
+    def __init__(self, part, decompressor):
+        self._part = part
+        self._decompressor = decompressor
+        self._chunk = bytearray(CHUNK_NBYTES)
+
+    def readinto(self, target):
+        """Fill the front of a buffer; return how many bytes that were."""
+        data = b""
+        while not data and not self._decompressor.eof:
+            packed = b""
+            if self._decompressor.needs_input:
+                packed = bytes(self._chunk[: self._part.readinto(self._chunk)])
+                if not packed:
+                    raise OSError("a temporary file ends inside its compressed bytes")
+            data = self._decompressor.decompress(packed, len(target))
+        target[: len(data)] = data
+        return len(data)
+
+    def close(self):
+        """Close the file."""
+        self._part.close()
+        super().close()
