@@ -64,7 +64,7 @@ class Arrangement:
         self._padding = BYTES_OF_NONE * bool(odd) + FALSE * nfalse
         self._head = b"\x08" + (3 + bool(odd) + nfalse).to_bytes(4, "big")
         self.ntail = LONG_NBYTES + secondary
-        self.start = b"\xff"  # of the key split last, as far as its part goes: no key starts so
+        self.start = None  # of the key split last, as far as its part goes; None: no key was split
 
     def join(self, part, key):
         """Return the form of an encoded key with an encoded part."""
@@ -72,7 +72,7 @@ class Arrangement:
 
     def split(self, whole):
         """Return the encoded key in a form, None for what is none; `start` is the same for all that have its part."""
-        if not (whole.startswith(self.start) and whole.startswith(SIGN, -self.ntail)):
+        if self.start is None or not (whole.startswith(self.start) and whole.startswith(SIGN, -self.ntail)):
             start = self.start_of(whole)
             if start is None:
                 return None
