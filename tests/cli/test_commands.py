@@ -17,8 +17,9 @@ import pytest
 import typedbytes as tb
 from commands import COMMAND, LIST, ONE, STREAM, TEXT, TWO, bad, good, rows, run
 from typedbytes import sequencefile
-from typedbytes.cli import _formats, _progress, _terminal, converting, main
+from typedbytes.cli import _formats, _progress, _terminal, main
 from typedbytes.cli._faults import Memory
+from typedbytes.cli.commands import convert
 
 PAIRS = [(f"key {i % 7}", i) for i in range(100)]
 PAIR_STREAM = tb.Encoder().encode_pairs(PAIRS)
@@ -89,7 +90,7 @@ def test_sample(file):
 
 
 def test_samples_are_fair():
-    from typedbytes.cli import copying
+    from typedbytes.cli.commands import sample as copying
 
     class Options:
         nrecords, fraction, seed, files, to, from_, pairs, dialect, max_bytes = 3, None, None, [], "typedbytes", None, False, "hadoop", None
@@ -596,7 +597,7 @@ def test_no_tables():
 
 
 def test_mistakes_of_ours_are_not_blamed_on_the_data():
-    with pytest.raises(TypeError, match="ours"), converting._blaming_data("table"):
+    with pytest.raises(TypeError, match="ours"), convert._blaming_data("table"):
         raise TypeError("ours")
 
 

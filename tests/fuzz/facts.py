@@ -11,7 +11,7 @@ import typedbytes
 from typedbytes import TypeCode
 from typedbytes._report import _native as _report
 from typedbytes.cli._json_form import encoded_lines
-from typedbytes.cli._manners import Failure
+from typedbytes.cli._failure import Failure
 from typedbytes.errors import DecodeError
 
 import json_reference

@@ -11,40 +11,40 @@ import sys
 from importlib import import_module
 
 from typedbytes._whole import remove_unfinished
-from typedbytes.cli._manners import BROKEN_PIPE, INTERNAL, INTERRUPTED, IO_ERROR, OK, USAGE, Failure
-from typedbytes.cli._outputs import Output, Unwritten, replacing
-from typedbytes.cli._stopping import Stoppable, Stopped
+from typedbytes.cli._failure import BROKEN_PIPE, INTERNAL, INTERRUPTED, IO_ERROR, OK, USAGE, Failure
+from typedbytes.cli._output import Output, Unwritten, replacing
+from typedbytes.cli._signals import Stoppable, Stopped
 
 # command: (file, what it does)
 COMMANDS = {
-    "cat": ("copying", "copy whole records"),
-    "head": ("copying", "copy the first records"),
-    "tail": ("copying", "copy the last records"),
-    "slice": ("copying", "copy the records of a range"),
-    "sample": ("copying", "copy records drawn at random"),
-    "count": ("checking", "print the number of records"),
-    "stats": ("profiling", "tell sizes, types, the largest and the smallest"),
-    "schema": ("profiling", "tell which types stand where"),
-    "freq": ("profiling", "count how often each key is there"),
-    "sniff": ("checking", "tell what an input is"),
-    "validate": ("checking", "decode everything and say whether it is good"),
-    "diff": ("checking", "tell where two inputs differ"),
-    "grep": ("filtering", "copy the records that a text stands in"),
-    "sort": ("ordering", "sort by encoded key, as Hadoop does"),
-    "partition": ("ordering", "split up by the reducer that Hadoop would choose"),
-    "uniq": ("filtering", "copy records without their repetitions"),
-    "to-json": ("json_lines", "write records as lines of JSON, losing nothing"),
-    "from-json": ("json_lines", "write the records that lines of JSON stand for"),
-    "dumptb": ("_sequence_files", "write the pairs of SequenceFiles and folders of them"),
-    "loadtb": ("_sequence_files", "read pairs and write a SequenceFile"),
-    "convert": ("converting", "change container, codec and format"),
-    "run": ("running", "run the job of a script on this machine"),
-    "submit": ("submitting", "run a job on Hadoop, or print how"),
-    "bundle": ("submitting", "write an archive of this package for Hadoop's nodes"),
-    "bench": ("measuring", "measure the codec on your own records"),
-    "completion": ("shell", "write the completion script of a shell"),
-    "man": ("shell", "write the man page"),
-    "block": ("blocks", "binary block messages: encode, decode, echo, peer"),
+    "cat": ("commands.sample", "copy whole records"),
+    "head": ("commands.sample", "copy the first records"),
+    "tail": ("commands.sample", "copy the last records"),
+    "slice": ("commands.sample", "copy the records of a range"),
+    "sample": ("commands.sample", "copy records drawn at random"),
+    "count": ("commands.validate", "print the number of records"),
+    "stats": ("commands.stats", "tell sizes, types, the largest and the smallest"),
+    "schema": ("commands.stats", "tell which types stand where"),
+    "freq": ("commands.stats", "count how often each key is there"),
+    "sniff": ("commands.validate", "tell what an input is"),
+    "validate": ("commands.validate", "decode everything and say whether it is good"),
+    "diff": ("commands.validate", "tell where two inputs differ"),
+    "grep": ("commands.grep", "copy the records that a text stands in"),
+    "sort": ("commands.sort", "sort by encoded key, as Hadoop does"),
+    "partition": ("commands.sort", "split up by the reducer that Hadoop would choose"),
+    "uniq": ("commands.grep", "copy records without their repetitions"),
+    "to-json": ("commands.from_json", "write records as lines of JSON, losing nothing"),
+    "from-json": ("commands.from_json", "write the records that lines of JSON stand for"),
+    "dumptb": ("_sequencefile_output", "write the pairs of SequenceFiles and folders of them"),
+    "loadtb": ("_sequencefile_output", "read pairs and write a SequenceFile"),
+    "convert": ("commands.convert", "change container, codec and format"),
+    "run": ("commands.run", "run the job of a script on this machine"),
+    "submit": ("commands.submit", "run a job on Hadoop, or print how"),
+    "bundle": ("commands.submit", "write an archive of this package for Hadoop's nodes"),
+    "bench": ("commands.bench", "measure the codec on your own records"),
+    "completion": ("commands.completion", "write the completion script of a shell"),
+    "man": ("commands.completion", "write the man page"),
+    "block": ("commands.block", "binary block messages: encode, decode, echo, peer"),
 }
 
 EXIT_CODES = {

@@ -8,7 +8,7 @@ import io
 
 import typedbytes
 from typedbytes._magic import COMPRESSIONS
-from typedbytes.cli._manners import UNAVAILABLE, Failure
+from typedbytes.cli._failure import UNAVAILABLE, Failure
 
 READ_NBYTES = 1 << 16
 

@@ -10,8 +10,8 @@ from contextlib import suppress
 from itertools import chain
 
 import typedbytes
-from typedbytes.cli._records import split
-from typedbytes.cli._streams import is_pairs
+from typedbytes.cli._record_output import split
+from typedbytes.cli._inputs import is_pairs
 
 MEMORY_NBYTES = 1 << 20
 WINDOW_NBYTES = 32  # on each side of a fault

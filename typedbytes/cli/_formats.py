@@ -8,7 +8,7 @@ import io
 
 import typedbytes
 from typedbytes._magic import BLOCK_MESSAGE, BYTE_ORDER_MARKS, FOREIGN, SEQUENCE_FILE
-from typedbytes.cli._manners import BAD_DATA, Failure
+from typedbytes.cli._failure import BAD_DATA, Failure
 
 NAMES = ("typedbytes", "sequencefile", "json", "block")
 MOST_NBYTES = 5  # the code and the length of a value
@@ -44,9 +44,9 @@ def recognise(head, is_all=False):
 def reader_of(source, name, shown, options, raw):
     """Return a reader of records over a source of this format; with raw they come as encoded typed bytes."""
     if name == "sequencefile" and not raw:
-        from typedbytes.cli import _sequence_files  # its users only
+        from typedbytes.cli import _sequencefile_output  # its users only
 
-        return _sequence_files.reader(source, options)
+        return _sequencefile_output.reader(source, options)
     source = source_of(source, name, shown, options)
     how = {"dialect": options.dialect, "max_bytes": options.max_bytes, "raw": raw}
     if name == "sequencefile":
@@ -62,9 +62,9 @@ def source_of(source, name, shown, options):
         hint = " (typedbytes convert --from parquet reads it)" if name == "parquet" else ""
         raise Failure(BAD_DATA, f"{shown}: not typed bytes but {name}{hint}")
     if name == "sequencefile":
-        from typedbytes.cli import _sequence_files  # its users only
+        from typedbytes.cli import _sequencefile_output  # its users only
 
-        pairs = _sequence_files.reader(source, options, raw=True)
+        pairs = _sequencefile_output.reader(source, options, raw=True)
         return Encoded(iter(lambda: pairs.read_typed(CHUNK_NBYTES) or None, None), pairs)
     if name == "json":
         from typedbytes.cli._json_form import encoded_lines  # its users only

@@ -16,7 +16,7 @@ import struct
 import typedbytes
 from typedbytes import TypeCode
 from typedbytes._report import _native as _report
-from typedbytes.cli._manners import BAD_DATA, Failure
+from typedbytes.cli._failure import BAD_DATA, Failure
 
 MAX_DEPTH = 256
 PICKLED_NONE = b"\x64\x00\x00\x00\x04\x80\x02N."

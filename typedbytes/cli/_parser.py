@@ -9,7 +9,7 @@ import os
 import sys
 
 from typedbytes.cli._formats import NAMES
-from typedbytes.cli._manners import USAGE, Failure
+from typedbytes.cli._failure import USAGE, Failure
 
 UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 

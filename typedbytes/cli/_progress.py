@@ -12,7 +12,7 @@ import sys
 import time
 from contextlib import contextmanager
 
-from typedbytes.cli._manners import escaped
+from typedbytes.cli._failure import escaped
 
 EVERY = 0.25  # seconds
 PATIENCE = 1.0  # seconds without a line

@@ -7,7 +7,7 @@ JSON each; a table shows the same.
 from math import isfinite
 
 import typedbytes
-from typedbytes.cli._manners import escaped
+from typedbytes.cli._failure import escaped
 
 MOST_CHARACTERS = 200
 

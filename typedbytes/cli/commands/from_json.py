@@ -1,7 +1,7 @@
 """Commands between streams and lines of JSON: to-json and from-json. The form of a value is _json_form's and _json's matter."""
 
 from typedbytes.cli._parser import add_file_arguments, add_output_argument, add_stream_arguments
-from typedbytes.cli._streams import lines
+from typedbytes.cli._inputs import lines
 
 
 def to_json_arguments(parser):
@@ -23,7 +23,7 @@ def to_json(options, output):
       typedbytes to-json --pairs < pairs.tb | jq -c '.[0]'
       typedbytes to-json --plain logs.tb | mlr --ijsonl --opprint head
     """
-    from typedbytes.cli.copying import cat  # its users only
+    from typedbytes.cli.commands.sample import cat  # its users only
 
     options.to = "json"
     return cat(options, output)

@@ -9,9 +9,9 @@ import io
 import typedbytes
 from typedbytes.cli import _formats
 from typedbytes.cli._compression import Decompressed
-from typedbytes.cli._guessing import MOST_VALUES, holds, types
-from typedbytes.cli._manners import Failure
-from typedbytes.cli._streams import opened, recognised, shown
+from typedbytes.cli._pair_detection import MOST_VALUES, holds, types
+from typedbytes.cli._failure import Failure
+from typedbytes.cli._inputs import opened, recognised, shown
 
 PICKLE = b"\x80\x02"  # or a value of 33 MB with an application code
 
@@ -53,9 +53,9 @@ def _size(source, head):
 
 
 def _header(source, options):
-    from typedbytes.cli import _sequence_files  # its users only
+    from typedbytes.cli import _sequencefile_output  # its users only
 
-    reader = _sequence_files.reader(source, options)
+    reader = _sequencefile_output.reader(source, options)
     facts = {name: getattr(reader, name) for name in ("version", "compression", "codec", "key_class", "value_class")}
     return {"holds": "pairs", **facts}
 

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 import typedbytes
 from typedbytes import columns
 from typedbytes.cli._formats import NAMES, Encoded, limited_source_of
-from typedbytes.cli._manners import BAD_DATA, UNAVAILABLE, USAGE, Failure
+from typedbytes.cli._failure import BAD_DATA, UNAVAILABLE, USAGE, Failure
 from typedbytes.cli._parser import add_file_arguments, add_output_argument
-from typedbytes.cli._records import Records
-from typedbytes.cli._streams import names, opened, reading, recognised, shown
+from typedbytes.cli._record_output import Records
+from typedbytes.cli._inputs import names, opened, reading, recognised, shown
 
 TABLES = ("arrow", "parquet")
 CODECS = ("none", "default", "gzip", "bzip2", "snappy", "lz4", "zstd")

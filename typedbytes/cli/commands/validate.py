@@ -4,12 +4,12 @@ from contextlib import contextmanager
 from itertools import islice
 
 from typedbytes.cli import _formats
-from typedbytes.cli._manners import BAD_DATA, DIFFERENT, OK, USAGE, Failure, escaped
-from typedbytes.cli._outputs import replacing
+from typedbytes.cli._failure import BAD_DATA, DIFFERENT, OK, USAGE, Failure, escaped
+from typedbytes.cli._output import replacing
 from typedbytes.cli._parser import add_report_arguments, natural
-from typedbytes.cli._records import joined
+from typedbytes.cli._record_output import joined
 from typedbytes.cli._reports import is_table, report
-from typedbytes.cli._streams import names, opened, reading, recognised, shown, unit, unless_pairs, within
+from typedbytes.cli._inputs import names, opened, reading, recognised, shown, unit, unless_pairs, within
 
 SKIP_NRECORDS = 1 << 16
 
@@ -56,7 +56,7 @@ def sniff(options, output):
       typedbytes sniff out
       typedbytes sniff < unknown.bin
     """
-    from typedbytes.cli._sniffing import about  # its users only
+    from typedbytes.cli.commands.sniff import about  # its users only
 
     report((about(name, options) for name in names(options)), options, output)
 
@@ -111,14 +111,14 @@ def _validated(name, options, rows):
         source = unless_pairs(source, form, name, options)
         memory = Memory(source if form == "sequencefile" else _formats.source_of(source, form, shown(name), options))
         if form == "sequencefile":
-            from typedbytes.cli import _sequence_files  # its users only
+            from typedbytes.cli import _sequencefile_output  # its users only
 
             if options.repair is not None:
-                return _sequence_files.repair(memory, name, options)
+                return _sequencefile_output.repair(memory, name, options)
         with _keeping(options.repair) as keep:
             check = Check(memory, options, keep)
             if form == "sequencefile":
-                with _sequence_files.reader(memory, options, resync=True) as reader:
+                with _sequencefile_output.reader(memory, options, resync=True) as reader:
                     check.run_sequence_file(reader)
             else:
                 with _formats.reader_of(memory, "typedbytes", shown(name), options, raw=True) as reader:
@@ -188,7 +188,7 @@ def diff(options, output):
     """
     if len(options.files) != 2:
         raise Failure(USAGE, "diff compares two inputs (see typedbytes diff --help)")
-    from typedbytes.cli import _comparing  # its users only
+    from typedbytes.cli.commands import diff as _comparing  # its users only
 
     options.picks = options.unordered
     find = _comparing.counted if options.unordered else _comparing.in_order

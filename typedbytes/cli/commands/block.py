@@ -12,9 +12,9 @@ from typedbytes import dumps, loads
 from typedbytes.block._native import array_view, element_name
 from typedbytes.block import ArrowStream, BlockEncoder, BlockReader, BlockWriter, Command
 from typedbytes.cli._json_form import JsonFormError, dump_line, from_tree, load_line, to_tree
-from typedbytes.cli._manners import BAD_DATA, IO_ERROR, USAGE, Failure, because
+from typedbytes.cli._failure import BAD_DATA, IO_ERROR, USAGE, Failure, because
 from typedbytes.cli._parser import natural, positive
-from typedbytes.cli._streams import lines, names, opened
+from typedbytes.cli._inputs import lines, names, opened
 from typedbytes.errors import DecodeError, EncodeError
 
 WIRES = ("line", "block", "bytes", "type8", "total", "header", "native")

@@ -7,7 +7,7 @@ before a failure is written.
 from contextlib import contextmanager
 
 import typedbytes
-from typedbytes.cli._streams import is_pairs
+from typedbytes.cli._inputs import is_pairs
 
 BUFFER_NBYTES = 1 << 16
 
@@ -170,7 +170,7 @@ def _has_lost_keys(value, pairs):
 
 
 def _sequence_file(options, output):
-    from typedbytes.cli._sequence_files import Sink  # its users only
+    from typedbytes.cli._sequencefile_output import Sink  # its users only
 
     return Sink(options, output)
 

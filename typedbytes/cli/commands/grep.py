@@ -4,10 +4,10 @@ import re
 from bisect import bisect_right
 
 import typedbytes
-from typedbytes.cli._manners import USAGE, Failure
+from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._parser import add_picking_arguments
-from typedbytes.cli._records import Records, joined
-from typedbytes.cli._streams import is_pairs, names, reading
+from typedbytes.cli._record_output import Records, joined
+from typedbytes.cli._inputs import is_pairs, names, reading
 
 LEAVES_NUMBERS_OUT = re.compile(r"[^-+.0-9aefilnrstu]", re.IGNORECASE)  # what stands in no number, true or false
 

@@ -8,7 +8,7 @@ import argparse
 import sys
 import time
 
-from typedbytes.cli._manners import NO_INPUT, UNAVAILABLE, USAGE, Failure, say
+from typedbytes.cli._failure import NO_INPUT, UNAVAILABLE, USAGE, Failure, say
 from typedbytes.cli._parser import size
 
 JOB_FAILED = 1

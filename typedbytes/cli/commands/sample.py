@@ -13,10 +13,10 @@ from operator import itemgetter
 
 import typedbytes
 from typedbytes import _core
-from typedbytes.cli._manners import USAGE, Failure
+from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._parser import add_picking_arguments, add_record_arguments, natural
-from typedbytes.cli._records import Records, joined
-from typedbytes.cli._streams import is_pairs, names, reading
+from typedbytes.cli._record_output import Records, joined
+from typedbytes.cli._inputs import is_pairs, names, reading
 
 cat_arguments = add_record_arguments
 

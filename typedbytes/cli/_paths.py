@@ -9,7 +9,7 @@ import io
 import os
 from contextlib import contextmanager, suppress
 
-from typedbytes.cli._manners import IO_ERROR, NO_INPUT, UNAVAILABLE, Failure
+from typedbytes.cli._failure import IO_ERROR, NO_INPUT, UNAVAILABLE, Failure
 from typedbytes.sequencefile import _places
 
 # fsspec's file over pyarrow's has no commit, and that of webhdfs:// renames without looking whether it could.

@@ -6,7 +6,7 @@ what is completed and described.
 
 import typedbytes
 from typedbytes.cli import COMMANDS, EXIT_CODES, parser_of
-from typedbytes.cli._manners import USAGE, Failure
+from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._parser import add_output_argument
 
 

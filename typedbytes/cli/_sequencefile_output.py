@@ -10,11 +10,11 @@ from contextlib import contextmanager
 import typedbytes
 from typedbytes import sequencefile
 from typedbytes.cli._formats import CHUNK_NBYTES
-from typedbytes.cli._manners import BAD_DATA, OK, UNAVAILABLE, USAGE, Failure
-from typedbytes.cli._outputs import replacing
+from typedbytes.cli._failure import BAD_DATA, OK, UNAVAILABLE, USAGE, Failure
+from typedbytes.cli._output import replacing
 from typedbytes.cli._parser import add_output_argument, positive
-from typedbytes.cli._records import UntilFailure, split
-from typedbytes.cli._streams import is_pairs, names, opened, reading, shown
+from typedbytes.cli._record_output import UntilFailure, split
+from typedbytes.cli._inputs import is_pairs, names, opened, reading, shown
 
 
 def reader(source, options, **how):

@@ -7,11 +7,11 @@ import time
 
 import typedbytes
 from typedbytes._report import _native as _report
-from typedbytes.cli._manners import BAD_DATA, USAGE, Failure
-from typedbytes.cli._outputs import replacing
+from typedbytes.cli._failure import BAD_DATA, USAGE, Failure
+from typedbytes.cli._output import replacing
 from typedbytes.cli._parser import add_report_arguments, positive
 from typedbytes.cli._reports import report
-from typedbytes.cli._streams import is_pairs, names, reading
+from typedbytes.cli._inputs import is_pairs, names, reading
 
 SECONDS = 0.5  # for each operation
 

@@ -8,7 +8,7 @@ import io
 from contextlib import suppress
 
 import typedbytes
-from typedbytes.cli._manners import USAGE, Failure
+from typedbytes.cli._failure import USAGE, Failure
 
 MOST_VALUES = 1000
 SHOWN_TYPES = 8

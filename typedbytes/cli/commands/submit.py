@@ -6,7 +6,7 @@ Here: their arguments, and what becomes an exit code. Not here: what a job is to
 import os
 import tempfile
 
-from typedbytes.cli._manners import UNAVAILABLE, USAGE, Failure, say
+from typedbytes.cli._failure import UNAVAILABLE, USAGE, Failure, say
 from typedbytes.cli._parser import natural
 
 JOB_FAILED = 1

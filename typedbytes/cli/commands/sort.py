@@ -15,11 +15,11 @@ from typedbytes._sorting import external
 from typedbytes._sorting._native import Sorter
 from typedbytes._whole import whole_folder
 from typedbytes.cli._formats import CHUNK_NBYTES, Encoded, Pairs, limited_source_of
-from typedbytes.cli._manners import BAD_DATA, IO_ERROR, USAGE, Failure, because
-from typedbytes.cli._outputs import Unwritten
+from typedbytes.cli._failure import BAD_DATA, IO_ERROR, USAGE, Failure, because
+from typedbytes.cli._output import Unwritten
 from typedbytes.cli._parser import add_picking_arguments, add_stream_arguments, positive, size
-from typedbytes.cli._records import Records
-from typedbytes.cli._streams import blaming, names, opened, recognised, shown, unless_pairs
+from typedbytes.cli._record_output import Records
+from typedbytes.cli._inputs import blaming, names, opened, recognised, shown, unless_pairs
 
 
 def sort_arguments(parser):
@@ -150,7 +150,7 @@ class _Inputs:
 
     def _check_header(self, source, is_first):
         """Of the inputs for a SequenceFile raise Failure unless all have the same classes."""
-        from typedbytes.cli._sequence_files import agreed, header_of  # its users only
+        from typedbytes.cli._sequencefile_output import agreed, header_of  # its users only
 
         if is_first:
             self._sequence_file = getattr(source, "sequence_file", None)

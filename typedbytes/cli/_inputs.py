@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import typedbytes
 from typedbytes.cli import _formats, _progress
 from typedbytes.cli._compression import decompressed, put_back
-from typedbytes.cli._manners import BAD_DATA, IO_ERROR, NO_INPUT, UNAVAILABLE, Failure, because
+from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, UNAVAILABLE, Failure, because
 
 WILD = frozenset("*?[")
 
@@ -30,7 +30,7 @@ def within(place):
     """Return the names of the files that a place stands for."""
     if place == "-" or not ("://" in place or WILD.intersection(place) or os.path.isdir(place)):
         return [place]
-    from typedbytes.cli._places import files  # its users only
+    from typedbytes.cli._paths import files  # its users only
 
     with blaming(place, NO_INPUT):
         return files(place)
@@ -63,9 +63,9 @@ def unless_pairs(source, form, name, options):
     """Return the source, for a command that takes records apart, unless it seems to hold pairs and nobody said what a record is."""
     if form != "typedbytes" or not getattr(options, "picks", False) or not options.is_unsaid:
         return source
-    from typedbytes.cli import _guessing  # its users only
+    from typedbytes.cli import _pair_detection  # its users only
 
-    return _guessing.unless_pairs(source, shown(name), options.dialect)
+    return _pair_detection.unless_pairs(source, shown(name), options.dialect)
 
 
 def is_pairs(reader):
@@ -125,7 +125,7 @@ class _Awaited(io.RawIOBase):
 def _source(name):
     try:
         if "://" in name:
-            from typedbytes.cli._places import reading_url  # its users only
+            from typedbytes.cli._paths import reading_url  # its users only
 
             return reading_url(name)
         if name != "-":

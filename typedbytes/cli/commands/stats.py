@@ -2,10 +2,10 @@
 
 import typedbytes
 from typedbytes._report._native import Shape, Tally
-from typedbytes.cli._manners import USAGE, Failure
+from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._parser import add_report_arguments, natural
 from typedbytes.cli._reports import report, report_sections, short_line
-from typedbytes.cli._streams import is_pairs, names, reading
+from typedbytes.cli._inputs import is_pairs, names, reading
 
 
 def stats_arguments(parser):
