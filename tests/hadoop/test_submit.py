@@ -21,7 +21,7 @@ import typedbytes as tb
 from hadoop_support import ROOT
 from typedbytes import cli, hadoop, sequencefile
 from typedbytes.hadoop import _bundle, _installed, _modules
-from typedbytes.hadoop._watch import ADVICE, Watch
+from typedbytes.hadoop._job_log import ADVICE, JobLogParser
 
 COMPARATOR = "mapreduce.job.output.key.comparator.class=org.apache.hadoop.io.BytesWritable$Comparator"
 
@@ -569,7 +569,7 @@ java.lang.Exception: java.lang.RuntimeException: PipeMapRed.waitOutputThreads():
 
 def watched(text):
     said = []
-    watch = Watch(said.append)
+    watch = JobLogParser(said.append)
     for line in text.splitlines(keepends=True):
         watch.take(line)
     return watch, said

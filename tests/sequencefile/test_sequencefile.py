@@ -456,7 +456,7 @@ def test_urls(tmp_path):
 @pytest.mark.parametrize("said", [0, None])
 def test_a_file_that_does_not_say_its_size_is_read_to_its_end(said, tmp_path, monkeypatch):
     """As files of some servers and of some file systems in user space."""
-    monkeypatch.setattr(sequencefile._places, "size", lambda place: said)
+    monkeypatch.setattr(sequencefile._locations, "size", lambda place: said)
     (tmp_path / "f").write_bytes(written(NUMBERS, sync_interval=100))
     told = []
     assert list(sequencefile.read(tmp_path / "f", split_size=500, progress=lambda *now: told.append(now))) == NUMBERS

@@ -10,7 +10,7 @@ import os
 from contextlib import contextmanager, suppress
 
 from typedbytes.cli._failure import IO_ERROR, NO_INPUT, UNAVAILABLE, Failure
-from typedbytes.sequencefile import _places
+from typedbytes.sequencefile import _locations
 
 # fsspec's file over pyarrow's has no commit, and that of webhdfs:// renames without looking whether it could.
 WITHOUT_TRANSACTIONS = ("hdfs://", "arrow_hdfs://", "webhdfs://", "swebhdfs://")
@@ -22,7 +22,7 @@ def files(place):
         matching = _matching(place)
         if not matching:
             raise Failure(NO_INPUT, f"{place}: matches no file")
-        found = [name for match in matching for name in _places.parts(match)]
+        found = [name for match in matching for name in _locations.parts(match)]
     if not found:
         raise Failure(NO_INPUT, f"{place}: no part files in there")
     return found
@@ -33,14 +33,14 @@ def _matching(place):
         return [place]
     if "://" not in place:
         return _wanted(glob.glob(place), place)
-    fs, path = _places.file_system(place)
+    fs, path = _locations.file_system(place)
     return _wanted(map(fs.unstrip_protocol, fs.glob(path)), place)
 
 
 def _wanted(found, pattern):
     """Return what a pattern stands for, in order: hidden names only where the pattern starts as they do."""
     first = _name(pattern)[:1]
-    return sorted(each for each in found if not _places.is_hidden(_name(each)) or _name(each).startswith(first))
+    return sorted(each for each in found if not _locations.is_hidden(_name(each)) or _name(each).startswith(first))
 
 
 def _name(place):
@@ -50,7 +50,7 @@ def _name(place):
 def reading_url(place):
     """Open a URL for reading."""
     with _blaming(place):
-        fs, path = _places.file_system(place)
+        fs, path = _locations.file_system(place)
         return _File(place, fs, fs.open(path, "rb"))
 
 
@@ -96,7 +96,7 @@ class _File(io.RawIOBase):
 def is_there(place):
     """Tell whether there is a file or a folder of this URL."""
     with _blaming(place):
-        fs, path = _places.file_system(place)
+        fs, path = _locations.file_system(place)
         return fs.exists(path)
 
 
@@ -104,7 +104,7 @@ def is_there(place):
 def creating(place):
     """Open a URL for writing; the file is there after the block, and not when that fails."""
     with _blaming(place):
-        fs, path = _places.file_system(place)
+        fs, path = _locations.file_system(place)
     how = _moving if place.startswith(WITHOUT_TRANSACTIONS) else _in_a_transaction
     with how(fs, path, place) as file:
         yield file

@@ -508,7 +508,7 @@ def _memory_of(source):
 def _sequence_file(source, pairs, structure):
     """Return who hands over the pairs of a SequenceFile."""
     from typedbytes import sequencefile    # its users only
-    from typedbytes.sequencefile._typed import TypedPairs
+    from typedbytes.sequencefile._typed_pairs import TypedPairs
 
     if not pairs:
         raise ValueError("the records of a SequenceFile are pairs")

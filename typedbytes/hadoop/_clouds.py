@@ -10,7 +10,7 @@ import os
 import shlex
 from dataclasses import replace
 
-from typedbytes.hadoop import _words
+from typedbytes.hadoop import _quoting
 from typedbytes.hadoop._errors import SubmitError
 from typedbytes.hadoop._plan import shipped
 
@@ -86,7 +86,7 @@ def _staged(plan, staging):
         return f"{staging.rstrip('/')}/{os.path.basename(path)}"
 
     def linked(text):
-        file = _words.shipped(text)
+        file = _quoting.shipped(text)
         return f"{moved(file.path)}#{file.link}"
 
     shipped(plan)  # raises SubmitError for two files that would become one in the staging folder

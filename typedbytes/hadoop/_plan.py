@@ -9,7 +9,7 @@ import os
 import shlex
 from dataclasses import dataclass, field
 
-from typedbytes.hadoop import _words
+from typedbytes.hadoop import _quoting
 from typedbytes.hadoop._errors import SubmitError
 from typedbytes.streaming._task import BINARY_PARTITIONER, BYTES_COMPARATOR
 
@@ -85,7 +85,7 @@ class Plan:
 
     def property_parts(self):
         """Return the options -D."""
-        return [("-D", _words.assignment("-D", name, value)) for name, value in self.all_properties().items()]
+        return [("-D", _quoting.assignment("-D", name, value)) for name, value in self.all_properties().items()]
 
     def all_properties(self):
         """Return the properties of the job, the user's last."""
@@ -105,11 +105,11 @@ class Plan:
         if archives:
             parts.append(("-archives", _urls("-archives", archives)))
         parts.append(("-io", "typedbytes"))
-        parts += [("-input", _words.location("-input", place)) for place in self.inputs]
-        parts.append(("-output", _words.location("-output", self.output)))
-        parts.append(("-inputformat", _words.option("-inputformat", INPUT_FORMATS.get(self.input_format, self.input_format))))
-        parts.append(("-outputformat", _words.option("-outputformat", OUTPUT_FORMATS.get(self.output_format, self.output_format))))
-        parts += [("-cmdenv", _words.variable(name, value)) for name, value in self._environment().items()]
+        parts += [("-input", _quoting.location("-input", place)) for place in self.inputs]
+        parts.append(("-output", _quoting.location("-output", self.output)))
+        parts.append(("-inputformat", _quoting.option("-inputformat", INPUT_FORMATS.get(self.input_format, self.input_format))))
+        parts.append(("-outputformat", _quoting.option("-outputformat", OUTPUT_FORMATS.get(self.output_format, self.output_format))))
+        parts += [("-cmdenv", _quoting.variable(name, value)) for name, value in self._environment().items()]
         if self.secondary and self.nreducers:
             parts.append(("-partitioner", BINARY_PARTITIONER))
         return parts + self._commands()
@@ -123,11 +123,11 @@ class Plan:
     def _commands(self):
         link = script_of(self).link
         start = [self.python, f"./{link}" if link.startswith("-") else link]
-        commands = [("-mapper", _words.command([*start, "map"]))]
+        commands = [("-mapper", _quoting.command([*start, "map"]))]
         if self.combiner and self.nreducers:
-            commands.append(("-combiner", _words.command([*start, "combine"])))
+            commands.append(("-combiner", _quoting.command([*start, "combine"])))
         if self.nreducers:
-            commands.append(("-reducer", _words.command([*start, "reduce"])))
+            commands.append(("-reducer", _quoting.command([*start, "reduce"])))
         return commands
 
     def shell(self, *start):
@@ -136,18 +136,18 @@ class Plan:
 
 
 def _urls(name, files):
-    return ",".join(_words.url_path(name, file) for file in files)
+    return ",".join(_quoting.url_path(name, file) for file in files)
 
 
 def shipped(plan):
     """Return [files, archives], lists of what has a path here or a URL, and a link in the folder of each task. Raises SubmitError."""
-    files = [script_of(plan), *map(_words.shipped, plan.files)]
-    archives = [*map(_words.shipped, plan.archives)]
+    files = [script_of(plan), *map(_quoting.shipped, plan.files)]
+    archives = [*map(_quoting.shipped, plan.archives)]
     if plan.bundle:
-        archives.append(_words.Shipped(plan.bundle, BUNDLE_LINK))
-    return _words.unique(files, archives)
+        archives.append(_quoting.Shipped(plan.bundle, BUNDLE_LINK))
+    return _quoting.unique(files, archives)
 
 
 def script_of(plan):
     """Return the script as it is shipped. In a path of this machine a # is nothing special; Hadoop refuses it later."""
-    return _words.shipped(plan.script) if "://" in plan.script else _words.Shipped(plan.script, os.path.basename(plan.script))
+    return _quoting.shipped(plan.script) if "://" in plan.script else _quoting.Shipped(plan.script, os.path.basename(plan.script))

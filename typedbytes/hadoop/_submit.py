@@ -16,7 +16,7 @@ from typedbytes.hadoop._bundle import differences, versions_in
 from typedbytes.hadoop._errors import JobFailedError, SubmitError
 from typedbytes.hadoop._installed import default_file_system, find_command, find_jar, gathers_logs
 from typedbytes.hadoop._modules import beside, calls, foreign, is_importable
-from typedbytes.hadoop._watch import Watch
+from typedbytes.hadoop._job_log import JobLogParser
 
 __all__ = ["Done", "check", "command_of", "read_output", "submit"]
 
@@ -84,7 +84,7 @@ def submit(plan, *, jar=None, say=lambda line: print(line, file=sys.stderr)):
     words = plan.words()
     _check_locale(words, os.environ)
     command = [*command_of(jar), *words]
-    watch = Watch(say)
+    log = JobLogParser(say)
     try:
         client = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
@@ -93,10 +93,10 @@ def submit(plan, *, jar=None, say=lambda line: print(line, file=sys.stderr)):
         raise SubmitError(f"Hadoop's command {command[0]} does not start: {error.strerror}") from None
     with client:
         for line in client.stdout:
-            watch.take(line)
+            log.take(line)
     if client.returncode:
-        raise _failure(watch, client.returncode)
-    return Done(watch.job_id, watch.counters, plan.output)
+        raise _failure(log, client.returncode)
+    return Done(log.job_id, log.counters, plan.output)
 
 
 def _check_locale(words, environ):
@@ -142,9 +142,9 @@ def _is_here(environ):
 
 def _pairs_of(place):
     from typedbytes import sequencefile
-    from typedbytes.sequencefile import _places
+    from typedbytes.sequencefile import _locations
 
-    for part in _places.parts(place):
+    for part in _locations.parts(place):
         if os.path.basename(part).startswith("part-"):
             yield from sequencefile.read(part)
 
@@ -185,16 +185,16 @@ def _check_same(path, bundle):
         )
 
 
-def _failure(watch, code):
-    if watch.job_id and not watch.report:
-        for line in _gathered_logs(watch.job_id):
-            watch.take(line)
-    said = [line.removeprefix("typedbytes: ") for line in watch.report[-MOST_LINES:]]
+def _failure(log, code):
+    if log.job_id and not log.report:
+        for line in _gathered_logs(log.job_id):
+            log.take(line)
+    said = [line.removeprefix("typedbytes: ") for line in log.report[-MOST_LINES:]]
     if not said:
-        said = watch.errors()[-1:]
-    advice = watch.advice()
+        said = log.errors()[-1:]
+    advice = log.advice()
     lines = [f"the job failed, Hadoop's command with code {code}", *said, *([f"what to do: {advice}"] if advice else [])]
-    return JobFailedError("\n".join(lines), watch.report, code)
+    return JobFailedError("\n".join(lines), log.report, code)
 
 
 def _gathered_logs(job_id):

@@ -9,7 +9,7 @@ from functools import partial
 
 from typedbytes.sequencefile import _native as _sequence
 from typedbytes import _core
-from typedbytes.sequencefile import _codecs, _places, _writables
+from typedbytes.sequencefile import _codecs, _locations, _writables
 
 __all__ = ["Reader", "Writer", "decode", "encode", "open"]
 
@@ -60,12 +60,12 @@ class Reader(_sequence.Reader):
     __slots__ = ()
 
     def __init__(self, place, *, max_bytes=1 << 28, decoders=None, **options):
-        file, ours = _places.opened(place, "r")
+        file, ours = _locations.opened(place, "r")
         try:
             super().__init__(
                 file,
                 owns=ours,
-                max_bytes=_places.LARGEST if max_bytes is None else max_bytes,
+                max_bytes=_locations.LARGEST if max_bytes is None else max_bytes,
                 find_codec=_find_decompress,
                 find_kind=partial(_writables.find, decoders=decoders or {}),
                 **options,
@@ -113,7 +113,7 @@ class Writer(_sequence.Writer):
             codec_class, _, compress = _codecs.find(codec)
             if compress is None:
                 raise ValueError(f"codec {codec} is only read")
-        file, ours = _places.opened(place, "w")
+        file, ours = _locations.opened(place, "w")
         try:
             super().__init__(
                 file,

@@ -11,7 +11,7 @@ from functools import partial
 
 from typedbytes._core import Kept
 from typedbytes.errors import DecodeError, FormatError
-from typedbytes.sequencefile import _places, _writables
+from typedbytes.sequencefile import _locations, _writables
 from typedbytes.sequencefile._files import Reader, decode, encode
 
 __all__ = ["MapFile"]
@@ -44,14 +44,14 @@ class MapFile:
 
     def __init__(self, place, **options):
         place = str(place).rstrip("/")
-        self._place = f"{place}/data"
+        self._path = f"{place}/data"
         self._options = options
-        self._data = Reader(self._place, raw=True, **options)
+        self._data = Reader(self._path, raw=True, **options)
         self._first = self._data.offset
         self.skipped = self._data.skipped
         try:
             self._order = _order_of(self._data.key_class)
-            self._keys, self._places = self._read_index(f"{place}/index")
+            self._keys, self._offsets = self._read_index(f"{place}/index")
         except BaseException:
             self._data.close()
             raise
@@ -61,7 +61,7 @@ class MapFile:
         with Reader(place, raw=True) as index:
             if index.key_class != self._data.key_class or index.value_class != f"{_IO}LongWritable":
                 raise FormatError(f"an index from {index.key_class} to {index.value_class}", 0)
-            last, end = self._first, _places.size(self._place)
+            last, end = self._first, _locations.size(self._path)
             for offset, key, value in self._records(index):
                 to = _decode_at(index.value_class, value, offset)
                 if not last <= to <= end or keys and key < keys[-1]:
@@ -110,7 +110,7 @@ class MapFile:
 
     def _pairs(self):
         self._data.seek(self._first)    # which a closed one, or one that failed, refuses
-        with Reader(self._place, **self._options) as reader:
+        with Reader(self._path, **self._options) as reader:
             try:
                 yield from reader
             finally:
@@ -122,7 +122,7 @@ class MapFile:
         wanted = self._order(encode(self._data.key_class, key, **options))
         # Equal keys may stand before the one that the index has, and others before its first.
         at = bisect_left(self._keys, wanted)
-        self._data.seek(self._places[at - 1] if at else self._first)
+        self._data.seek(self._offsets[at - 1] if at else self._first)
         for offset, found, value in self._records(self._data):
             if found >= wanted:
                 return (offset, value) if found == wanted else None

@@ -10,7 +10,7 @@ from collections import deque
 
 from typedbytes._core import Kept
 from typedbytes.errors import DecodeError
-from typedbytes.sequencefile import _places
+from typedbytes.sequencefile import _locations
 from typedbytes.sequencefile._files import Reader
 
 __all__ = ["read"]
@@ -38,9 +38,9 @@ def read(places, *, processes=1, ordered=False, progress=None, split_size=1 << 2
     if processes < 1 or split_size < 1:
         raise ValueError("processes and split_size are at least 1")
     if isinstance(places, (list, tuple)):
-        files = [file for place in places for file in _places.parts(place)]
+        files = [file for place in places for file in _locations.parts(place)]
     else:
-        files = _places.parts(places)
+        files = _locations.parts(places)
     splits = list(_cut(files, split_size))
     answers = _in_turn(splits, options) if processes == 1 else _in_parallel(splits, options, processes, ordered)
     return Kept(_delivered(answers, sum(length for _, _, length in splits), progress))
@@ -48,7 +48,7 @@ def read(places, *, processes=1, ordered=False, progress=None, split_size=1 << 2
 
 def _cut(files, split_size):
     for file in files:
-        nbytes = _places.size(file) or 0
+        nbytes = _locations.size(file) or 0
         # Without bytes, as it seems, one split of all there is: a server may not know, and an empty file has a header missing, which is to be said.
         for start in range(0, nbytes, split_size) or (0,):
             yield file, start, min(split_size, nbytes - start)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hadoop_support import hadoop as machine
 from typedbytes import hadoop
-from typedbytes.hadoop import _words
+from typedbytes.hadoop import _quoting
 
 pytestmark = pytest.mark.hadoop
 
@@ -46,7 +46,7 @@ def folder(tmp_path_factory):
 @quickly
 @given(st.lists(st.lists(words, min_size=1, max_size=4), min_size=8, max_size=8))
 def test_a_command_is_split_into_its_words_or_refused(lists):
-    made = accepted(_words.command, [*lists, ["it's", 'say "x"', "a b"], ["'a\"", "x"], ["", "x"]])
+    made = accepted(_quoting.command, [*lists, ["it's", 'say "x"', "a b"], ["'a\"", "x"], ["", "x"]])
     assert (["it's", 'say "x"', "a b"]) in [each for each, _ in made]
     assert not [each for each, _ in made if "" in each or "'a\"" in each]
     start, end = ["-input", "in", "-output", "out", "-mapper"], ["-io", "typedbytes"]

@@ -100,7 +100,7 @@ NO_NEWS = re.compile(r"Job not successful!|Streaming Command Failed!")
 MOST_LINES = 20_000  # of a log that are kept
 
 
-class Watch:
+class JobLogParser:
     """The state of a job, from what its client says; `say` is called with every line worth showing."""
 
     def __init__(self, say):

@@ -23,15 +23,15 @@ class TypedPairs:
         self._owns = owns
         self._options = options
         self._rest = memoryview(b"")    # of whole pairs
-        self._places = ()    # of the records in `rest`, and of those before them
-        self._nth = 0    # place of the next record
+        self._offsets = ()    # of the records in `rest`, and of those before them
+        self._index = 0    # place of the next record
         self._is_closed = False
         self.record = reader.record
 
     @property
     def offset(self):
         """Where the next pair's record, or its block, starts in the file."""
-        return self._places[self._nth] if self._rest else self._reader.offset
+        return self._offsets[self._index] if self._rest else self._reader.offset
 
     def _hand(self, take, wanted):
         """Call take(view) with whole pairs; it returns the bytes and records it used. False, and nothing is called, at the end.
@@ -42,13 +42,13 @@ class TypedPairs:
             raise ValueError("I/O operation on a closed reader")
         if not self._rest:
             data, places = self._reader._read_typed(_NBYTES)
-            self._rest, self._places, self._nth = memoryview(data), memoryview(places).cast("q"), 0
+            self._rest, self._offsets, self._index = memoryview(data), memoryview(places).cast("q"), 0
         if not self._rest:
             return False
         with self._rest[:] as view:
             nbytes, nrecords = take(view)
         self._rest = self._rest[nbytes:]
-        self._nth += nrecords
+        self._index += nrecords
         self.record += nrecords
         return True
 
