@@ -120,6 +120,8 @@ WRONG = [
     ({"inputs": ["/user/${user.name}"]}, "by a property: write out what you mean"),
     ({"inputs": ["a\udcff"]}, "cannot bring"),
     ({"output": "/user/${user.name}"}, "the value of -output, by a property"),
+    ({"files": ["x#a:b"]}, "-files takes the name 'a:b' for a URL"),
+    ({"archives": ["x.zip#:"]}, "-archives takes the name ':' for a URL"),
     ({"input_format": ""}, "-inputformat takes no empty value"),
     ({"environment": {"A": "x y"}}, "Hadoop ends the variable A='x y' at its space"),
     ({"environment": {"A B": "x"}}, "at its space"),

@@ -158,4 +158,8 @@ def url_path(name, file):
     if ":" in file.path and not is_url:
         raise SubmitError(f"Hadoop's {name} takes {file.path!r} for a URL: rename it, or copy it elsewhere")
     path = f"./{file.path}" if file.path.startswith("-") else file.path
-    return path if file.link == os.path.basename(file.path) else f"{path}#{file.link}"
+    if file.link == os.path.basename(file.path):
+        return path
+    if ":" in file.link:  # Java's Path takes what is before it for a scheme
+        raise SubmitError(f"Hadoop's {name} takes the name {file.link!r} for a URL: give another name, {file.path}#NAME")
+    return f"{path}#{file.link}"
