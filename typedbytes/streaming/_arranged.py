@@ -12,10 +12,11 @@ Belongs here: that form, and reading and writing it. What this file must not kno
 keys that came without this form go on without it, and no job with several reducers takes such.
 """
 
-from typedbytes import dumps, hash_code
+from typedbytes import Encoder, dumps, hash_code
 from typedbytes._core import advance, steered
 from typedbytes._core import Kept, PairGroups
 from typedbytes.errors import DecodeError, FormatError
+from typedbytes.streaming._records import checked_pair
 from typedbytes.streaming._task import GroupingError, Task, find_secondary
 from typedbytes.streaming._typed import MOST_DEPTH, TypedBytesOutput, UndecodedInput
 
@@ -181,14 +182,16 @@ class ArrangedOutput(TypedBytesOutput):
     def __init__(self, sink, options, arrangement):
         super().__init__(sink, options)
         self._arrangement = arrangement
+        self._encode = Encoder(**self._options).encode
 
     def encoded(self, pair):
         """Return the arranged key and the encoded value of a pair."""
-        key, value = super().encoded(pair)
-        arrangement = self._arrangement
+        key, value = checked_pair(pair)
+        encode, arrangement = self._encode, self._arrangement
+        encoded_key, encoded_value = encode(key), encode(value)
         if arrangement.arrives is False:
-            return key, value
-        return arrangement.join(self._encoder.encode(arrangement.part_of(pair[0])), key), value
+            return encoded_key, encoded_value
+        return arrangement.join(encode(arrangement.part_of(key)), encoded_key), encoded_value
 
     def writes(self, pairs):
         """Write every pair of an iterable."""
