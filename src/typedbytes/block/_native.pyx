@@ -2,10 +2,12 @@
 #
 # What belongs here: layouts, the walk over a message, moving bytes with one system call. What this file must not know: how a
 # descriptor came to be, names of files, the command. docs/block-format.md is the specification.
-#     encode.pxi      values to bytes
-#     parse.pxi       bytes to values
-#     move.pxi        sockets, descriptors and files
-#     coalesce.pxi    many messages in few system calls
+#     encode.pxi              values to bytes: the encoder, and what is shared by encode_legacy.pxi and encode_native.pxi
+#     values.pxi              the type of a value, and where its bytes are
+#     parse.pxi               bytes to values: the parser, and what is shared by parse_legacy.pxi and parse_native.pxi
+#     decoder.pxi             input that is fed in pieces
+#     sockets.pxi             system calls on sockets, descriptors and files; used by reader.pxi and writer.pxi
+#     coalesce.pxi            many messages in few system calls: coalesce_threads.pxi and coalesce_asyncio.pxi
 #
 # Always true: a number of bytes is compared with what remains; a message is decoded whole or not at all; an object in use
 # refuses a second use.
@@ -369,6 +371,16 @@ cdef bytes swapped(bytes items, Py_ssize_t size):
 
 
 include "encode.pxi"
+include "encode_legacy.pxi"
+include "encode_native.pxi"
+include "values.pxi"
 include "parse.pxi"
-include "move.pxi"
+include "parse_legacy.pxi"
+include "parse_native.pxi"
+include "decoder.pxi"
+include "sockets.pxi"
+include "writer.pxi"
+include "reader.pxi"
 include "coalesce.pxi"
+include "coalesce_threads.pxi"
+include "coalesce_asyncio.pxi"

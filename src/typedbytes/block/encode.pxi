@@ -273,41 +273,15 @@ cdef class BlockEncoder:
                     raise EncodeTypeError(f"a message is a sequence of values, not {type(args).__name__}")
                 args = tuple(args)
             if self.wire == NATIVE:
-                self.put_native(args, checked_id(id), reply)
+                put_native(self, args, checked_id(id), reply)
             elif reply or (id is not 0 and id != 0):
                 raise EncodeValueError("wire 0 has neither ids nor wanted replies")
             else:
-                self.put_wire0(args)
+                put_wire0(self, args)
         except:
             self.buf.cursor = self.buf.start + base
             self.drop_parts(nparts)
             raise
-        return 0
-
-    cdef int put_wire0(self, object args) except -1:
-        cdef Py_ssize_t count = len(args)
-        cdef Py_ssize_t base = written(&self.buf)
-        cdef Py_ssize_t nlarge = self.nlarge
-        cdef Py_ssize_t total
-        cdef Py_ssize_t head = 0
-        check_most(count, "values", MAX_LENGTH)
-        reserve(&self.buf, 8)
-        if self.wire == TOTAL:
-            self.buf.cursor += 4
-        if self.wire != LINE:
-            store_i32(self.buf.cursor, <int32_t>count)
-            self.buf.cursor += 4
-        if self.wire == HEADER:
-            reserve(&self.buf, 8 * count)
-            head = written(&self.buf)
-            self.buf.cursor += 8 * count
-        self.put_values(args, count, head)
-        if self.wire == LINE:
-            self.put_copied(<const char*>b"e\n", 2)
-        if self.wire == TOTAL:
-            total = written(&self.buf) - base - 4 + self.nlarge - nlarge
-            check_most(total, "bytes", MAX_LENGTH)
-            store_i32(self.buf.start + base, <int32_t>total)
         return 0
 
     cdef int put_values(self, object args, Py_ssize_t count, Py_ssize_t head) except -1:
@@ -319,15 +293,15 @@ cdef class BlockEncoder:
             try:
                 owner = self.look_at(value, &v)
                 if self.wire == NATIVE:
-                    self.put_entry(&v, owner, head + i * ENTRY_SIZE)
+                    put_entry(self, &v, owner, head + i * ENTRY_SIZE)
                 elif self.wire == HEADER:
-                    self.put_with_head(&v, owner, head + 8 * i)
+                    put_with_head(self, &v, owner, head + 8 * i)
                 elif self.wire == BLOCK:
-                    self.put_with_head(&v, owner, -1)
+                    put_with_head(self, &v, owner, -1)
                 elif self.wire == LINE:
-                    self.put_lines(&v, owner)
+                    put_lines(self, &v, owner)
                 else:
-                    self.put_value(&v, owner)
+                    put_value(self, &v, owner)
             except EncodeError as error:
                 raise_without_memory(error)
                 raise type(error)(error.message, f"[{i}]{error.path}") from None
@@ -461,263 +435,11 @@ cdef class BlockEncoder:
             return self.put_copied(p, nbytes)
         return self.add_part(p, nbytes, owner)
 
-    cdef inline int wire0_type(self, Value* v) except -1:
-        cdef int kind = WIRE0_TYPES[v.code]
-        if kind <= WIRE0_COMMAND and v.nbytes > MAX_LENGTH:
-            raise EncodeValueError(f"{v.nbytes} bytes are more than 2^31-1")
-        return kind
-
-    # wire    bytes, total: i32 type; types 0 1 2 i32 length, bytes; 3 i32; 4 i64; 5 binary64. type8: the type is one byte.
-    # python  bytes-like, str, Command, int, int, float; back: bytes, str, Command, int, int, float.
-    # errors  EncodeTypeError: bool, None, containers. EncodeValueError: beyond 64 bits, over 2^31-1 bytes.
-    # source  docs/block-format.md, wire 0.
-
-    cdef inline int put_value(self, Value* v, object owner) except -1:
-        cdef unsigned char* p
-        cdef int kind
-        if v.code == BYTES or v.code == STRING or v.code == COMMAND or v.code == ARRAY:
-            kind = self.wire0_type(v)
-            reserve(&self.buf, 8)
-            p = self.put_type(kind)
-            store_i32(p, <int32_t>v.nbytes)
-            self.buf.cursor = p + 4
-            return self.put_bytes(v.p, v.nbytes, owner)
-        kind = WIRE0_TYPES[v.code]
-        reserve(&self.buf, 12)
-        p = self.put_type(kind)
-        if kind == WIRE0_INT:
-            store_i32(p, <int32_t>v.number)
-            self.buf.cursor = p + 4
-        elif kind == WIRE0_LONG:
-            store_i64(p, v.number)
-            self.buf.cursor = p + 8
-        else:
-            store_f64(p, v.real)
-            self.buf.cursor = p + 8
-        return 0
-
-    cdef inline unsigned char* put_type(self, int kind) noexcept:
-        if self.wire == TYPE8:
-            self.buf.cursor[0] = <unsigned char>kind
-            return self.buf.cursor + 1
-        store_i32(self.buf.cursor, kind)
-        return self.buf.cursor + 4
-
-    # wire    block: i32 type, i32 length, bytes; numbers as decimal text. header: all types and lengths come first.
-    # python  as above; a float as its repr.
-    # errors  as above.
-    # source  docs/block-format.md, wire 0.
-
-    cdef int put_with_head(self, Value* v, object owner, Py_ssize_t head) except -1:
-        cdef char text[32]
-        cdef int kind = WIRE0_TYPES[v.code]
-        if kind == WIRE0_INT or kind == WIRE0_LONG:
-            v.nbytes = snprintf(text, sizeof(text), "%lld", <long long>v.number)
-            v.p = <const unsigned char*>text
-        elif kind == WIRE0_DOUBLE:
-            owner = repr(v.real).encode("ascii")
-            v.nbytes = PyBytes_GET_SIZE(owner)
-            v.p = <const unsigned char*>PyBytes_AS_STRING(owner)
-        self.wire0_type(v)
-        if head < 0:
-            reserve(&self.buf, 8)
-            head = written(&self.buf)
-            self.buf.cursor += 8
-        store_i32(self.buf.start + head, kind)
-        store_i32(self.buf.start + head + 4, <int32_t>v.nbytes)
-        return self.put_bytes(v.p, v.nbytes, owner)
-
-    # wire    line: decimal type, LF, text, LF; bytes as base64; in strings \ CR LF as \\ \r \n. The end is "e", LF.
-    # python  as above.
-    # errors  as above.
-    # source  docs/block-format.md, wire 0.
-
-    cdef int put_lines(self, Value* v, object owner) except -1:
-        cdef bytes text
-        cdef int kind = self.wire0_type(v)
-        if kind == WIRE0_INT or kind == WIRE0_LONG:
-            text = b"%d" % v.number
-        elif kind == WIRE0_DOUBLE:
-            text = repr(v.real).encode("ascii")
-        elif kind == WIRE0_BYTES:
-            text = b2a_base64(PyMemoryView_FromMemory(<char*>v.p, v.nbytes, PyBUF_READ), newline=False)
-        else:
-            text = v.p[:v.nbytes]
-            text = text.replace(b"\\", b"\\\\").replace(b"\r", b"\\r").replace(b"\n", b"\\n")
-        reserve(&self.buf, 2)
-        self.buf.cursor[0] = <unsigned char>(c"0" + kind)
-        self.buf.cursor[1] = c"\n"
-        self.buf.cursor += 2
-        self.put_bytes(<const unsigned char*>PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text), text)
-        return self.put_copied(<const char*>b"\n", 1)
-
-    # wire    native: head of 24 bytes, entries of 16, bodies at their alignment, the checksum if flagged.
-    # python  see docs/block-format.md; nested TypedBytes for all that has no type here.
-    # errors  EncodeValueError: more than 2^32-1 values, a number beyond its type.
-    # source  docs/block-format.md, wire 1.
-
-    cdef int put_native(self, object args, uint32_t id, bint reply) except -1:
-        cdef Py_ssize_t count = len(args)
-        cdef Py_ssize_t base = written(&self.buf)
-        cdef Py_ssize_t nlarge = self.nlarge
-        cdef Py_ssize_t nparts = self.nparts
-        cdef Py_ssize_t body
-        cdef unsigned char* head
-        check_most(count, "values", MAX_ENTRIES)
-        reserve(&self.buf, HEAD_SIZE + count * ENTRY_SIZE)
-        self.buf.cursor += HEAD_SIZE + count * ENTRY_SIZE
-        self.body_start = written(&self.buf) + self.nlarge
-        self.put_values(args, count, base + HEAD_SIZE)
-        body = written(&self.buf) + self.nlarge - self.body_start
-        head = self.buf.start + base
-        store_i32(head, <int32_t>NATIVE_MAGIC)
-        head[4] = <unsigned char>(self.flags | (REPLY_WANTED if reply else 0))
-        head[5] = ALIGNMENT_LOG2
-        head[6] = head[7] = 0
-        store_i32(head + 8, <int32_t>count)
-        store_i32(head + 12, <int32_t>id)
-        store_i64(head + 16, body)
-        if self.flags & CHECKSUM:
-            self.put_checksum(base, nparts)
-        return 0
-
-    cdef int put_checksum(self, Py_ssize_t base, Py_ssize_t first_part) except -1:
-        cdef uint32_t crc = 0
-        cdef Py_ssize_t at = base
-        cdef Py_ssize_t i
-        reserve(&self.buf, 4)
-        for i in range(first_part, self.nparts):
-            crc = crc32c(crc, self.buf.start + at, self.parts[i].at - at)
-            with nogil:
-                crc = crc32c(crc, self.parts[i].p, self.parts[i].nbytes)
-            at = self.parts[i].at
-        crc = crc32c(crc, self.buf.start + at, written(&self.buf) - at)
-        store_i32(self.buf.cursor, <int32_t>crc)
-        self.buf.cursor += 4
-        return 0
-
-    cdef int put_entry(self, Value* v, object owner, Py_ssize_t at) except -1:
-        cdef unsigned char* entry
-        cdef Py_ssize_t nbytes = 0
-        cdef Py_ssize_t nshape = 0
-        cdef int i
-        if v.code in (BYTE, INT, LONG, BOOL, FLOAT, DOUBLE, NULL_VALUE):
-            v.ndim = v.element = 0
-            v.p = NULL
-        else:
-            if v.code != ARRAY:
-                v.ndim = v.element = 0
-            nshape = 8 * v.ndim
-            nbytes = nshape + v.nbytes
-            self.align_body()
-            reserve(&self.buf, nshape)
-            for i in range(v.ndim):
-                store_i64(self.buf.cursor, v.shape[i])
-                self.buf.cursor += 8
-            self.put_bytes(v.p, v.nbytes, owner)
-        entry = self.buf.start + at
-        entry[0] = <unsigned char>v.code
-        entry[1] = <unsigned char>v.element
-        entry[2] = <unsigned char>v.ndim
-        memset(entry + 3, 0, 13)
-        if v.code == DOUBLE or v.code == FLOAT:
-            if v.code == FLOAT and not store_f32(entry + 8, v.real):
-                raise EncodeValueError("number is too large for a FLOAT")
-            store_f64(entry + 8, v.real)
-        elif v.p == NULL and v.code != NULL_VALUE:
-            store_i64(entry + 8, v.number)
-        else:
-            store_i64(entry + 8, nbytes)
-        return 0
-
-    cdef int align_body(self) except -1:
-        cdef Py_ssize_t npad = -(written(&self.buf) + self.nlarge - self.body_start) & (ALIGNMENT - 1)
-        reserve(&self.buf, npad)
-        memset(self.buf.cursor, 0, npad)
-        self.buf.cursor += npad
-        return 0
-
 
 cdef inline int set_piece(iovec* piece, const unsigned char* p, Py_ssize_t nbytes) noexcept:
     piece.iov_base = <void*>p
     piece.iov_len = nbytes
     return nbytes > 0
-
-
-cdef object look_at_text(object text, Value* v, const char* unicode_errors):
-    if PyUnicode_IS_COMPACT_ASCII(<PyObject*>text):
-        v.p = <const unsigned char*>PyUnicode_DATA(<PyObject*>text)
-        v.nbytes = PyUnicode_GET_LENGTH(<PyObject*>text)
-        return text
-    try:
-        data = str.encode(text, "utf-8", "strict" if unicode_errors == NULL else (<bytes>unicode_errors).decode("ascii"))
-    except UnicodeEncodeError as error:
-        raise_without_memory(error)
-        raise EncodeValueError(f"str cannot be written as UTF-8: {error.reason}") from error
-    v.p = <const unsigned char*>PyBytes_AS_STRING(data)
-    v.nbytes = PyBytes_GET_SIZE(data)
-    return data
-
-
-cdef object look_at_buffer(object value, Value* v):
-    # Bytes in a row are BYTES, everything else an array with its elements and shape; a memoryview has MAX_DIMENSIONS at most.
-    cdef Py_buffer* view
-    try:
-        memory = memoryview(value)
-    except (BufferError, ValueError) as error:
-        raise_without_memory(error)
-        raise EncodeTypeError(f"cannot encode an object of type {type(value).__name__}: {error}") from error
-    owner = memory if memory.c_contiguous else memory.tobytes()
-    view = PyMemoryView_GET_BUFFER(memory)
-    v.code = ARRAY
-    v.element = element_of(memory.format, memory.itemsize)
-    v.ndim = view.ndim
-    v.shape = view.shape
-    v.nbytes = view.len
-    if type(owner) is bytes:
-        v.p = <const unsigned char*>PyBytes_AS_STRING(owner)
-        owner = (memory, owner)    # the shape is the view's
-    else:
-        v.p = <const unsigned char*>view.buf
-    if view.ndim == 1 and v.element == UNSIGNED_1 and not is_array(value):
-        v.code = BYTES
-    return owner
-
-
-cdef bint is_array(object value):
-    # Imported only by those who have such objects.
-    return isinstance(value, (getattr(sys.modules.get("array"), "array", ()), getattr(sys.modules.get("numpy"), "ndarray", ())))
-
-
-cdef bint is_numpy_number(object value):
-    return isinstance(value, getattr(sys.modules.get("numpy"), "generic", ())) and value.dtype.kind in "biuf" \
-        and value.dtype.itemsize <= 8    # a longdouble's item() is itself
-
-
-cdef bint is_arrow_table(object value):
-    arrow = sys.modules.get("pyarrow")
-    return arrow is not None and isinstance(value, (arrow.Table, arrow.RecordBatch))
-
-
-cdef object arrow_stream_of(object table):
-    from pyarrow import BufferOutputStream, ipc
-    output = BufferOutputStream()
-    with ipc.new_stream(output, table.schema) as writer:
-        writer.write(table)
-    return ArrowStream(output.getvalue())
-
-
-cdef int element_of(str format, Py_ssize_t itemsize) except -1:
-    cdef int element
-    letter = format.lstrip("@=" + ("<" if sys.byteorder == "little" else ">!")) if format else "B"
-    if itemsize == 1:
-        letter = letter.lstrip("<>!")
-    if letter == "c":
-        letter = "B"
-    for element in range(NELEMENTS):
-        if ELEMENT_SIZES[element] == itemsize and len(letter) == 1 and letter in ELEMENT_LETTERS[element]:
-            return element
-    raise EncodeTypeError(f"no array of elements {format!r}: they are ints, floats and bools in this machine's byte order")
 
 
 cdef int check_most(Py_ssize_t number, str what, int64_t most) except -1:

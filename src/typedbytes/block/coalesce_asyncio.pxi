@@ -1,0 +1,349 @@
+# AsyncCoalescingWriter: the batches of the tasks of an event loop.
+
+cdef class Done:
+    # What awaits nothing.
+    def __await__(self):
+        return NO_STEPS
+
+
+cdef object NO_STEPS = iter(())
+cdef Done DONE = Done()
+
+
+cdef class AsyncCoalescingWriter:
+    """Gather small messages and send them in batches, from the tasks of one event loop.
+
+    sink: a socket that does not block. wire and further options: as for `BlockEncoder`. flush_bytes: a batch of this size is
+    sent at once; smaller ones at the loop's next turn, or after max_delay seconds. buffer_size: bytes that may wait; beyond
+    them `await writer.write(...)` waits, and where a value of 64 KiB or more has not gone, which is sent from where it lies.
+    max_inflight: as for `CoalescingWriter`.
+
+    >>> import asyncio, socket
+    >>> async def main():
+    ...     ours, theirs = socket.socketpair()
+    ...     ours.setblocking(False)
+    ...     async with AsyncCoalescingWriter(ours) as writer:
+    ...         for number in range(3):
+    ...             await writer.write([number])
+    ...     print(writer.stats["batches"], len(theirs.recv(100)))
+    ...     ours.close(); theirs.close()
+    >>> asyncio.run(main())
+    1 36
+    """
+
+    cdef BlockEncoder encoder
+    cdef Sink sink
+    cdef object loop
+    cdef object failure
+    cdef object waiters           # futures of those that wait for room, in order
+    cdef object drainers          # futures of those that wait until all has gone
+    cdef object flush_soon        # bound methods are made once
+    cdef Py_ssize_t buffer_size
+    cdef Py_ssize_t flush_bytes
+    cdef Py_ssize_t nsent         # bytes of the buffer that have gone
+    cdef double max_delay
+    cdef Counts counts
+    cdef bint is_due              # a flush has been asked for
+    cdef bint is_blocked          # the kernel's buffer is full: the loop tells when it is not
+    cdef bint is_inherited        # by a forked child: what is in the buffer is its parent's to send
+    cdef bint is_leaving          # the interpreter ends: the loop is not waited for
+    cdef bint is_told             # a call has raised what sending failed with
+    cdef OpenWriter entry
+    cdef bint closed
+
+    def __init__(self, sink, wire="bytes", *, Py_ssize_t flush_bytes=FLUSH_BYTES, max_delay=0.0,
+                 Py_ssize_t buffer_size=COALESCE_BUFFER, max_inflight=None, **options):
+        from asyncio import get_running_loop
+        from collections import deque
+        if self.encoder is not None:
+            raise RuntimeError("an AsyncCoalescingWriter cannot be initialised again")
+        check_sizes(flush_bytes, buffer_size)
+        if not 0 <= max_delay <= 3600:
+            raise ValueError(f"max_delay is 0..3600 seconds, not {max_delay}")
+        self.loop = get_running_loop()
+        self.sink = descriptor_sink(sink)
+        if getattr(sink, "gettimeout", lambda: 0.0)() != 0.0 or os.get_blocking(self.sink.descriptor):
+            raise ValueError("the socket must not block: socket.setblocking(False)")
+        bound_inflight(self.sink, max_inflight)
+        self.waiters = deque()
+        self.drainers = []
+        self.flush_soon = self._flush_due
+        self.flush_bytes = flush_bytes
+        self.buffer_size = buffer_size
+        self.max_delay = max_delay
+        self.encoder = BlockEncoder(wire, **options)
+        self.encoder.enlarge(flush_bytes + SCRATCH)
+        if enlist(&self.entry, self, &ASYNC_WRITER):
+            self.hold_nothing()
+
+    def __dealloc__(self):
+        strike_off(&self.entry)
+
+    def __del__(self):
+        if self.encoder is None:
+            return
+        try:
+            if not self.settle():
+                raise BlockingIOError(EAGAIN, "nobody waits until the socket takes the rest")
+        except BaseException as error:
+            tell_of_forgotten(self, error)
+
+    # ---- the end of the interpreter, or of the writer: the loop need not be there any more
+
+    cdef int settle(self) except -1:
+        if self.closed or self.is_inherited:
+            return 1
+        if self.failure is not None:
+            return 1 if self.is_told else self.check()
+        if not self.pending():
+            self.hold_nothing()
+            return 1
+        if self.encoder.busy:
+            return 0
+        if not self.is_leaving:
+            warn_unclosed(self, "with unsent messages")
+        self.hold_nothing()
+        self.sink.check_open()
+        self.send_some()
+        if self.pending():
+            return 0
+        self.encoder.leave()
+        self.nsent = 0
+        return 1
+
+    cdef void hold_nothing(self) noexcept:
+        self.is_leaving = True
+        self.flush_bytes = 1
+
+    cdef object give_up(self):
+        self.closed = True
+        return self.sink.target
+
+    def __reduce__(self):
+        raise TypeError("an AsyncCoalescingWriter cannot be pickled")
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *exception):
+        await self.close()
+
+    cdef int check(self) except -1:
+        if self.failure is not None:
+            self.is_told = True
+            raise self.failure
+        if self.closed or self.encoder is None:
+            raise ValueError("I/O operation on a closed writer")
+        if self.encoder.busy:
+            self.encoder.enter()
+        return 0
+
+    def write(self, args, *, id=0, reply=False):
+        """Add one message; to be awaited, which takes time only where the buffer is full or a large value is on its way.
+
+        Arguments and errors as for `CoalescingWriter.write`.
+
+        >>> import asyncio, socket
+        >>> async def main():
+        ...     ours, theirs = socket.socketpair()
+        ...     with ours, theirs:
+        ...         ours.setblocking(False)
+        ...         async with AsyncCoalescingWriter(ours, "type8") as writer:
+        ...             await writer.write([1])
+        >>> asyncio.run(main())
+        """
+        if self.failure is not None or self.closed or self.encoder is None:
+            self.check()
+        if self.waiters or not self.has_room():
+            return self._write_later(args, id, reply)
+        self.put(args, id, reply)
+        return self._drained() if self.encoder.nparts else DONE
+
+    async def _write_later(self, args, id, reply):
+        # Those that wait go on one after the other, in the order in which they came, as long as there is room.
+        self.counts.waits += 1
+        waiter = self.loop.create_future()
+        self.waiters.append(waiter)
+        try:
+            await waiter
+            self.check()
+            self.put(args, id, reply)
+        finally:
+            if waiter in self.waiters:
+                self.waiters.remove(waiter)
+            self.wake()
+        if self.encoder.nparts:
+            await self._drained()
+
+    cdef inline bint has_room(self) noexcept:
+        return self.pending() < self.buffer_size and not self.encoder.nparts
+
+    cdef inline Py_ssize_t pending(self) noexcept:
+        return self.encoder.nbytes() - self.nsent
+
+    cdef int put(self, args, id, bint reply) except -1:
+        cdef BlockEncoder encoder = self.encoder
+        cdef Py_ssize_t before = encoder.nbytes()
+        encoder.enter()
+        try:
+            encoder.put_message(args, id, reply)
+        finally:
+            encoder.busy = False
+        self.counts.messages += 1
+        self.counts.bytes += encoder.nbytes() - before
+        if self.is_blocked:
+            return 0
+        if encoder.nbytes() >= self.flush_bytes:
+            self.counts.by_size += 1
+            return self.send()
+        if not self.is_due:
+            self.is_due = True
+            if self.max_delay > 0:
+                self.loop.call_later(self.max_delay, self.flush_soon)
+            else:
+                self.loop.call_soon(self.flush_soon)
+        return 0
+
+    def _flush_due(self):
+        self.is_due = False
+        if not self.is_blocked and not self.closed and self.failure is None and self.pending():
+            self.counts.by_age += 1
+            self.send()
+
+    cdef int send(self) except -1:
+        # As much as the kernel takes; it tells when it takes more. A failure is raised by the calls that follow.
+        cdef Py_ssize_t total = self.encoder.nbytes()
+        try:
+            self.send_some()
+        except OSError as error:
+            self.failure = error
+        self.counts.batches += 1
+        self.counts.largest = max(self.counts.largest, total)
+        if self.failure is not None or self.nsent == total:
+            self.encoder.leave()
+            self.nsent = 0
+        elif not self.encoder.nparts:
+            memmove(self.encoder.buf.start, self.encoder.buf.start + self.nsent, total - self.nsent)
+            self.encoder.buf.cursor -= self.nsent
+            self.nsent = 0
+        self.watch(self.encoder.nbytes() > 0)
+        self.wake()
+        return 0
+
+    cdef int send_some(self) except -1:
+        cdef iovec pieces[2 * FEW_PARTS + 1]
+        cdef BlockEncoder encoder = self.encoder
+        cdef Py_ssize_t npieces, took
+        cdef Py_ssize_t total = encoder.nbytes()
+        while self.nsent < total:
+            npieces = encoder.some_pieces(pieces, 2 * FEW_PARTS + 1, self.nsent)
+            took = send_pieces(self.sink.descriptor, self.sink.is_socket, pieces, npieces)
+            if took > 0:
+                self.nsent += took
+            elif took < 0 and errno == EAGAIN:
+                return 0
+            else:
+                raise_errno(errno if took < 0 else EPIPE)    # pieces are never empty
+        return 0
+
+    cdef int watch(self, bint wanted) except -1:
+        if wanted and not self.is_blocked:
+            self.loop.add_writer(self.sink.descriptor, self._go_on)
+        elif not wanted and self.is_blocked:
+            self.loop.remove_writer(self.sink.descriptor)
+        self.is_blocked = wanted
+        return 0
+
+    def _go_on(self):
+        if self.pending():
+            self.send()
+
+    cdef int wake(self) except -1:
+        if self.failure is not None or self.closed or self.has_room():
+            while self.waiters:
+                waiter = self.waiters.popleft()
+                if not waiter.done():
+                    waiter.set_result(None)
+                    break    # it wakes the next
+        if self.failure is not None or self.closed or not self.pending():
+            drainers, self.drainers = self.drainers, []
+            for waiter in drainers:
+                if not waiter.done():
+                    waiter.set_result(None)
+        return 0
+
+    async def drain(self):
+        """Send all that was written, and wait until the kernel has it.
+
+        >>> import asyncio, socket
+        >>> async def main():
+        ...     ours, theirs = socket.socketpair()
+        ...     with ours, theirs:
+        ...         ours.setblocking(False)
+        ...         await AsyncCoalescingWriter(ours).drain()
+        >>> asyncio.run(main())
+        """
+        self.check()
+        self.counts.by_request += 1
+        if not self.is_blocked and self.pending():
+            self.send()
+        await self._drained()
+
+    async def _drained(self):
+        while self.pending() and self.failure is None and not self.closed:
+            self.drainers.append(self.loop.create_future())
+            await self.drainers[len(self.drainers) - 1]
+        if self.failure is not None or self.pending():
+            self.check()
+
+    async def close(self):
+        """Send all that was written and stop; the socket stays open. Closing again does nothing.
+
+        >>> import asyncio, socket
+        >>> async def main():
+        ...     ours, theirs = socket.socketpair()
+        ...     with ours, theirs:
+        ...         ours.setblocking(False)
+        ...         await AsyncCoalescingWriter(ours).close()
+        >>> asyncio.run(main())
+        """
+        if self.closed or self.encoder is None:
+            return
+        if self.encoder.busy:
+            self.encoder.enter()
+        try:
+            await self.drain()
+        finally:
+            self.closed = True
+            strike_off(&self.entry)
+            self.watch(False)
+            self.wake()
+
+    @property
+    def stats(self):
+        """Give what has been done so far, as `CoalescingWriter.stats`.
+
+        >>> import asyncio, socket
+        >>> async def main():
+        ...     ours, theirs = socket.socketpair()
+        ...     with ours, theirs:
+        ...         ours.setblocking(False)
+        ...         return AsyncCoalescingWriter(ours).stats["messages"]
+        >>> asyncio.run(main())
+        0
+        """
+        return self.counts
+
+
+cdef int settle_async(object writer) except -1:
+    return (<AsyncCoalescingWriter>writer).settle()
+
+
+cdef object give_up_async(object writer):
+    return (<AsyncCoalescingWriter>writer).give_up()
+
+
+cdef void inherit_async(PyObject* writer) noexcept:
+    (<AsyncCoalescingWriter>writer).is_inherited = True
+
+cdef WriterKind ASYNC_WRITER = WriterKind(settle=settle_async, give_up=give_up_async, inherit=inherit_async)

@@ -1,0 +1,555 @@
+# CoalescingWriter: the batches of threads.
+
+cdef extern from *:
+    """
+    #include <pthread.h>
+    #include <time.h>
+    static inline long long now_ns(void) {
+        struct timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return t.tv_sec * 1000000000LL + t.tv_nsec;
+    }
+    static inline void sleep_ns(long long ns) {
+        struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+        nanosleep(&t, NULL);
+    }
+    static inline void wait_a_while(pthread_cond_t *condition, pthread_mutex_t *mutex) {
+        struct timespec t;
+        clock_gettime(CLOCK_REALTIME, &t);
+        t.tv_nsec += 50000000;
+        if (t.tv_nsec >= 1000000000) { t.tv_nsec -= 1000000000; t.tv_sec++; }
+        pthread_cond_timedwait(condition, mutex, &t);
+    }
+    """
+    ctypedef struct pthread_mutex_t:
+        pass
+    ctypedef struct pthread_cond_t:
+        pass
+    int pthread_mutex_init(pthread_mutex_t*, void*) nogil
+    int pthread_mutex_destroy(pthread_mutex_t*) nogil
+    int pthread_mutex_lock(pthread_mutex_t*) nogil
+    int pthread_mutex_trylock(pthread_mutex_t*) nogil
+    int pthread_mutex_unlock(pthread_mutex_t*) nogil
+    int pthread_cond_init(pthread_cond_t*, void*) nogil
+    int pthread_cond_destroy(pthread_cond_t*) nogil
+    int pthread_cond_wait(pthread_cond_t*, pthread_mutex_t*) nogil
+    int pthread_cond_broadcast(pthread_cond_t*) nogil
+    long long now_ns() nogil
+    void sleep_ns(long long ns) nogil
+    # At most 50 ms, so that signals are heard.
+    void wait_a_while(pthread_cond_t*, pthread_mutex_t*) nogil
+
+cdef extern from "pythread.h":
+    unsigned long PyThread_get_thread_ident() nogil
+
+cdef enum:
+    QUIET_TURNS = 4           # of the age's thread without a byte before it sleeps until it is woken
+    SLICE_MS = 50
+
+
+cdef class CoalescingWriter:
+    """Gather small messages and send them in batches, from one thread or several.
+
+    sink: a socket, descriptor or raw file. wire and further options: as for `BlockEncoder`. flush_bytes: a batch of this size
+    is sent at once. max_delay: seconds that a byte may wait for its batch; None: until a batch is full or flush() is called.
+    buffer_size: bytes that may be gathered while a batch is on its way; when they are used up, write() waits. max_inflight:
+    bytes that may wait in the kernel's send buffer, which bounds the time that a message spends there.
+
+    Messages of one thread keep their order, none is torn by another. close() sends everything; an error of the peer is raised
+    by the next call, and then by all. A process that was forked can neither write nor send what is its parent's.
+
+    >>> import socket
+    >>> ours, theirs = socket.socketpair()
+    >>> with CoalescingWriter(ours) as writer:
+    ...     for number in range(3):
+    ...         writer.write([number])
+    >>> writer.stats["batches"], len(theirs.recv(100))
+    (1, 36)
+    >>> ours.close(); theirs.close()
+    """
+
+    cdef BlockEncoder encoder
+    cdef Sink sink
+    cdef object failure
+    cdef object thread
+    cdef pthread_mutex_t mutex
+    cdef pthread_cond_t changed   # a batch has gone, or there is an end
+    cdef pthread_cond_t woken     # there are bytes again
+    cdef unsigned char* filling
+    cdef unsigned char* sending
+    cdef Py_ssize_t nsending      # bytes of the batch on its way
+    cdef Py_ssize_t nsent         # of them taken
+    cdef Py_ssize_t capacity
+    cdef Py_ssize_t flush_bytes
+    cdef long long delay_ns       # -1: no age
+    cdef long long oldest_ns      # when the buffer's first byte came
+    cdef long long patience_ms    # without progress, -1: for ever
+    cdef long long stalled_ns     # without progress so far
+    cdef long long nswaps         # of the two buffers
+    cdef Counts counts
+    cdef unsigned long holder     # thread that holds the mutex with the interpreter's lock
+    cdef int failed               # errno, EPIPE beside a failure
+    cdef long forks               # when this was made
+    cdef OpenWriter entry
+    cdef bint is_leaving          # the interpreter ends: write() returns when all has gone
+    cdef bint is_told             # a call has raised what sending failed with
+    cdef bint is_sending
+    cdef bint is_asleep
+    cdef bint is_running
+    cdef bint closed
+    cdef bint is_ready
+
+    def __cinit__(self, *args, **options):
+        pthread_mutex_init(&self.mutex, NULL)
+        pthread_cond_init(&self.changed, NULL)
+        pthread_cond_init(&self.woken, NULL)
+
+    def __init__(self, sink, wire="bytes", *, Py_ssize_t flush_bytes=FLUSH_BYTES, max_delay=0.0003,
+                 Py_ssize_t buffer_size=COALESCE_BUFFER, max_inflight=None, **options):
+        if self.is_ready:
+            raise RuntimeError("a CoalescingWriter cannot be initialised again")
+        check_sizes(flush_bytes, buffer_size)
+        if max_delay is not None and not 0 < max_delay <= 3600:
+            raise ValueError(f"max_delay is above 0 and at most 3600 seconds, not {max_delay}")
+        self.sink = descriptor_sink(sink)
+        self.encoder = BlockEncoder(wire, **options)
+        self.capacity = buffer_size + SCRATCH
+        self.flush_bytes = flush_bytes
+        self.delay_ns = -1 if max_delay is None else <long long>(max_delay * 1e9)
+        timeout = getattr(sink, "gettimeout", lambda: None)()
+        self.patience_ms = <long long>(timeout * 1000) if timeout else -1
+        bound_inflight(self.sink, max_inflight)
+        self.filling = new_memory(self.capacity)
+        self.sending = new_memory(self.capacity)
+        start_scratch(&self.encoder.buf, self.filling, self.capacity)
+        self.forks = FORKS
+        self.is_ready = True
+        if enlist(&self.entry, self, &COALESCING_WRITER):
+            self.hold_nothing()
+        if max_delay is not None:
+            self.start_thread()
+
+    cdef int start_thread(self) except -1:
+        from threading import Thread
+        self.is_running = True
+        self.thread = Thread(target=self._send_by_age, name="CoalescingWriter", daemon=True)
+        self.thread.start()
+        return 0
+
+    def __del__(self):
+        if not self.is_ready or self.closed or self.forks != FORKS:
+            return
+        try:
+            self.settle()
+        except BaseException as error:
+            tell_of_forgotten(self, error)
+
+    def __dealloc__(self):
+        strike_off(&self.entry)
+        if self.encoder is not None and self.encoder.buf.owner == NULL:
+            self.encoder.buf.start = self.encoder.buf.cursor = self.encoder.buf.end = NULL    # it is freed here
+        PyMem_Free(self.filling)
+        PyMem_Free(self.sending)
+        pthread_mutex_destroy(&self.mutex)
+        pthread_cond_destroy(&self.changed)
+        pthread_cond_destroy(&self.woken)
+
+    def __reduce__(self):
+        raise TypeError("a CoalescingWriter cannot be pickled")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    # ---- the end of the interpreter, or of the writer
+
+    cdef bint holds(self) noexcept:
+        return self.is_sending or self.nsent < self.nsending or written(&self.encoder.buf) > 0
+
+    cdef int settle(self) except -1:
+        cdef bint holds = self.holds()
+        if self.closed or self.forks != FORKS:
+            return 1
+        if self.failed:
+            return 1 if self.is_told else self.check_failed()
+        if not self.is_leaving and holds:
+            warn_unclosed(self, "with unsent messages")
+        self.hold_nothing()
+        if holds:
+            self.sink.check_open()
+        if pthread_mutex_trylock(&self.mutex) != 0:
+            return 0
+        self.holder = PyThread_get_thread_ident()
+        try:
+            self.send_so_far()
+        finally:
+            self.leave()
+        return 1
+
+    cdef void hold_nothing(self) noexcept:
+        self.is_leaving = True
+        self.flush_bytes = 1
+
+    cdef object give_up(self):
+        self.closed = True
+        return self.sink.target
+
+    # ---- the mutex
+
+    cdef inline int enter(self) except -1:
+        cdef unsigned long me = PyThread_get_thread_ident()
+        if self.holder == me:
+            raise RuntimeError("this CoalescingWriter is in use: a hook came back to it")
+        if self.forks != FORKS:    # the mutex may be held for ever, and what is in the buffer is the parent's to send
+            raise RuntimeError("this CoalescingWriter belongs to the process that made it")
+        if pthread_mutex_trylock(&self.mutex) != 0:
+            with nogil:
+                pthread_mutex_lock(&self.mutex)
+        self.holder = me
+        if self.closed or not self.is_ready or self.failed:
+            self.refuse()
+        return 0
+
+    cdef inline int leave(self) except -1:
+        self.holder = 0
+        pthread_mutex_unlock(&self.mutex)
+        return 0
+
+    cdef int refuse(self) except -1:
+        self.leave()
+        self.check_failed()
+        return self.raise_closed()
+
+    cdef int raise_closed(self) except -1:
+        raise ValueError("I/O operation on a closed writer")
+
+    cdef int wait(self) except -1:
+        # For what another thread sends.
+        self.counts.waits += 1
+        self.holder = 0
+        with nogil:
+            wait_a_while(&self.changed, &self.mutex)
+        self.holder = PyThread_get_thread_ident()
+        PyErr_CheckSignals()
+        return self.check_failed()
+
+    cdef inline int check_failed(self) except -1:
+        self.is_told = self.failed != 0
+        if self.failure is not None:
+            raise self.failure
+        if self.failed:
+            raise_errno(self.failed)
+        return 0
+
+    # ---- sending
+
+    cdef int send_batch(self) noexcept nogil:
+        # The mutex is held, and let go of meanwhile; nobody else is sending. 0: all has gone, or failed says why not; 1: a
+        # signal is to be looked at.
+        cdef Py_ssize_t took
+        cdef int result = 0
+        cdef int failed = 0
+        cdef iovec piece
+        if self.nsent == self.nsending:
+            self.swap()
+        self.is_sending = True
+        pthread_mutex_unlock(&self.mutex)
+        while self.nsent < self.nsending:
+            piece.iov_base = self.sending + self.nsent
+            piece.iov_len = self.nsending - self.nsent
+            took = send_pieces(self.sink.descriptor, self.sink.is_socket, &piece, 1)
+            if took > 0:
+                self.nsent += took
+                self.stalled_ns = 0
+                failed = EINTR    # a signal that came while a part went has interrupted nothing
+                break
+            failed = errno if took < 0 else EPIPE
+            if failed == EAGAIN:
+                failed = self.wait_writable()
+            if failed:
+                break
+        if failed == EINTR:
+            result = self.nsent < self.nsending
+            failed = 0
+        pthread_mutex_lock(&self.mutex)
+        self.is_sending = False
+        self.failed = failed
+        pthread_cond_broadcast(&self.changed)
+        return result
+
+    cdef int wait_writable(self) noexcept nogil:
+        # An errno, or 0: try again. Interrupted now and then, so that signals are heard; poll fails only when it is, too.
+        cdef pollfd one
+        cdef long long before = now_ns()
+        one.fd = self.sink.descriptor
+        one.events = POLLOUT
+        one.revents = 0
+        if poll(&one, 1, SLICE_MS) > 0:
+            return 0
+        self.stalled_ns += now_ns() - before
+        if self.patience_ms >= 0 and self.stalled_ns > self.patience_ms * 1000000:
+            return ETIMEDOUT
+        return EINTR
+
+    cdef void swap(self) noexcept nogil:
+        cdef WriteBuffer* buf = &self.encoder.buf
+        cdef unsigned char* empty = self.sending
+        self.nsending = buf.cursor - buf.start
+        self.nsent = 0
+        self.sending = self.filling
+        self.filling = empty
+        buf.start = buf.cursor = empty
+        buf.end = empty + self.capacity
+        self.nswaps += 1
+        self.counts.batches += self.nsending > 0
+        self.counts.largest = max(self.counts.largest, self.nsending)
+
+    cdef int send_ours(self) except -1:
+        # Nobody else is sending.
+        cdef int interrupted = 1
+        self.holder = 0
+        while interrupted:
+            with nogil:
+                interrupted = self.send_batch()
+            self.holder = PyThread_get_thread_ident()
+            if interrupted:
+                PyErr_CheckSignals()
+        return self.check_failed()
+
+    def _send_by_age(self):
+        # The thread's work: the interpreter's lock is let go of for good.
+        with nogil:
+            self.watch_age()
+
+    cdef void watch_age(self) noexcept nogil:
+        cdef long long pause, quiet = 0
+        pthread_mutex_lock(&self.mutex)
+        while self.is_running and not self.failed:
+            pause = self.delay_ns
+            if self.is_sending:
+                pthread_cond_wait(&self.changed, &self.mutex)
+                continue
+            if self.nsent < self.nsending or self.encoder.buf.cursor != self.encoder.buf.start:
+                quiet = 0
+                pause = self.oldest_ns + self.delay_ns - now_ns()
+                if pause <= 0:
+                    self.counts.by_age += self.nsent == self.nsending
+                    self.send_batch()
+                    continue
+            else:
+                quiet += 1
+                if quiet > QUIET_TURNS:
+                    self.is_asleep = True
+                    pthread_cond_wait(&self.woken, &self.mutex)
+                    self.is_asleep = False
+                    quiet = 0
+                    continue
+            if pause > SLICE_MS * 1000000:
+                wait_a_while(&self.woken, &self.mutex)    # close() ends it
+                continue
+            pthread_mutex_unlock(&self.mutex)
+            sleep_ns(pause)
+            pthread_mutex_lock(&self.mutex)
+        pthread_mutex_unlock(&self.mutex)
+
+    cdef int advance(self) except -1:
+        # By a batch, another thread's or ours.
+        return self.wait() if self.is_sending else self.send_ours()
+
+    cdef int advance_open(self) except -1:
+        # The same for a message that is not in the buffer yet: once close() was called it would stay there.
+        self.advance()
+        return self.raise_closed() if self.closed else 0
+
+    cdef int send_everything(self) except -1:
+        while self.is_sending or self.nsent < self.nsending or written(&self.encoder.buf):
+            self.advance()
+        return 0
+
+    cdef int send_so_far(self) except -1:
+        # What is there now: other threads may go on writing.
+        cdef long long last = self.nswaps + (written(&self.encoder.buf) > 0)
+        while self.nswaps < last or (self.nswaps == last and (self.is_sending or self.nsent < self.nsending)):
+            self.advance()
+        return 0
+
+    cdef int send_large(self, Py_ssize_t before) except -1:
+        # The message behind `before` does not fit: it leaves the buffer, and goes out from where it lies, behind all that this
+        # thread wrote earlier.
+        cdef BlockEncoder aside = self.set_aside(before)
+        cdef long long last = self.nswaps + (before > 0)
+        while self.is_sending or self.nsent < self.nsending or self.nswaps < last:
+            self.advance_open()
+        self.is_sending = True
+        self.counts.batches += 1
+        self.counts.largest = max(self.counts.largest, aside.nbytes())
+        self.leave()
+        try:
+            aside.send_to(self.sink)
+        except BaseException as error:
+            self.failure = error
+            raise
+        finally:
+            with nogil:
+                pthread_mutex_lock(&self.mutex)
+            self.holder = PyThread_get_thread_ident()
+            self.is_sending = False
+            if self.failure is not None:
+                self.failed = EPIPE    # nothing may come behind a message that was torn
+            pthread_cond_broadcast(&self.changed)
+        return 0
+
+    cdef BlockEncoder set_aside(self, Py_ssize_t before):
+        cdef BlockEncoder encoder = self.encoder
+        cdef BlockEncoder aside
+        cdef Py_ssize_t i
+        try:
+            aside = BlockEncoder("native")
+            aside.put_copied(encoder.buf.start + before, written(&encoder.buf) - before)
+        except:
+            encoder.drop_parts(0)
+            raise
+        finally:
+            encoder.buf.cursor = encoder.buf.start + before
+        aside.parts, aside.parts_room = encoder.parts, encoder.parts_room
+        aside.nparts, aside.nlarge = encoder.nparts, encoder.nlarge
+        encoder.parts = NULL
+        encoder.nparts = encoder.parts_room = encoder.nlarge = 0
+        for i in range(aside.nparts):
+            aside.parts[i].at -= before
+        self.restore()
+        return aside
+
+    # ---- for users
+
+    def write(self, args, *, id=0, reply=False):
+        """Add one message; wait where the buffer is full.
+
+        Arguments and encode errors as for `BlockEncoder.encode`; OSError when the peer is gone or stalls beyond the socket's
+        timeout.
+
+        >>> import os
+        >>> with CoalescingWriter(os.open(os.devnull, os.O_WRONLY)) as writer:
+        ...     writer.write([1])
+        """
+        cdef BlockEncoder encoder = self.encoder
+        cdef Py_ssize_t before
+        self.enter()
+        try:
+            while written(&encoder.buf) > self.capacity - SCRATCH:
+                self.advance_open()
+            before = written(&encoder.buf)
+            encoder.put_message(args, id, reply)
+            self.counts.messages += 1
+            self.counts.bytes += encoder.nbytes() - before
+            if encoder.nparts or encoder.buf.owner != NULL:
+                self.send_large(before)
+                return
+            if before == 0 and self.delay_ns >= 0:
+                self.oldest_ns = now_ns()
+                if self.is_asleep:
+                    pthread_cond_broadcast(&self.woken)
+            if written(&encoder.buf) >= self.flush_bytes and (not self.is_sending or self.is_leaving):
+                self.counts.by_size += 1
+                if self.is_leaving:
+                    self.send_so_far()
+                else:
+                    self.send_ours()
+        finally:
+            self.restore()
+            self.leave()
+
+    cdef int restore(self) except -1:
+        # The buffer grew into other memory for a message that is no longer there: the messages before it go back.
+        cdef BlockEncoder encoder = self.encoder
+        cdef Py_ssize_t nbytes = written(&encoder.buf)
+        if encoder.buf.owner == NULL:
+            return 0
+        memcpy(self.filling, encoder.buf.start, nbytes)
+        drop(&encoder.buf)
+        start_scratch(&encoder.buf, self.filling, self.capacity)
+        encoder.buf.cursor += nbytes
+        return 0
+
+    def flush(self):
+        """Send all that was written, and wait until the kernel has it.
+
+        >>> import os
+        >>> CoalescingWriter(os.open(os.devnull, os.O_WRONLY)).flush()
+        """
+        self.enter()
+        try:
+            self.counts.by_request += 1
+            self.send_everything()
+        finally:
+            self.leave()
+
+    def close(self):
+        """Send all that was written and stop; the sink stays open. Closing again does nothing.
+
+        Raises what sending raised; the CoalescingWriter is closed all the same.
+
+        >>> import os
+        >>> CoalescingWriter(os.open(os.devnull, os.O_WRONLY)).close()
+        """
+        if self.closed or not self.is_ready or self.forks != FORKS:
+            return
+        try:
+            self.enter()
+            self.closed = True    # for all that is not in the buffer yet
+            try:
+                self.counts.by_request += 1
+                self.send_everything()
+            finally:
+                self.leave()
+        finally:
+            if self.holder != PyThread_get_thread_ident():
+                self.closed = True
+                strike_off(&self.entry)
+                self.stop_thread()
+
+    cdef int stop_thread(self) except -1:
+        thread = self.thread    # two may close
+        if thread is None:
+            return 0
+        with nogil:
+            pthread_mutex_lock(&self.mutex)
+            self.is_running = False
+            pthread_cond_broadcast(&self.woken)
+            pthread_cond_broadcast(&self.changed)
+            pthread_mutex_unlock(&self.mutex)
+        thread.join()
+        self.thread = None
+        return 0
+
+    @property
+    def stats(self):
+        """Give what has been done so far, as a dict.
+
+        messages, bytes: written. batches: sent; by_size, by_age, by_request: why. waits: times that a writer waited for room.
+        largest: bytes of the largest batch.
+
+        >>> import os
+        >>> CoalescingWriter(os.open(os.devnull, os.O_WRONLY)).stats["messages"]
+        0
+        """
+        return self.counts
+
+
+cdef int settle_coalescing(object writer) except -1:
+    return (<CoalescingWriter>writer).settle()
+
+
+cdef object give_up_coalescing(object writer):
+    return (<CoalescingWriter>writer).give_up()
+
+cdef WriterKind COALESCING_WRITER = WriterKind(settle=settle_coalescing, give_up=give_up_coalescing, inherit=NULL)
+
+
+cdef unsigned char* new_memory(Py_ssize_t nbytes) except NULL:
+    cdef unsigned char* memory = <unsigned char*>PyMem_Malloc(nbytes)
+    if memory == NULL:
+        raise MemoryError
+    return memory

@@ -1,0 +1,126 @@
+# BlockDecoder: input that is fed in pieces.
+
+cdef class BlockDecoder(Parser):
+    """Decode messages from input that comes in pieces of any size.
+
+    wire: as for `BlockEncoder`; native messages are told apart from those of wire 0 and decoded too. max_bytes: of one message,
+    None for no limit. skip_bad: pass over messages that are wrong but whose end is known, and count them in `skipped`. Other
+    options are those of `Decoder`, for what is nested in native messages; exact=True keeps the widths of a message's own numbers
+    too.
+
+    After an error, a hook's too, a BlockDecoder stays failed and raises it again.
+
+    >>> BlockDecoder().feed(bytes.fromhex("00000001000000030000000500000000"))
+    [Message((5,)), Message(())]
+    """
+
+    def __init__(self, wire="bytes", *, max_bytes=None, skip_bad=False, **options):
+        if self.buf.storage != NULL:
+            raise RuntimeError("a BlockDecoder cannot be initialised again")
+        self.configure(wire, max_bytes, skip_bad, options)
+        start_filled(&self.buf, 256, NULL, NULL)
+
+    @property
+    def pending(self):
+        """Give the number of bytes fed that belong to a message that is not complete.
+
+        >>> decoder = BlockDecoder(); decoder.feed(bytes(3)); decoder.pending
+        []
+        3
+        """
+        return offset_of(&self.buf, self.buf.end) - self.message_offset if self.phase != HEAD else held(&self.buf)
+
+    def feed(self, data):
+        """Take more bytes and return the list of the messages that are complete now.
+
+        Each is a Message: a sequence of its values, and the `id` of a native one. Raises BlockError for bytes that break the
+        wire's rules and LimitError beyond a limit; when messages came before the fault, they are returned, and the next call
+        raises.
+
+        >>> decoder = BlockDecoder("total")
+        >>> decoder.feed(bytes.fromhex("000000")), decoder.feed(bytes.fromhex("0400000000"))
+        ([], [Message(())])
+        """
+        cdef Py_buffer view
+        cdef list messages = []
+        self.enter()
+        try:
+            contiguous = get_view(data, &view)
+            try:
+                self.take(<const unsigned char*>view.buf, view.len, messages)
+            except BaseException as error:    # the rest of the data goes with it
+                self.failure = error
+                self.drop_message()
+                raise_without_memory(error)
+                if not messages or not isinstance(error, DecodeError):
+                    raise
+            finally:
+                PyBuffer_Release(&view)
+        finally:
+            self.busy = False
+        return messages
+
+    def close(self):
+        """Say that no more will be fed: TruncatedError when a message is not complete, or the error that is still due.
+
+        >>> decoder = BlockDecoder(); decoder.feed(bytes(3))
+        []
+        >>> decoder.close()
+        Traceback (most recent call last):
+        typedbytes.errors.TruncatedError: input ends inside a message at offset 3, record 0
+        """
+        self.enter()
+        self.busy = False
+        if self.phase != HEAD or held(&self.buf):
+            try:
+                self.raise_truncated(&self.buf)
+            except TruncatedError as error:
+                raise_without_memory(error)
+                self.failure = error
+                raise
+
+    cdef int enter(self) except -1:
+        if self.failure is not None:
+            raise self.failure
+        if self.buf.storage == NULL:
+            raise ValueError("this BlockDecoder was not initialised")
+        if self.busy:
+            raise RuntimeError("this BlockDecoder is in use: a hook or another thread came back to it")
+        self.busy = True
+        return 0
+
+    cdef int take(self, const unsigned char* p, Py_ssize_t nbytes, list messages) except -1:
+        # Bytes that were held are completed by just as many as are wanted; all others are decoded from where they lie.
+        cdef ReadBuffer lent
+        cdef Py_ssize_t part
+        while held(&self.buf) and nbytes:
+            part = min(self.to_add(p, nbytes), nbytes)
+            append(&self.buf, p, part)
+            p += part
+            nbytes -= part
+            self.parse_all(&self.buf, messages)
+        if nbytes:
+            borrow(&lent, p, nbytes)
+            lent.start_offset = offset_of(&self.buf, self.buf.end)
+            try:
+                self.parse_all(&lent, messages)
+            finally:
+                self.buf.start_offset = offset_of(&lent, lent.cursor)
+                self.buf.start = self.buf.cursor = self.buf.end = self.buf.storage
+            append(&self.buf, lent.cursor, held(&lent))
+        shrink(&self.buf)
+        return 0
+
+    cdef Py_ssize_t to_add(self, const unsigned char* p, Py_ssize_t nbytes) noexcept:
+        cdef const unsigned char* end
+        if self.phase != LINES:
+            return max(self.wanted - held(&self.buf), 1)
+        end = <const unsigned char*>memchr(p, c"\n", nbytes)
+        return nbytes if end == NULL else end - p + 1
+
+    cdef int parse_all(self, ReadBuffer* b, list messages) except -1:
+        while True:
+            message = self.parse(b)
+            if message is None:
+                return 0
+            messages.append(message)

@@ -1,0 +1,122 @@
+# Encoding in the legacy layouts.
+
+cdef int put_wire0(BlockEncoder encoder, object args) except -1:
+    cdef Py_ssize_t count = len(args)
+    cdef Py_ssize_t base = written(&encoder.buf)
+    cdef Py_ssize_t nlarge = encoder.nlarge
+    cdef Py_ssize_t total
+    cdef Py_ssize_t head = 0
+    check_most(count, "values", MAX_LENGTH)
+    reserve(&encoder.buf, 8)
+    if encoder.wire == TOTAL:
+        encoder.buf.cursor += 4
+    if encoder.wire != LINE:
+        store_i32(encoder.buf.cursor, <int32_t>count)
+        encoder.buf.cursor += 4
+    if encoder.wire == HEADER:
+        reserve(&encoder.buf, 8 * count)
+        head = written(&encoder.buf)
+        encoder.buf.cursor += 8 * count
+    encoder.put_values(args, count, head)
+    if encoder.wire == LINE:
+        encoder.put_copied(<const char*>b"e\n", 2)
+    if encoder.wire == TOTAL:
+        total = written(&encoder.buf) - base - 4 + encoder.nlarge - nlarge
+        check_most(total, "bytes", MAX_LENGTH)
+        store_i32(encoder.buf.start + base, <int32_t>total)
+    return 0
+
+
+cdef inline int wire0_type(BlockEncoder encoder, Value* v) except -1:
+    cdef int kind = WIRE0_TYPES[v.code]
+    if kind <= WIRE0_COMMAND and v.nbytes > MAX_LENGTH:
+        raise EncodeValueError(f"{v.nbytes} bytes are more than 2^31-1")
+    return kind
+
+
+# wire    bytes, total: i32 type; types 0 1 2 i32 length, bytes; 3 i32; 4 i64; 5 binary64. type8: the type is one byte.
+# python  bytes-like, str, Command, int, int, float; back: bytes, str, Command, int, int, float.
+# errors  EncodeTypeError: bool, None, containers. EncodeValueError: beyond 64 bits, over 2^31-1 bytes.
+# source  docs/block-format.md, wire 0.
+
+cdef inline int put_value(BlockEncoder encoder, Value* v, object owner) except -1:
+    cdef unsigned char* p
+    cdef int kind
+    if v.code == BYTES or v.code == STRING or v.code == COMMAND or v.code == ARRAY:
+        kind = wire0_type(encoder, v)
+        reserve(&encoder.buf, 8)
+        p = put_type(encoder, kind)
+        store_i32(p, <int32_t>v.nbytes)
+        encoder.buf.cursor = p + 4
+        return encoder.put_bytes(v.p, v.nbytes, owner)
+    kind = WIRE0_TYPES[v.code]
+    reserve(&encoder.buf, 12)
+    p = put_type(encoder, kind)
+    if kind == WIRE0_INT:
+        store_i32(p, <int32_t>v.number)
+        encoder.buf.cursor = p + 4
+    elif kind == WIRE0_LONG:
+        store_i64(p, v.number)
+        encoder.buf.cursor = p + 8
+    else:
+        store_f64(p, v.real)
+        encoder.buf.cursor = p + 8
+    return 0
+
+
+cdef inline unsigned char* put_type(BlockEncoder encoder, int kind) noexcept:
+    if encoder.wire == TYPE8:
+        encoder.buf.cursor[0] = <unsigned char>kind
+        return encoder.buf.cursor + 1
+    store_i32(encoder.buf.cursor, kind)
+    return encoder.buf.cursor + 4
+
+
+# wire    block: i32 type, i32 length, bytes; numbers as decimal text. header: all types and lengths come first.
+# python  as above; a float as its repr.
+# errors  as above.
+# source  docs/block-format.md, wire 0.
+
+cdef int put_with_head(BlockEncoder encoder, Value* v, object owner, Py_ssize_t head) except -1:
+    cdef char text[32]
+    cdef int kind = WIRE0_TYPES[v.code]
+    if kind == WIRE0_INT or kind == WIRE0_LONG:
+        v.nbytes = snprintf(text, sizeof(text), "%lld", <long long>v.number)
+        v.p = <const unsigned char*>text
+    elif kind == WIRE0_DOUBLE:
+        owner = repr(v.real).encode("ascii")
+        v.nbytes = PyBytes_GET_SIZE(owner)
+        v.p = <const unsigned char*>PyBytes_AS_STRING(owner)
+    wire0_type(encoder, v)
+    if head < 0:
+        reserve(&encoder.buf, 8)
+        head = written(&encoder.buf)
+        encoder.buf.cursor += 8
+    store_i32(encoder.buf.start + head, kind)
+    store_i32(encoder.buf.start + head + 4, <int32_t>v.nbytes)
+    return encoder.put_bytes(v.p, v.nbytes, owner)
+
+
+# wire    line: decimal type, LF, text, LF; bytes as base64; in strings \ CR LF as \\ \r \n. The end is "e", LF.
+# python  as above.
+# errors  as above.
+# source  docs/block-format.md, wire 0.
+
+cdef int put_lines(BlockEncoder encoder, Value* v, object owner) except -1:
+    cdef bytes text
+    cdef int kind = wire0_type(encoder, v)
+    if kind == WIRE0_INT or kind == WIRE0_LONG:
+        text = b"%d" % v.number
+    elif kind == WIRE0_DOUBLE:
+        text = repr(v.real).encode("ascii")
+    elif kind == WIRE0_BYTES:
+        text = b2a_base64(PyMemoryView_FromMemory(<char*>v.p, v.nbytes, PyBUF_READ), newline=False)
+    else:
+        text = v.p[:v.nbytes]
+        text = text.replace(b"\\", b"\\\\").replace(b"\r", b"\\r").replace(b"\n", b"\\n")
+    reserve(&encoder.buf, 2)
+    encoder.buf.cursor[0] = <unsigned char>(c"0" + kind)
+    encoder.buf.cursor[1] = c"\n"
+    encoder.buf.cursor += 2
+    encoder.put_bytes(<const unsigned char*>PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text), text)
+    return encoder.put_copied(<const char*>b"\n", 1)

@@ -1,0 +1,222 @@
+# BlockReader: messages from a socket, descriptor or file object.
+
+cdef class BlockReader(Parser):
+    """Read messages from a socket, descriptor, file object or bytes-like buffer.
+
+    wire, max_bytes, skip_bad and further options: as for `BlockDecoder`. buffer_size: bytes asked for at once; values of
+    64 KiB or more are read to where they stay. Iteration gives Messages. After a decode error, or what a hook raised, a
+    BlockReader stays failed and raises it again; after a timeout or a signal it goes on where it was. The source stays open.
+
+    >>> list(BlockReader(bytes.fromhex("000000010000000300000005")))
+    [Message((5,))]
+    """
+
+    cdef object source
+    cdef object method            # of an object that is more than its descriptor
+    cdef int descriptor
+    cdef bint from_socket
+    cdef bint ended
+
+    def __init__(self, source, wire="bytes", *, max_bytes=None, skip_bad=False, Py_ssize_t buffer_size=READ_SIZE, **options):
+        if self.source is not None:
+            raise RuntimeError("a BlockReader cannot be initialised again")
+        if not 1 <= buffer_size <= MOST_BUFFER:
+            raise ValueError(f"buffer_size is 1..{MOST_BUFFER}, not {buffer_size}")
+        self.configure(wire, max_bytes, skip_bad, options)
+        self.connect(io.BytesIO(source) if PyObject_CheckBuffer(source) else source)
+        start_filled(&self.buf, max(buffer_size, 2 * LARGE), fill_from_source, <void*>self)
+        self.buf.read_ahead = True
+        self.source = source
+
+    cdef int connect(self, source) except -1:
+        self.descriptor = -1
+        if is_descriptor(source) or is_plain(source):
+            self.descriptor = open_descriptor(source if is_descriptor(source) else source.fileno())
+            return 0
+        if isinstance(source, io.TextIOBase):
+            raise TypeError("a binary file is needed, not one opened as text")
+        for name in ("recv", "read1", "read"):
+            self.method = getattr(source, name, None)
+            if callable(self.method):
+                return 0
+        raise TypeError(f"cannot read from a {type(source).__name__}: it has neither recv nor read")
+
+    cdef int enter(self) except -1:
+        if self.closed or self.source is None:
+            raise ValueError("I/O operation on a closed reader")
+        if self.failure is not None:
+            raise self.failure
+        if self.busy:
+            raise RuntimeError("this BlockReader is in use: a hook or another thread came back to it")
+        self.busy = True
+        self.is_between = False
+        return 0
+
+    cdef object next_message(self):
+        # None: the input has ended between two messages.
+        self.enter()
+        try:
+            message = self.parse(&self.buf)
+            if message is None and (self.phase != HEAD or held(&self.buf)):
+                self.raise_truncated(&self.buf)
+            if self.buf.capacity > self.buf.usual_capacity:
+                shrink(&self.buf)
+            return message
+        except BaseException as error:
+            failure = as_failure(error)
+            if isinstance(error, DecodeError) or not self.is_between:
+                self.failure = failure
+                self.drop_message()
+                raise_without_memory(error)
+            if failure is not error:
+                raise failure
+            raise
+        finally:
+            self.busy = False
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        message = self.next_message()
+        if message is None:
+            raise StopIteration
+        return message
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def read(self, default=None):
+        """Read the next message; `default` where the input ends between two.
+
+        Raises BlockError and LimitError as `BlockDecoder.feed`, TruncatedError where the input ends inside a message, and what
+        the system says.
+
+        >>> BlockReader(bytes(4)).read()
+        Message(())
+        """
+        message = self.next_message()
+        return default if message is None else message
+
+    def read_bytes(self, Py_ssize_t nbytes):
+        """Read just so many bytes that belong to no message, such as the byte that answers one on wire 0.
+
+        Raises ValueError inside a message, TruncatedError where the input ends before. When more than 64 KiB come in part, a
+        timeout or a signal is the end of the BlockReader too.
+
+        >>> BlockReader(b"1" + bytes(4)).read_bytes(1)
+        b'1'
+        """
+        cdef PyObject* found = NULL
+        self.enter()
+        try:
+            self.check_between_messages()
+            if nbytes < 0:
+                raise ValueError(f"a number of bytes is not negative: {nbytes}")
+            if held(&self.buf) < nbytes and nbytes > LARGE:
+                return self.read_many_bytes(nbytes)
+            if held(&self.buf) < nbytes and not refill(&self.buf, nbytes):
+                self.raise_truncated(&self.buf)
+            found = new_bytes(<const char*>self.buf.cursor, nbytes)
+            self.buf.cursor += nbytes
+            result = <object>found
+            Py_XDECREF(found)
+            return result
+        finally:
+            self.busy = False
+
+    cdef int check_between_messages(self) except -1:
+        if self.phase != HEAD:
+            raise ValueError("a message has been read in part: its rest comes first")
+        return 0
+
+    cdef object read_many_bytes(self, Py_ssize_t nbytes):
+        # As a large value: to its final place, which grows with what comes in.
+        self.frame_left = -1
+        self.flags = 0
+        self.message_wire = BLOCK
+        try:
+            self.await_large(Entry(nbytes, WIRE0_BYTES, 0, 0))
+            if not self.read_large(&self.buf):
+                self.raise_truncated(&self.buf)
+            self.nstack -= 1
+            result = <object>self.stack[self.nstack]
+            Py_XDECREF(self.stack[self.nstack])
+            return result
+        except BaseException as error:    # what has come is lost with it
+            self.failure = error
+            raise
+        finally:
+            self.phase = HEAD
+            self.drop_message()
+
+    @property
+    def offset(self):
+        """Give the number of bytes consumed so far.
+
+        >>> reader = BlockReader(bytes(8)); reader.read(); reader.offset
+        Message(())
+        4
+        """
+        return offset_of(&self.buf, self.buf.cursor)
+
+    def detach(self):
+        """Return the bytes that were read ahead and not consumed, and close the reader; ValueError inside a message.
+
+        >>> reader = BlockReader(bytes(4) + b"rest"); reader.read(); reader.detach()
+        Message(())
+        b'rest'
+        """
+        self.enter()
+        self.busy = False
+        self.check_between_messages()
+        rest = self.buf.cursor[:held(&self.buf)]
+        self.close()
+        return rest
+
+    def close(self):
+        """Let go of the source, which stays open; closing again does nothing.
+
+        >>> BlockReader(b"").close()
+        """
+        if self.busy:
+            self.enter()
+        self.closed = True
+        self.drop_message()
+        release(&self.buf)
+        self.method = None
+
+
+cdef Py_ssize_t fill_from_source(void* source, unsigned char* target, Py_ssize_t room) except -1:
+    cdef BlockReader reader = <BlockReader>source
+    cdef Py_ssize_t got
+    if reader.ended:
+        return 0
+    PyErr_CheckSignals()
+    if reader.descriptor >= 0:
+        got = fill_from_descriptor(reader, target, room)
+    else:
+        got = take_bytes(reader.method, reader.method(min(room, MOST_ASKED)), target, min(room, MOST_ASKED))
+    reader.ended = got == 0
+    return got
+
+
+cdef Py_ssize_t fill_from_descriptor(BlockReader reader, unsigned char* target, Py_ssize_t room) except -1:
+    cdef Py_ssize_t got
+    cdef int failed
+    cdef int descriptor = reader.descriptor
+    while True:
+        with nogil:
+            got = read(descriptor, target, room)
+            failed = errno
+        if got >= 0:
+            return got
+        if failed == EINTR:
+            PyErr_CheckSignals()
+        elif failed == EAGAIN:
+            wait_for(reader.source, descriptor, POLLIN)
+        else:
+            raise_errno(failed)

@@ -1,0 +1,240 @@
+# BlockWriter: messages to a socket, descriptor or file object.
+
+cdef class BlockWriter:
+    """Write messages to a socket, descriptor or file object.
+
+    wire and further options: as for `BlockEncoder`. buffer_size: bytes gathered before they are handed over; 0 sends each
+    message at once. A message up to 64 KiB is one system call, a larger one too, and values of 64 KiB or more go out from where
+    they lie. TCP_NODELAY is set on TCP sockets. max_inflight: bytes that may wait in the kernel's send buffer; with 131072 large
+    messages reach a process on the same machine sooner. What fails to encode leaves nothing behind; after a message was sent in part,
+    or an object's method raised, which may have taken a part, the BlockWriter stays failed. The sink stays open.
+
+    >>> import io
+    >>> sink = io.BytesIO()
+    >>> with BlockWriter(sink) as writer:
+    ...     writer.write(["hi"])
+    >>> sink.getvalue().hex()
+    '0000000100000001000000026869'
+    """
+
+    cdef BlockEncoder encoder
+    cdef Sink sink
+    cdef object failure
+    cdef Py_ssize_t buffer_size
+    cdef readonly long long record
+    cdef readonly long long offset
+    cdef long forks               # when the buffer was last ours; what a child finds in it is its parent's to write
+    cdef OpenWriter entry
+    cdef bint is_leaving          # the interpreter ends: all goes out at once, and the sink is flushed
+    cdef bint is_settled          # it has been since
+    cdef bint closed
+    cdef bint batched             # a batch is being made: it is sent as a whole
+
+    def __init__(self, sink, wire="bytes", *, Py_ssize_t buffer_size=0, max_inflight=None, **options):
+        if self.encoder is not None:
+            raise RuntimeError("a BlockWriter cannot be initialised again")
+        if not 0 <= buffer_size <= MOST_BUFFER:
+            raise ValueError(f"buffer_size is 0..{MOST_BUFFER}, not {buffer_size}")
+        self.sink = Sink(sink)
+        bound_inflight(self.sink, max_inflight)
+        self.buffer_size = buffer_size
+        self.encoder = BlockEncoder(wire, **options)
+        self.encoder.enlarge(max(LARGE, buffer_size) + SCRATCH)    # what one system call may take
+        self.forks = FORKS
+        if enlist(&self.entry, self, &BLOCK_WRITER):
+            self.hold_nothing()
+
+    def __dealloc__(self):
+        strike_off(&self.entry)
+
+    def __reduce__(self):
+        raise TypeError("a BlockWriter cannot be pickled")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def __del__(self):
+        if self.encoder is None or self.closed or self.forks != FORKS or not self.encoder.nbytes():
+            return
+        warn_unclosed(self, "with unwritten messages")
+        try:
+            if self.failure is None:
+                self.sink.check_open()
+            self.close()
+        except BaseException as error:
+            tell_of_forgotten(self, error)
+
+    # ---- the end of the interpreter
+
+    cdef int settle(self) except -1:
+        cdef bint holds = self.encoder.nbytes() > 0
+        if self.closed or self.failure is not None or self.forks != FORKS or (not holds and is_closed(self.sink.target)):
+            return 1
+        self.hold_nothing()
+        if self.encoder.busy:    # it sends when it comes to the end of its message
+            return self.is_settled
+        if holds:
+            warn_unclosed(self, "with unwritten messages")
+            self.sink.check_open()
+        self.flush()
+        return 1
+
+    cdef void hold_nothing(self) noexcept:
+        self.is_leaving = True
+        self.buffer_size = 0
+
+    cdef object give_up(self):
+        self.closed = True
+        return self.sink.target
+
+    cdef int flush_sink(self) except -1:
+        flush = getattr(self.sink.target, "flush", None)
+        if flush is not None:
+            flush()
+        self.is_settled = self.is_leaving
+        return 0
+
+    cdef inline int enter(self) except -1:
+        if self.encoder is None or self.closed:
+            raise ValueError("I/O operation on a closed writer")
+        if self.failure is not None:
+            raise self.failure
+        self.encoder.enter()
+        if self.forks != FORKS:
+            self.encoder.leave()
+            self.encoder.busy = True
+            self.forks = FORKS
+            hook()
+        return 0
+
+    cdef inline int send(self) except -1:
+        # On success the buffer is empty; when nothing was sent it is as it was.
+        cdef BlockEncoder encoder = self.encoder
+        cdef Py_ssize_t nbytes = encoder.nbytes()
+        if nbytes == 0:
+            return 0
+        self.sink.sent = 0
+        try:
+            encoder.send_to(self.sink)
+        except BaseException as error:
+            if self.sink.sent or self.sink.in_doubt:
+                self.failure = error
+            raise
+        self.offset += nbytes
+        encoder.leave()
+        encoder.busy = True
+        return self.flush_sink() if self.is_leaving else 0
+
+    cdef inline int put(self, args, id, bint reply) except -1:
+        cdef BlockEncoder encoder = self.encoder
+        cdef Py_ssize_t before = written(&encoder.buf)
+        cdef Py_ssize_t nparts = encoder.nparts
+        encoder.put_message(args, id, reply)
+        if not self.batched:
+            self.send_if_due(before, nparts)
+        self.record += 1
+        return 0
+
+    cdef inline int send_if_due(self, Py_ssize_t before, Py_ssize_t nparts) except -1:
+        cdef BlockEncoder encoder = self.encoder
+        if encoder.nparts or written(&encoder.buf) >= self.buffer_size:
+            try:
+                self.send()
+            except BaseException:
+                # What came last is the caller's again, unless a part of it has gone.
+                encoder.buf.cursor = encoder.buf.start + before
+                encoder.drop_parts(nparts)
+                raise
+        return 0
+
+    def write(self, args, *, id=0, reply=False):
+        """Write one message; arguments and encode errors as for `BlockEncoder.encode`.
+
+        >>> import io
+        >>> BlockWriter(io.BytesIO()).write([1, 2])
+        """
+        self.enter()
+        try:
+            self.put(args, id, reply)
+        finally:
+            self.encoder.busy = False
+
+    def writes(self, messages):
+        """Write every message of an iterable as one batch and return their number: one system call up to 64 KiB.
+
+        >>> import io
+        >>> BlockWriter(io.BytesIO()).writes([[1], [2]])
+        2
+        """
+        cdef long long before = self.record
+        for args in messages:
+            self.enter()
+            self.batched = True
+            try:
+                self.put(args, 0, False)
+                if self.encoder.nbytes() >= LARGE:
+                    self.send()
+            finally:
+                self.batched = False
+                self.encoder.busy = False
+        if self.buffer_size == 0:
+            self.flush()
+        return self.record - before
+
+    def write_raw(self, data):
+        """Write bytes as they are: an answer, or a message that is encoded already.
+
+        >>> import io
+        >>> BlockWriter(io.BytesIO()).write_raw(b"1")
+        """
+        cdef Value v
+        cdef Py_ssize_t before
+        self.enter()
+        before = written(&self.encoder.buf)
+        try:
+            owner = look_at_buffer(data, &v)
+            self.encoder.put_bytes(v.p, v.nbytes, owner)
+            self.send_if_due(before, 0)
+        finally:
+            self.encoder.busy = False
+
+    def flush(self):
+        """Hand over what the buffer holds, and flush the file.
+
+        >>> import io
+        >>> BlockWriter(io.BytesIO()).flush()
+        """
+        self.enter()
+        try:
+            self.send()
+            self.flush_sink()
+        finally:
+            self.encoder.busy = False
+
+    def close(self):
+        """Flush and let go of the sink, which stays open; closing again does nothing.
+
+        >>> import io
+        >>> BlockWriter(io.BytesIO()).close()
+        """
+        if self.closed or self.encoder is None:
+            return
+        try:
+            if self.failure is None:
+                self.flush()
+        finally:
+            self.closed = True
+            strike_off(&self.entry)
+
+
+cdef int settle_writer(object writer) except -1:
+    return (<BlockWriter>writer).settle()
+
+
+cdef object give_up_writer(object writer):
+    return (<BlockWriter>writer).give_up()
+
+cdef WriterKind BLOCK_WRITER = WriterKind(settle=settle_writer, give_up=give_up_writer, inherit=NULL)
