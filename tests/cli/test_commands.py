@@ -623,7 +623,7 @@ def test_a_table_without_rows_has_columns(name):
 def test_a_null_of_a_table():
     data = written_table("parquet", pyarrow.table({"a": [1, None], "b": ["x", "y"]}))
     message = bad(65, "convert", "--from", "parquet", "--to", "json", "--pairs", stdin=data)[1]
-    assert message == "standard input: a null: --dialect hive writes NULL for it, column 0, at [1]"
+    assert message == "standard input: value is null: --dialect hive writes NULL for it, column 0, at [1]"
     hive = good("convert", "--from", "parquet", "--to", "json", "--pairs", "--dialect", "hive", stdin=data)
     assert hive == b'[{"long": 1}, "x"]\n[null, "y"]\n'
 

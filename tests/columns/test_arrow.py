@@ -441,15 +441,15 @@ def test_what_has_been_taken_is_not_there_twice():
     batch = read_one(pairs_of((1, 2)))
     lender = Lender(batch.__arrow_c_array__())
     assert written(lender) == pairs_of((1, 2))
-    with pytest.raises(ValueError, match="the array has been taken already"):
+    with pytest.raises(ValueError, match="the Arrow array has already been consumed"):
         written(lender)
     schema, held = batch.__arrow_c_array__()
     pyarrow.Schema._import_from_c_capsule(schema)
-    with pytest.raises(ValueError, match="the schema has been taken already"):
+    with pytest.raises(ValueError, match="the Arrow schema has already been consumed"):
         written(Lender((schema, held)))
     stream = batch.__arrow_c_stream__()
     pyarrow.RecordBatchReader._import_from_c_capsule(stream)
-    with pytest.raises(ValueError, match="the stream has been taken already"):
+    with pytest.raises(ValueError, match="the Arrow stream has already been consumed"):
         written(Lender(stream=stream))
 
 
@@ -466,14 +466,14 @@ def test_a_stream_that_has_no_schema(error, said):
         def arrow_schema(self):
             raise error
 
-    with pytest.raises(OSError, match=f"the stream of columns failed: {said}"):
+    with pytest.raises(OSError, match=f"the Arrow stream failed: {said}"):
         written(Lender(stream=_columns.arrow_stream(Source())))
 
 
 def test_rows_that_are_null():
     columns_of = [pyarrow.array([1, 2]), pyarrow.array(["a", "b"])]
     held = pyarrow.StructArray.from_arrays(columns_of, ["key", "value"], mask=pyarrow.array([False, True]))
-    with pytest.raises(tb.EncodeValueError, match="a row is null"):
+    with pytest.raises(tb.EncodeValueError, match="a row of the struct is null"):
         written(held)
     assert written(held[:1]) == pairs_of((tb.Long(1), "a"))
 
@@ -515,11 +515,11 @@ def test_dictionaries_by_indices_of_every_width(kind):
 
 def test_dictionaries_that_are_none():
     values = pyarrow.array(["a", None])
-    with pytest.raises(tb.EncodeTypeError, match="a null among the values of a dictionary"):
+    with pytest.raises(tb.EncodeTypeError, match="cannot write a dictionary with a null among its values"):
         written([pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, 1]), values)], pairs=False)
     for index in (1, -1, 2**31 - 1):
         column = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, index], pyarrow.int32()), values[:1], safe=False)
-        with pytest.raises(tb.EncodeValueError, match=rf"no value {index} in a dictionary of 1.*\[1\]"):
+        with pytest.raises(tb.EncodeValueError, match=rf"dictionary index {index} is out of range: the dictionary has 1 values.*\[1\]"):
             written([column], pairs=False)
 
 

@@ -248,6 +248,6 @@ def test_a_record_that_no_column_holds():
     data = written([(1, 2), (3, deep)])
     reader = columns.read(data, on_mismatch="split")
     assert rows([next(reader)]) == [(1, 2)]
-    with pytest.raises(tb.LimitError, match="a schema may say raw") as info:
+    with pytest.raises(tb.LimitError, match="pass a schema with raw") as info:
         next(reader)
     assert (info.value.record, info.value.offset) == (1, place_of(data, 1))

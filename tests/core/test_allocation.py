@@ -148,7 +148,7 @@ NULLED = tb.Encoder().encode_pairs(([number], {number: True}) for number in rang
 def taken(data, nvalues=2, policy="error", types=None, paths=None):
     """Return the Batch of some bytes, made as often as it takes."""
     builder = _columns.Builder(types, nvalues, paths, policy)
-    ntaken, _ = builder.take(data, 10**6)
+    ntaken, _ = builder.append_records(data, 10**6)
     return builder.finish(_columns.Batch, ("key", "value")[:nvalues]), ntaken
 
 
@@ -166,21 +166,21 @@ def rewritten(data, nvalues=2, **options):
 def mismatched():
     """Return where columns of one kind end."""
     builder = _columns.Builder(None, 2, None, "error")
-    ntaken = builder.take(FIXED + WIDENED, 10**6)
+    ntaken = builder.append_records(FIXED + WIDENED, 10**6)
     return ntaken, builder.state, builder.path, builder.expected
 
 
 def in_groups():
     """Return batches that end where a key does."""
     builder = _columns.Builder(None, 2, None, "error")
-    builder.take(CONTAINERS, 40)
+    builder.append_records(CONTAINERS, 40)
     batches = [builder.finish(_columns.Batch, ("key", "value"), builder.last_group()), builder.finish(_columns.Batch, ("key", "value"))]
     return [as_bytes([_columns.rows_of_batch(batch, number) for number in (0, 1)]) for batch in batches]
 
 
 def through_arrow(data):
     """Export, take back, and write."""
-    lent = _columns.Lent(*taken(data)[0].__arrow_c_array__())
+    lent = _columns.ImportedArray(*taken(data)[0].__arrow_c_array__())
     return _columns.arrow_names(lent), as_bytes([_columns.rows_of_arrow(lent, number) for number in (0, 1)])
 
 
@@ -200,7 +200,7 @@ class OneBatch:
 def through_a_stream(batch):
     """The same as a stream, whose errors are numbers and words."""
     try:
-        return [as_bytes([_columns.rows_of_arrow(lent, 0)]) for lent in _columns.LentStream(_columns.arrow_stream(OneBatch(batch)))]
+        return [as_bytes([_columns.rows_of_arrow(lent, 0)]) for lent in _columns.ImportedArrayStream(_columns.arrow_stream(OneBatch(batch)))]
     except OSError:
         raise MemoryError
 
@@ -223,7 +223,7 @@ def from_others():
     """Write what others lent."""
     found = []
     for capsules in lent_by_others():
-        rows = _columns.rows_of_arrow(_columns.Lent(*capsules.pop()))
+        rows = _columns.rows_of_arrow(_columns.ImportedArray(*capsules.pop()))
         found.append(_columns.encode_rows([rows], [0], len(rows), 1 << 30, b"\x0c", 0))
     return found
 

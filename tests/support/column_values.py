@@ -40,7 +40,7 @@ def values_of(held, described, nvalues, dialect):
     if kind == "array":
         items = numbers(held["data"], described[1], nvalues * described[2])
         return [tuple(items[n * described[2] : (n + 1) * described[2]]) for n in range(nvalues)]
-    if kind in ("sized", "raw"):
+    if kind in ("variable", "raw"):
         return [payload(piece, described, dialect) for piece in pieces(held, nvalues)]
     if kind == "unknown":
         assert nvalues == 0
@@ -51,8 +51,8 @@ def values_of(held, described, nvalues, dialect):
         return list(zip(*columns)) if columns else [()] * nvalues
     ends = offsets(held, nvalues)
     columns = [values_of(held[name], part, ends[-1], dialect) for name, part in parts.items()]
-    items = columns[0] if kind == "listed" else list(zip(*columns))
-    make = tuple if kind == "listed" and described[1] == 8 else list
+    items = columns[0] if kind == "list" else list(zip(*columns))
+    make = tuple if kind == "list" and described[1] == 8 else list
     return [make(items[start:end]) for start, end in zip(ends, ends[1:])]
 
 

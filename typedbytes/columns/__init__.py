@@ -138,25 +138,25 @@ class Batch(_columns.Batch):
 
         kind = described[0]
         if kind in ("fixed", "array"):
-            return numpy.asarray(self._held(number, path, "data"))
-        if kind in ("sized", "raw"):
-            return _objects(numpy, *self._sized(number, path), described == ("sized", 7))
+            return numpy.asarray(self._column_memory(number, path, "data"))
+        if kind in ("variable", "raw"):
+            return _objects(numpy, *self._sized(number, path), described == ("variable", 7))
         if kind == "unknown":
             return numpy.empty(0, object)
         within = _type_strings.parts(described)
         arrays = [self._array(number, [*path, index], part) for index, part in enumerate(within.values())]
-        return tuple(arrays) if kind == "tuple" else (numpy.asarray(self._held(number, path, "offsets")), *arrays)
+        return tuple(arrays) if kind == "tuple" else (numpy.asarray(self._column_memory(number, path, "offsets")), *arrays)
 
     def _sized(self, number, path):
-        return self._held(number, path, "offsets"), self._held(number, path, "data")
+        return self._column_memory(number, path, "offsets"), self._column_memory(number, path, "data")
 
     def _buffers(self, number, path, described):
         kind = described[0]
         found = {}
-        if kind in ("sized", "raw", "listed", "map"):
-            found["offsets"] = self._held(number, path, "offsets")
-        if kind in ("fixed", "array", "sized", "raw"):
-            found["data"] = self._held(number, path, "data")
+        if kind in ("variable", "raw", "list", "map"):
+            found["offsets"] = self._column_memory(number, path, "offsets")
+        if kind in ("fixed", "array", "variable", "raw"):
+            found["data"] = self._column_memory(number, path, "data")
         for index, (name, part) in enumerate(_type_strings.parts(described).items()):
             found[name] = self._buffers(number, [*path, index], part)
         return found
@@ -456,7 +456,7 @@ class BatchReader(_core.RecordIterator):
         self._start += nbytes
         try:
             with view[nbytes:] as rest:
-                self._ntaken, n = self._builder.take(rest, self._most)
+                self._ntaken, n = self._builder.append_records(rest, self._most)
         except LimitError as error:
             raise LimitError(error.message, self._start, None, "", self._reader.record) from None
         self._is_new = self._is_new and not self._ntaken
@@ -728,7 +728,7 @@ class _Run:
     def _take(self, view, batch_rows):
         """Take records until there is a whole batch, and tell whether there is."""
         with view[self.end :] as rest:
-            nbytes, nrecords = self.builder.take(rest, batch_rows)
+            nbytes, nrecords = self.builder.append_records(rest, batch_rows)
         self.end += nbytes
         self.nrecords += nrecords
         return self.builder.nrows == batch_rows
@@ -739,7 +739,7 @@ def _types(builder, view, start):
     if builder.described is None:
         try:
             with view[start:] as rest:
-                builder.take(rest, 0)
+                builder.append_records(rest, 0)
         except LimitError:
             return None
     return builder.described
@@ -840,9 +840,9 @@ def _order(found, names):
 def _lent(column):
     """Iterate over the arrays that an object lends by Arrow's interface; EncodeTypeError when it has none."""
     if hasattr(column, "__arrow_c_array__"):
-        return iter((_columns.Lent(*column.__arrow_c_array__()),))
+        return iter((_columns.ImportedArray(*column.__arrow_c_array__()),))
     if hasattr(column, "__arrow_c_stream__"):
-        return iter(_columns.LentStream(column.__arrow_c_stream__()))
+        return iter(_columns.ImportedArrayStream(column.__arrow_c_stream__()))
     raise EncodeTypeError(f"cannot take columns from a {type(column).__name__}")
 
 
@@ -928,7 +928,7 @@ def _encoded_objects(column, null):
         return _columns.rows_of_encoded(data, _core.index(data))
     if null is None:
         place = next(number for number, value in enumerate(values) if value is None)
-        raise EncodeValueError("a null: nulls= says what to write for it", f"[{place}]")
+        raise EncodeValueError("value is null: pass nulls=... to say what to write", f"[{place}]")
     parts = [null if value is None else encoder.encode(value) for value in values]
     return _columns.rows_of_encoded(b"".join(parts), list(itertools.accumulate(map(len, parts[:-1]), initial=0)))
 

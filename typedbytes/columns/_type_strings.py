@@ -21,7 +21,7 @@ def parse(text):
     Raises ValueError for text that is no type.
 
     >>> parse("map<string, long>")
-    ('map', ('sized', 7), ('fixed', 4))
+    ('map', ('variable', 7), ('fixed', 4))
     """
     tokens = _tokens(text)
     described = _type(tokens, text, 0)
@@ -38,13 +38,13 @@ def spell(described):
     name, *rest = described
     if name in ("raw", "unknown"):
         return name
-    if name in ("fixed", "sized"):
+    if name in ("fixed", "variable"):
         return _NAMES.get(rest[0]) or f"ext<{rest[0]}>"
     if name == "array":
         return f"vector<{_NAMES[rest[0]]} * {rest[1]}>"
     if name == "tuple":
         return f"vector<{', '.join(map(spell, rest[0]))}>"
-    if name == "listed":
+    if name == "list":
         return f"list<{spell(rest[1])}>" if rest[0] == _LIST else f"vector<{spell(rest[1])}...>"
     return f"map<{spell(rest[0])}, {spell(rest[1])}>"
 
@@ -58,7 +58,7 @@ def parts(described):
     name, *rest = described
     if name == "tuple":
         return {str(number): part for number, part in enumerate(rest[0])}
-    if name == "listed":
+    if name == "list":
         return {"item": rest[1]}
     if name == "map":
         return {"key": rest[0], "value": rest[1]}
@@ -89,7 +89,7 @@ def _type(tokens, text, level):
     if name in _FIXED:
         return "fixed", _FIXED[name]
     if name in _SIZED:
-        return "sized", _SIZED[name]
+        return "variable", _SIZED[name]
     if name in ("raw", "unknown"):
         return (name,)
     if name not in ("vector", "list", "map", "ext"):
@@ -98,9 +98,9 @@ def _type(tokens, text, level):
     if name == "vector":
         return _vector(tokens, text, level)
     if name == "ext":
-        described = "sized", _number(tokens, text, 50, 200)
+        described = "variable", _number(tokens, text, 50, 200)
     elif name == "list":
-        described = "listed", _LIST, _type(tokens, text, level + 1)
+        described = "list", _LIST, _type(tokens, text, level + 1)
     else:
         key = _type(tokens, text, level + 1)
         _expect(tokens, ",", text)
@@ -133,7 +133,7 @@ def _vector(tokens, text, level):
         if token == "*" and items[0][0] == "fixed":
             described = "array", items[0][1], _number(tokens, text, 1, _MOST_ITEMS)
         elif token == "...":
-            described = "listed", _VECTOR, items[0]
+            described = "list", _VECTOR, items[0]
         else:
             raise ValueError(f"{text!r} is no type of a column")
         _expect(tokens, ">", text)

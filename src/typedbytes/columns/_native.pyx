@@ -1,19 +1,19 @@
 # Floor 3. Columns: typed bytes to arrays and back, without an object for each value and without the GIL.
 #
-# What belongs here: the memory of columns, the walk that fills them, Arrow's structures, the way back to bytes. What this file
-# must not know: sources, sinks, NumPy; who imports it hands bytes in and takes bytes out. Its parts:
-#     memory.pxi    Column and Table: what is held, who owns it, room for more
-#     type.pxi      a column's type, from a description, from a value, back to a description
-#     strided.pxi   records of one size, in blocks, both ways
+# Here: the memory of columns, decoding into them, encoding from them, Arrow's structures. Not here: sources, sinks, NumPy; the
+# caller passes bytes in and gets bytes back. The parts:
+#     memory.pxi    Column and Table: their memory, its owners, reserving capacity
+#     type.pxi      a column's type: from a description, from a value, back to a description
+#     strided.pxi   blocks of records of one size, decoded and encoded
 #     walk.pxi      bytes to columns, value by value
-#     widen.pxi     a column that meets another kind
-#     build.pxi     the Builder: policies, batches; whose turn it is
+#     widen.pxi     a column that meets a value of another type
+#     build.pxi     the Builder: mismatch policies, batches
 #     write.pxi     columns to bytes
-#     export.pxi    Batches as buffers and as Arrow's structures
-#     import.pxi    others' buffers and Arrow's structures as columns
+#     export.pxi    Batches as buffers and as Arrow structures
+#     import.pxi    buffers and Arrow structures of other libraries as columns
 #
-# Always true: memory grows with bytes that have come in, never with a count that they promise; a Table is changed by the one
-# Builder that makes it, and by nobody once it is a Batch; what a Batch gives away keeps its Table alive.
+# Invariants: memory grows with the bytes received, never with a declared count; a Table is changed only by the Builder that fills
+# it, and never once it belongs to a Batch; everything exported from a Batch keeps its Table alive.
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t, INT32_MAX
 from libc.string cimport memcmp, memcpy, memset, strcmp, strlen
@@ -38,7 +38,7 @@ from sys import byteorder
 from typedbytes.errors import EncodeTypeError, EncodeValueError, LimitError
 
 __all__ = [
-    "Batch", "Builder", "Lent", "LentStream", "Rows", "arrow_names", "arrow_stream", "encode_rows", "rows_of_arrow",
+    "Batch", "Builder", "ImportedArray", "ImportedArrayStream", "Rows", "arrow_names", "arrow_stream", "encode_rows", "rows_of_arrow",
     "rows_of_batch", "rows_of_buffer", "rows_of_encoded", "rows_of_parts",
 ]
 
@@ -52,8 +52,8 @@ cdef extern from *:
     #define tb_unlikely(x) (x)
     #endif
     """
-    bint often "tb_likely"(bint condition) noexcept nogil
-    bint seldom "tb_unlikely"(bint condition) noexcept nogil
+    bint likely "tb_likely"(bint condition) noexcept nogil
+    bint unlikely "tb_unlikely"(bint condition) noexcept nogil
 
 cdef bint LITTLE = byteorder == "little"
 

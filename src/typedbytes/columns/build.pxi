@@ -1,34 +1,34 @@
-# The Builder: bytes to the columns of one batch after the other.
+# The Builder: decode bytes into the columns of one batch after another.
 #
-# Goal: like-shaped records at the speed of memory. Plan: blocks of records of one size as long as they fit; the block that does
-# not, and records of other kinds, are walked value by value. Texts are checked all at once behind that. Rejected: a walk of
-# structure before the columns', which costs as much again.
+# Goal: decode records of one shape at the speed of memory. Plan: load blocks of records of one size as long as they match; walk a
+# block that does not match, and records of other shapes, value by value; then check all texts at once. Rejected: a scan of the
+# structure before the decoding, which doubles the cost.
 
-# Called with these types, they leave an exception set, for conclude(): where there is no memory left at all, there may be no
-# traceback, and an except clause does not survive that.
+# Functions called through these types leave their exception set, for conclude(). An except clause in between could crash: if memory
+# is exhausted, an exception may have no traceback.
 ctypedef int (*reserve_function)(Builder builder) noexcept
-ctypedef Outcome (*settle_function)(Builder builder) noexcept
+ctypedef Outcome (*resolve_function)(Builder builder) noexcept
 
 cdef extern from "Python.h":
-    int look_for_signals "PyErr_CheckSignals"() noexcept
+    int check_signals "PyErr_CheckSignals"() noexcept
 
 
-cdef int raise_left() except? -1:
-    # Raises the exception that such a call has left.
+cdef int raise_current() except? -1:
+    # Raise the exception that such a call has left set.
     return -1
 
 
 cdef enum:
-    PIECE = 0x2000            # records before `stops` is looked at
-    MOST_PATIENCE = 8         # pieces before signals are
+    PIECE = 0x2000            # records before `stops` is checked
+    CHECK_INTERVAL = 8         # pieces before signals are checked
 
 
 cdef class Builder:
-    """Fill the columns of one batch after the other from the bytes of whole records.
+    """Decode whole records into the columns of one batch after another.
 
-    types: a description for each value of a record, None: found in the first record. nvalues: of a record. paths: of each
-    column wanted, (value, item, ...); None: all values. policy: "error", "widen" or "split". most_held: bytes and items of a
-    column at most, what offsets can say or less. `take` says in `state` why it stopped.
+    types: a description for each value of a record; None: inferred from the first record. nvalues: of a record. paths: of each
+    column wanted, (value, item, ...); None: all values. policy: "error", "widen" or "split". most_held: limit for the bytes and
+    items of a column, at most what offsets can address. `append_records` reports in `state` why it stopped.
     """
 
     cdef tuple types
@@ -37,24 +37,24 @@ cdef class Builder:
     cdef Py_ssize_t nvalues
     cdef Table* table
     cdef Walk w
-    cdef Decoding options         # of the structure: its depth, its dialect
+    cdef Decoding options         # dialect and depth
     cdef Leaf* leaves
     cdef Py_ssize_t nleaves
     cdef readonly Py_ssize_t stride    # bytes of every record; 0: they differ
-    cdef readonly Py_ssize_t least    # bytes that a record has at least
-    cdef Py_ssize_t block         # records that are loaded together next
-    cdef bint changed             # a column is of another kind than when leaves were listed
-    cdef Py_ssize_t most          # rows that the table is to have
-    cdef Py_ssize_t piece_end     # rows at which `stops` is looked at next
+    cdef readonly Py_ssize_t least    # the smallest size of a record
+    cdef Py_ssize_t block         # records to load together next
+    cdef bint changed             # a column has changed its type since plan()
+    cdef Py_ssize_t most          # rows wanted in the table
+    cdef Py_ssize_t piece_end     # number of rows at which `stops` is checked next
     cdef int stops                # see `stop`
-    cdef const unsigned char* first    # byte that was given
+    cdef const unsigned char* first    # byte of the view passed to append_records
     cdef readonly str state       # "more", "full", "limit", "broken", "mismatch", "split"
     cdef readonly tuple expected  # of a mismatch: the type of the column
     cdef readonly Py_ssize_t column    # of a mismatch: the number of the value in its record
-    cdef readonly Py_ssize_t place    # of a mismatch: bytes from where take() began
+    cdef readonly Py_ssize_t place    # of a mismatch: offset in the view
     cdef readonly int code
     cdef readonly str path
-    cdef dict hints               # bytes that a column's data had last time
+    cdef dict hints               # bytes of a column's data in the last batch
 
     def __cinit__(self, types, Py_ssize_t nvalues, paths, policy, *, dialect="hadoop", max_depth=256, Py_ssize_t most_held=INT32_MAX):
         self.options = (<DecodeOptions>DecodeOptions(dialect=dialect, max_depth=max_depth)).template
@@ -73,59 +73,59 @@ cdef class Builder:
             self.start(self.empty_table(types))
 
     def __dealloc__(self):
-        leave_table(self.table)
+        release_table(self.table)
         stop_skipping(&self.w.skipping)
         PyMem_RawFree(self.leaves)
 
     def stop(self, bint wanted):
-        """Say whether take() is to end soon; another thread may say so at any time."""
+        """Ask append_records to return soon, or take that back; any thread may call this at any time."""
         set_flag(&self.stops, wanted)
 
     @property
     def nrows(self):
-        """Give the number of rows held."""
+        """The number of rows held."""
         return 0 if self.table == NULL else self.table.n
 
     cdef Table* empty_table(self, tuple types) except NULL:
         cdef Table* table
         for path in self.paths or ():
-            types = types[:path[0]] + (opened(types[path[0]], path[1:]),) + types[path[0] + 1:]
+            types = types[:path[0]] + (with_items_as_columns(types[path[0]], path[1:]),) + types[path[0] + 1:]
         table = new_table(types, self.nvalues if self.paths is None else len(self.paths))
         try:
-            self.show(table)
+            self.mark_wanted(table)
         except BaseException:
-            leave_table(table)
+            release_table(table)
             raise
         return table
 
-    cdef int show(self, Table* table) except -1:
-        # Say which columns are held.
+    cdef int mark_wanted(self, Table* table) except -1:
+        # Mark the columns whose values are stored, and make `visible` point at those selected.
         cdef Column* c
         cdef Py_ssize_t i, number
         if self.paths is None:
             for i in range(self.nvalues):
-                table.shown[i] = table.roots[i]
+                table.visible[i] = table.roots[i]
             return 0
         for i in range(self.nvalues):
-            want(table.roots[i], False)
+            set_wanted(table.roots[i], False)
         for number, path in enumerate(self.paths):
             c = table.roots[<Py_ssize_t>path[0]]
             for i in path[1:]:
-                c.within = True
+                c.has_wanted_part = True
                 c = c.parts[i]
-            table.shown[number] = c
+            table.visible[number] = c
         for i in range(len(self.paths)):
-            keep_whole(table.shown[i])
+            want_whole_column(table.visible[i])
         return 0
 
     cdef void start(self, Table* table) noexcept:
-        # Fill this table from here on; the one before is let go of.
-        leave_table(self.table)
+        # Fill this table from now on; release the one before.
+        release_table(self.table)
         self.table = table
         self.plan()
 
     cdef void plan(self) noexcept:
-        # Find out what all records have in common.
+        # Compute what all records have in common: size, leaves.
         cdef Py_ssize_t i, size
         cdef Py_ssize_t nleaves = 0
         cdef Py_ssize_t depth = 0
@@ -140,65 +140,65 @@ cdef class Builder:
             nleaves += count_leaves(self.table.roots[i])
             depth = max(depth, depth_of(self.table.roots[i]))
         if depth > self.w.max_depth:
-            self.stride = 0    # what is too deep is for the walk to refuse
+            self.stride = 0    # the walk refuses what is too deep
         PyMem_RawFree(self.leaves)
         self.leaves = NULL
         if self.stride and nleaves <= 4 * MOST_PARTS:
             self.leaves = <Leaf*>PyMem_RawCalloc(nleaves, sizeof(Leaf))
         if self.leaves == NULL:
-            self.stride = 0    # also without memory for a list: then there are no blocks
+            self.stride = 0    # also if there is no memory for the leaves: no blocks then
             return
         leaf = self.leaves
         for i in range(self.nvalues):
             leaf = list_leaves(self.table.roots[i], leaf, &offset)
         self.nleaves = leaf - self.leaves
 
-    def take(self, view, Py_ssize_t most):
-        """Take records until there are `most` rows, and return how many bytes and how many records were taken.
+    def append_records(self, view, Py_ssize_t most):
+        """Append records until there are `most` rows, and return the number of bytes and of records used.
 
-        The state afterwards: "more" (the bytes end, maybe inside a record), "full" (no more rows are wanted), "limit" (the next record
-        does not fit, and raises LimitError as the first of a batch), "split" (the next record
-        begins another schema), "mismatch" (the next record is of another kind, as `expected`, `place`, `code`, `column` and
-        `path` say), "broken" (decoding the next record says what is wrong). When it raises it has taken nothing.
+        The state afterwards: "more" (the bytes end, maybe inside a record), "full" (there are `most` rows), "limit" (the next record
+        does not fit, and raises LimitError as the first of a batch), "split" (the next record starts another schema), "mismatch"
+        (the next record has another type, see `expected`, `place`, `code`, `column` and `path`), "broken" (the next record is
+        invalid: decoding it raises the error). If this raises, no record has been appended.
         """
         cdef Py_buffer buffer
         PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
         try:
-            return self.take_bytes(<const unsigned char*>buffer.buf, buffer.len, most)
+            return self.append_from(<const unsigned char*>buffer.buf, buffer.len, most)
         finally:
             PyBuffer_Release(&buffer)
             self.w.p = self.w.end = NULL
 
-    cdef tuple take_bytes(self, const unsigned char* start, Py_ssize_t nbytes, Py_ssize_t most):
+    cdef tuple append_from(self, const unsigned char* start, Py_ssize_t nbytes, Py_ssize_t most):
         cdef Py_ssize_t before
         cdef Outcome outcome
         cdef bint right = True
         self.w.p = self.first = start
         self.w.end = start + nbytes
-        self.w.careful = False
+        self.w.checks_each_text = False
         self.most = most
-        if self.types is None and not self.look(start, nbytes):
+        if self.types is None and not self.infer_types(start, nbytes):
             return 0, 0
         before = self.table.n
         self.piece_end = before + PIECE
         self.reserve()
         with nogil:
             outcome = self.run()
-            right = self.texts_are_right()
+            right = self.texts_are_valid()
         if not right:
-            self.cut_rows(before)
+            self.truncate_rows(before)
             self.w.p = start
         if not right or outcome == REFUSED:
             PyErr_Clear()
-            # Rare, and the last thing that happens here: once more, to find out which text is wrong, or whether one is in front
-            # of what was refused.
-            self.w.careful = True
+            # Rare, and the end of this batch: decode again, checking each text, to find the first invalid one or whether one
+            # precedes the value that was refused.
+            self.w.checks_each_text = True
             with nogil:
                 outcome = self.run()
         try:
             return self.conclude(outcome, before)
         except BaseException:
-            self.cut_rows(before)
+            self.truncate_rows(before)
             raise
 
     cdef tuple conclude(self, Outcome outcome, Py_ssize_t before):
@@ -207,8 +207,8 @@ cdef class Builder:
         if outcome == FULL or outcome == FAILED:
             try:
                 if outcome == FULL:
-                    raise beyond_held(self.w.most_held)
-                raise_left()
+                    raise column_limit_error(self.w.most_held)
+                raise_current()
             except LimitError:
                 if self.table.n == 0:
                     raise
@@ -219,25 +219,25 @@ cdef class Builder:
             self.state = "more" if outcome == MORE else "broken" if outcome == BROKEN else "full"
         return self.w.p - self.first, self.table.n - before
 
-    cdef bint look(self, const unsigned char* start, Py_ssize_t nbytes) except -1:
-        # Find the types in the first record. False, and the state is set: it is not there, or is none.
-        cdef Look look
+    cdef bint infer_types(self, const unsigned char* start, Py_ssize_t nbytes) except -1:
+        # Infer the types from the first record. False, with the state set: it is incomplete or invalid.
+        cdef TypeInference inference
         cdef Outcome outcome = DONE
         cdef tuple types
         cdef Py_ssize_t i
         for i in range(self.nvalues):
             if outcome == DONE:
-                outcome = pass_over(&self.w)
+                outcome = skip_one(&self.w)
         if outcome != DONE:
             self.state = "more" if outcome == MORE else "broken"
             return False
-        borrow(&look.buf, start, self.w.p - start)
-        look.skipping = &self.w.skipping
-        look.level = look.nparts = 0
+        borrow(&inference.buf, start, self.w.p - start)
+        inference.skipping = &self.w.skipping
+        inference.level = inference.nparts = 0
         self.w.p = start
         self.w.skipping.max_depth = self.w.max_depth
         try:
-            types = describe_values(&look, self.nvalues)
+            types = describe_values(&inference, self.nvalues)
         finally:
             self.w.skipping.depth = self.w.skipping.tail = 0
         self.start(self.empty_table(types))
@@ -245,7 +245,7 @@ cdef class Builder:
         return True
 
     cdef int reserve(self) except -1:
-        # Room for the rows that the bytes can hold at most, and for as much data as there was last time.
+        # Reserve capacity for the most rows that the bytes can hold, and for as much data as the last batch had.
         cdef Py_ssize_t nbytes = self.w.end - self.w.p
         cdef Py_ssize_t n = min(self.most - self.table.n, nbytes // self.least)
         cdef Py_ssize_t i
@@ -253,41 +253,41 @@ cdef class Builder:
         for i in range(self.nvalues):
             c = self.table.roots[i]
             if not reserve_rows(c, n) or (
-                    c.kind == SIZED and c.wanted
+                    c.kind == VARIABLE_LENGTH and c.wanted
                     and not reserve_payload(c, min(nbytes, max(<Py_ssize_t>self.hints.get(i, 0), 4096)), self.w.most_held)):
                 raise MemoryError
         return 0
 
     cdef Outcome run(self) noexcept nogil:
         cdef Outcome outcome = DONE
-        cdef int patience = MOST_PATIENCE
+        cdef int pieces_left = CHECK_INTERVAL
         self.w.depth = 0
         while self.table.n < self.most and outcome == DONE and not flag_is_set(&self.stops):
             if self.changed:
-                outcome = self.plan_again()
+                outcome = self.replan()
             if outcome == DONE and self.stride:
                 self.load_blocks()
             if outcome == DONE:
-                # Where records have one size: those that a block did not take.
+                # If records have one size: those that load_blocks did not load.
                 outcome = self.walk_records(min(self.piece_end, self.table.n + LEAST_BLOCK) if self.stride else self.piece_end)
             if self.table.n >= self.piece_end:
                 self.piece_end += PIECE
-                patience -= 1
-                if patience == 0:
-                    patience = MOST_PATIENCE
+                pieces_left -= 1
+                if pieces_left == 0:
+                    pieces_left = CHECK_INTERVAL
                     if self.interrupted():
                         return FAILED
         return outcome
 
-    cdef Outcome plan_again(self) noexcept with gil:
+    cdef Outcome replan(self) noexcept with gil:
         self.plan()
         return FAILED if (<reserve_function>self.reserve)(self) < 0 else DONE
 
     cdef bint interrupted(self) noexcept with gil:
-        return look_for_signals() < 0
+        return check_signals() < 0
 
     cdef void load_blocks(self) noexcept nogil:
-        # A block that does not fit was work for nothing, so the next is small; those that fit make the next larger.
+        # A block that does not match is wasted work, so the next one is small; a block that matches makes the next one larger.
         cdef Walk* w = &self.w
         cdef Py_ssize_t i, n
         cdef Py_ssize_t left = min(self.most, self.piece_end) - self.table.n
@@ -331,14 +331,14 @@ cdef class Builder:
             for i in range(nvalues):
                 c = roots[i]
                 next = NULL
-                if c.wanted and not w.careful:
+                if c.wanted and not w.checks_each_text:
                     if c.kind == FIXED:
-                        next = take_fixed(c, p, end)
-                    elif c.kind == SIZED:
-                        next = take_sized(c, p, end)
+                        next = try_append_fixed(c, p, end)
+                    elif c.kind == VARIABLE_LENGTH:
+                        next = try_append_variable(c, p, end)
                 if next == NULL:
                     w.p = p
-                    outcome = put(w, c)
+                    outcome = append_value(w, c)
                     if outcome != DONE:
                         break
                     next = w.p
@@ -350,84 +350,84 @@ cdef class Builder:
         w.p = p
         self.table.n = n
         if outcome != DONE:
-            self.cut_rows(n)
+            self.truncate_rows(n)
         return outcome
 
-    cdef void cut_rows(self, Py_ssize_t n) noexcept nogil:
+    cdef void truncate_rows(self, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t i
         for i in range(self.nvalues):
-            cut(self.table.roots[i], n)
+            truncate_column(self.table.roots[i], n)
         self.table.n = n
 
-    cdef bint texts_are_right(self) noexcept nogil:
+    cdef bint texts_are_valid(self) noexcept nogil:
         cdef Py_ssize_t i
         for i in range(self.nvalues):
             if not check_text(self.table.roots[i]):
                 return False
         return True
 
-    # What happens when a value is not of its column's kind.
+    # A value that its column cannot hold.
 
-    cdef Outcome settle(self) except FAILED:
-        # DONE: the column is another now, and the value is tried again.
+    cdef Outcome resolve_mismatch(self) except FAILED:
+        # DONE: the column has another type now; try the value again.
         cdef Walk* w = &self.w
-        cdef Column* c = w.culprit
+        cdef Column* c = w.mismatched
         cdef const unsigned char* at = w.p
-        cdef Outcome outcome = pass_over(w)
-        cdef const unsigned char* behind = w.p
+        cdef Outcome outcome = skip_one(w)
+        cdef const unsigned char* after = w.p
         w.p = at
         if outcome != DONE:
             return outcome
         if c.kind == UNKNOWN:
-            return self.adopt(c, behind)
-        if self.policy == "widen" and not c.within and widen(c, w):
+            return self.adopt_type(c, after)
+        if self.policy == "widen" and not c.has_wanted_part and widen(c, w):
             self.changed = True
             return DONE
         self.expected = describe(c)
-        way = self.way_to(c)
-        if c.kind == ARRAY and at[0] == VECTOR and w.culprit_item >= 0:
-            way.append(f"[{w.culprit_item}]")
-            at = w.culprit_at
+        steps = self.steps_to(c)
+        if c.kind == ARRAY and at[0] == VECTOR and w.mismatched_item >= 0:
+            steps.append(f"[{w.mismatched_item}]")
+            at = w.mismatched_at
         self.place = at - self.first
         self.code = at[0]
-        self.column = way[0]
-        self.path = "".join(way[1:])
+        self.column = steps[0]
+        self.path = "".join(steps[1:])
         return REFUSED
 
-    cdef Outcome adopt(self, Column* c, const unsigned char* behind) except FAILED:
-        cdef Look look
+    cdef Outcome adopt_type(self, Column* c, const unsigned char* after) except FAILED:
+        cdef TypeInference inference
         cdef Column* found
-        borrow(&look.buf, self.w.p, behind - self.w.p)
-        look.skipping = &self.w.skipping
-        look.skipping.max_depth = self.w.max_depth
-        look.level = len(self.way_to(c)) - 1
-        look.nparts = 0
+        borrow(&inference.buf, self.w.p, after - self.w.p)
+        inference.skipping = &self.w.skipping
+        inference.skipping.max_depth = self.w.max_depth
+        inference.level = len(self.steps_to(c)) - 1
+        inference.nparts = 0
         try:
-            found = make_column(describe_value(&look))
+            found = make_column(describe_value(&inference))
         finally:
             self.w.skipping.depth = self.w.skipping.tail = 0
-        become(c, found)
+        replace_column(c, found)
         return DONE
 
-    cdef list way_to(self, Column* c):
-        # The number of a record's value, and the way through it to one of its columns.
+    cdef list steps_to(self, Column* c):
+        # The path to a column: the number of the value in the record, then steps within that value.
         cdef Py_ssize_t i = 0
-        cdef list way = []
-        while not find(self.table.roots[i], c, way):
+        cdef list steps = []
+        while not find_path(self.table.roots[i], c, steps):
             i += 1
-        return [i, *way]
+        return [i, *steps]
 
     @property
     def described(self):
-        """Give the types as they are now."""
+        """The current types."""
         if self.table == NULL:
             return self.types
         return describe_all(self.table.roots, self.nvalues)
 
     def forget_types(self):
-        """Let the next record say what the types are."""
+        """Infer the types from the next record."""
         self.types = None
-        leave_table(self.table)
+        release_table(self.table)
         self.table = NULL
 
     def last_group(self):
@@ -439,9 +439,9 @@ cdef class Builder:
         return i
 
     def finish(self, kind, tuple names, rows=None):
-        """Return the rows held as a Batch of this class, and start anew with the types as they are now.
+        """Return the rows held as a Batch of class `kind`, and start the next batch with the current types.
 
-        rows: those from this one on are kept for the next batch.
+        rows: the number of rows to return; the others are kept for the next batch.
         """
         cdef Batch batch = kind.__new__(kind)
         cdef Table* table = self.table
@@ -449,27 +449,27 @@ cdef class Builder:
         cdef Py_ssize_t i
         cdef Py_ssize_t n = table.n if rows is None else rows
         for i in range(self.nvalues):
-            if table.roots[i].kind == SIZED:
+            if table.roots[i].kind == VARIABLE_LENGTH:
                 self.hints[i] = table.roots[i].used + table.roots[i].used // 8
         self.types = self.described
         rest = self.empty_table(self.types)
         for i in range(self.nvalues):
             if not copy_rows(rest.roots[i], table.roots[i], n, table.n):
-                leave_table(rest)
+                release_table(rest)
                 raise MemoryError
         rest.n = table.n - n
         for i in range(self.nvalues):
-            cut(table.roots[i], n)
+            truncate_column(table.roots[i], n)
         table.n = n
         batch.table = table
         batch.names = names
-        self.table = NULL    # it is the Batch's
+        self.table = NULL    # it belongs to the Batch now
         self.start(rest)
         return batch
 
 
 cdef bint same_values(const Column* c, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
-    # Whether two values have the same bits; that is, the same encoding.
+    # Whether two values have the same bits, that is, the same encoding.
     cdef Py_ssize_t nbytes, k, part, start, other
     if c.kind == FIXED or c.kind == ARRAY:
         nbytes = c.width * (c.nitems if c.kind == ARRAY else 1)
@@ -484,7 +484,7 @@ cdef bint same_values(const Column* c, Py_ssize_t i, Py_ssize_t j) noexcept nogi
     nbytes = c.offsets[i + 1] - start
     if c.offsets[j + 1] - other != nbytes:
         return False
-    if c.kind == SIZED or c.kind == ENCODED:
+    if c.kind == VARIABLE_LENGTH or c.kind == ENCODED:
         return memcmp(c.data + start, c.data + other, nbytes) == 0
     for k in range(nbytes):
         for part in range(c.nparts):

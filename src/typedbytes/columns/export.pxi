@@ -1,12 +1,12 @@
-# Columns given: Batches, their memory as buffers and as Arrow's C structures.
+# Export: Batches, their memory as buffers and as Arrow C structures.
 #
 # The layout of each type and the rules of ownership are those of the Arrow C data and C stream interfaces; the names of the
-# capsules are those of the Arrow PyCapsule interface. What is given away counts as an owner of its Table, each array for itself,
-# because a consumer may keep a child when its parent is gone.
+# capsules are those of the Arrow PyCapsule interface. Each exported array, child arrays included, is an owner of
+# its Table, because a consumer may keep a child after releasing the parent.
 
 cdef enum:
-    EIO = 5                   # what a stream's functions return when its source failed; the message says more
-    MOST_TEXT = 32            # bytes of a format
+    EIO = 5                   # returned by a stream's functions if its source failed
+    MOST_TEXT = 32            # bytes of a format string
 
 cdef struct SchemaParts:
     char format[MOST_TEXT]
@@ -15,16 +15,16 @@ cdef struct SchemaParts:
     ArrowSchema** pointers
 
 cdef struct ArrayParts:
-    Table* table              # owned as one of many
-    void* bits                # owned: BOOLs as Arrow has them
+    Table* table              # shared ownership
+    void* bits                # owned: BOOLs as a bitmap
     const void* buffers[3]
     ArrowArray* children
     ArrowArray** pointers
 
-cdef int64_t NO_OFFSETS[2]    # what an array without values points to
+cdef int64_t NO_OFFSETS[2]    # the buffer of an array without values
 
 
-# ---- given ----------------------------------------------------------------------------------------------------------------
+# ---- schemas and arrays ----------------------------------------------------------------------------------------------------------------
 
 cdef void release_schema(ArrowSchema* schema) noexcept nogil:
     cdef SchemaParts* parts = <SchemaParts*>schema.private_data
@@ -40,7 +40,7 @@ cdef void release_schema(ArrowSchema* schema) noexcept nogil:
 
 
 cdef SchemaParts* start_schema(ArrowSchema* schema, const char* format, bytes name, int64_t flags, Py_ssize_t nchildren) except NULL:
-    # Releasing is right from here on, whatever happens to the children.
+    # From here on the schema can be released, even if its children are not filled in.
     cdef SchemaParts* parts = <SchemaParts*>PyMem_RawCalloc(1, sizeof(SchemaParts))
     cdef Py_ssize_t i
     if parts == NULL:
@@ -72,12 +72,12 @@ cdef SchemaParts* start_schema(ArrowSchema* schema, const char* format, bytes na
 cdef dict FORMATS = {BYTE: b"c", BOOL: b"b", SHORT: b"s", INT: b"i", LONG: b"l", FLOAT: b"f", DOUBLE: b"g"}
 
 
-cdef int give_schema(ArrowSchema* schema, const Column* c, bytes name, int64_t flags) except -1:
+cdef int export_schema(ArrowSchema* schema, const Column* c, bytes name, int64_t flags) except -1:
     cdef SchemaParts* parts
     cdef Py_ssize_t i
     if c.kind == FIXED:
         start_schema(schema, <bytes>FORMATS[c.code], name, flags, 0)
-    elif c.kind == SIZED or c.kind == ENCODED:
+    elif c.kind == VARIABLE_LENGTH or c.kind == ENCODED:
         start_schema(schema, b"u" if c.code == STRING else b"z", name, flags, 0)
     elif c.kind == UNKNOWN:
         start_schema(schema, b"n", name, flags, 0)
@@ -87,15 +87,15 @@ cdef int give_schema(ArrowSchema* schema, const Column* c, bytes name, int64_t f
     elif c.kind == TUPLE:
         parts = start_schema(schema, b"+s", name, flags, c.nparts)
         for i in range(c.nparts):
-            give_schema(&parts.children[i], c.parts[i], b"%d" % i, ARROW_FLAG_NULLABLE)
-    elif c.kind == LISTED:
+            export_schema(&parts.children[i], c.parts[i], b"%d" % i, ARROW_FLAG_NULLABLE)
+    elif c.kind == VARIABLE_LIST:
         parts = start_schema(schema, b"+l", name, flags, 1)
-        give_schema(&parts.children[0], c.parts[0], b"item", ARROW_FLAG_NULLABLE)
+        export_schema(&parts.children[0], c.parts[0], b"item", ARROW_FLAG_NULLABLE)
     else:
         parts = start_schema(schema, b"+m", name, flags, 1)
         parts = start_schema(&parts.children[0], b"+s", b"entries", 0, 2)
-        give_schema(&parts.children[0], c.parts[0], b"key", 0)
-        give_schema(&parts.children[1], c.parts[1], b"value", ARROW_FLAG_NULLABLE)
+        export_schema(&parts.children[0], c.parts[0], b"key", 0)
+        export_schema(&parts.children[1], c.parts[1], b"value", ARROW_FLAG_NULLABLE)
     return 0
 
 
@@ -105,7 +105,7 @@ cdef void release_array(ArrowArray* array) noexcept nogil:
     for i in range(array.n_children):
         if array.children[i].release != NULL:
             array.children[i].release(array.children[i])
-    leave_table(parts.table)
+    release_table(parts.table)
     PyMem_RawFree(parts.bits)
     PyMem_RawFree(parts.children)
     PyMem_RawFree(parts.pointers)
@@ -127,7 +127,7 @@ cdef ArrayParts* start_array(ArrowArray* array, Table* table, Py_ssize_t length,
         raise MemoryError
     for i in range(nchildren):
         parts.pointers[i] = &parts.children[i]
-    add_owner(&table.owners)
+    add_owner(&table.nowners)
     parts.table = table
     memset(array, 0, sizeof(ArrowArray))
     array.length = length
@@ -140,7 +140,7 @@ cdef ArrayParts* start_array(ArrowArray* array, Table* table, Py_ssize_t length,
     return parts
 
 
-cdef int give_numbers(ArrowArray* array, Table* table, const Column* c, Py_ssize_t n) except -1:
+cdef int export_numbers(ArrowArray* array, Table* table, const Column* c, Py_ssize_t n) except -1:
     cdef ArrayParts* parts = start_array(array, table, n, 2, 0)
     cdef Py_ssize_t i
     cdef unsigned char* bits
@@ -156,13 +156,13 @@ cdef int give_numbers(ArrowArray* array, Table* table, const Column* c, Py_ssize
     return 0
 
 
-cdef int give_array(ArrowArray* array, Table* table, const Column* c) except -1:
+cdef int export_array(ArrowArray* array, Table* table, const Column* c) except -1:
     cdef ArrayParts* parts
     cdef Py_ssize_t i, nitems
     cdef const void* offsets = <const void*>c.offsets if c.offsets != NULL else <const void*>NO_OFFSETS
     if c.kind == FIXED:
-        give_numbers(array, table, c, c.n)
-    elif c.kind == SIZED or c.kind == ENCODED:
+        export_numbers(array, table, c, c.n)
+    elif c.kind == VARIABLE_LENGTH or c.kind == ENCODED:
         parts = start_array(array, table, c.n, 3, 0)
         parts.buffers[1] = offsets
         parts.buffers[2] = <const void*>c.data if c.used else <const void*>NO_OFFSETS
@@ -171,19 +171,19 @@ cdef int give_array(ArrowArray* array, Table* table, const Column* c) except -1:
         array.null_count = c.n
     elif c.kind == ARRAY:
         parts = start_array(array, table, c.n, 1, 1)
-        give_numbers(&parts.children[0], table, c, c.n * c.nitems)
-    elif c.kind == PAIRED:
+        export_numbers(&parts.children[0], table, c, c.n * c.nitems)
+    elif c.kind == MAP_ENTRIES:
         nitems = c.parts[0].n
         parts = start_array(array, table, c.n, 2, 1)
         parts.buffers[1] = offsets
         parts = start_array(&parts.children[0], table, nitems, 1, 2)
-        give_array(&parts.children[0], table, c.parts[0])
-        give_array(&parts.children[1], table, c.parts[1])
+        export_array(&parts.children[0], table, c.parts[0])
+        export_array(&parts.children[1], table, c.parts[1])
     else:
-        parts = start_array(array, table, c.n, 2 if c.kind == LISTED else 1, c.nparts)
-        parts.buffers[1] = offsets if c.kind == LISTED else NULL
+        parts = start_array(array, table, c.n, 2 if c.kind == VARIABLE_LIST else 1, c.nparts)
+        parts.buffers[1] = offsets if c.kind == VARIABLE_LIST else NULL
         for i in range(c.nparts):
-            give_array(&parts.children[i], table, c.parts[i])
+            export_array(&parts.children[i], table, c.parts[i])
     return 0
 
 
@@ -215,14 +215,14 @@ cdef class Batch:
     cdef readonly tuple names
 
     def __dealloc__(self):
-        leave_table(self.table)
+        release_table(self.table)
 
     def __reduce__(self):
         raise TypeError(f"a {type(self).__name__} cannot be pickled")
 
     cdef int check(self) except -1:
         if self.table == NULL:
-            raise TypeError("a Batch comes from columns.read")
+            raise TypeError("cannot create a Batch directly: use columns.read")
         return 0
 
     def __len__(self):
@@ -232,14 +232,14 @@ cdef class Batch:
     @property
     def _types(self):
         self.check()
-        return describe_all(self.table.shown, self.table.nshown)
+        return describe_all(self.table.visible, self.table.nvisible)
 
-    def _held(self, Py_ssize_t column, path, name):
-        # A memoryview of the data or of the offsets of a column or of a part of it.
+    def _column_memory(self, Py_ssize_t column, path, name):
+        # A memoryview of the data or the offsets of a column or of a part of it.
         self.check()
-        cdef Column* c = self.table.shown[column]
+        cdef Column* c = self.table.visible[column]
         cdef Py_ssize_t i
-        cdef Held held = Held()
+        cdef ColumnBuffer held = ColumnBuffer()
         for i in path:
             c = c.parts[i]
         held.batch = self
@@ -255,31 +255,31 @@ cdef class Batch:
         if schema == NULL:
             raise MemoryError
         capsule = PyCapsule_New(schema, "arrow_schema", free_schema)
-        parts = start_schema(schema, b"+s", b"", 0, self.table.nshown)
-        for i in range(self.table.nshown):
-            give_schema(&parts.children[i], self.table.shown[i], (<str>self.names[i]).encode("utf-8"), ARROW_FLAG_NULLABLE)
+        parts = start_schema(schema, b"+s", b"", 0, self.table.nvisible)
+        for i in range(self.table.nvisible):
+            export_schema(&parts.children[i], self.table.visible[i], (<str>self.names[i]).encode("utf-8"), ARROW_FLAG_NULLABLE)
         return capsule
 
     def __arrow_c_array__(self, requested_schema=None):
-        """Export the columns as capsules "arrow_schema" and "arrow_array"; another schema than theirs is not made."""
+        """Export the columns as capsules "arrow_schema" and "arrow_array"; a requested schema is ignored."""
         schema = self.__arrow_c_schema__()
         cdef ArrowArray* array = <ArrowArray*>PyMem_RawCalloc(1, sizeof(ArrowArray))
         if array == NULL:
             raise MemoryError
         capsule = PyCapsule_New(array, "arrow_array", free_array)
-        self.give(array)
+        self.export_to(array)
         return schema, capsule
 
-    cdef int give(self, ArrowArray* array) except -1:
-        cdef ArrayParts* parts = start_array(array, self.table, self.table.n, 1, self.table.nshown)
+    cdef int export_to(self, ArrowArray* array) except -1:
+        cdef ArrayParts* parts = start_array(array, self.table, self.table.n, 1, self.table.nvisible)
         cdef Py_ssize_t i
-        for i in range(self.table.nshown):
-            give_array(&parts.children[i], self.table, self.table.shown[i])
+        for i in range(self.table.nvisible):
+            export_array(&parts.children[i], self.table, self.table.visible[i])
         return 0
 
 
-cdef class Held:
-    # The exporter behind a memoryview: as long as somebody looks, the Batch lives.
+cdef class ColumnBuffer:
+    # Exports the buffer of a memoryview, which keeps the Batch alive.
     cdef Batch batch
     cdef void* data
     cdef bytes format
@@ -310,7 +310,7 @@ cdef class Held:
 
     def __getbuffer__(self, Py_buffer* view, int flags):
         if flags & PyBUF_WRITABLE:
-            raise BufferError("the memory of a Batch never changes")
+            raise BufferError("the memory of a Batch is read-only")
         view.obj = self
         view.buf = self.data
         view.len = self.shape[0] * self.itemsize * (self.shape[1] if self.ndim == 2 else 1)
@@ -327,7 +327,7 @@ cdef class Held:
 cdef dict ITEM_FORMATS = {BYTE: b"b", BOOL: b"?", SHORT: b"h", INT: b"i", LONG: b"q", FLOAT: b"f", DOUBLE: b"d"}
 
 
-# ---- streams given --------------------------------------------------------------------------------------------------------
+# ---- streams --------------------------------------------------------------------------------------------------------
 
 cdef struct StreamParts:
     PyObject* source          # owned: an iterator of Batches with arrow_schema(), which gives a capsule
@@ -352,18 +352,18 @@ def arrow_stream(source):
     return PyCapsule_New(stream, "arrow_array_stream", free_stream)
 
 
-# What Python does for a stream: called with these types it leaves an exception set, since an except clause may need memory.
+# Functions called through these types leave their exception set, since an except clause may need memory.
 ctypedef int (*schema_function)(StreamParts* parts, ArrowSchema* out) noexcept
 ctypedef int (*next_function)(StreamParts* parts, ArrowArray* out) noexcept
-ctypedef int (*words_function)(StreamParts* parts) noexcept
+ctypedef int (*message_function)(StreamParts* parts) noexcept
 
 
 cdef int stream_schema(ArrowArrayStream* stream, ArrowSchema* out) noexcept with gil:
     cdef StreamParts* parts = <StreamParts*>stream.private_data
-    return note_error(parts) if (<schema_function>take_schema)(parts, out) < 0 else 0
+    return store_error(parts) if (<schema_function>export_stream_schema)(parts, out) < 0 else 0
 
 
-cdef int take_schema(StreamParts* parts, ArrowSchema* out) except -1:
+cdef int export_stream_schema(StreamParts* parts, ArrowSchema* out) except -1:
     capsule = (<object>parts.source).arrow_schema()
     cdef ArrowSchema* schema = <ArrowSchema*>PyCapsule_GetPointer(capsule, "arrow_schema")
     out[0] = schema[0]
@@ -374,32 +374,32 @@ cdef int take_schema(StreamParts* parts, ArrowSchema* out) except -1:
 cdef int stream_next(ArrowArrayStream* stream, ArrowArray* out) noexcept with gil:
     cdef StreamParts* parts = <StreamParts*>stream.private_data
     memset(out, 0, sizeof(ArrowArray))
-    if (<next_function>take_next)(parts, out) == 0:
+    if (<next_function>export_next)(parts, out) == 0:
         return 0
     if out.release != NULL:
         out.release(out)
-    return note_error(parts)
+    return store_error(parts)
 
 
-cdef int take_next(StreamParts* parts, ArrowArray* out) except -1:
+cdef int export_next(StreamParts* parts, ArrowArray* out) except -1:
     cdef Batch batch = next(<object>parts.source, None)
     if batch is not None:
-        batch.give(out)
+        batch.export_to(out)
     return 0
 
 
-cdef int note_error(StreamParts* parts) noexcept:
-    # An exception is set; where its words cannot be kept, the number has to say enough.
+cdef int store_error(StreamParts* parts) noexcept:
+    # Store the message of the exception that is set; without memory for it, the caller gets only the error number.
     PyMem_RawFree(parts.message)
     parts.message = NULL
-    if (<words_function>keep_words)(parts) < 0:
+    if (<message_function>store_message)(parts) < 0:
         PyErr_Clear()
     return EIO
 
 
-cdef int keep_words(StreamParts* parts) except -1:
+cdef int store_message(StreamParts* parts) except -1:
     try:
-        raise_left()
+        raise_current()
     except BaseException as error:
         text = f"{type(error).__name__}: {error}".encode("utf-8", "replace").replace(b"\0", b" ")
     parts.message = <char*>PyMem_RawMalloc(len(text) + 1)

@@ -1,10 +1,11 @@
-# Columns taken: buffers, encoded values, Arrow's C structures, Batches; nothing is copied whose memory is what a Column has.
+# Import: buffers, encoded values, Arrow C structures and Batches as columns. Memory that has the layout of a Column is not copied.
 #
-# What was lent is kept by the Rows made of it, and given back with the last of them. Whoever lends is in this process and is
-# trusted to have told the truth about lengths and offsets, as the Arrow C data interface asks for.
+# Rows own what they were imported from; it is released with the last of them. The producer runs in this process: its lengths and
+# offsets are trusted, as the Arrow C data interface requires.
 
-cdef bint adopt_numbers(Column* c, const unsigned char* p, Py_ssize_t n, Py_ssize_t step, str kind, int itemsize, bint swapped) except -1:
-    # Numbers of any width and order, copied as one that the wire has: as the encoder writes NumPy's scalars. False: not all fit.
+cdef bint convert_numbers(Column* c, const unsigned char* p, Py_ssize_t n, Py_ssize_t step, str kind, int itemsize, bint swapped) except -1:
+    # Copy numbers of any width and byte order, converted to the type code that the encoder writes for NumPy scalars. False: a uint64 is
+    # beyond a LONG.
     cdef Py_ssize_t i
     cdef unsigned char item[8]
     cdef int j
@@ -83,7 +84,7 @@ cdef int32_t widen_half(uint16_t half) noexcept nogil:
 
 
 cdef int code_of(str kind, int itemsize) except -1:
-    # As for NumPy's scalars: the narrowest that holds all of the kind.
+    # As for NumPy scalars: the narrowest code that holds all numbers of this type.
     if kind == "?":
         return BOOL
     if kind == "f":
@@ -98,23 +99,23 @@ cdef dict NUMBERS = {**dict.fromkeys("bhilqn", "i"), **dict.fromkeys("BHILQN", "
 
 
 def rows_of_buffer(data):
-    """Return the Rows of an object with a buffer of numbers, of one dimension or two; a row of two is a VECTOR.
+    """Return the Rows of an object with a buffer of numbers of one or two dimensions; with two, each row is a VECTOR.
 
     Raises EncodeTypeError for other buffers.
     """
     cdef Rows rows = Rows()
-    cdef Kept kept = Kept()
-    cdef Py_buffer* view = &kept.view
+    cdef BufferOwner owner = BufferOwner()
+    cdef Py_buffer* view = &owner.view
     cdef Column* c
-    # A memoryview has a format and strides even where its object has none, as an array of ctypes has not.
+    # Through a memoryview, which has a format and strides even if its object does not (arrays of ctypes).
     PyObject_GetBuffer(memoryview(data), view, PyBUF_RECORDS_RO)
-    kept.has_view = True
-    rows.kept.append(kept)
-    spelled = (<bytes>view.format).decode("ascii")
-    order, letter = (spelled[0], spelled[1:]) if spelled[0] in "@=<>!" else ("@", spelled)
+    owner.has_view = True
+    rows.owners.append(owner)
+    view_format = (<bytes>view.format).decode("ascii")
+    order, letter = (view_format[0], view_format[1:]) if view_format[0] in "@=<>!" else ("@", view_format)
     kind = NUMBERS.get(letter)
     if kind is None or view.ndim not in (1, 2) or (kind == "f" and view.itemsize not in (2, 4, 8)):
-        raise EncodeTypeError(f"cannot take a column of format {spelled!r} with {view.ndim} dimensions")
+        raise EncodeTypeError(f"cannot take a column of format {view_format!r} with {view.ndim} dimensions")
     swapped = view.itemsize > 1 and order in "<>!" and (order == "<") != LITTLE
     rows.n = view.shape[0]
     rows.c = c = new_column(FIXED if view.ndim == 1 else ARRAY, code_of(kind, view.itemsize), 0)
@@ -122,11 +123,11 @@ def rows_of_buffer(data):
     if c.nitems > INT32_MAX:
         raise EncodeValueError("a VECTOR has at most 2^31-1 items")
     c.n = rows.n
-    take_numbers(c, view, kind, swapped)
+    import_buffer(c, view, kind, swapped)
     return rows
 
 
-cdef int take_numbers(Column* c, Py_buffer* view, str kind, bint swapped) except -1:
+cdef int import_buffer(Column* c, Py_buffer* view, str kind, bint swapped) except -1:
     cdef Py_ssize_t nitems = c.n * c.nitems
     cdef bint fits
     cdef bint is_packed = view.strides[view.ndim - 1] == view.itemsize or c.nitems == 0
@@ -138,16 +139,16 @@ cdef int take_numbers(Column* c, Py_buffer* view, str kind, bint swapped) except
         c.borrowed = True
         return 0
     if view.ndim == 1 or nitems == 0:
-        fits = adopt_numbers(c, <const unsigned char*>view.buf, nitems, view.strides[0], kind, view.itemsize, swapped)
+        fits = convert_numbers(c, <const unsigned char*>view.buf, nitems, view.strides[0], kind, view.itemsize, swapped)
     else:
-        fits = adopt_grid(c, view, kind, swapped)
+        fits = convert_grid(c, view, kind, swapped)
     if not fits:
         raise EncodeValueError(BEYOND_LONG.decode("ascii"))
     return 0
 
 
-cdef bint adopt_grid(Column* c, Py_buffer* view, str kind, bint swapped) except -1:
-    # A row at a time: rows may lie anywhere.
+cdef bint convert_grid(Column* c, Py_buffer* view, str kind, bint swapped) except -1:
+    # Row by row, because the rows may have any stride.
     cdef Py_ssize_t i
     cdef bint fits = True
     cdef Column* row = new_column(FIXED, c.code, 0)
@@ -155,7 +156,7 @@ cdef bint adopt_grid(Column* c, Py_buffer* view, str kind, bint swapped) except 
         if not reserve_data(c, c.n * c.nitems * c.width):
             raise MemoryError
         for i in range(c.n):
-            fits &= adopt_numbers(row, <const unsigned char*>view.buf + i * view.strides[0], c.nitems, view.strides[1], kind, view.itemsize, swapped)
+            fits &= convert_numbers(row, <const unsigned char*>view.buf + i * view.strides[0], c.nitems, view.strides[1], kind, view.itemsize, swapped)
             memcpy(c.data + i * c.nitems * c.width, row.data, c.nitems * c.width)
         c.used = c.n * c.nitems * c.width
     finally:
@@ -163,8 +164,8 @@ cdef bint adopt_grid(Column* c, Py_buffer* view, str kind, bint swapped) except 
     return fits
 
 
-cdef class Kept:
-    # A buffer for as long as this lives.
+cdef class BufferOwner:
+    # Owns a buffer and releases it when freed.
     cdef Py_buffer view
     cdef bint has_view
 
@@ -174,7 +175,7 @@ cdef class Kept:
 
 
 def rows_of_encoded(bytes data, offsets):
-    """Return the Rows of encoded values, whose starts are given as array('q')."""
+    """Return the Rows of encoded values, whose start offsets are an array('q')."""
     cdef Rows rows = Rows()
     cdef Py_ssize_t i
     rows.n = len(offsets)
@@ -194,7 +195,7 @@ def rows_of_encoded(bytes data, offsets):
 
 
 def rows_of_parts(list parts):
-    """Return the Rows of VECTORs whose items come from these Rows, which are used up.
+    """Return the Rows of VECTORs whose items come from these Rows, which are empty afterwards.
 
     Raises EncodeValueError when they differ in length.
     """
@@ -208,7 +209,7 @@ def rows_of_parts(list parts):
     for i, part in enumerate(parts):
         rows.c.parts[i] = part.c
         part.c = NULL
-        rows.kept += part.kept
+        rows.owners += part.owners
     return rows
 
 
@@ -216,15 +217,15 @@ def rows_of_batch(Batch batch not None, Py_ssize_t column):
     """Return the Rows of a column of a Batch, with the types that it was read with."""
     cdef Rows rows = Rows()
     batch.check()
-    rows.c = batch.table.shown[column]
+    rows.c = batch.table.visible[column]
     rows.n = batch.table.n
     rows.borrowed = True
-    rows.kept.append(batch)
+    rows.owners.append(batch)
     return rows
 
 
-cdef class Lent:
-    """Hold an array that somebody lent through capsules, with its schema, until nobody uses it any more."""
+cdef class ImportedArray:
+    """Own an Arrow array imported from capsules, with its schema, and release it when freed."""
 
     cdef ArrowArray array
     cdef object schema            # the capsule
@@ -232,10 +233,10 @@ cdef class Lent:
     def __init__(self, schema, array):
         cdef ArrowArray* given
         if not PyCapsule_IsValid(schema, "arrow_schema") or not PyCapsule_IsValid(array, "arrow_array"):
-            raise TypeError("__arrow_c_array__() must give capsules of a schema and an array")
+            raise TypeError("__arrow_c_array__() must return capsules of a schema and an array")
         given = <ArrowArray*>PyCapsule_GetPointer(array, "arrow_array")
         if given.release == NULL:
-            raise ValueError("the array has been taken already")
+            raise ValueError("the Arrow array has already been consumed")
         self.schema = schema
         self.array = given[0]
         given.release = NULL
@@ -247,12 +248,12 @@ cdef class Lent:
     cdef ArrowSchema* schema_of(self) except NULL:
         cdef ArrowSchema* schema = <ArrowSchema*>PyCapsule_GetPointer(self.schema, "arrow_schema")
         if schema.release == NULL:
-            raise ValueError("the schema has been taken already")
+            raise ValueError("the Arrow schema has already been consumed")
         return schema
 
 
-cdef class LentStream:
-    """Iterate over the arrays of a stream that somebody lent through a capsule."""
+cdef class ImportedArrayStream:
+    """Iterate over the arrays of an Arrow stream imported from a capsule."""
 
     cdef object capsule
     cdef object schema
@@ -261,7 +262,7 @@ cdef class LentStream:
         cdef ArrowSchema* schema
         cdef ArrowArrayStream* stream
         if not PyCapsule_IsValid(capsule, "arrow_array_stream"):
-            raise TypeError("__arrow_c_stream__() must give a capsule of a stream")
+            raise TypeError("__arrow_c_stream__() must return a capsule of a stream")
         self.capsule = capsule
         stream = self.stream()
         schema = <ArrowSchema*>PyMem_RawCalloc(1, sizeof(ArrowSchema))
@@ -274,13 +275,13 @@ cdef class LentStream:
     cdef ArrowArrayStream* stream(self) except NULL:
         cdef ArrowArrayStream* stream = <ArrowArrayStream*>PyCapsule_GetPointer(self.capsule, "arrow_array_stream")
         if stream.release == NULL:
-            raise ValueError("the stream has been taken already")
+            raise ValueError("the Arrow stream has already been consumed")
         return stream
 
     cdef int fail(self) except -1:
         cdef ArrowArrayStream* stream = self.stream()
         cdef const char* text = stream.get_last_error(stream)
-        raise OSError("the stream of columns failed: " + ((<bytes>text).decode("utf-8", "replace") if text != NULL else "no reason given"))
+        raise OSError("the Arrow stream failed: " + ((<bytes>text).decode("utf-8", "replace") if text != NULL else "no reason given"))
 
     def __iter__(self):
         return self
@@ -295,12 +296,12 @@ cdef class LentStream:
             self.fail()
         if array.release == NULL:
             raise StopIteration
-        return Lent(self.schema, capsule)
+        return ImportedArray(self.schema, capsule)
 
 
-def arrow_names(Lent lent not None):
+def arrow_names(ImportedArray imported not None):
     """Return the names of the fields of a struct, such as a record batch; None for an array of another type."""
-    cdef ArrowSchema* schema = lent.schema_of()
+    cdef ArrowSchema* schema = imported.schema_of()
     cdef list names = []
     cdef int64_t i
     if strcmp(schema.format, "+s"):
@@ -310,24 +311,24 @@ def arrow_names(Lent lent not None):
     return tuple(names)
 
 
-def rows_of_arrow(Lent lent not None, field=None):
+def rows_of_arrow(ImportedArray imported not None, field=None):
     """Return the Rows of an array, or of one field of a struct without nulls.
 
     Raises EncodeTypeError for types that have no type code, and EncodeValueError for structs that are null.
     """
-    cdef ArrowSchema* schema = lent.schema_of()
-    cdef ArrowArray* array = &lent.array
+    cdef ArrowSchema* schema = imported.schema_of()
+    cdef ArrowArray* array = &imported.array
     cdef Rows rows = Rows()
     cdef Py_ssize_t i
     rows.n = array.length
-    rows.kept.append(lent)
+    rows.owners.append(imported)
     if field is None:
-        rows.c = take_array(schema, array, 0, array.length)
+        rows.c = import_array(schema, array, 0, array.length)
         return rows
     if count_nulls(array, array.offset, array.length):
-        raise EncodeValueError("a row is null")
+        raise EncodeValueError("a row of the struct is null")
     i = field
-    rows.c = take_array(schema.children[i], array.children[i], array.offset, array.length)
+    rows.c = import_array(schema.children[i], array.children[i], array.offset, array.length)
     return rows
 
 
@@ -348,35 +349,35 @@ cdef dict ARROW_NUMBERS = {
 }
 
 
-cdef Column* take_array(const ArrowSchema* schema, const ArrowArray* array, int64_t before, int64_t n) except NULL:
-    # n values from the one at array.offset + before on; nothing is copied whose memory is what a column has.
+cdef Column* import_array(const ArrowSchema* schema, const ArrowArray* array, int64_t before, int64_t n) except NULL:
+    # n values, starting at array.offset + before.
     cdef bytes format = schema.format
     cdef int64_t offset = array.offset + before
     cdef Column* c
     if schema.dictionary != NULL:
-        c = take_dictionary(schema, array, offset, n)
+        c = import_dictionary(schema, array, offset, n)
     elif format in ARROW_NUMBERS:
-        c = take_plain(array, offset, n, <tuple>ARROW_NUMBERS[format])
+        c = import_numbers(array, offset, n, <tuple>ARROW_NUMBERS[format])
     elif format == b"b":
-        c = take_bits(array, offset, n)
+        c = import_bools(array, offset, n)
     elif format in (b"u", b"z", b"U", b"Z"):
-        c = new_column(SIZED, STRING if format in (b"u", b"U") else BYTES, 0)
-        lend_offsets(c, array, offset, n, format in (b"U", b"Z"))
+        c = new_column(VARIABLE_LENGTH, STRING if format in (b"u", b"U") else BYTES, 0)
+        borrow_offsets(c, array, offset, n, format in (b"U", b"Z"))
         c.data = <unsigned char*>array.buffers[2]
         c.borrowed = True
         c.used = offset_at(c, n) if n else 0
     elif format in (b"vu", b"vz"):
-        c = take_views(array, offset, n, STRING if format == b"vu" else BYTES)
+        c = import_views(array, offset, n, STRING if format == b"vu" else BYTES)
     elif format[:2] == b"w:":
-        c = new_column(SIZED, BYTES, 0)
+        c = new_column(VARIABLE_LENGTH, BYTES, 0)
         c.data = <unsigned char*>array.buffers[1]
         c.borrowed = True
         c.used = (offset + n) * int(format[2:])
-        spread(c, offset, n, int(format[2:]))
+        make_even_offsets(c, offset, n, int(format[2:]))
     elif format == b"n":
         c = new_column(UNKNOWN, -1, 0)
     else:
-        c = take_nested(schema, array, offset, n, format)
+        c = import_nested(schema, array, offset, n, format)
     c.n = n
     if format != b"n" and count_nulls(array, offset, n):
         c.valid = <const unsigned char*>array.buffers[0]
@@ -384,7 +385,7 @@ cdef Column* take_array(const ArrowSchema* schema, const ArrowArray* array, int6
     return c
 
 
-cdef Column* take_nested(const ArrowSchema* schema, const ArrowArray* array, int64_t offset, int64_t n, bytes format) except NULL:
+cdef Column* import_nested(const ArrowSchema* schema, const ArrowArray* array, int64_t offset, int64_t n, bytes format) except NULL:
     cdef Column* c = NULL
     cdef Py_ssize_t i, nitems
     cdef const ArrowSchema* entries = schema.children[0] if schema.n_children else NULL
@@ -393,32 +394,32 @@ cdef Column* take_nested(const ArrowSchema* schema, const ArrowArray* array, int
         if format == b"+s":
             c = new_column(TUPLE, VECTOR, schema.n_children)
             for i in range(schema.n_children):
-                c.parts[i] = take_array(schema.children[i], array.children[i], offset, n)
+                c.parts[i] = import_array(schema.children[i], array.children[i], offset, n)
         elif format in (b"+l", b"+L"):
-            c = new_column(LISTED, LIST, 1)
-            lend_offsets(c, array, offset, n, format == b"+L")
-            c.parts[0] = take_array(entries, held, 0, held.length)
+            c = new_column(VARIABLE_LIST, LIST, 1)
+            borrow_offsets(c, array, offset, n, format == b"+L")
+            c.parts[0] = import_array(entries, held, 0, held.length)
         elif format[:3] == b"+w:":
             nitems = int(format[3:])
-            c = new_column(LISTED, VECTOR, 1)
-            spread(c, offset, n, nitems)
-            c.parts[0] = take_array(entries, held, 0, held.length)
-            flatten(c, offset, nitems)
+            c = new_column(VARIABLE_LIST, VECTOR, 1)
+            make_even_offsets(c, offset, n, nitems)
+            c.parts[0] = import_array(entries, held, 0, held.length)
+            turn_into_array(c, offset, nitems)
         elif format == b"+m":
-            c = new_column(PAIRED, MAP, 2)
-            lend_offsets(c, array, offset, n, False)
+            c = new_column(MAP_ENTRIES, MAP, 2)
+            borrow_offsets(c, array, offset, n, False)
             for i in range(2):
-                c.parts[i] = take_array(entries.children[i], held.children[i], held.offset, held.length)
+                c.parts[i] = import_array(entries.children[i], held.children[i], held.offset, held.length)
         else:
-            raise EncodeTypeError(f"Arrow's type {format.decode('ascii', 'replace')!r} has no type code")
+            raise EncodeTypeError(f"Arrow type {format.decode('ascii', 'replace')!r} has no type code")
     except BaseException:
         free_column(c)
         raise
     return c
 
 
-cdef void flatten(Column* c, int64_t offset, Py_ssize_t nitems) noexcept:
-    # VECTORs of numbers without nulls are an ARRAY.
+cdef void turn_into_array(Column* c, int64_t offset, Py_ssize_t nitems) noexcept:
+    # Make VECTORs of numbers without nulls an ARRAY.
     cdef Column* part = c.parts[0]
     if part.kind != FIXED or part.valid != NULL or not part.borrowed:
         return
@@ -431,7 +432,7 @@ cdef void flatten(Column* c, int64_t offset, Py_ssize_t nitems) noexcept:
     free_parts(c)
 
 
-cdef int lend_offsets(Column* c, const ArrowArray* array, int64_t offset, int64_t n, bint wide) except -1:
+cdef int borrow_offsets(Column* c, const ArrowArray* array, int64_t offset, int64_t n, bint wide) except -1:
     c.offsets_borrowed = True
     if n and wide:
         c.wide_offsets = <int64_t*>array.buffers[1] + offset
@@ -440,8 +441,8 @@ cdef int lend_offsets(Column* c, const ArrowArray* array, int64_t offset, int64_
     return 0
 
 
-cdef int spread(Column* c, int64_t offset, int64_t n, int64_t step) except -1:
-    # The offsets of values that all have one size.
+cdef int make_even_offsets(Column* c, int64_t offset, int64_t n, int64_t step) except -1:
+    # The offsets of values that all have the same size.
     cdef int64_t i
     c.wide_offsets = <int64_t*>PyMem_RawMalloc((n + 1) * sizeof(int64_t))
     if c.wide_offsets == NULL:
@@ -451,7 +452,7 @@ cdef int spread(Column* c, int64_t offset, int64_t n, int64_t step) except -1:
     return 0
 
 
-cdef Column* take_plain(const ArrowArray* array, int64_t offset, int64_t n, tuple number) except NULL:
+cdef Column* import_numbers(const ArrowArray* array, int64_t offset, int64_t n, tuple number) except NULL:
     cdef str kind = number[0]
     cdef int itemsize = number[1]
     cdef Column* c = new_column(FIXED, code_of(kind, itemsize), 0)
@@ -461,15 +462,15 @@ cdef Column* take_plain(const ArrowArray* array, int64_t offset, int64_t n, tupl
             c.data = <unsigned char*>data
             c.used = n * itemsize
             c.borrowed = True
-        elif not adopt_numbers(c, data, n, itemsize, kind, itemsize, False):
-            c.kind = DOUBTED    # it may be under a null, or outside the rows that are written
+        elif not convert_numbers(c, data, n, itemsize, kind, itemsize, False):
+            c.kind = UNSIGNED_UNCHECKED    # the number may be under a null, or outside the rows written
     except BaseException:
         free_column(c)
         raise
     return c
 
 
-cdef Column* take_bits(const ArrowArray* array, int64_t offset, int64_t n) except NULL:
+cdef Column* import_bools(const ArrowArray* array, int64_t offset, int64_t n) except NULL:
     cdef Column* c = new_column(FIXED, BOOL, 0)
     cdef const unsigned char* bits = <const unsigned char*>array.buffers[1]
     cdef int64_t i
@@ -482,14 +483,13 @@ cdef Column* take_bits(const ArrowArray* array, int64_t offset, int64_t n) excep
     return c
 
 
-cdef Column* take_views(const ArrowArray* array, int64_t offset, int64_t n, int code) except NULL:
-    # 16 bytes a value: its length, and then up to 12 bytes of it, or 4, the number of a buffer and where in that.
-    cdef Column* c = new_column(SIZED, code, 0)
+cdef Column* import_views(const ArrowArray* array, int64_t offset, int64_t n, int code) except NULL:
+    # 16 bytes per value: its length, then either up to 12 bytes of text, or 4 bytes of it, a buffer number and an offset.
+    cdef Column* c = new_column(VARIABLE_LENGTH, code, 0)
     cdef const unsigned char* view = <const unsigned char*>array.buffers[1] + 16 * offset
     cdef const unsigned char* valid = <const unsigned char*>array.buffers[0]
     cdef int64_t i, total = 0
     cdef int32_t nbytes, number, start
-    cdef bint room = True
     c.wide_offsets = <int64_t*>PyMem_RawMalloc((n + 1) * sizeof(int64_t))
     if c.wide_offsets != NULL:
         for i in range(n):
@@ -513,18 +513,18 @@ cdef Column* take_views(const ArrowArray* array, int64_t offset, int64_t n, int 
     return c
 
 
-cdef Column* take_dictionary(const ArrowSchema* schema, const ArrowArray* array, int64_t offset, int64_t n) except NULL:
-    # Each value once more, encoded: the wire has no dictionaries.
+cdef Column* import_dictionary(const ArrowSchema* schema, const ArrowArray* array, int64_t offset, int64_t n) except NULL:
+    # Expand to encoded values: typed bytes have no dictionaries.
     cdef Column* c = new_column(ENCODED, -1, 0)
     cdef Column* indices = NULL
     cdef Column* values = NULL
     try:
-        indices = take_plain(array, offset, n, <tuple>ARROW_NUMBERS[<bytes>schema.format])
-        values = take_array(schema.dictionary, array.dictionary, 0, array.dictionary.length)
+        indices = import_numbers(array, offset, n, <tuple>ARROW_NUMBERS[<bytes>schema.format])
+        values = import_array(schema.dictionary, array.dictionary, 0, array.dictionary.length)
         if has_nulls(values):
-            raise EncodeTypeError("a null among the values of a dictionary cannot be written")
+            raise EncodeTypeError("cannot write a dictionary with a null among its values")
         values.n = array.dictionary.length
-        gather(c, indices, values, array, offset, n)
+        encode_dictionary(c, indices, values, array, offset, n)
     except BaseException:
         free_column(c)
         raise
@@ -534,7 +534,7 @@ cdef Column* take_dictionary(const ArrowSchema* schema, const ArrowArray* array,
     return c
 
 
-cdef int gather(Column* c, const Column* indices, const Column* values, const ArrowArray* array, int64_t offset, int64_t n) except -1:
+cdef int encode_dictionary(Column* c, const Column* indices, const Column* values, const ArrowArray* array, int64_t offset, int64_t n) except -1:
     cdef const unsigned char* valid = <const unsigned char*>array.buffers[0]
     cdef int64_t i, index, total = 0
     cdef unsigned char* out
@@ -548,14 +548,14 @@ cdef int gather(Column* c, const Column* indices, const Column* values, const Ar
         if array.null_count == 0 or valid == NULL or valid[(offset + i) >> 3] >> ((offset + i) & 7) & 1:
             index = index_at(indices, i)
             if not 0 <= index < values.n:
-                raise EncodeValueError(f"there is no value {index} in a dictionary of {values.n}", f"[{i}]")
+                raise EncodeValueError(f"dictionary index {index} is out of range: the dictionary has {values.n} values", f"[{i}]")
             total += bound_of(values, index, index + 1, 0)
         c.wide_offsets[i + 1] = total
     if not reserve_data(c, total):
         raise MemoryError
     for i in range(n):
         if c.wide_offsets[i + 1] > c.wide_offsets[i]:
-            out = put_value(c.data + c.wide_offsets[i], values, index_at(indices, i), &none)
+            out = write_one_value(c.data + c.wide_offsets[i], values, index_at(indices, i), &none)
             if out == NULL:
                 raise EncodeValueError(none.fault.decode("ascii"), f"[{i}]")
     c.used = total

@@ -1,19 +1,19 @@
-# Column and Table: what is held, who owns it, room for more.
+# Column and Table: their memory, its owners, reserving capacity.
 
 cdef enum Kind:
     FIXED      # scalars of one width: data
-    SIZED      # BYTES, STRING, application codes: offsets into data
+    VARIABLE_LENGTH      # BYTES, STRING, application codes: offsets into data
     ENCODED    # values of any kind as their encoded bytes: offsets into data
     ARRAY      # VECTORs of one arity whose items are scalars of one width: nitems of them a value, in data
     TUPLE      # VECTORs of one arity: a part for each item
-    LISTED     # LISTs, or VECTORs of any arity: offsets into one part
-    PAIRED     # MAPs: offsets into two parts, keys and mapped values
-    UNKNOWN    # items of LISTs and MAPs that have all been empty: nothing
-    DOUBTED    # as FIXED: LONGs of others' unsigned numbers, and those that came out negative did not fit
+    VARIABLE_LIST     # LISTs, or VECTORs of any length: offsets into one part
+    MAP_ENTRIES     # MAPs: offsets into two parts, keys and mapped values
+    UNKNOWN    # items of LISTs and MAPs that have all been empty: no data
+    UNSIGNED_UNCHECKED    # as FIXED: LONGs copied from uint64 without a range check; negative ones were 2^63 or more
 
 cdef enum:
-    CUSHION = 16              # bytes of room behind data, so that short copies have one length
-    MOST_LEVELS = 30          # of columns within columns: Arrow's readers allow for twice as many
+    PADDING = 16              # spare bytes after data, so that short copies have a constant length
+    MOST_LEVELS = 30          # of columns within columns: Arrow's readers support twice as many
     MOST_PARTS = 1024         # of a TUPLE, and of its parts' parts together
 
 cdef struct Column:
@@ -21,34 +21,34 @@ cdef struct Column:
     int code                  # type code of each value; of ARRAY: of each item; ENCODED, UNKNOWN: none
     int width                 # bytes of a payload; FIXED, ARRAY
     Py_ssize_t nitems         # ARRAY
-    bint wanted               # held; when it is not, a part may be
-    bint within               # a part of this TUPLE is wanted by itself
+    bint wanted               # its values are stored; if not, those of a part may be
+    bint has_wanted_part               # this TUPLE has a part that is wanted by itself
     Column** parts            # owned
     Py_ssize_t nparts
     Py_ssize_t n              # values held
     unsigned char* data       # owned, unless borrowed
     Py_ssize_t used           # bytes
-    Py_ssize_t room           # bytes, CUSHION not counted
+    Py_ssize_t capacity           # bytes, without PADDING
     int32_t* offsets          # owned, unless borrowed; n + 1 of them
-    int64_t* wide_offsets     # owned or borrowed; instead of offsets, where others gave them
-    Py_ssize_t offsets_room
-    Py_ssize_t checked        # STRING: bytes of data that are known to be UTF-8
-    bint borrowed             # data belongs to somebody else
-    bint offsets_borrowed     # and so do the offsets
+    int64_t* wide_offsets     # owned or borrowed; used instead of offsets by some imported columns
+    Py_ssize_t offsets_capacity
+    Py_ssize_t checked        # STRING: leading bytes of data known to be UTF-8
+    bint borrowed             # data has another owner
+    bint offsets_borrowed     # the offsets have another owner
     const unsigned char* valid    # borrowed; a bit for each value, 0: null. NULL: there are no nulls
     Py_ssize_t first_bit      # of value 0 in `valid`
 
 cdef struct Table:
-    long owners
+    long nowners
     Column** roots            # one for each value of a record
     Py_ssize_t nroots
-    Column** shown            # borrowed from the roots' trees: the columns that users see
-    Py_ssize_t nshown
+    Column** visible            # borrowed from the roots' trees: the columns of a Batch
+    Py_ssize_t nvisible
     Py_ssize_t n              # rows
 
 
 cdef int width_of(int code) noexcept nogil:
-    # Bytes of a scalar's payload; 0 where there is no one width.
+    # Bytes of a scalar's payload; 0 if the code has no fixed width.
     if code == BYTE or code == BOOL:
         return 1
     if code == INT or code == FLOAT:
@@ -75,19 +75,19 @@ cdef Column* new_column(Kind kind, int code, Py_ssize_t nparts) except NULL:
 
 
 cdef bint has_offsets(const Column* c) noexcept nogil:
-    return c.kind == SIZED or c.kind == ENCODED or c.kind == LISTED or c.kind == PAIRED
+    return c.kind == VARIABLE_LENGTH or c.kind == ENCODED or c.kind == VARIABLE_LIST or c.kind == MAP_ENTRIES
 
 
 cdef void free_memory(Column* c) noexcept nogil:
     if not c.borrowed:
-        let_go(c.data, c.room + CUSHION)
+        let_go(c.data, c.capacity + PADDING)
     if not c.offsets_borrowed:
-        let_go(c.offsets, c.offsets_room * sizeof(int32_t))
+        let_go(c.offsets, c.offsets_capacity * sizeof(int32_t))
         PyMem_RawFree(c.wide_offsets)
     c.data = NULL
     c.offsets = NULL
     c.wide_offsets = NULL
-    c.used = c.room = c.offsets_room = c.checked = 0
+    c.used = c.capacity = c.offsets_capacity = c.checked = 0
 
 
 cdef void free_parts(Column* c) noexcept nogil:
@@ -106,77 +106,77 @@ cdef void free_column(Column* c) noexcept nogil:
     PyMem_RawFree(c)
 
 
-cdef Table* new_table(tuple types, Py_ssize_t nshown) except NULL:
-    # Empty columns of these types, and room for those that users see.
+cdef Table* new_table(tuple types, Py_ssize_t nvisible) except NULL:
+    # Empty columns of these types, and an array for the visible ones.
     cdef Table* table = <Table*>PyMem_RawCalloc(1, sizeof(Table))
     if table == NULL:
         raise MemoryError
-    table.owners = 1
+    table.nowners = 1
     table.roots = <Column**>PyMem_RawCalloc(len(types), sizeof(Column*))
-    table.shown = <Column**>PyMem_RawCalloc(nshown, sizeof(Column*))
+    table.visible = <Column**>PyMem_RawCalloc(nvisible, sizeof(Column*))
     try:
-        if table.roots == NULL or table.shown == NULL:
+        if table.roots == NULL or table.visible == NULL:
             raise MemoryError
         for described in types:
             table.roots[table.nroots] = make_column(described)
             table.nroots += 1
     except BaseException:
-        leave_table(table)
+        release_table(table)
         raise
-    table.nshown = nshown
+    table.nvisible = nvisible
     return table
 
 
-cdef void leave_table(Table* table) noexcept nogil:
-    # The last owner frees; it may be a thread that never had the GIL.
+cdef void release_table(Table* table) noexcept nogil:
+    # The last owner frees the table; it may be a thread that never held the GIL.
     cdef Py_ssize_t i
-    if table == NULL or remove_owner(&table.owners) > 0:
+    if table == NULL or remove_owner(&table.nowners) > 0:
         return
     for i in range(table.nroots):
         free_column(table.roots[i])
     PyMem_RawFree(table.roots)
-    PyMem_RawFree(table.shown)
+    PyMem_RawFree(table.visible)
     PyMem_RawFree(table)
 
 
 cdef bint reserve_data(Column* c, Py_ssize_t nbytes) noexcept nogil:
-    # Room for so many bytes in all, growing by a factor. False: there is no memory.
-    cdef Py_ssize_t room = max(nbytes, min(2 * c.room, c.room + (<Py_ssize_t>1 << 30)))
+    # Reserve capacity for nbytes in total, growing geometrically. False: out of memory.
+    cdef Py_ssize_t capacity = max(nbytes, min(2 * c.capacity, c.capacity + (<Py_ssize_t>1 << 30)))
     cdef size_t size
     cdef void* larger
-    if c.data != NULL and nbytes <= c.room:
+    if c.data != NULL and nbytes <= c.capacity:
         return True
-    size = max(room, 64) + CUSHION
-    larger = enlarge_kept(c.data, c.room + CUSHION, &size)
+    size = max(capacity, 64) + PADDING
+    larger = enlarge_kept(c.data, c.capacity + PADDING, &size)
     if larger == NULL:
         return False
     c.data = <unsigned char*>larger
-    c.room = size - CUSHION
+    c.capacity = size - PADDING
     return True
 
 
 cdef bint reserve_payload(Column* c, Py_ssize_t nbytes, Py_ssize_t most) noexcept nogil:
-    # As reserve_data, and never more than offsets can say: take_sized asks for room, and for nothing else.
+    # As reserve_data, but never more than offsets can address: try_append_variable checks only the capacity.
     if not reserve_data(c, min(nbytes, most)):
         return False
-    c.room = min(c.room, most)
+    c.capacity = min(c.capacity, most)
     return True
 
 
 cdef bint reserve_offsets(Column* c, Py_ssize_t n) noexcept nogil:
-    # Room for the offsets of n values. False: there is no memory.
+    # Reserve capacity for the offsets of n values. False: out of memory.
     cdef size_t size
     cdef void* larger
-    if n < c.offsets_room:
+    if n < c.offsets_capacity:
         return True
-    size = max(n + 1, 2 * c.offsets_room, 16) * sizeof(int32_t)
-    larger = enlarge_kept(c.offsets, c.offsets_room * sizeof(int32_t), &size)
+    size = max(n + 1, 2 * c.offsets_capacity, 16) * sizeof(int32_t)
+    larger = enlarge_kept(c.offsets, c.offsets_capacity * sizeof(int32_t), &size)
     if larger == NULL:
         return False
     c.offsets = <int32_t*>larger
-    if c.offsets_room == 0:
+    if c.offsets_capacity == 0:
         c.offsets[0] = 0
-    c.offsets_room = size // sizeof(int32_t)
+    c.offsets_capacity = size // sizeof(int32_t)
     return True
 
 
@@ -184,28 +184,28 @@ cdef inline int64_t offset_at(const Column* c, Py_ssize_t i) noexcept nogil:
     return c.wide_offsets[i] if c.wide_offsets != NULL else c.offsets[i]
 
 
-cdef void cut(Column* c, Py_ssize_t n) noexcept nogil:
-    # Forget the values from n on, those that are not whole among them.
+cdef void truncate_column(Column* c, Py_ssize_t n) noexcept nogil:
+    # Drop the values from n on, including incomplete ones.
     cdef Py_ssize_t i
     cdef Py_ssize_t nitems = n
-    if not c.wanted and not c.within:
+    if not c.wanted and not c.has_wanted_part:
         return
     if c.kind == FIXED or c.kind == ARRAY:
         c.used = n * c.width * (c.nitems if c.kind == ARRAY else 1)
     elif has_offsets(c):
-        nitems = c.offsets[n] if c.offsets_room else 0
-        if c.kind == SIZED or c.kind == ENCODED:
+        nitems = c.offsets[n] if c.offsets_capacity else 0
+        if c.kind == VARIABLE_LENGTH or c.kind == ENCODED:
             c.used = nitems
             c.checked = min(c.checked, nitems)
     for i in range(c.nparts):
-        cut(c.parts[i], nitems)
+        truncate_column(c.parts[i], nitems)
     c.n = n
 
 
 cdef bint copy_rows(Column* to, const Column* c, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
-    # Append values to a column of the same type. False: there is no memory.
+    # Append values to a column of the same type. False: out of memory.
     cdef Py_ssize_t i, before, start, end, nbytes
-    if first == last or (not c.wanted and not c.within):
+    if first == last or (not c.wanted and not c.has_wanted_part):
         return True
     if c.kind == FIXED or c.kind == ARRAY:
         nbytes = c.width * (c.nitems if c.kind == ARRAY else 1)
@@ -228,7 +228,7 @@ cdef bint copy_rows(Column* to, const Column* c, Py_ssize_t first, Py_ssize_t la
         for i in range(c.nparts):
             if not copy_rows(to.parts[i], c.parts[i], start, end):
                 return False
-        if end > start and (c.kind == SIZED or c.kind == ENCODED):
+        if end > start and (c.kind == VARIABLE_LENGTH or c.kind == ENCODED):
             if not reserve_data(to, to.used + end - start):
                 return False
             memcpy(to.data + to.used, c.data + start, end - start)

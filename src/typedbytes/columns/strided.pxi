@@ -1,23 +1,23 @@
-# Records of one size: where every value of a record has one width, records stand at equal distances as long as their codes say so.
+# Records of one size: if every value of a record has a fixed width, records start at equal distances as long as their codes match.
 #
-# A block of them is loaded or stored column by column, codes and payloads in one pass. A Leaf is a place that all of them have;
-# the list of leaves is made of the columns and is stale when one of them becomes another.
+# A block of them is loaded or stored column by column, codes and payloads in one pass. A Leaf is a field at the same offset in all
+# of them; the list of leaves is made from the columns, and again when one of them changes its type.
 
 cdef enum:
-    MOST_BLOCK = 1024         # records; their bytes and those of their columns stay in the nearest cache
+    MOST_BLOCK = 1024         # records: their bytes and those of their columns fit in the L1 cache
     LEAST_BLOCK = 8
 
 cdef struct Leaf:
-    # A place that every record has at the same distance from its start.
+    # A field at the same offset in every record.
     Py_ssize_t offset
     int code
     int32_t count             # of a VECTOR's head
-    Column* column            # where the payload goes; NULL: only the code is looked at
+    Column* column            # of the payload; NULL: only the code is checked
     Py_ssize_t item           # of an ARRAY
 
 
 cdef Py_ssize_t size_of(const Column* c) noexcept nogil:
-    # Bytes of every value on the wire; 0: they differ.
+    # Encoded bytes of every value; 0: they differ.
     cdef Py_ssize_t i, part
     cdef Py_ssize_t total = 5
     if c.kind == FIXED:
@@ -35,10 +35,10 @@ cdef Py_ssize_t size_of(const Column* c) noexcept nogil:
 
 
 cdef Py_ssize_t least_of(const Column* c, bint widens) noexcept nogil:
-    # Bytes that a value has at least on the wire.
+    # The smallest number of encoded bytes of a value.
     cdef Py_ssize_t i
     cdef Py_ssize_t total = 5
-    if (not c.wanted and not c.within) or c.kind == ENCODED or c.kind == LISTED:
+    if (not c.wanted and not c.has_wanted_part) or c.kind == ENCODED or c.kind == VARIABLE_LIST:
         return 1
     if c.kind == FIXED:
         return min(1 + c.width, 5 if widens else 9)
@@ -60,7 +60,7 @@ cdef Py_ssize_t count_leaves(const Column* c) noexcept nogil:
 
 
 cdef Py_ssize_t depth_of(const Column* c) noexcept nogil:
-    # Levels of VECTORs, where all values have one size.
+    # Levels of nested VECTORs, for a column whose values all have one size.
     cdef Py_ssize_t i
     cdef Py_ssize_t deepest = 0
     if c.kind != TUPLE:
@@ -101,7 +101,7 @@ cdef Leaf* list_leaves(Column* c, Leaf* leaf, Py_ssize_t* offset) noexcept nogil
 
 
 cdef bint load_leaf(const Leaf* leaf, const unsigned char* p, Py_ssize_t stride, Py_ssize_t n) noexcept nogil:
-    # Load a place of n records behind what its column holds. False: a code is another; the column's values are as before.
+    # Append this field of n records to its column. False: a code differs, and the column is unchanged.
     cdef Column* c = leaf.column
     cdef unsigned char* out
     cdef Py_ssize_t step
@@ -130,7 +130,7 @@ cdef void store_leaf(const Leaf* leaf, unsigned char* p, Py_ssize_t stride, Py_s
     p += leaf.offset
     if c == NULL:
         for i in range(n):
-            put_head(p + i * stride, VECTOR, leaf.count)
+            write_head(p + i * stride, VECTOR, leaf.count)
         return
     step = c.width * (c.nitems if c.kind == ARRAY else 1)
     source = c.data + first * step + leaf.item * c.width
@@ -147,7 +147,7 @@ cdef void store_leaf(const Leaf* leaf, unsigned char* p, Py_ssize_t stride, Py_s
 
 
 cdef void add_rows(Column* c, Py_ssize_t n) noexcept nogil:
-    # Of records of one size, loaded already.
+    # Count n records of one size whose data has been loaded.
     cdef Py_ssize_t i
     c.n += n
     if c.kind == TUPLE:
@@ -159,7 +159,7 @@ cdef void add_rows(Column* c, Py_ssize_t n) noexcept nogil:
 
 cdef bint reserve_rows(Column* c, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i
-    if not c.wanted and not c.within:
+    if not c.wanted and not c.has_wanted_part:
         return True
     if c.kind == FIXED:
         return reserve_data(c, c.used + n * c.width)

@@ -1,15 +1,15 @@
-# The walk: values to columns one after the other, whatever their sizes.
+# The walk: decode values of any size into columns, one after the other.
 #
-# Whatever the walk meets that its column does not hold goes to the Builder, which knows the policy; the walk goes on with the
-# column as it is then. The cursor of a Walk stands at the first byte of a value, or behind the last whole one.
+# A value that its column cannot hold is passed to the Builder, which applies the policy; the walk goes on with the column as it is
+# then. The cursor of a Walk is at the first byte of a value, or after the last complete one.
 
 cdef enum Outcome:
     DONE
     MORE          # the bytes end inside the record
     OTHER         # the value is of another kind than its column
-    BROKEN        # no value at all, or too deep: whoever decodes it will say
+    BROKEN        # not a valid value, or too deep: decoding it raises the error
     FULL          # a column cannot hold more
-    REFUSED       # as OTHER, and the policy says no
+    REFUSED       # as OTHER, and refused by the policy
     FAILED        # an exception is set
     NO_MEMORY
 
@@ -19,19 +19,19 @@ cdef struct Walk:
     PyObject* builder         # borrowed
     bint widens
     Py_ssize_t most_held      # bytes of data, and items, of one column: offsets are int32
-    bint careful              # every STRING is checked as it comes
+    bint checks_each_text              # check that each STRING is UTF-8 as it is appended
     Py_ssize_t depth
     Py_ssize_t max_depth
     Skipping skipping
-    Column* culprit           # the column that the outcome OTHER or REFUSED is about
-    Py_ssize_t culprit_item   # of an ARRAY, -1: its count
-    const unsigned char* culprit_at    # what was found there, of an ARRAY's item
+    Column* mismatched           # the column of the outcome OTHER or REFUSED
+    Py_ssize_t mismatched_item   # item of an ARRAY; -1: its count
+    const unsigned char* mismatched_at    # the encoded value found for that item
 
 
-cdef inline void copy_cushioned(unsigned char* out, const unsigned char* p, Py_ssize_t nbytes, const unsigned char* end) noexcept nogil:
-    # Both sides mostly have CUSHION bytes; then a short text is one load and one store, without a branch on its length.
-    if often(nbytes <= CUSHION and end - p >= CUSHION):
-        memcpy(out, p, CUSHION)
+cdef inline void copy_padded(unsigned char* out, const unsigned char* p, Py_ssize_t nbytes, const unsigned char* end) noexcept nogil:
+    # If both sides have PADDING bytes, which is usual, a short text is one load and one store, without a branch on its length.
+    if likely(nbytes <= PADDING and end - p >= PADDING):
+        memcpy(out, p, PADDING)
     else:
         copy_short(out, p, nbytes)
 
@@ -53,10 +53,11 @@ cdef inline void store_fixed(unsigned char* out, const unsigned char* p, int cod
         memcpy(out, &short_number, 2)
 
 
-# The two that most values are: the position behind the value, or NULL for whatever is not plain sailing, and nothing has happened.
+# Fast paths for the two most frequent kinds. Return the position after the value; NULL if it needs the general path (another type,
+# incomplete input, no capacity), in which case nothing has changed.
 
-cdef inline const unsigned char* take_fixed(Column* c, const unsigned char* p, const unsigned char* end) noexcept nogil:
-    if seldom(end - p <= c.width or p[0] != c.code or c.room - c.used < c.width):
+cdef inline const unsigned char* try_append_fixed(Column* c, const unsigned char* p, const unsigned char* end) noexcept nogil:
+    if unlikely(end - p <= c.width or p[0] != c.code or c.capacity - c.used < c.width):
         return NULL
     store_fixed(c.data + c.used, p + 1, c.code, c.width)
     c.used += c.width
@@ -64,35 +65,35 @@ cdef inline const unsigned char* take_fixed(Column* c, const unsigned char* p, c
     return p + 1 + c.width
 
 
-cdef inline const unsigned char* take_sized(Column* c, const unsigned char* p, const unsigned char* end) noexcept nogil:
+cdef inline const unsigned char* try_append_variable(Column* c, const unsigned char* p, const unsigned char* end) noexcept nogil:
     cdef Py_ssize_t nbytes
-    if seldom(end - p < 5 or p[0] != c.code or c.offsets_room - c.n < 2):
+    if unlikely(end - p < 5 or p[0] != c.code or c.offsets_capacity - c.n < 2):
         return NULL
     nbytes = load_i32(p + 1)
     p += 5
-    if seldom(nbytes < 0 or nbytes > end - p or nbytes > c.room - c.used):
+    if unlikely(nbytes < 0 or nbytes > end - p or nbytes > c.capacity - c.used):
         return NULL
-    copy_cushioned(c.data + c.used, p, nbytes, end)
+    copy_padded(c.data + c.used, p, nbytes, end)
     c.used += nbytes
     c.n += 1
     c.offsets[c.n] = <int32_t>c.used
     return p + nbytes
 
 
-cdef Outcome put(Walk* w, Column* c) noexcept nogil:
-    # One value of any kind; the cursor stands behind it when that is DONE.
+cdef Outcome append_value(Walk* w, Column* c) noexcept nogil:
+    # Append one value of any type. DONE: the cursor is after it.
     cdef Outcome outcome
-    if not c.wanted and not c.within:
-        return pass_over(w)
+    if not c.wanted and not c.has_wanted_part:
+        return skip_one(w)
     while True:
         if c.kind == ENCODED:
-            return put_encoded(w, c)
+            return append_encoded(w, c)
         if w.p == w.end:
             return MORE
         if c.kind == FIXED:
-            outcome = put_fixed(w, c)
-        elif c.kind == SIZED:
-            outcome = put_sized(w, c)
+            outcome = append_fixed(w, c)
+        elif c.kind == VARIABLE_LENGTH:
+            outcome = append_variable(w, c)
         elif c.kind == UNKNOWN:
             outcome = OTHER
         elif w.depth == w.max_depth:
@@ -100,23 +101,23 @@ cdef Outcome put(Walk* w, Column* c) noexcept nogil:
         else:
             w.depth += 1
             if c.kind == ARRAY:
-                outcome = put_array(w, c)
+                outcome = append_array(w, c)
             elif c.kind == TUPLE:
-                outcome = put_tuple(w, c)
-            elif c.kind == LISTED:
-                outcome = put_listed(w, c)
+                outcome = append_tuple(w, c)
+            elif c.kind == VARIABLE_LIST:
+                outcome = append_list(w, c)
             else:
-                outcome = put_paired(w, c)
+                outcome = append_map(w, c)
             w.depth -= 1
         if outcome != OTHER:
             return outcome
-        w.culprit = c
-        outcome = settle(w)
+        w.mismatched = c
+        outcome = resolve_mismatch(w)
         if outcome != DONE:
             return outcome
 
 
-cdef Outcome pass_over(Walk* w) noexcept nogil:
+cdef Outcome skip_one(Walk* w) noexcept nogil:
     cdef ReadBuffer buf
     cdef SkipOutcome outcome
     borrow(&buf, w.p, w.end - w.p)
@@ -129,15 +130,15 @@ cdef Outcome pass_over(Walk* w) noexcept nogil:
     return MORE if outcome == NEEDS_MORE else BROKEN
 
 
-cdef Outcome put_fixed(Walk* w, Column* c) noexcept nogil:
+cdef Outcome append_fixed(Walk* w, Column* c) noexcept nogil:
     cdef const unsigned char* next
     if w.p[0] != c.code:
-        return put_wider(w, c)
+        return append_widened(w, c)
     if w.end - w.p <= c.width:
         return MORE
     if not reserve_data(c, c.used + c.width):
         return NO_MEMORY
-    w.p = take_fixed(c, w.p, w.end)
+    w.p = try_append_fixed(c, w.p, w.end)
     return DONE
 
 
@@ -156,7 +157,7 @@ cdef inline void store_wider(unsigned char* out, const unsigned char* p, int cod
         memcpy(out, &real, 8)
 
 
-cdef Outcome put_wider(Walk* w, Column* c) noexcept nogil:
+cdef Outcome append_widened(Walk* w, Column* c) noexcept nogil:
     if not w.widens or not widens_to(w.p[0], c.code):
         return OTHER
     if w.end - w.p < 5:
@@ -170,7 +171,7 @@ cdef Outcome put_wider(Walk* w, Column* c) noexcept nogil:
     return DONE
 
 
-cdef Outcome put_sized(Walk* w, Column* c) noexcept nogil:
+cdef Outcome append_variable(Walk* w, Column* c) noexcept nogil:
     cdef Py_ssize_t nbytes
     if w.p[0] != c.code:
         return OTHER
@@ -181,12 +182,12 @@ cdef Outcome put_sized(Walk* w, Column* c) noexcept nogil:
         return BROKEN
     if nbytes > w.end - w.p - 5:
         return MORE
-    if w.careful and c.code == STRING and not is_text(w.p + 5, nbytes):
+    if w.checks_each_text and c.code == STRING and not is_text(w.p + 5, nbytes):
         return BROKEN
-    return put_bytes(w, c, w.p + 5, nbytes)
+    return append_payload(w, c, w.p + 5, nbytes)
 
 
-cdef Outcome put_bytes(Walk* w, Column* c, const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
+cdef Outcome append_payload(Walk* w, Column* c, const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
     if nbytes > w.most_held - c.used:
         return FULL
     if not reserve_payload(c, c.used + nbytes, w.most_held) or not reserve_offsets(c, c.n + 1):
@@ -199,10 +200,10 @@ cdef Outcome put_bytes(Walk* w, Column* c, const unsigned char* p, Py_ssize_t nb
     return DONE
 
 
-cdef Outcome put_encoded(Walk* w, Column* c) noexcept nogil:
+cdef Outcome append_encoded(Walk* w, Column* c) noexcept nogil:
     cdef const unsigned char* start = w.p
-    cdef Outcome outcome = pass_over(w)
-    return outcome if outcome != DONE else put_bytes(w, c, start, w.p - start)
+    cdef Outcome outcome = skip_one(w)
+    return outcome if outcome != DONE else append_payload(w, c, start, w.p - start)
 
 
 cdef Outcome read_count(Walk* w, int code, Py_ssize_t* count) noexcept nogil:
@@ -214,13 +215,13 @@ cdef Outcome read_count(Walk* w, int code, Py_ssize_t* count) noexcept nogil:
     return BROKEN if count[0] < 0 else DONE
 
 
-cdef Outcome put_array(Walk* w, Column* c) noexcept nogil:
+cdef Outcome append_array(Walk* w, Column* c) noexcept nogil:
     cdef Py_ssize_t count, i
     cdef Py_ssize_t nbytes = c.nitems * c.width
     cdef const unsigned char* p = w.p + 5
     cdef unsigned char* out
     cdef Outcome outcome = read_count(w, VECTOR, &count)
-    w.culprit_item = -1    # its count
+    w.mismatched_item = -1    # its count
     if outcome == DONE and count != c.nitems:
         outcome = OTHER
     if outcome != DONE:
@@ -244,8 +245,8 @@ cdef Outcome put_array(Walk* w, Column* c) noexcept nogil:
             store_wider(out, p + 1, c.code)
             p += 5
         else:
-            w.culprit_item = i
-            w.culprit_at = p
+            w.mismatched_item = i
+            w.mismatched_at = p
             return OTHER
         out += c.width
     c.used += nbytes
@@ -254,7 +255,7 @@ cdef Outcome put_array(Walk* w, Column* c) noexcept nogil:
     return DONE
 
 
-cdef Outcome put_tuple(Walk* w, Column* c) noexcept nogil:
+cdef Outcome append_tuple(Walk* w, Column* c) noexcept nogil:
     cdef Py_ssize_t count, i
     cdef Outcome outcome = read_count(w, VECTOR, &count)
     if outcome == DONE and count != c.nparts:
@@ -263,24 +264,24 @@ cdef Outcome put_tuple(Walk* w, Column* c) noexcept nogil:
         return outcome
     w.p += 5
     for i in range(c.nparts):
-        outcome = put(w, c.parts[i])
+        outcome = append_value(w, c.parts[i])
         if outcome != DONE:
             return outcome
     c.n += 1
     return DONE
 
 
-cdef inline Outcome put_item(Walk* w, Column* part) noexcept nogil:
+cdef inline Outcome append_item(Walk* w, Column* part) noexcept nogil:
     cdef const unsigned char* next
     if part.kind == FIXED:
-        next = take_fixed(part, w.p, w.end)
+        next = try_append_fixed(part, w.p, w.end)
         if next != NULL:
             w.p = next
             return DONE
-    return put(w, part)
+    return append_value(w, part)
 
 
-cdef Outcome put_listed(Walk* w, Column* c) noexcept nogil:
+cdef Outcome append_list(Walk* w, Column* c) noexcept nogil:
     cdef Py_ssize_t count = 0
     cdef Outcome outcome
     if c.code == LIST:
@@ -293,7 +294,7 @@ cdef Outcome put_listed(Walk* w, Column* c) noexcept nogil:
             if w.p[0] == MARKER:
                 w.p += 1
                 break
-            outcome = put_item(w, c.parts[0])
+            outcome = append_item(w, c.parts[0])
             if outcome != DONE:
                 return outcome
     else:
@@ -302,22 +303,22 @@ cdef Outcome put_listed(Walk* w, Column* c) noexcept nogil:
             return outcome
         w.p += 5
         for _ in range(count):
-            outcome = put_item(w, c.parts[0])
+            outcome = append_item(w, c.parts[0])
             if outcome != DONE:
                 return outcome
     return end_items(w, c)
 
 
-cdef Outcome put_paired(Walk* w, Column* c) noexcept nogil:
+cdef Outcome append_map(Walk* w, Column* c) noexcept nogil:
     cdef Py_ssize_t count
     cdef Outcome outcome = read_count(w, MAP, &count)
     if outcome != DONE:
         return outcome
     w.p += 5
     for _ in range(count):
-        outcome = put_item(w, c.parts[0])
+        outcome = append_item(w, c.parts[0])
         if outcome == DONE:
-            outcome = put_item(w, c.parts[1])
+            outcome = append_item(w, c.parts[1])
         if outcome != DONE:
             return outcome
     return end_items(w, c)
@@ -333,20 +334,20 @@ cdef Outcome end_items(const Walk* w, Column* c) noexcept nogil:
     return DONE
 
 
-cdef Outcome settle(Walk* w) noexcept with gil:
-    # The cursor stands at a value that the culprit does not hold. FAILED: an exception is set.
+cdef Outcome resolve_mismatch(Walk* w) noexcept with gil:
+    # The cursor is at a value that the column `mismatched` cannot hold. FAILED: an exception is set.
     cdef Builder builder = <Builder>w.builder
-    return (<settle_function>builder.settle)(builder)
+    return (<resolve_function>builder.resolve_mismatch)(builder)
 
 
 # ---- text ---------------------------------------------------------------------------------------------------------------
 
 cdef enum:
-    TEXT_PIECE = 4096         # bytes that are transcoded at once; where to, nobody looks
+    TEXT_PIECE = 4096         # bytes transcoded at a time, into a scratch buffer
 
 
 cdef bint is_text(const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
-    # Whether the bytes are UTF-8: what transcodes it elsewhere says so too.
+    # Whether the bytes are UTF-8, as decided by the functions that also transcode texts elsewhere.
     cdef unsigned char scratch[4 * TEXT_PIECE + 64]
     cdef unsigned char greatest
     cdef Py_ssize_t piece, nchars
@@ -356,7 +357,7 @@ cdef bint is_text(const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
     while nbytes > 0:
         piece = min(nbytes, TEXT_PIECE)
         while piece < nbytes and piece > TEXT_PIECE - 4 and p[piece] & 0xc0 == 0x80:
-            piece -= 1    # a character is not cut; four bytes that go on are in none
+            piece -= 1    # do not split a character; four continuation bytes are in none
         nchars = utf8_measure(p, piece, &greatest)
         if greatest < 0xc4:
             right = utf8_to_ucs1(p, piece, scratch, nchars)
@@ -372,14 +373,14 @@ cdef bint is_text(const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
 
 
 cdef bint check_text(Column* c) noexcept nogil:
-    # Whether all STRINGs held are UTF-8. All of them together are, and none begins inside a character: then each is.
+    # Whether all STRINGs held are UTF-8: they are if their concatenation is, and none starts inside a character.
     cdef Py_ssize_t i, start
-    if not c.wanted and not c.within:
+    if not c.wanted and not c.has_wanted_part:
         return True
     for i in range(c.nparts):
         if not check_text(c.parts[i]):
             return False
-    if c.kind != SIZED or c.code != STRING or c.checked == c.used:
+    if c.kind != VARIABLE_LENGTH or c.code != STRING or c.checked == c.used:
         return True
     if not is_ascii(c.data + c.checked, c.used - c.checked):
         if not is_text(c.data + c.checked, c.used - c.checked):

@@ -1,13 +1,13 @@
 # Columns to bytes.
 #
-# Goal: what the encoder writes for the same values, at the speed of memory. Plan: the size of any run of rows is known from
-# offsets alone, or a bound of it where there are nulls; room for all of it is made once, and nothing is asked afterwards. Rows of
-# one size are stored column by column in blocks, all others value by value.
+# Goal: the bytes that the encoder writes for the same values, at the speed of memory. Plan: compute the size of some rows from the
+# offsets alone (an upper bound if there are nulls), allocate once, and write without further bounds checks. Rows of one size are
+# stored column by column in blocks, all others value by value.
 
 cdef struct Nulls:
     const unsigned char* data # what is written for a null, borrowed; NULL: nulls are refused
     Py_ssize_t nbytes
-    const char* fault         # of what was refused; NULL: it is a null
+    const char* fault         # why a value was refused; NULL: it is null
 
 
 cdef const char* TOO_LONG = "a value is longer than 2^31-1"
@@ -30,11 +30,11 @@ cdef bint has_nulls(const Column* c) noexcept nogil:
 
 
 cdef Py_ssize_t bound_of(const Column* c, Py_ssize_t first, Py_ssize_t last, Py_ssize_t null_nbytes) noexcept nogil:
-    # Bytes that these values take at most; exactly as many where there are no nulls.
+    # An upper bound for the encoded size of these values; exact if there are no nulls.
     cdef Py_ssize_t n = last - first
     cdef Py_ssize_t total = n * null_nbytes if c.valid != NULL or c.kind == UNKNOWN else 0
     cdef Py_ssize_t i, start, end
-    if c.kind == FIXED or c.kind == DOUBTED:
+    if c.kind == FIXED or c.kind == UNSIGNED_UNCHECKED:
         return total + n * (1 + c.width)
     if c.kind == ARRAY:
         return total + n * (5 + c.nitems * (1 + c.width))
@@ -49,21 +49,21 @@ cdef Py_ssize_t bound_of(const Column* c, Py_ssize_t first, Py_ssize_t last, Py_
     end = offset_at(c, last)
     if c.kind == ENCODED:
         return total + end - start
-    if c.kind == SIZED:
+    if c.kind == VARIABLE_LENGTH:
         return total + 5 * n + end - start
-    total += (2 if c.kind == LISTED and c.code == LIST else 5) * n
+    total += (2 if c.kind == VARIABLE_LIST and c.code == LIST else 5) * n
     for i in range(c.nparts):
         total += bound_of(c.parts[i], start, end, null_nbytes)
     return total
 
 
-cdef inline unsigned char* put_head(unsigned char* out, int code, Py_ssize_t count) noexcept nogil:
+cdef inline unsigned char* write_head(unsigned char* out, int code, Py_ssize_t count) noexcept nogil:
     out[0] = code
     store_i32(out + 1, <int32_t>count)
     return out + 5
 
 
-cdef inline unsigned char* put_number(unsigned char* out, const unsigned char* p, int code, int width) noexcept nogil:
+cdef inline unsigned char* write_number(unsigned char* out, const unsigned char* p, int code, int width) noexcept nogil:
     cdef int64_t broad
     cdef int32_t narrow
     cdef int16_t short_number
@@ -82,20 +82,20 @@ cdef inline unsigned char* put_number(unsigned char* out, const unsigned char* p
     return out + 1 + width
 
 
-cdef inline unsigned char* put_text(unsigned char* out, const Column* c, Py_ssize_t i) noexcept nogil:
-    # Room has CUSHION behind it, as data of our own has; what others lent may end where its text does.
+cdef inline unsigned char* write_payload(unsigned char* out, const Column* c, Py_ssize_t i) noexcept nogil:
+    # Our own data and the output have PADDING; imported data may end with its last text.
     cdef int64_t start = offset_at(c, i)
     cdef Py_ssize_t nbytes = offset_at(c, i + 1) - start
-    out = put_head(out, c.code, nbytes)
-    if nbytes <= CUSHION and start + CUSHION <= c.used:
-        memcpy(out, c.data + start, CUSHION)
+    out = write_head(out, c.code, nbytes)
+    if nbytes <= PADDING and start + PADDING <= c.used:
+        memcpy(out, c.data + start, PADDING)
     else:
         copy_short(out, c.data + start, nbytes)
     return out + nbytes
 
 
-cdef unsigned char* put_value(unsigned char* out, const Column* c, Py_ssize_t i, Nulls* nulls) noexcept nogil:
-    # The position behind it; NULL: a null, or `fault` says why not.
+cdef unsigned char* write_one_value(unsigned char* out, const Column* c, Py_ssize_t i, Nulls* nulls) noexcept nogil:
+    # Returns the position after the value; NULL if it was refused: `fault` says why.
     cdef Py_ssize_t start, end, item, part
     cdef int64_t number
     if is_null(c, i) or c.kind == UNKNOWN:
@@ -104,25 +104,25 @@ cdef unsigned char* put_value(unsigned char* out, const Column* c, Py_ssize_t i,
         memcpy(out, nulls.data, nulls.nbytes)
         return out + nulls.nbytes
     if c.kind == FIXED:
-        return put_number(out, c.data + i * c.width, c.code, c.width)
+        return write_number(out, c.data + i * c.width, c.code, c.width)
     if c.kind == ARRAY:
-        out = put_head(out, VECTOR, c.nitems)
+        out = write_head(out, VECTOR, c.nitems)
         for item in range(c.nitems):
-            out = put_number(out, c.data + (i * c.nitems + item) * c.width, c.code, c.width)
+            out = write_number(out, c.data + (i * c.nitems + item) * c.width, c.code, c.width)
         return out
     if c.kind == TUPLE:
-        out = put_head(out, VECTOR, c.nparts)
+        out = write_head(out, VECTOR, c.nparts)
         for part in range(c.nparts):
-            out = put_value(out, c.parts[part], i, nulls)
+            out = write_one_value(out, c.parts[part], i, nulls)
             if out == NULL:
                 return NULL
         return out
-    if c.kind == DOUBTED:
+    if c.kind == UNSIGNED_UNCHECKED:
         memcpy(&number, c.data + i * c.width, 8)
         if number < 0:
             nulls.fault = BEYOND_LONG
             return NULL
-        return put_number(out, c.data + i * c.width, c.code, c.width)
+        return write_number(out, c.data + i * c.width, c.code, c.width)
     start = offset_at(c, i)
     end = offset_at(c, i + 1)
     if c.kind == ENCODED:
@@ -131,16 +131,16 @@ cdef unsigned char* put_value(unsigned char* out, const Column* c, Py_ssize_t i,
     if end - start > INT32_MAX:
         nulls.fault = TOO_LONG
         return NULL
-    if c.kind == SIZED:
-        return put_text(out, c, i)
+    if c.kind == VARIABLE_LENGTH:
+        return write_payload(out, c, i)
     if c.code == LIST:
         out[0] = LIST
         out += 1
     else:
-        out = put_head(out, c.code, end - start)
+        out = write_head(out, c.code, end - start)
     for item in range(start, end):
         for part in range(c.nparts):
-            out = put_value(out, c.parts[part], item, nulls)
+            out = write_one_value(out, c.parts[part], item, nulls)
             if out == NULL:
                 return NULL
     if c.code == LIST:
@@ -150,19 +150,19 @@ cdef unsigned char* put_value(unsigned char* out, const Column* c, Py_ssize_t i,
 
 
 cdef class Rows:
-    """Hold one column that is to be written: memory of others, kept alive, or our own.
+    """Hold one column to be written, in imported memory, which it keeps alive, or our own.
 
     Made by `rows_of_buffer`, `rows_of_encoded`, `rows_of_arrow`, `rows_of_batch` and `rows_of_parts`. len() gives the number of
     values.
     """
 
     cdef Column* c
-    cdef bint borrowed            # the Column is another's too
-    cdef list kept                # what owns the memory
+    cdef bint borrowed            # the Column itself belongs to another object
+    cdef list owners               # objects that own the memory
     cdef Py_ssize_t n
 
     def __cinit__(self):
-        self.kept = []
+        self.owners = []
 
     def __dealloc__(self):
         if not self.borrowed:
@@ -173,10 +173,10 @@ cdef class Rows:
 
 
 def encode_rows(list columns, list starts, Py_ssize_t n, Py_ssize_t most, nulls, Py_ssize_t nbefore):
-    """Return the bytes of up to n rows, from each column's own start on, and their number: about `most` bytes, one row at least.
+    """Encode up to n rows, about `most` bytes but at least one row; return the bytes and the number of rows.
 
-    nulls: the bytes written for a null, None to refuse them. nbefore: rows before these. Raises EncodeValueError with the number of
-    the row, those before it counted, as its path.
+    starts: the first row in each column. nulls: the bytes written for a null, None to refuse them. nbefore: the number of rows
+    written before. Raises EncodeValueError whose path is the number of the row, counting those before.
     """
     cdef Py_ssize_t ncolumns = len(columns)
     cdef Column** c = <Column**>PyMem_RawCalloc(ncolumns, sizeof(Column*))
@@ -194,9 +194,9 @@ def encode_rows(list columns, list starts, Py_ssize_t n, Py_ssize_t most, nulls,
             c[i] = (<Rows>columns[i]).c
             first[i] = starts[i]
             if not 0 <= first[i] <= (<Rows>columns[i]).n - n:
-                raise IndexError("there are no such rows")
+                raise IndexError("row range is outside the columns")
         n = fitting(c, first, ncolumns, n, most, written.nbytes)
-        return fill_bytes(c, first, ncolumns, n, bound_of_rows(c, first, ncolumns, n, written.nbytes) + CUSHION, &written, nbefore), n
+        return fill_bytes(c, first, ncolumns, n, bound_of_rows(c, first, ncolumns, n, written.nbytes) + PADDING, &written, nbefore), n
     finally:
         PyMem_RawFree(c)
         PyMem_RawFree(first)
@@ -211,7 +211,7 @@ cdef Py_ssize_t bound_of_rows(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns
 
 
 cdef Py_ssize_t fitting(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssize_t n, Py_ssize_t most, Py_ssize_t null_nbytes) noexcept nogil:
-    # The rows, at least one, that fill no more than `most` bytes, to within a factor of two.
+    # A number of rows, at least one, whose bytes are at most `most`, to within a factor of two.
     while n > 1 and bound_of_rows(c, first, ncolumns, n, null_nbytes) > most:
         n = (n + 1) // 2
     return n
@@ -243,11 +243,11 @@ cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssi
                 while row < n and out != NULL:
                     for i in range(ncolumns):
                         if c[i].kind == FIXED and c[i].valid == NULL:
-                            out = put_number(out, c[i].data + (first[i] + row) * c[i].width, c[i].code, c[i].width)
-                        elif c[i].kind == SIZED and c[i].valid == NULL and c[i].wide_offsets == NULL:
-                            out = put_text(out, c[i], first[i] + row)
+                            out = write_number(out, c[i].data + (first[i] + row) * c[i].width, c[i].code, c[i].width)
+                        elif c[i].kind == VARIABLE_LENGTH and c[i].valid == NULL and c[i].wide_offsets == NULL:
+                            out = write_payload(out, c[i], first[i] + row)
                         else:
-                            out = put_value(out, c[i], first[i] + row, nulls)
+                            out = write_one_value(out, c[i], first[i] + row, nulls)
                             if out == NULL:
                                 break
                     row += 1
@@ -262,14 +262,14 @@ cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssi
 
 
 cdef int raise_refused(Nulls* nulls, Py_ssize_t row, Py_ssize_t column) except -1:
-    message = nulls.fault.decode("ascii") if nulls.fault != NULL else "a null: nulls= says what to write for it"
+    message = nulls.fault.decode("ascii") if nulls.fault != NULL else "value is null: pass nulls=... to say what to write"
     raise EncodeValueError(f"{message}, column {column}", f"[{row}]")
 
 
 cdef unsigned char* store_blocks(unsigned char* out, Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssize_t n,
                                  Leaf* leaves, Py_ssize_t stride) noexcept nogil:
     cdef Leaf* leaf
-    cdef Leaf* behind
+    cdef Leaf* after
     cdef Py_ssize_t offset
     cdef Py_ssize_t row = 0
     cdef Py_ssize_t i, block
@@ -278,8 +278,8 @@ cdef unsigned char* store_blocks(unsigned char* out, Column** c, Py_ssize_t* fir
         leaf = leaves
         offset = 0
         for i in range(ncolumns):
-            behind = list_leaves(c[i], leaf, &offset)
-            while leaf < behind:
+            after = list_leaves(c[i], leaf, &offset)
+            while leaf < after:
                 store_leaf(leaf, out, stride, first[i] + row, block)
                 leaf += 1
         out += block * stride

@@ -171,7 +171,7 @@ def _blaming_data(name):
         raise  # told as everywhere; pyarrow's own lack of memory is both
     except (pyarrow.ArrowException, typedbytes.EncodeError, ValueError) as error:
         # A plain ValueError is a name of a column that is no UTF-8, or a second shape in a Parquet file.
-        message = str(error).replace("nulls= says what to write for it", "--dialect hive writes NULL for it")
+        message = str(error).replace("pass nulls=... to say what to write", "--dialect hive writes NULL for it")
         raise Failure(BAD_DATA, f"{shown(name)}: {message}") from None
 
 
