@@ -25,7 +25,7 @@ from column_values import rows_of
 from fresh import run_fresh
 from column_pairs import TYPES, like_shaped, many_pairs, pairs_of, read_one, written
 from typedbytes import columns
-from typedbytes.columns import _native as _columns
+from typedbytes.columns import _native
 from vectors import ROOT
 
 WORDS = [(word, number + 2**33) for number, word in enumerate(["the", "fox", "\xfcber", "the", ""] * 300)]
@@ -467,7 +467,7 @@ def test_a_stream_that_has_no_schema(error, said):
             raise error
 
     with pytest.raises(OSError, match=f"the Arrow stream failed: {said}"):
-        written(Lender(stream=_columns.arrow_stream(Source())))
+        written(Lender(stream=_native.arrow_stream(Source())))
 
 
 def test_rows_that_are_null():

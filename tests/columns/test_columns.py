@@ -8,9 +8,12 @@ import array
 import collections
 import contextlib
 import ctypes
+import doctest
+import inspect
 import io
 import mmap
 import os
+import pathlib
 import signal
 import struct
 import sys
@@ -31,12 +34,26 @@ from hearing import times_heard
 from strategies import inputs
 from seeds import short_seeds
 from typedbytes import columns
-from typedbytes.columns import _native as _columns
+from typedbytes.columns import _native
 from vectors import ROOT, Dribble, spell
 from column_pairs import TYPES, like_shaped, many_pairs, pairs_of, read_one, written
 
 PLAIN = {"dialect": "hadoop", "max_depth": 256}
 POLICIES = ("error", "widen", "split")
+
+
+
+def methods_of(kind):
+    """Return the public methods and properties of a class that have examples, by name."""
+    return [(name, member) for name, member in vars(kind).items() if not name.startswith("_") and ">>>" in (inspect.getdoc(member) or "")]
+
+
+@pytest.mark.parametrize("name, member", [*methods_of(columns.Batch), *methods_of(columns.BatchReader)])
+def test_the_examples_of_methods_run(name, member):
+    runner = doctest.DocTestRunner(verbose=False)
+    runner.run(doctest.DocTestParser().get_doctest(member.__doc__, dict(vars(columns)), name, None, 0))
+    assert runner.tries and not runner.failures
+
 
 # -- types ------------------------------------------------------------------------------------------------
 
@@ -469,7 +486,7 @@ def read_out(source, threads, waits=False, **options):
 
 def wait_for_others():
     """Let the runs that are under way come to their ends."""
-    workers = columns._workers
+    workers = columns._threads._workers
     together = threading.Barrier(len(workers._threads) + 1)
     for _ in workers._threads:
         workers.call(together.wait, 60)
@@ -487,7 +504,7 @@ def test_other_threads_decode_ahead():
 
 
 def test_the_calling_thread_decodes_a_batch_when_it_is_asked_for(monkeypatch):
-    monkeypatch.setattr(columns, "_RUN_NBYTES", 100_000)
+    monkeypatch.setattr(columns._threads, "_RUN_NBYTES", 100_000)
     data = pairs_of(*((number, number / 2) for number in range(1000)))
     for threads in (1, 2, 3):
         with columns.read(data, 10, threads=threads) as reader:
@@ -533,7 +550,7 @@ def test_threads_and_input_that_ends_anywhere(shape):
 
 
 def test_threads_and_long_runs(monkeypatch):
-    monkeypatch.setattr(columns, "_RUN_NBYTES", 100_000)
+    monkeypatch.setattr(columns._threads, "_RUN_NBYTES", 100_000)
     for pairs in ([(number, number / 2) for number in range(60_000)], [(f"w\xf6rd{number % 997}", number + 2**33) for number in range(60_000)]):
         data = bytearray(pairs_of(*pairs))
         one = [rows_of(batch) for batch in columns.read(data, 2500)]
@@ -640,11 +657,11 @@ def test_threads_find_the_first_fault():
 
 def test_an_interrupt_at_any_line_gives_the_turn_back():
     def interrupt_at(number):
-        """Return a function that traces, and raises at the line of this number that columns.py runs."""
+        """Return a function that traces, and raises at the line of this number that typedbytes.columns runs."""
         lines = iter(range(number + 1))
 
         def trace(frame, event, argument):
-            if frame.f_code.co_filename != columns.__file__:
+            if pathlib.Path(frame.f_code.co_filename).parent != pathlib.Path(columns.__file__).parent:
                 return None
             if event == "line" and next(lines) == number:
                 sys.settrace(None)
@@ -740,7 +757,7 @@ def test_empty_input_and_empty_batches():
 
 def batches_of(values, most_held, policy="error"):
     """Return the rows of each batch where a column holds so many bytes and items at most."""
-    builder, view, found = _columns.Builder(None, 1, None, policy, most_held=most_held), memoryview(tb.Encoder().encode_all(values)), []
+    builder, view, found = _native.Builder(None, 1, None, policy, most_held=most_held), memoryview(tb.Encoder().encode_all(values)), []
     while view:
         nbytes, nrows = builder.append_records(view, 10**6)
         assert builder.state in ("limit", "more")
@@ -760,7 +777,7 @@ def test_a_batch_ends_before_offsets_would_wrap():
 def test_a_batch_that_grows_ends_before_offsets_would_wrap():
     for value in (bytes(100), "x" * 100, tb.Ext(144, bytes(100))):
         data = tb.dumps(value)
-        builder = _columns.Builder(None, 1, None, "error", most_held=1000)
+        builder = _native.Builder(None, 1, None, "error", most_held=1000)
         assert builder.append_records(data * 7, 100) == (7 * len(data), 7)
         assert builder.append_records(data * 10, 100) == (3 * len(data), 3) and builder.state == "limit"
 
@@ -775,7 +792,7 @@ def test_signals_are_heard_in_a_long_batch():
     data = pairs_of((1, "a"))
     times = []
     for nrows in (10, 400_000):
-        builder, many = _columns.Builder(None, 2, None, "error"), data * nrows
+        builder, many = _native.Builder(None, 2, None, "error"), data * nrows
         times.append(times_heard(lambda: builder.append_records(many, 10**6)))
         assert builder.nrows == nrows
     assert times[1] - times[0] > 4
@@ -786,7 +803,7 @@ def test_an_interrupt_in_a_batch_takes_nothing():
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
         for _ in range(100):
-            builder = _columns.Builder(None, 2, None, "error")
+            builder = _native.Builder(None, 2, None, "error")
             try:
                 signal.setitimer(signal.ITIMER_REAL, 0.002)
                 builder.append_records(data, nrows)
@@ -941,11 +958,11 @@ def test_batches_are_written_as_they_were_read():
 
 
 def test_rows_that_are_not_there_are_not_written():
-    rows = _columns.rows_of_encoded(tb.dumps(1) * 2, array.array("q", [0, 5]))
-    assert _columns.encode_rows([rows], [1], 1, 100, None, 0) == (tb.dumps(1), 1)
+    rows = _native.rows_of_encoded(tb.dumps(1) * 2, array.array("q", [0, 5]))
+    assert _native.encode_rows([rows], [1], 1, 100, None, 0) == (tb.dumps(1), 1)
     for start, n in ((-1, 1), (0, 3), (2, 1)):
         with pytest.raises(IndexError):
-            _columns.encode_rows([rows], [start], n, 100, None, 0)
+            _native.encode_rows([rows], [start], n, 100, None, 0)
 
 
 def test_a_row_longer_than_a_vector():

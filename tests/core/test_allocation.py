@@ -21,7 +21,7 @@ import pytest
 import typedbytes as tb
 from fresh import run_fresh
 from typedbytes import block, sortkey
-from typedbytes.columns import _native as _columns
+from typedbytes.columns import _native
 from typedbytes._report import _native as _report
 from typedbytes.sequencefile import _native as _sequence
 from typedbytes._sorting import _native as _sorting
@@ -147,41 +147,41 @@ NULLED = tb.Encoder().encode_pairs(([number], {number: True}) for number in rang
 
 def taken(data, nvalues=2, policy="error", types=None, paths=None):
     """Return the Batch of some bytes, made as often as it takes."""
-    builder = _columns.Builder(types, nvalues, paths, policy)
+    builder = _native.Builder(types, nvalues, paths, policy)
     ntaken, _ = builder.append_records(data, 10**6)
-    return builder.finish(_columns.Batch, ("key", "value")[:nvalues]), ntaken
+    return builder.finish(_native.Batch, ("key", "value")[:nvalues]), ntaken
 
 
 def as_bytes(rows):
     """Return the bytes of Rows."""
-    return _columns.encode_rows(rows, [0] * len(rows), len(rows[0]), 1 << 30, None, 0)
+    return _native.encode_rows(rows, [0] * len(rows), len(rows[0]), 1 << 30, None, 0)
 
 
 def rewritten(data, nvalues=2, **options):
     """Return what the columns of some bytes are written as, and where that ended."""
     batch, ntaken = taken(data, nvalues, **options)
-    return as_bytes([_columns.rows_of_batch(batch, number) for number in range(nvalues)]), ntaken
+    return as_bytes([_native.rows_of_batch(batch, number) for number in range(nvalues)]), ntaken
 
 
 def mismatched():
     """Return where columns of one kind end."""
-    builder = _columns.Builder(None, 2, None, "error")
+    builder = _native.Builder(None, 2, None, "error")
     ntaken = builder.append_records(FIXED + WIDENED, 10**6)
     return ntaken, builder.state, builder.path, builder.expected
 
 
 def in_groups():
     """Return batches that end where a key does."""
-    builder = _columns.Builder(None, 2, None, "error")
+    builder = _native.Builder(None, 2, None, "error")
     builder.append_records(CONTAINERS, 40)
-    batches = [builder.finish(_columns.Batch, ("key", "value"), builder.last_group()), builder.finish(_columns.Batch, ("key", "value"))]
-    return [as_bytes([_columns.rows_of_batch(batch, number) for number in (0, 1)]) for batch in batches]
+    batches = [builder.finish(_native.Batch, ("key", "value"), builder.last_group()), builder.finish(_native.Batch, ("key", "value"))]
+    return [as_bytes([_native.rows_of_batch(batch, number) for number in (0, 1)]) for batch in batches]
 
 
 def through_arrow(data):
     """Export, take back, and write."""
-    lent = _columns.ImportedArray(*taken(data)[0].__arrow_c_array__())
-    return _columns.arrow_names(lent), as_bytes([_columns.rows_of_arrow(lent, number) for number in (0, 1)])
+    lent = _native.ImportedArray(*taken(data)[0].__arrow_c_array__())
+    return _native.arrow_names(lent), as_bytes([_native.rows_of_arrow(lent, number) for number in (0, 1)])
 
 
 class OneBatch:
@@ -200,7 +200,7 @@ class OneBatch:
 def through_a_stream(batch):
     """The same as a stream, whose errors are numbers and words."""
     try:
-        return [as_bytes([_columns.rows_of_arrow(lent, 0)]) for lent in _columns.ImportedArrayStream(_columns.arrow_stream(OneBatch(batch)))]
+        return [as_bytes([_native.rows_of_arrow(lent, 0)]) for lent in _native.ImportedArrayStream(_native.arrow_stream(OneBatch(batch)))]
     except OSError:
         raise MemoryError
 
@@ -223,8 +223,8 @@ def from_others():
     """Write what others lent."""
     found = []
     for capsules in lent_by_others():
-        rows = _columns.rows_of_arrow(_columns.ImportedArray(*capsules.pop()))
-        found.append(_columns.encode_rows([rows], [0], len(rows), 1 << 30, b"\x0c", 0))
+        rows = _native.rows_of_arrow(_native.ImportedArray(*capsules.pop()))
+        found.append(_native.encode_rows([rows], [0], len(rows), 1 << 30, b"\x0c", 0))
     return found
 
 
@@ -232,10 +232,10 @@ def from_buffers():
     """Write columns of other memory."""
     numbers, grid = array.array("H", range(600)), memoryview(array.array("H", range(600))).cast("B")
     rows = [
-        _columns.rows_of_buffer(numbers),
-        _columns.rows_of_buffer(grid.cast("H", [600, 1])),
-        _columns.rows_of_parts([_columns.rows_of_buffer(numbers), _columns.rows_of_buffer(array.array("d", [0.5]) * 600)]),
-        _columns.rows_of_encoded(DATA, array.array("q", [0]) * 600),
+        _native.rows_of_buffer(numbers),
+        _native.rows_of_buffer(grid.cast("H", [600, 1])),
+        _native.rows_of_parts([_native.rows_of_buffer(numbers), _native.rows_of_buffer(array.array("d", [0.5]) * 600)]),
+        _native.rows_of_encoded(DATA, array.array("q", [0]) * 600),
     ]
     return as_bytes(rows)
 

@@ -19,7 +19,7 @@ from fuzz.streams import SOURCES, said, taken
 from vectors import spell
 
 GUARD = Guard(1 << 20)
-columns._RUN_NBYTES = 1  # threads take turns batch by batch: what is read here is small
+columns._threads._RUN_NBYTES = 1  # threads take turns batch by batch: what is read here is small
 HEAD = 10  # bytes of an input that choose; the rest is the stream
 
 
