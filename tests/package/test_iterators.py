@@ -26,7 +26,7 @@ from streaming_support import encode, run_script, start
 from typedbytes import block, columns, hadoop, sequencefile
 from typedbytes._sorting._native import LineReader
 from typedbytes._core import END, Kept, PairGroups
-from typedbytes.streaming import _guard, _run, _sidefiles, lib
+from typedbytes.streaming import _descriptors, _run, _sidefiles, lib
 from typedbytes.streaming._rawbytes import RawBytesInput
 from typedbytes.streaming._text import TextInput
 
@@ -686,7 +686,7 @@ def in_a_task(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(_run.Heart, "start", lambda heart: None)
     monkeypatch.setattr("typedbytes.streaming._run.write_failure", lambda facts, error: None)
-    monkeypatch.setattr("typedbytes.streaming._lenient.write_line", lambda text: None)
+    monkeypatch.setattr("typedbytes.streaming._bad_records.write_line", lambda text: None)
 
     def run(name):
         data, role, options, _ = TASKS[name]
@@ -699,8 +699,8 @@ def in_a_task(tmp_path, monkeypatch):
         monkeypatch.setenv("stream_map_input_ignoreKey", "false")
         (tmp_path / "in").write_bytes(data)
         ways = _run.Ways(False, *({"group_by": None, "max_bad": 0, **options}[each] for each in ("group_by", "max_bad")), {}, {})
-        source = _guard.Source(os.open(tmp_path / "in", os.O_RDONLY), "rb")
-        sink = _guard.Sink(os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")
+        source = _descriptors.Source(os.open(tmp_path / "in", os.O_RDONLY), "rb")
+        sink = _descriptors.Sink(os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")
         with source:
             code = _run.Attempt(role, Stubborn(), ways).run(source, sink)
         return code, sum(value for _, value in tb.PairReader((tmp_path / "out").read_bytes())), counted.nbad

@@ -453,7 +453,7 @@ CASES = {
         "no bytes yet is not the end",
         "stream/test_reader.py::test_no_bytes_yet_is_not_the_end",
         "stream/test_reader.py::test_a_timeout_of_a_socket_is_not_the_end",
-        "streaming/test_guard.py::test_source_without_blocking_is_not_at_its_end",
+        "streaming/test_descriptors.py::test_source_without_blocking_is_not_at_its_end",
     ),
     "I7": case(
         "a file or descriptor closed meanwhile raises",
@@ -702,13 +702,13 @@ CASES = {
     # -- jobs ---------------------------------------------------------------------------------------------
     "P1": case(
         "what is printed is no record",
-        "streaming/test_guard.py::test_noise_goes_to_standard_error",
+        "streaming/test_descriptors.py::test_noise_goes_to_standard_error",
         "hadoop/test_jobs.py::test_what_a_mapper_prints_stays_out_of_the_output",
         "hadoop/test_chaos.py::test_noise_of_every_kind_changes_no_record",
     ),
     "P2": case(
         "what C libraries and children print is no record",
-        "streaming/test_guard.py::test_noise_goes_to_standard_error",
+        "streaming/test_descriptors.py::test_noise_goes_to_standard_error",
         "hadoop/test_chaos.py::test_noise_of_every_kind_changes_no_record",
     ),
     "P3": case(
@@ -739,7 +739,7 @@ CASES = {
     "P8": case(
         "a grandchild does not hold the output",
         "streaming/test_exit.py::test_grandchild_does_not_hold_the_output",
-        "streaming/test_guard.py::test_children_inherit_no_records",
+        "streaming/test_descriptors.py::test_children_inherit_no_records",
         "hadoop/test_chaos.py::test_noise_of_every_kind_changes_no_record",
     ),
     "P9": case(
@@ -775,7 +775,7 @@ CASES = {
     "P14": case(
         "a record that takes longer than Hadoop waits",
         "streaming/test_report.py::test_status_is_shown_at_once",
-        "streaming/test_beside.py::test_a_ping_is_a_beat_and_the_last_status_is_repeated",
+        "streaming/test_side_files.py::test_a_ping_is_a_beat_and_the_last_status_is_repeated",
         note="ping() and status() keep a slow task alive; local jobs know no timeout",
     ),
     "P15": case(
@@ -798,10 +798,10 @@ CASES = {
     # -- the task side ------------------------------------------------------------------------------------
     "R1": case(
         "standard input and output belong to the task alone",
-        "streaming/test_guard.py::test_guard_gives_back_what_it_took",
-        "streaming/test_guard.py::test_noise_goes_to_standard_error",
-        "streaming/test_guard.py::test_nobody_else_reads_the_input",
-        "streaming/test_guard.py::test_closed_from_the_start",
+        "streaming/test_descriptors.py::test_guard_gives_back_what_it_took",
+        "streaming/test_descriptors.py::test_noise_goes_to_standard_error",
+        "streaming/test_descriptors.py::test_nobody_else_reads_the_input",
+        "streaming/test_descriptors.py::test_closed_from_the_start",
     ),
     "R2": case(
         "only whole records leave, and closing is part of the work",
@@ -832,9 +832,9 @@ CASES = {
     ),
     "R6": case(
         "a task that reads on, or says ping(), is heard of once a minute, and one that hangs is not",
-        "streaming/test_beside.py::test_a_heart_beats_when_records_were_read",
-        "streaming/test_beside.py::test_a_ping_is_a_beat_and_the_last_status_is_repeated",
-        "streaming/test_beside.py::test_a_task_that_reads_and_writes_nothing_is_heard_of",
+        "streaming/test_side_files.py::test_a_heart_beats_when_records_were_read",
+        "streaming/test_side_files.py::test_a_ping_is_a_beat_and_the_last_status_is_repeated",
+        "streaming/test_side_files.py::test_a_task_that_reads_and_writes_nothing_is_heard_of",
     ),
     "R7": case(
         "counters are added up and sent every ten seconds and at the end",
@@ -849,10 +849,10 @@ CASES = {
     ),
     "R10": case(
         "bad records whose end is known are left out on request, up to a limit, counted and kept in a side file",
-        "streaming/test_lenient.py::test_records_that_user_code_fails_for",
-        "streaming/test_lenient.py::test_records_that_cannot_be_decoded",
-        "streaming/test_lenient.py::test_too_many",
-        "streaming/test_lenient.py::test_input_without_structure_is_never_left_out",
+        "streaming/test_bad_records.py::test_records_that_user_code_fails_for",
+        "streaming/test_bad_records.py::test_records_that_cannot_be_decoded",
+        "streaming/test_bad_records.py::test_too_many",
+        "streaming/test_bad_records.py::test_input_without_structure_is_never_left_out",
         note="Hadoop's own skip mode is not used: on YARN there is none",
     ),
     "R11": case(
@@ -862,15 +862,15 @@ CASES = {
     ),
     "R12": case(
         "files beside the output are there when the task has succeeded, whole, and else not",
-        "streaming/test_beside.py::test_a_side_file_lands_where_hadoop_says",
-        "streaming/test_beside.py::test_a_task_that_fails_leaves_no_file_of_that_name",
-        "streaming/test_beside.py::test_a_file_that_cannot_be_finished_fails_the_task",
+        "streaming/test_side_files.py::test_a_side_file_lands_where_hadoop_says",
+        "streaming/test_side_files.py::test_a_task_that_fails_leaves_no_file_of_that_name",
+        "streaming/test_side_files.py::test_a_file_that_cannot_be_finished_fails_the_task",
         "hadoop/test_examples.py::test_side_files_and_bad_records",
         note="in HDFS: tests/cluster/run.py",
     ),
     "R13": case(
         "children inherit no records",
-        "streaming/test_guard.py::test_children_inherit_no_records",
+        "streaming/test_descriptors.py::test_children_inherit_no_records",
         "streaming/test_exit.py::test_what_a_task_forks_leaves_as_it_likes",
         note="children are not waited for, nor killed: that is the job's own",
     ),

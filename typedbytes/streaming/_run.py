@@ -11,14 +11,14 @@ import sys
 
 from typedbytes._core import PairGroups
 from typedbytes.errors import DecodeError
-from typedbytes.streaming._calls import Calls, StopEarly, TooManyBadRecords
-from typedbytes.streaming._exits import Exits
+from typedbytes.streaming._descriptors import take_over
 from typedbytes.streaming._formats import open_columns, open_input, open_output
-from typedbytes.streaming._guard import take_over
-from typedbytes.streaming._heart import Heart
+from typedbytes.streaming._heartbeat import Heart
+from typedbytes.streaming._process_exit import Exits
 from typedbytes.streaming._report import counters, write_failure, write_line
 from typedbytes.streaming._sidefiles import side_files
 from typedbytes.streaming._task import GroupingError, Task, UsageError, find_format, find_role
+from typedbytes.streaming._user_code import Calls, StopEarly, TooManyBadRecords
 
 OK, USER, USAGE, DATA, INTERNAL, IO = 0, 1, 64, 65, 70, 74
 INTERRUPTED, TERMINATED = 130, 143
@@ -262,7 +262,7 @@ class Attempt:
             raise
 
     def _process_leniently(self, process):
-        from typedbytes.streaming._lenient import Lenient
+        from typedbytes.streaming._bad_records import Lenient
 
         lenient = Lenient(self._ways.max_bad, self._group_by, self._input, self._output, self._is_broken, self._arrangement is not None)
         self._layers.append(lenient)

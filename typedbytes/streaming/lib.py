@@ -23,8 +23,8 @@ import operator
 
 from typedbytes import dumps
 from typedbytes._core import Kept
-from typedbytes.streaming._calls import Calls, pairs_of
 from typedbytes.streaming._task import task
+from typedbytes.streaming._user_code import Calls, pairs_of
 
 __all__ = [
     "Combining", "JoinCombiner", "JoinReducer", "MultiMapper", "countmapper", "distinctmapper", "distinctreducer",

@@ -20,8 +20,8 @@ from contextlib import contextmanager
 from typedbytes import Decoder, Encoder, PairReader, dumps
 from typedbytes._core import PairGroups
 from typedbytes.streaming import _report
-from typedbytes.streaming._calls import Calls, StopEarly, pairs_of
 from typedbytes.streaming._records import checked_pair
+from typedbytes.streaming._user_code import Calls, StopEarly, pairs_of
 
 __all__ = ["call_map", "call_reduce", "counted", "run_job", "shuffle"]
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from streaming_support import encode, environment, run_script
-from typedbytes.streaming._guard import Guard, Sink, Source
+from typedbytes.streaming._descriptors import Guard, Sink, Source
 
 COPY = """
 def mapper(key, value):

@@ -9,9 +9,9 @@ and the output themselves. The output of a record is encoded whole before any of
 from typedbytes import dumps
 from typedbytes._core import END, PairGroups, RecordIterator, step_as_base
 from typedbytes.errors import DecodeError
-from typedbytes.streaming._calls import StopEarly, TooManyBadRecords, pairs_of
 from typedbytes.streaming._report import counter, write_line
 from typedbytes.streaming._sidefiles import side_file
+from typedbytes.streaming._user_code import StopEarly, TooManyBadRecords, pairs_of
 
 NSHOWN = 10  # records whose errors are shown; the side file has them all
 LEAST_RECORDS = 1000  # before a share of them says anything

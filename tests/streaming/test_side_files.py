@@ -13,7 +13,7 @@ import pytest
 from fresh import run_fresh
 from streaming_support import encode, environment, finish, read_message, run_script, start, write_script
 from typedbytes import Decoder, sortkey
-from typedbytes.streaming import _heart, _report, side_file
+from typedbytes.streaming import _heartbeat, _report, side_file
 
 PAIRS = encode(("a", 1), ("a", 2), ("b", 3))
 REDUCE = {"mapreduce_task_ismap": "false", "mapreduce_task_partition": "12"}
@@ -162,7 +162,7 @@ def heart(monkeypatch):
     monkeypatch.setattr(_report, "last_status", None)
     monkeypatch.setattr(_report, "pings", 0)
     count = [0]
-    heart = _heart.Heart(lambda: count[0])
+    heart = _heartbeat.Heart(lambda: count[0])
     heart.count = count
     return heart
 
@@ -175,7 +175,7 @@ def test_a_heart_has_begun_when_start_is_over():
     # A thread that is still being made while the interpreter ends crashes it, before Python 3.12.
     begun = run_fresh("""
         import _thread
-        from typedbytes.streaming._heart import Heart
+        from typedbytes.streaming._heartbeat import Heart
         for nhearts in range(1, 51):
             Heart(lambda: 0).start()
             assert _thread._count() == nhearts, f"{_thread._count()} of {nhearts}"
@@ -208,8 +208,8 @@ def test_a_ping_is_a_beat_and_the_last_status_is_repeated(heart, capfd):
 
 def test_a_task_that_reads_and_writes_nothing_is_heard_of(tmp_path):
     script = """
-from typedbytes.streaming import _heart
-_heart.BEAT_SECONDS = 0.01
+from typedbytes.streaming import _heartbeat
+_heartbeat.BEAT_SECONDS = 0.01
 run(lambda key, value: None)
 """
     child = start(tmp_path, script, "map")
