@@ -308,7 +308,7 @@ def check(make, tools, expected):
 
 
 #: What a task does before its first record, and when it has failed.
-NOT_TRACED = {"<module>", "__init__", "start", "open", "run", "_open", "_fail", "_drop_output", "_note", "_key_facts", "find_separator", "find_arrangement"}
+NOT_TRACED = {"<module>", "__init__", "start", "open", "run", "_open", "_fail", "_drop_output", "_note", "_key_details", "find_separator", "find_arrangement"}
 
 
 class Trace:
@@ -684,8 +684,8 @@ TASKS = {
 def in_a_task(tmp_path, monkeypatch):
     """Return a function that runs a task on some input in this process: its exit code, the number of values in its output, that of bad records."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(_run.Heart, "start", lambda heart: None)
-    monkeypatch.setattr("typedbytes.streaming._run.write_failure", lambda facts, error: None)
+    monkeypatch.setattr(_run.Heartbeat, "start", lambda heartbeat: None)
+    monkeypatch.setattr("typedbytes.streaming._run.write_failure", lambda details, error: None)
     monkeypatch.setattr("typedbytes.streaming._bad_records.write_line", lambda text: None)
 
     def run(name):
@@ -698,11 +698,11 @@ def in_a_task(tmp_path, monkeypatch):
         monkeypatch.setenv(f"stream_{role}_input", form)
         monkeypatch.setenv("stream_map_input_ignoreKey", "false")
         (tmp_path / "in").write_bytes(data)
-        ways = _run.Ways(False, *({"group_by": None, "max_bad": 0, **options}[each] for each in ("group_by", "max_bad")), {}, {})
+        run_options = _run.RunOptions(False, *({"group_by": None, "max_bad": 0, **options}[each] for each in ("group_by", "max_bad")), {}, {})
         source = _descriptors.Source(os.open(tmp_path / "in", os.O_RDONLY), "rb")
         sink = _descriptors.Sink(os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")
         with source:
-            code = _run.Attempt(role, Stubborn(), ways).run(source, sink)
+            code = _run.Attempt(role, Stubborn(), run_options).run(source, sink)
         return code, sum(value for _, value in tb.PairReader((tmp_path / "out").read_bytes())), counted.nbad
 
     return run

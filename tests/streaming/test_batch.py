@@ -98,7 +98,7 @@ def test_groups_that_cannot_be_kept_whole():
 def test_a_bad_record_is_reported_as_such(tmp_path):
     outcome = run_script(tmp_path, SAME, "map", data=DATA[:-1])
     assert outcome.code == 65
-    assert outcome.facts()["bad record"] == f"{len(ROWS) - 1}, at byte {len(DATA) - 1}"
+    assert outcome.details()["bad record"] == f"{len(ROWS) - 1}, at byte {len(DATA) - 1}"
     outcome = run_script(tmp_path, SAME, "map", data=DATA + encode(("a", "b")))
     assert outcome.code == 65 and "STRING in column 'value', which holds long" in outcome.messages
 

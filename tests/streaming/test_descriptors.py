@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from streaming_support import encode, environment, run_script
-from typedbytes.streaming._descriptors import Guard, Sink, Source
+from typedbytes.streaming._descriptors import PrivateDescriptors, Sink, Source
 
 COPY = """
 def mapper(key, value):
@@ -23,9 +23,9 @@ def places():
     return [(found.st_dev, found.st_ino) for found in map(os.fstat, (0, 1))]
 
 
-def test_guard_gives_back_what_it_took():
+def test_descriptors_are_given_back_after_the_block():
     before, stdout = places(), sys.stdout
-    with Guard() as (source, sink):
+    with PrivateDescriptors() as (source, sink):
         assert places() != before and sys.stdout is sys.stderr
         assert os.fstat(source.fileno()).st_ino == before[0][1]
         assert os.fstat(sink.fileno()).st_ino == before[1][1]

@@ -31,7 +31,7 @@ run(job, job)
 """
     outcome = run_script(tmp_path, script, role, data=GOOD, environ=ATTEMPT)
     assert (outcome.code, outcome.output) == (1, b"")
-    assert outcome.facts() == {
+    assert outcome.details() == {
         "task failed": "user code failed (exit code 1)",
         "attempt": "attempt_1_0001_m_000003_0",
         "input file": "hdfs://host/in.tb",
@@ -44,14 +44,14 @@ run(job, job)
 
 def test_long_key_in_a_report_is_cut(tmp_path):
     outcome = run_script(tmp_path, "run(lambda key, value: 1 / 0)", "map", data=encode(("k" * 10_000, 1)))
-    assert outcome.facts()["key"] == encode(("k" * 10_000,))[:64].hex()
+    assert outcome.details()["key"] == encode(("k" * 10_000,))[:64].hex()
 
 
 def test_key_that_cannot_be_encoded_again_is_left_out(tmp_path):
     script = "run(lambda key, value: 1 / 0, read_options={'ext_hook': lambda code, data: object()})"
     outcome = run_script(tmp_path, script, "map", data=bytes.fromhex("3300000000 0300000001"))
     assert outcome.code == 1
-    assert "key" not in outcome.facts() and "input read" in outcome.facts()
+    assert "key" not in outcome.details() and "input read" in outcome.details()
 
 
 def test_messages_longer_than_a_line_are_cut(tmp_path):
@@ -95,15 +95,15 @@ run(Job)
 """
     outcome = run_script(tmp_path, script, "map", data=GOOD)
     assert (outcome.code, outcome.output) == (1, b"")
-    assert outcome.facts()["task failed"] == "user code failed (exit code 1)"
-    assert ("input read" in outcome.facts()) == (place == "map")
+    assert outcome.details()["task failed"] == "user code failed (exit code 1)"
+    assert ("input read" in outcome.details()) == (place == "map")
     assert ("StopEarly" in outcome.messages) == error.startswith("SystemExit")
 
 
 def test_what_is_no_iterable_of_pairs_is_named(tmp_path):
     outcome = run_script(tmp_path, "run(lambda key, value: 7)", "map", data=GOOD)
     assert (outcome.code, outcome.output) == (1, b"")
-    assert outcome.facts()["returned"] == "int, where pairs of key and value are wanted: yield them, or return a list"
+    assert outcome.details()["returned"] == "int, expected pairs of key and value: yield them, or return a list"
 
 
 @pytest.mark.parametrize("exit_call", ["sys.exit(0)", "sys.exit()", "exit(0)", "sys.exit('done')"])
@@ -111,7 +111,7 @@ def test_exit_inside_user_code_is_a_failure(tmp_path, exit_call):
     script = f"def job(key, value):\n    yield key, value\n    {exit_call}\nrun(job)"
     outcome = run_script(tmp_path, script, "map", data=GOOD)
     assert (outcome.code, outcome.output) == (1, b"")
-    assert "StopEarly" in outcome.facts()["exit"]
+    assert "StopEarly" in outcome.details()["exit"]
 
 
 LATE = """
@@ -139,7 +139,7 @@ WAYS_OUT = {
 def test_no_way_out_looks_like_success(tmp_path, leave, data):
     outcome = run_script(tmp_path, LATE.format(leave=leave), "map", data=data)
     assert outcome.code == 1
-    assert "os._exit" in outcome.lines[-1] or "cannot become another program" in outcome.lines[-1]
+    assert "os._exit" in outcome.lines[-1] or "cannot exec another program" in outcome.lines[-1]
 
 
 def test_an_exit_code_of_the_tasks_own_is_kept(tmp_path):
@@ -187,7 +187,7 @@ def test_what_a_task_forks_reads_and_writes_no_records(tmp_path, data):
 def test_what_cannot_be_called(tmp_path):
     outcome = run_script(tmp_path, "run('mapper')", "map", data=GOOD)
     assert outcome.code == 1
-    assert outcome.lines[-1] == "TypeError: 'mapper' is no function and has no method map()"
+    assert outcome.lines[-1] == "TypeError: 'mapper' is not a function and has no method map()"
 
 
 @pytest.mark.parametrize("options", ["read_options={'bogus': 1}", "write_options={'bogus': 1}"])
@@ -245,11 +245,11 @@ def test_usage(tmp_path, script, words, environ):
 def test_bad_input(tmp_path, role, tail, offset):
     outcome = run_script(tmp_path, COPY, role, data=GOOD + tail, environ=ATTEMPT)
     assert (outcome.code, outcome.output) == (65, b"")
-    facts = outcome.facts()
-    assert facts["task failed"] == "bad input (exit code 65)"
-    assert facts["attempt"] == ATTEMPT["mapreduce_task_attempt_id"]
+    details = outcome.details()
+    assert details["task failed"] == "bad input (exit code 65)"
+    assert details["attempt"] == ATTEMPT["mapreduce_task_attempt_id"]
     if tail != b"hello":
-        assert facts["bad record"] == f"3, at byte {len(GOOD) + offset}"
+        assert details["bad record"] == f"3, at byte {len(GOOD) + offset}"
 
 
 @pytest.mark.parametrize("after", ["pass", "raise ValueError from None", "raise StopEarly", "sys.exit(0)"])
@@ -270,7 +270,7 @@ def test_bad_raw_bytes(tmp_path, role):
     environ = {"stream_map_input": "rawbytes", "stream_reduce_input": "rawbytes"}
     outcome = run_script(tmp_path, COPY, role, data=b"\x00\x00\x00\x01k", environ=environ)
     assert outcome.code == 65
-    assert outcome.facts()["bad record"] == "0, at byte 5"
+    assert outcome.details()["bad record"] == "0, at byte 5"
 
 
 # 70: ourselves.
@@ -280,7 +280,7 @@ def test_internal_error(tmp_path):
     script = "import typedbytes.streaming._run as inside\ninside.take_over = lambda: 1 / 0\n" + COPY
     outcome = run_script(tmp_path, script, "map", data=GOOD)
     assert (outcome.code, outcome.output) == (70, b"")
-    assert outcome.facts()["task failed"] == "internal error (exit code 70)"
+    assert outcome.details()["task failed"] == "internal error (exit code 70)"
 
 
 # 74: input and output.
@@ -292,7 +292,7 @@ def test_full_device(tmp_path, data, form):
     with open("/dev/full", "wb") as full:
         outcome = run_script(tmp_path, COPY, "map", data=data, stdout=full, environ={"stream_map_output": form})
     assert outcome.code == 74
-    assert outcome.facts()["task failed"] == "input or output failed (exit code 74)"
+    assert outcome.details()["task failed"] == "input or output failed (exit code 74)"
     assert "No space left" in outcome.lines[-1]
 
 

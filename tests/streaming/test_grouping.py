@@ -231,7 +231,7 @@ def arranged(*pairs):
 def test_keys_of_both_kinds(run_here):
     for data in (arranged((("a", 1), 1)) + PLAIN, PLAIN + arranged((("b", 1), 1))):
         outcome = run_here(REDUCER.format(mapper=MAPPER, max_bad=0), "reduce", data=data)
-        assert (outcome.code, outcome.facts()["bad record"][0]) == (65, "12"[data.startswith(PLAIN)])
+        assert (outcome.code, outcome.details()["bad record"][0]) == (65, "12"[data.startswith(PLAIN)])
 
 
 @pytest.mark.parametrize("bad", [b"\x0c", b"\x07\0\0\0\1\xff", tb.dumps([1, "x"])[:-3] + b"\xff\xff", b"\x03"])
@@ -240,7 +240,7 @@ def test_a_bad_value_is_named_as_elsewhere(run_here, bad):
     with pytest.raises(tb.DecodeError) as found:
         list(tb.PairReader(data))
     outcome = run_here(REDUCER.format(mapper=MAPPER, max_bad=0), "reduce", data=data)
-    assert (outcome.code, outcome.facts()["bad record"]) == (65, f"2, at byte {found.value.offset}")
+    assert (outcome.code, outcome.details()["bad record"]) == (65, f"2, at byte {found.value.offset}")
 
 
 def test_bad_records_are_kept_with_the_keys_of_the_job(run_here, tmp_path):

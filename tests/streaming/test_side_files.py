@@ -158,51 +158,51 @@ def test_a_shell_that_fails_or_is_missing_fails_the_task(tmp_path, shell):
 
 
 @pytest.fixture
-def heart(monkeypatch):
+def heartbeat(monkeypatch):
     monkeypatch.setattr(_report, "last_status", None)
     monkeypatch.setattr(_report, "pings", 0)
     count = [0]
-    heart = _heartbeat.Heart(lambda: count[0])
-    heart.count = count
-    return heart
+    heartbeat = _heartbeat.Heartbeat(lambda: count[0])
+    heartbeat.count = count
+    return heartbeat
 
 
 def said(capfd):
     return [line for line in capfd.readouterr().err.splitlines() if line]
 
 
-def test_a_heart_has_begun_when_start_is_over():
+def test_the_heartbeat_thread_runs_when_start_returns():
     # A thread that is still being made while the interpreter ends crashes it, before Python 3.12.
     begun = run_fresh("""
         import _thread
-        from typedbytes.streaming._heartbeat import Heart
+        from typedbytes.streaming._heartbeat import Heartbeat
         for nhearts in range(1, 51):
-            Heart(lambda: 0).start()
+            Heartbeat(lambda: 0).start()
             assert _thread._count() == nhearts, f"{_thread._count()} of {nhearts}"
         print("begun")
     """)
     assert begun == "begun"
 
 
-def test_a_heart_beats_when_records_were_read(heart, capfd):
-    heart.beat()
+def test_a_heartbeat_is_sent_when_records_were_read(heartbeat, capfd):
+    heartbeat.beat()
     assert said(capfd) == []
-    heart.count[0] = 5
-    heart.beat()
+    heartbeat.count[0] = 5
+    heartbeat.beat()
     (line,) = said(capfd)
     assert line.startswith("reporter:status:5 records read, ") and line.endswith(" MB of memory at most")
-    heart.beat()
+    heartbeat.beat()
     assert said(capfd) == []
 
 
-def test_a_ping_is_a_beat_and_the_last_status_is_repeated(heart, capfd):
+def test_a_ping_sends_a_heartbeat_and_the_last_status_is_repeated(heartbeat, capfd):
     _report.ping()
-    heart.beat()
+    heartbeat.beat()
     assert said(capfd)[0].startswith("reporter:status:0 records read")
     _report.status("half way")
-    heart.count[0] = 1
-    heart.beat()
-    heart.beat()
+    heartbeat.count[0] = 1
+    heartbeat.beat()
+    heartbeat.beat()
     assert said(capfd) == ["reporter:status:half way"] * 2
 
 

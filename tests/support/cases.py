@@ -775,7 +775,7 @@ CASES = {
     "P14": case(
         "a record that takes longer than Hadoop waits",
         "streaming/test_report.py::test_status_is_shown_at_once",
-        "streaming/test_side_files.py::test_a_ping_is_a_beat_and_the_last_status_is_repeated",
+        "streaming/test_side_files.py::test_a_ping_sends_a_heartbeat_and_the_last_status_is_repeated",
         note="ping() and status() keep a slow task alive; local jobs know no timeout",
     ),
     "P15": case(
@@ -798,7 +798,7 @@ CASES = {
     # -- the task side ------------------------------------------------------------------------------------
     "R1": case(
         "standard input and output belong to the task alone",
-        "streaming/test_descriptors.py::test_guard_gives_back_what_it_took",
+        "streaming/test_descriptors.py::test_descriptors_are_given_back_after_the_block",
         "streaming/test_descriptors.py::test_noise_goes_to_standard_error",
         "streaming/test_descriptors.py::test_nobody_else_reads_the_input",
         "streaming/test_descriptors.py::test_closed_from_the_start",
@@ -832,8 +832,8 @@ CASES = {
     ),
     "R6": case(
         "a task that reads on, or says ping(), is heard of once a minute, and one that hangs is not",
-        "streaming/test_side_files.py::test_a_heart_beats_when_records_were_read",
-        "streaming/test_side_files.py::test_a_ping_is_a_beat_and_the_last_status_is_repeated",
+        "streaming/test_side_files.py::test_a_heartbeat_is_sent_when_records_were_read",
+        "streaming/test_side_files.py::test_a_ping_sends_a_heartbeat_and_the_last_status_is_repeated",
         "streaming/test_side_files.py::test_a_task_that_reads_and_writes_nothing_is_heard_of",
     ),
     "R7": case(

@@ -46,7 +46,7 @@ class Outcome:
     def lines(self):
         return [line for line in self.messages.splitlines() if line]
 
-    def facts(self):
+    def details(self):
         """Return what the report of a failure says, by name."""
         said = [line.split(": ", 2) for line in self.lines if line.startswith("typedbytes: ")]
         return {parts[1]: parts[2] for parts in said if len(parts) == 3}

@@ -1,9 +1,9 @@
-"""Records that are left out: a job that would rather lose a few records than fail.
+"""Skip bad records: a job with max_bad loses a few records rather than fail.
 
-What is left out is a record whose end is known: one that cannot be decoded, or one that user code raises an exception for.
-Its bytes go to a side file, its number to a counter, and beyond the limit the task fails after all. What is never left
-out: input that is broken off or has no structure, for nobody knows where its next record begins, and errors of the input
-and the output themselves. The output of a record is encoded whole before any of it is written.
+A record is skipped when its end is known and it cannot be decoded, or user code raises an exception for it.
+Its bytes go to a side file, a counter counts it, and beyond the limit the task fails after all. Never skipped:
+truncated input and input without structure, since the start of its next record is unknown, and errors of the input
+and the output themselves. The output of a record is encoded as a whole before any of it is written.
 """
 
 from typedbytes import dumps
@@ -14,11 +14,11 @@ from typedbytes.streaming._sidefiles import side_file
 from typedbytes.streaming._user_code import StopEarly, TooManyBadRecords, pairs_of
 
 NSHOWN = 10  # records whose errors are shown; the side file has them all
-LEAST_RECORDS = 1000  # before a share of them says anything
+LEAST_RECORDS = 1000  # a share is taken of at least as many
 
 
 class BadRecords:
-    """What was left out so far; *limit* is a number of records, or as a float a share of them."""
+    """The records skipped so far; *limit* is a number of records, or as a float a share of them."""
 
     def __init__(self, limit):
         self._limit = limit
@@ -26,7 +26,7 @@ class BadRecords:
         self._file = None
 
     def add(self, record, error, nread):
-        """Keep the bytes of a record and say why it is left out; raises TooManyBadRecords."""
+        """Keep the bytes of a record and report why it is skipped; raises TooManyBadRecords."""
         self._nbad += 1
         counter("typedbytes", "BadRecords")
         if self._nbad <= NSHOWN:
@@ -36,26 +36,26 @@ class BadRecords:
         self.check(max(nread, LEAST_RECORDS), error)
 
     def check(self, nread, cause=None):
-        """Raise TooManyBadRecords when there are more than the limit among so many."""
+        """Raise TooManyBadRecords when more than the limit are bad among `nread` records."""
         allowed = self._limit * nread if isinstance(self._limit, float) else self._limit
         if self._nbad > allowed:
             raise TooManyBadRecords(f"{self._nbad} records are bad, and max_bad={self._limit} allows no more") from cause
 
 
-class Lenient:
-    """The records of a task, called one by one, and those that fail left out."""
+class BadRecordSkipper:
+    """Call user code for the records of a task one by one, and skip those that fail."""
 
-    def __init__(self, limit, group_by, source, sink, broken, arranged=False):
+    def __init__(self, limit, group_by, source, sink, is_broken, arranged=False):
         self._bad = BadRecords(limit)
         self._group_by = group_by
         self._arranged = arranged  # whether the input knows the groups
         self._input = source
         self._output = sink
-        self._broken = broken  # returns whether the input or the output is
+        self._is_broken = is_broken  # returns whether the input or the output has failed
         self._groups = None
 
     def run(self, role, process):
-        """Call user code in one of the two roles below; a share of the records is judged at their end."""
+        """Call user code in one of the two roles below; a limit given as a share is checked at the end of the records."""
         try:
             role(process)
         except StopEarly:
@@ -76,13 +76,13 @@ class Lenient:
             self._call(values, lambda: process(key, values))
 
     def _check_end(self):
-        """Raise what went wrong between the input and user code, or RuntimeError where not all has come through."""
+        """Raise the error that occurred between the input and user code, or RuntimeError where records were not passed on."""
         if self._groups is not None:
             self._groups._check_end()
 
-    def leave_out(self, record, error):
-        """Leave a record out, or raise the error when it is not the record's own."""
-        if self._broken():
+    def skip(self, record, error):
+        """Skip a record, or raise the error when the input or the output has failed."""
+        if self._is_broken():
             raise error
         self._bad.add(self._input.packed(*record), error, self._input.record)
 
@@ -91,7 +91,7 @@ class Lenient:
         return self._input.decode(item)
 
     def group_of(self, record, key):
-        """Return bytes that are the same for all raw pairs of a group, of the one that was read last."""
+        """Return bytes that are equal for all raw pairs of a group; `record` is the pair read last."""
         if self._arranged:
             return self._input.group_of(record)
         return record[0] if self._group_by is None else dumps(self._group_by(key))
@@ -107,29 +107,29 @@ class Lenient:
         except Exception as error:
             failure = error
         if isinstance(subject, Values):
-            failure = failure or subject.failure  # user code may have caught it, and gone on with some of the values
+            failure = failure or subject.failure  # user code may have caught it and continued with some of the values
             subject = subject.last() if failure else None
         if failure:
-            self.leave_out(subject, failure)
+            self.skip(subject, failure)
         else:
             self._output.write_encoded(encoded)
 
 
 @step_as_base
 class Keyed(RecordIterator):
-    """The raw pairs whose keys can be decoded, as (what is the same in a group, key, raw pair)."""
+    """The raw pairs whose keys can be decoded, as (bytes of the group, key, raw pair)."""
 
-    def __init__(self, lenient, records):
-        self._lenient = lenient
+    def __init__(self, skipper, records):
+        self._skipper = skipper
         self._records = records
 
     def _step(self):
         for record in self._records:
             try:
-                key = self._lenient.decoded(record[0])
-                return self._lenient.group_of(record, key), key, record
+                key = self._skipper.decoded(record[0])
+                return self._skipper.group_of(record, key), key, record
             except Exception as error:
-                self._lenient.leave_out(record, error)
+                self._skipper.skip(record, error)
         return END
 
 
@@ -137,8 +137,8 @@ class Keyed(RecordIterator):
 class Values(RecordIterator):
     """The values of a group that can be decoded."""
 
-    def __init__(self, lenient, records):
-        self._lenient = lenient
+    def __init__(self, skipper, records):
+        self._skipper = skipper
         self._records = records
         self._last = None
 
@@ -150,9 +150,9 @@ class Values(RecordIterator):
     def _step(self):
         for self._last in self._records:
             try:
-                return self._lenient.decoded(self._last[1])
+                return self._skipper.decoded(self._last[1])
             except DecodeError as error:
-                self._lenient.leave_out(self._last, error)
+                self._skipper.skip(self._last, error)
         return END
 
     def last(self):

@@ -118,7 +118,7 @@ def _place(fd, target):
         os.close(fd)
 
 
-class Guard:
+class PrivateDescriptors:
     """Take standard input and output over for the length of a with block, which a task never leaves."""
 
     def __enter__(self):

@@ -16,10 +16,11 @@ def open_columns(source, sink, read_options, write_options):
     return ColumnsInput(source, read_options), ColumnsOutput(sink, write_options)
 
 
-def open_input(format_name, source, role, environ, options, lenient=False, arrangement=None):
-    """Return the input of a role; options are those of PairReader, for typed bytes. A lenient one decodes each value by itself.
+def open_input(format_name, source, role, environ, options, undecoded=False, arrangement=None):
+    """Return the input of a role; options are those of PairReader, for typed bytes.
 
-    An arrangement is that of the keys between map and reduce.
+    undecoded: its raw_pairs() are bytes, and decode() decodes each value by itself.
+    arrangement: the form of the keys between map and reduce.
     """
     if arrangement is not None and role != "map":
         from typedbytes.streaming._arranged import ArrangedInput
@@ -28,7 +29,7 @@ def open_input(format_name, source, role, environ, options, lenient=False, arran
     if format_name == "typedbytes":
         from typedbytes.streaming._typed import TypedBytesInput, UndecodedInput
 
-        return (UndecodedInput if lenient else TypedBytesInput)(source, options)
+        return (UndecodedInput if undecoded else TypedBytesInput)(source, options)
     if format_name == "rawbytes":
         from typedbytes.streaming._rawbytes import RawBytesInput
 
@@ -36,8 +37,8 @@ def open_input(format_name, source, role, environ, options, lenient=False, arran
     from typedbytes.streaming._text import TextInput
 
     if not has_text_keys(role, environ):
-        return TextInput(source, raw=lenient)
-    return TextInput(source, find_separator(role, "input", environ), count_key_fields(role, environ), lenient)
+        return TextInput(source, raw=undecoded)
+    return TextInput(source, find_separator(role, "input", environ), count_key_fields(role, environ), undecoded)
 
 
 def open_output(format_name, sink, role, environ, options, arrangement=None):

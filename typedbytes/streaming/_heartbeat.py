@@ -1,8 +1,8 @@
-"""A sign of life while records are read and none are written.
+"""A heartbeat while records are read and none are written.
 
-Hadoop kills a task it has not heard of for ten minutes, and hears only of records that leave and of lines on standard
-error. So once a minute the task says how far it is, but only when it has read on or its own code has said ping(): a task
-that hangs is not kept alive. Nothing here knows what a record is.
+Hadoop kills a task after ten minutes without output records or lines on standard error. So once a minute the task reports
+its progress, but only when it has read more records or user code has called ping(): a task that hangs is not kept alive.
+The content of records is not known here.
 """
 
 import time
@@ -13,22 +13,22 @@ from typedbytes.streaming import _report
 BEAT_SECONDS = 60.0
 
 
-class Heart:
-    """Beat once a minute; ``count`` gives the number of records read so far."""
+class Heartbeat:
+    """Report once a minute; ``count()`` returns the number of records read so far."""
 
     def __init__(self, count):
         self._count = count
         self._before = self._progress()
 
     def start(self):
-        """Begin, in a thread that ends with the process."""
+        """Start a daemon thread."""
         begun = allocate_lock()
         begun.acquire()
         start_new_thread(self._beat_on, (begun.release,))
-        begun.acquire()    # a thread that is still being made while the interpreter ends crashes it, before Python 3.12
+        begun.acquire()    # before Python 3.12, a thread that is still starting while the interpreter ends crashes it
 
     def beat(self):
-        """Send the status, or nothing when nothing has moved since the last time."""
+        """Send the status if there was progress since the last time."""
         now = self._progress()
         if now != self._before:
             self._before = now
@@ -37,8 +37,8 @@ class Heart:
     def _progress(self):
         return self._count(), _report.pings
 
-    def _beat_on(self, tell_begun):
-        tell_begun()
+    def _beat_on(self, report_begun):
+        report_begun()
         while True:
             time.sleep(BEAT_SECONDS)
             self.beat()

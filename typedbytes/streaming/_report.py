@@ -1,20 +1,20 @@
-"""What a task says on standard error: counters, status, and why it failed.
+"""The messages of a task on standard error: counters, status, and why it failed.
 
 Hadoop reads standard error line by line and takes those that begin with "reporter:" as messages. Each line
-leaves in one write of at most 4096 bytes, which a pipe keeps whole, so lines of threads and children do not
-mix; a message ends the line before it, which other code may have left open. Saying something never fails the task.
-Nothing here knows records or formats.
+is one write of at most 4096 bytes, which is atomic on a pipe, so lines of threads and children do not
+mix; a message starts with a line feed, since other code may have left its line open. A failed write never fails the task.
+Records and formats are not known here.
 """
 
 import os
 import time
-from _operator import index  # this and _thread are there from the start; what wraps them is not
+from _operator import index  # _operator and _thread are loaded already; the modules that wrap them are not: start-up time
 from _thread import allocate_lock
 
 LINE_NBYTES = 4096
 SEND_SECONDS = 10.0
 MAX_COUNTERS = 100  # Hadoop kills a job at its 121st counter, and other parts of it count too
-AMOUNTS = 1 << 64  # that a long of Java's holds, half of them negative
+AMOUNTS = 1 << 64  # number of values of a Java long, half of them negative
 GROUP_NCHARS, NAME_NCHARS = 128, 64
 
 _ONE_LINE = {10: " ", 13: " "}
@@ -22,14 +22,14 @@ _ONE_FIELD = {10: " ", 13: " ", 44: ";"}
 
 
 def write_line(text, start=b""):
-    """Write one line behind a start, cut to what a pipe takes in one piece."""
+    """Write `start` and one line, cut to the length that a pipe takes atomically."""
     data = start + text.translate(_ONE_LINE).encode("utf-8", "backslashreplace")
     if len(data) >= LINE_NBYTES:
         data = data[: LINE_NBYTES - 1].decode("utf-8", "ignore").encode("utf-8")
     try:
         os.write(2, data + b"\n")
     except OSError:
-        pass  # nobody reads standard error; the records may still be wanted
+        pass  # standard error is closed; the records may still be needed
 
 
 def _send(message):
@@ -43,7 +43,7 @@ def _field(name, nchars):
 
 
 class Counters:
-    """Amounts gathered since they were last sent, and every name there ever was."""
+    """Amounts added since they were last sent, and all names used so far."""
 
     def __init__(self):
         self._lock = allocate_lock()
@@ -52,7 +52,7 @@ class Counters:
         self._sent_at = time.monotonic()
 
     def add(self, group, name, amount):
-        """Add an amount, and send all of them when the last time is long ago."""
+        """Add an amount, and send all amounts when the last time was SEND_SECONDS ago."""
         key = _field(group, GROUP_NCHARS), _field(name, NAME_NCHARS)
         amount = index(amount)
         if not -AMOUNTS // 2 <= amount < AMOUNTS // 2:
@@ -65,13 +65,13 @@ class Counters:
                 self._send()
 
     def take(self):
-        """Return what was gathered, and gather anew."""
+        """Return the amounts that were not sent, and clear them."""
         with self._lock:
             amounts, self._amounts = self._amounts, {}
         return amounts
 
     def send(self):
-        """Send what was gathered."""
+        """Send the amounts."""
         with self._lock:
             self._send()
 
@@ -88,7 +88,7 @@ class Counters:
 
 
 counters = Counters()
-last_status = None  # what user code said last, which the heart repeats
+last_status = None  # the last status() of user code, which the heartbeat repeats
 pings = 0
 
 
@@ -109,7 +109,7 @@ def counter(group, name, amount=1):
 def status(text):
     """Show a line of text as the state of the task, at once.
 
-    Line ends in the text become spaces, and 4096 bytes is the most that is sent.
+    Line ends in the text become spaces, and at most 4096 bytes are sent.
     """
     global last_status
     last_status = f"{text}"
@@ -122,10 +122,10 @@ def say_status(text):
 
 
 def ping():
-    """Say that the task is alive although it reads nothing, in the midst of a record that takes minutes.
+    """Report that the task is alive while it works on a record that takes minutes.
 
-    Hadoop kills a task that is silent for ten minutes. A task that reads records tells so itself once a minute; after a
-    ping() it does so once more.
+    Hadoop kills a task that is silent for ten minutes. A task that reads records reports so once a minute; after a
+    ping() it reports once more.
 
     >>> ping()
     """
@@ -133,11 +133,11 @@ def ping():
     pings += 1
 
 
-def write_failure(facts, error):
-    """Write the facts, pairs of a name and a text, then the error and its traceback."""
+def write_failure(details, error):
+    """Write the details, pairs of a name and a text, then the error and its traceback."""
     from traceback import format_exception
 
-    for name, text in facts:
+    for name, text in details:
         write_line(f"typedbytes: {name}: {text}")
     for part in format_exception(type(error), error, error.__traceback__):
         for line in part.splitlines():

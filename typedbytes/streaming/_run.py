@@ -1,11 +1,11 @@
 """One task attempt from start to exit code.
 
-Order is everything here: role and formats are known before the descriptors are taken, the descriptors are
-ours before user code runs, and the code is 0 only after the input has ended between two records, all of them
-were processed, and the output was flushed and closed. What cannot be known here: how a record is encoded.
+The order matters: role and formats are known before the descriptors are taken over, the descriptors are
+taken over before user code runs, and the exit code is 0 only after the input has ended at a record boundary, all
+records were processed, and the output was flushed and closed. How a record is encoded is not known here.
 """
 
-import _signal  # signal itself imports enum, which would be half of the time a task takes to start
+import _signal  # signal itself imports enum, half of the start-up time of a task
 import os
 import sys
 
@@ -13,12 +13,12 @@ from typedbytes._core import PairGroups
 from typedbytes.errors import DecodeError
 from typedbytes.streaming._descriptors import take_over
 from typedbytes.streaming._formats import open_columns, open_input, open_output
-from typedbytes.streaming._heartbeat import Heart
-from typedbytes.streaming._process_exit import Exits
+from typedbytes.streaming._heartbeat import Heartbeat
+from typedbytes.streaming._process_exit import ProcessExit
 from typedbytes.streaming._report import counters, write_failure, write_line
 from typedbytes.streaming._sidefiles import side_files
 from typedbytes.streaming._task import GroupingError, Task, UsageError, find_format, find_role
-from typedbytes.streaming._user_code import Calls, StopEarly, TooManyBadRecords
+from typedbytes.streaming._user_code import StopEarly, TooManyBadRecords, UserCode
 
 OK, USER, USAGE, DATA, INTERNAL, IO = 0, 1, 64, 65, 70, 74
 INTERRUPTED, TERMINATED = 130, 143
@@ -32,7 +32,7 @@ CAUSES = {
 }
 KEY_NBYTES = 64  # of a key shown in a report
 DRAIN_NBYTES = 1024 * 1024
-NO_KEY = object()
+NO_KEY = object()  # no record was read
 
 
 def run(
@@ -54,33 +54,33 @@ def run(
 
     A mapper is called as ``mapper(key, value)``, a reducer or combiner as ``reducer(key, values)`` for each run
     of pairs whose encoded keys are equal; both return an iterable of pairs, or None. ``values`` is an iterator
-    that ends with the call. An object or a class may stand for the function: its method ``map`` or ``reduce``
-    is called, or the object itself; ``configure()`` before the first record and ``close()`` after the last,
-    which may return pairs too, where it has them.
+    that ends with the call. An object or a class may be given in place of a function: its method ``map`` or
+    ``reduce`` is called, or the object itself; ``configure()``, if defined, is called before the first record,
+    and ``close()``, if defined, after the last: it may return pairs too.
 
     The formats are those Hadoop names in the environment, and typed bytes outside Hadoop. As text, keys and
     values are str; lines of a plain text file have their number as key. As raw bytes they are bytes.
-    *argv* stands for sys.argv; *read_options* and *write_options* are keywords for PairReader and PairWriter.
+    *argv* replaces sys.argv; *read_options* and *write_options* are keywords for PairReader and PairWriter.
 
-    *group_by* is a function of a key: the reducer is called once for each run of pairs to whose keys it gives the same, with
-    the first of these keys and all their values. For keys like (year, order) ``group_by=operator.itemgetter(0)`` makes one
-    call for a year with its values in order. All keys of a group reach one reducer, whatever the number of reducers, and lie beside
-    each other there: map tasks send each key in a form that Hadoop sorts and partitions by what *group_by* gives. A reducer
-    with an attribute ``partition_by``, such a function, is called for each key, and has all keys of a part in one task.
+    *group_by* is a function of a key: the reducer is called once for each run of pairs for whose keys it returns the same part,
+    with the first of these keys and all their values. For keys like (year, order) ``group_by=operator.itemgetter(0)`` makes one
+    call for a year with its values in order. All keys of a group reach the same reducer, whatever the number of reducers, and are
+    adjacent there: map tasks send each key in a form that Hadoop sorts and partitions by the result of *group_by*. A reducer
+    with an attribute ``partition_by``, a function of a key too, is called for each key, and one task has all keys of a part.
 
     *max_bad* is the number of records that a task may leave out, as a float the share of its records: those that cannot be
     decoded and those for which user code raises an exception. They are counted as typedbytes, BadRecords, and kept in the
-    side file ``bad-records``; the output of such a record, or of a reducer's group, is left out as a whole. Input that is broken
-    off or without structure fails the task all the same.
+    side file ``bad-records``; the output of such a record, or of a reducer's group, is left out as a whole. Truncated input
+    and input without valid structure still fail the task.
 
-    With *batch* the function is called as ``mapper(batch)`` or ``reducer(batch)`` with one columns.Batch after the other and
-    may return columns, anything that columns.write takes as a dict, a batch or Arrow's data, instead of pairs. A
+    With *batch* the function is called as ``mapper(batch)`` or ``reducer(batch)`` for one columns.Batch after another
+    and may return columns instead of pairs: anything that columns.write takes, such as a dict, a batch or Arrow data. A
     reducer's or combiner's batches hold all pairs of their keys. Both sides are typed bytes then, and *read_options* are
     keywords for columns.read.
 
     While the task runs, standard output is standard error and standard input is empty, for child processes
-    too, and os._exit(0) and os.exec* do not end it. Never returns; the exit code, whatever becomes of the
-    SystemExit, is
+    too, and os._exit(0) and os.exec* do not end it. Never returns; the exit code, even where user code
+    catches the SystemExit, is
 
     ===  =====================================================================
     0    all input read, all of it processed, all output delivered
@@ -88,26 +88,26 @@ def run(
     64   no role, nothing given for it, or keys that cannot be grouped
     65   bad input
     70   an error of this module
-    74   reading or writing failed, also because nobody reads the output
+    74   reading or writing failed, or the output pipe was closed
     130  SIGINT
     143  SIGTERM
     ===  =====================================================================
 
-    Start it last, and only in the script itself::
+    Call it last, and only in the script itself::
 
         if __name__ == "__main__":
             run(mapper, reducer, combiner=reducer)
     """
     jobs = {"map": mapper, "combine": combiner, "reduce": reducer}
-    ways = Ways(batch, group_by, max_bad, read_options or {}, write_options or {}, getattr(reducer, "partition_by", None))
-    exits = Exits()
-    raise exits.settle(_run(jobs, sys.argv if argv is None else argv, ways))
+    options = RunOptions(batch, group_by, max_bad, read_options or {}, write_options or {}, getattr(reducer, "partition_by", None))
+    process_exit = ProcessExit()
+    raise process_exit.settle(_run(jobs, sys.argv if argv is None else argv, options))
 
 
-def _run(jobs, argv, ways):
+def _run(jobs, argv, options):
     try:
         role = find_role(argv, os.environ, jobs["combine"] is not None)
-        attempt = Attempt(role, jobs[role], ways)
+        attempt = Attempt(role, jobs[role], options)
         source, sink = take_over()
         _set_signals()
         return attempt.run(source, sink)
@@ -122,42 +122,42 @@ def _run(jobs, argv, ways):
         return _fail(INTERNAL, error)
 
 
-def _fail(code, error, facts=()):
+def _fail(code, error, details=()):
     task = Task(os.environ)
     cause = f"{CAUSES[code]} (exit code {code})"
-    places = ("attempt", task.attempt_id), ("input file", task.input_file)
-    named = [(name, text) for name, text in places if text is not None]
-    write_failure([("task failed", cause), *named, *facts], error)
+    origin = ("attempt", task.attempt_id), ("input file", task.input_file)
+    named = [(name, text) for name, text in origin if text is not None]
+    write_failure([("task failed", cause), *named, *details], error)
     return code
 
 
 def _may_hold_pairs(returned):
-    # What a newcomer returns instead: one pair, its key, a dict.
+    # Common mistakes: a single pair, its key, a dict.
     if isinstance(returned, tuple):
         return all(isinstance(each, (tuple, list)) for each in returned)
     return hasattr(returned, "__iter__") and not isinstance(returned, (str, bytes, dict))
 
 
 def _set_signals():
-    _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)  # a closed pipe is an error with a report, not a death
+    _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)  # a closed pipe is reported as an error
     _signal.signal(_signal.SIGTERM, _stop)
     _signal.signal(_signal.SIGINT, _stop)
 
 
 def _stop(signum, frame):
-    # Hadoop gives a quarter of a second, and the attempt is void: nothing is flushed, nobody may catch this.
+    # Hadoop waits a quarter of a second and discards the attempt: nothing is flushed, and no code may catch this.
     name, code = ("SIGINT", INTERRUPTED) if signum == _signal.SIGINT else ("SIGTERM", TERMINATED)
     write_line(f"typedbytes: stopped by {name}")
     os._exit(code)
 
 
-class Ways:
-    """How the job wants its records: the options of run()."""
+class RunOptions:
+    """The options of run(), checked."""
 
     def __init__(self, batch, group_by, max_bad, read_options, write_options, partition_by=None):
         self.batch = batch
         self.group_by = group_by
-        self.part_of = partition_by if group_by is None else group_by  # of a key: what chooses its reducer
+        self.part_of = partition_by if group_by is None else group_by  # returns the part of a key that chooses its reducer
         self.max_bad = max_bad
         self.read_options = read_options
         self.write_options = write_options
@@ -172,26 +172,26 @@ class Ways:
 class Attempt:
     """The work between open descriptors and an exit code."""
 
-    def __init__(self, role, job, ways):
+    def __init__(self, role, job, options):
         if job is None:
-            raise UsageError(f"nothing was given to run for the role {role!r}")
+            raise UsageError(f"the job has nothing to run for the role {role!r}")
         self._role = role
         self._job = job
-        self._ways = ways
-        self._group_by = ways.group_by if role == "reduce" else None  # a combiner's keys go on to the sort
+        self._options = options
+        self._group_by = options.group_by if role == "reduce" else None  # a combiner's keys go on to the sort
         self._input_format = find_format(role, "input", os.environ)
         self._output_format = find_format(role, "output", os.environ)
-        if ways.batch and (self._input_format, self._output_format) != ("typedbytes", "typedbytes"):
+        if options.batch and (self._input_format, self._output_format) != ("typedbytes", "typedbytes"):
             raise UsageError(f"batch=True needs typed bytes, not {self._input_format} in and {self._output_format} out")
         self._arrangement = None
-        if ways.part_of is not None:
+        if options.part_of is not None:
             from typedbytes.streaming._arranged import find_arrangement
 
             formats = self._input_format, self._output_format
-            self._arrangement = find_arrangement(ways.part_of, ways.group_by is not None, role, formats, os.environ)
+            self._arrangement = find_arrangement(options.part_of, options.group_by is not None, role, formats, os.environ)
         self._input = self._output = None
-        self._layers = []  # between the input and user code: each says whether all has come through
-        self._facts = []  # where in the input user code failed
+        self._layers = []  # between the input and user code: each checks that all records were passed on
+        self._details = []  # for the report: where in the input user code failed
 
     def run(self, source, sink):
         """Do the task and return its exit code."""
@@ -199,7 +199,7 @@ class Attempt:
         side_files.start(self._role)
         try:
             self._open()
-            Heart(lambda: self._input.record).start()
+            Heartbeat(lambda: self._input.record).start()
             self._work()
             self._finish()
             return OK
@@ -212,30 +212,30 @@ class Attempt:
             return code
 
     def _open(self):
-        ways = self._ways
-        if ways.batch:
-            self._input, self._output = open_columns(self._source, self._sink, ways.read_options, ways.write_options)
+        options = self._options
+        if options.batch:
+            self._input, self._output = open_columns(self._source, self._sink, options.read_options, options.write_options)
             return
-        lenient = bool(ways.max_bad)
+        undecoded = bool(options.max_bad)
         role, arrangement = self._role, self._arrangement
-        self._input = open_input(self._input_format, self._source, role, os.environ, ways.read_options, lenient, arrangement)
-        self._output = open_output(self._output_format, self._sink, role, os.environ, ways.write_options, arrangement)
+        self._input = open_input(self._input_format, self._source, role, os.environ, options.read_options, undecoded, arrangement)
+        self._output = open_output(self._output_format, self._sink, role, os.environ, options.write_options, arrangement)
 
     def _work(self):
-        calls = Calls(self._role, self._job)
+        user_code = UserCode(self._role, self._job)
         try:
-            calls.start()
-            self._process_all(calls.process)
+            user_code.start()
+            self._process_all(user_code.process)
             self._check_end()
         except StopEarly:
             self._drain()
-        self._output.writes(calls.end())
+        self._output.writes(user_code.end())
 
     def _process_all(self, process):
-        if self._ways.batch:
+        if self._options.batch:
             self._process_batches(process)
-        elif self._ways.max_bad:
-            self._process_leniently(process)
+        elif self._options.max_bad:
+            self._process_and_skip_bad(process)
         else:
             self._process(process)
 
@@ -261,13 +261,13 @@ class Attempt:
             self._note(NO_KEY)
             raise
 
-    def _process_leniently(self, process):
-        from typedbytes.streaming._bad_records import Lenient
+    def _process_and_skip_bad(self, process):
+        from typedbytes.streaming._bad_records import BadRecordSkipper
 
-        lenient = Lenient(self._ways.max_bad, self._group_by, self._input, self._output, self._is_broken, self._arrangement is not None)
-        self._layers.append(lenient)
+        skipper = BadRecordSkipper(self._options.max_bad, self._group_by, self._input, self._output, self._is_broken, self._arrangement is not None)
+        self._layers.append(skipper)
         try:
-            lenient.run(lenient.map if self._role == "map" else lenient.reduce, process)
+            skipper.run(skipper.map if self._role == "map" else skipper.reduce, process)
         except BaseException:
             self._note(NO_KEY)
             raise
@@ -287,7 +287,7 @@ class Attempt:
             self._output.writes(pairs)
 
     def _check_end(self):
-        # That a loop has ended is no proof that its input has: user code may have caught what came instead of a record.
+        # The end of the loop does not prove the end of the input: user code may have caught an error raised in place of a record.
         for layer in self._layers:
             layer._check_end()
         self._input.check_end()
@@ -298,8 +298,8 @@ class Attempt:
             pass
 
     def _finish(self):
-        self._sink.check()  # what user code forked ends here, before it has said anything
-        # User code may have caught an error of the input; it still decides.
+        self._sink.check()  # a process forked by user code fails here, before it has reported anything
+        # An error of the input fails the task even if user code has caught it.
         error = self._source.error or self._input.failure()
         if error is not None:
             raise error
@@ -312,41 +312,41 @@ class Attempt:
         side_files.commit()
 
     def _drop_output(self):
-        # The attempt is void. What it gathered must not leave later, when nobody looks any more.
+        # The attempt is discarded. Its buffered output must not be written later, where a failure would go unnoticed.
         side_files.drop()
         for each in (self._sink, self._output):
             try:
                 if each is not None:
                     each.close()
             except (OSError, ValueError):
-                pass  # a sink that is closed takes nothing, which is wanted
+                pass  # a closed sink accepts nothing, as intended
 
     def _note(self, key, returned=None):
         read = f"{self._input.record} records, {self._input.offset} bytes"
-        self._facts = [("input read", read), *self._key_facts(key)]
+        self._details = [("input read", read), *self._key_details(key)]
         if returned is not None and not _may_hold_pairs(returned):
-            self._facts.append(("returned", f"{type(returned).__name__}, where pairs of key and value are wanted: yield them, or return a list"))
+            self._details.append(("returned", f"{type(returned).__name__}, expected pairs of key and value: yield them, or return a list"))
 
-    def _key_facts(self, key):
+    def _key_details(self, key):
         if key is NO_KEY:
             return []
         try:
             return [("key", self._input.key_bytes(key)[:KEY_NBYTES].hex())]
         except Exception:
-            return []  # made by options that encoding it again would need too
+            return []  # decoded under options that encoding it again would need too
 
     def _fail(self, error):
         if self._source.error or self._sink.error or side_files.error:
-            return _fail(IO, error, self._facts)
+            return _fail(IO, error, self._details)
         broken = None if self._input is None else self._input.failure()
         if isinstance(broken, DecodeError):
             return _fail(DATA, error, [("bad record", f"{broken.record}, at byte {broken.offset}"), ("reason", broken)])
         if isinstance(error, TooManyBadRecords):
-            return _fail(DATA, error, self._facts)
+            return _fail(DATA, error, self._details)
         code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else USER
-        return _fail(code, error, self._facts + self._exit_facts(error))
+        return _fail(code, error, self._details + self._exit_details(error))
 
-    def _exit_facts(self, error):
+    def _exit_details(self, error):
         if isinstance(error, SystemExit):
             return [("exit", "the task may end before its input only by raising StopEarly")]
         return []

@@ -24,7 +24,7 @@ import operator
 from typedbytes import dumps
 from typedbytes._core import Kept
 from typedbytes.streaming._task import task
-from typedbytes.streaming._user_code import Calls, pairs_of
+from typedbytes.streaming._user_code import UserCode, pairs_of
 
 __all__ = [
     "Combining", "JoinCombiner", "JoinReducer", "MultiMapper", "countmapper", "distinctmapper", "distinctreducer",
@@ -195,21 +195,21 @@ class MultiMapper:
 
     def configure(self):
         path = task().input_file or ""
-        self._calls = [Calls("map", mapper) for pattern, mapper in self._mappers if pattern in path]
-        if not self._calls:
+        self._user_code = [UserCode("map", mapper) for pattern, mapper in self._mappers if pattern in path]
+        if not self._user_code:
             raise LookupError(f"no mapper was added for the input file {path!r}")
-        for calls in self._calls:
-            calls.start()
+        for user_code in self._user_code:
+            user_code.start()
 
     @_kept
     def map(self, key, value):
-        for calls in self._calls:
-            yield from pairs_of(calls.process(key, value))
+        for user_code in self._user_code:
+            yield from pairs_of(user_code.process(key, value))
 
     @_kept
     def close(self):
-        for calls in self._calls:
-            yield from calls.end()
+        for user_code in self._user_code:
+            yield from user_code.end()
 
 
 def primary(mapper):
@@ -236,15 +236,15 @@ class _Marked:
     """A mapper whose keys get a mark."""
 
     def __init__(self, mapper, mark):
-        self._calls = Calls("map", mapper)
+        self._user_code = UserCode("map", mapper)
         self._mark = mark
-        self.configure = self._calls.start
+        self.configure = self._user_code.start
 
     def map(self, key, value):
-        return self._marked(self._calls.process(key, value))
+        return self._marked(self._user_code.process(key, value))
 
     def close(self):
-        return self._marked(self._calls.end())
+        return self._marked(self._user_code.end())
 
     def _marked(self, pairs):
         mark = self._mark
@@ -317,18 +317,18 @@ class Combining:
     """
 
     def __init__(self, mapper, add=operator.add, nkeys=100_000):
-        self._calls = Calls("map", mapper)
+        self._user_code = UserCode("map", mapper)
         self._add = add
         self._nkeys = nkeys
         self._sums = {}  # encoded key -> [key, value]: True, 1 and 1.0 are three keys
-        self.configure = self._calls.start
+        self.configure = self._user_code.start
 
     def map(self, key, value):
-        return self._take(self._calls.process(key, value))
+        return self._take(self._user_code.process(key, value))
 
     @_kept
     def close(self):
-        yield from self._take(self._calls.end())
+        yield from self._take(self._user_code.end())
         yield from self._leave()
 
     @_kept

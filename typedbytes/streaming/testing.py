@@ -21,7 +21,7 @@ from typedbytes import Decoder, Encoder, PairReader, dumps
 from typedbytes._core import PairGroups
 from typedbytes.streaming import _report
 from typedbytes.streaming._records import checked_pair
-from typedbytes.streaming._user_code import Calls, StopEarly, pairs_of
+from typedbytes.streaming._user_code import StopEarly, UserCode, pairs_of
 
 __all__ = ["call_map", "call_reduce", "counted", "run_job", "shuffle"]
 
@@ -31,14 +31,14 @@ INPUT_FILE = "mapreduce_map_input_file"
 def call_map(mapper, pairs, *, input_file=None):
     """Return the pairs that a mapper, a function, object or class as for run(), makes of pairs.
 
-    `input_file` is what task().input_file gives meanwhile.
+    `input_file` is the value of task().input_file during the call.
 
     >>> call_map(lambda key, value: [(value, key)], [("a", 1)])
     [(1, 'a')]
     """
-    calls = Calls("map", mapper)
+    user_code = UserCode("map", mapper)
     with _input_file(input_file):
-        return _called(calls, PairReader(_encoded(pairs)))
+        return _called(user_code, PairReader(_encoded(pairs)))
 
 
 def call_reduce(reducer, pairs, *, group_by=None):
@@ -50,7 +50,7 @@ def call_reduce(reducer, pairs, *, group_by=None):
     [('a', 3), ('b', 3)]
     """
     reader = PairReader(_encoded(pairs))
-    return _called(Calls("reduce", reducer), reader.groups() if group_by is None else PairGroups(reader, group_by))
+    return _called(UserCode("reduce", reducer), reader.groups() if group_by is None else PairGroups(reader, group_by))
 
 
 def shuffle(pairs):
@@ -84,7 +84,7 @@ def run_job(pairs, mapper, reducer=None, combiner=None, *, group_by=None):
 
 @contextmanager
 def counted():
-    """Give a dict that holds, behind the block, the amount of each (group, name) that was counted inside.
+    """Return a context manager whose dict holds, after the block, the amount of each (group, name) counted in the block.
 
     >>> from typedbytes.streaming import counter
     >>> with counted() as amounts:
@@ -101,16 +101,16 @@ def counted():
         _report.counters = before
 
 
-def _called(calls, records):
+def _called(user_code, records):
     output = []
     try:
-        calls.start()
+        user_code.start()
         for key, value in records:
-            for pair in pairs_of(calls.process(key, value)):  # one by one: StopEarly keeps those before it
+            for pair in pairs_of(user_code.process(key, value)):  # one by one: StopEarly keeps those before it
                 output.append(checked_pair(pair))
     except StopEarly:
         pass
-    output += map(checked_pair, calls.end())
+    output += map(checked_pair, user_code.end())
     return Decoder().decode_pairs(_encoded(output))
 
 
