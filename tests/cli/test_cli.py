@@ -4,9 +4,12 @@ The processes run in Python's development mode: a descriptor left open or an exc
 deallocated would stand on stderr, which every test looks at.
 """
 
+import ast
 import functools
+import graphlib
 import json
 import os
+import pathlib
 import pickle
 import pty
 import resource
@@ -19,6 +22,7 @@ import time
 
 import pytest
 
+from typedbytes import cli
 from typedbytes.cli import COMMANDS, main
 from commands import COMMAND, LINES, LIST, ONE, STREAM, TEXT, TWO, bad, fine, good, rows, run
 
@@ -564,3 +568,22 @@ def test_main_returns_and_leaves_stdout_open(file, capfd):
     out, err = capfd.readouterr()
     assert out == "4\n" + LINES.decode()
     assert err == f"typedbytes: {path}x: No such file or directory\n"
+
+
+def test_modules_use_each_other_in_one_direction():
+    folder = pathlib.Path(cli.__file__).parent
+    modules = [path.relative_to(folder).with_suffix("").as_posix().replace("/", ".") for path in folder.rglob("*.py") if path.name != "__init__.py"]
+    used = {module: set() for module in modules}
+    for module in modules:
+        for node in ast.walk(ast.parse((folder / (module.replace(".", "/") + ".py")).read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module.startswith("typedbytes.cli"):
+                inside = node.module[len("typedbytes.cli.") :]
+                used[module] |= {inside, *(f"{inside}.{each.name}".lstrip(".") for each in node.names)} & set(modules)
+    assert used["_inputs"] >= {"_formats", "_failure"} and used["commands.to_json"] >= {"commands.cat"}
+    assert not any(other.startswith("commands.") for module in modules if module.startswith("_") for other in used[module])
+    list(graphlib.TopologicalSorter(used).static_order())    # a CycleError names the circle
+
+
+def test_each_command_is_a_module():
+    folder = pathlib.Path(cli.__file__).parent / "commands"
+    assert {path.stem for path in folder.glob("*.py")} - {"__init__"} == {command.replace("-", "_") for command in COMMANDS}

@@ -90,7 +90,7 @@ def test_sample(file):
 
 
 def test_samples_are_fair():
-    from typedbytes.cli.commands import sample as copying
+    from typedbytes.cli.commands import sample
 
     class Options:
         nrecords, fraction, seed, files, to, from_, pairs, dialect, max_bytes = 3, None, None, [], "typedbytes", None, False, "hadoop", None
@@ -106,7 +106,7 @@ def test_samples_are_fair():
 
     def drawn(seed):
         Options.seed, output = seed, Output()
-        copying.sample(Options, output)
+        sample.run(Options, output)
         return values(output.data)
 
     drawing, ours = os.pipe()

@@ -1,10 +1,9 @@
 """The command ``typedbytes``: filters over streams of values and of pairs.
 
-Here: the list of commands, and turning what went wrong into an exit code. Not here: argparse, readers and JSON; the
-file of a command is imported when the command is asked for. It holds two functions named after the command:
-``head_arguments(parser)`` declares its arguments, ``head(options, output)`` does the work and returns an exit code or
-None for 0, and its docstring is the help.
-Always true: data goes to stdout and everything else to stderr; 0 means that all input was read and all output written.
+The list of commands, and the exit code of every error. The module of a command (typedbytes.cli.commands) is imported when
+that command runs, and so is argparse. The modules use each other in one direction: _failure, _output, _formats, _inputs,
+_record_output, _arguments, the commands, _parser.
+Data goes to stdout and everything else to stderr; 0 means that all input was read and all output written.
 """
 
 import sys
@@ -15,36 +14,36 @@ from typedbytes.cli._failure import BROKEN_PIPE, INTERNAL, INTERRUPTED, IO_ERROR
 from typedbytes.cli._output import Output, Unwritten, replacing
 from typedbytes.cli._signals import Stoppable, Stopped
 
-# command: (file, what it does)
+# command: what it does; its module is of the same name, in typedbytes.cli.commands
 COMMANDS = {
-    "cat": ("commands.sample", "copy whole records"),
-    "head": ("commands.sample", "copy the first records"),
-    "tail": ("commands.sample", "copy the last records"),
-    "slice": ("commands.sample", "copy the records of a range"),
-    "sample": ("commands.sample", "copy records drawn at random"),
-    "count": ("commands.validate", "print the number of records"),
-    "stats": ("commands.stats", "tell sizes, types, the largest and the smallest"),
-    "schema": ("commands.stats", "tell which types stand where"),
-    "freq": ("commands.stats", "count how often each key is there"),
-    "sniff": ("commands.validate", "tell what an input is"),
-    "validate": ("commands.validate", "decode everything and say whether it is good"),
-    "diff": ("commands.validate", "tell where two inputs differ"),
-    "grep": ("commands.grep", "copy the records that a text stands in"),
-    "sort": ("commands.sort", "sort by encoded key, as Hadoop does"),
-    "partition": ("commands.sort", "split up by the reducer that Hadoop would choose"),
-    "uniq": ("commands.grep", "copy records without their repetitions"),
-    "to-json": ("commands.from_json", "write records as lines of JSON, losing nothing"),
-    "from-json": ("commands.from_json", "write the records that lines of JSON stand for"),
-    "dumptb": ("_sequencefile_output", "write the pairs of SequenceFiles and folders of them"),
-    "loadtb": ("_sequencefile_output", "read pairs and write a SequenceFile"),
-    "convert": ("commands.convert", "change container, codec and format"),
-    "run": ("commands.run", "run the job of a script on this machine"),
-    "submit": ("commands.submit", "run a job on Hadoop, or print how"),
-    "bundle": ("commands.submit", "write an archive of this package for Hadoop's nodes"),
-    "bench": ("commands.bench", "measure the codec on your own records"),
-    "completion": ("commands.completion", "write the completion script of a shell"),
-    "man": ("commands.completion", "write the man page"),
-    "block": ("commands.block", "binary block messages: encode, decode, echo, peer"),
+    "cat": "copy whole records",
+    "head": "copy the first records",
+    "tail": "copy the last records",
+    "slice": "copy the records of a range",
+    "sample": "copy records drawn at random",
+    "count": "print the number of records",
+    "stats": "tell sizes, types, the largest and the smallest",
+    "schema": "tell which types stand where",
+    "freq": "count how often each key is there",
+    "sniff": "tell what an input is",
+    "validate": "decode everything and say whether it is good",
+    "diff": "tell where two inputs differ",
+    "grep": "copy the records that a text stands in",
+    "sort": "sort by encoded key, as Hadoop does",
+    "partition": "split up by the reducer that Hadoop would choose",
+    "uniq": "copy records without their repetitions",
+    "to-json": "write records as lines of JSON, losing nothing",
+    "from-json": "write the records that lines of JSON stand for",
+    "dumptb": "write the pairs of SequenceFiles and folders of them",
+    "loadtb": "read pairs and write a SequenceFile",
+    "convert": "change container, codec and format",
+    "run": "run the job of a script on this machine",
+    "submit": "run a job on Hadoop, or print how",
+    "bundle": "write an archive of this package for Hadoop's nodes",
+    "bench": "measure the codec on your own records",
+    "completion": "write the completion script of a shell",
+    "man": "write the man page",
+    "block": "binary block messages: encode, decode, echo, peer",
 }
 
 EXIT_CODES = {
@@ -132,16 +131,14 @@ def parser_of(name):
     """Return the parser of a command's arguments."""
     from typedbytes.cli._parser import Parser
 
-    command, declare = _functions(name)
-    parser = Parser(name, command.__doc__)
-    declare(parser)
+    command = _module(name)
+    parser = Parser(name, command.run.__doc__)
+    command.add_arguments(parser)
     return parser
 
 
-def _functions(name):
-    room = import_module(f"typedbytes.cli.{COMMANDS[name][0]}")
-    function = name.replace("-", "_")
-    return getattr(room, function), getattr(room, f"{function}_arguments")
+def _module(name):
+    return import_module(f"typedbytes.cli.commands.{name.replace('-', '_')}")
 
 
 def _planned(arguments):
@@ -155,12 +152,12 @@ def _planned(arguments):
     options = parser.parse(arguments)
     if options.help:
         return lambda output: output.write(parser.format_help().encode()), None
-    command, _ = _functions(name)
-    return lambda output: command(options, output), getattr(options, "output", None)
+    command = _module(name)
+    return lambda output: command.run(options, output), getattr(options, "output", None)
 
 
 def _suggested(name):
-    from difflib import get_close_matches  # its users only
+    from difflib import get_close_matches  # imported lazily: start-up time
 
     return "".join(f"; is it {each}?" for each in get_close_matches(name, COMMANDS, 1))
 
@@ -169,7 +166,7 @@ def _run_none(arguments, output):
     if "--version" in arguments:
         output.line(f"typedbytes {_version()}")
     elif "-h" in arguments or "--help" in arguments:
-        commands = "\n".join(f"  {name:<11} {summary}" for name, (_, summary) in COMMANDS.items())
+        commands = "\n".join(f"  {name:<11} {summary}" for name, summary in COMMANDS.items())
         codes = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items())
         output.write(HELP.format(commands=commands, codes=codes).encode())
     else:

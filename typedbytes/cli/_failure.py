@@ -12,6 +12,7 @@ from contextlib import suppress
 
 OK = 0
 DIFFERENT = 1
+JOB_FAILED = 1
 USAGE = 64
 BAD_DATA = 65
 NO_INPUT = 66
@@ -40,6 +41,12 @@ def say(text):
     if sys.stderr is not None:  # print would take stdout instead
         with suppress(OSError, ValueError):
             print(escaped(text), file=sys.stderr, flush=True)
+
+
+def say_lines(text):
+    """Write each line of a text to stderr as a message."""
+    for line in text.splitlines():
+        say(f"typedbytes: {line}")
 
 
 def escaped(text):

@@ -10,8 +10,7 @@ from contextlib import suppress
 from itertools import chain
 
 import typedbytes
-from typedbytes.cli._record_output import split
-from typedbytes.cli._inputs import is_pairs
+from typedbytes.cli._encoded_records import is_pairs, split
 
 MEMORY_NBYTES = 1 << 20
 WINDOW_NBYTES = 32  # on each side of a fault

@@ -1,19 +1,18 @@
-"""The formats of an input: which one it has, by its first bytes, and a reader of typed bytes over each.
+"""Input formats: recognise one by its first bytes, and read typed bytes from each.
 
-Here: what tells the formats apart, and the sources that turn lines of JSON, SequenceFiles and block messages into a stream of
-typed bytes. Not here: opening. Always true: no more is read to recognise an input than a single value of it could have.
+No more is read to recognise an input than a single value of it could have.
 """
 
 import io
 
 import typedbytes
 from typedbytes._magic import BLOCK_MESSAGE, BYTE_ORDER_MARKS, FOREIGN, SEQUENCE_FILE
+from typedbytes.cli._encoded_records import Encoded, Pairs
 from typedbytes.cli._failure import BAD_DATA, Failure
 
 NAMES = ("typedbytes", "sequencefile", "json", "block")
 MOST_NBYTES = 5  # the code and the length of a value
 CHUNK_NBYTES = 1 << 16
-
 _MARKS = {SEQUENCE_FILE: "sequencefile", BLOCK_MESSAGE: "block", **FOREIGN, **dict.fromkeys(BYTE_ORDER_MARKS, "text")}
 _PRINTABLE = frozenset((*b"\t\n\r", *range(0x20, 0x7F), *range(0x80, 0x100)))
 _STARTS_OF_JSON = (*(bytes([each]) for each in b'{["-0123456789'), b"true", b"fals", b"null")
@@ -44,14 +43,20 @@ def recognise(head, is_all=False):
 def reader_of(source, name, shown, options, raw):
     """Return a reader of records over a source of this format; with raw they come as encoded typed bytes."""
     if name == "sequencefile" and not raw:
-        from typedbytes.cli import _sequencefile_output  # its users only
-
-        return _sequencefile_output.reader(source, options)
+        return sequence_file_reader(source, options)
     source = source_of(source, name, shown, options)
     how = {"dialect": options.dialect, "max_bytes": options.max_bytes, "raw": raw}
     if name == "sequencefile":
         return Pairs(source, **how)
     return (typedbytes.PairReader if options.pairs else typedbytes.Reader)(source, **how)
+
+
+def sequence_file_reader(source, options, **how):
+    """Return a reader of the pairs of a SequenceFile as objects."""
+    from typedbytes import sequencefile  # imported lazily: start-up time
+
+    limit = {} if options.max_bytes is None else {"max_bytes": options.max_bytes}
+    return sequencefile.Reader(source, dialect=options.dialect, **limit, **how)
 
 
 def source_of(source, name, shown, options):
@@ -62,12 +67,10 @@ def source_of(source, name, shown, options):
         hint = " (typedbytes convert --from parquet reads it)" if name == "parquet" else ""
         raise Failure(BAD_DATA, f"{shown}: not typed bytes but {name}{hint}")
     if name == "sequencefile":
-        from typedbytes.cli import _sequencefile_output  # its users only
-
-        pairs = _sequencefile_output.reader(source, options, raw=True)
+        pairs = sequence_file_reader(source, options, raw=True)
         return Encoded(iter(lambda: pairs.read_typed(CHUNK_NBYTES) or None, None), pairs)
     if name == "json":
-        from typedbytes.cli._json_form import encoded_lines  # its users only
+        from typedbytes.cli._json_form import encoded_lines  # imported lazily: start-up time
 
         return Encoded(encoded_lines(lines_of(source, shown, options.max_bytes), options.pairs, options.dialect))
     return Encoded(_from_messages(source, options)) if name == "block" else source
@@ -80,37 +83,6 @@ def limited_source_of(source, name, shown, options):
     records = reader_of(source, name, shown, options, raw=True)
     pieces = (record if type(record) is bytes else b"".join(record) for record in records)
     return Encoded(pieces, getattr(records, "sequence_file", None))
-
-
-class Pairs(typedbytes.PairReader):
-    """Read the pairs of a SequenceFile as typed bytes; `sequence_file` is its Reader, for what the header says."""
-
-    __slots__ = ("sequence_file",)
-
-    def __init__(self, source, **how):
-        super().__init__(source, **how)
-        self.sequence_file = source.sequence_file
-
-
-class Encoded(io.RawIOBase):
-    """Read pieces of typed bytes as one stream; those of a SequenceFile know its Reader."""
-
-    def __init__(self, pieces, sequence_file=None):
-        self.sequence_file = sequence_file
-        self._pieces = pieces
-        self._rest = memoryview(b"")
-
-    def readinto(self, target):
-        """Fill the front of a buffer; return how many bytes that were."""
-        while not self._rest:
-            piece = next(self._pieces, None)
-            if piece is None:
-                return 0
-            self._rest = memoryview(piece)
-        nbytes = min(len(target), len(self._rest))
-        target[:nbytes] = self._rest[:nbytes]
-        self._rest = self._rest[nbytes:]
-        return nbytes
 
 
 def lines_of(source, shown, max_bytes):
@@ -126,7 +98,7 @@ def lines_of(source, shown, max_bytes):
 
 def _from_messages(source, options):
     """Yield each message as a VECTOR of its values; with --pairs a message has to be two values, a key and its value."""
-    from typedbytes.block import ArrowStream, BlockReader  # its users only
+    from typedbytes.block import ArrowStream, BlockReader  # imported lazily: start-up time
 
     encoder = typedbytes.Encoder(dialect=options.dialect)
     for message in BlockReader(source, "native", max_bytes=options.max_bytes, exact=True):

@@ -1,8 +1,6 @@
-"""What a command reads: its inputs, one after the other.
+"""The inputs of a command: naming, opening and recognising them, one after the other; which of their errors is which exit code.
 
-Here: opening, closing and naming of inputs, and which error of theirs is which exit code. Not here: their formats, and what is
-done with a record. Always true: the blocks that turn errors into Failure hold reading only, so that an OSError that leaves a
-command is one of the output's.
+The blocks that turn errors into Failure hold reading only: an OSError that leaves a command is one of the output's.
 """
 
 import io
@@ -13,7 +11,7 @@ from contextlib import contextmanager
 import typedbytes
 from typedbytes.cli import _formats, _progress
 from typedbytes.cli._compression import decompressed, put_back
-from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, UNAVAILABLE, Failure, because
+from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, OK, UNAVAILABLE, Failure, because
 
 WILD = frozenset("*?[")
 
@@ -30,7 +28,7 @@ def within(place):
     """Return the names of the files that a place stands for."""
     if place == "-" or not ("://" in place or WILD.intersection(place) or os.path.isdir(place)):
         return [place]
-    from typedbytes.cli._paths import files  # its users only
+    from typedbytes.cli._paths import files  # imported lazily: start-up time
 
     with blaming(place, NO_INPUT):
         return files(place)
@@ -63,19 +61,9 @@ def unless_pairs(source, form, name, options):
     """Return the source, for a command that takes records apart, unless it seems to hold pairs and nobody said what a record is."""
     if form != "typedbytes" or not getattr(options, "picks", False) or not options.is_unsaid:
         return source
-    from typedbytes.cli import _pair_detection  # its users only
+    from typedbytes.cli import _pair_detection  # imported lazily: start-up time
 
     return _pair_detection.unless_pairs(source, shown(name), options.dialect)
-
-
-def is_pairs(reader):
-    """Tell whether the records of a reader are pairs."""
-    return type(reader) is not typedbytes.Reader
-
-
-def unit(reader):
-    """Return what a record of a reader is called."""
-    return "pairs" if is_pairs(reader) else "values"
 
 
 @contextmanager
@@ -83,13 +71,6 @@ def opened(name):
     """Open an input and give what is in it, decompressed; what goes wrong meanwhile is a Failure that names the input."""
     with _source(name) as source, blaming(name), _progress.watching(source, shown(name)) as watched:
         yield decompressed(watched, shown(name))
-
-
-def records(options):
-    """Yield the encoded records of all inputs: bytes, or of pairs (key bytes, value bytes)."""
-    for name in names(options):
-        with reading(name, options, raw=True) as reader:
-            yield from reader
 
 
 def lines(options):
@@ -125,7 +106,7 @@ class _Awaited(io.RawIOBase):
 def _source(name):
     try:
         if "://" in name:
-            from typedbytes.cli._paths import reading_url  # its users only
+            from typedbytes.cli._paths import reading_url  # imported lazily: start-up time
 
             return reading_url(name)
         if name != "-":
@@ -149,3 +130,11 @@ def blaming(name, status=IO_ERROR):
         raise Failure(status, f"{shown(name)}: {because(error)}") from None
     except ModuleNotFoundError as error:
         raise Failure(UNAVAILABLE, f"{shown(name)}: {error}") from None
+
+
+def report_skipped(name, skipped):
+    """Say on stderr what was passed over; return the exit code."""
+    for each in skipped:
+        nrecords = "" if each.nrecords is None else f", {each.nrecords} records"
+        Failure(BAD_DATA, f"{shown(name)}: passed over {each.nbytes} bytes{nrecords}: {each.error}").report()
+    return BAD_DATA if skipped else OK

@@ -96,7 +96,7 @@ def replacing(name, overwrite=True):
 def _is_file(name):
     """Tell whether there is a file of this name that would be replaced."""
     if "://" in name:
-        from typedbytes.cli._paths import is_there  # its users only
+        from typedbytes.cli._paths import is_there  # imported lazily: start-up time
 
         return is_there(name)
     return _descriptor(name) is None and os.path.isfile(name)
@@ -106,7 +106,7 @@ def _is_file(name):
 def _whole_file(name, overwrite):
     """Give the raw file; on an error it is as if it had never been opened."""
     if "://" in name:
-        from typedbytes.cli._paths import creating  # its users only
+        from typedbytes.cli._paths import creating  # imported lazily: start-up time
 
         with creating(name) as file:
             yield file

@@ -25,7 +25,7 @@ def watching(source, name):
     if not _is_wanted():
         yield source
         return
-    import signal  # its users only
+    import signal  # imported lazily: start-up time
 
     meter = _Meter(source, name)
     before = signal.signal(signal.SIGALRM, meter.tell)

@@ -1,13 +1,12 @@
-"""Where encoded records go: typed bytes, lines of JSON, a SequenceFile, block messages.
+"""The output formats of --to: typed bytes, lines of JSON, block messages; SequenceFiles are in a module of their own.
 
-Here: the formats of --to but SequenceFiles. Not here: where records come from. Always true: a sink is given whole records, and what was read
-before a failure is written.
+A sink is given whole records, and what was read before a failure is written.
 """
 
 from contextlib import contextmanager
 
 import typedbytes
-from typedbytes.cli._inputs import is_pairs
+from typedbytes.cli._encoded_records import is_pairs, split
 
 BUFFER_NBYTES = 1 << 16
 
@@ -69,18 +68,6 @@ class UntilFailure:
             self._has_failed = False
 
 
-def joined(record):
-    """Return the bytes of a record as a reader with raw=True gives it."""
-    return b"".join(record) if type(record) is tuple else record
-
-
-def split(chunk, nparts, dialect):
-    """Yield the records of a chunk of whole ones, each of so many values."""
-    starts = typedbytes.index(chunk, dialect=dialect)[::nparts]
-    for start, stop in zip(starts, [*starts[1:], len(chunk)]):
-        yield chunk[start:stop]
-
-
 class _TypedBytes:
     def __init__(self, options, output):
         self.write = output.write
@@ -94,7 +81,7 @@ class _TypedBytes:
 
 class _Json(_TypedBytes):
     def __init__(self, options, output):
-        from typedbytes._report import _native as _report  # its users only
+        from typedbytes._report import _native as _report  # imported lazily: start-up time
         from typedbytes.cli import _terminal
 
         self._text = _report.lines
@@ -121,7 +108,7 @@ class _Messages(_TypedBytes):
     """Write each record as a native block message: the items of a VECTOR, a key and its value, or one value."""
 
     def __init__(self, options, output):
-        from typedbytes.block import BlockEncoder  # its users only
+        from typedbytes.block import BlockEncoder  # imported lazily: start-up time
 
         self._encoder = BlockEncoder("native")
         self._output = output
@@ -170,7 +157,7 @@ def _has_lost_keys(value, pairs):
 
 
 def _sequence_file(options, output):
-    from typedbytes.cli._sequencefile_output import Sink  # its users only
+    from typedbytes.cli._sequencefile_output import Sink  # imported lazily: start-up time
 
     return Sink(options, output)
 

@@ -26,7 +26,7 @@ def report(rows, options, output):
 
 
 def _write_json(rows, output):
-    from json import dumps  # its users only
+    from json import dumps  # imported lazily: start-up time
 
     for row in rows:
         output.line(dumps({name: _json_value(value) for name, value in row.items() if value is not None}))
@@ -38,7 +38,7 @@ def _json_value(value):
 
 
 def _write_table(rows, output):
-    from typedbytes.cli import _terminal  # its users only
+    from typedbytes.cli import _terminal  # imported lazily: start-up time
 
     if rows:
         shown = [{name: escaped(value) if isinstance(value, str) else value for name, value in row.items()} for row in rows]
@@ -48,7 +48,7 @@ def _write_table(rows, output):
 
 def short_line(record, options):
     """Return the JSON of an encoded value or pair, cut when it is long."""
-    from typedbytes._report import _native as _report  # its users only
+    from typedbytes._report import _native as _report  # imported lazily: start-up time
 
     is_pair = typedbytes.count(record, dialect=options.dialect) == 2
     line = _report.lines(record, pairs=is_pair, dialect=options.dialect).decode()[:-1]

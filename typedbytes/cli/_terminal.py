@@ -69,7 +69,7 @@ def _cell(value):
     if type(value) is bool:
         return "yes" if value else "no"
     if isinstance(value, (list, dict)):
-        import json  # its users only
+        import json  # imported lazily: start-up time
 
         return json.dumps(value)
     return str(value)

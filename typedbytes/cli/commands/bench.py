@@ -9,21 +9,22 @@ import typedbytes
 from typedbytes._report import _native as _report
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure
 from typedbytes.cli._output import replacing
-from typedbytes.cli._parser import add_report_arguments, positive
+from typedbytes.cli._arguments import add_report_arguments, positive
 from typedbytes.cli._reports import report
-from typedbytes.cli._inputs import is_pairs, names, reading
+from typedbytes.cli._encoded_records import is_pairs
+from typedbytes.cli._inputs import names, reading
 
 SECONDS = 0.5  # for each operation
 
 
-def bench_arguments(parser):
+def add_arguments(parser):
     """Declare the arguments of bench."""
     add_report_arguments(parser)
     parser.add_argument("--megabytes", type=positive, default=64, metavar="N", help="how much of the input is taken (64)")
     parser.add_argument("--plot", metavar="OUT", help="draw the figures into OUT, in SVG")
 
 
-def bench(options, output):
+def run(options, output):
     """Measure how fast the records of the input are walked over, decoded, encoded and written as JSON.
 
     Whole records are taken into memory first. Each figure is the best of many runs.

@@ -13,7 +13,7 @@ from typedbytes.block._native import array_view, element_name
 from typedbytes.block import ArrowStream, BlockEncoder, BlockReader, BlockWriter, Command
 from typedbytes.cli._json_form import JsonFormError, dump_line, from_tree, load_line, to_tree
 from typedbytes.cli._failure import BAD_DATA, IO_ERROR, USAGE, Failure, because
-from typedbytes.cli._parser import natural, positive
+from typedbytes.cli._arguments import natural, positive
 from typedbytes.cli._inputs import lines, names, opened
 from typedbytes.errors import DecodeError, EncodeError
 
@@ -21,7 +21,7 @@ WIRES = ("line", "block", "bytes", "type8", "total", "header", "native")
 OUR_TAGS = ("command", "array", "arrow")
 
 
-def block_arguments(parser):
+def add_arguments(parser):
     """Declare the arguments of block."""
     parser.add_argument("action", nargs="?", metavar="ACTION", help="encode, decode, echo or peer").words = tuple(ACTIONS)
     parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="inputs in turn; - or none is stdin")
@@ -33,7 +33,7 @@ def block_arguments(parser):
     parser.add_argument("--connections", type=natural, metavar="N", help="peer: end after N connections")
 
 
-def block(options, output):
+def run(options, output):
     """Work on binary block messages: lines of JSON to messages, messages to lines, a peer.
 
     encode reads lines of JSON and writes a message for each, decode is its inverse; echo reads

@@ -1,22 +1,18 @@
-"""Commands about the command itself: completion for shells and the man page, both from the parsers of all commands.
+"""The command completion: the scripts of three shells, made of the parsers of all commands."""
 
-Here: three shells' ways to say what may stand where, and roff. Not here: any option's name. Always true: what the parsers take is
-what is completed and described.
-"""
-
-import typedbytes
-from typedbytes.cli import COMMANDS, EXIT_CODES, parser_of
+from typedbytes.cli import COMMANDS, parser_of
+from typedbytes.cli._arguments import add_output_argument
+from typedbytes.cli._command_options import command_options, takes_value, value_name
 from typedbytes.cli._failure import USAGE, Failure
-from typedbytes.cli._parser import add_output_argument
 
 
-def completion_arguments(parser):
+def add_arguments(parser):
     """Declare the arguments of completion."""
     parser.add_argument("files", nargs="*", default=[], metavar="SHELL", help="bash, zsh or fish").words = tuple(SHELLS)
     add_output_argument(parser)
 
 
-def completion(options, output):
+def run(options, output):
     """Write the script that makes a shell complete commands, options and their values.
 
     examples:
@@ -30,12 +26,6 @@ def completion(options, output):
     output.write(SHELLS[options.files[0]]().encode())
 
 
-def _options():
-    """Yield (command, its options as argparse has them)."""
-    for name in COMMANDS:
-        yield name, [action for action in parser_of(name)._actions if action.option_strings]
-
-
 def _first(name):
     """Return the first argument of a command that is no option, when it is no file, and the words that it may be; or None."""
     for action in parser_of(name)._actions:
@@ -45,27 +35,19 @@ def _first(name):
     return None
 
 
-def _takes_value(action):
-    return action.nargs != 0
-
-
-def _value_name(action):
-    return action.metavar or "|".join(action.choices or [action.dest.upper()])
-
-
 def _takes_file(action):
     return action.metavar in ("OUT", "FOLDER")
 
 
 def _bash():
     values, words = [], []
-    for name, actions in _options():
+    for name, actions in command_options():
         words.append(f"            {name}) words='{' '.join(each for action in actions for each in action.option_strings)}' ;;")
         for action in actions:
             for each in action.option_strings:
                 if action.choices:
                     values.append(_bash_value(name, each, action.choices))
-                elif _takes_value(action) and not _takes_file(action):
+                elif takes_value(action) and not _takes_file(action):
                     values.append(_bash_value(name, each, ()))
         if _first(name):
             values.append(_bash_value(name, name, _first(name)[1]))
@@ -109,8 +91,8 @@ def _zsh():
         value = ""
         if action.choices:
             value = f":{action.dest}:({' '.join(action.choices)})"
-        elif _takes_value(action):
-            value = f":{_value_name(action)}:{'_files' if _takes_file(action) else ''}"
+        elif takes_value(action):
+            value = f":{value_name(action)}:{'_files' if _takes_file(action) else ''}"
         help_text = action.help.replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
         return " ".join(_quoted(f"{each}[{help_text}]{value}") for each in action.option_strings)
 
@@ -118,8 +100,8 @@ def _zsh():
         metavar, words = _first(name) or (None, ())
         return f"'1:{metavar}:{'(' + ' '.join(words) + ')' if words else ''}' " if metavar else ""
 
-    cases = (f"        {name}) _arguments {' '.join(map(spec, actions))} {first(name)}'*:file:_files' ;;" for name, actions in _options())
-    commands = " ".join(_quoted(f"{name}:{summary}") for name, (_, summary) in COMMANDS.items())
+    cases = (f"        {name}) _arguments {' '.join(map(spec, actions))} {first(name)}'*:file:_files' ;;" for name, actions in command_options())
+    commands = " ".join(_quoted(f"{name}:{summary}") for name, summary in COMMANDS.items())
     return ZSH.format(commands=commands, cases="\n".join(cases))
 
 
@@ -153,9 +135,9 @@ fi
 
 def _fish():
     lines = [FISH]
-    for name, (_, summary) in COMMANDS.items():
+    for name, summary in COMMANDS.items():
         lines.append(f"complete -c typedbytes -f -n '__typedbytes_is \"\"' -a {name} -d {_fish_quoted(summary)}")
-    for name, actions in _options():
+    for name, actions in command_options():
         of_command = f"complete -c typedbytes -n '__typedbytes_is {name}'"
         if _first(name):
             lines.append(f"complete -c typedbytes -f -n '__typedbytes_ends_with {name}' -a '{' '.join(_first(name)[1])}'")
@@ -164,7 +146,7 @@ def _fish():
             value = ""
             if action.choices:
                 value = f" -x -a {_fish_quoted(' '.join(action.choices))}"
-            elif _takes_value(action):
+            elif takes_value(action):
                 value = " -r" if _takes_file(action) else " -x"
             lines.append(f"{of_command} {flags}{value} -d {_fish_quoted(action.help)}")
     return "\n".join(lines) + "\n"
@@ -193,46 +175,3 @@ def _fish_quoted(text):
 
 
 SHELLS = {"bash": _bash, "zsh": _zsh, "fish": _fish}
-
-
-def man_arguments(parser):
-    """Declare the arguments of man."""
-    parser.set_defaults(files=[])
-    add_output_argument(parser)
-
-
-def man(options, output):
-    """Write the man page.
-
-    examples:
-      typedbytes man | man -l -
-      typedbytes man -o ~/.local/share/man/man1/typedbytes.1
-    """
-    lines = [f'.TH TYPEDBYTES 1 "" "typedbytes {typedbytes.__version__}"', ".SH NAME", "typedbytes \\- streams of Hadoop TypedBytes"]
-    lines += [".SH SYNOPSIS", ".B typedbytes", ".I COMMAND", "[\\fIOPTION\\fR...] [\\fIFILE\\fR...]", ".SH COMMANDS"]
-    for name in COMMANDS:
-        lines += _man_of(name)
-    lines += [".SH EXIT STATUS"]
-    for code, meaning in EXIT_CODES.items():
-        lines += [".TP", f".B {code}", _roff(meaning)]
-    lines += [".SH ENVIRONMENT", ".TP", ".B NO_COLOR", "no colours, when it is set to anything"]
-    output.write("".join(f"{line}\n" for line in lines).encode())
-
-
-def _man_of(name):
-    parser = parser_of(name)
-    text, _, examples = parser.description.partition("\nexamples:\n")
-    files = [action.metavar for action in parser._actions if not action.option_strings]
-    lines = [f".SS {name} \\fI{' '.join(files)}\\fR"]
-    for paragraph in text.strip().split("\n\n"):
-        lines += [_roff(" ".join(paragraph.split())), ".PP"]
-    for action in parser._actions:
-        if action.option_strings and action.dest != "help":
-            value = f" \\fI{_value_name(action)}\\fR" if _takes_value(action) else ""
-            lines += [".TP", ", ".join(f"\\fB{_roff(each)}\\fR" for each in action.option_strings) + value, _roff(action.help)]
-    return [*lines, ".PP", ".nf", *map(_roff, examples.rstrip().splitlines()), ".fi"]
-
-
-def _roff(text):
-    text = text.replace("\\", "\\e").replace("-", "\\-")
-    return "\\&" + text if text.startswith((".", "'")) else text

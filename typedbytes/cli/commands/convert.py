@@ -9,9 +9,10 @@ from contextlib import contextmanager
 
 import typedbytes
 from typedbytes import columns
-from typedbytes.cli._formats import NAMES, Encoded, limited_source_of
+from typedbytes.cli._encoded_records import Encoded
+from typedbytes.cli._formats import NAMES, limited_source_of
 from typedbytes.cli._failure import BAD_DATA, UNAVAILABLE, USAGE, Failure
-from typedbytes.cli._parser import add_file_arguments, add_output_argument
+from typedbytes.cli._arguments import add_file_arguments, add_output_argument
 from typedbytes.cli._record_output import Records
 from typedbytes.cli._inputs import names, opened, reading, recognised, shown
 
@@ -19,7 +20,7 @@ TABLES = ("arrow", "parquet")
 CODECS = ("none", "default", "gzip", "bzip2", "snappy", "lz4", "zstd")
 
 
-def convert_arguments(parser):
+def add_arguments(parser):
     """Declare the arguments of convert."""
     add_file_arguments(parser)
     parser.add_argument("--from", choices=NAMES + TABLES, dest="from_", help="what the inputs are (told by their first bytes)")
@@ -29,7 +30,7 @@ def convert_arguments(parser):
     add_output_argument(parser)
 
 
-def convert(options, output):
+def run(options, output):
     """Read records in any format and write them in another.
 
     Arrow is a stream of record batches (its IPC format), Parquet a file; both need pyarrow, and

@@ -1,14 +1,51 @@
-"""Comparing two streams of encoded records.
+"""The command diff. Records are the same when their bytes are."""
 
-Here: finding differences, each as a row of a report. Always true: records are the same when their bytes are.
-"""
+from itertools import islice, zip_longest
 
-from itertools import zip_longest
+from typedbytes.cli._arguments import add_report_arguments, natural
+from typedbytes.cli._encoded_records import joined
+from typedbytes.cli._failure import DIFFERENT, OK, USAGE, Failure
+from typedbytes.cli._inputs import reading, within
+from typedbytes.cli._reports import report, short_line
 
-from typedbytes.cli._reports import short_line
+
+def add_arguments(parser):
+    """Declare the arguments of diff."""
+    add_report_arguments(parser)
+    parser.add_argument("--unordered", action="store_true", help="compare how often each record is there, wherever it stands")
+    parser.add_argument("-n", type=natural, default=10, metavar="N", dest="ndifferences", help="tell the first N differences (10)")
 
 
-def in_order(first, second, options):
+def run(options, output):
+    """Compare two inputs record by record, and report where they differ.
+
+    The exit code is 0 when they hold the same records, byte for byte in typed bytes, and 1 when
+    not. --unordered is for outputs of jobs, whose records come in any order: it counts digests of
+    the records in memory.
+
+    examples:
+      typedbytes diff before.tb after.tb
+      typedbytes diff --pairs --unordered out-of-hadoop out-of-here
+    """
+    if len(options.files) != 2:
+        raise Failure(USAGE, "diff compares two inputs (see typedbytes diff --help)")
+    options.picks = options.unordered
+    find = _unordered if options.unordered else _in_order
+    differences = find(*(_records_of(place, options) for place in options.files), options)
+    shown_rows = list(islice(differences, options.ndifferences))
+    report(shown_rows, options, output)
+    return DIFFERENT if shown_rows or next(differences, None) else OK
+
+
+def _records_of(place, options):
+    """Yield the encoded records of an input, or of the part files of a folder."""
+    for name in within(place):
+        with reading(name, options, raw=True) as reader:
+            for record in reader:
+                yield joined(record)
+
+
+def _in_order(first, second, options):
     """Yield the records that differ from the one at the same place; of those beyond the end of the other input the first."""
     for number, (one, other) in enumerate(zip_longest(first, second)):
         if one != other:
@@ -17,9 +54,9 @@ def in_order(first, second, options):
             return
 
 
-def counted(first, second, options):
+def _unordered(first, second, options):
     """Yield the records that are more often in one than in the other, those of the first input first, in its order."""
-    from hashlib import blake2b  # its users only
+    from hashlib import blake2b  # imported lazily: start-up time
 
     def digest(record):
         return record if len(record) <= 16 else blake2b(record, digest_size=16).digest()

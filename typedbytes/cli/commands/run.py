@@ -8,14 +8,13 @@ import argparse
 import sys
 import time
 
-from typedbytes.cli._failure import NO_INPUT, UNAVAILABLE, USAGE, Failure, say
-from typedbytes.cli._parser import size
+from typedbytes.cli._failure import JOB_FAILED, NO_INPUT, UNAVAILABLE, USAGE, Failure, say
+from typedbytes.cli._arguments import size
 
-JOB_FAILED = 1
 SECONDS_BETWEEN_LINES = 5.0
 
 
-def run_arguments(parser):
+def add_arguments(parser):
     """Declare the arguments of run."""
     add = parser.add_argument
     add("files", nargs="*", default=[], metavar="SCRIPT INPUT", help="the job, then what it reads: files, folders, patterns; - is stdin")

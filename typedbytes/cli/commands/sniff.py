@@ -1,22 +1,38 @@
-"""What an input is, by its first bytes.
+"""The command sniff: what an input is, by its first bytes.
 
-Here: the facts that sniff reports. Not here: the report. Always true: what is read is bounded, and nothing that is wrong with
-the input is an error.
+What is read is bounded, and nothing that is wrong with the input is an error.
 """
 
 import io
 
 import typedbytes
 from typedbytes.cli import _formats
+from typedbytes.cli._arguments import add_report_arguments
 from typedbytes.cli._compression import Decompressed
-from typedbytes.cli._pair_detection import MOST_VALUES, holds, types
 from typedbytes.cli._failure import Failure
-from typedbytes.cli._inputs import opened, recognised, shown
+from typedbytes.cli._inputs import names, opened, recognised, shown
+from typedbytes.cli._pair_detection import MOST_VALUES, holds, types
+from typedbytes.cli._reports import report
 
 PICKLE = b"\x80\x02"  # or a value of 33 MB with an application code
+add_arguments = add_report_arguments
 
 
-def about(name, options):
+def run(options, output):
+    """Tell what each input is, by its first bytes and its first values.
+
+    The format; whether its values look like pairs, which the bytes do not say; the types of the
+    first values; of a SequenceFile what its header tells. The rest is not looked at, and a bad
+    input is no error here.
+
+    examples:
+      typedbytes sniff out
+      typedbytes sniff < unknown.bin
+    """
+    report((_describe(name, options) for name in names(options)), options, output)
+
+
+def _describe(name, options):
     """Return the facts about an input."""
     row = {"input": shown(name)}
     with opened(name) as source:
@@ -53,9 +69,7 @@ def _size(source, head):
 
 
 def _header(source, options):
-    from typedbytes.cli import _sequencefile_output  # its users only
-
-    reader = _sequencefile_output.reader(source, options)
+    reader = _formats.sequence_file_reader(source, options)
     facts = {name: getattr(reader, name) for name in ("version", "compression", "codec", "key_class", "value_class")}
     return {"holds": "pairs", **facts}
 

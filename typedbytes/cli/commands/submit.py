@@ -1,19 +1,15 @@
-"""The commands on Hadoop: submit and bundle.
-
-Here: their arguments, and what becomes an exit code. Not here: what a job is to Hadoop; typedbytes.hadoop knows.
-"""
+"""The command submit. What a job is to Hadoop is known by typedbytes.hadoop."""
 
 import os
 import tempfile
 
-from typedbytes.cli._failure import UNAVAILABLE, USAGE, Failure, say
-from typedbytes.cli._parser import natural
+from typedbytes.cli._arguments import natural
+from typedbytes.cli._failure import JOB_FAILED, UNAVAILABLE, USAGE, Failure, say_lines
 
-JOB_FAILED = 1
 PLACEHOLDER = "typedbytes-bundle.zip"
 
 
-def submit_arguments(parser):
+def add_arguments(parser):
     """Declare the arguments of submit."""
     add = parser.add_argument
     add("files", nargs="*", default=[], metavar="SCRIPT INPUT", help="the job, then what it reads: paths and URLs of Hadoop's")
@@ -40,7 +36,7 @@ def submit_arguments(parser):
     add("--region", default="REGION", help="the cluster's region, for dataproc")
 
 
-def submit(options, output):
+def run(options, output):
     """Run a job on Hadoop.
 
     The Hadoop is that of HADOOP_HOME or PATH; HADOOP_CONF_DIR says which cluster. The script, the
@@ -58,13 +54,13 @@ def submit(options, output):
         with tempfile.TemporaryDirectory() as folder:
             plan = _plan(options, folder)
             if options.target != "hadoop":
-                output.write(_described(hadoop.check(plan, _say), options).encode())
+                output.write(_described(hadoop.check(plan, say_lines), options).encode())
             elif options.dry_run:
-                output.write((hadoop.check(plan, _say).shell(*_command(options)) + "\n").encode())
+                output.write((hadoop.check(plan, say_lines).shell(*_command(options)) + "\n").encode())
             else:
                 _run(plan, options, output)
     except hadoop.JobFailedError as error:
-        _say(str(error))
+        say_lines(str(error))
         return JOB_FAILED
     except hadoop.SubmitError as error:
         raise Failure(UNAVAILABLE, str(error)) from None
@@ -145,57 +141,10 @@ def _described(plan, options):
 def _run(plan, options, output):
     from typedbytes import PairWriter, hadoop
 
-    done = hadoop.submit(plan, jar=options.streaming_jar, say=_say)
+    done = hadoop.submit(plan, jar=options.streaming_jar, say=say_lines)
     for group, amounts in done.counters.items():
         for name, amount in amounts.items():
-            _say(f"{group}: {name}: {amount}")
+            say_lines(f"{group}: {name}: {amount}")
     if options.read:
         with PairWriter(output) as writer:
             writer.writes(hadoop.read_output(done.output))
-
-
-def _say(text):
-    for line in text.splitlines():
-        say(f"typedbytes: {line}")
-
-
-def bundle_arguments(parser):
-    """Declare the arguments of bundle."""
-    add = parser.add_argument
-    add("files", nargs="*", default=[], metavar="ZIP", help="the archive to write")
-    add("--module", action="append", default=[], metavar="PATH", help="a Python file or package folder of the job's own")
-    add("--wheel", action="append", default=[], metavar="FILE", help="a wheel, of any version and platform")
-    add("--require", action="append", default=[], metavar="PACKAGE", help="a package, fetched with pip as wheels")
-    add("--python-version", action="append", default=[], metavar="X.Y", help="fetch wheels for the nodes' Python; may be given again")
-    add("--platform", action="append", default=[], metavar="TAG", help="fetch wheels for this platform, like manylinux2014_x86_64")
-    add("--find-links", action="append", default=[], metavar="PLACE", help="where pip looks for wheels too")
-
-
-def bundle(options, output):
-    """Write an archive that brings this package to nodes with a bare Python.
-
-    Hadoop unpacks it on each node, and a task finds it by PYTHONPATH: no compiler, no network,
-    nothing installed. Without options it is for the version of Python and the platform that run
-    here.
-
-    examples:
-      typedbytes bundle bundle.zip
-      typedbytes bundle bundle.zip --python-version 3.9 --platform manylinux2014_x86_64
-    """
-    from typedbytes import hadoop
-
-    if len(options.files) != 1:
-        raise Failure(USAGE, "bundle writes one ZIP (see typedbytes bundle --help)")
-    try:
-        hadoop.bundle(
-            options.files[0],
-            modules=options.module,
-            wheels=options.wheel,
-            requirements=options.require,
-            python_versions=options.python_version,
-            platforms=options.platform,
-            find_links=options.find_links,
-            say=_say,
-        )
-    except hadoop.SubmitError as error:
-        raise Failure(UNAVAILABLE, str(error)) from None

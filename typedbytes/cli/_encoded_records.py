@@ -1,0 +1,58 @@
+"""Encoded records: pieces of typed bytes as one stream, and where the records in a chunk begin."""
+
+import io
+
+import typedbytes
+
+
+class Encoded(io.RawIOBase):
+    """Read pieces of typed bytes as one stream; those of a SequenceFile know its Reader."""
+
+    def __init__(self, pieces, sequence_file=None):
+        self.sequence_file = sequence_file
+        self._pieces = pieces
+        self._rest = memoryview(b"")
+
+    def readinto(self, target):
+        """Fill the front of a buffer; return how many bytes that were."""
+        while not self._rest:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._rest = memoryview(piece)
+        nbytes = min(len(target), len(self._rest))
+        target[:nbytes] = self._rest[:nbytes]
+        self._rest = self._rest[nbytes:]
+        return nbytes
+
+
+class Pairs(typedbytes.PairReader):
+    """Read the pairs of a SequenceFile as typed bytes; `sequence_file` is its Reader, for what the header says."""
+
+    __slots__ = ("sequence_file",)
+
+    def __init__(self, source, **how):
+        super().__init__(source, **how)
+        self.sequence_file = source.sequence_file
+
+
+def is_pairs(reader):
+    """Tell whether the records of a reader are pairs."""
+    return type(reader) is not typedbytes.Reader
+
+
+def unit(reader):
+    """Return what a record of a reader is called."""
+    return "pairs" if is_pairs(reader) else "values"
+
+
+def joined(record):
+    """Return the bytes of a record as a reader with raw=True gives it."""
+    return b"".join(record) if type(record) is tuple else record
+
+
+def split(chunk, nparts, dialect):
+    """Yield the records of a chunk of whole ones, each of `nparts` values."""
+    starts = typedbytes.index(chunk, dialect=dialect)[::nparts]
+    for start, stop in zip(starts, [*starts[1:], len(chunk)]):
+        yield chunk[start:stop]

@@ -1,0 +1,45 @@
+"""Copy the intact records of a damaged SequenceFile."""
+
+import typedbytes
+from typedbytes import sequencefile
+from typedbytes.cli._formats import sequence_file_reader
+from typedbytes.cli._inputs import report_skipped
+from typedbytes.cli._output import replacing
+from typedbytes.cli._sequencefile_output import writing
+
+
+def repair(source, name, options):
+    """Copy what is intact of a SequenceFile to another, of the same classes and codec; tell what is not, and return the exit code."""
+    with sequence_file_reader(source, options, raw=True, resync=True) as damaged:
+        how = {each: getattr(damaged, each) for each in ("key_class", "value_class", "version", "compression", "metadata")}
+        bad = []
+        # The input may be what is replaced: its name is given to the copy when that is whole.
+        with replacing(options.repair) as file, writing(file, codec=damaged.codec or "default", **how) as writer:
+            for index, (start, key, value) in enumerate(_with_starts(damaged)):
+                try:
+                    _decode(damaged.key_class, key, "key", options)
+                    _decode(damaged.value_class, value, "value", options)
+                except typedbytes.DecodeError as error:
+                    error.offset, error.record = start, index
+                    bad.append(sequencefile.Skipped(start, len(key) + len(value), 1, error))
+                else:
+                    writer.write_raw(key, value)
+        return report_skipped(name, sorted(damaged.skipped + bad, key=lambda each: each.offset))
+
+
+def _with_starts(damaged):
+    """Yield each key and value behind where its record starts, or its block, or the marker in front of either."""
+    start = end = damaged.offset
+    for key, value in damaged:
+        if damaged.offset != end:
+            start, end = max([end, *(each.offset + each.nbytes for each in damaged.skipped[-1:])]), damaged.offset
+        yield start, key, value
+
+
+def _decode(class_name, data, part, options):
+    """Decode a key or a value, for the errors that this raises; their messages say where in it."""
+    try:
+        sequencefile.decode(class_name, data, dialect=options.dialect)
+    except typedbytes.DecodeError as error:
+        error.message += f", byte {error.offset} of the {part}"
+        raise

@@ -1,0 +1,82 @@
+"""The inputs of sort and partition, as sources of typed bytes. No value is made of a record."""
+
+import io
+from contextlib import contextmanager
+from itertools import chain
+
+import typedbytes
+from typedbytes.cli._encoded_records import Encoded, Pairs
+from typedbytes.cli._failure import BAD_DATA, IO_ERROR, USAGE, Failure, because
+from typedbytes.cli._formats import CHUNK_NBYTES, limited_source_of
+from typedbytes.cli._inputs import blaming, names, opened, recognised, shown, unless_pairs
+
+
+class Inputs:
+    """The inputs as sources of typed bytes; what goes wrong while they are read is blamed on the one that is read."""
+
+    def __init__(self, options):
+        self._options = options
+        self._name = "-"
+        self._sequence_file = None  # the first of them, whose classes the output has
+
+    @contextmanager
+    def blamed(self):
+        """Turn what is wrong with the data into a Failure that names the input, and what is wrong with files into another."""
+        try:
+            yield
+        except typedbytes.DecodeError as error:
+            raise Failure(BAD_DATA, f"{shown(self._name)}: {error}") from None
+        except OSError as error:
+            raise Failure(IO_ERROR, f"temporary files: {because(error)}") from None
+
+    def sources(self):
+        """Return an iterator over the sources and the number of values that a record has."""
+        found = self._opened()
+        first, nparts = next(found)
+        return chain([first], (source for source, n in found if self._agrees(n, nparts))), nparts
+
+    def reader_of_sorted(self, file, nparts):
+        """Return a reader of the sorted records in a file."""
+        how = {"raw": True, "dialect": self._options.dialect}
+        if self._sequence_file:
+            return Pairs(Encoded(iter(lambda: file.read(CHUNK_NBYTES) or None, None), self._sequence_file), **how)
+        return (typedbytes.PairReader if nparts == 2 else typedbytes.Reader)(file, **how)
+
+    def _check_header(self, source, is_first):
+        """Of the inputs for a SequenceFile raise Failure unless all have the same classes."""
+        from typedbytes.cli._sequencefile_output import agreed, header_of  # imported lazily: start-up time
+
+        if is_first:
+            self._sequence_file = getattr(source, "sequence_file", None)
+            self._header = header_of(source)
+        agreed(self._header, header_of(source))
+
+    def _agrees(self, nparts, expected):
+        if nparts != expected:
+            raise Failure(USAGE, "inputs of pairs and of values together: --pairs takes all for pairs")
+        return True
+
+    def _opened(self):
+        for number, name in enumerate(names(self._options)):
+            with opened(name) as source:
+                self._name = name
+                form, source = recognised(source, self._options)
+                nparts = 2 if self._options.pairs or form == "sequencefile" else 1
+                source = unless_pairs(source, form, name, self._options)
+                source = limited_source_of(source, form, shown(name), self._options)
+                if getattr(self._options, "to", None) == "sequencefile":
+                    self._check_header(source, is_first=number == 0)
+                yield _Blaming(source, name), nparts
+
+
+class _Blaming(io.RawIOBase):
+    """Read from a source; an OSError there is a Failure that names the input, so that nobody takes it for one of an output."""
+
+    def __init__(self, source, name):
+        self._source = source
+        self._name = name
+
+    def readinto(self, target):
+        """Fill the front of a buffer; return how many bytes that were."""
+        with blaming(self._name):
+            return self._source.readinto(target)

@@ -1,0 +1,35 @@
+"""Statistics of records, counted by compiled code: stats, schema and freq."""
+
+import typedbytes
+from typedbytes.cli._encoded_records import is_pairs
+from typedbytes.cli._failure import USAGE, Failure
+from typedbytes.cli._inputs import names, reading
+from typedbytes.cli._reports import short_line
+
+
+def collect(make, options):
+    """Hand the records of all inputs to make(whether they are pairs); return what it made and that."""
+    sink = pairs = None
+    for name in names(options):
+        with reading(name, options, raw=True) as reader:
+            if sink is None:
+                pairs = is_pairs(reader)
+                sink = make(pairs)
+            elif pairs != is_pairs(reader):
+                raise Failure(USAGE, "inputs of pairs and of values together: --pairs takes all for pairs")
+            with typedbytes.Writer(sink) as writer:
+                writer.copy(reader)
+    return sink, pairs
+
+
+def type_name(code):
+    try:
+        return typedbytes.TypeCode(code).name
+    except ValueError:
+        return f"code {code}"
+
+
+def most_frequent(counts, nkeys, nrecords, options):
+    order = sorted(counts.items(), key=lambda item: -item[1])
+    shown = order[:nkeys] if nkeys else order
+    return [{"count": n, "share": n / nrecords, "value": short_line(key, options)} for key, n in shown]

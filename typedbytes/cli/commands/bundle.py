@@ -1,0 +1,45 @@
+"""The command bundle."""
+
+from typedbytes.cli._failure import UNAVAILABLE, USAGE, Failure, say_lines
+
+
+def add_arguments(parser):
+    """Declare the arguments of bundle."""
+    add = parser.add_argument
+    add("files", nargs="*", default=[], metavar="ZIP", help="the archive to write")
+    add("--module", action="append", default=[], metavar="PATH", help="a Python file or package folder of the job's own")
+    add("--wheel", action="append", default=[], metavar="FILE", help="a wheel, of any version and platform")
+    add("--require", action="append", default=[], metavar="PACKAGE", help="a package, fetched with pip as wheels")
+    add("--python-version", action="append", default=[], metavar="X.Y", help="fetch wheels for the nodes' Python; may be given again")
+    add("--platform", action="append", default=[], metavar="TAG", help="fetch wheels for this platform, like manylinux2014_x86_64")
+    add("--find-links", action="append", default=[], metavar="PLACE", help="where pip looks for wheels too")
+
+
+def run(options, output):
+    """Write an archive that brings this package to nodes with a bare Python.
+
+    Hadoop unpacks it on each node, and a task finds it by PYTHONPATH: no compiler, no network,
+    nothing installed. Without options it is for the version of Python and the platform that run
+    here.
+
+    examples:
+      typedbytes bundle bundle.zip
+      typedbytes bundle bundle.zip --python-version 3.9 --platform manylinux2014_x86_64
+    """
+    from typedbytes import hadoop
+
+    if len(options.files) != 1:
+        raise Failure(USAGE, "bundle writes one ZIP (see typedbytes bundle --help)")
+    try:
+        hadoop.bundle(
+            options.files[0],
+            modules=options.module,
+            wheels=options.wheel,
+            requirements=options.require,
+            python_versions=options.python_version,
+            platforms=options.platform,
+            find_links=options.find_links,
+            say=say_lines,
+        )
+    except hadoop.SubmitError as error:
+        raise Failure(UNAVAILABLE, str(error)) from None

@@ -1,0 +1,24 @@
+"""The command cat. No value is made of a record, but its structure is checked."""
+
+from typedbytes.cli._arguments import add_record_arguments
+from typedbytes.cli._inputs import names, reading
+from typedbytes.cli._record_output import Records
+
+add_arguments = add_record_arguments
+
+
+def run(options, output):
+    """Copy the records of all inputs to stdout, byte for byte.
+
+    Only whole records are copied. At damage the records before it are written, the message
+    tells the place, and the exit code is 65. Of a SequenceFile the pairs come as typed bytes.
+
+    examples:
+      typedbytes cat part-0*.tb > all.tb
+      typedbytes cat out -o all.tb
+      typedbytes cat --pairs part-00000.tb | typedbytes count --pairs
+    """
+    with Records(options, output) as records:
+        for name in names(options):
+            with reading(name, options, raw=True) as reader:
+                records.copy(reader)

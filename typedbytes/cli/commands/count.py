@@ -1,0 +1,35 @@
+"""The command count."""
+
+from typedbytes.cli._arguments import add_report_arguments
+from typedbytes.cli._encoded_records import unit
+from typedbytes.cli._inputs import names, reading, shown
+from typedbytes.cli._reports import report
+
+SKIP_NRECORDS = 1 << 16
+add_arguments = add_report_arguments
+
+
+def run(options, output):
+    """Print the number of values in all inputs, or of pairs with --pairs.
+
+    Values are skipped by their structure, not decoded. With --pairs a key without a value is an
+    error. With --json or --table a line for each input.
+
+    examples:
+      typedbytes count part-0*.tb
+      typedbytes count --pairs < part-00000.tb
+      typedbytes count --table out
+    """
+    rows = (_counted(name, options) for name in names(options))
+    if options.json or options.table:
+        report(rows, options, output)
+    else:
+        output.line(sum(row["records"] for row in rows))
+
+
+def _counted(name, options):
+    total = 0
+    with reading(name, options) as reader:
+        while nrecords := reader.skip(SKIP_NRECORDS):
+            total += nrecords
+        return {"input": shown(name), "records": total, "unit": unit(reader), "bytes": reader.offset}

@@ -1,0 +1,34 @@
+"""The command dumptb, which Hadoop has under this name: what is written is what Hadoop's dumptb writes."""
+
+from typedbytes.cli._arguments import add_output_argument, add_sequence_file_limits
+from typedbytes.cli._failure import OK
+from typedbytes.cli._formats import CHUNK_NBYTES, sequence_file_reader
+from typedbytes.cli._inputs import names, opened, report_skipped
+
+
+def add_arguments(parser):
+    """Declare the arguments of dumptb."""
+    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="files, folders, URLs; - or none is stdin")
+    add_sequence_file_limits(parser)
+    parser.add_argument("--resync", action="store_true", help="go on behind damage at the next sync marker")
+    add_output_argument(parser)
+
+
+def run(options, output):
+    """Write the pairs of SequenceFiles as typed bytes, as Hadoop's dumptb does.
+
+    Of a folder all files are read, in the order of their names, but for those that start with _
+    or a dot. With --resync what is intact behind damage is written too; the damage is told on
+    stderr, and the exit code is 65 all the same.
+
+    examples:
+      typedbytes dumptb out | typedbytes to-json --pairs
+      typedbytes dumptb hdfs://namenode/user/me/out > pairs.tb
+    """
+    status = OK
+    for name in names(options):
+        with opened(name) as source, sequence_file_reader(source, options, resync=options.resync) as pairs:
+            while data := pairs.read_typed(CHUNK_NBYTES):
+                output.write(data)
+            status = report_skipped(name, pairs.skipped) or status
+    return status

@@ -1,0 +1,26 @@
+"""The command freq."""
+
+from typedbytes._report._native import Tally
+from typedbytes.cli._arguments import add_report_arguments, natural
+from typedbytes.cli._reports import report
+from typedbytes.cli._statistics import collect, most_frequent
+
+
+def add_arguments(parser):
+    """Declare the arguments of freq."""
+    add_report_arguments(parser)
+    parser.add_argument("-n", type=natural, default=10, metavar="N", dest="nkeys", help="the N most frequent (10); 0: all")
+
+
+def run(options, output):
+    """Count how often each value is there, of pairs each key, and report the most frequent.
+
+    Two are the same when their bytes are. All that are different are kept in memory.
+
+    examples:
+      typedbytes freq --pairs part-0*.tb
+      typedbytes freq -n 0 --json < words.tb
+    """
+    counts = {}
+    tally, _ = collect(lambda pairs: Tally(pairs=pairs, dialect=options.dialect, top=counts), options)
+    report(most_frequent(counts, options.nkeys, tally.nrecords, options), options, output)

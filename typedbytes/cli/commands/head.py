@@ -1,0 +1,22 @@
+"""The command head."""
+
+from typedbytes.cli._arguments import add_number_argument, add_picking_arguments
+from typedbytes.cli._record_range import copy_range
+
+
+def add_arguments(parser):
+    """Declare the arguments of head."""
+    add_picking_arguments(parser)
+    add_number_argument(parser)
+
+
+def run(options, output):
+    """Copy the first records to stdout, byte for byte.
+
+    What comes after them is not looked at.
+
+    examples:
+      typedbytes head -n 3 --pairs part-00000.tb | typedbytes to-json --pairs
+      typedbytes head --pairs < pairs.tb > ten.tb
+    """
+    copy_range(options, output, range(options.nrecords))

@@ -1,0 +1,39 @@
+"""The command loadtb, which Hadoop has under this name."""
+
+import typedbytes
+from typedbytes.cli._arguments import add_sequence_file_limits
+from typedbytes.cli._failure import USAGE, Failure
+from typedbytes.cli._inputs import reading
+from typedbytes.cli._output import replacing
+from typedbytes.cli._record_output import UntilFailure
+from typedbytes.cli._sequencefile_output import writing
+
+
+def add_arguments(parser):
+    """Declare the arguments of loadtb."""
+    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="the SequenceFile: a path or URL")
+    add_sequence_file_limits(parser)
+    parser.add_argument("--compression", choices=("none", "record", "block"), default="record", help="of values or blocks (record)")
+    parser.add_argument("--codec", default="default", metavar="NAME", help="default, gzip, bzip2, snappy, lz4, zstd (default)")
+    parser.add_argument("--overwrite", action="store_true", help="replace a FILE that exists, when all is well")
+
+
+def run(options, output):
+    """Read pairs from stdin, in any format, and write them to a SequenceFile, as Hadoop's loadtb does.
+
+    Keys and values become TypedBytesWritables. Without options the file is compressed as Hadoop
+    does by default. FILE is there when all is well and not before; one that exists is an error, or
+    with --overwrite is replaced then.
+
+    examples:
+      typedbytes from-json --pairs pairs.json | typedbytes loadtb part-00000
+      typedbytes loadtb --compression block --codec zstd --overwrite out.seq < pairs.tb
+    """
+    if len(options.files) != 1:
+        raise Failure(USAGE, "loadtb writes one FILE (see typedbytes loadtb --help)")
+    (name,) = options.files
+    how = {"compression": options.compression, "codec": options.codec, "dialect": options.dialect}
+    options.pairs = True
+    with replacing(name, options.overwrite) as file, reading("-", options, raw=True) as pairs, writing(file, **how) as writer:
+        with typedbytes.PairWriter(UntilFailure(writer.write_typed)) as copy:
+            copy.copy(pairs)

@@ -1,0 +1,49 @@
+"""The command man: the man page, made of the parsers of all commands."""
+
+import typedbytes
+from typedbytes.cli import COMMANDS, EXIT_CODES, parser_of
+from typedbytes.cli._arguments import add_output_argument
+from typedbytes.cli._command_options import takes_value, value_name
+
+
+def add_arguments(parser):
+    """Declare the arguments of man."""
+    parser.set_defaults(files=[])
+    add_output_argument(parser)
+
+
+def run(options, output):
+    """Write the man page.
+
+    examples:
+      typedbytes man | man -l -
+      typedbytes man -o ~/.local/share/man/man1/typedbytes.1
+    """
+    lines = [f'.TH TYPEDBYTES 1 "" "typedbytes {typedbytes.__version__}"', ".SH NAME", "typedbytes \\- streams of Hadoop TypedBytes"]
+    lines += [".SH SYNOPSIS", ".B typedbytes", ".I COMMAND", "[\\fIOPTION\\fR...] [\\fIFILE\\fR...]", ".SH COMMANDS"]
+    for name in COMMANDS:
+        lines += _man_of(name)
+    lines += [".SH EXIT STATUS"]
+    for code, meaning in EXIT_CODES.items():
+        lines += [".TP", f".B {code}", _roff(meaning)]
+    lines += [".SH ENVIRONMENT", ".TP", ".B NO_COLOR", "no colours, when it is set to anything"]
+    output.write("".join(f"{line}\n" for line in lines).encode())
+
+
+def _man_of(name):
+    parser = parser_of(name)
+    text, _, examples = parser.description.partition("\nexamples:\n")
+    files = [action.metavar for action in parser._actions if not action.option_strings]
+    lines = [f".SS {name} \\fI{' '.join(files)}\\fR"]
+    for paragraph in text.strip().split("\n\n"):
+        lines += [_roff(" ".join(paragraph.split())), ".PP"]
+    for action in parser._actions:
+        if action.option_strings and action.dest != "help":
+            value = f" \\fI{value_name(action)}\\fR" if takes_value(action) else ""
+            lines += [".TP", ", ".join(f"\\fB{_roff(each)}\\fR" for each in action.option_strings) + value, _roff(action.help)]
+    return [*lines, ".PP", ".nf", *map(_roff, examples.rstrip().splitlines()), ".fi"]
+
+
+def _roff(text):
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    return "\\&" + text if text.startswith((".", "'")) else text

@@ -1,0 +1,65 @@
+"""The command partition. The folder is there when all inputs have been read and found whole."""
+
+import os
+from contextlib import contextmanager
+
+from typedbytes._sorting import external
+from typedbytes._sorting._native import Sorter
+from typedbytes._whole import whole_folder
+from typedbytes.cli._arguments import add_memory_argument, add_stream_arguments, positive
+from typedbytes.cli._failure import USAGE, Failure
+from typedbytes.cli._output import Unwritten
+from typedbytes.cli._sort_inputs import Inputs
+
+
+def add_arguments(parser):
+    """Declare the arguments of partition."""
+    add_stream_arguments(parser)
+    parser.set_defaults(picks=True)
+    add_memory_argument(parser)
+    parser.add_argument("-n", type=positive, required=True, metavar="N", dest="npartitions", help="how many reducers there are")
+    parser.add_argument("-o", "--output", required=True, metavar="FOLDER", dest="folder", help="where part-00000 and so on are written")
+
+
+def run(options, output):
+    """Write each record to the file of the reducer that Hadoop's HashPartitioner sends its key to.
+
+    The files FOLDER/part-00000 and so on hold typed bytes, the records in the order they came in.
+    FOLDER is there when all is well and not before; it may exist already only if it is empty.
+
+    examples:
+      typedbytes partition -n 8 --pairs pairs.tb -o by-reducer
+    """
+    inputs = Inputs(options)
+    with inputs.blamed(), _replacing(options.folder) as folder:
+        _partition_into(folder, inputs, options)
+
+
+def _partition_into(folder, inputs, options):
+    sources, nparts = inputs.sources()
+    how = {"nparts": nparts, "npartitions": options.npartitions, "memory": external.left_of(options.memory), "dialect": options.dialect}
+    try:
+        sorter = Sorter(by="partition", **how)
+    except ValueError as error:
+        raise Failure(USAGE, f"argument -n: {error}") from None
+    for source in sources:
+        while sorter.fill(source):
+            _append(sorter, folder)
+    _append(sorter, folder)
+
+
+def _append(sorter, folder):
+    """Append what has been gathered to the files of a folder."""
+    for number in range(len(sorter.sort())):
+        with open(os.path.join(folder, f"part-{number:05}"), "ab", buffering=0) as file:
+            sorter.write(number, file)
+    sorter.clear()
+
+
+@contextmanager
+def _replacing(path):
+    try:
+        with whole_folder(path) as folder:
+            yield folder
+    except OSError as error:
+        raise Unwritten(path, error) from None

@@ -1,0 +1,69 @@
+"""The command tail."""
+
+from collections import deque
+
+import typedbytes
+from typedbytes import _core
+from typedbytes.cli._arguments import add_number_argument, add_picking_arguments
+from typedbytes.cli._encoded_records import is_pairs
+from typedbytes.cli._inputs import names, reading
+from typedbytes.cli._record_output import Records
+
+
+def add_arguments(parser):
+    """Declare the arguments of tail."""
+    add_picking_arguments(parser)
+    add_number_argument(parser)
+
+
+def run(options, output):
+    """Copy the last records to stdout, byte for byte.
+
+    There is no way to read typed bytes from behind: all input is walked over, and what may still
+    be wanted is kept in memory.
+
+    examples:
+      typedbytes tail -n 3 --pairs part-00000.tb | typedbytes to-json --pairs
+    """
+    last = _Last(options)
+    with Records(options, output) as records:
+        for name in names(options):
+            with reading(name, options, raw=True) as reader:
+                last.take(reader)
+        for reader, chunk in last.chunks():
+            with records.writer(reader) as writer:
+                writer.write_raw(chunk)
+
+
+class _Last:
+    """Keep the last records of all that are taken, in chunks as they come."""
+
+    def __init__(self, options):
+        self._wanted = options.nrecords
+        self._dialect = options.dialect
+        self._kept = deque()  # (reader, chunk, number of its values)
+        self._surplus = -self._wanted  # records kept beyond those wanted
+
+    def take(self, reader):
+        """Take all records that a reader has left."""
+        self._reader = reader
+        self._nparts = 2 if is_pairs(reader) else 1
+        with typedbytes.Writer(self) as writer:
+            writer.copy(reader)
+
+    def write(self, chunk):
+        """Take a chunk of whole records."""
+        nrecords = typedbytes.count(chunk, dialect=self._dialect) // self._nparts
+        self._kept.append((self._reader, bytes(chunk), nrecords))
+        self._surplus += nrecords
+        while self._kept and self._kept[0][2] <= self._surplus:
+            self._surplus -= self._kept.popleft()[2]
+
+    def chunks(self):
+        """Yield (reader, bytes of whole records); the first chunk begins with the first record wanted."""
+        for reader, chunk, _ in self._kept:
+            if self._surplus > 0:
+                nvalues = self._surplus * (2 if is_pairs(reader) else 1)
+                chunk = chunk[_core.advance(chunk, 0, nvalues, dialect=self._dialect) :]
+                self._surplus = 0
+            yield reader, chunk

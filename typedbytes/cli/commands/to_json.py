@@ -1,0 +1,27 @@
+"""The command to-json. The form of a value is written by compiled code (typedbytes._report)."""
+
+from typedbytes.cli._arguments import add_output_argument, add_stream_arguments
+from typedbytes.cli.commands import cat
+
+
+def add_arguments(parser):
+    """Declare the arguments of to-json."""
+    add_stream_arguments(parser)
+    add_output_argument(parser)
+    parser.add_argument("--plain", action="store_true", help="natural JSON, which loses types and has no way back")
+
+
+def run(options, output):
+    """Write each value as one line of JSON, so that from-json gives back the same bytes.
+
+    STRING, INT, BOOL, DOUBLE and LIST are plain JSON, a MAP is an object where that loses
+    nothing, and everything else is an object with one member that names the type, such as
+    {"bytes": "AAE="}. With --pairs a line is [key, value]. Pickles are not opened.
+
+    examples:
+      typedbytes to-json part-00000.tb | less
+      typedbytes to-json --pairs < pairs.tb | jq -c '.[0]'
+      typedbytes to-json --plain logs.tb | mlr --ijsonl --opprint head
+    """
+    options.to = "json"
+    return cat.run(options, output)

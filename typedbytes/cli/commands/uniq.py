@@ -1,0 +1,40 @@
+"""The command uniq."""
+
+from typedbytes.cli._arguments import add_picking_arguments
+from typedbytes.cli._encoded_records import is_pairs, joined
+from typedbytes.cli._failure import USAGE, Failure
+from typedbytes.cli._inputs import names, reading
+from typedbytes.cli._record_output import Records
+
+
+def add_arguments(parser):
+    """Declare the arguments of uniq."""
+    add_picking_arguments(parser)
+    parser.add_argument("--by", choices=("record", "key"), default="record", help="what must be the same (record)")
+    parser.add_argument("--all", action="store_true", help="also of records that are not next to each other")
+
+
+def run(options, output):
+    """Copy records to stdout without those that repeat the one before.
+
+    Two are the same when their bytes are; with --by key when those of their keys are, and the first
+    pair is copied. --all keeps all different ones in memory; sorted input needs no --all.
+
+    examples:
+      typedbytes sort --pairs part-0*.tb | typedbytes uniq --pairs > distinct.tb
+      typedbytes uniq --pairs --by key --all < pairs.tb
+    """
+    seen, last = set(), None
+    with Records(options, output) as records:
+        for name in names(options):
+            with reading(name, options, raw=True) as reader, records.writer(reader) as writer:
+                if options.by == "key" and not is_pairs(reader):
+                    raise Failure(USAGE, "argument --by: values have no key (see --pairs)")
+                for record in reader:
+                    key = record[0] if options.by == "key" else joined(record)
+                    if key == last or (options.all and key in seen):
+                        continue
+                    last = key
+                    if options.all:
+                        seen.add(key)
+                    writer.write_raw(joined(record))
