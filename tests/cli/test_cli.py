@@ -290,6 +290,11 @@ def test_control_characters_of_data_stay_out_of_json():
         (["cta"], "no command 'cta'; is it cat? (see"),
         (["xyz"], "no command 'xyz' (see"),
         (["-"], "no command"),
+        (["--memory", "4G", "sort"], "no command before --memory 4G: the options of a command follow its name (see"),
+        (["-n", "3", "head"], "no command before -n 3: the options"),
+        (["--memory=4G", "xyz"], "no command 'xyz' (see"),
+        (["--pairs", "cta"], "no command 'cta'; is it cat? (see"),
+        (["-o", "x", "cta"], "no command 'cta'; is it cat? (see"),
         (["cat", "--pears"], "unrecognized arguments: --pears"),
         (["cat", "--pair"], "unrecognized arguments: --pair"),
         (["cat", "--dialect", "pig"], "argument --dialect: invalid choice"),
@@ -582,6 +587,12 @@ def test_modules_use_each_other_in_one_direction():
     assert used["_inputs"] >= {"_formats", "_failure"} and used["commands.to_json"] >= {"commands.cat"}
     assert not any(other.startswith("commands.") for module in modules if module.startswith("_") for other in used[module])
     list(graphlib.TopologicalSorter(used).static_order())    # a CycleError names the circle
+
+
+def test_options_that_may_precede_a_command():
+    actions = [action for name in ("cat", "count") for action in cli.parser_of(name)._actions if action.option_strings and action.dest != "help"]
+    for expected, takes_value in (cli.OPTIONS_WITH_VALUE, True), (cli.OPTIONS_WITHOUT_VALUE, False):
+        assert set(expected) == {each for action in actions if (action.nargs != 0) is takes_value for each in action.option_strings}
 
 
 def test_each_command_is_a_module():

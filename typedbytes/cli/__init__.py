@@ -61,6 +61,10 @@ EXIT_CODES = {
     143: "terminated",
 }
 
+# Options that several commands share may precede the name of the command.
+OPTIONS_WITH_VALUE = ("--dialect", "--max-bytes", "--from", "--to", "-o", "--output")
+OPTIONS_WITHOUT_VALUE = ("--pairs", "--values", "--json", "--table")
+
 HELP = """\
 usage: typedbytes COMMAND [OPTION...] [FILE...]
 
@@ -118,12 +122,19 @@ def _run(arguments):
 
 
 def _take_name(arguments):
-    """Remove the command's name, the first argument that is no option and no option's value, and return it."""
-    is_value = False
+    """Remove the command's name, the first argument that is neither an option nor the value of a shared one, and return it."""
+    option = None
     for index, argument in enumerate(arguments):
-        if not is_value and not argument.startswith("-"):
+        if argument.startswith("-"):
+            option = argument if "=" not in argument else None
+        elif option in OPTIONS_WITH_VALUE:
+            option = None
+        elif argument in COMMANDS:
             return arguments.pop(index)
-        is_value = argument in ("--dialect", "--max-bytes", "--from", "--to", "-o", "--output")
+        elif option not in (None, "--", *OPTIONS_WITHOUT_VALUE):  # the argument may be its value
+            raise Failure(USAGE, f"no command before {option} {argument}: the options of a command follow its name (see typedbytes --help)")
+        else:
+            raise Failure(USAGE, f"no command {argument!r}{_suggested(argument)} (see typedbytes --help)")
     return None
 
 
@@ -146,8 +157,6 @@ def _planned(arguments):
     name = _take_name(arguments)
     if name is None:
         return lambda output: _run_none(arguments, output), None
-    if name not in COMMANDS:
-        raise Failure(USAGE, f"no command {name!r}{_suggested(name)} (see typedbytes --help)")
     parser = parser_of(name)
     options = parser.parse(arguments)
     if options.help:
