@@ -25,7 +25,7 @@ from types import MappingProxyType
 
 from typedbytes._core import FlushedAtExit
 from typedbytes._clashes import Clashes
-from typedbytes._core import Encoder, Kept, PairReader, Reader
+from typedbytes._core import Encoder, Kept, PairReader, Reader, write_all
 from typedbytes._types import Byte, Ext, Float, Long, Writable
 from typedbytes.errors import DecodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError
 
@@ -907,16 +907,8 @@ class Output(_Legacy, FlushedAtExit):
             self._depth -= 1
 
     def _put(self, data):
-        """Hand over all bytes to a file that may take fewer at a time."""
-        while data:
-            count = self.file.write(data)
-            if count is None and isinstance(self.file, io.RawIOBase):
-                raise BlockingIOError("write() took no bytes: a file must not be non-blocking")
-            if count is None or count == len(data):
-                return
-            if not 0 < count < len(data):
-                raise OSError(f"write() returned {count} for {len(data)} bytes")
-            data = data[count:]
+        """Write all bytes, also to a file that takes a part at a time."""
+        write_all(self.file, data)
 
 
 def _own_writer(obj):

@@ -1,5 +1,5 @@
 # What other compiled modules see of the core: buffers, sources and sinks, the codec.
 
 include "core/buffer.pxd"
-include "core/source.pxd"
+include "core/fileio.pxd"
 include "core/codec.pxd"

@@ -2,7 +2,7 @@
 #
 # The parts, each using only those before it:
 #     core/buffer.pxi       cursors over bytes to read and to write, refilling and growing
-#     core/source.pxi       binary files as sources and sinks of those buffers
+#     core/fileio.pxi     file objects as sources and sinks of those buffers
 #     core/codec.pxi        every type code: encode, decode and skip side by side
 #     core/stream.pxi       Encoder, Decoder, Reader, Writer: what outlives a call
 #     core/structure.pxi    skip, count, index and Hadoop's hash: questions that need no values
@@ -11,7 +11,7 @@
 # cython: binding=False, embedsignature=True, embedsignature.format=clinic
 
 include "core/buffer.pxi"
-include "core/source.pxi"
+include "core/fileio.pxi"
 include "core/codec.pxi"
 include "core/stream.pxi"
 include "core/structure.pxi"

@@ -412,7 +412,7 @@ def test_stdin_that_does_not_wait(arguments):
     done = subprocess.run([*COMMAND, *arguments], stdin=reading, capture_output=True, timeout=60)
     os.close(writing)
     os.close(reading)
-    message = b"standard input: a source must not be non-blocking"
+    message = b"standard input: the source must be in blocking mode"
     assert (done.returncode, done.stderr) == (74, b"typedbytes: " + message + b"\n")
 
 

@@ -154,8 +154,8 @@ FAULTS = [
     # Sources and sinks.
     Fault("reads beyond the value it returns", "core/buffer.pxi", tests("stream/test_reader.py"),
           "        if not b.read_ahead and room > wanted - have:\n            room = wanted - have", "        pass"),
-    Fault("more bytes than asked for", "core/stream/reader.pxi", fuzz("reading"),
-          "        if view.len > room:", "        if False:"),
+    Fault("more bytes than asked for", "core/fileio.pxi", fuzz("reading"),
+          "        if view.len > capacity:", "        if False:"),
     Fault("write error swallowed", "core/stream/writer.pxi", tests("stream/test_writer.py"),
           "                self.count_sent(max(0, getattr(error, \"characters_written\", 0)))\n                raise",
           "                self.count_sent(max(0, getattr(error, \"characters_written\", 0)))\n                return 0"),
@@ -252,8 +252,8 @@ FAULTS = [
           "2 if carriage + 1 == feed and feed < held(&self.buf) else 1", "1"),
     Fault("CR at the end goes beyond it", "_sorting/text_input.pxi", tests("sorting/test_text_input.py"),
           "carriage + 1 == feed and feed < held(&self.buf)", "carriage + 1 == feed"),
-    Fault("more bytes than a file had room for", "core/source.pxi", tests("sorting/test_external.py", "-k", "source_that_lies"),
-          "not 0 <= count <= room:", "count < 0:"),
+    Fault("more bytes than a file had room for", "core/fileio.pxi", tests("sorting/test_external.py", "-k", "source_that_lies"),
+          "not 0 <= count <= capacity:", "count < 0:"),
     # Sort keys.
     Fault("a NUL inside a text ends it", "_sorting/sortkey.pxi", tests("sorting/test_sortkey.py", "-k", "come_back"),
           "        if p[i] == 0:\n            put_byte(key, 0xff)\n", ""),

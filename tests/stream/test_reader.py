@@ -449,13 +449,13 @@ WRONG_DATA = {
     "str": ("text", TypeError, r"read\(\) must return bytes, not str"),
     "int": (5, TypeError, r"read\(\) must return bytes, not int"),
     "list": ([2, 1], TypeError, r"read\(\) must return bytes, not list"),
-    "None": (None, BlockingIOError, "must not be non-blocking"),
+    "None": (None, BlockingIOError, "must be in blocking mode"),
     "too_much": (bytes(200_000), ValueError, r"read\(\) returned 200000 bytes when \d+ were asked for"),
 }
 WRONG_COUNTS = {
     "str": ("2", TypeError, r"readinto\(\) must return an int, not str"),
     "float": (2.0, TypeError, r"readinto\(\) must return an int, not float"),
-    "None": (None, BlockingIOError, "must not be non-blocking"),
+    "None": (None, BlockingIOError, "must be in blocking mode"),
     "negative": (-1, ValueError, r"readinto\(\) returned -1 for a buffer of \d+ bytes"),
     "too_many": (1 << 20, ValueError, r"readinto\(\) returned 1048576 for a buffer of \d+ bytes"),
     "beyond_64_bits": (1 << 70, ValueError, r"readinto\(\) returned \d+ for a buffer of \d+ bytes"),

@@ -555,7 +555,7 @@ WRONG = {
     "negative": (-1, OSError, r"write\(\) returned -1 for \d+ bytes"),
     "too_many": (10**6, OSError, r"write\(\) returned 1000000 for \d+ bytes"),
     "beyond_64_bits": (1 << 70, OSError, r"write\(\) returned \d+ for \d+ bytes"),
-    "None": (None, BlockingIOError, "must not be non-blocking"),
+    "None": (None, BlockingIOError, "must be in blocking mode"),
 }
 
 

@@ -99,7 +99,7 @@ class _Awaited(io.RawIOBase):
         """Fill the front of a buffer; return how many bytes that were."""
         nbytes = self._source.readinto(target)
         if nbytes is None:
-            raise BlockingIOError("a source must not be non-blocking")
+            raise BlockingIOError("the source must be in blocking mode")
         return nbytes
 
 

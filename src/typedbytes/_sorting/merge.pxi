@@ -33,7 +33,7 @@ cdef class Merging:
         self.d = (<DecodeOptions>DecodeOptions(dialect=dialect, max_depth=max_depth)).template
         self.sources = []
         for source in sources:
-            self.sources.append(Source(source))
+            self.sources.append(open_source(source, True))
         self.nparts = nparts
         self.hive = dialect == "hive"
         start_skipping(&self.skipping, &self.d)
@@ -197,5 +197,5 @@ def merge(sources, sink, *, int nparts=2, Py_ssize_t buffer_size=1 << 18, dialec
     while not merging.runs[merging.tree[1]].over:
         data = PyBytes_FromStringAndSize(NULL, WRITE_SIZE)
         nbytes = merging.fill(<unsigned char*>PyBytes_AS_STRING(data), WRITE_SIZE)
-        hand_over(sink, data if nbytes == WRITE_SIZE else data[:nbytes])
+        write_all(sink, data if nbytes == WRITE_SIZE else data[:nbytes])
     return merging.nrecords

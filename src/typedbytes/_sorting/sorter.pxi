@@ -22,7 +22,7 @@ from typedbytes._core cimport *
 from typedbytes.core.java_hash cimport partition_of
 from typedbytes.core.memory cimport enlarge
 from typedbytes._sorting.pages cimport drop_pages, resize_pages
-from typedbytes._core cimport Source, fill_from, hand_over
+from typedbytes._core cimport Source, fill_from, open_source, write_all
 from typedbytes.core.typecode cimport *
 
 from itertools import accumulate
@@ -167,7 +167,7 @@ cdef class Sorter:
         True: memory is full, and the same source is to be given again after `clear`. False: the source has ended, between
         two records. Another one may follow; errors count from its start.
         """
-        cdef Source filler = Source(source)
+        cdef Source filler = open_source(source, True)
         cdef bint more = True
         self.enter(False)
         try:
@@ -365,7 +365,7 @@ cdef class Sorter:
                 out, room = <unsigned char*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data)
                 with nogil:
                     self.gather(out, room, &first, &done, end)
-                hand_over(sink, data)
+                write_all(sink, data)
                 left -= len(data)
         finally:
             self.state = OPEN

@@ -18,7 +18,7 @@ from typedbytes._core cimport (
 from typedbytes.core.byteorder cimport is_ascii, store_i32, store_i64
 from typedbytes.core.cpython cimport as_failure
 from typedbytes.core.java_utf8 cimport java_character
-from typedbytes._core cimport Source, fill_from
+from typedbytes._core cimport Source, fill_from, open_source
 from typedbytes.core.typecode cimport LONG, STRING
 
 from typedbytes.errors import LimitError
@@ -63,7 +63,7 @@ cdef class LineReader:
         if start < 0 or (length is not None and length < 0):
             raise ValueError("the start and the length of a split are not negative")
         self.end = -1 if length is None else start + length
-        filler = Source(source)
+        filler = open_source(source, True)
         start_filled(&self.buf, TEXT_READ_SIZE, fill_from, <void*>filler)
         self.buf.read_ahead = True
         self.buf.start_offset = start

@@ -1,12 +1,25 @@
-# Floor 1. Binary files as where the bytes of a ReadBuffer come from, and where whole buffers go.
+# Layer 1. File objects as where the bytes of a ReadBuffer come from, and where those of a WriteBuffer go.
 #
-# What belongs here: calling readinto and write and believing nothing that they say. What this file must not know: what bytes mean.
+# What belongs here: which method of a file object is called, and a check of what it returns. What this file must not know: what
+# the bytes mean; paths and descriptors.
+
+cdef enum ReadMethod:
+    READ_INTO         # fills the memory that it is given, and keeps no reference to it
+    READ_INTO_COPY    # may keep a reference, so that it gets memory of its own
+    READ              # returns bytes
 
 cdef class Source:
     cdef object method
-    cdef bint lets_go
+    cdef ReadMethod kind
+    cdef bint ended           # the end of the input was reported; the file is not asked again
 
+# read_ahead: False for a method that returns no more than it is asked for, even where it has to wait for all of it.
+cdef Source open_source(object file, bint read_ahead)
 # A fill_function of a ReadBuffer, whose source is a Source.
-cdef Py_ssize_t fill_from(void* source, unsigned char* target, Py_ssize_t room) except -1
-# All of the bytes, in as many calls of write as the sink wants.
-cdef int hand_over(object sink, bytes data) except -1
+cdef Py_ssize_t fill_from(void* source, unsigned char* target, Py_ssize_t capacity) except -1
+# The method that takes bytes; raises TypeError where the file has none.
+cdef object find_write_method(object file)
+# All of the bytes, in as many calls of write() as the file needs.
+cpdef int write_all(object file, object data) except -1
+# How many of nbytes bytes the file took, by what its method returned.
+cdef Py_ssize_t checked_written(object file, object count, Py_ssize_t nbytes) except -1

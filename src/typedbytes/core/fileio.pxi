@@ -1,62 +1,137 @@
-# Floor 1. Binary files as sources and sinks; see source.pxd.
+# Layer 1. File objects as sources and sinks; see fileio.pxd.
 #
-# Always true: a count that a file gives is checked before it is used; none is asked for nothing.
+# Always true: a count that a file returns is checked before it is used; a file that is asked for bytes is asked for at least one;
+# one that returns None, because it would have to wait, raises BlockingIOError and loses nothing.
 
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy
-from cpython.buffer cimport PyBUF_WRITE
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.memoryview cimport PyMemoryView_FromMemory
+
+from typedbytes.core.cpython cimport int_to_i64
 
 import io
 
 cdef enum:
-    CHUNK_SIZE = 65536        # of memory that a file gets to keep
+    LARGEST_COPY = 1 << 20    # bytes asked for at once where they are copied
 
 cdef class Source:
-    # What is not known to let go of memory that it is lent gets other memory, which is copied.
-
-    def __cinit__(self, source):
-        name = "readinto1" if type(source) is io.BufferedReader else "readinto"
-        self.method = getattr(source, name, None)
-        self.lets_go = type(source) in (io.FileIO, io.BytesIO, io.BufferedReader)
-        if not callable(self.method) or isinstance(source, io.TextIOBase):
-            raise TypeError(f"a source is a binary file with readinto(), not {type(source).__name__}")
+    # Made by open_source.
+    pass
 
 
-cdef Py_ssize_t fill_from(void* source, unsigned char* target, Py_ssize_t room) except -1:
+cdef Source open_source(object file, bint read_ahead):
+    cdef Source source = Source.__new__(Source)
+    source.kind, source.method = find_read_method(file, read_ahead)
+    return source
+
+
+cdef tuple find_read_method(object file, bint read_ahead):
+    # One raw read a call where there is such a method, so that a value is returned as soon as it has come.
+    if isinstance(file, io.TextIOBase):
+        raise TypeError("a binary file is needed, not one opened as text")
+    if type(file) in (io.FileIO, io.BytesIO):
+        return READ_INTO, file.readinto
+    if type(file) is io.BufferedReader and type(file.raw) is io.FileIO:
+        return READ_INTO, file.readinto1
+    for name in ("readinto1", "readinto", "recv_into") if read_ahead else ("readinto", "recv_into"):
+        method = getattr(file, name, None)
+        if callable(method):
+            return READ_INTO_COPY, method
+    for name in ("read1", "read") if read_ahead else ("read",):
+        method = getattr(file, name, None)
+        if callable(method):
+            return READ, method
+    raise TypeError(f"cannot read from a {type(file).__name__}: a binary file with readinto() or read() is needed")
+
+
+cdef Py_ssize_t fill_from(void* source, unsigned char* target, Py_ssize_t capacity) except -1:
     cdef Source self = <Source>source
     cdef Py_ssize_t nbytes
-    PyErr_CheckSignals()
-    if self.lets_go:
-        view = PyMemoryView_FromMemory(<char*>target, room, PyBUF_WRITE)
-        count = self.method(view)
+    if self.ended:
+        return 0
+    PyErr_CheckSignals()    # a signal that came just before would wait as long as the file does
+    if self.kind == READ_INTO:
+        view = PyMemoryView_FromMemory(<char*>target, capacity, PyBUF_WRITE)
+        nbytes = checked_read(self.method, self.method(view), capacity)
         view.release()
-        return checked_nbytes(count, room)
-    room = min(room, <Py_ssize_t>CHUNK_SIZE)
-    chunk = bytearray(room)
-    nbytes = checked_nbytes(self.method(chunk), min(room, len(chunk)))
-    memcpy(target, <char*>chunk, nbytes)
+    elif self.kind == READ_INTO_COPY:
+        chunk = bytearray(min(capacity, <Py_ssize_t>LARGEST_COPY))
+        capacity = len(chunk)
+        nbytes = checked_read(self.method, self.method(chunk), capacity)
+        nbytes = min(nbytes, <Py_ssize_t>len(chunk))    # a method may make it shorter
+        memcpy(target, <char*>chunk, nbytes)
+    else:
+        capacity = min(capacity, <Py_ssize_t>LARGEST_COPY)
+        nbytes = copy_read(self.method, self.method(capacity), target, capacity)
+    self.ended = nbytes == 0
     return nbytes
 
 
-cdef Py_ssize_t checked_nbytes(object count, Py_ssize_t room) except -1:
+cdef str method_name(object method):
+    return getattr(method, "__name__", "read")
+
+
+cdef int raise_would_block(object method) except -1:
+    raise BlockingIOError(f"{method_name(method)}() returned None: the source must be in blocking mode")
+
+
+cdef Py_ssize_t checked_read(object method, object count, Py_ssize_t capacity) except -1:
     if count is None:
-        raise BlockingIOError("readinto() found no bytes: a source must not be non-blocking")
-    if type(count) is not int or not 0 <= count <= room:
-        raise ValueError(f"readinto() returned {count!r} for a buffer of {room} bytes")
+        raise_would_block(method)
+    if type(count) is not int:
+        raise TypeError(f"{method_name(method)}() must return an int, not {type(count).__name__}")
+    if not 0 <= count <= capacity:
+        raise ValueError(f"{method_name(method)}() returned {count} for a buffer of {capacity} bytes")
     return count
 
 
-cdef int hand_over(object sink, bytes data) except -1:
-    # All of it: a raw file may take a part.
+cdef Py_ssize_t copy_read(object method, object data, unsigned char* target, Py_ssize_t capacity) except -1:
+    cdef Py_buffer view
+    if data is None:
+        raise_would_block(method)
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise TypeError(f"{method_name(method)}() must return bytes, not {type(data).__name__}")
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        if view.len > capacity:
+            raise ValueError(f"{method_name(method)}() returned {view.len} bytes when {capacity} were asked for")
+        memcpy(target, view.buf, view.len)
+        return view.len
+    finally:
+        PyBuffer_Release(&view)
+
+
+cdef object find_write_method(object file):
+    if isinstance(file, io.TextIOBase):
+        raise TypeError("a binary file is needed, not one opened as text")
+    for name in ("write", "send", "sendall"):    # the first two return how much they took
+        method = getattr(file, name, None)
+        if callable(method):
+            return method
+    raise TypeError(f"cannot write to a {type(file).__name__}: a binary file with write() is needed, or a socket")
+
+
+cdef Py_ssize_t checked_written(object file, object count, Py_ssize_t nbytes) except -1:
+    # Allocates no memory where all is well: if that failed, what the file has would be written again.
+    cdef int64_t taken
+    if count is None:
+        if isinstance(file, io.RawIOBase):
+            raise BlockingIOError("write() returned None: the sink must be in blocking mode")
+        return nbytes    # a file that does not count
+    if type(count) is not int:
+        raise TypeError(f"write() must return an int, not {type(count).__name__}")
+    if not int_to_i64(<PyObject*>count, &taken) or not 0 < taken <= nbytes:
+        raise OSError(f"write() returned {count} for {nbytes} bytes")
+    return <Py_ssize_t>taken
+
+
+cpdef int write_all(object file, object data) except -1:
+    """Write all of the bytes, in as many calls of the file's write() as it needs."""
     cdef Py_ssize_t nbytes = 0
     while nbytes < len(data):
-        count = sink.write(memoryview(data)[nbytes:] if nbytes else data)
-        if count is None and isinstance(sink, io.RawIOBase):
-            raise BlockingIOError("write() took no bytes: a sink must not be non-blocking")
-        if count is None:
-            return 0    # a file that does not count
-        if type(count) is not int or not 0 < count <= len(data) - nbytes:
-            raise OSError(f"write() returned {count!r} for {len(data) - nbytes} bytes")
-        nbytes += count
+        rest = memoryview(data)[nbytes:] if nbytes else data
+        nbytes += checked_written(file, file.write(rest), len(data) - nbytes)
+        PyErr_CheckSignals()    # no error of a system call that took a part
     return 0

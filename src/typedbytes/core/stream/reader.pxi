@@ -1,78 +1,5 @@
 # Reader, PairReader and groups of pairs.
 
-cdef enum Manner:
-    MEMORY        # everything is held from the start
-    INTO          # a C-level readinto: reads to where it is told, keeps nothing
-    INTO_COPY     # somebody's readinto: gets memory of its own, which it may keep
-    READ          # read1 or read: gives bytes
-
-
-cdef tuple choose_reading(object source, bint read_ahead):
-    # One raw read a call where there is such a method, so that a value is handed out as soon as it is there.
-    if isinstance(source, io.TextIOBase):
-        raise TypeError("a binary file is needed, not one opened as text")
-    if type(source) in (io.FileIO, io.BytesIO):
-        return INTO, source.readinto
-    if type(source) is io.BufferedReader and type(source.raw) is io.FileIO:
-        return INTO, source.readinto1
-    for name in ("readinto1", "readinto", "recv_into") if read_ahead else ("readinto", "recv_into"):
-        method = getattr(source, name, None)
-        if callable(method):
-            return INTO_COPY, method
-    for name in ("read1", "read") if read_ahead else ("read",):
-        method = getattr(source, name, None)
-        if callable(method):
-            return READ, method
-    raise TypeError(f"cannot read from a {type(source).__name__}: it has neither readinto nor read")
-
-
-cdef Py_ssize_t fill_reader(void* source, unsigned char* target, Py_ssize_t room) except -1:
-    cdef Reader reader = <Reader>source
-    cdef Py_ssize_t got
-    if reader.ended:
-        return 0
-    PyErr_CheckSignals()    # what came just before would wait as long as the source does
-    if reader.manner == INTO:
-        view = PyMemoryView_FromMemory(<char*>target, room, PyBUF_WRITE)
-        got = checked_count(reader, reader.method(view), room)
-        view.release()
-    elif reader.manner == INTO_COPY:
-        chunk = bytearray(room)
-        got = checked_count(reader, reader.method(chunk), min(room, len(chunk)))
-        memcpy(target, <char*>chunk, got)
-    else:
-        got = take_bytes(reader, reader.method(room), target, room)
-    reader.ended = got == 0
-    return got
-
-
-cdef Py_ssize_t checked_count(Reader reader, object count, Py_ssize_t room) except -1:
-    if count is None:
-        raise BlockingIOError(f"{reader.method.__name__}() found no bytes: a source must not be non-blocking")
-    if type(count) is not int:
-        raise TypeError(f"{reader.method.__name__}() must return an int, not {type(count).__name__}")
-    if not 0 <= count <= room:
-        raise ValueError(f"{reader.method.__name__}() returned {count} for a buffer of {room} bytes")
-    return count
-
-
-cdef Py_ssize_t take_bytes(Reader reader, object data, unsigned char* target, Py_ssize_t room) except -1:
-    cdef Py_buffer view
-    name = getattr(reader.method, "__name__", "read")
-    if data is None:
-        raise BlockingIOError(f"{name}() found no bytes: a source must not be non-blocking")
-    if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise TypeError(f"{name}() must return bytes, not {type(data).__name__}")
-    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-    try:
-        if view.len > room:
-            raise ValueError(f"{name}() returned {view.len} bytes when {room} were asked for")
-        memcpy(target, view.buf, view.len)
-        return view.len
-    finally:
-        PyBuffer_Release(&view)
-
-
 cdef class Reader:
     """Read a stream of values from a file object, descriptor, socket, path or bytes-like buffer.
 
@@ -90,12 +17,10 @@ cdef class Reader:
     cdef Skipping skipping
     cdef object source
     cdef object memory        # a memoryview of the source, when that is a buffer; a Py_buffer would not survive a collected cycle
-    cdef object method        # of the source, gives the next bytes
+    cdef Source input         # of the buffer; None: everything is held from the start
     cdef object failure
-    cdef Manner manner
     cdef State state
     cdef bint raw
-    cdef bint ended
     cdef bint owns            # the source is closed with the Reader
     cdef bint value_due       # a group's key has been read, and its value is for the group to read
     cdef int nparts           # values of a record
@@ -124,13 +49,12 @@ cdef class Reader:
     cdef int connect(self, source, bint read_ahead, Py_ssize_t buffer_size) except -1:
         cdef Py_buffer* view
         if not PyObject_CheckBuffer(source):
-            self.manner, self.method = choose_reading(source, read_ahead)
-            start_filled(&self.d.buf, buffer_size, fill_reader, <void*>self)
+            self.input = open_source(source, read_ahead)
+            start_filled(&self.d.buf, buffer_size, fill_from, <void*>self.input)
             self.d.buf.read_ahead = read_ahead
             return 0
         memory = memoryview(source)
         self.memory = memory if memory.c_contiguous else memoryview(memory.tobytes())
-        self.manner = MEMORY
         view = PyMemoryView_GET_BUFFER(self.memory)
         borrow(&self.d.buf, <const unsigned char*>view.buf, view.len)
         return 0
@@ -391,7 +315,7 @@ cdef class Reader:
         """Raise what reading failed with, or RuntimeError where the end of the input has not been read."""
         if self.state != OPEN or self.value_due:
             self.refuse()
-        if held(&self.d.buf) or not (self.ended or self.manner == MEMORY):
+        if held(&self.d.buf) or not (self.input is None or self.input.ended):
             raise RuntimeError(f"the end of the input of a {type(self).__name__} has not been read: records are left")
 
     @property
@@ -458,7 +382,7 @@ cdef class Reader:
         release(&self.d.buf)
         if self.memory is not None:
             self.memory.release()
-        self.method = self.memory = self.failure = None    # a failure's frames may hold the Reader
+        self.input = self.memory = self.failure = None    # a failure's frames may hold the Reader
         if self.owns:
             self.owns = False
             self.source.close()
@@ -481,7 +405,7 @@ cdef class Reader:
     def _read_payload(self, unsigned char code):
         """Return the value whose type code has been consumed already."""
         if self.state == OPEN:
-            if self.manner == MEMORY:
+            if self.input is None:
                 raise TypeError("bytes can be put back into a stream only")
             push_back(&self.d.buf, code)
         return next(self)

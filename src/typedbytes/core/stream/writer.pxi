@@ -1,15 +1,5 @@
 # Writer and PairWriter.
 
-cdef object choose_writing(object sink):
-    if isinstance(sink, io.TextIOBase):
-        raise TypeError("a binary file is needed, not one opened as text")
-    for name in ("write", "send", "sendall"):    # the first two say how much they took
-        method = getattr(sink, name, None)
-        if callable(method):
-            return method
-    raise TypeError(f"cannot write to a {type(sink).__name__}: it has neither write nor send")
-
-
 cdef long FORKS = 0    # how often this process is a child's child
 
 
@@ -55,7 +45,6 @@ cdef class Writer:
     cdef long long nrecords
     cdef State state
     cdef bint owns                # the sink is closed with the Writer
-    cdef bint is_raw              # the sink says how many bytes it took, or None when it would have to wait
     cdef long forks               # when the buffer was last ours; what a child finds in it is its parent's to write
     cdef bint is_leaving          # the interpreter ends: all goes out at once, and the sink is flushed
     cdef bint is_settled          # it has been since
@@ -73,8 +62,7 @@ cdef class Writer:
             raise MemoryError
         self.options = EncodeOptions(**options)
         self.e = self.options.template
-        self.method = choose_writing(sink)
-        self.is_raw = isinstance(sink, io.RawIOBase)
+        self.method = find_write_method(sink)
         self.buffer_size = buffer_size
         self.forks = FORKS
         start_owned(&self.e.buf, buffer_size + SCRATCH)
@@ -202,7 +190,7 @@ cdef class Writer:
         while self.unsent is not None:
             rest = memoryview(self.unsent)[self.unsent_start:self.unsent_end]    # before anything is taken
             try:
-                self.count_sent(self.count_taken(self.method(rest), len(rest)))
+                self.count_sent(checked_written(self.sink, self.method(rest), len(rest)))
             except BlockingIOError as error:
                 self.count_sent(max(0, getattr(error, "characters_written", 0)))
                 raise
@@ -216,19 +204,6 @@ cdef class Writer:
             self.unsent_start = self.unsent_end
             self.unsent = None
         return 0
-
-    cdef Py_ssize_t count_taken(self, object count, Py_ssize_t nbytes) except -1:
-        # Asks for no memory: without it, what the sink has would be handed over again.
-        cdef int64_t taken
-        if count is None:
-            if self.is_raw:
-                raise BlockingIOError("write() took no bytes: a sink must not be non-blocking")
-            return nbytes    # a file that does not count
-        if type(count) is not int:
-            raise TypeError(f"write() must return an int, not {type(count).__name__}")
-        if not int_to_i64(<PyObject*>count, &taken) or not 0 < taken <= nbytes:
-            raise OSError(f"write() returned {count} for {nbytes} bytes")
-        return <Py_ssize_t>taken
 
     def write(self, obj):
         """Write one value.
