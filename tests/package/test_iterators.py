@@ -594,13 +594,8 @@ def test_input_that_is_damaged(make, tmp_path):
         assert len({(type(error), str(error)) for error in errors}) < 2
 
 
-def is_traceable(each):
-    """Tell whether its steps may break at any opcode: a thread's lock would stay taken, which a signal does not do to a with statement."""
-    return "columns.read-" not in each.id
-
-
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a file that had not reached its owner
-@pytest.mark.parametrize("make", [each for each in ALL if is_traceable(each)])
+@pytest.mark.parametrize("make", ALL)
 def test_what_breaks_in_at_any_opcode(make, tmp_path):
     expected, _ = unbroken(make, tmp_path)
     for at in range(MOST):

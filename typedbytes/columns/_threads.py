@@ -13,15 +13,15 @@ from typedbytes.errors import LimitError
 
 __all__ = ["Parallel"]
 
-_RUN_NBYTES = 16 << 20  # that a thread decodes before it is asked again, and a batch at least
-_SAMPLE = 256  # records whose mean size is taken for that of all
-_FAULTS = ("limit", "mismatch", "split", "broken")  # states of a builder: what is next is for one thread to look at
+_RUN_NBYTES = 16 << 20  # size of a run; a run is one batch at least
+_SAMPLE = 256  # records from which the mean size is estimated
+_FAULTS = ("limit", "mismatch", "split", "broken")  # states of a builder after which one thread has to decode the next record
 
 
 class _Workers:
-    """Be the threads that runs are decoded on: started when they are first wanted, and there for all readers from then on.
+    """The threads that decode runs: started when first needed, and shared by all readers from then on.
 
-    A thread costs as much as decoding a batch when it starts, and as much again until its memory is warm.
+    Starting a thread costs as much as decoding a batch, and as much again until its memory is warm.
     """
 
     def __init__(self):
@@ -29,7 +29,7 @@ class _Workers:
         self._calls = None
 
     def start(self, n):
-        """Have so many threads; in the child of a fork those of its parent are gone."""
+        """Have at least n threads running; after a fork, the child has none of its parent's."""
         alive = [thread for thread in self._threads if thread.is_alive()]
         if not alive:
             self._calls = queue.SimpleQueue()
@@ -39,7 +39,7 @@ class _Workers:
         self._threads = alive
 
     def call(self, function, *args):
-        """Have a thread call a function as soon as one is free."""
+        """Call a function on the next thread that is free."""
         self._calls.put((function, args))
 
 
@@ -47,7 +47,7 @@ def _answer(calls):
     while True:
         function, args = calls.get()
         function(*args)
-        del function, args    # nothing is held while waiting
+        del function, args    # keep nothing alive while waiting
 
 
 _workers = _Workers()
@@ -56,41 +56,41 @@ _workers = _Workers()
 class Parallel:
     """Decode runs of a reader's batches on several threads, in order.
 
-    The calling thread decodes a run from where the reader stands, each of the others one from where the run before should end: so
-    many records further on, which is a multiplication where records have one size, and a scan of structure where not. Where
-    the bytes stay, the others go on while batches are used. The last of them, who scans the longest, stops when its turn has
-    come, in the middle of a batch. A run counts when the one before ended where it starts and with the types that it has: what
-    one thread would not have made is thrown away.
+    The calling thread decodes the run that starts at the reader's offset. Each worker decodes one that starts where the run before it
+    is expected to end: a number of records further on, found by a multiplication if records have one size, and otherwise by a
+    scan of their structure. If the source is in memory, workers continue while the caller uses batches. The last worker has the
+    longest scan, so it is stopped, even within a batch, when the caller needs its run. A run is used only if the run before it
+    ended at its start with the same types, and is discarded otherwise: the batches are those that one thread would have made.
     """
 
     def __init__(self, threads):
         self._nothers = threads - 1
-        self._own = None    # the run of the calling thread
-        self._runs = []    # of the others, behind it
-        self._builders = []    # empty ones
+        self._own_run = None    # of the calling thread
+        self._runs = []    # of the workers, in order, after the own run
+        self._builders = []    # empty, for reuse
 
     def close(self):
-        """Let the runs come to their ends; the threads stay."""
+        """Wait until no run is being decoded, and discard all; the threads stay."""
         self._wait()
         self._runs = []
 
     def take(self, reader, view):
-        """Decode from the start of the view, and return how many bytes and records were taken; whole batches are ready then."""
-        stays = reader._memory is not None
-        view, start = (reader._memory, reader._start) if stays else (view, 0)
+        """Decode from the start of the view, add batches to reader._ready, and return the number of bytes and of records used."""
+        in_memory = reader._memory is not None
+        view, start = (reader._memory, reader._start) if in_memory else (view, 0)
         end, nrecords = start, 0
-        if self._own is None:
+        if self._own_run is None:
             end, nrecords = self._collect(reader, end, nrecords)
             self._begin(reader, view, end)
-        if self._own is not None and not reader._ready:
-            end, n = self._go_on(reader, view, 1 if stays else self._own.nbatches)
+        if self._own_run is not None and not reader._ready:
+            end, n = self._go_on(reader, view, 1 if in_memory else self._own_run.nbatches)
             nrecords += n
-        if not stays:
+        if not in_memory:
             end, nrecords = self._collect(reader, end, nrecords)
         return end - start, nrecords
 
     def _begin(self, reader, view, start):
-        """Let the others begin behind the run from there; not where one thread has to look, or has all that is left."""
+        """Start the own run here and workers after it, unless the next record is a fault or one thread has all that is left."""
         first, batch_rows = reader._builder, reader._batch_rows
         types = None if first.state in _FAULTS else _types(first, view, start)
         if types is None:
@@ -105,29 +105,30 @@ class Parallel:
             nbefore += nbatches * batch_rows
         self._builders = same
         if self._runs:
-            self._own = own
-            self._runs[-1].nbatches += 1    # the caller has batches to use besides
+            self._own_run = own
+            self._runs[-1].nbatches += 1    # the caller also spends time using batches
             _workers.start(len(self._runs))
         for run in self._runs:
-            _workers.call(run.decode, reader, view, run.nbatches)
+            _workers.call(run.decode_on_worker, reader, view)
 
     def _go_on(self, reader, view, nbatches):
-        """Decode so many batches of the own run, or what is left of it; where the bytes stay each is used before the next is made."""
-        run, before = self._own, self._own.nrecords
+        """Decode nbatches of the own run, or what is left of it; one at a time if the source is in memory, as the caller uses them."""
+        run = self._own_run
+        before = run.nrecords
         run.decode(reader, view, nbatches)
         reader._ready += run.batches
         run.nbatches -= len(run.batches)
         if len(run.batches) < nbatches or not run.nbatches:
-            self._own = None
+            self._own_run = None
         run.batches = []
         return run.end, run.nrecords - before
 
     def _collect(self, reader, end, nrecords):
-        """Take over what follows from there on; the reader goes on with the builder of the last run that counts."""
+        """Take the batches of the runs that follow from `end` on; the reader continues with the builder of the last of these runs."""
         self._wait()
         for run in self._runs:
             builder = reader._builder
-            # Rows without a batch are there behind a record that was refused, and where there was no memory for the batch.
+            # Rows without a batch remain before a record that was refused, and if there was no memory for the batch.
             if run.start != end or builder.nrows or builder.described != run.types:
                 break
             reader._ready += run.batches
@@ -138,54 +139,65 @@ class Parallel:
         return end, nrecords
 
     def _wait(self):
-        """Let the last of the others stop, and wait for all."""
+        """Stop the last worker, and wait for all."""
         if not self._runs:
             return
         last = self._runs[-1].builder
         last.stop(True)
         for run in self._runs:
-            run.wait()
+            run.finish()
         last.stop(False)
 
 
 class _Run:
-    """Hold what one thread decodes: batches of one builder, some records behind a place in a view."""
+    """Batches to be decoded by one thread: those of one builder, starting `nbefore` records after an offset in a view.
 
-    def __init__(self, builder, types, place, nbefore, nbatches):
+    Whoever claims a run first owns it: the worker that decodes it, or the reader, which then knows that no worker ever will. An
+    exception from a signal handler may come between any two instructions of the main thread, at the exit of a with statement too,
+    so the reader holds no lock that somebody else needs, and `finish` can be called again after any interruption.
+    """
+
+    def __init__(self, builder, types, offset, nbefore, nbatches):
         self.builder = builder
         self.types = types
         self.nbatches = nbatches
         self.batches = []
         self.nrecords = 0
-        self.start = self.end = None    # not known, or outside the view
-        self._place = place
+        self.start = self.end = None    # unknown, or outside the view
+        self._offset = offset
         self._nbefore = nbefore
-        self._lock = threading.Lock()    # while decoding
-        self._has_ended = False
+        self._claim = {}    # "owner": set once, atomically
+        self._is_done = False    # set before _done is released
+        self._done = threading.Lock()
+        self._done.acquire()    # released by the worker
+
+    def decode_on_worker(self, reader, view):
+        """Decode all batches, unless the reader no longer wants them."""
+        if self._claim.setdefault("owner", "worker") != "worker":
+            return
+        try:
+            self.decode(reader, view, self.nbatches)
+        finally:
+            self._is_done = True
+            self._done.release()
+
+    def finish(self):
+        """Wait for the worker that decodes the run; if none has started, none will."""
+        if self._claim.setdefault("owner", "reader") == "worker" and not self._is_done:
+            self._done.acquire()
 
     def decode(self, reader, view, nbatches):
-        """Decode so many batches, or those before the first that is not whole, whose rows stay in the builder."""
-        with self._lock:
-            if not self._has_ended:
-                self._decode(reader, view, nbatches)
-
-    def wait(self):
-        """Wait until nothing is decoded any more; what has not begun never does."""
-        self._has_ended = True
-        with self._lock:
-            pass
-
-    def _decode(self, reader, view, nbatches):
+        """Decode nbatches, or those before the first incomplete one, whose rows stay in the builder."""
         try:
             if self.start is None:
-                self.start = self.end = _advance(reader, self.builder, view, self._place, self._nbefore)
-            while self.end is not None and len(self.batches) < nbatches and self._take(view, reader._batch_rows):
+                self.start = self.end = _advance(reader, self.builder, view, self._offset, self._nbefore)
+            while self.end is not None and len(self.batches) < nbatches and self._fill(view, reader._batch_rows):
                 self.batches.append(self.builder.finish(Batch, reader._shown))
         except (LimitError, MemoryError):
-            pass    # nothing was taken then: whoever goes on from here meets it
+            pass    # no record was appended: the reader continues from here and meets the error again
 
-    def _take(self, view, batch_rows):
-        """Take records until there is a whole batch, and tell whether there is."""
+    def _fill(self, view, batch_rows):
+        """Append records until there is a whole batch, and return whether there is."""
         with view[self.end :] as rest:
             nbytes, nrecords = self.builder.append_records(rest, batch_rows)
         self.end += nbytes
@@ -194,7 +206,7 @@ class _Run:
 
 
 def _types(builder, view, start):
-    """Return the types of a builder, or else those of the first record; None: that is not whole, or no row."""
+    """Return the types of a builder, or else those of the first record; None if that is incomplete or cannot be a row."""
     if builder.described is None:
         try:
             with view[start:] as rest:
@@ -205,13 +217,13 @@ def _types(builder, view, start):
 
 
 def _nbatches(reader, view, start, share):
-    """Return how many batches make a run, when each thread's share of the view is so many bytes."""
+    """Return the number of batches of a run, if each thread's share of the view is `share` bytes."""
     end = _advance(reader, reader._builder, view, start, _SAMPLE)
     return 1 if end is None else max(1, min(_RUN_NBYTES, share) * _SAMPLE // ((end - start) * reader._batch_rows))
 
 
 def _advance(reader, builder, view, start, nrecords):
-    """Return where so many records from there on end if they are of the builder's types, None when that is outside the view."""
+    """Return the offset after nrecords of the builder's types, None if it is outside the view."""
     if builder.stride:
         end = start + nrecords * builder.stride
         return end if end <= len(view) else None
