@@ -33,6 +33,19 @@ $(VENV)/built: $(SOURCES)
 test: build ## run the whole test suite; PYTEST_ARGS='-m "not hadoop"' leaves out what needs a JDK and Maven
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
+build/lint/built: pyproject.toml
+	$(PYTHON) -m venv build/lint
+	build/lint/bin/python $(PIP_INSTALL) 'pip>=25.1'
+	build/lint/bin/python $(PIP_INSTALL) --group lint
+	@touch $@
+
+.PHONY: lint
+lint: build/lint/built ## check style and spelling with ruff, cython-lint and codespell; 5 seconds, compiles nothing
+	build/lint/bin/ruff check
+	build/lint/bin/ruff format --check
+	git ls-files 'src/*.px[di]' | PATH="$(CURDIR)/build/lint/bin:$$PATH" xargs cython-lint
+	git ls-files | xargs build/lint/bin/codespell
+
 .PHONY: test-all-pythons
 test-all-pythons: $(foreach version,$(PYTHON_VERSIONS),$(if $(call find_python,$(version)),test-$(version))) ## run the suite on every Python of 3.9 to 3.13 there is
 

@@ -18,20 +18,31 @@ def switch(name):
 
 MODULES = ["_core", "columns._native", "sequencefile._native", "_sorting._native", "_report._native"]
 if sys.platform != "win32":
-    MODULES.append("block._native")    # its system calls are those of POSIX
+    MODULES.append("block._native")  # its system calls are those of POSIX
 
-compile_args = [] if sys.platform == "win32" else ["-O3", "-fstack-protector-strong", "-Wno-unused-function", "-Wno-attributes", "-fno-inline-functions-called-once"]
+compile_args = []
+if sys.platform != "win32":
+    compile_args += ["-O3", "-fstack-protector-strong", "-Wno-unused-function", "-Wno-attributes", "-fno-inline-functions-called-once"]
 link_args = []
-# Cython 3.3's shortcut for new objects lets go of arguments that it never got when there is no memory for their names. Its list
-# comprehensions let go twice of an item that was made for them when the list cannot grow, which no macro helps: the core appends.
+# Without memory for the names of arguments, Cython 3.3's vectorcall form of tp_new releases arguments that it does not own: it is
+# switched off. Its list comprehensions release an item twice when the list cannot grow. No macro avoids that: the core appends.
 macros = [("CYTHON_VECTORCALL_TPNEW", "0")]
-if sys.platform != "win32" and not switch("TRACE"):    # there each copy would have branches of its own
-    # The scalar cases must stand inside each container's loop; left alone, the compiler calls them.
+if sys.platform != "win32" and not switch("TRACE"):  # which would count the branches of each copy
+    # The scalar cases must be inlined into each container's loop; by itself, the compiler calls them.
     macros.append(("CYTHON_INLINE", "__inline__ __attribute__((always_inline))"))
-directives = {"language_level": 3, "binding": False, "embedsignature": True, "embedsignature.format": "clinic", "boundscheck": False, "wraparound": False, "initializedcheck": False, "cdivision": True}
+directives = {
+    "language_level": 3,
+    "binding": False,
+    "embedsignature": True,
+    "embedsignature.format": "clinic",
+    "boundscheck": False,
+    "wraparound": False,
+    "initializedcheck": False,
+    "cdivision": True,
+}
 
 if sys.platform != "win32" and not any(map(switch, ("DEBUG", "TRACE", "SANITIZE"))):
-    compile_args.append("-g0")    # the interpreter's own flags ask for debug information: six times the size
+    compile_args.append("-g0")  # the interpreter's own flags ask for debug information: six times the size
 if switch("DEBUG"):
     compile_args += ["-O0", "-g"]
 if switch("TRACE"):
@@ -65,5 +76,5 @@ setup(
         compiler_directives=directives,
         annotate=switch("ANNOTATE"),
         build_dir="build/cython",
-    )
+    ),
 )

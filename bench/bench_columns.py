@@ -12,6 +12,7 @@ from functools import lru_cache, partial
 
 import numpy
 import pytest
+
 import typedbytes as tb
 from timing import Runner
 from typedbytes import columns

@@ -7,11 +7,12 @@ birth to its end, in itself and in the kernel, as the kernel counts it for whoev
 import compileall
 import subprocess
 import sys
-from functools import lru_cache, partial
+from functools import cache, partial
 from pathlib import Path
 
-import old_files
 import pytest
+
+import old_files
 import typedbytes as tb
 from timing import Runner, cpu_of_children_ns
 
@@ -95,7 +96,7 @@ def import_runner(contender):
     return Runner(contender, run, lambda nround: None, 0, True, clock=cpu_of_children_ns)
 
 
-@lru_cache(maxsize=None)
+@cache
 def compile_bytecode():
     """Make the bytecode of the package, which an installer makes, also where the interpreter is told to write none."""
     compileall.compile_dir(Path(tb.__file__).parent, quiet=2)
@@ -110,7 +111,7 @@ def runner(operation, name, contender, scale=1):
     return filter_runner(name, contender, scale) if operation == "filter" else import_runner(contender)
 
 
-@lru_cache(maxsize=None)
+@cache
 def nvalues(operation, name, scale=1):
     """Return the number of keys and values in a file; a start counts as one."""
     return tb.count(old_files.make(name, scale)[0].read_bytes()) if operation == "filter" else 1

@@ -8,9 +8,10 @@ import time
 from collections import deque
 from functools import lru_cache, partial
 
+import pytest
+
 import contenders
 import data
-import pytest
 from timing import Runner
 
 #: Contenders that would be the same as another in these operations, or make no sense there.

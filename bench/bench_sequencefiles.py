@@ -14,9 +14,10 @@ import time
 from functools import lru_cache, partial
 from pathlib import Path
 
+import pytest
+
 import data
 import old_files
-import pytest
 import typedbytes as tb
 from timing import Race, Runner
 from typedbytes import sequencefile
@@ -124,7 +125,10 @@ def bench_sequencefiles(measure, scale, operation, shape, form):
 
 
 def main():
-    print(f"{'nanoseconds a pair':<12} | " + " | ".join(f"{name:>15}" for name in (*READERS, "zstd + decode", "Java writables", "Java objects")))
+    print(
+        f"{'nanoseconds a pair':<12} | "
+        + " | ".join(f"{name:>15}" for name in (*READERS, "zstd + decode", "Java writables", "Java objects"))
+    )
     for shape in SHAPES:
         print(f"read {shape:<13} | " + " | ".join(f"{ns:15.0f}" for ns in reading(shape)), flush=True)
     for shape in SHAPES:

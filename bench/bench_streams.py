@@ -10,9 +10,10 @@ import subprocess
 import time
 from functools import lru_cache, partial
 
+import pytest
+
 import data
 import old_files
-import pytest
 import typedbytes as tb
 from timing import Runner
 

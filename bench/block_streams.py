@@ -14,9 +14,8 @@ import struct
 import threading
 import time
 
-from typedbytes.block import AsyncCoalescingWriter, BlockReader, CoalescingWriter
-
 from block_row import Row
+from typedbytes.block import AsyncCoalescingWriter, BlockReader, CoalescingWriter
 
 FRAME = struct.Struct("!iiqiiiiii32s")  # a LONG, two INTs and 32 bytes on the wire called bytes
 PAYLOAD = b"x" * 32
@@ -42,9 +41,7 @@ def rows(quick):
     goals = {"simple": 1500, "asyncio": 1600, "threads": 1700}
     for kind, goal in goals.items():
         ways = {name: way for name, way in WAYS.items() if kind in name}
-        yield Row(
-            f"CPU of the client for a message, {kind}", lambda ways=ways: runs(ways, nmessages, None, 0), goal_ns=goal, turn=1
-        )
+        yield Row(f"CPU of the client for a message, {kind}", lambda ways=ways: runs(ways, nmessages, None, 0), goal_ns=goal, turn=1)
     yield Row(
         "lateness at 100,000 messages a second",
         lambda: runs(WAYS, nmessages // 2, RATE, 1),

@@ -25,11 +25,11 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS / "core")]
 
-import families  # noqa: E402
 import test_pickle  # noqa: E402
-from gates import figures  # noqa: E402
 
+import families  # noqa: E402
 import typedbytes as tb  # noqa: E402
+from gates import figures  # noqa: E402
 
 MEBIBYTE = 1 << 20
 SECONDS = 1.0  # for a mebibyte

@@ -21,8 +21,8 @@ import msgpack
 
 import typedbytes
 
-TYPEDBYTES = pathlib.Path(sys.executable).with_name("typedbytes")    # as pip installs it
-LONG = 60    # seconds, after which a command is not run again
+TYPEDBYTES = pathlib.Path(sys.executable).with_name("typedbytes")  # as pip installs it
+LONG = 60  # seconds, after which a command is not run again
 
 #: What is to be reached: GB of typed bytes for a second of CPU; CPU of the other tools, times ours; CPU above a bare Python's.
 LEAST_GIGABYTES = {"count": 1.0, "cat": 1.0}
@@ -170,7 +170,11 @@ def judged(commands, best, nbytes, starts):
         (seconds, cpu), *others = times_of(title, commands, best)
         other_seconds, other_cpu = min(others, key=itemgetter(1))
         ratio = other_cpu / cpu
-        yield f"{title}: {least:.1f} times our CPU for the best of the others", f"{ratio:.2f} ({other_seconds / seconds:.2f} by the clock)", ratio >= least
+        yield (
+            f"{title}: {least:.1f} times our CPU for the best of the others",
+            f"{ratio:.2f} ({other_seconds / seconds:.2f} by the clock)",
+            ratio >= least,
+        )
     for name in PLAIN_FILTERS:
         least, median = starts[name]
         reached = f"{1000 * least:.1f} ms, median {1000 * median:.1f} ms"

@@ -27,9 +27,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "test_vectors" / "java"))
 FOLDER = ROOT / "build" / "bench-local"
 WORD_COUNT = ROOT / "examples" / "wordcount.py"
-MEBIBYTES = 512    # what typedbytes may sort with, and the heap of Hadoop's machine
+MEBIBYTES = 512  # what typedbytes may sort with, and the heap of Hadoop's machine
 HEADING = "| | wall s | CPU s | MiB of the largest process | its limit |\n|---|---|---|---|---|"
-NWORDS = 60_000    # different ones, as often as their rank tells (Zipf)
+NWORDS = 60_000  # different ones, as often as their rank tells (Zipf)
 LINE_NWORDS = 12
 
 COUNTER = """
@@ -173,7 +173,10 @@ def python_with_mrjob():
     """Return the Python of an environment that has mrjob, made when it is not there; raises CalledProcessError."""
     folder = FOLDER / "venv-mrjob"
     python = folder / "bin" / "python"
-    for command in ([sys.executable, "-m", "venv", folder], [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "mrjob"]):
+    for command in (
+        [sys.executable, "-m", "venv", folder],
+        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "mrjob"],
+    ):
         subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     return python
 
@@ -230,7 +233,15 @@ def sort(gigabytes, memory=512 << 20):
     measured("typedbytes", [sys.executable, "-c", SORT, pairs, sink, memory, FOLDER], limit, env=environment())
     with open(sink, "rb") as file:
         check_order(file)
-    gnu = ["sort", "--stable", "--key=1,1", "--field-separator=\t", "--parallel=2", f"--buffer-size={memory >> 10}K", f"--temporary-directory={FOLDER}"]
+    gnu = [
+        "sort",
+        "--stable",
+        "--key=1,1",
+        "--field-separator=\t",
+        "--parallel=2",
+        f"--buffer-size={memory >> 10}K",
+        f"--temporary-directory={FOLDER}",
+    ]
     measured("GNU sort", [*gnu, "-o", sink, text], limit, env={**os.environ, "LC_ALL": "C"})
     sink.unlink()
 

@@ -7,8 +7,9 @@ import matplotlib
 
 matplotlib.use("agg")
 
-import goals  # noqa: E402
 from matplotlib import pyplot  # noqa: E402
+
+import goals  # noqa: E402
 from tables import yardstick  # noqa: E402
 
 #: What makes an SVG the same in every run.

@@ -54,9 +54,7 @@ def about(environment):
 def goal_table(judgements):
     """Return all goals, met and missed; a column of its own counts in the release of what was decoded."""
     met = sum(judgement.met for judgement in judgements)
-    rows = [
-        (j.what, number(j.limit, j.unit), number(j.reached, j.unit), number(j.released, j.unit), verdict(j)) for j in judgements
-    ]
+    rows = [(j.what, number(j.limit, j.unit), number(j.reached, j.unit), number(j.released, j.unit), verdict(j)) for j in judgements]
     head = ("goal", "at most", "reached", "with release", "")
     return f"{met} of {len(judgements)} met.\n\n" + table(head, rows)
 
