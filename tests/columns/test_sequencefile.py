@@ -225,7 +225,7 @@ def test_a_record_of_no_pair():
     reader = columns.read(data)
     assert rows([next(reader)]) == [(1, 2)]
     for _ in range(2):
-        with pytest.raises(tb.FormatError, match="IntWritable of 4 bytes stands in 1") as info:
+        with pytest.raises(tb.FormatError, match="expected 4 bytes for an IntWritable, got 1") as info:
             next(reader)
         assert info.value.record == 1
 

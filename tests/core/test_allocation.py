@@ -316,7 +316,7 @@ SEQUENCE_WRITER = [None]
 SEQUENCES = {compression: sequence_file(compression) for compression in ("none", "record", "block")}
 TEXTS = sequence_file("none", "org.apache.hadoop.io.Text", [("k\xe9%d" % number, "v" * number) for number in range(50)], metadata={"name": "value"})
 OTHERS = sequence_file("none", "a.B", [(b"key", b"value")] * 30)
-FINDERS = {"find_codec": {"a.Codec": stored}.__getitem__, "find_kind": {"a.B": (convert, convert)}.__getitem__}
+FINDERS = {"find_codec": {"a.Codec": stored}.__getitem__, "find_converters": {"a.B": (convert, convert)}.__getitem__}
 
 
 def sequence(data, **options):

@@ -222,11 +222,11 @@ FAULTS = [
           "            self.buf.cursor = self.buf.start + base\n            raise"),
     # SequenceFiles.
     Fault("sync marker not compared", "sequencefile/reader.pxi", tests("sequencefile/test_damage.py"),
-          "            if memcmp(b.cursor, self.needle, ESCAPED_NBYTES) != 0:", "            if False:"),
+          "            if memcmp(b.cursor, self.escaped_marker, ESCAPED_NBYTES) != 0:", "            if False:"),
     Fault("key longer than its record", "sequencefile/reader.pxi", fuzz("sequences"),
           "        if length < 0 or not 0 <= self.nkey <= length:", "        if length < 0 or self.nkey < 0:"),
     Fault("lengths of a block not counted", "sequencefile/reader.pxi", fuzz("sequences"),
-          "        if left or nlengths != self.counted:", "        if left:"),
+          "        if left or nlengths != self.declared_count:", "        if left:"),
     Fault("length in a block longer than what is left", "sequencefile/reader.pxi", tests("sequencefile/test_damage.py", "-k", "wraps"),
           "            if not 0 <= length <= left:", "            if length < 0:"),
     Fault("key leaks when its value fails", "sequencefile/reader.pxi", LEAKS,

@@ -1,7 +1,7 @@
 """SequenceFiles that are not what they should be: cut, flipped, lying about lengths, and what is left of them.
 
 A file may end early or have any byte changed: what comes out is a prefix of its records and one documented error. With
-resync=True everything behind the next marker comes too, and what was passed over adds up.
+resync=True everything after the next marker is read too, and the skipped parts add up.
 """
 
 import io
@@ -234,7 +234,7 @@ def test_a_converter_that_raises_comes_behind_the_pairs_before_it(error):
         return tb.dumps(data)
 
     data = header("a.B", "a.B") + b"".join(record(b"k", b"%d" % number) for number in range(4))
-    reader = _sequence.Reader(data, find_kind=lambda name: (None, convert))
+    reader = _sequence.Reader(data, find_converters=lambda name: (None, convert))
     if isinstance(error, Exception):
         assert reader.read_typed(1000) == tb.Encoder().encode_pairs([(b"k", b"0"), (b"k", b"1")])
     for call in (reader.read_typed, reader.read):
@@ -300,32 +300,32 @@ BAD = {
     "version 3": (b"SEQ\3", "version 3", 3, None),
     "version 7": (b"SEQ\7", "version 7", 3, None),
     "class name not UTF-8": (b"SEQ\6\1\xff", "not UTF-8", 4, None),
-    "negative name": (b"SEQ\6\x90", "-112 bytes", 4, None),
-    "blocks without compression": (header("a", "b", blocks=True), "no compression", 9, None),
-    "negative metadata": (b"SEQ\6\1a\1b\0\0\xff\xff\xff\xff", "metadata of -1 pairs", 10, None),
-    "unknown codec": (header("a", "b", compressed=True, codec="c.D"), "codec c.D is not known", 0, None),
-    "negative length": (START + GOOD + b"\xff\xff\xff\xfe\0\0\0\0", "a record of -2 bytes", len(START + GOOD), 1),
-    "negative key": (START + b"\0\0\0\4\xff\xff\xff\xff\0\0\0\0", "a key of -1", len(START), 0),
-    "key longer than the record": (START + b"\0\0\0\4\0\0\0\5\0\0\0\0", "a key of 5", len(START), 0),
-    "marker of another file": (START + b"\xff" * 4 + b"x" * 16, "not that of the header", len(START), 0),
-    "int of three bytes": (START + record(b"\0\0\1", b"\1a"), "IntWritable of 4 bytes stands in 3", len(START) + 8, 0),
-    "text longer than its place": (START + record(bytes(4), b"\2a"), "a Text of 2 bytes stands in 1", len(START) + 12, 0),
-    "text shorter than its place": (START + record(bytes(4), b"\0a"), "a Text of 0 bytes stands in 1", len(START) + 12, 0),
-    "text of no bytes": (START + record(bytes(4), b""), "a Text of 1 bytes stands in 0", len(START) + 12, 0),
-    "block without a marker": (BLOCKS + GOOD, "does not start with a sync marker", len(BLOCKS), 0),
-    "negative count": (BLOCKS + block(0, b"", b"", b"", b"").replace(bytes(17), bytes(16) + b"\x90", 2), "-112 where", None, 0),
+    "negative name": (b"SEQ\6\x90", "negative Text length -112", 4, None),
+    "blocks without compression": (header("a", "b", blocks=True), "blocks without compression", 9, None),
+    "negative metadata": (b"SEQ\6\1a\1b\0\0\xff\xff\xff\xff", "negative metadata count -1", 10, None),
+    "unknown codec": (header("a", "b", compressed=True, codec="c.D"), "unknown codec 'c.D'; known: default, gzip, ", 0, None),
+    "negative length": (START + GOOD + b"\xff\xff\xff\xfe\0\0\0\0", "does not fit record length -2", len(START + GOOD), 1),
+    "negative key": (START + b"\0\0\0\4\xff\xff\xff\xff\0\0\0\0", "key length -1 does not fit record length 4", len(START), 0),
+    "key longer than the record": (START + b"\0\0\0\4\0\0\0\5\0\0\0\0", "key length 5 does not fit record length 4", len(START), 0),
+    "marker of another file": (START + b"\xff" * 4 + b"x" * 16, "differs from that of the header", len(START), 0),
+    "int of three bytes": (START + record(b"\0\0\1", b"\1a"), "expected 4 bytes for an IntWritable, got 3", len(START) + 8, 0),
+    "text longer than its record": (START + record(bytes(4), b"\2a"), "Text length 2 with 1 bytes left", len(START) + 12, 0),
+    "text shorter than its record": (START + record(bytes(4), b"\0a"), "Text length 0 with 1 bytes left", len(START) + 12, 0),
+    "text of no bytes": (START + record(bytes(4), b""), "expected 1 bytes for a Text, got 0", len(START) + 12, 0),
+    "block without a marker": (BLOCKS + GOOD, "expected a sync marker at the start of a block", len(BLOCKS), 0),
+    "negative count": (BLOCKS + block(0, b"", b"", b"", b"").replace(bytes(17), bytes(16) + b"\x90", 2), "invalid count or length -112 in a block", None, 0),
     "too few lengths": (BLOCKS + block(2, b"\4", bytes(4), b"\2\2", b"\1a\1b"), "2 records has 1 key lengths", len(BLOCKS), 0),
     "too many lengths": (BLOCKS + block(1, b"\4\0", bytes(4), b"\2", b"\1a"), "1 records has 2 key lengths", len(BLOCKS), 0),
-    "lengths beyond the data": (BLOCKS + block(1, b"\5", bytes(4), b"\2", b"\1a"), "a key of 5 bytes where 4", len(BLOCKS), 0),
+    "lengths beyond the data": (BLOCKS + block(1, b"\5", bytes(4), b"\2", b"\1a"), "key length 5 in a block with 4", len(BLOCKS), 0),
     "lengths whose sum wraps round": (
         BLOCKS + block(3, b"\x88\x7f" + b"\xff" * 7 + b"\x88\x7f" + b"\xff" * 7 + b"\6", bytes(4), b"\2\2\2", b"\1a" * 3),
-        "a key of 9223372036854775807 bytes where 4",
+        "key length 9223372036854775807 in a block with 4",
         len(BLOCKS),
         0,
     ),
-    "data beyond the lengths": (BLOCKS + block(1, b"\3", bytes(4), b"\2", b"\1a"), "and 1 bytes behind", len(BLOCKS), 0),
-    "negative value length": (BLOCKS + block(1, b"\4", bytes(4), b"\xff", b""), "a value of -1 bytes", len(BLOCKS), 0),
-    "a length that is cut": (BLOCKS + block(1, b"\4", bytes(4), b"\x8e\1", b""), "value length of a block is cut", len(BLOCKS), 0),
+    "data beyond the lengths": (BLOCKS + block(1, b"\3", bytes(4), b"\2", b"\1a"), "and 1 bytes after its keys", len(BLOCKS), 0),
+    "negative value length": (BLOCKS + block(1, b"\4", bytes(4), b"\xff", b""), "value length -1 in a block with", len(BLOCKS), 0),
+    "a truncated length": (BLOCKS + block(1, b"\4", bytes(4), b"\x8e\1", b""), "value length of a block is truncated", len(BLOCKS), 0),
     "a bad value in a block": (
         BLOCKS + block(2, b"\4\4", bytes(8), b"\2\2", b"\1a\1\xff"),
         "Text is not UTF-8: invalid start byte at its byte 0, byte 0 of the decompressed value", len(BLOCKS), 1,
@@ -379,7 +379,7 @@ def test_typed_bytes_that_are_wrong(value, kind, offset, path):
 def test_typed_bytes_of_another_length():
     start = header(TYPED, TYPED)
     _, error = taken(start + record(b"\0\0\0\3\x02\1", b"\0\0\0\2\x02\1"))
-    assert "a TypedBytesWritable of 7 bytes stands in 6" in str(error) and error.offset == len(start) + 8
+    assert "expected 7 bytes for a TypedBytesWritable, got 6" in str(error) and error.offset == len(start) + 8
 
 
 # -- limits -----------------------------------------------------------------------------------------------

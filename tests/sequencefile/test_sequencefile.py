@@ -330,14 +330,14 @@ def test_seek():
     reader = sequencefile.Reader(Pipe(data))
     start = reader.offset
     reader.skip(500)
-    with pytest.raises(io.UnsupportedOperation, match="cannot go back"):
+    with pytest.raises(io.UnsupportedOperation, match="cannot seek backwards"):
         reader.seek(start)
 
 
 def test_typed_bytes_of_no_bytes_are_not_the_end():
     reader = sequencefile.Reader(written(NUMBERS))
     for nbytes in (0, -1, -(2**40)):
-        with pytest.raises(ValueError, match="nbytes is at least 1"):
+        with pytest.raises(ValueError, match="nbytes must be at least 1"):
             reader.read_typed(nbytes)
     assert reader.read_all() == NUMBERS
 
@@ -379,7 +379,7 @@ def test_a_split_of_a_file_that_is_not_at_its_start():
 
 @pytest.mark.parametrize("options", [{"start": -1}, {"length": -1}, {"max_bytes": 0}])
 def test_numbers_that_are_none(options):
-    with pytest.raises(ValueError, match="split|max_bytes"):
+    with pytest.raises(ValueError, match="start and length must not be negative|max_bytes must be"):
         sequencefile.Reader(files()["none/typed"], **options)
 
 
@@ -521,10 +521,10 @@ def test_importing_brings_no_library():
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"compression": "all"}, "compression"), ({"compression": "block", "codec": "lzo"}, "only read"), ({"version": 3}, "versions 4 to 6"),
-        ({"version": 7}, "versions 4 to 6"), ({"version": 4, "compression": "block", "codec": "gzip"}, "no other codec"),
+        ({"compression": "all"}, "compression"), ({"compression": "block", "codec": "lzo"}, "cannot be written, only read"), ({"version": 3}, "version must be 4 to 6"),
+        ({"version": 7}, "version must be 4 to 6"), ({"version": 4, "compression": "block", "codec": "gzip"}, "no codec but DefaultCodec"),
         ({"version": 5, "metadata": {"a": "b"}}, "metadata"), ({"sync_marker": b"short"}, "16 bytes"), ({"sync_interval": 0}, "at least 1"),
-        ({"block_size": 0}, "at least 1"), ({"block_size": 1 << 31}, "below"),
+        ({"block_size": 0}, "at least 1"), ({"block_size": 1 << 31}, "less than 2.30"),
     ],
 )  # fmt: skip
 def test_writers_that_are_none(options, message, tmp_path):
@@ -534,9 +534,9 @@ def test_writers_that_are_none(options, message, tmp_path):
 
 
 def test_an_unknown_codec_is_named():
-    with pytest.raises(tb.FormatError, match="codec com.example.Best is not known; known are .*SnappyCodec"):
+    with pytest.raises(tb.FormatError, match="unknown codec 'com.example.Best'; known: default, gzip, bzip2, snappy, lz4, zstd, lzo"):
         sequencefile.Reader(header("a", "b", compressed=True, codec="com.example.Best"))
-    with pytest.raises(tb.FormatError, match="codec best is not known"):
+    with pytest.raises(tb.FormatError, match="unknown codec 'best'; known: default, gzip"):
         sequencefile.Writer(io.BytesIO(), compression="block", codec="best")
 
 
@@ -710,7 +710,7 @@ def test_typed_bytes_that_end_early_or_are_none(compression, codec):
             assert (writer.record, caught.value.record) == (2, 2)
             assert writer.write_typed(pair) == 1
         assert sequencefile.Reader(sink.getvalue()).read_typed(1 << 20) == pair * 3
-    with sequencefile.Writer(io.BytesIO(), value_class="Text") as writer, pytest.raises(TypeError, match="typed bytes are not what"):
+    with sequencefile.Writer(io.BytesIO(), value_class="Text") as writer, pytest.raises(TypeError, match="needs TypedBytesWritable keys and values"):
         writer.write_typed(pair)
 
 
@@ -893,7 +893,7 @@ def test_damage_in_one_of_many_files(folder, processes):
         warnings.simplefilter("always")
         found = list(sequencefile.read(place, processes=processes, ordered=True, split_size=8000, resync=True))
     said = [str(each.message) for each in said if each.category is RuntimeWarning]    # a fork may have its own to say
-    assert said and all(f"{path}: passed over " in each for each in said)
+    assert said and all(f"{path}: skipped " in each for each in said)
     assert 0 < len(pairs) - len(found) < 60
     assert set(found) < set(pairs)
 
@@ -1169,7 +1169,7 @@ def test_an_index_that_knows_too_little(index, tmp_path):
 @pytest.mark.parametrize("last", [0, 1])
 def test_an_index_that_leads_out_of_its_data(place, last, tmp_path):
     map_file(tmp_path, NUMBERS[:20], [*[0] * last, (NUMBERS[10][0], place)])
-    with pytest.raises(tb.FormatError, match=f"leads out of its data, to {place} of") as caught:
+    with pytest.raises(tb.FormatError, match=f"its offset {place} is outside of the data file of") as caught:
         sequencefile.MapFile(tmp_path)
     with sequencefile.Reader(tmp_path / "index") as index:
         index.skip(last)

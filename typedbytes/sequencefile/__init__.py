@@ -1,9 +1,9 @@
-"""Hadoop SequenceFiles without a JVM: versions 4 to 6, records and blocks, every codec that a library is there for.
+"""Hadoop SequenceFiles without a JVM: versions 4 to 6, record and block compression, all of Hadoop's codecs.
 
     open(place, mode), Reader, Writer     one file: a path, a URL (with fsspec), a file object, bytes
-    read(places, processes=n)             many files and folders of part files, split up and read in parallel
+    read(places, processes=n)             many files and folders of part files, read in parallel by splits
     MapFile                               look up keys in a sorted file and its index
-    decode, encode                        one key or value, for those read with raw=True
+    decode, encode                        a single key or value, for records read with raw=True
 
 >>> import io
 >>> file = io.BytesIO()

@@ -1,8 +1,8 @@
-"""Hadoop's compression codecs by their class names: from compressed bytes to bytes, within a limit, and back.
+"""Hadoop's compression codecs by class name: compress bytes, and decompress them within a limit.
 
-Here: Hadoop's own framing, and which library does the rest; a library is imported when a file asks for it. Not here: what the
-bytes mean. Always true: what comes out is no longer than the limit, and what is made on the way is backed by input;
-bytes that a codec cannot have written raise FormatError, TruncatedError or LimitError, with offset 0.
+Here: Hadoop's own framing, and the library for each codec, imported when a file needs it. Not here: what the bytes mean. Always
+true: output is no longer than the limit, and temporary memory is in proportion to the input; bytes that the codec cannot have
+written raise FormatError, TruncatedError or LimitError, with offset 0.
 """
 
 from collections import namedtuple
@@ -11,20 +11,19 @@ from typedbytes.errors import FormatError, LimitError, TruncatedError
 
 __all__ = ["Codec", "find"]
 
-# decompress(data, limit) -> bytes, compress(data) -> bytes; compress is None where we only read. Compressed bytes may be a
-# memoryview, whose memory is gone afterwards: nothing here keeps a part of it, and no traceback of an error here does.
+# decompress(data, limit) -> bytes, compress(data) -> bytes; compress is None for a codec that is only read. `data` can be a
+# memoryview whose memory is freed after the call: no code here may keep a reference to it, in a traceback neither.
 Codec = namedtuple("Codec", "class_name decompress compress")
 
 
 def find(name):
     """Return the Codec of a class name, or of a short name such as "gzip".
 
-    Raises FormatError for a name that is not known here, and ModuleNotFoundError with what to install when the library is not
-    there.
+    Raises FormatError for an unknown name, and ModuleNotFoundError, which says what to install, for a missing library.
     """
     short = _SHORT.get(name, name)
     if short not in _CODECS:
-        raise FormatError(f"codec {name} is not known; known are {', '.join(sorted(_SHORT))}")
+        raise FormatError(f"unknown codec {name!r}; known: {', '.join(_CODECS)}, and class names like {_APACHE}GzipCodec")
     class_name, load = _CODECS[short]
     try:
         return Codec(name if name in _SHORT else class_name, *load())
@@ -34,31 +33,31 @@ def find(name):
         ) from error
 
 
-# ---- streams that know their own end -------------------------------------------------------------------------------------
+# ---- streams that mark their own end -------------------------------------------------------------------------------------
 
 
 _FIRST_PIECE_NBYTES = 1024
 
 
 def _inflating(make, error):
-    """Return decompress() for a kind of stream of which several may stand in a row, as Hadoop's DecompressorStream reads them."""
+    """Return decompress() for one or more concatenated streams, as Hadoop's DecompressorStream reads them."""
 
     def decompress(data, limit):
-        # The first stream is given all there is. A stream copies what is behind its end: those that follow, of which hostile
-        # bytes hold many, are given pieces that grow.
-        parts, room, at, nbytes = [], limit, 0, len(data)
-        while at < len(data):    # of nothing, some codecs make nothing
+        # The first stream gets all the data. A stream copies the data after its end, so later streams, of which hostile bytes
+        # can hold many, get pieces of growing size.
+        parts, remaining, at, nbytes = [], limit, 0, len(data)
+        while at < len(data):    # some codecs compress empty data to no bytes
             stream = make()
             while not stream.eof:
                 piece = bytes(data[at : at + nbytes]) if at else data
                 if not piece:
-                    raise TruncatedError("compressed bytes end early")
+                    raise TruncatedError("compressed data ends early")
                 try:
-                    part = stream.decompress(piece, room + 1)
+                    part = stream.decompress(piece, remaining + 1)
                 except error as reason:
-                    raise FormatError(f"damaged compressed bytes: {reason}") from reason
-                room -= len(part)
-                _check_limit(room, limit)
+                    raise FormatError(f"damaged compressed data: {reason}") from reason
+                remaining -= len(part)
+                _check_limit(remaining, limit)
                 parts.append(part)
                 at += len(piece)
                 nbytes *= 2
@@ -69,9 +68,9 @@ def _inflating(make, error):
     return decompress
 
 
-def _check_limit(room, limit):
-    if room < 0:
-        raise LimitError(f"compressed bytes come to more than max_bytes={limit}")
+def _check_limit(remaining, limit):
+    if remaining < 0:
+        raise LimitError(f"decompressed size is greater than max_bytes={limit}")
 
 
 def _default():
@@ -102,7 +101,7 @@ def _zstd():
     return _inflating(zstd.ZstdDecompressor, zstd.ZstdError), zstd.compress
 
 
-# ---- chunks that say how long they are: Hadoop's BlockCompressorStream ---------------------------------------------------
+# ---- chunks with their lengths: Hadoop's BlockCompressorStream ---------------------------------------------------
 
 # wire: u32 length of a block when decompressed, then chunks up to that length: u32 compressed length, compressed bytes.
 # A buffer may hold several blocks, and a block several chunks. source: BlockCompressorStream, BlockDecompressorStream.
@@ -114,22 +113,22 @@ def _chunked(expand, error):
     """Return decompress() for chunks, given expand(chunk, most) -> bytes, which raises `error` for damage."""
 
     def decompress(data, limit):
-        parts, room, at = [], limit, 0
+        parts, remaining, at = [], limit, 0
         while at < len(data):
-            left = _take_length(data, at)
+            left = _read_length(data, at)
             at += 4
-            room -= left
-            _check_limit(room, limit)
+            remaining -= left
+            _check_limit(remaining, limit)
             while left:
-                end = at + 4 + _take_length(data, at)
+                end = at + 4 + _read_length(data, at)
                 if end > len(data):
-                    raise TruncatedError("compressed bytes end inside a chunk")
+                    raise TruncatedError("compressed data ends inside a chunk")
                 try:
                     part = expand(bytes(data[at + 4 : end]), left)
                 except error as reason:
-                    raise FormatError(f"damaged compressed bytes: {reason}") from reason
+                    raise FormatError(f"damaged compressed data: {reason}") from reason
                 if not 0 < len(part) <= left:
-                    raise FormatError(f"a chunk of {len(part)} bytes where {left} are left in its block")
+                    raise FormatError(f"chunk of {len(part)} bytes in a block with {left} bytes left")
                 parts.append(part)
                 left -= len(part)
                 at = end
@@ -138,14 +137,14 @@ def _chunked(expand, error):
     return decompress
 
 
-def _take_length(data, at):
+def _read_length(data, at):
     if at + 4 > len(data):
-        raise TruncatedError("compressed bytes end inside a length")
+        raise TruncatedError("compressed data ends inside a length")
     return int.from_bytes(data[at : at + 4], "big")
 
 
 def _chunking(shrink, overhead):
-    """Return compress() for chunks as Hadoop's compressors of the default buffer size cut them."""
+    """Return compress() with the chunks of Hadoop's compressors at the default buffer size."""
     most = _BUFFER_NBYTES - overhead
 
     def compress(data):
@@ -164,10 +163,10 @@ def _snappy():
     snappy = cramjam.snappy
 
     def expand(chunk, most):
-        # What the chunk promises is made before it is looked at; a copy of 64 bytes takes three.
-        promised = snappy.decompress_raw_len(chunk)
-        if promised > most or promised > 32 * len(chunk):
-            raise FormatError(f"a chunk of {len(chunk)} bytes promises {promised}")
+        # The library allocates the declared length before it decompresses; three bytes of Snappy copy 64 at most.
+        declared = snappy.decompress_raw_len(chunk)
+        if declared > most or declared > 32 * len(chunk):
+            raise FormatError(f"chunk of {len(chunk)} bytes declares {declared} decompressed bytes")
         return bytes(snappy.decompress_raw(chunk))
 
     def shrink(data):
@@ -180,7 +179,7 @@ def _lz4():
     import lz4.block
 
     def expand(chunk, most):
-        # A byte of LZ4 stands for 255 at most.
+        # A byte of LZ4 expands to 255 at most.
         return lz4.block.decompress(chunk, uncompressed_size=min(most, 256 * len(chunk)))
 
     def shrink(data):
@@ -193,7 +192,7 @@ def _lzo():
     from lzallright import LZOCompressor, LZOError
 
     def expand(chunk, most):
-        # What is hinted is made at once, and more as it comes.
+        # The library allocates this size first, and more as needed.
         return LZOCompressor.decompress(chunk, min(most, 256 * len(chunk)))
 
     return _chunked(expand, LZOError), None
@@ -210,7 +209,7 @@ _CODECS = {
     "zstd": (f"{_APACHE}ZStandardCodec", _zstd),
     "lzo": ("com.hadoop.compression.lzo.LzoCodec", _lzo),
 }
-# Class names by which files go, to the short name; aircompressor's classes write what Hadoop's own read.
+# Codec class names in files, to the short name; aircompressor's classes are compatible with Hadoop's own.
 _SHORT = {class_name: short for short, (class_name, _) in _CODECS.items()}
 _SHORT.update({f"{_APACHE}DeflateCodec": "default", f"{_APACHE}LzoCodec": "lzo"})
 _SHORT.update(

@@ -1,13 +1,13 @@
-"""Reader and Writer with names instead of functions: places are opened, codecs and classes looked up.
+"""Reader and Writer by name: open paths and URLs, look up codecs and classes.
 
-Here: what connects the record loop with the other files of this package. Not here: bytes of the format. Always true: what
-was opened here is closed here, after a failure too.
+Here: what connects the record loop with the other files of this package. Not here: bytes of the format. Always true: a file
+opened here is closed here, after a failure too.
 """
 
 import os
 from functools import partial
 
-from typedbytes.sequencefile import _native as _sequence
+from typedbytes.sequencefile import _native
 from typedbytes import _core
 from typedbytes.sequencefile import _codecs, _locations, _writables
 
@@ -17,7 +17,7 @@ _TYPED_BYTES = "TypedBytesWritable"
 
 
 def open(place, mode="r", **options):
-    """Open a SequenceFile: "r" gives a Reader, "w" a Writer; options are theirs.
+    """Open a SequenceFile: "r" returns a Reader, "w" a Writer, with their options.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -27,20 +27,20 @@ def open(place, mode="r", **options):
     [('key', 5)]
     """
     if mode not in ("r", "w"):
-        raise ValueError(f'mode is "r" or "w", not {mode!r}')
+        raise ValueError(f'mode must be "r" or "w", not {mode!r}')
     return (Reader if mode == "r" else Writer)(place, **options)
 
 
 @_core.step_as_base
-class Reader(_sequence.Reader):
+class Reader(_native.Reader):
     """Read the (key, value) pairs of a SequenceFile, or of a split of it.
 
     place: a path, a URL that fsspec knows, a binary file object, a descriptor, or bytes. start, length: the split; it has
-    exactly the records that Hadoop would give to it. raw: give the bytes of keys and values as they are. resync: go on
-    behind damage at the next sync marker, and say in `skipped` what was passed over; without it, the error is raised behind
-    the records before it. max_bytes: of a record, and of what a compressed value or block buffer comes to; None for no
-    limit. decoders: functions of bytes by class name, for classes that this library does not know: their bytes come as
-    `typedbytes.Writable` otherwise. Other options as for `typedbytes.Decoder`, of which unicode_errors is also for Text.
+    exactly the records that Hadoop reads for it. raw: return the bytes of keys and values, not decoded. resync: after damage
+    continue at the next sync marker, and list in `skipped` what was skipped; without it, the error is raised after the
+    records before it. max_bytes: limit of a record, and of a decompressed value or block buffer; None for no limit.
+    decoders: functions of bytes by class name, for classes that this library does not know; without one, the bytes are
+    returned as `typedbytes.Writable`. Other options as for `typedbytes.Decoder`; unicode_errors applies to Text too.
 
     Raises FormatError, TruncatedError and LimitError with the offset in the file and the record's index; ModuleNotFoundError
     for a codec whose library is not installed. After an error the Reader stays failed.
@@ -67,7 +67,7 @@ class Reader(_sequence.Reader):
                 owns=ours,
                 max_bytes=_locations.LARGEST if max_bytes is None else max_bytes,
                 find_codec=_find_decompress,
-                find_kind=partial(_writables.find, decoders=decoders or {}),
+                find_converters=partial(_writables.find_converters, decoders=decoders or {}),
                 **options,
             )
         except BaseException:
@@ -76,18 +76,18 @@ class Reader(_sequence.Reader):
             raise
 
 
-class Writer(_sequence.Writer):
+class Writer(_native.Writer):
     """Write a SequenceFile.
 
     place: a path, a URL that fsspec knows, a binary file object or a descriptor. key_class, value_class: names of Writable
-    classes, those of Hadoop's own without their package. compression: "none", "record" or "block". codec: its class or one
+    classes; for Hadoop's own the package can be left out. compression: "none", "record" or "block". codec: its class or one
     of default, gzip, bzip2, snappy, lz4, zstd. metadata: text by name, for the header. version: 4 to 6. sync_marker: 16
     bytes, random if not given. sync_interval: bytes between markers. block_size: bytes of keys and values that end a block.
-    encoders: functions of an object that give bytes, by class name, for classes that this library does not know; without
-    one, bytes or a `typedbytes.Writable` are taken. Other options as for `typedbytes.Encoder`.
+    encoders: functions by class name that take an object and return bytes, for classes that this library does not know;
+    without one, the object must be bytes or a `typedbytes.Writable`. Other options as for `typedbytes.Encoder`.
 
-    A record that cannot be encoded raises EncodeTypeError, EncodeValueError or what a hook raises, and leaves nothing behind.
-    After the sink has failed, so has the Writer.
+    A record that cannot be encoded raises EncodeTypeError, EncodeValueError or what a hook raises, and nothing of it is
+    written. After an error of the sink the Writer stays failed.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -103,8 +103,8 @@ class Writer(_sequence.Writer):
         self, place, *, key_class=_TYPED_BYTES, value_class=_TYPED_BYTES, compression="none", codec="default",
         sync_marker=None, encoders=None, **options,
     ):  # fmt: skip
-        if compression not in _sequence.COMPRESSIONS:
-            raise ValueError(f'compression is "none", "record" or "block", not {compression!r}')
+        if compression not in _native.COMPRESSIONS:
+            raise ValueError(f'compression must be "none", "record" or "block", not {compression!r}')
         key_class, value_class = _writables.full_name(key_class), _writables.full_name(value_class)
         encoders = encoders or {}
         if compression == "none":
@@ -112,7 +112,7 @@ class Writer(_sequence.Writer):
         else:
             codec_class, _, compress = _codecs.find(codec)
             if compress is None:
-                raise ValueError(f"codec {codec} is only read")
+                raise ValueError(f"codec {codec!r} cannot be written, only read")
         file, ours = _locations.opened(place, "w")
         try:
             super().__init__(
@@ -139,15 +139,15 @@ def _find_decompress(name):
 
 
 def decode(class_name, data, *, decoders=None, **options):
-    """Decode the bytes of one key or value of a class, such as a Reader with raw=True gives.
+    """Decode the bytes of one key or value of a class, such as those from a Reader with raw=True.
 
     Options as for `Reader`; raises as it does, with offsets in `data`.
 
     >>> decode("org.apache.hadoop.io.Text", b"\\x02hi")
     'hi'
     """
-    find = partial(_writables.find, decoders=decoders or {})
-    return _sequence.decode(_writables.full_name(class_name), data, find_kind=find, **options)
+    converters = partial(_writables.find_converters, decoders=decoders or {})
+    return _native.decode(_writables.full_name(class_name), data, find_converters=converters, **options)
 
 
 def encode(class_name, obj, *, encoders=None, **options):
@@ -157,4 +157,4 @@ def encode(class_name, obj, *, encoders=None, **options):
     b'\\x02hi'
     """
     name = _writables.full_name(class_name)
-    return _sequence.encode(name, obj, function=(encoders or {}).get(name), **options)
+    return _native.encode(name, obj, function=(encoders or {}).get(name), **options)

@@ -1,6 +1,6 @@
-"""Where files lie: paths, URLs, folders of part files.
+"""Paths, URLs and folders of part files.
 
-Here: opening, listing and sizes. Not here: what is in the files. Always true: fsspec is imported for a URL only.
+Here: opening, listing and sizes. Not here: the contents of files. Always true: fsspec is imported for a URL only.
 """
 
 import errno
@@ -12,15 +12,15 @@ __all__ = ["LARGEST", "file_system", "is_hidden", "opened", "parts", "size"]
 LARGEST = 2**31 - 1
 _HDFS = ("hdfs://", "arrow_hdfs://")
 _HDFS_NEEDS = (
-    "hdfs:// takes pyarrow, a JDK in JAVA_HOME, Hadoop with libhdfs.so in HADOOP_HOME, and CLASSPATH=$(hadoop classpath --glob); "
-    "webhdfs://me@namenode:9870/path takes none of these, only the library requests"
+    "hdfs:// needs pyarrow, a JDK in JAVA_HOME, Hadoop with libhdfs.so in HADOOP_HOME, and CLASSPATH=$(hadoop classpath --glob); "
+    "webhdfs://me@namenode:9870/path needs only the library requests"
 )
 
 
 def opened(place, mode):
     """Return (file, whether we opened it) for mode "r" or "w": paths and URLs are opened, descriptors wrapped."""
     if _is_url(place):
-        file_system(place)  # fsspec keeps it and opens the file with it
+        file_system(place)  # checks what the file system needs; fsspec caches it
         return _fsspec().open(place, f"{mode}b").open(), True
     if isinstance(place, (str, os.PathLike)):
         return io.FileIO(place, mode), True
@@ -30,7 +30,7 @@ def opened(place, mode):
 
 
 def file_system(place):
-    """Return (file system, path) of a URL; without what hdfs:// takes, the error says what that is."""
+    """Return (file system, path) of a URL; for hdfs://, an error says what must be installed."""
     fsspec = _fsspec()
     try:
         return fsspec.core.url_to_fs(place)
@@ -38,14 +38,14 @@ def file_system(place):
         if not place.startswith(_HDFS):
             raise
         kind = ImportError if isinstance(error, ImportError) else OSError
-        reason = str(error).partition("\n")[0]  # a line for each place where a library was looked for comes behind it
+        reason = str(error).partition("\n")[0]  # the rest lists where libraries were searched
         raise kind(f"{reason}: {_HDFS_NEEDS}") from error
 
 
 def parts(place):
-    """Return the files that a place stands for: itself, or what a folder holds besides hidden names and those with _.
+    """Return the files of a location: itself, or those of a folder whose names do not start with _ or a dot.
 
-    A folder in there that is not hidden raises IsADirectoryError: its files would be missing from what is read.
+    Any other folder inside it raises IsADirectoryError: its files would be missing from the result.
     """
     if _is_url(place):
         fs, path = file_system(place)
@@ -70,12 +70,12 @@ def size(place):
 
 
 def is_hidden(name):
-    """Tell whether a name is none of a part file, as Hadoop has it."""
+    """Return whether Hadoop ignores files of this name."""
     return name.startswith(("_", "."))
 
 
 def _visible_files(found, place):
-    """Return the names that are not hidden, in order; found: whether each is a folder."""
+    """Return the names that are not hidden, sorted; `found` maps each name to whether it is a folder."""
     names = sorted(name for name in found if not is_hidden(name))
     for name in names:
         if found[name]:

@@ -1,7 +1,7 @@
-"""MapFile: a folder with a sorted SequenceFile, `data`, and every so many of its keys with their places, `index`.
+"""MapFile: a folder with a sorted SequenceFile, `data`, and a file with every n-th key and its offset, `index`.
 
-Here: looking up by key. Not here: reading records. Always true: keys are compared as Hadoop's comparators do, so a class whose
-order is not known here is refused; an index that cannot be that of its data is an error, and one that knows too little costs time.
+Here: look-up by key. Not here: reading records. Always true: keys are compared as Hadoop's comparators do, so a class whose order
+is not known here is refused; an index that contradicts its data is an error, and an incomplete one only costs time.
 """
 
 import math
@@ -22,10 +22,10 @@ _IO = "org.apache.hadoop.io."
 class MapFile:
     """Look up values by key in a MapFile, or in a BloomMapFile, whose filter is not used.
 
-    place: the folder, a path or URL. Options as for `Reader`. Works as a read-only mapping as far as it goes: `[key]`,
-    `key in`, `get`, iteration over (key, value) pairs in order, each iteration by a Reader of its own. The index is held in
-    memory. Raises FormatError, TruncatedError and LimitError as a Reader does; with resync=True `skipped` tells what was passed
-    over, by look-ups and iterations.
+    place: the folder, a path or URL. Options as for `Reader`. Supports a part of a read-only mapping: `[key]`, `key in`,
+    `get`, and iteration, which yields (key, value) pairs in order and opens a Reader of its own. The index is held in memory.
+    Raises FormatError, TruncatedError and LimitError as a Reader does; with resync=True `skipped` lists what look-ups and
+    iterations have skipped.
 
     >>> import os, tempfile
     >>> from typedbytes.sequencefile import Writer
@@ -60,19 +60,19 @@ class MapFile:
         keys, places = [], []
         with Reader(place, raw=True) as index:
             if index.key_class != self._data.key_class or index.value_class != f"{_IO}LongWritable":
-                raise FormatError(f"an index from {index.key_class} to {index.value_class}", 0)
+                raise FormatError(f"expected an index from {self._data.key_class} to LongWritable, not from {index.key_class} to {index.value_class}", 0)
             last, end = self._first, _locations.size(self._path)
             for offset, key, value in self._records(index):
                 to = _decode_at(index.value_class, value, offset)
                 if not last <= to <= end or keys and key < keys[-1]:
-                    raise FormatError(f"an index that is not in order, or leads out of its data, to {to} of {end} bytes", offset)
+                    raise FormatError(f"index is not in order, or its offset {to} is outside of the data file of {end} bytes", offset)
                 keys.append(key)
                 places.append(to)
                 last = to
         return keys, places
 
     def _records(self, reader):
-        """Yield where each record that is left starts, or its block; its key as it compares, and its value's bytes."""
+        """Yield for each remaining record the offset of the record or its block, its key in comparable form, and its value's bytes."""
         order, start = self._order, reader.offset
         end = start
         for key, value in reader:
@@ -92,7 +92,7 @@ class MapFile:
         self.close()
 
     def get(self, key, default=None):
-        """Return the value of a key, of several equal ones the first found, or `default`."""
+        """Return the value of a key, or `default`; of several equal keys, the first one's."""
         found = self._find(key)
         return default if found is None else self._decoded(*found)
 
@@ -109,7 +109,7 @@ class MapFile:
         return Kept(self._pairs())
 
     def _pairs(self):
-        self._data.seek(self._first)    # which a closed one, or one that failed, refuses
+        self._data.seek(self._first)    # raises if it is closed or has failed
         with Reader(self._path, **self._options) as reader:
             try:
                 yield from reader
@@ -117,10 +117,10 @@ class MapFile:
                 self.skipped.extend(reader.skipped)
 
     def _find(self, key):
-        """Return (offset of the record, bytes of the value) of a key, None when it is not there."""
+        """Return (offset of the record, bytes of the value) of a key, or None."""
         options = {name: value for name, value in self._options.items() if name in ("dialect", "unicode_errors")}
         wanted = self._order(encode(self._data.key_class, key, **options))
-        # Equal keys may stand before the one that the index has, and others before its first.
+        # Equal keys can be before the one in the index, and other keys before its first.
         at = bisect_left(self._keys, wanted)
         self._data.seek(self._offsets[at - 1] if at else self._first)
         for offset, found, value in self._records(self._data):
@@ -141,7 +141,10 @@ def _order_of(class_name):
     """Return a function of a key's bytes whose results compare as Hadoop compares the keys."""
     if class_name in _IN_ORDER:
         return _IN_ORDER[class_name]
-    raise TypeError(f"the order of {class_name} is not known: its MapFile can be read as a SequenceFile")
+    raise TypeError(
+        f"cannot look up keys of unknown order, of class {class_name!r}: read the MapFile's data as a SequenceFile; "
+        f"known: {', '.join(name.rpartition('.')[2] for name in _IN_ORDER)}"
+    )
 
 
 def _decode_at(class_name, value, offset, **options):
@@ -158,7 +161,7 @@ def _placed(error, offset):
 
 def _number(layout, data):
     if len(data) != layout.size:
-        raise FormatError(f"a number of {layout.size} bytes stands in {len(data)}")
+        raise FormatError(f"expected a number of {layout.size} bytes, got {len(data)}")
     return layout.unpack(data)[0]
 
 
@@ -167,7 +170,7 @@ def _by_number(layout):
 
 
 def _by_float(layout):
-    """As Float.compare and Double.compare do: -0.0 is less than 0.0, and NaN more than all."""
+    """Return the order of Float.compare and Double.compare: -0.0 is less than 0.0, and NaN is greatest."""
     layout = struct.Struct(layout)
 
     def order(data):

@@ -1,7 +1,7 @@
-"""Many files at once: splits, processes, the order of what comes back.
+"""Read many files by several processes.
 
-Here: cutting files into splits and handing them out. Not here: what a split holds. Always true: no more splits are under way than
-twice the processes, so memory is bounded by them; every record comes once.
+Here: dividing files into splits and distributing them. Not here: the records of a split. Always true: at most two splits per
+process are in progress, which bounds memory; every record is returned once.
 """
 
 import pickle
@@ -19,13 +19,13 @@ __all__ = ["read"]
 def read(places, *, processes=1, ordered=False, progress=None, split_size=1 << 24, **options):
     """Iterate over the (key, value) pairs of files and folders of part files, read by several processes.
 
-    places: a path or URL, or several. Of a folder its files are read in the order of their names, but for those that start
-    with _ or a dot; a folder in there with any other name raises IsADirectoryError. processes: 1 reads here, in order.
-    ordered: with more, keep the order of places and records; without it splits come as they are ready. progress: called with
-    (bytes done, bytes in all) after each split. split_size: bytes. Other options as for `Reader`, decoders that can be pickled
-    among them. Errors in the bytes name the file and come after the records before them; any other error of a process takes
-    the records of its split along, and is a RuntimeError that names it where it cannot be pickled. With resync=True what was
-    passed over is told in a RuntimeWarning each.
+    places: a path or URL, or several. The files of a folder are read in the order of their names, except those whose names start
+    with _ or a dot; a folder inside it with any other name raises IsADirectoryError. processes: 1 reads in this process, in
+    order. ordered: with several processes, keep the order of files and records; otherwise splits are returned as they are
+    ready. progress: called with (bytes done, total bytes) after each split. split_size: bytes. Other options as for `Reader`;
+    decoders must be picklable. Errors in the data name the file and are raised after the records before them. Any other error
+    in a process loses the records of its split; if it cannot be pickled, a RuntimeError names it. With resync=True each
+    skipped part of a file is reported by a RuntimeWarning.
 
     >>> import os, tempfile
     >>> from typedbytes.sequencefile import Writer
@@ -36,7 +36,7 @@ def read(places, *, processes=1, ordered=False, progress=None, split_size=1 << 2
     [('a', 1)]
     """
     if processes < 1 or split_size < 1:
-        raise ValueError("processes and split_size are at least 1")
+        raise ValueError(f"processes and split_size must be at least 1, not {processes} and {split_size}")
     if isinstance(places, (list, tuple)):
         files = [file for place in places for file in _locations.parts(place)]
     else:
@@ -49,7 +49,7 @@ def read(places, *, processes=1, ordered=False, progress=None, split_size=1 << 2
 def _cut(files, split_size):
     for file in files:
         nbytes = _locations.size(file) or 0
-        # Without bytes, as it seems, one split of all there is: a server may not know, and an empty file has a header missing, which is to be said.
+        # Of size 0, or unknown to the server: one split of the whole file. For an empty file, that reports the missing header.
         for start in range(0, nbytes, split_size) or (0,):
             yield file, start, min(split_size, nbytes - start)
 
@@ -70,14 +70,14 @@ def _in_turn(splits, options):
 
 
 def _records(split, options, skipped):
-    """Yield the records of a split, and put what was passed over into a list; errors name the file."""
+    """Yield the records of a split, and append skipped parts to a list; errors name the file."""
     place, start, length = split
     try:
         with Reader(place, start=start, length=length or None, **options) as reader:
             yield from reader
             skipped += reader.skipped
     except DecodeError as error:
-        # Which record of the file it is, only the first split knows.
+        # The index of the record in the file is known in the first split only.
         record = None if start else error.record
         raise type(error)(f"{place}: {error.message}", error.offset, error.code, error.path, record) from None
 
@@ -86,7 +86,7 @@ def _answered(place, records, skipped, error=None):
     yield from records
     for each in skipped:
         warnings.warn(
-            f"{place}: passed over {each.nbytes} bytes at offset {each.offset}"
+            f"{place}: skipped {each.nbytes} bytes at offset {each.offset}"
             f"{'' if each.nrecords is None else f', {each.nrecords} records'}: {each.error.message}",
             RuntimeWarning,
             stacklevel=3,
@@ -96,7 +96,7 @@ def _answered(place, records, skipped, error=None):
 
 
 def _work(split, options):
-    """Return the records of a split, what was passed over, and the error that ended it, in a process of its own."""
+    """Return the records of a split, its skipped parts, and the error that ended it; runs in a worker process."""
     records, skipped = [], []
     try:
         records.extend(_records(split, options, skipped))
@@ -110,7 +110,7 @@ def _work(split, options):
 
 
 def _is_portable(error):
-    """Tell whether an exception can be handed over to another process, which one that it cannot make again would break."""
+    """Return whether an exception survives pickling; one that does not would break the pool."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
@@ -119,7 +119,7 @@ def _is_portable(error):
 
 
 def _in_parallel(splits, options, processes, ordered):
-    from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait    # its users only
+    from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait    # lazy import: start-up time
 
     waiting, under_way = deque(splits), {}
     pool, waits = ProcessPoolExecutor(processes), True
@@ -132,7 +132,7 @@ def _in_parallel(splits, options, processes, ordered):
             split = under_way.pop(first)
             yield split[2], _answered(split[0], *first.result())
     except GeneratorExit:
-        waits = False    # a thread that waits for itself: any may collect what nobody has finished, the pool's own too
+        waits = False    # the garbage collector may run this in any thread, even the pool's own, which cannot join itself
         raise
     finally:
         pool.shutdown(waits, cancel_futures=True)

@@ -1,7 +1,7 @@
-"""A SequenceFile as typed bytes for who takes them in parts, as columns do.
+"""The pairs of a SequenceFile as typed bytes, in chunks, for columns.
 
-Here: the face that a PairReader has for columns. Not here: what is made of the bytes. Always true: pairs are handed over whole,
-those before damage before its error; every pair is known by where its record, or its block, starts in the file.
+Here: the part of PairReader's interface that columns uses. Not here: decoding. Always true: pairs are passed on whole, and those
+before damage before its error; every pair has the offset of its record, or of its block, in the file.
 """
 
 from typedbytes._core import PairReader
@@ -13,36 +13,36 @@ _NBYTES = 1 << 20
 
 
 class TypedPairs:
-    """Hand the pairs of a Reader over as typed bytes; the Reader is closed with it where `owns` says so.
+    """Return the pairs of a Reader as typed bytes; `owns`: close the Reader too.
 
-    The options are those by which the pairs would be decoded.
+    The options are those for decoding the pairs.
     """
 
     def __init__(self, reader, owns, **options):
         self._reader = reader
         self._owns = owns
         self._options = options
-        self._rest = memoryview(b"")    # of whole pairs
-        self._offsets = ()    # of the records in `rest`, and of those before them
-        self._index = 0    # place of the next record
+        self._rest = memoryview(b"")    # whole pairs not yet used
+        self._offsets = ()    # of the records read together with `_rest`
+        self._index = 0    # of the next record in `_offsets`
         self._is_closed = False
         self.record = reader.record
 
     @property
     def offset(self):
-        """Where the next pair's record, or its block, starts in the file."""
+        """The offset in the file of the next pair's record, or of its block."""
         return self._offsets[self._index] if self._rest else self._reader.offset
 
     def _hand(self, take, wanted):
-        """Call take(view) with whole pairs; it returns the bytes and records it used. False, and nothing is called, at the end.
+        """Call take(view) with whole pairs; it returns the bytes and records it used. Return False, without a call, at the end.
 
-        What is wanted is there: a pair is never in parts.
+        `wanted` needs no check: pairs are always whole.
         """
         if self._is_closed:
             raise ValueError("I/O operation on a closed reader")
         if not self._rest:
-            data, places = self._reader._read_typed(_NBYTES)
-            self._rest, self._offsets, self._index = memoryview(data), memoryview(places).cast("q"), 0
+            data, offsets = self._reader._read_typed(_NBYTES)
+            self._rest, self._offsets, self._index = memoryview(data), memoryview(offsets).cast("q"), 0
         if not self._rest:
             return False
         with self._rest[:] as view:
@@ -53,7 +53,7 @@ class TypedPairs:
         return True
 
     def read(self):
-        """Decode the next pair, for its error, which is placed in the file."""
+        """Decode the next pair to raise its error, with the offset in the file."""
         try:
             return PairReader(self._rest, **self._options).read()
         except DecodeError as error:
@@ -62,7 +62,7 @@ class TypedPairs:
             ) from None
 
     def close(self):
-        """Let go of the Reader."""
+        """Release the Reader."""
         self._is_closed = True
         if self._owns:
             self._reader.close()

@@ -1,8 +1,8 @@
-"""Writables that hold others and say which: maps, objects, arrays of primitives.
+"""Writables that contain others and name their classes: maps, objects, arrays of primitives.
 
-Here: the kinds of org.apache.hadoop.io that describe themselves, so far as they do. Not here: the simple kinds, which the record
-loop knows. Always true: nothing is made of a class that is not named in this file; nesting is bounded, and counts are
-checked against the bytes that remain.
+Here: the self-describing classes of org.apache.hadoop.io. Not here: the simple classes, which the compiled module decodes. Always
+true: no class is decoded that this file does not name; nesting is bounded, and counts are checked against the bytes that
+remain.
 """
 
 import struct
@@ -12,19 +12,19 @@ from typedbytes._core import Encoder
 from typedbytes._types import Byte, Float, Long, Writable
 from typedbytes.errors import FormatError, LimitError, TruncatedError
 
-__all__ = ["find", "full_name"]
+__all__ = ["find_converters", "full_name"]
 
 _IO = "org.apache.hadoop.io."
 _DEEPEST = 64
 
 
 def full_name(name):
-    """Return the class name that the name of one of Hadoop's own Writables stands for; any other name is itself."""
+    """Return the full class name for the short name of one of Hadoop's own Writables, any other name unchanged."""
     return _FULL_NAMES.get(name, name)
 
 
-def find(class_name, decoders):
-    """Return how a class is decoded, and how it becomes typed bytes: functions of its bytes, or None."""
+def find_converters(class_name, decoders):
+    """Return two functions of the bytes of a class, one that decodes and one that converts to typed bytes; each can be None."""
     if class_name in decoders:
         decoder = decoders[class_name]
         return decoder, lambda data: Encoder().encode(decoder(data))
@@ -35,18 +35,18 @@ def find(class_name, decoders):
 
 
 def _typed(value):
-    """Encode as Hadoop's TypedBytesWritableOutput does; a map is its pairs, whose keys may be equal in Python."""
+    """Encode as Hadoop's TypedBytesWritableOutput does; a map is encoded from its pairs, whose keys can be equal in Python."""
     if type(value) is not _Pairs:
         return Encoder().encode(value)
     return b"\x0a" + struct.pack(">i", len(value)) + b"".join(_typed(part) for pair in value for part in pair)
 
 
 class _Pairs(list):
-    """Be a map of which every pair counts."""
+    """The pairs of a map, with keys that can be equal in Python."""
 
 
 class _OpaqueError(Exception):
-    """Say that bytes hold something whose end is not known: they stay as they are."""
+    """Raised for a class whose size is not known: the bytes are kept undecoded."""
 
 
 def _whole(class_name, data, exact):
@@ -56,22 +56,22 @@ def _whole(class_name, data, exact):
     except _OpaqueError:
         return Writable(class_name, data)
     if body.at != len(data):
-        raise FormatError(f"{len(data) - body.at} bytes behind a Writable", body.at)
+        raise FormatError(f"{len(data) - body.at} bytes after the end of a Writable", body.at)
     return Writable(class_name, data) if body.is_opaque else value
 
 
 class _Bytes:
-    """Take the bytes of a Writable from left to right."""
+    """Reads the bytes of a Writable in order."""
 
     def __init__(self, data, exact):
         self.data = data
         self.at = 0
         self.exact = exact
-        self.is_opaque = False  # what was read so far has no form in Python
+        self.is_opaque = False  # what was read cannot be represented in Python
         self.depth = 0
 
     def take(self, nbytes):
-        """Return so many bytes."""
+        """Return n bytes."""
         if nbytes < 0:
             raise FormatError(f"negative length {nbytes}", self.at)
         if nbytes > len(self.data) - self.at:
@@ -84,10 +84,10 @@ class _Bytes:
         return struct.unpack(layout, self.take(struct.calcsize(layout)))[0]
 
     def count(self):
-        """Return a count of things that take a byte each, or more."""
+        """Return a count of items of at least one byte each."""
         number = self.number(">i")
         if not 0 <= number <= len(self.data) - self.at:
-            raise FormatError(f"{number} items in {len(self.data) - self.at} bytes", self.at - 4)
+            raise FormatError(f"count {number} with {len(self.data) - self.at} bytes left", self.at - 4)
         return number
 
     def vint(self):
@@ -99,30 +99,30 @@ class _Bytes:
         number = int.from_bytes(self.take(nbytes), "big")
         number = ~number if first < -120 else number
         if not -(2**63) <= number < 2**63:
-            raise FormatError("a number beyond 64 bits", self.at - nbytes - 1)
+            raise FormatError("number does not fit in 64 bits", self.at - nbytes - 1)
         return number
 
     def text(self, nbytes):
-        """Return UTF-8 of a known length."""
+        """Return n bytes of UTF-8 as text."""
         start = self.at
         return self.decoded(self.take(nbytes), "utf-8", "strict", start)
 
     def java_text(self):
-        """Return text as DataOutput.writeUTF and UTF8 write it: u16 length, UTF-8 of UTF-16's halves, NUL in two bytes."""
+        """Return text as DataOutput.writeUTF and UTF8 write it: u16 length, UTF-8 of UTF-16 code units, NUL as two bytes."""
         start = self.at
         data = self.take(self.number(">H")).replace(b"\xc0\x80", b"\0")
         halves = self.decoded(data, "utf-8", "surrogatepass", start)
         return halves.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
     def decoded(self, data, encoding, errors, start):
-        """Return bytes as text, or say where they are none."""
+        """Return bytes as text, or raise FormatError with their offset."""
         try:
             return data.decode(encoding, errors)
         except UnicodeDecodeError as error:
             raise FormatError(f"text is not UTF-8: {error.reason}", start) from error
 
     def deeper(self, read):
-        """Read something inside something."""
+        """Read a nested Writable."""
         if self.depth == _DEEPEST:
             raise LimitError(f"Writables nest deeper than {_DEEPEST}", self.at)
         self.depth += 1
@@ -140,7 +140,7 @@ def _bytes(body):
 
 
 def _map(body):
-    """Read a MapWritable: its own classes by number, then pairs, each thing behind the number of its class."""
+    """Read a MapWritable: its table of class numbers, then pairs, each key and value after the number of its class."""
     classes = dict(_NUMBERED)
     for _ in range(body.number(">b")):
         number = body.number(">b")
@@ -157,7 +157,7 @@ def _map(body):
 def _numbered(body, classes):
     number = body.number(">b")
     if number not in classes:
-        raise FormatError(f"class number {number} is not in the map's table", body.at - 1)
+        raise FormatError(f"unknown class number {number}: not in the map's table", body.at - 1)
     start, class_name = body.at, classes[number]
     value = body.deeper(_reader_of(class_name))
     if body.exact and class_name in _WITHOUT_CODE:
@@ -168,12 +168,12 @@ def _numbered(body, classes):
 def _reader_of(class_name):
     read = _SIMPLE.get(class_name) or _SELF_DESCRIBING.get(class_name)
     if read is None:
-        raise _OpaqueError  # only the class itself knows where it ends
+        raise _OpaqueError  # only the class itself knows its size
     return read
 
 
 def _object(body):
-    """Read an ObjectWritable: the class it is declared as, then what that class wants."""
+    """Read an ObjectWritable: its declared class, then the data of that class."""
     declared = body.java_text()
     if declared in _PRIMITIVES:
         return _PRIMITIVES[declared](body)
@@ -198,7 +198,7 @@ def _primitives(body):
     start = body.at
     name = body.java_text()
     if name not in _PRIMITIVES or name == "void":
-        raise FormatError(f"an array of {name!r:.60}", start)
+        raise FormatError(f"array of unknown type {name!r:.60}", start)
     return [_PRIMITIVES[name](body) for _ in range(body.count())]
 
 
@@ -255,7 +255,7 @@ _WITHOUT_CODE = {
     f"{_IO}{name}" for name in ("ShortWritable", "NullWritable", "UTF8", "MD5Hash", "ObjectWritable", "ArrayPrimitiveWritable")
 }
 
-# The classes that every AbstractMapWritable has a number for, from -127 up.
+# The predefined classes of every AbstractMapWritable, numbered from -127.
 _NUMBERED = dict(
     enumerate(
         [

@@ -1,23 +1,23 @@
-# Floor 3. The record loop of Hadoop's SequenceFile: header, sync markers, records and blocks, keys and values.
+# Layer 3. Reads and writes Hadoop's SequenceFile: header, sync markers, records and blocks, keys and values.
 #
-# What belongs here: the file format, read and written. What this file must not know: paths, URLs, which codec is which library;
-# a source or sink is an object with a method to call, a codec is a function of bytes. The parts:
-#     writables.pxi   keys and values: Hadoop's Writables to objects and back, or to typed bytes
+# What belongs here: the file format. What this file must not know: paths, URLs, which library implements a codec. A source or
+# sink is an object with a method to call; a codec is a function of bytes. The parts:
+#     writables.pxi   keys and values: conversion between Hadoop's Writables and objects, and to typed bytes
 #     reader.pxi     header, records, blocks, splits, resync
-#     writer.pxi     the same written
+#     writer.pxi     the same, for writing
 #
-# The format, in Hadoop's words (org.apache.hadoop.io.SequenceFile, versions 4 to 6; numbers big-endian, VInt is
+# The format, in Hadoop's terms (org.apache.hadoop.io.SequenceFile, versions 4 to 6; numbers big-endian, VInt is
 # WritableUtils.writeVInt, Text is a VInt length and UTF-8):
 #     header   "SEQ", version byte, Text key class, Text value class, boolean compressed, boolean block-compressed, Text codec
 #              class (from 5 on, when compressed; 4 means DefaultCodec), metadata (from 6 on: i32 count, Text name and Text value
 #              each), 16 bytes of sync marker
 #     sync     i32 -1, the 16 bytes of the marker; between records every 100 KiB or so, before every block
-#     record   i32 length of key and value, i32 length of key, key, value (compressed by itself with RECORD compression)
-#     block    sync, VInt number of records, then four times VInt length and so many compressed bytes: the key lengths as
-#              VInts, the keys, the value lengths, the values
+#     record   i32 length of key and value, i32 length of key, key, value (each value compressed on its own with RECORD compression)
+#     block    sync, VInt number of records, then four buffers, each a VInt length and n compressed bytes: the key lengths
+#              as VInts, the keys, the value lengths, the values
 #
-# Always true: an object that is in use refuses a second use; a reader that failed stays failed; nothing is allocated that
-# bytes have not backed, but for what a codec gives, and that is bounded by max_bytes.
+# Always true: an object that is in use refuses a second use; a reader that failed stays failed; memory is allocated only for
+# bytes that have arrived, except for a codec's output, which max_bytes bounds.
 
 # cython: binding=False, embedsignature=True, embedsignature.format=clinic
 
@@ -59,17 +59,17 @@ cdef extern from "Python.h":
 
 cdef enum:
     SYNC_NBYTES = 16
-    ESCAPE = -1               # stands where a record's length would
+    ESCAPE = -1               # in place of a record's length: a sync marker follows
     ESCAPED_NBYTES = 20       # escape and marker
     OLDEST = 4
     NEWEST = 6
     READ_SIZE = 131072
     WRITE_SIZE = 65536
-    WRITE_ROOM = WRITE_SIZE + 8192    # the record that makes it full seldom makes it grow
+    WRITE_CAPACITY = WRITE_SIZE + 8192    # the record that fills it rarely makes it grow
     SYNC_INTERVAL = 102400    # bytes between markers: SequenceFile.SYNC_INTERVAL
     BLOCK_NBYTES = 1000000    # keys and values of a block: io.seqfile.compress.blocksize
     LARGEST_RECORD = 1 << 28
-    LARGE_VALUE = 4096        # bytes that are cheaper to look at than to copy
+    LARGE_VALUE = 4096        # from this size on, a view is cheaper than a copy
 
 cdef enum State:
     OPEN
@@ -77,7 +77,7 @@ cdef enum State:
     FAILED
     CLOSED
 
-cdef enum Compression:
+cdef enum CompressionType:
     NONE
     RECORD
     BLOCK
@@ -86,8 +86,8 @@ COMPRESSIONS = ("none", "record", "block")
 DEFAULT_CODEC = "org.apache.hadoop.io.compress.DefaultCodec"
 
 
-cdef inline object taken(PyObject* o):
-    # Makes an owned pointer an object.
+cdef inline object as_object(PyObject* o):
+    # Converts an owned pointer to an object.
     result = <object>o
     decref(o)
     return result

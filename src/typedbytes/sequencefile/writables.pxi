@@ -1,4 +1,4 @@
-# Keys and values: the bytes of Hadoop's Writables to objects and back, and to typed bytes.
+# Keys and values: converts the bytes of Hadoop's Writables to objects and back, and to typed bytes.
 
 cdef enum Kind:
     TYPED_BYTES
@@ -14,7 +14,7 @@ cdef enum Kind:
     DOUBLE_WRITABLE
     BOOLEAN
     NULL_WRITABLE
-    OTHER                     # by a function, or as Writable(class_name, data)
+    OTHER                     # converted by a function, or kept as Writable(class_name, data)
 
 KINDS = {
     "org.apache.hadoop.typedbytes.TypedBytesWritable": TYPED_BYTES,
@@ -32,20 +32,20 @@ KINDS = {
     "org.apache.hadoop.io.NullWritable": NULL_WRITABLE,
 }
 
-# Bytes of a Writable by its kind; -1: it says so itself.
+# The size of a Writable by its kind; -1: variable.
 cdef Py_ssize_t[14] NBYTES = [-1, -1, -1, 4, 8, -1, -1, 2, 1, 4, 8, 1, 0, -1]
 
-# Least and greatest number by kind, for those that are whole numbers.
+# Least and greatest number by kind, for integers.
 cdef int64_t[9] LEAST = [0, 0, 0, INT32_MIN, INT64_MIN, INT32_MIN, INT64_MIN, -32768, -128]
 cdef int64_t[9] GREATEST = [0, 0, 0, INT32_MAX, INT64_MAX, INT32_MAX, INT64_MAX, 32767, 127]
 
 
-cdef class Side:
-    # The keys of a file, or its values: their class, and what is done with bytes of that class.
+cdef class WritableClass:
+    # The class of a file's keys or values, and how its bytes are converted.
     cdef str class_name
     cdef int kind             # a Kind
-    cdef object function      # OTHER: bytes to object when reading, object to bytes when writing; None: there is none
-    cdef object to_typed      # OTHER: bytes to typed bytes; None: as code 50
+    cdef object function      # OTHER: bytes to object when reading, object to bytes when writing, or None
+    cdef object to_typed      # OTHER: bytes to typed bytes; None: written as code 50
 
     def __cinit__(self, str class_name, function=None, to_typed=None):
         self.class_name = class_name
@@ -54,8 +54,8 @@ cdef class Side:
         self.to_typed = to_typed
 
 
-# VInt and VLong: one byte from -112 to 127 is the number itself; below, it tells how many bytes follow, big-endian, and whether
-# they are the complement of a negative number (WritableUtils.writeVLong).
+# VInt and VLong: a first byte from -112 to 127 is the number itself. A lower one encodes how many big-endian bytes follow, and
+# whether they are the complement of a negative number (WritableUtils.writeVLong).
 
 cdef inline int vint_size(unsigned char first) noexcept nogil:
     cdef int code = <signed char>first
@@ -63,7 +63,7 @@ cdef inline int vint_size(unsigned char first) noexcept nogil:
 
 
 cdef int64_t load_vint(const unsigned char* p) noexcept nogil:
-    # All vint_size(p[0]) bytes are there.
+    # The caller has checked that all vint_size(p[0]) bytes are available.
     cdef int code = <signed char>p[0]
     cdef int size = vint_size(p[0])
     cdef uint64_t number = 0
@@ -76,7 +76,7 @@ cdef int64_t load_vint(const unsigned char* p) noexcept nogil:
 
 
 cdef int store_vint(unsigned char* p, int64_t value) noexcept nogil:
-    # Gives the number of bytes, 9 at most.
+    # Returns the number of bytes written, 9 at most.
     cdef uint64_t number = <uint64_t>(~value if value < 0 else value)
     cdef uint64_t rest = number
     cdef int size = 0
@@ -95,40 +95,40 @@ cdef int store_vint(unsigned char* p, int64_t value) noexcept nogil:
 
 # ---- reading -----------------------------------------------------------------------------------------------------------
 
-cdef object decode_writable(Side side, Decoding* d, const unsigned char* p, Py_ssize_t nbytes):
-    # wire: as each class of org.apache.hadoop.io writes it. python: bytes, str, int, float, bool, None, or what the typed bytes
-    # say; float32 becomes a double. errors: FormatError where the bytes start unless they are one Writable and no more;
-    # what is wrong inside typed bytes, where it is. source: the classes' write() and readFields().
+cdef object decode_writable(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes):
+    # wire: as each class of org.apache.hadoop.io writes it. python: bytes, str, int, float, bool, None, or the decoded typed
+    # bytes; float32 becomes a double. errors: FormatError at the start of the bytes unless they are exactly one Writable;
+    # errors inside typed bytes have their own offset. source: the classes' write() and readFields().
     cdef int64_t number
-    if side.kind == TYPED_BYTES:
-        return taken(new_typed(d, p, nbytes, False))
-    if NBYTES[side.kind] >= 0 and NBYTES[side.kind] != nbytes:
-        raise_size(side, d, NBYTES[side.kind], nbytes)
-    if side.kind == BYTES_WRITABLE:
-        check_bytes_length(side, d, p, nbytes)
+    if writable.kind == TYPED_BYTES:
+        return as_object(new_typed(d, p, nbytes, False))
+    if NBYTES[writable.kind] >= 0 and NBYTES[writable.kind] != nbytes:
+        raise_size(writable, d, NBYTES[writable.kind], nbytes)
+    if writable.kind == BYTES_WRITABLE:
+        check_bytes_length(writable, d, p, nbytes)
         return PyBytes_FromStringAndSize(<const char*>p + 4, nbytes - 4)
-    if side.kind == TEXT:
-        return decode_text(side, d, p, nbytes)
-    if side.kind <= BYTE_WRITABLE:
-        load_number(side, d, p, nbytes, &number)
+    if writable.kind == TEXT:
+        return decode_text(writable, d, p, nbytes)
+    if writable.kind <= BYTE_WRITABLE:
+        load_number(writable, d, p, nbytes, &number)
         return number
-    if side.kind == FLOAT_WRITABLE:
+    if writable.kind == FLOAT_WRITABLE:
         return load_f32(p)
-    if side.kind == DOUBLE_WRITABLE:
+    if writable.kind == DOUBLE_WRITABLE:
         return load_f64(p)
-    if side.kind == BOOLEAN:
+    if writable.kind == BOOLEAN:
         return p[0] != 0
-    if side.kind == NULL_WRITABLE:
+    if writable.kind == NULL_WRITABLE:
         return None
-    return decode_other(side, d, PyBytes_FromStringAndSize(<const char*>p, nbytes))
+    return decode_other(writable, d, PyBytes_FromStringAndSize(<const char*>p, nbytes))
 
 
-cdef inline PyObject* new_object(Side side, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, bint is_key) except NULL:
-    # decode_writable with the most common kind in few steps. After a failure the caller abandons `d`.
+cdef inline PyObject* new_object(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, bint is_key) except NULL:
+    # decode_writable with a fast path for the most common kind. After a failure the caller abandons `d`.
     cdef PyObject* value
-    if side.kind == TYPED_BYTES:
+    if writable.kind == TYPED_BYTES:
         return new_typed(d, p, nbytes, is_key)
-    thing = decode_writable(side, d, p, nbytes)
+    thing = decode_writable(writable, d, p, nbytes)
     value = <PyObject*>thing
     incref(value)
     return value
@@ -151,25 +151,25 @@ cdef inline PyObject* new_typed(Decoding* d, const unsigned char* p, Py_ssize_t 
     return value
 
 
-cdef inline int check_bytes_length(Side side, Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except -1:
+cdef inline int check_bytes_length(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except -1:
     # BytesWritable and TypedBytesWritable: an i32 length and the bytes.
     if nbytes < 4 or load_i32(p) != nbytes - 4:
-        raise_size(side, d, 4 + (load_i32(p) if nbytes >= 4 else 0), nbytes)
+        raise_size(writable, d, 4 + (load_i32(p) if nbytes >= 4 else 0), nbytes)
     return 0
 
 
-cdef Py_ssize_t check_text(Side side, Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except -1:
-    # Gives the number of bytes before the text.
+cdef Py_ssize_t check_text(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except -1:
+    # Returns the size of the length before the text.
     cdef int size = vint_size(p[0]) if nbytes else 1
     if nbytes < size:
-        raise_size(side, d, size, nbytes)
+        raise_size(writable, d, size, nbytes)
     if load_vint(p) != nbytes - size:
-        raise writable_error(d, f"a Text of {load_vint(p)} bytes stands in {nbytes - size}")
+        raise writable_error(d, f"Text length {load_vint(p)} with {nbytes - size} bytes left")
     return size
 
 
-cdef object decode_text(Side side, Decoding* d, const unsigned char* p, Py_ssize_t nbytes):
-    cdef Py_ssize_t size = check_text(side, d, p, nbytes)
+cdef object decode_text(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes):
+    cdef Py_ssize_t size = check_text(writable, d, p, nbytes)
     try:
         return PyUnicode_DecodeUTF8(<const char*>p + size, nbytes - size, d.unicode_errors)
     except UnicodeDecodeError as error:
@@ -177,30 +177,30 @@ cdef object decode_text(Side side, Decoding* d, const unsigned char* p, Py_ssize
         raise writable_error(d, f"Text is not UTF-8: {error.reason} at its byte {error.start}") from error
 
 
-cdef int load_number(Side side, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, int64_t* number) except -1:
-    # The fixed sizes have been checked.
-    if side.kind == INT_WRITABLE:
+cdef int load_number(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, int64_t* number) except -1:
+    # The caller has checked the sizes of fixed-size kinds.
+    if writable.kind == INT_WRITABLE:
         number[0] = load_i32(p)
-    elif side.kind == LONG_WRITABLE:
+    elif writable.kind == LONG_WRITABLE:
         number[0] = load_i64(p)
-    elif side.kind == SHORT_WRITABLE:
+    elif writable.kind == SHORT_WRITABLE:
         number[0] = load_i16(p)
-    elif side.kind == BYTE_WRITABLE:
+    elif writable.kind == BYTE_WRITABLE:
         number[0] = <signed char>p[0]
     else:
         if nbytes == 0 or vint_size(p[0]) != nbytes:
-            raise_size(side, d, vint_size(p[0]) if nbytes else 1, nbytes)
+            raise_size(writable, d, vint_size(p[0]) if nbytes else 1, nbytes)
         number[0] = load_vint(p)
-        if not LEAST[side.kind] <= number[0] <= GREATEST[side.kind]:
-            raise writable_error(d, f"{number[0]} is too long for a VIntWritable")
+        if not LEAST[writable.kind] <= number[0] <= GREATEST[writable.kind]:
+            raise writable_error(d, f"{number[0]} does not fit in a VIntWritable")
     return 0
 
 
-cdef object decode_other(Side side, Decoding* d, bytes data):
-    if side.function is None:
-        return Writable(side.class_name, data)
+cdef object decode_other(WritableClass writable, Decoding* d, bytes data):
+    if writable.function is None:
+        return Writable(writable.class_name, data)
     try:
-        return side.function(data)
+        return writable.function(data)
     except DecodeError as error:
         raise_without_memory(error)
         raise type(error)(error.message, d.buf.start_offset + error.offset, error.code, error.path, d.record) from None
@@ -210,64 +210,64 @@ cdef object writable_error(Decoding* d, str message):
     return FormatError(message, d.buf.start_offset, None, "", d.record)
 
 
-cdef int raise_size(Side side, Decoding* d, long long wanted, Py_ssize_t nbytes) except -1:
-    name = "TypedBytesWritable" if side is None else side.class_name.rpartition(".")[2]
-    raise writable_error(d, f"a {name} of {wanted} bytes stands in {nbytes}")
+cdef int raise_size(WritableClass writable, Decoding* d, long long wanted, Py_ssize_t nbytes) except -1:
+    name = "a TypedBytesWritable" if writable is None else article(writable)
+    raise writable_error(d, f"expected {wanted} bytes for {name}, got {nbytes}")
 
 
 # ---- to typed bytes ----------------------------------------------------------------------------------------------------
 
-cdef int copy_typed(Side side, Decoding* d, Skipping* skipping, const unsigned char* p, Py_ssize_t nbytes, WriteBuffer* out) except -1:
-    # Append what Hadoop's TypedBytesWritableOutput writes for a Writable: scripts and dumptb see exactly this.
+cdef int copy_typed(WritableClass writable, Decoding* d, Skipping* skipping, const unsigned char* p, Py_ssize_t nbytes, WriteBuffer* out) except -1:
+    # Appends what Hadoop's TypedBytesWritableOutput writes for a Writable, which is what scripts and dumptb receive.
     cdef int64_t number
-    if side.kind == OTHER and side.to_typed is not None:
-        encoded = decode_converted(side, d, p, nbytes)
+    if writable.kind == OTHER and writable.to_typed is not None:
+        encoded = decode_converted(writable, d, p, nbytes)
         return append_bytes(out, <const unsigned char*>PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded))
-    if NBYTES[side.kind] >= 0 and NBYTES[side.kind] != nbytes:
-        raise_size(side, d, NBYTES[side.kind], nbytes)
-    if side.kind == TYPED_BYTES:
+    if NBYTES[writable.kind] >= 0 and NBYTES[writable.kind] != nbytes:
+        raise_size(writable, d, NBYTES[writable.kind], nbytes)
+    if writable.kind == TYPED_BYTES:
         check_typed(d, skipping, p, nbytes)
         return append_bytes(out, p + 4, nbytes - 4)
     reserve(out, nbytes + 16)
-    if side.kind == BYTES_WRITABLE:
-        check_bytes_length(side, d, p, nbytes)
-        put_code(out, BYTES)
+    if writable.kind == BYTES_WRITABLE:
+        check_bytes_length(writable, d, p, nbytes)
+        append_code(out, BYTES)
         return append_bytes(out, p, nbytes)
-    if side.kind == TEXT:
-        number = check_text(side, d, p, nbytes)
-        put_code(out, STRING)
+    if writable.kind == TEXT:
+        number = check_text(writable, d, p, nbytes)
+        append_code(out, STRING)
         return append_counted(out, p + number, nbytes - number)
-    if side.kind == BOOLEAN:
-        put_code(out, BOOL)
-        put_code(out, p[0] != 0)
+    if writable.kind == BOOLEAN:
+        append_code(out, BOOL)
+        append_code(out, p[0] != 0)
         return 0
-    if side.kind in (FLOAT_WRITABLE, DOUBLE_WRITABLE, BYTE_WRITABLE):
-        put_code(out, FLOAT if side.kind == FLOAT_WRITABLE else DOUBLE if side.kind == DOUBLE_WRITABLE else BYTE)
+    if writable.kind in (FLOAT_WRITABLE, DOUBLE_WRITABLE, BYTE_WRITABLE):
+        append_code(out, FLOAT if writable.kind == FLOAT_WRITABLE else DOUBLE if writable.kind == DOUBLE_WRITABLE else BYTE)
         return append_bytes(out, p, nbytes)
-    if side.kind in (NULL_WRITABLE, SHORT_WRITABLE, OTHER):
-        return append_writable(side, d, p, nbytes, out)
-    load_number(side, d, p, nbytes, &number)
-    if side.kind in (INT_WRITABLE, VINT):
-        put_code(out, INT)
+    if writable.kind in (NULL_WRITABLE, SHORT_WRITABLE, OTHER):
+        return append_writable(writable, d, p, nbytes, out)
+    load_number(writable, d, p, nbytes, &number)
+    if writable.kind in (INT_WRITABLE, VINT):
+        append_code(out, INT)
         store_i32(out.cursor, <int32_t>number)
         out.cursor += 4
     else:
-        put_code(out, LONG)
+        append_code(out, LONG)
         store_i64(out.cursor, number)
         out.cursor += 8
     return 0
 
 
-cdef bytes decode_converted(Side side, Decoding* d, const unsigned char* p, Py_ssize_t nbytes):
+cdef bytes decode_converted(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes):
     try:
-        return side.to_typed(PyBytes_FromStringAndSize(<const char*>p, nbytes))
+        return writable.to_typed(PyBytes_FromStringAndSize(<const char*>p, nbytes))
     except DecodeError as error:
         raise_without_memory(error)
         raise type(error)(error.message, d.buf.start_offset + error.offset, error.code, error.path, d.record) from None
 
 
 cdef int check_typed(Decoding* d, Skipping* skipping, const unsigned char* p, Py_ssize_t nbytes) except -1:
-    # One value and no more: anything else would put the stream out of step.
+    # Exactly one value: anything else would shift the values after it in the stream.
     cdef SkipOutcome outcome
     check_bytes_length(None, d, p, nbytes)
     d.buf.start = p
@@ -282,8 +282,8 @@ cdef int check_typed(Decoding* d, Skipping* skipping, const unsigned char* p, Py
     return 0
 
 
-cdef inline void put_code(WriteBuffer* out, int code) noexcept:
-    # There is room.
+cdef inline void append_code(WriteBuffer* out, int code) noexcept:
+    # The caller has reserved the capacity.
     out.cursor[0] = code
     out.cursor += 1
 
@@ -302,12 +302,12 @@ cdef inline int append_counted(WriteBuffer* out, const unsigned char* p, Py_ssiz
     return append_bytes(out, p, nbytes)
 
 
-cdef int append_writable(Side side, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, WriteBuffer* out) except -1:
-    name = side.class_name.encode("utf-8")
+cdef int append_writable(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, WriteBuffer* out) except -1:
+    name = writable.class_name.encode("utf-8")
     if nbytes > MAX_LENGTH - 4 - len(name):
-        raise LimitError(f"a {side.class_name} of {nbytes} bytes is longer than typed bytes can be", d.buf.start_offset, None, "", d.record)
+        raise LimitError(f"a {writable.class_name} of {nbytes} bytes is too long for typed bytes: at most 2^31-1 with its class name", d.buf.start_offset, None, "", d.record)
     reserve(out, 9 + len(name) + nbytes)
-    put_code(out, WRITABLE)
+    append_code(out, WRITABLE)
     store_i32(out.cursor, <int32_t>(4 + len(name) + nbytes))
     out.cursor += 4
     append_counted(out, <const unsigned char*>PyBytes_AS_STRING(name), len(name))
@@ -316,30 +316,30 @@ cdef int append_writable(Side side, Decoding* d, const unsigned char* p, Py_ssiz
 
 # ---- writing -----------------------------------------------------------------------------------------------------------
 
-cdef int encode_writable(Side side, Encoding* e, object obj) except -1:
+cdef int encode_writable(WritableClass writable, Encoding* e, object obj) except -1:
     # The reverse of decode_writable. errors: EncodeTypeError for an object that the class cannot hold, EncodeValueError for a
-    # number or text beyond it. The caller takes back what a failure leaves.
-    if side.kind == TYPED_BYTES:
+    # number or text outside its range. The caller discards the bytes that a failure leaves.
+    if writable.kind == TYPED_BYTES:
         return encode_typed(e, obj)
-    if side.kind == BYTES_WRITABLE:
+    if writable.kind == BYTES_WRITABLE:
         return encode_buffer(e, obj, True)
-    if side.kind == TEXT:
+    if writable.kind == TEXT:
         return encode_text(e, obj)
     reserve(&e.buf, 9)
-    if side.kind <= BYTE_WRITABLE:
-        return encode_number(side, e, obj)
-    if side.kind in (FLOAT_WRITABLE, DOUBLE_WRITABLE):
-        return encode_float(side, e, obj)
-    if side.kind == BOOLEAN:
+    if writable.kind <= BYTE_WRITABLE:
+        return encode_number(writable, e, obj)
+    if writable.kind in (FLOAT_WRITABLE, DOUBLE_WRITABLE):
+        return encode_float(writable, e, obj)
+    if writable.kind == BOOLEAN:
         if not isinstance(obj, bool):
-            raise_type(side, obj)
-        put_code(&e.buf, obj)
+            raise_type(writable, obj)
+        append_code(&e.buf, obj)
         return 0
-    if side.kind == NULL_WRITABLE:
+    if writable.kind == NULL_WRITABLE:
         if obj is not None:
-            raise_type(side, obj)
+            raise_type(writable, obj)
         return 0
-    return encode_other(side, e, obj)
+    return encode_other(writable, e, obj)
 
 
 cdef inline int encode_typed(Encoding* e, object obj) except -1:
@@ -347,18 +347,18 @@ cdef inline int encode_typed(Encoding* e, object obj) except -1:
     reserve(&e.buf, 4)
     e.buf.cursor += 4
     encode_record(e, <PyObject*>obj)
-    store_i32(e.buf.start + start, <int32_t>(written(&e.buf) - start - 4))    # the record's own limit has been checked
+    store_i32(e.buf.start + start, <int32_t>(written(&e.buf) - start - 4))    # encode_record has checked the limit
     return 0
 
 
-cdef int encode_buffer(Encoding* e, object obj, bint counted) except -1:
+cdef int encode_buffer(Encoding* e, object obj, bint declared_count) except -1:
     cdef Py_buffer view
     if not PyObject_CheckBuffer(obj):
-        raise EncodeTypeError(f"bytes are needed, not {type(obj).__name__}")
+        raise EncodeTypeError(f"expected a bytes-like object, not {type(obj).__name__}")
     contiguous = get_view(obj, &view)
     try:
         check_record(view.len)
-        if counted:
+        if declared_count:
             return append_counted(&e.buf, <const unsigned char*>view.buf, view.len)
         return append_bytes(&e.buf, <const unsigned char*>view.buf, view.len)
     finally:
@@ -367,85 +367,94 @@ cdef int encode_buffer(Encoding* e, object obj, bint counted) except -1:
 
 cdef int encode_text(Encoding* e, object obj) except -1:
     if not isinstance(obj, str):
-        raise EncodeTypeError(f"a Text holds a str, not {type(obj).__name__}")
+        raise EncodeTypeError(f"expected a str for a Text, not {type(obj).__name__}")
     try:
         data = (<str>obj).encode("utf-8", "strict" if e.unicode_errors == NULL else (<bytes>e.unicode_errors).decode("ascii"))
     except UnicodeEncodeError as error:
         raise_without_memory(error)
-        raise EncodeValueError(f"str is not UTF-8: {error.reason}") from error
+        raise EncodeValueError(f"str cannot be encoded as UTF-8: {error.reason}") from error
     reserve(&e.buf, 9)
     e.buf.cursor += store_vint(e.buf.cursor, len(data))
     return append_bytes(&e.buf, <const unsigned char*>PyBytes_AS_STRING(data), len(data))
 
 
-cdef int encode_number(Side side, Encoding* e, object obj) except -1:
-    # There is room for nine bytes.
+cdef int encode_number(WritableClass writable, Encoding* e, object obj) except -1:
+    # The caller has reserved nine bytes.
     cdef int64_t number
     if not isinstance(obj, int) or isinstance(obj, bool):
-        raise_type(side, obj)
+        raise_type(writable, obj)
     try:
         number = obj
     except OverflowError:
-        raise EncodeValueError(f"int does not fit a {side.class_name.rpartition('.')[2]}") from None
-    if not LEAST[side.kind] <= number <= GREATEST[side.kind]:
-        raise EncodeValueError(f"int does not fit a {side.class_name.rpartition('.')[2]}")
-    if side.kind in (VINT, VLONG):
+        raise EncodeValueError(f"int does not fit in {article(writable)}") from None
+    if not LEAST[writable.kind] <= number <= GREATEST[writable.kind]:
+        raise EncodeValueError(f"int does not fit in {article(writable)}")
+    if writable.kind in (VINT, VLONG):
         e.buf.cursor += store_vint(e.buf.cursor, number)
         return 0
-    if side.kind == INT_WRITABLE:
+    if writable.kind == INT_WRITABLE:
         store_i32(e.buf.cursor, <int32_t>number)
-    elif side.kind == LONG_WRITABLE:
+    elif writable.kind == LONG_WRITABLE:
         store_i64(e.buf.cursor, number)
-    elif side.kind == SHORT_WRITABLE:
+    elif writable.kind == SHORT_WRITABLE:
         store_i16(e.buf.cursor, <int16_t>number)
     else:
         e.buf.cursor[0] = <unsigned char>number
-    e.buf.cursor += NBYTES[side.kind]
+    e.buf.cursor += NBYTES[writable.kind]
     return 0
 
 
-cdef int encode_float(Side side, Encoding* e, object obj) except -1:
-    # There is room for nine bytes.
+cdef int encode_float(WritableClass writable, Encoding* e, object obj) except -1:
+    # The caller has reserved nine bytes.
     cdef double number
     if not isinstance(obj, (float, int)) or isinstance(obj, bool):
-        raise_type(side, obj)
+        raise_type(writable, obj)
     try:
         number = obj
     except OverflowError:
-        raise EncodeValueError(f"number is too large for a {side.class_name.rpartition('.')[2]}") from None
-    if side.kind == DOUBLE_WRITABLE:
+        raise EncodeValueError(f"number is too large for {article(writable)}") from None
+    if writable.kind == DOUBLE_WRITABLE:
         store_f64(e.buf.cursor, number)
     elif not store_f32(e.buf.cursor, number):
         raise EncodeValueError("number is too large for a FloatWritable")
-    e.buf.cursor += NBYTES[side.kind]
+    e.buf.cursor += NBYTES[writable.kind]
     return 0
 
 
-cdef int encode_other(Side side, Encoding* e, object obj) except -1:
+cdef int encode_other(WritableClass writable, Encoding* e, object obj) except -1:
     if type(obj) is Writable:
-        if obj.class_name != side.class_name:
-            raise EncodeTypeError(f"a {side.class_name} is needed, not a {obj.class_name}")
+        if obj.class_name != writable.class_name:
+            raise EncodeTypeError(f"expected a {writable.class_name}, not a {obj.class_name}")
         return encode_buffer(e, obj.data, False)
-    if side.function is not None:
-        obj = side.function(obj)
+    if writable.function is not None:
+        obj = writable.function(obj)
+    elif not PyObject_CheckBuffer(obj):
+        raise EncodeTypeError(f"unknown class {writable.class_name!r}: pass encoders=, or bytes instead of {type(obj).__name__}; "
+                              f"known: {', '.join(name.rpartition('.')[2] for name in KINDS)}")
     return encode_buffer(e, obj, False)
 
 
-cdef int raise_type(Side side, object obj) except -1:
-    raise EncodeTypeError(f"a {side.class_name.rpartition('.')[2]} cannot hold an object of type {type(obj).__name__}")
+cdef str article(WritableClass writable):
+    # "an IntWritable", for messages.
+    cdef str name = writable.class_name.rpartition(".")[2]
+    return f"{'an' if name[:1] in 'AEIO' else 'a'} {name}"
 
 
-# ---- one Writable by itself --------------------------------------------------------------------------------------------
+cdef int raise_type(WritableClass writable, object obj) except -1:
+    raise EncodeTypeError(f"{article(writable)} cannot hold an object of type {type(obj).__name__}")
 
-def decode(str class_name, data, *, find_kind=None, **options):
+
+# ---- a single Writable --------------------------------------------------------------------------------------------
+
+def decode(str class_name, data, *, find_converters=None, **options):
     """Decode the bytes of one Writable of a class; see `typedbytes.sequencefile.decode`."""
     cdef Py_buffer view
     cdef DecodeOptions checked = DecodeOptions(**options)
     cdef Decoding d = checked.template
-    cdef Side side = side_of(class_name, find_kind)
+    cdef WritableClass writable = writable_class_of(class_name, find_converters)
     contiguous = get_view(data, &view)
     try:
-        return decode_writable(side, &d, <const unsigned char*>view.buf, view.len)
+        return decode_writable(writable, &d, <const unsigned char*>view.buf, view.len)
     finally:
         abandon(&d)
         PyBuffer_Release(&view)
@@ -457,14 +466,14 @@ def encode(str class_name, obj, *, function=None, **options):
     cdef Encoding e = checked.template
     start_owned(&e.buf, 64)
     try:
-        encode_writable(Side(class_name, function), &e, obj)
+        encode_writable(WritableClass(class_name, function), &e, obj)
         return finish(&e.buf)
     finally:
         drop(&e.buf)
 
 
-cdef Side side_of(str class_name, find_kind):
-    if class_name in KINDS or find_kind is None:
-        return Side(class_name)
-    function, to_typed = find_kind(class_name)
-    return Side(class_name, function, to_typed)
+cdef WritableClass writable_class_of(str class_name, find_converters):
+    if class_name in KINDS or find_converters is None:
+        return WritableClass(class_name)
+    function, to_typed = find_converters(class_name)
+    return WritableClass(class_name, function, to_typed)

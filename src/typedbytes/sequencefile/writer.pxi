@@ -1,10 +1,10 @@
-# Writer: keys and values to bytes, with markers and blocks where Hadoop would put them.
+# Writer: from keys and values to bytes, with sync markers and blocks where Hadoop would write them.
 
 cdef class Writer:
     """Write a SequenceFile to an object with write(); see `typedbytes.sequencefile.Writer`.
 
-    compress: a function of bytes that returns them compressed, with `codec` the class name it goes by. key_function and
-    value_function: of an object, give the bytes of a Writable of a class that is none of the simple ones.
+    compress: a function that takes bytes and returns them compressed; `codec` is its class name. key_function and
+    value_function: for a class that is not built in, a function that takes an object and returns the bytes of its Writable.
     """
 
     cdef readonly int version
@@ -21,27 +21,27 @@ cdef class Writer:
     cdef WriteBuffer key_lengths          # BLOCK: as VInts
     cdef WriteBuffer value_lengths
     cdef object sink
-    cdef bytes spare                      # sent, to be written into again once nobody else holds it
+    cdef bytes spare                      # bytes already sent, reused as a buffer once no other reference to it exists
     cdef object compress
-    cdef Side keys
-    cdef Side values
-    cdef Compression manner
+    cdef WritableClass keys
+    cdef WritableClass values
+    cdef CompressionType compression_type
     cdef State state
-    cdef bint plain                       # typed bytes, not compressed
-    cdef bint owns                        # the sink is closed with the Writer
+    cdef bint plain                       # both classes are TypedBytesWritable, not compressed
+    cdef bint owns                        # close() closes the sink too
     cdef Py_ssize_t block_size
     cdef Py_ssize_t nblock                # records in the block
-    cdef Py_ssize_t written_before[3]     # to out, first and second, when the record was begun
-    cdef bint begun                       # a record is not whole yet
-    cdef bint torn                        # bytes are on the way to the sink, or a block is half made
+    cdef Py_ssize_t written_before[3]     # sizes of out, first and second at the start of the record
+    cdef bint in_record                       # a record is being encoded
+    cdef bint is_partial                        # a failure now would leave a partial write or a partial block
     cdef long long sync_interval
-    cdef long long last_sync              # where the file stood behind the last marker
+    cdef long long last_sync              # the offset after the last sync marker
     cdef long long sent                   # bytes that the sink has taken
     cdef long long nrecords
-    cdef Py_ssize_t send_from             # bytes of the file that are handed over
-    cdef bint is_inherited                # by a forked child: what it finds here is its parent's to write
-    cdef bint is_leaving                  # the interpreter ends: all goes out at once, and the sink is flushed
-    cdef bint is_settled                  # it has been since
+    cdef Py_ssize_t send_threshold             # buffered bytes from which on they are sent to the sink
+    cdef bint is_inherited                # in a forked child: the buffered bytes belong to the parent
+    cdef bint at_exit                  # the interpreter exits: every record is sent at once, and the sink flushed
+    cdef bint flushed_at_exit                  # the sink has been flushed since
     cdef OpenWriter entry
 
     def __cinit__(self, *args, **options):
@@ -53,11 +53,11 @@ cdef class Writer:
         if self.sink is not None:
             raise RuntimeError("a Writer cannot be initialised again")
         self.options = EncodeOptions(**options)
-        self.keys = Side(key_class, key_function)
-        self.values = Side(value_class, value_function)
+        self.keys = WritableClass(key_class, key_function)
+        self.values = WritableClass(value_class, value_function)
         self.key_class, self.value_class, self.compression, self.codec = key_class, value_class, compression, codec
-        self.manner = NONE if compression == "none" else RECORD if compression == "record" else BLOCK
-        self.plain = self.manner == NONE and self.keys.kind == TYPED_BYTES and self.values.kind == TYPED_BYTES
+        self.compression_type = NONE if compression == "none" else RECORD if compression == "record" else BLOCK
+        self.plain = self.compression_type == NONE and self.keys.kind == TYPED_BYTES and self.values.kind == TYPED_BYTES
         self.compress = compress
         self.metadata = dict(metadata or {})
         self.version = version
@@ -69,32 +69,32 @@ cdef class Writer:
         self.write_header()
         self.sink = sink
         self.owns = owns
-        self.send_from = WRITE_SIZE
+        self.send_threshold = WRITE_SIZE
         self.state = OPEN
         if enlist(&self.entry, self, &SEQUENCE_WRITER):
-            self.hold_nothing()
+            self.send_at_once()
 
     cdef int check_arguments(self, sink) except -1:
         if not OLDEST <= self.version <= NEWEST:
-            raise ValueError(f"versions {OLDEST} to {NEWEST} are written, not {self.version}")
+            raise ValueError(f"version must be {OLDEST} to {NEWEST}, not {self.version}")
         if self.version == OLDEST and self.codec is not None and self.codec != DEFAULT_CODEC:
-            raise ValueError("version 4 has no other codec than DefaultCodec")
+            raise ValueError(f"version 4 supports no codec but DefaultCodec, not {self.codec}")
         if self.version < NEWEST and self.metadata:
             raise ValueError("metadata needs version 6")
         if len(self.sync_marker) != SYNC_NBYTES:
-            raise ValueError(f"a sync marker has {SYNC_NBYTES} bytes, not {len(self.sync_marker)}")
+            raise ValueError(f"sync_marker must have {SYNC_NBYTES} bytes, not {len(self.sync_marker)}")
         if self.sync_interval < 1 or not 1 <= self.block_size <= MAX_LENGTH // 2:
-            raise ValueError("sync_interval and block_size are at least 1, and block_size is below 2^30")
+            raise ValueError("sync_interval and block_size must be at least 1, and block_size less than 2^30")
         if isinstance(sink, io.TextIOBase) or not callable(getattr(sink, "write", None)):
             raise TypeError(f"cannot write to a {type(sink).__name__}: a binary file with write() is needed")
         return 0
 
     cdef int start_buffers(self) except -1:
         self.out = self.first = self.second = self.options.template
-        start_owned(&self.out.buf, WRITE_ROOM)
-        if self.manner == BLOCK:
+        start_owned(&self.out.buf, WRITE_CAPACITY)
+        if self.compression_type == BLOCK:
             self.start_block()
-        if self.manner != NONE:
+        if self.compression_type != NONE:
             start_owned(&self.second.buf, 512)
         return 0
 
@@ -113,9 +113,9 @@ cdef class Writer:
         drop(&self.value_lengths)
 
     def __del__(self):
-        if self.state != OPEN or (self.is_leaving and not self.holds()):
+        if self.state != OPEN or (self.at_exit and not self.has_unsent()):
             return
-        if not self.is_leaving:    # it has been said
+        if not self.at_exit:    # at exit the warning has been given
             warn_unclosed(self, "of a SequenceFile")
         try:
             self.close()
@@ -135,70 +135,70 @@ cdef class Writer:
 
     cdef int write_header(self) except -1:
         cdef WriteBuffer* b = &self.out.buf
-        self.put(b"SEQ" + bytes([self.version]))
-        self.put_text(self.key_class)
-        self.put_text(self.value_class)
-        self.put(bytes([self.manner != NONE, self.manner == BLOCK]))
-        if self.manner != NONE and self.version >= 5:
-            self.put_text(self.codec)
+        self.append(b"SEQ" + bytes([self.version]))
+        self.append_text(self.key_class)
+        self.append_text(self.value_class)
+        self.append(bytes([self.compression_type != NONE, self.compression_type == BLOCK]))
+        if self.compression_type != NONE and self.version >= 5:
+            self.append_text(self.codec)
         if self.version >= 6:
             reserve(b, 4)
             store_i32(b.cursor, len(self.metadata))
             b.cursor += 4
             for name in sorted(self.metadata):
-                self.put_text(name)
-                self.put_text(self.metadata[name])
-        self.put(self.sync_marker)
+                self.append_text(name)
+                self.append_text(self.metadata[name])
+        self.append(self.sync_marker)
         return 0
 
-    cdef int put(self, bytes data) except -1:
+    cdef int append(self, bytes data) except -1:
         return append_bytes(&self.out.buf, <const unsigned char*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
 
-    cdef int put_text(self, str text) except -1:
+    cdef int append_text(self, str text) except -1:
         data = text.encode("utf-8", "surrogateescape")
-        self.put_vint(len(data))
-        return self.put(data)
+        self.append_vint(len(data))
+        return self.append(data)
 
-    cdef int put_vint(self, int64_t number) except -1:
+    cdef int append_vint(self, int64_t number) except -1:
         reserve(&self.out.buf, 9)
         self.out.buf.cursor += store_vint(self.out.buf.cursor, number)
         return 0
 
-    cdef int put_marker(self) except -1:
+    cdef int append_marker(self) except -1:
         reserve(&self.out.buf, ESCAPED_NBYTES)
         store_i32(self.out.buf.cursor, ESCAPE)
         self.out.buf.cursor += 4
-        self.put(self.sync_marker)
+        self.append(self.sync_marker)
         self.last_sync = self.position()
         return 0
 
     cdef inline long long position(self) noexcept:
         return self.sent + written(&self.out.buf)
 
-    # ---- the end of the interpreter ----
+    # ---- interpreter exit ----
 
     cdef int settle(self) except -1:
-        if self.state == CLOSED or self.state == FAILED or (not self.holds() and is_closed(self.sink)):
+        if self.state == CLOSED or self.state == FAILED or (not self.has_unsent() and is_closed(self.sink)):
             return 1
-        if not self.is_leaving and self.state == OPEN:
+        if not self.at_exit and self.state == OPEN:
             warn_unclosed(self, "of a SequenceFile")
-        self.hold_nothing()
-        if self.state == BUSY:    # it sends when it comes to the end of its record
-            return self.is_settled
-        if self.owns and type(self.sink) is not io.FileIO:    # it may write its file only when it is closed
+        self.send_at_once()
+        if self.state == BUSY:    # it sends at the end of its record
+            return self.flushed_at_exit
+        if self.owns and type(self.sink) is not io.FileIO:    # such a sink may write its file only in close()
             self.close()
             return 1
-        if self.manner == BLOCK:
+        if self.compression_type == BLOCK:
             self.sync()
         self.flush()
         return 1
 
-    cdef bint holds(self) noexcept:
+    cdef bint has_unsent(self) noexcept:
         return written(&self.out.buf) > 0 or self.nblock > 0
 
-    cdef void hold_nothing(self) noexcept:
-        self.is_leaving = True
-        self.send_from = self.block_size = 1
+    cdef void send_at_once(self) noexcept:
+        self.at_exit = True
+        self.send_threshold = self.block_size = 1
 
     cdef object give_up(self):
         if self.state != BUSY:
@@ -214,37 +214,37 @@ cdef class Writer:
         flush = getattr(self.sink, "flush", None)
         if flush is not None:
             flush()
-        self.is_settled = self.is_leaving
+        self.flushed_at_exit = self.at_exit
         return 0
 
     cdef int send(self) except -1:
-        # The sink may keep the bytes: they are written over only if it has not, and not before it has had the next ones.
+        # The sink may keep a reference to the bytes: the buffer is reused only if it has not, and not before the next send.
         cdef Py_ssize_t nwritten = written(&self.out.buf)
         if self.is_inherited:
             self.refuse()
-        self.torn = True
+        self.is_partial = True
         full = take_owner(&self.out.buf)
         spare, self.spare = self.spare, None
         if spare is not None and Py_REFCNT(<PyObject*>spare) == 1:
             adopt(&self.out.buf, spare)
         else:
-            start_owned(&self.out.buf, WRITE_ROOM)
+            start_owned(&self.out.buf, WRITE_CAPACITY)
         view = memoryview(full)[:nwritten]
         while len(view):
             count = self.sink.write(view)
             if count is None and isinstance(self.sink, io.RawIOBase):
-                raise BlockingIOError("write() took no bytes: a sink must not be non-blocking")
+                raise BlockingIOError("the sink must be in blocking mode: write() returned None")
             nbytes = len(view) if count is None else count
             if not 0 < nbytes <= len(view):
                 raise OSError(f"write() returned {count} for {len(view)} bytes")
             self.sent += nbytes
             view = view[nbytes:]
             PyErr_CheckSignals()
-        if len(full) == WRITE_ROOM:
+        if len(full) == WRITE_CAPACITY:
             self.spare = full
-        if self.is_leaving:
+        if self.at_exit:
             self.flush_sink()
-        self.torn = False
+        self.is_partial = False
         return 0
 
     # ---- records ----
@@ -257,16 +257,16 @@ cdef class Writer:
         return self.count_record()
 
     cdef inline int count_record(self) except -1:
-        self.begun = False
+        self.in_record = False
         self.nrecords += 1
-        if written(&self.out.buf) >= self.send_from:
+        if written(&self.out.buf) >= self.send_threshold:
             self.send()
         if not self.nrecords & 0x3fff:
             PyErr_CheckSignals()
         return 0
 
     cdef inline int add_plain(self, PyObject* key, PyObject* value) except -1:
-        # add_record of typed bytes that are not compressed, the usual case, in few steps.
+        # The fast path of add_record, for typed bytes without compression.
         cdef WriteBuffer* b = &self.out.buf
         cdef Py_ssize_t nkey, nbytes
         self.begin_record()
@@ -277,7 +277,7 @@ cdef class Writer:
         return 0
 
     cdef int copy_plain(self, const unsigned char* key, Py_ssize_t nkey, Py_ssize_t nvalue) except -1:
-        # The same for a pair that is encoded, its value right behind its key.
+        # The same for an encoded pair, the value directly after the key.
         cdef WriteBuffer* b = &self.out.buf
         self.begin_record()
         check_record(nkey + nvalue + 8)
@@ -289,21 +289,21 @@ cdef class Writer:
         return 0
 
     cdef int add_other(self, object key, object value, bint as_bytes) except -1:
-        if self.manner != BLOCK:
+        if self.compression_type != BLOCK:
             return self.add_record(key, value, as_bytes)
         return self.add_to_block(key, value, as_bytes)
 
     cdef inline int begin_record(self) except -1:
-        # Behind a marker, when one is due. Not for a record of a block.
+        # Writes a sync marker first if one is due. Not used for records of a block.
         if self.position() - self.last_sync >= self.sync_interval:
-            self.put_marker()
+            self.append_marker()
         self.written_before[0] = written(&self.out.buf)
-        self.begun = True
+        self.in_record = True
         return 0
 
-    cdef void take_back(self) noexcept:
-        # What a record that could not be made has left.
-        self.begun = False
+    cdef void discard_record(self) noexcept:
+        # Discards the bytes of a record that failed to encode.
+        self.in_record = False
         self.out.buf.cursor = self.out.buf.start + self.written_before[0]
         self.first.buf.cursor = self.first.buf.start + self.written_before[1]
         self.second.buf.cursor = self.second.buf.start + self.written_before[2]
@@ -316,22 +316,22 @@ cdef class Writer:
         start = written(b)
         reserve(b, 8)
         b.cursor += 8
-        encode_side(self.keys, &self.out, key, as_bytes)
+        encode_part(self.keys, &self.out, key, as_bytes)
         nkey = written(b) - start - 8
-        if self.manner == NONE:
-            encode_side(self.values, &self.out, value, as_bytes)
+        if self.compression_type == NONE:
+            encode_part(self.values, &self.out, value, as_bytes)
         else:
-            self.put_compressed_value(value, as_bytes)
+            self.append_compressed_value(value, as_bytes)
         check_record(written(b) - start - 8)
         store_i32(b.start + start, <int32_t>(written(b) - start - 8))
         store_i32(b.start + start + 4, <int32_t>nkey)
         return 0
 
-    cdef int put_compressed_value(self, object value, bint as_bytes) except -1:
+    cdef int append_compressed_value(self, object value, bint as_bytes) except -1:
         cdef WriteBuffer* b = &self.second.buf
         b.cursor = b.start
-        encode_side(self.values, &self.second, value, as_bytes)
-        return self.put(self.compress(PyBytes_FromStringAndSize(<const char*>b.start, written(b))))
+        encode_part(self.values, &self.second, value, as_bytes)
+        return self.append(self.compress(PyBytes_FromStringAndSize(<const char*>b.start, written(b))))
 
     cdef int add_to_block(self, object key, object value, bint as_bytes) except -1:
         cdef WriteBuffer* keys = &self.first.buf
@@ -339,9 +339,9 @@ cdef class Writer:
         self.written_before[0] = written(&self.out.buf)
         self.written_before[1] = written(keys)
         self.written_before[2] = written(values)
-        self.begun = True
-        encode_side(self.keys, &self.first, key, as_bytes)
-        encode_side(self.values, &self.second, value, as_bytes)
+        self.in_record = True
+        encode_part(self.keys, &self.first, key, as_bytes)
+        encode_part(self.values, &self.second, value, as_bytes)
         check_record(written(keys) + written(values))
         reserve(&self.key_lengths, 9)
         reserve(&self.value_lengths, 9)
@@ -355,23 +355,23 @@ cdef class Writer:
     cdef int end_block(self) except -1:
         if self.nblock == 0:
             return 0
-        self.torn = True
-        self.put_marker()
-        self.put_vint(self.nblock)
-        self.put_compressed(finish(&self.key_lengths))
-        self.put_compressed(finish(&self.first.buf))
-        self.put_compressed(finish(&self.value_lengths))
-        self.put_compressed(finish(&self.second.buf))
+        self.is_partial = True
+        self.append_marker()
+        self.append_vint(self.nblock)
+        self.append_compressed(finish(&self.key_lengths))
+        self.append_compressed(finish(&self.first.buf))
+        self.append_compressed(finish(&self.value_lengths))
+        self.append_compressed(finish(&self.second.buf))
         self.nblock = 0
         self.start_block()
         start_owned(&self.second.buf, 512)
-        self.torn = False
+        self.is_partial = False
         return 0
 
-    cdef int put_compressed(self, bytes data) except -1:
+    cdef int append_compressed(self, bytes data) except -1:
         compressed = self.compress(data)
-        self.put_vint(len(compressed))
-        return self.put(compressed)
+        self.append_vint(len(compressed))
+        return self.append(compressed)
 
     # ---- what users call ----
 
@@ -385,17 +385,17 @@ cdef class Writer:
         if self.state == CLOSED:
             raise ValueError("I/O operation on a closed writer")
         if self.is_inherited:
-            raise RuntimeError("this Writer belongs to the process that made it")
+            raise RuntimeError("this Writer belongs to the process that created it")
         if self.state == FAILED:
-            raise ValueError("this Writer has failed: what its sink took of the last records is not known")
-        raise RuntimeError("this Writer is in use: a hook or another thread came back to it")
+            raise ValueError("this Writer has failed: the last records may be written in part")
+        raise RuntimeError("this Writer is in use: re-entered from a hook, or used by two threads")
 
-    cdef int leave(self, error) except -1:
-        # A record that cannot be made, whatever a hook raises, leaves the file as it was.
-        if self.torn:
+    cdef int abort_record(self, error) except -1:
+        # A record that fails to encode, whatever a hook raises, leaves the file unchanged.
+        if self.is_partial:
             self.fail(error)
-        if self.begun:
-            self.take_back()
+        if self.in_record:
+            self.discard_record()
         self.state = OPEN
         raise error
 
@@ -406,25 +406,25 @@ cdef class Writer:
     cdef inline int write_one(self, PyObject* key, PyObject* value, bint as_bytes) except -1:
         self.enter()
         if (<add_function>self.add)(self, key, value, as_bytes) < 0:
-            self.leave_pending()
+            self.abort_pending()
         self.state = OPEN
         return 0
 
-    cdef int leave_pending(self) except -1:
+    cdef int abort_pending(self) except -1:
         try:
             raise_pending()
         except BaseException as error:
-            self.leave(error)
+            self.abort_record(error)
 
     def write(self, key, value):
         """Write one record.
 
-        Raises EncodeTypeError or EncodeValueError for what the classes of the file cannot hold; nothing is written then.
+        Raises EncodeTypeError or EncodeValueError for what the classes of the file cannot hold, and writes nothing.
         """
         self.write_one(<PyObject*>key, <PyObject*>value, False)
 
     def writes(self, pairs):
-        """Write every (key, value) of an iterable and return their number; a failure keeps the records before it."""
+        """Write every (key, value) of an iterable and return their number; after a failure the records before it are kept."""
         cdef long long before = self.nrecords
         for pair in pairs:
             if type(pair) is not tuple or PyTuple_GET_SIZE(<PyObject*>pair) != 2:
@@ -434,25 +434,25 @@ cdef class Writer:
         return self.nrecords - before
 
     def write_raw(self, key, value):
-        """Write a record of the bytes of two Writables as they are; they are not checked."""
+        """Write a record of the bytes of two Writables without checking them."""
         self.write_one(<PyObject*>key, <PyObject*>value, True)
 
     def write_typed(self, data):
         """Write the pairs of a stream of typed bytes, as Hadoop's loadtb reads them, and return their number.
 
-        The classes of the file have to be TypedBytesWritable. Structure is checked, values are not made. Raises DecodeError
-        where there are no whole pairs; those before it are written.
+        Both classes of the file must be TypedBytesWritable. The structure is checked, without decoding the values. Raises
+        DecodeError for data that is not whole pairs, after writing the pairs before it.
         """
         cdef Py_buffer view
         cdef long long before = self.nrecords
         if self.keys.kind != TYPED_BYTES or self.values.kind != TYPED_BYTES:
-            raise TypeError(f"typed bytes are not what a file from {self.key_class} to {self.value_class} holds")
+            raise TypeError(f"write_typed needs TypedBytesWritable keys and values, not {self.key_class} and {self.value_class}")
         self.enter()
         contiguous = get_view(data, &view)
         try:
             self.add_stream(<const unsigned char*>view.buf, view.len)
         except BaseException as error:
-            self.leave(error)
+            self.abort_record(error)
         finally:
             PyBuffer_Release(&view)
         self.state = OPEN
@@ -484,32 +484,32 @@ cdef class Writer:
         return 0
 
     def sync(self):
-        """Write a sync marker, at which a reader can start; in a file of blocks, end the block."""
+        """Write a sync marker, at which a reader can start; with block compression, end the block."""
         self.enter()
         try:
-            if self.manner == BLOCK:
+            if self.compression_type == BLOCK:
                 self.end_block()
             elif self.position() != self.last_sync:
-                self.put_marker()
+                self.append_marker()
         except BaseException as error:
             self.fail(error)
         self.state = OPEN
 
     def flush(self):
-        """Hand what is complete over to the sink and flush it; the records of a block wait for its end."""
+        """Send complete records to the sink and flush it; records of an open block are sent at its end."""
         self.enter()
         try:
             self.send()
-            if not self.is_leaving:    # send() has
+            if not self.at_exit:    # else send() has flushed it
                 self.flush_sink()
         except BaseException as error:
             self.fail(error)
         self.state = OPEN
 
     def close(self):
-        """Write what is left and let go of the sink; closing again does nothing.
+        """Write the rest and release the sink; closing again does nothing.
 
-        Raises what the sink raises; the Writer is closed all the same.
+        Raises what the sink raises; the Writer is closed even then.
         """
         if self.state == CLOSED:
             return
@@ -517,7 +517,7 @@ cdef class Writer:
             self.refuse()
         try:
             if self.state == OPEN:
-                if self.manner == BLOCK:
+                if self.compression_type == BLOCK:
                     self.sync()
                 self.flush()
         finally:
@@ -529,12 +529,12 @@ cdef class Writer:
 
     @property
     def offset(self):
-        """Give the bytes written so far: a place from which a reader can go on, in a file of blocks the next block's."""
+        """The number of bytes written so far, an offset at which a reader can start; with block compression, that of the next block."""
         return self.position()
 
     @property
     def record(self):
-        """Give the number of records written so far."""
+        """The number of records written so far."""
         return self.nrecords
 
 
@@ -570,14 +570,14 @@ cdef bytes as_writable(const unsigned char* p, Py_ssize_t nbytes):
 ctypedef int (*add_function)(Writer writer, PyObject* key, PyObject* value, bint as_bytes) noexcept    # -1: an exception is set
 
 
-cdef inline int encode_side(Side side, Encoding* e, object obj, bint as_bytes) except -1:
+cdef inline int encode_part(WritableClass writable, Encoding* e, object obj, bint as_bytes) except -1:
     if as_bytes:
         return encode_buffer(e, obj, False)
-    return encode_typed(e, obj) if side.kind == TYPED_BYTES else encode_writable(side, e, obj)
+    return encode_typed(e, obj) if writable.kind == TYPED_BYTES else encode_writable(writable, e, obj)
 
 
 cdef inline void store_lengths(unsigned char* p, Py_ssize_t nkey, Py_ssize_t nvalue) noexcept:
-    # Of a record of two TypedBytesWritables; its own, its key's, and behind those each one's.
+    # The lengths in a record of two TypedBytesWritables: the record's, the key's, and that of the bytes in each.
     store_i32(p, <int32_t>(nkey + nvalue + 8))
     store_i32(p + 4, <int32_t>(nkey + 4))
     store_i32(p + 8, <int32_t>nkey)
@@ -591,4 +591,4 @@ cdef inline int check_record(Py_ssize_t nbytes) except -1:
 
 
 cdef int raise_long_record(Py_ssize_t nbytes) except -1:
-    raise EncodeValueError(f"a record or block of {nbytes} bytes is longer than 2^31-9")
+    raise EncodeValueError(f"a record or block of {nbytes} bytes is too long: at most 2^31-9")
