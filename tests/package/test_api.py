@@ -398,7 +398,7 @@ def test_examples_of_a_compiled_module_run(name):
 CORE_PARTS = ["buffer", "fileio", "codec", "stream", "structure"]
 #: A name of the package, and the layer it is on; a module uses what is below it.
 PYTHON_LAYERS = {
-    "errors": 0, "_types": 0, "_typecodes": 0, "_pickle": 0, "_ndarray": 0, "_clashes": 0, "_zstd": 0, "_whole": 0, "_magic": 0, "_unwritten": 0, "_core": 3, "_report": 4,
+    "errors": 0, "_types": 0, "_typecodes": 0, "_pickle": 0, "_ndarray": 0, "_clashes": 0, "_zstd": 0, "_whole": 0, "_magic": 0, "_unwritten": 0, "_exit_codes": 0, "_core": 3, "_report": 4,
     "_sorting": 4, "block": 4, "sequencefile": 4, "sortkey": 5, "files": 5,
     "legacy": 5, "columns": 5.5, "": 6, "streaming": 7, "local": 8, "hadoop": 8, "cli": 9, "__main__": 10,
 }  # fmt: skip

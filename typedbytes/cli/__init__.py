@@ -9,8 +9,11 @@ Data goes to stdout and everything else to stderr; 0 means that all input was re
 import sys
 from importlib import import_module
 
+from typedbytes._exit_codes import (
+    BAD_DATA, BROKEN_PIPE, FAILED, HANGUP, INTERNAL, INTERRUPTED, IO_ERROR, NO_INPUT, OK, TERMINATED, UNAVAILABLE, USAGE,
+)  # fmt: skip
 from typedbytes._whole import remove_unfinished
-from typedbytes.cli._failure import BROKEN_PIPE, INTERNAL, INTERRUPTED, IO_ERROR, OK, USAGE, Failure
+from typedbytes.cli._failure import Failure
 from typedbytes.cli._output import Output, Unwritten, replacing
 from typedbytes.cli._signals import Stoppable, Stopped
 
@@ -47,18 +50,18 @@ COMMANDS = {
 }
 
 EXIT_CODES = {
-    0: "done",
-    1: "a job failed; diff: there are differences; grep: nothing was found",
-    64: "the command line is wrong",
-    65: "bad data",
-    66: "there is no such input",
-    69: "a library is missing",
-    70: "out of memory",
-    74: "reading or writing failed",
-    129: "the terminal was closed",
-    130: "interrupted",
-    141: "stdout was closed early",
-    143: "terminated",
+    OK: "done",
+    FAILED: "a job failed; diff: there are differences; grep: nothing was found",
+    USAGE: "the command line is wrong",
+    BAD_DATA: "bad data",
+    NO_INPUT: "there is no such input",
+    UNAVAILABLE: "a library is missing",
+    INTERNAL: "out of memory",
+    IO_ERROR: "reading or writing failed",
+    HANGUP: "the terminal was closed",
+    INTERRUPTED: "interrupted",
+    BROKEN_PIPE: "stdout was closed early",
+    TERMINATED: "terminated",
 }
 
 # Options that several commands share may precede the name of the command.

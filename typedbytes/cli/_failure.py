@@ -10,17 +10,15 @@ import os
 import sys
 from contextlib import suppress
 
-OK = 0
-DIFFERENT = 1
-JOB_FAILED = 1
-USAGE = 64
-BAD_DATA = 65
-NO_INPUT = 66
-UNAVAILABLE = 69
-INTERNAL = 70
-IO_ERROR = 74
-INTERRUPTED = 130
-BROKEN_PIPE = 141
+# Imported from here by the commands.
+from typedbytes._exit_codes import BAD_DATA, INTERNAL, INTERRUPTED, IO_ERROR, NO_INPUT, OK, UNAVAILABLE, USAGE
+from typedbytes._exit_codes import FAILED as DIFFERENT
+from typedbytes._exit_codes import FAILED as JOB_FAILED
+
+__all__ = [
+    "BAD_DATA", "DIFFERENT", "INTERNAL", "INTERRUPTED", "IO_ERROR", "JOB_FAILED", "NO_INPUT", "OK", "UNAVAILABLE", "USAGE", "Failure", "because",
+    "escaped", "say",
+]  # fmt: skip
 
 
 class Failure(Exception):

@@ -9,13 +9,12 @@ import shlex
 import subprocess
 import sys
 
+from typedbytes._exit_codes import OK, TERMINATED, USAGE
 from typedbytes.local._errors import CommandError, JobError
 from typedbytes.local._signals import name_of
 
 __all__ = ["from_job", "from_script"]
 
-NOT_THIS_ROLE = 64    # what typedbytes.streaming answers when a script has nothing for a role
-TERMINATED = 143    # and to SIGTERM
 PROBE_SECONDS = 60
 
 
@@ -82,7 +81,7 @@ def _has_role(answer, program, script):
     number = code - 128 if code == TERMINATED else -code
     if number > 0:
         raise JobError(f"{script} was ended by {name_of(number)} when it was started without input")
-    if code not in (0, NOT_THIS_ROLE):
+    if code not in (OK, USAGE):
         lines = [line for line in messages.decode("utf-8", "backslashreplace").splitlines() if line.strip() and not line.startswith("reporter:")]
         is_missing = lines[-1:] and lines[-1].startswith("ModuleNotFoundError: ")
         advice = f"; install the module for {sys.executable}, or correct its name" if is_missing else ""

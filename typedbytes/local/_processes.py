@@ -14,6 +14,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+from typedbytes._exit_codes import BAD_DATA, NOT_EXECUTABLE, NOT_FOUND, USAGE
 from typedbytes.errors import DecodeError, TruncatedError
 from typedbytes.local._caretaker import Caretaker
 from typedbytes.local._counters import lines_of
@@ -25,7 +26,12 @@ __all__ = ["Processes", "TaskError"]
 PIPE_NBYTES = 1 << 20
 
 # Exit codes of typedbytes.streaming, and of shells, that another attempt would only repeat.
-FINAL_CODES = {64: "it has nothing for this role", 65: "its input is bad", 126: "its command cannot be run", 127: "its command was not found"}
+FINAL_CODES = {
+    USAGE: "it has nothing for this role",
+    BAD_DATA: "its input is bad",
+    NOT_EXECUTABLE: "its command cannot be run",
+    NOT_FOUND: "its command was not found",
+}
 
 
 class TaskError(Exception):
@@ -248,8 +254,8 @@ def _listen(pipe, messages):
 def _said_by(code, tail):
     if code < 0:
         return f"it was ended by {name_of(-code)}"
-    if code == 64 and tail and tail[-1].startswith("typedbytes: "):
-        return f"exit code 64: {tail[-1][12:]}"
+    if code == USAGE and tail and tail[-1].startswith("typedbytes: "):
+        return f"exit code {code}: {tail[-1][12:]}"
     said = FINAL_CODES.get(code) or (tail[-1] if tail else "it has said nothing on standard error")
     return f"exit code {code}: {said}"
 

@@ -9,9 +9,8 @@ here, and processes forked by the task are not affected. C's exit() cannot be in
 import atexit
 import os
 
+from typedbytes._exit_codes import FAILED
 from typedbytes.streaming._report import write_line
-
-UNFINISHED = 1
 
 
 class ProcessExit:
@@ -19,7 +18,7 @@ class ProcessExit:
 
     def __init__(self):
         self._pid = os.getpid()
-        self._code = UNFINISHED
+        self._code = FAILED  # until the task is done
         self._was_read = False
         self._leave = os._exit
         os._exit = self._leave_by_code

@@ -10,6 +10,7 @@ import os
 import sys
 
 from typedbytes._core import PairGroups
+from typedbytes._exit_codes import BAD_DATA, FAILED, INTERNAL, INTERRUPTED, IO_ERROR, OK, TERMINATED, USAGE
 from typedbytes.errors import DecodeError
 from typedbytes.streaming._descriptors import take_over
 from typedbytes.streaming._formats import open_columns, open_input, open_output
@@ -20,14 +21,11 @@ from typedbytes.streaming._sidefiles import side_files
 from typedbytes.streaming._task import GroupingError, Task, UsageError, find_format, find_role
 from typedbytes.streaming._user_code import StopEarly, TooManyBadRecords, UserCode
 
-OK, USER, USAGE, DATA, INTERNAL, IO = 0, 1, 64, 65, 70, 74
-INTERRUPTED, TERMINATED = 130, 143
-
 CAUSES = {
-    USER: "user code failed",
-    DATA: "bad input",
+    FAILED: "user code failed",
+    BAD_DATA: "bad input",
     INTERNAL: "internal error",
-    IO: "input or output failed",
+    IO_ERROR: "input or output failed",
     INTERRUPTED: "interrupted",
 }
 KEY_NBYTES = 64  # of a key shown in a report
@@ -117,7 +115,7 @@ def _run(jobs, argv, options):
             write_line(f"usage: {argv[0]} map|combine|reduce")
         return USAGE
     except OSError as error:
-        return _fail(IO, error)
+        return _fail(IO_ERROR, error)
     except Exception as error:
         return _fail(INTERNAL, error)
 
@@ -337,13 +335,13 @@ class Attempt:
 
     def _fail(self, error):
         if self._source.error or self._sink.error or side_files.error:
-            return _fail(IO, error, self._details)
+            return _fail(IO_ERROR, error, self._details)
         broken = None if self._input is None else self._input.failure()
         if isinstance(broken, DecodeError):
-            return _fail(DATA, error, [("bad record", f"{broken.record}, at byte {broken.offset}"), ("reason", broken)])
+            return _fail(BAD_DATA, error, [("bad record", f"{broken.record}, at byte {broken.offset}"), ("reason", broken)])
         if isinstance(error, TooManyBadRecords):
-            return _fail(DATA, error, self._details)
-        code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else USER
+            return _fail(BAD_DATA, error, self._details)
+        code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
         return _fail(code, error, self._details + self._exit_details(error))
 
     def _exit_details(self, error):
