@@ -153,7 +153,7 @@ def test_a_stream_of_batches():
     [
         (pairs_of((1, 2), (1, 2.5)), {}, "DOUBLE in column 'value', which holds int"),
         (pairs_of((1, 2))[:-1] * 2, {}, "input ends inside"),
-        (pairs_of((1, 2), (1, 2**40)), {"on_mismatch": "widen"}, "a stream has one; schema= can say it first"),
+        (pairs_of((1, 2), (1, 2**40)), {"on_mismatch": "widen"}, "a stream has one schema; pass schema= to set it"),
     ],
 )
 def test_what_goes_wrong_in_a_stream_is_said(data, options, said):
@@ -269,9 +269,9 @@ def test_tables_and_frames():
         pandas.DataFrame({"key": [word for word, _ in WORDS], "value": [number for _, number in WORDS]}),
     ):  # fmt: skip
         assert written(given_columns) == expected, type(given_columns)
-    with pytest.raises(tb.EncodeValueError, match="2 columns are needed"):
+    with pytest.raises(tb.EncodeValueError, match="expected 2 columns"):
         written(table.append_column("more", table.column(0)))
-    with pytest.raises(tb.EncodeTypeError, match="stands in a list"):
+    with pytest.raises(tb.EncodeTypeError, match="expected a table of columns: put a single column in a list"):
         written(table.column(0))
 
 

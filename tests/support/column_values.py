@@ -28,7 +28,7 @@ def rows_of(batch, dialect="hadoop"):
 def parsed(text):
     """Return the description of a type, and see that its text is the only one."""
     described = _type_strings.parse(text)
-    assert _type_strings.spell(described) == text
+    assert _type_strings.format_type(described) == text
     return described
 
 

@@ -1,13 +1,12 @@
-"""Columns: streams of like-shaped records straight into NumPy and Arrow, and back, without an object for each value.
+"""Columns: streams of records of one shape to and from NumPy arrays and Arrow data, without a Python object per value.
 
-    for batch in read("pairs.tb"):        # any source that a Reader takes
-        keys = batch.column("key")        # a NumPy array over the batch's memory
-        polars.DataFrame(batch)           # or whatever else speaks Arrow's C data interface
+    for batch in read("pairs.tb"):        # any source that a Reader accepts
+        keys = batch.column("key")        # a NumPy array, without a copy
+        polars.DataFrame(batch)           # or any other consumer of Arrow data
 
     write(sink, {"key": words, "value": counts})    # NumPy arrays, Arrow data, data frames
 
-What belongs here: where bytes come from and go to, the policies, NumPy. The loops are compiled and know none of it. NumPy
-is imported when an array is asked for, and nothing else ever is.
+NumPy is imported when an array is asked for; no other library is ever imported.
 """
 
 from typedbytes.columns._batch import Batch

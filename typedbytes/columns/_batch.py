@@ -1,7 +1,7 @@
 """A Batch: the columns of some records, as NumPy arrays, as buffers and as Arrow data.
 
-Here: columns and their parts by name, arrays over their memory. Not here: how the columns were filled. NumPy is imported when an array
-is asked for, and nothing else ever is.
+Here: columns and their parts by name, arrays over their memory. Not here: decoding into the columns. NumPy is imported
+only when an array is asked for.
 """
 
 from typedbytes import _core
@@ -11,10 +11,10 @@ __all__ = ["Batch", "BatchStream", "is_number", "split_name"]
 
 
 class Batch(_native.Batch):
-    """Hold the columns of some records; made by `read`, and never changed.
+    """Hold the columns of some records; returned by `read`, immutable.
 
-    len() gives the number of rows. Arrow's consumers take a Batch by its `__arrow_c_array__` or `__arrow_c_stream__`, as often as
-    they like; arrays and exports keep its memory alive.
+    len() gives the number of rows. Consumers of Arrow data import a Batch by `__arrow_c_array__` or `__arrow_c_stream__`, any number
+    of times; arrays and exports keep its memory alive.
 
     >>> import typedbytes
     >>> (batch,) = read(typedbytes.Encoder().encode_pairs([("a", 1.5), ("b", 2.5)]))
@@ -28,13 +28,13 @@ class Batch(_native.Batch):
 
     @property
     def schema(self):
-        """Give the type of each column as text, by name.
+        """The type of each column as text, by name.
 
         >>> import typedbytes
         >>> next(read(typedbytes.dumps((1, 2)), pairs=False)).schema
         {'value': 'vector<int * 2>'}
         """
-        return dict(zip(self.names, map(_type_strings.spell, self._types)))
+        return dict(zip(self.names, map(_type_strings.format_type, self._types)))
 
     def column(self, place):
         """Return a column as a NumPy array, read-only, over the memory of the batch.
@@ -42,15 +42,15 @@ class Batch(_native.Batch):
         place: the number of a column, its name, or a path of names such as "value.0" to a part of it. Numbers and BOOLs are one
         array of int8, bool, int16, int32, int64, float32 or float64; VECTORs of one arity and one kind of number are an array
         of shape (rows, items), other VECTORs a tuple of arrays, one for each item. A LIST column is a tuple of int32 offsets
-        (rows + 1) and the column of all items; MAPs are offsets, keys, values. STRINGs and all else are made anew, as an
-        array of str or bytes objects. Raises LookupError where there is no such column, ImportError without NumPy.
+        (rows + 1) and the column of all items; MAPs are offsets, keys, values. STRINGs and all else are copied into an
+        array of str or bytes objects. Raises LookupError if there is no such column, ImportError without NumPy.
 
         >>> import typedbytes
         >>> batch = next(read(typedbytes.Encoder().encode_pairs([("a", (1, 2.5)), ("b", (3, 4.5))])))
         >>> batch.column("value.1").tolist(), batch.column(0).tolist()
         ([2.5, 4.5], ['a', 'b'])
         """
-        number, path, described, item = self._find(place)
+        number, path, described, item = self._find_part(place)
         found = self._array(number, path, described)
         return found if item is None else found[:, item]
 
@@ -65,37 +65,37 @@ class Batch(_native.Batch):
         >>> bytes(held["data"]), held["offsets"].tolist()
         (b'abc', [0, 2, 3])
         """
-        number, path, described, item = self._find(place)
+        number, path, described, item = self._find_part(place)
         if item is not None:
-            raise LookupError(f"the items of {_type_strings.spell(described)} have one memory")
+            raise LookupError(f"cannot return the buffer of one item of {_type_strings.format_type(described)}: the items share one")
         return self._buffers(number, path, described)
 
     def __arrow_c_stream__(self, requested_schema=None):
         """Export the batch as a capsule "arrow_array_stream" of one array."""
         return _native.arrow_stream(BatchStream(iter((self,)), self))
 
-    def _find(self, place):
-        """Return the number of a column, the way to a part, the part's type, and the number of an ARRAY's item or None."""
-        number, names = self._place(place)
+    def _find_part(self, place):
+        """Return the number of a column, the path to a part, the part's type, and the item number within an ARRAY or None."""
+        number, names = self._find_column(place)
         described, path = self._types[number], []
         for level, name in enumerate(names, 1):
             if level == len(names) and described[0] == "array" and is_number(name) and int(name) < described[2]:
                 return number, path, described, int(name)
             within = _type_strings.parts(described)
             if name not in within:
-                raise LookupError(f"there is no {name!r} in {_type_strings.spell(described)}")
+                raise LookupError(f"no part {name!r} in {_type_strings.format_type(described)}")
             path.append(list(within).index(name))
             described = within[name]
         return number, path, described, None
 
-    def _place(self, place):
+    def _find_column(self, place):
         if isinstance(place, int):
             if not 0 <= place < len(self.names):
-                raise LookupError(f"there is no column {place} among {len(self.names)}")
+                raise LookupError(f"no column {place}: the batch has {len(self.names)}")
             return place, []
         found = split_name(place, self.names)
         if found is None:
-            raise LookupError(f"there is no column {place!r}, but {', '.join(map(repr, self.names))}")
+            raise LookupError(f"no column {place!r}: the batch has {', '.join(map(repr, self.names))}")
         return found
 
     def _array(self, number, path, described):
@@ -105,14 +105,14 @@ class Batch(_native.Batch):
         if kind in ("fixed", "array"):
             return numpy.asarray(self._column_memory(number, path, "data"))
         if kind in ("variable", "raw"):
-            return _objects(numpy, *self._sized(number, path), described == ("variable", 7))
+            return _objects(numpy, *self._offsets_and_data(number, path), described == ("variable", 7))
         if kind == "unknown":
             return numpy.empty(0, object)
         within = _type_strings.parts(described)
         arrays = [self._array(number, [*path, index], part) for index, part in enumerate(within.values())]
         return tuple(arrays) if kind == "tuple" else (numpy.asarray(self._column_memory(number, path, "offsets")), *arrays)
 
-    def _sized(self, number, path):
+    def _offsets_and_data(self, number, path):
         return self._column_memory(number, path, "offsets"), self._column_memory(number, path, "data")
 
     def _buffers(self, number, path, described):
@@ -128,7 +128,7 @@ class Batch(_native.Batch):
 
 
 def split_name(place, names):
-    """Return the number of the column that a path starts with, and the names behind it; None where there is none."""
+    """Return the number of the column that a path starts with, and the names after it; None if there is no such column."""
     for number, name in enumerate(names):
         if place == name:
             return number, []
@@ -158,7 +158,7 @@ def _objects(numpy, offsets, data, is_text):
 
 @_core.step_as_base
 class BatchStream(_core.RecordIterator):
-    """Be what a stream of Arrow's asks: iterate over batches of one schema."""
+    """Iterate over batches of one schema, for an Arrow stream."""
 
     def __init__(self, batches, first):
         self._batches = batches
@@ -171,5 +171,5 @@ class BatchStream(_core.RecordIterator):
     def _step(self):
         batch = next(self._batches, _core.END)
         if batch is not _core.END and batch._types != self._first._types:
-            raise ValueError(f"the schema became {batch.schema} after {self._first.schema}: a stream has one; schema= can say it first")
+            raise ValueError(f"schema changed to {batch.schema} from {self._first.schema}: a stream has one schema; pass schema= to set it")
         return batch

@@ -1,10 +1,11 @@
-"""The BatchReader: records of any source to batches, one after another.
+"""The BatchReader: reads records from any source, as batches.
 
-Here: where bytes come from, what happens at a value of another type, errors. Not here: the decoding itself, which is compiled, and
-how it is divided among threads.
+Here: sources, policies for values of another type, errors. Not here: the decoding itself, which is compiled, and how it is divided
+among threads.
 """
 
 import os
+import sys
 
 from typedbytes import _core
 from typedbytes.columns import _native, _type_strings
@@ -18,11 +19,11 @@ __all__ = ["BatchReader", "MismatchError", "read"]
 _READ_NBYTES = 1 << 20
 _POLICIES = ("error", "widen", "split")
 _SEQUENCE_FILE = b"SEQ"
-_AS_THEY_ARE = {"exact": True, "pickle": "raw", "map_pairs": True}  # how a record is decoded for its error
+_AS_THEY_ARE = {"exact": True, "pickle": "raw", "map_pairs": True}  # options for decoding an invalid record, to raise its error
 
 
 class MismatchError(DecodeError):
-    """Report a value of another kind than its column; `offset`, `record`, `code` and `path` say which.
+    """Raised for a value of another type than its column; `offset`, `record`, `code` and `path` locate it.
 
     >>> import typedbytes
     >>> list(read(typedbytes.dumps(1) + typedbytes.dumps("a"), schema=["int"], pairs=False))
@@ -36,19 +37,19 @@ class MismatchError(DecodeError):
 def read(
     source, batch_rows=65536, schema=None, *, columns=None, pairs=True, on_mismatch="error", threads=1, dialect="hadoop", max_depth=256
 ):
-    """Read a stream of like-shaped pairs, or of values, as batches of columns.
+    """Read a stream of pairs of one shape, or of values, as batches of columns.
 
-    source: whatever a Reader takes; the path or the bytes of a SequenceFile, or a Reader of one. batch_rows: rows of a batch,
-    fewer in the last one and before a column would pass 2^31-1 bytes or items. schema: a type for each value of a record, by
-    name or in order ({"word": "string", "n": "long"}); None: that of the first record. columns: the names, or paths such as
-    "value.1", of those wanted; the others are walked over. pairs: whether records are pairs, named key and value, or single
-    values. on_mismatch: what happens at a value of another kind than its column: "error" raises MismatchError after the rows
-    before it; "widen" makes the column one that holds both (INT to LONG, FLOAT to DOUBLE, VECTORs of one arity to VECTORs of
-    any, all else to raw: encoded values); "split" ends the batch and takes a new schema from that record. threads: that
-    decode, a batch or 16 MiB each at a time. dialect, max_depth: as for Reader.
+    source: any source that a Reader accepts; the path or the bytes of a SequenceFile, or a Reader of one. batch_rows: rows of a batch,
+    fewer in the last one, or if a column would exceed 2^31-1 bytes or items. schema: a type for each value of a record, by
+    name or in order ({"word": "string", "n": "long"}); None: taken from the first record. columns: the names, or paths such as
+    "value.1", of those wanted; the others are skipped. pairs: whether records are pairs, named key and value, or single
+    values. on_mismatch: what to do with a value of another type than its column: "error" raises MismatchError after the rows
+    before it; "widen" changes the column to a type for both (INT to LONG, FLOAT to DOUBLE, VECTORs of one length to VECTORs
+    of any, all else to raw: encoded values); "split" ends the batch, and that record sets a new schema. threads: the number
+    that decode, each a batch or 16 MiB at a time. dialect, max_depth: as for Reader.
 
     Returns a BatchReader. Iterating raises TruncatedError, FormatError and LimitError as a Reader does. In a SequenceFile the
-    offset of an error is where the record starts, or its block.
+    offset of an error is that of the record, or of its block.
 
     >>> import typedbytes
     >>> data = typedbytes.Encoder().encode_pairs([(1, 0.5), (2, 1.5), (3, 2.5)])
@@ -63,10 +64,10 @@ def read(
 
 @_core.step_as_base
 class BatchReader(_core.RecordIterator):
-    """Iterate over the batches of a stream; made by `read`.
+    """Iterate over the batches of a stream; returned by `read`.
 
-    Arrow's consumers take what is left by `__arrow_c_stream__`, once. After an error it is raised again by every call. Iterating,
-    `schema` and `close` raise RuntimeError while another thread, or the source, is in one of them; whoever was first goes on.
+    Consumers of Arrow data import the remaining batches by `__arrow_c_stream__`, once. After an error every call raises it again.
+    Iterating, `schema` and `close` raise RuntimeError while another thread, or the source, is in one of them; the first call goes on.
 
     >>> list(BatchReader(b""))
     []
@@ -79,27 +80,27 @@ class BatchReader(_core.RecordIterator):
         max_depth=256,
     ):  # fmt: skip
         if batch_rows < 1 or threads < 1:
-            raise ValueError("batch_rows and threads are at least 1")
+            raise ValueError("batch_rows and threads must be at least 1")
         if on_mismatch not in _POLICIES:
-            raise ValueError(f'on_mismatch is "error", "widen" or "split", not {on_mismatch!r}')
+            raise ValueError(f'on_mismatch must be "error", "widen" or "split", not {on_mismatch!r}')
         self._names, types = _schema(schema, pairs, dialect)
-        self._shown, self._paths = _projection(columns, self._names)
+        self._visible, self._paths = _projection(columns, self._names)
         self._batch_rows = batch_rows
         self._policy = on_mismatch
         self._structure = structure = {"dialect": dialect, "max_depth": max_depth}
         self._builder = self._new_builder(types)
-        self._is_new = types is None  # the types come from the next record
+        self._is_new = types is None  # the types are inferred from the next record
         self._in_file = _is_sequence_file(source)
         self._reader = (_sequence_file if self._in_file else _stream_reader)(source, pairs, structure)
         self._parallel = Parallel(threads) if threads > 1 else None
         self._memory = _memory_of(source) if threads > 1 and not self._in_file else None
         self._ready = []
-        self._source_failure = None  # waits for the rows before it
+        self._source_failure = None  # raised after the rows before it
         self._has_ended = False
-        self._most = batch_rows  # rows of the batch that is being filled
+        self._most = batch_rows  # rows wanted in the current batch
         self._whole_groups = False
         self._nrows = 0
-        self._start = self._nheld = self._ntaken = self._taken = 0
+        self._start = self._nbuffered = self._nused = self._offset = 0
 
     def __enter__(self):
         return self
@@ -109,7 +110,7 @@ class BatchReader(_core.RecordIterator):
 
     @property
     def record(self):
-        """Give the number of records handed out.
+        """The number of records in the batches returned so far.
 
         >>> reader = read(b"\\x02\\x01" * 6, batch_rows=2); next(reader).names, reader.record
         (('key', 'value'), 2)
@@ -118,16 +119,16 @@ class BatchReader(_core.RecordIterator):
 
     @property
     def offset(self):
-        """Give the number of bytes taken from the source for records so far.
+        """The number of bytes of the source used for records so far.
 
         >>> reader = read(b"\\x02\\x01" * 6, batch_rows=2); next(reader).names, reader.offset
         (('key', 'value'), 8)
         """
-        return self._taken
+        return self._offset
 
     @property
     def failure(self):
-        """Give the error that iterating failed with, None as long as it has not.
+        """The error that iterating failed with, or None.
 
         >>> read(b"").failure is None
         True
@@ -135,10 +136,10 @@ class BatchReader(_core.RecordIterator):
         return self._failure
 
     def groups(self):
-        """Have batches end where a key ends, so that all records of a key are in one; return the reader.
+        """End batches only where a key ends, so that all records of a key are in one batch; return the reader.
 
-        The records come sorted or grouped by key, as in a reducer; keys are compared by their encoded bytes. A batch has
-        more than batch_rows rows when one key has. Not with threads, on_mismatch="split" or a projection.
+        The records must be sorted or grouped by key, as in a reducer; keys are compared by their encoded bytes. A batch has
+        more than batch_rows rows if one key has. Cannot be combined with threads, on_mismatch="split" or columns.
 
         >>> import typedbytes
         >>> data = typedbytes.Encoder().encode_pairs([("a", 1), ("a", 2), ("b", 3), ("c", 4)])
@@ -146,13 +147,13 @@ class BatchReader(_core.RecordIterator):
         [[1, 2], [3, 4]]
         """
         if self._parallel is not None or self._policy == "split" or self._paths is not None:
-            raise ValueError("batches of whole groups need one thread, one schema and all columns")
+            raise ValueError("groups() needs one thread, one schema and all columns")
         self._whole_groups = True
         return self
 
     @property
     def schema(self):
-        """Give the type of each column as text, by name; the first batch is read for it.
+        """The type of each column as text, by name; this reads the first batch.
 
         >>> read(b"").schema
         {'key': 'unknown', 'value': 'unknown'}
@@ -160,12 +161,12 @@ class BatchReader(_core.RecordIterator):
         return self._call(self._peek).schema
 
     def __arrow_c_stream__(self, requested_schema=None):
-        """Export all batches that are left as a capsule "arrow_array_stream"."""
+        """Export the remaining batches as a capsule "arrow_array_stream"."""
         first = self._call(self._peek)
         return _native.arrow_stream(BatchStream(self, first))
 
     def close(self):
-        """Let go of the source; it stays open unless it was opened from a path.
+        """Release the source, which is closed only if it was given as a path.
 
         >>> read(b"").close()
         """
@@ -183,13 +184,13 @@ class BatchReader(_core.RecordIterator):
         return _native.Builder(types, len(self._names), self._paths, self._policy, **self._structure)
 
     def _peek(self):
-        """Return the next batch, which stays the next one; an empty one at the end."""
+        """Return the next batch without consuming it; an empty one at the end."""
         if not self._ready:
             batch = self._step()
             if batch is _core.END:
                 return self._empty()
             self._ready.insert(0, batch)
-            self._nrows -= len(batch)    # it is handed out later
+            self._nrows -= len(batch)    # it is returned later
         return self._ready[0]
 
     def _step(self):
@@ -210,19 +211,19 @@ class BatchReader(_core.RecordIterator):
 
     def _empty(self):
         types = self._builder.described or (("unknown",),) * len(self._names)
-        return self._new_builder(types).finish(Batch, self._shown)
+        return self._new_builder(types).finish(Batch, self._visible)
 
     def _next(self):
         """Return the next batch, None at the end of input."""
-        wanted = 1
-        while self._hand(wanted):
+        nbytes = 1    # to have in the buffer
+        while self._read_more(nbytes):
             if self._ready:
                 return self._ready.pop(0)
             state = self._builder.state
             if state == "more":
-                ended = self._nheld < wanted
-                wanted = 2 * self._nheld if self._ntaken == 0 else 1
-                if not ended or self._ntaken:
+                ended = self._nbuffered < nbytes
+                nbytes = 2 * self._nbuffered if self._nused == 0 else 1
+                if not ended or self._nused:
                     continue
             if self._whole_groups and state in ("full", "limit"):
                 batch = self._next_groups(state)
@@ -230,43 +231,43 @@ class BatchReader(_core.RecordIterator):
                     continue
                 return batch
             if self._builder.nrows:
-                return self._builder.finish(Batch, self._shown)
+                return self._builder.finish(Batch, self._visible)
             if state == "mismatch" and self._policy == "split" and not self._is_new:
                 self._forget_types()
                 continue
             self._raise(state)
-        return self._builder.finish(Batch, self._shown) if self._builder.nrows else None
+        return self._builder.finish(Batch, self._visible) if self._builder.nrows else None
 
-    def _hand(self, wanted):
-        """Let more bytes be taken; False at the end of input, and where the source's error waits for the rows before it."""
+    def _read_more(self, nbytes):
+        """Read and decode; False at the end of input, and after an error of the source that is to follow the rows before it."""
         if self._source_failure is not None:
             raise self._source_failure
-        self._nheld = 0
+        self._nbuffered = 0
         try:
-            there = self._reader._hand(self._take, wanted)
+            has_more = self._reader._hand(self._decode, nbytes)
         except Exception as error:
-            if self._nheld or not self._builder.nrows:
-                raise  # at once, when it was not the source's
+            if self._nbuffered or not self._builder.nrows:
+                raise  # decoding failed, or there are no rows before it
             self._source_failure = error
             return False
-        self._taken = self._reader.offset
-        return there
+        self._offset = self._reader.offset
+        return has_more
 
     def _next_groups(self, state):
-        """Return the groups that are whole; None when there is but one, which may go on: the batch grows."""
+        """Return the complete groups; None if there is only one, which may continue: the batch grows."""
         start = self._builder.last_group()
         if start == 0:
             if state == "limit":
-                message = "the records of one key are more than a batch can hold"
+                message = "one key has more records than a batch can hold"
                 raise LimitError(message, self._reader.offset, None, "", self._reader.record)
             self._most = 2 * self._builder.nrows
             return None
         self._most = self._batch_rows
-        return self._builder.finish(Batch, self._shown, start)
+        return self._builder.finish(Batch, self._visible, start)
 
-    def _take(self, view):
-        """Take records from the bytes that are held."""
-        self._start, self._nheld = self._reader.offset, len(view)
+    def _decode(self, view):
+        """Decode records from the buffer; return the number of bytes and of records used."""
+        self._start, self._nbuffered = self._reader.offset, len(view)
         nbytes = nrecords = 0
         if self._parallel is not None:
             nbytes, nrecords = self._parallel.take(self, view)
@@ -278,69 +279,75 @@ class BatchReader(_core.RecordIterator):
         self._start += nbytes
         try:
             with view[nbytes:] as rest:
-                self._ntaken, n = self._builder.append_records(rest, self._most)
+                self._nused, n = self._builder.append_records(rest, self._most)
         except LimitError as error:
             raise LimitError(error.message, self._start, None, "", self._reader.record) from None
-        self._is_new = self._is_new and not self._ntaken
-        self._ntaken += nbytes
-        return self._ntaken, nrecords + n
+        self._is_new = self._is_new and not self._nused
+        self._nused += nbytes
+        return self._nused, nrecords + n
 
     def _forget_types(self):
         self._builder.forget_types()
         self._is_new = True
 
     def _raise(self, state):
-        """Say what is wrong with the record that is next."""
+        """Raise the error of the next record."""
         builder = self._builder
         if state == "mismatch":
-            name, found, wanted = self._names[builder.column], _code_name(builder.code), _type_strings.spell(builder.expected)
+            name, found, expected = self._names[builder.column], _code_name(builder.code), _type_strings.format_type(builder.expected)
             offset = self._reader.offset if self._in_file else self._start + builder.place
             raise MismatchError(
-                f"{found} in column {name!r}, which holds {wanted},", offset, builder.code, builder.path, self._reader.record
+                f"{found} in column {name!r}, which holds {expected},", offset, builder.code, builder.path, self._reader.record
             )
         self._reader.read()
-        raise FormatError("a record that decodes, but is no row", self._reader.offset)
+        raise FormatError("record is valid but cannot be a row", self._reader.offset)
 
 
 def _is_sequence_file(source):
-    """Tell whether a source is a Reader of a SequenceFile, or the path or the bytes of one."""
-    if hasattr(source, "_read_typed"):
+    """Return whether a source is a Reader of a SequenceFile, or the path or the bytes of one."""
+    if _is_sequence_reader(source):
         return True
     if isinstance(source, (str, os.PathLike)):
         if not os.path.isfile(source):
-            return False  # a pipe would lose what is looked at
+            return False  # reading from a pipe would consume its bytes
         with open(source, "rb") as file:
             return file.read(len(_SEQUENCE_FILE)) == _SEQUENCE_FILE
     try:
         with memoryview(source) as view:
             return view.cast("B")[: len(_SEQUENCE_FILE)] == _SEQUENCE_FILE
-    except (TypeError, ValueError):  # no buffer, or none of bytes in a row
+    except (TypeError, ValueError):  # not a contiguous buffer
         return False
 
 
+def _is_sequence_reader(source):
+    # Lazy import: a program that has not imported sequencefile cannot have a Reader of it.
+    sequencefile = sys.modules.get("typedbytes.sequencefile")
+    return sequencefile is not None and isinstance(source, sequencefile.Reader)
+
+
 def _memory_of(source):
-    """Return a view of a source whose bytes stay where they are, None of one that is read."""
+    """Return a view of a source that is in memory, None for one that has to be read."""
     try:
         with memoryview(source) as view:
             return view.cast("B") if view.c_contiguous else None
-    except (TypeError, ValueError):  # no buffer, or none whose items are known
+    except (TypeError, ValueError):  # not a buffer, or of an unknown format
         return None
 
 
 def _sequence_file(source, pairs, structure):
-    """Return who hands over the pairs of a SequenceFile."""
-    from typedbytes import sequencefile    # its users only
+    """Return the source for the pairs of a SequenceFile."""
+    from typedbytes import sequencefile    # lazy import: start-up time
     from typedbytes.sequencefile._typed_pairs import TypedPairs
 
     if not pairs:
         raise ValueError("the records of a SequenceFile are pairs")
-    ours = not hasattr(source, "_read_typed")
-    reader = sequencefile.Reader(source, **structure) if ours else source
-    return TypedPairs(reader, ours, **_AS_THEY_ARE, **structure)
+    is_owned = not _is_sequence_reader(source)
+    reader = sequencefile.Reader(source, **structure) if is_owned else source
+    return TypedPairs(reader, is_owned, **_AS_THEY_ARE, **structure)
 
 
 def _stream_reader(source, pairs, structure):
-    """Return who hands over the records of a stream."""
+    """Return the source for the records of a stream."""
     return (PairReader if pairs else Reader)(source, buffer_size=_READ_NBYTES, **_AS_THEY_ARE, **structure)
 
 
@@ -351,7 +358,7 @@ def _code_name(code):
 
 
 def _schema(schema, pairs, dialect):
-    """Return the names of a record's values and their types, None: not known."""
+    """Return the names of a record's values and their types; None: to be inferred."""
     names = ("key", "value") if pairs else ("value",)
     if schema is None:
         return names, None
@@ -360,22 +367,22 @@ def _schema(schema, pairs, dialect):
     else:
         texts, own = tuple(schema), names
     if len(texts) != len(names):
-        raise ValueError(f"a schema has {len(names)} types here, not {len(texts)}")
+        raise ValueError(f"schema must have {len(names)} types, not {len(texts)}")
     types = tuple(map(_type_strings.parse, texts))
-    for text in map(_type_strings.spell, types):
+    for text in map(_type_strings.format_type, types):
         if ("ext<177>" if dialect == "hive" else "short") in text:
-            raise ValueError(f"there are no values of {text!r} in the dialect {dialect!r}")
+            raise ValueError(f"type {text!r} does not exist in dialect {dialect!r}")
     return own, types
 
 
 def _projection(columns, names):
-    """Return the names of the columns shown, and the way to each through a record; None: all."""
+    """Return the names of the selected columns, and the path to each within a record; None: all."""
     if columns is None:
         return names, None
     paths = []
-    for place in columns:
-        found = split_name(place, names)
+    for name in columns:
+        found = split_name(name, names)
         if found is None or not all(map(is_number, found[1])):
-            raise LookupError(f"there is no column {place!r}; those of {', '.join(names)} and items of VECTORs can be wanted")
+            raise LookupError(f"no column {name!r}: pass names of {', '.join(names)}, or paths to items of VECTORs")
         paths.append((found[0], *map(int, found[1])))
     return tuple(columns), tuple(paths)

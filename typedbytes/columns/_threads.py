@@ -192,7 +192,7 @@ class _Run:
             if self.start is None:
                 self.start = self.end = _advance(reader, self.builder, view, self._offset, self._nbefore)
             while self.end is not None and len(self.batches) < nbatches and self._fill(view, reader._batch_rows):
-                self.batches.append(self.builder.finish(Batch, reader._shown))
+                self.batches.append(self.builder.finish(Batch, reader._visible))
         except (LimitError, MemoryError):
             pass    # no record was appended: the reader continues from here and meets the error again
 

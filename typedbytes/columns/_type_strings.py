@@ -1,14 +1,14 @@
-"""The types of columns as text, and as the tuples that the compiled columns take.
+"""The types of columns as text, and as the tuples ("descriptions") that the compiled code uses.
 
-Here belong the two directions between ``"vector<string, double>"`` and its description, and the way from a name like
-``"value.0"`` to a part. This file knows no bytes and no memory. What always holds in it: every description has one text.
+Here: conversion between ``"vector<string, double>"`` and its description, both ways; the named parts of a type. Not here: values.
+Invariant: every description has exactly one text.
 """
 
 import re
 
 _FIXED = {"byte": 1, "bool": 2, "int": 3, "long": 4, "float": 5, "double": 6, "short": 11}
-_SIZED = {"bytes": 0, "string": 7}
-_NAMES = {code: name for names in (_FIXED, _SIZED) for name, code in names.items()}
+_VARIABLE = {"bytes": 0, "string": 7}
+_NAMES = {code: name for names in (_FIXED, _VARIABLE) for name, code in names.items()}
 _VECTOR, _LIST = 8, 9
 _MOST_ITEMS = 2**31 - 1
 _MOST_LEVELS = 30
@@ -18,7 +18,7 @@ _TOKENS = re.compile(r"\s*([a-z]+|[0-9]+|\.\.\.|[<>,*])")
 def parse(text):
     """Return the description of a type.
 
-    Raises ValueError for text that is no type.
+    Raises ValueError for text that is not a type.
 
     >>> parse("map<string, long>")
     ('map', ('variable', 7), ('fixed', 4))
@@ -29,10 +29,10 @@ def parse(text):
     return described
 
 
-def spell(described):
+def format_type(described):
     """Return the text of a description.
 
-    >>> spell(("array", 6, 2))
+    >>> format_type(("array", 6, 2))
     'vector<double * 2>'
     """
     name, *rest = described
@@ -43,10 +43,10 @@ def spell(described):
     if name == "array":
         return f"vector<{_NAMES[rest[0]]} * {rest[1]}>"
     if name == "tuple":
-        return f"vector<{', '.join(map(spell, rest[0]))}>"
+        return f"vector<{', '.join(map(format_type, rest[0]))}>"
     if name == "list":
-        return f"list<{spell(rest[1])}>" if rest[0] == _LIST else f"vector<{spell(rest[1])}...>"
-    return f"map<{spell(rest[0])}, {spell(rest[1])}>"
+        return f"list<{format_type(rest[1])}>" if rest[0] == _LIST else f"vector<{format_type(rest[1])}...>"
+    return f"map<{format_type(rest[0])}, {format_type(rest[1])}>"
 
 
 def parts(described):
@@ -66,34 +66,34 @@ def parts(described):
 
 
 def _tokens(text):
-    found, place = [], 0
+    found, position = [], 0
     text = text.rstrip()
-    while place < len(text):
-        match = _TOKENS.match(text, place)
+    while position < len(text):
+        match = _TOKENS.match(text, position)
         if match is None:
-            raise ValueError(f"{text!r} is no type of a column")
+            raise ValueError(f"{text!r} is not a column type")
         found.append(match.group(1))
-        place = match.end()
+        position = match.end()
     return [None, *found[::-1]]
 
 
 def _expect(tokens, token, text):
     if tokens.pop() != token:
-        raise ValueError(f"{text!r} is no type of a column")
+        raise ValueError(f"{text!r} is not a column type")
 
 
 def _type(tokens, text, level):
     name = tokens.pop()
     if level > _MOST_LEVELS:
-        raise ValueError(f"columns nest at most {_MOST_LEVELS} deep")
+        raise ValueError(f"columns nest at most {_MOST_LEVELS} levels")
     if name in _FIXED:
         return "fixed", _FIXED[name]
-    if name in _SIZED:
-        return "variable", _SIZED[name]
+    if name in _VARIABLE:
+        return "variable", _VARIABLE[name]
     if name in ("raw", "unknown"):
         return (name,)
     if name not in ("vector", "list", "map", "ext"):
-        raise ValueError(f"{text!r} is no type of a column")
+        raise ValueError(f"{text!r} is not a column type")
     _expect(tokens, "<", text)
     if name == "vector":
         return _vector(tokens, text, level)
@@ -112,7 +112,7 @@ def _type(tokens, text, level):
 def _number(tokens, text, least, most):
     digits = tokens.pop()
     if digits is None or not digits.isdigit() or not least <= int(digits) <= most:
-        raise ValueError(f"{text!r} is no type of a column: a number from {least} to {most} is missing")
+        raise ValueError(f"{text!r} is not a column type: expected a number from {least} to {most}")
     return int(digits)
 
 
@@ -125,22 +125,22 @@ def _vector(tokens, text, level):
         items.append(_type(tokens, text, level + 1))
         token = tokens.pop()
         if token == ">":
-            return _of_one_kind(items) or ("tuple", tuple(items))
+            return _array_of(items) or ("tuple", tuple(items))
         if token == "," or len(items) > 1:
             if token != ",":
-                raise ValueError(f"{text!r} is no type of a column")
+                raise ValueError(f"{text!r} is not a column type")
             continue
         if token == "*" and items[0][0] == "fixed":
             described = "array", items[0][1], _number(tokens, text, 1, _MOST_ITEMS)
         elif token == "...":
             described = "list", _VECTOR, items[0]
         else:
-            raise ValueError(f"{text!r} is no type of a column")
+            raise ValueError(f"{text!r} is not a column type")
         _expect(tokens, ">", text)
         return described
 
 
-def _of_one_kind(items):
+def _array_of(items):
     if items[0][0] == "fixed" and all(item == items[0] for item in items):
         return "array", items[0][1], len(items)
     return None

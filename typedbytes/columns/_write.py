@@ -1,6 +1,6 @@
 """Write columns as a stream of records.
 
-Here: what may be a column, and the nulls of each kind of column. Not here: the encoding, which is compiled.
+Here: objects accepted as columns, and their nulls. Not here: the encoding, which is compiled.
 """
 
 import itertools
@@ -21,16 +21,16 @@ _WRITE_NBYTES = 1 << 20
 def write(sink, columns, *, pairs=True, nulls="error", null_value=None):
     """Write columns as a stream of pairs, or of values, and return the number of rows.
 
-    sink: whatever a Writer takes, or a Writer. columns: two of them, key and value, or with pairs=False one: a dict, a sequence, or
-    anything with `__arrow_c_array__` or `__arrow_c_stream__`, such as a record batch, a table or a data frame; a Batch or a
-    BatchReader, whose bytes come out as they came in.
+    sink: anything that a Writer accepts, or a Writer. columns: two of them, key and value, or with pairs=False one: a dict, a
+    sequence, or an object with `__arrow_c_array__` or `__arrow_c_stream__`, such as a record batch, a table or a data frame; a Batch
+    or a BatchReader, which are written as the bytes that were read.
     A column is a NumPy array or another buffer of numbers, an Arrow array, a sequence of Python objects, or a tuple of columns,
     which are the items of a VECTOR, as are the rows of an array of two dimensions. The bytes are those that the encoder
-    writes for the same values; numbers keep their width, as NumPy's scalars do. nulls: "error", "hive" (Hive's NULL) or
-    "value" (whatever null_value encodes to); None in a sequence of objects is a null, and so is what pandas marks as missing.
+    writes for the same values; numbers keep their width, as NumPy scalars do. nulls: "error", "hive" (Hive's NULL) or
+    "value" (the encoding of null_value); None in a sequence of objects is a null, and so are values that pandas marks as missing.
 
-    Raises EncodeTypeError for columns without a type code, EncodeValueError for nulls that are refused and for columns of
-    different lengths. Where a value is refused, some of the rows before it may have been written.
+    Raises EncodeTypeError for columns without a type code, EncodeValueError for nulls (with nulls="error") and for columns of
+    different lengths. If a value is refused, some of the rows before it may have been written.
 
     >>> import array, io, typedbytes
     >>> sink = io.BytesIO()
@@ -57,14 +57,14 @@ def _write(writer, columns, names, null):
 
 
 def _null(nulls, null_value):
-    """Return the bytes of a null, None to refuse them."""
+    """Return the bytes written for a null, None to refuse nulls."""
     if nulls == "error":
         return None
     if nulls == "hive":
         return b"\x0c"
     if nulls == "value":
         return Encoder().encode(null_value)
-    raise ValueError(f'nulls is "error", "hive" or "value", not {nulls!r}')
+    raise ValueError(f'nulls must be "error", "hive" or "value", not {nulls!r}')
 
 
 def _tables(columns, names, null):
@@ -78,71 +78,71 @@ def _tables(columns, names, null):
         for batch in columns if isinstance(columns, BatchReader) else (columns,):
             yield [[_native.rows_of_batch(batch, number)] for number in _order(batch.names, names)]
         return
-    for lent in _lent(columns):
-        fields = _native.arrow_names(lent)
+    for imported in _imported(columns):
+        fields = _native.arrow_names(imported)
         if fields is None:
-            raise EncodeTypeError("a table of columns is needed; a column by itself stands in a list")
-        yield [[_native.rows_of_arrow(lent, number)] for number in _order(fields, names)]
+            raise EncodeTypeError("expected a table of columns: put a single column in a list")
+        yield [[_native.rows_of_arrow(imported, number)] for number in _order(fields, names)]
 
 
 def _order(found, names):
     """Return the numbers of the columns in the order in which they are written."""
     found = list(found)
     if len(found) != len(names):
-        raise EncodeValueError(f"{len(names)} columns are needed, {' and '.join(names)}, not {len(found)}")
+        raise EncodeValueError(f"expected {len(names)} columns, {' and '.join(names)}, not {len(found)}")
     return [found.index(name) for name in names] if set(found) == set(names) else range(len(found))
 
 
-def _lent(column):
-    """Iterate over the arrays that an object lends by Arrow's interface; EncodeTypeError when it has none."""
+def _imported(column):
+    """Iterate over the arrays that an object exports through the Arrow C data interface; EncodeTypeError if it has no such method."""
     if hasattr(column, "__arrow_c_array__"):
         return iter((_native.ImportedArray(*column.__arrow_c_array__()),))
     if hasattr(column, "__arrow_c_stream__"):
         return iter(_native.ImportedArrayStream(column.__arrow_c_stream__()))
-    raise EncodeTypeError(f"cannot take columns from a {type(column).__name__}")
+    raise EncodeTypeError(f"cannot use a {type(column).__name__} as columns")
 
 
 def _rows(column, null):
-    """Return the Rows of a column, one or more that follow each other."""
+    """Return the Rows of a column: a list, because it may come in chunks."""
     if isinstance(column, (str, bytes, dict)):
-        raise EncodeTypeError(f"a column is no {type(column).__name__}")
+        raise EncodeTypeError(f"cannot use a {type(column).__name__} as a column")
     if isinstance(column, tuple):
-        return [_native.rows_of_parts([_whole(part, null) for part in column])]
+        return [_native.rows_of_parts([_single_chunk(part, null) for part in column])]
     if hasattr(column, "__arrow_c_array__") or hasattr(column, "__arrow_c_stream__"):
-        return [_native.rows_of_arrow(lent) for lent in _lent(column)]
+        return [_native.rows_of_arrow(imported) for imported in _imported(column)]
     if hasattr(column, "mask") and hasattr(column, "filled"):
-        raise EncodeTypeError("cannot take a masked array: its mask would be lost")
+        raise EncodeTypeError("cannot use a masked array as a column: its mask would be lost")
     if hasattr(column, "__array__") and not hasattr(column, "__buffer__"):
-        if _marks_nulls(column):
-            return _marked(getattr(column, "array", column), null)
+        if _has_null_mask(column):
+            return _rows_with_mask(getattr(column, "array", column), null)
         column = column.__array__()
     if _is_numbers(column):
         return [_native.rows_of_buffer(column)]
     if hasattr(column, "__array__") and column.ndim != 1:
-        return [_of_columns(column.__array__(), null)]
+        return [_rows_of_grid(column.__array__(), null)]
     return [_encoded_objects(column, null)]
 
 
-def _of_columns(grid, null):
-    """Return the Rows of an array of two dimensions that holds no numbers."""
+def _rows_of_grid(grid, null):
+    """Return the Rows of a two-dimensional array of objects other than numbers."""
     if grid.ndim != 2:
-        raise EncodeTypeError(f"cannot take an array of {grid.ndim} dimensions as a column")
+        raise EncodeTypeError(f"cannot use an array of {grid.ndim} dimensions as a column")
     if not grid.shape[1]:
         return _encoded_objects([()] * len(grid), null)
-    return _native.rows_of_parts([_whole(column, null) for column in grid.T])
+    return _native.rows_of_parts([_single_chunk(column, null) for column in grid.T])
 
 
-def _marks_nulls(column):
-    """Tell whether a column is one of pandas's own types whose nulls are beside its values: not NaNs among floats, as in NumPy's."""
+def _has_null_mask(column):
+    """Return whether a column has a pandas type that stores nulls apart from the values, unlike the NaNs of NumPy floats."""
     dtype = getattr(column, "dtype", None)
     return hasattr(dtype, "na_value") and not (dtype.kind == "f" and isinstance(dtype.na_value, float))
 
 
-def _marked(column, null):
-    """Return the Rows of an array that marks its nulls: as a whole it may become floats, with NaNs for them."""
-    lent = _lent_by_extension(column)
-    if lent is not None:
-        return _rows(lent, null)
+def _rows_with_mask(column, null):
+    """Return the Rows of a pandas array with a null mask. NumPy might convert such an array to floats, with NaNs for nulls."""
+    converted = _as_arrow(column)
+    if converted is not None:
+        return _rows(converted, null)
     is_null = column.isna()
     if not is_null.any():
         return _rows(column.__array__(), null)
@@ -150,25 +150,25 @@ def _marked(column, null):
     return [_encoded_objects([None if missing else next(values) for missing in is_null], null)]
 
 
-def _lent_by_extension(column):
-    """Return the Arrow array of one of pandas's, None where it has none, or of a type that is more than its numbers, as a Period's."""
+def _as_arrow(column):
+    """Return a pandas array as an Arrow array; None if it cannot be one, or has an extension type such as Period."""
     try:
-        lent = column.__arrow_array__()
-    except (AttributeError, ImportError):  # pyarrow is not there
+        converted = column.__arrow_array__()
+    except (AttributeError, ImportError):  # pyarrow is not installed
         return None
-    return None if hasattr(lent.type, "extension_name") else lent
+    return None if hasattr(converted.type, "extension_name") else converted
 
 
-def _whole(part, null):
-    """Return the Rows of a column that is a part of another."""
+def _single_chunk(part, null):
+    """Return the Rows of a column that is an item of a VECTOR."""
     rows = _rows(part, null)
     if len(rows) != 1:
-        raise EncodeTypeError("a part of a VECTOR comes in several chunks; make it one")
+        raise EncodeTypeError("an item of a VECTOR has several chunks: combine them into one")
     return rows[0]
 
 
 def _is_numbers(column):
-    """Tell whether a column is a buffer of numbers; one of text or of objects has no format, or one of several letters."""
+    """Return whether a column is a buffer of numbers; buffers of text or objects have no format, or one of several letters."""
     try:
         with memoryview(column) as view:
             return len(view.format.lstrip("@=<>!")) == 1 and view.format[-1] in "?bBhHiIlLqQnNefd"
@@ -183,14 +183,14 @@ def _encoded_objects(column, null):
         data = encoder.encode_all(values)
         return _native.rows_of_encoded(data, _core.index(data))
     if null is None:
-        place = next(number for number, value in enumerate(values) if value is None)
-        raise EncodeValueError("value is null: pass nulls=... to say what to write", f"[{place}]")
+        row = next(number for number, value in enumerate(values) if value is None)
+        raise EncodeValueError("value is null: pass nulls=... to say what to write", f"[{row}]")
     parts = [null if value is None else encoder.encode(value) for value in values]
     return _native.rows_of_encoded(b"".join(parts), list(itertools.accumulate(map(len, parts[:-1]), initial=0)))
 
 
 def _encoded(table, null, nbefore):
-    """Yield the bytes of a table, so many rows behind the first, part by part, each with its number of rows."""
+    """Yield the bytes of a table in pieces, each with its number of rows; nbefore rows were written before."""
     if len({sum(map(len, chunks)) for chunks in table}) > 1:
         raise EncodeValueError("the columns differ in length")
     chunks = [iter(chunks) for chunks in table]

@@ -1,4 +1,4 @@
-"""Records as columns: batches of typed bytes in, and pairs or columns out, behind the face the other formats have."""
+"""Records as columns: reads batches of typed bytes and writes pairs or columns, with the interface of the other formats."""
 
 from typedbytes import columns
 from typedbytes.streaming._typed import TypedBytesOutput
@@ -12,7 +12,7 @@ class ColumnsInput:
 
     @property
     def offset(self):
-        """The number of bytes taken by the batches read so far."""
+        """The number of bytes used for the batches read so far."""
         return self._reader.offset
 
     @property
@@ -33,12 +33,12 @@ class ColumnsInput:
         return self._reader.failure
 
     def check_end(self):
-        """Raise what the input has failed with, or RuntimeError where its end has not been read."""
+        """Raise the error of the input, or RuntimeError if its end has not been read."""
         self._reader._check_end()
 
 
 class ColumnsOutput(TypedBytesOutput):
-    """Write what a job on columns returns: columns, or pairs; options are those of PairWriter."""
+    """Write the columns or pairs that a job returns; options are those of PairWriter."""
 
     def writes(self, given):
         """Write columns, or every pair of an iterable."""

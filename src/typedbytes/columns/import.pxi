@@ -115,7 +115,7 @@ def rows_of_buffer(data):
     order, letter = (view_format[0], view_format[1:]) if view_format[0] in "@=<>!" else ("@", view_format)
     kind = NUMBERS.get(letter)
     if kind is None or view.ndim not in (1, 2) or (kind == "f" and view.itemsize not in (2, 4, 8)):
-        raise EncodeTypeError(f"cannot take a column of format {view_format!r} with {view.ndim} dimensions")
+        raise EncodeTypeError(f"cannot use a buffer of format {view_format!r} and {view.ndim} dimensions as a column")
     swapped = view.itemsize > 1 and order in "<>!" and (order == "<") != LITTLE
     rows.n = view.shape[0]
     rows.c = c = new_column(FIXED if view.ndim == 1 else ARRAY, code_of(kind, view.itemsize), 0)
