@@ -30,7 +30,7 @@ $(VENV)/built: $(SOURCES)
 	@touch $@
 
 .PHONY: test
-test: build ## run the whole test suite; PYTEST_ARGS='-m "not hadoop"' leaves out what needs a JDK and Maven
+test: build ## run the whole suite, up to 18 minutes on a busy machine; PYTEST_ARGS='-m "not hadoop"' needs no JDK and Maven, 7 minutes
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 build/lint/built: pyproject.toml
@@ -47,9 +47,9 @@ lint: build/lint/built ## check style and spelling with ruff, cython-lint and co
 	git ls-files | xargs build/lint/bin/codespell
 
 .PHONY: test-all-pythons
-test-all-pythons: $(foreach version,$(PYTHON_VERSIONS),$(if $(call find_python,$(version)),test-$(version))) ## run the suite on every Python of 3.9 to 3.13 there is
+test-all-pythons: $(foreach version,$(PYTHON_VERSIONS),$(if $(call find_python,$(version)),test-$(version))) ## run the suite on every installed Python of 3.9 to 3.13
 
-# build-3.9, test-3.9 and so on: the target of that name with its own Python in its own place.
+# build-3.9, test-3.9 and so on: the target of that name with its own Python in its own folder.
 ON_A_PYTHON := $(foreach version,$(PYTHON_VERSIONS),build-$(version) test-$(version))
 .PHONY: $(ON_A_PYTHON)
 $(ON_A_PYTHON): version = $(lastword $(subst -, ,$@))
@@ -60,7 +60,7 @@ $(ON_A_PYTHON):
 $(PYTHON_VERSIONS:%=which-%): which-%:
 	@echo $(call need_python,$*)
 
-# A build of another kind stands in a fresh copy under build/, so that nothing else runs on it; the gates make theirs the same way.
+# A build with other switches is made in a fresh copy under build/, so that nothing else uses it; the gates do the same.
 define in_a_copy
 	rm -rf build/$(1)
 	cd tests && $(abspath $(BIN))/python -c "from gates import workshop; workshop.copy_and_build('$(1)', $(2)='1')"
@@ -116,7 +116,7 @@ test-free-threads: build ## run threads without the GIL under TSan; builds that 
 	$(BIN)/python tests/gates/free_threads.py
 
 .PHONY: soak-coalescing
-soak-coalescing: build ## send 10,000,000 small messages of four threads to a slow reader; nothing may be lost or torn
+soak-coalescing: build ## send 10,000,000 small messages of four threads to a slow reader; none may be lost or written in part
 	PYTHONPATH=$(TEST_PATH) $(BIN)/python tests/soak/block_coalescing.py 10000000
 
 MESSAGES ?= 100000
@@ -189,17 +189,17 @@ vectors-java: ## write the vectors of Hadoop's own classes again
 	$(PYTHON) test_vectors/java/make_vectors.py
 
 .PHONY: dist-check
-dist-check: build ## build sdist and wheel, install each in a place of its own, and run the suite there
+dist-check: build ## build sdist and wheel, install each in a folder of its own, and run the suite there
 	$(BIN)/python $(PIP_INSTALL) build
 	rm -rf build/dist
 	$(BIN)/python -m build --sdist --wheel --outdir build/dist
 	@set -e; for archive in build/dist/*; do \
-	    room=$$(mktemp -d); trap 'rm -rf "$$room"' EXIT; \
-	    cp -R RELIABILITY.md pyproject.toml src tests test_vectors examples docs "$$room"; \
-	    $(BIN)/python -m venv "$$room/venv"; \
-	    "$$room/venv/bin/python" $(PIP_INSTALL) "$$archive[test]"; \
-	    (cd "$$room" && venv/bin/python -m pytest -m "not hadoop" $(PYTEST_ARGS) tests); \
-	    rm -rf "$$room"; \
+	    folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
+	    cp -R RELIABILITY.md pyproject.toml src tests test_vectors examples docs "$$folder"; \
+	    $(BIN)/python -m venv "$$folder/venv"; \
+	    "$$folder/venv/bin/python" $(PIP_INSTALL) "$$archive[test]"; \
+	    (cd "$$folder" && venv/bin/python -m pytest -m "not hadoop" $(PYTEST_ARGS) tests); \
+	    rm -rf "$$folder"; \
 	done
 
 BASE ?= HEAD~1
@@ -227,7 +227,7 @@ bench-command: $(VENV)/bench-built ## measure the command beside GNU sort, wc, g
 	PYTHONPATH=$(TEST_PATH) $(BIN)/python bench/command.py $(BENCH_ARGS)
 
 .PHONY: docs-command
-docs-command: build ## run the commands of docs/command-tour.md and write it anew
+docs-command: build ## run the commands of docs/command-tour.md and write it again
 	$(BIN)/python docs/command_tour.py
 
 .PHONY: bench-compare
@@ -255,6 +255,6 @@ bench-quick: $(VENV)/bench-built ## run each bench once and small, so that they 
 	PYTHONPATH=$(TEST_PATH) $(BIN)/python bench/command.py --quick
 
 .PHONY: clean
-clean: ## remove all that was made
+clean: ## remove all that the targets made
 	rm -rf build .venv *.egg-info .hypothesis .benchmarks .coverage htmlcov
 	find src typedbytes tests test_vectors examples -name '*.so' -delete -o -name __pycache__ -prune -exec rm -rf {} +
