@@ -14,6 +14,7 @@ import pytest
 
 import typedbytes as tb
 from fresh import run_fresh
+from typedbytes import hadoop, local, streaming
 
 PACKAGE = pathlib.Path(tb.__file__).parent
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -568,6 +569,11 @@ TREE = {
 @pytest.mark.parametrize("name", TREE)
 def test_the_tree_of_errors(name):
     assert getattr(tb, name).__bases__ == TREE[name]
+
+
+@pytest.mark.parametrize("error", [streaming.TooManyBadRecords, local.JobError, hadoop.SubmitError])
+def test_the_errors_of_jobs_are_of_this_library(error):
+    assert error.__bases__ == (tb.TypedBytesError,)
 
 
 ERRORS = [

@@ -1,12 +1,14 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Optional
 
+from typedbytes.errors import TypedBytesError
+
 __all__ = [
     "Done", "JobFailedError", "Plan", "SubmitError", "bundle", "check", "command_of", "dataproc", "emr", "read_output",
     "submit",
 ]  # fmt: skip
 
-class SubmitError(Exception): ...
+class SubmitError(TypedBytesError): ...
 
 class JobFailedError(SubmitError):
     report: list[str]

@@ -1,7 +1,9 @@
-"""What can go wrong with a job on the way to a cluster and on it. This file imports nothing of ours."""
+"""The errors of submitting a job to a cluster and of running it there."""
+
+from typedbytes.errors import TypedBytesError
 
 
-class SubmitError(Exception):
+class SubmitError(TypedBytesError):
     """Report a job that cannot be submitted; the message says what to do."""
 
 

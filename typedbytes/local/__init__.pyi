@@ -4,6 +4,8 @@ from typing import Any, Literal, Optional, TypedDict, Union
 
 from typing_extensions import Unpack
 
+from typedbytes.errors import TypedBytesError
+
 __all__ = ["CommandError", "InputError", "JobError", "OutputError", "Result", "run", "run_script"]
 
 _Path = Union[str, PathLike[str]]
@@ -13,7 +15,7 @@ LEAST_MEMORY: int
 INPUT_FORMATS: tuple[str, ...]
 OUTPUT_FORMATS: tuple[str, ...]
 
-class JobError(Exception):
+class JobError(TypedBytesError):
     tail: list[str]
     kept: Optional[str]
     def __init__(self, message: str, tail: Sequence[str] = ()) -> None: ...

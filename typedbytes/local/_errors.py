@@ -1,16 +1,18 @@
-"""The errors of a job: what the user has to mend before it can run, and its failure."""
+"""The errors of a job: those found before it runs, and its failure."""
+
+from typedbytes.errors import TypedBytesError
 
 __all__ = ["CommandError", "InputError", "JobError", "OptionError", "OutputError"]
 
 
 class OptionError(ValueError):
-    """An option of a job is none: found out before anything is done. Any other ValueError is a fault of ours."""
+    """An option of a job is invalid; raised before anything is done. Any other ValueError is an internal error."""
 
 
-class JobError(Exception):
+class JobError(TypedBytesError):
     """A job failed, and has left no output.
 
-    `tail` holds the last lines that the failing task said; `kept` is the folder that was kept of the job, or None.
+    `tail` holds the last lines of the failing task on standard error; `kept` is the job's folder if it was kept, or None.
     """
 
     def __init__(self, message, tail=()):
@@ -24,8 +26,8 @@ class CommandError(JobError):
 
 
 class InputError(JobError):
-    """What the job is to read is not there, or not as it should be."""
+    """The input of the job is missing, or invalid."""
 
 
 class OutputError(JobError):
-    """The output cannot be made where it should be."""
+    """The output cannot be created at its path."""

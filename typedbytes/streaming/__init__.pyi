@@ -2,6 +2,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BufferedWriter
 from typing import Any, NoReturn, Optional, Protocol, Union
 
+from typedbytes.errors import TypedBytesError
 from typedbytes.columns import Batch
 
 __all__ = ["StopEarly", "Task", "TooManyBadRecords", "counter", "ping", "run", "side_file", "status", "task"]
@@ -21,7 +22,7 @@ _MapJob = Union[_MapCall, _Mapper, type[_Mapper], type[_MapCall]]
 _ReduceJob = Union[_ReduceCall, _Reducer, type[_Reducer], type[_ReduceCall]]
 
 class StopEarly(Exception): ...
-class TooManyBadRecords(Exception): ...
+class TooManyBadRecords(TypedBytesError): ...
 
 class Task:
     def __init__(self, environ: Mapping[str, str]) -> None: ...

@@ -4,6 +4,8 @@ A job may be a function, an object, or a class to instantiate. The methods of an
 called elsewhere, so that an AttributeError inside user code is never taken for a missing method.
 """
 
+from typedbytes.errors import TypedBytesError
+
 
 class StopEarly(Exception):
     """Raise in a mapper or reducer to end the task successfully before the end of its input.
@@ -13,7 +15,7 @@ class StopEarly(Exception):
     """
 
 
-class TooManyBadRecords(Exception):
+class TooManyBadRecords(TypedBytesError):
     """More records were bad than `max_bad` allows."""
 
 
