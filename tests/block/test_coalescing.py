@@ -349,7 +349,7 @@ def test_a_hook_cannot_close():
         print(theirs.recv(100).hex())
         ours.close(); theirs.close()
     """
-    said = ["this CoalescingWriter is in use: a hook came back to it", slow.encode("bytes", [2]).hex()]
+    said = ["this CoalescingWriter is in use: re-entered from a hook", slow.encode("bytes", [2]).hex()]
     assert run_fresh(code).split("\n") == said
 
 

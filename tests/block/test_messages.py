@@ -179,12 +179,12 @@ def test_numbers_of_numpy_are_numbers():
 
 
 NO_CODE = {
-    "bool": ([True], "wire 0 has no code for bool: use default= or another wire, at [0]"),
-    "None": ([1, None], "wire 0 has no code for None: use default= or another wire, at [1]"),
-    "list": ([[1]], "wire 0 has no code for list: use default= or another wire, at [0]"),
-    "dict": ([{}], "wire 0 has no code for dict: use default= or another wire, at [0]"),
-    "arrow": ([1, ArrowStream(b"abc")], "wire 0 has no code for ArrowStream: use default= or another wire, at [1]"),
-    "table": ([pyarrow.table({"n": [1]})], "wire 0 has no code for Table: use default= or another wire, at [0]"),
+    "bool": ([True], "the legacy layouts have no type for bool: pass default=, or use wire='native', at [0]"),
+    "None": ([1, None], "the legacy layouts have no type for None: pass default=, or use wire='native', at [1]"),
+    "list": ([[1]], "the legacy layouts have no type for list: pass default=, or use wire='native', at [0]"),
+    "dict": ([{}], "the legacy layouts have no type for dict: pass default=, or use wire='native', at [0]"),
+    "arrow": ([1, ArrowStream(b"abc")], "the legacy layouts have no type for ArrowStream: pass default=, or use wire='native', at [1]"),
+    "table": ([pyarrow.table({"n": [1]})], "the legacy layouts have no type for Table: pass default=, or use wire='native', at [0]"),
     "wide": ([2**63], "int does not fit 64 bits, at [0]"),
     "surrogate": (["\ud800"], "str cannot be written as UTF-8: surrogates not allowed, at [0]"),
 }
@@ -806,5 +806,5 @@ def test_an_array_is_as_large_as_its_bytes(shape, nbytes):
 
 @pytest.mark.parametrize("element, shape", [("i3", [1]), ("", [1]), ("i2", [-1]), ("i2", [2**63]), ("i2", [1.0]), ("i2", [1] * 65), ("i2", [True])])
 def test_an_array_has_an_element_and_a_shape(element, shape):
-    with pytest.raises(ValueError, match="an element is one of|a shape has at most 64"):
+    with pytest.raises(ValueError, match="element must be one of|a shape has at most 64"):
         array_view(element, shape, bytes(6))

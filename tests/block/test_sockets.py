@@ -360,7 +360,7 @@ def test_a_raw_file_that_took_nothing():
         def write(self, data):
             return None
 
-    with pytest.raises(BlockingIOError, match="took no bytes"):
+    with pytest.raises(BlockingIOError, match="accepted no bytes: the sink must be in blocking mode"):
         BlockWriter(Raw()).write([1])
 
 

@@ -1,7 +1,8 @@
-# Floor 3. Binary block messages: sequences of values that two processes exchange as a whole, on both wires.
+# Layer 4. Binary block messages: sequences of values that two processes exchange as a whole, in the legacy layouts and the
+# native format.
 #
-# What belongs here: layouts, the walk over a message, moving bytes with one system call. What this file must not know: how a
-# descriptor came to be, names of files, the command. docs/block-format.md is the specification.
+# What belongs here: layouts, parsing a message, transferring bytes with one system call. What this file must not know: how a
+# descriptor was opened, names of files, the command. docs/block-format.md is the specification.
 #     encode.pxi              values to bytes: the encoder, and what is shared by encode_legacy.pxi and encode_native.pxi
 #     values.pxi              the type of a value, and where its bytes are
 #     parse.pxi               bytes to values: the parser, and what is shared by parse_legacy.pxi and parse_native.pxi
@@ -9,8 +10,8 @@
 #     sockets.pxi             system calls on sockets, descriptors and files; used by reader.pxi and writer.pxi
 #     coalesce.pxi            many messages in few system calls: coalesce_threads.pxi and coalesce_asyncio.pxi
 #
-# Always true: a number of bytes is compared with what remains; a message is decoded whole or not at all; an object in use
-# refuses a second use.
+# Always true: a declared length is compared with the bytes that remain; a message is decoded completely or not at all; an
+# object in use raises RuntimeError when it is used again.
 
 # Builtin functions are called faster than Cython's own; they carry their signatures in their docstrings.
 # cython: binding=False, embedsignature=True, embedsignature.format=clinic
@@ -108,7 +109,7 @@ cdef extern from *:
     int fstat(int descriptor, stat_struct* found) nogil
     bint S_ISSOCK(unsigned int mode) nogil
 
-cdef enum Wire:
+cdef enum Layout:
     LINE
     BLOCK
     PLAIN
@@ -118,20 +119,20 @@ cdef enum Wire:
     NATIVE
 
 cdef enum:
-    WIRE0_BYTES
-    WIRE0_STRING
-    WIRE0_COMMAND
-    WIRE0_INT
-    WIRE0_LONG
-    WIRE0_DOUBLE
+    LEGACY_BYTES
+    LEGACY_STRING
+    LEGACY_COMMAND
+    LEGACY_INT
+    LEGACY_LONG
+    LEGACY_DOUBLE
 
 cdef enum:
-    # What a native message has beyond the codes of TypedBytes.
+    # The types of a native message that TypedBytes has no code for.
     ARRAY = 0x20
     ARROW = 0x21
     NULL_VALUE = 0x22
     COMMAND = 0x23
-    NESTED = 0x3f         # while encoding: the code is the nested value's own
+    NESTED = 0x3f         # only while encoding: replaced by the code of the nested value
     # The flags of a native message.
     LITTLE_ARRAYS = 1
     CHECKSUM = 2
@@ -144,28 +145,28 @@ cdef enum:
     ALIGNMENT_LOG2 = 3    # what we write: enough for every element
     ALIGNMENT = 8
     NELEMENTS = 11
-    UNSIGNED_1 = 4        # element types by their place in ELEMENT_LETTERS
+    UNSIGNED_1 = 4        # the index of this element type in ELEMENT_LETTERS
     MAX_DIMENSIONS = 64   # what a buffer of Python can have
 
-    LARGE = 65536         # values from here on are not copied
-    SCRATCH = 8192        # output up to here is written to memory that is kept
-    FIRST_STEP = 1 << 20  # of memory for a large value that is coming in
+    LARGE = 65536         # values of this size or more are not copied
+    SCRATCH = 8192        # the initial output buffer, which is reused
+    FIRST_STEP = 1 << 20  # the initial allocation for a large value
     READ_SIZE = 262144
-    MOST_BUFFER = 1 << 30
-    MOST_ASKED = 1 << 20  # of an object's read(n), which makes n bytes
+    MAX_BUFFER = 1 << 30
+    MAX_METHOD_READ = 1 << 20  # for an object's read(n), which may allocate n bytes
     MAX_PIECES = 1024     # what writev takes
     FEW_PARTS = 8
     MAX_REPLACED = 64
-    MOST_KEPT = 4096      # places for values and entries, from message to message
+    MAX_KEPT = 4096      # capacity for values and entries that is kept from message to message
 
 cdef uint32_t NATIVE_MAGIC = 0xf5424201
 cdef int64_t MAX_ENTRIES = 0xffffffff
 
-WIRES = {
+LAYOUTS = {
     "line": LINE, "block": BLOCK, "bytes": PLAIN, "type8": TYPE8, "total": TOTAL, "header": HEADER, "native": NATIVE, 1: NATIVE,
 }
 
-# i1 i2 i4 i8 u1 u2 u4 u8 f4 f8 bool: the letters that say so in a buffer's format, and the one that memoryview knows.
+# i1 i2 i4 i8 u1 u2 u4 u8 f4 f8 bool: the letters for each in a buffer's format, and the one that memoryview uses.
 cdef tuple ELEMENT_LETTERS = ("b", "hil", "ilq", "lqn", "B", "HIL", "ILQ", "LQN", "f", "d", "?")
 ELEMENTS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "bool")
 cdef tuple ELEMENT_FORMATS = (b"b", b"h", b"i", b"q", b"B", b"H", b"I", b"Q", b"f", b"d", b"?")
@@ -178,7 +179,7 @@ cdef object UNESCAPED = lambda found: {b"\\": b"\\", b"r": b"\r", b"n": b"\n"}[f
 
 crc32c_start(False)
 
-cdef long FORKS = 0    # how often this process is a child's child
+cdef long FORKS = 0    # the number of forks between the process that imported this module and this one
 
 
 def _count_fork():
@@ -190,7 +191,7 @@ os.register_at_fork(after_in_child=_count_fork)
 
 
 class Command(str):
-    """Mark text as a command: what a message asks for, as against what it tells.
+    """Mark text as a command: what a message asks for, as opposed to its data.
 
     >>> BlockEncoder().encode([Command("a")]).hex()
     '00000001000000020000000161'
@@ -203,9 +204,9 @@ class Command(str):
 
 
 class ArrowStream:
-    """Hold an Arrow IPC stream, its bytes as they are, in `data`; pyarrow.ipc.open_stream(stream.data) reads it.
+    """Hold the unchanged bytes of an Arrow IPC stream in `data`; pyarrow.ipc.open_stream(stream.data) reads it.
 
-    Tables and record batches of pyarrow are written as such streams without being wrapped.
+    Tables and record batches of pyarrow are encoded as such streams without being wrapped in this class.
 
     >>> ArrowStream(b"abc").data.nbytes
     3
@@ -226,9 +227,9 @@ class ArrowStream:
 
 
 cdef class Message:
-    """Give the values of one message, in order: a sequence that equals the list or the tuple of them.
+    """Hold the values of one message, in order: a sequence that equals the list or the tuple of them.
 
-    id: of a native message, None on wire 0. wants_reply: the sender asked for one.
+    id: of a native message, None in a legacy layout. wants_reply: the sender asked for a reply.
 
     >>> message, = BlockDecoder().feed(BlockEncoder("native").encode([1, "a"], id=7))
     >>> message.id, message[1], list(message)
@@ -245,7 +246,7 @@ cdef class Message:
 
     @property
     def id(self):
-        """Give the id of a native message, None on wire 0.
+        """The id of a native message, None in a legacy layout.
 
         >>> BlockDecoder().feed(bytes(4))[0].id
         """
@@ -273,14 +274,14 @@ cdef class Message:
     __hash__ = None
 
     def __reduce__(self):
-        raise TypeError("a Message cannot be pickled: list(message) can")
+        raise TypeError("a Message cannot be pickled: pickle list(message) instead")
 
     def __repr__(self):
         return f"Message({self.values!r})" if self.number < 0 else f"Message({self.values!r}, id={self.number})"
 
 
 cdef class ArrayBody:
-    # Gives the elements behind a shape as a buffer of that shape.
+    # Exports the elements that follow a shape as a buffer of that shape.
     cdef bytes owner
     cdef const unsigned char* p
     cdef Py_ssize_t nbytes
@@ -302,7 +303,7 @@ cdef class ArrayBody:
 
 
 cdef object array_of(bytes body, int element, int ndim, bint little):
-    # A read-only memoryview; ValueError: the body is not what its shape says.
+    # A read-only memoryview; ValueError when the length of the body does not match its shape.
     cdef ArrayBody array = ArrayBody()
     cdef const unsigned char* p = <const unsigned char*>PyBytes_AS_STRING(body)
     cdef Py_ssize_t nbytes = PyBytes_GET_SIZE(body) - 8 * ndim
@@ -311,7 +312,7 @@ cdef object array_of(bytes body, int element, int ndim, bint little):
     cdef bint empty = False
     cdef int i
     if nbytes < 0:
-        raise ValueError(f"an array of {nbytes + 8 * ndim} bytes has no room for {ndim} dimensions")
+        raise ValueError(f"an array of {nbytes + 8 * ndim} bytes is too short for {ndim} dimensions")
     for i in range(ndim - 1, -1, -1):
         array.shape[i] = load_i64(p + 8 * i)
         empty |= array.shape[i] == 0
@@ -319,7 +320,7 @@ cdef object array_of(bytes body, int element, int ndim, bint little):
             raise ValueError("an array has a negative dimension")
     for i in range(ndim - 1, -1, -1):
         array.strides[i] = stride
-        if array.shape[i] > PY_SSIZE_T_MAX // stride:    # also where another length is 0: NumPy has no such array
+        if array.shape[i] > PY_SSIZE_T_MAX // stride:    # also where another length is 0: NumPy rejects such an array
             raise ValueError("the dimensions of an array come to more than 2^63-1 bytes")
         stride *= max(array.shape[i], 1)
     if nbytes != (0 if empty else stride):
@@ -327,7 +328,7 @@ cdef object array_of(bytes body, int element, int ndim, bint little):
     array.owner = body
     array.p = p + 8 * ndim
     if size > 1 and little != (sys.byteorder == "little"):
-        array.owner = swapped(body[8 * ndim:], size)
+        array.owner = byte_swapped(body[8 * ndim:], size)
         array.p = <const unsigned char*>PyBytes_AS_STRING(array.owner)
     array.nbytes = nbytes
     array.itemsize = size
@@ -337,13 +338,13 @@ cdef object array_of(bytes body, int element, int ndim, bint little):
 
 
 def array_view(str element, list shape, bytes data):
-    """Give little-endian elements as a read-only memoryview of a shape; ValueError when they are not as many.
+    """Return little-endian elements as a read-only memoryview of a shape; ValueError when their number does not match it.
 
     >>> array_view("i2", [2, 1], bytes([1, 0, 2, 0])).tolist()
     [[1], [2]]
     """
     if element not in ELEMENTS:
-        raise ValueError(f"an element is one of {', '.join(ELEMENTS)}, not {element!r}")
+        raise ValueError(f"element must be one of {', '.join(ELEMENTS)}, not {element!r}")
     if len(shape) > MAX_DIMENSIONS or not all(type(each) is int and 0 <= each < 2**63 for each in shape):
         raise ValueError(f"a shape has at most {MAX_DIMENSIONS} lengths")
     head = bytearray()
@@ -361,8 +362,8 @@ def element_name(view):
     return ELEMENTS[element_of(view.format, view.itemsize)]
 
 
-cdef bytes swapped(bytes items, Py_ssize_t size):
-    # The bytes of each item turned round: every place of all items at once, by strides.
+cdef bytes byte_swapped(bytes items, Py_ssize_t size):
+    # Reverses the bytes of each item: with strides, one byte position of all items at a time.
     cdef Py_ssize_t i
     cdef object result = bytearray(len(items))
     for i in range(size):

@@ -1,12 +1,11 @@
 # Many small messages in few system calls: the coalescing writers.
 #
-# Goal: the price of a message is that of encoding it; system calls are shared by a batch. Plan: two buffers. Messages are
-# encoded straight into one, while the other is on its way; whoever finds the first full enough sends it, and a thread without
-# the interpreter's lock sends what has waited for too long. Rejected: a queue of objects, a timer for each message.
+# Goal: a message costs no more than its encoding; one system call sends many. Design: two buffers. Messages are encoded directly
+# into one while the other is being sent; the writer that fills the first up to flush_bytes sends it, and a thread without the
+# GIL sends what has waited longer than max_delay. Rejected: a queue of objects, a timer for each message.
 #
-# Always true: the mutex guards all that is not the interpreter's, and is never held by someone who waits for the interpreter's
-# lock without letting others at it; only the one that set `is_sending` touches the buffer that is on its way; a full buffer
-# makes its producers wait.
+# Always true: the mutex protects all fields that are not Python objects, and no thread waits for the mutex while it holds the
+# GIL; only the thread that set `is_sending` uses the buffer that is being sent; writers wait while the buffer is full.
 
 cdef enum:
     FLUSH_BYTES = 16384
@@ -19,18 +18,18 @@ cdef struct Counts:
     long long by_size
     long long by_age
     long long by_request
-    long long waits           # for room
-    long long largest         # bytes of a batch
+    long long waits           # for free capacity
+    long long largest         # bytes of the largest batch
 
 
 cdef int check_sizes(Py_ssize_t flush_bytes, Py_ssize_t buffer_size) except -1:
-    if not 1 <= flush_bytes <= buffer_size <= MOST_BUFFER:
-        raise ValueError(f"flush_bytes is 1..buffer_size and that at most {MOST_BUFFER}, not {flush_bytes} and {buffer_size}")
+    if not 1 <= flush_bytes <= buffer_size <= MAX_BUFFER:
+        raise ValueError(f"flush_bytes must be 1..buffer_size, and buffer_size at most {MAX_BUFFER}, not {flush_bytes} and {buffer_size}")
     return 0
 
 
 cdef Sink descriptor_sink(object sink):
     cdef Sink found = Sink(sink)
     if found.descriptor < 0:
-        raise TypeError(f"a batch goes to a socket, a descriptor or a raw file, not to a {type(sink).__name__}")
+        raise TypeError(f"the sink must be a socket, a descriptor or a raw file, not a {type(sink).__name__}")
     return found

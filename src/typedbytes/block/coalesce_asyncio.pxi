@@ -1,22 +1,22 @@
-# AsyncCoalescingWriter: the batches of the tasks of an event loop.
+# AsyncCoalescingWriter: messages of the tasks of one event loop, sent in batches.
 
-cdef class Done:
-    # What awaits nothing.
+cdef class CompletedAwaitable:
+    # An awaitable that is complete: `await` returns at once.
     def __await__(self):
         return NO_STEPS
 
 
 cdef object NO_STEPS = iter(())
-cdef Done DONE = Done()
+cdef CompletedAwaitable COMPLETED = CompletedAwaitable()
 
 
 cdef class AsyncCoalescingWriter:
     """Gather small messages and send them in batches, from the tasks of one event loop.
 
     sink: a socket that does not block. wire and further options: as for `BlockEncoder`. flush_bytes: a batch of this size is
-    sent at once; smaller ones at the loop's next turn, or after max_delay seconds. buffer_size: bytes that may wait; beyond
-    them `await writer.write(...)` waits, and where a value of 64 KiB or more has not gone, which is sent from where it lies.
-    max_inflight: as for `CoalescingWriter`.
+    sent at once; a smaller one at the next iteration of the loop, or after max_delay seconds. buffer_size: bytes that may wait
+    to be sent; beyond that, `await writer.write(...)` waits. It also waits until a value of 64 KiB or more has been sent, which
+    is not copied. max_inflight: as for `CoalescingWriter`.
 
     >>> import asyncio, socket
     >>> async def main():
@@ -35,19 +35,19 @@ cdef class AsyncCoalescingWriter:
     cdef Sink sink
     cdef object loop
     cdef object failure
-    cdef object waiters           # futures of those that wait for room, in order
-    cdef object drainers          # futures of those that wait until all has gone
+    cdef object waiters           # futures of tasks that wait for free capacity, in order
+    cdef object drainers          # futures of tasks that wait until everything was sent
     cdef object flush_soon        # bound methods are made once
     cdef Py_ssize_t buffer_size
     cdef Py_ssize_t flush_bytes
-    cdef Py_ssize_t nsent         # bytes of the buffer that have gone
+    cdef Py_ssize_t nsent         # bytes of the buffer that the kernel has accepted
     cdef double max_delay
     cdef Counts counts
-    cdef bint is_due              # a flush has been asked for
-    cdef bint is_blocked          # the kernel's buffer is full: the loop tells when it is not
-    cdef bint is_inherited        # by a forked child: what is in the buffer is its parent's to send
-    cdef bint is_leaving          # the interpreter ends: the loop is not waited for
-    cdef bint is_told             # a call has raised what sending failed with
+    cdef bint flush_scheduled
+    cdef bint is_blocked          # the kernel's buffer is full: the loop calls back when it is not
+    cdef bint is_inherited        # this process is a forked child: its parent sends what is in the buffer
+    cdef bint is_finalizing       # the interpreter ends: the loop is not waited for
+    cdef bint error_reported      # a call has raised the error of sending
     cdef OpenWriter entry
     cdef bint closed
 
@@ -59,7 +59,7 @@ cdef class AsyncCoalescingWriter:
             raise RuntimeError("an AsyncCoalescingWriter cannot be initialised again")
         check_sizes(flush_bytes, buffer_size)
         if not 0 <= max_delay <= 3600:
-            raise ValueError(f"max_delay is 0..3600 seconds, not {max_delay}")
+            raise ValueError(f"max_delay must be 0..3600 seconds, not {max_delay}")
         self.loop = get_running_loop()
         self.sink = descriptor_sink(sink)
         if getattr(sink, "gettimeout", lambda: 0.0)() != 0.0 or os.get_blocking(self.sink.descriptor):
@@ -74,7 +74,7 @@ cdef class AsyncCoalescingWriter:
         self.encoder = BlockEncoder(wire, **options)
         self.encoder.enlarge(flush_bytes + SCRATCH)
         if enlist(&self.entry, self, &ASYNC_WRITER):
-            self.hold_nothing()
+            self.disable_buffering()
 
     def __dealloc__(self):
         strike_off(&self.entry)
@@ -84,25 +84,25 @@ cdef class AsyncCoalescingWriter:
             return
         try:
             if not self.settle():
-                raise BlockingIOError(EAGAIN, "nobody waits until the socket takes the rest")
+                raise BlockingIOError(EAGAIN, "the rest cannot be sent: the event loop no longer waits for the socket")
         except BaseException as error:
             tell_of_forgotten(self, error)
 
-    # ---- the end of the interpreter, or of the writer: the loop need not be there any more
+    # ---- at interpreter exit, or when the writer is collected: the loop may have been closed
 
     cdef int settle(self) except -1:
         if self.closed or self.is_inherited:
             return 1
         if self.failure is not None:
-            return 1 if self.is_told else self.check()
+            return 1 if self.error_reported else self.check()
         if not self.pending():
-            self.hold_nothing()
+            self.disable_buffering()
             return 1
         if self.encoder.busy:
             return 0
-        if not self.is_leaving:
+        if not self.is_finalizing:
             warn_unclosed(self, "with unsent messages")
-        self.hold_nothing()
+        self.disable_buffering()
         self.sink.check_open()
         self.send_some()
         if self.pending():
@@ -111,8 +111,8 @@ cdef class AsyncCoalescingWriter:
         self.nsent = 0
         return 1
 
-    cdef void hold_nothing(self) noexcept:
-        self.is_leaving = True
+    cdef void disable_buffering(self) noexcept:
+        self.is_finalizing = True
         self.flush_bytes = 1
 
     cdef object give_up(self):
@@ -130,7 +130,7 @@ cdef class AsyncCoalescingWriter:
 
     cdef int check(self) except -1:
         if self.failure is not None:
-            self.is_told = True
+            self.error_reported = True
             raise self.failure
         if self.closed or self.encoder is None:
             raise ValueError("I/O operation on a closed writer")
@@ -139,7 +139,7 @@ cdef class AsyncCoalescingWriter:
         return 0
 
     def write(self, args, *, id=0, reply=False):
-        """Add one message; to be awaited, which takes time only where the buffer is full or a large value is on its way.
+        """Add one message; await the result, which waits only while the buffer is full or a large value is being sent.
 
         Arguments and errors as for `CoalescingWriter.write`.
 
@@ -154,13 +154,13 @@ cdef class AsyncCoalescingWriter:
         """
         if self.failure is not None or self.closed or self.encoder is None:
             self.check()
-        if self.waiters or not self.has_room():
+        if self.waiters or not self.has_capacity():
             return self._write_later(args, id, reply)
         self.put(args, id, reply)
-        return self._drained() if self.encoder.nparts else DONE
+        return self._wait_drained() if self.encoder.nparts else COMPLETED
 
     async def _write_later(self, args, id, reply):
-        # Those that wait go on one after the other, in the order in which they came, as long as there is room.
+        # Waiting tasks continue one after the other, in the order of their calls, while there is free capacity.
         self.counts.waits += 1
         waiter = self.loop.create_future()
         self.waiters.append(waiter)
@@ -173,9 +173,9 @@ cdef class AsyncCoalescingWriter:
                 self.waiters.remove(waiter)
             self.wake()
         if self.encoder.nparts:
-            await self._drained()
+            await self._wait_drained()
 
-    cdef inline bint has_room(self) noexcept:
+    cdef inline bint has_capacity(self) noexcept:
         return self.pending() < self.buffer_size and not self.encoder.nparts
 
     cdef inline Py_ssize_t pending(self) noexcept:
@@ -186,7 +186,7 @@ cdef class AsyncCoalescingWriter:
         cdef Py_ssize_t before = encoder.nbytes()
         encoder.enter()
         try:
-            encoder.put_message(args, id, reply)
+            encoder.append_message(args, id, reply)
         finally:
             encoder.busy = False
         self.counts.messages += 1
@@ -196,8 +196,8 @@ cdef class AsyncCoalescingWriter:
         if encoder.nbytes() >= self.flush_bytes:
             self.counts.by_size += 1
             return self.send()
-        if not self.is_due:
-            self.is_due = True
+        if not self.flush_scheduled:
+            self.flush_scheduled = True
             if self.max_delay > 0:
                 self.loop.call_later(self.max_delay, self.flush_soon)
             else:
@@ -205,13 +205,13 @@ cdef class AsyncCoalescingWriter:
         return 0
 
     def _flush_due(self):
-        self.is_due = False
+        self.flush_scheduled = False
         if not self.is_blocked and not self.closed and self.failure is None and self.pending():
             self.counts.by_age += 1
             self.send()
 
     cdef int send(self) except -1:
-        # As much as the kernel takes; it tells when it takes more. A failure is raised by the calls that follow.
+        # Send as much as the kernel accepts; `_on_writable` sends the rest. An error is raised by the calls that follow.
         cdef Py_ssize_t total = self.encoder.nbytes()
         try:
             self.send_some()
@@ -233,38 +233,38 @@ cdef class AsyncCoalescingWriter:
     cdef int send_some(self) except -1:
         cdef iovec pieces[2 * FEW_PARTS + 1]
         cdef BlockEncoder encoder = self.encoder
-        cdef Py_ssize_t npieces, took
+        cdef Py_ssize_t npieces, ntaken
         cdef Py_ssize_t total = encoder.nbytes()
         while self.nsent < total:
-            npieces = encoder.some_pieces(pieces, 2 * FEW_PARTS + 1, self.nsent)
-            took = send_pieces(self.sink.descriptor, self.sink.is_socket, pieces, npieces)
-            if took > 0:
-                self.nsent += took
-            elif took < 0 and errno == EAGAIN:
+            npieces = encoder.list_pieces(pieces, 2 * FEW_PARTS + 1, self.nsent)
+            ntaken = send_pieces(self.sink.descriptor, self.sink.is_socket, pieces, npieces)
+            if ntaken > 0:
+                self.nsent += ntaken
+            elif ntaken < 0 and errno == EAGAIN:
                 return 0
             else:
-                raise_errno(errno if took < 0 else EPIPE)    # pieces are never empty
+                raise_errno(errno if ntaken < 0 else EPIPE)    # pieces are never empty
         return 0
 
     cdef int watch(self, bint wanted) except -1:
         if wanted and not self.is_blocked:
-            self.loop.add_writer(self.sink.descriptor, self._go_on)
+            self.loop.add_writer(self.sink.descriptor, self._on_writable)
         elif not wanted and self.is_blocked:
             self.loop.remove_writer(self.sink.descriptor)
         self.is_blocked = wanted
         return 0
 
-    def _go_on(self):
+    def _on_writable(self):
         if self.pending():
             self.send()
 
     cdef int wake(self) except -1:
-        if self.failure is not None or self.closed or self.has_room():
+        if self.failure is not None or self.closed or self.has_capacity():
             while self.waiters:
                 waiter = self.waiters.popleft()
                 if not waiter.done():
                     waiter.set_result(None)
-                    break    # it wakes the next
+                    break    # that task wakes the next one
         if self.failure is not None or self.closed or not self.pending():
             drainers, self.drainers = self.drainers, []
             for waiter in drainers:
@@ -287,9 +287,9 @@ cdef class AsyncCoalescingWriter:
         self.counts.by_request += 1
         if not self.is_blocked and self.pending():
             self.send()
-        await self._drained()
+        await self._wait_drained()
 
-    async def _drained(self):
+    async def _wait_drained(self):
         while self.pending() and self.failure is None and not self.closed:
             self.drainers.append(self.loop.create_future())
             await self.drainers[len(self.drainers) - 1]
@@ -321,7 +321,7 @@ cdef class AsyncCoalescingWriter:
 
     @property
     def stats(self):
-        """Give what has been done so far, as `CoalescingWriter.stats`.
+        """The statistics so far, as `CoalescingWriter.stats`.
 
         >>> import asyncio, socket
         >>> async def main():

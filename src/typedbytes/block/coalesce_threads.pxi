@@ -1,4 +1,4 @@
-# CoalescingWriter: the batches of threads.
+# CoalescingWriter: messages of several threads, sent in batches.
 
 cdef extern from *:
     """
@@ -13,7 +13,7 @@ cdef extern from *:
         struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
         nanosleep(&t, NULL);
     }
-    static inline void wait_a_while(pthread_cond_t *condition, pthread_mutex_t *mutex) {
+    static inline void wait_50_ms(pthread_cond_t *condition, pthread_mutex_t *mutex) {
         struct timespec t;
         clock_gettime(CLOCK_REALTIME, &t);
         t.tv_nsec += 50000000;
@@ -36,14 +36,14 @@ cdef extern from *:
     int pthread_cond_broadcast(pthread_cond_t*) nogil
     long long now_ns() nogil
     void sleep_ns(long long ns) nogil
-    # At most 50 ms, so that signals are heard.
-    void wait_a_while(pthread_cond_t*, pthread_mutex_t*) nogil
+    # At most 50 ms, so that signals are handled in time.
+    void wait_50_ms(pthread_cond_t*, pthread_mutex_t*) nogil
 
 cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident() nogil
 
 cdef enum:
-    QUIET_TURNS = 4           # of the age's thread without a byte before it sleeps until it is woken
+    IDLE_ROUNDS = 4           # of the timer thread without a byte to send, before it sleeps until it is woken
     SLICE_MS = 50
 
 
@@ -55,8 +55,8 @@ cdef class CoalescingWriter:
     buffer_size: bytes that may be gathered while a batch is on its way; when they are used up, write() waits. max_inflight:
     bytes that may wait in the kernel's send buffer, which bounds the time that a message spends there.
 
-    Messages of one thread keep their order, none is torn by another. close() sends everything; an error of the peer is raised
-    by the next call, and then by all. A process that was forked can neither write nor send what is its parent's.
+    Messages of one thread keep their order, and messages are never interleaved. close() sends everything; an error of the peer
+    is raised by the next call and by every later one. A forked child process can neither write nor send its parent's messages.
 
     >>> import socket
     >>> ours, theirs = socket.socketpair()
@@ -73,26 +73,26 @@ cdef class CoalescingWriter:
     cdef object failure
     cdef object thread
     cdef pthread_mutex_t mutex
-    cdef pthread_cond_t changed   # a batch has gone, or there is an end
-    cdef pthread_cond_t woken     # there are bytes again
+    cdef pthread_cond_t changed   # a batch was sent, or the writer is closing
+    cdef pthread_cond_t woken     # there are bytes to send again
     cdef unsigned char* filling
     cdef unsigned char* sending
-    cdef Py_ssize_t nsending      # bytes of the batch on its way
-    cdef Py_ssize_t nsent         # of them taken
+    cdef Py_ssize_t nsending      # bytes of the batch that is being sent
+    cdef Py_ssize_t nsent         # bytes of it that the kernel has accepted
     cdef Py_ssize_t capacity
     cdef Py_ssize_t flush_bytes
-    cdef long long delay_ns       # -1: no age
-    cdef long long oldest_ns      # when the buffer's first byte came
-    cdef long long patience_ms    # without progress, -1: for ever
-    cdef long long stalled_ns     # without progress so far
+    cdef long long delay_ns       # -1: no max_delay
+    cdef long long first_byte_ns  # when the first byte was written to the buffer
+    cdef long long timeout_ms     # without progress, -1: no timeout
+    cdef long long stalled_ns     # time without progress so far
     cdef long long nswaps         # of the two buffers
     cdef Counts counts
     cdef unsigned long holder     # thread that holds the mutex with the interpreter's lock
-    cdef int failed               # errno, EPIPE beside a failure
-    cdef long forks               # when this was made
+    cdef int failed               # errno; EPIPE when `failure` is set
+    cdef long forks               # FORKS when this was made
     cdef OpenWriter entry
-    cdef bint is_leaving          # the interpreter ends: write() returns when all has gone
-    cdef bint is_told             # a call has raised what sending failed with
+    cdef bint is_finalizing       # the interpreter ends: write() returns after everything was sent
+    cdef bint error_reported      # a call has raised the error of sending
     cdef bint is_sending
     cdef bint is_asleep
     cdef bint is_running
@@ -110,29 +110,29 @@ cdef class CoalescingWriter:
             raise RuntimeError("a CoalescingWriter cannot be initialised again")
         check_sizes(flush_bytes, buffer_size)
         if max_delay is not None and not 0 < max_delay <= 3600:
-            raise ValueError(f"max_delay is above 0 and at most 3600 seconds, not {max_delay}")
+            raise ValueError(f"max_delay must be above 0 and at most 3600 seconds, not {max_delay}")
         self.sink = descriptor_sink(sink)
         self.encoder = BlockEncoder(wire, **options)
         self.capacity = buffer_size + SCRATCH
         self.flush_bytes = flush_bytes
         self.delay_ns = -1 if max_delay is None else <long long>(max_delay * 1e9)
         timeout = getattr(sink, "gettimeout", lambda: None)()
-        self.patience_ms = <long long>(timeout * 1000) if timeout else -1
+        self.timeout_ms = <long long>(timeout * 1000) if timeout else -1
         bound_inflight(self.sink, max_inflight)
-        self.filling = new_memory(self.capacity)
-        self.sending = new_memory(self.capacity)
+        self.filling = allocate(self.capacity)
+        self.sending = allocate(self.capacity)
         start_scratch(&self.encoder.buf, self.filling, self.capacity)
         self.forks = FORKS
         self.is_ready = True
         if enlist(&self.entry, self, &COALESCING_WRITER):
-            self.hold_nothing()
+            self.disable_buffering()
         if max_delay is not None:
             self.start_thread()
 
     cdef int start_thread(self) except -1:
         from threading import Thread
         self.is_running = True
-        self.thread = Thread(target=self._send_by_age, name="CoalescingWriter", daemon=True)
+        self.thread = Thread(target=self._run_timer, name="CoalescingWriter", daemon=True)
         self.thread.start()
         return 0
 
@@ -163,7 +163,7 @@ cdef class CoalescingWriter:
     def __exit__(self, *exception):
         self.close()
 
-    # ---- the end of the interpreter, or of the writer
+    # ---- at interpreter exit, or when the writer is collected
 
     cdef bint holds(self) noexcept:
         return self.is_sending or self.nsent < self.nsending or written(&self.encoder.buf) > 0
@@ -173,10 +173,10 @@ cdef class CoalescingWriter:
         if self.closed or self.forks != FORKS:
             return 1
         if self.failed:
-            return 1 if self.is_told else self.check_failed()
-        if not self.is_leaving and holds:
+            return 1 if self.error_reported else self.check_failed()
+        if not self.is_finalizing and holds:
             warn_unclosed(self, "with unsent messages")
-        self.hold_nothing()
+        self.disable_buffering()
         if holds:
             self.sink.check_open()
         if pthread_mutex_trylock(&self.mutex) != 0:
@@ -188,8 +188,8 @@ cdef class CoalescingWriter:
             self.leave()
         return 1
 
-    cdef void hold_nothing(self) noexcept:
-        self.is_leaving = True
+    cdef void disable_buffering(self) noexcept:
+        self.is_finalizing = True
         self.flush_bytes = 1
 
     cdef object give_up(self):
@@ -201,8 +201,8 @@ cdef class CoalescingWriter:
     cdef inline int enter(self) except -1:
         cdef unsigned long me = PyThread_get_thread_ident()
         if self.holder == me:
-            raise RuntimeError("this CoalescingWriter is in use: a hook came back to it")
-        if self.forks != FORKS:    # the mutex may be held for ever, and what is in the buffer is the parent's to send
+            raise RuntimeError("this CoalescingWriter is in use: re-entered from a hook")
+        if self.forks != FORKS:    # the mutex may stay locked for ever, and the parent sends what is in the buffer
             raise RuntimeError("this CoalescingWriter belongs to the process that made it")
         if pthread_mutex_trylock(&self.mutex) != 0:
             with nogil:
@@ -226,17 +226,17 @@ cdef class CoalescingWriter:
         raise ValueError("I/O operation on a closed writer")
 
     cdef int wait(self) except -1:
-        # For what another thread sends.
+        # Until another thread has made progress with sending.
         self.counts.waits += 1
         self.holder = 0
         with nogil:
-            wait_a_while(&self.changed, &self.mutex)
+            wait_50_ms(&self.changed, &self.mutex)
         self.holder = PyThread_get_thread_ident()
         PyErr_CheckSignals()
         return self.check_failed()
 
     cdef inline int check_failed(self) except -1:
-        self.is_told = self.failed != 0
+        self.error_reported = self.failed != 0
         if self.failure is not None:
             raise self.failure
         if self.failed:
@@ -246,9 +246,9 @@ cdef class CoalescingWriter:
     # ---- sending
 
     cdef int send_batch(self) noexcept nogil:
-        # The mutex is held, and let go of meanwhile; nobody else is sending. 0: all has gone, or failed says why not; 1: a
-        # signal is to be looked at.
-        cdef Py_ssize_t took
+        # The mutex is held on entry and exit and released in between; no other thread is sending. Returns 0 when everything was
+        # sent or `failed` is set, and 1 when a signal has to be handled.
+        cdef Py_ssize_t ntaken
         cdef int result = 0
         cdef int failed = 0
         cdef iovec piece
@@ -259,13 +259,13 @@ cdef class CoalescingWriter:
         while self.nsent < self.nsending:
             piece.iov_base = self.sending + self.nsent
             piece.iov_len = self.nsending - self.nsent
-            took = send_pieces(self.sink.descriptor, self.sink.is_socket, &piece, 1)
-            if took > 0:
-                self.nsent += took
+            ntaken = send_pieces(self.sink.descriptor, self.sink.is_socket, &piece, 1)
+            if ntaken > 0:
+                self.nsent += ntaken
                 self.stalled_ns = 0
-                failed = EINTR    # a signal that came while a part went has interrupted nothing
+                failed = EINTR    # a signal during a partial write has not interrupted the call: check for it
                 break
-            failed = errno if took < 0 else EPIPE
+            failed = errno if ntaken < 0 else EPIPE
             if failed == EAGAIN:
                 failed = self.wait_writable()
             if failed:
@@ -280,7 +280,8 @@ cdef class CoalescingWriter:
         return result
 
     cdef int wait_writable(self) noexcept nogil:
-        # An errno, or 0: try again. Interrupted now and then, so that signals are heard; poll fails only when it is, too.
+        # Returns an errno, or 0 to try again. Returns EINTR after each time slice, so that signals are handled; poll itself fails
+        # only with EINTR.
         cdef pollfd one
         cdef long long before = now_ns()
         one.fd = self.sink.descriptor
@@ -289,7 +290,7 @@ cdef class CoalescingWriter:
         if poll(&one, 1, SLICE_MS) > 0:
             return 0
         self.stalled_ns += now_ns() - before
-        if self.patience_ms >= 0 and self.stalled_ns > self.patience_ms * 1000000:
+        if self.timeout_ms >= 0 and self.stalled_ns > self.timeout_ms * 1000000:
             return ETIMEDOUT
         return EINTR
 
@@ -307,7 +308,7 @@ cdef class CoalescingWriter:
         self.counts.largest = max(self.counts.largest, self.nsending)
 
     cdef int send_ours(self) except -1:
-        # Nobody else is sending.
+        # No other thread is sending.
         cdef int interrupted = 1
         self.holder = 0
         while interrupted:
@@ -318,13 +319,13 @@ cdef class CoalescingWriter:
                 PyErr_CheckSignals()
         return self.check_failed()
 
-    def _send_by_age(self):
-        # The thread's work: the interpreter's lock is let go of for good.
+    def _run_timer(self):
+        # Runs in the timer thread, which releases the GIL until it ends.
         with nogil:
-            self.watch_age()
+            self.send_overdue_batches()
 
-    cdef void watch_age(self) noexcept nogil:
-        cdef long long pause, quiet = 0
+    cdef void send_overdue_batches(self) noexcept nogil:
+        cdef long long pause, idle_rounds = 0
         pthread_mutex_lock(&self.mutex)
         while self.is_running and not self.failed:
             pause = self.delay_ns
@@ -332,22 +333,22 @@ cdef class CoalescingWriter:
                 pthread_cond_wait(&self.changed, &self.mutex)
                 continue
             if self.nsent < self.nsending or self.encoder.buf.cursor != self.encoder.buf.start:
-                quiet = 0
-                pause = self.oldest_ns + self.delay_ns - now_ns()
+                idle_rounds = 0
+                pause = self.first_byte_ns + self.delay_ns - now_ns()
                 if pause <= 0:
                     self.counts.by_age += self.nsent == self.nsending
                     self.send_batch()
                     continue
             else:
-                quiet += 1
-                if quiet > QUIET_TURNS:
+                idle_rounds += 1
+                if idle_rounds > IDLE_ROUNDS:
                     self.is_asleep = True
                     pthread_cond_wait(&self.woken, &self.mutex)
                     self.is_asleep = False
-                    quiet = 0
+                    idle_rounds = 0
                     continue
             if pause > SLICE_MS * 1000000:
-                wait_a_while(&self.woken, &self.mutex)    # close() ends it
+                wait_50_ms(&self.woken, &self.mutex)    # close() wakes it
                 continue
             pthread_mutex_unlock(&self.mutex)
             sleep_ns(pause)
@@ -355,11 +356,11 @@ cdef class CoalescingWriter:
         pthread_mutex_unlock(&self.mutex)
 
     cdef int advance(self) except -1:
-        # By a batch, another thread's or ours.
+        # Wait until another thread has sent its batch, or send one.
         return self.wait() if self.is_sending else self.send_ours()
 
     cdef int advance_open(self) except -1:
-        # The same for a message that is not in the buffer yet: once close() was called it would stay there.
+        # The same before a message is put into the buffer: after close() it would never be sent.
         self.advance()
         return self.raise_closed() if self.closed else 0
 
@@ -369,25 +370,25 @@ cdef class CoalescingWriter:
         return 0
 
     cdef int send_so_far(self) except -1:
-        # What is there now: other threads may go on writing.
+        # Send what is in the buffers now: other threads may continue to write.
         cdef long long last = self.nswaps + (written(&self.encoder.buf) > 0)
         while self.nswaps < last or (self.nswaps == last and (self.is_sending or self.nsent < self.nsending)):
             self.advance()
         return 0
 
     cdef int send_large(self, Py_ssize_t before) except -1:
-        # The message behind `before` does not fit: it leaves the buffer, and goes out from where it lies, behind all that this
-        # thread wrote earlier.
-        cdef BlockEncoder aside = self.set_aside(before)
+        # The message that starts at `before` does not fit: it is removed from the buffer and sent from its own memory, after
+        # everything that was written earlier.
+        cdef BlockEncoder detached = self.detach_message(before)
         cdef long long last = self.nswaps + (before > 0)
         while self.is_sending or self.nsent < self.nsending or self.nswaps < last:
             self.advance_open()
         self.is_sending = True
         self.counts.batches += 1
-        self.counts.largest = max(self.counts.largest, aside.nbytes())
+        self.counts.largest = max(self.counts.largest, detached.nbytes())
         self.leave()
         try:
-            aside.send_to(self.sink)
+            detached.send_to(self.sink)
         except BaseException as error:
             self.failure = error
             raise
@@ -397,30 +398,30 @@ cdef class CoalescingWriter:
             self.holder = PyThread_get_thread_ident()
             self.is_sending = False
             if self.failure is not None:
-                self.failed = EPIPE    # nothing may come behind a message that was torn
+                self.failed = EPIPE    # nothing may follow a partial message
             pthread_cond_broadcast(&self.changed)
         return 0
 
-    cdef BlockEncoder set_aside(self, Py_ssize_t before):
+    cdef BlockEncoder detach_message(self, Py_ssize_t before):
         cdef BlockEncoder encoder = self.encoder
-        cdef BlockEncoder aside
+        cdef BlockEncoder detached
         cdef Py_ssize_t i
         try:
-            aside = BlockEncoder("native")
-            aside.put_copied(encoder.buf.start + before, written(&encoder.buf) - before)
+            detached = BlockEncoder("native")
+            detached.append_copy(encoder.buf.start + before, written(&encoder.buf) - before)
         except:
             encoder.drop_parts(0)
             raise
         finally:
             encoder.buf.cursor = encoder.buf.start + before
-        aside.parts, aside.parts_room = encoder.parts, encoder.parts_room
-        aside.nparts, aside.nlarge = encoder.nparts, encoder.nlarge
+        detached.parts, detached.parts_capacity = encoder.parts, encoder.parts_capacity
+        detached.nparts, detached.nlarge = encoder.nparts, encoder.nlarge
         encoder.parts = NULL
-        encoder.nparts = encoder.parts_room = encoder.nlarge = 0
-        for i in range(aside.nparts):
-            aside.parts[i].at -= before
+        encoder.nparts = encoder.parts_capacity = encoder.nlarge = 0
+        for i in range(detached.nparts):
+            detached.parts[i].at -= before
         self.restore()
-        return aside
+        return detached
 
     # ---- for users
 
@@ -441,19 +442,19 @@ cdef class CoalescingWriter:
             while written(&encoder.buf) > self.capacity - SCRATCH:
                 self.advance_open()
             before = written(&encoder.buf)
-            encoder.put_message(args, id, reply)
+            encoder.append_message(args, id, reply)
             self.counts.messages += 1
             self.counts.bytes += encoder.nbytes() - before
             if encoder.nparts or encoder.buf.owner != NULL:
                 self.send_large(before)
                 return
             if before == 0 and self.delay_ns >= 0:
-                self.oldest_ns = now_ns()
+                self.first_byte_ns = now_ns()
                 if self.is_asleep:
                     pthread_cond_broadcast(&self.woken)
-            if written(&encoder.buf) >= self.flush_bytes and (not self.is_sending or self.is_leaving):
+            if written(&encoder.buf) >= self.flush_bytes and (not self.is_sending or self.is_finalizing):
                 self.counts.by_size += 1
-                if self.is_leaving:
+                if self.is_finalizing:
                     self.send_so_far()
                 else:
                     self.send_ours()
@@ -462,7 +463,7 @@ cdef class CoalescingWriter:
             self.leave()
 
     cdef int restore(self) except -1:
-        # The buffer grew into other memory for a message that is no longer there: the messages before it go back.
+        # The buffer was reallocated for a message that has been removed again: the messages before it return to `filling`.
         cdef BlockEncoder encoder = self.encoder
         cdef Py_ssize_t nbytes = written(&encoder.buf)
         if encoder.buf.owner == NULL:
@@ -498,7 +499,7 @@ cdef class CoalescingWriter:
             return
         try:
             self.enter()
-            self.closed = True    # for all that is not in the buffer yet
+            self.closed = True    # messages that are not in the buffer yet are refused
             try:
                 self.counts.by_request += 1
                 self.send_everything()
@@ -511,7 +512,7 @@ cdef class CoalescingWriter:
                 self.stop_thread()
 
     cdef int stop_thread(self) except -1:
-        thread = self.thread    # two may close
+        thread = self.thread    # two threads may call close()
         if thread is None:
             return 0
         with nogil:
@@ -526,10 +527,10 @@ cdef class CoalescingWriter:
 
     @property
     def stats(self):
-        """Give what has been done so far, as a dict.
+        """The statistics so far, as a dict.
 
-        messages, bytes: written. batches: sent; by_size, by_age, by_request: why. waits: times that a writer waited for room.
-        largest: bytes of the largest batch.
+        messages, bytes: written. batches: sent; by_size, by_age, by_request: the reasons. waits: how often a writer waited for
+        free capacity. largest: bytes of the largest batch.
 
         >>> import os
         >>> CoalescingWriter(os.open(os.devnull, os.O_WRONLY)).stats["messages"]
@@ -548,7 +549,7 @@ cdef object give_up_coalescing(object writer):
 cdef WriterKind COALESCING_WRITER = WriterKind(settle=settle_coalescing, give_up=give_up_coalescing, inherit=NULL)
 
 
-cdef unsigned char* new_memory(Py_ssize_t nbytes) except NULL:
+cdef unsigned char* allocate(Py_ssize_t nbytes) except NULL:
     cdef unsigned char* memory = <unsigned char*>PyMem_Malloc(nbytes)
     if memory == NULL:
         raise MemoryError

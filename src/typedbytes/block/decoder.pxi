@@ -1,14 +1,13 @@
 # BlockDecoder: input that is fed in pieces.
 
 cdef class BlockDecoder(Parser):
-    """Decode messages from input that comes in pieces of any size.
+    """Decode messages from input that is split into pieces of any size.
 
-    wire: as for `BlockEncoder`; native messages are told apart from those of wire 0 and decoded too. max_bytes: of one message,
-    None for no limit. skip_bad: pass over messages that are wrong but whose end is known, and count them in `skipped`. Other
-    options are those of `Decoder`, for what is nested in native messages; exact=True keeps the widths of a message's own numbers
-    too.
+    wire: as for `BlockEncoder`; native messages are always recognised and decoded too. max_bytes: of one message, None for no
+    limit. skip_bad: skip malformed messages whose end is known, and count them in `skipped`. Other options are those of
+    `Decoder`, for values nested in native messages; exact=True also keeps the widths of the message's own numbers.
 
-    After an error, a hook's too, a BlockDecoder stays failed and raises it again.
+    After an error, also one that a hook raised, a BlockDecoder stays failed and raises the error again.
 
     >>> BlockDecoder().feed(bytes.fromhex("00000001000000030000000500000000"))
     [Message((5,)), Message(())]
@@ -22,7 +21,7 @@ cdef class BlockDecoder(Parser):
 
     @property
     def pending(self):
-        """Give the number of bytes fed that belong to a message that is not complete.
+        """The number of bytes fed that belong to an incomplete message.
 
         >>> decoder = BlockDecoder(); decoder.feed(bytes(3)); decoder.pending
         []
@@ -31,11 +30,10 @@ cdef class BlockDecoder(Parser):
         return offset_of(&self.buf, self.buf.end) - self.message_offset if self.phase != HEAD else held(&self.buf)
 
     def feed(self, data):
-        """Take more bytes and return the list of the messages that are complete now.
+        """Decode more bytes and return the list of the messages that are now complete.
 
-        Each is a Message: a sequence of its values, and the `id` of a native one. Raises BlockError for bytes that break the
-        wire's rules and LimitError beyond a limit; when messages came before the fault, they are returned, and the next call
-        raises.
+        Each is a Message: a sequence of its values, with the `id` of a native message. Raises BlockError for malformed bytes and
+        LimitError beyond a limit; when complete messages precede the error, they are returned, and the next call raises.
 
         >>> decoder = BlockDecoder("total")
         >>> decoder.feed(bytes.fromhex("000000")), decoder.feed(bytes.fromhex("0400000000"))
@@ -48,7 +46,7 @@ cdef class BlockDecoder(Parser):
             contiguous = get_view(data, &view)
             try:
                 self.take(<const unsigned char*>view.buf, view.len, messages)
-            except BaseException as error:    # the rest of the data goes with it
+            except BaseException as error:    # the rest of the data is discarded
                 self.failure = error
                 self.drop_message()
                 raise_without_memory(error)
@@ -61,7 +59,7 @@ cdef class BlockDecoder(Parser):
         return messages
 
     def close(self):
-        """Say that no more will be fed: TruncatedError when a message is not complete, or the error that is still due.
+        """End the input: TruncatedError when a message is incomplete, or the error that has not been raised yet.
 
         >>> decoder = BlockDecoder(); decoder.feed(bytes(3))
         []
@@ -85,13 +83,13 @@ cdef class BlockDecoder(Parser):
         if self.buf.storage == NULL:
             raise ValueError("this BlockDecoder was not initialised")
         if self.busy:
-            raise RuntimeError("this BlockDecoder is in use: a hook or another thread came back to it")
+            raise RuntimeError("this BlockDecoder is in use: re-entered from a hook, or used by two threads")
         self.busy = True
         return 0
 
     cdef int take(self, const unsigned char* p, Py_ssize_t nbytes, list messages) except -1:
-        # Bytes that were held are completed by just as many as are wanted; all others are decoded from where they lie.
-        cdef ReadBuffer lent
+        # Held bytes are completed by only as many as the parser needs; all others are decoded without a copy.
+        cdef ReadBuffer borrowed
         cdef Py_ssize_t part
         while held(&self.buf) and nbytes:
             part = min(self.to_add(p, nbytes), nbytes)
@@ -100,14 +98,14 @@ cdef class BlockDecoder(Parser):
             nbytes -= part
             self.parse_all(&self.buf, messages)
         if nbytes:
-            borrow(&lent, p, nbytes)
-            lent.start_offset = offset_of(&self.buf, self.buf.end)
+            borrow(&borrowed, p, nbytes)
+            borrowed.start_offset = offset_of(&self.buf, self.buf.end)
             try:
-                self.parse_all(&lent, messages)
+                self.parse_all(&borrowed, messages)
             finally:
-                self.buf.start_offset = offset_of(&lent, lent.cursor)
+                self.buf.start_offset = offset_of(&borrowed, borrowed.cursor)
                 self.buf.start = self.buf.cursor = self.buf.end = self.buf.storage
-            append(&self.buf, lent.cursor, held(&lent))
+            append(&self.buf, borrowed.cursor, held(&borrowed))
         shrink(&self.buf)
         return 0
 

@@ -1,47 +1,49 @@
-# From values to bytes. A value is looked at once, whatever the wire, and then laid out as the wire wants it.
+# Values to bytes. A value is classified once, for all layouts, and then appended in the layout of the encoder.
 #
-# Always true: what is small is copied into the buffer, what is large is a Part that points to the caller's memory and holds
-# it; a message that fails leaves neither bytes nor parts behind.
+# Always true: a small value is copied into the buffer, a large value becomes a Part, which points to the caller's memory and
+# owns a reference to it; a message that cannot be encoded leaves neither bytes nor parts.
 
 cdef struct Part:
-    Py_ssize_t at                 # bytes of the buffer that come before it
+    Py_ssize_t at                 # offset in the buffer at which the part is inserted
     const unsigned char* p
     Py_ssize_t nbytes
     PyObject* owner               # owned: what `p` points into
 
 cdef struct Value:
-    int code                      # of the native message
-    int element                   # of an array: which elements
+    int code                      # its type in a native message
+    int element                   # of an array: the element type
     int ndim
     const Py_ssize_t* shape
     int64_t number
     double real
-    const unsigned char* p        # of what has bytes
+    const unsigned char* p        # its bytes, unless it is a number
     Py_ssize_t nbytes
 
-# What a value of the native message is on wire 0; -1: nothing.
-cdef int WIRE0_TYPES[64]
+# The type of a native value in the legacy layouts; -1: none.
+cdef int LEGACY_TYPES[64]
 for _code in range(64):
-    WIRE0_TYPES[_code] = -1
-WIRE0_TYPES[BYTES] = WIRE0_TYPES[ARRAY] = WIRE0_BYTES
-WIRE0_TYPES[STRING] = WIRE0_STRING
-WIRE0_TYPES[COMMAND] = WIRE0_COMMAND
-WIRE0_TYPES[BYTE] = WIRE0_TYPES[INT] = WIRE0_INT
-WIRE0_TYPES[LONG] = WIRE0_LONG
-WIRE0_TYPES[FLOAT] = WIRE0_TYPES[DOUBLE] = WIRE0_DOUBLE
+    LEGACY_TYPES[_code] = -1
+LEGACY_TYPES[BYTES] = LEGACY_TYPES[ARRAY] = LEGACY_BYTES
+LEGACY_TYPES[STRING] = LEGACY_STRING
+LEGACY_TYPES[COMMAND] = LEGACY_COMMAND
+LEGACY_TYPES[BYTE] = LEGACY_TYPES[INT] = LEGACY_INT
+LEGACY_TYPES[LONG] = LEGACY_LONG
+LEGACY_TYPES[FLOAT] = LEGACY_TYPES[DOUBLE] = LEGACY_DOUBLE
 
-NAMES = {BOOL: "bool", NULL_VALUE: "None"}
+TYPE_NAMES = {BOOL: "bool", NULL_VALUE: "None"}
 
 
 cdef class BlockEncoder:
     """Encode messages: sequences of values that another process reads as a whole.
 
-    wire: the layout, "line", "block", "bytes", "type8", "total" or "header" of wire 0, or "native" for wire 1, which 1 names too.
-    default: a function that is given a value the wire has no code for and returns one that it has. checksum: end native
-    messages with a CRC-32C. Other options are those of `Encoder`, for what is nested in native messages.
+    wire: the layout, one of the legacy layouts "line", "block", "bytes", "type8", "total" and "header", or "native" (or 1) for
+    the native format. default: a function that is called with a value that the layout has no type for, and returns a
+    replacement. checksum: end native messages with a CRC-32C. Other options are those of `Encoder`, for values nested in native
+    messages.
 
-    Wire 0 knows Command, str, int of 64 bits, float and bytes-like objects, arrays among them. The native message keeps bool,
-    None, arrays of NumPy and array.array with their type and shape, Arrow streams, and everything that TypedBytes can say.
+    The legacy layouts have types for Command, str, int of 64 bits, float and bytes-like objects, including arrays. The native
+    format keeps bool, None, arrays of NumPy and array.array with their type and shape, Arrow streams, and all values that
+    TypedBytes can encode.
 
     >>> BlockEncoder().encode([Command("a"), 5]).hex()
     '000000020000000200000001610000000300000005'
@@ -50,14 +52,14 @@ cdef class BlockEncoder:
     cdef WriteBuffer buf
     cdef Part* parts
     cdef Py_ssize_t nparts
-    cdef Py_ssize_t parts_room
+    cdef Py_ssize_t parts_capacity
     cdef Py_ssize_t nlarge        # bytes of all parts
-    cdef Py_ssize_t body_start    # of the native message being written: bytes and parts before its body
-    cdef unsigned char* scratch   # what buf starts from
+    cdef Py_ssize_t body_start    # of the native message being written: the number of bytes, parts included, before its body
+    cdef unsigned char* scratch   # the initial memory of buf
     cdef Py_ssize_t scratch_nbytes
     cdef EncodeOptions options
     cdef object default
-    cdef Wire wire
+    cdef Layout layout
     cdef int flags                # of native messages
     cdef bint busy
 
@@ -69,9 +71,9 @@ cdef class BlockEncoder:
             self.refuse()
         self.options = EncodeOptions(default=default, **options)
         self.default = default
-        self.wire = checked_wire(wire)
-        if checksum and self.wire != NATIVE:
-            raise ValueError("wire 0 has no checksum")
+        self.layout = layout_of(wire)
+        if checksum and self.layout != NATIVE:
+            raise ValueError("checksum=True needs wire='native': the legacy layouts have no checksum")
         self.flags = (0 if sys.byteorder == "big" else LITTLE_ARRAYS) | (CHECKSUM if checksum else 0)
 
     def __dealloc__(self):
@@ -86,15 +88,15 @@ cdef class BlockEncoder:
     def encode(self, args, *, id=0, reply=False):
         """Encode one message as bytes.
 
-        args: the values, any iterable. id: of a native message, echoed in its reply. reply: one is wanted. Raises
-        EncodeTypeError for a value without a code and EncodeValueError for one that does not fit; both say which.
+        args: the values, any iterable. id: of a native message, repeated in its reply. reply: ask for a reply. Raises
+        EncodeTypeError for a value that has no type and EncodeValueError for one out of range; both name the value.
 
         >>> BlockEncoder("type8").encode(["hi"]).hex()
         '0000000101000000026869'
         """
         self.enter()
         try:
-            self.put_message(args, id, reply)
+            self.append_message(args, id, reply)
             return self.join()
         finally:
             self.leave()
@@ -113,7 +115,7 @@ cdef class BlockEncoder:
         cdef Py_ssize_t nbytes
         self.enter()
         try:
-            self.put_message(args, id, reply)
+            self.append_message(args, id, reply)
             nbytes = self.nbytes()
             if type(buffer) is bytearray and 0 <= offset <= len(buffer) < offset + nbytes:
                 buffer.extend(bytes(offset + nbytes - len(buffer)))
@@ -131,8 +133,8 @@ cdef class BlockEncoder:
     def send(self, args, sink, *, id=0, reply=False):
         """Encode one message and send it to a socket, descriptor or file; return the number of bytes sent.
 
-        One system call, unless the kernel takes only a part of it; a value of 64 KiB or more goes out from where it lies.
-        TCP_NODELAY is set on a TCP socket. Raises what the system says; then a part may have been sent.
+        Makes one system call, unless the kernel accepts only a part of the message; a value of 64 KiB or more is not copied.
+        TCP_NODELAY is set on a TCP socket. Raises OSError; a part of the message may have been sent by then.
 
         >>> import io
         >>> sink = io.BytesIO(); BlockEncoder().send([], sink), sink.getvalue().hex()
@@ -141,13 +143,13 @@ cdef class BlockEncoder:
         cdef Sink target = Sink(sink)
         self.enter()
         try:
-            self.put_message(args, id, reply)
+            self.append_message(args, id, reply)
             return self.send_to(target)
         finally:
             self.leave()
 
     cdef int enlarge(self, Py_ssize_t nbytes) except -1:
-        # The scratch memory, while it is empty.
+        # Resize the scratch memory, which must be empty.
         cdef unsigned char* memory = <unsigned char*>PyMem_Realloc(self.scratch, nbytes)
         if memory == NULL:
             raise MemoryError
@@ -165,7 +167,7 @@ cdef class BlockEncoder:
     cdef int refuse(self) except -1:
         if self.options is None:
             raise ValueError(f"this {type(self).__name__} was not initialised")
-        raise RuntimeError(f"this {type(self).__name__} is in use: a hook or another thread came back to it")
+        raise RuntimeError(f"this {type(self).__name__} is in use: re-entered from a hook, or used by two threads")
 
     cdef inline int leave(self) except -1:
         # Back to an empty buffer, in the scratch memory.
@@ -179,7 +181,7 @@ cdef class BlockEncoder:
         self.busy = False
         return 0
 
-    # ---- what has been encoded
+    # ---- the encoded bytes
 
     cdef inline Py_ssize_t nbytes(self) noexcept:
         return written(&self.buf) + self.nlarge
@@ -214,14 +216,14 @@ cdef class BlockEncoder:
             if pieces == NULL:
                 raise MemoryError
         try:
-            sink.send(pieces, self.some_pieces(pieces, 2 * self.nparts + 1, 0))
+            sink.send(pieces, self.list_pieces(pieces, 2 * self.nparts + 1, 0))
         finally:
             if pieces != few:
                 PyMem_Free(pieces)
         return self.nbytes()
 
-    cdef Py_ssize_t some_pieces(self, iovec* pieces, Py_ssize_t most, Py_ssize_t offset) except -1:
-        # The first pieces of what lies behind so many bytes; return their number.
+    cdef Py_ssize_t list_pieces(self, iovec* pieces, Py_ssize_t most, Py_ssize_t offset) except -1:
+        # Fill in the pieces that follow `offset` bytes, `most` at most, and return their number.
         cdef Py_ssize_t npieces = 0
         cdef Py_ssize_t at = 0
         cdef Py_ssize_t i, end
@@ -239,14 +241,14 @@ cdef class BlockEncoder:
 
     cdef int add_part(self, const unsigned char* p, Py_ssize_t nbytes, object owner) except -1:
         cdef Part* more
-        cdef Py_ssize_t room
-        if self.nparts == self.parts_room:
-            room = max(2 * self.parts_room, 4)
-            more = <Part*>PyMem_Realloc(self.parts, room * sizeof(Part))
+        cdef Py_ssize_t capacity
+        if self.nparts == self.parts_capacity:
+            capacity = max(2 * self.parts_capacity, 4)
+            more = <Part*>PyMem_Realloc(self.parts, capacity * sizeof(Part))
             if more == NULL:
                 raise MemoryError
             self.parts = more
-            self.parts_room = room
+            self.parts_capacity = capacity
         if nbytes > PY_SSIZE_T_MAX // 4 - self.nlarge:
             raise MemoryError
         self.parts[self.nparts] = Part(written(&self.buf), p, nbytes, <PyObject*>owner)
@@ -264,7 +266,7 @@ cdef class BlockEncoder:
 
     # ---- one message
 
-    cdef int put_message(self, object args, object id, bint reply) except -1:
+    cdef int append_message(self, object args, object id, bint reply) except -1:
         cdef Py_ssize_t base = written(&self.buf)
         cdef Py_ssize_t nparts = self.nparts
         try:
@@ -272,36 +274,36 @@ cdef class BlockEncoder:
                 if isinstance(args, (str, bytes, bytearray, dict)):
                     raise EncodeTypeError(f"a message is a sequence of values, not {type(args).__name__}")
                 args = tuple(args)
-            if self.wire == NATIVE:
-                put_native(self, args, checked_id(id), reply)
+            if self.layout == NATIVE:
+                append_native_message(self, args, checked_id(id), reply)
             elif reply or (id is not 0 and id != 0):
-                raise EncodeValueError("wire 0 has neither ids nor wanted replies")
+                raise EncodeValueError("id= and reply= need wire='native': the legacy layouts have neither")
             else:
-                put_wire0(self, args)
+                append_legacy_message(self, args)
         except:
             self.buf.cursor = self.buf.start + base
             self.drop_parts(nparts)
             raise
         return 0
 
-    cdef int put_values(self, object args, Py_ssize_t count, Py_ssize_t head) except -1:
-        # A hook may change the list: each value is held while it is written, and their number has to stay.
+    cdef int append_values(self, object args, Py_ssize_t count, Py_ssize_t head) except -1:
+        # A hook may change the list: `value` holds a reference while it is written, and the length must not change.
         cdef Py_ssize_t i = 0
         cdef Value v
         while i < count and i < len(args):
             value = args[i]
             try:
-                owner = self.look_at(value, &v)
-                if self.wire == NATIVE:
-                    put_entry(self, &v, owner, head + i * ENTRY_SIZE)
-                elif self.wire == HEADER:
-                    put_with_head(self, &v, owner, head + 8 * i)
-                elif self.wire == BLOCK:
-                    put_with_head(self, &v, owner, -1)
-                elif self.wire == LINE:
-                    put_lines(self, &v, owner)
+                owner = self.classify(value, &v)
+                if self.layout == NATIVE:
+                    append_entry(self, &v, owner, head + i * ENTRY_SIZE)
+                elif self.layout == HEADER:
+                    append_text_value(self, &v, owner, head + 8 * i)
+                elif self.layout == BLOCK:
+                    append_text_value(self, &v, owner, -1)
+                elif self.layout == LINE:
+                    append_line_value(self, &v, owner)
                 else:
-                    put_value(self, &v, owner)
+                    append_binary_value(self, &v, owner)
             except EncodeError as error:
                 raise_without_memory(error)
                 raise type(error)(error.message, f"[{i}]{error.path}") from None
@@ -312,16 +314,16 @@ cdef class BlockEncoder:
             raise RuntimeError("the message changed size while it was encoded")
         return 0
 
-    # ---- looking at a value: its code, and where its bytes are
+    # ---- classifying a value: its type, and where its bytes are
 
-    cdef object look_at(self, object value, Value* v):
-        # Return what owns the bytes that `v` points to.
+    cdef object classify(self, object value, Value* v):
+        # Returns the owner of the bytes that `v` points to.
         kind = type(value)
         if kind is str:
             v.code = STRING
-            return look_at_text(value, v, self.options.template.unicode_errors)
+            return borrow_text(value, v, self.options.template.unicode_errors)
         if kind is int:
-            return self.look_at_int(value, v)
+            return self.classify_int(value, v)
         if kind is float:
             v.code = DOUBLE
             v.real = value
@@ -333,76 +335,76 @@ cdef class BlockEncoder:
             return value
         if kind is Command:
             v.code = COMMAND
-            return look_at_text(value, v, self.options.template.unicode_errors)
-        return self.look_closer(value, v, 0)
+            return borrow_text(value, v, self.options.template.unicode_errors)
+        return self.classify_other(value, v, 0)
 
-    cdef object look_closer(self, object value, Value* v, int nreplaced):
+    cdef object classify_other(self, object value, Value* v, int nreplaced):
         kind = type(value)
         v.code = -1
-        if self.wire == NATIVE and (kind is list or kind is tuple or kind is dict):
-            return self.look_at_nested(value, v, nreplaced)    # what else it may be takes time to ask
+        if self.layout == NATIVE and (kind is list or kind is tuple or kind is dict):
+            return self.classify_nested(value, v, nreplaced)    # before the slower checks below
         if kind is bool:
             v.code = BOOL
             v.number = value is True
         elif value is None:
             v.code = NULL_VALUE
         elif kind is Byte or kind is Long:
-            self.look_at_int(value, v)
+            self.classify_int(value, v)
             v.code = BYTE if kind is Byte else LONG
         elif isinstance(value, float):
             v.code = FLOAT if kind is Float else DOUBLE
             v.real = value
         elif isinstance(value, int):
-            return self.look_at_int(value, v)
+            return self.classify_int(value, v)
         elif isinstance(value, str):
             v.code = COMMAND if isinstance(value, Command) else STRING
-            return look_at_text(value, v, self.options.template.unicode_errors)
+            return borrow_text(value, v, self.options.template.unicode_errors)
         elif is_numpy_number(value):
-            return self.look_at(value.item(), v)
-        elif kind is ArrowStream and self.wire == NATIVE:
-            owner = look_at_buffer(value.data, v)
+            return self.classify(value.item(), v)
+        elif kind is ArrowStream and self.layout == NATIVE:
+            owner = borrow_buffer(value.data, v)
             v.code = ARROW
             return owner
         elif PyObject_CheckBuffer(value):
-            return look_at_buffer(value, v)
-        elif self.wire == NATIVE and is_arrow_table(value):
-            return self.look_closer(arrow_stream_of(value), v, nreplaced)
-        if v.code >= 0 and (self.wire == NATIVE or WIRE0_TYPES[v.code] >= 0):
+            return borrow_buffer(value, v)
+        elif self.layout == NATIVE and is_arrow_table(value):
+            return self.classify_other(arrow_stream_of(value), v, nreplaced)
+        if v.code >= 0 and (self.layout == NATIVE or LEGACY_TYPES[v.code] >= 0):
             return None
-        if self.wire == NATIVE:
-            return self.look_at_nested(value, v, nreplaced)
-        return self.replaced(value, v, nreplaced)
+        if self.layout == NATIVE:
+            return self.classify_nested(value, v, nreplaced)
+        return self.replace_value(value, v, nreplaced)
 
-    cdef inline object look_at_int(self, object number, Value* v):
+    cdef inline object classify_int(self, object number, Value* v):
         if int_to_i64(<PyObject*>number, &v.number):
             v.code = INT if v.number == <int32_t>v.number else LONG
             return None
-        if self.wire == NATIVE:
-            return self.look_at_nested(number, v, MAX_REPLACED)
+        if self.layout == NATIVE:
+            return self.classify_nested(number, v, MAX_REPLACED)
         raise EncodeValueError("int does not fit 64 bits")
 
-    cdef object replaced(self, object value, Value* v, int nreplaced):
+    cdef object replace_value(self, object value, Value* v, int nreplaced):
         if self.default is None:
-            name = NAMES.get(v.code) or type(value).__name__
-            raise EncodeTypeError(f"wire 0 has no code for {name}: use default= or another wire")
+            name = TYPE_NAMES.get(v.code) or type(value).__name__
+            raise EncodeTypeError(f"the legacy layouts have no type for {name}: pass default=, or use wire='native'")
         if nreplaced == MAX_REPLACED:
-            raise EncodeValueError(f"default= gave {MAX_REPLACED} replacements within one another")
+            raise EncodeValueError(f"default= returned {MAX_REPLACED} replacements in a row that cannot be encoded either")
         replacement = self.default(value)
         if type(replacement) in (str, int, float, bytes, Command):
-            return self.look_at(replacement, v)
-        return self.look_closer(replacement, v, nreplaced + 1)
+            return self.classify(replacement, v)
+        return self.classify_other(replacement, v, nreplaced + 1)
 
-    cdef object look_at_nested(self, object value, Value* v, int nreplaced):
-        # All that TypedBytes has a code for is carried as its encoded value.
+    cdef object classify_nested(self, object value, Value* v, int nreplaced):
+        # A value that only TypedBytes has a code for is carried as its encoding.
         v.code = NESTED
         if isinstance(value, (tuple, list, dict, Ext, Writable)) or self.default is None:
             data = self.encode_nested(value, self.options)
         else:
-            # What the codec has no code for is replaced here: a replacement may be a value with a code of its own.
+            # What the codec cannot encode is replaced here: the replacement may have a type of its own in a native message.
             try:
                 data = self.encode_nested(value, None)
             except EncodeTypeError:
-                return self.replaced(value, v, nreplaced)
+                return self.replace_value(value, v, nreplaced)
         v.p = <const unsigned char*>PyBytes_AS_STRING(data)
         v.nbytes = PyBytes_GET_SIZE(data)
         v.code = v.p[0]
@@ -422,17 +424,17 @@ cdef class BlockEncoder:
         finally:
             drop(&e.buf)
 
-    # ---- laying it out
+    # ---- appending bytes
 
-    cdef inline int put_copied(self, const void* p, Py_ssize_t nbytes) except -1:
+    cdef inline int append_copy(self, const void* p, Py_ssize_t nbytes) except -1:
         reserve(&self.buf, nbytes)
         copy_short(self.buf.cursor, p, nbytes)
         self.buf.cursor += nbytes
         return 0
 
-    cdef inline int put_bytes(self, const unsigned char* p, Py_ssize_t nbytes, object owner) except -1:
+    cdef inline int append_bytes(self, const unsigned char* p, Py_ssize_t nbytes, object owner) except -1:
         if nbytes < LARGE:
-            return self.put_copied(p, nbytes)
+            return self.append_copy(p, nbytes)
         return self.add_part(p, nbytes, owner)
 
 
@@ -442,7 +444,7 @@ cdef inline int set_piece(iovec* piece, const unsigned char* p, Py_ssize_t nbyte
     return nbytes > 0
 
 
-cdef int check_most(Py_ssize_t number, str what, int64_t most) except -1:
+cdef int check_limit(Py_ssize_t number, str what, int64_t most) except -1:
     if number > most:
         raise EncodeValueError(f"a message of {number} {what} is longer than {most}")
     return 0
@@ -450,12 +452,12 @@ cdef int check_most(Py_ssize_t number, str what, int64_t most) except -1:
 
 cdef uint32_t checked_id(object id) except? 0xffffffff:
     if not 0 <= id <= MAX_ENTRIES:
-        raise EncodeValueError(f"an id is 0..2^32-1, not {id}")
+        raise EncodeValueError(f"id must be 0..2^32-1, not {id}")
     return id
 
 
-cdef Wire checked_wire(object wire) except *:
-    found = WIRES.get(wire) if type(wire) in (str, int) else None
+cdef Layout layout_of(object wire) except *:
+    found = LAYOUTS.get(wire) if type(wire) in (str, int) else None
     if found is None:
-        raise ValueError(f"wire is one of {', '.join(map(repr, WIRES))}, not {wire!r}")
+        raise ValueError(f"wire must be one of {', '.join(map(repr, LAYOUTS))}, not {wire!r}")
     return found

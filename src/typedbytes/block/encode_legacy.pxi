@@ -1,35 +1,35 @@
 # Encoding in the legacy layouts.
 
-cdef int put_wire0(BlockEncoder encoder, object args) except -1:
+cdef int append_legacy_message(BlockEncoder encoder, object args) except -1:
     cdef Py_ssize_t count = len(args)
     cdef Py_ssize_t base = written(&encoder.buf)
     cdef Py_ssize_t nlarge = encoder.nlarge
     cdef Py_ssize_t total
     cdef Py_ssize_t head = 0
-    check_most(count, "values", MAX_LENGTH)
+    check_limit(count, "values", MAX_LENGTH)
     reserve(&encoder.buf, 8)
-    if encoder.wire == TOTAL:
+    if encoder.layout == TOTAL:
         encoder.buf.cursor += 4
-    if encoder.wire != LINE:
+    if encoder.layout != LINE:
         store_i32(encoder.buf.cursor, <int32_t>count)
         encoder.buf.cursor += 4
-    if encoder.wire == HEADER:
+    if encoder.layout == HEADER:
         reserve(&encoder.buf, 8 * count)
         head = written(&encoder.buf)
         encoder.buf.cursor += 8 * count
-    encoder.put_values(args, count, head)
-    if encoder.wire == LINE:
-        encoder.put_copied(<const char*>b"e\n", 2)
-    if encoder.wire == TOTAL:
+    encoder.append_values(args, count, head)
+    if encoder.layout == LINE:
+        encoder.append_copy(<const char*>b"e\n", 2)
+    if encoder.layout == TOTAL:
         total = written(&encoder.buf) - base - 4 + encoder.nlarge - nlarge
-        check_most(total, "bytes", MAX_LENGTH)
+        check_limit(total, "bytes", MAX_LENGTH)
         store_i32(encoder.buf.start + base, <int32_t>total)
     return 0
 
 
-cdef inline int wire0_type(BlockEncoder encoder, Value* v) except -1:
-    cdef int kind = WIRE0_TYPES[v.code]
-    if kind <= WIRE0_COMMAND and v.nbytes > MAX_LENGTH:
+cdef inline int legacy_type_of(BlockEncoder encoder, Value* v) except -1:
+    cdef int kind = LEGACY_TYPES[v.code]
+    if kind <= LEGACY_COMMAND and v.nbytes > MAX_LENGTH:
         raise EncodeValueError(f"{v.nbytes} bytes are more than 2^31-1")
     return kind
 
@@ -37,25 +37,25 @@ cdef inline int wire0_type(BlockEncoder encoder, Value* v) except -1:
 # wire    bytes, total: i32 type; types 0 1 2 i32 length, bytes; 3 i32; 4 i64; 5 binary64. type8: the type is one byte.
 # python  bytes-like, str, Command, int, int, float; back: bytes, str, Command, int, int, float.
 # errors  EncodeTypeError: bool, None, containers. EncodeValueError: beyond 64 bits, over 2^31-1 bytes.
-# source  docs/block-format.md, wire 0.
+# source  docs/block-format.md, the legacy layouts.
 
-cdef inline int put_value(BlockEncoder encoder, Value* v, object owner) except -1:
+cdef inline int append_binary_value(BlockEncoder encoder, Value* v, object owner) except -1:
     cdef unsigned char* p
     cdef int kind
     if v.code == BYTES or v.code == STRING or v.code == COMMAND or v.code == ARRAY:
-        kind = wire0_type(encoder, v)
+        kind = legacy_type_of(encoder, v)
         reserve(&encoder.buf, 8)
-        p = put_type(encoder, kind)
+        p = append_type(encoder, kind)
         store_i32(p, <int32_t>v.nbytes)
         encoder.buf.cursor = p + 4
-        return encoder.put_bytes(v.p, v.nbytes, owner)
-    kind = WIRE0_TYPES[v.code]
+        return encoder.append_bytes(v.p, v.nbytes, owner)
+    kind = LEGACY_TYPES[v.code]
     reserve(&encoder.buf, 12)
-    p = put_type(encoder, kind)
-    if kind == WIRE0_INT:
+    p = append_type(encoder, kind)
+    if kind == LEGACY_INT:
         store_i32(p, <int32_t>v.number)
         encoder.buf.cursor = p + 4
-    elif kind == WIRE0_LONG:
+    elif kind == LEGACY_LONG:
         store_i64(p, v.number)
         encoder.buf.cursor = p + 8
     else:
@@ -64,8 +64,8 @@ cdef inline int put_value(BlockEncoder encoder, Value* v, object owner) except -
     return 0
 
 
-cdef inline unsigned char* put_type(BlockEncoder encoder, int kind) noexcept:
-    if encoder.wire == TYPE8:
+cdef inline unsigned char* append_type(BlockEncoder encoder, int kind) noexcept:
+    if encoder.layout == TYPE8:
         encoder.buf.cursor[0] = <unsigned char>kind
         return encoder.buf.cursor + 1
     store_i32(encoder.buf.cursor, kind)
@@ -75,41 +75,41 @@ cdef inline unsigned char* put_type(BlockEncoder encoder, int kind) noexcept:
 # wire    block: i32 type, i32 length, bytes; numbers as decimal text. header: all types and lengths come first.
 # python  as above; a float as its repr.
 # errors  as above.
-# source  docs/block-format.md, wire 0.
+# source  docs/block-format.md, the legacy layouts.
 
-cdef int put_with_head(BlockEncoder encoder, Value* v, object owner, Py_ssize_t head) except -1:
+cdef int append_text_value(BlockEncoder encoder, Value* v, object owner, Py_ssize_t head) except -1:
     cdef char text[32]
-    cdef int kind = WIRE0_TYPES[v.code]
-    if kind == WIRE0_INT or kind == WIRE0_LONG:
+    cdef int kind = LEGACY_TYPES[v.code]
+    if kind == LEGACY_INT or kind == LEGACY_LONG:
         v.nbytes = snprintf(text, sizeof(text), "%lld", <long long>v.number)
         v.p = <const unsigned char*>text
-    elif kind == WIRE0_DOUBLE:
+    elif kind == LEGACY_DOUBLE:
         owner = repr(v.real).encode("ascii")
         v.nbytes = PyBytes_GET_SIZE(owner)
         v.p = <const unsigned char*>PyBytes_AS_STRING(owner)
-    wire0_type(encoder, v)
+    legacy_type_of(encoder, v)
     if head < 0:
         reserve(&encoder.buf, 8)
         head = written(&encoder.buf)
         encoder.buf.cursor += 8
     store_i32(encoder.buf.start + head, kind)
     store_i32(encoder.buf.start + head + 4, <int32_t>v.nbytes)
-    return encoder.put_bytes(v.p, v.nbytes, owner)
+    return encoder.append_bytes(v.p, v.nbytes, owner)
 
 
 # wire    line: decimal type, LF, text, LF; bytes as base64; in strings \ CR LF as \\ \r \n. The end is "e", LF.
 # python  as above.
 # errors  as above.
-# source  docs/block-format.md, wire 0.
+# source  docs/block-format.md, the legacy layouts.
 
-cdef int put_lines(BlockEncoder encoder, Value* v, object owner) except -1:
+cdef int append_line_value(BlockEncoder encoder, Value* v, object owner) except -1:
     cdef bytes text
-    cdef int kind = wire0_type(encoder, v)
-    if kind == WIRE0_INT or kind == WIRE0_LONG:
+    cdef int kind = legacy_type_of(encoder, v)
+    if kind == LEGACY_INT or kind == LEGACY_LONG:
         text = b"%d" % v.number
-    elif kind == WIRE0_DOUBLE:
+    elif kind == LEGACY_DOUBLE:
         text = repr(v.real).encode("ascii")
-    elif kind == WIRE0_BYTES:
+    elif kind == LEGACY_BYTES:
         text = b2a_base64(PyMemoryView_FromMemory(<char*>v.p, v.nbytes, PyBUF_READ), newline=False)
     else:
         text = v.p[:v.nbytes]
@@ -118,5 +118,5 @@ cdef int put_lines(BlockEncoder encoder, Value* v, object owner) except -1:
     encoder.buf.cursor[0] = <unsigned char>(c"0" + kind)
     encoder.buf.cursor[1] = c"\n"
     encoder.buf.cursor += 2
-    encoder.put_bytes(<const unsigned char*>PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text), text)
-    return encoder.put_copied(<const char*>b"\n", 1)
+    encoder.append_bytes(<const unsigned char*>PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text), text)
+    return encoder.append_copy(<const char*>b"\n", 1)

@@ -1,22 +1,22 @@
 # Encoding in the native format.
 
 # wire    native: head of 24 bytes, entries of 16, bodies at their alignment, the checksum if flagged.
-# python  see docs/block-format.md; nested TypedBytes for all that has no type here.
-# errors  EncodeValueError: more than 2^32-1 values, a number beyond its type.
-# source  docs/block-format.md, wire 1.
+# python  see docs/block-format.md; nested TypedBytes for values that have no type here.
+# errors  EncodeValueError: more than 2^32-1 values, a number out of range for its type.
+# source  docs/block-format.md, the native format.
 
-cdef int put_native(BlockEncoder encoder, object args, uint32_t id, bint reply) except -1:
+cdef int append_native_message(BlockEncoder encoder, object args, uint32_t id, bint reply) except -1:
     cdef Py_ssize_t count = len(args)
     cdef Py_ssize_t base = written(&encoder.buf)
     cdef Py_ssize_t nlarge = encoder.nlarge
     cdef Py_ssize_t nparts = encoder.nparts
     cdef Py_ssize_t body
     cdef unsigned char* head
-    check_most(count, "values", MAX_ENTRIES)
+    check_limit(count, "values", MAX_ENTRIES)
     reserve(&encoder.buf, HEAD_SIZE + count * ENTRY_SIZE)
     encoder.buf.cursor += HEAD_SIZE + count * ENTRY_SIZE
     encoder.body_start = written(&encoder.buf) + encoder.nlarge
-    encoder.put_values(args, count, base + HEAD_SIZE)
+    encoder.append_values(args, count, base + HEAD_SIZE)
     body = written(&encoder.buf) + encoder.nlarge - encoder.body_start
     head = encoder.buf.start + base
     store_i32(head, <int32_t>NATIVE_MAGIC)
@@ -27,11 +27,11 @@ cdef int put_native(BlockEncoder encoder, object args, uint32_t id, bint reply) 
     store_i32(head + 12, <int32_t>id)
     store_i64(head + 16, body)
     if encoder.flags & CHECKSUM:
-        put_checksum(encoder, base, nparts)
+        append_checksum(encoder, base, nparts)
     return 0
 
 
-cdef int put_checksum(BlockEncoder encoder, Py_ssize_t base, Py_ssize_t first_part) except -1:
+cdef int append_checksum(BlockEncoder encoder, Py_ssize_t base, Py_ssize_t first_part) except -1:
     cdef uint32_t crc = 0
     cdef Py_ssize_t at = base
     cdef Py_ssize_t i
@@ -47,7 +47,7 @@ cdef int put_checksum(BlockEncoder encoder, Py_ssize_t base, Py_ssize_t first_pa
     return 0
 
 
-cdef int put_entry(BlockEncoder encoder, Value* v, object owner, Py_ssize_t at) except -1:
+cdef int append_entry(BlockEncoder encoder, Value* v, object owner, Py_ssize_t at) except -1:
     cdef unsigned char* entry
     cdef Py_ssize_t nbytes = 0
     cdef Py_ssize_t nshape = 0
@@ -65,7 +65,7 @@ cdef int put_entry(BlockEncoder encoder, Value* v, object owner, Py_ssize_t at) 
         for i in range(v.ndim):
             store_i64(encoder.buf.cursor, v.shape[i])
             encoder.buf.cursor += 8
-        encoder.put_bytes(v.p, v.nbytes, owner)
+        encoder.append_bytes(v.p, v.nbytes, owner)
     entry = encoder.buf.start + at
     entry[0] = <unsigned char>v.code
     entry[1] = <unsigned char>v.element

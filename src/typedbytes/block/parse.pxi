@@ -1,16 +1,15 @@
-# The way back, from bytes to values: one walk over a message that may stop anywhere for want of more, and goes on where it
-# stopped.
+# Bytes to values: one pass over a message, which can stop anywhere when it needs more input, and resumes there.
 #
-# Always true: no byte is looked at twice; nothing is allocated that bytes have not backed; what is small is decoded where the
-# buffer holds it, what is large grows in its final place. A fault is the first one from left to right, however the input
-# came in pieces.
+# Always true: no byte is read twice; no memory is allocated for a declared length before its bytes arrive; a small value is
+# decoded in the buffer, a large value is read into its final memory. The error is that of the first malformed byte, however
+# the input is split.
 
 cdef enum Phase:
     HEAD           # where a message starts
-    COUNT          # of wire 0
+    COUNT          # the number of values, in a legacy layout
     ARGUMENTS      # type, length and value together
     LINES
-    TABLE          # the entries of header and native, before the values
+    TABLE          # the entries of the header layout and the native format, before the values
     VALUES
     LARGE_VALUE
     TRAILER        # the checksum
@@ -23,41 +22,41 @@ cdef struct Entry:
     unsigned char ndim
 
 cdef class Parser:
-    # What BlockDecoder and BlockReader share.
+    # The base class of BlockDecoder and BlockReader.
     cdef ReadBuffer buf
     cdef DecodeOptions options
     cdef PyObject** stack         # owned references: the values of the message so far
     cdef Py_ssize_t nstack
-    cdef Py_ssize_t stack_room
+    cdef Py_ssize_t stack_capacity
     cdef Entry* entries           # of the table, as far as it has been read
     cdef int64_t nentries
-    cdef int64_t entries_room
-    cdef PyObject* large          # owned, bytes: the large value that is coming in
-    cdef Py_ssize_t nlarge        # of them there
+    cdef int64_t entries_capacity
+    cdef PyObject* large          # owned, bytes: the large value that is being read
+    cdef Py_ssize_t nlarge        # the number of its bytes that have been read
     cdef Entry large_entry
-    cdef Py_ssize_t large_head    # bytes of the line wire's search that hold no LF
+    cdef Py_ssize_t nsearched     # in the line layout: bytes from the cursor that contain no LF
     cdef Phase phase
     cdef Phase after_large
-    cdef Wire wire                # asked for
-    cdef Wire message_wire        # found
+    cdef Layout layout            # of the option `wire`
+    cdef Layout message_layout    # of the current message
     cdef int64_t count            # values of the message
     cdef int64_t index            # of the value being read
-    cdef int64_t frame_left       # bytes to the end of the frame, -1: it does not say
+    cdef int64_t frame_left       # bytes to the end of the frame, -1: unknown
     cdef int64_t body_nbytes
-    cdef int64_t body_expected    # by the entries so far
+    cdef int64_t body_expected    # the sum of the entries so far
     cdef int64_t alignment
     cdef uint32_t crc
     cdef uint32_t id
     cdef int flags
     cdef Py_ssize_t max_bytes
-    cdef Py_ssize_t wanted        # bytes to be held before the walk can go on
+    cdef Py_ssize_t wanted        # bytes that the buffer must hold before parsing can continue
     cdef long long message_offset
     cdef long long record
     cdef readonly long long skipped
     cdef bint skip_bad
-    cdef object fault             # of a message that is being skipped
-    cdef object failure           # what all later calls raise
-    cdef bint is_between          # two steps, for input or a signal: what is raised there tears nothing
+    cdef object skipped_error     # of a message that is being skipped
+    cdef object failure           # the error that all later calls raise
+    cdef bint is_resumable        # waiting for input or checking signals: after an error raised here, parsing can continue
     cdef bint busy
     cdef bint closed
 
@@ -75,10 +74,10 @@ cdef class Parser:
         raise TypeError(f"a {type(self).__name__} cannot be pickled")
 
     cdef int configure(self, wire, max_bytes, skip_bad, dict options) except -1:
-        self.wire = checked_wire(wire)
+        self.layout = layout_of(wire)
         self.options = DecodeOptions(**options)
         if max_bytes is not None and max_bytes < 1:
-            raise ValueError(f"max_bytes is at least 1, not {max_bytes}")
+            raise ValueError(f"max_bytes must be at least 1, not {max_bytes}")
         self.max_bytes = 0 if max_bytes is None else min(max_bytes, sys.maxsize // 2)
         self.skip_bad = skip_bad
         return 0
@@ -93,7 +92,7 @@ cdef class Parser:
 
     # ---- errors
 
-    cdef object at_fault(self, type kind, str message, long long offset):
+    cdef object make_error(self, type kind, str message, long long offset):
         # The value at `index`, when one is being read.
         inside = self.phase not in (HEAD, COUNT, TRAILER)
         path = f"[{self.index}]" if inside else ""
@@ -101,24 +100,24 @@ cdef class Parser:
             return BlockError(message, offset, None, path, self.record, self.index if inside else None)
         return kind(message, offset, None, path, self.record)
 
-    cdef int raise_bad(self, ReadBuffer* b, Py_ssize_t at, str message) except -1:
-        raise self.at_fault(BlockError, message, offset_of(b, b.cursor) + at)
+    cdef int raise_block_error(self, ReadBuffer* b, Py_ssize_t at, str message) except -1:
+        raise self.make_error(BlockError, message, offset_of(b, b.cursor) + at)
 
-    cdef int raise_beyond(self, ReadBuffer* b, Py_ssize_t nbytes) except -1:
+    cdef int raise_past_end(self, ReadBuffer* b, Py_ssize_t nbytes) except -1:
         if self.frame_left >= 0 and nbytes > self.frame_left:
-            return self.raise_bad(b, 0, f"a value goes on behind the end of its message: {nbytes} bytes wanted, "
+            return self.raise_block_error(b, 0, f"a value extends past the end of its message: {nbytes} bytes needed, "
                                         f"{self.frame_left} left")
-        raise self.at_fault(LimitError, f"a message is longer than max_bytes={self.max_bytes}", self.message_offset)
+        raise self.make_error(LimitError, f"a message is longer than max_bytes={self.max_bytes}", self.message_offset)
 
     cdef int raise_truncated(self, ReadBuffer* b) except -1:
         cdef long long offset = offset_of(b, b.end)
-        raise self.at_fault(TruncatedError, "input ends inside a message", offset)
+        raise self.make_error(TruncatedError, "input ends inside a message", offset)
 
-    cdef int bad_value(self, object error) except -1:
-        # Where the message ends is known or will be: it can be skipped, if that is wanted.
+    cdef int raise_or_skip(self, object error) except -1:
+        # The end of the message is known or will be, so it can be skipped if skip_bad is set.
         if not self.skip_bad:
             raise error
-        self.fault = error
+        self.skipped_error = error
         Py_INCREF(None)
         self.push(<PyObject*>None)
         return 0
@@ -134,12 +133,12 @@ cdef class Parser:
         cdef bint found
         if (self.frame_left >= 0 and nbytes > self.frame_left) \
                 or (self.max_bytes and offset_of(b, b.cursor) - self.message_offset > self.max_bytes - nbytes):
-            return self.raise_beyond(b, nbytes)
+            return self.raise_past_end(b, nbytes)
         if held(b) >= nbytes:
             return True
-        self.is_between = True
+        self.is_resumable = True
         found = refill(b, nbytes)
-        self.is_between = False
+        self.is_resumable = False
         self.wanted = nbytes
         return found
 
@@ -154,21 +153,21 @@ cdef class Parser:
     # ---- values
 
     cdef inline int push(self, PyObject* value) except -1:
-        # Takes over the reference.
-        if self.nstack == self.stack_room:
-            self.deepen(value)
+        # Steals the reference.
+        if self.nstack == self.stack_capacity:
+            self.grow_stack(value)
         self.stack[self.nstack] = value
         self.nstack += 1
         return 0
 
-    cdef int deepen(self, PyObject* value) except -1:
-        cdef Py_ssize_t room = max(2 * self.stack_room, 16)
-        cdef PyObject** more = <PyObject**>PyMem_Realloc(self.stack, room * sizeof(PyObject*))
+    cdef int grow_stack(self, PyObject* value) except -1:
+        cdef Py_ssize_t capacity = max(2 * self.stack_capacity, 16)
+        cdef PyObject** more = <PyObject**>PyMem_Realloc(self.stack, capacity * sizeof(PyObject*))
         if more == NULL:
             Py_XDECREF(value)
             raise MemoryError
         self.stack = more
-        self.stack_room = room
+        self.stack_capacity = capacity
         return 0
 
     cdef inline int push_object(self, object value) except -1:
@@ -189,23 +188,23 @@ cdef class Parser:
                 text = PyUnicode_DecodeUTF8(<const char*>p, nbytes, self.options.template.unicode_errors)
             except UnicodeDecodeError as error:
                 raise_without_memory(error)
-                return self.bad_value(self.at_fault(BlockError, f"text is not UTF-8: {error.reason}",
+                return self.raise_or_skip(self.make_error(BlockError, f"text is not UTF-8: {error.reason}",
                                                     offset_of(b, p) + error.start))
         return self.push_object(Command(text) if is_command else text)
 
-    # ---- the walk
+    # ---- parsing
 
     cdef object parse(self, ReadBuffer* b):
-        # A Message, or None: there is no whole one, and `wanted` says how much has to be held first.
+        # Returns a Message, or None when more input is needed: `wanted` is the number of bytes that the buffer must hold.
         while True:
             try:
                 done = self.walk(b)
             except BlockError as error:
                 raise_without_memory(error)
-                # Inside a frame that says where it ends the next message can be found.
-                if not self.skip_bad or self.message_wire != TOTAL or self.frame_left < 0:
+                # The end of a frame with a declared length is known, and the next message follows it.
+                if not self.skip_bad or self.message_layout != TOTAL or self.frame_left < 0:
                     raise
-                self.fault = error
+                self.skipped_error = error
                 self.phase = SKIPPED_FRAME
                 continue
             if not done:
@@ -221,38 +220,38 @@ cdef class Parser:
         self.phase = HEAD
         self.frame_left = -1
         self.record += 1
-        if self.fault is not None:
-            self.fault = None
+        if self.skipped_error is not None:
+            self.skipped_error = None
             self.skipped += 1
             self.drop_message()
             self.flags = 0
             return None
         message = Message.__new__(Message)
         nvalues = self.nstack
-        self.nstack = 0    # the references are taken over, also when that fails
+        self.nstack = 0    # the references are stolen, also on failure
         values = tuple_from_stolen(self.stack, nvalues)
         message.values = <tuple>values
         Py_XDECREF(values)
-        message.number = <long long>self.id if self.message_wire == NATIVE else -1
+        message.number = <long long>self.id if self.message_layout == NATIVE else -1
         message.wants_reply = self.flags & REPLY_WANTED != 0
         self.flags = 0
         self.shrink_tables()
         return message
 
     cdef int shrink_tables(self) noexcept:
-        # Memory of a very long message is not kept.
-        if self.entries_room > MOST_KEPT:
+        # The memory of a message with very many values is not kept.
+        if self.entries_capacity > MAX_KEPT:
             PyMem_Free(self.entries)
             self.entries = NULL
-            self.entries_room = 0
-        if self.stack_room > MOST_KEPT:
+            self.entries_capacity = 0
+        if self.stack_capacity > MAX_KEPT:
             PyMem_Free(self.stack)
             self.stack = NULL
-            self.stack_room = 0
+            self.stack_capacity = 0
         return 0
 
     cdef bint walk(self, ReadBuffer* b) except -1:
-        # True: a message is complete.
+        # Returns True when a message is complete.
         while True:
             if self.phase == HEAD:
                 if not self.read_head(b):
@@ -292,7 +291,7 @@ cdef class Parser:
 
     cdef bint end_frame(self, ReadBuffer* b) except -1:
         if self.frame_left > 0:
-            return self.raise_bad(b, 0, f"{self.frame_left} bytes are left in the message behind its last value")
+            return self.raise_block_error(b, 0, f"{self.frame_left} bytes remain in the message after its last value")
         return True
 
     cdef bint skip_frame(self, ReadBuffer* b) except -1:
@@ -307,7 +306,7 @@ cdef class Parser:
 
     cdef bint read_head(self, ReadBuffer* b) except -1:
         if not self.record & 0xfff:
-            self.hear_signals()
+            self.check_signals()
         self.message_offset = offset_of(b, b.cursor)
         if not self.need(b, 1):
             return False
@@ -315,18 +314,18 @@ cdef class Parser:
         self.flags = 0
         if b.cursor[0] == NATIVE_START:
             return read_native_head(self, b)
-        if self.wire == NATIVE:
-            self.raise_bad(b, 0, f"a native message starts with f5, not {b.cursor[0]:02x}")
-        self.message_wire = self.wire
-        if self.wire == LINE:
+        if self.layout == NATIVE:
+            self.raise_block_error(b, 0, f"a native message starts with f5, not {b.cursor[0]:02x}")
+        self.message_layout = self.layout
+        if self.layout == LINE:
             self.phase = LINES
-            self.large_head = 0
+            self.nsearched = 0
             return True
-        if self.wire == TOTAL:
+        if self.layout == TOTAL:
             if not self.need(b, 4):
                 return False
             if load_i32(b.cursor) < 4:
-                self.raise_bad(b, 0, f"{load_i32(b.cursor)} bytes cannot hold a message")
+                self.raise_block_error(b, 0, f"{load_i32(b.cursor)} bytes cannot hold a message")
             self.consume(b, 4)
             self.frame_left = load_i32(b.cursor - 4)
         self.phase = COUNT
@@ -340,61 +339,61 @@ cdef class Parser:
     cdef inline int count_value(self) except -1:
         self.index += 1
         if not self.index & 0x3fff:
-            self.hear_signals()
+            self.check_signals()
         return 0
 
-    cdef int hear_signals(self) except -1:
-        self.is_between = True
+    cdef int check_signals(self) except -1:
+        self.is_resumable = True
         PyErr_CheckSignals()
-        self.is_between = False
+        self.is_resumable = False
         return 0
 
-    # ---- tables and the values behind them
+    # ---- tables and the values that follow them
 
     cdef bint read_table(self, ReadBuffer* b) except -1:
         cdef Entry* entry
-        cdef bint native = self.message_wire == NATIVE
+        cdef bint native = self.message_layout == NATIVE
         cdef Py_ssize_t nbytes = ENTRY_SIZE if native else 8
         while self.nentries < self.count:
             self.index = self.nentries
             if not self.need(b, nbytes):
                 return False
-            if self.nentries == self.entries_room:
-                self.lengthen_table()
+            if self.nentries == self.entries_capacity:
+                self.grow_table()
             entry = &self.entries[self.nentries]
             if native:
                 read_entry(self, b, entry)
             else:
-                if not 0 <= load_i32(b.cursor) <= WIRE0_DOUBLE:
-                    self.raise_bad(b, 0, f"{load_i32(b.cursor)} is no type of wire 0")
+                if not 0 <= load_i32(b.cursor) <= LEGACY_DOUBLE:
+                    self.raise_block_error(b, 0, f"unknown type {load_i32(b.cursor)} in a legacy layout")
                 entry.code = b.cursor[3]
                 entry.number = load_i32(b.cursor + 4)
                 if entry.number < 0:
-                    self.raise_bad(b, 4, f"negative length {entry.number}")
+                    self.raise_block_error(b, 4, f"negative length {entry.number}")
             self.consume(b, nbytes)
             self.nentries += 1
         self.index = 0
         if native:
             if self.body_expected != self.body_nbytes:
                 self.phase = HEAD
-                self.raise_bad(b, 0, f"the body has {self.body_nbytes} bytes and its values {self.body_expected}")
+                self.raise_block_error(b, 0, f"the body has {self.body_nbytes} bytes, its values have {self.body_expected}")
             self.frame_left = self.body_nbytes
         self.phase = VALUES
         return True
 
-    cdef int lengthen_table(self) except -1:
-        cdef int64_t room = max(2 * self.entries_room, 16)
-        cdef Entry* more = <Entry*>PyMem_Realloc(self.entries, room * sizeof(Entry))
+    cdef int grow_table(self) except -1:
+        cdef int64_t capacity = max(2 * self.entries_capacity, 16)
+        cdef Entry* more = <Entry*>PyMem_Realloc(self.entries, capacity * sizeof(Entry))
         if more == NULL:
             raise MemoryError
         self.entries = more
-        self.entries_room = room
+        self.entries_capacity = capacity
         return 0
 
     cdef bint read_value(self, ReadBuffer* b) except -1:
         cdef Entry* entry = &self.entries[self.index]
         cdef Py_ssize_t npad, i
-        if self.message_wire == NATIVE:
+        if self.message_layout == NATIVE:
             if is_inline(entry.code):
                 push_inline(self, entry)
                 self.count_value()
@@ -405,7 +404,7 @@ cdef class Parser:
                     return False
                 for i in range(npad):
                     if b.cursor[i]:
-                        self.raise_bad(b, i, "the bytes between values are not zero")
+                        self.raise_block_error(b, i, "the padding between values is not zero")
                 self.consume(b, npad)
         if entry.number >= LARGE:
             return self.start_large(b, entry.code, entry.number)
@@ -416,27 +415,27 @@ cdef class Parser:
         self.count_value()
         return True
 
-    cdef int push_body(self, ReadBuffer* b, Entry* entry, const unsigned char* p, PyObject* whole) except -1:
-        # whole: the bytes object that `p` is the start of, when there is one.
-        if self.message_wire != NATIVE:
-            if whole != NULL and entry.code == WIRE0_BYTES:
-                Py_INCREF(<object>whole)
-                return self.push(whole)
-            return push_wire0(self, b, entry.code, p, entry.number)
-        if whole != NULL and entry.code == BYTES:
-            Py_INCREF(<object>whole)
-            return self.push(whole)
-        return push_native(self, b, entry, p, whole)
+    cdef int push_body(self, ReadBuffer* b, Entry* entry, const unsigned char* p, PyObject* large_object) except -1:
+        # large_object: the bytes object whose data starts at `p`, or NULL.
+        if self.message_layout != NATIVE:
+            if large_object != NULL and entry.code == LEGACY_BYTES:
+                Py_INCREF(<object>large_object)
+                return self.push(large_object)
+            return push_legacy_value(self, b, entry.code, p, entry.number)
+        if large_object != NULL and entry.code == BYTES:
+            Py_INCREF(<object>large_object)
+            return self.push(large_object)
+        return push_native(self, b, entry, p, large_object)
 
     # ---- large values
 
     cdef bint start_large(self, ReadBuffer* b, int code, int64_t nbytes) except -1:
         if (self.frame_left >= 0 and nbytes > self.frame_left) or (
                 self.max_bytes and offset_of(b, b.cursor) - self.message_offset > self.max_bytes - nbytes):
-            self.raise_beyond(b, nbytes)
-        return self.await_large(self.entries[self.index] if self.phase == VALUES else Entry(nbytes, code, 0, 0))
+            self.raise_past_end(b, nbytes)
+        return self.begin_large(self.entries[self.index] if self.phase == VALUES else Entry(nbytes, code, 0, 0))
 
-    cdef bint await_large(self, Entry entry) except -1:
+    cdef bint begin_large(self, Entry entry) except -1:
         self.large_entry = entry
         self.large = new_bytes(NULL, min(entry.number, FIRST_STEP))
         self.nlarge = 0
@@ -445,24 +444,24 @@ cdef class Parser:
         return True
 
     cdef bint read_large(self, ReadBuffer* b) except -1:
-        cdef Py_ssize_t room, got
+        cdef Py_ssize_t capacity, got
         cdef unsigned char* target
         while self.nlarge < self.large_entry.number:
-            room = bytes_size(self.large) - self.nlarge
-            if room == 0:
-                # At most twice what has come in.
+            capacity = bytes_size(self.large) - self.nlarge
+            if capacity == 0:
+                # At most twice the bytes that have been read.
                 bytes_resize(&self.large, min(self.large_entry.number, 2 * self.nlarge))
                 continue
             target = <unsigned char*>bytes_data(self.large) + self.nlarge
             if held(b):
-                got = min(room, held(b))
+                got = min(capacity, held(b))
                 memcpy(target, b.cursor, got)
                 b.cursor += got
             elif b.fill != NULL:
-                self.is_between = True
-                got = b.fill(b.source, target, room)
-                self.is_between = False
-                b.start_offset += got    # they passed by the buffer
+                self.is_resumable = True
+                got = b.fill(b.source, target, capacity)
+                self.is_resumable = False
+                b.start_offset += got    # they were not read through the buffer
             else:
                 got = 0
             if got == 0:
@@ -476,16 +475,16 @@ cdef class Parser:
         return self.finish_large(b)
 
     cdef bint finish_large(self, ReadBuffer* b) except -1:
-        # Offsets in errors are reckoned from a buffer that the value ends at.
-        cdef ReadBuffer lent
-        cdef PyObject* whole = self.large
+        # Offsets in errors count from a buffer that ends with the value.
+        cdef ReadBuffer borrowed
+        cdef PyObject* large_object = self.large
         self.large = NULL
         self.phase = self.after_large
-        value = <object>whole    # held while hooks run
-        Py_XDECREF(whole)
-        borrow(&lent, <const unsigned char*>bytes_data(whole), bytes_size(whole))
-        lent.start_offset = offset_of(b, b.cursor) - bytes_size(whole)
-        self.push_body(&lent, &self.large_entry, lent.cursor, whole)
+        value = <object>large_object    # a reference is held while hooks run
+        Py_XDECREF(large_object)
+        borrow(&borrowed, <const unsigned char*>bytes_data(large_object), bytes_size(large_object))
+        borrowed.start_offset = offset_of(b, b.cursor) - bytes_size(large_object)
+        self.push_body(&borrowed, &self.large_entry, borrowed.cursor, large_object)
         self.count_value()
         return True
 

@@ -1,26 +1,26 @@
-# Parsing the legacy layouts. The walk is in parse.pxi; what is shared with the native format too.
+# Parsing the legacy layouts. The main loop, and what is shared with the native format, is in parse.pxi.
 
-cdef int push_wire0(Parser parser, ReadBuffer* b, int kind, const unsigned char* p, Py_ssize_t nbytes) except -1:
-    # A value whose number is not text.
-    if kind == WIRE0_BYTES:
+cdef int push_legacy_value(Parser parser, ReadBuffer* b, int kind, const unsigned char* p, Py_ssize_t nbytes) except -1:
+    # A value with a length; numbers are text.
+    if kind == LEGACY_BYTES:
         return parser.push(new_bytes(<const char*>p, nbytes))
-    if kind <= WIRE0_COMMAND:
-        return parser.push_text(b, p, nbytes, kind == WIRE0_COMMAND)
+    if kind <= LEGACY_COMMAND:
+        return parser.push_text(b, p, nbytes, kind == LEGACY_COMMAND)
     return push_number_text(parser, b, kind, p, nbytes)
 
 
 cdef int push_number_text(Parser parser, ReadBuffer* b, int kind, const unsigned char* p, Py_ssize_t nbytes) except -1:
     cdef bytes text = p[:nbytes]
     try:
-        if kind == WIRE0_DOUBLE and b"\0" not in text:
+        if kind == LEGACY_DOUBLE and b"\0" not in text:
             return parser.push_object(PyOS_string_to_double(text, NULL, NULL))
-        if kind != WIRE0_DOUBLE and INTEGER_TEXT(text):
+        if kind != LEGACY_DOUBLE and INTEGER_TEXT(text):
             number = int(text)
-            if (-2**31 <= number < 2**31) if kind == WIRE0_INT else (-2**63 <= number < 2**63):
-                return parser.push_int(INT if kind == WIRE0_INT else LONG, number)
+            if (-2**31 <= number < 2**31) if kind == LEGACY_INT else (-2**63 <= number < 2**63):
+                return parser.push_int(INT if kind == LEGACY_INT else LONG, number)
     except ValueError:
         pass
-    return parser.bad_value(parser.at_fault(BlockError, f"{text[:40]!r} is no number of type {kind}", offset_of(b, p)))
+    return parser.raise_or_skip(parser.make_error(BlockError, f"{text[:40]!r} is not a number of type {kind}", offset_of(b, p)))
 
 
 cdef bint read_count(Parser parser, ReadBuffer* b) except -1:
@@ -28,44 +28,44 @@ cdef bint read_count(Parser parser, ReadBuffer* b) except -1:
         return False
     parser.count = load_i32(b.cursor)
     if parser.count < 0:
-        parser.raise_bad(b, 0, f"negative number of values {parser.count}")
+        parser.raise_block_error(b, 0, f"negative number of values {parser.count}")
     parser.consume(b, 4)
     parser.nentries = 0
-    parser.phase = TABLE if parser.message_wire == HEADER else ARGUMENTS
+    parser.phase = TABLE if parser.message_layout == HEADER else ARGUMENTS
     return True
 
 
 cdef bint read_arguments(Parser parser, ReadBuffer* b) except -1:
-    cdef Py_ssize_t ntype = 1 if parser.message_wire == TYPE8 else 4
-    cdef bint as_text = parser.message_wire == BLOCK
+    cdef Py_ssize_t ntype = 1 if parser.message_layout == TYPE8 else 4
+    cdef bint as_text = parser.message_layout == BLOCK
     cdef int kind
     cdef int32_t length
     while parser.index < parser.count:
         if not parser.need(b, ntype):
             return False
         kind = b.cursor[0] if ntype == 1 else load_i32(b.cursor)
-        if not 0 <= kind <= WIRE0_DOUBLE:
-            parser.raise_bad(b, 0, f"{kind} is no type of wire 0")
-        if kind <= WIRE0_COMMAND or as_text:
+        if not 0 <= kind <= LEGACY_DOUBLE:
+            parser.raise_block_error(b, 0, f"unknown type {kind} in a legacy layout")
+        if kind <= LEGACY_COMMAND or as_text:
             if not parser.need(b, ntype + 4):
                 return False
             length = load_i32(b.cursor + ntype)
             if length < 0:
-                parser.raise_bad(b, ntype, f"negative length {length}")
+                parser.raise_block_error(b, ntype, f"negative length {length}")
             if length >= LARGE:
                 parser.consume(b, ntype + 4)
                 return parser.start_large(b, kind, length)
             if not parser.need(b, ntype + 4 + length):
                 return False
-            push_wire0(parser, b, kind, b.cursor + ntype + 4, length)
+            push_legacy_value(parser, b, kind, b.cursor + ntype + 4, length)
             parser.consume(b, ntype + 4 + length)
         else:
-            length = 4 if kind == WIRE0_INT else 8
+            length = 4 if kind == LEGACY_INT else 8
             if not parser.need(b, ntype + length):
                 return False
-            if kind == WIRE0_INT:
+            if kind == LEGACY_INT:
                 parser.push_int(INT, load_i32(b.cursor + ntype))
-            elif kind == WIRE0_LONG:
+            elif kind == LEGACY_LONG:
                 parser.push_int(LONG, load_i64(b.cursor + ntype))
             else:
                 parser.push(new_float(load_f64(b.cursor + ntype)))
@@ -80,7 +80,7 @@ cdef bint read_line_argument(Parser parser, ReadBuffer* b) except -1:
     if not parser.need(b, 2):
         return False
     if b.cursor[1] != c"\n" or not (b.cursor[0] == c"e" or c"0" <= b.cursor[0] <= c"5"):
-        parser.raise_bad(b, 0, "a type of one digit, or the end line, should stand here")
+        parser.raise_block_error(b, 0, "expected a line with a type digit 0..5, or the end line")
     if b.cursor[0] == c"e":
         parser.consume(b, 2)
         parser.phase = HEAD
@@ -91,15 +91,15 @@ cdef bint read_line_argument(Parser parser, ReadBuffer* b) except -1:
     kind = b.cursor[0] - c"0"
     push_line(parser, b, kind, b.cursor + 2, second - 2)
     parser.consume(b, second + 1)
-    parser.large_head = 0
+    parser.nsearched = 0
     parser.count_value()
     return True
 
 
 cdef Py_ssize_t find_line_end(Parser parser, ReadBuffer* b, Py_ssize_t at) except -2:
-    # The offset from the cursor of the LF at or behind `at`; what was searched before is not searched again.
+    # The offset from the cursor of the first LF at or after `at`; no byte is searched twice.
     cdef const unsigned char* found
-    cdef Py_ssize_t start = max(at, parser.large_head)
+    cdef Py_ssize_t start = max(at, parser.nsearched)
     while True:
         if held(b) > start:
             found = <const unsigned char*>memchr(b.cursor + start, c"\n", held(b) - start)
@@ -107,36 +107,36 @@ cdef Py_ssize_t find_line_end(Parser parser, ReadBuffer* b, Py_ssize_t at) excep
                 parser.need(b, found - b.cursor + 1)    # the limit of a message
                 return found - b.cursor
             start = held(b)
-        parser.large_head = start
+        parser.nsearched = start
         if not parser.need(b, start + 1):
             return -1
 
 
 cdef int push_line(Parser parser, ReadBuffer* b, int kind, const unsigned char* p, Py_ssize_t nbytes) except -1:
     cdef bytes text = p[:nbytes]
-    if kind == WIRE0_BYTES:
+    if kind == LEGACY_BYTES:
         try:
             data = a2b_base64(text)
             if b2a_base64(data, newline=False) == text:
                 return parser.push_object(data)
         except ValueError:
             pass
-        return parser.bad_value(parser.at_fault(BlockError, "bytes are not in base64", offset_of(b, p)))
-    if kind > WIRE0_COMMAND:
+        return parser.raise_or_skip(parser.make_error(BlockError, "bytes are not valid base64", offset_of(b, p)))
+    if kind > LEGACY_COMMAND:
         return push_number_text(parser, b, kind, p, nbytes)
     if b"\\" in text or b"\r" in text:
         if not ESCAPED_TEXT(text):
-            return parser.bad_value(parser.at_fault(
-                BlockError, "a backslash escapes neither itself nor CR nor LF, or a CR stands bare", offset_of(b, p)))
+            return parser.raise_or_skip(parser.make_error(
+                BlockError, "invalid escape sequence, or a CR that is not escaped", offset_of(b, p)))
         text = ESCAPE(UNESCAPED, text)
-    return push_text_of(parser, b, p, text, kind == WIRE0_COMMAND)
+    return push_text_of(parser, b, p, text, kind == LEGACY_COMMAND)
 
 
 cdef int push_text_of(Parser parser, ReadBuffer* b, const unsigned char* p, bytes text, bint is_command) except -1:
-    # An offset inside unescaped text means nothing: the text starts at `p`.
+    # An offset in unescaped text is not one in the input, so the error has that of the start of the text, `p`.
     try:
         decoded = PyUnicode_DecodeUTF8(text, len(text), parser.options.template.unicode_errors)
     except UnicodeDecodeError as error:
         raise_without_memory(error)
-        return parser.bad_value(parser.at_fault(BlockError, f"text is not UTF-8: {error.reason}", offset_of(b, p)))
+        return parser.raise_or_skip(parser.make_error(BlockError, f"text is not UTF-8: {error.reason}", offset_of(b, p)))
     return parser.push_object(Command(decoded) if is_command else decoded)

@@ -3,16 +3,17 @@
 cdef class BlockReader(Parser):
     """Read messages from a socket, descriptor, file object or bytes-like buffer.
 
-    wire, max_bytes, skip_bad and further options: as for `BlockDecoder`. buffer_size: bytes asked for at once; values of
-    64 KiB or more are read to where they stay. Iteration gives Messages. After a decode error, or what a hook raised, a
-    BlockReader stays failed and raises it again; after a timeout or a signal it goes on where it was. The source stays open.
+    wire, max_bytes, skip_bad and further options: as for `BlockDecoder`. buffer_size: bytes requested at once; values of 64 KiB
+    or more are read into their final memory. Iteration yields Messages. After a decode error, or an exception of a hook, a
+    BlockReader stays failed and raises it again; after a timeout or a signal it continues where it stopped. The source stays
+    open.
 
     >>> list(BlockReader(bytes.fromhex("000000010000000300000005")))
     [Message((5,))]
     """
 
     cdef object source
-    cdef object method            # of an object that is more than its descriptor
+    cdef object method            # of an object that is not a plain descriptor
     cdef int descriptor
     cdef bint from_socket
     cdef bint ended
@@ -20,8 +21,8 @@ cdef class BlockReader(Parser):
     def __init__(self, source, wire="bytes", *, max_bytes=None, skip_bad=False, Py_ssize_t buffer_size=READ_SIZE, **options):
         if self.source is not None:
             raise RuntimeError("a BlockReader cannot be initialised again")
-        if not 1 <= buffer_size <= MOST_BUFFER:
-            raise ValueError(f"buffer_size is 1..{MOST_BUFFER}, not {buffer_size}")
+        if not 1 <= buffer_size <= MAX_BUFFER:
+            raise ValueError(f"buffer_size must be 1..{MAX_BUFFER}, not {buffer_size}")
         self.configure(wire, max_bytes, skip_bad, options)
         self.connect(io.BytesIO(source) if PyObject_CheckBuffer(source) else source)
         start_filled(&self.buf, max(buffer_size, 2 * LARGE), fill_from_source, <void*>self)
@@ -30,7 +31,7 @@ cdef class BlockReader(Parser):
 
     cdef int connect(self, source) except -1:
         self.descriptor = -1
-        if is_descriptor(source) or is_plain(source):
+        if is_descriptor(source) or has_plain_descriptor(source):
             self.descriptor = open_descriptor(source if is_descriptor(source) else source.fileno())
             return 0
         if isinstance(source, io.TextIOBase):
@@ -47,13 +48,13 @@ cdef class BlockReader(Parser):
         if self.failure is not None:
             raise self.failure
         if self.busy:
-            raise RuntimeError("this BlockReader is in use: a hook or another thread came back to it")
+            raise RuntimeError("this BlockReader is in use: re-entered from a hook, or used by two threads")
         self.busy = True
-        self.is_between = False
+        self.is_resumable = False
         return 0
 
     cdef object next_message(self):
-        # None: the input has ended between two messages.
+        # Returns None where the input ends between two messages.
         self.enter()
         try:
             message = self.parse(&self.buf)
@@ -64,7 +65,7 @@ cdef class BlockReader(Parser):
             return message
         except BaseException as error:
             failure = as_failure(error)
-            if isinstance(error, DecodeError) or not self.is_between:
+            if isinstance(error, DecodeError) or not self.is_resumable:
                 self.failure = failure
                 self.drop_message()
                 raise_without_memory(error)
@@ -90,10 +91,10 @@ cdef class BlockReader(Parser):
         self.close()
 
     def read(self, default=None):
-        """Read the next message; `default` where the input ends between two.
+        """Read the next message; return `default` where the input ends between two messages.
 
-        Raises BlockError and LimitError as `BlockDecoder.feed`, TruncatedError where the input ends inside a message, and what
-        the system says.
+        Raises BlockError and LimitError as `BlockDecoder.feed`, TruncatedError where the input ends inside a message, and
+        OSError.
 
         >>> BlockReader(bytes(4)).read()
         Message(())
@@ -102,10 +103,10 @@ cdef class BlockReader(Parser):
         return default if message is None else message
 
     def read_bytes(self, Py_ssize_t nbytes):
-        """Read just so many bytes that belong to no message, such as the byte that answers one on wire 0.
+        """Read nbytes bytes that are not part of a message, such as the byte that answers a message in a legacy layout.
 
-        Raises ValueError inside a message, TruncatedError where the input ends before. When more than 64 KiB come in part, a
-        timeout or a signal is the end of the BlockReader too.
+        Raises ValueError inside a message, and TruncatedError where the input ends too early. When a timeout or a signal
+        interrupts a read of more than 64 KiB, the BlockReader stays failed.
 
         >>> BlockReader(b"1" + bytes(4)).read_bytes(1)
         b'1'
@@ -115,7 +116,7 @@ cdef class BlockReader(Parser):
         try:
             self.check_between_messages()
             if nbytes < 0:
-                raise ValueError(f"a number of bytes is not negative: {nbytes}")
+                raise ValueError(f"nbytes must not be negative: {nbytes}")
             if held(&self.buf) < nbytes and nbytes > LARGE:
                 return self.read_many_bytes(nbytes)
             if held(&self.buf) < nbytes and not refill(&self.buf, nbytes):
@@ -130,23 +131,23 @@ cdef class BlockReader(Parser):
 
     cdef int check_between_messages(self) except -1:
         if self.phase != HEAD:
-            raise ValueError("a message has been read in part: its rest comes first")
+            raise ValueError("a message has been read in part: read its rest first")
         return 0
 
     cdef object read_many_bytes(self, Py_ssize_t nbytes):
-        # As a large value: to its final place, which grows with what comes in.
+        # As a large value: into its final memory, which grows with the input.
         self.frame_left = -1
         self.flags = 0
-        self.message_wire = BLOCK
+        self.message_layout = BLOCK
         try:
-            self.await_large(Entry(nbytes, WIRE0_BYTES, 0, 0))
+            self.begin_large(Entry(nbytes, LEGACY_BYTES, 0, 0))
             if not self.read_large(&self.buf):
                 self.raise_truncated(&self.buf)
             self.nstack -= 1
             result = <object>self.stack[self.nstack]
             Py_XDECREF(self.stack[self.nstack])
             return result
-        except BaseException as error:    # what has come is lost with it
+        except BaseException as error:    # the bytes read so far are lost
             self.failure = error
             raise
         finally:
@@ -155,7 +156,7 @@ cdef class BlockReader(Parser):
 
     @property
     def offset(self):
-        """Give the number of bytes consumed so far.
+        """The number of bytes consumed so far.
 
         >>> reader = BlockReader(bytes(8)); reader.read(); reader.offset
         Message(())
@@ -178,7 +179,7 @@ cdef class BlockReader(Parser):
         return rest
 
     def close(self):
-        """Let go of the source, which stays open; closing again does nothing.
+        """Release the source, which stays open; closing again does nothing.
 
         >>> BlockReader(b"").close()
         """
@@ -190,27 +191,27 @@ cdef class BlockReader(Parser):
         self.method = None
 
 
-cdef Py_ssize_t fill_from_source(void* source, unsigned char* target, Py_ssize_t room) except -1:
+cdef Py_ssize_t fill_from_source(void* source, unsigned char* target, Py_ssize_t capacity) except -1:
     cdef BlockReader reader = <BlockReader>source
     cdef Py_ssize_t got
     if reader.ended:
         return 0
     PyErr_CheckSignals()
     if reader.descriptor >= 0:
-        got = fill_from_descriptor(reader, target, room)
+        got = fill_from_descriptor(reader, target, capacity)
     else:
-        got = take_bytes(reader.method, reader.method(min(room, MOST_ASKED)), target, min(room, MOST_ASKED))
+        got = copy_returned_bytes(reader.method, reader.method(min(capacity, MAX_METHOD_READ)), target, min(capacity, MAX_METHOD_READ))
     reader.ended = got == 0
     return got
 
 
-cdef Py_ssize_t fill_from_descriptor(BlockReader reader, unsigned char* target, Py_ssize_t room) except -1:
+cdef Py_ssize_t fill_from_descriptor(BlockReader reader, unsigned char* target, Py_ssize_t capacity) except -1:
     cdef Py_ssize_t got
     cdef int failed
     cdef int descriptor = reader.descriptor
     while True:
         with nogil:
-            got = read(descriptor, target, room)
+            got = read(descriptor, target, capacity)
             failed = errno
         if got >= 0:
             return got

@@ -1,6 +1,6 @@
-# What a value is and where its bytes are: text, buffers, NumPy's numbers and Arrow's tables.
+# The type of a value and the location of its bytes: text, buffers, NumPy scalars and Arrow tables.
 
-cdef object look_at_text(object text, Value* v, const char* unicode_errors):
+cdef object borrow_text(object text, Value* v, const char* unicode_errors):
     if PyUnicode_IS_COMPACT_ASCII(<PyObject*>text):
         v.p = <const unsigned char*>PyUnicode_DATA(<PyObject*>text)
         v.nbytes = PyUnicode_GET_LENGTH(<PyObject*>text)
@@ -15,8 +15,9 @@ cdef object look_at_text(object text, Value* v, const char* unicode_errors):
     return data
 
 
-cdef object look_at_buffer(object value, Value* v):
-    # Bytes in a row are BYTES, everything else an array with its elements and shape; a memoryview has MAX_DIMENSIONS at most.
+cdef object borrow_buffer(object value, Value* v):
+    # Contiguous bytes are BYTES, everything else is an array with its elements and shape; a memoryview has at most
+    # MAX_DIMENSIONS.
     cdef Py_buffer* view
     try:
         memory = memoryview(value)
@@ -41,7 +42,7 @@ cdef object look_at_buffer(object value, Value* v):
 
 
 cdef bint is_array(object value):
-    # Imported only by those who have such objects.
+    # Neither module is imported: if it is not loaded, there are no such objects.
     return isinstance(value, (getattr(sys.modules.get("array"), "array", ()), getattr(sys.modules.get("numpy"), "ndarray", ())))
 
 
@@ -73,4 +74,4 @@ cdef int element_of(str format, Py_ssize_t itemsize) except -1:
     for element in range(NELEMENTS):
         if ELEMENT_SIZES[element] == itemsize and len(letter) == 1 and letter in ELEMENT_LETTERS[element]:
             return element
-    raise EncodeTypeError(f"no array of elements {format!r}: they are ints, floats and bools in this machine's byte order")
+    raise EncodeTypeError(f"cannot encode an array of elements {format!r}: they must be ints, floats or bools in native byte order")

@@ -3,11 +3,11 @@
 cdef class BlockWriter:
     """Write messages to a socket, descriptor or file object.
 
-    wire and further options: as for `BlockEncoder`. buffer_size: bytes gathered before they are handed over; 0 sends each
-    message at once. A message up to 64 KiB is one system call, a larger one too, and values of 64 KiB or more go out from where
-    they lie. TCP_NODELAY is set on TCP sockets. max_inflight: bytes that may wait in the kernel's send buffer; with 131072 large
-    messages reach a process on the same machine sooner. What fails to encode leaves nothing behind; after a message was sent in part,
-    or an object's method raised, which may have taken a part, the BlockWriter stays failed. The sink stays open.
+    wire and further options: as for `BlockEncoder`. buffer_size: bytes to collect before they are sent; 0 sends each message at
+    once. A message is one system call, and values of 64 KiB or more are not copied. TCP_NODELAY is set on TCP sockets.
+    max_inflight: bytes that may wait in the kernel's send buffer; with 131072, large messages reach a process on the same machine
+    sooner. A message that cannot be encoded writes nothing; after a partial write, or when a method of the sink raised, which may
+    have written a part, the BlockWriter stays failed. The sink stays open.
 
     >>> import io
     >>> sink = io.BytesIO()
@@ -23,26 +23,26 @@ cdef class BlockWriter:
     cdef Py_ssize_t buffer_size
     cdef readonly long long record
     cdef readonly long long offset
-    cdef long forks               # when the buffer was last ours; what a child finds in it is its parent's to write
+    cdef long forks               # FORKS at the last use: what a forked child finds in the buffer is written by its parent
     cdef OpenWriter entry
-    cdef bint is_leaving          # the interpreter ends: all goes out at once, and the sink is flushed
-    cdef bint is_settled          # it has been since
+    cdef bint is_finalizing       # the interpreter ends: each message is sent at once, and the sink is flushed
+    cdef bint flushed_at_exit     # the sink was flushed since
     cdef bint closed
     cdef bint batched             # a batch is being made: it is sent as a whole
 
     def __init__(self, sink, wire="bytes", *, Py_ssize_t buffer_size=0, max_inflight=None, **options):
         if self.encoder is not None:
             raise RuntimeError("a BlockWriter cannot be initialised again")
-        if not 0 <= buffer_size <= MOST_BUFFER:
-            raise ValueError(f"buffer_size is 0..{MOST_BUFFER}, not {buffer_size}")
+        if not 0 <= buffer_size <= MAX_BUFFER:
+            raise ValueError(f"buffer_size must be 0..{MAX_BUFFER}, not {buffer_size}")
         self.sink = Sink(sink)
         bound_inflight(self.sink, max_inflight)
         self.buffer_size = buffer_size
         self.encoder = BlockEncoder(wire, **options)
-        self.encoder.enlarge(max(LARGE, buffer_size) + SCRATCH)    # what one system call may take
+        self.encoder.enlarge(max(LARGE, buffer_size) + SCRATCH)    # the size of one system call
         self.forks = FORKS
         if enlist(&self.entry, self, &BLOCK_WRITER):
-            self.hold_nothing()
+            self.disable_buffering()
 
     def __dealloc__(self):
         strike_off(&self.entry)
@@ -67,23 +67,23 @@ cdef class BlockWriter:
         except BaseException as error:
             tell_of_forgotten(self, error)
 
-    # ---- the end of the interpreter
+    # ---- at interpreter exit
 
     cdef int settle(self) except -1:
         cdef bint holds = self.encoder.nbytes() > 0
         if self.closed or self.failure is not None or self.forks != FORKS or (not holds and is_closed(self.sink.target)):
             return 1
-        self.hold_nothing()
-        if self.encoder.busy:    # it sends when it comes to the end of its message
-            return self.is_settled
+        self.disable_buffering()
+        if self.encoder.busy:    # it is sent at the end of the message that is being written
+            return self.flushed_at_exit
         if holds:
             warn_unclosed(self, "with unwritten messages")
             self.sink.check_open()
         self.flush()
         return 1
 
-    cdef void hold_nothing(self) noexcept:
-        self.is_leaving = True
+    cdef void disable_buffering(self) noexcept:
+        self.is_finalizing = True
         self.buffer_size = 0
 
     cdef object give_up(self):
@@ -94,7 +94,7 @@ cdef class BlockWriter:
         flush = getattr(self.sink.target, "flush", None)
         if flush is not None:
             flush()
-        self.is_settled = self.is_leaving
+        self.flushed_at_exit = self.is_finalizing
         return 0
 
     cdef inline int enter(self) except -1:
@@ -111,7 +111,7 @@ cdef class BlockWriter:
         return 0
 
     cdef inline int send(self) except -1:
-        # On success the buffer is empty; when nothing was sent it is as it was.
+        # Afterwards the buffer is empty, or unchanged when nothing was sent.
         cdef BlockEncoder encoder = self.encoder
         cdef Py_ssize_t nbytes = encoder.nbytes()
         if nbytes == 0:
@@ -120,19 +120,19 @@ cdef class BlockWriter:
         try:
             encoder.send_to(self.sink)
         except BaseException as error:
-            if self.sink.sent or self.sink.in_doubt:
+            if self.sink.sent or self.sink.may_have_sent:
                 self.failure = error
             raise
         self.offset += nbytes
         encoder.leave()
         encoder.busy = True
-        return self.flush_sink() if self.is_leaving else 0
+        return self.flush_sink() if self.is_finalizing else 0
 
     cdef inline int put(self, args, id, bint reply) except -1:
         cdef BlockEncoder encoder = self.encoder
         cdef Py_ssize_t before = written(&encoder.buf)
         cdef Py_ssize_t nparts = encoder.nparts
-        encoder.put_message(args, id, reply)
+        encoder.append_message(args, id, reply)
         if not self.batched:
             self.send_if_due(before, nparts)
         self.record += 1
@@ -144,7 +144,7 @@ cdef class BlockWriter:
             try:
                 self.send()
             except BaseException:
-                # What came last is the caller's again, unless a part of it has gone.
+                # The last message is removed again: the caller may repeat it, unless a part of it was sent.
                 encoder.buf.cursor = encoder.buf.start + before
                 encoder.drop_parts(nparts)
                 raise
@@ -185,7 +185,7 @@ cdef class BlockWriter:
         return self.record - before
 
     def write_raw(self, data):
-        """Write bytes as they are: an answer, or a message that is encoded already.
+        """Write bytes unchanged: an answer, or a message that is already encoded.
 
         >>> import io
         >>> BlockWriter(io.BytesIO()).write_raw(b"1")
@@ -195,14 +195,14 @@ cdef class BlockWriter:
         self.enter()
         before = written(&self.encoder.buf)
         try:
-            owner = look_at_buffer(data, &v)
-            self.encoder.put_bytes(v.p, v.nbytes, owner)
+            owner = borrow_buffer(data, &v)
+            self.encoder.append_bytes(v.p, v.nbytes, owner)
             self.send_if_due(before, 0)
         finally:
             self.encoder.busy = False
 
     def flush(self):
-        """Hand over what the buffer holds, and flush the file.
+        """Send what the buffer holds, and flush the file.
 
         >>> import io
         >>> BlockWriter(io.BytesIO()).flush()
@@ -215,7 +215,7 @@ cdef class BlockWriter:
             self.encoder.busy = False
 
     def close(self):
-        """Flush and let go of the sink, which stays open; closing again does nothing.
+        """Flush and release the sink, which stays open; closing again does nothing.
 
         >>> import io
         >>> BlockWriter(io.BytesIO()).close()
