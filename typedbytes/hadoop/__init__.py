@@ -1,10 +1,10 @@
 """A job on a real cluster: the same script that ``typedbytes run`` runs here, submitted to Hadoop.
 
     Plan            the job: script, inputs, output, reducers, formats; Plan.words() is Hadoop Streaming's command line
-    submit(plan)    run it on the Hadoop installed here, and wait: its progress, its counters, its tasks' own errors
+    submit(plan)    run it on the Hadoop installed here and wait; reports progress, counters and the errors of tasks
     read_output     the pairs that it wrote
-    bundle          the archive that brings our package to nodes with a bare Python
-    emr, dataproc   the job as Amazon EMR and Google Dataproc want it
+    bundle          an archive with our package, for nodes that have only Python
+    emr, dataproc   descriptions of the job for Amazon EMR and Google Dataproc
 
 >>> plan = Plan("wordcount.py", ["books"], "counts", nreducers=2, combiner=True)
 >>> plan.words()[-6:]

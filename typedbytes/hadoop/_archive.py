@@ -1,8 +1,8 @@
-"""The files of an archive before it is written: their names, their bytes, and where each came from.
+"""The files of an archive before it is written: names, contents, and the source of each.
 
-Belongs here: which names an archive may hold, and what of a folder goes into it. What this file must not know: wheels, pip, jobs.
-Always true: a name is a relative path of visible characters that any unzip puts below its own folder; no two files differ in case
-alone; what is left out of a folder is named in `left_out` unless nobody would miss it.
+Belongs here: which names an archive may have, and which files of a folder go into it. What this file must not know: wheels, pip,
+jobs. Always true: a name is a relative path of printable characters inside the archive's folder; no two names differ in case
+only; files left out of a folder are listed in `left_out`, except those of no use in an archive.
 """
 
 import fnmatch
@@ -17,12 +17,12 @@ __all__ = ["Archive"]
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
-#: What nobody would look for in an archive of modules.
-NOT_MISSED = (
+#: Left out without a message: of no use in an archive of modules.
+IGNORED = (
     "__pycache__", "*.pyc", "*.pyo", "*.dist-info", "*.egg-info", ".DS_Store", ".git", ".gitignore", ".gitattributes", ".hg", ".svn", ".*_cache",
     ".tox", ".nox",
 )  # fmt: skip
-#: Hidden files, which are for tools and may hold secrets, and copies that editors and merges leave behind.
+#: Left out with a message: hidden files, which can contain secrets, and backups of editors and merges.
 LEFT_OUT = (".*", "*~", "#*#", "*.bak", "*.orig", "*.rej", "*.swo", "*.swp")
 
 
@@ -42,31 +42,31 @@ class Archive:
         return name in self._data
 
     def holds(self, name):
-        """Return whether there is a file of that name, or one in a folder of that name."""
+        """Return whether the archive has a file or folder of that name."""
         return any(each == name or each.startswith(f"{name}/") for each in self._data)
 
     def source_of(self, name):
-        """Return where a file comes from, None when it is not there."""
+        """Return the source of a file, or None."""
         return self._sources.get(name)
 
     def differences(self, names_and_data):
-        """Return the names of the files that an archive, a dict, lacks or has with other bytes."""
+        """Return the names of files that are missing from a dict of contents by name, or differ in it."""
         return sorted(name for name, data in self._data.items() if names_and_data.get(name) != data)
 
     def add(self, name, data, source, *, replaces=False):
-        """Add a file; `source` says in messages where it comes from. Raises SubmitError for a name that cannot be, or is taken."""
+        """Add a file; `source` is its origin, for messages. Raises SubmitError for an invalid or duplicate name."""
         reason = _fault_of(name)
         if reason:
             raise SubmitError(f"{source} cannot go into a bundle: the name {name!r} {reason}")
         taken = self._by_lower.setdefault(name.lower(), name)
         if taken != name or (self._data.get(name, data) != data and not replaces):
             also = "" if taken == name else f", there as {taken}"
-            raise SubmitError(f"{source} and {self._sources[taken]} both bring {name}{also}: leave one of them out")
+            raise SubmitError(f"{source} and {self._sources[taken]} both provide {name}{also}: leave one of them out")
         self._data[name] = data
         self._sources[name] = source
 
     def add_file(self, path, name, source=None):
-        """Add a file of this machine."""
+        """Add a local file."""
         try:
             if not stat.S_ISREG(os.stat(path).st_mode):
                 raise SubmitError(f"{path} cannot be put into a bundle: it is neither a file nor a folder")
@@ -76,19 +76,19 @@ class Archive:
             raise SubmitError(f"{path} cannot be put into a bundle: {error.strerror}") from None
 
     def add_folder(self, folder, name):
-        """Add what is in a folder and in those below. Raises SubmitError for a link that leads out of it, or around in a circle."""
+        """Add the files of a folder and its subfolders. Raises SubmitError for a link out of the folder, or into one of its own parents."""
         root = os.path.realpath(folder)
         for path, below in _files_below(root, (root,), name, self.left_out):
             self.add_file(path, below)
 
     def zipped(self):
-        """Return the bytes of the zip; the same files give the same bytes."""
+        """Return the zip as bytes, which depend on the files only."""
         for name in self._data:
             parts = name.split("/")
             for length in range(1, len(parts)):
                 folder = self._by_lower.get("/".join(parts[:length]).lower())
                 if folder:
-                    raise SubmitError(f"{self._sources[name]} brings {name}, and {self._sources[folder]} the file {folder}: leave one of them out")
+                    raise SubmitError(f"{self._sources[name]} provides {name}, and {self._sources[folder]} the file {folder}: leave one of them out")
         file = io.BytesIO()
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
             for name in sorted(self._data):
@@ -113,14 +113,14 @@ def _fault_of(name):
 
 
 def _files_below(folder, above, name, left_out):
-    """Yield (path, name in the archive) of the files in a folder and below; `above` are the folders on the way to it."""
+    """Yield (path, name in the archive) of the files in a folder and its subfolders; `above`: its parents, from the root on."""
     try:
         entries = sorted(os.listdir(folder))
     except OSError as error:
         raise SubmitError(f"{folder} cannot be put into a bundle: {error.strerror}") from None
     for entry in entries:
         path = os.path.join(folder, entry)
-        if _matches(entry, NOT_MISSED):
+        if _matches(entry, IGNORED):
             continue
         if _matches(entry, LEFT_OUT) or os.path.exists(os.path.join(path, "pyvenv.cfg")):
             left_out.append(path)

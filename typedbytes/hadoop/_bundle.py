@@ -1,11 +1,11 @@
-"""The archive that brings our package, and what else a job imports, to nodes that have a bare Python.
+"""The archive with our package, and the other modules of a job, for nodes that have only Python.
 
-Belongs here: what goes into the archive and where. What this file must not know: names that an archive may not hold, jobs,
-Hadoop's command line. Always true: the archive is a zip of what an import needs and nothing else; the same files give the same
-bytes; a module for one version of Python or one platform carries that in its name, so that those for several stand side by side.
+Belongs here: what goes into the archive and where. What this file must not know: which names an archive may have, jobs, Hadoop's
+command line. Always true: the archive is a zip of exactly the files that imports need; its bytes depend on the files only; the
+name of a compiled module has its Python version and platform, so that those for several can be in one folder.
 
-Our own package is one tree for all versions. A package from elsewhere may be another release on each, so each version has a
-folder of its own, cp311 and so on, and a sitecustomize.py puts the running Python's on the path.
+Our own package is one tree for all versions. Other packages can have another release for each, so each version has a folder of
+its own, cp311 and so on, and a sitecustomize.py adds the folder for the running Python to the path.
 """
 
 import glob
@@ -26,7 +26,7 @@ from typedbytes.hadoop._errors import SubmitError
 
 __all__ = ["bundle"]
 
-#: Where our own package comes from, in messages.
+#: The source of our own package, in messages.
 OURS = "the typedbytes that runs here"
 
 SITECUSTOMIZE = b'''\
@@ -43,14 +43,13 @@ def bundle(
 ):
     """Write the archive `target`, a .zip, and return the number of files in it.
 
-    It holds our package as it runs here, `modules` (paths of files and folders, which are imported by their names), and
-    `wheels`. With `python_versions` ("3.9") or `platforms` ("manylinux2014_x86_64") the wheels of our package, and of
-    `requirements`, for those are fetched with pip, from its index or from the folders `find_links`. Raises SubmitError for
-    what is not there, and for what would not be on the nodes as it is here.
+    It contains our installed package, `modules` (paths of files and folders, imported by their names) and `wheels`. With
+    `python_versions` ("3.9") or `platforms` ("manylinux2014_x86_64"), pip downloads the wheels of our package and of
+    `requirements` for them, from its index or from the folders `find_links`. Raises SubmitError for files that do not exist,
+    and for names that would not reach the nodes unchanged.
 
     Hidden files, backups of editors and virtual environments in folders are left out, and `say` is called with a line that
-    names them; caches and what belongs to version control are left out too. A link in a folder may lead to what is in that
-    folder, and nowhere else.
+    lists them; caches and files of version control are left out too. A link in a folder must point inside that folder.
 
     >>> import tempfile, os
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -58,7 +57,7 @@ def bundle(
     True
     """
     if not target.endswith(".zip"):
-        raise SubmitError(f"a bundle is a .zip file, which Hadoop unpacks by that name, not {target}")
+        raise SubmitError(f"the name of a bundle must end with .zip, for Hadoop to unpack it, not {target}")
     archive = Archive()
     _add_package(archive)
     for path in modules:
@@ -80,7 +79,7 @@ def bundle(
 
 
 def versions_in(target):
-    """Return the versions of Python that a bundle's own modules were compiled for, like "3.11"; raises SubmitError."""
+    """Return the Python versions that typedbytes in a bundle was compiled for, like "3.11". Raises SubmitError."""
     try:
         with zipfile.ZipFile(target) as archive:
             names = archive.namelist()
@@ -91,7 +90,7 @@ def versions_in(target):
 
 
 def differences(target, path):
-    """Return the names of the files that a module, the file or folder `path`, would bring and that a bundle has not as they are."""
+    """Return the names of the files of a module (`path`, a file or folder) that differ in a bundle."""
     archive = Archive()
     _add_module(archive, path)
     with zipfile.ZipFile(target) as zipped:
@@ -103,7 +102,7 @@ def _add_package(archive):
     import typedbytes
 
     root = os.path.dirname(typedbytes.__file__)
-    for here, folders, files in os.walk(root):  # installers make links of files, wherever they lead
+    for here, folders, files in os.walk(root):  # an installer can make links to files anywhere
         folders[:] = sorted(each for each in folders if each != "__pycache__")
         inside = "typedbytes" + here[len(root) :].replace(os.sep, "/")
         for file in sorted(files):
@@ -115,7 +114,7 @@ def _add_module(archive, path):
     path = os.path.abspath(path)
     name = os.path.basename(path)
     if archive.holds(name):
-        raise SubmitError(f"{path} cannot be put into a bundle: there is a {name} in it already")
+        raise SubmitError(f"{path} cannot be put into a bundle: it already contains {name}")
     if os.path.isdir(path):
         archive.add_folder(path, name)
     else:
@@ -123,7 +122,7 @@ def _add_module(archive, path):
 
 
 def _folders_for(wheel):
-    """Return the folders that a wheel's files belong into: of each version of Python that it is for, or the archive's own."""
+    """Return the folders for a wheel's files: one for each of its Python versions, or the root of the archive."""
     tags, abi, _ = _tags(wheel)
     is_for_one = all(tag.startswith("cp") for tag in tags) and abi != "abi3"
     return [f"{tag}/" for tag in tags] if is_for_one else [""]
@@ -141,14 +140,14 @@ def _add_wheel(archive, path, folders):
     ours = os.path.basename(path).startswith("typedbytes-")
     for name, data in _files_of(path):
         for folder in [""] if ours else folders:
-            # A wheel for the nodes' platform brings the same modules as are compiled here.
+            # A wheel for the nodes' platform replaces the modules compiled on this machine.
             archive.add(folder + name, data, path, replaces=ours and archive.source_of(name) == OURS and name.endswith((".so", ".pyd")))
             if folder:
                 archive.add("sitecustomize.py", SITECUSTOMIZE, "typedbytes bundle")
 
 
 def _files_of(path):
-    """Yield (name, bytes) of what an import needs of a wheel."""
+    """Yield (name, bytes) of the files in a wheel that imports need."""
     try:
         with zipfile.ZipFile(path) as wheel:
             seen = set()
@@ -181,8 +180,8 @@ def _fetched(folder, requirements, python_versions, platforms, find_links):
         done = subprocess.run([*command, *ours, *requirements], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode:
             raise SubmitError(
-                f"pip found no wheels for Python {version}: name a folder that holds them with --find-links, as made by pip wheel "
-                f"on such a node\n{done.stdout.strip()}"
+                f"pip found no wheels for Python {version}: build them with pip wheel on such a node and give "
+                f"their folder with --find-links\n{done.stdout.strip()}"
             )
     wheels = sorted(glob.glob(os.path.join(glob.escape(folder), "*", "*.whl")))
     return [(wheel, os.path.basename(os.path.dirname(wheel))) for wheel in wheels]

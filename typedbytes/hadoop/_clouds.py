@@ -1,4 +1,4 @@
-"""A job as a cloud wants it: a description in JSON and the commands that bring it there. Nothing is sent from here.
+"""A job for a cloud: its description in JSON and the commands that submit it. This module sends nothing.
 
 Belongs here: Amazon EMR's steps and Google Dataproc's jobs. What this file must not know: accounts and credentials.
 Sources: EMR's API reference, AddJobFlowSteps, and ``aws emr add-steps``; Dataproc's REST reference, HadoopJob, and
@@ -68,15 +68,15 @@ def printed(description, commands):
 
 
 def _listed(items):
-    """Return gcloud's list of items: one that begins with ^;^ has semicolons between them, since a value may hold commas."""
+    """Return items as a list for gcloud: a prefix like ^;^ selects another separator, since values can contain commas."""
     for between in DELIMITERS:
         if not any(between in item for item in items):
             return f"^{between}^{between.join(items)}"
-    raise SubmitError(f"gcloud cannot tell the properties apart, which use all of {DELIMITERS}: use --target hadoop on the cluster")
+    raise SubmitError(f"gcloud cannot separate the properties, because they contain all of {DELIMITERS}: use --target hadoop on the cluster")
 
 
 def _staged(plan, staging):
-    """Return the plan with its local files in the staging folder, and these files as they are here."""
+    """Return the plan with its local files moved to the staging folder, and the local paths of these files."""
     local = []
 
     def moved(path):
@@ -89,7 +89,7 @@ def _staged(plan, staging):
         file = _quoting.shipped(text)
         return f"{moved(file.path)}#{file.link}"
 
-    shipped(plan)  # raises SubmitError for two files that would become one in the staging folder
+    shipped(plan)  # raises SubmitError for two files of one name in the staging folder
     script, files, archives = moved(plan.script), [*map(linked, plan.files)], [*map(linked, plan.archives)]
     bundle = plan.bundle and moved(plan.bundle)
     return replace(plan, script=script, files=files, archives=archives, bundle=bundle), [*dict.fromkeys(local)]

@@ -10,8 +10,8 @@ class SubmitError(TypedBytesError):
 class JobFailedError(SubmitError):
     """Report a job that Hadoop ran and that failed.
 
-    `report` is what the failing task said of itself, a list of lines, empty where nobody knows; `code` is that of Hadoop's
-    command.
+    `report` is the failing task's own error report, a list of lines, empty if there is none; `code` is the exit code of
+    Hadoop's command.
     """
 
     def __init__(self, message, report=(), code=1):

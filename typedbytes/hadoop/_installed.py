@@ -1,6 +1,6 @@
-"""The Hadoop that is installed here: its command and its streaming jar.
+"""The Hadoop that is installed here: its command, its streaming jar, its configuration.
 
-Belongs here: HADOOP_HOME, PATH and where distributions put things. What this file must not know: jobs.
+Belongs here: HADOOP_HOME, PATH and the folders of distributions. What this file must not know: jobs.
 """
 
 import glob
@@ -9,8 +9,8 @@ import shutil
 
 from typedbytes.hadoop._errors import SubmitError
 
-#: Where the streaming jar lies, from Hadoop's home on, and in the packages of distributions and clouds.
-JAR_PLACES = ("share/hadoop/tools/lib/hadoop-streaming*.jar", "hadoop-streaming*.jar", "contrib/streaming/hadoop-streaming*.jar")
+#: Where the streaming jar is, below Hadoop's home, and in the packages of distributions and clouds.
+JAR_PATTERNS = ("share/hadoop/tools/lib/hadoop-streaming*.jar", "hadoop-streaming*.jar", "contrib/streaming/hadoop-streaming*.jar")
 JAR_FOLDERS = ("/usr/lib/hadoop-mapreduce", "/usr/lib/hadoop", "/opt/hadoop/share/hadoop/tools/lib")
 
 
@@ -22,7 +22,7 @@ def find_command(name="hadoop", environ=os.environ):
     if found:
         return found
     if home:
-        raise SubmitError(f"HADOOP_HOME is {home}, and there is no bin/{name} in it: correct it, or unset it and have {name} on PATH")
+        raise SubmitError(f"HADOOP_HOME is {home}, but it has no bin/{name}: correct it, or unset it and put {name} on PATH")
     raise SubmitError(
         f"there is no Hadoop here: put its bin folder, with the command {name}, on PATH or its home into HADOOP_HOME; "
         "--dry-run and --target print a job without it, and typedbytes run runs it on this machine without Hadoop"
@@ -33,35 +33,35 @@ def find_jar(command, environ=os.environ):
     """Return the path of the streaming jar that belongs to the command ``hadoop``. Raises SubmitError."""
     homes = [environ.get("HADOOP_HOME"), os.path.dirname(os.path.dirname(os.path.realpath(command)))]
     for folder in [*filter(None, homes), *JAR_FOLDERS]:
-        for place in JAR_PLACES:
-            found = sorted(glob.glob(os.path.join(glob.escape(folder), place)))
+        for pattern in JAR_PATTERNS:
+            found = sorted(glob.glob(os.path.join(glob.escape(folder), pattern)))
             jars = [jar for jar in found if not jar.endswith(("-sources.jar", "-tests.jar", "-javadoc.jar"))]
             if jars:
                 return jars[-1]
     raise SubmitError(
         f"Hadoop's streaming jar was not found beside {command}: give its path with --streaming-jar; it is called "
-        "hadoop-streaming-VERSION.jar and lies in share/hadoop/tools/lib of a Hadoop"
+        "hadoop-streaming-VERSION.jar and is in share/hadoop/tools/lib of a Hadoop"
     )
 
 
 def default_file_system(environ=os.environ):
-    """Return the URL before every path without one; "file:///" where none is configured, and "" where only Hadoop knows."""
+    """Return the URL of the default file system; "file:///" if none is configured, and "" if only Hadoop can know it."""
     tree = _configuration("core-site.xml", environ)
     if tree is None:
-        return "file:///" if environ.get("HADOOP_CONF_DIR") else ""  # else it may be configured anywhere
+        return "file:///" if environ.get("HADOOP_CONF_DIR") else ""  # the configuration may be anywhere else
     values = _properties(tree)
     found = values.get("fs.defaultFS") or values.get("fs.default.name") or "file:///"
     return "" if "${" in found or any(item.tag.endswith("}include") for item in tree.iter()) else found
 
 
 def gathers_logs(environ=os.environ):
-    """Return whether YARN is configured to gather the logs of a job's tasks when the job has ended."""
+    """Return whether log aggregation is enabled in YARN's configuration."""
     tree = _configuration("yarn-site.xml", environ)
     return tree is not None and _properties(tree).get("yarn.log-aggregation-enable") == "true"
 
 
 def _configuration(name, environ):
-    """Return a file of HADOOP_CONF_DIR, None where there is no such file."""
+    """Return a file of HADOOP_CONF_DIR, or None."""
     from xml.etree import ElementTree
 
     folder = environ.get("HADOOP_CONF_DIR") or os.path.join(environ.get("HADOOP_HOME", "/etc/hadoop"), "etc", "hadoop")

@@ -1,24 +1,24 @@
-"""What Hadoop's client says while a job runs: how far it is, what was counted, and what went wrong.
+"""Parses the log that Hadoop's client prints while a job runs: progress, counters, errors.
 
-Belongs here: reading that log, a line at a time. What this file must not know: how the job was started. Always true: no
-line makes it fail; what is not known is passed over.
+Belongs here: parsing that log line by line. What this file must not know: how the job was started. Always true: no line makes
+the parser fail; unknown lines are ignored.
 """
 
 import re
 
-#: (what Hadoop or Python says, what to do), the more telling ones first; {} is what the pattern has found in its group.
+#: (pattern of a message of Hadoop or Python, what to do), the more specific ones first; {} is the pattern's group.
 ADVICE = [
     (
         r"Output directory \S+ already exists",
-        "the output is there already: give another --output, or remove it with hadoop fs -rm -r",
+        "the output folder exists already: give another --output, or remove it with hadoop fs -rm -r",
     ),
     (
         r"Input (?:path|Pattern)\b.* (?:does not exist|matches 0 files)",
-        "there is no such input: look with hadoop fs -ls; a path without a scheme is one of fs.defaultFS",
+        "the input does not exist: look with hadoop fs -ls; a path without a scheme is one of fs.defaultFS",
     ),
     (
         r"JAVA_HOME is (?:not set|incorrectly set)",
-        "Hadoop finds no Java: export JAVA_HOME, the folder that holds bin/java",
+        "Hadoop cannot find Java: export JAVA_HOME=..., the folder with bin/java",
     ),
     (
         r"UnsupportedClassVersionError",
@@ -35,7 +35,7 @@ ADVICE = [
     ),
     (
         r"Cannot run program \"([^\"]+)\".*No such file",
-        "the nodes have no program {}: name their Python by its whole path with --python",
+        "the nodes have no program {}: give the full path of their Python with --python",
     ),
     (
         r"No module named '?typedbytes\._",
@@ -53,7 +53,7 @@ ADVICE = [
     ),
     (
         r"usage: \S+ map\|combine\|reduce",
-        "the script must end in streaming.run(mapper, reducer), with a combiner when --combiner is given",
+        "the script must end with streaming.run(mapper, reducer), and have a combiner if --combiner is given",
     ),
     (
         r"GLIBC_\d|GLIBCXX_\d",
@@ -62,23 +62,23 @@ ADVICE = [
     ),
     (
         r"(\S+) not a SequenceFile",
-        "{} is no SequenceFile: read its lines with --input-format text, or make one of pairs with typedbytes loadtb",
+        "{} is not a SequenceFile: read its lines with --input-format text, or make one of pairs with typedbytes loadtb",
     ),
     (
         r"(?:EOF|Checksum)Exception.*\n(?:\s+at .*\n){,12}?\s+at org\.apache\.hadoop\.io\.SequenceFile\$Reader",
-        "an input file is damaged: typedbytes validate FILE says where, and with --repair GOOD it saves what is intact",
+        "an input file is damaged: typedbytes validate FILE says where, and with --repair GOOD it saves the intact records",
     ),
     (
         r"Too many counters",
-        "Hadoop allows 120 counters in all: count less names",
+        "Hadoop allows 120 counters in total: use fewer names",
     ),
     (
         r"(?:Connection refused|UnknownHostException|NoRouteToHost)",
-        "the cluster does not answer: look at fs.defaultFS and yarn.resourcemanager.address in HADOOP_CONF_DIR",
+        "the cluster does not answer: check fs.defaultFS and yarn.resourcemanager.address in HADOOP_CONF_DIR",
     ),
     (
         r"AccessControlException|Permission denied: user=",
-        "the cluster does not let you: log in (kinit), or choose a folder of your own for --output",
+        "access denied by the cluster: log in (kinit), or choose an --output folder that you may write to",
     ),
     (
         r"SafeModeException|is in safe mode",
@@ -97,41 +97,41 @@ NEWS = re.compile(r"The url to track the job: (?!http://localhost:8080/).*|Task 
 COUNTERS = re.compile(r"Counters: \d+$")
 ERROR = re.compile(r"^(?:Caused by: |Error: )?(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error)\b|\bERROR\b")
 NO_NEWS = re.compile(r"Job not successful!|Streaming Command Failed!")
-MOST_LINES = 20_000  # of a log that are kept
+MOST_LINES = 20_000  # kept of a log
 
 
 class JobLogParser:
-    """The state of a job, from what its client says; `say` is called with every line worth showing."""
+    """The state of a job, from the output of its client; `say` is called with each line that users should see."""
 
     def __init__(self, say):
         self._say = say
-        self._group = None  # of counters, inside their list
+        self._group = None  # the group of counters that is being read
         self._counting = self._in_traceback = False
         self.job_id = None
         self.progress = None
         self.counters = {}  #: group -> name -> amount
-        self.report = []  #: what failing tasks said of themselves
-        self.lines = []  #: the end of the log
+        self.report = []  #: the error reports of failing tasks
+        self.lines = []  #: the last lines of the log
 
-    def take(self, line):
-        """Take the next line of the log."""
+    def parse_line(self, line):
+        """Parse the next line of the log."""
         line = line.rstrip("\r\n")
         self.lines.append(line)
         del self.lines[:-MOST_LINES]
-        if not (self._take_counter(line) or self._take_report(line)):
-            self._take_news(line)
+        if not (self._parse_counter(line) or self._parse_report(line)):
+            self._parse_news(line)
 
     def errors(self):
-        """Return the lines in which Java names an error, but for those that only say that there was one."""
+        """Return the lines in which Java names an error, except those that only say that the job failed."""
         return [line.strip() for line in self.lines if ERROR.search(line) and not NO_NEWS.search(line)]
 
     def advice(self):
-        """Return what to do about what was said, None where nobody knows."""
+        """Return advice about the errors in the log, or None."""
         text = "\n".join([*self.report, *self.lines])
         matches = ((re.search(said, text), advice) for said, advice in ADVICE)
         return next((advice.format(*found.groups()) for found, advice in matches if found), None)
 
-    def _take_counter(self, line):
+    def _parse_counter(self, line):
         if COUNTERS.search(line):
             self._counting, self._group = True, None
         elif self._counting and line.startswith("\t\t") and "=" in line and self._group is not None:
@@ -143,8 +143,8 @@ class JobLogParser:
             self._counting = False
         return self._counting
 
-    def _take_report(self, line):
-        # Our own task's last words: facts, then a traceback, which ends with the first line that is not indented.
+    def _parse_report(self, line):
+        # The report of our own task: statistics, then a traceback, which ends with the first line that is not indented.
         is_ours = line.startswith("typedbytes: ")
         if self._in_traceback:
             self._in_traceback = line.startswith(" ") or not line
@@ -155,7 +155,7 @@ class JobLogParser:
             self.report.append(line)
         return is_ours
 
-    def _take_news(self, line):
+    def _parse_news(self, line):
         found = JOB_ID.search(line)
         if found and self.job_id is None:
             self.job_id = found[0]

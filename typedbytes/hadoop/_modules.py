@@ -1,7 +1,7 @@
-"""The modules that a script imports: which travel with it, and which the nodes must have; and what it calls.
+"""The modules that a script imports, which are shipped with it or must be on the nodes; and the functions that it calls.
 
-Belongs here: reading imports and calls out of sources. What this file must not know: Hadoop. Always true: nothing is imported or
-run; only what a script imports whenever it starts counts, not what stands in a function or a try.
+Belongs here: finding imports and calls in source code. What this file must not know: Hadoop. Always true: no code is imported
+or run; only imports at the top level of a script count, not those in a function or a try.
 """
 
 import ast
@@ -14,10 +14,10 @@ from typedbytes.hadoop._errors import SubmitError
 
 
 def beside(script, bundled=()):
-    """Return the paths of the modules that a script imports and that lie beside it, theirs too; and the names of all others.
+    """Return the paths of the modules beside a script that it imports, directly or not, and the names of all others.
 
-    A package is a folder. Raises SubmitError for a script that is not there or is no Python, and for a package beside it whose
-    name is not among `bundled`.
+    A package is a folder. Raises SubmitError for a script that does not exist or is not Python, and for a package beside it
+    whose name is not in `bundled`.
     """
     folder = os.path.dirname(os.path.abspath(script))
     files, others, todo, seen = [], set(), [script], set()
@@ -31,7 +31,7 @@ def beside(script, bundled=()):
             elif name != "typedbytes" and os.path.isdir(package) and _holds_python(package):
                 if name not in bundled:
                     raise SubmitError(
-                        f"{script} imports the package {name} that lies beside it, and Hadoop's -files takes no folders: put it into a "
+                        f"{script} imports the package {name} beside it, and Hadoop's -files takes no folders: put it into a "
                         f"bundle with typedbytes bundle --module {package} bundle.zip, and give that with --bundle"
                     )
                 files.append(package)
@@ -41,7 +41,7 @@ def beside(script, bundled=()):
 
 
 def foreign(names):
-    """Return those of the names of modules that no Python brings with it, but for typedbytes."""
+    """Return the names of modules that are not in the standard library, except typedbytes."""
     return sorted(name for name in names if name not in ("typedbytes", "__main__") and not _is_standard(name))
 
 
@@ -51,7 +51,7 @@ def is_importable(name):
 
 
 def calls(script, name):
-    """Return whether a script calls a function or a method of that name anywhere. Raises SubmitError as `beside` does."""
+    """Return whether a script calls a function or method of that name. Raises SubmitError as `beside` does."""
     functions = [node.func for node in ast.walk(_parsed(script)) if isinstance(node, ast.Call)]
     return any(getattr(each, "id", getattr(each, "attr", None)) == name for each in functions)
 

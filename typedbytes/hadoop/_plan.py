@@ -1,8 +1,8 @@
-"""A job as Hadoop Streaming's command line says it.
+"""A job as a command line of Hadoop Streaming.
 
-Belongs here: what of a job becomes which word. What this file must not know: what is installed where, processes, clouds.
-Always true: Hadoop's generic options come before those of streaming, as it demands, and every script runs with an
-interpreter that is named, since a task's PATH is not the submitter's.
+Belongs here: the options and their values. What this file must not know: what is installed where, processes, clouds. Always
+true: Hadoop's generic options come before those of streaming, as it requires, and every script is started by a named
+interpreter, since a task's PATH is not that of the submitter.
 """
 
 import os
@@ -15,10 +15,10 @@ from typedbytes.streaming._task import BINARY_PARTITIONER, BYTES_COMPARATOR
 
 __all__ = ["Plan"]
 
-#: What Hadoop unpacks the archive of our package to, in the folder of each task.
+#: The folder, in each task's working directory, to which Hadoop unpacks the archive of our package.
 BUNDLE_LINK = "typedbytes-bundle"
 
-#: The same order as the default one, without making two objects for each comparison.
+#: The same order as the default, without allocating two objects for each comparison.
 COMPARATOR = {"mapreduce.job.output.key.comparator.class": BYTES_COMPARATOR}
 
 INPUT_FORMATS = {
@@ -30,7 +30,7 @@ OUTPUT_FORMATS = {
     "sequencefile": "org.apache.hadoop.mapred.SequenceFileOutputFormat",
 }
 
-#: Properties that Streaming sets by an option of its own, after those of -D.
+#: Properties that Streaming sets from its own options, overriding -D.
 OPTION_OF = {
     **dict.fromkeys(["stream.map.input", "stream.map.output", "stream.reduce.input", "stream.reduce.output"], "-io typedbytes"),
     **dict.fromkeys(["mapreduce.output.fileoutputformat.outputdir", "mapred.output.dir"], "-output"),
@@ -44,11 +44,11 @@ OPTION_OF = {
 
 @dataclass
 class Plan:
-    """A job: a script, what it reads, what it writes, and how.
+    """A job: its script, input, output and options.
 
-    The script is one whose last line is ``streaming.run(...)``. A format is "text", "sequencefile" or the name of a Java
-    class. `secondary` is the number of bytes at the end of an encoded key that only sort: keys that differ in nothing else
-    meet in one reducer; jobs with group_by need none.
+    The last line of the script is ``streaming.run(...)``. A format is "text", "sequencefile" or the name of a Java class.
+    `secondary` is the number of bytes at the end of an encoded key that affect only the order: keys that are equal without
+    them go to the same reducer; jobs with group_by do not need it.
 
     >>> plan = Plan("job.py", ["in"], "out", bundle=None)
     >>> print(plan.shell("hadoop", "jar", "hadoop-streaming.jar"))    # doctest: +ELLIPSIS
@@ -70,13 +70,13 @@ class Plan:
     name: str = ""
     python: str = "python3"
     bundle: str = None  #: archive of our package; None: the nodes have it installed
-    files: list = field(default_factory=list)  #: what else each task finds in its folder
+    files: list = field(default_factory=list)  #: other files for each task's working directory
     archives: list = field(default_factory=list)
     properties: dict = field(default_factory=dict)
     environment: dict = field(default_factory=dict)
 
     def words(self):
-        """Return the words of the command line behind that of the streaming jar."""
+        """Return the arguments of the command line after the streaming jar."""
         return [word for part in self.parts() for word in part]
 
     def parts(self):
@@ -90,7 +90,7 @@ class Plan:
     def all_properties(self):
         """Return the properties of the job, the user's last."""
         for name in filter(OPTION_OF.__contains__, self.properties):
-            raise SubmitError(f"Hadoop Streaming sets the property {name} by {OPTION_OF[name]}, whatever -D says: leave it out of the properties")
+            raise SubmitError(f"Hadoop Streaming sets the property {name} from {OPTION_OF[name]} and ignores -D: leave it out of the properties")
         properties = {"mapreduce.job.name": self.name or script_of(self).link, "mapreduce.job.reduces": str(self.nreducers)}
         if self.nreducers:
             properties.update(COMPARATOR)
@@ -99,7 +99,7 @@ class Plan:
         return {**properties, **self.properties}
 
     def other_parts(self):
-        """Return the options that are no properties."""
+        """Return the options other than properties."""
         files, archives = shipped(self)
         parts = [("-files", _urls("-files", files))]
         if archives:
@@ -115,7 +115,7 @@ class Plan:
         return parts + self._commands()
 
     def _environment(self):
-        # A script is a link into Hadoop's cache, so what lies beside it there is not what lies beside it in the task.
+        # The script is a link into Hadoop's cache: Python would look for modules there, not in the task's working directory.
         path = f"{BUNDLE_LINK}:." if self.bundle else "."
         given = self.environment.get("PYTHONPATH")
         return {**self.environment, "PYTHONPATH": f"{path}:{given}" if given else path}
@@ -131,7 +131,7 @@ class Plan:
         return commands
 
     def shell(self, *start):
-        """Return the whole command for a shell, an option a line."""
+        """Return the whole command for a shell, one option per line."""
         return shlex.join(start) + "".join(f" \\\n    {shlex.join(part)}" for part in self.parts())
 
 
@@ -140,7 +140,7 @@ def _urls(name, files):
 
 
 def shipped(plan):
-    """Return [files, archives], lists of what has a path here or a URL, and a link in the folder of each task. Raises SubmitError."""
+    """Return [files, archives], lists of Shipped, each a path or URL and its name in a task's folder. Raises SubmitError."""
     files = [script_of(plan), *map(_quoting.shipped, plan.files)]
     archives = [*map(_quoting.shipped, plan.archives)]
     if plan.bundle:
@@ -149,5 +149,5 @@ def shipped(plan):
 
 
 def script_of(plan):
-    """Return the script as it is shipped. In a path of this machine a # is nothing special; Hadoop refuses it later."""
+    """Return the script as Shipped. In a local path a # has no special meaning; `url_path` refuses it later."""
     return _quoting.shipped(plan.script) if "://" in plan.script else _quoting.Shipped(plan.script, os.path.basename(plan.script))

@@ -1,11 +1,11 @@
-"""Words as Hadoop reads them: how a command is quoted, and which values reach a node as they are.
+"""Quote the values of a Hadoop command line, and refuse those that would not reach a node unchanged.
 
 Belongs here: the syntax of Hadoop's options, of Streaming's commands and variables, of the URLs in -files and -archives. What this
-file must not know: jobs. Always true: what a function returns arrives on a node unchanged, whichever Hadoop 2 or 3 reads it; a
-value that would not raises SubmitError, and the message holds it.
+file must not know: jobs. Always true: a value returned here reaches a node unchanged, with any Hadoop 2 or 3; for any other the
+functions raise SubmitError with the value.
 
-An option's value loses a double quote at either end in older versions of Hadoop (with commons-cli 1.2), and is itself an option
-where it is called like one. What a job is reaches the nodes as XML, in which ${name} is replaced by the property of that name.
+Older versions of Hadoop (with commons-cli 1.2) strip a double quote from either end of an option's value, and a value that
+starts like an option is read as one. A job is sent to the nodes as XML, in which ${name} is replaced by the property of that name.
 """
 
 import os
@@ -18,23 +18,23 @@ __all__ = ["Shipped", "assignment", "command", "location", "option", "shipped", 
 
 NOT_XML = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
-#: What Java's URI refuses in a path, or takes for something else than itself; Hadoop parses each URL twice, and decodes it between.
+#: What Java's URI refuses in a path, or treats as syntax; Hadoop parses each URL twice, and decodes it in between.
 NOT_URL = re.compile("[\0-\x20\x7f-\x9f\"#%,<>?\\[\\\\\\]^`{|}\ud800-\udfff]|\\s")
 
-#: What YARN puts into the folder of a task itself, and what Python would take for our package.
-TAKEN = {
+#: Names that YARN uses in the folder of a task, and those that Python would import as our package.
+RESERVED = {
     "container_tokens", "default_container_executor.sh", "default_container_executor_session.sh", "job.jar", "job.xml",
     "jobSubmitDir", "launch_container.sh", "tmp", "typedbytes", "typedbytes.py",
 }  # fmt: skip
 
-#: What a job brings to its tasks: the path or URL of a file, and the name that it has in the folder of a task.
+#: A file shipped with a job: its path or URL, and its name in the folder of a task.
 Shipped = namedtuple("Shipped", "path link")
 
 
 def command(words):
     """Return a command that Hadoop Streaming splits into these words.
 
-    It splits at spaces and at quotes, which hold spaces and the other quote, and knows no escapes.
+    It splits at spaces outside of quotes, and has no escapes.
 
     >>> command(["python3", "it's.py", "map"])
     'python3 "it\\'s.py" map'
@@ -65,12 +65,12 @@ def option(name, value):
     if not value:
         raise SubmitError(f"Hadoop's option {name} takes no empty value: give it one")
     if value.startswith("-"):
-        raise SubmitError(f"Hadoop takes the value {value!r} of {name} for an option: write a path as ./{value}, or give another name")
+        raise SubmitError(f"Hadoop reads the value {value!r} of {name} as an option: write a path as ./{value}, or give another name")
     if value.startswith('"') or value.endswith('"'):
-        raise SubmitError(f"Hadoop takes the quote at the end of {value!r}, the value of {name}, away: give it another value")
+        raise SubmitError(f"Hadoop strips the quote at the end of {value!r}, the value of {name}: give it another value")
     found = NOT_XML.search(value)
     if found:
-        raise SubmitError(f"Hadoop cannot bring {value!r}, the value of {name}, to the nodes: there is {found[0]!r} in it")
+        raise SubmitError(f"Hadoop cannot send {value!r}, the value of {name}, to the nodes: it contains {found[0]!r}")
     return value
 
 
@@ -79,7 +79,7 @@ def assignment(name, key, value):
     if not key or "=" in key or key != key.strip():
         raise SubmitError(f"{key!r} is not a name for Hadoop's {name}: a name has no = in it, and no space at its ends")
     if not value:
-        raise SubmitError(f"{name} {key}= has no value, and Hadoop brings no empty ones to the nodes: give it a value, or leave it out")
+        raise SubmitError(f"{name} {key}= has no value, and Hadoop sends no empty values to the nodes: give it a value, or leave it out")
     return option(name, f"{key}={value}")
 
 
@@ -97,13 +97,13 @@ def variable(key, value):
 def location(name, path):
     """Return the value of an option -input or -output."""
     if _has_free_comma(path):
-        raise SubmitError(f"Hadoop takes {path!r}, the value of {name}, for several paths: give each as a word of its own, or rename the file")
+        raise SubmitError(f"Hadoop reads {path!r}, the value of {name}, as several paths: give each as an argument of its own, or rename the file")
     return option(name, _without_variables(name, path))
 
 
 def _without_variables(name, value):
     if "${" in value:
-        raise SubmitError(f"Hadoop replaces ${{...}} in {value!r}, the value of {name}, by a property: write out what you mean")
+        raise SubmitError(f"Hadoop replaces ${{...}} in {value!r}, the value of {name}, by a property: write out its value")
     return value
 
 
@@ -124,42 +124,42 @@ def shipped(text):
 
 
 def unique(*kinds):
-    """Return the same lists of Shipped without what is there twice; raises SubmitError for what one task's folder cannot hold."""
+    """Return lists of Shipped without duplicates. Raises SubmitError for names that cannot be in one folder."""
     links, bases = {}, {}
     for kind, files in enumerate(kinds):
         for file in files:
             _check_link(file)
             path = file.path if "://" in file.path else os.path.abspath(file.path)
-            # Hadoop copies files by their names, and links them by their links: of two that are equal, one silently wins.
+            # Hadoop copies files by their base names and links them by their link names: of two equal ones it silently keeps one.
             _check_alone(links, file.link, (path, kind))
             _check_alone(bases, os.path.basename(path), (path,))
     return [list(dict.fromkeys(files)) for files in kinds]
 
 
 def _check_link(file):
-    if file.link in ("", ".", "..", "*") or "/" in file.link or file.link in TAKEN:
+    if file.link in ("", ".", "..", "*") or "/" in file.link or file.link in RESERVED:
         raise SubmitError(f"{file.path} cannot be called {file.link!r} in the folder of a task: rename it, or write {file.path}#NAME")
 
 
 def _check_alone(names, name, found):
     other = names.setdefault(name, found)
     if other != found:
-        raise SubmitError(f"{other[0]} and {found[0]} are both called {name}, and a task would find only one of them: rename one")
+        raise SubmitError(f"{other[0]} and {found[0]} are both called {name}, and a task would see only one of them: rename one")
 
 
 def url_path(name, file):
-    """Return one of the words of an option -files or -archives, which are joined by commas."""
+    """Return an item of the comma-separated value of -files or -archives."""
     is_url = "://" in file.path
     path = file.path if is_url else os.path.abspath(file.path)
     for text, what in (path, "path"), (file.link, "name"):
         found = NOT_URL.search(text)
         if found:
-            raise SubmitError(f"Hadoop's {name} cannot ship {text!r}: there is {found[0]!r} in the {what}: rename it, or copy it elsewhere")
+            raise SubmitError(f"Hadoop's {name} cannot ship {text!r}: the {what} contains {found[0]!r}: rename it, or copy it elsewhere")
     if ":" in file.path and not is_url:
-        raise SubmitError(f"Hadoop's {name} takes {file.path!r} for a URL: rename it, or copy it elsewhere")
+        raise SubmitError(f"Hadoop's {name} reads {file.path!r} as a URL: rename it, or copy it elsewhere")
     path = f"./{file.path}" if file.path.startswith("-") else file.path
     if file.link == os.path.basename(file.path):
         return path
-    if ":" in file.link:  # Java's Path takes what is before it for a scheme
-        raise SubmitError(f"Hadoop's {name} takes the name {file.link!r} for a URL: give another name, {file.path}#NAME")
+    if ":" in file.link:  # Java's Path reads the part before it as a scheme
+        raise SubmitError(f"Hadoop's {name} reads the name {file.link!r} as a URL: give another name, {file.path}#NAME")
     return f"{path}#{file.link}"

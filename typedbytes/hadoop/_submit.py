@@ -1,6 +1,6 @@
-"""Running a job on the Hadoop that is installed here, and reading back what it wrote.
+"""Run a job on the Hadoop installed here, and read its output.
 
-Belongs here: processes of Hadoop's commands. What this file must not know: how a job is said to Hadoop, what a log means.
+Belongs here: processes of Hadoop's commands. What this file must not know: Hadoop's options, the format of its logs.
 """
 
 import os
@@ -20,30 +20,30 @@ from typedbytes.hadoop._job_log import JobLogParser
 
 __all__ = ["Done", "check", "command_of", "read_output", "submit"]
 
-MOST_LINES = 40  # of what a failing task said, in a message
-LOGS_SECONDS = 60  # for what YARN has gathered of a failed job
+MOST_LINES = 40  # of a failing task's report, in an error message
+LOGS_SECONDS = 60  # to wait for the logs of a failed job from YARN
 
 
 @dataclass(frozen=True)
 class Done:
-    """A job that has succeeded."""
+    """The result of a job that has succeeded."""
 
-    job_id: str  #: None when Hadoop did not say
+    job_id: str  #: None if Hadoop printed none
     counters: dict  #: group -> name -> amount, as Hadoop prints them
     output: str
 
 
 def check(plan, say=lambda line: None):
-    """Return the plan with the modules beside its script among its files. Raises SubmitError for what could not run.
+    """Return the plan with the modules beside its script added to its files. Raises SubmitError for a job that cannot run.
 
-    `say` is called with a line for each thing that only the nodes can tell.
+    `say` is called with a line for each requirement that only the nodes can meet.
     """
     if "://" in plan.script:
         return plan
     if not os.path.isfile(plan.script):
-        raise SubmitError(f"there is no script {plan.script}: name the file that ends in streaming.run(...)")
+        raise SubmitError(f"there is no script {plan.script}: give the file that ends with streaming.run(...)")
     if not calls(plan.script, "run"):
-        say(f"{plan.script} calls no run(...): tasks that read nothing of a small input succeed all the same, and write nothing")
+        say(f"{plan.script} does not call run(...): its tasks may succeed and write nothing")
     for path in [*plan.files, *plan.archives, *([plan.bundle] if plan.bundle else [])]:
         name = path.partition("#")[0]
         if "://" not in name and not os.path.exists(name):
@@ -75,10 +75,10 @@ def command_of(jar=None, environ=os.environ):
 
 
 def submit(plan, *, jar=None, say=lambda line: print(line, file=sys.stderr)):
-    """Run a job and wait for its end; return Done. Raises SubmitError, and JobFailedError when Hadoop says no.
+    """Run a job and wait for its end; return Done. Raises SubmitError, and JobFailedError if the job fails.
 
     The Hadoop is that of HADOOP_HOME or PATH, and runs the job where its configuration (HADOOP_CONF_DIR) says. `say` is
-    called with lines about the progress; `jar` is the path of the streaming jar where it is not found by itself.
+    called with lines about the progress; `jar` is the path of the streaming jar, by default Hadoop's own.
     """
     plan = check(plan, say)
     words = plan.words()
@@ -93,14 +93,14 @@ def submit(plan, *, jar=None, say=lambda line: print(line, file=sys.stderr)):
         raise SubmitError(f"Hadoop's command {command[0]} does not start: {error.strerror}") from None
     with client:
         for line in client.stdout:
-            log.take(line)
+            log.parse_line(line)
     if client.returncode:
         raise _failure(log, client.returncode)
     return Done(log.job_id, log.counters, plan.output)
 
 
 def _check_locale(words, environ):
-    # Java decodes the words of its command by the locale; Python takes UTF-8 where the locale is C.
+    # Java decodes its arguments by the locale; Python uses UTF-8 even if the locale is C.
     locale = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or "C"
     strange = [word for word in words if not word.isascii()]
     if strange and locale in ("C", "POSIX"):
@@ -110,7 +110,7 @@ def _check_locale(words, environ):
 def read_output(place, environ=os.environ):
     """Return an iterator of the pairs of a job's output, the SequenceFiles part-* of a folder.
 
-    Folders of this machine, and URLs that fsspec opens, are read where they are; others are copied here first, by Hadoop.
+    Local folders, and URLs that fsspec opens, are read in place; others are first copied to this machine by Hadoop.
 
     >>> from typedbytes import sequencefile
     >>> import os, tempfile
@@ -129,7 +129,7 @@ def read_output(place, environ=os.environ):
 
 
 def _is_here(environ):
-    """Return whether a path without a scheme is one of this machine for Hadoop too, or there is no Hadoop."""
+    """Return whether a path without a scheme is a local path for Hadoop too, or no Hadoop is installed."""
     found = default_file_system(environ)
     if found:
         return found.startswith("file:")
@@ -164,7 +164,7 @@ def _modules_in(path):
         return set()
     import zipfile
 
-    versions_in(path)  # says what to do about a file that is no bundle
+    versions_in(path)  # raises SubmitError for a file that is not a bundle
     with zipfile.ZipFile(path) as archive:
         parts = [name.split("/") for name in archive.namelist()]
     inside = {part[1] for part in parts if len(part) > 1 and part[0].startswith("cp")}
@@ -176,11 +176,11 @@ def _module_of(path):
 
 
 def _check_same(path, bundle):
-    # Of a module that is in the bundle and beside the script, tasks import the bundle's.
+    # If a module is in the bundle and beside the script, tasks import the one in the bundle.
     names = differences(bundle, path)
     if names:
         raise SubmitError(
-            f"the bundle {bundle} holds another {names[0]} than {path}, and the tasks would import that: make it again with "
+            f"the bundle {bundle} has another version of {names[0]} than {path}, which the tasks would import: make it again with "
             f"typedbytes bundle --module {path} {bundle}, or rename one"
         )
 
@@ -188,7 +188,7 @@ def _check_same(path, bundle):
 def _failure(log, code):
     if log.job_id and not log.report:
         for line in _gathered_logs(log.job_id):
-            log.take(line)
+            log.parse_line(line)
     said = [line.removeprefix("typedbytes: ") for line in log.report[-MOST_LINES:]]
     if not said:
         said = log.errors()[-1:]
@@ -198,13 +198,13 @@ def _failure(log, code):
 
 
 def _gathered_logs(job_id):
-    """Return what the tasks of a job of YARN's said, and Java of them, none where it is not to be had."""
+    """Return the stderr and syslog lines of a job's tasks from YARN, or an empty list."""
     if "local" in job_id or not gathers_logs():
         return []
     application = job_id.replace("job_", "application_", 1)
     deadline = time.monotonic() + LOGS_SECONDS
     lines = []
-    while not lines and time.monotonic() < deadline:  # they come a while after the job's end
+    while not lines and time.monotonic() < deadline:  # they are available only a while after the job's end
         try:
             command = [find_command("yarn"), "logs", "-applicationId", application, "-log_files", "stderr,syslog"]
             quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
