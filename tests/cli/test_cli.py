@@ -301,12 +301,12 @@ def test_control_characters_of_data_stay_out_of_json():
         (["cat", "--dialect"], "argument --dialect: expected one argument"),
         (["cat", "-n", "1"], "unrecognized arguments: -n"),
         (["head", "-n", "-1"], "argument -n: expected"),
-        (["head", "-n", "x"], "argument -n: expected a number from 0 on, not 'x'"),
-        (["cat", "--max-bytes", "1e3"], "argument --max-bytes: expected a number from 1 on, not '1e3'"),
-        (["cat", "--max-bytes", "0"], "argument --max-bytes: expected a number from 1 on, not '0'"),
-        (["from-json", "--max-bytes", "0"], "argument --max-bytes: expected a number from 1 on, not '0'"),
-        (["dumptb", "--max-bytes", "0", "a"], "argument --max-bytes: expected a number from 1 on, not '0'"),
-        (["block", "decode", "--max-bytes", "0"], "argument --max-bytes: expected a number from 1 on, not '0'"),
+        (["head", "-n", "x"], "argument -n: expected an integer of at least 0, not 'x'"),
+        (["cat", "--max-bytes", "1e3"], "argument --max-bytes: expected an integer of at least 1, not '1e3'"),
+        (["cat", "--max-bytes", "0"], "argument --max-bytes: expected an integer of at least 1, not '0'"),
+        (["from-json", "--max-bytes", "0"], "argument --max-bytes: expected an integer of at least 1, not '0'"),
+        (["dumptb", "--max-bytes", "0", "a"], "argument --max-bytes: expected an integer of at least 1, not '0'"),
+        (["block", "decode", "--max-bytes", "0"], "argument --max-bytes: expected an integer of at least 1, not '0'"),
         (["cat", "--version"], "unrecognized arguments: --version"),
     ],
 )
@@ -375,7 +375,7 @@ def test_nothing_heavy_is_imported(file):
 
 def test_inputs_that_cannot_be_opened(tmp_path):
     assert bad(66, "cat", str(tmp_path / "no"))[1] == f"{tmp_path}/no: No such file or directory"
-    assert bad(66, "from-json", str(tmp_path))[1] == f"{tmp_path}: no part files in there"
+    assert bad(66, "from-json", str(tmp_path))[1] == f"{tmp_path}: no part files in it"
     assert bad(66, "cat", f"{tmp_path}/part-*")[1] == f"{tmp_path}/part-*: matches no file"
     unreadable = tmp_path / "unreadable.tb"
     unreadable.symlink_to(unreadable)

@@ -226,7 +226,7 @@ def test_freq():
 
 def test_facts_of_values_and_pairs_together(file):
     both = file(STREAM), file(sequence_file(), "a.seq")
-    assert "inputs of pairs and of values" in bad(64, "stats", *both)[1]
+    assert "some inputs hold pairs and some values" in bad(64, "stats", *both)[1]
     assert rows(good("stats", "--pairs", *both))[0]["records"] == 102
 
 
@@ -378,7 +378,7 @@ def test_what_seems_to_be_pairs_is_not_taken_apart(command, tmp_path, capfdbinar
     arguments = [*picking(command, tmp_path), str(path)]
     assert main(arguments) == 64
     stdout, stderr = capfdbinary.readouterr()
-    guess = "keys and values in turn, it seems (STRING INT STRING INT): say --pairs, or --values if that is wrong"
+    guess = "the input looks like pairs (STRING INT STRING INT): use --pairs, or --values if that is wrong"
     assert stdout == b"" and stderr.decode().startswith(f"typedbytes: {path}: {guess} (TYPEDBYTES_RECORDS=") and stderr.count(b"\n") == 1
     assert os.listdir(tmp_path) == ["pairs.tb"]
     printed = []
@@ -408,7 +408,7 @@ def test_the_environment_says_what_a_record_is(capfdbinary, monkeypatch, file):
     assert main(["count", "--values", path]) == 0 and capfdbinary.readouterr().out == b"200\n"
     monkeypatch.setenv("TYPEDBYTES_RECORDS", "both")
     assert main(["count", path]) == 64
-    assert b"TYPEDBYTES_RECORDS in the environment is pairs or values, not 'both'" in capfdbinary.readouterr().err
+    assert b"TYPEDBYTES_RECORDS in the environment must be pairs or values, not 'both'" in capfdbinary.readouterr().err
     assert main(["count", "--values", "--pairs", path]) == 64
 
 
@@ -438,7 +438,7 @@ def test_pairs_in_a_pipe_are_seen_as_they_come():
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(pair)
             process.stdin.close()
-        assert b"it seems (STRING INT STRING INT)" in process.stderr.read()
+        assert b"looks like pairs (STRING INT STRING INT)" in process.stderr.read()
         assert pair.startswith(process.stdout.read()) and process.wait(60) == 64
 
 
@@ -524,7 +524,7 @@ def test_damage_is_blamed_on_its_input(command, file, tmp_path):
     assert stdout == b"" and message == f"{second}: 14 is no type code at offset 5, record 1"
     assert bad(65, *command, "--pairs", file(ONE + TWO + ONE, "c.tb"), cwd=tmp_path)[1].startswith(f"{tmp_path}/c.tb: input ends")
     assert "text that is neither" in bad(65, *command, stdin=b"Dear reader", cwd=tmp_path)[1]
-    assert "pairs and of values" in bad(64, *command, first, file(sequence_file(), "d.seq"), cwd=tmp_path)[1]
+    assert "some inputs hold pairs and some values" in bad(64, *command, first, file(sequence_file(), "d.seq"), cwd=tmp_path)[1]
     assert bad(66, *command, "no.tb", cwd=tmp_path)
     assert sorted(os.listdir(tmp_path)) == ["a.tb", "b.tb", "c.tb", "d.seq"]
 
@@ -589,9 +589,9 @@ def test_tables_and_back(name, file):
 
 
 def test_no_tables():
-    assert "no columns" in bad(65, "convert", "--to", "arrow")[1]
+    assert "no records to take the columns from" in bad(65, "convert", "--to", "arrow")[1]
     assert "STRING in column" in bad(65, "convert", "--to", "parquet", stdin=ONE + TEXT)[1]
-    assert "pairs come from two columns" in bad(
+    assert "expected two columns for pairs" in bad(
         64, "convert", "--pairs", "--from", "arrow", "--to", "json", stdin=good("convert", "--to", "arrow", stdin=ONE)
     )[1]  # fmt: skip
 
@@ -643,7 +643,7 @@ def test_a_sequence_file_holds_pairs():
 def test_messages_as_records():
     messages = good("block", "encode", "--wire", "native", stdin=b'["a", 1]\n[{"arrow": "AAE="}, null]\n')
     assert values(good("cat", stdin=messages)) == [("a", 1), (b"\0\1", None)]
-    assert "is no pair" in bad(65, "cat", "--pairs", stdin=good("block", "encode", "--wire", "native", stdin=b"[1]"))[1]
+    assert "expected a message of two values for a pair, not of 1" in bad(65, "cat", "--pairs", stdin=good("block", "encode", "--wire", "native", stdin=b"[1]"))[1]
 
 
 def map_of(*pairs):
@@ -655,8 +655,8 @@ def map_of(*pairs):
     "record, message",
     [
         (BAD_TEXT, "STRING is not UTF-8: invalid start byte at its byte 0 at offset {}, record 3"),
-        (map_of(("k", 1), ("k", 2)), "a MAP has equal keys, of which a message keeps one at offset {}, record 3"),
-        (b"\x09" + map_of((1, "int"), (True, "bool")) + b"\xff", "a MAP has equal keys, of which a message keeps one at offset {}, record 3"),
+        (map_of(("k", 1), ("k", 2)), "a MAP has equal keys, and a message can keep only one of them at offset {}, record 3"),
+        (b"\x09" + map_of((1, "int"), (True, "bool")) + b"\xff", "a MAP has equal keys, and a message can keep only one of them at offset {}, record 3"),
     ],
     ids=["text", "equal keys", "keys that are equal in Python"],
 )
@@ -860,7 +860,7 @@ def test_bench(file, tmp_path):
     assert plot.read_text().startswith("<svg") and plot.read_text().count("<rect") == 4
     assert "no records" in bad(64, "bench")[1]
     assert bad(65, "bench", stdin=ONE + b"\x07\x00\x00\x00\x01\xff") == (
-        b"", "the records to measure with: STRING is not UTF-8: invalid start byte at its byte 0 at offset 5, record 1"
+        b"", "the records to measure: STRING is not UTF-8: invalid start byte at its byte 0 at offset 5, record 1"
     )  # fmt: skip
 
 

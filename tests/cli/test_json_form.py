@@ -187,7 +187,7 @@ def test_other_spellings(line, encoded):
         ("-Infinity", "-Infinity is not JSON"),
         ("[" * 100_000, "nested too deeply"),
         ("9" * 5000, ""),
-        ('{"a": 1, "a": 2}', "a name stands twice"),
+        ('{"a": 1, "a": 2}', "a name occurs twice"),
         ('"\\ud800"', "half a surrogate pair"),
         ('{"\\udfff": 1}', "half a surrogate pair"),
         ("9223372036854775808", "an integer of 64 bits"),

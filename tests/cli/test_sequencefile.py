@@ -129,7 +129,7 @@ def test_loadtb_replaces_nothing_unasked(tmp_path):
     path = tmp_path / "out"
     path.write_bytes(b"before")
     for name in (str(path), f"file://{path}"):
-        assert bad(64, "loadtb", name, stdin=STREAM)[1] == f"{name}: exists already (--overwrite replaces it)"
+        assert bad(64, "loadtb", name, stdin=STREAM)[1] == f"{name}: file exists (--overwrite replaces it)"
         assert path.read_bytes() == b"before"
         good("loadtb", "--overwrite", name, stdin=STREAM)
         assert good("dumptb", name) == STREAM and os.listdir(tmp_path) == ["out"]
@@ -208,7 +208,7 @@ def test_a_map_keeps_its_classes_or_is_refused():
         assert raw_pairs(good(command, "--to", "sequencefile", stdin=data)) == before
     for command in ("head", "sort"):
         _, message = bad(64, command, "--to", "sequencefile", stdin=data)
-        assert message == "a MapWritable is not made again of its typed bytes (typedbytes convert copies such files)"
+        assert message == "a MapWritable cannot be made from its typed bytes (typedbytes convert copies such files)"
 
 
 def test_sequence_files_of_different_classes_are_not_one(file, tmp_path, capfd):
@@ -254,7 +254,7 @@ def test_dumptb_behind_damage(file):
     assert done.returncode == 65
     assert done.stdout == tb.Encoder(**LOSSY).encode_pairs(pairs)
     lines = done.stderr.decode().splitlines()
-    assert len(lines) == 2 and all("passed over" in line and "records: " in line for line in lines)
+    assert len(lines) == 2 and all("skipped" in line and "records: " in line for line in lines)
 
 
 def test_repair(file, tmp_path):
@@ -318,7 +318,7 @@ def test_a_sequence_file_that_cannot_be_written(command):
 def test_repair_in_place(file):
     pairs = [(number, "x" * 1000 if number != 50 else "\udcff") for number in range(2000)]
     path = file(written(pairs, compression="none"))
-    assert bad(65, "validate", "--repair", path, path)[1].startswith(f"{path}: passed over")
+    assert bad(65, "validate", "--repair", path, path)[1].startswith(f"{path}: skipped")
     assert good("cat", path) == tb.Encoder().encode_pairs(pairs[:50] + pairs[51:])
 
 
@@ -347,7 +347,7 @@ def test_repair_says_where_a_record_is_wrong(compression, tmp_path):
             places.append(writer.offset)
             writer.write_raw(b"\x01k", b"\x02a\xff" if number in (1, 3) else b"\x02ok")
     done = run("validate", "--repair", str(tmp_path / "out"), stdin=sink.getvalue())
-    message = "typedbytes: standard input: passed over 5 bytes, 1 records: Text is not UTF-8"
+    message = "typedbytes: standard input: skipped 5 bytes, 1 records: Text is not UTF-8"
     lines = done.stderr.decode().splitlines()
     assert done.returncode == 65 and len(lines) == 2
     for line, number in zip(lines, (1, 3)):

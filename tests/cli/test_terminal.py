@@ -23,7 +23,7 @@ ESCAPE = re.compile(r"\x1b\[[0-9;]*[mK]")
 # The command, with a line of progress that does not wait a second.
 AT_ONCE = (
     "import sys; from typedbytes.cli import _progress, main;"
-    "_progress.PATIENCE = _progress.EVERY = 0.005; sys.exit(main(sys.argv[1:]))"
+    "_progress.DELAY = _progress.INTERVAL = 0.005; sys.exit(main(sys.argv[1:]))"
 )
 
 

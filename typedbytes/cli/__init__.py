@@ -25,23 +25,23 @@ COMMANDS = {
     "slice": "copy the records of a range",
     "sample": "copy records drawn at random",
     "count": "print the number of records",
-    "stats": "tell sizes, types, the largest and the smallest",
-    "schema": "tell which types stand where",
-    "freq": "count how often each key is there",
-    "sniff": "tell what an input is",
-    "validate": "decode everything and say whether it is good",
-    "diff": "tell where two inputs differ",
-    "grep": "copy the records that a text stands in",
+    "stats": "report sizes, types, the largest and the smallest",
+    "schema": "report the type at each path",
+    "freq": "count how often each key occurs",
+    "sniff": "report the format of an input",
+    "validate": "decode everything and report what is wrong",
+    "diff": "report where two inputs differ",
+    "grep": "copy the records that contain a text",
     "sort": "sort by encoded key, as Hadoop does",
-    "partition": "split up by the reducer that Hadoop would choose",
-    "uniq": "copy records without their repetitions",
-    "to-json": "write records as lines of JSON, losing nothing",
-    "from-json": "write the records that lines of JSON stand for",
-    "dumptb": "write the pairs of SequenceFiles and folders of them",
+    "partition": "split by the reducer that Hadoop would choose",
+    "uniq": "copy records without repetitions",
+    "to-json": "write records as lines of JSON, without loss",
+    "from-json": "write the records that lines of JSON describe",
+    "dumptb": "write the pairs of SequenceFiles",
     "loadtb": "read pairs and write a SequenceFile",
-    "convert": "change container, codec and format",
+    "convert": "convert between containers, codecs and formats",
     "run": "run the job of a script on this machine",
-    "submit": "run a job on Hadoop, or print how",
+    "submit": "run a job on Hadoop, or print its command",
     "bundle": "write an archive of this package for Hadoop's nodes",
     "bench": "measure the codec on your own records",
     "completion": "write the completion script of a shell",
@@ -51,11 +51,11 @@ COMMANDS = {
 
 EXIT_CODES = {
     OK: "done",
-    FAILED: "a job failed; diff: there are differences; grep: nothing was found",
+    FAILED: "a job failed; diff: the inputs differ; grep: nothing was found",
     USAGE: "the command line is wrong",
     BAD_DATA: "bad data",
-    NO_INPUT: "there is no such input",
-    UNAVAILABLE: "a library is missing",
+    NO_INPUT: "an input cannot be opened",
+    UNAVAILABLE: "a library is not installed",
     INTERNAL: "out of memory",
     IO_ERROR: "reading or writing failed",
     HANGUP: "the terminal was closed",
@@ -77,9 +77,9 @@ commands:
 {commands}
 
 A record is a value, or with --pairs a key and a value; a SequenceFile holds pairs. Commands that
-copy some records, or in another order, ask where values look like pairs: --pairs or --values, or
-TYPEDBYTES_RECORDS in the environment, answers.
-"typedbytes COMMAND --help" tells more.
+copy only some records, or reorder them, refuse input that looks like pairs until --pairs or
+--values, or TYPEDBYTES_RECORDS in the environment, says which it is.
+"typedbytes COMMAND --help" describes a command.
 
 exit codes:
 {codes}
@@ -87,15 +87,15 @@ exit codes:
 
 
 def main(argv=None):
-    """Run one command line and return its exit code."""
+    """Run a command line and return its exit code."""
     try:
         with Stoppable(is_last=argv is None):
-            return _ended(list(sys.argv[1:] if argv is None else argv))
+            return _exit_code(list(sys.argv[1:] if argv is None else argv))
     except Stopped as stopped:
         return stopped.status
 
 
-def _ended(arguments):
+def _exit_code(arguments):
     try:
         return _run(arguments)
     except Unwritten as error:
@@ -111,7 +111,7 @@ def _ended(arguments):
 
 def _run(arguments):
     try:
-        work, file = _planned(arguments)
+        work, file = _plan(arguments)
         if file not in (None, "-"):
             with replacing(file) as output:
                 return work(output) or OK
@@ -137,7 +137,7 @@ def _take_name(arguments):
         elif option not in (None, "--", *OPTIONS_WITHOUT_VALUE):  # the argument may be its value
             raise Failure(USAGE, f"no command before {option} {argument}: the options of a command follow its name (see typedbytes --help)")
         else:
-            raise Failure(USAGE, f"no command {argument!r}{_suggested(argument)} (see typedbytes --help)")
+            raise Failure(USAGE, f"no command {argument!r}{_suggestion(argument)} (see typedbytes --help)")
     return None
 
 
@@ -155,11 +155,11 @@ def _module(name):
     return import_module(f"typedbytes.cli.commands.{name.replace('-', '_')}")
 
 
-def _planned(arguments):
-    """Return what is to be done, a function of an Output, and the name of the file that the Output is to be, or None."""
+def _plan(arguments):
+    """Return the work to do, a function of an Output, and the path given by --output, or None."""
     name = _take_name(arguments)
     if name is None:
-        return lambda output: _run_none(arguments, output), None
+        return lambda output: _run_without_command(arguments, output), None
     parser = parser_of(name)
     options = parser.parse(arguments)
     if options.help:
@@ -168,13 +168,13 @@ def _planned(arguments):
     return lambda output: command.run(options, output), getattr(options, "output", None)
 
 
-def _suggested(name):
+def _suggestion(name):
     from difflib import get_close_matches  # imported lazily: start-up time
 
     return "".join(f"; is it {each}?" for each in get_close_matches(name, COMMANDS, 1))
 
 
-def _run_none(arguments, output):
+def _run_without_command(arguments, output):
     if "--version" in arguments:
         output.line(f"typedbytes {_version()}")
     elif "-h" in arguments or "--help" in arguments:

@@ -10,10 +10,10 @@ UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 def add_file_arguments(parser):
     """Declare FILE... and the limits of what is read from them."""
-    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="files, folders, URLs; - or none is stdin")
+    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="files, folders or URLs; stdin if none, or for -")
     records = parser.add_mutually_exclusive_group()
     records.add_argument("--pairs", action="store_true", default=None, help="a record is a pair: a key, then a value")
-    records.add_argument("--values", action="store_false", default=None, dest="pairs", help="a record is a value, also where pairs seem to be")
+    records.add_argument("--values", action="store_false", default=None, dest="pairs", help="a record is a value, even if the input looks like pairs")
     parser.add_argument(
         "--dialect", choices=("hadoop", "hive"), default="hadoop", help="hive adds the codes 11, 12 and 177"
     )
@@ -23,48 +23,48 @@ def add_file_arguments(parser):
 def add_stream_arguments(parser):
     """Declare FILE... and the options of every command that reads records."""
     add_file_arguments(parser)
-    parser.add_argument("--from", choices=NAMES, dest="from_", help="what the inputs are (told by their first bytes)")
+    parser.add_argument("--from", choices=NAMES, dest="from_", help="the format of the inputs (default: recognised by their first bytes)")
 
 
 def add_output_argument(parser):
-    """Declare where a command writes to."""
-    parser.add_argument("-o", "--output", metavar="OUT", help="write to OUT, which is replaced when all is well")
+    """Declare the output of a command."""
+    parser.add_argument("-o", "--output", metavar="OUT", help="write to OUT, which is replaced only on success")
 
 
 def add_record_arguments(parser):
     """Declare the options of every command that reads records and writes records."""
     add_stream_arguments(parser)
-    parser.add_argument("--to", choices=NAMES, help="what is written (typedbytes; on a terminal json)")
+    parser.add_argument("--to", choices=NAMES, help="the format of the output (default: typedbytes; json on a terminal)")
     add_output_argument(parser)
 
 
 def add_picking_arguments(parser):
-    """Declare the options of every command that copies some records, or in another order: it asks whether they are pairs."""
+    """Declare the options of every command that copies only some records or reorders them: it must know whether they are pairs."""
     add_record_arguments(parser)
     parser.set_defaults(picks=True)
 
 
 def add_report_arguments(parser):
-    """Declare the options of every command that reads records and tells something about them."""
+    """Declare the options of every command that reads records and reports on them."""
     add_stream_arguments(parser)
     add_format_arguments(parser)
 
 
 def add_format_arguments(parser):
     """Declare the two forms of a report."""
-    parser.add_argument("--json", action="store_true", help="report in lines of JSON (the default but on a terminal)")
+    parser.add_argument("--json", action="store_true", help="report in lines of JSON (the default, except on a terminal)")
     parser.add_argument("--table", action="store_true", help="report in a table (the default on a terminal)")
     add_output_argument(parser)
 
 
 def add_number_argument(parser):
     """Declare how many records a command copies."""
-    parser.add_argument("-n", type=natural, default=10, metavar="N", dest="nrecords", help="how many records (10)")
+    parser.add_argument("-n", type=natural, default=10, metavar="N", dest="nrecords", help="the number of records (10)")
 
 
 def add_memory_argument(parser):
     """Declare how much memory a sort may use."""
-    parser.add_argument("--memory", type=size, default=512 << 20, metavar="SIZE", help="how much may be used, such as 4G (512M)")
+    parser.add_argument("--memory", type=size, default=512 << 20, metavar="SIZE", help="the memory to use, such as 4G (512M)")
 
 
 def add_sequence_file_limits(parser):
@@ -75,10 +75,10 @@ def add_sequence_file_limits(parser):
 
 def natural(text, least=0):
     """Return the number that an option gives: `least` or more."""
-    # int() refuses thousands of digits; 20 of them are beyond any count here.
+    # int() refuses thousands of digits; 20 digits exceed any count.
     number = int("0" + text.lstrip("0")[:20]) if text.isascii() and text.isdigit() else -1
     if number < least:
-        raise argparse.ArgumentTypeError(f"expected a number from {least} on, not {text!r}")
+        raise argparse.ArgumentTypeError(f"expected an integer of at least {least}, not {text!r}")
     return min(number, sys.maxsize - 1)
 
 

@@ -1,7 +1,6 @@
-"""Compressed inputs: told by their first bytes, and read as what is in them.
+"""Inputs compressed as a whole with gzip, bzip2, xz or Zstandard: recognised by their first bytes, and decompressed.
 
-Here: gzip, bzip2, xz and Zstandard around a whole input. Not here: the codecs inside a SequenceFile. Always true: no more is made
-at once than was asked for; damage is a DecodeError whose offset counts the bytes that came out before it.
+No more is decompressed at once than was asked for; damage is a DecodeError whose offset counts the decompressed bytes before it.
 """
 
 import io
@@ -14,7 +13,7 @@ READ_NBYTES = 1 << 16
 
 
 def decompressed(source, shown):
-    """Return a source of what is in a compressed source; any other source comes back as it is."""
+    """Return a source of the decompressed contents; a source that is not compressed is returned as it is."""
     head = b""
     while any(mark.startswith(head) for mark in COMPRESSIONS if mark != head):
         piece = source.read(1)
@@ -26,15 +25,15 @@ def decompressed(source, shown):
 
 
 def put_back(head, source):
-    """Return a source that gives these bytes, which were read from it, again."""
+    """Return a source that returns these bytes, which were read from it, again."""
     if head and source.seekable():
         source.seek(-len(head), io.SEEK_CUR)
         return source
-    return _Again(head, source) if head else source
+    return _Prefixed(head, source) if head else source
 
 
-class _Again(io.RawIOBase):
-    """Give bytes that have been read already, and then what follows them."""
+class _Prefixed(io.RawIOBase):
+    """Read bytes that have been read before, and then what follows them."""
 
     def __init__(self, head, source):
         self._head = head
@@ -54,7 +53,7 @@ class _Again(io.RawIOBase):
 
 
 class Decompressed(io.RawIOBase):
-    """Read what is in a compressed source of this kind; several may stand in a row, with zeros behind them."""
+    """Decompress a source of this kind; it may hold several compressed streams, followed by zeros."""
 
     def __init__(self, source, kind, shown):
         try:
@@ -83,7 +82,7 @@ class Decompressed(io.RawIOBase):
         return len(piece)
 
     def _next_data(self):
-        """Return the bytes that come next, none when the stream has enough; None at the end."""
+        """Return the next compressed bytes, none if the stream has enough; None at the end."""
         if not self._stream.eof:
             return self._source.read(READ_NBYTES) or b"" if self._stream.needs_input else b""
         data = self._stream.unused_data.lstrip(b"\0")
@@ -110,7 +109,7 @@ def _gzip():
     import zlib
 
     class Stream:
-        """Give zlib's stream the manners of the others."""
+        """Give zlib's stream the interface of the others."""
 
         def __init__(self):
             self._stream = zlib.decompressobj(wbits=31)
@@ -120,7 +119,7 @@ def _gzip():
         needs_input = property(lambda self: not self._stream.unconsumed_tail)
 
         def decompress(self, data, most):
-            """Return what comes next, `most` bytes at most."""
+            """Return the next decompressed bytes, `most` at most."""
             return self._stream.decompress(self._stream.unconsumed_tail + data, most)
 
     return Stream, zlib.error
@@ -144,4 +143,4 @@ def _zstd():
     return zstd.ZstdDecompressor, zstd.ZstdError
 
 
-_LIBRARIES = {"gzip": _gzip, "bzip2": _bzip2, "xz": _xz, "zstd": _zstd}  # imported when an input asks for one
+_LIBRARIES = {"gzip": _gzip, "bzip2": _bzip2, "xz": _xz, "zstd": _zstd}  # imported when an input needs it

@@ -6,7 +6,7 @@ import typedbytes
 
 
 class Encoded(io.RawIOBase):
-    """Read pieces of typed bytes as one stream; those of a SequenceFile know its Reader."""
+    """Read pieces of typed bytes as one stream; for a SequenceFile, `sequence_file` is its Reader."""
 
     def __init__(self, pieces, sequence_file=None):
         self.sequence_file = sequence_file
@@ -37,12 +37,12 @@ class Pairs(typedbytes.PairReader):
 
 
 def is_pairs(reader):
-    """Tell whether the records of a reader are pairs."""
+    """Return whether the records of a reader are pairs."""
     return type(reader) is not typedbytes.Reader
 
 
 def unit(reader):
-    """Return what a record of a reader is called."""
+    """Return the name of the records of a reader in reports."""
     return "pairs" if is_pairs(reader) else "values"
 
 

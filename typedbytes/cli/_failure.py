@@ -1,8 +1,6 @@
-"""The manners of the command: exit codes, messages on stderr, and the one exception that carries both.
+"""Exit codes, messages on stderr, and the exception that carries both.
 
-Here: what every command says and returns when something is wrong. Not here: what it is that can go wrong.
-Always true: a message is one line on stderr, and no character of a file's name or of data reaches a terminal as it is
-unless it is printable.
+A message is one line on stderr, and characters of a file's name or of data are escaped unless they are printable.
 """
 
 import errno
@@ -35,8 +33,8 @@ class Failure(Exception):
 
 
 def say(text):
-    """Write a line of text to stderr; one that is closed or cannot be written to leaves the exit code."""
-    if sys.stderr is not None:  # print would take stdout instead
+    """Write a line of text to stderr; a stderr that cannot be written to does not change the exit code."""
+    if sys.stderr is not None:  # print would use stdout instead
         with suppress(OSError, ValueError):
             print(escaped(text), file=sys.stderr, flush=True)
 
@@ -48,12 +46,12 @@ def say_lines(text):
 
 
 def escaped(text):
-    """Return text on one line, what is not printable written as Python would escape it."""
+    """Return text on one line, with characters that are not printable escaped as in Python."""
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text)
 
 
 def because(error):
-    """Return the reason that the system gives for an OSError."""
+    """Return the reason of an OSError as the system words it."""
     if isinstance(error, FileNotFoundError) and not error.strerror:  # raised with a name only
         return f"{os.strerror(errno.ENOENT)}: {error}"
     return error.strerror or str(error) or type(error).__name__

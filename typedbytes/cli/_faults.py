@@ -1,7 +1,7 @@
-"""What is wrong with an input: all records whose contents are wrong, and the place where its structure ends.
+"""Find what is wrong with an input: every record with wrong contents, and the offset where its structure breaks.
 
-Here: checking whole chunks of records, and finding the records at fault in those that fail. Not here: reports. Always true: a
-record whose extent is known is passed over, whatever it holds; behind a fault of structure there is nothing to go on from.
+Whole chunks of records are checked first, then the single records of a chunk that fails. A bad record whose length is known is
+skipped; after a fault in the structure there is no point to continue from.
 """
 
 import io
@@ -17,12 +17,12 @@ WINDOW_NBYTES = 32  # on each side of a fault
 
 
 class Memory(io.RawIOBase):
-    """Read from a source, and remember what was read last, so that a fault can be shown."""
+    """Read from a source, and keep what was read last, so that a fault can be shown."""
 
     def __init__(self, source):
         self._source = source
         self._pieces = deque()
-        self._start = self._end = 0  # offsets of what is remembered
+        self._start = self._end = 0  # offsets of what is kept
 
     def readable(self):
         """Say that it can be read from."""
@@ -38,16 +38,16 @@ class Memory(io.RawIOBase):
         return nbytes
 
     def between(self, start, stop):
-        """Return the bytes from one offset to another, or those of them that are still known, and the offset of the first."""
+        """Return those bytes between two offsets that are still kept, and the offset of the first."""
         start = max(start, self._start)
         return b"".join(self._pieces)[start - self._start : max(0, stop - self._start)], start
 
     def window(self, offset):
-        """Return the bytes around an offset and the offset of the first."""
+        """Return the bytes around an offset, and the offset of the first."""
         return self.between(max(0, offset - WINDOW_NBYTES) // 16 * 16, offset + WINDOW_NBYTES)
 
     def drain(self):
-        """Read all that is left and return how many bytes the source had in all, as far as it can be read."""
+        """Read the rest and return the number of bytes of the whole source, as far as it can be read."""
         buffer = bytearray(1 << 17)
         with suppress(typedbytes.DecodeError):
             while self.readinto(buffer):
@@ -58,8 +58,8 @@ class Memory(io.RawIOBase):
 class Check:
     """Decode the records of an input, which `memory` reads.
 
-    `faults` are (DecodeError, bytes around it, offset of the first of them), `nfaults` is their number, also of those beyond the
-    first few, and `nintact` records are right. keep: a function that is given the bytes of intact records.
+    `faults` are the first few (DecodeError, bytes around it, offset of the first of these bytes), `nfaults` is the number of all faults,
+    and `nintact` that of intact records. keep: a function that is called with the bytes of intact records.
     """
 
     def __init__(self, memory, options, keep=None):
@@ -73,7 +73,7 @@ class Check:
         self._decoder = typedbytes.Decoder(dialect=options.dialect)
 
     def run(self, reader):
-        """Take all records of a reader of encoded records."""
+        """Check all records of a reader of encoded records."""
         self._nparts = 2 if is_pairs(reader) else 1
         self._decode = self._decoder.decode_pairs if self._nparts == 2 else self._decoder.decode_all
         try:
@@ -83,21 +83,21 @@ class Check:
             self._note(self._with_path(error))
 
     def run_sequence_file(self, reader):
-        """Take the pairs of a SequenceFile, whose reader decodes by the classes in its header and goes on behind what is wrong."""
+        """Check the pairs of a SequenceFile, whose reader decodes by the classes in its header and continues after damage."""
         windows, nseen, nmissing = {}, 0, 0
-        for _ in chain(reader, [None]):  # once more for what is wrong behind the last
+        for _ in chain(reader, [None]):  # once more for damage after the last pair
             if len(reader.skipped) != nseen:
                 nseen = len(reader.skipped)
                 self._look_around(reader.skipped, windows)
         for each in reader.skipped:
             if each.error.record is not None:
-                each.error.record += nmissing  # the reader counts those that it gives
+                each.error.record += nmissing  # the reader counts only the pairs that it returns
             self._note(each.error, *windows.get(each.error.offset, ()))
             nmissing += each.nrecords or 0
         self.nintact, self.nbytes = reader.record, reader.offset
 
     def _look_around(self, skipped, windows):
-        """Add the windows of the last faults, while their bytes are remembered."""
+        """Add the windows of the last faults, while their bytes are kept."""
         for each in reversed(skipped):
             if each.error.offset in windows:
                 break
@@ -137,7 +137,7 @@ class Check:
         self.nbytes += len(records)
 
     def _with_path(self, error):
-        """Return an error of structure with the path that decoding tells, if its record is still remembered."""
+        """Return an error of structure with the path that decoding reports, if its record is still kept."""
         data, start = self._memory.between(self.nbytes, error.offset + 16)
         if start == self.nbytes:
             try:
@@ -149,7 +149,7 @@ class Check:
 
 
 def dump(window, start, marked):
-    """Return bytes as lines of hex and text; the one at the offset `marked` stands behind a >.
+    """Return bytes as lines of hex and text; the byte at the offset `marked` follows a >.
 
     >>> dump(b"ab\\x00", 16, 17)
     ['00000010   61>62 00                                         ab.']

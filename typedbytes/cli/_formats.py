@@ -20,7 +20,7 @@ _FIRST_OF_TEXT = frozenset((*b"\n\r", *range(0x20, 0x7F)))
 
 
 def recognise(head, is_all=False):
-    """Return the format of an input that starts so, a foreign one or "text" when it has none; None when more bytes would tell.
+    """Return the format of an input that starts with these bytes, possibly a foreign one, or "text"; None if more bytes are needed.
 
     A value with an application code starts like text only if its length is one of four printable characters: 150 MB or more.
     """
@@ -41,7 +41,7 @@ def recognise(head, is_all=False):
 
 
 def reader_of(source, name, shown, options, raw):
-    """Return a reader of records over a source of this format; with raw they come as encoded typed bytes."""
+    """Return a reader of the records of a source in this format; with raw, of encoded records."""
     if name == "sequencefile" and not raw:
         return sequence_file_reader(source, options)
     source = source_of(source, name, shown, options)
@@ -60,9 +60,9 @@ def sequence_file_reader(source, options, **how):
 
 
 def source_of(source, name, shown, options):
-    """Return a source of typed bytes over one of this format."""
+    """Return a source of typed bytes that converts a source in this format."""
     if name == "text":
-        raise Failure(BAD_DATA, f"{shown}: text that is neither typed bytes nor lines of JSON (--from tells what it is)")
+        raise Failure(BAD_DATA, f"{shown}: text that is neither typed bytes nor lines of JSON (--from overrides this)")
     if name in FOREIGN.values():
         hint = " (typedbytes convert --from parquet reads it)" if name == "parquet" else ""
         raise Failure(BAD_DATA, f"{shown}: not typed bytes but {name}{hint}")
@@ -77,7 +77,7 @@ def source_of(source, name, shown, options):
 
 
 def limited_source_of(source, name, shown, options):
-    """Return a source of typed bytes over one of this format, in which no record has more bytes than --max-bytes says."""
+    """Return such a source of typed bytes, in which no record is larger than --max-bytes."""
     if options.max_bytes is None:
         return source_of(source, name, shown, options)
     records = reader_of(source, name, shown, options, raw=True)
@@ -86,18 +86,18 @@ def limited_source_of(source, name, shown, options):
 
 
 def lines_of(source, shown, max_bytes):
-    """Yield (place, line); place tells the input and the line's number."""
+    """Yield (location, line); a location is the input and the number of the line."""
     limit = -1 if max_bytes is None else max_bytes + 1
     with io.BufferedReader(source, CHUNK_NBYTES) as file:
         for number, line in enumerate(iter(lambda: file.readline(limit), b""), 1):
-            place = f"{shown}: line {number}"
+            location = f"{shown}: line {number}"
             if len(line) == limit and not line.endswith(b"\n"):
-                raise Failure(BAD_DATA, f"{place}: longer than {max_bytes} bytes")
-            yield place, line
+                raise Failure(BAD_DATA, f"{location}: longer than {max_bytes} bytes")
+            yield location, line
 
 
 def _from_messages(source, options):
-    """Yield each message as a VECTOR of its values; with --pairs a message has to be two values, a key and its value."""
+    """Yield each message as a VECTOR of its values; with --pairs a message must be two values, a key and its value."""
     from typedbytes.block import ArrowStream, BlockReader  # imported lazily: start-up time
 
     encoder = typedbytes.Encoder(dialect=options.dialect)
@@ -108,4 +108,4 @@ def _from_messages(source, options):
         elif len(values) == 2:
             yield encoder.encode_pairs([values])
         else:
-            raise Failure(BAD_DATA, f"a message of {len(values)} values is no pair")
+            raise Failure(BAD_DATA, f"expected a message of two values for a pair, not of {len(values)}")

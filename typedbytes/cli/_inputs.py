@@ -17,26 +17,26 @@ WILD = frozenset("*?[")
 
 
 def names(options):
-    """Return the names of the inputs: folders and patterns stand for the files in them."""
+    """Return the names of the inputs, with folders and patterns replaced by the files they match."""
     found = []
-    for place in options.files or ["-"]:
-        found += within(place)
+    for path in options.files or ["-"]:
+        found += within(path)
     return found
 
 
-def within(place):
-    """Return the names of the files that a place stands for."""
-    if place == "-" or not ("://" in place or WILD.intersection(place) or os.path.isdir(place)):
-        return [place]
+def within(path):
+    """Return the names of the files that a path, a folder, a pattern or a URL matches."""
+    if path == "-" or not ("://" in path or WILD.intersection(path) or os.path.isdir(path)):
+        return [path]
     from typedbytes.cli._paths import files  # imported lazily: start-up time
 
-    with blaming(place, NO_INPUT):
-        return files(place)
+    with blaming(path, NO_INPUT):
+        return files(path)
 
 
 @contextmanager
 def reading(name, options, raw=False):
-    """Open an input and give its reader; what goes wrong meanwhile is a Failure that names the input."""
+    """Open an input and yield its reader; any error meanwhile becomes a Failure that names the input."""
     with opened(name) as source:
         form, source = recognised(source, options)
         source = unless_pairs(source, form, name, options)
@@ -45,10 +45,10 @@ def reading(name, options, raw=False):
 
 
 def recognised(source, options):
-    """Return the format of a source, as told or by its first bytes, and the source to read it from."""
-    told = getattr(options, "from_", None)
-    if told is not None:
-        return told, source
+    """Return the format of a source, given by --from or by its first bytes, and the source to read it from."""
+    given = getattr(options, "from_", None)
+    if given is not None:
+        return given, source
     head, form = b"", None
     while form is None:
         piece = source.read(1 if not head else _formats.MOST_NBYTES - len(head)) or b""
@@ -58,8 +58,8 @@ def recognised(source, options):
 
 
 def unless_pairs(source, form, name, options):
-    """Return the source, for a command that takes records apart, unless it seems to hold pairs and nobody said what a record is."""
-    if form != "typedbytes" or not getattr(options, "picks", False) or not options.is_unsaid:
+    """Return the source; raise Failure if it looks like pairs, the command depends on it, and no option says what a record is."""
+    if form != "typedbytes" or not getattr(options, "picks", False) or not options.is_record_kind_unknown:
         return source
     from typedbytes.cli import _pair_detection  # imported lazily: start-up time
 
@@ -68,25 +68,25 @@ def unless_pairs(source, form, name, options):
 
 @contextmanager
 def opened(name):
-    """Open an input and give what is in it, decompressed; what goes wrong meanwhile is a Failure that names the input."""
+    """Open an input and yield its decompressed contents; any error meanwhile becomes a Failure that names the input."""
     with _source(name) as source, blaming(name), _progress.watching(source, shown(name)) as watched:
         yield decompressed(watched, shown(name))
 
 
 def lines(options):
-    """Yield (place, line) for the lines of all inputs; place tells the input and the line's number."""
+    """Yield (location, line) for the lines of all inputs; a location is the input and the number of the line."""
     for name in names(options):
         with opened(name) as source:
             yield from _formats.lines_of(source, shown(name), options.max_bytes)
 
 
 def shown(name):
-    """Return what messages call an input."""
+    """Return the name of an input in messages."""
     return "standard input" if name == "-" else name
 
 
-class _Awaited(io.RawIOBase):
-    """Read from a pipe; where another process made it non-blocking, what has not come yet is an error and no end."""
+class _BlockingPipe(io.RawIOBase):
+    """Read from a pipe. If another process made it non-blocking, data that has not arrived is an error, not the end."""
 
     def __init__(self, source):
         self._source = source
@@ -114,14 +114,14 @@ def _source(name):
         if sys.stdin is None:
             raise Failure(NO_INPUT, f"{shown(name)}: closed")
         source = open(0, "rb", buffering=0, closefd=False)
-        return source if source.seekable() else _Awaited(source)  # a file has its bytes at once
+        return source if source.seekable() else _BlockingPipe(source)  # reading a file never blocks
     except OSError as error:
         raise Failure(NO_INPUT, f"{shown(name)}: {because(error)}") from None
 
 
 @contextmanager
 def blaming(name, status=IO_ERROR):
-    """Turn what goes wrong while an input is read into a Failure that names it."""
+    """Turn an error while an input is read into a Failure that names it."""
     try:
         yield
     except typedbytes.DecodeError as error:
@@ -133,8 +133,8 @@ def blaming(name, status=IO_ERROR):
 
 
 def report_skipped(name, skipped):
-    """Say on stderr what was passed over; return the exit code."""
+    """Report on stderr the damage that was skipped; return the exit code."""
     for each in skipped:
         nrecords = "" if each.nrecords is None else f", {each.nrecords} records"
-        Failure(BAD_DATA, f"{shown(name)}: passed over {each.nbytes} bytes{nrecords}: {each.error}").report()
+        Failure(BAD_DATA, f"{shown(name)}: skipped {each.nbytes} bytes{nrecords}: {each.error}").report()
     return BAD_DATA if skipped else OK

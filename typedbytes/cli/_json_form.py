@@ -1,8 +1,7 @@
 """The JSON form: lines of JSON to encoded values, by the grammar of docs/json-form.md.
 
-Here: that direction. A *tree* is what the json module reads and writes. Not here: the other direction, which is compiled
-(typedbytes._json), files, options, Python values. Always true: ``from_tree(to_tree(encoded)) == encoded`` for every
-structurally valid value. Nothing is unpickled and no class is looked up.
+A *tree* is what the json module reads and writes. The other direction is compiled (typedbytes._report).
+``from_tree(to_tree(encoded)) == encoded`` holds for every structurally valid value. Nothing is unpickled and no class is looked up.
 """
 
 import binascii
@@ -29,7 +28,7 @@ class JsonFormError(ValueError):
     """Say why a line of JSON is not the form of a value."""
 
 
-# Text. JSON may hold any character as it is; those that a terminal obeys or that end a line elsewhere are escaped.
+# Text. JSON may hold any character; control characters and those that end a line elsewhere are escaped.
 
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _encode_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False).encode
@@ -57,7 +56,7 @@ def load_line(line):
 def _object(members):
     tree = dict(members)
     if len(tree) < len(members):
-        raise JsonFormError('a name stands twice in an object; {"map": [[key, value], ...]} can hold a key twice')
+        raise JsonFormError('a name occurs twice in an object; {"map": [[key, value], ...]} can hold a key twice')
     return tree
 
 
@@ -81,9 +80,9 @@ def to_tree(encoded, dialect="hadoop"):
 
 
 def encoded_lines(lines, pairs=False, dialect="hadoop", plain=False):
-    """Yield the encoded record that each line stands for, given as (place, line); a Failure tells the place."""
+    """Yield the encoded record of each line, given as (location, line); a Failure names the location."""
     encoder = typedbytes.Encoder(dialect=dialect, pickle="raw")
-    for place, line in lines:
+    for location, line in lines:
         if line.isspace():
             continue
         try:
@@ -92,11 +91,11 @@ def encoded_lines(lines, pairs=False, dialect="hadoop", plain=False):
                 _expect(type(tree) is list and len(tree) == 2, "an array of a key and a value", tree)
             yield _encoded(tree, encoder, pairs, dialect, plain or not _MAY_HOLD_TAG.search(line))
         except JsonFormError as error:
-            raise Failure(BAD_DATA, f"{place}: {error}") from None
+            raise Failure(BAD_DATA, f"{location}: {error}") from None
 
 
 def _encoded(tree, encoder, pairs, dialect, plain):
-    """Return the bytes of a record; a plain tree is what the encoder takes for the same, but for None and what is refused."""
+    """Return the bytes of a record. The encoder writes a plain tree in the same way, except None, and what it refuses."""
     if plain:
         try:
             return encoder.encode_pairs((tree,)) if pairs else encoder.encode(tree)
@@ -106,8 +105,8 @@ def _encoded(tree, encoder, pairs, dialect, plain):
 
 
 # Tree to encoded bytes. A writer is given the tree (a tag's writer: what the tag holds), the bytearray to append to and
-# whether the dialect is Hive's. The writer of a container returns an iterator over what it holds, which is written
-# next: nesting costs a stack entry and no call, so that Python's own recursion limit is never met before ours.
+# whether the dialect is Hive's. The writer of a container returns an iterator over its items, which are written
+# next: nesting takes a stack entry and no call, so that Python's recursion limit is never reached before MAX_DEPTH.
 
 
 def from_tree(tree, dialect="hadoop", plain=False):
@@ -138,19 +137,19 @@ def _fits(number, nbits):
     return -1 << nbits - 1 <= number < 1 << nbits - 1
 
 
-def _put_number(layout, code, number, out):
+def _append_number(layout, code, number, out):
     out.append(code)
     out += layout.pack(number)
 
 
-def _put_integer(layout, code, number, out):
+def _append_integer(layout, code, number, out):
     nbits = 8 * layout.size
     _expect(type(number) is int and _fits(number, nbits), f"an integer of {nbits} bits", number)
-    _put_number(layout, code, number, out)
+    _append_number(layout, code, number, out)
 
 
-def _put_payload(code, payload, out):
-    _put_number(_I32, code, len(payload), out)
+def _append_payload(code, payload, out):
+    _append_number(_I32, code, len(payload), out)
     out += payload
 
 
@@ -159,18 +158,18 @@ def _write_null(tree, out, hive):
 
 
 def _write_truth(tree, out, hive):
-    _put_number(_U8, TypeCode.BOOL, tree, out)
+    _append_number(_U8, TypeCode.BOOL, tree, out)
 
 
 def _write_integer(tree, out, hive):
     if _fits(tree, 32):
-        _put_number(_I32, TypeCode.INT, tree, out)
+        _append_number(_I32, TypeCode.INT, tree, out)
     else:
-        _put_integer(_I64, TypeCode.LONG, tree, out)
+        _append_integer(_I64, TypeCode.LONG, tree, out)
 
 
 def _write_text(tree, out, hive):
-    _put_payload(TypeCode.STRING, _from_text(tree), out)
+    _append_payload(TypeCode.STRING, _from_text(tree), out)
 
 
 def _write_array(tree, out, hive):
@@ -195,25 +194,25 @@ def _write_members(tree, out, hive):
 
 
 def _write_pairs(pairs, out):
-    _put_number(_I32, TypeCode.MAP, len(pairs), out)
+    _append_number(_I32, TypeCode.MAP, len(pairs), out)
     return itertools.chain.from_iterable(pairs)
 
 
 def _write_bytes(held, out, hive):
-    _put_payload(TypeCode.BYTES, _from_base64(held), out)
+    _append_payload(TypeCode.BYTES, _from_base64(held), out)
 
 
 def _write_byte(held, out, hive):
-    _put_integer(_I8, TypeCode.BYTE, held, out)
+    _append_integer(_I8, TypeCode.BYTE, held, out)
 
 
 def _write_bool(held, out, hive):
     _expect(type(held) is int and 0 <= held < 256, "an integer from 0 to 255", held)
-    _put_number(_U8, TypeCode.BOOL, held, out)
+    _append_number(_U8, TypeCode.BOOL, held, out)
 
 
 def _write_long(held, out, hive):
-    _put_integer(_I64, TypeCode.LONG, held, out)
+    _append_integer(_I64, TypeCode.LONG, held, out)
 
 
 def _write_float(held, out, hive):
@@ -227,12 +226,12 @@ def _write_double(held, out, hive):
 
 
 def _write_string(held, out, hive):
-    _put_payload(TypeCode.STRING, _from_base64(held), out)
+    _append_payload(TypeCode.STRING, _from_base64(held), out)
 
 
 def _write_vector(held, out, hive):
     _expect(type(held) is list, "an array of values", held)
-    _put_number(_I32, TypeCode.VECTOR, len(held), out)
+    _append_number(_I32, TypeCode.VECTOR, len(held), out)
     return iter(held)
 
 
@@ -245,7 +244,7 @@ def _write_map(held, out, hive):
 def _write_writable(held, out, hive):
     class_name, payload = _from_two(held, str, 'an array ["class", "base64"]')
     name = _from_text(class_name)
-    _put_payload(TypeCode.WRITABLE, _I32.pack(len(name)) + name + payload, out)
+    _append_payload(TypeCode.WRITABLE, _I32.pack(len(name)) + name + payload, out)
 
 
 def _write_ext(held, out, hive):
@@ -255,16 +254,16 @@ def _write_ext(held, out, hive):
         _expect(not payload, "ENDOFRECORD without payload", payload)
         out.append(code)
     else:
-        _put_payload(code, payload, out)
+        _append_payload(code, payload, out)
 
 
 def _write_short(held, out, hive):
     if not hive:
         raise JsonFormError("a SHORT has no code outside Hive's dialect")
-    _put_integer(_I16, TypeCode.SHORT, held, out)
+    _append_integer(_I16, TypeCode.SHORT, held, out)
 
 
-# What stands in a tree to the bytes of a payload.
+# From the contents of a tag to the bytes of a payload.
 
 _BASE64 = re.compile("(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 
@@ -308,7 +307,7 @@ def _from_special(held, layout):
     return packed
 
 
-_END = ...  # what no tree holds: stands after the items of a LIST
+_END = ...  # never in a tree: follows the items of a LIST
 _NUMBER = 'a number, "inf", "-inf" or "nan:" and its bits in hex'
 
 _WRITERS = {

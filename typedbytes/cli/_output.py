@@ -1,7 +1,6 @@
-"""What a command writes to: the standard output, or with -o a file that is there when it is whole and not before.
+"""The output of a command: stdout, or with -o a file that gets its name only when it is complete.
 
-Here: opening, flushing and closing. Not here: what is written. Always true: after an error the rest of the buffer is
-dropped, and a file that -o names holds what it held before.
+After an error the rest of the buffer is dropped, and a file that -o names is unchanged.
 """
 
 import io
@@ -19,7 +18,7 @@ _FOLDERS_OF_DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
 
 
 class Unwritten(Exception):
-    """Say that an output could not be written: no OSError, so that nobody takes it for one of an input."""
+    """Raised when an output cannot be written; not an OSError, so that it is not mistaken for an error of an input."""
 
     def __init__(self, name, error):
         super().__init__(f"{name}: {because(error)}")
@@ -47,13 +46,13 @@ class Output:
             raise Unwritten(self._name, error) from None
 
     def line(self, text):
-        """Write one line of text, at once when somebody is looking on."""
+        """Write one line of text, at once on a terminal."""
         self.write(f"{text}\n".encode())
         if self.is_terminal:
             self.flush()
 
     def flush(self):
-        """Hand over what waits in the buffer."""
+        """Write the buffer to the file."""
         with self._blamed():
             self._file.flush()
 
@@ -72,7 +71,7 @@ class Output:
         return self
 
     def __exit__(self, kind, error, traceback):
-        # After an error what is still in the buffer is dropped: a closed descriptor cannot be flushed to later.
+        # After an error the buffer is dropped: closing the descriptor first keeps it from being flushed later.
         if kind is not None:
             self._raw.close()
         with self._blamed():
@@ -81,30 +80,30 @@ class Output:
 
 @contextmanager
 def replacing(name, overwrite=True):
-    """Give an Output to what will be the file of this name; without overwrite a file of that name is a Failure."""
+    """Yield an Output that becomes the file of this name; without overwrite an existing file is a Failure."""
     try:
         if not overwrite and _is_file(name):
             raise FileExistsError
         with _whole_file(name, overwrite) as raw, Output(raw, name) as output:
             yield output
     except FileExistsError:
-        raise Failure(USAGE, f"{name}: exists already (--overwrite replaces it)") from None
+        raise Failure(USAGE, f"{name}: file exists (--overwrite replaces it)") from None
     except OSError as error:
         raise Unwritten(name, error) from None
 
 
 def _is_file(name):
-    """Tell whether there is a file of this name that would be replaced."""
+    """Return whether a file of this name exists and would be replaced."""
     if "://" in name:
-        from typedbytes.cli._paths import is_there  # imported lazily: start-up time
+        from typedbytes.cli._paths import exists  # imported lazily: start-up time
 
-        return is_there(name)
+        return exists(name)
     return _descriptor(name) is None and os.path.isfile(name)
 
 
 @contextmanager
 def _whole_file(name, overwrite):
-    """Give the raw file; on an error it is as if it had never been opened."""
+    """Yield the raw file; on an error the file of this name is unchanged."""
     if "://" in name:
         from typedbytes.cli._paths import creating  # imported lazily: start-up time
 
@@ -113,7 +112,7 @@ def _whole_file(name, overwrite):
         return
     descriptor = _descriptor(name)
     if descriptor is not None:
-        # Another opening of what is behind it would not append where it does, and not stand where it stands.
+        # Opening the path again would lose the offset and the append mode of the descriptor.
         yield open(os.dup(descriptor), "wb", buffering=0)
         return
     if os.path.exists(name) and not stat.S_ISREG(os.stat(name).st_mode):

@@ -1,7 +1,7 @@
-"""Whether a stream of typed bytes holds values, or keys and values in turn: a guess by the types of the first values.
+"""Guess from the types of the first values whether a stream holds single values, or keys and values in turn.
 
-Here: the guess, and the end of a command that would take pairs apart. Not here: reports. Always true: what was looked at is read
-again; of a pipe nothing is waited for that the command would not wait for.
+A command that would separate keys from their values is ended. Bytes that were examined are read again, and a pipe is not read
+further than the command would read it.
 """
 
 import io
@@ -13,7 +13,7 @@ from typedbytes.cli._failure import USAGE, Failure
 MOST_VALUES = 1000
 SHOWN_TYPES = 8
 SEEMS_PAIRS = "pairs, it seems"
-HEAD_NBYTES = 1 << 16  # that are looked at, and more if four values do not end in there
+HEAD_NBYTES = 1 << 16  # examined at first, and more if they hold less than four values
 MOST_NBYTES = 1 << 20
 
 
@@ -40,7 +40,7 @@ def _name(code):
 
 
 def unless_pairs(source, shown, dialect):
-    """Return the source; Failure is raised, here or by it, when it seems to hold pairs."""
+    """Return the source; Failure is raised, here or while it is read, if it looks like pairs."""
     guess = _Guess(shown, dialect)
     if not source.seekable():
         return _Guessed(source, guess)
@@ -55,7 +55,7 @@ def unless_pairs(source, shown, dialect):
 
 
 class _Guess:
-    """A guess that is open until there are enough values."""
+    """A guess that stays open until there are enough values."""
 
     def __init__(self, shown, dialect):
         self._shown = shown
@@ -63,27 +63,27 @@ class _Guess:
         self.is_open = True
 
     def look(self, head, is_all):
-        """Look at what an input starts with, or all of it; Failure is raised when that seems to be pairs."""
+        """Examine the start of an input, or all of it; raise Failure if that looks like pairs."""
         codes = []
-        with suppress(typedbytes.DecodeError):  # of a value that is not all there, or of damage, which the command will meet
+        with suppress(typedbytes.DecodeError):  # an incomplete value, or damage that the command will report
             for value, _ in zip(typedbytes.Reader(head, dialect=self._dialect, raw=True), range(MOST_VALUES)):
                 codes.append(value[0])
         if not is_all:
-            del codes[len(codes) // 2 * 2 :]  # its value may be still to come
+            del codes[len(codes) // 2 * 2 :]  # its value may not have arrived
         if holds(codes) == SEEMS_PAIRS:
-            message = f"{self._shown}: keys and values in turn, it seems ({types(codes[:4])}): say --pairs, or --values if that is wrong"
-            raise Failure(USAGE, f"{message} (TYPEDBYTES_RECORDS=pairs or =values says it for all commands)")
+            message = f"{self._shown}: the input looks like pairs ({types(codes[:4])}): use --pairs, or --values if that is wrong"
+            raise Failure(USAGE, f"{message} (TYPEDBYTES_RECORDS=pairs or =values sets it for all commands)")
         self.is_open = len(codes) <= 2 and not is_all
 
 
 class _Guessed(io.RawIOBase):
-    """Read from a pipe, and guess by what comes what it holds."""
+    """Read from a pipe, and guess from its first bytes whether it holds pairs."""
 
     def __init__(self, source, guess):
         self._source = source
         self._guess = guess
         self._head = b""
-        self._due = 0  # bytes to look at next: twice as many each time, so that the work does not grow with their square
+        self._due = 0  # bytes needed for the next look: doubled each time, so that the work stays linear
 
     def readable(self):
         """Say that it can be read from."""

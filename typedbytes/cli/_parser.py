@@ -13,7 +13,7 @@ class Parser(argparse.ArgumentParser):
     """Parse the arguments of one command."""
 
     def __init__(self, name, docstring):
-        # A fixed width, because argparse would import shutil to ask the terminal for its own.
+        # A fixed width: argparse would import shutil to ask for the terminal's.
         super().__init__(
             prog=f"typedbytes {name}",
             description=_unindented(docstring),
@@ -24,16 +24,16 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("-h", "--help", action="store_true", help="show this text and exit")
 
     def parse(self, arguments):
-        """Return the options; options and FILEs may be mixed, and what stands after -- is a FILE however it looks."""
+        """Return the options; options and FILEs may be mixed, and everything after -- is a FILE."""
         end = arguments.index("--") if "--" in arguments else len(arguments)
         if not {"-h", "--help"}.isdisjoint(arguments[:end]):
             return argparse.Namespace(help=True)
         options = self.parse_intermixed_args(arguments[:end])
         options.files = options.files + arguments[end + 1 :]
         if "pairs" in options:
-            wanted = _wanted_records() if options.pairs is None else options.pairs
-            options.is_unsaid = wanted is None
-            options.pairs = bool(wanted)
+            is_pairs = _record_kind() if options.pairs is None else options.pairs
+            options.is_record_kind_unknown = is_pairs is None
+            options.pairs = bool(is_pairs)
         return options
 
     def error(self, message):
@@ -41,14 +41,14 @@ class Parser(argparse.ArgumentParser):
         raise Failure(USAGE, f"{message} (see {self.prog} --help)")
 
 
-def _wanted_records():
+def _record_kind():
     """Return whether records are pairs, as the environment says, or None."""
     word = os.environ.get("TYPEDBYTES_RECORDS") or None
     if word not in ("pairs", "values", None):
-        raise Failure(USAGE, f"TYPEDBYTES_RECORDS in the environment is pairs or values, not {word!r}")
+        raise Failure(USAGE, f"TYPEDBYTES_RECORDS in the environment must be pairs or values, not {word!r}")
     return None if word is None else word == "pairs"
 
 
 def _unindented(docstring):
-    # From Python 3.13 on the compiler has done it, and under -OO there is nothing to do.
+    # Python 3.13 and later remove the indentation when they compile; under -OO there are no docstrings.
     return "\n".join(line.removeprefix("    ") for line in (docstring or "").splitlines())

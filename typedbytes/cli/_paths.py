@@ -1,7 +1,6 @@
-"""Places that are no single file on this machine: folders of part files, patterns, and URLs that fsspec knows.
+"""Folders of part files, patterns, and URLs of file systems that fsspec knows: the files they match, and opening URLs.
 
-Here: what they stand for, and opening URLs. Not here: what is read or written there. Always true: names that start with _ or a
-dot are no part files, as Hadoop has it.
+As in Hadoop, names that start with _ or a dot are not part files.
 """
 
 import glob
@@ -12,53 +11,53 @@ from contextlib import contextmanager, suppress
 from typedbytes.cli._failure import IO_ERROR, NO_INPUT, UNAVAILABLE, Failure
 from typedbytes.sequencefile import _locations
 
-# fsspec's file over pyarrow's has no commit, and that of webhdfs:// renames without looking whether it could.
+# fsspec's file over pyarrow's has no commit, and that of webhdfs:// ignores a failed rename.
 WITHOUT_TRANSACTIONS = ("hdfs://", "arrow_hdfs://", "webhdfs://", "swebhdfs://")
 
 
-def files(place):
-    """Return the names of the files that a folder, a pattern or a URL stands for."""
-    with _blaming(place):
-        matching = _matching(place)
+def files(path_or_url):
+    """Return the names of the files that a folder, a pattern or a URL matches."""
+    with _blaming(path_or_url):
+        matching = _matching(path_or_url)
         if not matching:
-            raise Failure(NO_INPUT, f"{place}: matches no file")
+            raise Failure(NO_INPUT, f"{path_or_url}: matches no file")
         found = [name for match in matching for name in _locations.parts(match)]
     if not found:
-        raise Failure(NO_INPUT, f"{place}: no part files in there")
+        raise Failure(NO_INPUT, f"{path_or_url}: no part files in it")
     return found
 
 
-def _matching(place):
-    if not glob.has_magic(place) or os.path.exists(place):
-        return [place]
-    if "://" not in place:
-        return _wanted(glob.glob(place), place)
-    fs, path = _locations.file_system(place)
-    return _wanted(map(fs.unstrip_protocol, fs.glob(path)), place)
+def _matching(path_or_url):
+    if not glob.has_magic(path_or_url) or os.path.exists(path_or_url):
+        return [path_or_url]
+    if "://" not in path_or_url:
+        return _visible(glob.glob(path_or_url), path_or_url)
+    fs, path = _locations.file_system(path_or_url)
+    return _visible(map(fs.unstrip_protocol, fs.glob(path)), path_or_url)
 
 
-def _wanted(found, pattern):
-    """Return what a pattern stands for, in order: hidden names only where the pattern starts as they do."""
+def _visible(found, pattern):
+    """Return the matches of a pattern in order, and hidden names only if the pattern starts with the same character."""
     first = _name(pattern)[:1]
     return sorted(each for each in found if not _locations.is_hidden(_name(each)) or _name(each).startswith(first))
 
 
-def _name(place):
-    return place.rstrip("/").rpartition("/")[2]
+def _name(path_or_url):
+    return path_or_url.rstrip("/").rpartition("/")[2]
 
 
-def reading_url(place):
+def reading_url(url):
     """Open a URL for reading."""
-    with _blaming(place):
-        fs, path = _locations.file_system(place)
-        return _File(place, fs, fs.open(path, "rb"))
+    with _blaming(url):
+        fs, path = _locations.file_system(url)
+        return _File(url, fs, fs.open(path, "rb"))
 
 
 class _File(io.RawIOBase):
-    """Read a file of a file system, which is kept: that of an archive closes its files when it is let go of."""
+    """Read a file of a file system. The file system is kept: that of an archive closes its files when it is freed."""
 
-    def __init__(self, place, fs, file):
-        self._place = place
+    def __init__(self, url, fs, file):
+        self._url = url
         self._fs = fs
         self._file = file
         self.size = getattr(file, "size", None)
@@ -68,21 +67,21 @@ class _File(io.RawIOBase):
         return True
 
     def seekable(self):
-        """Tell whether it can be read from another place on."""
+        """Return whether the file supports seek."""
         return self._file.seekable()
 
     def seek(self, offset, whence=io.SEEK_SET):
-        """Go to another place and return it."""
-        with _blaming(self._place, IO_ERROR):
+        """Move to another offset and return it."""
+        with _blaming(self._url, IO_ERROR):
             return self._file.seek(offset, whence)
 
     def tell(self):
-        """Return the place."""
+        """Return the offset."""
         return self._file.tell()
 
     def readinto(self, target):
         """Fill the front of a buffer; return how many bytes that were."""
-        with _blaming(self._place, IO_ERROR):
+        with _blaming(self._url, IO_ERROR):
             data = self._file.read(len(target))
         target[: len(data)] = data
         return len(data)
@@ -93,45 +92,45 @@ class _File(io.RawIOBase):
         self._file.close()
 
 
-def is_there(place):
-    """Tell whether there is a file or a folder of this URL."""
-    with _blaming(place):
-        fs, path = _locations.file_system(place)
+def exists(url):
+    """Return whether a file or a folder of this URL exists."""
+    with _blaming(url):
+        fs, path = _locations.file_system(url)
         return fs.exists(path)
 
 
 @contextmanager
-def creating(place):
-    """Open a URL for writing; the file is there after the block, and not when that fails."""
-    with _blaming(place):
-        fs, path = _locations.file_system(place)
-    how = _moving if place.startswith(WITHOUT_TRANSACTIONS) else _in_a_transaction
-    with how(fs, path, place) as file:
+def creating(url):
+    """Open a URL for writing; the file exists after the block, unless the block fails."""
+    with _blaming(url):
+        fs, path = _locations.file_system(url)
+    how = _moving if url.startswith(WITHOUT_TRANSACTIONS) else _in_a_transaction
+    with how(fs, path, url) as file:
         yield file
 
 
 @contextmanager
-def _in_a_transaction(fs, path, place):
+def _in_a_transaction(fs, path, url):
     with fs.transaction:
-        with _blaming(place):
+        with _blaming(url):
             file = fs.open(path, "wb")
         yield file
 
 
 @contextmanager
-def _moving(fs, path, place):
-    """Write to a name beside the file's, which takes its place after the block: HDFS renames to free names only."""
+def _moving(fs, path, url):
+    """Write to a file beside it, and rename it after the block: HDFS does not rename over existing files."""
     folder, _, name = path.rpartition("/")
     partial = f"{folder}/.{name}.{os.getpid()}.partial"
     try:
-        with _blaming(place):
+        with _blaming(url):
             file = fs.open(partial, "wb")
         yield file
-        with _blaming(place, IO_ERROR):
+        with _blaming(url, IO_ERROR):
             if fs.exists(path):
                 fs.rm_file(path)
             fs.mv(partial, path)
-            if not fs.exists(path):  # fsspec's webhdfs does not look at what a rename answers
+            if not fs.exists(path):  # fsspec's webhdfs ignores the result of a rename
                 raise OSError(f"{partial} could not be renamed")
     except BaseException:
         with suppress(Exception):
@@ -140,13 +139,13 @@ def _moving(fs, path, place):
 
 
 @contextmanager
-def _blaming(place, status=NO_INPUT):
-    """Turn what a file system raises into a Failure, but for an OSError, which is told as that of any file."""
+def _blaming(path_or_url, status=NO_INPUT):
+    """Turn what a file system raises into a Failure, except an OSError, which is reported as for any file."""
     try:
         yield
     except (Failure, OSError, MemoryError):
         raise
     except ImportError as error:  # fsspec itself, or what it needs for this protocol
-        raise Failure(UNAVAILABLE, f"{place}: {error}") from None
-    except Exception as error:  # a zip that is none, a URL without a part that the protocol needs: each has errors of its own
-        raise Failure(status, f"{place}: {str(error) or type(error).__name__}") from None
+        raise Failure(UNAVAILABLE, f"{path_or_url}: {error}") from None
+    except Exception as error:  # a damaged zip, a URL without a part that the protocol needs: each has errors of its own
+        raise Failure(status, f"{path_or_url}: {str(error) or type(error).__name__}") from None

@@ -1,8 +1,9 @@
-"""A line on the terminal that tells how far the reading of an input is, from the first second on.
+"""A line on the terminal that shows how much of an input has been read, after the first second.
 
-Here: when there is such a line, and what stands in it. Not here: reading. Always true: there is none unless stderr is a
-terminal and stdout is not, it is gone before anything else is written, and the reading itself is not slowed: a timer's signal
-asks the file where it stands.
+There is no line unless stderr is a terminal and stdout is not, and it is erased before anything else is written. A timer's signal
+asks the file for its offset, so that reading itself is not slowed.
+This is not used by the command run: a job reports the progress of its phases itself, several at a time, and no offset of a single
+file could be polled. Nor can its bars be used here: they need rich, which takes longer to import than most commands run.
 """
 
 import io
@@ -14,22 +15,22 @@ from contextlib import contextmanager
 
 from typedbytes.cli._failure import escaped
 
-EVERY = 0.25  # seconds
-PATIENCE = 1.0  # seconds without a line
+INTERVAL = 0.25  # seconds
+DELAY = 1.0  # seconds before the line appears
 ERASE = "\r\x1b[K"
 
 
 @contextmanager
 def watching(source, name):
-    """Tell about the reading of a source while the block runs; gives the source to read from."""
-    if not _is_wanted():
+    """Show the progress of reading a source during the block; yields the source to read from."""
+    if not _is_enabled():
         yield source
         return
     import signal  # imported lazily: start-up time
 
     meter = _Meter(source, name)
-    before = signal.signal(signal.SIGALRM, meter.tell)
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE, EVERY)
+    before = signal.signal(signal.SIGALRM, meter.show)
+    signal.setitimer(signal.ITIMER_REAL, DELAY, INTERVAL)
     try:
         yield meter.source
     finally:
@@ -38,7 +39,7 @@ def watching(source, name):
         meter.erase()
 
 
-def _is_wanted():
+def _is_enabled():
     # The parent may have closed any of them.
     streams = sys.stderr, sys.stdout
     if None in streams or os.name != "posix":
@@ -55,8 +56,8 @@ class _Meter:
         self._is_shown = False
         self.source = source if source.seekable() else _Counted(source)
 
-    def tell(self, *signal_and_frame):
-        """Write the line anew."""
+    def show(self, *signal_and_frame):
+        """Rewrite the line."""
         done = self.source.tell()
         seconds = time.monotonic() - self._start
         text = line(self._name, done, self._nbytes, seconds)
@@ -65,14 +66,14 @@ class _Meter:
         sys.stderr.flush()
 
     def erase(self):
-        """Take the line away."""
+        """Erase the line."""
         if self._is_shown:
             sys.stderr.write(ERASE)
             sys.stderr.flush()
 
 
 def line(name, done, nbytes, seconds):
-    """Return the line: what was read of how much, at which rate, and how long the rest will take.
+    """Return the line: the bytes read and in total, the rate, and the time left.
 
     >>> line("a.tb", 250_000_000, 1_000_000_000, 2.5)
     '250.0 MB of 1.0 GB, 25 %, 100.0 MB/s, 0:07 left: a.tb'
@@ -105,7 +106,7 @@ def _clock(seconds):
 
 
 def _size(source):
-    """Return the number of bytes that a regular file or a URL has, None of anything else."""
+    """Return the size of a regular file or a URL, None for anything else."""
     if type(source) is not io.FileIO:
         return getattr(source, "size", None)
     status = os.fstat(source.fileno())

@@ -18,7 +18,7 @@ class Records:
         form = options.to or ("json" if output.is_terminal else "typedbytes")
         self._sink = SINKS[form](options, output)
         self._is_sequence_file = form == "sequencefile"
-        # A terminal sees each record at once.
+        # On a terminal each record is shown at once.
         self._nbytes = 1 if output.is_terminal else BUFFER_NBYTES
 
     def __enter__(self):
@@ -29,7 +29,7 @@ class Records:
 
     @contextmanager
     def writer(self, reader):
-        """Give a Writer of encoded records such as this reader gives; it may be given a key and a value one after the other."""
+        """Yield a Writer of encoded records of the kind this reader gives; key and value may be written separately."""
         self._sink.expect(reader)
         with typedbytes.Writer(UntilFailure(self._sink.write), buffer_size=self._nbytes) as writer:
             yield writer
@@ -54,14 +54,14 @@ class Records:
 
 
 class UntilFailure:
-    """Hand chunks of whole records on; once that has failed, which the Writer that brings them is told, nothing more."""
+    """Pass chunks of whole records on until that fails: a Writer that is closed after a failure writes the same chunk again."""
 
     def __init__(self, write):
         self._write = write
         self._has_failed = False
 
     def write(self, chunk):
-        """Hand a chunk on: a Writer that ends after a failure brings the same once more."""
+        """Pass a chunk on, unless an earlier one failed."""
         if not self._has_failed:
             self._has_failed = True
             self._write(chunk)
@@ -73,10 +73,10 @@ class _TypedBytes:
         self.write = output.write
 
     def expect(self, reader):
-        """Take the records of this reader next."""
+        """Prepare for the records of this reader."""
 
     def close(self, is_whole):
-        """Write what comes last; is_whole: nothing went wrong."""
+        """Write what follows the last record; is_whole: there was no failure."""
 
 
 class _Json(_TypedBytes):
@@ -91,7 +91,7 @@ class _Json(_TypedBytes):
         self._pairs = False
 
     def expect(self, reader):
-        """Take the records of this reader next."""
+        """Prepare for the records of this reader."""
         self._pairs = is_pairs(reader)
 
     def write(self, records):
@@ -116,7 +116,7 @@ class _Messages(_TypedBytes):
         self._decoders = [typedbytes.Decoder(dialect=options.dialect, exact=True, map_pairs=each) for each in (False, True)]
 
     def expect(self, reader):
-        """Take the records of this reader next."""
+        """Prepare for the records of this reader."""
         self._is_pairs = is_pairs(reader)
         self._nbytes = self._nrecords = 0  # written of it
 
@@ -145,12 +145,12 @@ class _Messages(_TypedBytes):
     def _decoded(self, records):
         values, with_all_keys = (each.decode_pairs(records) if self._is_pairs else each.decode_all(records) for each in self._decoders)
         if _has_lost_keys(values, with_all_keys):
-            raise typedbytes.FormatError("a MAP has equal keys, of which a message keeps one", 0)
+            raise typedbytes.FormatError("a MAP has equal keys, and a message can keep only one of them", 0)
         return values
 
 
 def _has_lost_keys(value, pairs):
-    """Tell whether a dict in there has fewer keys than the list of pairs in its place."""
+    """Return whether a dict in a value has fewer keys than the list of pairs decoded from the same MAP."""
     if type(value) is dict and type(pairs) is list:  # and not out of a pickle
         return len(value) != len(pairs) or any(map(_has_lost_keys, value.values(), (item for _, item in pairs)))
     return type(value) in (tuple, list) and any(map(_has_lost_keys, value, pairs))

@@ -9,11 +9,11 @@ from typedbytes.cli._sequencefile_output import writing
 
 
 def repair(source, name, options):
-    """Copy what is intact of a SequenceFile to another, of the same classes and codec; tell what is not, and return the exit code."""
+    """Copy the intact records of a SequenceFile to another of the same classes and codec; report the rest, and return the exit code."""
     with sequence_file_reader(source, options, raw=True, resync=True) as damaged:
         how = {each: getattr(damaged, each) for each in ("key_class", "value_class", "version", "compression", "metadata")}
         bad = []
-        # The input may be what is replaced: its name is given to the copy when that is whole.
+        # The input may be the file to replace: the copy gets its name when it is complete.
         with replacing(options.repair) as file, writing(file, codec=damaged.codec or "default", **how) as writer:
             for index, (start, key, value) in enumerate(_with_starts(damaged)):
                 try:
@@ -28,7 +28,7 @@ def repair(source, name, options):
 
 
 def _with_starts(damaged):
-    """Yield each key and value behind where its record starts, or its block, or the marker in front of either."""
+    """Yield (offset, key, value); the offset is that of the record, its block, or the sync marker before them."""
     start = end = damaged.offset
     for key, value in damaged:
         if damaged.offset != end:
@@ -37,7 +37,7 @@ def _with_starts(damaged):
 
 
 def _decode(class_name, data, part, options):
-    """Decode a key or a value, for the errors that this raises; their messages say where in it."""
+    """Decode a key or a value to find errors; their messages give the offset in it."""
     try:
         sequencefile.decode(class_name, data, dialect=options.dialect)
     except typedbytes.DecodeError as error:

@@ -1,7 +1,6 @@
-"""Reports: what a command found out, as a table for people and as lines of JSON for programs.
+"""Reports of commands: a table for people, or lines of JSON for programs.
 
-Here: which of the two, and writing it. Not here: what is reported. Always true: a row is a dict of JSON values, one line of
-JSON each; a table shows the same.
+A row is a dict of JSON values and one line of JSON; a table shows the same.
 """
 
 from math import isfinite
@@ -13,7 +12,7 @@ MOST_CHARACTERS = 200
 
 
 def is_table(options, output):
-    """Tell whether reports are tables: on a terminal, or with --table."""
+    """Return whether reports are tables: on a terminal, or with --table."""
     return options.table or (output.is_terminal and not options.json)
 
 
@@ -33,7 +32,7 @@ def _write_json(rows, output):
 
 
 def _json_value(value):
-    # JSON has no infinities and no NaN; what reads it would refuse the line.
+    # JSON has neither infinities nor NaN; a parser would refuse the line.
     return str(value) if isinstance(value, float) and not isfinite(value) else value
 
 
@@ -56,7 +55,7 @@ def short_line(record, options):
 
 
 def report_sections(sections, options, output):
-    """Write tables of different rows, given by name: one below the other, or in lines of JSON that tell theirs."""
+    """Write named sections of rows: as tables one below the other, or as lines of JSON with the name of the section."""
     if is_table(options, output):
         for number, (name, rows) in enumerate(sections.items()):
             output.line(f"\n{name}" if number else name)

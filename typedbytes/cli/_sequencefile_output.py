@@ -15,7 +15,7 @@ Header = namedtuple("Header", "key_class value_class metadata")
 
 @contextmanager
 def writing(output, **how):
-    """Give a writer of a SequenceFile to an Output."""
+    """Yield a writer of a SequenceFile to an Output."""
     try:
         writer = sequencefile.Writer(output, **how)
     except ValueError as error:
@@ -29,23 +29,23 @@ def writing(output, **how):
 
 
 def header_of(reader):
-    """Return what the header of a reader's SequenceFile says of its records; of any other reader they are TypedBytesWritables."""
+    """Return the header of a reader's SequenceFile; for any other reader that of a file of TypedBytesWritables."""
     file = getattr(reader, "sequence_file", None)
     return Header(_TYPED, _TYPED, {}) if file is None else Header(*(getattr(file, each) for each in Header._fields))
 
 
 def agreed(header, other):
-    """Return the header for records of both; raises Failure where they have different classes or metadata."""
+    """Return the header for records of both; raise Failure if classes or metadata differ."""
     if header[:2] != other[:2]:
         both = " and ".join("/".join(name.rpartition(".")[2] for name in each[:2]) for each in (header, other))
-        raise Failure(USAGE, f"inputs of different classes, {both} (typedbytes dumptb FILE... | typedbytes loadtb OUT takes them all)")
+        raise Failure(USAGE, f"inputs of different classes, {both} (typedbytes dumptb FILE... | typedbytes loadtb OUT converts them all)")
     if header.metadata != other.metadata:
-        raise Failure(USAGE, "inputs with different metadata, of which a SequenceFile has one")
+        raise Failure(USAGE, "inputs with different metadata: a SequenceFile has only one")
     return header
 
 
 class Sink:
-    """Write pairs to a SequenceFile of the classes and with the metadata that its inputs have."""
+    """Write pairs to a SequenceFile with the classes and the metadata of its inputs."""
 
     def __init__(self, options, output):
         self._output = output
@@ -54,11 +54,11 @@ class Sink:
         self._header = self._writer = None
 
     def expect(self, reader):
-        """Take the records of this reader next."""
+        """Prepare for the records of this reader."""
         self._open(reader)
         for name in self._header[:2]:
             if name in _MAPS:
-                raise Failure(USAGE, f"a {name.rpartition('.')[2]} is not made again of its typed bytes (typedbytes convert copies such files)")
+                raise Failure(USAGE, f"a {name.rpartition('.')[2]} cannot be made from its typed bytes (typedbytes convert copies such files)")
 
     def _open(self, reader):
         if not is_pairs(reader):
@@ -75,7 +75,7 @@ class Sink:
         self._raws = [_raw_of(name) for name in header[:2]]
 
     def copy_raw(self, reader):
-        """Copy what has no way back from typed bytes as it is; return whether that was all."""
+        """Copy records that cannot be made from typed bytes as they are; return whether this was done."""
         self._open(reader)
         if not {*self._header[:2]}.intersection(_MAPS):
             return False
@@ -102,7 +102,7 @@ class Sink:
 
 
 def _raw_of(class_name):
-    """Return the function that gives the bytes of a class for the typed bytes that a SequenceFile's Reader made of them."""
+    """Return the function that converts the typed bytes of a SequenceFile's Reader back to the bytes of a class."""
     if class_name == _TYPED:
         return lambda typed: len(typed).to_bytes(4, "big") + typed
     if class_name in (f"{_IO}{name}Writable" for name in ("Bytes", "Int", "Long", "Byte", "Float", "Double", "Boolean")):

@@ -1,7 +1,7 @@
-"""An orderly end of the command on SIGHUP, SIGINT and SIGTERM: one exception, which nothing but its own handling outlives.
+"""End the command in order on SIGHUP, SIGINT and SIGTERM.
 
-Here: what a signal does. Not here: what there is to clean up. Always true: the first signal raises Stopped wherever the command is; while
-that is handled, by whatever cleans up on its way, further ones do nothing; a signal that was ignored at the start, by nohup say, stays so.
+The first signal raises Stopped wherever the command is; while that exception is handled and cleanup runs, further signals do nothing.
+A signal that was ignored at the start, for example by nohup, stays ignored.
 """
 
 import _signal  # as in a task: signal itself would cost each command its import
@@ -11,7 +11,7 @@ SIGNALS = _signal.SIGHUP, _signal.SIGINT, _signal.SIGTERM
 
 
 class Stopped(KeyboardInterrupt):
-    """The command was told to stop; `status` is its exit code."""
+    """Raised by a signal that ends the command; `status` is the exit code."""
 
     def __init__(self, number):
         super().__init__(number)
@@ -19,9 +19,9 @@ class Stopped(KeyboardInterrupt):
 
 
 class Stoppable:
-    """Have the signals raise Stopped for the length of a with block.
+    """Let the signals raise Stopped during a with block.
 
-    is_last: the process ends with the block. After Stopped, signals then do nothing any more.
+    is_last: the process ends with the block; after Stopped, signals stay ignored.
     """
 
     def __init__(self, is_last):
@@ -31,10 +31,10 @@ class Stoppable:
     def __enter__(self):
         for number in SIGNALS:
             handler = _signal.getsignal(number)
-            if handler not in (_signal.SIG_IGN, None):  # None: it is not Python's matter
+            if handler not in (_signal.SIG_IGN, None):  # None: not installed from Python
                 try:
                     _signal.signal(number, _stop)
-                except ValueError:  # in another thread than the main one, which hears all signals
+                except ValueError:  # not in the main thread, which handles all signals
                     break
                 self._before[number] = handler
 

@@ -12,7 +12,7 @@ from typedbytes.cli._inputs import blaming, names, opened, recognised, shown, un
 
 
 class Inputs:
-    """The inputs as sources of typed bytes; what goes wrong while they are read is blamed on the one that is read."""
+    """The inputs as sources of typed bytes; an error while they are read names the input being read."""
 
     def __init__(self, options):
         self._options = options
@@ -21,7 +21,7 @@ class Inputs:
 
     @contextmanager
     def blamed(self):
-        """Turn what is wrong with the data into a Failure that names the input, and what is wrong with files into another."""
+        """Turn an error in the data into a Failure that names the input, and an OSError into one of the temporary files."""
         try:
             yield
         except typedbytes.DecodeError as error:
@@ -30,7 +30,7 @@ class Inputs:
             raise Failure(IO_ERROR, f"temporary files: {because(error)}") from None
 
     def sources(self):
-        """Return an iterator over the sources and the number of values that a record has."""
+        """Return an iterator over the sources, and the number of values in a record."""
         found = self._opened()
         first, nparts = next(found)
         return chain([first], (source for source, n in found if self._agrees(n, nparts))), nparts
@@ -43,7 +43,7 @@ class Inputs:
         return (typedbytes.PairReader if nparts == 2 else typedbytes.Reader)(file, **how)
 
     def _check_header(self, source, is_first):
-        """Of the inputs for a SequenceFile raise Failure unless all have the same classes."""
+        """Raise Failure if the inputs for a SequenceFile have different classes."""
         from typedbytes.cli._sequencefile_output import agreed, header_of  # imported lazily: start-up time
 
         if is_first:
@@ -53,7 +53,7 @@ class Inputs:
 
     def _agrees(self, nparts, expected):
         if nparts != expected:
-            raise Failure(USAGE, "inputs of pairs and of values together: --pairs takes all for pairs")
+            raise Failure(USAGE, "some inputs hold pairs and some values: --pairs reads all as pairs")
         return True
 
     def _opened(self):
@@ -70,7 +70,7 @@ class Inputs:
 
 
 class _Blaming(io.RawIOBase):
-    """Read from a source; an OSError there is a Failure that names the input, so that nobody takes it for one of an output."""
+    """Read from a source; an OSError becomes a Failure that names the input, so that it is not mistaken for one of an output."""
 
     def __init__(self, source, name):
         self._source = source

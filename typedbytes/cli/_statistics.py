@@ -8,7 +8,7 @@ from typedbytes.cli._reports import short_line
 
 
 def collect(make, options):
-    """Hand the records of all inputs to make(whether they are pairs); return what it made and that."""
+    """Write the records of all inputs to make(is_pairs); return the result of make and is_pairs."""
     sink = pairs = None
     for name in names(options):
         with reading(name, options, raw=True) as reader:
@@ -16,7 +16,7 @@ def collect(make, options):
                 pairs = is_pairs(reader)
                 sink = make(pairs)
             elif pairs != is_pairs(reader):
-                raise Failure(USAGE, "inputs of pairs and of values together: --pairs takes all for pairs")
+                raise Failure(USAGE, "some inputs hold pairs and some values: --pairs reads all as pairs")
             with typedbytes.Writer(sink) as writer:
                 writer.copy(reader)
     return sink, pairs

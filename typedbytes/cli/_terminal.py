@@ -1,7 +1,6 @@
-"""What a terminal shows: colours of JSON, and tables as wide as it is.
+"""Output on a terminal: colours for JSON, and tables that fit its width.
 
-Here: escape sequences and widths. Not here: what is shown. Always true: text that comes in holds no control characters, and
-without a terminal, or with NO_COLOR, none comes out.
+The given text must hold no control characters; without a terminal, or with NO_COLOR, none are added.
 """
 
 import os
@@ -14,7 +13,7 @@ _TOKEN = re.compile(r'(?P<name>"(?:[^"\\]|\\.)*"(?=:))|(?P<string>"(?:[^"\\]|\\.
 
 
 def wants_colours(output):
-    """Tell whether an Output is shown in colours."""
+    """Return whether an Output is shown in colours."""
     return output.is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
 
 
@@ -28,7 +27,7 @@ def coloured(text):
 
 
 def columns(output):
-    """Return how many characters a line of an Output may have, None for any number."""
+    """Return the number of characters in a line of an Output, None if unlimited."""
     if not output.is_terminal:
         return None
     try:

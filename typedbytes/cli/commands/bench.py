@@ -1,7 +1,4 @@
-"""The command bench: how fast this machine walks over, decodes and encodes somebody's own records.
-
-Here: what is measured, and a plot of it. Always true: all of it works on bytes in memory, so that no disk is measured.
-"""
+"""The command bench: the speed of the codec on the user's records, from bytes in memory, so that no disk is measured."""
 
 import time
 
@@ -20,37 +17,37 @@ SECONDS = 0.5  # for each operation
 def add_arguments(parser):
     """Declare the arguments of bench."""
     add_report_arguments(parser)
-    parser.add_argument("--megabytes", type=positive, default=64, metavar="N", help="how much of the input is taken (64)")
-    parser.add_argument("--plot", metavar="OUT", help="draw the figures into OUT, in SVG")
+    parser.add_argument("--megabytes", type=positive, default=64, metavar="N", help="how much of the input to use (64)")
+    parser.add_argument("--plot", metavar="OUT", help="write a bar chart to OUT, in SVG")
 
 
 def run(options, output):
-    """Measure how fast the records of the input are walked over, decoded, encoded and written as JSON.
+    """Measure how fast the records of the input are skipped, decoded, encoded and written as JSON.
 
-    Whole records are taken into memory first. Each figure is the best of many runs.
+    Whole records are read into memory first. Each figure is the best of many runs.
 
     examples:
       typedbytes bench --pairs part-00000.tb
       typedbytes bench --plot speed.svg part-00000.tb
     """
-    data, pairs = _taken(options)
+    data, pairs = _read_records(options)
     if not data:
-        raise Failure(USAGE, "there are no records to measure with")
+        raise Failure(USAGE, "the input has no records to measure")
     try:
         rows = list(_measured(data, pairs, options))
-    except typedbytes.DecodeError as error:  # the reading walked over the structure only
-        raise Failure(BAD_DATA, f"the records to measure with: {error}") from None
+    except typedbytes.DecodeError as error:  # reading has checked only the structure
+        raise Failure(BAD_DATA, f"the records to measure: {error}") from None
     if options.plot:
         with replacing(options.plot) as file:
-            file.write(_drawn(rows).encode())
+            file.write(_bar_chart(rows).encode())
     report(rows, options, output)
 
 
 class _Enough(Exception):
-    """End the taking of records."""
+    """Raised to stop reading."""
 
 
-class _Taking:
+class _Collector:
     def __init__(self, most):
         self.data = bytearray()
         self._most = most
@@ -62,17 +59,17 @@ class _Taking:
         self.data += records
 
 
-def _taken(options):
-    taking, pairs = _Taking(options.megabytes * 1_000_000), False
+def _read_records(options):
+    collector, pairs = _Collector(options.megabytes * 1_000_000), False
     for name in names(options):
         with reading(name, options, raw=True) as reader:
             pairs = is_pairs(reader)
             try:
-                with typedbytes.Writer(taking) as writer:
+                with typedbytes.Writer(collector) as writer:
                     writer.copy(reader)
             except _Enough:
                 break
-    return bytes(taking.data), pairs
+    return bytes(collector.data), pairs
 
 
 def _measured(data, pairs, options):
@@ -106,8 +103,8 @@ def _best(operation):
             return best
 
 
-def _drawn(rows):
-    """Return a drawing of the rates as bars."""
+def _bar_chart(rows):
+    """Return an SVG bar chart of the rates."""
     most = max(row["MB/s"] for row in rows)
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="{40 * len(rows) + 20}" font-family="sans-serif" font-size="14">']
     for number, row in enumerate(rows):

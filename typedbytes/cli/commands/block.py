@@ -1,7 +1,6 @@
 """The command block: messages to lines of JSON and back, and a peer that answers them.
 
-Here: the actions, and the form of a message as JSON. The form of a value is _json_form's matter. Always true: encode(decode(x))
-is x for messages of this library.
+encode(decode(x)) == x for messages of this library. _json_form has the form of a value.
 """
 
 import base64
@@ -24,11 +23,11 @@ OUR_TAGS = ("command", "array", "arrow")
 def add_arguments(parser):
     """Declare the arguments of block."""
     parser.add_argument("action", nargs="?", metavar="ACTION", help="encode, decode, echo or peer").words = tuple(ACTIONS)
-    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="inputs in turn; - or none is stdin")
+    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="the inputs; stdin if none, or for -")
     parser.add_argument("--wire", choices=WIRES, default="bytes", help="the layout (bytes): " + ", ".join(WIRES))
     parser.add_argument("--max-bytes", type=positive, metavar="N", help="refuse a message of more than N bytes")
     parser.add_argument("--checksum", action="store_true", help="end native messages with a checksum")
-    parser.add_argument("--listen", default="127.0.0.1:0", metavar="PLACE", help="peer: HOST:PORT, or the path of a Unix socket")
+    parser.add_argument("--listen", default="127.0.0.1:0", metavar="ADDRESS", help="peer: HOST:PORT, or the path of a Unix socket")
     parser.add_argument("--mode", choices=("ack", "echo"), default="ack", help="peer: answer with a byte 1, or with the message")
     parser.add_argument("--connections", type=natural, metavar="N", help="peer: end after N connections")
 
@@ -36,8 +35,8 @@ def add_arguments(parser):
 def run(options, output):
     """Work on binary block messages: lines of JSON to messages, messages to lines, a peer.
 
-    encode reads lines of JSON and writes a message for each, decode is its inverse; echo reads
-    messages and writes them again; peer prints where it listens and answers each message.
+    encode reads lines of JSON and writes a message for each, and decode is its inverse; echo copies
+    messages; peer prints the address where it listens and answers each message.
 
     A line is an array of values in the JSON form of to-json, or {"id": 7, "reply": true, "args":
     [...]}. A command is {"command": "add"}, an array {"array": "f8", "shape": [2], "data": BASE64},
@@ -49,22 +48,22 @@ def run(options, output):
       typedbytes block peer --mode echo --listen /tmp/peer
     """
     if options.action not in ACTIONS:
-        raise Failure(USAGE, "an action is encode, decode, echo or peer (see typedbytes block --help)")
+        raise Failure(USAGE, "expected an action: encode, decode, echo or peer (see typedbytes block --help)")
     if options.checksum and options.wire != "native":
-        raise Failure(USAGE, "--checksum is for --wire native")
+        raise Failure(USAGE, "--checksum needs --wire native")
     ACTIONS[options.action](options, output)
 
 
 def _encode(options, output):
     encoder = BlockEncoder(options.wire, **_checksum(options))
-    for place, line in lines(options):
+    for location, line in lines(options):
         if line.isspace():
             continue
         try:
             args, head = _from_line(load_line(line))
             output.write(encoder.encode(args, **head))
-        except (JsonFormError, EncodeError, DecodeError) as error:  # a value of the line goes through its typed bytes
-            raise Failure(BAD_DATA, f"{place}: {error}") from None
+        except (JsonFormError, EncodeError, DecodeError) as error:  # a value is converted by its typed bytes
+            raise Failure(BAD_DATA, f"{location}: {error}") from None
 
 
 def _decode(options, output):
@@ -89,12 +88,12 @@ def _peer(options, output):
     by_path = ":" not in options.listen
     try:
         server = _listening(options.listen, by_path)
-    except (OSError, ValueError, OverflowError, TypeError) as error:  # the last two: a port and a host that there cannot be
-        raise Failure(USAGE, f"{options.listen}: cannot listen there: {error}") from None
+    except (OSError, ValueError, OverflowError, TypeError) as error:  # the last two: an impossible port or host
+        raise Failure(USAGE, f"{options.listen}: cannot listen: {error}") from None
     try:
         with server:
-            place = os.fsencode(options.listen) if by_path else "{}:{}".format(*server.getsockname()).encode()
-            output.write(place + b"\n")
+            address = os.fsencode(options.listen) if by_path else "{}:{}".format(*server.getsockname()).encode()
+            output.write(address + b"\n")
             output.flush()
             _serve(server, options)
     finally:
@@ -102,16 +101,16 @@ def _peer(options, output):
             os.unlink(options.listen)
 
 
-def _listening(place, by_path):
+def _listening(address, by_path):
     """Return a socket that listens at HOST:PORT, or at the path of a Unix socket."""
     import socket
 
     server = socket.socket(socket.AF_UNIX if by_path else socket.AF_INET)
     try:
         if by_path:
-            server.bind(place)
+            server.bind(address)
         else:
-            host, _, port = place.rpartition(":")
+            host, _, port = address.rpartition(":")
             server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             server.bind((host, int(port)))
         server.listen()
@@ -162,17 +161,17 @@ def _messages(options):
 
 
 def _from_line(tree):
-    """Return the values of a message and what stands beside them."""
+    """Return the values of a message, and its id and reply flag."""
     head = {}
     if type(tree) is dict:
         if not {"args"} <= set(tree) <= {"id", "reply", "args"}:
-            raise JsonFormError('a message is an array, or an object of "args", "id" and "reply"')
+            raise JsonFormError('expected an array, or an object of "args", "id" and "reply"')
         head = {"id": tree.get("id", 0), "reply": tree.get("reply", False)}
         if type(head["id"]) is not int or type(head["reply"]) is not bool:
-            raise JsonFormError("an id is a number, and reply is true or false")
+            raise JsonFormError("expected a number as id, and true or false as reply")
         tree = tree["args"]
     if type(tree) is not list:
-        raise JsonFormError("the values of a message are an array")
+        raise JsonFormError("expected an array of the values of a message")
     return [_from_json(each) for each in tree], head
 
 
@@ -187,7 +186,7 @@ def _from_json(tree):
         try:
             return array_view(tree["array"], tree["shape"], _from_base64(tree["data"]))
         except (TypeError, ValueError) as error:
-            raise JsonFormError(f"no array: {error}") from None
+            raise JsonFormError(f"not an array: {error}") from None
     return None if tree is None else loads(from_tree(tree), exact=True)
 
 
@@ -213,4 +212,4 @@ def _from_base64(text):
     try:
         return base64.b64decode(text, validate=True)
     except (TypeError, binascii.Error):
-        raise JsonFormError("bytes are base64") from None
+        raise JsonFormError("expected bytes in base64") from None

@@ -7,20 +7,19 @@ def add_arguments(parser):
     """Declare the arguments of bundle."""
     add = parser.add_argument
     add("files", nargs="*", default=[], metavar="ZIP", help="the archive to write")
-    add("--module", action="append", default=[], metavar="PATH", help="a Python file or package folder of the job's own")
+    add("--module", action="append", default=[], metavar="PATH", help="a Python file or package folder of the job")
     add("--wheel", action="append", default=[], metavar="FILE", help="a wheel, of any version and platform")
     add("--require", action="append", default=[], metavar="PACKAGE", help="a package, fetched with pip as wheels")
-    add("--python-version", action="append", default=[], metavar="X.Y", help="fetch wheels for the nodes' Python; may be given again")
+    add("--python-version", action="append", default=[], metavar="X.Y", help="fetch wheels for this Python of the nodes; may be repeated")
     add("--platform", action="append", default=[], metavar="TAG", help="fetch wheels for this platform, like manylinux2014_x86_64")
-    add("--find-links", action="append", default=[], metavar="PLACE", help="where pip looks for wheels too")
+    add("--find-links", action="append", default=[], metavar="PATH", help="a further folder or URL where pip looks for wheels")
 
 
 def run(options, output):
     """Write an archive that brings this package to nodes with a bare Python.
 
-    Hadoop unpacks it on each node, and a task finds it by PYTHONPATH: no compiler, no network,
-    nothing installed. Without options it is for the version of Python and the platform that run
-    here.
+    Hadoop unpacks it on each node, and a task finds it by PYTHONPATH: no compiler, no network and no
+    installation. The default is for the Python version and the platform of this process.
 
     examples:
       typedbytes bundle bundle.zip

@@ -10,8 +10,8 @@ add_arguments = add_record_arguments
 def run(options, output):
     """Copy the records of all inputs to stdout, byte for byte.
 
-    Only whole records are copied. At damage the records before it are written, the message
-    tells the place, and the exit code is 65. Of a SequenceFile the pairs come as typed bytes.
+    Only whole records are copied. Records before damage are written, the message gives its offset,
+    and the exit code is 65. The pairs of a SequenceFile are written as typed bytes.
 
     examples:
       typedbytes cat part-0*.tb > all.tb

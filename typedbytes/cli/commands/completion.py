@@ -27,7 +27,7 @@ def run(options, output):
 
 
 def _first(name):
-    """Return the first argument of a command that is no option, when it is no file, and the words that it may be; or None."""
+    """Return (metavar, allowed words) of the first positional argument of a command, or None if it is a file."""
     for action in parser_of(name)._actions:
         if not action.option_strings:
             words = getattr(action, "words", ())

@@ -1,8 +1,4 @@
-"""The command convert: every format into every other, Arrow and Parquet among them.
-
-Here: tables of columns, which need pyarrow. The other formats are _formats' and _records' matter. Always true: what pyarrow is
-given and gives is typedbytes.columns' matter, and so is what cannot be a column.
-"""
+"""The command convert: every format into every other, including Arrow and Parquet, which need pyarrow."""
 
 import io
 from contextlib import contextmanager
@@ -23,10 +19,10 @@ CODECS = ("none", "default", "gzip", "bzip2", "snappy", "lz4", "zstd")
 def add_arguments(parser):
     """Declare the arguments of convert."""
     add_file_arguments(parser)
-    parser.add_argument("--from", choices=NAMES + TABLES, dest="from_", help="what the inputs are (told by their first bytes)")
-    parser.add_argument("--to", choices=NAMES + TABLES, required=True, help="what is written")
+    parser.add_argument("--from", choices=NAMES + TABLES, dest="from_", help="the format of the inputs (default: recognised by their first bytes)")
+    parser.add_argument("--to", choices=NAMES + TABLES, required=True, help="the format of the output")
     parser.add_argument("--codec", choices=CODECS, help="sequencefile, parquet: compression (none)")
-    parser.add_argument("--compression", choices=("record", "block"), default="block", help="sequencefile: of each value, or of blocks (block)")
+    parser.add_argument("--compression", choices=("record", "block"), default="block", help="sequencefile: compress each value, or blocks (block)")
     add_output_argument(parser)
 
 
@@ -34,9 +30,9 @@ def run(options, output):
     """Read records in any format and write them in another.
 
     Arrow is a stream of record batches (its IPC format), Parquet a file; both need pyarrow, and
-    records of one shape: a pair becomes the columns key and value. Back from them a row is a VECTOR,
-    with --pairs of two columns a pair; a null there needs --dialect hive, which has one. From
-    SequenceFile to SequenceFile keys and values keep their classes, and the file its metadata.
+    records of one shape: a pair becomes the columns key and value. A row read from them becomes a
+    VECTOR, or with --pairs and two columns a pair; nulls need --dialect hive. From SequenceFile to
+    SequenceFile keys and values keep their classes, and the file its metadata.
 
     examples:
       typedbytes convert --to sequencefile --codec zstd -o part-00000 --pairs pairs.tb
@@ -70,7 +66,7 @@ def _encoded_batches(source, options):
     """Yield the rows of a table as typed bytes."""
     for batch in _batches(source, options.from_):
         if options.pairs and batch.num_columns != 2:
-            raise Failure(USAGE, f"pairs come from two columns, not from {batch.num_columns}")
+            raise Failure(USAGE, f"expected two columns for pairs, not {batch.num_columns}")
         rows = batch if options.pairs else {"value": tuple(batch.columns)}
         sink = io.BytesIO()
         columns.write(sink, rows, pairs=options.pairs, nulls="hive" if options.dialect == "hive" else "error")
@@ -78,20 +74,20 @@ def _encoded_batches(source, options):
 
 
 def _batches(source, form):
-    """Yield the batches of a table, and of one without rows a batch that tells its columns."""
+    """Yield the batches of a table, or one empty batch with its columns."""
     pyarrow = _pyarrow()
     if form == "arrow":
         buffered = io.BufferedReader(source)
         stream = pyarrow.ipc.open_stream(buffered)
-        yield from _or_none(stream, stream.schema)
+        yield from _with_columns(stream, stream.schema)
         buffered.detach()
     else:
         file = pyarrow.parquet.ParquetFile(source if source.seekable() else io.BytesIO(source.readall()))
-        yield from _or_none(file.iter_batches(), file.schema_arrow)
+        yield from _with_columns(file.iter_batches(), file.schema_arrow)
 
 
-def _or_none(batches, schema):
-    """Yield the batches that hold rows; without any, one that holds none."""
+def _with_columns(batches, schema):
+    """Yield the batches that hold rows; if there are none, an empty one."""
     pyarrow, has_rows = _pyarrow(), False
     for batch in batches:
         if batch.num_rows:
@@ -113,7 +109,7 @@ def _write_tables(options, output):
                         writer = _table_writer(pyarrow, sink, batch.schema, options)
                     writer.write_batch(batch)
         if writer is None:
-            raise Failure(BAD_DATA, "no records, and so no columns")
+            raise Failure(BAD_DATA, "there are no records to take the columns from")
         writer.close()
 
 
@@ -135,7 +131,7 @@ def _table_writer(pyarrow, sink, schema, options):
 
 
 class _File(io.RawIOBase):
-    """Give an Output the manners of a file that pyarrow writes to."""
+    """Give an Output the interface of a file that pyarrow writes to."""
 
     def __init__(self, output):
         self._output = output
@@ -151,7 +147,7 @@ class _File(io.RawIOBase):
         return self._nbytes
 
     def __exit__(self, kind, error, traceback):
-        # After a failure pyarrow writes the end of a file all the same, while it is let go of.
+        # After a failure pyarrow still writes the end of the file when it is freed.
         self._has_failed = kind is not None
 
     def write(self, data):
@@ -164,14 +160,14 @@ class _File(io.RawIOBase):
 
 @contextmanager
 def _blaming_data(name):
-    """Turn what pyarrow finds wrong with an input, or what is no column, into a Failure that names it."""
+    """Turn errors of pyarrow, and of records that are not columns, into a Failure that names the input."""
     pyarrow = _pyarrow()
     try:
         yield
     except (typedbytes.DecodeError, MemoryError):
-        raise  # told as everywhere; pyarrow's own lack of memory is both
+        raise  # reported as everywhere; pyarrow's MemoryError is also an ArrowException
     except (pyarrow.ArrowException, typedbytes.EncodeError, ValueError) as error:
-        # A plain ValueError is a name of a column that is no UTF-8, or a second shape in a Parquet file.
+        # A plain ValueError: the name of a column is not UTF-8, or a Parquet file has a second shape.
         message = str(error).replace("pass nulls=... to say what to write", "--dialect hive writes NULL for it")
         raise Failure(BAD_DATA, f"{shown(name)}: {message}") from None
 

@@ -13,7 +13,7 @@ def run(options, output):
     """Print the number of values in all inputs, or of pairs with --pairs.
 
     Values are skipped by their structure, not decoded. With --pairs a key without a value is an
-    error. With --json or --table a line for each input.
+    error. With --json or --table there is a line for each input.
 
     examples:
       typedbytes count part-0*.tb

@@ -12,15 +12,15 @@ from typedbytes.cli._reports import report, short_line
 def add_arguments(parser):
     """Declare the arguments of diff."""
     add_report_arguments(parser)
-    parser.add_argument("--unordered", action="store_true", help="compare how often each record is there, wherever it stands")
-    parser.add_argument("-n", type=natural, default=10, metavar="N", dest="ndifferences", help="tell the first N differences (10)")
+    parser.add_argument("--unordered", action="store_true", help="compare how often each record occurs, in any order")
+    parser.add_argument("-n", type=natural, default=10, metavar="N", dest="ndifferences", help="report the first N differences (10)")
 
 
 def run(options, output):
     """Compare two inputs record by record, and report where they differ.
 
-    The exit code is 0 when they hold the same records, byte for byte in typed bytes, and 1 when
-    not. --unordered is for outputs of jobs, whose records come in any order: it counts digests of
+    The exit code is 0 if the inputs hold the same records, byte for byte in typed bytes, and 1 if
+    not. --unordered is for outputs of jobs, whose records have no fixed order: it counts digests of
     the records in memory.
 
     examples:
@@ -31,22 +31,22 @@ def run(options, output):
         raise Failure(USAGE, "diff compares two inputs (see typedbytes diff --help)")
     options.picks = options.unordered
     find = _unordered if options.unordered else _in_order
-    differences = find(*(_records_of(place, options) for place in options.files), options)
+    differences = find(*(_records_of(path, options) for path in options.files), options)
     shown_rows = list(islice(differences, options.ndifferences))
     report(shown_rows, options, output)
     return DIFFERENT if shown_rows or next(differences, None) else OK
 
 
-def _records_of(place, options):
+def _records_of(path, options):
     """Yield the encoded records of an input, or of the part files of a folder."""
-    for name in within(place):
+    for name in within(path):
         with reading(name, options, raw=True) as reader:
             for record in reader:
                 yield joined(record)
 
 
 def _in_order(first, second, options):
-    """Yield the records that differ from the one at the same place; of those beyond the end of the other input the first."""
+    """Yield the records that differ from that of the same number, up to the first beyond the end of the other input."""
     for number, (one, other) in enumerate(zip_longest(first, second)):
         if one != other:
             yield {"record": number, "first": _shown(one, options), "second": _shown(other, options)}
@@ -55,7 +55,7 @@ def _in_order(first, second, options):
 
 
 def _unordered(first, second, options):
-    """Yield the records that are more often in one than in the other, those of the first input first, in its order."""
+    """Yield the records that occur more often in one input than in the other, first those of the first input, in its order."""
     from hashlib import blake2b  # imported lazily: start-up time
 
     def digest(record):

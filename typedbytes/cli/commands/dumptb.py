@@ -8,18 +8,18 @@ from typedbytes.cli._inputs import names, opened, report_skipped
 
 def add_arguments(parser):
     """Declare the arguments of dumptb."""
-    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="files, folders, URLs; - or none is stdin")
+    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="files, folders or URLs; stdin if none, or for -")
     add_sequence_file_limits(parser)
-    parser.add_argument("--resync", action="store_true", help="go on behind damage at the next sync marker")
+    parser.add_argument("--resync", action="store_true", help="continue after damage at the next sync marker")
     add_output_argument(parser)
 
 
 def run(options, output):
     """Write the pairs of SequenceFiles as typed bytes, as Hadoop's dumptb does.
 
-    Of a folder all files are read, in the order of their names, but for those that start with _
-    or a dot. With --resync what is intact behind damage is written too; the damage is told on
-    stderr, and the exit code is 65 all the same.
+    All files of a folder are read in the order of their names, except those that start with _ or a
+    dot. With --resync intact pairs after damage are written too; the damage is reported on stderr,
+    and the exit code is still 65.
 
     examples:
       typedbytes dumptb out | typedbytes to-json --pairs

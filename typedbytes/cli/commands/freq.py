@@ -9,13 +9,13 @@ from typedbytes.cli._statistics import collect, most_frequent
 def add_arguments(parser):
     """Declare the arguments of freq."""
     add_report_arguments(parser)
-    parser.add_argument("-n", type=natural, default=10, metavar="N", dest="nkeys", help="the N most frequent (10); 0: all")
+    parser.add_argument("-n", type=natural, default=10, metavar="N", dest="nkeys", help="report the N most frequent (10); 0: all")
 
 
 def run(options, output):
-    """Count how often each value is there, of pairs each key, and report the most frequent.
+    """Count how often each value occurs, for pairs each key, and report the most frequent.
 
-    Two are the same when their bytes are. All that are different are kept in memory.
+    They are compared by their bytes. All distinct ones are kept in memory.
 
     examples:
       typedbytes freq --pairs part-0*.tb

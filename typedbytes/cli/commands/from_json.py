@@ -9,14 +9,14 @@ def add_arguments(parser):
     """Declare the arguments of from-json."""
     add_file_arguments(parser)
     add_output_argument(parser)
-    parser.add_argument("--plain", action="store_true", help="natural JSON: every object is a MAP, none names a type")
+    parser.add_argument("--plain", action="store_true", help="natural JSON: every object is a MAP, no object names a type")
 
 
 def run(options, output):
-    """Write the value that each line of JSON stands for; the inverse of to-json.
+    """Write the value that each line of JSON describes; the inverse of to-json.
 
-    Blank lines are passed over. With --pairs each line is an array of a key and a value. For
-    --max-bytes a record is a line.
+    Blank lines are skipped. With --pairs each line is an array of a key and a value. --max-bytes
+    limits the length of a line.
 
     examples:
       typedbytes to-json a.tb | sed s/colour/color/ | typedbytes from-json > b.tb

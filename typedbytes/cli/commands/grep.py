@@ -10,26 +10,26 @@ from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._inputs import names, reading
 from typedbytes.cli._record_output import Records
 
-LEAVES_NUMBERS_OUT = re.compile(r"[^-+.0-9aefilnrstu]", re.IGNORECASE)  # what stands in no number, true or false
+NEVER_IN_A_NUMBER = re.compile(r"[^-+.0-9aefilnrstu]", re.IGNORECASE)  # occurs in no number, and not in true or false
 
 
 def add_arguments(parser):
     """Declare the arguments of grep."""
-    parser.add_argument("pattern", metavar="PATTERN", help="a regular expression, as Python's")
+    parser.add_argument("pattern", metavar="PATTERN", help="a regular expression of Python")
     add_picking_arguments(parser)
-    parser.add_argument("-F", "--fixed", action="store_true", help="PATTERN is the text itself")
-    parser.add_argument("-i", "--ignore-case", action="store_true", help="upper and lower case are the same")
-    parser.add_argument("-v", "--invert", action="store_true", help="copy the others")
-    parser.add_argument("--in", choices=("any", "key", "value"), default="any", dest="part", help="where in a pair (any)")
+    parser.add_argument("-F", "--fixed", action="store_true", help="PATTERN is plain text")
+    parser.add_argument("-i", "--ignore-case", action="store_true", help="ignore the case of letters")
+    parser.add_argument("-v", "--invert", action="store_true", help="copy the records that do not match")
+    parser.add_argument("--in", choices=("any", "key", "value"), default="any", dest="part", help="the part of a pair to search (any)")
 
 
 def run(options, output):
-    """Copy the records in which PATTERN is found to stdout, byte for byte.
+    """Copy the records that contain PATTERN to stdout, byte for byte.
 
-    It is looked for in each STRING and BYTES of a record, also inside containers, and in its
-    numbers as they are written in decimal. No text is found in a record that cannot be decoded. The
-    exit code is 1 when there are no such records. A PATTERN without special characters, and without
-    -i, is found many times faster than others.
+    Each STRING and BYTES of a record is searched, also inside containers, and so are its numbers as
+    they are written in decimal. A record that cannot be decoded does not match. The exit code is 1
+    if no record matches. A PATTERN without special characters is found many times faster than
+    others, unless -i is given.
 
     examples:
       typedbytes grep -F hadoop --in key --pairs part-0*.tb | typedbytes to-json --pairs
@@ -57,11 +57,11 @@ class _Search:
             self._search = re.compile(re.escape(text) if is_fixed else text, flags).search
         except re.error as error:
             raise Failure(USAGE, f"argument PATTERN: {error}") from None
-        # Of bytes that a record must hold, if there are such: numbers are no text there, and letters of one case have other bytes.
-        has_bytes = is_fixed and LEAVES_NUMBERS_OUT.search(text) and not options.ignore_case
+        # Search for bytes that every match must hold, if there are any: not if numbers, or letters of both cases, may match.
+        has_bytes = is_fixed and NEVER_IN_A_NUMBER.search(text) and not options.ignore_case
         self._find = re.compile(re.escape(text.encode("utf-8", "surrogateescape"))).finditer if has_bytes else None
         self._part = {"any": slice(None), "key": slice(0, 1), "value": slice(1, 2)}[options.part]
-        self._wanted = not options.invert
+        self._copies_matches = not options.invert
         self._dialect = options.dialect
         self._decoder = typedbytes.Decoder(
             dialect=options.dialect, pickle="raw", map_pairs=True, unicode_errors="surrogateescape", exact=True
@@ -70,30 +70,30 @@ class _Search:
         self.has_found = False
 
     def matching(self, chunk):
-        """Yield the records to be copied."""
+        """Yield the records to copy."""
         chunk = bytes(chunk)
         found = [match.start() for match in self._find(chunk)] if self._find else None
-        if found == [] and self._wanted:
+        if found == [] and self._copies_matches:
             return
         starts = typedbytes.index(chunk, dialect=self._dialect)[:: self.nparts]
         stops = [*starts[1:], len(chunk)]
-        candidates = range(len(starts)) if found is None else {bisect_right(starts, place) - 1 for place in found}
-        for number in sorted(candidates) if self._wanted else range(len(starts)):
+        candidates = range(len(starts)) if found is None else {bisect_right(starts, offset) - 1 for offset in found}
+        for number in sorted(candidates) if self._copies_matches else range(len(starts)):
             record = chunk[starts[number] : stops[number]]
-            if (number in candidates and self._is_in(record)) == self._wanted:
+            if (number in candidates and self._is_in(record)) == self._copies_matches:
                 self.has_found = True
                 yield record
 
     def _is_in(self, record):
         try:
             values = self._decoder.decode_all(record)
-        except typedbytes.DecodeError:  # the structure is right, as the reader saw, and the rest has no text
+        except typedbytes.DecodeError:  # the reader has checked the structure; what is wrong holds no text
             return False
         return any(map(self._search, _texts(values[self._part])))
 
 
 def _texts(values):
-    """Yield the texts of values and of all that is in them."""
+    """Yield the texts of values and of their items."""
     stack = [iter(values)]
     while stack:
         for value in stack[-1]:
@@ -103,7 +103,7 @@ def _texts(values):
                 yield value.decode("utf-8", "surrogateescape")
             elif isinstance(value, bool):
                 yield "true" if value else "false"
-            elif isinstance(value, int):  # one of a width would not be written in decimal alone
+            elif isinstance(value, int):  # the repr of a subclass with a width is not a decimal number
                 yield int.__repr__(value)
             elif isinstance(value, float):
                 yield float.__repr__(value)

@@ -13,7 +13,7 @@ def add_arguments(parser):
 def run(options, output):
     """Copy the first records to stdout, byte for byte.
 
-    What comes after them is not looked at.
+    The rest of the input is not read.
 
     examples:
       typedbytes head -n 3 --pairs part-00000.tb | typedbytes to-json --pairs

@@ -13,17 +13,16 @@ def add_arguments(parser):
     """Declare the arguments of loadtb."""
     parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="the SequenceFile: a path or URL")
     add_sequence_file_limits(parser)
-    parser.add_argument("--compression", choices=("none", "record", "block"), default="record", help="of values or blocks (record)")
+    parser.add_argument("--compression", choices=("none", "record", "block"), default="record", help="compress values or blocks (record)")
     parser.add_argument("--codec", default="default", metavar="NAME", help="default, gzip, bzip2, snappy, lz4, zstd (default)")
-    parser.add_argument("--overwrite", action="store_true", help="replace a FILE that exists, when all is well")
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing FILE, only on success")
 
 
 def run(options, output):
     """Read pairs from stdin, in any format, and write them to a SequenceFile, as Hadoop's loadtb does.
 
-    Keys and values become TypedBytesWritables. Without options the file is compressed as Hadoop
-    does by default. FILE is there when all is well and not before; one that exists is an error, or
-    with --overwrite is replaced then.
+    Keys and values become TypedBytesWritables. Without options the file is compressed as by Hadoop's
+    defaults. FILE appears only on success; an existing FILE is an error unless --overwrite is given.
 
     examples:
       typedbytes from-json --pairs pairs.json | typedbytes loadtb part-00000

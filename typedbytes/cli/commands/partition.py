@@ -1,4 +1,4 @@
-"""The command partition. The folder is there when all inputs have been read and found whole."""
+"""The command partition."""
 
 import os
 from contextlib import contextmanager
@@ -17,15 +17,15 @@ def add_arguments(parser):
     add_stream_arguments(parser)
     parser.set_defaults(picks=True)
     add_memory_argument(parser)
-    parser.add_argument("-n", type=positive, required=True, metavar="N", dest="npartitions", help="how many reducers there are")
-    parser.add_argument("-o", "--output", required=True, metavar="FOLDER", dest="folder", help="where part-00000 and so on are written")
+    parser.add_argument("-n", type=positive, required=True, metavar="N", dest="npartitions", help="the number of reducers")
+    parser.add_argument("-o", "--output", required=True, metavar="FOLDER", dest="folder", help="the folder for part-00000 and so on")
 
 
 def run(options, output):
     """Write each record to the file of the reducer that Hadoop's HashPartitioner sends its key to.
 
-    The files FOLDER/part-00000 and so on hold typed bytes, the records in the order they came in.
-    FOLDER is there when all is well and not before; it may exist already only if it is empty.
+    The files FOLDER/part-00000 and so on hold typed bytes, with records in the order of the input.
+    FOLDER appears only on success; it may exist before only if it is empty.
 
     examples:
       typedbytes partition -n 8 --pairs pairs.tb -o by-reducer
@@ -49,7 +49,7 @@ def _partition_into(folder, inputs, options):
 
 
 def _append(sorter, folder):
-    """Append what has been gathered to the files of a folder."""
+    """Append the records read so far to the files of a folder."""
     for number in range(len(sorter.sort())):
         with open(os.path.join(folder, f"part-{number:05}"), "ab", buffering=0) as file:
             sorter.write(number, file)

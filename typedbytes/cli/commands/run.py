@@ -1,7 +1,8 @@
-"""The command that runs a job on this machine: run. The job itself is typedbytes.local's matter.
+"""The command run: a job on this machine, by typedbytes.local. Only messages are written, to stderr; exit code 0 means that the output
+is complete.
 
-Here: options, what is told while the job runs and when it has ended. Always true: only messages are written, to stderr; the
-exit code is 0 when the output is there.
+The progress of a job is reported by the job itself, in several phases at once: bars on a terminal, lines elsewhere. The line of
+_progress asks a single file for its offset, and fits no job.
 """
 
 import argparse
@@ -17,22 +18,22 @@ SECONDS_BETWEEN_LINES = 5.0
 def add_arguments(parser):
     """Declare the arguments of run."""
     add = parser.add_argument
-    add("files", nargs="*", default=[], metavar="SCRIPT INPUT", help="the job, then what it reads: files, folders, patterns; - is stdin")
-    add("-o", "--output", dest="folder", metavar="FOLDER", help="where the part files go; it must not exist yet")
-    add("-r", "--reducers", type=count, metavar="N", help="how many reduce tasks and part files; 0 leaves the reducer out (1)")
-    add("--no-combiner", action="store_true", help="leave the script's combiner out")
-    add("--input-format", choices=("auto", "text", "pairs", "sequencefile"), default="auto", help="told by content and name (auto)")
-    add("--output-format", choices=("sequencefile", "pairs", "text"), default="sequencefile", help="of the part files (sequencefile)")
-    add("--memory", type=size, default=512 << 20, metavar="SIZE", help="of this process, which sorts and merges for all tasks (512M)")
-    add("--processes", type=count, metavar="N", help="tasks that run at once (the number of processors)")
-    add("--secondary", type=count, default=0, metavar="N", help="bytes at a key's end that choose no reducer; group_by needs none (0)")
-    add("--split-size", type=size, metavar="SIZE", help="input of a map task (32M, as Hadoop on local files)")
-    add("--attempts", type=count, default=1, metavar="N", help="how often a task is tried (1)")
-    add("--tmp", metavar="FOLDER", help="for temporary files (beside the output)")
-    add("--codec", choices=("none", "zlib", "lz4", "zstd"), default="none", help="of temporary files (none)")
-    add("--arg", action="append", default=[], metavar="WORD", help="give the script a word after its role; may be repeated")
-    add("--keep-failed", action="store_true", help="leave the folder of a job that fails, and say where")
-    add("-q", "--quiet", action="store_true", help="say nothing but why the job failed")
+    add("files", nargs="*", default=[], metavar="SCRIPT INPUT", help="the job, then its input: files, folders, patterns; - is stdin")
+    add("-o", "--output", dest="folder", metavar="FOLDER", help="the folder for the part files; it must not exist")
+    add("-r", "--reducers", type=count, metavar="N", help="the number of reduce tasks and part files; 0: no reducer (1)")
+    add("--no-combiner", action="store_true", help="do not run the script's combiner")
+    add("--input-format", choices=("auto", "text", "pairs", "sequencefile"), default="auto", help="the format of the input; auto: by content and name (auto)")
+    add("--output-format", choices=("sequencefile", "pairs", "text"), default="sequencefile", help="the format of the part files (sequencefile)")
+    add("--memory", type=size, default=512 << 20, metavar="SIZE", help="memory of this process, which sorts and merges for all tasks (512M)")
+    add("--processes", type=count, metavar="N", help="the number of tasks that run at once (that of processors)")
+    add("--secondary", type=count, default=0, metavar="N", help="the number of bytes at the end of a key that do not choose the reducer; group_by needs none (0)")
+    add("--split-size", type=size, metavar="SIZE", help="the input of a map task (32M, as in Hadoop for local files)")
+    add("--attempts", type=count, default=1, metavar="N", help="the number of attempts of a task (1)")
+    add("--tmp", metavar="FOLDER", help="the folder for temporary files (beside the output)")
+    add("--codec", choices=("none", "zlib", "lz4", "zstd"), default="none", help="the compression of temporary files (none)")
+    add("--arg", action="append", default=[], metavar="WORD", help="pass WORD to the script after its role; may be repeated")
+    add("--keep-failed", action="store_true", help="keep the folder of a job that fails, and report its path")
+    add("-q", "--quiet", action="store_true", help="report only why the job failed")
 
 
 def count(text):
@@ -45,11 +46,10 @@ def count(text):
 def run(options, output):
     """Run the job of a script on this machine, as Hadoop Streaming would, and write its part files.
 
-    SCRIPT calls typedbytes.streaming.run, and runs under Hadoop as it stands; the part files are
-    the same there. Inputs: SequenceFiles and files named .tb give their pairs, text its lines, and
-    what is clearly no text is an error unless --input-format says text. The output appears when all
-    is done; a job that fails leaves none. The map, combine and reduce tasks are processes; what they
-    print comes out on stderr.
+    SCRIPT calls typedbytes.streaming.run, and runs under Hadoop unchanged, with the same part files.
+    The inputs are pairs of SequenceFiles and of files named .tb, or lines of text; input that is
+    clearly not text is an error unless --input-format is text. The output appears only on success.
+    The map, combine and reduce tasks are processes; what they print is written to stderr.
 
     examples:
       typedbytes run wordcount.py book.txt -o counts
@@ -81,9 +81,9 @@ def run(options, output):
         else:
             failure = None
     if failure is not None:
-        raise _told(failure, options.quiet)
+        raise _failure_of(failure, options.quiet)
     if not options.quiet:
-        _tell(result)
+        _report(result)
 
 
 _PASSED_ON = (
@@ -91,8 +91,8 @@ _PASSED_ON = (
 )  # fmt: skip
 
 
-def _told(error, quiet):
-    """Return the Failure of a job; tell what its task said last, unless that has come out already."""
+def _failure_of(error, quiet):
+    """Return the Failure of a job; write the last output of its task, unless that was written already."""
     from typedbytes import local
 
     if quiet or isinstance(error, local.CommandError):
@@ -103,7 +103,7 @@ def _told(error, quiet):
     return Failure(status, f"{error}{kept}")
 
 
-def _tell(result):
+def _report(result):
     for group, names in sorted(result.counters.items()):
         for name, amount in sorted(names.items()):
             say(f"{group.rpartition('.')[2]}: {name} = {amount:,}")
@@ -113,7 +113,7 @@ def _tell(result):
 
 def _progress(quiet):
     if quiet:
-        return _Silence()
+        return _NoProgress()
     if sys.stderr is not None and sys.stderr.isatty():
         try:
             return _Bar()
@@ -122,8 +122,8 @@ def _progress(quiet):
     return _Lines()
 
 
-class _Silence:
-    """Tell no progress."""
+class _NoProgress:
+    """Show no progress."""
 
     def __enter__(self):
         return None
@@ -132,8 +132,8 @@ class _Silence:
         pass
 
 
-class _Lines(_Silence):
-    """Tell progress in lines, now and then."""
+class _Lines(_NoProgress):
+    """Report progress in lines, every few seconds."""
 
     def __init__(self):
         self._next = time.monotonic() + SECONDS_BETWEEN_LINES
@@ -142,14 +142,14 @@ class _Lines(_Silence):
         return self.tell
 
     def tell(self, phase, done, total):
-        """Write a line when the last one is some seconds ago."""
+        """Write a line if the last one is some seconds old."""
         if time.monotonic() >= self._next and total:
             self._next = time.monotonic() + SECONDS_BETWEEN_LINES
             say(f"typedbytes: {phase} {100 * done // total} %")
 
 
-class _Bar(_Silence):
-    """Draw progress on a terminal."""
+class _Bar(_NoProgress):
+    """Show progress as bars on a terminal."""
 
     def __init__(self):
         from rich.console import Console
@@ -164,7 +164,7 @@ class _Bar(_Silence):
         return self.tell
 
     def tell(self, phase, done, total):
-        """Move the bar of a phase."""
+        """Update the bar of a phase."""
         if phase not in self._of_phase:
             self._of_phase[phase] = self._bars.add_task(phase)
         self._bars.update(self._of_phase[phase], completed=done, total=total)

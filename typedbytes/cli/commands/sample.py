@@ -16,15 +16,15 @@ def add_arguments(parser):
     """Declare the arguments of sample."""
     add_picking_arguments(parser)
     add_number_argument(parser)
-    parser.add_argument("-p", "--fraction", type=_fraction, metavar="P", help="each record with the probability P instead")
-    parser.add_argument("--seed", type=natural, metavar="N", help="draw the same records again")
+    parser.add_argument("-p", "--fraction", type=_fraction, metavar="P", help="copy each record with probability P instead")
+    parser.add_argument("--seed", type=natural, metavar="N", help="the seed; the same seed draws the same records")
 
 
 def run(options, output):
-    """Copy records that are drawn at random to stdout, in the order they come in.
+    """Copy random records to stdout, in the order of the input.
 
-    With -n exactly so many, all sets of them equally probable, kept in memory until all input was
-    walked over. With -p each record for itself, written at once.
+    With -n exactly N records, every set of N equally probable, kept in memory until all input has
+    been read. With -p each record independently, written at once.
 
     examples:
       typedbytes sample -n 100 --pairs part-0*.tb > hundred.tb
@@ -52,14 +52,14 @@ def _draw_fraction(options, output, chance):
 
 
 def _records_ahead(chance, probability):
-    """Return how many records are passed over before one that is drawn with this probability comes."""
+    """Return the number of records before the next that is drawn, each with this probability."""
     if probability >= 1:
         return 0
     return int(min(math.log(1 - chance.random()) / math.log1p(-probability), sys.maxsize))
 
 
 def _draw_number(options, output, chance):
-    # Li's algorithm L: only the records that enter the reservoir are looked at, all others are walked over.
+    # Li's algorithm L: only the records that enter the reservoir are read, all others are skipped.
     kept, probability, here, ahead = [], 1.0, 0, 0
     with Records(options, output) as records:
         for name in names(options):

@@ -9,22 +9,22 @@ add_arguments = add_report_arguments
 
 
 def run(options, output):
-    """Report which types stand at each place of the records, and how many.
+    """Report the types at each path in the records, and how many there are.
 
-    A place is written as in messages about faults: value[0] is the first item of a VECTOR,
-    value[] any item of a LIST, value['name'] what a MAP has under that key. Of a VECTOR or a MAP
-    the first 64 are told apart, the others are value[] and value[*].
+    A path is written as in error messages: value[0] is the first item of a VECTOR, value[] any item
+    of a LIST, value['name'] the value of a MAP for that key. The first 64 items of a VECTOR or a MAP
+    have paths of their own, the others are value[] and value[*].
 
     examples:
       typedbytes schema --pairs part-00000.tb
       typedbytes head -n 1000 big.tb | typedbytes schema --table
     """
     shape, _ = collect(lambda pairs: Shape(pairs=pairs, dialect=options.dialect), options)
-    report(_places(shape), options, output)
+    report(_rows(shape), options, output)
 
 
-def _places(shape):
-    for place, counts in shape.places():
+def _rows(shape):
+    for path, counts in shape.places():
         total = sum(counts.values())
         for code, n in sorted(counts.items(), key=lambda item: -item[1]):
-            yield {"place": place, "type": type_name(code), "count": n, "share": n / total}
+            yield {"place": path, "type": type_name(code), "count": n, "share": n / total}

@@ -17,7 +17,7 @@ def run(options, output):
     """Copy the records of a range to stdout, byte for byte.
 
     START:STOP:STEP is as in Python, but no number may be negative: records are counted from 0
-    over all inputs. What is not in the range is walked over; what comes after it is not looked at.
+    over all inputs. Records before the range are skipped; what follows it is not read.
 
     examples:
       typedbytes slice -r 1000:1010 --pairs part-00000.tb | typedbytes to-json --pairs
@@ -32,5 +32,5 @@ def _range(text):
         raise Failure(USAGE, f"argument -r: expected START:STOP or START:STOP:STEP, not {text!r}")
     start, stop, step = (natural(part) if part else None for part in [*parts, ""][:3])
     if step == 0:
-        raise Failure(USAGE, "argument -r: a step is at least 1")
+        raise Failure(USAGE, "argument -r: expected a step of at least 1")
     return range(start or 0, sys.maxsize if stop is None else stop, step or 1)

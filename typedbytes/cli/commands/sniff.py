@@ -1,6 +1,4 @@
-"""The command sniff: what an input is, by its first bytes.
-
-What is read is bounded, and nothing that is wrong with the input is an error.
+"""The command sniff: the format of an input, by its first bytes. The number of bytes read is bounded.
 """
 
 import io
@@ -14,16 +12,16 @@ from typedbytes.cli._inputs import names, opened, recognised, shown
 from typedbytes.cli._pair_detection import MOST_VALUES, holds, types
 from typedbytes.cli._reports import report
 
-PICKLE = b"\x80\x02"  # or a value of 33 MB with an application code
+PICKLE = b"\x80\x02"  # also the start of a value of 33 MB with an application code
 add_arguments = add_report_arguments
 
 
 def run(options, output):
-    """Tell what each input is, by its first bytes and its first values.
+    """Report what each input is, by its first bytes and its first values.
 
-    The format; whether its values look like pairs, which the bytes do not say; the types of the
-    first values; of a SequenceFile what its header tells. The rest is not looked at, and a bad
-    input is no error here.
+    The report has the format, whether values look like pairs (the bytes do not say it), the types
+    of the first values, and the header of a SequenceFile. The rest is not read, and a bad input is
+    not an error.
 
     examples:
       typedbytes sniff out
@@ -33,7 +31,7 @@ def run(options, output):
 
 
 def _describe(name, options):
-    """Return the facts about an input."""
+    """Return the report on an input."""
     row = {"input": shown(name)}
     with opened(name) as source:
         if isinstance(source, Decompressed):
@@ -46,7 +44,7 @@ def _describe(name, options):
 
 
 def _look(source, name, options, row):
-    """Add what the first bytes and the first values tell."""
+    """Add what the first bytes and the first values show."""
     form, source = recognised(source, options)
     head = source.read(16) if source.seekable() else b""
     if source.seekable():
@@ -60,7 +58,7 @@ def _look(source, name, options, row):
 
 
 def _size(source, head):
-    """Return the size of a source, unless it has none: files of /proc cannot say theirs, or say 0."""
+    """Return the size of a source, if it is known: files of /proc have none, or report 0."""
     try:
         nbytes = source.seek(0, io.SEEK_END)
     except OSError:
@@ -75,7 +73,7 @@ def _header(source, options):
 
 
 def _values(source, form, name, options):
-    options.pairs = False  # one value after the other
+    options.pairs = False  # read single values
     codes, fault = [], {}
     with _formats.reader_of(source, form, shown(name), options, raw=True) as reader:
         try:

@@ -1,4 +1,4 @@
-"""The command sort. A record is written when all inputs have been read and found whole."""
+"""The command sort. Nothing is written before all inputs have been read."""
 
 import tempfile
 
@@ -17,10 +17,9 @@ def add_arguments(parser):
 def run(options, output):
     """Sort values by their encoded bytes, and pairs by those of their keys.
 
-    That is the order in which Hadoop gives TypedBytesWritables to a reducer: bytes unsigned, so
-    negative numbers stand behind positive ones and short strings before long ones. Records with
-    equal keys stay in the order they came in. What does not fit the memory goes into temporary
-    files, where TMPDIR says.
+    This is the order in which Hadoop passes TypedBytesWritables to a reducer: by unsigned bytes, so
+    negative numbers follow positive ones and short strings precede long ones. Records with equal
+    keys keep their order. What does not fit into memory is written to temporary files in TMPDIR.
 
     examples:
       typedbytes sort --pairs part-0*.tb -o sorted.tb
@@ -41,7 +40,7 @@ def _sort_into(sink, inputs, options):
 
 
 def _sort_and_convert(inputs, options, output):
-    """Sort into a file first: the other formats are made of whole records."""
+    """Sort into a temporary file first: the other formats are made from whole records."""
     with tempfile.TemporaryFile(buffering=0) as file:
         nparts = _sort_into(file, inputs, options)
         file.seek(0)

@@ -10,16 +10,16 @@ from typedbytes.cli._statistics import collect, most_frequent, type_name
 def add_arguments(parser):
     """Declare the arguments of stats."""
     add_report_arguments(parser)
-    parser.add_argument("-n", type=natural, default=0, metavar="N", dest="nkeys", help="tell the N most frequent keys (0)")
-    parser.add_argument("--reducers", type=natural, default=0, metavar="N", help="tell how many records each of N reducers would get")
+    parser.add_argument("-n", type=natural, default=0, metavar="N", dest="nkeys", help="report the N most frequent keys (0)")
+    parser.add_argument("--reducers", type=natural, default=0, metavar="N", help="report how many records each of N reducers would get")
 
 
 def run(options, output):
-    """Report how many records there are, their bytes, types, and the least, the most and the mean.
+    """Report the number of records, their bytes and types, and the minimum, the maximum and the mean.
 
-    Of numbers these are of their values, of all else of the number of bytes or items. --reducers
-    sends keys where Hadoop's HashPartitioner does; a skew of 2 means that the fullest reducer
-    gets twice its share.
+    For numbers these are of their values, for other types of the number of bytes or items.
+    --reducers assigns keys as Hadoop's HashPartitioner does; a skew of 2 means that a reducer gets
+    twice its share.
 
     examples:
       typedbytes stats --pairs part-0*.tb
@@ -27,10 +27,10 @@ def run(options, output):
     """
     top = {} if options.nkeys else None
     if options.reducers > 65536:
-        raise Failure(USAGE, "argument --reducers: at most 65536")
+        raise Failure(USAGE, "argument --reducers: expected at most 65536")
     tally, pairs = collect(lambda pairs: Tally(pairs=pairs, dialect=options.dialect, npartitions=options.reducers, top=top), options)
-    places = ("key", "value") if pairs else ("value",)
-    types = [_type_row(place, code, facts) for part, place in enumerate(places) for code, facts in tally.facts(part).items()]
+    parts = ("key", "value") if pairs else ("value",)
+    types = [_type_row(name, code, statistics) for part, name in enumerate(parts) for code, statistics in tally.facts(part).items()]
     nbytes = sum(row["bytes"] for row in types)
     sections = {"records": [{"records": tally.nrecords, "unit": "pairs" if pairs else "values", "bytes": nbytes}]}
     if types:
@@ -42,8 +42,8 @@ def run(options, output):
     report_sections(sections, options, output)
 
 
-def _type_row(place, code, facts):
-    return {"of": place, "type": type_name(code), **facts}
+def _type_row(part, code, statistics):
+    return {"of": part, "type": type_name(code), **statistics}
 
 
 def _reducers(counts):

@@ -1,4 +1,4 @@
-"""The command submit. What a job is to Hadoop is known by typedbytes.hadoop."""
+"""The command submit: a job on Hadoop, by typedbytes.hadoop."""
 
 import os
 import tempfile
@@ -12,23 +12,23 @@ PLACEHOLDER = "typedbytes-bundle.zip"
 def add_arguments(parser):
     """Declare the arguments of submit."""
     add = parser.add_argument
-    add("files", nargs="*", default=[], metavar="SCRIPT INPUT", help="the job, then what it reads: paths and URLs of Hadoop's")
-    add("-o", "--output", dest="folder", metavar="FOLDER", help="where the part files go; it must not exist yet")
-    add("-r", "--reducers", type=natural, default=1, metavar="N", help="how many reduce tasks; 0 leaves the reducer out (1)")
-    add("--combiner", action="store_true", help="run the script's combiner too")
-    add("--secondary", type=natural, default=0, metavar="N", help="the last N bytes of an encoded key only sort; group_by needs none")
+    add("files", nargs="*", default=[], metavar="SCRIPT INPUT", help="the job, then its input: paths and URLs of Hadoop")
+    add("-o", "--output", dest="folder", metavar="FOLDER", help="the folder for the part files; it must not exist")
+    add("-r", "--reducers", type=natural, default=1, metavar="N", help="the number of reduce tasks; 0: no reducer (1)")
+    add("--combiner", action="store_true", help="run the script's combiner")
+    add("--secondary", type=natural, default=0, metavar="N", help="the last N bytes of an encoded key do not choose the reducer; group_by needs none")
     add("--input-format", default="text", metavar="F", help="text, sequencefile, or the name of a Java class (text)")
     add("--output-format", default="sequencefile", metavar="F", help="sequencefile, text, or the name of a Java class (sequencefile)")
-    add("--name", default="", help="what the job is called (the script's name)")
+    add("--name", default="", help="the name of the job (the script's name)")
     add("--python", default="python3", metavar="PATH", help="the Python of the nodes (python3)")
-    add("--bundle", metavar="ZIP", help="an archive of typedbytes bundle; without it one is made of what runs here")
+    add("--bundle", metavar="ZIP", help="an archive of typedbytes bundle (default: one of this installation)")
     add("--no-bundle", action="store_true", help="the nodes have typedbytes installed")
     add("--ship", action="append", default=[], metavar="FILE", help="a file that each task finds in its folder")
     add("--archive", action="append", default=[], metavar="FILE#NAME", help="an archive that each task finds unpacked as NAME")
     add("-D", dest="properties", action="append", default=[], metavar="NAME=VALUE", help="a property of the job")
     add("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable in the environment of each task")
-    add("--streaming-jar", metavar="JAR", help="Hadoop's streaming jar, where it is not found")
-    add("--read", action="store_true", help="write the output to stdout as pairs, when the job is done")
+    add("--streaming-jar", metavar="JAR", help="Hadoop's streaming jar, if it is not found")
+    add("--read", action="store_true", help="write the output of the job to stdout as pairs")
     add("--dry-run", action="store_true", help="print the command instead of running it")
     add("--target", choices=("hadoop", "emr", "dataproc"), default="hadoop", help="for emr and dataproc the job is printed, not run")
     add("--staging", metavar="URL", help="the folder in the cloud for the job's files")
@@ -39,10 +39,10 @@ def add_arguments(parser):
 def run(options, output):
     """Run a job on Hadoop.
 
-    The Hadoop is that of HADOOP_HOME or PATH; HADOOP_CONF_DIR says which cluster. The script, the
-    modules beside it that it imports, and this package go with the job. The progress, the counters
-    and what failing tasks say of themselves go to stderr. It exits with 1 when the job failed and
-    with 69 when something is missing.
+    Hadoop is found by HADOOP_HOME or PATH, and the cluster by HADOOP_CONF_DIR. The script, the
+    modules beside it that it imports, and this package are sent with the job. Progress, counters and
+    the messages of failed tasks go to stderr. The exit code is 1 if the job fails, and 69 if
+    something is missing.
 
     examples:
       typedbytes submit wordcount.py books -o counts --reducers 2 --combiner
@@ -54,7 +54,7 @@ def run(options, output):
         with tempfile.TemporaryDirectory() as folder:
             plan = _plan(options, folder)
             if options.target != "hadoop":
-                output.write(_described(hadoop.check(plan, say_lines), options).encode())
+                output.write(_instructions(hadoop.check(plan, say_lines), options).encode())
             elif options.dry_run:
                 output.write((hadoop.check(plan, say_lines).shell(*_command(options)) + "\n").encode())
             else:
@@ -72,10 +72,10 @@ def _plan(options, folder):
     if len(options.files) < 2 or not options.folder:
         raise Failure(USAGE, "submit needs a SCRIPT, an INPUT and --output (see typedbytes submit --help)")
     if options.read and options.output_format != "sequencefile":
-        raise Failure(USAGE, "--read reads SequenceFiles: leave --output-format as it is")
+        raise Failure(USAGE, "--read needs SequenceFiles: do not change --output-format")
     properties = _named(options.properties, "-D")
     if options.read and ":" not in options.folder and {"fs.defaultFS", "fs.default.name"} & properties.keys():
-        raise Failure(USAGE, "--read does not know where -D fs.defaultFS puts the output: give --output its URL")
+        raise Failure(USAGE, "--read cannot find the output under -D fs.defaultFS: give --output as a URL")
     return hadoop.Plan(
         options.files[0],
         options.files[1:],
@@ -102,7 +102,7 @@ def _bundle(options, folder):
         return options.bundle
     if options.dry_run or options.target != "hadoop":
         if not os.path.exists(PLACEHOLDER):
-            raise Failure(USAGE, f"the nodes need this package: make it with typedbytes bundle {PLACEHOLDER}, or say --no-bundle")
+            raise Failure(USAGE, f"the nodes need this package: run typedbytes bundle {PLACEHOLDER}, or pass --no-bundle")
         return PLACEHOLDER
     path = os.path.join(folder, PLACEHOLDER)
     hadoop.bundle(path)
@@ -122,11 +122,11 @@ def _command(options):
 
     try:
         return hadoop.command_of(options.streaming_jar)
-    except hadoop.SubmitError:  # the command is wanted for where there is a Hadoop
+    except hadoop.SubmitError:  # the command is printed for another machine
         return ["hadoop", "jar", options.streaming_jar or "hadoop-streaming.jar"]
 
 
-def _described(plan, options):
+def _instructions(plan, options):
     from typedbytes import hadoop
     from typedbytes.hadoop._clouds import printed
 

@@ -19,8 +19,7 @@ def add_arguments(parser):
 def run(options, output):
     """Copy the last records to stdout, byte for byte.
 
-    There is no way to read typed bytes from behind: all input is walked over, and what may still
-    be wanted is kept in memory.
+    Typed bytes cannot be read backwards: all input is read, and the last records are kept in memory.
 
     examples:
       typedbytes tail -n 3 --pairs part-00000.tb | typedbytes to-json --pairs
@@ -29,30 +28,30 @@ def run(options, output):
     with Records(options, output) as records:
         for name in names(options):
             with reading(name, options, raw=True) as reader:
-                last.take(reader)
+                last.read_all(reader)
         for reader, chunk in last.chunks():
             with records.writer(reader) as writer:
                 writer.write_raw(chunk)
 
 
 class _Last:
-    """Keep the last records of all that are taken, in chunks as they come."""
+    """Keep the last records of several readers, in chunks as they arrive."""
 
     def __init__(self, options):
         self._wanted = options.nrecords
         self._dialect = options.dialect
         self._kept = deque()  # (reader, chunk, number of its values)
-        self._surplus = -self._wanted  # records kept beyond those wanted
+        self._surplus = -self._wanted  # records kept beyond the number wanted
 
-    def take(self, reader):
-        """Take all records that a reader has left."""
+    def read_all(self, reader):
+        """Read all records that a reader has left."""
         self._reader = reader
         self._nparts = 2 if is_pairs(reader) else 1
         with typedbytes.Writer(self) as writer:
             writer.copy(reader)
 
     def write(self, chunk):
-        """Take a chunk of whole records."""
+        """Keep a chunk of whole records."""
         nrecords = typedbytes.count(chunk, dialect=self._dialect) // self._nparts
         self._kept.append((self._reader, bytes(chunk), nrecords))
         self._surplus += nrecords
@@ -60,7 +59,7 @@ class _Last:
             self._surplus -= self._kept.popleft()[2]
 
     def chunks(self):
-        """Yield (reader, bytes of whole records); the first chunk begins with the first record wanted."""
+        """Yield (reader, bytes of whole records); the first chunk starts with the first record to copy."""
         for reader, chunk, _ in self._kept:
             if self._surplus > 0:
                 nvalues = self._surplus * (2 if is_pairs(reader) else 1)

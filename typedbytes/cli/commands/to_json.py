@@ -8,15 +8,15 @@ def add_arguments(parser):
     """Declare the arguments of to-json."""
     add_stream_arguments(parser)
     add_output_argument(parser)
-    parser.add_argument("--plain", action="store_true", help="natural JSON, which loses types and has no way back")
+    parser.add_argument("--plain", action="store_true", help="natural JSON, which loses types and cannot be converted back")
 
 
 def run(options, output):
-    """Write each value as one line of JSON, so that from-json gives back the same bytes.
+    """Write each value as one line of JSON, from which from-json writes the same bytes again.
 
-    STRING, INT, BOOL, DOUBLE and LIST are plain JSON, a MAP is an object where that loses
-    nothing, and everything else is an object with one member that names the type, such as
-    {"bytes": "AAE="}. With --pairs a line is [key, value]. Pickles are not opened.
+    STRING, INT, BOOL, DOUBLE and LIST are plain JSON, a MAP is an object if nothing is lost, and
+    everything else is an object with one member that names the type, such as {"bytes": "AAE="}.
+    With --pairs a line is [key, value]. Pickles are not loaded.
 
     examples:
       typedbytes to-json part-00000.tb | less

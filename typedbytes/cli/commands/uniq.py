@@ -10,15 +10,15 @@ from typedbytes.cli._record_output import Records
 def add_arguments(parser):
     """Declare the arguments of uniq."""
     add_picking_arguments(parser)
-    parser.add_argument("--by", choices=("record", "key"), default="record", help="what must be the same (record)")
-    parser.add_argument("--all", action="store_true", help="also of records that are not next to each other")
+    parser.add_argument("--by", choices=("record", "key"), default="record", help="what to compare (record)")
+    parser.add_argument("--all", action="store_true", help="compare with all records before, not only the last")
 
 
 def run(options, output):
     """Copy records to stdout without those that repeat the one before.
 
-    Two are the same when their bytes are; with --by key when those of their keys are, and the first
-    pair is copied. --all keeps all different ones in memory; sorted input needs no --all.
+    Records are compared by their bytes; with --by key by those of their keys, and the first pair is
+    copied. --all keeps all distinct records in memory; sorted input needs no --all.
 
     examples:
       typedbytes sort --pairs part-0*.tb | typedbytes uniq --pairs > distinct.tb

@@ -16,19 +16,20 @@ def add_arguments(parser):
     """Declare the arguments of validate."""
     add_report_arguments(parser)
     parser.add_argument("--repair", metavar="OUT", help="copy every intact record of one input to OUT")
-    parser.add_argument("-n", type=natural, default=10, metavar="N", dest="nfaults", help="tell the first N faults of an input (10)")
+    parser.add_argument("-n", type=natural, default=10, metavar="N", dest="nfaults", help="report the first N faults of an input (10)")
 
 
 def run(options, output):
-    """Decode everything and report for each input that it is good, or where it is bad.
+    """Decode everything and report for each input whether it is good, or where it is bad.
 
-    Good is what typedbytes.Reader accepts as it stands: the format in full, STRINGs in UTF-8, keys
-    of a MAP that Python can hash, pickles of the safe types only. The report has the first faults:
-    offset, record, path and the bytes around. The first of an input is told on stderr too, the
-    other inputs are still read, and the exit code is that of the first bad one.
+    An input is good if typedbytes.Reader accepts it with its default options: the whole format,
+    STRINGs in UTF-8, keys of a MAP that Python can hash, pickles of the safe types only. The report
+    has the first faults: offset, record, path and the bytes around. The first fault of an input is
+    also written to stderr, the other inputs are still read, and the exit code is that of the first
+    bad one.
 
-    --repair copies the intact records: of a SequenceFile also those behind damage, of a stream
-    those around values that are whole but wrong, and those before its structure breaks.
+    --repair copies the intact records: of a SequenceFile also those after damage, of a stream those
+    around values that are complete but wrong, and those before its structure breaks.
 
     examples:
       typedbytes validate part-0*.tb
@@ -54,7 +55,7 @@ def run(options, output):
 
 
 def _validated(name, options, rows):
-    """Validate an input, append what there is to report, and return the exit code."""
+    """Validate an input, append its row of the report, and return the exit code."""
     with opened(name) as source:
         form, source = recognised(source, options)
         source = unless_pairs(source, form, name, options)
@@ -85,7 +86,7 @@ def _validated(name, options, rows):
 
 @contextmanager
 def _keeping(name):
-    """Give the function that writes to the file of this name, or None without a name."""
+    """Yield the function that writes to the file of this name, or None without a name."""
     if name is None:
         yield None
     else:
@@ -109,7 +110,7 @@ def _write_tables(rows, options, output):
     faults = [(row["input"], each) for row in rows for each in row.pop("faults", ())]
     report(rows, options, output)
     for name, fault in faults:
-        place = f"record {fault['record']}" + (f", path {fault['path']}" if fault["path"] else "")
-        output.line(f"\n{escaped(name)}: offset {fault['offset']}, {place}: {fault['message']}")
+        location = f"record {fault['record']}" + (f", path {fault['path']}" if fault["path"] else "")
+        output.line(f"\n{escaped(name)}: offset {fault['offset']}, {location}: {fault['message']}")
         for line in dump(bytes.fromhex(fault["window"]), fault["window offset"], fault["offset"]):
             output.line(line)
