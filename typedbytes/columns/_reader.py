@@ -2,6 +2,14 @@
 
 Here: sources, policies for values of another type, errors. Not here: the decoding itself, which is compiled, and how it is divided
 among threads.
+
+A source is used by an internal protocol, which typedbytes.Reader, PairReader and the TypedPairs of a SequenceFile implement:
+
+    __use_encoded__(use, nbytes)    call use(view) with whole or partial encoded records, at least nbytes if there are so many; it
+                                    returns the bytes and records used. Return False, without a call, at the end of input
+    read()                          decode the next record, to raise its error
+    offset, record                  where the next record is
+    close()
 """
 
 import os
@@ -244,7 +252,7 @@ class BatchReader(_core.RecordIterator):
             raise self._source_failure
         self._nbuffered = 0
         try:
-            has_more = self._reader._hand(self._decode, nbytes)
+            has_more = self._reader.__use_encoded__(self._decode, nbytes)
         except Exception as error:
             if self._nbuffered or not self._builder.nrows:
                 raise  # decoding failed, or there are no rows before it
@@ -320,9 +328,8 @@ def _is_sequence_file(source):
 
 
 def _is_sequence_reader(source):
-    # Lazy import: a program that has not imported sequencefile cannot have a Reader of it.
-    sequencefile = sys.modules.get("typedbytes.sequencefile")
-    return sequencefile is not None and isinstance(source, sequencefile.Reader)
+    # Lazy import: a program that has not imported sequencefile, or not yet to its end, cannot have a Reader of it.
+    return isinstance(source, getattr(sys.modules.get("typedbytes.sequencefile"), "Reader", ()))
 
 
 def _memory_of(source):

@@ -51,7 +51,7 @@ def _write(writer, columns, names, null):
     nrows = 0
     for table in _tables(columns, names, null):
         for data, n in _encoded(table, null, nrows):
-            writer._hand(data, n)
+            writer.__write_encoded__(data, n)
             nrows += n
     return nrows
 

@@ -33,20 +33,20 @@ class TypedPairs:
         """The offset in the file of the next pair's record, or of its block."""
         return self._offsets[self._index] if self._rest else self._reader.offset
 
-    def _hand(self, take, wanted):
-        """Call take(view) with whole pairs; it returns the bytes and records it used. Return False, without a call, at the end.
+    def __use_encoded__(self, use, nbytes):
+        """Call use(view) with whole pairs; it returns the bytes and records it used. Return False, without a call, at the end.
 
-        `wanted` needs no check: pairs are always whole.
+        `nbytes` needs no check: pairs are always whole.
         """
         if self._is_closed:
             raise ValueError("I/O operation on a closed reader")
         if not self._rest:
-            data, offsets = self._reader._read_typed(_NBYTES)
+            data, offsets = self._reader.__read_encoded__(_NBYTES)
             self._rest, self._offsets, self._index = memoryview(data), memoryview(offsets).cast("q"), 0
         if not self._rest:
             return False
         with self._rest[:] as view:
-            nbytes, nrecords = take(view)
+            nbytes, nrecords = use(view)
         self._rest = self._rest[nbytes:]
         self._index += nrecords
         self.record += nrecords

@@ -702,7 +702,7 @@ cdef class Reader:
         """
         return self.typed_pairs(nbytes, NULL)
 
-    def _read_typed(self, Py_ssize_t nbytes):
+    def __read_encoded__(self, Py_ssize_t nbytes):
         """Return what read_typed does, and as int64 numbers the offset of each pair's record, or of its block. Used by columns."""
         cdef WriteBuffer offsets
         offsets.expected = 0

@@ -288,20 +288,20 @@ cdef class Reader:
         self.d.buf.cursor += nbytes
         self.d.record += nrecords
 
-    def _hand(self, take, Py_ssize_t wanted):
-        """Call take(view) with the bytes held, `wanted` of them if the input has so many; it returns the bytes and records it used.
+    def __use_encoded__(self, use, Py_ssize_t nbytes_wanted):
+        """Call use(view) with the bytes in the buffer, at least nbytes_wanted if the input has them; it returns the bytes and records used.
 
-        False, and nothing is called, at the end of input. The view is gone when the call returns. Made for columns.
+        Return False, without a call, at the end of input. The view is released when the call returns. Used by columns.
         """
         cdef ReadBuffer* buf = &self.d.buf
         cdef Py_ssize_t nbytes, nrecords
         self.enter()
         try:
-            there = held(buf) >= wanted or refill(buf, wanted) or held(buf) > 0
+            there = held(buf) >= nbytes_wanted or refill(buf, nbytes_wanted) or held(buf) > 0
             if there:
                 view = PyMemoryView_FromMemory(<char*>buf.cursor, held(buf), PyBUF_READ)
                 try:
-                    nbytes, nrecords = take(view)
+                    nbytes, nrecords = use(view)
                 finally:
                     view.release()
                 self.pass_over(min(nbytes, held(buf)), nrecords)

@@ -296,8 +296,8 @@ cdef class Writer:
         finally:
             self.state = OPEN
 
-    def _hand(self, bytes data, long long nrecords):
-        """Hand over the bytes of whole records at once, without a copy. Made for columns."""
+    def __write_encoded__(self, bytes data, long long nrecords):
+        """Write the bytes of whole records without copying them. Used by columns."""
         self.enter()
         try:
             self.send()
