@@ -513,7 +513,7 @@ def test_dictionaries_by_indices_of_every_width(kind):
     assert written([column], pairs=False, nulls="value") == tb.Encoder().encode_all(["bc", "a", None, "bc"])
 
 
-def test_dictionaries_that_are_none():
+def test_invalid_dictionaries():
     values = pyarrow.array(["a", None])
     with pytest.raises(tb.EncodeTypeError, match="cannot write a dictionary with a null among its values"):
         written([pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, 1]), values)], pairs=False)

@@ -1,4 +1,4 @@
-"""Columns hold what an exact decoder gives for the same bytes, whatever the source, the policy, the size of batches; and written they are the bytes of the encoder.
+"""Columns hold what an exact decoder gives for the same bytes, whatever the source, the policy and the batch size; written again, they give the bytes of the encoder.
 
 What belongs here: reading and writing columns, held against the decoder, the reference and the vectors. What this file must
 not know: Arrow's consumers, which have a file of their own. What is always true in it: expected values come from objects.
@@ -69,7 +69,7 @@ def test_the_type_is_that_of_the_first_record(text):
 
 @pytest.mark.parametrize("text", ["", "integer", "vector<int", "list<>", "map<int>", "vector<int * 0>", "vector<string * 2>", "ext<7>", "int int",
                                   "vector<int, int...>", "list<int>>", "Int", "int;", "list<" * 40 + "int" + ">" * 40])  # fmt: skip
-def test_what_is_no_type_is_refused(text):
+def test_text_that_is_not_a_type_is_refused(text):
     with pytest.raises(ValueError, match="column"):
         columns.read(b"", schema=[text], pairs=False)
 
@@ -110,7 +110,7 @@ def test_a_schema_allocates_nothing():
             next(columns.read(tb.dumps((1.5,)), schema=schema, pairs=False, batch_rows=10**9))
 
 
-def test_wide_and_deep_values_make_no_columns():
+def test_values_too_wide_or_deep_for_columns():
     wide = (1, "a") * 600
     deep = 1
     for _ in range(31):
@@ -530,7 +530,7 @@ ROWS = {
 
 @pytest.mark.parametrize("shape", ROWS)
 @pytest.mark.parametrize("policy", POLICIES)
-def test_a_fault_at_any_record_is_met_in_its_turn(shape, policy):
+def test_a_fault_at_any_record_is_raised_in_order(shape, policy):
     usual, *others = map(pairs_of, ROWS[shape])
     for place in range(24):
         for spoiled in (others[0], others[1] + others[2], b"\xff", usual[:-1]):
@@ -655,7 +655,7 @@ def test_threads_find_the_first_fault():
     assert (n, info.value.record, info.value.offset) == (12_345, 12_345, 14 * 12_345)
 
 
-def test_an_interrupt_at_any_line_gives_the_turn_back():
+def test_an_interrupt_at_any_line_leaves_the_reader_usable():
     def interrupt_at(number):
         """Return a function that traces, and raises at the line of this number that typedbytes.columns runs."""
         lines = iter(range(number + 1))
@@ -687,7 +687,7 @@ def test_an_interrupt_at_any_line_gives_the_turn_back():
 
 
 @pytest.mark.parametrize("way", [next, lambda reader: reader.schema, lambda reader: reader.close(), lambda reader: reader.__arrow_c_stream__()])
-def test_a_source_that_comes_back_to_its_reader(way):
+def test_a_source_that_calls_its_reader(way):
     data = many_pairs(3000)
     file = io.BytesIO(data)
     said = []
