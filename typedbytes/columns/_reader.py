@@ -184,7 +184,7 @@ class BatchReader(_core.RecordIterator):
         if self._parallel is not None:
             self._parallel.close()
         if self._memory is not None:
-            self._memory.release()    # a thread that is done may not have let go of it yet
+            self._memory.release()    # a worker that has finished may still hold a reference
         self._ready = []
         self._reader.close()
 

@@ -154,7 +154,7 @@ class _Run:
 
     Whoever claims a run first owns it: the worker that decodes it, or the reader, which then knows that no worker ever will. An
     exception from a signal handler may come between any two instructions of the main thread, at the exit of a with statement too,
-    so the reader holds no lock that somebody else needs, and `finish` can be called again after any interruption.
+    so the reader holds no lock that another thread needs, and `finish` can be called again after any interruption.
     """
 
     def __init__(self, builder, types, offset, nbefore, nbatches):
