@@ -1,7 +1,7 @@
 """Columns: pairs in memory to arrays and back, beside objects of the same values, and structure counted without either.
 
 What belongs here: how columns, our own objects and msgspec go over the same pairs. What is always true in it: columns are
-let go of batch by batch or held as two whole arrays, as the name says; "memcpy" copies the encoded bytes and nothing else.
+released batch by batch or held as two whole arrays, as the name says; "memcpy" copies the encoded bytes and nothing else.
 What has two threads is by the clock, and so is what it is compared with.
 """
 
@@ -89,7 +89,7 @@ def copy_halves(data):
 
 
 def decoders(shape, scale):
-    """Return who decodes, by name: the function and what it takes."""
+    """Return the decoders by name: the function and its argument."""
     data = encoded(shape, scale)
     found = {
         "columns, two arrays": (to_arrays, data),
@@ -112,7 +112,7 @@ def to_memory(given):
 
 
 def encoders(shape, scale):
-    """Return who encodes, by name: the function and what it takes."""
+    """Return the encoders by name: the function and its argument."""
     given = batch(shape, scale)
     found = {
         "columns, to memory": (to_memory, given),
@@ -125,7 +125,7 @@ def encoders(shape, scale):
 
 
 def counters(shape, scale):
-    """Return who looks at structure, by name."""
+    """Return the functions that look at structure, by name."""
     data = encoded(shape, scale)
     return {"count": (tb.count, data), "index": (tb.index, data), "memcpy": (bytearray, data)}
 
@@ -138,7 +138,7 @@ LONG_TURN_NS = 40_000_000
 
 
 def names(operation, shape):
-    """Return who can do this."""
+    """Return the contenders that can do this."""
     return list(OPERATIONS[operation](shape, 0.0001))
 
 

@@ -1,7 +1,7 @@
 """Whole processes from standard input to standard output, files both: the 17 files of the old benchmark, and starting up.
 
 What belongs here: which program gets which file. What is always true in it: the time is the CPU time of the process from its
-birth to its end, in itself and in the kernel, as the kernel counts it for whoever waits for it.
+birth to its end, in itself and in the kernel, as the kernel counts it for the parent.
 """
 
 import compileall
@@ -68,7 +68,7 @@ def filter_runner(name, contender, scale):
 
 
 def is_right(runner, path):
-    """Run once, and tell whether what came out stands for what went in; an empty process gives nothing."""
+    """Run once, and say whether the output matches the input; an empty process gives nothing."""
     ends = runner.prepare(0)
     runner.run(ends)
     runner.finish(ends)
@@ -98,7 +98,7 @@ def import_runner(contender):
 
 @cache
 def compile_bytecode():
-    """Make the bytecode of the package, which an installer makes, also where the interpreter is told to write none."""
+    """Make the bytecode of the package, which an installer makes, also where the interpreter must not write it."""
     compileall.compile_dir(Path(tb.__file__).parent, quiet=2)
 
 

@@ -9,7 +9,7 @@ from typing import Callable
 
 @dataclass
 class Row:
-    """One row: its name, who takes part, and what is to be reached.
+    """One row: its name, its contenders, and its goal.
 
     contenders: called once, gives name -> function that moves messages and gives how many (None: one), or their times in
     nanoseconds as a list. goal_ns: p50 at most; goal_ratio: the same as a part of the best that is not ours. one_cpu: both ends

@@ -41,7 +41,7 @@ class Peers:
         self.nsocks = 0
 
     def sock(self, mode, wire, kind="tcp", options=()):
-        """Return a socket to a peer of this mode and wire that is nobody else's; options: more of Java's."""
+        """Return a socket to a peer of this mode and wire for one contender alone; options: more of Java's."""
         self.nsocks += 1
         where = "tcp" if kind == "tcp" else f"unix:{self.folder / 'peer'}{self.nsocks}"
         sock = self.stack.enter_context(block_peer.peer(mode, wire, where, (*JAVA_OPTIONS, *options)))
@@ -301,7 +301,7 @@ while head := sock.recv(8, socket.MSG_WAITALL):
 
 
 def by_python(peers, value, dumps, loads):
-    """Return a function that sends what dumps makes behind its length, and takes it back from a Python that only copies."""
+    """Return a function that sends what dumps makes after its length, and reads it back from a Python that only copies."""
     ours, theirs = socket.socketpair()
     words = [sys.executable, "-c", ECHO_PYTHON, str(theirs.fileno())]
     process = subprocess.Popen(words, pass_fds=[theirs.fileno()])

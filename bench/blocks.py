@@ -27,7 +27,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support"), str(HERE)]
 
 import block_rows  # noqa: E402
 
-ENOUGH, SLOW_NS = 3, 3e8  # who takes so long, and many times as long as the best, is measured so often
+ENOUGH, SLOW_NS = 3, 3e8  # a contender this slow, and many times slower than the best, is measured this often
 RESULTS = HERE / "results"
 PARTIAL_RESULTS = ROOT / "build" / "bench" / "results"
 

@@ -34,7 +34,7 @@ from gates import figures  # noqa: E402
 MEBIBYTE = 1 << 20
 SECONDS = 1.0  # for a mebibyte
 DOUBLING = 2.5  # times as long for twice the size
-LATENCY_SECONDS = 0.1  # until a signal is heard
+LATENCY_SECONDS = 0.1  # until a signal is handled
 LIMITS = {"seconds": SECONDS, "doubling": DOUBLING, "latency_seconds": LATENCY_SECONDS}
 #: A ratio of less says more about the caches than about the input; what grows with the square is soon beyond it.
 SHORT_SECONDS = 0.02
@@ -200,7 +200,7 @@ def latency(work, after):
     try:
         signal.setitimer(signal.ITIMER_PROF, after)
         try:
-            kept = work()  # until the timer is off: what lets go of it hears no signals
+            kept = work()  # until the timer is off: its release handles no signals
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
         del kept
@@ -256,7 +256,7 @@ def main():
         lambda name: time_line(name, nrounds),
     )
     lines += show(
-        ["long work", "CPU time", f"a signal waits, < {LATENCY_SECONDS * 1000:g} ms", "signals heard"],
+        ["long work", "CPU time", f"a signal waits, < {LATENCY_SECONDS * 1000:g} ms", "signals handled"],
         chosen(LONG_WORK, options.words),
         lambda name: latency_line(name, ninterrupts),
     )

@@ -1,4 +1,4 @@
-"""Measure two commits side by side: the one that is given, and what stands in this checkout, as it is built.
+"""Measure two commits side by side: the one that is given, and this checkout, as it is built.
 
     python bench/compare.py HEAD~1                 a few minutes; ratios below 1 are gains
     python bench/compare.py HEAD~1 --only int64    what has that in its name

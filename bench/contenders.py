@@ -40,7 +40,7 @@ def typedbytes_codec(shape):
 
 
 def typedbytes_functions_codec(shape):
-    """Encode and decode by the functions, which make what they need anew each time."""
+    """Encode and decode by the functions, which make what they need at each call."""
     return Codec(tb.dumps, tb.loads)
 
 
@@ -77,13 +77,13 @@ def msgspec_codec(shape):
 
 
 def msgspec_functions_codec(shape):
-    """Use the functions, which make what they need anew each time."""
+    """Use the functions, which make what they need at each call."""
     msgpack = importlib.import_module("msgspec.msgpack")
     return Codec(msgpack.encode, msgpack.decode)
 
 
 def msgspec_typed_codec(shape):
-    """Use a decoder that has been told what comes."""
+    """Use a decoder that knows the type to expect."""
     msgpack = importlib.import_module("msgspec.msgpack")
     return Codec(msgpack.Encoder().encode, msgpack.Decoder(shape.annotation).decode)
 
@@ -144,7 +144,7 @@ def codec(name, shape):
 
 
 def versions():
-    """Return the version of everyone measured, None for who is not installed."""
+    """Return the version of each contender, None where it is not installed."""
     from importlib import metadata  # slow to import, and this module is imported under valgrind
 
     found = {"python": platform.python_version(), "typedbytes": tb.__version__}

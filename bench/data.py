@@ -56,7 +56,7 @@ class FileShape(Shape):
 
 
 def as_byte_strings(value):
-    """Return a nested value with bytes in the place of text."""
+    """Return a nested value with bytes instead of text."""
     if isinstance(value, str):
         return value.encode("utf-8", "surrogateescape")
     if isinstance(value, (list, tuple)):
@@ -67,7 +67,7 @@ def as_byte_strings(value):
 
 
 def fresh(items):
-    """Return equal items whose strings nobody has asked for their UTF-8 form: peers keep that inside the str.
+    """Return equal items whose strings have not been asked for their UTF-8 form: peers keep that inside the str.
 
     What was shared stays shared: the keys of one record are often those of the next.
     """

@@ -45,7 +45,7 @@ NTIMES = 3
 #: All of the environment that the counted process sees: the size of the rest would move its stack.
 KEPT = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "VIRTUAL_ENV") if name in os.environ}
 #: Long copies in vectors: the processor's own instruction for them would count once for each byte, and whether memory has to be
-#: copied when it grows depends on what lies behind it.
+#: copied when it grows depends on what lies after it.
 KEPT["GLIBC_TUNABLES"] = "glibc.cpu.x86_rep_movsb_threshold=1000000000:glibc.cpu.x86_rep_stosb_threshold=1000000000"
 
 

@@ -73,7 +73,7 @@ def vocabulary():
 
 
 def picks(nbytes, encoded):
-    """Yield batches of what stands for random words, up to so many bytes."""
+    """Yield batches of numbers that represent random words, about nbytes bytes of them."""
     _, weights = vocabulary()
     chance = random.Random(2)
     done = 0

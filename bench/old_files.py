@@ -2,7 +2,7 @@
 
 What belongs here: what is in each file. What this file must not know: clocks. What is always true in it: a file holds an even
 number of values, keys and values in turn, and is the same in every run; the four that the old libraries themselves wrote and
-that are kept in test_vectors/foreign/python2 are taken from there. Beside each file stand the same objects as one marshal.
+that are kept in test_vectors/foreign/python2 are taken from there. Beside each file are the same objects as one marshal.
 """
 
 import hashlib
@@ -75,7 +75,7 @@ def encoded(name, scale):
 
 
 def decode(data):
-    """Return the values of a file, byte strings in the place of text among them."""
+    """Return the values of a file, with byte strings instead of text."""
     return tb.Decoder(unicode_errors="surrogateescape").decode_all(data)
 
 

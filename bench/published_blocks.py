@@ -80,7 +80,7 @@ def type8_parts(args):
 
 
 def total_parts(args):
-    """As `bytes`, behind the number of all bytes: the values have to be made first."""
+    """As `bytes`, after the number of all bytes: the values have to be made first."""
     parts = list(bytes_parts(args))
     yield i32(sum(map(len, parts)))
     yield from parts

@@ -3,7 +3,7 @@
     python bench/report.py                 a quarter of an hour; bench/results/ gets a .json, a .md and the plots of this Python
     python bench/report.py --only decode   what has that in its name, into build/bench/results/
     python bench/report.py --quick         a small round of the first race of each kind, into build/bench/results/
-    python bench/report.py --render        write the .md and the plots of the .json anew
+    python bench/report.py --render        write the .md and the plots of the .json again
 
 What belongs here: the order of the run, and its record. What is always true in it: tables and plots are made from the record
 alone, and bench/results/ holds the record of a whole run.
@@ -75,7 +75,7 @@ def races(scale=1):
 
 
 def make_race(level, operation, shape, scale, wanted=None):
-    """Return the race of all who can do this, or of those wanted."""
+    """Return the race of all contenders that can do this, or of those wanted."""
     room = ROOMS[level]
     names = [name for name in room.names(operation, shape) if wanted is None or name in wanted]
     runners = [room.runner(operation, shape, name, scale) for name in names]

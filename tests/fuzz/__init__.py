@@ -1,4 +1,4 @@
-"""Fuzzing: many small inputs that nobody wrote, and what must be true of each.
+"""Fuzzing: many small generated inputs, and what must be true of each.
 
 The command is `python tests/fuzz/run.py`; it tells what it can do with --help.
 

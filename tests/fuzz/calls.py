@@ -106,7 +106,7 @@ class Reading:
         self.wire = GUARD.put(wire)
         self.failure = None
         self.closed = False
-        self.ended = False  # a decoder has been told that no more will be fed
+        self.ended = False  # a decoder knows that no more will be fed
         self.source = None
         self.place = 0  # in the wire, of what is fed next
 
@@ -263,7 +263,7 @@ CALLS_OF_FAILED = (look, close, detach, make_again, rewrite, group, one_group, s
 
 
 def feed(reading, decoder):
-    """Feed a piece; refused once the end was told."""
+    """Feed a piece; refused after the end was declared."""
     nbytes = reading.choices.pick((0, 1, 2, 3, 7, 64, 1 << 17))
     try:
         decoder.feed(reading.wire[reading.place : reading.place + nbytes])
@@ -286,7 +286,7 @@ def drain_one(reading, decoder):
 
 
 def end(reading, decoder):
-    """Say that no more will come; what is wrong with the rest comes again behind the values that are whole."""
+    """Say that no more will come; an error in the rest comes again after the values that are complete."""
     reading.ended = True
     try:
         decoder.close()

@@ -89,7 +89,7 @@ def decode(wire, options, ends):
 
 
 def check_order(wire, ends, fault, trouble, options):
-    """What decoding finds wrong is never behind what the walk finds wrong, and of another kind only where it knows more."""
+    """What decoding finds wrong is never after what the walk finds wrong, and of another kind only where it knows more."""
     if fault is None:
         assert not isinstance(trouble, TruncatedError), "decoding wants more bytes than skip"
     elif not isinstance(trouble, sets.HookError):
@@ -108,7 +108,7 @@ def check_order(wire, ends, fault, trouble, options):
 
 
 def check_whole_buffer(wire, options, values, trouble):
-    """All values at once are the values one by one; the error stands at the same record."""
+    """All values at once are the values one by one; the error names the same record."""
     try:
         found = typedbytes.Decoder(**options).decode_all(wire)
     except sets.DOCUMENTED as error:
@@ -162,7 +162,7 @@ class Walk(reference.Walk):
     """The reference with our own readers of pickles and arrays: those are Python, and tested by themselves."""
 
     def application(self, start, code, path):
-        """Return what an application code stands for."""
+        """Return the value of an application code."""
         if self.exact or not (code == reference.NDARRAY or code == reference.PICKLE and self.pickle == "safe"):
             return super().application(start, code, path)
         payload = self.sized(start, code, path)
@@ -190,7 +190,7 @@ def check_reference(data):
 
 
 def slowly(data, offset, options):
-    """Return the value at an offset as the reference sees it, and the offset behind."""
+    """Return the value at an offset as the reference sees it, and the offset after it."""
     slow = Walk(data, offset, **options)
     return slow.value(), slow.offset
 

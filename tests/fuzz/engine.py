@@ -86,7 +86,7 @@ def timed(target, data):
 
 
 def where(error):
-    """Return where an exception was raised, so that one fault is told once."""
+    """Return where an exception was raised, so that one fault is reported once."""
     frames = traceback.extract_tb(error.__traceback__)
     return type(error).__name__, frames[-1].filename, frames[-1].lineno, frames[min(1, len(frames) - 1)].lineno
 

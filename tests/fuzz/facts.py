@@ -86,12 +86,12 @@ def check_plain(choices, wire, values, fault, *, dialect, pairs):
 
 
 def refuse(name):
-    """Be what NaN and its kind stand for, which is nothing."""
+    """Stand in for NaN and infinities, which equal nothing."""
     raise AssertionError(f"{name} is not JSON")
 
 
 def check_tally(choices, wire, values, fault, *, dialect, pairs):
-    """Types, bytes, frequent keys and partitions are those that one counts by hand; what stands before a fault is counted."""
+    """Types, bytes, frequent keys and partitions are those that one counts by hand; what comes before a fault is counted."""
     top = {}
     tally = _report.Tally(dialect=dialect, pairs=pairs, npartitions=PARTITIONS, top=top)
     agreed(fault, tally.write, wire)
@@ -108,7 +108,7 @@ def check_tally(choices, wire, values, fault, *, dialect, pairs):
 
 
 def check_shape(choices, wire, values, fault, *, dialect, pairs):
-    """Every value stands at one place, but for STRINGs that name one."""
+    """Every value has one path, except STRINGs that name one."""
     shape = _report.Shape(dialect=dialect, pairs=pairs)
     agreed(fault, shape.write, wire)
     found, expected = collections.Counter(), collections.Counter()
@@ -122,7 +122,7 @@ def check_shape(choices, wire, values, fault, *, dialect, pairs):
 
 
 def count_codes(value, offset, found, dialect):
-    """Count the type codes of a value and of what it holds; return the offset behind it."""
+    """Count the type codes of a value and of what it holds; return the offset after it."""
     code = value[offset]
     found[code] += 1
     if code == TypeCode.LIST:

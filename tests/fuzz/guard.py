@@ -12,7 +12,7 @@ PROT_NONE = 0
 
 
 class Guard:
-    """Room for some bytes between two pages that nobody may touch."""
+    """Memory for some bytes between two pages that no code may touch."""
 
     def __init__(self, nbytes=1 << 20):
         npages = -(-nbytes // PAGE)
@@ -29,7 +29,7 @@ class Guard:
         return self._put(data, end - len(data), end)
 
     def put_first(self, data):
-        """Copy bytes to where they start behind the unreadable page, and return a view of them."""
+        """Copy bytes to where they start after the unreadable page, and return a view of them."""
         return self._put(data, PAGE, PAGE + len(data))
 
     def _put(self, data, start, end):

@@ -117,7 +117,7 @@ class Maker:
         return self.sized(code, self.payload(code))
 
     def payload(self, code):
-        """Return what stands behind a length."""
+        """Return what follows a length."""
         chance = self.chance
         if code == 7:
             return chance.choice(TEXTS).encode("utf-8") if chance.random() < 0.85 else chance.choice(BAD_TEXTS)
@@ -129,7 +129,7 @@ class Maker:
         return chance.randbytes(chance.choice((0, 1, 2, 3, 8, 23, 24, 25, 64)))
 
     def sized(self, code, payload):
-        """Return a payload behind its length, mostly the true one."""
+        """Return a payload after its length, which is mostly right."""
         nbytes = len(payload) if self.chance.random() < 0.97 else self.chance.choice(LENGTHS)
         return struct.pack(">Bi", code, nbytes) + payload
 

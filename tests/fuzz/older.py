@@ -92,7 +92,7 @@ def check_paired(wire, choices):
 
 
 def take(source, choices, found):
-    """Take some values by read or by iteration; the file stands behind them."""
+    """Take some values by read or by iteration; the file is positioned after them."""
     if choices.below(2):
         value = source.read()
         if not source.eof:

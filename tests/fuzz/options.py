@@ -8,7 +8,7 @@ from typedbytes import DecodeError
 
 
 def tagged(code, data):
-    """Give as a hook what can be told from an Ext."""
+    """Return, as a hook, what an Ext shows."""
     return ("hook", code, data)
 
 

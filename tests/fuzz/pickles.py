@@ -1,4 +1,4 @@
-"""Pickles that are made to hurt: what nests, what shares, and every place where a value may stand.
+"""Pickles that are made to hurt: what nests, what shares, and every place where a value may be.
 
 Belongs here: pickles built of those three, and what must hold of each under the safe policy. It knows nothing of the wire. Always
 true: a pickle is read in a thread with a small stack, so that what recurses on it dies at once.
@@ -25,7 +25,7 @@ def _number(value):
 FROZENSET = b"c__builtin__\nfrozenset\n"
 BLANK = b"cuuid\nUUID\n)\x81"
 
-#: One level: what stands before and behind the value inside. Those of SHARING double it.
+#: One level: what is before and after the value inside. Those of SHARING double it.
 NESTING = {
     "TUPLE1": (b"", b"\x85"),
     "TUPLE2": (b"N", b"\x86"),
@@ -50,7 +50,7 @@ SHARING = {
     "in a frozenset": (b"", b"q\x00(h\x00h\x00t\x85(h\x00\x91\x86"),
 }
 
-#: Where a value may stand: what is before and behind it, and what kind of a place it is.
+#: Where a value may be: what is before and after it, and what kind of a place it is.
 PLACES = {
     "alone": (b"", b"."),
     "below another": (b"", b"N."),

@@ -115,7 +115,7 @@ def open_reader(choices, wire, options, kind=typedbytes.Reader, **manner):
 
 
 def check_values(choices, wire, options):
-    """A reader of pieces gives the values, with the offset behind each."""
+    """A reader of pieces gives the values, with the offset after each."""
     expected = whole(wire, options)
     reader, found = open_reader(choices, wire, options), []
     trouble = taken(found, reader)

@@ -26,7 +26,7 @@ def wire_after(nbytes):
 
 
 def wire_before_program(maker):
-    """Return a stream behind its length, and then bytes that decide what is done with it."""
+    """Return a stream after its length, and then bytes that decide what is done with it."""
     wire = maker.wire()[:60_000]
     return len(wire).to_bytes(2, "big") + wire + maker.program()
 

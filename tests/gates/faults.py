@@ -4,7 +4,7 @@
     python tests/gates/faults.py --list          their names and gates
     python tests/gates/faults.py NAME ...        these only
 
-A fault is a text that occurs once in one file of src/ and what stands there instead. It is put into a copy under build/, of
+A fault is a text that occurs once in one file of src/ and its replacement. It is put into a copy under build/, of
 which only the extensions affected are built again, with little optimisation; then the gate runs in the copy. A gate that ends well
 has missed the fault. Faults that only a sanitizer can see for sure go into a copy that is built with one.
 

@@ -14,6 +14,6 @@ def tell(**figures):
 
 
 def heard(output):
-    """Return the figures that an output told last, or None."""
+    """Return the figures that an output printed last, or None."""
     lines = [line for line in output.splitlines() if line.startswith(HEAD)]
     return json.loads(lines[-1][len(HEAD) :]) if lines else None

@@ -206,7 +206,7 @@ def pairs_of(obj):
 
 
 def written(obj, **options):
-    """Write to a sink that fails; what waits is let go of."""
+    """Write to a sink that fails; what is buffered is released."""
     sink = io.BytesIO()
     with typedbytes.Writer(sink, buffer_size=1, **options) as writer:
         writer.writes([obj, 1, obj])

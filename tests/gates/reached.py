@@ -6,11 +6,11 @@ The core is built twice with counters (gcc's --coverage): as it is, for the whol
 API alone, for the codec's tests, so that both forms of what stands in the headers are seen. The C that Cython makes says from
 which source line it came. Python's lines are counted by coverage.py meanwhile.
 
-A branch is an outcome of a decision that stands in our sources: of an `if`, a loop, an `and`, a comparison of `min`. What
+A branch is an outcome of a decision in our sources: of an `if`, a loop, an `and`, a comparison of `min`. What
 Cython adds to find out whether a call has failed is counted apart, as outcomes of calls: most of them fail only without memory.
 
 Belongs here: the builds and the counts. It knows nothing of tests. Always true: a line of the core that is not reached fails
-this gate, but for those that only gigabytes of memory reach, which are listed and told.
+this gate, but for those that only gigabytes of memory reach, which are listed and reported.
 """
 
 import collections
@@ -45,7 +45,7 @@ LEFT_OUT = [
     "tests/local/test_local.py::test_a_limit_on_files_fails_the_job_and_says_so",
     "tests/local/test_local.py::test_standard_input_that_cannot_be_kept_is_an_error",
 ]
-#: What stands in these lines, and what it would take to reach them.
+#: These lines, and what it would take to reach them.
 TOO_LARGE = {
     ("_sorting/text_input.pxi", 'raise LimitError("a line is longer than 2^31-1 bytes"'): "a line of 2 GiB in memory",
     ("_sorting/text_input.pxi", "return TOO_LONG"): "the same",
@@ -90,13 +90,13 @@ class Counts:
             elif PLACES_END.match(words):
                 place = None
             elif "/*finally:*/" in words:
-                is_final = True  # one exit stands behind the other, each with its own copy of the body
+                is_final = True  # one exit follows the other, each with its own copy of the body
             elif place:
                 self.add_line(place, words, counted[number], is_first or is_final)
                 is_first = is_first and not counted[number]
 
     def add_line(self, place, words, lines, is_reached):
-        """Count a line of C; what comes behind the first of a statement may stand in it without being a part of it."""
+        """Count a line of C; what follows the first of a statement may be on it without being a part of it."""
         table = self.calls if CHECK.search(words) else self.branches
         for line in lines:
             if is_reached:

@@ -44,7 +44,7 @@ def tests(file, *words):
 
 
 def environment():
-    """Return what a process that loads such extensions needs to be told."""
+    """Return the environment that a process needs to load such extensions."""
     return {
         "LD_PRELOAD": " ".join(library(name) for name in ("libasan.so", "libubsan.so", "libstdc++.so.6")),
         "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:allocator_may_return_null=1:handle_segv=1",

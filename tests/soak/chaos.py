@@ -79,7 +79,7 @@ SCRIPT = """
     is_armed = False
 
     def ring(number, frame):
-        if is_armed:    # another thread may be told of it late
+        if is_armed:    # another thread may learn of it late
             raise Alarm
 
     def arm():

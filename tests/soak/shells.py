@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-# What is typed behind "typedbytes", and the arguments that come of it.
+# What is typed after "typedbytes", and the arguments that result.
 LINES = [
     ("coun\t", ["count"]),
     ("val\t--re\tout.tb", ["validate", "--repair", "out.tb"]),

@@ -78,7 +78,7 @@ def encode(wire, args, id=0, reply=False, checksum=False):
 
 
 def line_text(kind, text):
-    """Return what stands on the second line of an argument."""
+    """Return the second line of an argument."""
     if kind == BYTES:
         return base64.b64encode(text)
     return text.replace(b"\\", b"\\\\").replace(b"\r", b"\\r").replace(b"\n", b"\\n") if kind <= COMMAND else text
@@ -99,7 +99,7 @@ def encode_native(args, id, reply, checksum):
 
 
 def native_value(value):
-    """Return (type, element type, dimensions, what stands in the entry, what stands in the body)."""
+    """Return (type, element type, dimensions, the bytes of the entry, the bytes of the body)."""
     if value is None:
         return 0x22, 0, 0, bytes(8), None
     if isinstance(value, bool):
@@ -150,7 +150,7 @@ def crc32c(data):
 
 
 def decode(wire, data, max_bytes=None, **nested):
-    """Return the (id, values) of all messages and the error behind them: None, or (class, offset, entry, record).
+    """Return the (id, values) of all messages and the error after them: None, or (class, offset, entry, record).
 
     nested: options of `reference.Walk` for values that stand encoded in a native message.
     """
@@ -176,7 +176,7 @@ class Walk:
         self.end = None  # of the frame
 
     def take(self, nbytes):
-        """Return the next bytes and go behind them."""
+        """Return the next bytes and advance past them."""
         self.want(nbytes)
         self.offset += nbytes
         return self.data[self.offset - nbytes : self.offset]
@@ -191,7 +191,7 @@ class Walk:
             raise TruncatedError("ends", len(self.data))
 
     def look(self, format):
-        """Return a number without going behind it."""
+        """Return a number without advancing."""
         nbytes = struct.calcsize(format)
         self.want(nbytes)
         return struct.unpack_from(format, self.data, self.offset)[0]
@@ -255,7 +255,7 @@ class Walk:
                 self.offset -= nhead
 
     def value(self, kind, data, offset=None):
-        """Return the value that bytes, or the text of a number, stand for."""
+        """Return the value of bytes, or of the text of a number."""
         offset = self.offset - len(data) if offset is None else offset
         if kind == BYTES:
             return data
@@ -310,7 +310,7 @@ class Walk:
             self.offset = found + 1
 
     def line_value(self, kind, text):
-        """Return the value that a line stands for."""
+        """Return the value of a line."""
         start = self.offset + 2
         if kind == BYTES:
             try:

@@ -138,7 +138,7 @@ FAMILIES = {
     "one pickled int": lambda n: tb.dumps(2 ** (8 * n - 100)),
     "pickled sets": lambda n: filled(n, tb.dumps({1, 2, 3})),
     "arrays": lambda n: filled(n, ARRAY),
-    # what is told of a fault
+    # what is reported of a fault
     "long keys in a path": keyed,
     "a fault at the end": lambda n: filled(n, number(1), end=b"\x0b"),
     "an end that is missing": lambda n: filled(n, b"\x09\xff", end=b""),

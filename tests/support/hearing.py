@@ -9,7 +9,7 @@ import ctypes
 import os
 import signal
 
-# Called by the interpreter whenever the signal is heard, with its number and a frame; the second is not looked at.
+# Called by the interpreter whenever the signal is handled, with its number and a frame; the second is not used.
 _come_back = ctypes.CDLL(None)["raise"]
 _come_back.argtypes = [ctypes.c_int, ctypes.py_object]
 

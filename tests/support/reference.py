@@ -27,7 +27,7 @@ WRITABLE, PICKLE, BYTESTRING, NDARRAY, MARKER = 50, 100, 101, 102, 255
 APPLICATION = range(50, 201)
 INT_RANGE = range(-(2**31), 2**31)
 LONG_RANGE = range(-(2**63), 2**63)
-MAX_COLLISIONS = 512  # keys of one MAP with one hash value, where somebody else's bytes choose the hash
+MAX_COLLISIONS = 512  # keys of one MAP with one hash value, where the data chooses the hash
 
 END_OF_LIST = object()
 
@@ -85,11 +85,11 @@ class Walk:
         return size
 
     def sized(self, start, code, path):
-        """Return the bytes behind a length."""
+        """Return the bytes after a length."""
         return self.take(self.size(start, code, path), code, path)
 
     def value(self, path="", depth=0, container=None, in_key=False):
-        """Return the value here, or END_OF_LIST; `container` is the code of what it stands in."""
+        """Return the value here, or END_OF_LIST; `container` is the type code of its container."""
         start = self.offset
         code = self.take(1, container, path)[0]
         if code == MARKER and container == LIST:
@@ -168,7 +168,7 @@ class Walk:
         raise FormatError("no such type code here", offset=start, code=code, path=path)
 
     def application(self, start, code, path):
-        """Return what an application code stands for."""
+        """Return the value of an application code."""
         payload = self.sized(start, code, path)
         try:
             if code == WRITABLE:
@@ -187,7 +187,7 @@ class Walk:
 
 
 def decode_from(data, offset=0, **options):
-    """Return the value at offset and the offset behind it."""
+    """Return the value at offset and the offset after it."""
     walk = Walk(data, offset, **options)
     return walk.value(), walk.offset
 
@@ -254,7 +254,7 @@ PICKLED_TYPES = (
     datetime.timedelta,
     datetime.timezone,
 )
-ELEMENT_TYPES = (*PICKLED_TYPES, bool, float, str, bytes, tuple)  # what else may stand inside a set
+ELEMENT_TYPES = (*PICKLED_TYPES, bool, float, str, bytes, tuple)  # what else may be inside a set
 
 
 def is_plain(value, types=PICKLED_TYPES):
@@ -481,7 +481,7 @@ def narrow(number, path):
 
 
 def skip(data, offset=0, **limits):
-    """Return the offset behind the value at offset, without looking at what it means."""
+    """Return the offset after the value at offset, without decoding it."""
     walk = Walk(data, offset, **limits)
     open_containers = []  # (code, number of values still to come, None in a LIST)
     while True:

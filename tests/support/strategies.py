@@ -203,7 +203,7 @@ inputs = st.one_of(wires, spoiled(), spoiled(), noise)
 
 
 def hook(code, data):
-    """Give what can be told from an Ext."""
+    """Return what an Ext shows."""
     return ("hook", code, data)
 
 
