@@ -1,4 +1,4 @@
-"""Coalescing: nothing lost, nothing torn, nobody left waiting, whatever threads, readers and peers do."""
+"""Coalescing: no message is lost or written in part, and no writer waits for ever, whatever threads, readers and peers do."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ from typedbytes.block import AsyncCoalescingWriter, BlockReader, BlockWriter, Co
 
 @contextlib.contextmanager
 def connected(sndbuf=None):
-    """Give two ends of a connection."""
+    """Yield the two ends of a connection."""
     ours, theirs = socket.socketpair()
     if sndbuf:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, sndbuf)
@@ -182,7 +182,7 @@ def test_batches_leave_at_their_size():
 
 
 @pytest.mark.parametrize("max_delay", [0.0003, None])
-def test_a_peer_that_is_gone_is_told(max_delay):
+def test_a_peer_that_is_gone_is_reported(max_delay):
     with connected() as (ours, theirs), within(10):
         writer = CoalescingWriter(ours, max_delay=max_delay)
         writer.write([1])
@@ -214,7 +214,7 @@ def test_a_killed_peer_gives_an_error_and_no_hang():
         os.waitpid(pid, 0)
 
 
-def test_a_peer_that_stalls_is_told_after_the_timeout():
+def test_a_peer_that_stalls_is_reported_after_the_timeout():
     with connected() as (ours, theirs), within(10):
         ours.settimeout(0.2)
         writer = CoalescingWriter(ours)
@@ -272,7 +272,7 @@ def test_what_is_written_while_another_closes_is_sent_or_refused():
     assert [sum(message[0] == index for message in found) for index in range(4)] == counts
 
 
-def test_nothing_comes_behind_a_large_value_that_was_torn():
+def test_nothing_follows_a_large_value_that_was_sent_in_part():
     large = slow.encode("bytes", [bytes(5_000_000)])
     with connected() as (ours, theirs), within(20):
         ours.settimeout(0.3)
@@ -572,7 +572,7 @@ def test_large_values_of_tasks():
     assert run_async(work, 4096) == messages
 
 
-def test_large_values_of_tasks_that_wait_for_room():
+def test_large_values_of_tasks_that_wait_for_capacity():
     async def work(sock):
         async with AsyncCoalescingWriter(sock, flush_bytes=500, buffer_size=500) as writer:
             await asyncio.gather(*(writer.write([task, bytes(200_000 if task % 2 else 400)]) for task in range(8)))
@@ -598,7 +598,7 @@ def test_a_turn_of_the_loop_is_one_batch():
     assert len(run_async(work)) == 30
 
 
-def test_a_peer_that_is_gone_is_told_to_tasks():
+def test_a_peer_that_is_gone_is_reported_to_tasks():
     async def main():
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
@@ -637,7 +637,7 @@ def test_a_peer_that_goes_while_a_task_drains():
     asyncio.run(main())
 
 
-def test_a_task_that_is_cancelled_gives_its_turn_away():
+def test_a_task_that_is_cancelled_wakes_the_next_one():
     async def work(sock):
         async with AsyncCoalescingWriter(sock, flush_bytes=100, buffer_size=100) as writer:
             tasks = [asyncio.ensure_future(write(writer, number)) for number in range(200)]
@@ -680,7 +680,7 @@ def test_a_close_that_was_cancelled_is_the_end():
             with pytest.raises(ValueError, match="closed"):
                 await drain
             with pytest.raises(BlockingIOError):
-                while theirs.recv(1 << 20):  # there is room again
+                while theirs.recv(1 << 20):  # there is free capacity again
                     pass
             await asyncio.sleep(0.4)  # longer than a byte may wait
             with pytest.raises(BlockingIOError):

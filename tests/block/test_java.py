@@ -1,4 +1,4 @@
-"""A real JVM on the other side: every size on every wire, echoes of random messages, sums that Java made of what it read."""
+"""A real JVM on the other side: every size in every layout, echoes of random messages, sums that Java made of what it read."""
 
 import random
 import struct

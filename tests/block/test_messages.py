@@ -1,4 +1,4 @@
-"""Block messages: the bytes of every wire, every way to decode them, and what becomes of bad ones."""
+"""Block messages: the bytes of every layout, every way to decode them, and malformed ones."""
 
 import pathlib
 import array
@@ -67,7 +67,7 @@ def test_the_largest_published_sizes(size, wire):
         assert data[4 * (wire == "total") :].startswith(head[4 * (wire == "total") :])
 
 
-def test_a_large_message_is_the_reference_s():
+def test_a_large_message_equals_the_reference():
     args = slow.published(9, bytes(range(256)) * 1024)
     for wire in slow.WIRES:
         assert BlockEncoder(wire).encode(args) == slow.encode(wire, args), wire
@@ -102,7 +102,7 @@ def plain(value):
 
 @hypothesis.settings(max_examples=150)
 @hypothesis.given(st.lists(PLAIN, max_size=8), st.sampled_from(slow.LAYOUTS))
-def test_wire_0_is_the_reference_s_and_comes_back(args, wire):
+def test_legacy_layouts_equal_the_reference_and_round_trip(args, wire):
     data = BlockEncoder(wire).encode(args)
     assert data == slow.encode(wire, args)
     (message,) = BlockDecoder(wire).feed(data)
@@ -114,7 +114,7 @@ def test_wire_0_is_the_reference_s_and_comes_back(args, wire):
 
 @hypothesis.settings(max_examples=150)
 @hypothesis.given(st.lists(PLAIN | MORE, max_size=8), st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
-def test_native_messages_are_the_reference_s_and_come_back(args, id, reply, checksum):
+def test_native_messages_equal_the_reference_and_round_trip(args, id, reply, checksum):
     data = BlockEncoder("native", checksum=checksum).encode(args, id=id, reply=reply)
     if len(data) < 60_000 or not checksum:
         assert data == slow.encode("native", args, id, reply, checksum)
@@ -123,7 +123,7 @@ def test_native_messages_are_the_reference_s_and_come_back(args, id, reply, chec
     assert (message.id, message.wants_reply) == (id, reply)
 
 
-def test_one_decoder_tells_the_wires_apart():
+def test_a_decoder_recognises_native_messages():
     for wire in slow.LAYOUTS:
         data = b"".join(BlockEncoder(each).encode(["x", 1]) for each in (wire, "native", wire, 1, "native", wire))
         assert [message.id for message in BlockDecoder(wire).feed(data)] == [None, 0, None, 0, 0, None]
@@ -139,7 +139,7 @@ BYTES_LIKE = [b"ab", bytearray(b"ab"), memoryview(b"ab"), memoryview(b"abab")[::
 
 @pytest.mark.parametrize("value", BYTES_LIKE, ids=lambda value: type(value).__name__)
 @pytest.mark.parametrize("wire", slow.LAYOUTS)
-def test_every_buffer_is_bytes_on_wire_0(wire, value):
+def test_every_buffer_is_bytes_in_legacy_layouts(wire, value):
     (message,) = BlockDecoder(wire).feed(BlockEncoder(wire).encode([value]))
     assert message == [bytes(value)]
 
@@ -164,7 +164,7 @@ def test_arrays_that_are_not_in_a_row():
         assert numpy.array_equal(message[0], value)
 
 
-def test_arrays_of_the_other_byte_order_are_turned_round():
+def test_arrays_of_the_other_byte_order_are_byte_swapped():
     data = bytearray(BlockEncoder("native").encode([numpy.arange(5, dtype="i4")]))
     data[4] &= ~1
     data[48:] = numpy.arange(5, dtype=">i4").tobytes()
@@ -192,7 +192,7 @@ NO_CODE = {
 
 @pytest.mark.parametrize("name", NO_CODE)
 @pytest.mark.parametrize("wire", slow.LAYOUTS)
-def test_what_wire_0_cannot_say(wire, name):
+def test_values_without_a_type_in_legacy_layouts(wire, name):
     args, text = NO_CODE[name]
     encoder = BlockEncoder(wire)
     with pytest.raises(tb.EncodeError) as caught:
@@ -204,7 +204,7 @@ def test_what_wire_0_cannot_say(wire, name):
 @pytest.mark.parametrize(
     "value", [object(), numpy.longdouble(1), numpy.zeros(2, "c8"), numpy.zeros(2, ">i4"), numpy.array([None]), [object()]], ids=repr
 )
-def test_what_native_messages_cannot_say(value):
+def test_values_without_a_type_in_native_messages(value):
     with pytest.raises(tb.EncodeTypeError) as caught:
         BlockEncoder("native").encode([1, value])
     assert caught.value.path.startswith("[1]")
@@ -255,7 +255,7 @@ def test_tables_of_arrow_go_as_streams():
     assert BlockEncoder(default=lambda value: value.num_rows).encode([table]) == slow.encode("bytes", [2])
 
 
-def test_buffers_that_cannot_be_looked_at():
+def test_buffers_without_a_memoryview():
     gone = memoryview(b"abc")
     gone.release()
     kind = ctypes.c_byte
@@ -267,30 +267,30 @@ def test_buffers_that_cannot_be_looked_at():
                 BlockEncoder(wire).encode([value])
 
 
-def promised(nbytes):
-    """Return a buffer that says it is so long; nobody may look at its bytes."""
+def oversized(nbytes):
+    """Return a buffer that declares nbytes bytes, which must not be read."""
     return (ctypes.c_ubyte * nbytes).from_address(4096)
 
 
 @pytest.mark.parametrize("wire", slow.LAYOUTS)
-def test_what_lengths_cannot_say(wire):
+def test_values_longer_than_their_length_field(wire):
     encoder = BlockEncoder(wire)
     with pytest.raises(tb.EncodeValueError, match=r"2147483648 bytes are more than 2\^31-1.*\[1\]"):
-        encoder.encode([1, promised(2**31)])
+        encoder.encode([1, oversized(2**31)])
     assert encoder.encode([1]) == slow.encode(wire, [1])
 
 
-def test_a_message_that_its_total_cannot_say():
+def test_a_message_longer_than_its_total_field():
     encoder = BlockEncoder("total")
     with pytest.raises(tb.EncodeValueError, match=r"a message of 2147483676 bytes is longer than 2147483647"):
-        encoder.encode([promised(2**30)] * 2 + [1])
+        encoder.encode([oversized(2**30)] * 2 + [1])
     assert encoder.encode([1]) == slow.encode("total", [1])
 
 
 def test_parts_beyond_all_memory():
     encoder = BlockEncoder("native")
     with pytest.raises(MemoryError):
-        encoder.encode([promised(2**60)] * 3)
+        encoder.encode([oversized(2**60)] * 3)
     assert encoder.encode([1]) == slow.encode("native", [1])
     with pytest.raises(tb.EncodeValueError, match=r"too large for a FLOAT.*\[1\]"):
         encoder.encode([1, tb.Float(1e300)])
@@ -313,7 +313,7 @@ def test_a_hook_that_changes_the_message_is_caught():
 
 
 @pytest.mark.parametrize("wire", ["header", "native"])
-def test_a_hook_that_lengthens_the_message_writes_nothing_behind_its_table(wire):
+def test_a_hook_that_lengthens_the_message_writes_nothing_after_its_table(wire):
     code = """
         import sys
         from typedbytes.block import BlockEncoder
@@ -396,7 +396,7 @@ def test_what_moves_messages_is_neither_pickled_nor_made_twice(made):
             made.__init__(b"")
 
 
-def test_a_hook_cannot_make_its_encoder_anew():
+def test_a_hook_cannot_initialise_its_encoder_again():
     encoder = BlockEncoder("bytes", default=lambda value: encoder.__init__("type8"))
     with pytest.raises(RuntimeError, match="in use"):
         encoder.encode([object()])
@@ -514,7 +514,7 @@ def test_large_values_in_pieces(wire):
 
 # -- O1 to O9 ---------------------------------------------------------------------------------------------
 
-PROMISES = {
+MALFORMED = {
     "total_negative": ("total", "ffffffff", tb.BlockError, 0),
     "total_zero": ("total", "00000000", tb.BlockError, 0),
     "total_three": ("total", "00000003 000000", tb.BlockError, 0),
@@ -544,9 +544,9 @@ PROMISES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PROMISES)
-def test_frames_that_lie(name):
-    wire, digits, kind, offset = PROMISES[name]
+@pytest.mark.parametrize("name", MALFORMED)
+def test_malformed_messages(name):
+    wire, digits, kind, offset = MALFORMED[name]
     data = bytes.fromhex(digits)
     for decode in (by_feed, by_reader):
         messages, found = decode(wire, [data])
@@ -554,7 +554,7 @@ def test_frames_that_lie(name):
     same(by_feed(wire, [data]), slow.decode(wire, data))
 
 
-def test_promises_take_no_memory():
+def test_declared_lengths_take_no_memory():
     code = """
         import sys, tracemalloc
         from typedbytes.block import BlockDecoder, BlockReader
@@ -570,11 +570,11 @@ def test_promises_take_no_memory():
                     pass
         print(tracemalloc.get_traced_memory()[1] < 2 << 20)
     """
-    assert run_fresh(code, *(f"{wire}={digits}" for wire, digits, *_ in PROMISES.values())) == "True"
+    assert run_fresh(code, *(f"{wire}={digits}" for wire, digits, *_ in MALFORMED.values())) == "True"
 
 
 @pytest.mark.parametrize("wire", ["bytes", "native"])
-def test_the_places_of_a_long_message_are_let_go(wire):
+def test_the_memory_of_a_long_message_is_freed(wire):
     code = f"""
         import gc, tracemalloc
         from typedbytes.block import BlockDecoder, BlockEncoder
@@ -617,7 +617,7 @@ def test_a_message_in_a_message_is_bytes():
         assert BlockDecoder(wire).feed(slow.encode(wire, [inner, inner])) == [[inner, inner]]
 
 
-def test_signals_are_heard_among_many_messages():
+def test_signals_are_handled_among_many_messages():
     data = bytes(4 << 20)
     assert times_heard(lambda: BlockDecoder().feed(data)) > 200
     assert times_heard(lambda: BlockDecoder().feed(BlockEncoder().encode([1] * 10**6))) > 100
@@ -694,7 +694,7 @@ class Hooked(Exception):
 
 
 @pytest.mark.parametrize("nbytes", [1, 70_000])
-def test_what_a_hook_raises_is_the_end(nbytes):
+def test_a_decoder_fails_after_an_exception_of_a_hook(nbytes):
     def hook(code, payload):
         raise Hooked
 
@@ -707,7 +707,7 @@ def test_what_a_hook_raises_is_the_end(nbytes):
             use()
 
 
-def test_what_cannot_be_fed_is_no_fault():
+def test_feeding_another_type_leaves_the_decoder_usable():
     decoder = BlockDecoder()
     for wrong in ("text", 5):
         with pytest.raises(TypeError):

@@ -1,4 +1,4 @@
-"""Bodies in shared memory: in place, in order, released, and what becomes of peers that die or lie."""
+"""Bodies in shared memory: in place, in order, released; peers that die or send wrong messages."""
 
 import contextlib
 import errno
@@ -24,7 +24,7 @@ from typedbytes.block import BlockReader, BlockWriter, Command, SharedChannel
 
 @contextlib.contextmanager
 def channels(nbytes):
-    """Give the two ends of a channel."""
+    """Yield the two ends of a channel."""
     ours, theirs = socket.socketpair()
     with ours, theirs, within(20):
         found = []
@@ -60,7 +60,7 @@ def test_bodies_come_as_they_were_filled():
 
 @contextlib.contextmanager
 def received(receiver):
-    """Give the next body, and release it."""
+    """Yield the next body, and release it."""
     with receiver.receive() as body:
         yield body
 
@@ -120,10 +120,10 @@ def test_arrays_lie_in_the_memory_itself():
 def test_what_does_not_fit_is_refused():
     with channels(4096) as (sender, _):
         for nbytes in (4096, 4081, 1 << 40):
-            with pytest.raises(ValueError, match="no room"):
+            with pytest.raises(ValueError, match="do not fit"):
                 sender.reserve(nbytes)
         body = sender.reserve(4000)
-        with pytest.raises(ValueError, match="no room"):
+        with pytest.raises(ValueError, match="do not fit"):
             sender.reserve(100)
         body.publish()
         with pytest.raises(ValueError, match="published"):
@@ -132,12 +132,12 @@ def test_what_does_not_fit_is_refused():
 
 def test_bodies_are_released_and_published_once():
     with channels(4096) as (sender, receiver):
-        with sender.reserve(4000):  # given up: nobody is told
+        with sender.reserve(4000):  # discarded: no message is sent
             pass
         with sender.reserve(4000) as body:
             body.publish()
         with receiver.receive() as found:
-            with pytest.raises(ValueError, match="came in"):
+            with pytest.raises(ValueError, match="was received"):
                 found.publish()
             held = pickle.PickleBuffer(found.view)
             with pytest.raises(BufferError):
@@ -147,7 +147,7 @@ def test_bodies_are_released_and_published_once():
         sender.flush()
         with pytest.raises(ValueError, match="published"):
             body.publish()
-        with pytest.raises(ValueError, match="not negative"):
+        with pytest.raises(ValueError, match="must not be negative"):
             sender.reserve(-17)
         sender.reserve(10).publish("last")
         last = receiver.receive()
@@ -166,7 +166,7 @@ def test_a_body_that_is_published_again_is_a_fault():
             receiver.receive()
 
 
-def test_a_receiver_that_dies_is_told():
+def test_a_receiver_that_dies_is_reported():
     with socket_pair() as (ours, theirs):
         child = os.fork()
         if child == 0:
@@ -184,7 +184,7 @@ def test_a_receiver_that_dies_is_told():
     assert not held()
 
 
-def test_a_sender_that_dies_is_told():
+def test_a_sender_that_dies_is_reported():
     with socket_pair() as (ours, theirs):
         child = os.fork()
         if child == 0:
@@ -193,14 +193,14 @@ def test_a_sender_that_dies_is_told():
             body = channel.reserve(3)
             body.view[:] = b"end"
             body.publish()
-            channel.reserve(100)  # not published: nobody sees it
+            channel.reserve(100)  # not published: the receiver does not see it
             os.kill(os.getpid(), signal.SIGKILL)
         ours.close()
         receiver = SharedChannel.accept(theirs)
         body = receiver.receive()
         assert bytes(body.view) == b"end"
         os.waitpid(child, 0)
-        assert bytes(body.view) == b"end"  # memory lives as long as somebody has it
+        assert bytes(body.view) == b"end"  # memory lives as long as a process maps it
         with pytest.raises((ConnectionError, tb.TruncatedError)):
             assert receiver.receive() is None
             raise ConnectionError("the end, as it should be")
@@ -264,7 +264,7 @@ def offered(sock, file, nbytes):
 
 
 @pytest.mark.parametrize("seals", [0, GROW, SHRINK | GROW, FUTURE_WRITE | GROW])
-def test_memory_that_the_sender_can_take_away_is_refused(seals):
+def test_memory_that_the_sender_can_truncate_is_refused(seals):
     with socket_pair() as (ours, theirs), memory(4096, seals) as file:
         offered(ours, file, 4096)
         with pytest.raises(tb.BlockError, match="not sealed"):
@@ -287,7 +287,7 @@ def memory(nbytes, seals):
 def test_files_are_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "file").write_bytes(bytes(4096))
-    for name, said in (("pipe", "no memory"), ("file", "not sealed"), (".", "no memory")):
+    for name, said in (("pipe", "is not memory"), ("file", "not sealed"), (".", "is not memory")):
         with socket_pair() as (ours, theirs):
             file = os.open(tmp_path / name, os.O_PATH)
             offered(ours, file, 4096)
@@ -296,16 +296,16 @@ def test_files_are_refused(tmp_path):
             os.close(file)
 
 
-def test_memory_that_is_only_promised_is_refused():
+def test_memory_that_is_not_allocated_is_refused():
     with socket_pair() as (ours, theirs), memory(4096, 0) as file:
         os.ftruncate(file, 1 << 30)
         fcntl.fcntl(file, 1033, SHRINK | FUTURE_WRITE)
         offered(ours, file, 4097)
-        with pytest.raises(tb.BlockError, match="has not 4097 bytes"):
+        with pytest.raises(tb.BlockError, match="fewer than 4097 bytes"):
             SharedChannel.accept(theirs)
 
 
-def test_neither_side_takes_memory_away():
+def test_neither_side_can_remove_memory():
     with channels(8192) as (sender, receiver):
         body = sender.reserve(8000)
         body.view[:] = data = os.urandom(8000)
@@ -322,7 +322,7 @@ def test_neither_side_takes_memory_away():
             assert found.view == data
 
 
-def test_a_system_without_sealed_memory_is_told(monkeypatch):
+def test_a_system_without_sealed_memory_is_reported(monkeypatch):
     def refuse(file, command, argument=0):
         raise OSError(errno.EINVAL, "an older kernel")
 
@@ -375,7 +375,7 @@ def test_java_takes_bodies(tmp_path):
 
 
 @pytest.mark.hadoop
-def test_java_refuses_memory_that_the_sender_can_take_away():
+def test_java_refuses_memory_that_the_sender_can_truncate():
     with block_peer.peer("ack", "native") as first, within(60):
         place = first.getpeername()
         first.close()

@@ -1,4 +1,4 @@
-"""Block messages over sockets, pipes and files: how many system calls, how many copies, and what becomes of bad peers."""
+"""Block messages over sockets, pipes and files: the number of system calls and copies, and peers that fail."""
 
 import contextlib
 import errno
@@ -425,9 +425,9 @@ def test_a_peer_that_stalls_while_we_write():
         writer.write([bytes(10_000_000)])
     theirs.setblocking(False)
     with pytest.raises(BlockingIOError):
-        while theirs.recv(1 << 20):  # there is room again
+        while theirs.recv(1 << 20):  # there is free capacity again
             pass
-    with pytest.raises(socket.timeout):  # a part of the message has gone: nothing may come behind it
+    with pytest.raises(socket.timeout):  # a part of the message was sent: nothing may follow it
         writer.write([1])
     with pytest.raises(BlockingIOError):
         theirs.recv(1)
@@ -446,7 +446,7 @@ def test_an_object_that_raises_may_have_taken_a_part():
             writer.write([bytes(60_000)] * 100)
         theirs.setblocking(False)
         with pytest.raises(BlockingIOError):
-            while theirs.recv(1 << 20):  # there is room again
+            while theirs.recv(1 << 20):  # there is free capacity again
                 pass
         for _ in range(2):
             with pytest.raises(socket.timeout):
@@ -457,7 +457,7 @@ def test_an_object_that_raises_may_have_taken_a_part():
             file.close()
 
 
-def test_bytes_that_were_not_sent_are_the_caller_s_again():
+def test_messages_that_were_not_sent_are_removed():
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     writer, count = BlockWriter(ours), 0
@@ -607,7 +607,7 @@ def test_an_interrupt_comes_through_while_reading():
 @pytest.mark.parametrize("nbytes", [40_000, 10_000_000])
 def test_an_interrupt_comes_through_when_a_part_has_gone(make, nbytes):
     ours, theirs = socket.socketpair()
-    late = threading.Timer(10, lambda: (ours.shutdown(socket.SHUT_WR), theirs.close()))  # the interrupt was not heard
+    late = threading.Timer(10, lambda: (ours.shutdown(socket.SHUT_WR), theirs.close()))  # the interrupt was not handled
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     with ours, theirs:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
@@ -624,10 +624,10 @@ def test_an_interrupt_comes_through_when_a_part_has_gone(make, nbytes):
         assert len(theirs.recv(1000)) == 1000
         theirs.close()
         with contextlib.suppress(OSError, KeyboardInterrupt):
-            writer.close()    # nobody takes the rest
+            writer.close()    # the rest cannot be sent
 
 
-def test_signals_are_heard_while_a_large_value_comes_in():
+def test_signals_are_handled_while_a_large_value_is_read():
     reading, writing = os.pipe()
     thread = threading.Thread(target=lambda: (BlockWriter(writing).write([bytes(20_000_000)]), os.close(writing)))
     thread.start()
@@ -647,7 +647,7 @@ def test_a_signal_between_messages_loses_none():
     found, count = [], 100_000
     reader = BlockReader(b"".join(map(BlockEncoder().encode, ([number] for number in range(count)))))
     before = signal.signal(signal.SIGALRM, hear)
-    gc.disable()  # its callbacks would hear it
+    gc.disable()  # its callbacks would handle the signal
     try:
         with contextlib.suppress(Heard):
             signal.setitimer(signal.ITIMER_REAL, 0.002)
@@ -660,7 +660,7 @@ def test_a_signal_between_messages_loses_none():
     assert [message[0] for message in found] == [*range(count)]
 
 
-def test_a_full_disk_is_told():
+def test_a_full_disk_is_reported():
     with open("/dev/full", "wb", buffering=0) as file:
         with pytest.raises(OSError, match="No space left"):
             BlockWriter(file).write([1])

@@ -4,8 +4,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * An array of numbers or truths with its shape. Its elements are looked at where they came in: {@link #elements()} gives a buffer
- * in their byte order, of which {@code asDoubleBuffer()} and its like give the numbers without a copy.
+ * An array of numbers or booleans with its shape. Its elements are not copied: {@link #elements()} returns a buffer in their byte
+ * order, whose {@code asDoubleBuffer()} and similar methods give the numbers without a copy.
  */
 public final class ArrayValue {
     /** The types of elements, in the order of their codes. */
@@ -22,14 +22,14 @@ public final class ArrayValue {
 
     private static final int MAX_DIMENSIONS = 64;
 
-    /** What the elements are. */
+    /** The type of the elements. */
     public final Element element;
     private final long[] shape;
     private final ByteBuffer data;
 
     /**
-     * @param data the elements, in C order, from its position to its limit; its byte order is theirs
-     * @throws IllegalArgumentException when the shape says another number of bytes, or has more than 64 dimensions
+     * @param data the elements, in C order, from its position to its limit; in its byte order
+     * @throws IllegalArgumentException when the shape does not match the number of bytes, or has more than 64 dimensions
      */
     public ArrayValue(Element element, long[] shape, ByteBuffer data) {
         if (shape.length > MAX_DIMENSIONS) {

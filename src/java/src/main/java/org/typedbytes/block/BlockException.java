@@ -2,13 +2,13 @@ package org.typedbytes.block;
 
 import java.io.IOException;
 
-/** Bytes that break the rules of their wire, with the place. */
+/** Malformed bytes, with their offset. */
 public class BlockException extends IOException {
     private static final long serialVersionUID = 1L;
 
-    /** Bytes from the start of the input to the fault. */
+    /** The offset of the error from the start of the input. */
     public final long offset;
-    /** The index of the value at fault, -1: none is. */
+    /** The index of the malformed value, or -1. */
     public final int entry;
 
     public BlockException(String message, long offset, int entry) {

@@ -14,10 +14,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Reads messages from a channel: a socket, a pipe or a file, which blocks.
+ * Reads messages from a channel in blocking mode: a socket, a pipe or a file.
  *
- * <p>One direct buffer is filled and used again and again. What the input only promises is not allocated: a value takes at most
- * 1 MiB, or eight times what has come in of it. A reader that threw an exception is of no more use, and says so.
+ * <p>One direct buffer is reused. A declared length is not allocated in advance: a value takes at most 1 MiB, or eight times the
+ * bytes of it that have been read. A reader that threw an exception throws IllegalStateException at every later call.
  *
  * <pre>{@code
  * BlockReader reader = new BlockReader(channel, Wire.BYTES);
@@ -27,7 +27,7 @@ import java.util.regex.Pattern;
 public final class BlockReader {
     /** Bytes of the buffer. */
     public static final int BUFFER_SIZE = 1 << 18;
-    private static final int MOST_AT_ONCE = 1 << 20;
+    private static final int MAX_ALLOCATION = 1 << 20;
     private static final int NATIVE_START = 0xf5;
     private static final int HEAD_SIZE = 24;
     private static final int ENTRY_SIZE = 16;
@@ -49,9 +49,9 @@ public final class BlockReader {
     private long frameEnd = Long.MAX_VALUE;
     private int entry = -1;
     private Crc32c crc;
-    private boolean isTorn;
+    private boolean failed;
 
-    /** @param wire the layout of wire 0 to expect, or NATIVE for native messages alone; these are always recognised */
+    /** @param wire the legacy layout to expect, or NATIVE for native messages only; these are always recognised */
     public BlockReader(ReadableByteChannel channel, Wire wire) {
         this.channel = channel;
         this.wire = wire;
@@ -59,19 +59,19 @@ public final class BlockReader {
     }
 
     /**
-     * The next message, or null where the input ends between two.
+     * The next message, or null where the input ends between two messages.
      *
-     * @throws BlockException for bytes that break the wire's rules
+     * @throws BlockException for malformed bytes
      * @throws EOFException when the input ends inside a message
      * @throws IllegalStateException when an earlier call threw an exception
      */
     public Message read() throws IOException {
-        if (isTorn) {
+        if (failed) {
             throw new IllegalStateException("an earlier message was not read to its end");
         }
-        isTorn = true;
+        failed = true;
         Message message = next();
-        isTorn = false;
+        failed = false;
         return message;
     }
 
@@ -107,7 +107,7 @@ public final class BlockReader {
         }
         List<Object> values = wire == Wire.HEADER ? readWithTable(count) : readArguments(count);
         if (frameEnd != Long.MAX_VALUE && offset() != frameEnd) {
-            throw bad("bytes are left in the message behind its last value", 0);
+            throw bad("bytes remain in the message after its last value", 0);
         }
         return new Message(wire, values);
     }
@@ -124,7 +124,7 @@ public final class BlockReader {
                 type = buffer.getInt();
             }
             if (type < BYTES || type > DOUBLE) {
-                throw bad(type + " is no type of wire 0", wire == Wire.TYPE8 ? -1 : -4);
+                throw bad("unknown type " + type + " in a legacy layout", wire == Wire.TYPE8 ? -1 : -4);
             }
             if (type <= COMMAND || wire == Wire.BLOCK) {
                 values.add(value(type, readLength()));
@@ -157,7 +157,7 @@ public final class BlockReader {
             need(8);
             table[2 * entry] = buffer.getInt();
             if (table[2 * entry] < BYTES || table[2 * entry] > DOUBLE) {
-                throw bad(table[2 * entry] + " is no type of wire 0", -4);
+                throw bad("unknown type " + table[2 * entry] + " in a legacy layout", -4);
             }
             table[2 * entry + 1] = readLength();
         }
@@ -168,7 +168,7 @@ public final class BlockReader {
         return values;
     }
 
-    /** A value of wire 0 that has a length; numbers are text. */
+    /** A value of a legacy layout that has a length; numbers are text. */
     private Object value(int type, int length) throws IOException {
         long start = offset();
         byte[] data = readBytes(length);
@@ -192,11 +192,11 @@ public final class BlockReader {
             }
             return type == INT ? (Object) Integer.valueOf(text) : (Object) Long.valueOf(text);
         } catch (NumberFormatException error) {
-            throw new BlockException("no number of type " + type, start, entry);
+            throw new BlockException("not a number of type " + type, start, entry);
         }
     }
 
-    /** As Java or as Python spell it; what {@link Double#valueOf} takes beyond that, as "1f" and " 1", is no number here. */
+    /** In the spelling of Java or Python; other texts that {@link Double#valueOf} accepts, such as "1f" and " 1", are refused. */
     private static Double parseDouble(String text) {
         if (DECIMAL.matcher(text).matches()) {
             return Double.valueOf(text);
@@ -216,7 +216,7 @@ public final class BlockReader {
             need(2);
             int type = buffer.get();
             if (buffer.get() != '\n' || (type != 'e' && (type < '0' || type > '5'))) {
-                throw bad("a type of one digit, or the end line, should stand here", -2);
+                throw bad("expected a line with a type digit 0..5, or the end line", -2);
             }
             if (type == 'e') {
                 return values;
@@ -260,9 +260,9 @@ public final class BlockReader {
                     return data;
                 }
             } catch (IllegalArgumentException error) {
-                // The same fault.
+                // Reported below.
             }
-            throw new BlockException("bytes are not in base64", start, entry);
+            throw new BlockException("bytes are not valid base64", start, entry);
         }
         if (type > COMMAND) {
             return number(type, new String(text, StandardCharsets.ISO_8859_1), start);
@@ -274,10 +274,10 @@ public final class BlockReader {
             if (next == '\\') {
                 next = ++i == text.length ? 0 : text[i] == 'n' ? (byte) '\n' : text[i] == 'r' ? (byte) '\r' : text[i];
                 if (next != '\\' && next != '\n' && next != '\r') {
-                    throw new BlockException("a backslash escapes neither itself nor CR nor LF", start, entry);
+                    throw new BlockException("invalid escape sequence", start, entry);
                 }
             } else if (next == '\r') {
-                throw new BlockException("a CR stands bare", start, entry);
+                throw new BlockException("a CR that is not escaped", start, entry);
             }
             plain[length++] = next;
         }
@@ -285,12 +285,12 @@ public final class BlockReader {
         return type == COMMAND ? (Object) new Command(decoded) : decoded;
     }
 
-    // ---- wire 1
+    // ---- the native format
 
     private Message readNative() throws IOException {
         need(4);
         if (buffer.getInt(buffer.position()) != 0xf5424201) {
-            throw bad("no native message, or one of another version", 0);
+            throw bad("not a native message, or an unknown version", 0);
         }
         need(HEAD_SIZE);
         int at = buffer.position();
@@ -300,7 +300,7 @@ public final class BlockReader {
             throw bad("unknown flags " + flags, 4);
         }
         if (log2 != 0 && log2 != 3 && log2 != 6) {
-            throw bad("the log2 of the alignment is 0, 3 or 6, not " + log2, 5);
+            throw bad("the log2 of the alignment must be 0, 3 or 6, not " + log2, 5);
         }
         if (buffer.getShort(at + 6) != 0) {
             throw bad("reserved bytes are not zero", 6);
@@ -345,12 +345,12 @@ public final class BlockReader {
             int code = (int) (head >>> 56);
             if (!Types.isKnown(code) || (head & 0xffffffffffL) != 0 || (code != Types.ARRAY && head << 8 != 0)
                     || !Types.isInRange(code, number)) {
-                throw bad("no entry of a native message", -ENTRY_SIZE);
+                throw bad("invalid entry of a native message", -ENTRY_SIZE);
             }
             if (!Types.isInline(code)) {
                 end = (end + mask) & ~mask;
                 if (number < 0 || number > body - end) {
-                    throw bad("a value of " + number + " bytes ends behind the body of " + body, -8);
+                    throw bad("a value of " + number + " bytes ends after the body of " + body, -8);
                 }
                 end += number;
             }
@@ -359,7 +359,7 @@ public final class BlockReader {
         }
         if (end != body) {
             entry = -1;
-            throw bad("the body has " + body + " bytes and its values " + end, 0);
+            throw bad("the body has " + body + " bytes, its values have " + end, 0);
         }
         return Arrays.copyOf(table, 2 * count);
     }
@@ -377,7 +377,7 @@ public final class BlockReader {
             int padding = (int) -(offset() - start) & mask;
             for (byte zero : readBytes(padding)) {
                 if (zero != 0) {
-                    throw bad("the bytes between values are not zero", -padding);
+                    throw bad("the padding between values is not zero", -padding);
                 }
             }
             if (number > Integer.MAX_VALUE - 16) {
@@ -479,7 +479,7 @@ public final class BlockReader {
         if (nbytes > frameEnd - offset()) {
             throw bad("a value of the message goes on behind its end", 0);
         }
-        byte[] data = new byte[Math.min(nbytes, MOST_AT_ONCE)];
+        byte[] data = new byte[Math.min(nbytes, MAX_ALLOCATION)];
         int have = 0;
         while (have < nbytes) {
             if (have == data.length) {

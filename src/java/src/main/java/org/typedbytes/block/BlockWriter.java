@@ -9,11 +9,11 @@ import java.util.Base64;
 import java.util.List;
 
 /**
- * Writes messages to a channel: a socket, a pipe or a file, which blocks.
+ * Writes messages to a channel in blocking mode: a socket, a pipe or a file.
  *
- * <p>One direct buffer is used again and again; a message that fits in it is one system call. A message that cannot be written
- * ({@link IllegalArgumentException}) leaves nothing behind. After an {@link IOException}, when a part may have gone, a writer is
- * of no more use, and says so.
+ * <p>One direct buffer is reused; a message that fits in it is one system call. Nothing is written of a message that cannot be
+ * encoded ({@link IllegalArgumentException}). After an {@link IOException}, when a part may have been written, every later call
+ * throws IllegalStateException.
  */
 public final class BlockWriter {
     private static final int BUFFER_SIZE = 1 << 18;
@@ -36,9 +36,9 @@ public final class BlockWriter {
     }
 
     /**
-     * Writes a message on its wire and sends it.
+     * Writes a message in its layout and sends it.
      *
-     * @throws IllegalArgumentException for a value that the wire has no code for
+     * @throws IllegalArgumentException for a value that the layout has no type for
      * @throws IllegalStateException when an earlier call threw an IOException
      */
     public void write(Message message) throws IOException {
@@ -59,7 +59,7 @@ public final class BlockWriter {
         flush();
     }
 
-    /** Sends bytes as they are: an answer. */
+    /** Sends bytes unchanged: an answer. */
     public void writeRaw(byte[] data) throws IOException {
         check();
         put(data);
@@ -72,7 +72,7 @@ public final class BlockWriter {
         }
     }
 
-    /** A value that has been looked at: its type, and its number or its bytes. */
+    /** A classified value: its type, and its number or its bytes. */
     private static final class Part {
         int type;
         long number;
@@ -101,7 +101,8 @@ public final class BlockWriter {
         }
         int type = value instanceof Integer ? BlockReader.INT : value instanceof Long ? BlockReader.LONG : BlockReader.DOUBLE;
         if (type == BlockReader.DOUBLE && !(value instanceof Double)) {
-            throw new IllegalArgumentException("wire 0 has no code for " + (value == null ? "null" : value.getClass().getName()));
+            throw new IllegalArgumentException("the legacy layouts have no type for "
+                    + (value == null ? "null" : value.getClass().getName()));
         }
         if (asText) {
             return new Part(type, value.toString().getBytes(StandardCharsets.US_ASCII));
@@ -172,7 +173,7 @@ public final class BlockWriter {
         buffer.put((byte) 'e').put((byte) '\n');
     }
 
-    // ---- wire 1
+    // ---- the native format
 
     private static Part nativePart(Object value) {
         if (value == null) {
@@ -210,7 +211,7 @@ public final class BlockWriter {
             part.array = array;
             return part;
         }
-        throw new IllegalArgumentException("a native message has no code for " + value.getClass().getName());
+        throw new IllegalArgumentException("a native message has no type for " + value.getClass().getName());
     }
 
     private void writeNative(Message message, Part[] parts) throws IOException {

@@ -1,6 +1,6 @@
 package org.typedbytes.block;
 
-/** Text that is a command: what a message asks for, as against what it tells. */
+/** Text that is a command: what a message asks for, as opposed to its data. */
 public final class Command {
     private final String text;
 

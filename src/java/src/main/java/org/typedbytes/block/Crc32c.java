@@ -2,7 +2,7 @@ package org.typedbytes.block;
 
 import java.nio.ByteBuffer;
 
-/** CRC-32C, by eight tables: Java 8 has none of its own. */
+/** CRC-32C, with eight tables: Java 8 has no implementation. */
 final class Crc32c {
     private static final int[][] TABLES = new int[8][256];
 
@@ -48,7 +48,7 @@ final class Crc32c {
         state = crc;
     }
 
-    /** The bytes between two places of a buffer, whose position stays. */
+    /** Adds the bytes between two positions of a buffer, whose own position does not change. */
     void update(ByteBuffer buffer, int from, int to) {
         byte[] some = new byte[Math.min(to - from, 8192)];
         ByteBuffer view = buffer.duplicate();

@@ -4,16 +4,16 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * One message: its values, and what stood beside them.
+ * One message: its values, layout and id.
  *
  * <p>Values are {@code byte[]}, {@link String}, {@link Command}, {@link Integer}, {@link Long} and {@link Double}; those of a
  * native message also {@link Byte}, {@link Boolean}, {@link Float}, {@code null}, {@link ArrayValue}, {@link ArrowStream} and
  * {@link Nested}.
  */
 public final class Message {
-    /** The layout it came on. */
+    /** The layout of the message. */
     public final Wire wire;
-    /** The id of a native message, to be echoed in its reply; 0 on wire 0. */
+    /** The id of a native message, to be repeated in its reply; 0 in a legacy layout. */
     public final long id;
     /** Whether the sender of a native message waits for a reply. */
     public final boolean wantsReply;

@@ -8,12 +8,12 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A value that TypedBytes encodes: a VECTOR, LIST or MAP, or an application code of 50 to 200. It is kept as its bytes, which
- * are echoed as they are; {@link #toJava()} makes objects of them.
+ * A value that TypedBytes encodes: a VECTOR, LIST or MAP, or an application code of 50 to 200. It holds its encoded
+ * bytes, which are written unchanged; {@link #toJava()} makes objects of them.
  */
 public final class Nested {
     private static final int MAX_DEPTH = 256;
-    private static final int MOST_AT_ONCE = 1024;    // items that are made room for because a container promises them
+    private static final int INITIAL_ITEMS = 1024;    // the initial capacity for the declared number of items
     private static final Object MARKER = new Object();
 
     private final byte[] encoded;
@@ -21,7 +21,7 @@ public final class Nested {
     /** @param encoded one whole value, its type code first */
     public Nested(byte[] encoded) {
         if (encoded.length == 0) {
-            throw new IllegalArgumentException("no value");
+            throw new IllegalArgumentException("an encoded value has no bytes");
         }
         this.encoded = encoded;
     }
@@ -40,7 +40,7 @@ public final class Nested {
      * The value: an {@link ArrayList} for a VECTOR or LIST, a {@link HashMap} for a MAP, {@code byte[]} for BYTES and application
      * codes, boxes and strings for the rest.
      *
-     * @throws BlockException for bytes that are no value, and for a MAP with more than 256 keys of one hash value that have no
+     * @throws BlockException for malformed bytes, and for a MAP with more than 256 keys of one hash value that have no
      *     order, as lists, since each would be compared with all; its offset counts from the type code
      */
     public Object toJava() throws BlockException {
@@ -97,7 +97,7 @@ public final class Nested {
     private static List<Object> list(ByteBuffer in, int code, int depth) throws BlockException {
         check(in, depth);
         int count = code == 8 ? count(in, 1) : Integer.MAX_VALUE;
-        List<Object> items = new ArrayList<>(code == 8 ? Math.min(count, MOST_AT_ONCE) : 10);
+        List<Object> items = new ArrayList<>(code == 8 ? Math.min(count, INITIAL_ITEMS) : 10);
         while (items.size() < count) {
             Object item = value(in, depth);
             if (item == MARKER) {
@@ -114,7 +114,7 @@ public final class Nested {
     private static Map<Object, Object> map(ByteBuffer in, int depth) throws BlockException {
         check(in, depth);
         int count = count(in, 2);
-        Map<Object, Object> pairs = new HashMap<>(Math.min(count + count / 2, MOST_AT_ONCE) + 1);
+        Map<Object, Object> pairs = new HashMap<>(Math.min(count + count / 2, INITIAL_ITEMS) + 1);
         Alike alike = new Alike();
         for (int i = 0; i < count; i++) {
             Object key = value(in, depth);
@@ -159,7 +159,7 @@ public final class Nested {
         return data;
     }
 
-    /** A length or count, which so many bytes for each back. */
+    /** A length or count, for which enough bytes remain. */
     private static int count(ByteBuffer in, int least) throws BlockException {
         need(in, 4);
         int count = in.getInt();
@@ -182,7 +182,7 @@ public final class Nested {
         }
     }
 
-    /** Strict UTF-8, at the speed of the lenient one. */
+    /** Strict UTF-8 with the faster lenient methods of String, whose result is checked. */
     static final class Utf8 {
         private Utf8() {
         }
@@ -212,7 +212,7 @@ public final class Nested {
                 out.get(data);
                 return data;
             } catch (java.nio.charset.CharacterCodingException error) {
-                throw new IllegalArgumentException("text holds a lone surrogate, which UTF-8 cannot say", error);
+                throw new IllegalArgumentException("text contains an unpaired surrogate, which UTF-8 cannot encode", error);
             }
         }
     }

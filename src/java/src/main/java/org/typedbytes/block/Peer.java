@@ -29,8 +29,8 @@ import java.util.zip.CRC32;
  * </pre>
  *
  * <p>ack answers each message with one zero byte; echo sends it back; checksum answers with the CRC-32 of its values and their
- * number; collect makes Java objects of everything and answers with the number of leaves and the names of the classes. Whatever
- * the mode, shared memory is taken, and its bodies are checked and given back. tcp (the default) prints its port; connections are
+ * number; collect makes Java objects of all values and answers with the number of leaves and the names of the classes. In every
+ * mode, shared memory is accepted, and its bodies are checked and released. tcp (the default) prints its port; connections are
  * served one after the other until standard input ends. pipe serves standard input and output, once.
  */
 public final class Peer {
@@ -39,7 +39,7 @@ public final class Peer {
 
     private Peer(String mode, Wire wire) {
         if (!Arrays.asList("ack", "echo", "checksum", "collect").contains(mode)) {
-            throw new IllegalArgumentException("a mode is ack, echo, checksum or collect, not " + mode);
+            throw new IllegalArgumentException("mode must be ack, echo, checksum or collect, not " + mode);
         }
         this.mode = mode;
         this.wire = wire;
@@ -73,24 +73,24 @@ public final class Peer {
     private static ServerSocketChannel listen() throws IOException {
         ServerSocketChannel server = ServerSocketChannel.open();
         server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
-        say(((InetSocketAddress) server.getLocalAddress()).getPort());
+        printAddress(((InetSocketAddress) server.getLocalAddress()).getPort());
         return server;
     }
 
-    /** Java 16 and later have Unix sockets; by reflection, since Java 8 is enough for all else. */
+    /** Java 16 and later have Unix sockets; by reflection, because the module is compiled for Java 8. */
     private static ServerSocketChannel listen(String path) throws Exception {
         Object family = StandardProtocolFamily.valueOf("UNIX");
         ServerSocketChannel server = (ServerSocketChannel) ServerSocketChannel.class
                 .getMethod("open", java.net.ProtocolFamily.class).invoke(null, family);
         Class<?> address = Class.forName("java.net.UnixDomainSocketAddress");
         server.bind((SocketAddress) address.getMethod("of", String.class).invoke(null, path));
-        say(path);
+        printAddress(path);
         return server;
     }
 
-    private static void say(Object place) {
+    private static void printAddress(Object address) {
         PrintStream out = new PrintStream(new FileOutputStream(FileDescriptor.out));
-        out.println(place);
+        out.println(address);
         out.flush();
     }
 
@@ -129,14 +129,14 @@ public final class Peer {
         }
     }
 
-    /** A body whose CRC-32 stands in its message must have it. */
+    /** Compares the CRC-32 of a body with the one in its message, if there is one. */
     private static void check(ByteBuffer body, Message message) throws IOException {
         if (message.values.size() > 4) {
             CRC32 sum = new CRC32();
             sum.update(body.duplicate());
             Object right = message.values.get(4);
             if (!(right instanceof Number) || sum.getValue() != ((Number) right).longValue()) {
-                throw new IOException("the shared body has another sum");
+                throw new IOException("the shared body has another CRC-32");
             }
         }
     }

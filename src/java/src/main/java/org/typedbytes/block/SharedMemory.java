@@ -18,13 +18,13 @@ import java.util.regex.Pattern;
 
 /**
  * The receiving end of bodies in shared memory: a Python process offers the memory by a message ({@link #isOffer}), and then
- * tells of each body by another ({@link #isBody}). Only memory is taken whose pages the other side cannot take away again: where
- * they are gone, native code that reads them, as {@code CRC32} does, ends the virtual machine.
+ * sends another for each body ({@link #isBody}). Memory whose pages the other side could remove is refused: native code that reads
+ * a removed page, such as that of {@code CRC32}, ends the virtual machine.
  *
  * <pre>{@code
  * SharedMemory memory = new SharedMemory(offer);
  * writer.write(memory.accepted());
- * ByteBuffer body = memory.body(message);   // a view, of use until the answer
+ * ByteBuffer body = memory.body(message);   // a view, valid until the answer
  * writer.write(memory.free(message));
  * }</pre>
  */
@@ -33,7 +33,7 @@ public final class SharedMemory {
     private static final Command BODY = new Command("body");
     private static final Command SHARE = new Command("share");
 
-    private static final Pattern PLACE = Pattern.compile("/proc/[0-9]{1,10}/fd/[0-9]{1,10}");
+    private static final Pattern PATH = Pattern.compile("/proc/[0-9]{1,10}/fd/[0-9]{1,10}");
     private static final String MEMORY = "/memfd:typedbytes";
 
     private final MappedByteBuffer memory;
@@ -45,7 +45,7 @@ public final class SharedMemory {
             && values.get(2) instanceof Number;
     }
 
-    /** Whether a message tells of a body. */
+    /** Whether a message describes a body. */
     public static boolean isBody(Message message) {
         List<Object> values = message.values;
         return values.size() >= 4 && BODY.equals(values.get(0))
@@ -55,42 +55,42 @@ public final class SharedMemory {
     /**
      * Maps the memory that a message offers, to be read only.
      *
-     * @throws BlockException for memory that the other side could take away, or that is not there for this process
+     * @throws BlockException for memory that the other side could remove, or that this process cannot open
      */
     public SharedMemory(Message offer) throws IOException {
         if (!isOffer(offer)) {
-            throw new BlockException("no offer of shared memory", 0, -1);
+            throw new BlockException("not an offer of shared memory", 0, -1);
         }
-        String place = (String) offer.values.get(1);
-        if (!PLACE.matcher(place).matches()) {
-            throw new BlockException(place + " is no sealed memory, /proc/PID/fd/N", 0, 1);
+        String path = (String) offer.values.get(1);
+        if (!PATH.matcher(path).matches()) {
+            throw new BlockException(path + " is not sealed memory, /proc/PID/fd/N", 0, 1);
         }
-        if (!Files.isRegularFile(Paths.get(place))) {    // opening a pipe would wait
-            throw new BlockException(place + " is no memory, or cannot be opened: one user has to run both sides", 0, 1);
+        if (!Files.isRegularFile(Paths.get(path))) {    // opening a pipe would block
+            throw new BlockException(path + " is not memory, or cannot be opened: one user has to run both sides", 0, 1);
         }
-        memory = map(Paths.get(place), ((Number) offer.values.get(2)).longValue());
+        memory = map(Paths.get(path), ((Number) offer.values.get(2)).longValue());
     }
 
     /**
-     * What lies at another process's place may change at any time, so all is asked of a descriptor of our own. One by one: only
-     * one descriptor of a memory is then ours.
+     * The file at a path of another process may change at any time, so all checks use a descriptor of this process.
+     * Synchronized: this process then has only one descriptor of a memory at a time.
      */
-    private static synchronized MappedByteBuffer map(Path place, long nbytes) throws IOException {
-        try (FileChannel theirs = FileChannel.open(place, StandardOpenOption.READ)) {
+    private static synchronized MappedByteBuffer map(Path path, long nbytes) throws IOException {
+        try (FileChannel theirs = FileChannel.open(path, StandardOpenOption.READ)) {
             if (nbytes < 1 || nbytes > Math.min(theirs.size(), Integer.MAX_VALUE)) {
-                throw new BlockException("the shared memory has not " + nbytes + " bytes, or too many", 0, 2);
+                throw new BlockException("the shared memory has fewer than " + nbytes + " bytes, or too many", 0, 2);
             }
-            Path own = descriptor(Files.getAttribute(place, "unix:ino"));
+            Path own = descriptor(Files.getAttribute(path, "unix:ino"));
             try (FileChannel ours = FileChannel.open(own, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
                 if (!isRefused(() -> ours.truncate(0)) || !isRefused(() -> ours.map(FileChannel.MapMode.READ_WRITE, 0, 1))) {
-                    throw new BlockException(place + " is not sealed: the other side could take it away", 0, 1);
+                    throw new BlockException(path + " is not sealed: the other side could truncate it", 0, 1);
                 }
                 return ours.map(FileChannel.MapMode.READ_ONLY, 0, nbytes);
             }
         }
     }
 
-    /** The descriptor in this process of nameless memory that was made for bodies, which is harmed by no trial. */
+    /** The descriptor in this process of anonymous memory made for bodies, which a truncation or mapping cannot damage. */
     private static Path descriptor(Object inode) throws IOException {
         Path folder = Paths.get("/proc/self/fd");
         for (String name : folder.toFile().list()) {
@@ -103,20 +103,20 @@ public final class SharedMemory {
                     }
                 }
             } catch (NoSuchFileException error) {
-                // Closed meanwhile.
+                // Closed in the meantime.
             }
         }
-        throw new BlockException("what was offered is no memory for bodies", 0, 1);
+        throw new BlockException("the offered file is not memory for bodies", 0, 1);
     }
 
-    private interface Deed {
+    private interface Attempt {
         void run() throws IOException;
     }
 
-    /** Java cannot ask for seals. It can try what they forbid; where nothing forbids it, the memory is not used. */
-    private static boolean isRefused(Deed deed) throws ClosedChannelException {
+    /** Java cannot query seals, so it tries what they forbid; if that succeeds, the memory is not used. */
+    private static boolean isRefused(Attempt attempt) throws ClosedChannelException {
         try {
-            deed.run();
+            attempt.run();
             return false;
         } catch (ClosedChannelException error) {    // an interrupt
             throw error;
@@ -130,10 +130,10 @@ public final class SharedMemory {
         return new Message(Wire.NATIVE, Arrays.asList((Object) new Command("shared")));
     }
 
-    /** A read-only, little-endian view of the body that a message tells of. */
+    /** A read-only, little-endian view of the body that a message describes. */
     public ByteBuffer body(Message message) throws BlockException {
         if (!isBody(message)) {
-            throw new BlockException("no body of shared memory", 0, -1);
+            throw new BlockException("not a message of a body in shared memory", 0, -1);
         }
         long offset = ((Number) message.values.get(1)).longValue();
         long nbytes = ((Number) message.values.get(2)).longValue();
@@ -143,14 +143,14 @@ public final class SharedMemory {
         }
         ByteBuffer view = memory.duplicate().order(ByteOrder.LITTLE_ENDIAN);
         if (view.getLong((int) offset - MARK_SIZE) != epoch || view.getLong((int) offset - MARK_SIZE + 8) != nbytes) {
-            throw new BlockException("the shared body is not the one that its message tells of", 0, 3);
+            throw new BlockException("the shared body is not the one that its message describes", 0, 3);
         }
         view.limit((int) (offset + nbytes));
         view.position((int) offset);
         return view.slice().asReadOnlyBuffer().order(ByteOrder.LITTLE_ENDIAN);
     }
 
-    /** The message that gives a body back: its bytes may change from now on. */
+    /** The message that releases a body: its bytes may change from now on. */
     public Message free(Message message) {
         return new Message(Wire.NATIVE, message.id, false, Arrays.asList(new Command("free"), message.values.get(3)));
     }

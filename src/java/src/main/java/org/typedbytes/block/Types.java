@@ -46,7 +46,7 @@ final class Types {
         }
     }
 
-    /** The value that stands in an entry itself. */
+    /** The value that is stored in an entry itself. */
     static Object inline(int code, long number) {
         switch (code) {
             case BYTE:
