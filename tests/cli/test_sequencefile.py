@@ -151,7 +151,7 @@ def test_loadtb_that_is_interrupted_leaves_no_file(url, tmp_path):
 
 def test_loadtb_that_cannot_write(tmp_path):
     assert bad(64, "loadtb", stdin=STREAM)[1].startswith("loadtb writes one FILE")
-    assert "codec none is not known" in bad(64, "loadtb", "--codec", "none", str(tmp_path / "f"))[1]
+    assert "unknown codec 'none'; known: default, gzip, bzip2" in bad(64, "loadtb", "--codec", "none", str(tmp_path / "f"))[1]
     assert bad(74, "loadtb", str(tmp_path), stdin=STREAM)[1].endswith("Is a directory")
     assert bad(74, "loadtb", "/dev/full", stdin=STREAM * 20)[1] == "/dev/full: No space left on device"
 
