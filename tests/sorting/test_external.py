@@ -329,7 +329,7 @@ def test_steps_out_of_turn_are_refused():
     for late in (sorter.sort, lambda: sorter.fill(io.BytesIO())):
         with pytest.raises(RuntimeError, match="clear"):
             late()
-    with pytest.raises(ValueError, match="none with the number 2"):
+    with pytest.raises(ValueError, match="partition must be less than 2, not 2"):
         sorter.write(2, io.BytesIO())
     sorter.clear()
     assert sorter.sort() == [0, 0]

@@ -104,7 +104,7 @@ def test_a_long_line_is_looked_through_once():
 
 def test_what_is_wrong_is_refused():
     for wrong in ({"start": -1}, {"length": -1}):
-        with pytest.raises(ValueError, match="not negative"):
+        with pytest.raises(ValueError, match="must not be negative"):
             LineReader(io.BytesIO(), **wrong)
     with pytest.raises(TypeError, match="binary file"):
         LineReader(io.StringIO())

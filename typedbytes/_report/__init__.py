@@ -1,1 +1,1 @@
-"""What the command says about records: lines of JSON and statistics."""
+"""Reports about records for the command: lines of JSON and statistics."""

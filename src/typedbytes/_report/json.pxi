@@ -1,4 +1,4 @@
-# Floor 3. Encoded values as lines of JSON, in the lossless form of docs/json-form.md and in its plain one.
+# Layer 3. Encoded values as lines of JSON, in the lossless form of docs/json-form.md and in its plain one.
 #
 # What belongs here: one direction, from bytes to text. What this file must not know: files, Python values, the other
 # direction. The walk goes over the encoded bytes, because decoding is not lossless: BOOL 5, a MAP with a key twice and a MAP
@@ -24,7 +24,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     FEW_KEYS = 8              # of a MAP are compared one by one
-    PATIENCE = 0x3fff         # values before signals are looked at
+    CHECK_INTERVAL = 0x3fff   # values between checks for signals
 
 TAGS = frozenset((b"bytes", b"byte", b"bool", b"long", b"float", b"double", b"string", b"vector", b"map", b"writable", b"ext", b"short"))
 cdef bytes PICKLED_NONE = b"\x64\x00\x00\x00\x04\x80\x02N."
@@ -42,7 +42,7 @@ cdef struct Walk:
     WriteBuffer out
     Skipping skipping         # looks ahead at the keys of a MAP
     const unsigned char* end  # of the value that is written
-    long long ticks
+    long long work_count
     bint hive
     bint plain
 
@@ -60,7 +60,7 @@ def lines(data, *, bint pairs=False, bint plain=False, dialect="hadoop"):
     cdef Skipping skipping
     cdef Walk w
     cdef Py_buffer view
-    w.hive, w.plain, w.ticks = d.hive, plain, 0
+    w.hive, w.plain, w.work_count = d.hive, plain, 0
     w.out.owner = NULL
     w.out.expected = 0
     d.record = 0
@@ -100,12 +100,12 @@ cdef int put_next(Walk* w, Decoding* d, Skipping* skipping) except -1:
     return 0
 
 
-# Everything below writes what stands at p, and gives the place behind it where that is not known anyway.
+# The functions below write the value at p, and return the address after it unless its size is fixed.
 
 cdef const unsigned char* put_value(Walk* w, const unsigned char* p) except NULL:
     cdef int code = p[0]
-    w.ticks += 1
-    if not w.ticks & PATIENCE:
+    w.work_count += 1
+    if not w.work_count & CHECK_INTERVAL:
         PyErr_CheckSignals()
     p += 1
     if code == STRING:
@@ -293,7 +293,7 @@ cdef bint put_utf8(Walk* w, const unsigned char* p, Py_ssize_t nbytes) except -1
             w.out.cursor += p - run
         if p == end:
             break
-        # Room for the longest escape and for all that follows.
+        # Reserve the longest escape and all that follows.
         reserve(&w.out, 6 + (end - p) + 1)
         if p[0] < 0x80:
             put_escape(w, p[0])
@@ -467,7 +467,7 @@ cdef const unsigned char* put_map(Walk* w, const unsigned char* p) except NULL:
 
 
 cdef const unsigned char* put_name(Walk* w, const unsigned char* p) except NULL:
-    # The name of a plain object's member: a key that is no text stands there as its JSON.
+    # The name of a plain object's member: the JSON form of a key that is not text.
     cdef Py_ssize_t before = written(&w.out)
     p = put_value(w, p)
     if w.out.start[before] != c'"':
@@ -478,7 +478,7 @@ cdef const unsigned char* put_name(Walk* w, const unsigned char* p) except NULL:
 
 
 cdef bint names_it(Walk* w, const unsigned char* p, Py_ssize_t npairs) except -1:
-    # Tell whether the keys at p can be the names of an object. The values between them are walked over: each depth does so
+    # Returns whether the keys at p can be the names of an object. The values between them are walked over: each depth does so
     # once, so the work is at most that of the depth allowed.
     cdef ReadBuffer look
     cdef const unsigned char* keys[FEW_KEYS]

@@ -1,6 +1,6 @@
-# Floor 3. Facts about many records: how many of each type, how long, how large, and where Hadoop would send their keys.
+# Layer 3. Statistics of many records: number, size and range by type, and the partitions of their keys in Hadoop.
 #
-# What belongs here: counting over encoded bytes. What this file must not know: Python values, files, how facts are shown.
+# What belongs here: counting over encoded bytes. What this file must not know: Python values, files, how statistics are formatted.
 # Always true: a record is walked over with `skip_value` before it is looked at, so that looking checks nothing.
 
 from libc.math cimport isnan
@@ -24,7 +24,7 @@ cdef struct Facts:
     int64_t nbytes            # encoded
     int64_t least             # of whole numbers; of all else the number of bytes or items
     int64_t most
-    double smallest           # of numbers with a point that are no NaN
+    double smallest           # of floating-point numbers except NaN
     double largest
     double total              # of what least and most, or smallest and largest, are of
 
@@ -70,7 +70,7 @@ cdef class Walker:
                         raise_skipped(&self.d, &self.skipping, outcome)
                     self.look(part, start, self.d.buf.cursor - start)
                 self.nrecords += 1
-                if not self.nrecords & PATIENCE:
+                if not self.nrecords & CHECK_INTERVAL:
                     PyErr_CheckSignals()
         finally:
             PyBuffer_Release(&view)
@@ -97,7 +97,7 @@ cdef class Tally(Walker):
 
     def __init__(self, *, pairs=False, dialect="hadoop", int npartitions=0, dict top=None):
         if not 0 <= npartitions <= MOST_PARTITIONS:
-            raise ValueError(f"the number of partitions is at most {MOST_PARTITIONS}, not {npartitions}")
+            raise ValueError(f"the number of partitions must be 0 to {MOST_PARTITIONS}, not {npartitions}")
         memset(self.known, 0, sizeof(self.known))
         self.npartitions = npartitions
         self.counted = [0] * npartitions
@@ -105,7 +105,7 @@ cdef class Tally(Walker):
 
     @property
     def partitions(self):
-        """Give the number of records that each partition would get.
+        """The number of records that each partition would get.
 
         >>> Tally(npartitions=2).partitions
         [0, 0]
@@ -133,7 +133,7 @@ cdef class Tally(Walker):
         {}
         """
         if not 0 <= part < self.nparts:
-            raise ValueError(f"there is no place {part} in a record of {self.nparts}")
+            raise ValueError(f"part must be less than {self.nparts}, not {part}")
         return {code: told(&self.known[part][code], code) for code in range(256) if self.known[part][code].n}
 
 
@@ -147,7 +147,7 @@ cdef void note(Facts* facts, const unsigned char* p, Py_ssize_t nbytes) noexcept
         point = load_f32(p + 1) if code == FLOAT else load_f64(p + 1)
         if isnan(point):
             return
-        facts.least += 1    # how many are no NaN
+        facts.least += 1    # the number of values that are not NaN
         if facts.least == 1 or point < facts.smallest:
             facts.smallest = point
         if facts.least == 1 or point > facts.largest:
@@ -188,7 +188,7 @@ cdef dict told(const Facts* facts, int code):
 
 
 cdef class Node:
-    # What was seen at one place of the records.
+    # The types found at one path inside the records.
     cdef long long counts[256]
     cdef dict parts           # Node by index, by a MAP's key (bytes), or by one of the names below
 
@@ -204,7 +204,7 @@ cdef class Node:
 
 
 cdef class Shape(Walker):
-    """Find out which types stand at each place of records.
+    """Find the types at each path inside records.
 
     >>> shape = Shape()
     >>> shape.write(b"\\x09\\x03\\x00\\x00\\x00\\x05\\x02\\x01\\xff")
@@ -214,7 +214,7 @@ cdef class Shape(Walker):
 
     cdef Node first
     cdef Node second
-    cdef long long ticks
+    cdef long long work_count
 
     def __init__(self, *, pairs=False, dialect="hadoop"):
         self.first, self.second = Node.__new__(Node), Node.__new__(Node)
@@ -227,8 +227,8 @@ cdef class Shape(Walker):
         cdef int code = p[0]
         cdef Py_ssize_t i, n
         node.counts[code] += 1
-        self.ticks += 1
-        if not self.ticks & PATIENCE:
+        self.work_count += 1
+        if not self.work_count & CHECK_INTERVAL:
             PyErr_CheckSignals()
         if code == VECTOR:
             n = load_i32(p + 1)
@@ -250,7 +250,7 @@ cdef class Shape(Walker):
         return p + self.size(p)
 
     cdef const unsigned char* see_entry(self, Node node, const unsigned char* p) except NULL:
-        # A STRING names the place of its value, as long as there are few of them.
+        # A STRING key is part of the path of its value, up to MOST_FIELDS keys.
         cdef const unsigned char* key = p
         if p[0] == STRING:
             p += self.size(p)

@@ -1,9 +1,9 @@
-# Layer 3. What stands between map and reduce, compiled: sort keys, lines of text as pairs, the sort and the merge.
+# Layer 3. The steps between map and reduce, compiled: sort keys, lines of text as pairs, sort and merge.
 #
 # The parts, each of its own:
-#     sorter.pxi        encoded records in the order that Hadoop gives them; with order.pxi and merge.pxi
+#     sorter.pxi        sorts encoded records in Hadoop's order; with order.pxi and merge.pxi
 #     sortkey.pxi       keys whose encoded bytes have the order of their values
-#     text_input.pxi    lines of text as Hadoop's TextInputFormat gives them
+#     text_input.pxi    lines of text as Hadoop's TextInputFormat reads them
 
 # cython: binding=False, embedsignature=True, embedsignature.format=clinic
 

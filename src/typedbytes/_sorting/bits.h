@@ -1,4 +1,4 @@
-/* Floor 0. Two instructions that C has no name for. */
+/* Layer 0. Two instructions without a standard C function. */
 #ifndef TYPEDBYTES_BITS_H
 #define TYPEDBYTES_BITS_H
 
@@ -8,18 +8,18 @@
 #include <intrin.h>
 #endif
 
-/* The place of the highest bit set, 63 to 0; one must be. */
+/* The index of the highest set bit, 63 to 0; at least one bit must be set. */
 static inline int highest_bit(uint64_t bits) {
 #if defined(_MSC_VER)
-    int place = 0;
-    while (bits >>= 1) place++;
-    return place;
+    int index = 0;
+    while (bits >>= 1) index++;
+    return index;
 #else
     return 63 - __builtin_clzll(bits);
 #endif
 }
 
-/* Have a cache line loaded that will be read soon. */
+/* Prefetch a cache line that will be read soon. */
 static inline void fetch_early(const void *p) {
 #if !defined(_MSC_VER)
     __builtin_prefetch(p);

@@ -1,4 +1,4 @@
-# Floor 0. Instructions that C has no name for; see bits.h.
+# Layer 0. Instructions without a standard C function; see bits.h.
 
 from libc.stdint cimport uint64_t
 

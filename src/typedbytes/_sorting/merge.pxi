@@ -1,15 +1,15 @@
-# Many sorted streams into one: a tournament of the streams' first records, of which the winner moves on.
+# Merges sorted streams: a tournament tree over the first record of each stream.
 #
-# The order is that of order.pxi, and of equal keys the one of the earlier stream goes first, so that what was stable stays
-# so. A stream that goes on with the same key needs no new tournament: it has just won against all others with that key.
+# The order is that of order.pxi; of equal keys that of the earlier stream goes first, so the merge is stable. A stream whose next
+# record has the same key needs no new tournament: it has just won against all others with that key.
 
 cdef struct Run:
-    ReadBuffer buf            # the first record stands at the cursor
+    ReadBuffer buf            # the first record is at the cursor
     uint64_t window           # of its key
     Py_ssize_t nkey
     Py_ssize_t nbytes         # of the record
     long long record          # its index in the stream
-    bint over                 # there is none
+    bint over                 # the stream has no more records
 
 
 cdef class Merging:
@@ -27,9 +27,9 @@ cdef class Merging:
     def __cinit__(self, sources, Py_ssize_t buffer_size, int nparts, dialect, max_depth):
         cdef Py_ssize_t i
         if nparts not in (1, 2):
-            raise ValueError(f"a record has 1 or 2 values, not {nparts}")
+            raise ValueError(f"nparts must be 1 or 2, not {nparts}")
         if buffer_size < 1:
-            raise ValueError(f"buffer_size is at least 1, not {buffer_size}")
+            raise ValueError(f"buffer_size must be at least 1, not {buffer_size}")
         self.d = (<DecodeOptions>DecodeOptions(dialect=dialect, max_depth=max_depth)).template
         self.sources = []
         for source in sources:
@@ -92,7 +92,7 @@ cdef class Merging:
         return 0
 
     cdef bint load_held(self, Run* run) noexcept nogil:
-        # The same for a record that is held whole and right; otherwise nothing has happened.
+        # The same for a valid record that is buffered whole; otherwise returns False and changes nothing.
         cdef ReadBuffer* buf = &run.buf
         cdef const unsigned char* start = buf.cursor
         cdef int part
@@ -141,7 +141,7 @@ cdef class Merging:
             node >>= 1
 
     cdef Py_ssize_t fill(self, unsigned char* out, Py_ssize_t room) except -1:
-        # The number of bytes merged, fewer than there is room for at the end.
+        # Returns the number of bytes merged, less than the capacity of `out` only at the end.
         cdef Py_ssize_t done = 0
         cdef bint waits = True
         while done < room and not self.runs[self.tree[1]].over:
@@ -153,13 +153,13 @@ cdef class Merging:
         return done
 
     cdef bint copy_held(self, unsigned char* out, Py_ssize_t room, Py_ssize_t* done) noexcept nogil:
-        # True: the winner's stream must be read on.
+        # True: more of the winner's stream must be read.
         cdef Run* run
         cdef const unsigned char* key
         cdef uint64_t window
         cdef Py_ssize_t nkey, nbytes
         while done[0] < room:
-            run = &self.runs[self.tree[1]]    # never one that is over: `fill` looks, and what goes on here holds a record
+            run = &self.runs[self.tree[1]]    # never one that is over: `fill` checks, and the loop goes on only with a whole record
             nbytes = min(room - done[0], run.nbytes - self.copied)
             memcpy(out + done[0], run.buf.cursor + self.copied, nbytes)
             done[0] += nbytes
@@ -179,9 +179,9 @@ cdef class Merging:
 
 
 def merge(sources, sink, *, int nparts=2, Py_ssize_t buffer_size=1 << 18, dialect="hadoop", max_depth=256):
-    """Merge sorted streams of encoded records, hand them to sink.write(), and return their number.
+    """Merge sorted streams of encoded records, pass them to sink.write(), and return their number.
 
-    sources: binary files with readinto(), such as hold what a Sorter has written; their order decides between equal keys.
+    sources: binary files with readinto(), such as those that a Sorter has written; their order decides between equal keys.
     buffer_size: bytes held of each source. Other options and errors as for `Sorter`; that a source is sorted is not checked.
 
     >>> import io

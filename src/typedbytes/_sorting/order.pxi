@@ -7,11 +7,11 @@
 # keys where they lie, which touches both records at every comparison; a merge sort of windows, a third slower; bench: sort.
 #
 # What makes this right: an encoding says itself where it ends, so no key is the beginning of another, and two keys that differ
-# do so before either ends. Windows are filled up with zeros behind the key; that decides nothing between keys that differ.
+# do so before either ends. Windows are padded with zeros after the key; the padding never decides between keys that differ.
 
 cdef struct Entry:
     uint64_t window
-    uint32_t start            # of the record in the arena: of equal records, the one that came first stands first
+    uint32_t start            # of the record in the arena, where equal records are in the order of arrival
     uint32_t nbytes           # of the record
 
 cdef struct Arena:
@@ -24,14 +24,14 @@ cdef struct Arena:
 cdef enum:
     SLACK = 16                # bytes that may be loaded behind the last record
     FEW = 16                  # entries that are sorted by insertion
-    PATIENT = 0x10000         # entries sorted before signals are looked at
+    CHECK_SIGNALS_FROM = 0x10000    # entries: smaller parts are sorted without a check for signals
     FIRST_WINDOW = -1
     MOST_PARTITION_BITS = 16
     LONGEST_SHORT = 255       # lengths below are one byte of the first window
 
 
 cdef inline bint has_length(int code, bint hive) noexcept nogil:
-    # Whether four bytes of length or count stand behind the code.
+    # Whether the code is followed by four bytes of length or count.
     if code >= FIRST_APPLICATION:
         return code <= LAST_APPLICATION and not (hive and code == ENDOFRECORD)
     return code == STRING or code == BYTES or code == VECTOR or code == MAP
@@ -54,7 +54,7 @@ cdef inline Py_ssize_t key_nbytes(Arena* a, const Entry* e) noexcept nogil:
 
 
 cdef inline uint64_t window_at(const unsigned char* key, Py_ssize_t at, Py_ssize_t nkey) noexcept nogil:
-    # Eight bytes from `at` on; behind the key, zeros.
+    # Eight bytes from `at` on, padded with zeros after the end of the key.
     cdef uint64_t window = <uint64_t>load_i64(key + at)
     cdef Py_ssize_t nbytes = nkey - at
     if nbytes >= 8:
@@ -137,8 +137,8 @@ cdef Py_ssize_t common_nbytes(Arena* a, const Entry* e, Py_ssize_t n, Py_ssize_t
 
 
 cdef Py_ssize_t deepen(Arena* a, Entry* e, Py_ssize_t n, Py_ssize_t at, bint stuck) noexcept nogil:
-    # Load the next window of entries whose windows are equal; gives how many bytes of the keys are behind it then, or -1 when the
-    # keys are equal. Stuck: the last window told nothing, so the next one should begin where keys differ.
+    # Loads the next window of entries whose windows are equal; returns the offset in the keys after it, or -1 if the keys are equal.
+    # stuck: all last windows were equal, so the next one should begin where the keys differ.
     cdef Py_ssize_t nkey, i
     nkey = key_nbytes(a, e)
     if at == FIRST_WINDOW:
@@ -167,7 +167,7 @@ cdef int order(Arena* a, Entry* e, Entry* scratch, Py_ssize_t n, Py_ssize_t at) 
     cdef int shift
     cdef bint stuck = False
     while n > FEW:
-        if n > PATIENT:
+        if n > CHECK_SIGNALS_FROM:
             check_signals()
         differing = 0
         for i in range(1, n):

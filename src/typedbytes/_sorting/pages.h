@@ -1,4 +1,4 @@
-/* Floor 0. Large memory that changes in size: what is held of it is what has been written to. */
+/* Layer 0. Large memory blocks that can be resized: only the pages that have been written to take memory. */
 #ifndef TYPEDBYTES_PAGES_H
 #define TYPEDBYTES_PAGES_H
 
@@ -10,11 +10,11 @@
 #endif
 
 #if defined(MREMAP_MAYMOVE) && !defined(__SANITIZE_ADDRESS__)
-#define TYPEDBYTES_OWN_PAGES    /* a sanitizer sees more of malloc's memory */
+#define TYPEDBYTES_OWN_PAGES    /* a sanitizer checks malloc's memory better */
 #endif
 
-/* Make memory of `nbytes` larger or smaller. Nothing is copied and nothing stays behind where there can be pages of its own; malloc
-   promises that for large memory only. NULL stands for none yet; 0 wanted lets go of it. */
+/* Resize memory of `nbytes` to `wanted` bytes. With pages of its own nothing is copied and all freed memory is returned; malloc
+   guarantees that for large blocks only. `memory` is NULL for a new block; `wanted` is 0 to free it. */
 static void *resize_pages(void *memory, size_t nbytes, size_t wanted) {
 #if defined(TYPEDBYTES_OWN_PAGES)
     void *resized = MAP_FAILED;
@@ -27,7 +27,7 @@ static void *resize_pages(void *memory, size_t nbytes, size_t wanted) {
     if (resized == MAP_FAILED)
         return NULL;
 #if defined(MADV_HUGEPAGE)
-    if (wanted >= ((size_t)32 << 20))    /* of less memory, the unused rest of two megabytes would be a large part */
+    if (wanted >= ((size_t)32 << 20))    /* in a smaller block the unused part of a 2 MB page would be a large share */
         (void)madvise(resized, wanted, MADV_HUGEPAGE);
 #endif
     return resized;
@@ -40,10 +40,10 @@ static void *resize_pages(void *memory, size_t nbytes, size_t wanted) {
 #endif
 }
 
-/* Give back what was written to behind the first `kept` bytes of such memory, where that can be asked for; the room stays. */
+/* Return the pages after the first `kept` bytes to the system, where that is supported; the size stays the same. */
 static void drop_pages(void *memory, size_t kept, size_t nbytes) {
 #if defined(TYPEDBYTES_OWN_PAGES)
-    size_t start = (kept + 0xffff) & ~(size_t)0xffff;    /* no page is larger */
+    size_t start = (kept + 0xffff) & ~(size_t)0xffff;    /* the largest page size */
     if (start < nbytes)
         (void)madvise((unsigned char *)memory + start, nbytes - start, MADV_DONTNEED);
 #else

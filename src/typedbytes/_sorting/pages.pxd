@@ -1,7 +1,7 @@
-# Floor 0. Large memory that changes in size; see pages.h.
+# Layer 0. Large memory blocks that can be resized; see pages.h.
 
 cdef extern from "_sorting/pages.h" nogil:
-    # Memory, NULL for none yet, its size, and the one wanted: 0 frees it. NULL: there is no memory, and what there was is as it was.
+    # Takes a block (NULL: a new one), its size and the new size (0 frees it). Returns NULL without memory; the block is unchanged then.
     void* resize_pages(void* memory, size_t nbytes, size_t wanted) noexcept
-    # What was written to behind the first `kept` bytes is gone, and takes no memory until it is written to again.
+    # The contents after the first `kept` bytes are lost, and take no memory until they are written to again.
     void drop_pages(void* memory, size_t kept, size_t nbytes) noexcept

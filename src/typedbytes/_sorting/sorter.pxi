@@ -1,4 +1,4 @@
-# Floor 3. Encoded records in the order that Hadoop gives them between map and reduce, without objects and without the GIL.
+# Layer 3. Sorts encoded records as Hadoop does between map and reduce, without objects and without the GIL.
 #
 # What belongs here: gathering the records of a stream, sorting them by partition and key, handing them over, merging sorted
 # streams. What this file must not know: files, compression, how much memory a job has; a source is an object with readinto,
@@ -104,13 +104,13 @@ cdef class Sorter:
         if self.sizes != NULL:
             raise RuntimeError("a Sorter cannot be initialised again")
         if nparts not in (1, 2):
-            raise ValueError(f"a record has 1 or 2 values, not {nparts}")
+            raise ValueError(f"nparts must be 1 or 2, not {nparts}")
         if not 1 <= npartitions <= 1 << MOST_PARTITION_BITS:
-            raise ValueError(f"the number of partitions is 1 to {1 << MOST_PARTITION_BITS}, not {npartitions}")
+            raise ValueError(f"the number of partitions must be 1 to {1 << MOST_PARTITION_BITS}, not {npartitions}")
         if secondary < 0:
-            raise ValueError(f"secondary is a number of bytes, not {secondary}")
+            raise ValueError(f"secondary must not be negative, not {secondary}")
         if by not in ("key", "partition"):
-            raise ValueError(f'by is "key" or "partition", not {by!r}')
+            raise ValueError(f'by must be "key" or "partition", not {by!r}')
         self.d = (<DecodeOptions>DecodeOptions(dialect=dialect, max_depth=max_depth)).template
         self.d.record = 0
         borrow(&self.d.buf, NULL, 0)
@@ -146,11 +146,11 @@ cdef class Sorter:
         if self.state == FAILED:
             raise self.failure.with_traceback(None)
         if self.state == BUSY:
-            raise RuntimeError("this Sorter is in use: a source, a sink or another thread came back to it")
+            raise RuntimeError("this Sorter is in use: re-entered from a source or sink, or used by two threads")
         if self.sizes == NULL:
             raise RuntimeError("this Sorter was never initialised")
         if as_sorted != (self.starts is not None):
-            raise RuntimeError("sort() comes before write()" if as_sorted else "clear() comes before the next turn")
+            raise RuntimeError("call sort() before write() or clear()" if as_sorted else "call clear() before the next fill() or sort()")
         self.state = BUSY
         return 0
 
@@ -159,13 +159,13 @@ cdef class Sorter:
         self.state = FAILED
         raise error
 
-    # -- gathering
+    # -- reading
 
     def fill(self, source):
-        """Take records from a source, a binary file with readinto(), and say whether it may have more.
+        """Read records from a source, a binary file with readinto(), and return whether it may have more.
 
-        True: memory is full, and the same source is to be given again after `clear`. False: the source has ended, between
-        two records. Another one may follow; errors count from its start.
+        True: memory is full; call again with the same source after `clear`. False: the source has ended, between two records.
+        Another source can follow; offsets in errors count from its start.
         """
         cdef Source filler = open_source(source, True)
         cdef bint more = True
@@ -188,8 +188,8 @@ cdef class Sorter:
         return self.used() + 2 * sizeof(Entry) * self.nentries
 
     cdef Py_ssize_t next_step(self) noexcept:
-        # How many bytes fit, with entries for their records, when these are as long as those before. A record that came only in
-        # part must become whole, or there is nothing to sort.
+        # The number of bytes that fit together with their entries, if records have the mean size of those before. Without a whole
+        # record there is nothing to sort, so reading always goes on.
         if self.nentries == 0:
             return self.step
         return min(<int64_t>self.step, <int64_t>max(0, self.memory - self.taken()) * self.used() // self.taken())
@@ -242,7 +242,7 @@ cdef class Sorter:
         return 0
 
     cdef int take_records(self) except -1:
-        # Make an entry of each record that is whole.
+        # Adds an entry for each whole record.
         cdef SkipOutcome outcome = SKIPPED
         cdef Entry* larger
         while held(&self.d.buf) and outcome == SKIPPED:
@@ -260,7 +260,7 @@ cdef class Sorter:
         return 0
 
     cdef SkipOutcome walk(self) noexcept nogil:
-        # Up to the end of what is held, or of the room for entries.
+        # Up to the end of the buffered bytes, or of the capacity for entries.
         cdef ReadBuffer* buf = &self.d.buf
         cdef SkipOutcome outcome = SKIPPED
         cdef long long ends[BATCH + 1]
@@ -309,16 +309,16 @@ cdef class Sorter:
     cdef int end_source(self) except -1:
         cdef ReadBuffer* buf = &self.d.buf
         if self.record_start < buf.end - buf.start:
-            outcome = skip_value(&self.skipping, buf)    # there is no more of it, which it says
+            outcome = skip_value(&self.skipping, buf)    # reports what is missing
             raise_skipped(&self.d, &self.skipping, outcome)
         self.d.record = 0
         buf.start_offset = -self.used()
         return 0
 
-    # -- sorting and handing over
+    # -- sorting and writing
 
     def sort(self):
-        """Sort what has been gathered, and return the number of records by partition."""
+        """Sort the records read, and return the number of records by partition."""
         self.enter(False)
         try:
             self.make_scratch()
@@ -345,9 +345,9 @@ cdef class Sorter:
         return 0
 
     def write(self, uint32_t partition, sink):
-        """Hand the sorted records of a partition to sink.write(), and return the number of bytes.
+        """Pass the sorted records of a partition to sink.write(), and return the number of bytes.
 
-        A partition may be written again, as long as nothing has been cleared.
+        A partition can be written again until `clear`.
         """
         cdef unsigned char* out
         cdef Py_ssize_t first, end, i, left, room
@@ -355,7 +355,7 @@ cdef class Sorter:
         self.enter(True)
         try:
             if partition >= self.npartitions:
-                raise ValueError(f"there are {self.npartitions} partitions, and none with the number {partition}")
+                raise ValueError(f"partition must be less than {self.npartitions}, not {partition}")
             first, end = self.starts[partition], self.starts[partition + 1]
             for i in range(first, end):
                 nbytes += self.entries[i].nbytes
@@ -372,7 +372,7 @@ cdef class Sorter:
         return nbytes
 
     cdef void gather(self, unsigned char* out, Py_ssize_t room, Py_ssize_t* entry, Py_ssize_t* done, Py_ssize_t end) noexcept nogil:
-        # Fill `out` with records from an entry on, of which `done` bytes have gone out before.
+        # Fill `out` with records from an entry on, of which `done` bytes have been written before.
         cdef Py_ssize_t i = entry[0], copied = done[0], nbytes
         cdef Entry* e = self.entries
         while room > 0:
@@ -389,7 +389,7 @@ cdef class Sorter:
         entry[0], done[0] = i, copied
 
     def clear(self):
-        """Forget the records that have been sorted; what has come of the next one is kept."""
+        """Remove the sorted records; the first part of the next record is kept."""
         cdef ReadBuffer* buf = &self.d.buf
         cdef Py_ssize_t start = self.record_start
         self.enter(True)
@@ -407,12 +407,12 @@ cdef class Sorter:
 
     @property
     def record(self):
-        """Give the number of whole records taken from the source."""
+        """The number of whole records read from the source."""
         return self.d.record
 
     @property
     def offset(self):
-        """Give the number of bytes that these records are."""
+        """The size of these records in bytes."""
         return self.d.buf.start_offset + self.record_start
 
 

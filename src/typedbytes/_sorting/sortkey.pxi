@@ -1,4 +1,4 @@
-# Floor 3. Sort keys: values as LISTs of LONGs whose encoded bytes, which Hadoop sorts by, stand in the values' own order.
+# Layer 3. Sort keys: values as LISTs of LONGs whose encoded bytes, which Hadoop compares, have the order of the values.
 #
 # What belongs here: the bytes that sort, and the LONGs that carry them. What this file must not know: streams, files, jobs.
 # Always true: no sort key's bytes are the beginning of another's, so that the MARKER behind a LIST decides nothing.
@@ -7,7 +7,7 @@
 # neither: its bytes are a type code, the items, a MARKER. LONGs are the densest items of fixed length, eight bytes behind a
 # type code that is always the same, so a LIST of LONGs sorts as the bytes inside them. The first of each eight is 1: no such
 # LONG fits an INT, so whoever reads a key and writes it again, in any library, writes the same bytes. The other seven carry.
-# Rejected: LISTs of BYTEs, twice the bytes; BYTES of one length for all keys, a promise that somebody has to keep.
+# Rejected: LISTs of BYTEs, twice the bytes; BYTES of one length for all keys, which users would have to guarantee.
 
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.long cimport PyLong_FromLongLong
@@ -53,7 +53,7 @@ cdef long long NAN_BITS = <long long>0x7ff8 << 48
 
 
 cdef class Descending:
-    """Turn the order of a part of a sort key round; also the order of what it holds, for Python's own sorting.
+    """Reverse the order of a part of a sort key, and of the value in it for Python's own sorting.
 
     Raises TypeError for the Descending of a Descending, which would be the value itself.
 

@@ -1,4 +1,4 @@
-# Floor 3. Lines of text as pairs of typed bytes: what Hadoop's TextInputFormat gives to a streaming task.
+# Layer 3. Lines of text as pairs of typed bytes, as Hadoop's TextInputFormat passes them to a streaming task.
 #
 # What belongs here: where lines start and end, which of them are a split's, what becomes of bytes that are no UTF-8. What this
 # file must not know: files, compression; a source is an object with readinto.
@@ -38,7 +38,7 @@ cdef enum Outcome:
 cdef class LineReader:
     """Read lines of text as pairs of typed bytes: a LONG, the offset at which the line starts, and a STRING, the line.
 
-    source: a binary file with readinto(), that stands at `start`. start, length: of the split, None for all that comes.
+    source: a binary file with readinto(), positioned at `start`. start, length: of the split; None for the rest of the file.
 
     >>> import io
     >>> LineReader(io.BytesIO(b"one\\ntwo")).read_typed().hex()
@@ -61,7 +61,7 @@ cdef class LineReader:
         if self.source is not None:
             raise RuntimeError("a LineReader cannot be initialised again")
         if start < 0 or (length is not None and length < 0):
-            raise ValueError("the start and the length of a split are not negative")
+            raise ValueError(f"start and length must not be negative, not {start} and {length}")
         self.end = -1 if length is None else start + length
         filler = open_source(source, True)
         start_filled(&self.buf, TEXT_READ_SIZE, fill_from, <void*>filler)
@@ -80,11 +80,11 @@ cdef class LineReader:
 
     @property
     def record(self):
-        """Give the number of lines read."""
+        """The number of lines read."""
         return self.nlines
 
     def read_typed(self, Py_ssize_t nbytes=131072):
-        """Return the next pairs, at least `nbytes` bytes while there are so many; b"" at the end.
+        """Return the next pairs, at least `nbytes` bytes, fewer only at the end; b"" at the end.
 
         Raises LimitError for a line that no STRING can hold, of 2^31 bytes or more.
         """
