@@ -93,7 +93,7 @@ def pack(sources, folder):
 
 
 def run_job(folder):
-    """Run the job, showing its command; give its time in seconds and the counters that tell what it did."""
+    """Run the job, showing its command; return its time in seconds and its counters."""
     wordcount = shlex.join([sys.executable, str(HERE / "wordcount.py")])
     properties = {
         "hadoop.tmp.dir": folder / "tmp",

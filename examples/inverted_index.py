@@ -1,4 +1,4 @@
-"""Where each word stands: for every word the files that hold it, and at which bytes its lines begin.
+"""An inverted index: for every word the files that hold it, and at which bytes its lines begin.
 
 The input is text, in any number of files; a file is known by its name without the folder. The output has one pair per word: the
 word, and a dict from file to an ascending list of offsets, each line once.
@@ -20,10 +20,10 @@ class Mapper:
             yield word, {self.file: [offset]}
 
 
-def reducer(word, places):
+def reducer(word, found):
     index = {}
-    for place in places:
-        for file, offsets in place.items():
+    for files in found:
+        for file, offsets in files.items():
             index.setdefault(file, []).extend(offsets)
     yield word, {file: sorted(index[file]) for file in sorted(index)}
 

@@ -20,12 +20,12 @@ def mapper(key, block):
             yield (other, column), (matrix, row, block)
 
 
-def reducer(place, blocks):
+def reducer(position, blocks):
     sides = {"A": {}, "B": {}}
     for matrix, number, block in blocks:
         sides[matrix][number] = block
     # in a fixed order, since sums of floats depend on it
-    yield place, sum(sides["A"][number] @ sides["B"][number] for number in range(BLOCKS))
+    yield position, sum(sides["A"][number] @ sides["B"][number] for number in range(BLOCKS))
 
 
 if __name__ == "__main__":

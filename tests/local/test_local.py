@@ -690,7 +690,7 @@ def test_a_folder_that_may_not_be_read_or_written_is_named(words, tmp_path):
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o500)
     done = subprocess.run(bare(*command(script, path, "-o", closed / "out")), capture_output=True, env=environment(), text=True)
-    assert (done.returncode, done.stderr) == (64, f"typedbytes: no folder can be made in {closed}: Permission denied; name another place\n")
+    assert (done.returncode, done.stderr) == (64, f"typedbytes: no folder can be made in {closed}: Permission denied; choose another path\n")
     closed.chmod(0)
     done = subprocess.run(bare(*command(script, closed, "-o", tmp_path / "out")), capture_output=True, env=environment(), text=True)
     assert (done.returncode, done.stderr) == (66, f"typedbytes: the folder {closed} cannot be read: Permission denied\n")

@@ -2,7 +2,7 @@
 
     sort(sources, sink, memory=...)    streams of pairs or values into one sorted stream
     Spills                             runs in a folder, each with a segment for every partition; written and merged
-    left_of(memory)                    what is left for both of the memory of a process
+    left_of(memory)                    the part of a process's memory that is left for both
 
 Here: files, their compression, and how many are open at once. Not here: the order, which _sort knows. Always true: records
 with equal keys come out in the order in which they went in; a run that has lost something is an error, not a shorter run.
@@ -53,7 +53,7 @@ def sort(sources, sink, *, nparts=2, memory=1 << 28, folder=None, codec="none", 
                 segments += spills.add(sorter)
         if segments:
             segments += spills.add(sorter)
-            del sorter    # merging wants its memory
+            del sorter    # merging needs its memory
             return spills.merge(segments, sink)
         (nrecords,) = sorter.sort()
         sorter.write(0, sink)
@@ -61,7 +61,7 @@ def sort(sources, sink, *, nparts=2, memory=1 << 28, folder=None, codec="none", 
 
 
 def left_of(memory):
-    """Return how many bytes are left for records of those that a process may take: the interpreter has some, but half at most.
+    """Return how much of a process's memory is left for records: the interpreter takes 24 MiB, or half of less than 48 MiB.
 
     >>> left_of(512 << 20) >> 20
     488
@@ -80,7 +80,7 @@ class Spills:
             raise ValueError(f"codec is one of {', '.join(CODECS)}, not {codec!r}")
         self._folder = folder
         self._codec = codec
-        self._packing = _packing(codec)    # what is missing is said now
+        self._packing = _packing(codec)    # raise for a missing library now
         self._unpacking_nbytes = 0 if self._packing is None else self._packing.nbytes
         self._memory = memory
         self._most_files = most_files
@@ -117,9 +117,9 @@ class Spills:
         finally:
             for file in files:
                 file.close()
-        promised = sum(segment.nrecords for segment in segments)
-        if nrecords != promised:
-            raise OSError(f"{promised} records went into temporary files in {self._folder}, and {nrecords} came back")
+        expected = sum(segment.nrecords for segment in segments)
+        if nrecords != expected:
+            raise OSError(f"{expected} records were written to temporary files in {self._folder}, and {nrecords} were read back")
         return nrecords
 
     def _new_file(self):

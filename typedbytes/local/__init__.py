@@ -3,7 +3,7 @@
     run(mapper, reducer, combiner, inputs=..., output=...)    functions, classes or commands
     run_script("job.py", inputs=..., output=...)              a script that calls typedbytes.streaming.run
 
-Tasks are processes that are started, fed and judged as Hadoop does it; between map and reduce, pairs are partitioned by Hadoop's hash
+Tasks are processes that are started, fed and checked as by Hadoop; between map and reduce, pairs are partitioned by Hadoop's hash
 and sorted by their encoded bytes, in C and within a limit of memory. The output appears all at once when the job has succeeded.
 See docs/local.md.
 """
@@ -35,7 +35,7 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
     mapper's output is the job's.
 
     inputs: paths of files and folders, patterns, "-" for standard input; one or a list. SequenceFiles give their pairs, files of typed bytes (.tb) too,
-    text its lines as Hadoop does: an offset and a text; what is clearly no text is an InputError. Of a folder all files, but for names with _ or a dot.
+    text files their lines as in Hadoop: an offset and a text; binary data is an InputError. Of a folder, all files except those whose names start with _ or a dot.
     output: a folder that does not exist yet. reducers: how many reduce tasks, hence part files.
 
     Options, keywords all:
@@ -53,7 +53,7 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
     attempts       how often a task is tried (1)
     keep_failed    leave the folder of a job that failed; JobError.kept says where
     environ        more variables for the tasks
-    quiet          do not pass on what tasks say on standard error
+    quiet          do not pass on the tasks' standard error
     progress       called as progress(phase, done, total) with "map" or "reduce" and bytes of input
 
     >>> import os, tempfile
@@ -100,12 +100,12 @@ def _run(
     _check(memory >= processes * LEAST_MEMORY, f"memory is at least {processes * LEAST_MEMORY} bytes for {processes} processes, not {memory}")
     start = time.monotonic()
     plan = Plan(name, commands, reducers, secondary, output_format, memory, processes, attempts, codec, quiet, {**os.environ, **(environ or {})})
-    places = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
-    with Output(output, output_format, running.caretaker, keep_failed, tmp) as place:
-        files = find_files([place.keep_stdin() if each == "-" else each for each in places])
+    paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
+    with Output(output, output_format, running.caretaker, keep_failed, tmp) as folder:
+        files = find_files([folder.keep_stdin() if each == "-" else each for each in paths])
         splits = make_splits(files, input_format, split_size)
-        counters = Job(plan, splits, place, progress, running).run()
-    return Result(place.path, counters, len(splits), reducers, time.monotonic() - start)
+        counters = Job(plan, splits, folder, progress, running).run()
+    return Result(folder.path, counters, len(splits), reducers, time.monotonic() - start)
 
 
 def _check(holds, message):

@@ -1,9 +1,9 @@
-"""A process that outlives the job's, to end what is still running of it and to remove what is still lying there.
+"""A process that outlives the job's: it ends the job's remaining processes and removes its remaining files.
 
-It holds one end of a pipe whose other end only the job's process has. That end closes when the job is done and when its process dies,
-whatever of, SIGKILL included; then the caretaker kills the groups of processes and removes the folders that it was told of and not
-told to forget. Nothing else removes them, so no signal to the job's process comes between. It is in a session of its own, where no
-terminal reaches it, and heeds no signal that it can ignore. Always true: what it is told of is told before it is there, or, a process,
+It holds one end of a pipe whose other end only the job's process has. That end closes when the job is done and when its process dies
+for any reason, SIGKILL included; then the caretaker kills the process groups and removes the folders that were reported to it and not
+forgotten. Nothing else removes them, so no signal to the job's process can interrupt that. It runs in a session of its own, out of
+reach of the terminal, and ignores every signal that can be ignored. Invariant: a folder is reported before it is created, a process
 as soon as its number is known.
 
 The class is the job's side; run as a script, this file is the caretaker itself, which imports nothing of ours.
@@ -25,7 +25,7 @@ class Caretaker:
     """Tell a caretaker what to end and remove: a process group by its number, a folder by its path."""
 
     def __init__(self):
-        import subprocess    # neither of them for the caretaker itself
+        import subprocess    # lazy import: the caretaker itself needs neither
         import threading
 
         reader, self._pipe = os.pipe()
@@ -46,7 +46,7 @@ class Caretaker:
         self._note("+", what)
 
     def forget(self, what):
-        """Let it be."""
+        """Leave a process group or a folder alone from now on."""
         self._note("-", what)
 
     def _note(self, sign, what):
@@ -58,10 +58,10 @@ class Caretaker:
             try:
                 os.write(self._pipe, os.fsencode(f"{sign}{what}\0"))
             except BrokenPipeError:
-                pass    # somebody has killed it; the job goes on
+                pass    # the caretaker was killed; the job continues
 
     def finish(self):
-        """Have everything ended and removed, and wait for that; when called again, only wait."""
+        """End and remove everything, and wait for that; when called again, only wait."""
         with self._lock:
             pipe, self._pipe = self._pipe, None
             if pipe is not None:
@@ -71,7 +71,7 @@ class Caretaker:
 
 
 def main():
-    """Listen until the job is no more, then end and remove."""
+    """Read until the job's process is gone, then end and remove."""
     for number in END_NUMBERS:
         _signal.signal(number, _signal.SIG_IGN)
     groups, folders = _heard()

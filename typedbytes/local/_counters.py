@@ -1,4 +1,4 @@
-"""What tasks say on standard error: counters, which are added up, and all else, which is passed on.
+"""The standard error of tasks: counters are added up, other lines are passed on.
 
 The lines are those of Hadoop Streaming: "reporter:counter:group,name,amount" and "reporter:status:text". Always true: what counts here
 counts there, with the same amount; the counters of an attempt count only once it has succeeded, as in Hadoop; so do Hadoop's limits, which
@@ -14,7 +14,7 @@ __all__ = ["Counters", "Messages", "lines_of"]
 
 MOST_COUNTERS, MOST_GROUPS = 120, 50    # mapreduce.job.counters.max and mapreduce.job.counters.groups.max
 OWN_PREFIX = "org.apache.hadoop.mapreduce."
-TAIL_NLINES = 60    # of an attempt's messages that an error tells
+TAIL_NLINES = 60    # the last lines of an attempt's messages, kept for an error
 PIECE_NBYTES = 1 << 16    # of a line that is passed on before it has ended: it must not fill memory
 MOST_REPORT_NBYTES = 1 << 20    # a report must have ended
 
@@ -92,7 +92,7 @@ class Messages:
             try:
                 sys.stderr.write(text + "\n")
             except (OSError, ValueError):
-                self._quiet = True    # nobody reads it any more; the counters that come are still wanted
+                self._quiet = True    # standard error is closed; later counters are still needed
 
 
 def _text(data):

@@ -1,6 +1,6 @@
 """What a task learns from its environment, in Hadoop's names: `typedbytes.streaming` and every other streaming script reads it.
 
-Only facts about the job come in here, and only strings go out. Hadoop exports its whole configuration; here are the parts of it that
+It maps the job's settings to strings. Hadoop exports its whole configuration; here are the parts of it that
 a task can use. Variables of another Hadoop task, in which this job may be running, are left out.
 """
 
@@ -16,7 +16,7 @@ _TYPED_BYTES = "org.apache.hadoop.typedbytes.TypedBytesWritable"
 def job_environment(environ, job_id, name, nmaps, nreducers, secondary, text_output):
     """Return what all tasks of a job have in common, over the environment that they inherit."""
     last = "reduce" if nreducers else "map"
-    facts = {
+    variables = {
         "mapreduce_job_id mapred_job_id": job_id,
         "mapreduce_job_name mapred_job_name": name,
         "mapreduce_job_maps mapred_map_tasks": nmaps,
@@ -26,13 +26,13 @@ def job_environment(environ, job_id, name, nmaps, nreducers, secondary, text_out
         "mapreduce_framework_name": "local",
     }
     if secondary:
-        facts["mapred_partitioner_class"] = BINARY_PARTITIONER
-        facts["mapreduce_partition_binarypartitioner_right_offset"] = -secondary - 1
+        variables["mapred_partitioner_class"] = BINARY_PARTITIONER
+        variables["mapreduce_partition_binarypartitioner_right_offset"] = -secondary - 1
     inherited = {name: value for name, value in environ.items() if not name.startswith(_HADOOPS)}
     formats = {(side, direction): "TypedBytes" for side in ("map", "reduce") for direction in ("input", "output")}
     if text_output:
         formats[last, "output"] = "Text"
-    return {**inherited, **_spelled(facts), **_format_environment(formats)}
+    return {**inherited, **_spelled(variables), **_format_environment(formats)}
 
 
 def combiner_environment():
@@ -41,12 +41,12 @@ def combiner_environment():
 
 
 def _format_environment(formats):
-    facts = {}
+    variables = {}
     for (side, direction), name in formats.items():
         partner = {"input": "Writer", "output": "Reader"}[direction]
-        facts[f"stream_{side}_{direction}"] = name.lower()
-        facts[f"stream_{side}_{direction}_{partner.lower()}_class"] = f"{_CLASSES}{name}{direction.capitalize()}{partner}"
-    return facts
+        variables[f"stream_{side}_{direction}"] = name.lower()
+        variables[f"stream_{side}_{direction}_{partner.lower()}_class"] = f"{_CLASSES}{name}{direction.capitalize()}{partner}"
+    return variables
 
 
 def attempt_id(job_id, kind, number, attempt):
@@ -82,6 +82,6 @@ def map_environment(split):
     )
 
 
-def _spelled(facts):
-    """Return facts under each of their names, the new one and the old one."""
-    return {name: str(value) for names, value in facts.items() for name in names.split()}
+def _spelled(variables):
+    """Return variables under each of their names, the new one and the old one."""
+    return {name: str(value) for names, value in variables.items() for name in names.split()}

@@ -1,7 +1,7 @@
-"""The process of a task whose code is a function: ``python -m typedbytes.local._function ROLE PLACE NAME [PLACE NAME]``.
+"""The process of a task whose code is a function: ``python -m typedbytes.local._function ROLE MODULE NAME [MODULE NAME]``.
 
-PLACE is a module, or the path of a file that is run as a module; NAME is the function or class in it. Behind them are those of the
-job's reducer where the other tasks have to know it, since it says by which part of the keys they meet in it.
+MODULE is a module, or the path of a file that is run as a module; NAME is the function or class in it. The second pair is the
+job's reducer, for tasks that need its partition_by.
 """
 
 import importlib
@@ -13,21 +13,21 @@ from operator import attrgetter
 from typedbytes import streaming
 
 
-def main(role, place, name, *reducer):
+def main(role, module, name, *reducer):
     """Run the task; never returns."""
     jobs = {"map": "mapper", "combine": "combiner", "reduce": "reducer"}
     found = {"reducer": _found(*reducer)} if reducer else {}
-    streaming.run(**{**found, jobs[role]: _found(place, name)}, argv=[place, role])
+    streaming.run(**{**found, jobs[role]: _found(module, name)}, argv=[module, role])
 
 
-def _found(place, name):
+def _found(module, name):
     """Return the function or class."""
-    if os.path.isabs(place):
-        sys.path.insert(0, os.path.dirname(place))
-        module = _Names(runpy.run_path(place, run_name="__typedbytes_job__"))
+    if os.path.isabs(module):
+        sys.path.insert(0, os.path.dirname(module))
+        found = _Names(runpy.run_path(module, run_name="__typedbytes_job__"))
     else:
-        module = importlib.import_module(place)
-    return attrgetter(name)(module)
+        found = importlib.import_module(module)
+    return attrgetter(name)(found)
 
 
 class _Names:

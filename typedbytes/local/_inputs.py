@@ -1,7 +1,7 @@
-"""What a job reads: places, the files they stand for, and their splits, as Hadoop's FileInputFormat makes them.
+"""The input of a job: paths and patterns, the files they name, and their splits, as Hadoop's FileInputFormat makes them.
 
 Here: names, sizes, kinds of files and the bytes of a split as pairs of typed bytes. Not here: tasks. Always true: a file belongs
-to the job once for each time that a place names it; nothing that a place names is passed over in silence.
+to the job once for each path that names it; no named file is skipped silently.
 
 A SequenceFile gives the typed bytes that Hadoop's streaming gives to a task. A file of typed bytes, known by its name (.tb or
 .typedbytes), gives its pairs and is one split. Anything else is lines of text, as TextInputFormat reads them, decompressed when the
@@ -28,7 +28,7 @@ CHUNK_NBYTES = 1 << 18
 TEXT, PAIRS, SEQUENCE_FILE = "text", "pairs", "sequencefile"
 FORMATS = ("auto", TEXT, PAIRS, SEQUENCE_FILE)
 
-HEAD_NBYTES = 1 << 12    # that tell what a file is
+HEAD_NBYTES = 1 << 12    # read to recognise the format of a file
 _PRINTABLE = frozenset((*b"\t\n\r", *range(0x20, 0x7F)))
 SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".zst": "zstd", ".xz": "xz"}
 
@@ -37,19 +37,19 @@ SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".zst": "zstd", ".xz": "xz"}
 Split = namedtuple("Split", "path kind start length codec", defaults=[None])
 
 
-def find_files(places):
-    """Return the paths of the files that places stand for: files, patterns, and what folders hold but for names with _ or a dot."""
-    return [os.path.abspath(path) for place in places for path in _files_of(os.fspath(place))]
+def find_files(paths):
+    """Return the files that paths name: files, patterns, and the contents of folders except names that start with _ or a dot."""
+    return [os.path.abspath(path) for named in paths for path in _files_of(os.fspath(named))]
 
 
-def _files_of(place):
-    if os.path.isdir(place):
-        return _files_in(place)
-    if os.path.exists(place):
-        return [_regular(place)]
-    found = sorted(glob.glob(place))
+def _files_of(path):
+    if os.path.isdir(path):
+        return _files_in(path)
+    if os.path.exists(path):
+        return [_regular(path)]
+    found = sorted(glob.glob(path))
     if not found:
-        raise InputError(f"no such input: {place}")
+        raise InputError(f"no such input: {path}")
     return [path for name in found for path in (_files_in(name) if os.path.isdir(name) else [_regular(name)])]
 
 

@@ -59,7 +59,7 @@ class Job:
             self._run_phase("map", self._map, [split.length for split in self._splits])
             self._run_phase("reduce", self._reduce, [_nbytes(self._share(number)) for number in range(self.plan.nreducers)])
         except OSError as error:
-            advice = "; make room, or name places with more of it: the output's, and tmp (--tmp) for temporary files" if error.errno in (ENOSPC, EDQUOT) else ""
+            advice = "; free disk space, or choose other folders: for the output, and tmp (--tmp) for temporary files" if error.errno in (ENOSPC, EDQUOT) else ""
             raise JobError(f"writing or reading temporary files or output failed: {error}{advice}") from error
         except DecodeError as error:
             raise JobError(f"a temporary file is not what was written to it: {error}") from error
@@ -79,14 +79,14 @@ class Job:
 
     # -- attempts
 
-    def _attempt(self, kind, number, place, environ, run):
+    def _attempt(self, kind, number, source, environ, run):
         """Call run(attempt) until it succeeds, and keep what that attempt leaves: its files and its counters."""
         for count in range(self.plan.attempts):
             attempt = Attempt(self, kind, number, count, environ)
             try:
                 counted = run(attempt)
             except TaskError as error:
-                what = f"{PHASES[kind]} task {number} ({place}) failed: {error}"
+                what = f"{PHASES[kind]} task {number} ({source}) failed: {error}"
                 if error.final or count + 1 == self.plan.attempts or self.processes.stopped:
                     raise JobError(what, attempt.messages.tail) from None
                 attempt.messages.take(f"typedbytes: {what}; it is tried again\n".encode())
@@ -121,8 +121,8 @@ class Job:
             self._segments[number] = task.segments
             return {**counted, **task.counted}
 
-        place = f"{split.path}, bytes {split.start} to {split.start + split.length}"
-        self._attempt("m", number, place, map_environment(split), run)
+        source = f"{split.path}, bytes {split.start} to {split.start + split.length}"
+        self._attempt("m", number, source, map_environment(split), run)
 
     # -- reduce
 

@@ -1,6 +1,6 @@
 """The data of one attempt of a map task: from a split to its mapper, and from the mapper to sorted runs by way of the combiner.
 
-Here: what stands at both ends of the mapper's pipes. Not here: processes. Always true: what is combined is sorted again, so that a
+Here: both ends of the mapper's pipes. Not here: processes. Always true: what is combined is sorted again, so that a
 combiner that writes other keys than it was given, or another order, spoils nothing.
 """
 
@@ -35,7 +35,7 @@ def feed_split(split, sink, note):
 
 
 class Noted:
-    """A sink that tells how many bytes it has taken so far."""
+    """A sink that reports the number of bytes written so far: note(nbytes)."""
 
     def __init__(self, sink, note):
         self._sink = sink

@@ -18,7 +18,7 @@ BUFFER_NBYTES = 1 << 18
 
 
 class Output:
-    """The place where a job works; a context manager that leaves the output or nothing."""
+    """The working folder of a job; a context manager that leaves the complete output or nothing."""
 
     def __init__(self, path, format_name, caretaker, keep_failed=False, temporary=None):
         self.path = os.path.abspath(path)
@@ -42,7 +42,7 @@ class Output:
             for folder, mode in ((self._work, 0o700), (self._spilled, 0o700), (self._done, 0o777), (self._attempts, 0o777)):
                 os.mkdir(folder, mode)
         except OSError as error:
-            raise OutputError(f"no folder can be made in {os.path.dirname(error.filename)}: {error.strerror}; name another place") from None
+            raise OutputError(f"no folder can be made in {os.path.dirname(error.filename)}: {error.strerror}; choose another path") from None
 
     def _have_removed(self):
         for folder in (self._spilled, self._work):

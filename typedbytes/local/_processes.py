@@ -1,8 +1,8 @@
 """The processes of a job, and one attempt of a task: a process with three pipes, a thread that feeds it and one that listens to it.
 
-Here: starting and ending processes, and telling which of the things that went wrong came first. Not here: what goes through the
+Here: starting and ending processes, and finding which failure came first. Not here: what goes through the
 pipes. Always true: an attempt has succeeded only when its process has taken all of its input, has closed its output and has
-exit code 0; no process stays behind an attempt, nor what such a process has started, and none behind the job, whatever ends that.
+exit code 0; no process outlives its attempt, nor do its children, and none outlives the job, however that ends.
 Processes are started by threads of their own, in which no signal is handled: one between a process and its number would leave it.
 """
 
@@ -35,7 +35,7 @@ FINAL_CODES = {
 
 
 class TaskError(Exception):
-    """An attempt failed; `final` tells that another one would fail the same way."""
+    """An attempt failed; `final`: another one would fail the same way."""
 
     def __init__(self, reason, final=False):
         super().__init__(reason)
@@ -91,7 +91,7 @@ class Processes:
                 process.stdout.close()
                 process.wait()
             finally:
-                self._end_one(process)    # with it goes what it has started and left behind
+                self._end_one(process)    # and its children that still run
             has_left = bool(unread.read(1))    # of what the feeder has written or writes yet; nothing when it is done
         for thread in (feeder, listener):
             thread.join()

@@ -1,15 +1,15 @@
-"""Keys that meet in one reducer by a part of them, and stand beside each other there.
+"""Keys grouped by a part of them: all keys of a part reach one reducer and are adjacent there.
 
-A job that groups by a part G of its keys K sends in place of each key, between its map and its reduce tasks,
+A job that groups by a part G of its keys K sends, between its map and reduce tasks, in place of each key
 
     VECTOR of [G, K, LONG]
 
-Hadoop sorts by encoded bytes: by G, and within it by K, whatever part of K it is. And by choice of the LONG the hash of the whole is
-that of G, so Hadoop's own HashPartitioner sends all keys of a part where it would send G. A BinaryPartitioner that leaves
-out bytes at the end finds as many behind the LONG that mean nothing. So a job needs no option for this, and no class of Java's.
+Hadoop sorts by encoded bytes: by G first, then by K. The LONG is chosen so that the hash of the whole equals the hash of G,
+so Hadoop's HashPartitioner sends all keys of a part to the reducer of G. For a BinaryPartitioner that ignores
+bytes at the end, as many padding bytes follow the LONG. So a job needs no option for this, and no Java class.
 
-Belongs here: that form, and reading and writing it. What this file must not know: what a part is, what a record means. Always true:
-keys that came without this form go on without it, and no job with several reducers takes such.
+Here: reading and writing that form. Not here: what a part or a record means. Invariant:
+keys that arrive without this form are passed on without it, and a job with several reducers refuses them.
 """
 
 from typedbytes import Encoder, dumps, hash_code
@@ -72,7 +72,7 @@ class Arrangement:
         return steered(self._head, part, key, SIGN, self._padding)
 
     def split(self, whole):
-        """Return the encoded key in a form, None for what is none; `start` is the same for all that have its part."""
+        """Return the encoded key in an arranged key, None for other keys; `start` is then equal for all keys of its part."""
         if self.start is None or not (whole.startswith(self.start) and whole.startswith(SIGN, -self.ntail)):
             start = self.start_of(whole)
             if start is None:
@@ -81,15 +81,15 @@ class Arrangement:
         return whole[len(self.start) : -self.ntail]
 
     def start_of(self, whole):
-        """Return the bytes of a form as far as its part goes, None for what is none."""
+        """Return the bytes of an arranged key up to the end of its part, None for other keys."""
         end = len(whole) - self.ntail
         if not (whole.startswith(self._head) and whole.startswith(SIGN, max(end, 0)) and whole.endswith(self._padding)):
             return None
-        behind = advance(whole, HEAD_NBYTES, 1, max_depth=MOST_DEPTH)
-        if behind is None or advance(whole, behind, 1, max_depth=MOST_DEPTH) != end:
+        part_end = advance(whole, HEAD_NBYTES, 1, max_depth=MOST_DEPTH)
+        if part_end is None or advance(whole, part_end, 1, max_depth=MOST_DEPTH) != end:
             return None
         hashed = whole[: len(whole) - len(self._padding)]
-        return whole[:behind] if hash_code(hashed) == hash_code(whole[HEAD_NBYTES:behind]) else None
+        return whole[:part_end] if hash_code(hashed) == hash_code(whole[HEAD_NBYTES:part_end]) else None
 
 
 class ArrangedInput(UndecodedInput):
@@ -119,7 +119,7 @@ class ArrangedInput(UndecodedInput):
             raise self._failure
         if not arrives and arrangement.nreducers is not None:
             raise GroupingError(
-                f"the keys come from a mapper that knows not how they are grouped, and {arrangement.nreducers} reducers could group them wrongly: "
+                f"the keys come from a mapper without group_by or partition_by, and {arrangement.nreducers} reducers could group them wrongly: "
                 "give the same run(...) that mapper too (lib.identitymapper passes pairs on), or name a partitioner that does it (-partitioner CLASS)"
             )
         arrangement.arrives = arrives
@@ -166,11 +166,11 @@ class ArrangedInput(UndecodedInput):
     def _value_of(self, value):
         return self._decoded(value, 0)
 
-    def _decoded(self, item, nbehind):
+    def _decoded(self, item, nafter):
         try:
             return self.decode(item)
         except DecodeError as error:
-            error.offset += self.offset - nbehind - len(item)
+            error.offset += self.offset - nafter - len(item)
             error.record = self.record - 1
             self._failure = error
             raise

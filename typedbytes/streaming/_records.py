@@ -1,4 +1,4 @@
-"""What the formats share: the face of an input, and output in whole records.
+"""What the formats share: the interface of an input, and output in whole records.
 
 What the bytes mean, and where a record ends, is known to the format alone.
 """

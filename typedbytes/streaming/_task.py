@@ -1,4 +1,4 @@
-"""What Hadoop tells a task: its role, its formats and its place in the job.
+"""The environment of a task under Hadoop: its role, its formats and its number in the job.
 
 Only strings come in here, from the command line and the environment, and only plain answers go out.
 Nothing in this file opens, reads or prints, and it knows no records.
@@ -94,8 +94,8 @@ class Task:
 
     def __repr__(self):
         names = [name for name, part in vars(Task).items() if isinstance(part, property)]
-        facts = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
-        return f"Task({facts})"
+        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
+        return f"Task({values})"
 
 
 def task():
@@ -110,8 +110,8 @@ def task():
 def find_role(argv, environ, combines=False):
     """Return the role named on the command line, or else the one the environment shows.
 
-    Raises UsageError when neither tells. A combiner runs inside a map task and cannot be told from
-    the mapper by the environment, so a job that *combines* must name the role of its map tasks.
+    Raises UsageError when neither does. A combiner runs inside a map task and the environment does
+    not distinguish it from the mapper, so a job that *combines* must name the role of its map tasks.
     """
     if len(argv) > 1:
         if argv[1] not in ROLES:

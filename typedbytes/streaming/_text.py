@@ -35,7 +35,7 @@ class TextInput(ReaderInput):
         return value + b"\n" if self._separator is None else b"%b%b%b\n" % (key, self._separator, value)
 
     def key_bytes(self, key):
-        """Return the bytes of a key as they stand in the line."""
+        """Return the bytes of a key as in the line."""
         return _encode(key)
 
 

@@ -1,9 +1,9 @@
-"""Records as typed bytes: the codec's own pairs, behind the face the other formats have."""
+"""Records as typed bytes: the codec's own pairs, with the interface of the other formats."""
 
 from typedbytes import Decoder, Encoder, PairReader, PairWriter, dumps
 from typedbytes.streaming._records import BUFFER_NBYTES, ReaderInput, checked_pair
 
-MOST_DEPTH = 10_000  # that a reader can be told to take
+MOST_DEPTH = 10_000  # the maximum that a reader accepts
 
 
 class TypedBytesInput(ReaderInput):

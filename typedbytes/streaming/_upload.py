@@ -24,8 +24,8 @@ def _shell():
     if java and os.environ.get("CLASSPATH"):
         return [java, "-Xmx256m", "org.apache.hadoop.fs.FsShell"]
     homes = [os.environ[name] for name in ("HADOOP_HOME", "HADOOP_COMMON_HOME") if name in os.environ]
-    places = [os.path.join(home, "bin") for home in homes] + [os.environ.get("PATH", "")]
-    hadoop = shutil.which("hadoop", path=os.pathsep.join(places))
+    folders = [os.path.join(home, "bin") for home in homes] + [os.environ.get("PATH", "")]
+    hadoop = shutil.which("hadoop", path=os.pathsep.join(folders))
     if hadoop is None:
         raise OSError("side files need Hadoop's shell, and neither CLASSPATH nor HADOOP_HOME nor PATH leads to it")
     return [hadoop, "fs"]
