@@ -29,7 +29,7 @@ from typedbytes.columns.arrow cimport *
 from typedbytes._core cimport ReadBuffer, borrow, bytes_data, new_bytes
 from typedbytes.core.byteorder cimport *
 from typedbytes._core cimport *
-from typedbytes.core.cpython cimport bytes_resize
+from typedbytes.core.cpython cimport bytes_resize, likely, unlikely
 from typedbytes.core.memory cimport *
 from typedbytes.core.typecode cimport *
 
@@ -41,19 +41,6 @@ __all__ = [
     "Batch", "Builder", "ImportedArray", "ImportedArrayStream", "Rows", "arrow_names", "arrow_stream", "encode_rows", "rows_of_arrow",
     "rows_of_batch", "rows_of_buffer", "rows_of_encoded", "rows_of_parts",
 ]
-
-cdef extern from *:
-    """
-    #if defined(__GNUC__)
-    #define tb_likely(x) __builtin_expect(!!(x), 1)
-    #define tb_unlikely(x) __builtin_expect(!!(x), 0)
-    #else
-    #define tb_likely(x) (x)
-    #define tb_unlikely(x) (x)
-    #endif
-    """
-    bint likely "tb_likely"(bint condition) noexcept nogil
-    bint unlikely "tb_unlikely"(bint condition) noexcept nogil
 
 cdef bint LITTLE = byteorder == "little"
 

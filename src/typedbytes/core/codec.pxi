@@ -77,19 +77,6 @@ cdef extern from "Python.h":
     bint PyList_Check(object o) noexcept
     bint PyDict_Check(object o) noexcept
 
-cdef extern from *:
-    """
-    #if defined(__GNUC__)
-    #define tb_likely(x) __builtin_expect(!!(x), 1)
-    #define tb_unlikely(x) __builtin_expect(!!(x), 0)
-    #else
-    #define tb_likely(x) (x)
-    #define tb_unlikely(x) (x)
-    #endif
-    """
-    bint often "tb_likely"(bint condition) noexcept nogil
-    bint seldom "tb_unlikely"(bint condition) noexcept nogil
-
 cdef enum:
     DEFAULT_DEPTH = 256
     HIGHEST_DEPTH = 10_000    # what the C stack of a main thread carries many times over

@@ -3,6 +3,11 @@
 from libc.stdint cimport int64_t
 from cpython.object cimport PyObject
 
+cdef extern from *:
+    # Branch hints: macros that Cython defines in every file it generates.
+    bint likely(bint condition) noexcept nogil
+    bint unlikely(bint condition) noexcept nogil
+
 cdef extern from "core/cpython.h":
     # New references; NULL: an exception is set.
     PyObject* int_from_i64(int64_t value) noexcept

@@ -56,7 +56,7 @@ cdef Py_ssize_t fill_awake(Decoding* d, unsigned char* target, Py_ssize_t room) 
 
 cdef inline int encode_head(Encoding* e, int code, Py_ssize_t length) except -1:
     # Leaves room for `length` bytes behind the head.
-    if seldom(length > MAX_LENGTH):
+    if unlikely(length > MAX_LENGTH):
         return raise_too_long(e, code, length)
     reserve_for(e, 5 + length)
     e.buf.cursor[0] = <unsigned char>code
@@ -93,7 +93,7 @@ cdef int encode_buffer(Encoding* e, object obj) except -1:
 # source  Hadoop TypedBytesOutput.writeString (strict here, as our decision); vectors string_*.
 
 cdef inline PyObject* decode_string(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
-    if often(is_ascii(p, nbytes)):
+    if likely(is_ascii(p, nbytes)):
         return decode_ascii(p, nbytes)
     return decode_text(d, p, nbytes)
 
@@ -111,7 +111,7 @@ cdef inline PyObject* decode_ascii(const unsigned char* p, Py_ssize_t nbytes) ex
 
 cdef enum:
     CACHED_STRINGS = 1024
-    CACHED_LENGTH = 24        # longer ones seldom come again
+    CACHED_LENGTH = 24        # longer ones rarely repeat
     FIRST_LUCK = 32
     MOST_LUCK = 64
     LEAST_LUCK = -1024
@@ -135,7 +135,7 @@ cdef inline bint try_luck() noexcept:
 
 cdef inline PyObject* find_cached(CachedString* place, const short_words* words, Py_ssize_t nbytes) noexcept:
     # Borrowed; NULL without an exception when it is not there.
-    if often(place.nbytes == nbytes and same_short(&place.words, words)):
+    if likely(place.nbytes == nbytes and same_short(&place.words, words)):
         return place.text
     place += 1
     if place.nbytes == nbytes and same_short(&place.words, words):
@@ -166,29 +166,29 @@ cdef inline PyObject* decode_key_string(Decoding* d, const unsigned char* p, Py_
     cdef short_words words
     cdef CachedString* place
     cdef PyObject* text
-    if seldom(nbytes > CACHED_LENGTH):
+    if unlikely(nbytes > CACHED_LENGTH):
         return decode_string(d, p, nbytes)
     words = load_short(p, nbytes)
     place = cache_place(&words, nbytes)
     text = find_cached(place, &words, nbytes)
-    if seldom(text == NULL):
+    if unlikely(text == NULL):
         return decode_new_cached(d, place, &words, p, nbytes)
     incref(text)
     return text
 
 
 cdef inline PyObject* decode_field(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
-    # A MAP key: records are alike, so it is most often the one that followed the last one before. No hash is waited for.
+    # A MAP key: records are alike, so it is most likely the one that followed the last one before. No hash is waited for.
     cdef short_words words
     cdef CachedString* place = (<CachedString*>d.last_field).follower
     cdef PyObject* text
-    if seldom(nbytes > CACHED_LENGTH):
+    if unlikely(nbytes > CACHED_LENGTH):
         return decode_string(d, p, nbytes)
     words = load_short(p, nbytes)
-    if seldom(place == NULL or place.nbytes != nbytes or not same_short(&place.words, &words)):
+    if unlikely(place == NULL or place.nbytes != nbytes or not same_short(&place.words, &words)):
         place = cache_place(&words, nbytes)
         text = find_cached(place, &words, nbytes)
-        if seldom(text == NULL):
+        if unlikely(text == NULL):
             return decode_new_cached(d, place, &words, p, nbytes)
         place += text != place.text
         (<CachedString*>d.last_field).follower = place
@@ -220,7 +220,7 @@ cdef inline PyObject* find_string(const unsigned char* p, Py_ssize_t nbytes, bin
     cdef short_words words = load_short(p, nbytes)
     cdef PyObject* text = find_cached(cache_place(&words, nbytes), &words, nbytes)
     global LUCK
-    if often(text != NULL):
+    if likely(text != NULL):
         LUCK += not is_key and LUCK < MOST_LUCK
         incref(text)
     return text
@@ -241,7 +241,7 @@ cdef PyObject* decode_text(Decoding* d, const unsigned char* p, Py_ssize_t nbyte
     else:
         text = PyUnicode_New(nchars, 0x10ffff)
         valid = utf8_to_ucs4(p, nbytes, PyUnicode_DATA(text), nchars)
-    if often(valid):
+    if likely(valid):
         return text
     decref(text)
     return decode_invalid_text(d, p, nbytes)
@@ -263,7 +263,7 @@ cdef PyObject* decode_invalid_text(Decoding* d, const unsigned char* p, Py_ssize
 
 
 cdef inline int encode_str(Encoding* e, PyObject* obj) except -1:
-    if often(PyUnicode_IS_COMPACT_ASCII(obj)):
+    if likely(PyUnicode_IS_COMPACT_ASCII(obj)):
         return encode_payload(e, STRING, PyUnicode_DATA(obj), PyUnicode_GET_LENGTH(obj))
     return encode_text(e, obj)
 
@@ -286,7 +286,7 @@ cdef int encode_text(Encoding* e, PyObject* obj) except -1:
     # The most that a character of this kind can take; the length is known, and stored, afterwards. What might be too long for
     # the format is measured first, before memory is asked for it.
     nbytes = nchars * (2 if kind == 1 else 3 if kind == 2 else 4)
-    if seldom(nbytes > MAX_LENGTH):
+    if unlikely(nbytes > MAX_LENGTH):
         nbytes = utf8_length(kind, PyUnicode_DATA(obj), nchars)
         if nbytes < 0:
             return encode_surrogates(e, <object>obj)

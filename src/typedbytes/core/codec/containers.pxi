@@ -17,7 +17,7 @@ cdef struct Crowd:
 
 cdef inline int open_container(Decoding* d, PathFrame* frame, int code) except -1:
     # The cursor stands at the type code.
-    if seldom(d.depth >= d.max_depth):
+    if unlikely(d.depth >= d.max_depth):
         raise_depth(d, code)
     d.depth += 1
     frame.parent = d.frame
@@ -33,7 +33,7 @@ cdef inline int close_container(Decoding* d, PathFrame* frame) except -1:
     d.depth -= 1
     d.frame = frame.parent
     d.ticks += (frame.index & 0x3fff) + 1
-    if seldom(d.ticks > d.patience):
+    if unlikely(d.ticks > d.patience):
         return take_stock(d)
     return 0
 
@@ -86,7 +86,7 @@ cdef int hear_signals() except -1:
 
 
 cdef inline int push(Decoding* d, PyObject* item) except -1:
-    if seldom(d.nstack == d.stack_room):
+    if unlikely(d.nstack == d.stack_room):
         enlarge_stack(d, item)
     d.stack[d.nstack] = item
     d.nstack += 1
@@ -109,7 +109,7 @@ cdef int enlarge_stack(Decoding* d, PyObject* item) except -1:
 # A signal is looked at after 16,384 items at most, in one container or in many small ones.
 
 cdef inline int check_signals(Py_ssize_t index) except -1:
-    if seldom(index & 0x3fff == 0):
+    if unlikely(index & 0x3fff == 0):
         return hear_signals()
     return 0
 
@@ -121,7 +121,7 @@ cdef inline Py_ssize_t until_check(Py_ssize_t index) noexcept:
 
 cdef inline int count_ticks(Py_ssize_t* ticks, Py_ssize_t nitems) except -1:
     ticks[0] += nitems + 1
-    if seldom(ticks[0] > MOST_PATIENCE):
+    if unlikely(ticks[0] > MOST_PATIENCE):
         ticks[0] = 0
         PyErr_CheckSignals()
     return 0
@@ -186,7 +186,7 @@ cdef Py_ssize_t decode_run(Decoding* d, Py_ssize_t most) except -1:
             failed = item[0] == NULL
             item += 1
             p += 9
-    if seldom(failed):
+    if unlikely(failed):
         d.nstack = item - 1 - d.stack
         return -1
     most = item - d.stack - d.nstack
@@ -235,7 +235,7 @@ cdef PyObject* decode_list(Decoding* d) except NULL:
     open_container(d, &frame, LIST)
     d.buf.cursor += 1
     while True:
-        if seldom(d.buf.cursor == d.buf.end):
+        if unlikely(d.buf.cursor == d.buf.end):
             require(d, 1, LIST)
         code = d.buf.cursor[0]
         if code == MARKER:
@@ -246,7 +246,7 @@ cdef PyObject* decode_list(Decoding* d) except NULL:
         if frame.index == look:
             frame.index += try_run(d, code, min(SPILL - (d.nstack - base), until_check(look)), &look)
             check_signals(frame.index)
-        if seldom(d.nstack - base == SPILL):
+        if unlikely(d.nstack - base == SPILL):
             spilled = spill(d, base, spilled)
     d.buf.cursor += 1
     close_container(d, &frame)
@@ -295,7 +295,7 @@ cdef PyObject* decode_map(Decoding* d, Py_ssize_t npairs) except NULL:
         d.in_key += as_dict
         push(d, decode_key(d, True))
         d.in_key -= as_dict
-        if seldom(has_weak_hash(d.stack[d.nstack - 1])):
+        if unlikely(has_weak_hash(d.stack[d.nstack - 1])):
             nweak += 1
             weak_nbytes += offset_of(&d.buf, d.buf.cursor) - key_offset
         frame.key = d.stack[d.nstack - 1]
@@ -306,7 +306,7 @@ cdef PyObject* decode_map(Decoding* d, Py_ssize_t npairs) except NULL:
     close_container(d, &frame)
     if d.map_pairs:
         return pairs_from_stack(d, base)
-    if seldom(nweak > 32 or (nweak > 1 and weak_nbytes > HEAVY)):
+    if unlikely(nweak > 32 or (nweak > 1 and weak_nbytes > HEAVY)):
         refuse_colliding(d, base, offset)
     return dict_from_stack(d, base)
 
@@ -374,7 +374,7 @@ cdef Py_ssize_t weight_of(object key) except -1:
 
 
 cdef int refuse_unequal(Decoding* d, Py_ssize_t base, long long offset) except -1:
-    # The same, exactly. Equal keys may come as often as they like; they are told by their encodings, but for a NaN in them.
+    # The same, exactly. Equal keys may repeat without limit; they are told by their encodings, but for a NaN in them.
     from typedbytes._clashes import Clashes
     cdef dict met = {}
     cdef Py_ssize_t i
@@ -422,12 +422,12 @@ cdef PyObject* dict_from_stack(Decoding* d, Py_ssize_t base) except NULL:
     cdef Py_ssize_t end = d.nstack
     cdef Py_ssize_t nfilled
     cdef PyObject* result = start_dict(&d.stack[base], (end - base) // 2, &nfilled)
-    if seldom(result == NULL):
+    if unlikely(result == NULL):
         return raise_uncomparable(d)
     kept = <object>result
     decref(result)
     for i in range(base, end, 2):
-        if i >= base + 2 * nfilled and seldom(PyDict_SetItem(result, d.stack[i], d.stack[i + 1]) < 0):
+        if i >= base + 2 * nfilled and unlikely(PyDict_SetItem(result, d.stack[i], d.stack[i + 1]) < 0):
             return raise_uncomparable(d)
         let_go(&d.stack[i])
         let_go(&d.stack[i + 1])
@@ -462,57 +462,57 @@ cdef inline PyObject* decode_value(Decoding* d) except NULL:
     cdef Py_ssize_t left = d.buf.end - p
     cdef Py_ssize_t length
     cdef int code
-    if seldom(left <= 0):
+    if unlikely(left <= 0):
         return decode_near_end(d)
     code = p[0]
     if code == INT:
-        if often(left >= 5):
+        if likely(left >= 5):
             d.buf.cursor = p + 5
             return int_object(load_i32(p + 1))
     elif code == STRING:
-        if often(left >= 5):
+        if likely(left >= 5):
             length = load_length(p + 1)
-            if often(0 <= length <= left - 5):
+            if likely(0 <= length <= left - 5):
                 d.buf.cursor = p + 5 + length
                 return decode_short_string(d, p + 5, length)
     elif code == LONG:
-        if often(left >= 9):
+        if likely(left >= 9):
             d.buf.cursor = p + 9
             return decode_long(d, p + 1)
     elif code == DOUBLE:
-        if often(left >= 9):
+        if likely(left >= 9):
             d.buf.cursor = p + 9
             return PyFloat_FromDouble(load_f64(p + 1))
     elif code == BOOL:
-        if often(left >= 2):
+        if likely(left >= 2):
             d.buf.cursor = p + 2
             return decode_bool(p + 1)
     elif code == BYTE:
-        if often(left >= 2 and not d.exact):
+        if likely(left >= 2 and not d.exact):
             d.buf.cursor = p + 2
             return decode_byte(p + 1)
     elif code == BYTES:
-        if often(left >= 5):
+        if likely(left >= 5):
             length = load_length(p + 1)
-            if often(0 <= length <= left - 5):
+            if likely(0 <= length <= left - 5):
                 d.buf.cursor = p + 5 + length
                 return decode_bytes(p + 5, length)
     elif code == VECTOR:
-        if often(left >= 5):
+        if likely(left >= 5):
             length = load_length(p + 1)
-            if often(length >= 0):
+            if likely(length >= 0):
                 return decode_vector(d, length)
     return decode_other(d)
 
 
 cdef inline PyObject* decode_key(Decoding* d, bint in_map) except NULL:
-    # A key is most often a short string that was there before; in a MAP it also follows the one that it followed before.
+    # A key is most likely a short string that was there before; in a MAP it also follows the one that it followed before.
     cdef const unsigned char* p = d.buf.cursor
     cdef Py_ssize_t left = d.buf.end - p
     cdef Py_ssize_t length
-    if often(left >= 5 and p[0] == STRING):
+    if likely(left >= 5 and p[0] == STRING):
         length = load_length(p + 1)
-        if often(0 <= length <= left - 5):
+        if likely(0 <= length <= left - 5):
             d.buf.cursor = p + 5 + length
             return decode_field(d, p + 5, length) if in_map else decode_key_string(d, p + 5, length)
     return decode_value(d)
@@ -606,13 +606,13 @@ cdef PyObject* decode_long_payload(Decoding* d, int code, Py_ssize_t length) exc
 
 
 cdef inline int refuse_in_key(Decoding* d, int code) except -1:
-    if seldom(d.in_key > 0):
+    if unlikely(d.in_key > 0):
         return raise_unhashable(d, code)
     return 0
 
 
 cdef inline int require(Decoding* d, Py_ssize_t wanted, int code) except -1:
-    if often(held(&d.buf) >= wanted):
+    if likely(held(&d.buf) >= wanted):
         return 0
     return fetch(d, wanted, code)
 
@@ -653,9 +653,9 @@ cdef void show_hidden(Decoding* d) noexcept:
 
 
 cdef void end_record(Decoding* d) noexcept:
-    if seldom(d.nhidden > 0):
+    if unlikely(d.nhidden > 0):
         show_hidden(d)
-    if seldom(d.patience != FIRST_PATIENCE):
+    if unlikely(d.patience != FIRST_PATIENCE):
         d.patience = FIRST_PATIENCE
         wake_collector(d)
 
@@ -667,7 +667,7 @@ cdef PyObject* decode_record(Decoding* d) except NULL:
 
 cdef PyObject* decode_rest(Decoding* d) except NULL:
     cdef PyObject* value
-    if seldom(d.max_bytes > 0):
+    if unlikely(d.max_bytes > 0):
         hide_beyond_limit(d)
     value = decode_value(d)
     end_record(d)
@@ -699,7 +699,7 @@ cdef PyObject* decode_lone(const Decoding* options, const unsigned char* p, Py_s
 cdef int decode_pair(Decoding* d, PyObject** key, PyObject** value) except -1:
     # The key waits on the stack, where abandon() finds it when the value fails.
     d.record_offset = offset_of(&d.buf, d.buf.cursor)
-    if seldom(d.max_bytes > 0):
+    if unlikely(d.max_bytes > 0):
         hide_beyond_limit(d)
     push(d, decode_key(d, False))
     value[0] = decode_value(d)
@@ -878,7 +878,7 @@ cdef bint encode_numpy_scalar(Encoding* e, object obj) except -1:
 
 
 cdef inline int deepen(Encoding* e) except -1:
-    if seldom(e.depth >= e.max_depth):
+    if unlikely(e.depth >= e.max_depth):
         return raise_encode_depth(e)
     e.depth += 1
     return 0
@@ -896,7 +896,7 @@ cdef inline int open_encoded(Encoding* e, PathFrame* frame, int code) except -1:
 
 
 cdef inline int open_counted(Encoding* e, PathFrame* frame, int code, Py_ssize_t count) except -1:
-    if seldom(count > MAX_LENGTH):
+    if unlikely(count > MAX_LENGTH):
         return raise_too_long(e, code, count)
     open_encoded(e, frame, code)
     encode_head(e, code, 0)
@@ -1000,7 +1000,7 @@ cdef int encode_dict(Encoding* e, PyObject* mapping) except -1:
     while frame.index < npairs and dict_next(mapping, &position, &key, &value):
         encode_entry(e, &frame, <object>key, <object>value)
         check_signals(frame.index)
-    if seldom(frame.index != npairs or PyDict_GET_SIZE(mapping) != npairs):
+    if unlikely(frame.index != npairs or PyDict_GET_SIZE(mapping) != npairs):
         raise RuntimeError("dict changed size while it was encoded")
     close_encoded(e, &frame)
     return 0
@@ -1131,7 +1131,7 @@ cdef inline int encode_two(Encoding* e, PyObject* key, PyObject* value) except -
 
 cdef inline int encode_whole(Encoding* e, encode_function encode, PyObject* a, PyObject* b) except -1:
     cdef Py_ssize_t offset = written(&e.buf)
-    if seldom(encode(e, a, b) < 0):
+    if unlikely(encode(e, a, b) < 0):
         return take_back(e, offset)
     return 0
 
@@ -1173,6 +1173,6 @@ cdef inline Py_ssize_t encode_both(Encoding* e, PyObject* key, PyObject* value, 
 cdef Py_ssize_t encode_apart(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before, Py_ssize_t between) except -1:
     cdef Py_ssize_t offset = written(&e.buf)
     cdef Py_ssize_t nkey = (<apart_function>encode_both)(e, key, value, before, between)
-    if seldom(nkey < 0):
+    if unlikely(nkey < 0):
         return take_back(e, offset)
     return nkey

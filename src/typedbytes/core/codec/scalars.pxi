@@ -19,7 +19,7 @@ TRUTHS[1] = Py_True
 
 
 cdef inline int reserve_for(Encoding* e, Py_ssize_t nbytes) except -1:
-    if seldom(e.buf.end - e.buf.cursor < nbytes):
+    if unlikely(e.buf.end - e.buf.cursor < nbytes):
         return grow(&e.buf, nbytes)
     return 0
 
@@ -58,19 +58,19 @@ cdef PyObject* exact_int(type kind, int64_t number) except NULL:
 
 cdef inline PyObject* decode_long(Decoding* d, const unsigned char* p) except NULL:
     cdef int64_t number = load_i64(p)
-    if seldom(d.exact) and INT32_MIN <= number <= INT32_MAX:
+    if unlikely(d.exact) and INT32_MIN <= number <= INT32_MAX:
         return exact_int(Long, number)
     return int_object(number)
 
 
 cdef inline int encode_int(Encoding* e, PyObject* obj) except -1:
     cdef int64_t number
-    if seldom(not int_to_i64(obj, &number)):
+    if unlikely(not int_to_i64(obj, &number)):
         return encode_wide_int(e, obj)
-    if seldom(e.int_width == 64):
+    if unlikely(e.int_width == 64):
         return encode_long(e, obj)
     reserve_for(e, 9)
-    if seldom(e.int_width == 32) and not INT32_MIN <= number <= INT32_MAX:
+    if unlikely(e.int_width == 32) and not INT32_MIN <= number <= INT32_MAX:
         return raise_encode_value(e, "int does not fit an INT of 32 bits")
     e.buf.cursor += store_int(e.buf.cursor, number)
     return 0

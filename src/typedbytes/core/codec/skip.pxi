@@ -58,18 +58,18 @@ cdef int64_t skip_scalars(const Skipping* s, ReadBuffer* buf, int64_t most, long
         if offsets != NULL:
             offsets[n] = offset_of(buf, p)
         if code == one_code:
-            if seldom(end - p < one_size):
+            if unlikely(end - p < one_size):
                 break
             p += one_size
         elif code == other_code:
-            if seldom(end - p < other_size):
+            if unlikely(end - p < other_size):
                 break
             p += other_size
         elif sizes[code] == HAS_LENGTH:
-            if seldom(end - p < 5):
+            if unlikely(end - p < 5):
                 break
             length = load_length(p + 1)
-            if seldom(length < 0 or length > end - p - 5):
+            if unlikely(length < 0 or length > end - p - 5):
                 break
             p += 5 + length
         elif sizes[code] > 0:
@@ -91,7 +91,7 @@ cdef SkipOutcome skip_value(Skipping* s, ReadBuffer* buf) noexcept nogil:
     cdef int64_t length
     cdef int size
     while True:
-        if seldom(s.tail > 0):
+        if unlikely(s.tail > 0):
             length = min(s.tail, end - p)
             s.tail -= length
             p += length
@@ -100,33 +100,33 @@ cdef SkipOutcome skip_value(Skipping* s, ReadBuffer* buf) noexcept nogil:
                 return NEEDS_MORE
         else:
             buf.cursor = p
-            if seldom(p == end):
+            if unlikely(p == end):
                 s.code = s.pending[s.depth - 1] & 0xff if s.depth else -1
                 return NEEDS_MORE
             s.code = p[0]
             size = SIZES[s.hive][p[0]]
             if size > 0:
-                if seldom(end - p < size):
+                if unlikely(end - p < size):
                     return NEEDS_MORE
                 p += size
             elif size == HAS_LENGTH:
-                if seldom(end - p < 5):
+                if unlikely(end - p < 5):
                     return NEEDS_MORE
                 length = load_length(p + 1)
-                if seldom(length < 0):
+                if unlikely(length < 0):
                     return BAD_LENGTH
                 p += 5
-                if seldom(length > end - p):
+                if unlikely(length > end - p):
                     s.tail = length
                     continue
                 p += length
             elif size == HAS_COUNT:
-                if seldom(s.depth == s.max_depth):
+                if unlikely(s.depth == s.max_depth):
                     return TOO_DEEP
-                if seldom(end - p < 5):
+                if unlikely(end - p < 5):
                     return NEEDS_MORE
                 length = load_length(p + 1)
-                if seldom(length < 0):
+                if unlikely(length < 0):
                     return BAD_LENGTH
                 p += 5
                 if length > 0:
@@ -134,7 +134,7 @@ cdef SkipOutcome skip_value(Skipping* s, ReadBuffer* buf) noexcept nogil:
                     s.depth += 1
                     continue
             elif size == HAS_MARKER:
-                if seldom(s.depth == s.max_depth):
+                if unlikely(s.depth == s.max_depth):
                     return TOO_DEEP
                 p += 1
                 s.pending[s.depth] = 1 << 8 | LIST
