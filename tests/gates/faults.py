@@ -49,12 +49,12 @@ MEMORY = tests("core/test_allocation.py")
 
 FAULTS = [
     # Bounds.
-    Fault("INT of three bytes", "core/codec/containers.pxi", fuzz("bytes"),
+    Fault("INT of three bytes", "core/codec/decode.pxi", fuzz("bytes"),
           "    if code == INT:\n        if likely(left >= 5):", "    if code == INT:\n        if likely(left >= 4):"),
-    Fault("STRING one byte beyond the end", "core/codec/containers.pxi", fuzz("bytes"),
+    Fault("STRING one byte beyond the end", "core/codec/decode.pxi", fuzz("bytes"),
           "            if likely(0 <= length <= left - 5):\n                d.buf.cursor = p + 5 + length\n                return decode_short_string",
           "            if likely(0 <= length <= left - 4):\n                d.buf.cursor = p + 5 + length\n                return decode_short_string"),
-    Fault("BYTES wraps round", "core/codec/containers.pxi", VECTORS,
+    Fault("BYTES wraps round", "core/codec/decode.pxi", VECTORS,
           "            if likely(0 <= length <= left - 5):\n                d.buf.cursor = p + 5 + length\n                return decode_bytes",
           "            if likely(<uint64_t>(length + 5) <= <uint64_t>left):\n                d.buf.cursor = p + 5 + length\n                return decode_bytes"),
     Fault("LIST looks for its MARKER behind the end", "core/codec/containers.pxi", fuzz("bytes"),
@@ -70,10 +70,10 @@ FAULTS = [
     Fault("index grows by half of what it needs", "core/structure.pxi", sanitize.tests("core/test_decoder.py", "-k", "scanned"),
           "PyMem_Realloc(offsets, room * sizeof(long long))", "PyMem_Realloc(offsets, room * sizeof(int))"),
     # Lengths.
-    Fault("negative length accepted", "core/codec/containers.pxi", VECTORS,
+    Fault("negative length accepted", "core/codec/decode.pxi", VECTORS,
           "        if length < 0:\n            return raise_negative(d, length, code)\n        return decode_long_payload",
           "        return decode_long_payload"),
-    Fault("negative count accepted", "core/codec/containers.pxi", VECTORS,
+    Fault("negative count accepted", "core/codec/decode.pxi", VECTORS,
           "        if length < 0:\n            return raise_negative(d, length, code)\n        return decode_vector",
           "        return decode_vector"),
     Fault("skip accepts a negative length", "core/codec/skip.pxi", fuzz("bytes"),
@@ -81,7 +81,7 @@ FAULTS = [
           "                p += 5\n                if unlikely(length > end - p):"),
     Fault("skip takes pairs for values", "core/codec/skip.pxi", VECTORS,
           "(length * 2 if s.code == MAP else length)", "length"),
-    Fault("limit of a record off by one", "core/codec/containers.pxi", VECTORS,
+    Fault("limit of a record off by one", "core/codec/limits.pxi", VECTORS,
           "    allowed = max(allowed, 0)", "    allowed = max(allowed + 1, 0)"),
     # Depth.
     Fault("one level too many", "core/codec/containers.pxi", VECTORS,
@@ -106,7 +106,7 @@ FAULTS = [
           "    if unlikely(place == NULL or place.nbytes != nbytes or not same_short(&place.words, &words)):",
           "    if unlikely(place == NULL or not same_short(&place.words, &words)):"),
     # References and memory.
-    Fault("items of a failed container leak", "core/codec/containers.pxi", LEAKS,
+    Fault("items of a failed container leak", "core/codec/decode.pxi", LEAKS,
           "        d.nstack -= 1\n        Py_XDECREF(d.stack[d.nstack])\n", "        d.nstack -= 1\n"),
     Fault("large BYTES leak when the source fails", "core/codec/bytes.pxi", LEAKS,
           "    except:\n        Py_XDECREF(result)\n        raise", "    except:\n        raise"),
@@ -142,7 +142,7 @@ FAULTS = [
     Fault("busy Reader lets a hook in", "core/stream/reader.pxi", fuzz("reading"),
           "        if self.state != OPEN or self.value_due:\n            return self.refuse()",
           "        if self.state == FAILED or self.state == CLOSED or self.value_due:\n            return self.refuse()"),
-    Fault("depth kept after an error of encoding", "core/codec/containers.pxi", fuzz("writing"),
+    Fault("depth kept after an error of encoding", "core/codec/encode.pxi", fuzz("writing"),
           "    e.depth = e.nreplaced = 0\n", ""),
     Fault("hook ends an iteration by StopIteration", "core/cpython.pxd", tests("core/test_hostile.py"),
           "    if not isinstance(error, StopIteration):", "    if True:"),

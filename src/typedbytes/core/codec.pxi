@@ -2,11 +2,19 @@
 #
 # What belongs here: bytes to values and back, options, the errors of both directions. What this file must not know: files,
 # descriptors, what outlives a call. The parts are included because they call one another:
-#     core/codec/errors.pxi       errors with offset, code and path
-#     core/codec/scalars.pxi      BYTE BOOL INT LONG FLOAT DOUBLE, Hive's SHORT and NULL
-#     core/codec/bytes.pxi       BYTES STRING and the application codes 50..200
-#     core/codec/containers.pxi   VECTOR LIST MAP, dispatch by code and by type
-#     core/codec/skip.pxi        structure without values
+#     core/codec/errors.pxi          errors with offset, code and path
+#     core/codec/scalars.pxi         BYTE BOOL INT LONG FLOAT DOUBLE, Hive's SHORT and NULL
+#     core/codec/bytes.pxi           BYTES STRING and the application codes 50..200
+#     core/codec/gc_signals.pxi      when the collector is paused and signals are checked
+#     core/codec/containers.pxi      VECTOR LIST MAP
+#     core/codec/collisions.pxi      MAP keys of equal hash
+#     core/codec/decode.pxi          dispatch by type code; records
+#     core/codec/limits.pxi          max_bytes
+#     core/codec/single_scalar.pxi   one scalar and nothing else
+#     core/codec/encode.pxi          dispatch by Python type, default=, pickles; records
+#     core/codec/numpy.pxi           NumPy's arrays and scalars
+#     core/codec/sort_keys.pxi       MAP entries in the order of their encoded keys
+#     core/codec/skip.pxi            structure without values
 #
 # Always true: nothing is read unless the buffer was asked for it; nothing is allocated that bytes have not backed; items of
 # open containers are owned by the decoding's stack, which abandon() empties.
@@ -87,7 +95,15 @@ cdef uint64_t SECRET = <uint64_t>hash("typedbytes") | 1
 include "codec/errors.pxi"
 include "codec/scalars.pxi"
 include "codec/bytes.pxi"
+include "codec/gc_signals.pxi"
 include "codec/containers.pxi"
+include "codec/collisions.pxi"
+include "codec/decode.pxi"
+include "codec/limits.pxi"
+include "codec/single_scalar.pxi"
+include "codec/encode.pxi"
+include "codec/numpy.pxi"
+include "codec/sort_keys.pxi"
 include "codec/skip.pxi"
 
 

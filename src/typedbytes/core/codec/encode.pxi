@@ -1,0 +1,179 @@
+# Dispatch by Python type: exact types by pointer, in likely order; subclasses, hooks and the rest out of line.
+
+
+cdef enum:
+    MAX_REPLACED = 256      # default= calls within one another
+
+
+cdef inline int encode_value(Encoding* e, PyObject* obj) except -1:
+    cdef PyTypeObject* kind = Py_TYPE(obj)
+    if kind == &PyLong_Type:
+        return encode_int(e, obj)
+    if kind == &PyUnicode_Type:
+        return encode_str(e, obj)
+    if kind == &PyFloat_Type:
+        return encode_double(e, obj)
+    if kind == &PyBool_Type:
+        return encode_bool(e, obj)
+    if kind == &PyBytes_Type:
+        return encode_bytes(e, obj)
+    return encode_other(e, <object>obj)
+
+
+cdef int encode_other(Encoding* e, object obj) except -1:
+    # `kept` holds the object while Python code may run; whoever lent it could let go of it.
+    kept = obj
+    cdef PyTypeObject* kind = Py_TYPE(<PyObject*>obj)
+    if kind == &PyTuple_Type:
+        return encode_tuple(e, <PyObject*>obj)
+    if kind == &PyList_Type:
+        return encode_list(e, <PyObject*>obj)
+    if kind == &PyDict_Type:
+        return encode_dict(e, <PyObject*>obj)
+    if obj is None:
+        if e.hive:
+            return encode_null(e)
+        return encode_pickled_type(e, obj)
+    return encode_by_kind(e, obj)
+
+
+cdef int encode_by_kind(Encoding* e, object obj) except -1:
+    kind = type(obj)
+    if kind is Byte:
+        return encode_byte(e, <PyObject*>obj)
+    if kind is Float:
+        return encode_float(e, obj)
+    if kind is Ext:
+        return encode_ext(e, obj)
+    if kind is Writable:
+        return encode_writable(e, obj)
+    if kind is Long:
+        return encode_long(e, <PyObject*>obj)
+    if kind is bytearray or kind is memoryview or kind is loaded_type("array", "array"):
+        return encode_buffer(e, obj)
+    if PyLong_Check(obj):
+        return encode_int(e, <PyObject*>obj)
+    if PyFloat_Check(obj):
+        return encode_double(e, <PyObject*>obj)
+    if PyUnicode_Check(obj):
+        return encode_str(e, <PyObject*>obj)
+    if PyBytes_Check(obj):
+        return encode_bytes(e, <PyObject*>obj)
+    if PyTuple_Check(obj):
+        return encode_tuple(e, <PyObject*>obj)
+    if PyList_Check(obj):
+        return encode_list(e, <PyObject*>obj)
+    if PyDict_Check(obj):
+        return encode_items(e, list(obj.items()))
+    if "numpy" in sys.modules and encode_numpy(e, obj):
+        return 0
+    if kind in (set, frozenset, complex) or kind.__module__ in ("decimal", "datetime", "uuid"):
+        return encode_pickled_type(e, obj)
+    return encode_unknown(e, obj)
+
+
+cdef object loaded_type(str module, str name):
+    # A type of a module that is imported only where it is used: without it there is no object of the type.
+    return getattr(sys.modules.get(module), name, None)
+
+
+cdef int encode_pickled_type(Encoding* e, object obj) except -1:
+    # A value type without a code of its own.
+    if e.pickle == RAW:
+        return encode_unknown(e, obj)
+    try:
+        data = pickle_of(e, obj)
+    except (TypeError, ValueError) as error:
+        raise_without_memory(error)
+        if e.default != NULL:
+            return encode_default(e, obj)
+        raise EncodeTypeError(f"cannot encode an object of type {name_of_type(obj)}: {error}", path_of(e.frame)) from error
+    return encode_pickled(e, data)
+
+
+cdef int encode_unknown(Encoding* e, object obj) except -1:
+    if e.default != NULL:
+        return encode_default(e, obj)
+    if e.pickle == TRUST:
+        try:
+            data = pickle_of(e, obj)
+        except Exception as error:
+            raise_without_memory(error)
+            raise EncodeTypeError(f"cannot pickle an object of type {name_of_type(obj)}: {error}",
+                                  path_of(e.frame)) from error
+        return encode_pickled(e, data)
+    return raise_encode_type(e, obj)
+
+
+cdef int encode_default(Encoding* e, object obj) except -1:
+    # Replacements of replacements are counted, so that a default that never comes to an end does.
+    if e.nreplaced == MAX_REPLACED:
+        return raise_encode_value(e, f"default= gave {MAX_REPLACED} replacements within one another")
+    replacement = (<object>e.default)(obj)
+    e.nreplaced += 1
+    encode_value(e, <PyObject*>replacement)
+    e.nreplaced -= 1
+    return 0
+
+
+# Records. A failed one leaves nothing behind: the cursor goes back, and so do depth and path.
+
+ctypedef int (*encode_function)(Encoding* e, PyObject* a, PyObject* b) noexcept    # negative: an exception is set
+
+
+cdef inline int encode_one(Encoding* e, PyObject* obj, PyObject* ignored) except -1:
+    return encode_value(e, obj)
+
+
+cdef inline int encode_two(Encoding* e, PyObject* key, PyObject* value) except -1:
+    encode_value(e, key)
+    return encode_value(e, value)
+
+
+cdef inline int encode_whole(Encoding* e, encode_function encode, PyObject* a, PyObject* b) except -1:
+    cdef Py_ssize_t offset = written(&e.buf)
+    if unlikely(encode(e, a, b) < 0):
+        return take_back(e, offset)
+    return 0
+
+
+cdef inline int take_back(Encoding* e, Py_ssize_t offset) noexcept:
+    e.buf.cursor = e.buf.start + offset
+    e.depth = e.nreplaced = 0
+    e.frame = NULL
+    return -1
+
+
+cdef int encode_record(Encoding* e, PyObject* obj) except -1:
+    return encode_whole(e, <encode_function>encode_one, obj, NULL)
+
+
+cdef int encode_pair(Encoding* e, PyObject* key, PyObject* value) except -1:
+    return encode_whole(e, <encode_function>encode_two, key, value)
+
+
+# Pairs with gaps, for lengths that are known only afterwards: in one call, as those of a plain stream; bench: SequenceFiles, write.
+
+ctypedef Py_ssize_t (*apart_function)(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before,
+                                      Py_ssize_t between) noexcept    # negative: an exception is set
+
+
+cdef inline Py_ssize_t encode_both(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before, Py_ssize_t between) except -1:
+    cdef Py_ssize_t offset = written(&e.buf) + before
+    cdef Py_ssize_t nkey
+    reserve_for(e, before)
+    e.buf.cursor += before
+    encode_value(e, key)
+    nkey = written(&e.buf) - offset
+    reserve_for(e, between)
+    e.buf.cursor += between
+    encode_value(e, value)
+    return nkey
+
+
+cdef Py_ssize_t encode_apart(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before, Py_ssize_t between) except -1:
+    cdef Py_ssize_t offset = written(&e.buf)
+    cdef Py_ssize_t nkey = (<apart_function>encode_both)(e, key, value, before, between)
+    if unlikely(nkey < 0):
+        return take_back(e, offset)
+    return nkey
