@@ -1,16 +1,16 @@
 """What becomes of a process whose open writers could not write what they held when the interpreter ended.
 
-Standard error is told, and the exit code is 120, whatever it would have been: what the interpreter ends with when it cannot flush
+The loss is reported on standard error, and the exit code is 120, whatever it would have been: what the interpreter ends with when it cannot flush
 standard output. Ending at once with os._exit would lose what other files still hold.
 """
 
 import sys
 
-PATIENCE = 5.0  # seconds for a daemon thread that is in the middle of a write
+TIMEOUT = 5.0  # seconds for a daemon thread that is in the middle of a write
 
 
 def report(kind, sink, error):
-    """Tell of a writer of this kind whose sink has not got everything."""
+    """Report a writer of this kind whose sink has not received everything."""
     if not isinstance(sys.stderr, _Failing):
         sys.stderr = _Failing(sys.stderr)
     sys.stderr.tell(f"typedbytes: unclosed {kind}: what it held for {_shown(sink)} at the end is lost: {type(error).__name__}: {error}\n")
@@ -37,12 +37,12 @@ class _Failing:
         return getattr(self._file, name)
 
     def tell(self, text):
-        """Write a line, if anybody can be told."""
+        """Write a line, if standard error is still usable."""
         try:
             self._file.write(text)
             self._file.flush()
         except Exception:
-            pass  # the exit code says it
+            pass  # the exit code reports it
 
     def flush(self):
         """Flush standard error."""

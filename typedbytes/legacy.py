@@ -24,7 +24,7 @@ from operator import index
 from types import MappingProxyType
 
 from typedbytes._core import FlushedAtExit
-from typedbytes._clashes import Clashes
+from typedbytes._collisions import Collisions
 from typedbytes._core import Encoder, Kept, PairReader, Reader, write_all
 from typedbytes._types import Byte, Ext, Float, Long, Writable
 from typedbytes.errors import DecodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError
@@ -412,12 +412,12 @@ class Input(_Legacy):
         >>> source.register(0x78, Input.invalid_typecode)
         >>> source.read()
         Traceback (most recent call last):
-        typedbytes.errors.FormatError: 120 is no type code at offset 0
+        typedbytes.errors.FormatError: unknown type code 120 at offset 0
         """
         if self._failure is not None:
             raise self._failure
         self._settle()
-        self._fail(FormatError, f"{self.t} is no type code", max(self._offset - 1, 0), self.t)
+        self._fail(FormatError, f"unknown type code {self.t}", max(self._offset - 1, 0), self.t)
 
     # A subclass may have a table of its own; one Input is told by `register`.
     TYPECODE_HANDLER_MAP = MappingProxyType({
@@ -575,13 +575,13 @@ class Input(_Legacy):
     def _walk_map(self):
         items = {}
         with self._container(MAP) as start:
-            clashes = Clashes()
+            collisions = Collisions()
             for _ in range(self._count(MAP, start)):
                 code = self._inner_code(MAP)
                 place = self._offset - 1
                 key = self._value(code)
                 self._check_key(key, code, place)
-                if _has_weak_hash(key) and clashes.are_many(key, self._offset - place, self._offset - start):
+                if _has_weak_hash(key) and collisions.are_many(key, self._offset - place, self._offset - start):
                     self._fail(LimitError, "too many keys of a MAP share one hash value", start, MAP)
                 items[key] = self._value(self._inner_code(MAP))
         return items

@@ -244,7 +244,7 @@ def test_sniff(file, tmp_path):
     assert about(b"PAR1....") == ("parquet", None)
     assert about(good("cat", "--pairs", "--to", "sequencefile", stdin=PAIR_STREAM)) == ("sequencefile", "pairs")
     assert about(good("cat", "--pairs", "--to", "block", stdin=PAIR_STREAM)) == ("block", "values or pairs")
-    assert rows(good("sniff", stdin=ONE + b"\x0e"))[0]["fault"].startswith("14 is no type code")
+    assert rows(good("sniff", stdin=ONE + b"\x0e"))[0]["fault"].startswith("unknown type code 14")
 
 
 # Faults
@@ -521,7 +521,7 @@ def test_sort(file):
 def test_damage_is_blamed_on_its_input(command, file, tmp_path):
     first, second = file(ONE + TWO, "a.tb"), file(ONE + b"\x0e", "b.tb")
     stdout, message = bad(65, *command, first, second, cwd=tmp_path)
-    assert stdout == b"" and message == f"{second}: 14 is no type code at offset 5, record 1"
+    assert stdout == b"" and message == f"{second}: unknown type code 14 at offset 5, record 1"
     assert bad(65, *command, "--pairs", file(ONE + TWO + ONE, "c.tb"), cwd=tmp_path)[1].startswith(f"{tmp_path}/c.tb: input ends")
     assert "text that is neither" in bad(65, *command, stdin=b"Dear reader", cwd=tmp_path)[1]
     assert "some inputs hold pairs and some values" in bad(64, *command, first, file(sequence_file(), "d.seq"), cwd=tmp_path)[1]

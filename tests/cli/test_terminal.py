@@ -184,4 +184,4 @@ def test_messages_replace_the_line_of_progress():
     os.close(writing)
     text, status = terminal.end()
     assert status == 65
-    assert text.endswith("\r\x1b[Ktypedbytes: standard input: 14 is no type code at offset 31, record 4\n")
+    assert text.endswith("\r\x1b[Ktypedbytes: standard input: unknown type code 14 at offset 31, record 4\n")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fresh import run_fresh
-from typedbytes._ndarray import dumps_array, is_available, loads_array
+from typedbytes._npy import dumps_array, is_available, loads_array
 
 RECORD = [("id", "<i4"), ("place", "<f8", (2, 2)), ("name", "S3")]
 
@@ -294,7 +294,7 @@ def test_no_header_is_too_much_for_a_small_stack(word):
     code = f"""
         import numpy
         from fuzz.pickles import in_small_stack
-        from typedbytes._ndarray import loads_array
+        from typedbytes._npy import loads_array
         try:
             in_small_stack(loads_array, {npy(header)})
         except ValueError as error:

@@ -5,7 +5,7 @@ chunks. Always true: the bytes looked at end at an unreadable page.
 """
 
 import typedbytes
-from typedbytes import _ndarray, _pickle
+from typedbytes import _npy, _pickle
 from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError
 
 import reference
@@ -167,7 +167,7 @@ class Walk(reference.Walk):
             return super().application(start, code, path)
         payload = self.sized(start, code, path)
         try:
-            return (_pickle.safe_loads if code == reference.PICKLE else _ndarray.loads_array)(payload)
+            return (_pickle.safe_loads if code == reference.PICKLE else _npy.loads_array)(payload)
         except Exception:
             raise FormatError("broken payload", offset=start, code=code, path=path) from None
 

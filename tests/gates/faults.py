@@ -68,7 +68,7 @@ FAULTS = [
     Fault("encode_into beyond the buffer", "core/stream.pxi", tests("core/test_encoder.py"),
           "            if not 0 <= offset <= view.len - nbytes:", "            if not 0 <= offset <= view.len:"),
     Fault("index grows by half of what it needs", "core/structure.pxi", sanitize.tests("core/test_decoder.py", "-k", "scanned"),
-          "PyMem_Realloc(offsets, room * sizeof(long long))", "PyMem_Realloc(offsets, room * sizeof(int))"),
+          "PyMem_Realloc(offsets, capacity * sizeof(long long))", "PyMem_Realloc(offsets, capacity * sizeof(int))"),
     # Lengths.
     Fault("negative length accepted", "core/codec/decode.pxi", VECTORS,
           "        if length < 0:\n            return raise_negative(d, length, code)\n        return decode_long_payload",
@@ -87,7 +87,7 @@ FAULTS = [
     Fault("one level too many", "core/codec/containers.pxi", VECTORS,
           "    if unlikely(d.depth >= d.max_depth):", "    if unlikely(d.depth > d.max_depth):"),
     Fault("closing does not count", "core/codec/containers.pxi", VECTORS,
-          "    d.depth -= 1\n    d.frame = frame.parent\n    d.ticks", "    d.frame = frame.parent\n    d.ticks"),
+          "    d.depth -= 1\n    d.frame = frame.parent\n    d.work_count", "    d.frame = frame.parent\n    d.work_count"),
     Fault("skip's depth off by one", "core/codec/skip.pxi", fuzz("bytes"),
           "            elif size == HAS_MARKER:\n                if unlikely(s.depth == s.max_depth):",
           "            elif size == HAS_MARKER:\n                if unlikely(s.depth > s.max_depth):"),
@@ -103,8 +103,8 @@ FAULTS = [
     Fault("overlong character accepted", "core/utf8.h", VECTORS,
           "                if (c < 0xc2 || end - p < 2", "                if (c < 0xc0 || end - p < 2"),
     Fault("strings of two lengths taken for one", "core/codec/bytes.pxi", tests("core/test_decoder.py"),
-          "    if unlikely(place == NULL or place.nbytes != nbytes or not same_short(&place.words, &words)):",
-          "    if unlikely(place == NULL or not same_short(&place.words, &words)):"),
+          "    if unlikely(slot == NULL or slot.nbytes != nbytes or not same_short(&slot.words, &words)):",
+          "    if unlikely(slot == NULL or not same_short(&slot.words, &words)):"),
     # References and memory.
     Fault("items of a failed container leak", "core/codec/decode.pxi", LEAKS,
           "        d.nstack -= 1\n        Py_XDECREF(d.stack[d.nstack])\n", "        d.nstack -= 1\n"),
@@ -153,7 +153,7 @@ FAULTS = [
           "    if unlikely(frame.index != npairs or PyDict_GET_SIZE(mapping) != npairs):", "    if False:"),
     # Sources and sinks.
     Fault("reads beyond the value it returns", "core/buffer.pxi", tests("stream/test_reader.py"),
-          "        if not b.read_ahead and room > wanted - have:\n            room = wanted - have", "        pass"),
+          "        if not b.read_ahead and free > wanted - have:\n            free = wanted - have", "        pass"),
     Fault("more bytes than asked for", "core/fileio.pxi", fuzz("reading"),
           "        if view.len > capacity:", "        if False:"),
     Fault("write error swallowed", "core/stream/writer.pxi", tests("stream/test_writer.py"),

@@ -431,7 +431,7 @@ RAW = "import os, sys\nsys.stdin.buffer.read()\n"
         (RAW + "os.write(1, b'\\x02\\x01\\x02')", "its output is cut"),
         (RAW + "os.write(1, b'\\x09\\x02\\x01')", "its output is cut"),
         (RAW + "os.write(1, b'\\x02\\x01' * 3)", "its output is cut"),
-        (RAW + "os.write(1, b'\\x0b' + b'x' * 10_000_000)", "no stream of pairs: 11 is no type code"),
+        (RAW + "os.write(1, b'\\x0b' + b'x' * 10_000_000)", "no stream of pairs: unknown type code 11"),
         ("import os; os.close(0)", "before it had read all of its input"),
         (RAW + "sys.exit(3)", "exit code 3"),
     ],

@@ -399,7 +399,7 @@ def test_examples_of_a_compiled_module_run(name):
 CORE_PARTS = ["buffer", "fileio", "codec", "stream", "structure"]
 #: A name of the package, and the layer it is on; a module uses what is below it.
 PYTHON_LAYERS = {
-    "errors": 0, "_types": 0, "_typecodes": 0, "_pickle": 0, "_ndarray": 0, "_clashes": 0, "_zstd": 0, "_whole": 0, "_magic": 0, "_unwritten": 0, "_exit_codes": 0, "_core": 3, "_report": 4,
+    "errors": 0, "_types": 0, "_typecodes": 0, "_pickle": 0, "_npy": 0, "_collisions": 0, "_zstd": 0, "_whole": 0, "_magic": 0, "_unwritten": 0, "_exit_codes": 0, "_core": 3, "_report": 4,
     "_sorting": 4, "block": 4, "sequencefile": 4, "sortkey": 5, "files": 5,
     "legacy": 5, "columns": 5.5, "": 6, "streaming": 7, "local": 8, "hadoop": 8, "cli": 9, "__main__": 10,
 }  # fmt: skip
@@ -463,7 +463,7 @@ def test_a_source_uses_only_the_layers_below(path):
         assert all(other == "_core" or other.startswith(own) and "_native" not in other for other in used), used
     for other in re.findall(r'#include "([\w/]+)\.h"|extern from "([\w/]+)\.h"', code):
         assert "".join(other).partition("/")[0] in ("Python", "core", folder, "datetime", "pythread"), other
-    allowed = {"errors", "_types", "_pickle", "_ndarray", "_clashes", "_unwritten"}
+    allowed = {"errors", "_types", "_pickle", "_npy", "_collisions", "_unwritten"}
     for other in re.findall(r"from typedbytes\.(\w+) import|^import typedbytes\.?(\w*)", code, re.M):
         assert set(other) - {""} <= allowed, other
 
@@ -536,7 +536,7 @@ def test_the_lowest_files_import_nothing_of_ours(name):
 HEAVY = [
     "argparse", "ast", "asyncio", "contextlib", "ctypes", "dataclasses", "datetime", "decimal", "doctest", "enum", "functools", "importlib.util",
     "inspect", "json", "logging", "numpy", "pathlib", "pickle", "random", "re", "shutil", "socket", "struct", "subprocess", "tempfile",
-    "threading", "traceback", "typing", "uuid", "typedbytes._pickle", "typedbytes._ndarray", "typedbytes._typecodes", "typedbytes.cli",
+    "threading", "traceback", "typing", "uuid", "typedbytes._pickle", "typedbytes._npy", "typedbytes._typecodes", "typedbytes.cli",
     "typedbytes.legacy", "typedbytes.streaming",
 ]  # fmt: skip
 
@@ -602,7 +602,7 @@ MESSAGES = {
         "input ends inside LIST: at least 1 more bytes needed at offset 3, path [1]",
     ),
     "trailing": (lambda: tb.loads(b"\x02\1\x02"), "1 bytes after the value at offset 2"),
-    "unknown": (lambda: tb.loads(b"\x09\x0d"), "13 is no type code at offset 1, path [0]"),
+    "unknown": (lambda: tb.loads(b"\x09\x0d"), "unknown type code 13 at offset 1, path [0]"),
     "marker": (lambda: tb.loads(b"\xff"), "MARKER outside a LIST at offset 0"),
     "length": (lambda: tb.loads(b"\7\xff\xff\xff\xff"), "negative length or count -1 of STRING at offset 0"),
     "ext_length": (
@@ -625,7 +625,7 @@ MESSAGES = {
     "own_type": (lambda: tb.dumps(pathlib.PurePosixPath()), "cannot encode an object of type pathlib"),
     "width": (lambda: tb.dumps(2**31, int_width=32), "int does not fit an INT of 32 bits"),
     "wide": (lambda: tb.dumps(2**63, pickle="raw"), "int does not fit 64 bits"),
-    "surrogate": (lambda: tb.dumps("\udc80"), "str holds a lone surrogate, which UTF-8 cannot say"),
+    "surrogate": (lambda: tb.dumps("\udc80"), "str holds a lone surrogate, which UTF-8 cannot encode"),
     "float": (lambda: tb.dumps(tb.Float(1e300)), "number is too large for a FLOAT"),
     "nesting": (lambda: tb.dumps([[]], max_depth=1), "containers nest deeper than max_depth=1, at [0]"),
 }

@@ -277,7 +277,7 @@ def test_a_daemon_thread_in_the_middle_of_a_write_is_waited_for(tmp_path):
 def test_a_daemon_thread_that_does_not_come_back_is_told(tmp_path):
     stuck = """
     from typedbytes import _unwritten
-    _unwritten.PATIENCE = 0.02
+    _unwritten.TIMEOUT = 0.02
     def until():
         threading.Event().wait()
     """
@@ -290,7 +290,7 @@ def test_a_socket_that_takes_nothing_more_is_told():
     code = """
         import socket
         from typedbytes import _unwritten
-        _unwritten.PATIENCE = 0.02
+        _unwritten.TIMEOUT = 0.02
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         async def main():

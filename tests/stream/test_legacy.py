@@ -101,7 +101,7 @@ def test_an_invalid_typecode_fails_the_input():
     source.register(0x78, Input.invalid_typecode)
     assert source.read() is True
     for _ in range(2):
-        with pytest.raises(typedbytes.FormatError, match="120 is no type code") as caught:
+        with pytest.raises(typedbytes.FormatError, match="unknown type code 120") as caught:
             source.read()
         assert (caught.value.offset, caught.value.code) == (3, 0x78)
 

@@ -80,9 +80,9 @@ cdef bint has_offsets(const Column* c) noexcept nogil:
 
 cdef void free_memory(Column* c) noexcept nogil:
     if not c.borrowed:
-        let_go(c.data, c.capacity + PADDING)
+        release_memory(c.data, c.capacity + PADDING)
     if not c.offsets_borrowed:
-        let_go(c.offsets, c.offsets_capacity * sizeof(int32_t))
+        release_memory(c.offsets, c.offsets_capacity * sizeof(int32_t))
         PyMem_RawFree(c.wide_offsets)
     c.data = NULL
     c.offsets = NULL

@@ -1,6 +1,7 @@
-# Floor 1. ReadBuffer and WriteBuffer: small structs with inline checked access; growing and refilling are out of line.
+# Layer 1: ReadBuffer and WriteBuffer: small structs with inline checked access; growing and refilling are out of line.
 #
-# What belongs here: cursors, room, growth, and that no buffer is forgotten when the interpreter ends. What this file must not know: type codes, Python values, files.
+# What belongs here: cursors, capacity, growth, and writers that are still open when the interpreter ends. What this file must not
+# know: type codes, Python values, files.
 # Always true: start <= cursor <= end; bytes from `mark` (when set) or `cursor` up to `end` survive a refill.
 
 from cpython.object cimport PyObject
@@ -15,8 +16,8 @@ cdef extern from "Python.h":
     char* bytes_data "PyBytes_AS_STRING"(PyObject* o) noexcept
     Py_ssize_t bytes_size "PyBytes_GET_SIZE"(PyObject* o) noexcept
 
-# Reads at most `room` bytes to `target` and gives their number, 0 at the end of input; raises what the source raises.
-ctypedef Py_ssize_t (*fill_function)(void* source, unsigned char* target, Py_ssize_t room) except -1
+# Reads at most `capacity` bytes to `target` and returns their number, 0 at the end of input; raises what the source raises.
+ctypedef Py_ssize_t (*fill_function)(void* source, unsigned char* target, Py_ssize_t capacity) except -1
 
 cdef struct ReadBuffer:
     const unsigned char* cursor    # next byte to read
@@ -28,7 +29,7 @@ cdef struct ReadBuffer:
     Py_ssize_t capacity            # bytes of storage
     Py_ssize_t usual_capacity      # what storage goes back to after a large value
     fill_function fill             # NULL: everything there is lies between start and end
-    void* source                   # borrowed, handed to fill
+    void* source                   # borrowed, passed to fill
     bint read_ahead                # False: never ask fill for more than is wanted
 
 cdef inline long long offset_of(const ReadBuffer* b, const unsigned char* p) noexcept nogil:
@@ -42,7 +43,7 @@ cdef void borrow(ReadBuffer* b, const unsigned char* p, Py_ssize_t nbytes) noexc
 cdef int refill(ReadBuffer* b, Py_ssize_t wanted) except -1
 # Look at the bytes of a bytes-like object; what comes back may own them, so it is kept until the view is released.
 cdef object get_view(object data, Py_buffer* view)
-# Put bytes behind those held (a buffer that is fed instead of filled).
+# Append bytes to those held (a buffer that is fed instead of filled).
 cdef int append(ReadBuffer* b, const unsigned char* p, Py_ssize_t nbytes) except -1
 # Put one byte before the cursor; nothing may be held.
 cdef int push_back(ReadBuffer* b, unsigned char byte) except -1
@@ -55,7 +56,7 @@ cdef void release(ReadBuffer* b) noexcept
 
 cdef struct WriteBuffer:
     unsigned char* cursor          # where the next byte goes
-    unsigned char* end             # one past the room there is
+    unsigned char* end             # one past the reserved bytes
     unsigned char* start           # first byte written
     PyObject* owner                # the bytes object being filled, owned; NULL: borrowed scratch memory
     Py_ssize_t expected            # bytes of the output before this one, when it was large; 0: not known
@@ -78,8 +79,8 @@ cdef inline void start_scratch(WriteBuffer* b, unsigned char* scratch, Py_ssize_
 
 cdef int start_owned(WriteBuffer* b, Py_ssize_t nbytes) except -1
 cdef int grow(WriteBuffer* b, Py_ssize_t nbytes) except -1
-# The bytes object itself, written or not to its end, and the buffer left without memory; another one to write into, that
-# nobody else holds.
+# The bytes object itself, written or not to its end, and the buffer left without memory; another one to write into, to which
+# there is no other reference.
 cdef bytes take_owner(WriteBuffer* b)
 cdef void adopt(WriteBuffer* b, bytes owner) noexcept
 cdef bytes finish_owned(WriteBuffer* b)
@@ -105,9 +106,9 @@ cdef inline void drop(WriteBuffer* b) noexcept:
 
 # Writers that are open when the interpreter ends; see core/buffer/exit.pxi.
 cdef struct WriterKind:
-    # 1: all is with the sink, which has been flushed, and later records will be at once; 0: not yet. Raises what the sink raises.
+    # 1: everything was written and the sink flushed, and later records are written at once; 0: not yet. Raises what the sink raises.
     int (*settle)(object writer) except -1
-    # Close it without a write, as far as nobody is in it; gives the sink.
+    # Close it without a write, unless it is in use; returns the sink.
     object (*give_up)(object writer)
     # Of a process that was forked, which calls nothing of Python's; NULL: the writer finds out itself.
     void (*inherit)(PyObject* writer) noexcept
@@ -125,6 +126,6 @@ cdef void strike_off(OpenWriter* entry) noexcept
 # Have the list looked at when this process ends; for one that took a writer over from its parent.
 cdef int hook() except -1
 cdef int warn_unclosed(object writer, str what) except -1
-# What closing one that nobody closed has raised, which nobody can catch.
+# Report an error of closing a writer in its finalizer, where no caller can catch it.
 cdef int tell_of_forgotten(object writer, object error) except -1
 cdef bint is_closed(object file) except -1

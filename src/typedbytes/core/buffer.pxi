@@ -1,6 +1,6 @@
-# Floor 1. The out-of-line half of ReadBuffer and WriteBuffer: refilling, growing, letting go.
+# Layer 1: The out-of-line half of ReadBuffer and WriteBuffer: refilling, growing, releasing.
 #
-# Always true: memory grows with the bytes that have really come in, never with a length that the input promises;
+# Always true: memory grows with the bytes that have really come in, never with a length that the input declares;
 # a failed allocation leaves the old memory owned exactly once.
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyObject_GetBuffer
@@ -20,7 +20,7 @@ cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject* o) noexcept
     int PyErr_ResourceWarning(PyObject* source, Py_ssize_t level, const char* format, ...) noexcept
     void PyErr_SetObject(PyObject* kind, PyObject* error) noexcept
-    void PyErr_WriteUnraisable(PyObject* place) noexcept
+    void PyErr_WriteUnraisable(PyObject* source) noexcept
 
 cdef void borrow(ReadBuffer* b, const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
     b.start = b.cursor = p
@@ -32,37 +32,37 @@ cdef void borrow(ReadBuffer* b, const unsigned char* p, Py_ssize_t nbytes) noexc
 
 
 cdef int refill(ReadBuffer* b, Py_ssize_t wanted) except -1:
-    cdef Py_ssize_t have, room, got
+    cdef Py_ssize_t have, free, got
     if b.fill == NULL:
         return 0
     while b.end - b.cursor < wanted:
-        make_room(b, wanted)
+        reserve_storage(b, wanted)
         have = b.end - b.cursor
-        room = b.storage + b.capacity - b.end
-        if not b.read_ahead and room > wanted - have:
-            room = wanted - have
-        got = b.fill(b.source, <unsigned char*>b.end, room)
+        free = b.storage + b.capacity - b.end
+        if not b.read_ahead and free > wanted - have:
+            free = wanted - have
+        got = b.fill(b.source, <unsigned char*>b.end, free)
         if got == 0:
             return 0
         b.end += got
     return 1
 
 
-cdef int make_room(ReadBuffer* b, Py_ssize_t wanted) except -1:
+cdef int reserve_storage(ReadBuffer* b, Py_ssize_t wanted) except -1:
     # Move what must be kept to the front, once; enlarge only when the storage is half full of bytes that did come in.
     cdef const unsigned char* kept = b.mark if b.mark != NULL else b.cursor
     cdef Py_ssize_t nkept = b.end - kept
     cdef Py_ssize_t done = b.cursor - kept
     cdef unsigned char* storage = b.storage
     cdef Py_ssize_t capacity = b.capacity
-    cdef Py_ssize_t room
+    cdef Py_ssize_t free
     if nkept == 0:
         b.start_offset += b.cursor - b.start
         b.start = b.cursor = b.end = kept = storage
         if b.mark != NULL:
             b.mark = storage
-    room = b.storage + b.capacity - b.end
-    if room >= wanted - (b.end - b.cursor) or (kept == b.start and room > 0):
+    free = b.storage + b.capacity - b.end
+    if free >= wanted - (b.end - b.cursor) or (kept == b.start and free > 0):
         return 0
     if nkept >= capacity // 2:
         storage = <unsigned char*>PyMem_Malloc(2 * <size_t>capacity)    # which has none beyond Py_ssize_t
@@ -84,7 +84,7 @@ cdef int make_room(ReadBuffer* b, Py_ssize_t wanted) except -1:
 
 
 cdef object get_view(object data, Py_buffer* view):
-    # What is not contiguous is copied: it has no bytes in a row to look at. (NumPy says so with a ValueError.)
+    # A buffer that is not contiguous is copied. (NumPy reports it with a ValueError.)
     try:
         PyObject_GetBuffer(data, view, PyBUF_SIMPLE)
     except (BufferError, ValueError):
@@ -106,12 +106,12 @@ cdef int start_filled(ReadBuffer* b, Py_ssize_t nbytes, fill_function fill, void
 
 
 cdef int append(ReadBuffer* b, const unsigned char* p, Py_ssize_t nbytes) except -1:
-    # All or nothing: room comes in steps, and the last of them may find no memory.
+    # All or nothing: storage grows in steps, and the last of them may fail for lack of memory.
     cdef Py_ssize_t done = 0
     cdef Py_ssize_t part
     try:
         while done < nbytes:
-            make_room(b, held(b) + nbytes - done)
+            reserve_storage(b, held(b) + nbytes - done)
             part = min(nbytes - done, b.storage + b.capacity - b.end)
             memcpy(<unsigned char*>b.end, p + done, part)
             b.end += part
@@ -139,7 +139,7 @@ cdef void shrink(ReadBuffer* b) noexcept:
         return
     smaller = <unsigned char*>PyMem_Malloc(b.usual_capacity)
     if smaller == NULL:
-        return    # keeping the larger one is no error
+        return    # keeping the larger one is not an error
     memcpy(smaller, b.cursor, nheld)
     b.start_offset += b.cursor - b.start
     PyMem_Free(b.storage)

@@ -1,4 +1,4 @@
-# Floor 2. What the stream and scan rooms see of the codec.
+# Layer 2: What other modules see of the codec.
 
 from libc.stdint cimport int64_t
 from cpython.object cimport PyObject
@@ -28,19 +28,19 @@ cdef struct Decoding:
     PathFrame* frame          # innermost open container, NULL at the top level
     PyObject** stack          # owned references to the items of open containers
     Py_ssize_t nstack
-    Py_ssize_t stack_room
-    PyObject** lent_stack     # where the stack stands until it grows, in memory of the caller; NULL: nowhere
+    Py_ssize_t stack_capacity
+    PyObject** initial_stack     # the caller's memory, where the stack is until it grows; NULL: none
     Py_ssize_t depth          # containers open
-    Py_ssize_t ticks          # items since signals were last looked at
-    Py_ssize_t patience       # ticks before they are looked at again
+    Py_ssize_t work_count          # items since signals were last checked
+    Py_ssize_t check_interval       # items between two checks
     bint paused               # the collector was on and is off for the rest of the record
     Py_ssize_t max_depth
     Py_ssize_t max_bytes      # of one record; 0: no limit
     Py_ssize_t nhidden        # bytes held beyond the record's limit, cut off buf.end for the time being
     long long record_offset   # where the record starts
     long long record          # its index in the stream, -1: not a stream
-    bint remembers            # STRINGs may come again: short ones are looked for in the table; set where input goes on
-    void* last_field          # where the last MAP key stands in the table of short strings
+    bint use_string_cache            # share repeated short STRINGs; set where more than one value is decoded
+    void* last_field          # slot of the last MAP key in the string cache
     int in_key                # MAP keys open: what is unhashable is refused
     bint exact
     bint map_pairs
@@ -58,26 +58,24 @@ cdef class DecodeOptions:
 cdef PyObject* decode_record(Decoding* d) except NULL
 # The rest of a record whose start is known already: its last value.
 cdef PyObject* decode_rest(Decoding* d) except NULL
-# One scalar and nothing else, the most common message of all: it needs no Decoding of its own. NULL without an exception:
-# another value, or options that ask for more.
-cdef PyObject* decode_lone(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes, bint is_key) except? NULL
+# A single scalar, the most common message, without a Decoding of its own. NULL without an exception: another value, or options
+# that need more.
+cdef PyObject* decode_single_scalar(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes, bint is_key) except? NULL
 cdef int decode_pair(Decoding* d, PyObject** key, PyObject** value) except -1
-# Let go of what a decoding holds besides its buffer; safe after every outcome.
+# Release what a decoding owns besides its buffer; safe after every outcome.
 cdef void abandon(Decoding* d) noexcept
-# Switch the cyclic collector off; True when it was on, and then resume_collector() has to follow. That one leaves it off when somebody
-# else switched it off meanwhile; True when it did not.
+# Switch the cyclic collector off; True if it was on, and then resume_collector() has to follow. That leaves it off, and returns
+# False, if other code switched it off meanwhile.
 cdef bint pause_collector() noexcept
 cdef bint resume_collector() noexcept
-# Let signals be handled, with the collector as its users have it.
-cdef int hear_signals() except -1
 cdef int raise_trailing(Decoding* d) except -1
 cdef int raise_record_limit(Decoding* d) except -1
 cdef int raise_skipped(Decoding* d, Skipping* s, SkipOutcome outcome) except -1
 
 cdef enum SkipOutcome:
-    SKIPPED         # the cursor stands behind one whole value
-    NEEDS_MORE      # the value goes on behind the bytes held; call again with more
-    BAD_CODE        # the cursor stands at the type code
+    SKIPPED         # the cursor is after one whole value
+    NEEDS_MORE      # the value continues after the bytes held; call again with more
+    BAD_CODE        # the cursor is at the type code
     BAD_LENGTH
     STRAY_MARKER
     TOO_DEEP
@@ -100,7 +98,7 @@ cdef struct Encoding:
     WriteBuffer buf
     PathFrame* frame
     Py_ssize_t depth
-    Py_ssize_t ticks
+    Py_ssize_t work_count
     Py_ssize_t max_depth
     Py_ssize_t nreplaced      # default= calls within one another
     int int_width             # 0: as the number needs
@@ -111,12 +109,12 @@ cdef struct Encoding:
     const char* unicode_errors    # borrowed, NULL: strict
 
 cdef class EncodeOptions:
-    cdef Encoding template    # with an empty buffer, which remembers how large the last large output was
+    cdef Encoding template    # with an empty buffer that knows the size of the last large output
     cdef object default
     cdef bytes unicode_errors
 
-# As decode_lone: the bytes of one scalar, at once.
-cdef PyObject* encode_lone(const Encoding* options, PyObject* obj) except? NULL
+# As decode_single_scalar: the bytes of one scalar, at once.
+cdef PyObject* encode_single_scalar(const Encoding* options, PyObject* obj) except? NULL
 # Write one record at the cursor; when that fails the cursor is where it was.
 cdef int encode_record(Encoding* e, PyObject* obj) except -1
 cdef int encode_pair(Encoding* e, PyObject* key, PyObject* value) except -1

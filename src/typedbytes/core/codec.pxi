@@ -1,4 +1,4 @@
-# Floor 2. The codec: encode, decode and skip of every type code, side by side.
+# Layer 2: The codec: encode, decode and skip of every type code, side by side.
 #
 # What belongs here: bytes to values and back, options, the errors of both directions. What this file must not know: files,
 # descriptors, what outlives a call. The parts are included because they call one another:
@@ -132,7 +132,7 @@ cdef class DecodeOptions:
         d.max_bytes = checked_bytes(max_bytes)
         d.record = -1
         d.last_field = CACHE
-        d.patience = FIRST_PATIENCE
+        d.check_interval = FIRST_INTERVAL
 
 
 cdef class EncodeOptions:

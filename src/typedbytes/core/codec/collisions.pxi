@@ -1,12 +1,11 @@
 # Keys of one MAP whose hash values are equal: what comparing them may cost.
 
-
 cdef enum:
-    HEAVY = 2048            # bytes of keys that may share one hash value, before that is looked into
+    MAX_BUCKET_NBYTES = 2048    # of the keys in one bucket, before they are compared
 
 
-# Keys of one MAP at one place of the table that counts them.
-cdef struct Crowd:
+# The keys of one MAP that fall into one bucket.
+cdef struct Bucket:
     Py_ssize_t nkeys
     Py_ssize_t weight
 
@@ -30,43 +29,43 @@ cdef inline bint is_wide(PyObject* number) noexcept:
 
 cdef int refuse_colliding(Decoding* d, Py_ssize_t base, long long offset) except -1:
     # Goal: comparing keys of equal hash must not cost out of proportion to the MAP's bytes. Plan: count keys and their weight
-    # into a table with a place for each key, chosen by hash and a secret; only when a place is crowded, look closely.
+    # in a table with a bucket for each key, selected by hash and a secret; keys are compared only when a bucket is full.
     # Rejected: a dict by hash value, whose own keys could be made to collide.
-    cdef Py_ssize_t room = 64
+    cdef Py_ssize_t nbuckets = 64
     cdef Py_ssize_t i
-    cdef uint64_t place
-    cdef Crowd* crowds
+    cdef uint64_t number
+    cdef Bucket* buckets
     cdef int shift = 64 - 6
-    while room < d.nstack - base:
-        room *= 2
+    while nbuckets < d.nstack - base:
+        nbuckets *= 2
         shift -= 1
-    crowds = <Crowd*>PyMem_Calloc(room, sizeof(Crowd))
-    if crowds == NULL:
+    buckets = <Bucket*>PyMem_Calloc(nbuckets, sizeof(Bucket))
+    if buckets == NULL:
         raise MemoryError
     try:
         for i in range(base, d.nstack, 2):
-            check_signals(i - base)
+            check_signals_at(i - base)
             if has_weak_hash(d.stack[i]):
-                place = <uint64_t>PyObject_Hash(d.stack[i]) * SECRET >> shift
-                crowds[place].nkeys += 1
-                crowds[place].weight += weight_of(<object>d.stack[i])
-                if crowds[place].nkeys > 32 or (crowds[place].nkeys > 1 and crowds[place].weight > HEAVY):
+                number = <uint64_t>PyObject_Hash(d.stack[i]) * SECRET >> shift
+                buckets[number].nkeys += 1
+                buckets[number].weight += weight_of(<object>d.stack[i])
+                if buckets[number].nkeys > 32 or (buckets[number].nkeys > 1 and buckets[number].weight > MAX_BUCKET_NBYTES):
                     return refuse_unequal(d, base, offset)
     finally:
-        PyMem_Free(crowds)
+        PyMem_Free(buckets)
     return 0
 
 
 cdef Py_ssize_t weight_of(object key) except -1:
-    # No further than needed: a key may be as long as the input.
+    # Stops at the limit: a key may be as long as the input.
     cdef Py_ssize_t weight = 0
     cdef list rest = [key]
-    while rest and weight <= HEAVY:
+    while rest and weight <= MAX_BUCKET_NBYTES:
         item = rest.pop()
         if type(item) is not tuple:
             weight += sys.getsizeof(item)
-        elif len(<tuple>item) > HEAVY:
-            return HEAVY + 1
+        elif len(<tuple>item) > MAX_BUCKET_NBYTES:
+            return MAX_BUCKET_NBYTES + 1
         else:
             weight += 8
             rest.extend(item)
@@ -74,21 +73,21 @@ cdef Py_ssize_t weight_of(object key) except -1:
 
 
 cdef int refuse_unequal(Decoding* d, Py_ssize_t base, long long offset) except -1:
-    # The same, exactly. Equal keys may repeat without limit; they are told by their encodings, but for a NaN in them.
-    from typedbytes._clashes import Clashes
+    # The exact check. Equal keys may repeat without limit; they are recognised by their encodings, unless they contain a NaN.
+    from typedbytes._collisions import Collisions
     cdef dict met = {}
     cdef Py_ssize_t i
     cdef long long nbytes_of_map = offset_of(&d.buf, d.buf.cursor) - offset
-    clashes = Clashes()
+    collisions = Collisions()
     for i in range(base, d.nstack, 2):
-        check_signals(i - base)
+        check_signals_at(i - base)
         if has_weak_hash(d.stack[i]):
             key = <object>d.stack[i]
             encoded = encoded_key(key)
             if encoded in met and are_equal(met[encoded], key):
                 continue
             met[encoded] = key
-            if clashes.are_many(key, len(encoded), nbytes_of_map):
+            if collisions.are_many(key, len(encoded), nbytes_of_map):
                 raise_colliding(d, offset)
     return 0
 
@@ -99,7 +98,7 @@ cdef bint are_equal(object a, object b) except -1:
     try:
         return a == b
     except RecursionError:
-        return True    # the dict will meet it too, and say so
+        return True    # building the dict raises it again, and reports it
 
 
 cdef bytes encoded_key(object key):
@@ -111,6 +110,6 @@ cdef bytes encoded_key(object key):
         encode_record(&e, <PyObject*>key)
         return finish(&e.buf)
     except EncodeError:
-        return b"%d" % id(key)    # a hook made it: nobody but it knows what it equals
+        return b"%d" % id(key)    # made by a hook: only the object itself can compare
     finally:
         drop(&e.buf)

@@ -1,13 +1,12 @@
 # VECTOR LIST MAP, both ways.
 
-
 cdef enum:
-    MOST_AT_ONCE = 1024     # items of a run for which room is made
+    MAX_RUN = 1024     # items of a run for which capacity is reserved at once
     SPILL = 8192            # items of a LIST that wait on the stack before they move to their list
 
 
 cdef inline int open_container(Decoding* d, PathFrame* frame, int code) except -1:
-    # The cursor stands at the type code.
+    # The cursor is at the type code.
     if unlikely(d.depth >= d.max_depth):
         raise_depth(d, code)
     d.depth += 1
@@ -23,14 +22,14 @@ cdef inline int open_container(Decoding* d, PathFrame* frame, int code) except -
 cdef inline int close_container(Decoding* d, PathFrame* frame) except -1:
     d.depth -= 1
     d.frame = frame.parent
-    d.ticks += (frame.index & 0x3fff) + 1
-    if unlikely(d.ticks > d.patience):
-        return take_stock(d)
+    d.work_count += (frame.index & 0x3fff) + 1
+    if unlikely(d.work_count > d.check_interval):
+        return maybe_pause_gc(d)
     return 0
 
 
 cdef inline int push(Decoding* d, PyObject* item) except -1:
-    if unlikely(d.nstack == d.stack_room):
+    if unlikely(d.nstack == d.stack_capacity):
         enlarge_stack(d, item)
     d.stack[d.nstack] = item
     d.nstack += 1
@@ -38,21 +37,21 @@ cdef inline int push(Decoding* d, PyObject* item) except -1:
 
 
 cdef int enlarge_stack(Decoding* d, PyObject* item) except -1:
-    cdef Py_ssize_t room = max(64, 2 * d.stack_room)
-    cdef PyObject** stack = <PyObject**>PyMem_Realloc(NULL if d.stack == d.lent_stack else d.stack, room * sizeof(PyObject*))
+    cdef Py_ssize_t capacity = max(64, 2 * d.stack_capacity)
+    cdef PyObject** stack = <PyObject**>PyMem_Realloc(NULL if d.stack == d.initial_stack else d.stack, capacity * sizeof(PyObject*))
     if stack == NULL:
         decref(item)
         raise MemoryError
-    if d.nstack > 0 and d.stack == d.lent_stack:
+    if d.nstack > 0 and d.stack == d.initial_stack:
         memcpy(stack, d.stack, d.nstack * sizeof(PyObject*))
     d.stack = stack
-    d.stack_room = room
+    d.stack_capacity = capacity
     return 0
 
 
-# Runs: items of one type code, one behind the other. Lists of numbers are made of little else; a loop for each code keeps
-# cursor and stack in registers, and takes the branches of no other code. A container looks for one behind its first item, and
-# when there is none at twice that index, and so on: where kinds are mixed, asking each time would be mispredicted each time.
+# Runs: consecutive items of one type code. Lists of numbers consist of them; a loop for each code keeps cursor and stack in
+# registers and needs no dispatch. A container looks for a run after its first item; if there is none, again at twice that index,
+# and so on: with mixed types, a check after each item would be mispredicted each time.
 
 cdef inline Py_ssize_t first_look(Py_ssize_t count) noexcept:
     return 1 if count > 3 else 0    # never
@@ -70,7 +69,7 @@ cdef inline Py_ssize_t try_run(Decoding* d, int code, Py_ssize_t most, Py_ssize_
     # Decode `most` items at most while they are of the code of the one before; return how many.
     cdef Py_ssize_t nfound = 0
     if d.buf.cursor == d.buf.end:
-        look[0] += 1    # nobody knows yet
+        look[0] += 1    # not known yet
         return 0
     if d.buf.cursor[0] == code and BOOL <= code <= DOUBLE and code != FLOAT:
         nfound = decode_run(d, most)
@@ -79,11 +78,11 @@ cdef inline Py_ssize_t try_run(Decoding* d, int code, Py_ssize_t most, Py_ssize_
 
 
 cdef Py_ssize_t decode_run(Decoding* d, Py_ssize_t most) except -1:
-    # Items of the code at the cursor, as far as they are held.
+    # Decode the items of the code at the cursor that are in the buffer.
     cdef const unsigned char* p = d.buf.cursor
     cdef const unsigned char* end = d.buf.end
     cdef PyObject** item = d.stack + d.nstack
-    cdef PyObject** stop = item + min(most, d.stack_room - d.nstack)
+    cdef PyObject** stop = item + min(most, d.stack_capacity - d.nstack)
     cdef int code = p[0]
     cdef bint failed = False
     if code == INT:
@@ -135,10 +134,10 @@ cdef PyObject* decode_vector(Decoding* d, Py_ssize_t count) except NULL:
             code = code_ahead(d)
         push(d, decode_value(d))
         frame.index += 1
-        check_signals(frame.index)
+        check_signals_at(frame.index)
         if frame.index == look:
             frame.index += try_run(d, code, min(count - look, until_check(look)), &look)
-            check_signals(frame.index)
+            check_signals_at(frame.index)
     close_container(d, &frame)
     d.nstack = base
     return tuple_from_stolen(d.stack + base, count)
@@ -165,10 +164,10 @@ cdef PyObject* decode_list(Decoding* d) except NULL:
             break
         push(d, decode_value(d))
         frame.index += 1
-        check_signals(frame.index)
+        check_signals_at(frame.index)
         if frame.index == look:
             frame.index += try_run(d, code, min(SPILL - (d.nstack - base), until_check(look)), &look)
-            check_signals(frame.index)
+            check_signals_at(frame.index)
         if unlikely(d.nstack - base == SPILL):
             spilled = spill(d, base, spilled)
     d.buf.cursor += 1
@@ -225,17 +224,17 @@ cdef PyObject* decode_map(Decoding* d, Py_ssize_t npairs) except NULL:
         frame.role = MAPPED
         push(d, decode_value(d))
         frame.index += 1
-        check_signals(frame.index)
+        check_signals_at(frame.index)
     close_container(d, &frame)
     if d.map_pairs:
         return pairs_from_stack(d, base)
-    if unlikely(nweak > 32 or (nweak > 1 and weak_nbytes > HEAVY)):
+    if unlikely(nweak > 32 or (nweak > 1 and weak_nbytes > MAX_BUCKET_NBYTES)):
         refuse_colliding(d, base, offset)
     return dict_from_stack(d, base)
 
 
 cdef PyObject* dict_from_stack(Decoding* d, Py_ssize_t base) except NULL:
-    # Every pair is there, so the dict gets its room at once, and never more than what came in.
+    # All pairs have been decoded: the dict gets its final size at once, and never more than the input held.
     cdef Py_ssize_t i
     cdef Py_ssize_t end = d.nstack
     cdef Py_ssize_t nfilled
@@ -247,17 +246,17 @@ cdef PyObject* dict_from_stack(Decoding* d, Py_ssize_t base) except NULL:
     for i in range(base, end, 2):
         if i >= base + 2 * nfilled and unlikely(PyDict_SetItem(result, d.stack[i], d.stack[i + 1]) < 0):
             return raise_uncomparable(d)
-        let_go(&d.stack[i])
-        let_go(&d.stack[i + 1])
-        check_signals(i - base)
+        release_item(&d.stack[i])
+        release_item(&d.stack[i + 1])
+        check_signals_at(i - base)
     d.nstack = base
     incref(result)
     return result
 
 
-cdef inline void let_go(PyObject** item) noexcept:
+cdef inline void release_item(PyObject** item) noexcept:
     decref(item[0])
-    item[0] = NULL    # should the rest fail
+    item[0] = NULL    # abandon() must not release it again
 
 
 cdef PyObject* pairs_from_stack(Decoding* d, Py_ssize_t base) except NULL:
@@ -265,8 +264,8 @@ cdef PyObject* pairs_from_stack(Decoding* d, Py_ssize_t base) except NULL:
     cdef Py_ssize_t i
     for i in range(base, d.nstack, 2):
         pairs.append((<object>d.stack[i], <object>d.stack[i + 1]))
-        let_go(&d.stack[i])
-        let_go(&d.stack[i + 1])
+        release_item(&d.stack[i])
+        release_item(&d.stack[i + 1])
     d.nstack = base
     Py_INCREF(pairs)
     return <PyObject*>pairs
@@ -302,10 +301,10 @@ cdef inline int open_counted(Encoding* e, PathFrame* frame, int code, Py_ssize_t
 cdef inline int close_encoded(Encoding* e, PathFrame* frame) except -1:
     e.depth -= 1
     e.frame = frame.parent
-    return count_ticks(&e.ticks, frame.index & 0x3fff)
+    return count_work(&e.work_count, frame.index & 0x3fff)
 
 
-# Runs, as in decoding: items of one exact type, for which room is made at once. None of them runs Python code.
+# Runs, as in decoding: items of one exact type, for which capacity is reserved at once. None of them runs Python code.
 
 cdef inline Py_ssize_t try_encode_run(Encoding* e, PyTypeObject* kind, PyObject** items, Py_ssize_t most,
                                       Py_ssize_t* look) except -1:
@@ -320,7 +319,7 @@ cdef inline Py_ssize_t try_encode_run(Encoding* e, PyTypeObject* kind, PyObject*
 cdef Py_ssize_t encode_run(Encoding* e, PyObject** items, Py_ssize_t most) except -1:
     cdef PyTypeObject* kind = Py_TYPE(items[0])
     cdef PyObject** item = items
-    cdef PyObject** stop = items + min(most, MOST_AT_ONCE)
+    cdef PyObject** stop = items + min(most, MAX_RUN)
     cdef unsigned char* p
     cdef int64_t number
     reserve_for(e, 9 * (stop - items))
@@ -354,13 +353,13 @@ cdef int encode_tuple(Encoding* e, PyObject* items) except -1:
         if frame.index == look and look < count:
             frame.index += try_encode_run(e, kind, (<PyTupleObject*>items).ob_item + look,
                                           min(count - look, until_check(look)), &look)
-        check_signals(frame.index)
+        check_signals_at(frame.index)
     close_encoded(e, &frame)
     return 0
 
 
 cdef int encode_list(Encoding* e, PyObject* items) except -1:
-    # The size is asked for at each step: hooks may change the list, and a LIST carries no count that could be wrong.
+    # The size is read at each step: hooks may change the list, and a LIST has no count that could become wrong.
     cdef PathFrame frame
     cdef PyTypeObject* kind
     cdef Py_ssize_t look = first_look(PyList_GET_SIZE(items))    # for a run, at this index
@@ -375,7 +374,7 @@ cdef int encode_list(Encoding* e, PyObject* items) except -1:
         if frame.index == look and look < PyList_GET_SIZE(items):
             frame.index += try_encode_run(e, kind, (<PyListObject*>items).ob_item + look,
                                           min(PyList_GET_SIZE(items) - look, until_check(look)), &look)
-        check_signals(frame.index)
+        check_signals_at(frame.index)
     reserve_for(e, 1)
     e.buf.cursor[0] = MARKER
     e.buf.cursor += 1
@@ -394,7 +393,7 @@ cdef int encode_dict(Encoding* e, PyObject* mapping) except -1:
     open_counted(e, &frame, MAP, npairs)
     while frame.index < npairs and dict_next(mapping, &position, &key, &value):
         encode_entry(e, &frame, <object>key, <object>value)
-        check_signals(frame.index)
+        check_signals_at(frame.index)
     if unlikely(frame.index != npairs or PyDict_GET_SIZE(mapping) != npairs):
         raise RuntimeError("dict changed size while it was encoded")
     close_encoded(e, &frame)
@@ -402,7 +401,7 @@ cdef int encode_dict(Encoding* e, PyObject* mapping) except -1:
 
 
 cdef inline int encode_entry(Encoding* e, PathFrame* frame, object key, object value) except -1:
-    # Both are held: encoding one may run Python code that takes the pair out of its dict.
+    # Own both: encoding one may run Python code that removes the pair from its dict.
     kept_key, kept_value = key, value
     frame.role = KEY
     encode_value(e, <PyObject*>kept_key)
@@ -424,6 +423,6 @@ cdef int encode_items(Encoding* e, list items) except -1:
         sort_by_encoded_key(e, &frame, items)
     for pair in items:
         encode_entry(e, &frame, (<tuple>pair)[0], (<tuple>pair)[1])
-        check_signals(frame.index)
+        check_signals_at(frame.index)
     close_encoded(e, &frame)
     return 0

@@ -1,5 +1,5 @@
-# Dispatch by type code. What is common and held whole is decoded here; what is rare, wrong, cut off or not yet there takes the
-# way out of line.
+# Dispatch by type code. Common values that are in the buffer as a whole are decoded inline; rare, invalid, truncated and not yet
+# read ones out of line.
 
 cdef inline PyObject* decode_value(Decoding* d) except NULL:
     cdef const unsigned char* p = d.buf.cursor
@@ -68,7 +68,7 @@ cdef PyObject* decode_near_end(Decoding* d) except NULL:
 
 
 cdef PyObject* decode_other(Decoding* d) except NULL:
-    # At least the type code is held.
+    # At least the type code is in the buffer.
     cdef int code = d.buf.cursor[0]
     cdef Py_ssize_t length
     if code == LIST:
@@ -76,7 +76,7 @@ cdef PyObject* decode_other(Decoding* d) except NULL:
         return decode_list(d)
     if code < BYTE or code == STRING or FIRST_APPLICATION <= code <= LAST_APPLICATION:
         if code == ENDOFRECORD and d.hive:
-            return take(d, 1, new_ext(code, NULL, 0))
+            return consume(d, 1, new_ext(code, NULL, 0))
         require(d, 5, code)
         length = load_length(d.buf.cursor + 1)
         if length < 0:
@@ -99,46 +99,46 @@ cdef PyObject* decode_fixed(Decoding* d, int code) except NULL:
     if code == BYTE:
         require(d, 2, code)
         if d.exact:
-            return take(d, 2, exact_int(Byte, <signed char>d.buf.cursor[1]))
-        return take(d, 2, decode_byte(d.buf.cursor + 1))
+            return consume(d, 2, exact_int(Byte, <signed char>d.buf.cursor[1]))
+        return consume(d, 2, decode_byte(d.buf.cursor + 1))
     if code == BOOL:
         require(d, 2, code)
-        return take(d, 2, decode_bool(d.buf.cursor + 1))
+        return consume(d, 2, decode_bool(d.buf.cursor + 1))
     if code == INT:
         require(d, 5, code)
-        return take(d, 5, int_object(load_i32(d.buf.cursor + 1)))
+        return consume(d, 5, int_object(load_i32(d.buf.cursor + 1)))
     if code == LONG:
         require(d, 9, code)
-        return take(d, 9, decode_long(d, d.buf.cursor + 1))
+        return consume(d, 9, decode_long(d, d.buf.cursor + 1))
     if code == FLOAT:
         require(d, 5, code)
-        return take(d, 5, decode_float(d, d.buf.cursor + 1))
+        return consume(d, 5, decode_float(d, d.buf.cursor + 1))
     if code == DOUBLE:
         require(d, 9, code)
-        return take(d, 9, PyFloat_FromDouble(load_f64(d.buf.cursor + 1)))
+        return consume(d, 9, PyFloat_FromDouble(load_f64(d.buf.cursor + 1)))
     if code == MARKER:
         return raise_format(d, "MARKER outside a LIST", code)
     if d.hive and code == SHORT:
         require(d, 3, code)
-        return take(d, 3, decode_short(d, d.buf.cursor + 1))
+        return consume(d, 3, decode_short(d, d.buf.cursor + 1))
     if d.hive and code == NULL_CODE:
-        return take(d, 1, decode_null())
+        return consume(d, 1, decode_null())
     return raise_unknown(d, code)
 
 
-cdef inline PyObject* take(Decoding* d, Py_ssize_t nbytes, PyObject* value) noexcept:
+cdef inline PyObject* consume(Decoding* d, Py_ssize_t nbytes, PyObject* value) noexcept:
     d.buf.cursor += nbytes
     return value
 
 
 cdef PyObject* decode_long_payload(Decoding* d, int code, Py_ssize_t length) except NULL:
-    # The cursor stands at the type code, whose head is held; the payload may still have to come in.
+    # The cursor is at the type code, and the head is in the buffer; the payload may still have to be read.
     cdef PyObject* value
     if code == BYTES and length >= LARGE and length > held(&d.buf) - 5 and d.buf.fill != NULL and not d.max_bytes \
             and d.buf.mark == NULL:
         d.buf.cursor += 5
         return read_large_bytes(d, length)
-    require(d, 5 + min(length, PY_SSIZE_T_MAX - 5), code)    # so much is never there
+    require(d, 5 + min(length, PY_SSIZE_T_MAX - 5), code)    # more than any buffer holds
     if code == BYTES:
         value = decode_bytes(d.buf.cursor + 5, length)
     elif code == STRING:
@@ -165,17 +165,17 @@ cdef int fetch(Decoding* d, Py_ssize_t wanted, int code) except -1:
     if d.max_bytes:
         if offset_of(&d.buf, d.buf.cursor) + wanted - d.record_offset > d.max_bytes:
             return raise_record_limit(d)
-        show_hidden(d)
-        if refill_awake(d, wanted):
+        unhide(d)
+        if refill_with_collector(d, wanted):
             hide_beyond_limit(d)
             return 0
-    elif refill_awake(d, wanted):
+    elif refill_with_collector(d, wanted):
         return 0
     return raise_truncated(d, wanted, code)
 
 
-cdef int refill_awake(Decoding* d, Py_ssize_t wanted) except -1:
-    cdef bint paused = wake_collector(d)
+cdef int refill_with_collector(Decoding* d, Py_ssize_t wanted) except -1:
+    cdef bint paused = resume_if_paused(d)
     cdef int filled = refill(&d.buf, wanted)
     d.paused = paused and pause_collector()
     return filled
@@ -216,7 +216,7 @@ cdef void abandon(Decoding* d) noexcept:
     while d.nstack > 0:
         d.nstack -= 1
         Py_XDECREF(d.stack[d.nstack])
-    if d.stack != d.lent_stack:
+    if d.stack != d.initial_stack:
         PyMem_Free(d.stack)
     d.stack = NULL
-    d.stack_room = 0
+    d.stack_capacity = 0

@@ -21,7 +21,7 @@ cdef inline int encode_value(Encoding* e, PyObject* obj) except -1:
 
 
 cdef int encode_other(Encoding* e, object obj) except -1:
-    # `kept` holds the object while Python code may run; whoever lent it could let go of it.
+    # `kept` owns the object while Python code may run, which could drop the caller's reference.
     kept = obj
     cdef PyTypeObject* kind = Py_TYPE(<PyObject*>obj)
     if kind == &PyTuple_Type:
@@ -73,7 +73,7 @@ cdef int encode_by_kind(Encoding* e, object obj) except -1:
 
 
 cdef object loaded_type(str module, str name):
-    # A type of a module that is imported only where it is used: without it there is no object of the type.
+    # A type of a module that is not imported here: while nothing has imported it, there is no object of the type.
     return getattr(sys.modules.get(module), name, None)
 
 
@@ -106,7 +106,7 @@ cdef int encode_unknown(Encoding* e, object obj) except -1:
 
 
 cdef int encode_default(Encoding* e, object obj) except -1:
-    # Replacements of replacements are counted, so that a default that never comes to an end does.
+    # Replacements of replacements are counted, so that a default= that always returns another object fails.
     if e.nreplaced == MAX_REPLACED:
         return raise_encode_value(e, f"default= gave {MAX_REPLACED} replacements within one another")
     replacement = (<object>e.default)(obj)
@@ -116,7 +116,7 @@ cdef int encode_default(Encoding* e, object obj) except -1:
     return 0
 
 
-# Records. A failed one leaves nothing behind: the cursor goes back, and so do depth and path.
+# Records. After a failure the cursor, depth and path are as before the record.
 
 ctypedef int (*encode_function)(Encoding* e, PyObject* a, PyObject* b) noexcept    # negative: an exception is set
 
@@ -133,11 +133,11 @@ cdef inline int encode_two(Encoding* e, PyObject* key, PyObject* value) except -
 cdef inline int encode_whole(Encoding* e, encode_function encode, PyObject* a, PyObject* b) except -1:
     cdef Py_ssize_t offset = written(&e.buf)
     if unlikely(encode(e, a, b) < 0):
-        return take_back(e, offset)
+        return roll_back(e, offset)
     return 0
 
 
-cdef inline int take_back(Encoding* e, Py_ssize_t offset) noexcept:
+cdef inline int roll_back(Encoding* e, Py_ssize_t offset) noexcept:
     e.buf.cursor = e.buf.start + offset
     e.depth = e.nreplaced = 0
     e.frame = NULL
@@ -152,7 +152,7 @@ cdef int encode_pair(Encoding* e, PyObject* key, PyObject* value) except -1:
     return encode_whole(e, <encode_function>encode_two, key, value)
 
 
-# Pairs with gaps, for lengths that are known only afterwards: in one call, as those of a plain stream; bench: SequenceFiles, write.
+# Pairs with gaps before key and value, for lengths that are known only afterwards; bench: SequenceFiles, write.
 
 ctypedef Py_ssize_t (*apart_function)(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before,
                                       Py_ssize_t between) noexcept    # negative: an exception is set
@@ -175,5 +175,5 @@ cdef Py_ssize_t encode_apart(Encoding* e, PyObject* key, PyObject* value, Py_ssi
     cdef Py_ssize_t offset = written(&e.buf)
     cdef Py_ssize_t nkey = (<apart_function>encode_both)(e, key, value, before, between)
     if unlikely(nkey < 0):
-        return take_back(e, offset)
+        return roll_back(e, offset)
     return nkey

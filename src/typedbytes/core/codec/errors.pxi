@@ -1,7 +1,6 @@
-# Errors of both directions. Everything here is out of line and runs once things have gone wrong.
+# Errors of both directions. Everything here is out of line: it runs only after a failure.
 #
-# A raise_* function always raises; its return type is that of the function it is called from, so that the call can stand
-# behind a return.
+# A raise_* function always raises. It has the return type of its callers, so that they can write `return raise_...`.
 
 CODE_NAMES = {
     BYTES: "BYTES", BYTE: "BYTE", BOOL: "BOOL", INT: "INT", LONG: "LONG", FLOAT: "FLOAT", DOUBLE: "DOUBLE", STRING: "STRING",
@@ -43,7 +42,7 @@ cdef object decode_error(type kind, Decoding* d, str message, long long offset, 
 
 
 cdef PyObject* raise_format(Decoding* d, str message, int code) except NULL:
-    # The cursor stands at the type code of the value at fault.
+    # The cursor is at the type code of the invalid value.
     raise decode_error(FormatError, d, message, offset_of(&d.buf, d.buf.cursor), code)
 
 
@@ -68,7 +67,7 @@ cdef PyObject* raise_negative(Decoding* d, Py_ssize_t length, int code) except N
 
 
 cdef PyObject* raise_unknown(Decoding* d, int code) except NULL:
-    return raise_format(d, f"{code} is no type code", code)
+    return raise_format(d, f"unknown type code {code}", code)
 
 
 cdef int raise_unhashable(Decoding* d, int code) except -1:
@@ -138,4 +137,4 @@ cdef int raise_too_long(Encoding* e, int code, Py_ssize_t length) except -1:
 
 
 cdef int raise_no_pair(Encoding* e, object item) except -1:
-    raise EncodeTypeError(f"items() gave {item!r:.80}, which is no pair", path_of(e.frame))
+    raise EncodeTypeError(f"items() gave {item!r:.80}, which is not a pair", path_of(e.frame))

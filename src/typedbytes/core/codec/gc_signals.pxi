@@ -1,23 +1,22 @@
-# The cyclic collector and signals: when long work pauses the one and looks at the others.
-
+# The cyclic collector is paused, and signals are checked, while many items are decoded or encoded.
 
 cdef enum:
-    FIRST_PATIENCE = 1024   # items before the collector is paused
-    MOST_PATIENCE = 0x3fff  # items before signals are looked at
+    FIRST_INTERVAL = 1024      # items before the collector is paused
+    CHECK_INTERVAL = 0x3fff    # items between two checks for signals
 
 
-cdef int take_stock(Decoding* d) except -1:
-    # Many items in one record: from here on the collector would run again and again and find nothing. Not while a source is
-    # waited for, and not under anybody's code.
-    d.ticks = 0
-    d.patience = MOST_PATIENCE
+cdef int maybe_pause_gc(Decoding* d) except -1:
+    # A record of many items would have the collector run repeatedly and find nothing, so it is paused for the rest of the
+    # record, except while a source is read. With hooks or trusted pickles it stays on: they run the user's code.
+    d.work_count = 0
+    d.check_interval = CHECK_INTERVAL
     if not d.paused and d.ext_hook == NULL and d.pickle != TRUST:
         d.paused = pause_collector()
-    return hear_signals()
+    return check_signals()
 
 
-cdef bint wake_collector(Decoding* d) noexcept:
-    # Whether it was paused.
+cdef bint resume_if_paused(Decoding* d) noexcept:
+    # Return whether it was paused.
     cdef bint paused = d.paused
     if paused:
         resume_collector()
@@ -25,27 +24,27 @@ cdef bint wake_collector(Decoding* d) noexcept:
     return paused
 
 
-# Whether the collector is off because of us. Others may switch it off while their code runs; then it is theirs, and stays off.
-cdef bint COLLECTOR_IS_OURS = False
+# True while the collector is off because this module paused it. If the user's code disables it meanwhile, it stays off.
+cdef bint PAUSED_BY_US = False
 
 
 cdef bint pause_collector() noexcept:
-    global COLLECTOR_IS_OURS
+    global PAUSED_BY_US
     cdef bint was_on = gc_pause()
-    COLLECTOR_IS_OURS |= was_on
+    PAUSED_BY_US |= was_on
     return was_on
 
 
 cdef bint resume_collector() noexcept:
-    global COLLECTOR_IS_OURS
-    cdef bint was_ours = COLLECTOR_IS_OURS
+    global PAUSED_BY_US
+    cdef bint was_ours = PAUSED_BY_US
     gc_resume(was_ours)
-    COLLECTOR_IS_OURS = False
+    PAUSED_BY_US = False
     return was_ours
 
 
-cdef int hear_signals() except -1:
-    # What handles them finds the collector as its users have it; after an exception it stays so.
+cdef int check_signals() except -1:
+    # Run signal handlers with the collector as the user has set it; after an exception it stays so.
     cdef bint was_ours = resume_collector()
     PyErr_CheckSignals()
     if was_ours:
@@ -53,22 +52,22 @@ cdef int hear_signals() except -1:
     return 0
 
 
-# A signal is looked at after 16,384 items at most, in one container or in many small ones.
+# Signals are checked after 16,384 items at most, in one container or in many small ones.
 
-cdef inline int check_signals(Py_ssize_t index) except -1:
+cdef inline int check_signals_at(Py_ssize_t index) except -1:
     if unlikely(index & 0x3fff == 0):
-        return hear_signals()
+        return check_signals()
     return 0
 
 
 cdef inline Py_ssize_t until_check(Py_ssize_t index) noexcept:
-    # Items that may come before signals are to be looked at again.
+    # The number of items until signals have to be checked again.
     return 0x4000 - (index & 0x3fff)
 
 
-cdef inline int count_ticks(Py_ssize_t* ticks, Py_ssize_t nitems) except -1:
-    ticks[0] += nitems + 1
-    if unlikely(ticks[0] > MOST_PATIENCE):
-        ticks[0] = 0
+cdef inline int count_work(Py_ssize_t* work_count, Py_ssize_t nitems) except -1:
+    work_count[0] += nitems + 1
+    if unlikely(work_count[0] > CHECK_INTERVAL):
+        work_count[0] = 0
         PyErr_CheckSignals()
     return 0

@@ -1,4 +1,4 @@
-# A record's limit is kept by hiding what lies beyond it, so that no inner loop has to ask.
+# max_bytes is enforced by hiding the bytes beyond it: the inner loops see a shorter buffer and need no check of their own.
 
 cdef void hide_beyond_limit(Decoding* d) noexcept:
     cdef long long allowed = d.record_offset + d.max_bytes - offset_of(&d.buf, d.buf.cursor)
@@ -8,14 +8,14 @@ cdef void hide_beyond_limit(Decoding* d) noexcept:
         d.buf.end -= d.nhidden
 
 
-cdef void show_hidden(Decoding* d) noexcept:
+cdef void unhide(Decoding* d) noexcept:
     d.buf.end += d.nhidden
     d.nhidden = 0
 
 
 cdef void end_record(Decoding* d) noexcept:
     if unlikely(d.nhidden > 0):
-        show_hidden(d)
-    if unlikely(d.patience != FIRST_PATIENCE):
-        d.patience = FIRST_PATIENCE
-        wake_collector(d)
+        unhide(d)
+    if unlikely(d.check_interval != FIRST_INTERVAL):
+        d.check_interval = FIRST_INTERVAL
+        resume_if_paused(d)

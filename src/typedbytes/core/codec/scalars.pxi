@@ -4,7 +4,7 @@ cdef enum:
     LEAST_SHARED = -128
     MOST_SHARED = 1023
 
-# Ints that are handed out again and again; filled at import, never freed.
+# Shared ints; filled at import, never freed.
 cdef PyObject* SHARED_INTS[MOST_SHARED - LEAST_SHARED + 1]
 
 cdef int share_ints() except -1:
@@ -77,7 +77,7 @@ cdef inline int encode_int(Encoding* e, PyObject* obj) except -1:
 
 
 cdef inline Py_ssize_t store_int(unsigned char* p, int64_t number) noexcept:
-    # As INT or LONG, as the number needs; return how many bytes. There is room for 9.
+    # As INT or LONG, as the number needs; return how many bytes. The caller has reserved 9.
     if number == <int32_t>number:
         p[0] = INT
         store_i32(p + 1, <int32_t>number)

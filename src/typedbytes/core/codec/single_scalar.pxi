@@ -1,7 +1,7 @@
-# One scalar and nothing else, both ways: what needs no Decoding and no Encoding of its own.
+# A single scalar, the most common message: decoded and encoded without a Decoding or Encoding of its own.
 
 
-cdef PyObject* decode_lone(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes, bint is_key) except? NULL:
+cdef PyObject* decode_single_scalar(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes, bint is_key) except? NULL:
     if nbytes < 2 or options.exact or options.max_bytes:
         return NULL
     if nbytes == 2:
@@ -16,14 +16,14 @@ cdef PyObject* decode_lone(const Decoding* options, const unsigned char* p, Py_s
         if p[0] == BYTES:
             return decode_bytes(p + 5, nbytes - 5)
         if p[0] == STRING:
-            if nbytes - 5 <= CACHED_LENGTH and options.remembers and (is_key or try_luck()):
+            if nbytes - 5 <= CACHED_LENGTH and options.use_string_cache and (is_key or is_cache_useful()):
                 return find_string(p + 5, nbytes - 5, is_key)
             if is_ascii(p + 5, nbytes - 5):
                 return decode_ascii(p + 5, nbytes - 5)
     return NULL
 
 
-cdef PyObject* encode_lone(const Encoding* options, PyObject* obj) except? NULL:
+cdef PyObject* encode_single_scalar(const Encoding* options, PyObject* obj) except? NULL:
     cdef PyTypeObject* kind = Py_TYPE(obj)
     cdef PyObject* result
     cdef int64_t number
@@ -32,7 +32,7 @@ cdef PyObject* encode_lone(const Encoding* options, PyObject* obj) except? NULL:
         store_int(<unsigned char*>bytes_data(result), number)
         return result
     if kind == &PyUnicode_Type and PyUnicode_IS_COMPACT_ASCII(obj):
-        return lone_payload(STRING, PyUnicode_DATA(obj), PyUnicode_GET_LENGTH(obj))
+        return single_payload(STRING, PyUnicode_DATA(obj), PyUnicode_GET_LENGTH(obj))
     if kind == &PyFloat_Type:
         result = new_filled_bytes(9)
         store_double(<unsigned char*>bytes_data(result), obj)
@@ -42,11 +42,11 @@ cdef PyObject* encode_lone(const Encoding* options, PyObject* obj) except? NULL:
         store_bool(<unsigned char*>bytes_data(result), obj)
         return result
     if kind == &PyBytes_Type:
-        return lone_payload(BYTES, bytes_data(obj), bytes_size(obj))
+        return single_payload(BYTES, bytes_data(obj), bytes_size(obj))
     return NULL
 
 
-cdef inline PyObject* lone_payload(int code, const void* data, Py_ssize_t nbytes) except? NULL:
+cdef inline PyObject* single_payload(int code, const void* data, Py_ssize_t nbytes) except? NULL:
     cdef PyObject* result
     cdef unsigned char* p
     if nbytes > MAX_LENGTH:

@@ -43,9 +43,9 @@ cdef void stop_skipping(Skipping* s) noexcept:
 
 cdef int64_t skip_scalars(const Skipping* s, ReadBuffer* buf, int64_t most, long long* offsets) noexcept nogil:
     # Goal: streams of scalars at a few cycles a value. Plan: two codes of fixed size are remembered, so that the size of a value
-    # that has one of them is no load that the next value waits for; bench: scan. Gives the number of values passed, `most` of
+    # that has one of them is not a load that the next value depends on; bench: scan. Gives the number of values passed, `most` of
     # them or fewer: the cursor may stand at a container, at anything wrong or at the end. Their offsets, when wanted, go into
-    # `offsets`. The Skipping stands between values.
+    # `offsets`. The Skipping is at a value boundary.
     cdef const signed char* sizes = SIZES[s.hive]
     cdef const unsigned char* p = buf.cursor
     cdef const unsigned char* end = buf.end
@@ -147,7 +147,7 @@ cdef SkipOutcome skip_value(Skipping* s, ReadBuffer* buf) noexcept nogil:
                 s.depth -= 1
             else:
                 return BAD_CODE
-        # A value is behind us; it may have been the last of its container, and that of its own.
+        # A value was skipped; it may have been the last of its container, and that the last of its own.
         while s.depth > 0 and s.pending[s.depth - 1] & 0xff != LIST:
             s.pending[s.depth - 1] -= 256
             if s.pending[s.depth - 1] >= 256:

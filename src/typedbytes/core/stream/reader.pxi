@@ -36,7 +36,7 @@ cdef class Reader:
             raise ValueError(f"buffer_size is at least 1, not {buffer_size}")
         self.options = DecodeOptions(**options)
         self.d = self.options.template
-        self.d.remembers = True
+        self.d.use_string_cache = True
         self.d.record = 0
         self.raw = raw
         stop_skipping(&self.skipping)    # of an __init__ that failed

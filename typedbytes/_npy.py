@@ -166,7 +166,7 @@ def _dtype(descr):
 
 
 def _check_descr(descr):
-    # A string that is no type code could name any type that NumPy knows, or warn.
+    # A string that is not a type code could name any type that NumPy knows, or warn.
     if type(descr) is str:
         if not _DESCR(descr):
             raise ValueError(f"{ascii(descr[:60])} is no type of plain values")
