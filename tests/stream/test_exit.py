@@ -392,7 +392,7 @@ def test_a_child_of_fork_cannot_use_the_sequence_file_of_its_parent(tmp_path):
     """
     child = run(code, tmp_path / "file", start=START, stdout=subprocess.PIPE)
     assert (child.returncode, child.stderr) == (0, b"")
-    assert child.stdout == b"this Writer belongs to the process that made it\n" * 3
+    assert child.stdout == b"this Writer belongs to the process that created it\n" * 3
     assert pairs_in(tmp_path / "file") == PAIRS
 
 

@@ -21,5 +21,5 @@ cdef Py_ssize_t fill_from(void* source, unsigned char* target, Py_ssize_t capaci
 cdef object find_write_method(object file)
 # All of the bytes, in as many calls of write() as the file needs.
 cpdef int write_all(object file, object data) except -1
-# How many of nbytes bytes the file took, by what its method returned.
-cdef Py_ssize_t checked_written(object file, object count, Py_ssize_t nbytes) except -1
+# How many of nbytes bytes a file took, by what its method returned; is_raw: None means that it took none.
+cdef Py_ssize_t checked_written(object count, Py_ssize_t nbytes, bint is_raw) except -1

@@ -113,11 +113,11 @@ cdef object find_write_method(object file):
     raise TypeError(f"cannot write to a {type(file).__name__}: a binary file with write() is needed, or a socket")
 
 
-cdef Py_ssize_t checked_written(object file, object count, Py_ssize_t nbytes) except -1:
+cdef Py_ssize_t checked_written(object count, Py_ssize_t nbytes, bint is_raw) except -1:
     # Allocates no memory where all is well: if that failed, what the file has would be written again.
     cdef int64_t taken
     if count is None:
-        if isinstance(file, io.RawIOBase):
+        if is_raw:
             raise BlockingIOError("write() returned None: the sink must be in blocking mode")
         return nbytes    # a file that does not count
     if type(count) is not int:
@@ -130,8 +130,9 @@ cdef Py_ssize_t checked_written(object file, object count, Py_ssize_t nbytes) ex
 cpdef int write_all(object file, object data) except -1:
     """Write all of the bytes, in as many calls of the file's write() as it needs."""
     cdef Py_ssize_t nbytes = 0
+    cdef bint is_raw = isinstance(file, io.RawIOBase)
     while nbytes < len(data):
         rest = memoryview(data)[nbytes:] if nbytes else data
-        nbytes += checked_written(file, file.write(rest), len(data) - nbytes)
+        nbytes += checked_written(file.write(rest), len(data) - nbytes, is_raw)
         PyErr_CheckSignals()    # no error of a system call that took a part
     return 0

@@ -36,6 +36,7 @@ cdef class Writer:
     cdef Encoding e
     cdef object sink
     cdef object method            # of the sink, takes bytes
+    cdef bint is_raw              # a sink whose method returns None has taken nothing; asked once, since asking allocates
     cdef bytes unsent             # what the sink has not taken yet is in here
     cdef Py_ssize_t unsent_start  # from here
     cdef Py_ssize_t unsent_end    # to here
@@ -63,6 +64,7 @@ cdef class Writer:
         self.options = EncodeOptions(**options)
         self.e = self.options.template
         self.method = find_write_method(sink)
+        self.is_raw = isinstance(sink, io.RawIOBase)
         self.buffer_size = buffer_size
         self.forks = FORKS
         start_owned(&self.e.buf, buffer_size + SCRATCH)
@@ -190,7 +192,7 @@ cdef class Writer:
         while self.unsent is not None:
             rest = memoryview(self.unsent)[self.unsent_start:self.unsent_end]    # before anything is taken
             try:
-                self.count_sent(checked_written(self.sink, self.method(rest), len(rest)))
+                self.count_sent(checked_written(self.method(rest), len(rest), self.is_raw))
             except BlockingIOError as error:
                 self.count_sent(max(0, getattr(error, "characters_written", 0)))
                 raise
