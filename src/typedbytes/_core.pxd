@@ -1,4 +1,4 @@
-# What other compiled modules see of the core: buffers, sources and sinks, the codec.
+# Layer 3. What other compiled modules see of the core: buffers, sources and sinks, the codec.
 
 include "core/buffer.pxd"
 include "core/fileio.pxd"

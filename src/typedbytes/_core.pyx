@@ -1,4 +1,4 @@
-# The core, compiled as one module: every program loads all of it, and its parts call one another in the inner loops.
+# Layer 3. The core, compiled as one module: every program loads all of it, and its parts call one another in the inner loops.
 #
 # The parts, each using only those before it:
 #     core/buffer.pxi       cursors over bytes to read and to write, refilling and growing

@@ -463,6 +463,8 @@ def test_a_source_uses_only_the_layers_below(path):
         assert all(other == "_core" or other.startswith(own) and "_native" not in other for other in used), used
     for other in re.findall(r'#include "([\w/]+)\.h"|extern from "([\w/]+)\.h"', code):
         assert "".join(other).partition("/")[0] in ("Python", "core", folder, "datetime", "pythread"), other
+    if re.search(r'extern from "\w+/', code):    # our own headers, each declared once, by what everything may use
+        assert path.suffix == ".pxd" and not is_part(name)
     allowed = {"errors", "_types", "_pickle", "_npy", "_collisions", "_unwritten"}
     for other in re.findall(r"from typedbytes\.(\w+) import|^import typedbytes\.?(\w*)", code, re.M):
         assert set(other) - {""} <= allowed, other
@@ -490,6 +492,7 @@ def test_a_source_opens_prints_and_asks_for_nothing(path):
 def test_a_source_says_what_belongs_in_it(path):
     text = path.read_text().lstrip("/*# \n")
     assert re.match(r"\w", text) and len(text.split("\n", 1)[0]) > 15
+    assert re.match(r"Layer [0-4]\. \w", text) or path.suffix == ".pxi", text[:60]
     assert "TODO" not in text
     assert "FIXME" not in text
 

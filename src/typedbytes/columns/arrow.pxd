@@ -1,4 +1,4 @@
-# Floor 0. Arrow's C structures; see arrow.h.
+# Layer 0. Arrow's C structures; see arrow.h.
 
 from libc.stdint cimport int64_t
 

@@ -1,4 +1,4 @@
-# Layer 1: ReadBuffer and WriteBuffer: small structs with inline checked access; growing and refilling are out of line.
+# Layer 1. ReadBuffer and WriteBuffer: small structs with inline checked access; growing and refilling are out of line.
 #
 # What belongs here: cursors, capacity, growth, and writers that are still open when the interpreter ends. What this file must not
 # know: type codes, Python values, files.

@@ -1,4 +1,4 @@
-# Layer 0: Large memory and its owners; see memory.h.
+# Layer 0. Large memory and its owners; see memory.h.
 
 cdef extern from "core/memory.h" nogil:
     # PyMem_RawRealloc; NULL: there is no memory, and what there was is as it was.

@@ -1,4 +1,4 @@
-# Layer 3: skip, count, index and Hadoop's hash: questions about encoded bytes that need no values and no GIL.
+# Layer 3. skip, count, index and Hadoop's hash: questions about encoded bytes that need no values and no GIL.
 
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcpy
