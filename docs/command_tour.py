@@ -196,7 +196,9 @@ class Tmux:
 
     def __init__(self, folder, environment):
         self._socket = f"typedbytes-tour-{os.getpid()}"
-        self._call("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "-c", str(folder), "bash --norc --noprofile", env=environment)
+        self._call(
+            "-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "-c", str(folder), "bash --norc --noprofile", env=environment
+        )
         self.type("PS1='$ '; clear")
 
     def _call(self, *arguments, **how):

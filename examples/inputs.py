@@ -1,8 +1,8 @@
 """Make inputs for the examples: the same every time, and as large as wanted.
 
-    python inputs.py weather NLINES              measurements of weather stations, as text to stdout
-    python inputs.py log NLINES                  requests of visitors of a web site, as text to stdout
-    python inputs.py matrices NROWS FILE         two square matrices in blocks, as a SequenceFile
+python inputs.py weather NLINES              measurements of weather stations, as text to stdout
+python inputs.py log NLINES                  requests of visitors of a web site, as text to stdout
+python inputs.py matrices NROWS FILE         two square matrices in blocks, as a SequenceFile
 """
 
 import math

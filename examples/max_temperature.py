@@ -9,7 +9,7 @@ from operator import itemgetter
 
 from typedbytes import sortkey, streaming
 
-GOOD = "01459"    # marks of measurements that were checked
+GOOD = "01459"  # marks of measurements that were checked
 
 
 def mapper(offset, line):
@@ -24,7 +24,7 @@ def reducer(key, measurements):
     highest, station = next(measurements)
     for degrees, other in measurements:
         if degrees < highest:
-            break    # and all that follow are lower still
+            break  # and all that follow are lower still
         station = min(station, other)
     yield key[0], (highest, station)
 

@@ -51,7 +51,9 @@ def spark(classes):
     source = Path(__file__).with_name(f"{CONVERTER}.java")
     subprocess.run(["javac", "-d", classes, "-cp", f"{sparks}{os.pathsep}{streaming}", source], check=True)
     conf = SparkConf().setMaster("local[2]").setAppName("typedbytes")
-    conf.set("spark.driver.extraClassPath", f"{streaming}{os.pathsep}{classes}").set("spark.ui.enabled", "false").set("spark.ui.showConsoleProgress", "false")
+    conf.set("spark.driver.extraClassPath", f"{streaming}{os.pathsep}{classes}").set("spark.ui.enabled", "false").set(
+        "spark.ui.showConsoleProgress", "false"
+    )
     return SparkContext(conf=conf)
 
 

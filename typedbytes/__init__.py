@@ -35,7 +35,7 @@ __version__ = "0.1.0"
 _LATER = {"TypeCode": "typedbytes._typecodes"}
 _LATER.update(dict.fromkeys(("count", "hash_code", "index", "partition", "skip"), "typedbytes._core"))
 _LATER.update(dict.fromkeys(("Bytes", "Input", "Output", "PairedInput", "PairedOutput"), "typedbytes.legacy"))
-_CONSTANTS = "BYTES BYTE BOOL INT LONG FLOAT DOUBLE STRING VECTOR LIST MAP PICKLE BYTESTRING MARKER"    # of the old modules
+_CONSTANTS = "BYTES BYTE BOOL INT LONG FLOAT DOUBLE STRING VECTOR LIST MAP PICKLE BYTESTRING MARKER"  # of the old modules
 _LATER.update(dict.fromkeys(_CONSTANTS.split(), "typedbytes.legacy"))
 
 __all__ = [

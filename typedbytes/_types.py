@@ -85,7 +85,7 @@ class _Opaque(tuple):
         return hash((type(self).__name__, *self))
 
     def __repr__(self):
-        if [*map(type, self)] != [type(self)._first_kind, bytes]:    # forged by tuple.__new__
+        if [*map(type, self)] != [type(self)._first_kind, bytes]:  # forged by tuple.__new__
             return f"{type(self).__name__}{tuple.__repr__(self)}"
         return f"{type(self).__name__}({self._shown_first()}, {self._shown_data()})"
 

@@ -15,7 +15,7 @@ __all__ = ["name_files", "name_folder", "remove_unfinished", "sync", "sync_conte
 # What a folder, or a file that is none on a disk, answers where it cannot be synced.
 _UNSYNCABLE = (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM)
 
-_unfinished = set()    # paths, from before each is made until it has its name or is gone
+_unfinished = set()  # paths, from before each is made until it has its name or is gone
 
 
 @contextmanager
@@ -30,7 +30,7 @@ def whole_file(place, overwrite=True):
         with open(partial, "xb", buffering=0) as file:
             if os.path.exists(place):
                 os.chmod(partial, stat.S_IMODE(os.stat(place).st_mode))
-            yield open(os.dup(file.fileno()), "wb", buffering=0)    # the user closes it
+            yield open(os.dup(file.fileno()), "wb", buffering=0)  # the user closes it
             _sync(file.fileno())
         _put(partial, place, overwrite)
     except BaseException:
@@ -46,7 +46,7 @@ def _put(partial, place, overwrite):
             os.link(partial, place)
         except FileExistsError:
             raise
-        except OSError:    # the file system has no links
+        except OSError:  # the file system has no links
             if os.path.lexists(place):
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), place) from None
         else:
@@ -75,7 +75,7 @@ def whole_folder(place):
 def temporary_folder(prefix, place=None):
     """Make a folder in the folder `place`, or where TMPDIR says, and give its path; it is gone after the block."""
     paths = [os.path.join(each, f"{prefix}{os.urandom(8).hex()}") for each in ([place] if place else _temporary_places())]
-    _unfinished.update(paths)    # before any is there: tempfile's can be left by a signal that comes while they are made
+    _unfinished.update(paths)  # before any is there: tempfile's can be left by a signal that comes while they are made
     try:
         yield _first_made(paths)
     finally:
@@ -111,7 +111,7 @@ def name_folder(folder, place, *, over_empty=False):
     """Give a folder, whose contents are on the disk, its name; raises OSError for a name that is taken."""
     sync(folder)
     if not over_empty:
-        os.mkdir(place)    # claims the name: to rename would replace an empty folder without a word
+        os.mkdir(place)  # claims the name: to rename would replace an empty folder without a word
     try:
         os.rename(folder, place)
     except BaseException:
@@ -122,11 +122,11 @@ def name_folder(folder, place, *, over_empty=False):
 
 
 def _remove_claim(folder, place):
-    if os.path.exists(folder):    # it has not been renamed
+    if os.path.exists(folder):  # it has not been renamed
         try:
             os.rmdir(place)
         except OSError:
-            pass    # another has put something into it
+            pass  # another has put something into it
 
 
 def sync_contents(folder):
@@ -145,7 +145,7 @@ def sync(path):
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except PermissionError:
-        return    # it may be written to and not be read
+        return  # it may be written to and not be read
     try:
         _sync(descriptor)
     finally:
@@ -176,10 +176,10 @@ def _partial(place):
 def _remove(partial):
     try:
         os.unlink(partial)
-    except (IsADirectoryError, PermissionError):    # PermissionError: macOS, for a folder
-        import shutil    # its users only
+    except (IsADirectoryError, PermissionError):  # PermissionError: macOS, for a folder
+        import shutil  # its users only
 
         shutil.rmtree(partial, ignore_errors=True)
     except OSError:
-        pass    # it was never made
+        pass  # it was never made
     _unfinished.discard(partial)

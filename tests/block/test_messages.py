@@ -384,7 +384,9 @@ def test_the_elements_of_a_message_cannot_be_changed():
     assert message[0].tolist() == [*range(9)]
 
 
-@pytest.mark.parametrize("made", [BlockEncoder(), BlockDecoder(), BlockReader(b""), BlockWriter(io.BytesIO())], ids=lambda made: type(made).__name__)
+@pytest.mark.parametrize(
+    "made", [BlockEncoder(), BlockDecoder(), BlockReader(b""), BlockWriter(io.BytesIO())], ids=lambda made: type(made).__name__
+)
 def test_what_moves_messages_is_neither_pickled_nor_made_twice(made):
     with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(made)
@@ -751,7 +753,17 @@ def test_both_ways_to_the_checksum(tmp_path):
     source = '#include "core/crc32c.h"\nvoid start(int plain) { crc32c_start(plain); }\n'
     source += "uint32_t sum(uint32_t crc, const unsigned char *p, ptrdiff_t n) { return crc32c(crc, p, n); }\n"
     (tmp_path / "sum.c").write_text(source)
-    command = ["cc", "-O1", "-shared", "-fPIC", "-I", pathlib.Path(__file__).resolve().parents[2] / "src" / "typedbytes", "-o", tmp_path / "sum.so", tmp_path / "sum.c"]
+    command = [
+        "cc",
+        "-O1",
+        "-shared",
+        "-fPIC",
+        "-I",
+        pathlib.Path(__file__).resolve().parents[2] / "src" / "typedbytes",
+        "-o",
+        tmp_path / "sum.so",
+        tmp_path / "sum.c",
+    ]
     subprocess.run(command, check=True, capture_output=True)
     library = ctypes.CDLL(str(tmp_path / "sum.so"))
     library.sum.restype = ctypes.c_uint32
@@ -796,7 +808,10 @@ def test_refused_memory_is_an_error_and_no_crash(wire):
     assert run_fresh(code, wire) == "True"
 
 
-@pytest.mark.parametrize("shape, nbytes", [([3], 4), ([1], 4), ([0], 4), ([2, 2], 4), ([2**62, 4], 0), ([2**62, 0, 4], 0), ([2**62 + 1, 2], 4), ([2**63 - 1, 2], 4)])
+@pytest.mark.parametrize(
+    "shape, nbytes",
+    [([3], 4), ([1], 4), ([0], 4), ([2, 2], 4), ([2**62, 4], 0), ([2**62, 0, 4], 0), ([2**62 + 1, 2], 4), ([2**63 - 1, 2], 4)],
+)
 def test_an_array_is_as_large_as_its_bytes(shape, nbytes):
     with pytest.raises(ValueError, match="an array "):
         array_view("i2", shape, bytes(nbytes))
@@ -804,7 +819,9 @@ def test_an_array_is_as_large_as_its_bytes(shape, nbytes):
     assert array_view("i2", [0, 5], b"").tolist() == []
 
 
-@pytest.mark.parametrize("element, shape", [("i3", [1]), ("", [1]), ("i2", [-1]), ("i2", [2**63]), ("i2", [1.0]), ("i2", [1] * 65), ("i2", [True])])
+@pytest.mark.parametrize(
+    "element, shape", [("i3", [1]), ("", [1]), ("i2", [-1]), ("i2", [2**63]), ("i2", [1.0]), ("i2", [1] * 65), ("i2", [True])]
+)
 def test_an_array_has_an_element_and_a_shape(element, shape):
     with pytest.raises(ValueError, match="element must be one of|a shape has at most 64"):
         array_view(element, shape, bytes(6))

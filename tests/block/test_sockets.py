@@ -59,9 +59,7 @@ def traced_calls(kind, wire, nbytes):
     return re.findall(r"^(\w+)\(", between, re.M)
 
 
-@pytest.mark.parametrize(
-    "kind, calls", [("tcp", ("sendto", "sendmsg")), ("unix", ("sendto", "sendmsg")), ("pipe", ("write", "writev"))]
-)
+@pytest.mark.parametrize("kind, calls", [("tcp", ("sendto", "sendmsg")), ("unix", ("sendto", "sendmsg")), ("pipe", ("write", "writev"))])
 @pytest.mark.parametrize("wire", ["bytes", "native"])
 def test_a_message_is_one_system_call(wire, kind, calls):
     for nbytes, call in ((0, calls[0]), (65_400, calls[0]), (200_000, calls[1])):
@@ -624,7 +622,7 @@ def test_an_interrupt_comes_through_when_a_part_has_gone(make, nbytes):
         assert len(theirs.recv(1000)) == 1000
         theirs.close()
         with contextlib.suppress(OSError, KeyboardInterrupt):
-            writer.close()    # the rest cannot be sent
+            writer.close()  # the rest cannot be sent
 
 
 def test_signals_are_handled_while_a_large_value_is_read():

@@ -539,7 +539,7 @@ def test_a_terminal_sees_each_line_at_once():
         process.stdin.write(ONE)
         process.stdin.flush()
         shown = b""
-        while not shown.endswith(b"\n"):    # a terminal may give a line in parts
+        while not shown.endswith(b"\n"):  # a terminal may give a line in parts
             shown += os.read(ours, 100)
         assert shown == b"1\r\n"
         process.stdin.close()
@@ -577,7 +577,9 @@ def test_main_returns_and_leaves_stdout_open(file, capfd):
 
 def test_modules_use_each_other_in_one_direction():
     folder = pathlib.Path(cli.__file__).parent
-    modules = [path.relative_to(folder).with_suffix("").as_posix().replace("/", ".") for path in folder.rglob("*.py") if path.name != "__init__.py"]
+    modules = [
+        path.relative_to(folder).with_suffix("").as_posix().replace("/", ".") for path in folder.rglob("*.py") if path.name != "__init__.py"
+    ]
     used = {module: set() for module in modules}
     for module in modules:
         for node in ast.walk(ast.parse((folder / (module.replace(".", "/") + ".py")).read_text())):
@@ -586,11 +588,13 @@ def test_modules_use_each_other_in_one_direction():
                 used[module] |= {inside, *(f"{inside}.{each.name}".lstrip(".") for each in node.names)} & set(modules)
     assert used["_inputs"] >= {"_formats", "_failure"} and used["commands.to_json"] >= {"commands.cat"}
     assert not any(other.startswith("commands.") for module in modules if module.startswith("_") for other in used[module])
-    list(graphlib.TopologicalSorter(used).static_order())    # a CycleError names the circle
+    list(graphlib.TopologicalSorter(used).static_order())  # a CycleError names the circle
 
 
 def test_options_that_may_precede_a_command():
-    actions = [action for name in ("cat", "count") for action in cli.parser_of(name)._actions if action.option_strings and action.dest != "help"]
+    actions = [
+        action for name in ("cat", "count") for action in cli.parser_of(name)._actions if action.option_strings and action.dest != "help"
+    ]
     for expected, takes_value in (cli.OPTIONS_WITH_VALUE, True), (cli.OPTIONS_WITHOUT_VALUE, False):
         assert set(expected) == {each for action in actions if (action.nargs != 0) is takes_value for each in action.option_strings}
 

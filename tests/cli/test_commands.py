@@ -459,7 +459,7 @@ def test_grep():
     assert grepped("list", stdin=data) == stream[1:2]
     assert grepped("deep", stdin=data) == stream[1:2]
     assert grepped("CAF\u00c9", "-i", stdin=data) == stream[2:3]
-    assert grepped("\u212aey 5", "-i", "--pairs") == [pair for pair in PAIRS if pair[0] == "key 5"]    # the sign of kelvin
+    assert grepped("\u212aey 5", "-i", "--pairs") == [pair for pair in PAIRS if pair[0] == "key 5"]  # the sign of kelvin
     assert grepped(r"^1\.5$", stdin=data) == stream[3:4]
     assert grepped("-F", ".", stdin=data) == [1.5, "a.b"]
     assert grepped("true", stdin=data) == [True]
@@ -482,10 +482,14 @@ def test_grep_takes_what_cannot_be_decoded(file):
 
 def test_grep_finds_the_same_with_and_without_its_short_cut():
     chance = random.Random(3)
-    data = tb.Encoder().encode_pairs([("".join(chance.choices("ab", k=chance.randrange(8))), "b" * chance.randrange(3)) for _ in range(6000)])
+    data = tb.Encoder().encode_pairs(
+        [("".join(chance.choices("ab", k=chance.randrange(8))), "b" * chance.randrange(3)) for _ in range(6000)]
+    )
     for text in ("aab", "b\x07"):
         for extra in ([], ["-v", "--in", "key"]):
-            assert run("grep", "--pairs", *extra, text, stdin=data).stdout == run("grep", "--pairs", *extra, f"(?:{text})", stdin=data).stdout
+            assert (
+                run("grep", "--pairs", *extra, text, stdin=data).stdout == run("grep", "--pairs", *extra, f"(?:{text})", stdin=data).stdout
+            )
 
 
 def test_uniq(file):
@@ -509,7 +513,7 @@ def test_sort(file):
     expected = tb.Encoder().encode_pairs(sorted(UNSORTED, key=lambda pair: tb.dumps(pair[0])))
     assert good("sort", "--pairs", stdin=data) == expected
     assert len(data) > 2_000_000
-    assert good("sort", "--pairs", "--memory", "1M", file(data)) == expected    # with temporary files
+    assert good("sort", "--pairs", "--memory", "1M", file(data)) == expected  # with temporary files
     assert good("sort", "--pairs", "--to", "json", stdin=data) == good("to-json", "--pairs", stdin=expected)
     assert good("sort", stdin=TWO + TEXT + ONE) == ONE + TWO + TEXT
     assert good("sort", file(TWO), file(ONE, "b.tb")) == ONE + TWO
@@ -643,7 +647,10 @@ def test_a_sequence_file_holds_pairs():
 def test_messages_as_records():
     messages = good("block", "encode", "--wire", "native", stdin=b'["a", 1]\n[{"arrow": "AAE="}, null]\n')
     assert values(good("cat", stdin=messages)) == [("a", 1), (b"\0\1", None)]
-    assert "expected a message of two values for a pair, not of 1" in bad(65, "cat", "--pairs", stdin=good("block", "encode", "--wire", "native", stdin=b"[1]"))[1]
+    assert (
+        "expected a message of two values for a pair, not of 1"
+        in bad(65, "cat", "--pairs", stdin=good("block", "encode", "--wire", "native", stdin=b"[1]"))[1]
+    )
 
 
 def map_of(*pairs):
@@ -656,7 +663,10 @@ def map_of(*pairs):
     [
         (BAD_TEXT, "STRING is not UTF-8: invalid start byte at its byte 0 at offset {}, record 3"),
         (map_of(("k", 1), ("k", 2)), "a MAP has equal keys, and a message can keep only one of them at offset {}, record 3"),
-        (b"\x09" + map_of((1, "int"), (True, "bool")) + b"\xff", "a MAP has equal keys, and a message can keep only one of them at offset {}, record 3"),
+        (
+            b"\x09" + map_of((1, "int"), (True, "bool")) + b"\xff",
+            "a MAP has equal keys, and a message can keep only one of them at offset {}, record 3",
+        ),
     ],
     ids=["text", "equal keys", "keys that are equal in Python"],
 )
@@ -673,7 +683,9 @@ def test_an_input_that_ends_early_is_recognised(head):
     assert _formats.recognise(head, True) in (*_formats.NAMES, "text")
 
 
-@pytest.mark.parametrize("head, name", [(b"PAR1\x15", "parquet"), (b"PK\x03\x04\x14", "zip"), (b"Obj\x01\x04", "avro"), (b"\xef\xbb\xbf1\n", "text")])
+@pytest.mark.parametrize(
+    "head, name", [(b"PAR1\x15", "parquet"), (b"PK\x03\x04\x14", "zip"), (b"Obj\x01\x04", "avro"), (b"\xef\xbb\xbf1\n", "text")]
+)
 def test_other_files_by_mistake(head, name):
     assert _formats.recognise(head) == name
     message = bad(65, "cat", stdin=head + bytes(100))[1]
@@ -776,7 +788,7 @@ def test_an_output_is_replaced_when_all_is_well(file, tmp_path):
     assert out.read_bytes() == ONE and os.listdir(tmp_path) == ["out.tb"]
     link = tmp_path / "link.tb"
     link.symlink_to(out)
-    good("cat", "--output", str(link), str(out), "-", stdin=TWO)    # its own input
+    good("cat", "--output", str(link), str(out), "-", stdin=TWO)  # its own input
     assert out.read_bytes() == ONE + TWO and link.is_symlink()
     assert out.stat().st_mode & 0o777 == 0o640
     assert good("-o", "-", "cat", str(out)) == ONE + TWO

@@ -165,7 +165,7 @@ def test_kind_from_json(dialect, encoded, line):
         ('{"map": [["a", "b"]]}', map_((A, B))),
         ('"\\u0061"', A),
         ('"\\ud83d\\ude00"', string("\U0001f600")),
-        (' [ ] \r\n', "09 ff"),
+        (" [ ] \r\n", "09 ff"),
     ],
 )
 def test_other_spellings(line, encoded):
@@ -334,7 +334,9 @@ def test_escapes_of_any_number():
         assert _report.lines(encoded).decode() == json_reference.line(encoded) + "\n"
 
 
-@pytest.mark.parametrize("names", [("ab", "a"), ("a", "ab"), ("", "a"), ("b" * 300, "b" * 44), tuple("abcdefghij"[:n] for n in range(10, 0, -1))])
+@pytest.mark.parametrize(
+    "names", [("ab", "a"), ("a", "ab"), ("", "a"), ("b" * 300, "b" * 44), tuple("abcdefghij"[:n] for n in range(10, 0, -1))]
+)
 def test_a_name_that_is_the_beginning_of_another(names):
     encoded = map_(*((string(name), B) for name in names))
     assert json.loads(_report.lines(encoded)) == dict.fromkeys(names, "b")

@@ -182,10 +182,22 @@ def raw_pairs(data):
 
 @pytest.mark.parametrize("name", SIMPLE)
 def test_a_sequence_file_keeps_its_classes_and_metadata(name, file, tmp_path):
-    path, out = file(written([(thing, thing) for thing in SIMPLE[name]], key_class=name, value_class=name, metadata={"made by": "me"})), tmp_path / "out"
+    path, out = (
+        file(written([(thing, thing) for thing in SIMPLE[name]], key_class=name, value_class=name, metadata={"made by": "me"})),
+        tmp_path / "out",
+    )
     key_class, value_class, metadata, pairs = raw_pairs(path)
     assert key_class == value_class and key_class.endswith(name) and metadata == {"made by": "me"}
-    for command in (["convert", "--codec", "zstd"], ["cat"], ["head"], ["tail"], ["slice"], ["sample"], ["grep", "-v", "nowhere"], ["uniq"]):
+    for command in (
+        ["convert", "--codec", "zstd"],
+        ["cat"],
+        ["head"],
+        ["tail"],
+        ["slice"],
+        ["sample"],
+        ["grep", "-v", "nowhere"],
+        ["uniq"],
+    ):
         assert main([*command, "--to", "sequencefile", "-o", str(out), path]) == 0
         assert raw_pairs(out) == (key_class, value_class, metadata, pairs)
     assert main(["sort", "--to", "sequencefile", "-o", str(out), path]) == 0

@@ -22,8 +22,7 @@ ESCAPE = re.compile(r"\x1b\[[0-9;]*[mK]")
 
 # The command, with a line of progress that does not wait a second.
 AT_ONCE = (
-    "import sys; from typedbytes.cli import _progress, main;"
-    "_progress.DELAY = _progress.INTERVAL = 0.005; sys.exit(main(sys.argv[1:]))"
+    "import sys; from typedbytes.cli import _progress, main;_progress.DELAY = _progress.INTERVAL = 0.005; sys.exit(main(sys.argv[1:]))"
 )
 
 
@@ -160,11 +159,11 @@ def test_control_c():
     reading, writing = os.pipe()
     terminal = Terminal(*COMMAND, "count", stdin=reading, stdout=False)
     os.close(reading)
-    terminal.read("standard input")    # the line of progress: the command runs
-    for _ in range(5):    # Python misses a signal that comes just before a system call, until the next one
+    terminal.read("standard input")  # the line of progress: the command runs
+    for _ in range(5):  # Python misses a signal that comes just before a system call, until the next one
         terminal.type(b"\x03")
         try:
-            terminal.process.wait(3)    # another one too soon would end it before its line is cleared
+            terminal.process.wait(3)  # another one too soon would end it before its line is cleared
             break
         except subprocess.TimeoutExpired:
             pass

@@ -223,7 +223,9 @@ STRINGS = [
 ]
 
 
-@pytest.mark.parametrize("column", STRINGS, ids=lambda column: f"{type(column).__name__}-{getattr(column, 'dtype', getattr(column, 'type', ''))}")
+@pytest.mark.parametrize(
+    "column", STRINGS, ids=lambda column: f"{type(column).__name__}-{getattr(column, 'dtype', getattr(column, 'type', ''))}"
+)
 def test_strings_of_all_kinds(column):
     assert written([column], pairs=False) == tb.Encoder().encode_all(TEXTS)
     assert written([column[3:9], TEXTS[3:9]]) == tb.Encoder().encode_pairs(zip(TEXTS[3:9], TEXTS[3:9]))

@@ -42,7 +42,6 @@ PLAIN = {"dialect": "hadoop", "max_depth": 256}
 POLICIES = ("error", "widen", "split")
 
 
-
 def methods_of(kind):
     """Return the public methods and properties of a class that have examples, by name."""
     return [(name, member) for name, member in vars(kind).items() if not name.startswith("_") and ">>>" in (inspect.getdoc(member) or "")]
@@ -150,7 +149,7 @@ def test_like_shaped_pairs(pairs, batch_rows, source, threads):
 def test_any_bytes(data, pairs, policy, batch_rows):
     for dialect in ("hadoop", "hive"):
         options = {"dialect": dialect, "max_depth": 256}
-        source = io.BytesIO(data) if data.startswith(b"SEQ") else data    # in memory that is a SequenceFile
+        source = io.BytesIO(data) if data.startswith(b"SEQ") else data  # in memory that is a SequenceFile
         check_reading(data, source, options, pairs=pairs, on_mismatch=policy, batch_rows=batch_rows, threads=1)
 
 
@@ -159,7 +158,9 @@ def test_every_vector_and_every_cut_of_it(policy):
     for seed in short_seeds():
         for dialect in ("hadoop", "hive"):
             for cut in {len(seed), len(seed) - 1, len(seed) // 2, 1}:
-                check_reading(seed[:cut], seed[:cut], {"dialect": dialect, "max_depth": 256}, pairs=False, on_mismatch=policy, batch_rows=9, threads=1)
+                check_reading(
+                    seed[:cut], seed[:cut], {"dialect": dialect, "max_depth": 256}, pairs=False, on_mismatch=policy, batch_rows=9, threads=1
+                )
         check_reading(seed * 3, seed * 3, PLAIN, pairs=True, on_mismatch=policy, batch_rows=2, threads=2)
 
 
@@ -199,7 +200,9 @@ def test_depth_is_that_of_the_option_for_records_of_one_size(text):
             check_reading(data, data, {"dialect": "hadoop", "max_depth": max_depth}, **manner)
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "stream").glob("*.tb")) + sorted((ROOT / "foreign").rglob("*.tb")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "stream").glob("*.tb")) + sorted((ROOT / "foreign").rglob("*.tb")), ids=lambda path: path.stem
+)
 def test_streams_of_vectors(path):
     data = path.read_bytes()
     for policy in POLICIES:
@@ -207,7 +210,10 @@ def test_streams_of_vectors(path):
             check_reading(data, io.BytesIO(data), PLAIN, pairs=pairs, on_mismatch=policy, batch_rows=65536, threads=1)
 
 
-@given(st.lists(st.tuples(st.sampled_from([(1, 1.5), (2**40, 0.25), ("a", (1, 2)), (1, True), (1, tb.Float(0.5))])), max_size=60), st.integers(1, 70))
+@given(
+    st.lists(st.tuples(st.sampled_from([(1, 1.5), (2**40, 0.25), ("a", (1, 2)), (1, True), (1, tb.Float(0.5))])), max_size=60),
+    st.integers(1, 70),
+)
 def test_records_of_one_size_with_others_between(rows, batch_rows):
     data = pairs_of(*([(3, 4.5)] * 40 + [pair for (pair,) in rows] + [(3, 4.5)] * 20))
     for policy in POLICIES:
@@ -242,14 +248,35 @@ def test_nested_columns_by_path():
     assert offsets.tolist() == [0, 1, 1] and keys.tolist() == ["k"] and mapped.tolist() == ["v"]
     assert batch.column("value.0.item").tolist() == [1, 2] and batch.column("value.1.value").tolist() == ["v"]
     assert batch.column("value.2.1").tolist() == [2, 4] and batch.column("value.2").tolist() == [[1, 2], [3, 4]]
-    for place in ("values", "value.3", "value.0.items", "value.2.2", "value.2.x", "value.2.1.1", "value.2.\xb2", "value.2.\u0661", "key.0", 2, -1):
+    for place in (
+        "values",
+        "value.3",
+        "value.0.items",
+        "value.2.2",
+        "value.2.x",
+        "value.2.1.1",
+        "value.2.\xb2",
+        "value.2.\u0661",
+        "key.0",
+        2,
+        -1,
+    ):
         with pytest.raises(LookupError):
             batch.column(place)
 
 
 # -- text -------------------------------------------------------------------------------------------------
 
-BAD_TEXTS = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"a" * 5000 + b"\x80", b"\xc3\xa9" * 3000 + b"\xc3"]
+BAD_TEXTS = [
+    b"\xff",
+    b"\xc3",
+    b"\xed\xa0\x80",
+    b"\xc0\x80",
+    b"\xf4\x90\x80\x80",
+    b"\xe2\x82",
+    b"a" * 5000 + b"\x80",
+    b"\xc3\xa9" * 3000 + b"\xc3",
+]
 
 
 def encoded_text(payload):
@@ -500,7 +527,7 @@ def test_other_threads_decode_ahead():
             wait_for_others()
             ahead = [batch for run in reader._parallel._runs for batch in run.batches]
             assert [len(batch) for batch in ahead] == [3] * 3
-            assert list(reader)[:3] == ahead    # they are the very same
+            assert list(reader)[:3] == ahead  # they are the very same
 
 
 def test_the_calling_thread_decodes_a_batch_when_it_is_asked_for(monkeypatch):
@@ -551,7 +578,10 @@ def test_threads_and_input_that_ends_anywhere(shape):
 
 def test_threads_and_long_runs(monkeypatch):
     monkeypatch.setattr(columns._threads, "_RUN_NBYTES", 100_000)
-    for pairs in ([(number, number / 2) for number in range(60_000)], [(f"w\xf6rd{number % 997}", number + 2**33) for number in range(60_000)]):
+    for pairs in (
+        [(number, number / 2) for number in range(60_000)],
+        [(f"w\xf6rd{number % 997}", number + 2**33) for number in range(60_000)],
+    ):
         data = bytearray(pairs_of(*pairs))
         one = [rows_of(batch) for batch in columns.read(data, 2500)]
         assert [rows_of(batch) for batch in columns.read(data, 2500, threads=2)] == one
@@ -559,7 +589,7 @@ def test_threads_and_long_runs(monkeypatch):
 
 
 def test_memory_that_is_used_again_has_one_owner():
-    rows = 20_000    # a column of LONGs is large enough for its memory to be kept
+    rows = 20_000  # a column of LONGs is large enough for its memory to be kept
     wrong = []
 
     def read_often(start):
@@ -586,7 +616,7 @@ def test_a_reader_with_threads_that_nobody_finishes():
     reader = columns.read(data, 2500, threads=3)
     next(reader)
     reader.close()
-    data.clear()    # nobody looks at it any more
+    data.clear()  # nobody looks at it any more
     data = bytearray(many_pairs())
     reader = columns.read(data, 2500, threads=3)
     next(reader)
@@ -621,7 +651,7 @@ def test_the_child_of_a_fork_has_threads_of_its_own():
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")    # a signal inside a callback of weakref's
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a signal inside a callback of weakref's
 def test_a_signal_leaves_no_thread_at_work():
     data, nheard, before = bytearray(many_pairs()), 0, signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
@@ -629,15 +659,15 @@ def test_a_signal_leaves_no_thread_at_work():
             reader = columns.read(data, 500, threads=3)
             try:
                 signal.setitimer(signal.ITIMER_REAL, 0.0002 * (1 + n % 20))
-                deadline = time.monotonic() + 1    # nobody is told of a signal inside such a callback
+                deadline = time.monotonic() + 1  # nobody is told of a signal inside such a callback
                 while time.monotonic() < deadline:
                     next(reader, None)
             except KeyboardInterrupt:
                 nheard += 1
-            except RuntimeError as error:    # a signal at the start of a `with` of threading's own locks
+            except RuntimeError as error:  # a signal at the start of a `with` of threading's own locks
                 assert str(error) == "release unlocked lock"
             reader.close()
-            data.append(data.pop())    # nobody looks at it any more
+            data.append(data.pop())  # nobody looks at it any more
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -681,12 +711,14 @@ def test_an_interrupt_at_any_line_leaves_the_reader_usable():
             pass
         finally:
             sys.settrace(before)
-        with contextlib.suppress(KeyboardInterrupt):    # what the source raised is raised again
-            next(reader, None)    # no RuntimeError: it is nobody's turn
+        with contextlib.suppress(KeyboardInterrupt):  # what the source raised is raised again
+            next(reader, None)  # no RuntimeError: it is nobody's turn
     assert 3 < number < 999
 
 
-@pytest.mark.parametrize("way", [next, lambda reader: reader.schema, lambda reader: reader.close(), lambda reader: reader.__arrow_c_stream__()])
+@pytest.mark.parametrize(
+    "way", [next, lambda reader: reader.schema, lambda reader: reader.close(), lambda reader: reader.__arrow_c_stream__()]
+)
 def test_a_source_that_calls_its_reader(way):
     data = many_pairs(3000)
     file = io.BytesIO(data)

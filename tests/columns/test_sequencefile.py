@@ -112,7 +112,14 @@ def test_places_to_read_from(tmp_path):
     path = tmp_path / "words.seq"
     path.write_bytes(written(pairs, key_class="Text", value_class="IntWritable"))
     given = sequencefile.Reader(path)
-    for source in (path, str(path), path.read_bytes(), bytearray(path.read_bytes()), given, sequencefile.Reader(io.BytesIO(path.read_bytes()))):
+    for source in (
+        path,
+        str(path),
+        path.read_bytes(),
+        bytearray(path.read_bytes()),
+        given,
+        sequencefile.Reader(io.BytesIO(path.read_bytes())),
+    ):
         with columns.read(source) as reader:
             assert column(reader, "value") == [value for _, value in pairs]
     assert given.read("end") == "end", "a Reader that was given stays open"
@@ -189,7 +196,9 @@ def test_a_mismatch_names_record_and_offset(compression, codec):
 @pytest.mark.parametrize("compression, codec", MANNERS)
 def test_text_that_is_not_utf8(compression, codec):
     sink = io.BytesIO()
-    with sequencefile.Writer(sink, key_class="Text", value_class="Text", compression=compression, codec=codec, sync_marker=MARKER) as writer:
+    with sequencefile.Writer(
+        sink, key_class="Text", value_class="Text", compression=compression, codec=codec, sync_marker=MARKER
+    ) as writer:
         for number in range(20):
             writer.write_raw(text(b"fine"), text(b"\xff" if number == 11 else b"good"))
     data = sink.getvalue()
@@ -203,7 +212,9 @@ def test_text_that_is_not_utf8(compression, codec):
 
 @pytest.mark.parametrize("compression, codec", MANNERS)
 def test_every_truncation(compression, codec):
-    data = written([(f"word {number}", number) for number in range(30)], compression=compression, codec=codec, block_size=120, sync_interval=200)
+    data = written(
+        [(f"word {number}", number) for number in range(30)], compression=compression, codec=codec, block_size=120, sync_interval=200
+    )
     for cut in range(4, len(data)):
         pairs, batches = [], []
         try:
@@ -232,7 +243,7 @@ def test_a_record_of_no_pair():
 
 def test_behind_damage():
     data = bytearray(written([(number, "x" * 50) for number in range(100)], sync_interval=1000))
-    data[place_of(data, 37)] = 0xff
+    data[place_of(data, 37)] = 0xFF
     reader = sequencefile.Reader(bytes(data), resync=True)
     with pytest.raises(tb.DecodeError):
         list(columns.read(bytes(data)))

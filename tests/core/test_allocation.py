@@ -133,14 +133,22 @@ def failing(use, *arguments, **options):
 
 # Columns: of every kind, fixed ones by themselves, those that widen, and what Arrow lends.
 CONTAINERS = tb.Encoder().encode_pairs(
-    ("key%d" % (number // 7), (number, "t%d" % number, [float(number)] * (number % 3), {"k": number}, (1, 2), tb.Ext(144, b"R"), ((1.5,), [[b"b"]])))
+    (
+        "key%d" % (number // 7),
+        (number, "t%d" % number, [float(number)] * (number % 3), {"k": number}, (1, 2), tb.Ext(144, b"R"), ((1.5,), [[b"b"]])),
+    )
     for number in range(60)
 )
 FIXED = tb.Encoder().encode_pairs((number, (2**40, number, True)) for number in range(3000))
 WIDENED = tb.Encoder().encode_pairs(
-    [(1, 1.5), (2**40, tb.Float(1.5)), ((1, 2), "text"), ((2**40, 2), b"bytes"), ((1, 2, 3), None)] + [("a", [1]), ("b", [2**40]), ("c", {})]
+    [(1, 1.5), (2**40, tb.Float(1.5)), ((1, 2), "text"), ((2**40, 2), b"bytes"), ((1, 2, 3), None)]
+    + [("a", [1]), ("b", [2**40]), ("c", {})]
 )
-GROWING = tb.dumps([[]]) + tb.dumps([["text%d" % number for number in range(300)], [True] * 500]) + tb.dumps([{number: (number, 1.5) for number in range(300)}])
+GROWING = (
+    tb.dumps([[]])
+    + tb.dumps([["text%d" % number for number in range(300)], [True] * 500])
+    + tb.dumps([{number: (number, 1.5) for number in range(300)}])
+)
 DEEP = functools.reduce(lambda value, _: (value,), range(30), 5)  # no tuple of so many numbers is kept for reuse
 NULLED = tb.Encoder().encode_pairs(([number], {number: True}) for number in range(50))
 
@@ -243,7 +251,16 @@ def from_buffers():
 # Blocks: of both wires, and those that are wrong.
 ARGS = [block.Command("a"), "text", "\u20ac" * 30, 2**40, 1.5, bytes(100), "x" * 70_000]
 LARGE = [1, *(bytes([number]) * 66_000 for number in range(9)), "last"]
-NESTED = [*ARGS, None, True, [1, {"k": (2**70,)}], array.array("d", range(30)), memoryview(bytes(24)).cast("H", [4, 3]), block.ArrowStream(b"arrow"), *[7] * 300]
+NESTED = [
+    *ARGS,
+    None,
+    True,
+    [1, {"k": (2**70,)}],
+    array.array("d", range(30)),
+    memoryview(bytes(24)).cast("H", [4, 3]),
+    block.ArrowStream(b"arrow"),
+    *[7] * 300,
+]
 BAD_TEXT = block.BlockEncoder().encode(["text"])[:-1] + b"\xff"
 BAD_NESTED = block.BlockEncoder("native").encode([1, [[1, "text"]]])[:-3] + b"\x0b" + bytes(2)
 NOWHERE = os.open(os.devnull, os.O_WRONLY)
@@ -305,7 +322,15 @@ def sequence_file(compression, key_class="org.apache.hadoop.typedbytes.TypedByte
     sink = Kept()
     with_codec = {} if compression == "none" else {"codec": "a.Codec", "compress": stored}
     writer = SEQUENCE_WRITER[0] = _sequence.Writer(
-        sink, key_class=key_class, value_class=key_class, compression=compression, sync_marker=MARKER, sync_interval=200, block_size=300, **with_codec, **options
+        sink,
+        key_class=key_class,
+        value_class=key_class,
+        compression=compression,
+        sync_marker=MARKER,
+        sync_interval=200,
+        block_size=300,
+        **with_codec,
+        **options,
     )
     writer.writes(pairs)
     writer.close()
@@ -314,7 +339,9 @@ def sequence_file(compression, key_class="org.apache.hadoop.typedbytes.TypedByte
 
 SEQUENCE_WRITER = [None]
 SEQUENCES = {compression: sequence_file(compression) for compression in ("none", "record", "block")}
-TEXTS = sequence_file("none", "org.apache.hadoop.io.Text", [("k\xe9%d" % number, "v" * number) for number in range(50)], metadata={"name": "value"})
+TEXTS = sequence_file(
+    "none", "org.apache.hadoop.io.Text", [("k\xe9%d" % number, "v" * number) for number in range(50)], metadata={"name": "value"}
+)
 OTHERS = sequence_file("none", "a.B", [(b"key", b"value")] * 30)
 FINDERS = {"find_codec": {"a.Codec": stored}.__getitem__, "find_converters": {"a.B": (convert, convert)}.__getitem__}
 
@@ -346,7 +373,14 @@ def typed_to_sequence():
 def one_by_one():
     """Return Writables encoded and decoded by themselves."""
     io_package = "org.apache.hadoop.io."
-    values = {"Text": "t\xe9xt", "BytesWritable": b"bytes" * 9, "IntWritable": 7, "VLongWritable": 2**40, "DoubleWritable": 1.5, "BooleanWritable": True}
+    values = {
+        "Text": "t\xe9xt",
+        "BytesWritable": b"bytes" * 9,
+        "IntWritable": 7,
+        "VLongWritable": 2**40,
+        "DoubleWritable": 1.5,
+        "BooleanWritable": True,
+    }
     encoded = [(io_package + name, _sequence.encode(io_package + name, value)) for name, value in values.items()]
     wrong = [failing(_sequence.decode, name, data + b"x") for name, data in encoded] + [failing(_sequence.encode, io_package + "Text", 5)]
     return encoded, [_sequence.decode(name, data) for name, data in encoded], wrong
@@ -360,7 +394,9 @@ def close_sequence_writer():
 
 
 # Sorting, and what the command makes of records.
-UNSORTED = [b"".join(tb.dumps("key%d" % (number * 37 % 61)) + tb.dumps([number]) for number in range(start, start + 60)) for start in (0, 60)]
+UNSORTED = [
+    b"".join(tb.dumps("key%d" % (number * 37 % 61)) + tb.dumps([number]) for number in range(start, start + 60)) for start in (0, 60)
+]
 KEYS = [(1, "text", b"b", 1.5, None), 2**63, (sortkey.Descending("x"), (True, -(2**40)))]
 
 
@@ -395,9 +431,7 @@ OPERATIONS = {
     "loads_hook": lambda: tb.loads(tb.dumps([tb.Ext(60, b"x")] * 20), ext_hook=shown),
     "loads_strided": lambda: tb.Decoder().decode_all(memoryview(DATA[::-1])[::-1]),
     "loads_replace": lambda: tb.loads(b"\7\0\0\0\3a\xffb", unicode_errors="replace"),
-    "loads_fails": lambda: [
-        failing(tb.loads, b"\x09" + PAIRS + bad) for bad in (b"", b"\x0b", b"\x0a\0\0\0\1\x09", b"\x09" * 256)
-    ],
+    "loads_fails": lambda: [failing(tb.loads, b"\x09" + PAIRS + bad) for bad in (b"", b"\x0b", b"\x0a\0\0\0\1\x09", b"\x09" * 256)],
     "loads_flags": lambda: tb.loads(FLAGS),
     "loads_tuple_keys": lambda: tb.loads(TUPLE_KEYS),
     "text_fails": lambda: failing(tb.loads, b"\x09\7\0\0\0\1\xff"),
@@ -452,7 +486,9 @@ OPERATIONS = {
     **{f"block_{wire}": functools.partial(messages, wire, ARGS) for wire in ("line", "block", "bytes", "type8", "total", "header")},
     "block_native": lambda: messages("native", NESTED),
     "block_moved": lambda: moved(LARGE),
-    "block_fails": lambda: [failing(block.BlockDecoder().feed, data) for data in (BAD_NESTED, BAD_TEXT, b"\xf5abc", bytes(3) + b"\1" + bytes(3) + b"\7")],
+    "block_fails": lambda: [
+        failing(block.BlockDecoder().feed, data) for data in (BAD_NESTED, BAD_TEXT, b"\xf5abc", bytes(3) + b"\1" + bytes(3) + b"\7")
+    ],
     "block_encode_fails": lambda: [failing(block.BlockEncoder(wire).encode, [1, bytes(70_000), "\udc80"]) for wire in ("bytes", "native")],
     "block_skips": lambda: block.BlockDecoder("native", skip_bad=True).feed(BAD_NESTED + block.BlockEncoder("native").encode([1])),
     "block_reader_fails": lambda: failing(block.BlockReader(BAD_NESTED).read),
@@ -468,7 +504,9 @@ OPERATIONS = {
 OPERATIONS.update(
     {
         "sort_runs": lambda: sorted_runs(UNSORTED),
-        "sort_fails": lambda: [failing(_sorting.Sorter().fill, io.BytesIO(UNSORTED[0] + bad)) for bad in (b"\x0b", b"\x07\xff\xff\xff\xff")],
+        "sort_fails": lambda: [
+            failing(_sorting.Sorter().fill, io.BytesIO(UNSORTED[0] + bad)) for bad in (b"\x0b", b"\x07\xff\xff\xff\xff")
+        ],
         "sortkey": lambda: [sortkey.decode(sortkey.encode(key, none="last")) for key in KEYS],
         "sortkey_fails": lambda: [failing(sortkey.encode, (1, ("x", object()))), failing(sortkey.decode, sortkey.encode("text")[:-1])],
         "command_lines": lambda: _report.lines(DATA),
@@ -519,7 +557,9 @@ def sweep_one(name, operation):
 
 
 #: Those whose names begin alike share a process.
-GROUPS = {word: [name for name in OPERATIONS if name.split("_")[0] == word] for word in dict.fromkeys(name.split("_")[0] for name in OPERATIONS)}
+GROUPS = {
+    word: [name for name in OPERATIONS if name.split("_")[0] == word] for word in dict.fromkeys(name.split("_")[0] for name in OPERATIONS)
+}
 
 
 @pytest.mark.parametrize("names", GROUPS.values(), ids=GROUPS)

@@ -281,9 +281,7 @@ def test_after_close_nothing_can_be_fed():
     assert (list(decoder), decoder.pending, list(decoder)) == ([True], 0, [])
 
 
-@pytest.mark.parametrize(
-    "bad", [b"\xff", b"\x0b", b"\x09\x03\0\0\0\1\x0c", b"\7\0\0\0\1\xff", b"\x09" * 257, b"\x08\xff\xff\xff\xff"]
-)
+@pytest.mark.parametrize("bad", [b"\xff", b"\x0b", b"\x09\x03\0\0\0\1\x0c", b"\7\0\0\0\1\xff", b"\x09" * 257, b"\x08\xff\xff\xff\xff"])
 @pytest.mark.parametrize("size", [1, 10**6])
 def test_a_failure_is_final_and_in_its_place(bad, size):
     data, found = DATA + bad + DATA, []
@@ -356,9 +354,7 @@ def test_ext_hook_sees_application_codes_without_a_meaning():
     seen = []
     decoder = tb.Decoder(ext_hook=lambda code, data: seen.append((code, data)) or len(seen))
     codes = [code for code in range(51, 201) if code not in (100, 101, 102)]
-    assert decoder.decode_all(b"".join(bytes([code]) + b"\0\0\0\1" + bytes([code]) for code in codes)) == list(
-        range(1, len(codes) + 1)
-    )
+    assert decoder.decode_all(b"".join(bytes([code]) + b"\0\0\0\1" + bytes([code]) for code in codes)) == list(range(1, len(codes) + 1))
     assert seen == [(code, bytes([code])) for code in codes]
     assert decoder.decode(b"\x65\0\0\0\1a") == b"a"
     assert decoder.decode(tb.dumps(None)) is None
@@ -973,9 +969,7 @@ def test_an_interrupt_of_a_reader_is_final():
 def test_a_signal_handler_may_use_the_codec():
     seen = []
     data = many(1_000_000, b"\3\7\0\0\0")()
-    before = signal.signal(
-        signal.SIGALRM, lambda *_: seen.append(tb.Decoder().decode_all(tb.Encoder().encode_all(VALUES)) == VALUES)
-    )
+    before = signal.signal(signal.SIGALRM, lambda *_: seen.append(tb.Decoder().decode_all(tb.Encoder().encode_all(VALUES)) == VALUES))
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
         assert len(tb.loads(data)) == len(tb.loads(tb.dumps(tb.loads(data)))) == 1_000_000
@@ -1034,7 +1028,7 @@ def test_a_collector_that_a_signal_switches_off_stays_off(form, collector):
     seen, decoding = [], []
 
     def handle(*_):
-        if decoding:    # otherwise the timer sends the next signal
+        if decoding:  # otherwise the timer sends the next signal
             seen.append(gc.isenabled())
             gc.disable()
             signal.setitimer(signal.ITIMER_REAL, 0)
@@ -1069,9 +1063,7 @@ def test_threads_may_share_the_decode_methods():
 
     def work():
         for _ in range(30):
-            found.append(
-                decoder.decode_all(DATA + exts(50)) == [*VALUES[:12], (144, 20), *VALUES[13:], [(144, 1)] * 50]
-            )
+            found.append(decoder.decode_all(DATA + exts(50)) == [*VALUES[:12], (144, 20), *VALUES[13:], [(144, 1)] * 50])
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
@@ -1265,9 +1257,7 @@ def test_promises_cost_no_memory_in_a_fresh_process():
     assert int(run_fresh(code)) < 2048 * (1024 if sys.platform == "darwin" else 1)
 
 
-@pytest.mark.parametrize(
-    "unit", [b"\x09\xff", b"\x08\0\0\0\0", b"\x0a\0\0\0\0", b"\7\0\0\0\0", b"\3\7\0\0\0", b"\1\1", b"\x90\0\0\0\0"]
-)
+@pytest.mark.parametrize("unit", [b"\x09\xff", b"\x08\0\0\0\0", b"\x0a\0\0\0\0", b"\7\0\0\0\0", b"\3\7\0\0\0", b"\1\1", b"\x90\0\0\0\0"])
 def test_memory_is_bounded_by_the_input(unit):
     data = b"\x09" + unit * 100_000 + b"\xff"
     tracemalloc.start()
@@ -1366,8 +1356,7 @@ OPERATIONS = {
         swallow(tb.loads, encoded_map([tb.dumps("k"), EXT]), ext_hook=hook) for hook in (fail, lambda code, data: [])
     ],
     "text_fails": lambda: [
-        swallow(tb.loads, b"\x09\7\0\0\0\2a\xff", unicode_errors=errors)
-        for errors in ("strict", "replace", "surrogateescape")
+        swallow(tb.loads, b"\x09\7\0\0\0\2a\xff", unicode_errors=errors) for errors in ("strict", "replace", "surrogateescape")
     ],
     "decode_all": lambda: (
         tb.Decoder().decode_all(DATA),
@@ -1375,8 +1364,7 @@ OPERATIONS = {
         tb.Decoder().decode_from(DATA),
     ),
     "decode_all_fails": lambda: [
-        (swallow(tb.Decoder().decode_all, DATA + bad), swallow(tb.Decoder().decode_pairs, DATA + PARTS[0] + bad))
-        for bad in BAD
+        (swallow(tb.Decoder().decode_all, DATA + bad), swallow(tb.Decoder().decode_pairs, DATA + PARTS[0] + bad)) for bad in BAD
     ],
     "strided": lambda: tb.loads(memoryview(PARTS[7][::-1])[::-1]),
     "fed": lambda: fed(DATA),
@@ -1384,9 +1372,7 @@ OPERATIONS = {
     "fed_hook_fails": lambda: swallow(fed, exts(3), ext_hook=fail),
     "fed_limit": lambda: swallow(fed, DATA, max_bytes=20),
     "reader": lambda: [list(tb.Reader(source)) for source in (DATA, io.BytesIO(DATA), bytearray(DATA))],
-    "reader_raw": lambda: [
-        list(kind(io.BytesIO(DATA), raw=True, buffer_size=64)) for kind in (tb.Reader, tb.PairReader)
-    ],
+    "reader_raw": lambda: [list(kind(io.BytesIO(DATA), raw=True, buffer_size=64)) for kind in (tb.Reader, tb.PairReader)],
     "reader_fails": lambda: [swallow(list, tb.Reader(io.BytesIO(DATA + bad), buffer_size=64)) for bad in BAD],
     "reader_source_fails": lambda: [
         swallow(list, kind(Source(DATA[:cut]), raw=raw))
@@ -1395,8 +1381,7 @@ OPERATIONS = {
         for raw in (False, True)
     ],
     "reader_refused": lambda: [
-        swallow(tb.Reader, io.BytesIO(), **options)
-        for options in ({"max_depth": -1}, {"buffer_size": 0}, {"pickle": "x"})
+        swallow(tb.Reader, io.BytesIO(), **options) for options in ({"max_depth": -1}, {"buffer_size": 0}, {"pickle": "x"})
     ],
     "reader_skip": lambda: (
         tb.Reader(io.BytesIO(DATA)).skip(99),
@@ -1406,16 +1391,13 @@ OPERATIONS = {
     "pairs": lambda: (list(tb.PairReader(io.BytesIO(DATA))), swallow(list, tb.PairReader(DATA + PARTS[0]))),
     "groups": lambda: (grouped(DATA), grouped(io.BytesIO(DATA), raw=True)),
     "groups_fail": lambda: [swallow(grouped, DATA + PARTS[0] + bad) for bad in BAD],
-    "large_bytes": lambda: [
-        swallow(tb.Reader(io.BytesIO(tb.dumps(bytes(1 << 18))[:cut])).read) for cut in (1 << 20, 1 << 17, 100)
-    ],
+    "large_bytes": lambda: [swallow(tb.Reader(io.BytesIO(tb.dumps(bytes(1 << 18))[:cut])).read) for cut in (1 << 20, 1 << 17, 100)],
     "writer": lambda: wrote(tb.Writer(io.BytesIO(), buffer_size=100), [*VALUES, object(), 1]),
     "pair_writer": lambda: wrote(tb.PairWriter(io.BytesIO()), [*zip(VALUES, VALUES), (1, object()), (object(), 1)]),
     "writer_sink_fails": lambda: swallow(wrote, tb.Writer(FailingSink(), buffer_size=10), VALUES),
     "scan": lambda: (tb.count(DATA), tb.index(DATA), tb.skip(DATA), tb.hash_code(DATA), tb.partition(DATA, 3)),
     "scan_fails": lambda: [
-        (swallow(tb.count, bad), swallow(tb.index, DATA + bad), swallow(tb.skip, bad), swallow(tb.partition, bad, 0))
-        for bad in BAD
+        (swallow(tb.count, bad), swallow(tb.index, DATA + bad), swallow(tb.skip, bad), swallow(tb.partition, bad, 0)) for bad in BAD
     ],
     "equal_keys": lambda: (
         tb.loads(encoded_map([tb.dumps("key"), tb.dumps((1, "k"))] * 20)),

@@ -154,9 +154,7 @@ def test_unusual_objects_come_back_plain(name, place):
     }[place]
     found = tb.loads(tb.dumps(around(unusual), sort_keys=place == "sorted"))
     assert found == around(plain)
-    inner = {"alone": lambda: found, "list": lambda: found[0], "tuple": lambda: found[1]}.get(
-        place, lambda: found["a"]
-    )()
+    inner = {"alone": lambda: found, "list": lambda: found[0], "tuple": lambda: found[1]}.get(place, lambda: found["a"])()
     assert type(inner) is type(plain)
 
 
@@ -197,9 +195,7 @@ def test_numpy_scalars_that_have_no_width_here():
         assert caught.value.path == "[0]"
 
 
-@pytest.mark.parametrize(
-    "width, scalar, expected", [(32, numpy.int64(1), "0300000001"), (64, numpy.int16(1), "040000000000000001")]
-)
+@pytest.mark.parametrize("width, scalar, expected", [(32, numpy.int64(1), "0300000001"), (64, numpy.int16(1), "040000000000000001")])
 def test_a_fixed_width_holds_for_numpy_scalars(width, scalar, expected):
     assert tb.dumps(scalar, int_width=width).hex() == expected
 
@@ -557,9 +553,7 @@ def test_an_error_handler_that_clears_what_is_written_harms_nothing(held, fill, 
     assert run_fresh(ERROR_HANDLERS.format(held=held, fill=fill, raises=raises)) == "True"
 
 
-@pytest.mark.parametrize(
-    "fill", ["held[2 ** 5000] = ('v%d' % sys.maxsize) * 100", "held['k%d' % sys.maxsize] = 2 ** 5000"]
-)
+@pytest.mark.parametrize("fill", ["held[2 ** 5000] = ('v%d' % sys.maxsize) * 100", "held['k%d' % sys.maxsize] = 2 ** 5000"])
 def test_a_trace_function_that_clears_what_is_written_harms_nothing(fill):
     code = f"""
         import sys, typedbytes as tb
@@ -672,9 +666,7 @@ def test_default_is_asked_for_more_with_pickle_off():
     assert tb.loads(tb.dumps([None, {1}], default=repr, pickle="raw")) == ["None", "{1}"]
 
 
-@pytest.mark.parametrize(
-    "default", [lambda obj: obj, lambda obj: type("New", (), {})(), lambda obj: [obj], lambda obj: {1: obj}]
-)
+@pytest.mark.parametrize("default", [lambda obj: obj, lambda obj: type("New", (), {})(), lambda obj: [obj], lambda obj: {1: obj}])
 def test_a_default_that_comes_to_no_end_is_stopped(default):
     encoder = tb.Encoder(default=default)
     with pytest.raises(tb.EncodeValueError):
@@ -682,9 +674,7 @@ def test_a_default_that_comes_to_no_end_is_stopped(default):
     assert encoder.encode(1) == ONE
 
 
-@pytest.mark.parametrize(
-    "error", [ValueError("odd"), StopIteration(), KeyboardInterrupt(), RecursionError(), GeneratorExit()]
-)
+@pytest.mark.parametrize("error", [ValueError("odd"), StopIteration(), KeyboardInterrupt(), RecursionError(), GeneratorExit()])
 def test_what_default_raises_goes_through(error):
     def default(obj):
         raise error

@@ -336,7 +336,12 @@ def test_random_headers_are_harmless(header):
     outcome_of(described(header))
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text("<|ifOSV0123", max_size=4), lambda inner: st.lists(inner) | st.tuples(inner, inner)))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text("<|ifOSV0123", max_size=4),
+        lambda inner: st.lists(inner) | st.tuples(inner, inner),
+    )
+)
 def test_random_types_are_harmless(descr):
     outcome_of(described(repr(descr)))
     assert ast.literal_eval(repr(descr)) == descr

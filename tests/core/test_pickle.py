@@ -483,7 +483,18 @@ IS_SAFE = b"}S'int'\nK\x01sS'is_safe'\n"
 
 @pytest.mark.parametrize(
     "state",
-    [b"N", b")", b"}", b"}S'int'\nNs", b"}S'int'\nI01\ns", IS_SAFE + b"K\x07s", IS_SAFE + b"I00\ns", IS_SAFE + b")s", b"}K\x01K\x01s", IS_SAFE + b"NsS'x'\nNs"],
+    [
+        b"N",
+        b")",
+        b"}",
+        b"}S'int'\nNs",
+        b"}S'int'\nI01\ns",
+        IS_SAFE + b"K\x07s",
+        IS_SAFE + b"I00\ns",
+        IS_SAFE + b")s",
+        b"}K\x01K\x01s",
+        IS_SAFE + b"NsS'x'\nNs",
+    ],
 )
 def test_the_state_of_a_uuid_is_checked(state):
     refused(b"cuuid\nUUID\n)\x81" + state + b"b.")
@@ -492,7 +503,10 @@ def test_the_state_of_a_uuid_is_checked(state):
 FROZENSET = b"c__builtin__\nfrozenset\n]"
 
 
-@pytest.mark.parametrize("start, end, deep", [(FROZENSET, b"a\x85R", 20_000), (FROZENSET, b"\x85a\x85R", 20_000), (b"", b"\x85", 200_000), (b"N", b"\x86", 200_000)])
+@pytest.mark.parametrize(
+    "start, end, deep",
+    [(FROZENSET, b"a\x85R", 20_000), (FROZENSET, b"\x85a\x85R", 20_000), (b"", b"\x85", 200_000), (b"N", b"\x86", 200_000)],
+)
 def test_deep_nesting_does_not_touch_the_stack_of_c(start, end, deep):
     for levels in (150, deep):
         value = start * levels + b"K\1" + end * levels
@@ -749,7 +763,25 @@ def test_memory_follows_the_data(family):
     assert peak_of(lambda: outcome_of(data)) < 80 * len(data) + MEBIBYTE
 
 
-ALLOWED = {type(None), int, Decimal, date, time, datetime, timedelta, timezone, set, frozenset, complex, UUID, bool, float, str, bytes, tuple}
+ALLOWED = {
+    type(None),
+    int,
+    Decimal,
+    date,
+    time,
+    datetime,
+    timedelta,
+    timezone,
+    set,
+    frozenset,
+    complex,
+    UUID,
+    bool,
+    float,
+    str,
+    bytes,
+    tuple,
+}
 
 
 def outcome_of(data):

@@ -62,13 +62,10 @@ def check_skipping(wire, view, limit, least):
 def check_written(wire, values):
     """Write values that came out of a message."""
     values = [
-        numpy.zeros(value[1], value[2].newbyteorder("<")) if type(value) is tuple and value[:1] == ("array",) else value
-        for value in values
+        numpy.zeros(value[1], value[2].newbyteorder("<")) if type(value) is tuple and value[:1] == ("array",) else value for value in values
     ]
     values = [native_order(value) if isinstance(value, numpy.ndarray) else value for value in values]
-    if wire != "native" and any(
-        value is None or type(value) in (bool, list, tuple, dict, numpy.ndarray, ArrowStream) for value in values
-    ):
+    if wire != "native" and any(value is None or type(value) in (bool, list, tuple, dict, numpy.ndarray, ArrowStream) for value in values):
         check_refused(wire, values)  # a native message among those of wire 0
         return
     try:
@@ -132,9 +129,7 @@ def argument(maker, kind):
     chance = maker.chance
     return (
         lambda: (
-            chance.randbytes(chance.choice((0, 1, 3, 8, 25)))
-            if chance.random() < 0.99
-            else bytes(chance.choice((65_535, 65_536, 70_001)))
+            chance.randbytes(chance.choice((0, 1, 3, 8, 25))) if chance.random() < 0.99 else bytes(chance.choice((65_535, 65_536, 70_001)))
         ),
         lambda: chance.choice(inputs.TEXTS) + chance.choice(("", "\\", "\r\n")),
         lambda: Command(chance.choice(inputs.TEXTS)),

@@ -29,7 +29,11 @@ def check_columns(data):
     wire = GUARD.put(stream)
     options = {"dialect": ("hadoop", "hadoop", "hive")[choices.below(3)], "max_depth": (256, 3, 256, 1)[choices.below(4)]}
     pairs = choices.below(2) == 1
-    manner = {"pairs": pairs, "on_mismatch": choices.pick(("error", "widen", "split")), "batch_rows": choices.pick((1, 2, 3, 65536)) if len(stream) < 5000 else 1000}
+    manner = {
+        "pairs": pairs,
+        "on_mismatch": choices.pick(("error", "widen", "split")),
+        "batch_rows": choices.pick((1, 2, 3, 65536)) if len(stream) < 5000 else 1000,
+    }
     source = choices.pick(SOURCES)(wire, choices) if choices.below(2) else wire
     threads = choices.pick((1, 1, 1, 2))
     check_reading(wire, source, options, threads=threads, **manner)

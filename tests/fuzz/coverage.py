@@ -50,7 +50,9 @@ def watch(command, name, seed, seconds, executions, patience):
     words += [f"-runs={executions}"] if executions < 10**9 else []
     before = set(findings.iterdir())
     log = libfuzzer(folder, name, *words)
-    found = [{"kind": kind_of(path), "hex": path.read_bytes().hex(), "text": log[-3000:]} for path in sorted({*findings.iterdir()} - before)]
+    found = [
+        {"kind": kind_of(path), "hex": path.read_bytes().hex(), "text": log[-3000:]} for path in sorted({*findings.iterdir()} - before)
+    ]
     executed = re.search(r"number_of_executed_units:\s*(\d+)", log) or re.search(r"Done (\d+) runs", log)
     if executed is None and not found:
         raise RuntimeError(f"libFuzzer did not start:\n{log[-4000:]}")

@@ -25,7 +25,25 @@ GUARD = Guard(1 << 20)
 HEAD = 8  # bytes of an input that choose; the rest is the stream
 PARTITIONS = 3
 NAMED = ("value", "key")
-SPOILS = [b"", b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b"null", b"-", b"1e999", b"\xff", b"\\ud800", b"\n", b'"map"', b'{"ext": [1, ""]}']
+SPOILS = [
+    b"",
+    b'"',
+    b"\\",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b",",
+    b":",
+    b"null",
+    b"-",
+    b"1e999",
+    b"\xff",
+    b"\\ud800",
+    b"\n",
+    b'"map"',
+    b'{"ext": [1, ""]}',
+]
 
 
 def check_facts(data):

@@ -16,8 +16,25 @@ ODD_CODES = [13, 49, 201, 254, 255]
 LENGTHS = [0, 1, 2, 3, 255, 256, 65535, 65536, 2**24, 2**31 - 1, -1, -2, -(2**31), 2**31 - 6]
 NUMBERS = [0, 1, -1, 127, 128, -128, -129, 1023, 1024, 2**15, 2**30, 2**31 - 1, 2**31, -(2**31), 2**53, 2**60, 2**63 - 1, -(2**63)]
 TEXTS = ["", "a", "b", "key", "word", "x" * 24, "x" * 25, "\xe9", "\u20ac", "\U0001f600", "\xff" * 70, "a\u20ac" * 20, "\0"]
-BAD_TEXTS = [b"\xff", b"\xc3", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"a" * 40 + b"\x80", b"\xc3\xa9" * 40 + b"\xc3"]
-PICKLES = [b"\x80\x02N.", b"\x80\x02K\x05.", b"\x80\x02\x8a\x09" + bytes(8) + b"\1.", b"\x80\x02\x8a\0.", b"\x80\x02.", b"", b"cos\ngetpid\n(tR."]
+BAD_TEXTS = [
+    b"\xff",
+    b"\xc3",
+    b"\xc0\x80",
+    b"\xed\xa0\x80",
+    b"\xf4\x90\x80\x80",
+    b"\xe2\x82",
+    b"a" * 40 + b"\x80",
+    b"\xc3\xa9" * 40 + b"\xc3",
+]
+PICKLES = [
+    b"\x80\x02N.",
+    b"\x80\x02K\x05.",
+    b"\x80\x02\x8a\x09" + bytes(8) + b"\1.",
+    b"\x80\x02\x8a\0.",
+    b"\x80\x02.",
+    b"",
+    b"cos\ngetpid\n(tR.",
+]
 MOST_SEED_BYTES = 3000
 CORPUS = pathlib.Path(__file__).with_name("corpus.txt")
 

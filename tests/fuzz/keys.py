@@ -46,7 +46,9 @@ def _part(chance, depth):
 def check_key(data):
     """Decode LONGs that carry the bytes, one of them of another kind where the first bytes choose so."""
     choices, carried = Choices(data[:HEAD]), data[HEAD:]
-    key = [int.from_bytes(b"\1" + carried[start : start + CARRIED].ljust(CARRIED, b"\0"), "big") for start in range(0, len(carried), CARRIED)]
+    key = [
+        int.from_bytes(b"\1" + carried[start : start + CARRIED].ljust(CARRIED, b"\0"), "big") for start in range(0, len(carried), CARRIED)
+    ]
     strange = choices.byte()
     if strange:
         key.insert(choices.below(len(key) + 1), STRANGE[strange % len(STRANGE)])

@@ -84,7 +84,7 @@ def check_raw(choices, wire, options, pairs, trouble):
         return
     reader = sequencefile.Reader(wire, raw=True, max_bytes=options["max_bytes"])
     if any(full_name(name) != name for name in (reader.key_class, reader.value_class)):
-        return    # decode takes a class in no package for Hadoop's of that name
+        return  # decode takes a class in no package for Hadoop's of that name
     decode = {name: value for name, value in options.items() if name != "max_bytes"}
     for (key, value), pair in zip(found, pairs):
         again = sequencefile.decode(reader.key_class, key, **decode), sequencefile.decode(reader.value_class, value, **decode)
@@ -199,4 +199,15 @@ def check_copy(choices, wire, options, pairs, trouble):
     assert again.read_all() == found and again.metadata == reader.metadata
 
 
-CHECKS = [check_pieces, check_pieces, check_raw, check_skipped, check_typed, check_columns, check_resync, check_resync, check_splits, check_copy]
+CHECKS = [
+    check_pieces,
+    check_pieces,
+    check_raw,
+    check_skipped,
+    check_typed,
+    check_columns,
+    check_resync,
+    check_resync,
+    check_splits,
+    check_copy,
+]

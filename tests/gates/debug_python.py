@@ -22,7 +22,13 @@ DEBIAN = "python3.11-dbg"
 VERSION = "3.11.7"
 PACKAGES = ["numpy", "pytest", "hypothesis", "setuptools>=77", "cython>=3.3,<3.4"]
 #: The core's own tests: an assertion of the interpreter that fails ends the process.
-TESTS = ["tests/core/test_vectors.py", "tests/core/test_decoder.py", "tests/core/test_encoder.py", "tests/stream/test_reader.py", "tests/stream/test_writer.py"]
+TESTS = [
+    "tests/core/test_vectors.py",
+    "tests/core/test_decoder.py",
+    "tests/core/test_encoder.py",
+    "tests/stream/test_reader.py",
+    "tests/stream/test_writer.py",
+]
 
 
 def interpreter():

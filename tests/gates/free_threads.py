@@ -83,7 +83,12 @@ def fetched_source(room):
     """Return the unpacked sources of Debian's python3.13."""
     (room / "list").write_text(SOURCE + "\n")
     (room / "lists" / "partial").mkdir(parents=True)
-    own = {"Dir::Etc::sourcelist": room / "list", "Dir::Etc::sourceparts": "-", "Dir::State::Lists": room / "lists", "APT::Sandbox::User": "root"}
+    own = {
+        "Dir::Etc::sourcelist": room / "list",
+        "Dir::Etc::sourceparts": "-",
+        "Dir::State::Lists": room / "lists",
+        "APT::Sandbox::User": "root",
+    }
     options = [word for name, value in own.items() for word in ("-o", f"{name}={value}")]
     for words in (["update"], ["source", "--download-only", "python3.13"]):
         subprocess.run(["apt-get", "--quiet", *options, *words], cwd=room, check=True)

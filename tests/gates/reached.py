@@ -28,7 +28,10 @@ from gates import figures, workshop  # noqa: E402
 LEAST_BRANCHES = 0.9
 LEAST_PYTHON = 0.95
 WHOLE, PORTABLE = "reached", "reached-portable"
-CODEC = [*(f"tests/core/test_{name}.py" for name in ("vectors", "encoder", "decoder", "hostile", "reference")), "tests/stream/test_writer.py"]
+CODEC = [
+    *(f"tests/core/test_{name}.py" for name in ("vectors", "encoder", "decoder", "hostile", "reference")),
+    "tests/stream/test_writer.py",
+]
 #: Tests that count what coverage.py takes for itself run without it, as do those with signals, which it hears where nothing can be
 #: raised, and those of an interpreter that ends or is another, where it has something to say itself; those whose subject is an
 #: optimised build do not run at all.
@@ -39,7 +42,7 @@ LEFT_OUT = [
     "tests/core/test_encoder.py::test_a_deep_key_on_a_stack_of_128_kib",
     "tests/sorting/test_external.py::test_memory_follows_the_limit_whatever_the_records_are",
     "tests/sorting/test_external.py::test_a_process_that_sorts_stays_within_the_limit_whatever_the_codec",
-    "tests/cli/test_commands.py::test_json_is_written_without_the_json_module",    # which coverage.py imports
+    "tests/cli/test_commands.py::test_json_is_written_without_the_json_module",  # which coverage.py imports
     # A limit on files would hold for the files of counts too.
     "tests/cli/test_sequencefile.py::test_repair_that_cannot_write_leaves_what_was_there",
     "tests/local/test_local.py::test_a_limit_on_files_fails_the_job_and_says_so",

@@ -49,7 +49,13 @@ def copy_and_build(name, python=sys.executable, **environment):
 
 def sees(folder, **environment):
     """Give the environment in which a Python in the copy imports the copy, and nothing of the checkout."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(str(path) for path in (folder, folder / "tests", folder / "tests" / "support", folder / "tests" / "soak")), **environment}
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(
+            str(path) for path in (folder, folder / "tests", folder / "tests" / "support", folder / "tests" / "soak")
+        ),
+        **environment,
+    }
 
 
 def run(folder, *command, **environment):

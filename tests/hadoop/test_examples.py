@@ -75,7 +75,10 @@ def test_max_temperature(tmp_path):
             highest[int(date[:4])] = min(highest.get(int(date[:4]), measured), measured)
     pairs, job = run_example("max_temperature.py", tmp_path, nreducers=3, secondary=20)
     assert sorted(pairs) == [(year, (-degrees, station)) for year, (degrees, station) in sorted(highest.items())]
-    assert job.counters["weather"]["measurements passed over"] == 3000 - job.counters["org.apache.hadoop.mapreduce.TaskCounter"]["MAP_OUTPUT_RECORDS"]
+    assert (
+        job.counters["weather"]["measurements passed over"]
+        == 3000 - job.counters["org.apache.hadoop.mapreduce.TaskCounter"]["MAP_OUTPUT_RECORDS"]
+    )
 
 
 def test_sessions(tmp_path, example):
@@ -116,7 +119,11 @@ def test_side_files_and_bad_records(tmp_path):
         "streaming.run(Job, max_bad=1)\n"
     )
     job = hadoop().job(
-        input=tmp_path / "in.txt", output=tmp_path / "out", mapper=python_command(tmp_path / "job.py", "map"), nreducers=0, options=SEQUENCES
+        input=tmp_path / "in.txt",
+        output=tmp_path / "out",
+        mapper=python_command(tmp_path / "job.py", "map"),
+        nreducers=0,
+        options=SEQUENCES,
     )
     assert job.code == 0, job.log
     names = {path.name for path in (tmp_path / "out").iterdir() if not path.name.startswith((".", "_"))}

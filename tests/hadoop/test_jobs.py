@@ -206,9 +206,7 @@ def test_job_fails_with_its_mapper(tmp_path, script, body, code, said):
         """
     )
 
-    job = hadoop().job(
-        input=tmp_path / "in.txt", output=tmp_path / "out", mapper=python_command(path, "map"), nreducers=0
-    )
+    job = hadoop().job(input=tmp_path / "in.txt", output=tmp_path / "out", mapper=python_command(path, "map"), nreducers=0)
 
     assert job.code != 0
     assert f"subprocess failed with code {code}\n" in job.log
@@ -313,9 +311,7 @@ def test_counters_and_status_reach_hadoop(tmp_path, script):
         """
     )
 
-    job = hadoop().job(
-        input=tmp_path / "in.txt", output=tmp_path / "out", mapper=python_command(path, "map"), nreducers=0
-    )
+    job = hadoop().job(input=tmp_path / "in.txt", output=tmp_path / "out", mapper=python_command(path, "map"), nreducers=0)
 
     assert job.code == 0, job.log
     assert job.counters["Wörter; alle"] == {"mit e": 3}

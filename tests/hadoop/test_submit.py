@@ -203,7 +203,9 @@ def test_properties_with_semicolons_for_dataproc():
 
 
 def test_files_for_clouds_keep_apart():
-    steps, commands = hadoop.emr(plan("it's a/job.py", ["in"], "out", files=["-x y/one.txt#two.txt"], archives=["s3://b/y.zip#y"]), "s3://bucket", "j")
+    steps, commands = hadoop.emr(
+        plan("it's a/job.py", ["in"], "out", files=["-x y/one.txt#two.txt"], archives=["s3://b/y.zip#y"]), "s3://bucket", "j"
+    )
     words = steps[0]["Args"]
     assert words[words.index("-files") + 1] == "s3://bucket/job.py,s3://bucket/one.txt#two.txt"
     assert words[words.index("-archives") + 1] == "s3://b/y.zip#y"
@@ -223,7 +225,11 @@ def written(folder, **texts):
 
 def test_modules_beside_a_script_travel_with_it(tmp_path):
     script = written(
-        tmp_path, job="import os, one\nfrom two import x\nfrom typedbytes import streaming\n", one="import three, numpy", two="", three="import one"
+        tmp_path,
+        job="import os, one\nfrom two import x\nfrom typedbytes import streaming\n",
+        one="import three, numpy",
+        two="",
+        three="import one",
     )
     files, others = _modules.beside(script)
     assert [os.path.basename(path) for path in files] == ["one.py", "three.py", "two.py"]
@@ -255,10 +261,16 @@ def test_modules_that_are_in_the_bundle(small, tmp_path):
     hadoop.bundle(target, modules=modules)
     job = plan(script, ["in"], "out", bundle=target, files=[modules[1]])
     assert hadoop.check(job).files == [modules[1]]
-    for path, name in [(tmp_path / "one.py", "one.py"), (tmp_path / "mine" / "new.py", "mine/new.py"), (tmp_path / "mine" / "__init__.py", "mine/__init__.py")]:
+    for path, name in [
+        (tmp_path / "one.py", "one.py"),
+        (tmp_path / "mine" / "new.py", "mine/new.py"),
+        (tmp_path / "mine" / "__init__.py", "mine/__init__.py"),
+    ]:
         before = path.read_bytes() if path.exists() else None
         path.write_text("a = 2")
-        with pytest.raises(hadoop.SubmitError, match=f"has another version of {name} than .*: make it again with typedbytes bundle --module"):
+        with pytest.raises(
+            hadoop.SubmitError, match=f"has another version of {name} than .*: make it again with typedbytes bundle --module"
+        ):
             hadoop.check(job)
         path.unlink() if before is None else path.write_bytes(before)
     hadoop.check(job)
@@ -321,13 +333,17 @@ def test_what_is_in_a_bundle(archive, tmp_path):
         names = opened.namelist()
         opened.extractall(tmp_path)
     assert names == sorted(names)
-    assert {"typedbytes/__init__.py", "typedbytes/streaming/_run.py", "mine/__init__.py", "single.py", "cp27/other/__init__.py"} <= set(names)
+    assert {"typedbytes/__init__.py", "typedbytes/streaming/_run.py", "mine/__init__.py", "single.py", "cp27/other/__init__.py"} <= set(
+        names
+    )
     assert not [name for name in names if name.endswith((".pyc", ".pyi")) or "dist-info" in name]
     version = "%d.%d" % sys.version_info[:2]
     assert version in _bundle.versions_in(str(archive))
     code = "import typedbytes, mine, single; print(typedbytes.loads(typedbytes.dumps(mine.number)), single.name, typedbytes.__file__)"
     environ = {"PYTHONPATH": str(tmp_path), "PATH": os.environ["PATH"]}
-    said = subprocess.run([sys.executable, "-s", "-c", code], cwd="/", env=environ, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    said = subprocess.run(
+        [sys.executable, "-s", "-c", code], cwd="/", env=environ, stdout=subprocess.PIPE, text=True, check=True
+    ).stdout.split()
     assert said == ["5", "cp" + version.replace(".", ""), str(tmp_path / "typedbytes" / "__init__.py")]
 
 
@@ -790,7 +806,15 @@ def test_a_job_is_printed_before_it_is_run(tmp_path, monkeypatch, capfdbinary):
     found = shlex.split(output.replace("\\\n", ""))
     assert found[:3] == ["hadoop", "jar", "hadoop-streaming.jar"]
     expected = plan(
-        str(JOB), ["in"], "out", nreducers=3, combiner=True, bundle="typedbytes-bundle.zip", files=[str(JOB)], properties={"a": "b"}, environment={"c": "d"}
+        str(JOB),
+        ["in"],
+        "out",
+        nreducers=3,
+        combiner=True,
+        bundle="typedbytes-bundle.zip",
+        files=[str(JOB)],
+        properties={"a": "b"},
+        environment={"c": "d"},
     )
     assert found[3:] == expected.words()
 
@@ -863,12 +887,19 @@ def test_words_that_java_cannot_read_in_the_locale(monkeypatch, home):
     folder = home("exit 0")
     (folder / "hadoop-streaming.jar").write_bytes(b"")
     monkeypatch.setenv("HADOOP_HOME", str(folder))
-    for name, value, is_good in [("LANG", "C.UTF-8", True), ("LC_CTYPE", "C", False), ("LC_ALL", "POSIX", False), ("LC_ALL", "de_DE.UTF-8", True)]:
+    for name, value, is_good in [
+        ("LANG", "C.UTF-8", True),
+        ("LC_CTYPE", "C", False),
+        ("LC_ALL", "POSIX", False),
+        ("LC_ALL", "de_DE.UTF-8", True),
+    ]:
         for each in ("LANG", "LC_CTYPE", "LC_ALL"):
             monkeypatch.delenv(each, raising=False)
         monkeypatch.setenv(name, value)
         hadoop.submit(plan(str(JOB), ["in"], "out"))
-        expected = contextlib.nullcontext() if is_good else pytest.raises(hadoop.SubmitError, match=f"cannot read '\u00fc' in the locale {value}")
+        expected = (
+            contextlib.nullcontext() if is_good else pytest.raises(hadoop.SubmitError, match=f"cannot read '\u00fc' in the locale {value}")
+        )
         with expected:
             hadoop.submit(plan(str(JOB), ["\u00fc"], "out"))
 

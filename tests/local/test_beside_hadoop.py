@@ -19,12 +19,12 @@ from typedbytes import local
 
 pytestmark = pytest.mark.hadoop
 
-SYNC_INTERVAL = 102400    # SequenceFileInputFormat makes no split smaller
+SYNC_INTERVAL = 102400  # SequenceFileInputFormat makes no split smaller
 SEQUENCES = ("-outputformat", SEQUENCE_FILE_OUTPUT)
 
 
 GREATEST = 2**63 - 1
-FOX = "\U0001f98a"    # two characters to Java
+FOX = "\U0001f98a"  # two characters to Java
 #: What a task may say of its counters, and what only looks so; each begins a line unless it says otherwise.
 REPORTS = [
     *(f"reporter:counter:amounts,{number},{text}" for number, text in enumerate((

@@ -16,7 +16,7 @@ from typedbytes.local import _counters
 from typedbytes.local._counters import Counters, Messages, lines_of
 
 GREATEST = 2**63 - 1
-FOX = "\U0001f98a"    # two characters to Java
+FOX = "\U0001f98a"  # two characters to Java
 
 
 class Pieces:
@@ -54,7 +54,11 @@ def test_lines_end_where_javas_do(said, sizes):
 def test_the_midst_of_a_line_is_no_report(size):
     messages = Messages(quiet=True)
     reports = [f"{'x' * (_counters.PIECE_NBYTES + shift)}reporter:counter:long,a,1\n" for shift in (-1, 0, 1, _counters.PIECE_NBYTES)]
-    reports += [f"reporter:counter:{'g' * (3 * _counters.PIECE_NBYTES)},b,1\n", f"reporter:counter:g,n,{'0' * 2 * _counters.MOST_REPORT_NBYTES}1\n", "reporter:counter:g,n,5"]
+    reports += [
+        f"reporter:counter:{'g' * (3 * _counters.PIECE_NBYTES)},b,1\n",
+        f"reporter:counter:g,n,{'0' * 2 * _counters.MOST_REPORT_NBYTES}1\n",
+        "reporter:counter:g,n,5",
+    ]
     data = "".join(reports).encode()
     for line, whole in lines_of(Pieces(data[i : i + size] for i in range(0, len(data), size))):
         messages.take(line, whole)
@@ -96,7 +100,17 @@ def test_names(written, names):
     assert heard(f"reporter:counter:{written},1") == {names[0]: {names[1]: 1}}
 
 
-@pytest.mark.parametrize("line", ["reporter:counter:g,1", "reporter:counter:g,a,b,1", "reporter:counter:", "reporter:", "reporter:counters:g,n,1", " reporter:counter:g,n,1"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "reporter:counter:g,1",
+        "reporter:counter:g,a,b,1",
+        "reporter:counter:",
+        "reporter:",
+        "reporter:counters:g,n,1",
+        " reporter:counter:g,n,1",
+    ],
+)
 def test_what_is_no_report(line):
     assert heard(line) == {}
 

@@ -405,7 +405,10 @@ def failing(tmp_path, body, nlines=50, text="line", **options):
         ("os.kill(os.getpid(), signal.SIGTERM)", "exit code 143"),
         ("os._exit(0)", "exit code 1"),
         ("[streaming.counter('many', str(n)) for n in range(101)]", "exit code 1"),
-        ("os.write(2, b''.join(b'reporter:counter:many,%d,1\\n' % n for n in range(121)))", "121 counters, more than the 120 that Hadoop allows a job"),
+        (
+            "os.write(2, b''.join(b'reporter:counter:many,%d,1\\n' % n for n in range(121)))",
+            "121 counters, more than the 120 that Hadoop allows a job",
+        ),
     ],
 )
 def test_a_mapper_that_fails_fails_the_job(tmp_path, body, said):
@@ -457,7 +460,7 @@ def test_a_script_that_leaves_input_fails_the_job_however_short_that_is(tmp_path
 
 def test_a_command_that_is_quicker_than_its_input_fails_the_job(tmp_path):
     (tmp_path / "in.txt").write_text("line\n")
-    for _ in range(20):    # it ends before, while or after its input is written
+    for _ in range(20):  # it ends before, while or after its input is written
         with pytest.raises(local.JobError, match="before it had read all of its input"):
             local.run("true", inputs=tmp_path / "in.txt", output=tmp_path / "out", quiet=True)
 
@@ -486,7 +489,12 @@ def test_bad_input_is_named_and_not_tried_again(tmp_path):
     (tmp_path / "in.tb").write_bytes(b"\2\1\2\1\xff")
     with pytest.raises(local.JobError, match=r"in\.tb.*bad input: MARKER outside a LIST at offset 4, record 1"):
         local.run("cat", inputs=tmp_path / "in.tb", output=tmp_path / "out", attempts=3, quiet=True)
-    damaged = {"cut.gz": gzip.compress(b"text\n" * 1000)[:-20], "bad.gz": gzip.compress(b"")[:10] + b"\xff" * 20, "bad.bz2": b"BZh9?", "bad.zst": b"x"}
+    damaged = {
+        "cut.gz": gzip.compress(b"text\n" * 1000)[:-20],
+        "bad.gz": gzip.compress(b"")[:10] + b"\xff" * 20,
+        "bad.bz2": b"BZh9?",
+        "bad.zst": b"x",
+    }
     for name, data in damaged.items():
         (tmp_path / name).write_bytes(data)
         with pytest.raises(local.JobError, match=rf"{name}.*reading the input failed: \w+"):
@@ -531,7 +539,10 @@ def test_what_failed_is_kept_when_asked_for(tmp_path):
         ({"script": "nothing.py"}, "there is no script"),
         ({"script": "killed.py"}, "killed.py was ended by SIGKILL when it was started without input"),
         ({"script": "terminated.py"}, "terminated.py was ended by SIGTERM when it was started without input"),
-        ({"script": "broken.py"}, "fails before it has read anything, with exit code 1: ModuleNotFoundError: .*; install the module for /.*"),
+        (
+            {"script": "broken.py"},
+            "fails before it has read anything, with exit code 1: ModuleNotFoundError: .*; install the module for /.*",
+        ),
         ({"script": "mapper.py", "reducers": 2}, "mapper.py has no reducer: .*--reducers 0"),
         ({"inputs": "fifo"}, "fifo is a pipe, .*give it as standard input"),
         ({"inputs": "*fo"}, "fifo is a pipe, "),
@@ -564,7 +575,15 @@ def test_what_the_user_has_to_mend_is_said(words, tmp_path, change, said):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"output_format": "csv"}, {"input_format": "csv"}, {"reducers": -1}, {"attempts": 0}, {"processes": 0}, {"memory": 1}, {"codec": "rar"}],
+    [
+        {"output_format": "csv"},
+        {"input_format": "csv"},
+        {"reducers": -1},
+        {"attempts": 0},
+        {"processes": 0},
+        {"memory": 1},
+        {"codec": "rar"},
+    ],
 )
 def test_wrong_options_are_refused(words, tmp_path, wrong):
     path, script, _ = words
@@ -607,7 +626,11 @@ def test_the_command_runs_a_job_and_tells_its_counters(words, tmp_path):
         (["job.py", "in.txt", "-o", "/proc/out"], 64, "typedbytes: no folder can be made in /proc: "),
         (["noisy.py", "in.txt", "-o", "out"], 1, "its output is cut: input ends inside type code 108"),
         (["noisy.py", "in.txt", "-o", "out"], 1, "; only pairs of typed bytes may go to standard output, also before streaming.run(...)"),
-        (["pair.py", "in.txt", "-o", "out"], 1, "typedbytes: returned: tuple, expected pairs of key and value: yield them, or return a list"),
+        (
+            ["pair.py", "in.txt", "-o", "out"],
+            1,
+            "typedbytes: returned: tuple, expected pairs of key and value: yield them, or return a list",
+        ),
         (["text.py", "in.txt", "-o", "out"], 1, "typedbytes: returned: str, expected pairs of key and value"),
         (["broken.py", "in.txt", "-o", "out"], 64, "No module named 'no_such_module'"),
         (["failing.py", "in.txt", "-o", "out"], 1, "ZeroDivisionError"),
@@ -633,7 +656,7 @@ def test_progress_is_drawn_on_a_terminal(words, tmp_path):
         try:
             while data := os.read(ours, 4096):
                 said += data
-        except OSError:    # what a terminal says when nobody writes to it any more
+        except OSError:  # what a terminal says when nobody writes to it any more
             pass
     os.close(ours)
     assert job.returncode == 0
@@ -665,7 +688,7 @@ def test_threads_that_hear_at_once_lose_no_count():
     class Amounts(dict):
         def get(self, name, default):
             found = super().get(name, default)
-            time.sleep(0)    # lets another thread at it
+            time.sleep(0)  # lets another thread at it
             return found
 
     messages = Messages(quiet=True)
@@ -690,7 +713,10 @@ def test_a_folder_that_may_not_be_read_or_written_is_named(words, tmp_path):
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o500)
     done = subprocess.run(bare(*command(script, path, "-o", closed / "out")), capture_output=True, env=environment(), text=True)
-    assert (done.returncode, done.stderr) == (64, f"typedbytes: no folder can be made in {closed}: Permission denied; choose another path\n")
+    assert (done.returncode, done.stderr) == (
+        64,
+        f"typedbytes: no folder can be made in {closed}: Permission denied; choose another path\n",
+    )
     closed.chmod(0)
     done = subprocess.run(bare(*command(script, closed, "-o", tmp_path / "out")), capture_output=True, env=environment(), text=True)
     assert (done.returncode, done.stderr) == (66, f"typedbytes: the folder {closed} cannot be read: Permission denied\n")
@@ -728,7 +754,9 @@ def test_counters_count_when_nobody_reads_standard_error(words, tmp_path):
     reader, writer = os.pipe()
     os.close(reader)
     try:
-        done = subprocess.run([sys.executable, "-c", code, script, path, tmp_path / "out"], stdout=subprocess.PIPE, stderr=writer, env=environment())
+        done = subprocess.run(
+            [sys.executable, "-c", code, script, path, tmp_path / "out"], stdout=subprocess.PIPE, stderr=writer, env=environment()
+        )
     finally:
         os.close(writer)
     assert done.stdout == b"%d\n" % path.read_text("utf-8").count("\n")

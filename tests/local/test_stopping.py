@@ -21,7 +21,7 @@ from local_jobs import pairs_of, write_script
 from streaming_support import environment
 from typedbytes import local
 
-SECONDS = 30    # far beyond what anything here needs
+SECONDS = 30  # far beyond what anything here needs
 
 #: Every process that the job starts writes its number into a file of its own; the mapper then waits for the file "go".
 WAITING = """
@@ -208,7 +208,7 @@ def test_a_program_that_runs_a_job_leaves_nothing_when_it_is_killed(tmp_path):
             until((tmp_path / "pid-task").exists)
             caretaker, pids = caretaker_of(program), [int((tmp_path / f"pid-{name}").read_text()) for name in ("child", "task")]
         finally:
-            program.terminate()    # by a signal that it does not handle
+            program.terminate()  # by a signal that it does not handle
     until(lambda: not is_running(caretaker))
     assert left_in(tmp_path) == []
     assert not any(map(is_running, pids))
@@ -227,7 +227,7 @@ def test_a_filter_that_is_ended_leaves_no_part_of_its_output(tmp_path, words, nu
         job.stdin.write(b"\2\1" * 10_000)
         job.stdin.flush()
         until(lambda: any(name.endswith(".partial") for name in os.listdir(tmp_path)))
-        while job.poll() is None:    # a signal that comes just before a system call is heard behind it
+        while job.poll() is None:  # a signal that comes just before a system call is heard behind it
             job.send_signal(number)
             time.sleep(0.01)
     assert job.returncode == code
@@ -256,7 +256,21 @@ def test_a_task_that_a_real_time_signal_ends_is_tried_again(tmp_path, offset, sa
         """,
     )
     (tmp_path / "in.txt").write_text("line\n")
-    words = [sys.executable, "-m", "typedbytes", "run", "-q", script, tmp_path / "in.txt", "-o", tmp_path / "out", "-r", "0", "--attempts", "2"]
+    words = [
+        sys.executable,
+        "-m",
+        "typedbytes",
+        "run",
+        "-q",
+        script,
+        tmp_path / "in.txt",
+        "-o",
+        tmp_path / "out",
+        "-r",
+        "0",
+        "--attempts",
+        "2",
+    ]
     done = subprocess.run(words, env=environment(), capture_output=True, text=True)
     assert done.returncode == 1
     assert f"failed: it was ended by {said}" in done.stderr

@@ -120,9 +120,7 @@ def stub_names(body):
         elif isinstance(node, ast.ImportFrom):
             names.update({alias.asname: node for alias in node.names if alias.asname == alias.name})
     return {
-        name: node
-        for name, node in names.items()
-        if not name.startswith("_") or name in ("__init__", "__new__", "__iter__", "__next__")
+        name: node for name, node in names.items() if not name.startswith("_") or name in ("__init__", "__new__", "__iter__", "__next__")
     }
 
 
@@ -142,9 +140,7 @@ def test_a_stub_has_the_names_of_its_module(path):
     assert set(module.__all__) <= names
     for name in names:
         assert hasattr(module, name), name
-    assert {name for name in names if getattr(getattr(module, name), "__module__", "") == module.__name__} <= set(
-        module.__all__
-    )
+    assert {name for name in names if getattr(getattr(module, name), "__module__", "") == module.__name__} <= set(module.__all__)
 
 
 CLASSES = [
@@ -186,11 +182,7 @@ def test_a_stub_has_the_members_of_its_class(module, name):
     for member in given:
         assert hasattr(kind, member) or member in vars(kind).get("__annotations__", given), member
     there = {
-        member
-        for base in kind.__mro__
-        if base.__module__.startswith("typedbytes")
-        for member in vars(base)
-        if not member.startswith("_")
+        member for base in kind.__mro__ if base.__module__.startswith("typedbytes") for member in vars(base) if not member.startswith("_")
     }
     if issubclass(kind, int) and "Enum" in str(bases):
         assert [member.name for member in kind] == list(stub_names(stub_class(kind).body))
@@ -365,9 +357,7 @@ def test_a_public_object_says_what_it_does(name):
     assert first[0].isupper()
 
 
-EXAMPLES = [
-    name for name in DOCUMENTED if name.split(".")[0] not in SLOTS_OF_OLD and not name.startswith(("Ext.", "Writable."))
-]
+EXAMPLES = [name for name in DOCUMENTED if name.split(".")[0] not in SLOTS_OF_OLD and not name.startswith(("Ext.", "Writable."))]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -443,9 +433,17 @@ def test_the_parts_of_the_core_are_included_in_their_order():
 
 def test_the_map_lists_every_package():
     table = re.search(r"(?s)\n\| layer .*?\n\n", (ROOT / "CONTRIBUTING.md").read_text())[0]
-    layers = {name: float(layer) for layer, cell in re.findall(r"^\| (\d+) \| ([^|]+)\|", table, re.M) for name in re.findall(r"`typedbytes/(\w+)", cell)}
+    layers = {
+        name: float(layer)
+        for layer, cell in re.findall(r"^\| (\d+) \| ([^|]+)\|", table, re.M)
+        for name in re.findall(r"`typedbytes/(\w+)", cell)
+    }
     packages = {path.parent.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("__init__.py")} - {"."}
-    compiled = {path.relative_to(SOURCE_ROOT).as_posix().removesuffix("/_native.pyx").removesuffix(".pyx") for path in SOURCES if path.suffix == ".pyx"}
+    compiled = {
+        path.relative_to(SOURCE_ROOT).as_posix().removesuffix("/_native.pyx").removesuffix(".pyx")
+        for path in SOURCES
+        if path.suffix == ".pyx"
+    }
     assert {name.partition("/")[0] for name in packages} | compiled <= set(layers)
     assert all(int(PYTHON_LAYERS[name]) == layer for name, layer in layers.items())
 
@@ -463,7 +461,7 @@ def test_a_source_uses_only_the_layers_below(path):
         assert all(other == "_core" or other.startswith(own) and "_native" not in other for other in used), used
     for other in re.findall(r'#include "([\w/]+)\.h"|extern from "([\w/]+)\.h"', code):
         assert "".join(other).partition("/")[0] in ("Python", "core", folder, "datetime", "pythread"), other
-    if re.search(r'extern from "\w+/', code):    # our own headers, each declared once, by what everything may use
+    if re.search(r'extern from "\w+/', code):  # our own headers, each declared once, by what everything may use
         assert path.suffix == ".pxd" and not is_part(name)
     allowed = {"errors", "_types", "_pickle", "_npy", "_collisions", "_unwritten"}
     for other in re.findall(r"from typedbytes\.(\w+) import|^import typedbytes\.?(\w*)", code, re.M):
@@ -472,7 +470,11 @@ def test_a_source_uses_only_the_layers_below(path):
 
 @pytest.mark.parametrize("path", [path for path in SOURCES if is_part(name_of(path))], ids=name_of)
 def test_a_part_of_the_core_uses_only_those_before_it(path):
-    later = [other for other in SOURCES if other.suffix == ".pxi" and is_part(name_of(other)) and part_of(name_of(other)) > part_of(name_of(path))]
+    later = [
+        other
+        for other in SOURCES
+        if other.suffix == ".pxi" and is_part(name_of(other)) and part_of(name_of(other)) > part_of(name_of(path))
+    ]
     names = set().union(*map(definitions_in, later)) - definitions_in(path)
     words = set(re.findall(r"(?<![.\w])\w+(?=\()", code_of(path)))
     assert words & {name for name in names if not name.startswith("__")} == set()
@@ -480,12 +482,7 @@ def test_a_part_of_the_core_uses_only_those_before_it(path):
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_a_source_opens_prints_and_asks_for_nothing(path):
-    assert (
-        re.findall(
-            r"\bopen\(|\bfopen\(|environ|\bprint\(|\bprintf\(|getenv|sys\.std(?:in|out|err)|\binput\(", code_of(path)
-        )
-        == []
-    )
+    assert re.findall(r"\bopen\(|\bfopen\(|environ|\bprint\(|\bprintf\(|getenv|sys\.std(?:in|out|err)|\binput\(", code_of(path)) == []
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
@@ -499,7 +496,7 @@ def test_a_source_says_what_belongs_in_it(path):
 
 def test_wide_kernels_ask_for_every_extension_that_they_use():
     text = (SOURCE_ROOT / "core" / "utf8.h").read_text()
-    implied = {"avx512f": "avx512bw", "bmi": "bmi2", "popcnt": "avx512bw"}    # no processor has the second without the first
+    implied = {"avx512f": "avx512bw", "bmi": "bmi2", "popcnt": "avx512bw"}  # no processor has the second without the first
     used = re.search(r'#define TB_WIDE __attribute__\(\(target\("([^"]+)"', text)[1].split(",")
     asked = re.findall(r'__builtin_cpu_supports\("(\w+)"\)', text)
     assert len(used) > 5 and {implied.get(name, name) for name in used} == set(asked)
@@ -519,9 +516,7 @@ def python_imports(path):
                 yield node.module
 
 
-@pytest.mark.parametrize(
-    "path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: "/".join(path.relative_to(PACKAGE).parts)
-)
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: "/".join(path.relative_to(PACKAGE).parts))
 def test_a_python_file_uses_only_the_layers_below(path):
     here = (path.relative_to(PACKAGE).with_suffix("").parts[0]).replace("__init__", "")
     for name in python_imports(path):
@@ -645,9 +640,7 @@ def test_messages(name):
 # -- value types ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "value", [tb.Byte(5), tb.Long(5), tb.Float(1.5), tb.Ext(60, b"a"), tb.Writable("a.B", b"c")], ids=repr
-)
+@pytest.mark.parametrize("value", [tb.Byte(5), tb.Long(5), tb.Float(1.5), tb.Ext(60, b"a"), tb.Writable("a.B", b"c")], ids=repr)
 def test_value_types_are_copied_shown_and_compared(value):
     for found in (
         pickle.loads(pickle.dumps(value)),

@@ -22,7 +22,12 @@ def names_in(path):
     return {node.name for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.FunctionDef)}
 
 
-FOUND = {f"{path.relative_to(TESTS).as_posix()}::{name}" for path in TESTS.glob("*/test_*.py") for name in names_in(path) if name.startswith("test_")}
+FOUND = {
+    f"{path.relative_to(TESTS).as_posix()}::{name}"
+    for path in TESTS.glob("*/test_*.py")
+    for name in names_in(path)
+    if name.startswith("test_")
+}
 
 
 def test_no_number_is_missing_or_unknown():

@@ -308,7 +308,20 @@ def check(make, tools, expected):
 
 
 #: What a task does before its first record, and when it has failed.
-NOT_TRACED = {"<module>", "__init__", "start", "open", "run", "_open", "_fail", "_drop_output", "_note", "_key_details", "find_separator", "find_arrangement"}
+NOT_TRACED = {
+    "<module>",
+    "__init__",
+    "start",
+    "open",
+    "run",
+    "_open",
+    "_fail",
+    "_drop_output",
+    "_note",
+    "_key_details",
+    "find_separator",
+    "find_arrangement",
+}
 
 
 class Trace:
@@ -693,7 +706,9 @@ def in_a_task(tmp_path, monkeypatch):
         monkeypatch.setenv(f"stream_{role}_input", form)
         monkeypatch.setenv("stream_map_input_ignoreKey", "false")
         (tmp_path / "in").write_bytes(data)
-        run_options = _run.RunOptions(False, *({"group_by": None, "max_bad": 0, **options}[each] for each in ("group_by", "max_bad")), {}, {})
+        run_options = _run.RunOptions(
+            False, *({"group_by": None, "max_bad": 0, **options}[each] for each in ("group_by", "max_bad")), {}, {}
+        )
         source = _descriptors.Source(os.open(tmp_path / "in", os.O_RDONLY), "rb")
         sink = _descriptors.Sink(os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")
         with source:

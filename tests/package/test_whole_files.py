@@ -20,7 +20,19 @@ CALLS = re.compile(r"^\d+ +(?:(fsync)\(\d+<(.*)>\)|(rename)\w*\((.*)\)|(mkdir)\w
 def calls_of(folder, *words, **options):
     """Return the calls that put what a command writes in place: (name, what of, by its last two names)."""
     log = folder.parent / "calls"
-    traced = ["strace", "-f", "-y", "-o", log, "-e", "trace=fsync,rename,renameat,renameat2,mkdir,mkdirat", sys.executable, "-m", "typedbytes", *words]
+    traced = [
+        "strace",
+        "-f",
+        "-y",
+        "-o",
+        log,
+        "-e",
+        "trace=fsync,rename,renameat,renameat2,mkdir,mkdirat",
+        sys.executable,
+        "-m",
+        "typedbytes",
+        *words,
+    ]
     subprocess.run(traced, cwd=folder, env=environment({"PYTHONDONTWRITEBYTECODE": "1"}), check=True, **options)
     calls = [(found[0] or found[2] or found[4], found[1] or found[3] or found[5]) for found in CALLS.findall(log.read_text())]
     return [(name, re.sub(r"\.\d+\.\w{8}\.partial|-\w{16}", "", what)) for name, what in calls]
@@ -71,7 +83,11 @@ def test_a_job_is_on_the_disk_before_it_has_its_name(folder):
 
 def test_a_folder_takes_the_place_of_nothing(folder):
     for taken in ("file", "folder", "link"):
-        {"file": lambda: (folder / "out").touch(), "folder": (folder / "out").mkdir, "link": lambda: (folder / "out").symlink_to("nowhere")}[taken]()
+        {
+            "file": lambda: (folder / "out").touch(),
+            "folder": (folder / "out").mkdir,
+            "link": lambda: (folder / "out").symlink_to("nowhere"),
+        }[taken]()
         (folder / "new").mkdir()
         with pytest.raises(FileExistsError):
             _whole.name_folder(folder / "new", folder / "out")

@@ -169,7 +169,7 @@ def test_a_record_that_has_swallowed_the_start_of_a_marker_costs_no_more(seeks):
         writer.writes((i, i) for i in range(60))
     data, whole = sink.getvalue(), [(i, i) for i in range(60)]
     start, end, first, last = intervals(data)[3]
-    bad = data[: end - 4] + data[end:]    # the value of the record before the marker is now the marker's first four bytes
+    bad = data[: end - 4] + data[end:]  # the value of the record before the marker is now the marker's first four bytes
     source = io.BytesIO(bad)
     source.seekable = lambda: seeks
     reader = sequencefile.Reader(source, resync=True)
@@ -492,7 +492,7 @@ NESTED = b"\0\2" + b"\0\x24org.apache.hadoop.io.ObjectWritable"
         ("MapWritable", b"\0\x7f\xff\xff\xff"),
         ("MapWritable", b"\0\xff\xff\xff\xff"),
         ("MapWritable", b"\0" + (b"\0\0\0\1\x89" + b"\x87\0") * 100),
-        ("MapWritable", b"\0\0\0\0\2\x82\1\x89\x85\0\0\0\1\x89extra"),    # true and 1: no dict, but an end
+        ("MapWritable", b"\0\0\0\0\2\x82\1\x89\x85\0\0\0\1\x89extra"),  # true and 1: no dict, but an end
         ("ObjectWritable", b"\0\3int\0\0"),
         ("ObjectWritable", b"\0\2\xff\xfe"),
         ("ObjectWritable", b"\0\x13[Ljava.lang.Object;\0\0\0\1" * 70),
@@ -517,7 +517,7 @@ def test_self_describing_writables_cut_and_changed(kind):
     reader = sequencefile.Reader(files()[f"none/{kind}"], raw=True)
     for key, value in reader:
         if key == b"\5array":
-            continue    # stays as it is
+            continue  # stays as it is
         for nbytes in range(len(value)):
             with pytest.raises(tb.DecodeError):
                 sequencefile.decode(reader.value_class, value[:nbytes])

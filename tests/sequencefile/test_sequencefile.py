@@ -678,7 +678,9 @@ def test_a_block_that_cannot_be_compressed_is_the_end():
     def fail(data):
         raise OSError("worn out")
 
-    writer = _sequence.Writer(io.BytesIO(), key_class="a.B", value_class="a.B", compression="block", codec="c", compress=fail, sync_marker=MARKER)
+    writer = _sequence.Writer(
+        io.BytesIO(), key_class="a.B", value_class="a.B", compression="block", codec="c", compress=fail, sync_marker=MARKER
+    )
     writer.write(b"key", b"value")
     with pytest.raises(OSError, match="worn out"):
         writer.sync()
@@ -702,7 +704,12 @@ def test_typed_bytes_are_written_as_their_values(compression, codec):
 @pytest.mark.parametrize("compression, codec", FORMS)
 def test_typed_bytes_that_end_early_or_are_none(compression, codec):
     pair = tb.dumps("key") + tb.dumps([1])
-    for bad, kind in ((b"\3\0", tb.TruncatedError), (tb.dumps(1), tb.TruncatedError), (b"\xff", tb.FormatError), (tb.dumps(1) + b"\x0b", tb.FormatError)):
+    for bad, kind in (
+        (b"\3\0", tb.TruncatedError),
+        (tb.dumps(1), tb.TruncatedError),
+        (b"\xff", tb.FormatError),
+        (tb.dumps(1) + b"\x0b", tb.FormatError),
+    ):
         sink = io.BytesIO()
         with sequencefile.Writer(sink, compression=compression, codec=codec) as writer:
             with pytest.raises(kind) as caught:
@@ -710,7 +717,10 @@ def test_typed_bytes_that_end_early_or_are_none(compression, codec):
             assert (writer.record, caught.value.record) == (2, 2)
             assert writer.write_typed(pair) == 1
         assert sequencefile.Reader(sink.getvalue()).read_typed(1 << 20) == pair * 3
-    with sequencefile.Writer(io.BytesIO(), value_class="Text") as writer, pytest.raises(TypeError, match="needs TypedBytesWritable keys and values"):
+    with (
+        sequencefile.Writer(io.BytesIO(), value_class="Text") as writer,
+        pytest.raises(TypeError, match="needs TypedBytesWritable keys and values"),
+    ):
         writer.write_typed(pair)
 
 
@@ -862,9 +872,7 @@ def folder(tmp_path):
 def test_a_folder_of_part_files(folder, processes, ordered):
     place, pairs = folder
     done = []
-    found = list(
-        sequencefile.read(place, processes=processes, ordered=ordered, split_size=4000, progress=lambda *now: done.append(now))
-    )
+    found = list(sequencefile.read(place, processes=processes, ordered=ordered, split_size=4000, progress=lambda *now: done.append(now)))
     assert found == pairs if ordered or processes == 1 else sorted(found) == sorted(pairs)
     total = sum((place / f"part-{part:05}").stat().st_size for part in range(3))
     assert done[-1] == (total, total) and done == sorted(done) and len(done) > 10
@@ -892,7 +900,7 @@ def test_damage_in_one_of_many_files(folder, processes):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         found = list(sequencefile.read(place, processes=processes, ordered=True, split_size=8000, resync=True))
-    said = [str(each.message) for each in said if each.category is RuntimeWarning]    # a fork may have its own to say
+    said = [str(each.message) for each in said if each.category is RuntimeWarning]  # a fork may have its own to say
     assert said and all(f"{path}: skipped " in each for each in said)
     assert 0 < len(pairs) - len(found) < 60
     assert set(found) < set(pairs)
@@ -936,7 +944,7 @@ def test_an_error_says_where_in_the_file(folder, processes):
     with sequencefile.Reader(path) as reader:
         reader.skip(1000)
         offset = reader.offset
-    data[offset + 8 + 4] = 201    # the type code of the key
+    data[offset + 8 + 4] = 201  # the type code of the key
     path.write_bytes(data)
     for split_size, record in ((1 << 20, 1000), (4000, None)):
         with pytest.raises(tb.FormatError) as info:
@@ -989,7 +997,7 @@ def troubled(data):
     if number == 251:
         os.kill(os.getpid(), signal.SIGKILL)
     if number == 0:
-        time.sleep(0.2)    # the first split comes last
+        time.sleep(0.2)  # the first split comes last
     return number
 
 
@@ -1087,7 +1095,7 @@ ORDERED = {
     "VLongWritable": [-(2**63), -1, 0, 2**40],
     "ShortWritable": [-5, 0, 5],
     "ByteWritable": [-5, 0, 5],
-    "FloatWritable": [float("-inf"), -1.5, -0.0, 0.0, 1.5, float("inf"), float("nan")],    # as Float.compare has them
+    "FloatWritable": [float("-inf"), -1.5, -0.0, 0.0, 1.5, float("inf"), float("nan")],  # as Float.compare has them
     "DoubleWritable": [float("-inf"), -1.5, -0.0, 0.0, 1.5, float("inf"), float("nan")],
     "BooleanWritable": [False, True],
 }

@@ -25,9 +25,7 @@ STAYS = ("array", "one and true")
 
 
 def test_the_vectors_are_the_whole_matrix():
-    assert {(name.split("/")[0], name.split("/")[1]) for name in NAMES} == {
-        (form, kind) for form in FORMS for kind in kinds()
-    }
+    assert {(name.split("/")[0], name.split("/")[1]) for name in NAMES} == {(form, kind) for form in FORMS for kind in kinds()}
     assert len(CODECS) == 7 and len(kinds()) == 13
 
 
@@ -89,9 +87,7 @@ def test_a_class_that_is_not_known_comes_as_its_bytes():
 def test_single_keys_and_values(name):
     reader = opened(name, raw=True)
     whole = opened(name).read_all()
-    decoded = [
-        (sequencefile.decode(reader.key_class, key), sequencefile.decode(reader.value_class, value)) for key, value in reader
-    ]
+    decoded = [(sequencefile.decode(reader.key_class, key), sequencefile.decode(reader.value_class, value)) for key, value in reader]
     assert repr(decoded) == repr(whole)
 
 

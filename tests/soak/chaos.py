@@ -27,8 +27,8 @@ from hadoop_support import SEQUENCE_FILE_OUTPUT, hadoop, python_command
 from local_jobs import pairs_of, write_script, write_words
 from streaming_support import environment
 
-SECONDS = 120    # far beyond what a run needs
-PATIENCE = 15    # seconds until what has been killed must be gone
+SECONDS = 120  # far beyond what a run needs
+PATIENCE = 15  # seconds until what has been killed must be gone
 DONE, FAILED = 0, 1
 ENDS = signal.SIGHUP, signal.SIGINT, signal.SIGTERM
 # A job that was stopped: the last ones before it has begun, or when all is done.
@@ -166,7 +166,7 @@ def run_once(seed, place):
     with tempfile.TemporaryDirectory(prefix="chaos-") as name:
         folder = Path(name)
         counts = write_words(folder / "in.txt", chance.choice([200, 1000, 5000]), seed)
-        write_script(folder, _script(chance, what, long="600" if place == "local" else "2"))    # Hadoop ends no children of tasks
+        write_script(folder, _script(chance, what, long="600" if place == "local" else "2"))  # Hadoop ends no children of tasks
         code = run(chance, folder, disaster)
         has_reason = what not in HARMLESS or disaster != NOTHING
         story = f"{what}; {disaster}; exit code {code}"
@@ -186,12 +186,17 @@ def drawn(seed, place):
     _, disasters = PLACES[place]
     what, chance = all_that_tasks_do[seed % len(all_that_tasks_do)], random.Random(seed)
     if what == HANGS and place == "local":
-        return what, chance.choice(STOPPING)    # which alone ends it
+        return what, chance.choice(STOPPING)  # which alone ends it
     return what, chance.choice([NOTHING] * len(disasters) + disasters)
 
 
 def _script(chance, what, **facts):
-    facts = {**facts, "role": chance.choice(["map", "combine", "reduce"]), "due": chance.randrange(1, 25), "often": chance.choice(["True", ONCE])}
+    facts = {
+        **facts,
+        "role": chance.choice(["map", "combine", "reduce"]),
+        "due": chance.randrange(1, 25),
+        "often": chance.choice(["True", ONCE]),
+    }
     facts["by_signal"] = what.startswith("SIGKILL")
     return SCRIPT.format(what={**HARMLESS, **DEADLY}.get(what, "pass"), alarm=ALARMS.get(what), **facts)
 
@@ -227,7 +232,7 @@ def _run_on_hadoop(chance, folder, disaster):
             "mapreduce.local.map.tasks.maximum": chance.choice([1, 2]),
             "mapreduce.task.io.sort.mb": 1,
             "mapreduce.map.sort.spill.percent": chance.choice([0.1, 0.8]),
-            "fs.local.block.size": chance.choice([16, 40, 1000]) << 10,    # of a split
+            "fs.local.block.size": chance.choice([16, 40, 1000]) << 10,  # of a split
             "fs.file.impl.disable.cache": "true",
         },
     }
@@ -235,8 +240,12 @@ def _run_on_hadoop(chance, folder, disaster):
         return (
             hadoop()
             .job(
-                input=folder / "in.txt", output=folder / "out", options=["-outputformat", SEQUENCE_FILE_OUTPUT],
-                mapper=f"{command} map", reducer=f"{command} reduce", **job,
+                input=folder / "in.txt",
+                output=folder / "out",
+                options=["-outputformat", SEQUENCE_FILE_OUTPUT],
+                mapper=f"{command} map",
+                reducer=f"{command} reduce",
+                **job,
             )  # fmt: skip
             .code
         )
@@ -251,7 +260,7 @@ def _disturbed(pid, disaster, chance):
     chance, over = random.Random(chance.random()), threading.Event()
 
     def disturb():
-        with contextlib.suppress(ProcessLookupError):    # it has ended before
+        with contextlib.suppress(ProcessLookupError):  # it has ended before
             DISASTERS[disaster](pid, chance, over)
 
     helper = threading.Thread(target=disturb, daemon=True)
@@ -290,7 +299,7 @@ def _end_tasks(number, pid, chance, over):
     for _ in range(chance.randrange(1, 4)):
         if over.wait(chance.uniform(0.02, 0.5)):
             break
-        tasks = [child for child in _children_of(pid) if b"job.py" in _told_of(child, "cmdline")]    # not what Hadoop itself starts
+        tasks = [child for child in _children_of(pid) if b"job.py" in _told_of(child, "cmdline")]  # not what Hadoop itself starts
         if tasks:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(chance.choice(tasks), number)
@@ -313,7 +322,9 @@ def _limit_files(pid, chance, over):
 
 def _children_of(pid):
     try:
-        return [int(each) for task in os.listdir(f"/proc/{pid}/task") for each in Path(f"/proc/{pid}/task/{task}/children").read_text().split()]
+        return [
+            int(each) for task in os.listdir(f"/proc/{pid}/task") for each in Path(f"/proc/{pid}/task/{task}/children").read_text().split()
+        ]
     except (FileNotFoundError, ProcessLookupError):
         return []
 
@@ -325,7 +336,7 @@ def _is_caretaker(pid):
 def _told_of(pid, name):
     try:
         return Path(f"/proc/{pid}/{name}").read_bytes()
-    except OSError:    # it has ended, or is another user's
+    except OSError:  # it has ended, or is another user's
         return b""
 
 
@@ -359,7 +370,9 @@ PLACES = {"local": (_run_here, [*OF_TASKS, *OF_JOBS]), "hadoop": (_run_on_hadoop
 def processes_of(folder):
     """Return the processes whose command or environment names a folder."""
     name = os.fsencode(folder)
-    return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and any(name in _told_of(pid, each) for each in ("cmdline", "environ"))]
+    return [
+        int(pid) for pid in os.listdir("/proc") if pid.isdigit() and any(name in _told_of(pid, each) for each in ("cmdline", "environ"))
+    ]
 
 
 def _files_in(folder):

@@ -124,7 +124,10 @@ def main():
             started = time.monotonic()
             for name, done, growth in way(compression, codec, share):
                 seconds, started = time.monotonic() - started, time.monotonic()
-                print(f"{compression:<7}{codec:<8} {name:<13} {done / GIGABYTE:7.2f} GB {seconds:7.1f} s  grown by {growth / 1024:8.0f} KiB", flush=True)
+                print(
+                    f"{compression:<7}{codec:<8} {name:<13} {done / GIGABYTE:7.2f} GB {seconds:7.1f} s  grown by {growth / 1024:8.0f} KiB",
+                    flush=True,
+                )
                 bad |= growth > MOST_GROWTH
     return 1 if bad else 0
 

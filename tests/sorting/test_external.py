@@ -352,14 +352,17 @@ class RawLying(Lying, io.RawIOBase):
 
 
 @pytest.mark.parametrize(
-    "answer, error", [(-1, ValueError), (10**9, ValueError), (2**70, ValueError), ("3", TypeError), (1.0, TypeError), (None, BlockingIOError)]
+    "answer, error",
+    [(-1, ValueError), (10**9, ValueError), (2**70, ValueError), ("3", TypeError), (1.0, TypeError), (None, BlockingIOError)],
 )
 def test_a_source_that_lies_is_not_believed(answer, error):
     with pytest.raises(error):
         Sorter().fill(Lying(answer))
 
 
-@pytest.mark.parametrize("answer, error", [(-1, OSError), (0, OSError), (10**9, OSError), (2**70, OSError), ("3", TypeError), (None, BlockingIOError)])
+@pytest.mark.parametrize(
+    "answer, error", [(-1, OSError), (0, OSError), (10**9, OSError), (2**70, OSError), ("3", TypeError), (None, BlockingIOError)]
+)
 def test_a_sink_that_lies_is_not_believed(answer, error):
     sorter = Sorter()
     sorter.fill(io.BytesIO(b"\2\1\2\1"))

@@ -64,8 +64,8 @@ KINDS = {
         w = asyncio.run(main())
     """,
 }
-RAISES_AT_ONCE = {"columns", "Writer_gzip"}    # where a sink refuses
-HELD_BY_SINKS = {"Writer_gzip", "Output", "PairedOutput"}    # a child of fork has what such a sink holds, whoever writes to it
+RAISES_AT_ONCE = {"columns", "Writer_gzip"}  # where a sink refuses
+HELD_BY_SINKS = {"Writer_gzip", "Output", "PairedOutput"}  # a child of fork has what such a sink holds, whoever writes to it
 
 
 def function_of(name):
@@ -73,7 +73,10 @@ def function_of(name):
     return f"def make_{name}(place):\n{textwrap.indent(body, '    ')}\n    return w\n"
 
 
-MAKERS = START + "".join(map(function_of, KINDS)) + textwrap.dedent(f"""
+MAKERS = (
+    START
+    + "".join(map(function_of, KINDS))
+    + textwrap.dedent(f"""
     def make(*names):
         return [globals()["make_" + name](os.path.join(folder, name)) for name in names]
     KINDS, HELD_BY_SINKS = {list(KINDS)!r}, {HELD_BY_SINKS!r}
@@ -87,6 +90,7 @@ MAKERS = START + "".join(map(function_of, KINDS)) + textwrap.dedent(f"""
             file.close()
     atexit.register(close_files)    # before the first writer is made, so it runs after they have written
 """)
+)
 
 # How the process ends, and its exit code.
 ENDS = {
@@ -269,8 +273,8 @@ def test_a_daemon_thread_in_the_middle_of_a_write_is_waited_for(tmp_path):
     values, messages = tb.Decoder().decode_all(places[0].read_bytes()), list(BlockReader(places[2].read_bytes(), "bytes"))
     pairs = pairs_in(places[1])
     # The first are there; of the second, those that a thread came to write.
-    assert values[:50] == VALUES and values[50:] == VALUES[:len(values) - 50]
-    assert pairs[:50] == PAIRS and pairs[50:] == PAIRS[:len(pairs) - 50]
+    assert values[:50] == VALUES and values[50:] == VALUES[: len(values) - 50]
+    assert pairs[:50] == PAIRS and pairs[50:] == PAIRS[: len(pairs) - 50]
     assert [each[0] for each in messages[:50]] == VALUES
 
 

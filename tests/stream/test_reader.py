@@ -545,9 +545,7 @@ def test_what_a_source_raises_goes_through_and_is_final(way, error):
         assert source.ncalls == len(PAIR) + taken + 1
 
 
-@pytest.mark.parametrize(
-    "use", [tb.Reader.read, next, tb.Reader.read_all, list], ids=["read", "next", "read_all", "list"]
-)
+@pytest.mark.parametrize("use", [tb.Reader.read, next, tb.Reader.read_all, list], ids=["read", "next", "read_all", "list"])
 def test_stop_iteration_of_a_source_is_not_the_end(use):
     with pytest.raises(RuntimeError):
         use(tb.Reader(Script([StopIteration()])))
@@ -685,7 +683,8 @@ class Endless:
 
 @pytest.mark.parametrize("use", [tb.Reader.read, tb.Reader.skip, tb.PairReader.read], ids=["read", "skip", "pair"])
 @pytest.mark.parametrize(
-    "head, unit", [(b"\x08\x7f\xff\xff\xff", b"\1\0"), (b"\x0a\x7f\xff\xff\xff", b"\1\0"), (b"\x09", b"\2\1"), (b"\0\x7f\xff\xff\xff", b"a")]
+    "head, unit",
+    [(b"\x08\x7f\xff\xff\xff", b"\1\0"), (b"\x0a\x7f\xff\xff\xff", b"\1\0"), (b"\x09", b"\2\1"), (b"\0\x7f\xff\xff\xff", b"a")],
 )
 def test_a_record_without_an_end_is_a_limit(head, unit, use):
     source = Endless(head, unit)
@@ -797,7 +796,24 @@ def test_a_signal_handler_may_use_another_reader():
 
 # -- large values and far offsets -------------------------------------------------------------------------
 
-SIZES = [4095, 4096, 4097, 65_530, 65_531, 65_535, 65_536, 65_537, 65_538, 131_066, 131_067, 131_072, 131_073, 1 << 20, (1 << 20) + 1, 3 << 20]
+SIZES = [
+    4095,
+    4096,
+    4097,
+    65_530,
+    65_531,
+    65_535,
+    65_536,
+    65_537,
+    65_538,
+    131_066,
+    131_067,
+    131_072,
+    131_073,
+    1 << 20,
+    (1 << 20) + 1,
+    3 << 20,
+]
 LONG = {
     "bytes": lambda size: b"\0\1\2" * (size // 3) + bytes(size % 3),
     "str": lambda size: "a" * size,
@@ -978,9 +994,7 @@ def test_skip_stops_between_records(kind, nparts, buffer_size):
 
 
 @pytest.mark.parametrize("form", ["skip", "raw"])
-@pytest.mark.parametrize(
-    "bad", [b"\xff", b"\x0b", b"\x09\x08\xff\xff\xff\xff", b"\x09\x0c", b"\x09" * 300, b"\x09\x03\0", b"\0\0\0\0\5ab"]
-)
+@pytest.mark.parametrize("bad", [b"\xff", b"\x0b", b"\x09\x08\xff\xff\xff\xff", b"\x09\x0c", b"\x09" * 300, b"\x09\x03\0", b"\0\0\0\0\5ab"])
 def test_skip_and_raw_find_what_decoding_finds(form, bad):
     def fault(reader, use):
         use(reader)

@@ -98,7 +98,7 @@ def reducer(key, values):
     yield key, list(values)
 run(None, reducer, max_bad=2, group_by=lambda key: key[0])
 """
-    data = encode((("a", 1), 1), (("a", 2), 2)) + encode((("a", 3),))[:-0 or None] + BAD_TEXT + encode((5, 6), (("b", 1), 4))
+    data = encode((("a", 1), 1), (("a", 2), 2)) + encode((("a", 3),))[: -0 or None] + BAD_TEXT + encode((5, 6), (("b", 1), 4))
     assert pairs(run_here(script, "reduce", data=data)) == [(("a", 1), [1, 2]), (("b", 1), [4])]
 
 
@@ -142,7 +142,9 @@ def test_raw_bytes(run_here, tmp_path):
     raw = {"stream_map_input": "rawbytes", "stream_map_output": "rawbytes"}
     record = struct.pack(">i1si1s", 1, b"k", 1, b"v")
     bad = struct.pack(">i1si1s", 1, b"k", 1, b"0")
-    outcome = run_here("run(lambda key, value: 1 / (value == b'v') and [(key, value)], max_bad=1)", "map", data=record + bad + record, environ=raw)
+    outcome = run_here(
+        "run(lambda key, value: 1 / (value == b'v') and [(key, value)], max_bad=1)", "map", data=record + bad + record, environ=raw
+    )
     assert (outcome.code, outcome.output) == (0, record * 2)
     assert (tmp_path / "bad-records-m-00000").read_bytes() == bad
 

@@ -11,7 +11,11 @@ import pytest
 from streaming_support import encode, run_script
 from typedbytes import Decoder, columns
 
-ROWS = [(word, number + 2**33) for word, numbers in itertools.groupby(sorted("the quick fox and the other fox".split() * 500)) for number, _ in enumerate(numbers)]
+ROWS = [
+    (word, number + 2**33)
+    for word, numbers in itertools.groupby(sorted("the quick fox and the other fox".split() * 500))
+    for number, _ in enumerate(numbers)
+]
 DATA = encode(*ROWS)
 
 DOUBLE = """
@@ -69,7 +73,9 @@ def test_a_reducer_has_all_pairs_of_a_key_in_one_batch(tmp_path, role, batch_row
     assert pairs(outcome) == expected
 
 
-@pytest.mark.parametrize("key", [lambda n: n, lambda n: (n, "a"), lambda n: [n] * (n % 3), lambda n: {"k": n}, lambda n: (n, n), lambda n: None])
+@pytest.mark.parametrize(
+    "key", [lambda n: n, lambda n: (n, "a"), lambda n: [n] * (n % 3), lambda n: {"k": n}, lambda n: (n, n), lambda n: None]
+)
 def test_whole_groups_of_any_key(key):
     rows = [(key(n), m) for n in range(30) for m in range(n % 7 + 1)]
     data = encode(*rows)
@@ -91,7 +97,10 @@ def _written(batch):
 
 def test_groups_that_cannot_be_kept_whole():
     for options in ({"threads": 2}, {"on_mismatch": "split"}, {"columns": ["key"]}):
-        with pytest.raises(ValueError, match=r"groups\(\) needs one thread, one schema and all columns"), columns.read(DATA, **options) as reader:
+        with (
+            pytest.raises(ValueError, match=r"groups\(\) needs one thread, one schema and all columns"),
+            columns.read(DATA, **options) as reader,
+        ):
             reader.groups()
 
 

@@ -80,9 +80,7 @@ def test_any_failure_of_user_code_is_its_own(tmp_path, failure):
 
 
 @pytest.mark.parametrize("place", ["__init__", "configure", "map", "close"])
-@pytest.mark.parametrize(
-    "error", ["AttributeError('x')", "StopIteration", "SystemExit(0)", "SystemExit", "GeneratorExit"]
-)
+@pytest.mark.parametrize("error", ["AttributeError('x')", "StopIteration", "SystemExit(0)", "SystemExit", "GeneratorExit"])
 def test_failure_in_any_place(tmp_path, place, error):
     script = f"""
 class Job:

@@ -104,7 +104,7 @@ def expected_groups(pairs, part):
 @pytest.mark.parametrize("name", PARTS)
 def test_the_groups_of_several_reducers_are_those_of_one(tmp_path, name):
     pairs = write_pairs(tmp_path, random.Random(name))
-    part = eval(f"lambda key: {PARTS[name]}")    # the same text as in the script
+    part = eval(f"lambda key: {PARTS[name]}")  # the same text as in the script
     options = {"combiner": "lib.identityreducer", "max_bad": 1} if name == "folded" else {"combiner": None, "max_bad": 0}
     script = write_script(tmp_path, GROUPED.format(part=PARTS[name], **options))
     for nreducers in (1, 3):
@@ -171,7 +171,9 @@ PLAIN = encode((("a", 1), 1), (("a", 2), 2))
 @pytest.mark.parametrize("max_bad", [0, 2])
 @pytest.mark.parametrize("nreducers", [1, 3])
 def test_keys_of_a_mapper_that_knows_no_groups(run_here, nreducers, max_bad):
-    outcome = run_here(REDUCER.format(mapper=None, max_bad=max_bad), "reduce", data=PLAIN, environ={"mapreduce_job_reduces": str(nreducers)})
+    outcome = run_here(
+        REDUCER.format(mapper=None, max_bad=max_bad), "reduce", data=PLAIN, environ={"mapreduce_job_reduces": str(nreducers)}
+    )
     assert (outcome.code, outcome.output) == (64, b"")
     assert f"{nreducers} reducers could group them wrongly" in outcome.messages and "-partitioner" in outcome.messages
 
@@ -201,7 +203,10 @@ def test_jobs_whose_keys_cannot_be_arranged(run_here, role, variables, said):
 
 
 def test_a_partitioner_of_the_jobs_own_is_trusted(run_here):
-    script, own = REDUCER.format(mapper=MAPPER, max_bad=0), {"mapred_partitioner_class": "com.example.FirstPart", "mapreduce_job_reduces": "3"}
+    script, own = (
+        REDUCER.format(mapper=MAPPER, max_bad=0),
+        {"mapred_partitioner_class": "com.example.FirstPart", "mapreduce_job_reduces": "3"},
+    )
     assert run_here(script, "map", data=PLAIN, environ=own).output == PLAIN
     assert run_here(script, "reduce", data=PLAIN, environ=own).output == encode((("a", 1), [1, 2]))
 
@@ -209,7 +214,9 @@ def test_a_partitioner_of_the_jobs_own_is_trusted(run_here):
 def test_a_job_says_why_its_keys_cannot_be_grouped(tmp_path):
     write_pairs(tmp_path, random.Random(1))
     script = write_script(tmp_path, GROUPED.format(part="key[0]", combiner=None, max_bad=0))
-    with pytest.raises(local.JobError, match=r"map task 0 .* failed: exit code 64: a key cannot leave 3 bytes to the sort: .*, leave out --secondary$"):
+    with pytest.raises(
+        local.JobError, match=r"map task 0 .* failed: exit code 64: a key cannot leave 3 bytes to the sort: .*, leave out --secondary$"
+    ):
         run(script, tmp_path / "in.tb", tmp_path / "out", reducers=2, secondary=3)
 
 

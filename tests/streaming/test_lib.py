@@ -189,7 +189,10 @@ def test_groups_are_by_encoded_keys():
     pairs = [(True, 1), (1, 2), (1.0, 3), (float("nan"), 4), (float("nan"), 5)]
     assert [len(value) for _, value in call_reduce(lambda key, values: [(0, list(values))], pairs)] == [1, 1, 1, 2]
     pairs = [(("a", 1), 1), (("a", 2), 2), (("b", 1), 3)]
-    assert call_reduce(lambda key, values: [(key, list(values))], pairs, group_by=operator.itemgetter(0)) == [(("a", 1), [1, 2]), (("b", 1), [3])]
+    assert call_reduce(lambda key, values: [(key, list(values))], pairs, group_by=operator.itemgetter(0)) == [
+        (("a", 1), [1, 2]),
+        (("b", 1), [3]),
+    ]
 
 
 def test_stopping_early():

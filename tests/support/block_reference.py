@@ -29,9 +29,7 @@ SMALL, WIDE, THIRD = -789456123, 361231231231231231, 1 / 3
 def published(size, raw=None):
     """Return the arguments of a published size, 0 to 10; raw: the bytes of the larger ones instead of those of their size."""
     if size >= 8:
-        raw = (
-            bytes(range(64)) if size == 8 and raw is None else bytes({9: 64, 10: 256}.get(size, 0) << 20) if raw is None else raw
-        )
+        raw = bytes(range(64)) if size == 8 and raw is None else bytes({9: 64, 10: 256}.get(size, 0) << 20) if raw is None else raw
     return [
         [], [A], [A, REF], [A, A, REF], [A, HELLO, SMALL, HELLO], [A, A, HELLO, THIRD, THIRD], [A, A, HELLO, HELLO, WIDE, WIDE],
         [A, A, "x" * 45_000, *[HELLO] * 4], [A, raw, *[HELLO] * 6], [A, raw, *[HELLO] * 7], [A, raw, *[HELLO] * 8],
@@ -64,11 +62,7 @@ def encode(wire, args, id=0, reply=False, checksum=False):
     if wire == "block":
         return count + b"".join(struct.pack(">ii", kind, len(text)) + text for kind, _, text in values)
     if wire == "header":
-        return (
-            count
-            + b"".join(struct.pack(">ii", kind, len(text)) for kind, _, text in values)
-            + b"".join(text for *_, text in values)
-        )
+        return count + b"".join(struct.pack(">ii", kind, len(text)) for kind, _, text in values) + b"".join(text for *_, text in values)
     parts = []
     for kind, data, _ in values:
         parts.append(bytes([kind]) if wire == "type8" else struct.pack(">i", kind))
@@ -268,9 +262,7 @@ class Walk:
         if kind == DOUBLE:
             if re.fullmatch(rb"(?i)[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)", data):
                 return float(data)
-        elif re.fullmatch(rb"-?[0-9]{1,20}", data) and int(data) in (
-            reference.INT_RANGE if kind == INT else reference.LONG_RANGE
-        ):
+        elif re.fullmatch(rb"-?[0-9]{1,20}", data) and int(data) in (reference.INT_RANGE if kind == INT else reference.LONG_RANGE):
             return int(data)
         raise BlockError("no number", offset)
 

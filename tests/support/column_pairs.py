@@ -18,6 +18,7 @@ def read_one(data, *args, **options):
     (batch,) = columns.read(data, *args, **options)
     return batch
 
+
 # Text of a type, its first rows' Python value.
 TYPES = {
     "byte": tb.Byte(-7),
@@ -67,6 +68,7 @@ def nested_values(kind):
     if name == "list":
         return st.lists(nested_values(parts[0]), max_size=4)
     return st.dictionaries(nested_values(parts[0]), nested_values(parts[1]), max_size=3)
+
 
 kinds = st.recursive(
     scalar_types,

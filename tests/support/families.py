@@ -98,7 +98,13 @@ def keyed(nbytes):
     return head * depth + b"\x0b"
 
 
-ARRAY = b"\x66" + (136).to_bytes(4, "big") + b"\x93NUMPY\1\0\x76\0" + b"{'descr': '|u1', 'fortran_order': False, 'shape': (8,), }".ljust(117) + b"\n12345678"
+ARRAY = (
+    b"\x66"
+    + (136).to_bytes(4, "big")
+    + b"\x93NUMPY\1\0\x76\0"
+    + b"{'descr': '|u1', 'fortran_order': False, 'shape': (8,), }".ljust(117)
+    + b"\n12345678"
+)
 
 FAMILIES = {
     # much object for few bytes

@@ -10,4 +10,5 @@ def text_array(data):
     assert len(items) == int.from_bytes(data[:4], "big")
     return items
 
+
 DECODERS = {"org.typedbytes.vectors.TextArray": text_array}

@@ -33,9 +33,7 @@ writables = st.builds(Writable, st.text(max_size=12), st.binary(max_size=12))
 widths = st.builds(Byte, st.integers(-128, 127)) | st.builds(Long, st.integers(-(2**31), 2**31 - 1)) | singles
 
 # time zones other than fixed ones are left out: they are no value type
-zones = st.none() | st.builds(
-    lambda minutes: datetime.timezone(datetime.timedelta(minutes=minutes)), st.integers(-1439, 1439)
-)
+zones = st.none() | st.builds(lambda minutes: datetime.timezone(datetime.timedelta(minutes=minutes)), st.integers(-1439, 1439))
 pickled_hashable = st.one_of(
     st.none(),
     wide_ints,

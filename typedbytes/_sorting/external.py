@@ -27,10 +27,10 @@ __all__ = ["CODECS", "MOST_FILES", "Segment", "Spills", "left_of", "sort"]
 
 CODECS = ("none", "zlib", "lz4", "zstd")
 
-BUFFER_NBYTES = 1 << 16, 1 << 20    # of a file that is merged: least and most
-MOST_FILES = 128    # merged at once, far from what a process may open
-CHUNK_NBYTES = 1 << 16    # of compressed bytes
-INTERPRETER_NBYTES = 24 << 20    # with our modules and a progress bar
+BUFFER_NBYTES = 1 << 16, 1 << 20  # of a file that is merged: least and most
+MOST_FILES = 128  # merged at once, far from what a process may open
+CHUNK_NBYTES = 1 << 16  # of compressed bytes
+INTERPRETER_NBYTES = 24 << 20  # with our modules and a progress bar
 
 # A part of a file: the records of one partition, in order.
 Segment = namedtuple("Segment", "path start nbytes nrecords codec")
@@ -53,7 +53,7 @@ def sort(sources, sink, *, nparts=2, memory=1 << 28, folder=None, codec="none", 
                 segments += spills.add(sorter)
         if segments:
             segments += spills.add(sorter)
-            del sorter    # merging needs its memory
+            del sorter  # merging needs its memory
             return spills.merge(segments, sink)
         (nrecords,) = sorter.sort()
         sorter.write(0, sink)
@@ -80,7 +80,7 @@ class Spills:
             raise ValueError(f"codec is one of {', '.join(CODECS)}, not {codec!r}")
         self._folder = folder
         self._codec = codec
-        self._packing = _packing(codec)    # raise for a missing library now
+        self._packing = _packing(codec)  # raise for a missing library now
         self._unpacking_nbytes = 0 if self._packing is None else self._packing.nbytes
         self._memory = memory
         self._most_files = most_files

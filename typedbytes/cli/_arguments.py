@@ -13,10 +13,10 @@ def add_file_arguments(parser):
     parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="files, folders or URLs; stdin if none, or for -")
     records = parser.add_mutually_exclusive_group()
     records.add_argument("--pairs", action="store_true", default=None, help="a record is a pair: a key, then a value")
-    records.add_argument("--values", action="store_false", default=None, dest="pairs", help="a record is a value, even if the input looks like pairs")
-    parser.add_argument(
-        "--dialect", choices=("hadoop", "hive"), default="hadoop", help="hive adds the codes 11, 12 and 177"
+    records.add_argument(
+        "--values", action="store_false", default=None, dest="pairs", help="a record is a value, even if the input looks like pairs"
     )
+    parser.add_argument("--dialect", choices=("hadoop", "hive"), default="hadoop", help="hive adds the codes 11, 12 and 177")
     parser.add_argument("--max-bytes", type=positive, metavar="N", help="refuse a record of more than N bytes")
 
 

@@ -61,7 +61,7 @@ class _Meter:
         done = self.source.tell()
         seconds = time.monotonic() - self._start
         text = line(self._name, done, self._nbytes, seconds)
-        self._is_shown = True    # before it is: Ctrl-C may come in between
+        self._is_shown = True  # before it is: Ctrl-C may come in between
         sys.stderr.write(ERASE + text[: os.get_terminal_size(2).columns - 1])
         sys.stderr.flush()
 

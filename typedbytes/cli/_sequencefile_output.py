@@ -58,7 +58,9 @@ class Sink:
         self._open(reader)
         for name in self._header[:2]:
             if name in _MAPS:
-                raise Failure(USAGE, f"a {name.rpartition('.')[2]} cannot be made from its typed bytes (typedbytes convert copies such files)")
+                raise Failure(
+                    USAGE, f"a {name.rpartition('.')[2]} cannot be made from its typed bytes (typedbytes convert copies such files)"
+                )
 
     def _open(self, reader):
         if not is_pairs(reader):

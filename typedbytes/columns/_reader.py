@@ -184,7 +184,7 @@ class BatchReader(_core.RecordIterator):
         if self._parallel is not None:
             self._parallel.close()
         if self._memory is not None:
-            self._memory.release()    # a worker that has finished may still hold a reference
+            self._memory.release()  # a worker that has finished may still hold a reference
         self._ready = []
         self._reader.close()
 
@@ -198,7 +198,7 @@ class BatchReader(_core.RecordIterator):
             if batch is _core.END:
                 return self._empty()
             self._ready.insert(0, batch)
-            self._nrows -= len(batch)    # it is returned later
+            self._nrows -= len(batch)  # it is returned later
         return self._ready[0]
 
     def _step(self):
@@ -223,7 +223,7 @@ class BatchReader(_core.RecordIterator):
 
     def _next(self):
         """Return the next batch, None at the end of input."""
-        nbytes = 1    # to have in the buffer
+        nbytes = 1  # to have in the buffer
         while self._read_more(nbytes):
             if self._ready:
                 return self._ready.pop(0)
@@ -343,7 +343,7 @@ def _memory_of(source):
 
 def _sequence_file(source, pairs, structure):
     """Return the source for the pairs of a SequenceFile."""
-    from typedbytes import sequencefile    # lazy import: start-up time
+    from typedbytes import sequencefile  # lazy import: start-up time
     from typedbytes.sequencefile._typed_pairs import TypedPairs
 
     if not pairs:

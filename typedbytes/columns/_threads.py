@@ -47,7 +47,7 @@ def _answer(calls):
     while True:
         function, args = calls.get()
         function(*args)
-        del function, args    # keep nothing alive while waiting
+        del function, args  # keep nothing alive while waiting
 
 
 _workers = _Workers()
@@ -65,9 +65,9 @@ class Parallel:
 
     def __init__(self, threads):
         self._nothers = threads - 1
-        self._own_run = None    # of the calling thread
-        self._runs = []    # of the workers, in order, after the own run
-        self._builders = []    # empty, for reuse
+        self._own_run = None  # of the calling thread
+        self._runs = []  # of the workers, in order, after the own run
+        self._builders = []  # empty, for reuse
 
     def close(self):
         """Wait until no run is being decoded, and discard all; the threads stay."""
@@ -106,7 +106,7 @@ class Parallel:
         self._builders = same
         if self._runs:
             self._own_run = own
-            self._runs[-1].nbatches += 1    # the caller also spends time using batches
+            self._runs[-1].nbatches += 1  # the caller also spends time using batches
             _workers.start(len(self._runs))
         for run in self._runs:
             _workers.call(run.decode_on_worker, reader, view)
@@ -163,13 +163,13 @@ class _Run:
         self.nbatches = nbatches
         self.batches = []
         self.nrecords = 0
-        self.start = self.end = None    # unknown, or outside the view
+        self.start = self.end = None  # unknown, or outside the view
         self._offset = offset
         self._nbefore = nbefore
-        self._claim = {}    # "owner": set once, atomically
-        self._is_done = False    # set before _done is released
+        self._claim = {}  # "owner": set once, atomically
+        self._is_done = False  # set before _done is released
         self._done = threading.Lock()
-        self._done.acquire()    # released by the worker
+        self._done.acquire()  # released by the worker
 
     def decode_on_worker(self, reader, view):
         """Decode all batches, unless the reader no longer wants them."""
@@ -194,7 +194,7 @@ class _Run:
             while self.end is not None and len(self.batches) < nbatches and self._fill(view, reader._batch_rows):
                 self.batches.append(self.builder.finish(Batch, reader._visible))
         except (LimitError, MemoryError):
-            pass    # no record was appended: the reader continues from here and meets the error again
+            pass  # no record was appended: the reader continues from here and meets the error again
 
     def _fill(self, view, batch_rows):
         """Append records until there is a whole batch, and return whether there is."""

@@ -88,7 +88,9 @@ class Archive:
             for length in range(1, len(parts)):
                 folder = self._by_lower.get("/".join(parts[:length]).lower())
                 if folder:
-                    raise SubmitError(f"{self._sources[name]} provides {name}, and {self._sources[folder]} the file {folder}: leave one of them out")
+                    raise SubmitError(
+                        f"{self._sources[name]} provides {name}, and {self._sources[folder]} the file {folder}: leave one of them out"
+                    )
         file = io.BytesIO()
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
             for name in sorted(self._data):
@@ -127,7 +129,9 @@ def _files_below(folder, above, name, left_out):
             continue
         real = os.path.realpath(path)
         if os.path.commonpath([above[0], real]) != above[0]:
-            raise SubmitError(f"{path} cannot be put into a bundle: it is a link to {real}, outside of {above[0]}: copy it, or remove the link")
+            raise SubmitError(
+                f"{path} cannot be put into a bundle: it is a link to {real}, outside of {above[0]}: copy it, or remove the link"
+            )
         if real in above:
             raise SubmitError(f"{path} cannot be put into a bundle: it is a link to {real}, which it is in: remove the link")
         if os.path.isdir(real):

@@ -38,9 +38,7 @@ if os.path.isdir(_folder):
 '''
 
 
-def bundle(
-    target, *, modules=(), wheels=(), requirements=(), python_versions=(), platforms=(), find_links=(), say=lambda line: None
-):
+def bundle(target, *, modules=(), wheels=(), requirements=(), python_versions=(), platforms=(), find_links=(), say=lambda line: None):
     """Write the archive `target`, a .zip, and return the number of files in it.
 
     It contains our installed package, `modules` (paths of files and folders, imported by their names) and `wheels`. With

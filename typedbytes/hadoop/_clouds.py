@@ -72,7 +72,9 @@ def _listed(items):
     for between in DELIMITERS:
         if not any(between in item for item in items):
             return f"^{between}^{between.join(items)}"
-    raise SubmitError(f"gcloud cannot separate the properties, because they contain all of {DELIMITERS}: use --target hadoop on the cluster")
+    raise SubmitError(
+        f"gcloud cannot separate the properties, because they contain all of {DELIMITERS}: use --target hadoop on the cluster"
+    )
 
 
 def _staged(plan, staging):

@@ -26,8 +26,7 @@ ADVICE = [
     ),
     (
         r"getSubject is (?:not supported|supported only if)",
-        "the Java is too new for this Hadoop, which needs version 22 or older: export JAVA_HOME=... of a Java 11 or "
-        "17",
+        "the Java is too new for this Hadoop, which needs version 22 or older: export JAVA_HOME=... of a Java 11 or 17",
     ),
     (
         r"InaccessibleObjectException|does not \"opens java\.base\"",
@@ -48,8 +47,7 @@ ADVICE = [
     ),
     (
         r"No module named '?([\w.]+)",
-        "the nodes have no module {}: ship a file with --ship, or put a package into a bundle with typedbytes bundle "
-        "--module or --require",
+        "the nodes have no module {}: ship a file with --ship, or put a package into a bundle with typedbytes bundle --module or --require",
     ),
     (
         r"usage: \S+ map\|combine\|reduce",

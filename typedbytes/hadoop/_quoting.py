@@ -19,7 +19,7 @@ __all__ = ["Shipped", "assignment", "command", "location", "option", "shipped", 
 NOT_XML = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 #: What Java's URI refuses in a path, or treats as syntax; Hadoop parses each URL twice, and decodes it in between.
-NOT_URL = re.compile("[\0-\x20\x7f-\x9f\"#%,<>?\\[\\\\\\]^`{|}\ud800-\udfff]|\\s")
+NOT_URL = re.compile('[\0-\x20\x7f-\x9f"#%,<>?\\[\\\\\\]^`{|}\ud800-\udfff]|\\s')
 
 #: Names that YARN uses in the folder of a task, and those that Python would import as our package.
 RESERVED = {
@@ -97,7 +97,9 @@ def variable(key, value):
 def location(name, path):
     """Return the value of an option -input or -output."""
     if _has_free_comma(path):
-        raise SubmitError(f"Hadoop reads {path!r}, the value of {name}, as several paths: give each as an argument of its own, or rename the file")
+        raise SubmitError(
+            f"Hadoop reads {path!r}, the value of {name}, as several paths: give each as an argument of its own, or rename the file"
+        )
     return option(name, _without_variables(name, path))
 
 

@@ -24,7 +24,7 @@ from typedbytes.local._processes import Processes
 
 __all__ = ["CommandError", "InputError", "JobError", "OutputError", "Result", "run", "run_script"]
 
-LEAST_MEMORY = 1 << 20    # of a process
+LEAST_MEMORY = 1 << 20  # of a process
 
 
 def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name=None, **options):
@@ -68,7 +68,7 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
         reducers = 0
     jobs = {"map": mapper, "combine": combiner, "reduce": reducer}
     commands = {role: from_job(role, job, None if role == "reduce" else reducer) for role, job in jobs.items()}
-    if any(map(callable, jobs.values())):    # their modules are found there where they are found here
+    if any(map(callable, jobs.values())):  # their modules are found there where they are found here
         options["environ"] = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(options.get("environ") or {})}
     with Processes() as processes:
         return _run(processes, name or "typedbytes", commands, inputs, output, reducers, **options)
@@ -97,9 +97,13 @@ def _run(
     _check(0 <= reducers <= 65536, f"there are 0 to 65536 reducers, not {reducers}")
     _check(secondary >= 0, f"secondary is a number of bytes, not {secondary}")
     _check(processes > 0 and attempts > 0, "processes and attempts are at least 1")
-    _check(memory >= processes * LEAST_MEMORY, f"memory is at least {processes * LEAST_MEMORY} bytes for {processes} processes, not {memory}")
+    _check(
+        memory >= processes * LEAST_MEMORY, f"memory is at least {processes * LEAST_MEMORY} bytes for {processes} processes, not {memory}"
+    )
     start = time.monotonic()
-    plan = Plan(name, commands, reducers, secondary, output_format, memory, processes, attempts, codec, quiet, {**os.environ, **(environ or {})})
+    plan = Plan(
+        name, commands, reducers, secondary, output_format, memory, processes, attempts, codec, quiet, {**os.environ, **(environ or {})}
+    )
     paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
     with Output(output, output_format, running.caretaker, keep_failed, tmp) as folder:
         files = find_files([folder.keep_stdin() if each == "-" else each for each in paths])

@@ -9,7 +9,7 @@ as soon as its number is known.
 The class is the job's side; run as a script, this file is the caretaker itself, which imports nothing of ours.
 """
 
-import _signal    # as in a task: signal itself would double the time to start
+import _signal  # as in a task: signal itself would double the time to start
 import os
 import shutil
 import sys
@@ -18,14 +18,14 @@ import time
 __all__ = ["Caretaker"]
 
 END_NUMBERS = _signal.SIGHUP, _signal.SIGINT, _signal.SIGTERM
-TRIES, SECONDS_BETWEEN = 100, 0.05    # of removing what a process that is dying may still be adding to
+TRIES, SECONDS_BETWEEN = 100, 0.05  # of removing what a process that is dying may still be adding to
 
 
 class Caretaker:
     """Tell a caretaker what to end and remove: a process group by its number, a folder by its path."""
 
     def __init__(self):
-        import subprocess    # lazy import: the caretaker itself needs neither
+        import subprocess  # lazy import: the caretaker itself needs neither
         import threading
 
         reader, self._pipe = os.pipe()
@@ -58,7 +58,7 @@ class Caretaker:
             try:
                 os.write(self._pipe, os.fsencode(f"{sign}{what}\0"))
             except BrokenPipeError:
-                pass    # the caretaker was killed; the job continues
+                pass  # the caretaker was killed; the job continues
 
     def finish(self):
         """End and remove everything, and wait for that; when called again, only wait."""

@@ -29,14 +29,23 @@ def from_job(role, job, reducer=None):
         return shlex.split(job)
     if isinstance(job, (list, tuple)):
         return [os.fspath(word) for word in job]
-    return [sys.executable, "-m", "typedbytes.local._function", role, *_place_of(job), *(_place_of(reducer) if hasattr(reducer, "partition_by") else ())]
+    return [
+        sys.executable,
+        "-m",
+        "typedbytes.local._function",
+        role,
+        *_place_of(job),
+        *(_place_of(reducer) if hasattr(reducer, "partition_by") else ()),
+    ]
 
 
 def _place_of(job):
     """Return where a process finds a function: the file or the module, and the name in it."""
     name, module = getattr(job, "__qualname__", None), getattr(job, "__module__", None)
     if name is None or "<" in name:
-        raise CommandError(f"{job!r} has no name that another process could find it by: make it a function or class of a module, not of a function")
+        raise CommandError(
+            f"{job!r} has no name that another process could find it by: make it a function or class of a module, not of a function"
+        )
     if module != "__main__":
         return module, name
     path = getattr(sys.modules["__main__"], "__file__", None)
@@ -53,7 +62,11 @@ def from_script(processes, script, arguments, combines, reduces, environ=None):
     script = os.fspath(script)
     if not os.path.isfile(script):
         raise CommandError(f"there is no script {script}")
-    start = [os.path.abspath(script)] if os.access(script, os.X_OK) and not script.endswith(".py") else [sys.executable, os.path.abspath(script)]
+    start = (
+        [os.path.abspath(script)]
+        if os.access(script, os.X_OK) and not script.endswith(".py")
+        else [sys.executable, os.path.abspath(script)]
+    )
     commands = {role: [*start, role, *arguments] for role in ("map", "combine", "reduce")}
     asked = [role for role, answer in (("combine", combines), ("reduce", reduces)) if reduces is not False and answer is not False]
     has = {"map": True, **_ask(processes, script, {role: commands[role] for role in asked}, environ or {})}
@@ -82,7 +95,9 @@ def _has_role(answer, program, script):
     if number > 0:
         raise JobError(f"{script} was ended by {name_of(number)} when it was started without input")
     if code not in (OK, USAGE):
-        lines = [line for line in messages.decode("utf-8", "backslashreplace").splitlines() if line.strip() and not line.startswith("reporter:")]
+        lines = [
+            line for line in messages.decode("utf-8", "backslashreplace").splitlines() if line.strip() and not line.startswith("reporter:")
+        ]
         is_missing = lines[-1:] and lines[-1].startswith("ModuleNotFoundError: ")
         advice = f"; install the module for {sys.executable}, or correct its name" if is_missing else ""
         said = f": {lines[-1]}" if lines else ""

@@ -12,13 +12,13 @@ from threading import Lock
 
 __all__ = ["Counters", "Messages", "lines_of"]
 
-MOST_COUNTERS, MOST_GROUPS = 120, 50    # mapreduce.job.counters.max and mapreduce.job.counters.groups.max
+MOST_COUNTERS, MOST_GROUPS = 120, 50  # mapreduce.job.counters.max and mapreduce.job.counters.groups.max
 OWN_PREFIX = "org.apache.hadoop.mapreduce."
-TAIL_NLINES = 60    # the last lines of an attempt's messages, kept for an error
-PIECE_NBYTES = 1 << 16    # of a line that is passed on before it has ended: it must not fill memory
-MOST_REPORT_NBYTES = 1 << 20    # a report must have ended
+TAIL_NLINES = 60  # the last lines of an attempt's messages, kept for an error
+PIECE_NBYTES = 1 << 16  # of a line that is passed on before it has ended: it must not fill memory
+MOST_REPORT_NBYTES = 1 << 20  # a report must have ended
 
-_SMALL = "".join(map(chr, range(33)))    # what Java's trim() takes off
+_SMALL = "".join(map(chr, range(33)))  # what Java's trim() takes off
 _LONG = re.compile("[+-]?\\d+")
 _SIGN_BIT = 1 << 63
 
@@ -29,7 +29,7 @@ class Counters(dict):
     def add(self, group, name, amount):
         """Add an amount to a counter."""
         names = self.setdefault(group, {})
-        names[name] = (names.get(name, 0) + amount + _SIGN_BIT) % (2 * _SIGN_BIT) - _SIGN_BIT    # a long of Java's
+        names[name] = (names.get(name, 0) + amount + _SIGN_BIT) % (2 * _SIGN_BIT) - _SIGN_BIT  # a long of Java's
 
     def merge(self, other):
         """Add all of other counters."""
@@ -40,7 +40,10 @@ class Counters(dict):
     def beyond(self, ncounters=0, ngroups=0):
         """Return what is more than Hadoop allows a job, None when nothing is; with so many counters and groups of its own."""
         groups = [names for group, names in self.items() if not group.startswith(OWN_PREFIX)]
-        for what, number, most in (("counters", sum(map(len, groups)), MOST_COUNTERS - ncounters), ("groups of counters", len(groups), MOST_GROUPS - ngroups)):
+        for what, number, most in (
+            ("counters", sum(map(len, groups)), MOST_COUNTERS - ncounters),
+            ("groups of counters", len(groups), MOST_GROUPS - ngroups),
+        ):
             if number > most:
                 return f"{number} {what}, more than the {most} that Hadoop allows a job"
         return None
@@ -65,7 +68,7 @@ class Messages:
         with self._lock:
             if whole and line.startswith(b"reporter:"):
                 self._take_report(line)
-            elif line.strip():    # an empty line comes before each message; it is no line of its own
+            elif line.strip():  # an empty line comes before each message; it is no line of its own
                 self._pass_on(line)
 
     def _take_report(self, line):
@@ -81,7 +84,7 @@ class Messages:
             self._pass_on(b"cannot parse " + line)
 
     def _count(self, report):
-        group, name, amount = report.rstrip(",").split(",")    # split() of Java's leaves empty ends out
+        group, name, amount = report.rstrip(",").split(",")  # split() of Java's leaves empty ends out
         self.counters.add(_cut(group, 128), _cut(name, 64), _long(amount))
         self.beyond = self.counters.beyond()
 
@@ -92,7 +95,7 @@ class Messages:
             try:
                 sys.stderr.write(text + "\n")
             except (OSError, ValueError):
-                self._quiet = True    # standard error is closed; later counters are still needed
+                self._quiet = True  # standard error is closed; later counters are still needed
 
 
 def _text(data):
@@ -124,7 +127,7 @@ def lines_of(pipe):
     held, is_start, after_return = bytearray(), True, False
     while data := pipe.read(PIECE_NBYTES):
         for line in data.splitlines(True):
-            if after_return and line == b"\n":    # of a pair that was read in two parts
+            if after_return and line == b"\n":  # of a pair that was read in two parts
                 after_return = False
                 continue
             held += line

@@ -21,14 +21,14 @@ from typedbytes.sequencefile import Reader
 
 __all__ = ["FORMATS", "Split", "find_files", "make_splits", "open_split"]
 
-BLOCK_NBYTES = 32 << 20    # fs.local.block.size
-SLOP = 1.1    # the last split of a file may be so much larger: FileInputFormat.SPLIT_SLOP
+BLOCK_NBYTES = 32 << 20  # fs.local.block.size
+SLOP = 1.1  # the last split of a file may be so much larger: FileInputFormat.SPLIT_SLOP
 CHUNK_NBYTES = 1 << 18
 
 TEXT, PAIRS, SEQUENCE_FILE = "text", "pairs", "sequencefile"
 FORMATS = ("auto", TEXT, PAIRS, SEQUENCE_FILE)
 
-HEAD_NBYTES = 1 << 12    # read to recognise the format of a file
+HEAD_NBYTES = 1 << 12  # read to recognise the format of a file
 _PRINTABLE = frozenset((*b"\t\n\r", *range(0x20, 0x7F)))
 SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".zst": "zstd", ".xz": "xz"}
 
@@ -120,19 +120,19 @@ def _recognised(path):
             with opener(path, "rb") as file:
                 head = file.read(HEAD_NBYTES)
         except (OSError, EOFError, *damage):
-            return TEXT, codec    # the task that reads it says what is wrong
+            return TEXT, codec  # the task that reads it says what is wrong
     _check_text(path, head, codec)
     return TEXT, codec
 
 
 def _is_sequence_file(head):
-    return head.startswith(_magic.SEQUENCE_FILE) and head[3:4] < b" "    # a version
+    return head.startswith(_magic.SEQUENCE_FILE) and head[3:4] < b" "  # a version
 
 
 def _check_text(path, head, codec):
     """Raise InputError for the first bytes of what is clearly no text: a NUL is among them, or bytes that another format starts with."""
     name = _magic.name_of(head)
-    if b"\0" in head or (name and not _PRINTABLE.issuperset(head[:8])):    # a text may start with ORC
+    if b"\0" in head or (name and not _PRINTABLE.issuperset(head[:8])):  # a text may start with ORC
         what = f"{name or 'binary data'}{f' inside {codec}' if codec else ''}"
         raise InputError(
             f"{path} is not text but {what}, and neither a SequenceFile nor named .tb as typed bytes are "

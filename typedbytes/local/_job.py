@@ -25,7 +25,7 @@ __all__ = ["Job", "Plan", "Result"]
 
 TASK_COUNTERS = "org.apache.hadoop.mapreduce.TaskCounter"
 TICK_SECONDS = 0.2
-HADOOPS_OWN = {False: (2, 2), True: (8, 3)}    # counters that count towards its limits, and their groups, without and with reducers
+HADOOPS_OWN = {False: (2, 2), True: (8, 3)}  # counters that count towards its limits, and their groups, without and with reducers
 PHASES = {"m": "map", "r": "reduce"}
 
 # commands: of "map", "combine" and "reduce", a list of words each or None. memory: bytes for all tasks together.
@@ -45,13 +45,13 @@ class Job:
         self._progress = progress
         self.processes = processes
         self._lock = Lock()
-        self._counters = Counters()    # of attempts that have succeeded
+        self._counters = Counters()  # of attempts that have succeeded
         self.id = f"job_local{random.SystemRandom().randrange(10**9, 10**10)}_0001"
         text_output = plan.output_format == "text"
         self.environ = job_environment(plan.environ, self.id, plan.name, len(splits), plan.nreducers, plan.secondary, text_output)
-        self.memory = left_of(plan.memory) // plan.processes    # of a task
-        self.most_files = _most_files(plan.processes)    # that it merges at once
-        self._segments = [()] * len(splits)    # by map task: its sorted runs, a Segment for each partition
+        self.memory = left_of(plan.memory) // plan.processes  # of a task
+        self.most_files = _most_files(plan.processes)  # that it merges at once
+        self._segments = [()] * len(splits)  # by map task: its sorted runs, a Segment for each partition
 
     def run(self):
         """Do all of it and return the counters. Raises JobError."""
@@ -59,7 +59,11 @@ class Job:
             self._run_phase("map", self._map, [split.length for split in self._splits])
             self._run_phase("reduce", self._reduce, [_nbytes(self._share(number)) for number in range(self.plan.nreducers)])
         except OSError as error:
-            advice = "; free disk space, or choose other folders: for the output, and tmp (--tmp) for temporary files" if error.errno in (ENOSPC, EDQUOT) else ""
+            advice = (
+                "; free disk space, or choose other folders: for the output, and tmp (--tmp) for temporary files"
+                if error.errno in (ENOSPC, EDQUOT)
+                else ""
+            )
             raise JobError(f"writing or reading temporary files or output failed: {error}{advice}") from error
         except DecodeError as error:
             raise JobError(f"a temporary file is not what was written to it: {error}") from error

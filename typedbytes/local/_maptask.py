@@ -25,7 +25,7 @@ def feed_split(split, sink, note):
         raise
     except DecodeError as error:
         advice = f"typedbytes validate --pairs --repair GOOD {split.path} copies what is intact"
-        if not error.record:    # nothing of it was right
+        if not error.record:  # nothing of it was right
             advice = f"it was read as {split.kind}: --input-format says what it is, and if it is that, {advice}"
         raise TaskError(f"bad input: {error}; {advice}", final=True) from None
     except ModuleNotFoundError as error:

@@ -42,7 +42,9 @@ class Output:
             for folder, mode in ((self._work, 0o700), (self._spilled, 0o700), (self._done, 0o777), (self._attempts, 0o777)):
                 os.mkdir(folder, mode)
         except OSError as error:
-            raise OutputError(f"no folder can be made in {os.path.dirname(error.filename)}: {error.strerror}; choose another path") from None
+            raise OutputError(
+                f"no folder can be made in {os.path.dirname(error.filename)}: {error.strerror}; choose another path"
+            ) from None
 
     def _have_removed(self):
         for folder in (self._spilled, self._work):
@@ -51,7 +53,7 @@ class Output:
     def attempt_folder(self, attempt):
         """Make the folder of an attempt; files that its task puts there become part of the output."""
         path = os.path.join(self._attempts, attempt)
-        os.mkdir(path)    # not the folders above it: those of a job that was stopped stay away
+        os.mkdir(path)  # not the folders above it: those of a job that was stopped stay away
         return path
 
     def keep_stdin(self):

@@ -87,12 +87,12 @@ class Processes:
             try:
                 result, failure = _attempt(take, process.stdout)
                 if failure is not None and not isinstance(failure, TruncatedError):
-                    _kill(process)    # an input that ends early ends by itself
+                    _kill(process)  # an input that ends early ends by itself
                 process.stdout.close()
                 process.wait()
             finally:
-                self._end_one(process)    # and its children that still run
-            has_left = bool(unread.read(1))    # of what the feeder has written or writes yet; nothing when it is done
+                self._end_one(process)  # and its children that still run
+            has_left = bool(unread.read(1))  # of what the feeder has written or writes yet; nothing when it is done
         for thread in (feeder, listener):
             thread.join()
         self._judge(process.returncode, feeder.error, has_left, failure, messages)
@@ -171,7 +171,9 @@ class Processes:
         if taken is not None:
             raise TaskError(f"its output is cut: {taken}{_advice(taken)}")
         if fed is not None or has_left:
-            raise TaskError("it ended with exit code 0 before it had read all of its input; a script of typedbytes ends in streaming.run(...)")
+            raise TaskError(
+                "it ended with exit code 0 before it had read all of its input; a script of typedbytes ends in streaming.run(...)"
+            )
         if messages.beyond:
             raise TaskError(f"it has {messages.beyond}", final=True)
 
@@ -274,6 +276,6 @@ def _kill(process):
 
 def _enlarge(pipe):
     try:
-        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_NBYTES)    # Linux, Python 3.10
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_NBYTES)  # Linux, Python 3.10
     except (AttributeError, OSError):
-        pass    # a smaller pipe does as well
+        pass  # a smaller pipe does as well

@@ -18,5 +18,5 @@ def name_of(number):
     try:
         return signal.Signals(number).name
     except ValueError:
-        first = getattr(signal, "SIGRTMIN", number + 1)    # not everywhere
+        first = getattr(signal, "SIGRTMIN", number + 1)  # not everywhere
         return f"signal {number} (SIGRTMIN+{number - first})" if number > first else f"signal {number}"

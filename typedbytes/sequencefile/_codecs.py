@@ -46,7 +46,7 @@ def _inflating(make, error):
         # The first stream gets all the data. A stream copies the data after its end, so later streams, of which hostile bytes
         # can hold many, get pieces of growing size.
         parts, remaining, at, nbytes = [], limit, 0, len(data)
-        while at < len(data):    # some codecs compress empty data to no bytes
+        while at < len(data):  # some codecs compress empty data to no bytes
             stream = make()
             while not stream.eof:
                 piece = bytes(data[at : at + nbytes]) if at else data

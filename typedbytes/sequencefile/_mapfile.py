@@ -60,7 +60,9 @@ class MapFile:
         keys, places = [], []
         with Reader(place, raw=True) as index:
             if index.key_class != self._data.key_class or index.value_class != f"{_IO}LongWritable":
-                raise FormatError(f"expected an index from {self._data.key_class} to LongWritable, not from {index.key_class} to {index.value_class}", 0)
+                raise FormatError(
+                    f"expected an index from {self._data.key_class} to LongWritable, not from {index.key_class} to {index.value_class}", 0
+                )
             last, end = self._first, _locations.size(self._path)
             for offset, key, value in self._records(index):
                 to = _decode_at(index.value_class, value, offset)
@@ -109,7 +111,7 @@ class MapFile:
         return Kept(self._pairs())
 
     def _pairs(self):
-        self._data.seek(self._first)    # raises if it is closed or has failed
+        self._data.seek(self._first)  # raises if it is closed or has failed
         with Reader(self._path, **self._options) as reader:
             try:
                 yield from reader

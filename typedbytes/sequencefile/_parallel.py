@@ -119,7 +119,7 @@ def _is_portable(error):
 
 
 def _in_parallel(splits, options, processes, ordered):
-    from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait    # lazy import: start-up time
+    from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait  # lazy import: start-up time
 
     waiting, under_way = deque(splits), {}
     pool, waits = ProcessPoolExecutor(processes), True
@@ -132,7 +132,7 @@ def _in_parallel(splits, options, processes, ordered):
             split = under_way.pop(first)
             yield split[2], _answered(split[0], *first.result())
     except GeneratorExit:
-        waits = False    # the garbage collector may run this in any thread, even the pool's own, which cannot join itself
+        waits = False  # the garbage collector may run this in any thread, even the pool's own, which cannot join itself
         raise
     finally:
         pool.shutdown(waits, cancel_futures=True)

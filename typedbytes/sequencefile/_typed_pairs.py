@@ -22,9 +22,9 @@ class TypedPairs:
         self._reader = reader
         self._owns = owns
         self._options = options
-        self._rest = memoryview(b"")    # whole pairs not yet used
-        self._offsets = ()    # of the records read together with `_rest`
-        self._index = 0    # of the next record in `_offsets`
+        self._rest = memoryview(b"")  # whole pairs not yet used
+        self._offsets = ()  # of the records read together with `_rest`
+        self._index = 0  # of the next record in `_offsets`
         self._is_closed = False
         self.record = reader.record
 

@@ -60,7 +60,9 @@ class Arrangement:
         self.arrives = None  # whether the keys that are read have the form; None: none was read
         odd = secondary % 2 * len(BYTES_OF_NONE)
         if secondary < odd:
-            raise GroupingError(f"a key cannot leave {secondary} bytes to the sort: grouping by a part of it needs none, leave out --secondary")
+            raise GroupingError(
+                f"a key cannot leave {secondary} bytes to the sort: grouping by a part of it needs none, leave out --secondary"
+            )
         nfalse = (secondary - odd) // len(FALSE)
         self._padding = BYTES_OF_NONE * bool(odd) + FALSE * nfalse
         self._head = b"\x08" + (3 + bool(odd) + nfalse).to_bytes(4, "big")
@@ -115,7 +117,9 @@ class ArrangedInput(UndecodedInput):
     def _settle(self, arrives):
         arrangement = self._arrangement
         if arrangement.arrives is not None:
-            self._failure = FormatError("a key that was arranged to be grouped is among keys that were not", self.offset, record=self.record - 1)
+            self._failure = FormatError(
+                "a key that was arranged to be grouped is among keys that were not", self.offset, record=self.record - 1
+            )
             raise self._failure
         if not arrives and arrangement.nreducers is not None:
             raise GroupingError(

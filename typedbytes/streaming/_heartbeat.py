@@ -25,7 +25,7 @@ class Heartbeat:
         begun = allocate_lock()
         begun.acquire()
         start_new_thread(self._beat_on, (begun.release,))
-        begun.acquire()    # before Python 3.12, a thread that is still starting while the interpreter ends crashes it
+        begun.acquire()  # before Python 3.12, a thread that is still starting while the interpreter ends crashes it
 
     def beat(self):
         """Send the status if there was progress since the last time."""

@@ -262,7 +262,9 @@ class Attempt:
     def _process_and_skip_bad(self, process):
         from typedbytes.streaming._bad_records import BadRecordSkipper
 
-        skipper = BadRecordSkipper(self._options.max_bad, self._group_by, self._input, self._output, self._is_broken, self._arrangement is not None)
+        skipper = BadRecordSkipper(
+            self._options.max_bad, self._group_by, self._input, self._output, self._is_broken, self._arrangement is not None
+        )
         self._layers.append(skipper)
         try:
             skipper.run(skipper.map if self._role == "map" else skipper.reduce, process)

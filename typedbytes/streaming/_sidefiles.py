@@ -49,7 +49,7 @@ class SideFiles:
     def _commit(self):
         if not self._files:
             return
-        from typedbytes._whole import name_files    # tasks that have any
+        from typedbytes._whole import name_files  # tasks that have any
 
         for file in self._files.values():
             file.close()

@@ -194,7 +194,11 @@ def find_secondary(environ):
         )
     if partitioner == HASH_PARTITIONER:
         return 0
-    left, right = (int(environ.get(f"mapreduce_partition_binarypartitioner_{side}_offset", end)) for side, end in (("left", 0), ("right", -1)))
+    left, right = (
+        int(environ.get(f"mapreduce_partition_binarypartitioner_{side}_offset", end)) for side, end in (("left", 0), ("right", -1))
+    )
     if left or right >= 0:
-        raise GroupingError(f"no keys can be grouped by the bytes {left} to {right} of BinaryPartitioner: leave out -partitioner, grouping needs none")
+        raise GroupingError(
+            f"no keys can be grouped by the bytes {left} to {right} of BinaryPartitioner: leave out -partitioner, grouping needs none"
+        )
     return -right - 1

@@ -100,7 +100,9 @@ def _zsh():
         metavar, words = _first(name) or (None, ())
         return f"'1:{metavar}:{'(' + ' '.join(words) + ')' if words else ''}' " if metavar else ""
 
-    cases = (f"        {name}) _arguments {' '.join(map(spec, actions))} {first(name)}'*:file:_files' ;;" for name, actions in command_options())
+    cases = (
+        f"        {name}) _arguments {' '.join(map(spec, actions))} {first(name)}'*:file:_files' ;;" for name, actions in command_options()
+    )
     commands = " ".join(_quoted(f"{name}:{summary}") for name, summary in COMMANDS.items())
     return ZSH.format(commands=commands, cases="\n".join(cases))
 

@@ -19,10 +19,14 @@ CODECS = ("none", "default", "gzip", "bzip2", "snappy", "lz4", "zstd")
 def add_arguments(parser):
     """Declare the arguments of convert."""
     add_file_arguments(parser)
-    parser.add_argument("--from", choices=NAMES + TABLES, dest="from_", help="the format of the inputs (default: recognised by their first bytes)")
+    parser.add_argument(
+        "--from", choices=NAMES + TABLES, dest="from_", help="the format of the inputs (default: recognised by their first bytes)"
+    )
     parser.add_argument("--to", choices=NAMES + TABLES, required=True, help="the format of the output")
     parser.add_argument("--codec", choices=CODECS, help="sequencefile, parquet: compression (none)")
-    parser.add_argument("--compression", choices=("record", "block"), default="block", help="sequencefile: compress each value, or blocks (block)")
+    parser.add_argument(
+        "--compression", choices=("record", "block"), default="block", help="sequencefile: compress each value, or blocks (block)"
+    )
     add_output_argument(parser)
 
 

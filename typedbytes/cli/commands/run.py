@@ -22,11 +22,29 @@ def add_arguments(parser):
     add("-o", "--output", dest="folder", metavar="FOLDER", help="the folder for the part files; it must not exist")
     add("-r", "--reducers", type=count, metavar="N", help="the number of reduce tasks and part files; 0: no reducer (1)")
     add("--no-combiner", action="store_true", help="do not run the script's combiner")
-    add("--input-format", choices=("auto", "text", "pairs", "sequencefile"), default="auto", help="the format of the input; auto: by content and name (auto)")
-    add("--output-format", choices=("sequencefile", "pairs", "text"), default="sequencefile", help="the format of the part files (sequencefile)")
-    add("--memory", type=size, default=512 << 20, metavar="SIZE", help="memory of this process, which sorts and merges for all tasks (512M)")
+    add(
+        "--input-format",
+        choices=("auto", "text", "pairs", "sequencefile"),
+        default="auto",
+        help="the format of the input; auto: by content and name (auto)",
+    )
+    add(
+        "--output-format",
+        choices=("sequencefile", "pairs", "text"),
+        default="sequencefile",
+        help="the format of the part files (sequencefile)",
+    )
+    add(
+        "--memory", type=size, default=512 << 20, metavar="SIZE", help="memory of this process, which sorts and merges for all tasks (512M)"
+    )
     add("--processes", type=count, metavar="N", help="the number of tasks that run at once (that of processors)")
-    add("--secondary", type=count, default=0, metavar="N", help="the number of bytes at the end of a key that do not choose the reducer; group_by needs none (0)")
+    add(
+        "--secondary",
+        type=count,
+        default=0,
+        metavar="N",
+        help="the number of bytes at the end of a key that do not choose the reducer; group_by needs none (0)",
+    )
     add("--split-size", type=size, metavar="SIZE", help="the input of a map task (32M, as in Hadoop for local files)")
     add("--attempts", type=count, default=1, metavar="N", help="the number of attempts of a task (1)")
     add("--tmp", metavar="FOLDER", help="the folder for temporary files (beside the output)")

@@ -1,5 +1,4 @@
-"""The command sniff: the format of an input, by its first bytes. The number of bytes read is bounded.
-"""
+"""The command sniff: the format of an input, by its first bytes. The number of bytes read is bounded."""
 
 import io
 

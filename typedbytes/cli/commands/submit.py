@@ -16,7 +16,13 @@ def add_arguments(parser):
     add("-o", "--output", dest="folder", metavar="FOLDER", help="the folder for the part files; it must not exist")
     add("-r", "--reducers", type=natural, default=1, metavar="N", help="the number of reduce tasks; 0: no reducer (1)")
     add("--combiner", action="store_true", help="run the script's combiner")
-    add("--secondary", type=natural, default=0, metavar="N", help="the last N bytes of an encoded key do not choose the reducer; group_by needs none")
+    add(
+        "--secondary",
+        type=natural,
+        default=0,
+        metavar="N",
+        help="the last N bytes of an encoded key do not choose the reducer; group_by needs none",
+    )
     add("--input-format", default="text", metavar="F", help="text, sequencefile, or the name of a Java class (text)")
     add("--output-format", default="sequencefile", metavar="F", help="sequencefile, text, or the name of a Java class (sequencefile)")
     add("--name", default="", help="the name of the job (the script's name)")
