@@ -185,6 +185,15 @@ class _Legacy:
         """
         self.file.close()
 
+    @property
+    def closed(self):
+        """Whether the file is closed, as it says itself.
+
+        >>> Input(io.BytesIO()).closed
+        False
+        """
+        return bool(getattr(self.file, "closed", False))
+
     def __enter__(self):
         return self
 

@@ -247,6 +247,11 @@ class SharedChannel:
         if self._memory is not None:
             self._memory.close()
 
+    @property
+    def closed(self):
+        """Whether the SharedChannel is closed."""
+        return self._reader.closed
+
     def __enter__(self):
         return self
 

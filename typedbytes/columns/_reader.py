@@ -173,6 +173,15 @@ class BatchReader(_core.RecordIterator):
         first = self._call(self._peek)
         return _native.arrow_stream(BatchStream(self, first))
 
+    @property
+    def closed(self):
+        """Whether the BatchReader is closed.
+
+        >>> reader = read(b""); reader.close(); reader.closed
+        True
+        """
+        return self._reader.closed
+
     def close(self):
         """Release the source, which is closed only if it was given as a path.
 

@@ -134,6 +134,11 @@ class MapFile:
         options = {name: value for name, value in self._options.items() if name not in ("max_bytes", "resync")}
         return _decode_at(self._data.value_class, value, offset, **options)
 
+    @property
+    def closed(self):
+        """Whether the MapFile is closed."""
+        return self._data.closed
+
     def close(self):
         """Close the data file; closing again does nothing."""
         self._data.close()

@@ -25,7 +25,7 @@ class TypedPairs:
         self._rest = memoryview(b"")  # whole pairs not yet used
         self._offsets = ()  # of the records read together with `_rest`
         self._index = 0  # of the next record in `_offsets`
-        self._is_closed = False
+        self.closed = False
         self.record = reader.record
 
     @property
@@ -38,7 +38,7 @@ class TypedPairs:
 
         `nbytes` needs no check: pairs are always whole.
         """
-        if self._is_closed:
+        if self.closed:
             raise ValueError("I/O operation on a closed reader")
         if not self._rest:
             data, offsets = self._reader.__read_encoded__(_NBYTES)
@@ -63,6 +63,6 @@ class TypedPairs:
 
     def close(self):
         """Release the Reader."""
-        self._is_closed = True
+        self.closed = True
         if self._owns:
             self._reader.close()

@@ -49,7 +49,7 @@ cdef class AsyncCoalescingWriter:
     cdef bint is_finalizing       # the interpreter ends: the loop is not waited for
     cdef bint error_reported      # a call has raised the error of sending
     cdef OpenWriter entry
-    cdef bint closed
+    cdef bint is_closed
 
     def __init__(self, sink, wire="bytes", *, Py_ssize_t flush_bytes=FLUSH_BYTES, max_delay=0.0,
                  Py_ssize_t buffer_size=COALESCE_BUFFER, max_inflight=None, **options):
@@ -91,7 +91,7 @@ cdef class AsyncCoalescingWriter:
     # ---- at interpreter exit, or when the writer is collected: the loop may have been closed
 
     cdef int settle(self) except -1:
-        if self.closed or self.is_inherited:
+        if self.is_closed or self.is_inherited:
             return 1
         if self.failure is not None:
             return 1 if self.error_reported else self.check()
@@ -116,7 +116,7 @@ cdef class AsyncCoalescingWriter:
         self.flush_bytes = 1
 
     cdef object give_up(self):
-        self.closed = True
+        self.is_closed = True
         return self.sink.target
 
     def __reduce__(self):
@@ -132,7 +132,7 @@ cdef class AsyncCoalescingWriter:
         if self.failure is not None:
             self.error_reported = True
             raise self.failure
-        if self.closed or self.encoder is None:
+        if self.is_closed or self.encoder is None:
             raise ValueError("I/O operation on a closed writer")
         if self.encoder.busy:
             self.encoder.enter()
@@ -152,7 +152,7 @@ cdef class AsyncCoalescingWriter:
         ...             await writer.write([1])
         >>> asyncio.run(main())
         """
-        if self.failure is not None or self.closed or self.encoder is None:
+        if self.failure is not None or self.is_closed or self.encoder is None:
             self.check()
         if self.waiters or not self.has_capacity():
             return self._write_later(args, id, reply)
@@ -206,7 +206,7 @@ cdef class AsyncCoalescingWriter:
 
     def _flush_due(self):
         self.flush_scheduled = False
-        if not self.is_blocked and not self.closed and self.failure is None and self.pending():
+        if not self.is_blocked and not self.is_closed and self.failure is None and self.pending():
             self.counts.by_age += 1
             self.send()
 
@@ -259,13 +259,13 @@ cdef class AsyncCoalescingWriter:
             self.send()
 
     cdef int wake(self) except -1:
-        if self.failure is not None or self.closed or self.has_capacity():
+        if self.failure is not None or self.is_closed or self.has_capacity():
             while self.waiters:
                 waiter = self.waiters.popleft()
                 if not waiter.done():
                     waiter.set_result(None)
                     break    # that task wakes the next one
-        if self.failure is not None or self.closed or not self.pending():
+        if self.failure is not None or self.is_closed or not self.pending():
             drainers, self.drainers = self.drainers, []
             for waiter in drainers:
                 if not waiter.done():
@@ -290,7 +290,7 @@ cdef class AsyncCoalescingWriter:
         await self._wait_drained()
 
     async def _wait_drained(self):
-        while self.pending() and self.failure is None and not self.closed:
+        while self.pending() and self.failure is None and not self.is_closed:
             self.drainers.append(self.loop.create_future())
             await self.drainers[len(self.drainers) - 1]
         if self.failure is not None or self.pending():
@@ -307,17 +307,32 @@ cdef class AsyncCoalescingWriter:
         ...         await AsyncCoalescingWriter(ours).close()
         >>> asyncio.run(main())
         """
-        if self.closed or self.encoder is None:
+        if self.is_closed or self.encoder is None:
             return
         if self.encoder.busy:
             self.encoder.enter()
         try:
             await self.drain()
         finally:
-            self.closed = True
+            self.is_closed = True
             strike_off(&self.entry)
             self.watch(False)
             self.wake()
+
+    @property
+    def closed(self):
+        """Whether the AsyncCoalescingWriter is closed.
+
+        >>> import asyncio, socket
+        >>> async def main():
+        ...     ours, theirs = socket.socketpair()
+        ...     with ours, theirs:
+        ...         ours.setblocking(False)
+        ...         return AsyncCoalescingWriter(ours).closed
+        >>> asyncio.run(main())
+        False
+        """
+        return self.is_closed or self.encoder is None
 
     @property
     def stats(self):

@@ -96,7 +96,7 @@ cdef class CoalescingWriter:
     cdef bint is_sending
     cdef bint is_asleep
     cdef bint is_running
-    cdef bint closed
+    cdef bint is_closed
     cdef bint is_ready
 
     def __cinit__(self, *args, **options):
@@ -137,7 +137,7 @@ cdef class CoalescingWriter:
         return 0
 
     def __del__(self):
-        if not self.is_ready or self.closed or self.forks != FORKS:
+        if not self.is_ready or self.is_closed or self.forks != FORKS:
             return
         try:
             self.settle()
@@ -170,7 +170,7 @@ cdef class CoalescingWriter:
 
     cdef int settle(self) except -1:
         cdef bint holds = self.holds()
-        if self.closed or self.forks != FORKS:
+        if self.is_closed or self.forks != FORKS:
             return 1
         if self.failed:
             return 1 if self.error_reported else self.check_failed()
@@ -193,7 +193,7 @@ cdef class CoalescingWriter:
         self.flush_bytes = 1
 
     cdef object give_up(self):
-        self.closed = True
+        self.is_closed = True
         return self.sink.target
 
     # ---- the mutex
@@ -208,7 +208,7 @@ cdef class CoalescingWriter:
             with nogil:
                 pthread_mutex_lock(&self.mutex)
         self.holder = me
-        if self.closed or not self.is_ready or self.failed:
+        if self.is_closed or not self.is_ready or self.failed:
             self.refuse()
         return 0
 
@@ -362,7 +362,7 @@ cdef class CoalescingWriter:
     cdef int advance_open(self) except -1:
         # The same before a message is put into the buffer: after close() it would never be sent.
         self.advance()
-        return self.raise_closed() if self.closed else 0
+        return self.raise_closed() if self.is_closed else 0
 
     cdef int send_everything(self) except -1:
         while self.is_sending or self.nsent < self.nsending or written(&self.encoder.buf):
@@ -495,11 +495,11 @@ cdef class CoalescingWriter:
         >>> import os
         >>> CoalescingWriter(os.open(os.devnull, os.O_WRONLY)).close()
         """
-        if self.closed or not self.is_ready or self.forks != FORKS:
+        if self.is_closed or not self.is_ready or self.forks != FORKS:
             return
         try:
             self.enter()
-            self.closed = True    # messages that are not in the buffer yet are refused
+            self.is_closed = True    # messages that are not in the buffer yet are refused
             try:
                 self.counts.by_request += 1
                 self.send_everything()
@@ -507,7 +507,7 @@ cdef class CoalescingWriter:
                 self.leave()
         finally:
             if self.holder != PyThread_get_thread_ident():
-                self.closed = True
+                self.is_closed = True
                 strike_off(&self.entry)
                 self.stop_thread()
 
@@ -524,6 +524,16 @@ cdef class CoalescingWriter:
         thread.join()
         self.thread = None
         return 0
+
+    @property
+    def closed(self):
+        """Whether the CoalescingWriter is closed.
+
+        >>> import os
+        >>> CoalescingWriter(os.open(os.devnull, os.O_WRONLY)).closed
+        False
+        """
+        return self.is_closed or not self.is_ready
 
     @property
     def stats(self):

@@ -58,7 +58,6 @@ cdef class Parser:
     cdef object failure           # the error that all later calls raise
     cdef bint is_resumable        # waiting for input or checking signals: after an error raised here, parsing can continue
     cdef bint busy
-    cdef bint closed
 
     def __cinit__(self, *args, **options):
         self.large = NULL

@@ -17,6 +17,7 @@ cdef class BlockReader(Parser):
     cdef int descriptor
     cdef bint from_socket
     cdef bint ended
+    cdef bint is_closed
 
     def __init__(self, source, wire="bytes", *, max_bytes=None, skip_bad=False, Py_ssize_t buffer_size=READ_SIZE, **options):
         if self.source is not None:
@@ -43,7 +44,7 @@ cdef class BlockReader(Parser):
         raise TypeError(f"cannot read from a {type(source).__name__}: it has neither recv nor read")
 
     cdef int enter(self) except -1:
-        if self.closed or self.source is None:
+        if self.is_closed or self.source is None:
             raise ValueError("I/O operation on a closed reader")
         if self.failure is not None:
             raise self.failure
@@ -164,6 +165,15 @@ cdef class BlockReader(Parser):
         """
         return offset_of(&self.buf, self.buf.cursor)
 
+    @property
+    def closed(self):
+        """Whether the BlockReader is closed.
+
+        >>> reader = BlockReader(b""); reader.close(); reader.closed
+        True
+        """
+        return self.is_closed or self.source is None
+
     def detach(self):
         """Return the bytes that were read ahead and not consumed, and close the reader; ValueError inside a message.
 
@@ -185,7 +195,7 @@ cdef class BlockReader(Parser):
         """
         if self.busy:
             self.enter()
-        self.closed = True
+        self.is_closed = True
         self.drop_message()
         release(&self.buf)
         self.method = None

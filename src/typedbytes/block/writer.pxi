@@ -27,7 +27,7 @@ cdef class BlockWriter:
     cdef OpenWriter entry
     cdef bint is_finalizing       # the interpreter ends: each message is sent at once, and the sink is flushed
     cdef bint flushed_at_exit     # the sink was flushed since
-    cdef bint closed
+    cdef bint is_closed
     cdef bint batched             # a batch is being made: it is sent as a whole
 
     def __init__(self, sink, wire="bytes", *, Py_ssize_t buffer_size=0, max_inflight=None, **options):
@@ -57,7 +57,7 @@ cdef class BlockWriter:
         self.close()
 
     def __del__(self):
-        if self.encoder is None or self.closed or self.forks != FORKS or not self.encoder.nbytes():
+        if self.encoder is None or self.is_closed or self.forks != FORKS or not self.encoder.nbytes():
             return
         warn_unclosed(self, "with unwritten messages")
         try:
@@ -71,7 +71,7 @@ cdef class BlockWriter:
 
     cdef int settle(self) except -1:
         cdef bint holds = self.encoder.nbytes() > 0
-        if self.closed or self.failure is not None or self.forks != FORKS or (not holds and is_closed(self.sink.target)):
+        if self.is_closed or self.failure is not None or self.forks != FORKS or (not holds and is_closed(self.sink.target)):
             return 1
         self.disable_buffering()
         if self.encoder.busy:    # it is sent at the end of the message that is being written
@@ -87,7 +87,7 @@ cdef class BlockWriter:
         self.buffer_size = 0
 
     cdef object give_up(self):
-        self.closed = True
+        self.is_closed = True
         return self.sink.target
 
     cdef int flush_sink(self) except -1:
@@ -98,7 +98,7 @@ cdef class BlockWriter:
         return 0
 
     cdef inline int enter(self) except -1:
-        if self.encoder is None or self.closed:
+        if self.encoder is None or self.is_closed:
             raise ValueError("I/O operation on a closed writer")
         if self.failure is not None:
             raise self.failure
@@ -220,14 +220,24 @@ cdef class BlockWriter:
         >>> import io
         >>> BlockWriter(io.BytesIO()).close()
         """
-        if self.closed or self.encoder is None:
+        if self.is_closed or self.encoder is None:
             return
         try:
             if self.failure is None:
                 self.flush()
         finally:
-            self.closed = True
+            self.is_closed = True
             strike_off(&self.entry)
+
+    @property
+    def closed(self):
+        """Whether the BlockWriter is closed.
+
+        >>> import io
+        >>> writer = BlockWriter(io.BytesIO()); writer.close(); writer.closed
+        True
+        """
+        return self.is_closed or self.encoder is None
 
 
 cdef int settle_writer(object writer) except -1:

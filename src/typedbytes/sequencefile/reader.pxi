@@ -807,6 +807,11 @@ cdef class Reader:
         """The number of records returned or skipped."""
         return self.nrecords
 
+    @property
+    def closed(self):
+        """Whether the Reader is closed."""
+        return self.state == CLOSED
+
     def close(self):
         """Release the source, and close it if the Reader opened it from a path."""
         if self.state == BUSY:

@@ -537,6 +537,11 @@ cdef class Writer:
         """The number of records written so far."""
         return self.nrecords
 
+    @property
+    def closed(self):
+        """Whether the Writer is closed."""
+        return self.state == CLOSED
+
 
 cdef int settle_writer(object writer) except -1:
     return (<Writer>writer).settle()

@@ -357,6 +357,15 @@ cdef class Reader:
         """
         return self.d.record
 
+    @property
+    def closed(self):
+        """Whether the Reader is closed.
+
+        >>> reader = Reader(b""); reader.close(); reader.closed
+        True
+        """
+        return self.state == CLOSED
+
     def detach(self):
         """Close the Reader and return the bytes that were read ahead but not consumed.
 

@@ -378,6 +378,16 @@ cdef class Writer:
         """
         return self.nrecords
 
+    @property
+    def closed(self):
+        """Whether the Writer is closed; one that the sink failed for can be closed again.
+
+        >>> import io
+        >>> writer = Writer(io.BytesIO()); writer.close(); writer.closed
+        True
+        """
+        return self.state == CLOSED
+
 
 cdef int settle_writer(object writer) except -1:
     return (<Writer>writer).settle()
