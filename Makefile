@@ -6,7 +6,8 @@ PYTEST_ARGS ?=
 
 BIN = $(VENV)/bin
 TEST_PATH = $(CURDIR):$(CURDIR)/tests:$(CURDIR)/tests/support:$(CURDIR)/tests/soak
-PIP_INSTALL = -m pip install --quiet --disable-pip-version-check
+# Byte code is written when a module is first imported: most are never.
+PIP_INSTALL = -m pip install --quiet --disable-pip-version-check --no-compile
 SOURCES := setup.py pyproject.toml $(wildcard src/typedbytes/* src/typedbytes/*/* src/typedbytes/*/*/*)
 
 PYTHON_VERSIONS := 3.9 3.10 3.11 3.12 3.13
