@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 import vectors
 from fresh import SECONDS, run_fresh, within
 from fuzz import pickles
-from typedbytes import Decoder, FormatError, Reader
+from typedbytes import Decoder, FormatError, Reader, dumps, loads
 from typedbytes._pickle import MAX_DEPTH, MAX_EQUAL_HASHES, safe_dumps, safe_loads
 
 EAST = timezone(timedelta(hours=5, minutes=30), "IST")
@@ -141,6 +141,23 @@ def test_a_pickle_of_this_python_reads(value, protocol):
 def test_an_optimized_pickle_reads(protocol):
     value = {(1, SOME_UUID, "x"), (2, SOME_UUID, "x")}
     assert safe_loads(pickletools.optimize(pickle.dumps(value, protocol))) == value
+
+
+@pytest.mark.parametrize("value", VALUES, ids=show)
+def test_a_value_of_code_100_survives(value):
+    if type(value) is not int or not -(2**63) <= value < 2**63:  # those have codes of their own
+        assert dumps(value)[5:] == safe_dumps(value)
+    for data in [safe_dumps(value), *(pickle.dumps(value, protocol) for protocol in PROTOCOLS)]:
+        assert same(loads(b"\x64" + len(data).to_bytes(4, "big") + data), value)
+
+
+def test_a_known_form_that_is_cut_short_is_refused():
+    for value in (datetime(2047, 12, 31, 23, 59, 59, 999999), datetime(2020, 2, 29, tzinfo=EAST), time(1, 2, 3, tzinfo=timezone.utc)):
+        for data in (safe_dumps(value), *(pickletools.optimize(pickle.dumps(value, protocol)) for protocol in (2, 3))):
+            for end in range(3, len(data) - 1):
+                cut = data[:end] + b"."
+                with pytest.raises(FormatError):
+                    loads(b"\x64" + len(cut).to_bytes(4, "big") + cut)
 
 
 @pytest.mark.parametrize("data", PYTHON2, ids=show)

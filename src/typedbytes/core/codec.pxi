@@ -5,6 +5,7 @@
 #     core/codec/errors.pxi          errors with offset, code and path
 #     core/codec/scalars.pxi         BYTE BOOL INT LONG FLOAT DOUBLE, Hive's SHORT and NULL
 #     core/codec/bytes.pxi           BYTES STRING and the application codes 50..200
+#     core/codec/pickle/             code 100 under the safe policy: types, write, recognise
 #     core/codec/gc_signals.pxi      when the collector is paused and signals are checked
 #     core/codec/containers.pxi      VECTOR LIST MAP
 #     core/codec/collisions.pxi      MAP keys of equal hash
@@ -19,9 +20,9 @@
 # Always true: nothing is read unless the buffer was asked for it; nothing is allocated that bytes have not backed; items of
 # open containers are owned by the decoding's stack, which abandon() empties.
 
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t, INT32_MAX, INT32_MIN
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, INT32_MAX, INT32_MIN
 from libc.stdlib cimport qsort
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcmp, memcpy, memmove, memset
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.buffer cimport PyBUF_CONTIG_RO, PyBuffer_Release, PyObject_GetBuffer
 from cpython.exc cimport PyErr_CheckSignals
@@ -95,6 +96,9 @@ cdef uint64_t SECRET = <uint64_t>hash("typedbytes") | 1
 include "codec/errors.pxi"
 include "codec/scalars.pxi"
 include "codec/bytes.pxi"
+include "codec/pickle/types.pxi"
+include "codec/pickle/write.pxi"
+include "codec/pickle/recognise.pxi"
 include "codec/gc_signals.pxi"
 include "codec/containers.pxi"
 include "codec/collisions.pxi"

@@ -178,8 +178,16 @@ static Py_ssize_t int_to_bytes_le(PyObject *number, unsigned char *out, Py_ssize
             d &= PyLong_MASK;
         }
         bits |= (uint64_t)d << nbits;
-        for (nbits += 30; nbits >= 8; nbits -= 8) { out[nbytes++] = (unsigned char)bits; bits >>= 8; }
+        for (nbits += 30; nbits >= 32; nbits -= 32) {    /* four bytes at a time, in the order of every machine */
+            out[nbytes] = (unsigned char)bits;
+            out[nbytes + 1] = (unsigned char)(bits >> 8);
+            out[nbytes + 2] = (unsigned char)(bits >> 16);
+            out[nbytes + 3] = (unsigned char)(bits >> 24);
+            nbytes += 4;
+            bits >>= 32;
+        }
     }
+    for (; nbits >= 8; nbits -= 8) { out[nbytes++] = (unsigned char)bits; bits >>= 8; }
     if (negative) bits |= (uint64_t)0xff << nbits;
     out[nbytes++] = (unsigned char)bits;
     out[nbytes++] = negative ? 0xff : 0;

@@ -328,15 +328,20 @@ cdef int encode_surrogates(Encoding* e, object text) except -1:
 #         bytes that are no .npy array. EncodeTypeError: an array of objects.
 # source  Hadoop TypedBytesWritableOutput.writeWritable, typedbytes.py; vectors ext_*, writable_*, pickle_*, ndarray_*.
 
+cdef inline bint is_pickled_none(const unsigned char* p) noexcept:
+    # As every library writes it; the caller has checked that nine bytes are there.
+    return memcmp(p, b"\x64\x00\x00\x00\x04\x80\x02N.", 9) == 0
+
+
 cdef PyObject* decode_application(Decoding* d, int code, const unsigned char* p, Py_ssize_t nbytes) except NULL:
     # The cursor is still at the type code, whose offset errors report. Nothing is read from `p` after a hook has run.
     cdef long long offset = offset_of(&d.buf, d.buf.cursor)
     cdef PyObject* number
     if code == PICKLE and d.pickle != RAW and not d.exact:
-        number = decode_pickled_int(p, nbytes)
+        number = recognise_number(p, nbytes)
         if number != NULL:
             return number
-        value = decode_pickle(d, p[:nbytes])
+        value = decode_pickle(d, p, nbytes)
     elif code == WRITABLE:
         value = decode_writable(d, p, nbytes)
     elif code == BYTESTRING and not d.exact:
@@ -383,30 +388,21 @@ cdef object decode_writable(Decoding* d, const unsigned char* p, Py_ssize_t nbyt
     return Writable(name, p[4 + nname:nbytes])
 
 
-# The tiny pickles of None and of ints, by pattern: PROTO n, one opcode with its argument, STOP. NULL without an exception
-# means another pickle; the general reader decides.
-cdef PyObject* decode_pickled_int(const unsigned char* p, Py_ssize_t nbytes) except? NULL:
-    cdef int opcode
-    if nbytes < 4 or p[0] != 0x80 or not 2 <= p[1] <= 5 or p[nbytes - 1] != c".":
-        return NULL
-    opcode = p[2]
-    if opcode == 0x8a and nbytes == 5 + p[3]:        # LONG1
-        return int_from_bytes_le(p + 4, p[3])
-    if opcode == c"N" and nbytes == 4:               # NONE
-        return decode_null()
-    if opcode == c"K" and nbytes == 5:               # BININT1
-        return int_object(p[3])
-    return NULL
-
-
-cdef object decode_pickle(Decoding* d, bytes data):
+cdef object decode_pickle(Decoding* d, const unsigned char* p, Py_ssize_t nbytes):
+    cdef PyObject* value
+    if d.pickle == SAFE:
+        value = recognise(p, nbytes)
+        if value != NULL:
+            found = <object>value
+            decref(value)
+            return found
     try:
         if d.pickle == TRUST:
             from pickle import loads
             # Python 2 wrote 8-bit str; latin-1 is what its datetimes and arrays need.
-            return loads(data, encoding="latin-1")
+            return loads(p[:nbytes], encoding="latin-1")
         from typedbytes._pickle import safe_loads
-        return safe_loads(data)
+        return safe_loads(p[:nbytes])
     except Exception as error:
         raise_without_memory(error)
         raise_format_at(d, f"PICKLE: {error}", offset_of(&d.buf, d.buf.cursor), PICKLE, error)
@@ -433,7 +429,7 @@ cdef int encode_wide_int(Encoding* e, PyObject* obj) except -1:
     p = e.buf.cursor
     nbytes = int_to_bytes_le(obj, p + 9, 260)
     if not 0 <= nbytes <= 255:
-        return encode_pickled(e, pickle_of(e, int.__pos__(<object>obj)))    # of a subclass, which may lie about its value
+        return encode_plain(e, int.__pos__(<object>obj))    # of a subclass, which may lie about its value
     memcpy(p + 5, b"\x80\x02\x8a", 3)
     p[8] = <unsigned char>nbytes
     p[9 + nbytes] = c"."
@@ -447,14 +443,9 @@ cdef int encode_pickled(Encoding* e, bytes data) except -1:
     return encode_payload(e, PICKLE, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
 
 
-cdef bytes pickle_of(Encoding* e, object obj):
-    if obj is None:
-        return b"\x80\x02N."
-    if e.pickle == TRUST:
-        from pickle import dumps
-        return dumps(obj, 2)
-    from typedbytes._pickle import safe_dumps
-    return safe_dumps(obj)
+cdef bytes trusted_pickle_of(object obj):
+    from pickle import dumps
+    return dumps(obj, 2)
 
 
 cdef int encode_ext(Encoding* e, object ext) except -1:

@@ -71,7 +71,7 @@ cdef inline Py_ssize_t try_run(Decoding* d, int code, Py_ssize_t most, Py_ssize_
     if d.buf.cursor == d.buf.end:
         look[0] += 1    # not known yet
         return 0
-    if d.buf.cursor[0] == code and BOOL <= code <= DOUBLE and code != FLOAT:
+    if d.buf.cursor[0] == code and (BOOL <= code <= DOUBLE and code != FLOAT or code == PICKLE):
         nfound = decode_run(d, most)
     look[0] = next_look(look[0], nfound)
     return nfound
@@ -106,6 +106,11 @@ cdef Py_ssize_t decode_run(Decoding* d, Py_ssize_t most) except -1:
         while item < stop and end - p >= 9 and p[0] == LONG and not failed:
             item[0] = int_or_null(load_i64(p + 1))
             failed = item[0] == NULL
+            item += 1
+            p += 9
+    elif code == PICKLE and d.pickle != RAW and not d.exact:
+        while item < stop and end - p >= 9 and is_pickled_none(p):
+            item[0] = decode_null()
             item += 1
             p += 9
     if unlikely(failed):

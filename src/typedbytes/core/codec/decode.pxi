@@ -46,6 +46,10 @@ cdef inline PyObject* decode_value(Decoding* d) except NULL:
             length = load_length(p + 1)
             if likely(length >= 0):
                 return decode_vector(d, length)
+    elif code == PICKLE:
+        if left >= 9 and is_pickled_none(p) and d.pickle != RAW and not d.exact:
+            d.buf.cursor = p + 9
+            return decode_null()
     return decode_other(d)
 
 

@@ -17,6 +17,8 @@ cdef inline int encode_value(Encoding* e, PyObject* obj) except -1:
         return encode_bool(e, obj)
     if kind == &PyBytes_Type:
         return encode_bytes(e, obj)
+    if obj == Py_None:
+        return encode_none(e)
     return encode_other(e, <object>obj)
 
 
@@ -30,9 +32,7 @@ cdef int encode_other(Encoding* e, object obj) except -1:
         return encode_list(e, <PyObject*>obj)
     if kind == &PyDict_Type:
         return encode_dict(e, <PyObject*>obj)
-    if obj is None:
-        if e.hive:
-            return encode_null(e)
+    if is_pickled_type(kind):
         return encode_pickled_type(e, obj)
     return encode_by_kind(e, obj)
 
@@ -67,7 +67,7 @@ cdef int encode_by_kind(Encoding* e, object obj) except -1:
         return encode_items(e, list(obj.items()))
     if "numpy" in sys.modules and encode_numpy(e, obj):
         return 0
-    if kind in (set, frozenset, complex) or kind.__module__ in ("decimal", "datetime", "uuid"):
+    if kind.__module__ in ("decimal", "datetime", "uuid"):
         return encode_pickled_type(e, obj)
     return encode_unknown(e, obj)
 
@@ -77,18 +77,38 @@ cdef object loaded_type(str module, str name):
     return getattr(sys.modules.get(module), name, None)
 
 
+cdef inline int encode_none(Encoding* e) except -1:
+    if unlikely(e.hive or e.pickle == RAW):
+        return encode_null(e) if e.hive else encode_unknown(e, None)
+    reserve_for(e, 9)
+    memcpy(e.buf.cursor, b"\x64\x00\x00\x00\x04\x80\x02N.", 9)    # also where pickles are trusted
+    e.buf.cursor += 9
+    return 0
+
+
+cdef inline bint is_pickled_type(PyTypeObject* kind) noexcept:
+    # Those of modules when they have been met before; the first of each is recognised by its module.
+    return kind == DATETIME_TYPE or kind == DATE_TYPE or kind == DECIMAL_TYPE or kind == UUID_TYPE or kind == &PySet_Type \
+        or kind == &PyFrozenSet_Type or kind == TIME_TYPE or kind == DELTA_TYPE or kind == ZONE_TYPE or kind == &PyComplex_Type
+
+
 cdef int encode_pickled_type(Encoding* e, object obj) except -1:
     # A value type without a code of its own.
     if e.pickle == RAW:
         return encode_unknown(e, obj)
+    cdef Py_ssize_t offset = written(&e.buf)
     try:
-        data = pickle_of(e, obj)
+        if e.pickle == TRUST:
+            return encode_pickled(e, trusted_pickle_of(obj))
+        return encode_plain(e, obj)
+    except EncodeError:
+        raise
     except (TypeError, ValueError) as error:
         raise_without_memory(error)
+        e.buf.cursor = e.buf.start + offset
         if e.default != NULL:
             return encode_default(e, obj)
         raise EncodeTypeError(f"cannot encode an object of type {name_of_type(obj)}: {error}", path_of(e.frame)) from error
-    return encode_pickled(e, data)
 
 
 cdef int encode_unknown(Encoding* e, object obj) except -1:
@@ -96,7 +116,7 @@ cdef int encode_unknown(Encoding* e, object obj) except -1:
         return encode_default(e, obj)
     if e.pickle == TRUST:
         try:
-            data = pickle_of(e, obj)
+            data = trusted_pickle_of(obj)
         except Exception as error:
             raise_without_memory(error)
             raise EncodeTypeError(f"cannot pickle an object of type {name_of_type(obj)}: {error}",

@@ -1,0 +1,394 @@
+# The forms that scalars and flat sets have in pickles of our own and of the older libraries' pickle and cPickle: recognised byte
+# by byte and built at once. NULL without an exception means any other pickle, also one whose value cannot be built: the machine
+# reads it, and reports what is wrong with it.
+#
+# A form is PROTO, fixed opcodes with their arguments, and STOP. Each object may be stored in the memo (BINPUT), as Python's own
+# picklers do: nothing in a form asks for it.
+
+cdef struct PickleForm:
+    const unsigned char* p
+    const unsigned char* end    # STOP is there
+
+# The zone read last, and its bytes; as for writing.
+cdef object READ_ZONE
+cdef bytes READ_ZONE_BYTES = b""
+
+
+cdef PyObject* recognise_number(const unsigned char* p, Py_ssize_t nbytes) except? NULL:
+    # None and ints: every policy reads them so.
+    if nbytes < 4 or p[0] != 0x80 or not 2 <= p[1] <= 5 or p[nbytes - 1] != c".":
+        return NULL
+    if p[2] == 0x8a and nbytes == 5 + p[3]:              # LONG1
+        return int_from_bytes_le(p + 4, p[3])
+    if p[2] == c"N" and nbytes == 4:                     # NONE
+        return decode_null()
+    if p[2] == c"K" and nbytes == 5:                     # BININT1
+        return int_object(p[3])
+    if p[2] == 0x8b and nbytes >= 8 and load_u32_le(p + 3) == nbytes - 8:    # LONG4
+        return int_from_bytes_le(p + 7, nbytes - 8)
+    return NULL
+
+
+cdef PyObject* recognise(const unsigned char* p, Py_ssize_t nbytes) noexcept:
+    cdef PickleForm f
+    cdef PyObject* value
+    if nbytes < 20 or p[0] != 0x80 or not 2 <= p[1] <= 5 or p[2] != c"c" or p[nbytes - 1] != c".":
+        return NULL
+    f.p = p + 3
+    f.end = p + nbytes - 1
+    value = (<form_function>recognise_global)(&f)
+    if value == NULL:
+        PyErr_Clear()
+    return value
+
+ctypedef PyObject* (*form_function)(PickleForm* f) noexcept    # NULL: an exception may be set
+
+
+cdef PyObject* recognise_global(PickleForm* f) except? NULL:
+    if expect(f, b"datetime\n", 9):
+        bind_datetime()
+        if expect(f, b"date\n", 5):
+            return recognise_date(f)
+        if expect(f, b"datetime\n", 9):
+            return recognise_datetime(f)
+        if expect(f, b"time\n", 5):
+            return recognise_time(f)
+        if expect(f, b"timedelta\n", 10):
+            return whole(f, take_delta(f))
+    elif expect(f, b"decimal\nDecimal\n", 16):
+        return recognise_decimal(f)
+    elif expect(f, b"uuid\nUUID\n", 10):
+        return recognise_uuid(f)
+    elif expect(f, b"__builtin__\n", 12):
+        if expect(f, b"set\n", 4):
+            return recognise_set(f, PySet_New(NULL))
+        if expect(f, b"frozenset\n", 10):
+            return recognise_set(f, PyFrozenSet_New(NULL))
+        if expect(f, b"complex\n", 8):
+            return recognise_complex(f)
+    return NULL
+
+
+cdef inline uint32_t load_u32_le(const unsigned char* p) noexcept:
+    return p[0] | <uint32_t>p[1] << 8 | <uint32_t>p[2] << 16 | <uint32_t>p[3] << 24
+
+
+cdef inline bint expect(PickleForm* f, const char* expected, Py_ssize_t nbytes) noexcept:
+    if f.end - f.p < nbytes or memcmp(f.p, expected, nbytes) != 0:
+        return False
+    f.p += nbytes
+    return True
+
+
+cdef inline bint expect_stored(PickleForm* f, const char* expected, Py_ssize_t nbytes) noexcept:
+    # Also a BINPUT after it.
+    if not expect(f, expected, nbytes):
+        return False
+    skip_put(f)
+    return True
+
+
+cdef inline void skip_put(PickleForm* f) noexcept:
+    if f.end - f.p >= 2 and f.p[0] == c"q":
+        f.p += 2
+
+
+cdef inline PyObject* whole(PickleForm* f, PyObject* value) noexcept:
+    # Steal the value, which may be NULL; NULL unless the form ends here.
+    if value != NULL and f.p != f.end:
+        decref(value)
+        return NULL
+    return value
+
+
+cdef inline bint expect_call(PickleForm* f, unsigned char tuple_opcode) noexcept:
+    # The tuple of the arguments, REDUCE; the cursor stays where it is if they are not there.
+    cdef const unsigned char* start = f.p
+    if f.p < f.end and f.p[0] == tuple_opcode:
+        f.p += 1
+        skip_put(f)
+        if expect_stored(f, b"R", 1):
+            return True
+    f.p = start
+    return False
+
+
+cdef bint take_state(PickleForm* f, unsigned char* state, Py_ssize_t nbytes) noexcept:
+    # That many bytes: a str of Python 2, bytes, or the latin-1 text that stands for bytes in protocol 2.
+    cdef const unsigned char* end
+    cdef Py_ssize_t i
+    skip_put(f)
+    if f.end - f.p >= 2 + nbytes and f.p[1] == nbytes and (f.p[0] == c"U" or f.p[0] == c"C"):
+        memcpy(state, f.p + 2, nbytes)
+        f.p += 2 + nbytes
+        skip_put(f)
+        return True
+    if not expect_stored(f, b"c_codecs\nencode\n", 16) or f.end - f.p < 5 or f.p[0] != c"X":
+        return False
+    if load_u32_le(f.p + 1) > f.end - f.p - 5:
+        return False
+    end = f.p + 5 + load_u32_le(f.p + 1)
+    f.p += 5
+    for i in range(nbytes):
+        if f.p < end and f.p[0] < 128:
+            state[i] = f.p[0]
+            f.p += 1
+        elif end - f.p >= 2 and (f.p[0] == 0xc2 or f.p[0] == 0xc3) and f.p[1] >> 6 == 2:
+            state[i] = <unsigned char>((f.p[0] << 6 | f.p[1] & 0x3f) & 255)
+            f.p += 2
+        else:
+            return False
+    if f.p != end:
+        return False
+    skip_put(f)
+    return expect_stored(f, b"X\x06\0\0\0latin1", 11) and expect_call(f, 0x86)
+
+
+cdef inline int load_microsecond(const unsigned char* p) noexcept:
+    return p[0] << 16 | p[1] << 8 | p[2]
+
+
+cdef PyObject* recognise_date(PickleForm* f) except? NULL:
+    cdef unsigned char s[4]
+    if not take_state(f, s, 4) or not expect_call(f, 0x85) or f.p != f.end:
+        return NULL
+    return PyDateTimeAPI.Date_FromDate(s[0] << 8 | s[1], s[2], s[3], DATE_TYPE)
+
+
+cdef PyObject* recognise_time(PickleForm* f) except? NULL:
+    cdef unsigned char s[6]
+    cdef PyObject* value
+    if not take_state(f, s, 6):
+        return NULL
+    zone = take_zone(f)
+    if f.p != f.end:
+        return NULL
+    return PyDateTimeAPI.Time_FromTimeAndFold(s[0] & 127, s[1], s[2], load_microsecond(s + 3), <PyObject*>zone, s[0] >> 7, TIME_TYPE)
+
+
+cdef PyObject* recognise_datetime(PickleForm* f) except? NULL:
+    cdef unsigned char s[10]
+    if not take_state(f, s, 10):
+        return NULL
+    zone = take_zone(f)
+    if f.p != f.end:
+        return NULL
+    return PyDateTimeAPI.DateTime_FromDateAndTimeAndFold(
+        s[0] << 8 | s[1], s[2] & 127, s[3], s[4], s[5], s[6], load_microsecond(s + 7), <PyObject*>zone, s[2] >> 7, DATETIME_TYPE)
+
+
+cdef object take_zone(PickleForm* f):
+    # The zone, or None, and the call that it is for. Afterwards the cursor is at the end, or NULL: not a known form.
+    global READ_ZONE, READ_ZONE_BYTES
+    cdef const unsigned char* start = f.p
+    cdef Py_ssize_t nbytes = f.end - start
+    if expect_call(f, 0x85):
+        zone = None
+    elif nbytes and nbytes == PyBytes_GET_SIZE(READ_ZONE_BYTES) and memcmp(start, PyBytes_AS_STRING(READ_ZONE_BYTES), nbytes) == 0:
+        f.p = f.end
+        return READ_ZONE
+    else:
+        zone = take_new_zone(f)
+        if zone is None or not expect_call(f, 0x86):
+            f.p = NULL
+        elif f.p == f.end and nbytes <= 256:
+            READ_ZONE, READ_ZONE_BYTES = zone, start[:nbytes]
+    if f.p != f.end:
+        f.p = NULL
+    return zone
+
+
+cdef object take_new_zone(PickleForm* f):
+    # None: not a known form.
+    cdef PyObject* made = NULL
+    if expect_stored(f, b"cdatetime\ntimezone\n", 19) and expect_stored(f, b"cdatetime\ntimedelta\n", 20):
+        made = take_delta(f)
+    if made == NULL:
+        return None
+    offset = <object>made
+    decref(made)
+    if expect_call(f, 0x85):
+        return Timezone(offset)
+    if f.end - f.p >= 5 and f.p[0] == c"X" and load_u32_le(f.p + 1) <= f.end - f.p - 5:
+        name = f.p[5:5 + load_u32_le(f.p + 1)].decode("utf-8")
+        f.p += 5 + load_u32_le(f.p + 1)
+        skip_put(f)
+        if expect_call(f, 0x86):
+            return Timezone(offset, name)
+    return None
+
+
+cdef bint take_small(PickleForm* f, int* number) noexcept:
+    cdef Py_ssize_t left = f.end - f.p
+    if left >= 2 and f.p[0] == c"K":
+        number[0] = f.p[1]
+        f.p += 2
+    elif left >= 3 and f.p[0] == c"M":
+        number[0] = f.p[1] | f.p[2] << 8
+        f.p += 3
+    elif left >= 5 and f.p[0] == c"J":
+        number[0] = <int32_t>load_u32_le(f.p + 1)
+        f.p += 5
+    else:
+        return False
+    return True
+
+
+cdef PyObject* take_delta(PickleForm* f) except? NULL:
+    # The arguments of a timedelta, and its call.
+    cdef int days, seconds, microseconds
+    skip_put(f)
+    if not take_small(f, &days) or not take_small(f, &seconds) or not take_small(f, &microseconds) or not expect_call(f, 0x87):
+        return NULL
+    return new_delta(days, seconds, microseconds)
+
+
+cdef PyObject* new_delta(int days, int seconds, int microseconds) except? NULL:
+    # NULL without an exception: it is not in its normal form, or out of range.
+    if not (-999999999 <= days <= 999999999 and 0 <= seconds < 86400 and 0 <= microseconds < 1000000):
+        return NULL
+    return PyDateTimeAPI.Delta_FromDelta(days, seconds, microseconds, 0, DELTA_TYPE)
+
+
+cdef PyObject* recognise_decimal(PickleForm* f) except? NULL:
+    cdef const unsigned char* text
+    cdef Py_ssize_t nbytes
+    skip_put(f)
+    if f.end - f.p >= 5 and f.p[0] == c"X":
+        nbytes, text = load_u32_le(f.p + 1), f.p + 5
+    elif f.end - f.p >= 2 and f.p[0] == c"U":
+        nbytes, text = f.p[1], f.p + 2
+    else:
+        return NULL
+    if nbytes > f.end - text:
+        return NULL
+    f.p = text + nbytes
+    skip_put(f)
+    if not expect_call(f, 0x85) or f.p != f.end or not is_ascii(text, nbytes):
+        return NULL
+    bind_decimal()
+    return new_decimal(decode_ascii(text, nbytes))
+
+
+cdef PyObject* new_decimal(PyObject* text) except NULL:
+    # Steals the text.
+    kept = <object>text
+    decref(text)
+    value = Decimal(kept, TRAPPING)
+    Py_INCREF(value)
+    return <PyObject*>value
+
+
+cdef PyObject* recognise_uuid(PickleForm* f) except? NULL:
+    cdef PyObject* value
+    skip_put(f)
+    if not expect(f, b")\x81", 2):
+        return NULL
+    skip_put(f)
+    if not expect_stored(f, b"}", 1) or not (expect_stored(f, b"X\x03\0\0\0int", 8) or expect_stored(f, b"U\x03int", 5)):
+        return NULL
+    # A LONG1 that is not negative, of 128 bits at most; smaller numbers are hardly ever met.
+    if f.end - f.p < 5 or f.p[0] != 0x8a or f.end - f.p != 4 + f.p[1] or memcmp(f.end - 2, b"sb", 2) != 0:
+        return NULL
+    if (f.end - 3)[0] >> 7 or f.p[1] > 17 or (f.p[1] == 17 and (f.end - 3)[0]):
+        return NULL
+    bind_uuid()
+    value = new_uuid()
+    try:
+        finish_uuid(value, int_from_bytes_le(f.p + 2, f.p[1]), UNKNOWN_SAFETY)
+    except:
+        decref(value)
+        raise
+    return value
+
+
+cdef PyObject* new_uuid() except NULL:
+    # Without a number yet.
+    return PyType_GenericAlloc(UUID_TYPE, 0)
+
+
+cdef int finish_uuid(PyObject* value, PyObject* number, object safety) except -1:
+    # Steals the number. A UUID refuses to have attributes set, so its class is passed by.
+    try:
+        PyObject_GenericSetAttr(value, <PyObject*>"int", number)
+    finally:
+        decref(number)
+    return PyObject_GenericSetAttr(value, <PyObject*>"is_safe", <PyObject*>safety)
+
+
+cdef PyObject* recognise_complex(PickleForm* f) except? NULL:
+    cdef double real, imag
+    skip_put(f)
+    if f.end - f.p < 18 or f.p[0] != c"G" or f.p[9] != c"G":
+        return NULL
+    real, imag = load_f64(f.p + 1), load_f64(f.p + 10)
+    f.p += 18
+    if not expect_call(f, 0x86) or f.p != f.end:
+        return NULL
+    return PyComplex_FromDoubles(real, imag)
+
+
+# Sets of what has a hash that no one can choose: text, and ints that are their own hash.
+
+cdef PyObject* recognise_set(PickleForm* f, PyObject* target) except? NULL:
+    # Steals the set.
+    try:
+        skip_put(f)
+        if expect_stored(f, b"]", 1) and add_elements(f, target) and expect_call(f, 0x85) and f.p == f.end:
+            incref(target)
+            return target
+        return NULL
+    finally:
+        decref(target)
+
+
+cdef bint add_elements(PickleForm* f, PyObject* target) except -1:
+    cdef Py_ssize_t nadded = 0
+    cdef bint many
+    while f.p < f.end and f.p[0] != 0x85:
+        many = expect(f, b"(", 1)
+        while True:
+            if not add_element(f, target):
+                return False
+            nadded += 1
+            check_signals_at(nadded)
+            if not many:
+                if not expect(f, b"a", 1):
+                    return False
+                break
+            if expect(f, b"e", 1):
+                break
+    return True
+
+
+cdef bint add_element(PickleForm* f, PyObject* target) except -1:
+    cdef PyObject* item
+    cdef int number
+    cdef Py_ssize_t left = f.end - f.p
+    cdef Py_ssize_t nbytes
+    if take_small(f, &number):
+        item = int_object(number)
+    elif left >= 5 and f.p[0] == c"X":
+        nbytes = load_u32_le(f.p + 1)
+        if nbytes > left - 5 or not is_ascii(f.p + 5, nbytes):
+            return False
+        item = decode_ascii(f.p + 5, nbytes)
+        f.p += 5 + nbytes
+        skip_put(f)
+    elif left >= 2 and f.p[0] == c"U":
+        nbytes = f.p[1]
+        if nbytes > left - 2 or not is_ascii(f.p + 2, nbytes):
+            return False
+        item = decode_ascii(f.p + 2, nbytes)
+        f.p += 2 + nbytes
+        skip_put(f)
+    elif left >= 2 and f.p[0] == 0x8a and f.p[1] <= 7 and f.p[1] <= left - 2:    # 56 bits, below the modulus of hashes
+        item = int_from_bytes_le(f.p + 2, f.p[1])
+        f.p += 2 + f.p[1]
+    else:
+        return False
+    try:
+        PySet_Add(target, item)
+    finally:
+        decref(item)
+    return True

@@ -1,0 +1,423 @@
+# Writing pickles of plain values: protocol 2, which Python 2 and 3 read, and no memo, so that equal scalars give equal bytes,
+# whichever parts they share. What holds values is walked by a stack of its own: that of a thread may be too small.
+
+cdef enum:
+    PICKLE_DEPTH = 100
+
+
+cdef int encode_plain(Encoding* e, object obj) except -1:
+    # Code 100 and the pickle of a plain value. TypeError for anything else, subclasses included: pickling those runs or names code
+    # of the user's.
+    cdef Py_ssize_t offset, nbytes
+    cdef unsigned char* p
+    reserve_for(e, 5)
+    offset = written(&e.buf)
+    e.buf.cursor += 5
+    write_pickle(e, obj)
+    nbytes = written(&e.buf) - offset - 5
+    if unlikely(nbytes > MAX_LENGTH):
+        return raise_too_long(e, PICKLE, nbytes)
+    p = e.buf.start + offset
+    p[0] = PICKLE
+    store_i32(p + 1, <int32_t>nbytes)
+    return 0
+
+
+cdef int write_pickle(Encoding* e, object obj) except -1:
+    cdef PyTypeObject* kind = Py_TYPE(<PyObject*>obj)
+    if kind == &PyTuple_Type or kind == &PyUnicode_Type or kind == &PyBytes_Type or kind == &PyFloat_Type or kind == &PyBool_Type:
+        return raise_unpickled(obj)    # these have codes of their own
+    write_opcodes(e, b"\x80\x02", 2)
+    if not write_scalar(e, <PyObject*>obj):
+        write_containers(e, obj)
+    return write_opcodes(e, b".", 1)
+
+
+cdef int raise_unpickled(object obj) except -1:
+    kind = type(obj)
+    raise TypeError(f'cannot pickle {kind.__module__}.{kind.__qualname__} under the safe policy: pass pickle="trust" or default=')
+
+
+cdef inline int write_opcodes(Encoding* e, const char* data, Py_ssize_t nbytes) except -1:
+    reserve_for(e, nbytes)
+    memcpy(e.buf.cursor, data, nbytes)
+    e.buf.cursor += nbytes
+    return 0
+
+
+cdef bint write_scalar(Encoding* e, PyObject* obj) except -1:
+    # False: it holds values. The most likely types first.
+    cdef PyTypeObject* kind = Py_TYPE(obj)
+    if kind == &PyLong_Type:
+        write_int(e, obj)
+    elif kind == &PyUnicode_Type:
+        write_text(e, obj)
+    elif kind == &PySet_Type or kind == &PyFrozenSet_Type or kind == &PyTuple_Type:
+        return False
+    elif kind == DECIMAL_TYPE:
+        write_decimal(e, obj)
+    elif kind == DATE_TYPE or kind == DATETIME_TYPE or kind == TIME_TYPE:
+        write_moment(e, obj)
+    elif kind == UUID_TYPE:
+        write_uuid(e, <object>obj)
+    elif kind == DELTA_TYPE:
+        write_delta(e, obj)
+    elif kind == ZONE_TYPE:
+        write_zone(e, <object>obj)
+    elif obj == Py_None:
+        write_opcodes(e, b"N", 1)
+    elif kind == &PyBool_Type:
+        write_opcodes(e, b"\x88" if obj == Py_True else b"\x89", 1)
+    elif kind == &PyFloat_Type:
+        write_float(e, PyFloat_AS_DOUBLE(obj))
+    elif kind == &PyComplex_Type:
+        write_opcodes(e, b"c__builtin__\ncomplex\n", 21)
+        write_float(e, PyComplex_RealAsDouble(obj))
+        write_float(e, PyComplex_ImagAsDouble(obj))
+        write_opcodes(e, b"\x86R", 2)
+    elif kind == &PyBytes_Type:
+        if bytes_size(obj):
+            write_latin1(e, <const unsigned char*>bytes_data(obj), bytes_size(obj))
+        else:
+            write_opcodes(e, b"c__builtin__\nbytes\n)R", 21)
+    elif bind_module_of(<object>kind):
+        return write_scalar(e, obj)
+    else:
+        raise_unpickled(<object>obj)
+    return True
+
+
+cdef int write_int(Encoding* e, PyObject* obj) except -1:
+    cdef int64_t number
+    cdef unsigned char* p
+    if unlikely(not int_to_i64(obj, &number)) or number != <int32_t>number:
+        return write_long(e, obj)
+    reserve_for(e, 5)
+    p = e.buf.cursor
+    if 0 <= number < 256:
+        p[0] = c"K"
+        p[1] = <unsigned char>number
+        e.buf.cursor += 2
+        return 0
+    p[0] = c"M" if 0 <= number < 65536 else c"J"
+    p[1] = <unsigned char>(number & 255)
+    p[2] = <unsigned char>(number >> 8 & 255)
+    p[3] = <unsigned char>(number >> 16 & 255)
+    p[4] = <unsigned char>(number >> 24 & 255)
+    e.buf.cursor += 3 if 0 <= number < 65536 else 5
+    return 0
+
+
+cdef int write_long(Encoding* e, PyObject* obj) except -1:
+    # LONG1 with a length of one byte, LONG4 with one of four. The object may be of a subclass, which may lie about its value.
+    cdef Py_ssize_t capacity = 264
+    cdef Py_ssize_t nbytes
+    cdef unsigned char* p
+    reserve_for(e, 5 + capacity)
+    nbytes = int_to_bytes_le(obj, e.buf.cursor + 5, capacity)
+    if unlikely(nbytes < 0):
+        capacity = (<Py_ssize_t>int.bit_length(<object>obj)) // 8 + 9
+        reserve_for(e, 5 + capacity)
+        nbytes = int_to_bytes_le(obj, e.buf.cursor + 5, capacity)
+        if nbytes < 0:
+            nbytes = long_by_python(e.buf.cursor + 5, <object>obj)
+    p = e.buf.cursor
+    if nbytes < 256:
+        p[0] = 0x8a
+        p[1] = <unsigned char>nbytes
+        memmove(p + 2, p + 5, nbytes)
+        e.buf.cursor += 2 + nbytes
+        return 0
+    p[0] = 0x8b
+    p[1] = <unsigned char>(nbytes & 255)
+    p[2] = <unsigned char>(nbytes >> 8 & 255)
+    p[3] = <unsigned char>(nbytes >> 16 & 255)
+    p[4] = <unsigned char>(nbytes >> 24 & 255)
+    e.buf.cursor += 5 + nbytes
+    return 0
+
+
+cdef Py_ssize_t long_by_python(unsigned char* p, object number) except -1:
+    value = int.__pos__(number)
+    data = value.to_bytes((value if value >= 0 else ~value).bit_length() // 8 + 1, "little", signed=True)
+    memcpy(p, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+    return PyBytes_GET_SIZE(data)
+
+
+cdef int write_float(Encoding* e, double number) except -1:
+    reserve_for(e, 9)
+    e.buf.cursor[0] = c"G"
+    store_f64(e.buf.cursor + 1, number)
+    e.buf.cursor += 9
+    return 0
+
+
+cdef int write_text_head(Encoding* e, Py_ssize_t nbytes) except -1:
+    # BINUNICODE; `nbytes` are reserved after it.
+    cdef unsigned char* p
+    if nbytes > MAX_LENGTH:
+        return raise_too_long(e, PICKLE, nbytes)
+    reserve_for(e, 5 + nbytes)
+    p = e.buf.cursor
+    p[0] = c"X"
+    p[1] = <unsigned char>(nbytes & 255)
+    p[2] = <unsigned char>(nbytes >> 8 & 255)
+    p[3] = <unsigned char>(nbytes >> 16 & 255)
+    p[4] = <unsigned char>(nbytes >> 24 & 255)
+    e.buf.cursor += 5
+    return 0
+
+
+cdef int write_text(Encoding* e, PyObject* obj) except -1:
+    PyUnicode_READY(obj)
+    if PyUnicode_IS_COMPACT_ASCII(obj):
+        return write_text_of(e, <const char*>PyUnicode_DATA(obj), PyUnicode_GET_LENGTH(obj))
+    data = (<str>obj).encode("utf-8", "surrogatepass")
+    return write_text_of(e, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+
+
+cdef int write_text_of(Encoding* e, const char* data, Py_ssize_t nbytes) except -1:
+    write_text_head(e, nbytes)
+    memcpy(e.buf.cursor, data, nbytes)
+    e.buf.cursor += nbytes
+    return 0
+
+
+cdef int write_latin1(Encoding* e, const unsigned char* data, Py_ssize_t nbytes) except -1:
+    # Protocol 2 has no bytes: text, and the codec that makes them of it; Python 2 gets its str.
+    cdef Py_ssize_t i
+    cdef Py_ssize_t nchars = nbytes
+    cdef unsigned char* p
+    for i in range(nbytes):
+        nchars += data[i] >> 7
+    write_opcodes(e, b"c_codecs\nencode\n", 16)
+    write_text_head(e, nchars)
+    p = e.buf.cursor
+    for i in range(nbytes):
+        if data[i] < 128:
+            p[0] = data[i]
+            p += 1
+        else:
+            p[0] = 0xc0 | data[i] >> 6
+            p[1] = 0x80 | data[i] & 0x3f
+            p += 2
+    e.buf.cursor = p
+    return write_opcodes(e, b"X\x06\0\0\0latin1\x86R", 13)
+
+
+cdef int write_decimal(Encoding* e, PyObject* obj) except -1:
+    cdef PyObject* text
+    write_opcodes(e, b"cdecimal\nDecimal\n", 17)
+    text = PyObject_Str(obj)
+    try:
+        write_text(e, text)
+    finally:
+        decref(text)
+    return write_opcodes(e, b"\x85R", 2)
+
+
+cdef int write_moment(Encoding* e, PyObject* obj) except -1:
+    # A date, time or datetime: its numbers packed as __reduce_ex__(4) packs them, with the fold of a repeated hour in the highest
+    # bit of the first byte that has one to spare.
+    cdef PyTypeObject* kind = Py_TYPE(obj)
+    cdef PyObject* zone = Py_None
+    cdef unsigned char state[10]
+    if kind == TIME_TYPE:
+        write_opcodes(e, b"cdatetime\ntime\n", 15)
+        store_clock(state, PyDateTime_TIME_GET_HOUR(obj) | PyDateTime_TIME_GET_FOLD(obj) << 7, PyDateTime_TIME_GET_MINUTE(obj),
+                    PyDateTime_TIME_GET_SECOND(obj), PyDateTime_TIME_GET_MICROSECOND(obj))
+        write_latin1(e, state, 6)
+        zone = zone_of_time(obj)
+    else:
+        state[0] = <unsigned char>(PyDateTime_GET_YEAR(obj) >> 8)
+        state[1] = <unsigned char>(PyDateTime_GET_YEAR(obj) & 255)
+        state[2] = <unsigned char>PyDateTime_GET_MONTH(obj)
+        state[3] = <unsigned char>PyDateTime_GET_DAY(obj)
+        if kind == DATE_TYPE:
+            write_opcodes(e, b"cdatetime\ndate\n", 15)
+            write_latin1(e, state, 4)
+        else:
+            write_opcodes(e, b"cdatetime\ndatetime\n", 19)
+            state[2] |= PyDateTime_DATE_GET_FOLD(obj) << 7
+            store_clock(state + 4, PyDateTime_DATE_GET_HOUR(obj), PyDateTime_DATE_GET_MINUTE(obj), PyDateTime_DATE_GET_SECOND(obj),
+                        PyDateTime_DATE_GET_MICROSECOND(obj))
+            write_latin1(e, state, 10)
+            zone = zone_of_datetime(obj)
+    if zone == Py_None:
+        return write_opcodes(e, b"\x85R", 2)
+    if Py_TYPE(zone) != ZONE_TYPE:
+        return raise_unpickled(<object>zone)
+    write_zone(e, <object>zone)
+    return write_opcodes(e, b"\x86R", 2)
+
+
+cdef inline void store_clock(unsigned char* p, int hour, int minute, int second, int microsecond) noexcept:
+    p[0] = <unsigned char>hour
+    p[1] = <unsigned char>minute
+    p[2] = <unsigned char>second
+    p[3] = <unsigned char>(microsecond >> 16)
+    p[4] = <unsigned char>(microsecond >> 8 & 255)
+    p[5] = <unsigned char>(microsecond & 255)
+
+
+cdef int write_delta(Encoding* e, PyObject* obj) except -1:
+    write_opcodes(e, b"cdatetime\ntimedelta\n", 20)
+    write_small(e, PyDateTime_DELTA_GET_DAYS(obj))
+    write_small(e, PyDateTime_DELTA_GET_SECONDS(obj))
+    write_small(e, PyDateTime_DELTA_GET_MICROSECONDS(obj))
+    return write_opcodes(e, b"\x87R", 2)
+
+
+cdef int write_small(Encoding* e, int number) except -1:
+    cdef PyObject* obj = int_object(number)
+    try:
+        return write_int(e, obj)
+    finally:
+        decref(obj)
+
+
+# The zone written last, and its bytes: a column of datetimes has one zone or few. Zones never change.
+cdef object WRITTEN_ZONE
+cdef bytes WRITTEN_ZONE_BYTES
+
+
+cdef int write_zone(Encoding* e, object zone) except -1:
+    global WRITTEN_ZONE, WRITTEN_ZONE_BYTES
+    cdef Py_ssize_t offset = written(&e.buf)
+    if zone is WRITTEN_ZONE:
+        return write_opcodes(e, PyBytes_AS_STRING(WRITTEN_ZONE_BYTES), PyBytes_GET_SIZE(WRITTEN_ZONE_BYTES))
+    write_opcodes(e, b"cdatetime\ntimezone\n", 19)
+    arguments = zone.__reduce_ex__(4)[1]    # an offset, and a name if it has one of its own
+    for part in arguments:
+        if Py_TYPE(<PyObject*>part) != DELTA_TYPE and type(part) is not str:
+            return raise_unpickled(part)
+        write_scalar(e, <PyObject*>part)
+    write_opcodes(e, b"\x85R" if len(arguments) == 1 else b"\x86R", 2)
+    if written(&e.buf) - offset <= 256:
+        WRITTEN_ZONE, WRITTEN_ZONE_BYTES = zone, (e.buf.start + offset)[:written(&e.buf) - offset]
+    return 0
+
+
+cdef int write_uuid(Encoding* e, object obj) except -1:
+    safety = getattr(obj, "is_safe", None)
+    if type(safety) is not SAFETIES:
+        return raise_unpickled(obj)
+    number = obj.int
+    write_opcodes(e, b"cuuid\nUUID\n)\x81}", 14)
+    if safety is not UNKNOWN_SAFETY:
+        write_opcodes(e, b"(", 1)
+    write_opcodes(e, b"X\x03\0\0\0int", 8)
+    write_flat(e, number)
+    if safety is UNKNOWN_SAFETY:
+        return write_opcodes(e, b"sb", 2)
+    write_opcodes(e, b"X\x07\0\0\0is_safe", 12)
+    write_flat(e, safety.value)
+    return write_opcodes(e, b"ub", 2)
+
+
+cdef int write_flat(Encoding* e, object value) except -1:
+    if not write_scalar(e, <PyObject*>value):
+        return raise_unpickled(value)
+    return 0
+
+
+# What holds values.
+
+cdef struct OpenPickle:
+    PyObject* container    # owned
+    PyObject* iterator     # owned; NULL: a tuple
+    Py_ssize_t index       # of the next item
+
+
+cdef int write_containers(Encoding* e, object obj) except -1:
+    cdef OpenPickle stack[PICKLE_DEPTH]
+    cdef Py_ssize_t depth = 0
+    cdef PyObject* item
+    try:
+        open_pickled(e, stack, &depth, <PyObject*>obj)
+        while depth:
+            item = next_pickled(&stack[depth - 1])
+            if item == NULL:
+                close_pickled(e, stack, &depth)
+                continue
+            try:
+                if not write_scalar(e, item):
+                    open_pickled(e, stack, &depth, item)
+            finally:
+                decref(item)
+    finally:
+        while depth:
+            depth -= 1
+            decref(stack[depth].container)
+            Py_XDECREF(stack[depth].iterator)
+    return 0
+
+
+cdef int open_pickled(Encoding* e, OpenPickle* stack, Py_ssize_t* depth, PyObject* container) except -1:
+    cdef OpenPickle* opened
+    cdef PyObject* iterator = NULL
+    if depth[0] == PICKLE_DEPTH:
+        raise TypeError(f"cannot pickle a value nested deeper than {PICKLE_DEPTH} levels")
+    if Py_TYPE(container) == &PyTuple_Type:
+        if PyTuple_GET_SIZE(container) > 3:
+            write_opcodes(e, b"(", 1)
+    else:
+        if Py_TYPE(container) == &PySet_Type:
+            write_opcodes(e, b"c__builtin__\nset\n]", 18)
+        else:
+            write_opcodes(e, b"c__builtin__\nfrozenset\n]", 24)
+        if PySet_GET_SIZE(container) > 1:
+            write_opcodes(e, b"(", 1)
+        iterator = PyObject_GetIter(container)
+    opened = &stack[depth[0]]
+    incref(container)
+    opened.container, opened.iterator, opened.index = container, iterator, 0
+    depth[0] += 1
+    return 0
+
+
+cdef PyObject* next_pickled(OpenPickle* opened) except? NULL:
+    # A new reference; NULL without an exception: the end.
+    cdef PyObject* item
+    opened.index += 1
+    if opened.iterator != NULL:
+        return next_of(opened.iterator)
+    if opened.index > PyTuple_GET_SIZE(opened.container):
+        return NULL
+    item = PyTuple_GET_ITEM(opened.container, opened.index - 1)
+    incref(item)
+    return item
+
+
+cdef int close_pickled(Encoding* e, OpenPickle* stack, Py_ssize_t* depth) except -1:
+    cdef OpenPickle* opened = &stack[depth[0] - 1]
+    cdef Py_ssize_t nitems = opened.index - 1
+    if opened.iterator == NULL:
+        write_opcodes(e, <const char*>b")\x85\x86\x87t" + min(nitems, 4), 1)
+    else:
+        if nitems:
+            write_opcodes(e, b"a" if nitems == 1 else b"e", 1)
+        write_opcodes(e, b"\x85R", 2)
+    depth[0] -= 1
+    decref(opened.container)
+    Py_XDECREF(opened.iterator)
+    return 0
+
+
+def safe_dumps(obj):
+    """Pickle a value of the plain types by protocol 2, as Python 2 and 3 read it.
+
+    Equal scalars give equal bytes, whichever parts they share: nothing is memoised. Raises TypeError for anything else,
+    subclasses included, because pickling those runs or names code of the user's.
+
+    >>> safe_dumps(2**64).hex()
+    '80028a090000000000000000012e'
+    """
+    cdef Encoding e
+    memset(&e, 0, sizeof(Encoding))
+    start_owned(&e.buf, 64)
+    try:
+        write_pickle(&e, obj)
+        return finish(&e.buf)
+    finally:
+        drop(&e.buf)
