@@ -419,10 +419,10 @@ def sorted_runs(data):
 
 def tallied():
     """Return what is counted of pairs."""
-    tally, shape = _report.Tally(pairs=True, npartitions=4), _report.Shape(pairs=True)
-    for walker in (tally, shape):
+    statistics, schema = _report.RecordStatistics(pairs=True, npartitions=4), _report.Schema(pairs=True)
+    for walker in (statistics, schema):
         walker.write(CONTAINERS)
-    return tally.partitions, tally.facts(0), tally.facts(1), shape.places()
+    return statistics.partitions, statistics.by_type(0), statistics.by_type(1), schema.paths()
 
 
 OPERATIONS = {

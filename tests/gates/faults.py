@@ -259,23 +259,23 @@ FAULTS = [
           "        if p[i] == 0:\n            put_byte(key, 0xff)\n", ""),
     Fault("an int is the double below it", "_sorting/sortkey.pxi", tests("sorting/test_sortkey.py", "-k", "beside_one_another"),
           "number[9] = <unsigned char>(above & 0xff)", "number[9] = 0"),
-    Fault("a part goes on behind its key", "_sorting/sortkey.pxi", fuzz("keys"),
+    Fault("a part goes on after its key", "_sorting/sortkey.pxi", fuzz("keys"),
           "    if parts.end - p < nbytes:", "    if False:"),
     Fault("two keys for one int", "_sorting/sortkey.pxi", tests("sorting/test_sortkey.py", "-k", "no_key"),
           "above < nextafter(below, INFINITY) - below", "True"),
-    # Lines of JSON, and facts.
+    # Lines of JSON, and statistics.
     Fault("escapes beyond the end of a line", "_report/json.pxi", sanitize.tests("cli/test_json_form.py", "-k", "escapes"),
           "reserve(&w.out, 6 + (end - p) + 1)", "reserve(&w.out, (end - p) + 1)"),
-    Fault("half a surrogate pair in a line", "_report/json.pxi", fuzz("facts"),
+    Fault("half a surrogate pair in a line", "_report/json.pxi", fuzz("report"),
           " or (first == 0xed and p[1] > 0x9f)", ""),
     Fault("a name taken for one that begins with it", "_report/json.pxi", tests("cli/test_json_form.py", "-k", "beginning"),
           "memcmp(keys[j] + 1, p + 1, 4) == 0 and ", ""),
-    Fault("a value looked at before it was walked over", "_report/statistics.pxi", fuzz("facts"),
+    Fault("a value read before it was skipped over", "_report/statistics.pxi", fuzz("report"),
           "                    if outcome != SKIPPED:\n                        raise_skipped(&self.d, &self.skipping, outcome)\n"
-          "                    self.look(part, start, self.d.buf.cursor - start)",
-          "                    self.look(part, start, self.d.buf.cursor - start)\n"
+          "                    self.visit(part, start, self.d.buf.cursor - start)",
+          "                    self.visit(part, start, self.d.buf.cursor - start)\n"
           "                    if outcome != SKIPPED:\n                        raise_skipped(&self.d, &self.skipping, outcome)"),
-    Fault("a place of a SHORT too short", "_report/statistics.pxi", fuzz("facts"),
+    Fault("a SHORT one byte too short in a walk", "_report/statistics.pxi", fuzz("report"),
           "            return 3\n", "            return 2\n"),
     Fault("NaN in a mean", "_report/statistics.pxi", tests("cli/test_commands.py", "-k", "stats"),
           "        if isnan(point):\n            return\n", ""),

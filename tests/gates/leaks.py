@@ -154,11 +154,11 @@ def in_a_sequence_file(wire, **options):
 def counted(wire, **options):
     """Write as lines of JSON, and count."""
     dialect = options.get("dialect", "hadoop")
-    for walker in (_report.Tally(dialect=dialect, npartitions=3, top={}), _report.Shape(dialect=dialect)):
+    for walker in (_report.RecordStatistics(dialect=dialect, npartitions=3, top={}), _report.Schema(dialect=dialect)):
         try:
             walker.write(wire)
         except typedbytes.DecodeError:
-            walker.places() if type(walker) is _report.Shape else walker.facts(0)
+            walker.paths() if type(walker) is _report.Schema else walker.by_type(0)
     _report.lines(wire, plain=True, dialect=dialect)
     _report.lines(wire, dialect=dialect)
 

@@ -7,9 +7,9 @@ import pytest
 
 import typedbytes as tb
 from hearing import times_heard
-from typedbytes._report._native import Shape, Tally, Walker
+from typedbytes._report._native import Schema, RecordStatistics, Walker
 
-KINDS = [Walker, Tally, Shape]
+KINDS = [Walker, RecordStatistics, Schema]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -26,7 +26,7 @@ def test_damage_is_told_with_its_place(kind):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("data", [b"\2\1" * 100_000, tb.dumps([True] * 100_000)])
 def test_signals_are_heard(kind, data):
-    nvalues = 100_000 if kind is Shape else tb.count(data)
+    nvalues = 100_000 if kind is Schema else tb.count(data)
     walker = kind()
     assert times_heard(lambda: walker.write(data)) >= nvalues // 16_384
     assert walker.nrecords == tb.count(data)
@@ -35,13 +35,13 @@ def test_signals_are_heard(kind, data):
 @pytest.mark.parametrize("npartitions", [-1, 65_537])
 def test_partitions_are_limited(npartitions):
     with pytest.raises(ValueError, match="partitions must be 0 to 65536"):
-        Tally(npartitions=npartitions)
+        RecordStatistics(npartitions=npartitions)
 
 
 @pytest.mark.parametrize("pairs, part", [(False, 1), (True, 2), (True, -1)])
 def test_a_record_has_no_other_places(pairs, part):
     with pytest.raises(ValueError, match=f"part must be less than .*, not {part}"):
-        Tally(pairs=pairs).facts(part)
+        RecordStatistics(pairs=pairs).by_type(part)
 
 
 def test_an_unknown_dialect_is_refused():

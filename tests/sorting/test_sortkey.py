@@ -207,7 +207,7 @@ def test_descending_does_not_nest():
 
 
 def test_options():
-    with pytest.raises(ValueError, match="none is 'error', 'first' or 'last'"):
+    with pytest.raises(ValueError, match="none must be 'error', 'first' or 'last'"):
         encode(1, none="middle")
 
 

@@ -4,8 +4,8 @@
     Spills                             runs in a folder, each with a segment for every partition; written and merged
     left_of(memory)                    the part of a process's memory that is left for both
 
-Here: files, their compression, and how many are open at once. Not here: the order, which _sort knows. Always true: records
-with equal keys come out in the order in which they went in; a run that has lost something is an error, not a shorter run.
+Here: files, their compression, and how many are open at once. Not here: the order, which the Sorter has. Always true: records
+with equal keys come out in the order in which they went in; a run that lacks something is an error, not a shorter run.
 
 >>> import io
 >>> sink = io.BytesIO()
@@ -39,7 +39,7 @@ Segment = namedtuple("Segment", "path start nbytes nrecords codec")
 def sort(sources, sink, *, nparts=2, memory=1 << 28, folder=None, codec="none", **options):
     """Sort the records of all sources into one sink, and return their number.
 
-    sources: binary files with readinto(). sink: has write(). nparts: 2 for pairs, 1 for values. memory: bytes of a process that
+    sources: binary files with readinto(). sink: an object with write(). nparts: 2 for pairs, 1 for values. memory: bytes of a process that
     does nothing else. folder: where temporary files go, codec: their compression, one of CODECS. dialect, max_depth and errors as
     for `typedbytes._sorting.external._native.Sorter`.
     """
@@ -77,7 +77,7 @@ class Spills:
 
     def __init__(self, folder, *, codec="none", memory=1 << 28, most_files=MOST_FILES, **options):
         if codec not in CODECS:
-            raise ValueError(f"codec is one of {', '.join(CODECS)}, not {codec!r}")
+            raise ValueError(f"codec must be one of {', '.join(CODECS)}, not {codec!r}")
         self._folder = folder
         self._codec = codec
         self._packing = _packing(codec)  # raise for a missing library now
@@ -87,10 +87,10 @@ class Spills:
         self._options = options
 
     def add(self, sorter):
-        """Sort what a Sorter has gathered, write it to a file of its own and clear it; return a Segment for each partition."""
+        """Sort the records of a Sorter, write it to a file of its own and clear it; return a Segment for each partition."""
         counts = sorter.sort()
         with self._new_file() as file:
-            segments = [self._put(file, nrecords, sorter.write, partition) for partition, nrecords in enumerate(counts)]
+            segments = [self._write_segment(file, nrecords, sorter.write, partition) for partition, nrecords in enumerate(counts)]
         sorter.clear()
         return segments
 
@@ -104,7 +104,7 @@ class Spills:
 
     def _merged(self, segments):
         with self._new_file() as file:
-            return self._put(file, sum(segment.nrecords for segment in segments), self._merge_few, segments)
+            return self._write_segment(file, sum(segment.nrecords for segment in segments), self._merge_few, segments)
 
     def _merge_few(self, segments, sink):
         least, most = BUFFER_NBYTES
@@ -127,7 +127,7 @@ class Spills:
         os.close(descriptor)
         return open(path, "wb", buffering=0)
 
-    def _put(self, file, nrecords, write, what):
+    def _write_segment(self, file, nrecords, write, what):
         start = file.tell()
         if self._packing is None:
             write(what, file)
@@ -152,7 +152,7 @@ class _Part(io.RawIOBase):
         self._left = segment.nbytes
 
     def readinto(self, target):
-        """Fill the front of a buffer; return how many bytes that were."""
+        """Fill the front of a buffer; return the number of bytes."""
         with memoryview(target) as view:
             nbytes = self._file.readinto(view[: self._left])
         if nbytes == 0 and self._left:
@@ -167,7 +167,7 @@ class _Part(io.RawIOBase):
 
 
 # make_compressor() gives an object with compress(data) and flush(); make_decompressor() one with decompress(data, max_length),
-# needs_input and eof, as the standard library's bz2 has it. nbytes: what a file that is read holds, measured and rounded up.
+# needs_input and eof, like those of the standard library's bz2. nbytes: memory of a decompressor, measured and rounded up.
 _Packing = namedtuple("_Packing", "make_compressor make_decompressor nbytes")
 
 
@@ -200,7 +200,7 @@ def _packing(codec):
 
 
 class _Inflating:
-    """A zlib stream with the face of a BZ2Decompressor."""
+    """A zlib stream with the interface of a BZ2Decompressor."""
 
     def __init__(self):
         import zlib
@@ -220,7 +220,7 @@ class _Inflating:
 
 
 class _Lz4Compressor:
-    """An LZ4 frame that begins by itself."""
+    """An LZ4 compressor that writes the header of its frame itself."""
 
     def __init__(self):
         import lz4.frame
@@ -244,14 +244,14 @@ class _Packer:
         self._compressor = compressor
 
     def write(self, data):
-        """Take all of the data."""
-        self._pass_on(self._compressor.compress(data))
+        """Compress all of the data and write the result."""
+        self._write_all(self._compressor.compress(data))
 
     def finish(self):
-        """Write what the compressor still has."""
-        self._pass_on(self._compressor.flush())
+        """Write the rest of the compressed data."""
+        self._write_all(self._compressor.flush())
 
-    def _pass_on(self, packed):
+    def _write_all(self, packed):
         with memoryview(packed) as view:
             nbytes = 0
             while nbytes < len(view):
@@ -259,7 +259,7 @@ class _Packer:
 
 
 class _Unpacked(io.RawIOBase):
-    """Read what a _Packer has written."""
+    """Decompress what a _Packer has written."""
 
     def __init__(self, part, decompressor):
         self._part = part
@@ -267,7 +267,7 @@ class _Unpacked(io.RawIOBase):
         self._chunk = bytearray(CHUNK_NBYTES)
 
     def readinto(self, target):
-        """Fill the front of a buffer; return how many bytes that were."""
+        """Fill the front of a buffer; return the number of bytes."""
         data = b""
         while not data and not self._decompressor.eof:
             packed = b""

@@ -3,4 +3,4 @@
 include "json.pxi"
 include "statistics.pxi"
 
-__all__ = ["Shape", "Tally", "Walker", "lines"]
+__all__ = ["Schema", "RecordStatistics", "Walker", "lines"]

@@ -2,8 +2,8 @@
 #
 # What belongs here: one direction, from bytes to text. What this file must not know: files, Python values, the other
 # direction. The walk goes over the encoded bytes, because decoding is not lossless: BOOL 5, a MAP with a key twice and a MAP
-# beside a LIST of VECTORs look alike as Python values.
-# Always true: a value is walked over with `skip_value` before it is written, so that writing it checks nothing.
+# and a LIST of VECTORs look alike as Python values.
+# Always true: a value is walked over with `skip_value` before it is written, so that writing it needs no checks.
 
 from libc.math cimport fabs, isfinite, isnan
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -31,7 +31,7 @@ cdef bytes PICKLED_NONE = b"\x64\x00\x00\x00\x04\x80\x02N."
 cdef const char* HEX = b"0123456789abcdef"
 cdef const char* BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
-# What stands for an ASCII character in a string: itself (0), a backslash and this letter, or 'u' and four digits.
+# How an ASCII character is written in a string: as itself (0), a backslash and this letter, or 'u' and four digits.
 cdef unsigned char ESCAPES[128]
 for code in range(128):
     ESCAPES[code] = c"u" if code < 0x20 or code == 0x7f else 0
@@ -241,7 +241,7 @@ cdef int put_short_number(Walk* w, double number) except -1:
 
 
 cdef int put_special(Walk* w, bytes tag, double number, const unsigned char* p, int nbytes) except -1:
-    # The bits come from the payload: a signalling NaN of a FLOAT would turn quiet on its way through a double.
+    # The bits come from the payload: a signalling NaN of a FLOAT would become a quiet one when converted to a double.
     cdef int i
     if w.plain:
         return put_text(w, b"null", 4)
@@ -339,22 +339,22 @@ cdef inline bint continues(unsigned char byte) noexcept:
 cdef int width_of(const unsigned char* p, const unsigned char* end) noexcept:
     # Bytes of the character that starts here, 0 when it is not UTF-8: Unicode 15, table 3-7.
     cdef int first = p[0]
-    cdef Py_ssize_t room = end - p
+    cdef Py_ssize_t left = end - p
     if 0xc2 <= first < 0xe0:
-        return 2 if room >= 2 and continues(p[1]) else 0
+        return 2 if left >= 2 and continues(p[1]) else 0
     if 0xe0 <= first < 0xf0:
-        if room < 3 or not continues(p[1]) or not continues(p[2]) or (first == 0xe0 and p[1] < 0xa0) or (first == 0xed and p[1] > 0x9f):
+        if left < 3 or not continues(p[1]) or not continues(p[2]) or (first == 0xe0 and p[1] < 0xa0) or (first == 0xed and p[1] > 0x9f):
             return 0
         return 3
     if 0xf0 <= first < 0xf5:
-        if room < 4 or not continues(p[1]) or not continues(p[2]) or not continues(p[3]):
+        if left < 4 or not continues(p[1]) or not continues(p[2]) or not continues(p[3]):
             return 0
         return 0 if (first == 0xf0 and p[1] < 0x90) or (first == 0xf4 and p[1] > 0x8f) else 4
     return 0
 
 
 cdef bint is_obeyed(const unsigned char* p, int width) noexcept:
-    # Characters that a terminal obeys, that end a line somewhere, or that turn the direction of writing: U+0080 to U+009F,
+    # Control characters of terminals, line ends of some programs, and characters that change the direction of writing: U+0080 to U+009F,
     # U+2028 to U+202E, U+2066 to U+2069.
     if width == 2:
         return p[0] == 0xc2 and p[1] < 0xa0

@@ -1,7 +1,7 @@
 # Layer 3. Statistics of many records: number, size and range by type, and the partitions of their keys in Hadoop.
 #
 # What belongs here: counting over encoded bytes. What this file must not know: Python values, files, how statistics are formatted.
-# Always true: a record is walked over with `skip_value` before it is looked at, so that looking checks nothing.
+# Always true: a record is walked over with `skip_value` before it is read, so that reading it needs no checks.
 
 from libc.math cimport isnan
 from libc.stdint cimport int64_t, uint32_t
@@ -17,20 +17,20 @@ from typedbytes.core.typecode cimport *
 
 cdef enum:
     MOST_PARTITIONS = 65536
-    MOST_FIELDS = 64          # of a VECTOR or a MAP that are told apart
+    MOST_FIELDS = 64          # of a VECTOR or a MAP that have paths of their own
 
-cdef struct Facts:
+cdef struct TypeStatistics:
     int64_t n
     int64_t nbytes            # encoded
-    int64_t least             # of whole numbers; of all else the number of bytes or items
+    int64_t least             # of whole numbers; of other types the number of bytes or items
     int64_t most
     double smallest           # of floating-point numbers except NaN
     double largest
-    double total              # of what least and most, or smallest and largest, are of
+    double total              # of the values that least and most, or smallest and largest, are of
 
 
 cdef class Walker:
-    """Walk over chunks of whole records and count them: what Tally and Shape have in common.
+    """Walk over chunks of whole records and count them: the base of RecordStatistics and Schema.
 
     >>> walker = Walker()
     >>> walker.write(b"\\x02\\x01\\x02\\x00"); walker.nrecords
@@ -50,12 +50,12 @@ cdef class Walker:
     def __dealloc__(self):
         stop_skipping(&self.skipping)
 
-    cdef int look(self, int part, const unsigned char* p, Py_ssize_t nbytes) except -1:
-        # What is done with one value of a record.
+    cdef int visit(self, int part, const unsigned char* p, Py_ssize_t nbytes) except -1:
+        # Called for each value of a record.
         return 0
 
     def write(self, data):
-        """Take the whole records of a bytes-like object, such as a Writer hands over; raises as skipping does."""
+        """Count the whole records of a bytes-like object, such as a Writer passes to its sink; raises as skipping does."""
         cdef Py_buffer view
         cdef int part
         cdef const unsigned char* start
@@ -68,7 +68,7 @@ cdef class Walker:
                     outcome = skip_value(&self.skipping, &self.d.buf)
                     if outcome != SKIPPED:
                         raise_skipped(&self.d, &self.skipping, outcome)
-                    self.look(part, start, self.d.buf.cursor - start)
+                    self.visit(part, start, self.d.buf.cursor - start)
                 self.nrecords += 1
                 if not self.nrecords & CHECK_INTERVAL:
                     PyErr_CheckSignals()
@@ -76,90 +76,89 @@ cdef class Walker:
             PyBuffer_Release(&view)
 
 
-cdef class Tally(Walker):
+cdef class RecordStatistics(Walker):
     """Count types, sizes and partitions of records.
 
     pairs: a record is a key and a value. dialect: as for a Reader. npartitions: of HashPartitioner, 0 to count none. top: a
-    dict that is given the number of times of each encoded key (without pairs: value), or None.
+    dict for the number of times that each encoded key (without pairs: value) occurs, or None.
 
-    >>> tally = Tally(pairs=True, npartitions=2)
-    >>> tally.write(b"\\x03\\x00\\x00\\x00\\x05\\x02\\x01")
-    >>> tally.facts(0)
+    >>> statistics = RecordStatistics(pairs=True, npartitions=2)
+    >>> statistics.write(b"\\x03\\x00\\x00\\x00\\x05\\x02\\x01")
+    >>> statistics.by_type(0)
     {3: {'count': 1, 'bytes': 5, 'least': 5, 'most': 5, 'mean': 5.0}}
-    >>> tally.partitions
+    >>> statistics.partitions
     [0, 1]
     """
 
-    cdef Facts known[2][256]
+    cdef TypeStatistics types[2][256]
     cdef dict top
-    cdef list counted
+    cdef list by_partition
     cdef uint32_t npartitions
 
     def __init__(self, *, pairs=False, dialect="hadoop", int npartitions=0, dict top=None):
         if not 0 <= npartitions <= MOST_PARTITIONS:
             raise ValueError(f"the number of partitions must be 0 to {MOST_PARTITIONS}, not {npartitions}")
-        memset(self.known, 0, sizeof(self.known))
+        memset(self.types, 0, sizeof(self.types))
         self.npartitions = npartitions
-        self.counted = [0] * npartitions
+        self.by_partition = [0] * npartitions
         self.top = top
 
     @property
     def partitions(self):
         """The number of records that each partition would get.
 
-        >>> Tally(npartitions=2).partitions
+        >>> RecordStatistics(npartitions=2).partitions
         [0, 0]
         """
-        return self.counted[:]
+        return self.by_partition[:]
 
-    cdef int look(self, int part, const unsigned char* p, Py_ssize_t nbytes) except -1:
-        cdef Facts* facts = &self.known[part][p[0]]
-        note(facts, p, nbytes)
+    cdef int visit(self, int part, const unsigned char* p, Py_ssize_t nbytes) except -1:
+        add_value(&self.types[part][p[0]], p, nbytes)
         if part == 0:
             if self.npartitions:
                 index = partition_of(p, nbytes, self.npartitions)
-                self.counted[index] += 1
+                self.by_partition[index] += 1
             if self.top is not None:
                 key = p[:nbytes]
                 self.top[key] = self.top.get(key, 0) + 1
         return 0
 
-    def facts(self, int part):
-        """Return the facts about the values at a place of the records (0, of pairs also 1) by type code.
+    def by_type(self, int part):
+        """Return statistics by type code of one part of the records: part 0 of pairs is the keys, part 1 the values.
 
-        count, bytes; least, most and mean are of numbers, and of all else numbers of bytes or items.
+        count, bytes; least, most and mean are of numbers, and for all other types of their numbers of bytes or items.
 
-        >>> Tally().facts(0)
+        >>> RecordStatistics().by_type(0)
         {}
         """
         if not 0 <= part < self.nparts:
             raise ValueError(f"part must be less than {self.nparts}, not {part}")
-        return {code: told(&self.known[part][code], code) for code in range(256) if self.known[part][code].n}
+        return {code: as_dict(&self.types[part][code], code) for code in range(256) if self.types[part][code].n}
 
 
-cdef void note(Facts* facts, const unsigned char* p, Py_ssize_t nbytes) noexcept:
+cdef void add_value(TypeStatistics* s, const unsigned char* p, Py_ssize_t nbytes) noexcept:
     cdef int code = p[0]
     cdef int64_t number
     cdef double point
-    facts.nbytes += nbytes
-    facts.n += 1
+    s.nbytes += nbytes
+    s.n += 1
     if code == FLOAT or code == DOUBLE:
         point = load_f32(p + 1) if code == FLOAT else load_f64(p + 1)
         if isnan(point):
             return
-        facts.least += 1    # the number of values that are not NaN
-        if facts.least == 1 or point < facts.smallest:
-            facts.smallest = point
-        if facts.least == 1 or point > facts.largest:
-            facts.largest = point
-        facts.total += point
+        s.least += 1    # the number of values that are not NaN
+        if s.least == 1 or point < s.smallest:
+            s.smallest = point
+        if s.least == 1 or point > s.largest:
+            s.largest = point
+        s.total += point
         return
     number = measure(p, nbytes)
-    if facts.n == 1 or number < facts.least:
-        facts.least = number
-    if facts.n == 1 or number > facts.most:
-        facts.most = number
-    facts.total += number
+    if s.n == 1 or number < s.least:
+        s.least = number
+    if s.n == 1 or number > s.most:
+        s.most = number
+    s.total += number
 
 
 cdef int64_t measure(const unsigned char* p, Py_ssize_t nbytes) noexcept:
@@ -177,13 +176,13 @@ cdef int64_t measure(const unsigned char* p, Py_ssize_t nbytes) noexcept:
     return load_i16(p + 1) if code == SHORT else load_i32(p + 1)
 
 
-cdef dict told(const Facts* facts, int code):
-    found = {"count": facts.n, "bytes": facts.nbytes}
+cdef dict as_dict(const TypeStatistics* s, int code):
+    found = {"count": s.n, "bytes": s.nbytes}
     if code == FLOAT or code == DOUBLE:
-        if facts.least:
-            found.update(least=facts.smallest, most=facts.largest, mean=facts.total / facts.least)
+        if s.least:
+            found.update(least=s.smallest, most=s.largest, mean=s.total / s.least)
         return found
-    found.update(least=facts.least, most=facts.most, mean=facts.total / facts.n)
+    found.update(least=s.least, most=s.most, mean=s.total / s.n)
     return found
 
 
@@ -203,12 +202,12 @@ cdef class Node:
         return node
 
 
-cdef class Shape(Walker):
+cdef class Schema(Walker):
     """Find the types at each path inside records.
 
-    >>> shape = Shape()
-    >>> shape.write(b"\\x09\\x03\\x00\\x00\\x00\\x05\\x02\\x01\\xff")
-    >>> shape.places()
+    >>> schema = Schema()
+    >>> schema.write(b"\\x09\\x03\\x00\\x00\\x00\\x05\\x02\\x01\\xff")
+    >>> schema.paths()
     [('value', {9: 1}), ('value[]', {2: 1, 3: 1})]
     """
 
@@ -219,11 +218,11 @@ cdef class Shape(Walker):
     def __init__(self, *, pairs=False, dialect="hadoop"):
         self.first, self.second = Node.__new__(Node), Node.__new__(Node)
 
-    cdef int look(self, int part, const unsigned char* p, Py_ssize_t nbytes) except -1:
-        self.see(self.second if part else self.first, p)
+    cdef int visit(self, int part, const unsigned char* p, Py_ssize_t nbytes) except -1:
+        self.visit_value(self.second if part else self.first, p)
         return 0
 
-    cdef const unsigned char* see(self, Node node, const unsigned char* p) except NULL:
+    cdef const unsigned char* visit_value(self, Node node, const unsigned char* p) except NULL:
         cdef int code = p[0]
         cdef Py_ssize_t i, n
         node.counts[code] += 1
@@ -234,32 +233,32 @@ cdef class Shape(Walker):
             n = load_i32(p + 1)
             p += 5
             for i in range(n):
-                p = self.see(node.part(i if n <= MOST_FIELDS else "items"), p)
+                p = self.visit_value(node.part(i if n <= MOST_FIELDS else "items"), p)
             return p
         if code == LIST:
             p += 1
             while p[0] != MARKER:
-                p = self.see(node.part("items"), p)
+                p = self.visit_value(node.part("items"), p)
             return p + 1
         if code == MAP:
             n = load_i32(p + 1)
             p += 5
             for i in range(n):
-                p = self.see_entry(node, p)
+                p = self.visit_entry(node, p)
             return p
         return p + self.size(p)
 
-    cdef const unsigned char* see_entry(self, Node node, const unsigned char* p) except NULL:
+    cdef const unsigned char* visit_entry(self, Node node, const unsigned char* p) except NULL:
         # A STRING key is part of the path of its value, up to MOST_FIELDS keys.
         cdef const unsigned char* key = p
         if p[0] == STRING:
             p += self.size(p)
             name = key[5:p - key]
             if name in node.parts or len(node.parts) < MOST_FIELDS:
-                return self.see(node.part(name), p)
+                return self.visit_value(node.part(name), p)
         else:
-            p = self.see(node.part("keys"), p)
-        return self.see(node.part("values"), p)
+            p = self.visit_value(node.part("keys"), p)
+        return self.visit_value(node.part("values"), p)
 
     cdef Py_ssize_t size(self, const unsigned char* p) noexcept:
         cdef int code = p[0]
@@ -275,21 +274,21 @@ cdef class Shape(Walker):
             return 1
         return 5 + load_i32(p + 1)
 
-    def places(self):
-        """Return (place, number of values by type code) for every place, those of a record's parts before those inside them."""
+    def paths(self):
+        """Return (path, number of values by type code) for every path, those of a record's parts before those inside them."""
         found = []
         names = ("key", "value") if self.nparts == 2 else ("value",)
         for name, node in zip(names, (self.first, self.second)):
-            add_places(found, name, node)
+            add_paths(found, name, node)
         return found
 
 
-cdef int add_places(list found, str place, Node node) except -1:
+cdef int add_paths(list found, str path, Node node) except -1:
     counts = {code: node.counts[code] for code in range(256) if node.counts[code]}
     if counts:
-        found.append((place, counts))
+        found.append((path, counts))
     for name, part in node.parts.items():
-        add_places(found, place + suffix(name), part)
+        add_paths(found, path + suffix(name), part)
     return 0
 
 

@@ -19,7 +19,7 @@ cdef class Merging:
     cdef list sources             # which the runs borrow
     cdef Decoding d
     cdef Skipping skipping
-    cdef Py_ssize_t copied        # bytes of the winner that have gone out
+    cdef Py_ssize_t copied        # bytes of the winner that have been written
     cdef long long nrecords
     cdef int nparts
     cdef bint hive
@@ -77,7 +77,7 @@ cdef class Merging:
             self.walk(run)
             if part == 0:
                 run.nkey = buf.cursor - buf.mark
-        self.stand_at(run, buf.mark)
+        self.return_to(run, buf.mark)
         buf.mark = NULL
         return 0
 
@@ -92,7 +92,7 @@ cdef class Merging:
         return 0
 
     cdef bint load_held(self, Run* run) noexcept nogil:
-        # The same for a valid record that is buffered whole; otherwise returns False and changes nothing.
+        # As `load`, for a valid record that is buffered whole; otherwise returns False and changes nothing.
         cdef ReadBuffer* buf = &run.buf
         cdef const unsigned char* start = buf.cursor
         cdef int part
@@ -103,10 +103,10 @@ cdef class Merging:
                 return False
             if part == 0:
                 run.nkey = buf.cursor - start
-        self.stand_at(run, start)
+        self.return_to(run, start)
         return True
 
-    cdef inline void stand_at(self, Run* run, const unsigned char* start) noexcept nogil:
+    cdef inline void return_to(self, Run* run, const unsigned char* start) noexcept nogil:
         # Go back to the start of a record whose end has been found.
         cdef unsigned char padded[SLACK]
         run.nbytes = run.buf.cursor - start
@@ -140,27 +140,27 @@ cdef class Merging:
             self.tree[node] = self.better(self.tree[2 * node], self.tree[2 * node + 1])
             node >>= 1
 
-    cdef Py_ssize_t fill(self, unsigned char* out, Py_ssize_t room) except -1:
-        # Returns the number of bytes merged, less than the capacity of `out` only at the end.
+    cdef Py_ssize_t fill(self, unsigned char* out, Py_ssize_t capacity) except -1:
+        # Returns the number of bytes merged; less than `capacity` only at the end.
         cdef Py_ssize_t done = 0
-        cdef bint waits = True
-        while done < room and not self.runs[self.tree[1]].over:
+        cdef bint needs_input = True
+        while done < capacity and not self.runs[self.tree[1]].over:
             with nogil:
-                waits = self.copy_held(out, room, &done)
-            if waits:
+                needs_input = self.copy_held(out, capacity, &done)
+            if needs_input:
                 self.load(&self.runs[self.tree[1]])
                 self.replay(self.tree[1])
         return done
 
-    cdef bint copy_held(self, unsigned char* out, Py_ssize_t room, Py_ssize_t* done) noexcept nogil:
+    cdef bint copy_held(self, unsigned char* out, Py_ssize_t capacity, Py_ssize_t* done) noexcept nogil:
         # True: more of the winner's stream must be read.
         cdef Run* run
         cdef const unsigned char* key
         cdef uint64_t window
         cdef Py_ssize_t nkey, nbytes
-        while done[0] < room:
+        while done[0] < capacity:
             run = &self.runs[self.tree[1]]    # never one that is over: `fill` checks, and the loop goes on only with a whole record
-            nbytes = min(room - done[0], run.nbytes - self.copied)
+            nbytes = min(capacity - done[0], run.nbytes - self.copied)
             memcpy(out + done[0], run.buf.cursor + self.copied, nbytes)
             done[0] += nbytes
             self.copied += nbytes

@@ -2,11 +2,11 @@
 #
 # Goal: as few cache misses a record as there can be. Plan: an entry holds 64 bits of its record, the *window*, and the windows
 # alone are sorted, by radix from the top; where they are equal, the next 64 bits are loaded into them and the sort goes on.
-# The first window packs what a key begins with (type code and length are five bytes that say little), so that most short keys
+# The first window packs what a key begins with (type code and length are five bytes with few values), so that most short keys
 # are in it whole. Equal windows hold the same code and length, hence the same number of the key's bytes. Rejected: comparing
-# keys where they lie, which touches both records at every comparison; a merge sort of windows, a third slower; bench: sort.
+# keys in the arena, which touches both records at every comparison; a merge sort of windows, a third slower; bench: sort.
 #
-# What makes this right: an encoding says itself where it ends, so no key is the beginning of another, and two keys that differ
+# Why this is correct: an encoding says itself where it ends, so no key is the beginning of another, and two keys that differ
 # do so before either ends. Windows are padded with zeros after the key; the padding never decides between keys that differ.
 
 cdef struct Entry:
@@ -22,7 +22,7 @@ cdef struct Arena:
     bint hive
 
 cdef enum:
-    SLACK = 16                # bytes that may be loaded behind the last record
+    SLACK = 16                # bytes that may be loaded after the last record
     FEW = 16                  # entries that are sorted by insertion
     CHECK_SIGNALS_FROM = 0x10000    # entries: smaller parts are sorted without a check for signals
     FIRST_WINDOW = -1
@@ -63,8 +63,8 @@ cdef inline uint64_t window_at(const unsigned char* key, Py_ssize_t at, Py_ssize
 
 
 cdef inline int head_of(const unsigned char* key, bint hive, uint64_t* head, int* nbits) noexcept nogil:
-    # The packed code and length, their number of bits, and the number of bytes that they stand for. Codes below 15 take four
-    # bits, others twelve; a short length takes eight, and a long one is said to be long and follows whole.
+    # The packed code and length, their number of bits, and the number of bytes that they encode. Codes below 15 take four
+    # bits, others twelve; a short length takes eight, and a longer one is marked as such and follows whole.
     cdef int code = key[0]
     cdef uint32_t length
     head[0] = code if code < 15 else 15 << 8 | code
@@ -111,28 +111,28 @@ cdef inline bint precedes(Arena* a, const Entry* x, const Entry* y, Py_ssize_t a
 
 cdef void insert_few(Arena* a, Entry* e, Py_ssize_t n, Py_ssize_t at) noexcept nogil:
     cdef Entry moving
-    cdef Py_ssize_t i, place
+    cdef Py_ssize_t i, slot
     for i in range(1, n):
         moving = e[i]
-        place = i
-        while place > 0 and precedes(a, &moving, &e[place - 1], at):
-            e[place] = e[place - 1]
-            place -= 1
-        e[place] = moving
+        slot = i
+        while slot > 0 and precedes(a, &moving, &e[slot - 1], at):
+            e[slot] = e[slot - 1]
+            slot -= 1
+        e[slot] = moving
 
 
 cdef Py_ssize_t common_nbytes(Arena* a, const Entry* e, Py_ssize_t n, Py_ssize_t at, Py_ssize_t nkey) noexcept nogil:
-    # How far all keys are the same as the first, from `at` on.
+    # The number of bytes that all keys have in common with the first, which are compared from `at` on.
     cdef const unsigned char* first = a.bytes + e.start
     cdef const unsigned char* other
-    cdef Py_ssize_t i, place
+    cdef Py_ssize_t i, offset
     for i in range(1, n):
         other = a.bytes + e[i].start
-        place = at
+        offset = at
         nkey = min(nkey, <Py_ssize_t>e[i].nbytes)
-        while place < nkey and other[place] == first[place]:
-            place += 1
-        nkey = place
+        while offset < nkey and other[offset] == first[offset]:
+            offset += 1
+        nkey = offset
     return nkey
 
 
@@ -199,7 +199,7 @@ cdef int order(Arena* a, Entry* e, Entry* scratch, Py_ssize_t n, Py_ssize_t at) 
 
 
 cdef void scatter(Entry* e, Entry* scratch, Py_ssize_t n, int shift, uint32_t* ends) noexcept nogil:
-    # Into 256 parts by eight bits of the window, in the same order within each.
+    # Divides entries into 256 parts by eight bits of the window; within a part their order stays.
     cdef uint32_t size, total = 0
     cdef uint64_t part
     cdef Py_ssize_t i

@@ -13,28 +13,28 @@
 #define TYPEDBYTES_OWN_PAGES    /* a sanitizer checks malloc's memory better */
 #endif
 
-/* Resize memory of `nbytes` to `wanted` bytes. With pages of its own nothing is copied and all freed memory is returned; malloc
-   guarantees that for large blocks only. `memory` is NULL for a new block; `wanted` is 0 to free it. */
-static void *resize_pages(void *memory, size_t nbytes, size_t wanted) {
+/* Resize memory of `nbytes` to `new_nbytes` bytes. With pages of its own nothing is copied and all freed memory is returned; malloc
+   guarantees that for large blocks only. `memory` is NULL for a new block; `new_nbytes` is 0 to free it. */
+static void *resize_pages(void *memory, size_t nbytes, size_t new_nbytes) {
 #if defined(TYPEDBYTES_OWN_PAGES)
     void *resized = MAP_FAILED;
-    if (wanted && memory == NULL)
-        resized = mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    else if (wanted)
-        resized = mremap(memory, nbytes, wanted, MREMAP_MAYMOVE);
+    if (new_nbytes && memory == NULL)
+        resized = mmap(NULL, new_nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    else if (new_nbytes)
+        resized = mremap(memory, nbytes, new_nbytes, MREMAP_MAYMOVE);
     else if (memory != NULL)
         (void)munmap(memory, nbytes);
     if (resized == MAP_FAILED)
         return NULL;
 #if defined(MADV_HUGEPAGE)
-    if (wanted >= ((size_t)32 << 20))    /* in a smaller block the unused part of a 2 MB page would be a large share */
-        (void)madvise(resized, wanted, MADV_HUGEPAGE);
+    if (new_nbytes >= ((size_t)32 << 20))    /* in a smaller block the unused part of a 2 MB page would be a large share */
+        (void)madvise(resized, new_nbytes, MADV_HUGEPAGE);
 #endif
     return resized;
 #else
     (void)nbytes;
-    if (wanted)
-        return PyMem_RawRealloc(memory, wanted);
+    if (new_nbytes)
+        return PyMem_RawRealloc(memory, new_nbytes);
     PyMem_RawFree(memory);
     return NULL;
 #endif

@@ -1,6 +1,6 @@
 # Layer 3. Sorts encoded records as Hadoop does between map and reduce, without objects and without the GIL.
 #
-# What belongs here: gathering the records of a stream, sorting them by partition and key, handing them over, merging sorted
+# What belongs here: collecting the records of a stream, sorting them by partition and key, writing them, merging sorted
 # streams. What this file must not know: files, compression, how much memory a job has; a source is an object with readinto,
 # a sink one with write. The parts:
 #     order.pxi   the order itself
@@ -31,8 +31,8 @@ from typedbytes.errors import LimitError
 
 cdef enum:
     READ_SIZE = 1 << 20       # bytes asked for at once
-    WRITE_SIZE = 1 << 20      # and handed over
-    BATCH = 512               # values whose ends are found in one go
+    WRITE_SIZE = 1 << 20      # bytes written at once
+    BATCH = 512               # values whose ends are found at once
 
 # Entries count in 32 bits.
 cdef Py_ssize_t LARGEST_ARENA = min(0xffff0000, PY_SSIZE_T_MAX // 2)
@@ -49,18 +49,18 @@ include "order.pxi"
 # ---- sorting -----------------------------------------------------------------------------------------------------------
 
 cdef class Sorter:
-    """Gather the encoded records of a stream and hand them over sorted, as much at a time as memory allows.
+    """Collect the encoded records of a stream and write them sorted, as many at a time as memory allows.
 
     nparts: 2 for pairs, sorted by their keys; 1 for values, sorted by themselves. npartitions: how many HashPartitioner
-    sends the keys to; records are sorted by partition first. secondary: how many bytes at the end of a key only sort, as with
+    sends the keys to; records are sorted by partition first. secondary: how many bytes at the end of a key are only sorted by, as with
     BinaryPartitioner and the right offset -secondary - 1. by: "key", or "partition" to leave the order within a partition
-    as it was. memory: bytes for records, what sorting them takes and what is handed over; one larger record is
-    taken all the same.
+    as it was. memory: bytes for records, for sorting them and for output; one larger record is
+    accepted all the same.
     Options of structure as for `typedbytes.skip`. The order is that of the encoded bytes, unsigned, as Hadoop sorts
     TypedBytesWritables; records with equal keys stay as they came.
 
-    Used in turns: `fill` until memory is full or the source ends, `sort`, `write` each partition, `clear`, and again.
-    From each turn comes a sorted stream of its own; `merge` makes one of them. Damage raises TruncatedError, FormatError or
+    Used in rounds: `fill` until memory is full or the source ends, `sort`, `write` each partition, `clear`, and again.
+    Each round writes one sorted stream; `merge` merges them. Damage raises TruncatedError, FormatError or
     LimitError as PairReader(raw=True) does, with offset and record in the source; the Sorter stays failed then.
 
     >>> import io
@@ -82,15 +82,15 @@ cdef class Sorter:
     cdef Entry* entries
     cdef Entry* scratch
     cdef Py_ssize_t nentries
-    cdef Py_ssize_t room          # entries that there is memory for
-    cdef Py_ssize_t scratch_room
-    cdef Py_ssize_t nbytes_touched    # of the arena: there are pages for them, whether or not this turn needs them
+    cdef Py_ssize_t entry_capacity
+    cdef Py_ssize_t scratch_capacity    # in entries too
+    cdef Py_ssize_t nbytes_touched    # of the arena: there are pages for them, whether or not this round needs them
     cdef Py_ssize_t nentries_touched
     cdef Py_ssize_t nscratch_touched
     cdef Py_ssize_t* sizes        # records by partition
     cdef list starts              # where partitions begin among the entries, and where the last one ends; None: not sorted
     cdef uint32_t npartitions
-    cdef Py_ssize_t secondary     # bytes at the end of a key that choose no partition
+    cdef Py_ssize_t secondary     # bytes at the end of a key that the partition does not depend on
     cdef Py_ssize_t memory
     cdef Py_ssize_t step          # bytes read at once
     cdef bint by_key
@@ -124,7 +124,7 @@ cdef class Sorter:
         self.npartitions = npartitions
         self.secondary = secondary
         self.by_key = by == "key"
-        self.memory = min(memory - min(<Py_ssize_t>WRITE_SIZE, memory // 8), LARGEST_ARENA)    # without what is handed over at once
+        self.memory = min(memory - min(<Py_ssize_t>WRITE_SIZE, memory // 8), LARGEST_ARENA)    # without the output buffer
         self.step = max(64, min(<Py_ssize_t>READ_SIZE, memory // 16))
         self.sizes = <Py_ssize_t*>enlarge(NULL, npartitions * sizeof(Py_ssize_t))
         if self.sizes == NULL:
@@ -135,8 +135,8 @@ cdef class Sorter:
         stop_skipping(&self.skipping)
         stop_skipping(&self.arena.measuring)
         resize_pages(self.arena.bytes, self.capacity + SLACK, 0)
-        resize_pages(self.entries, self.room * sizeof(Entry), 0)
-        resize_pages(self.scratch, self.scratch_room * sizeof(Entry), 0)
+        resize_pages(self.entries, self.entry_capacity * sizeof(Entry), 0)
+        resize_pages(self.scratch, self.scratch_capacity * sizeof(Entry), 0)
         PyMem_RawFree(self.sizes)
 
     def __reduce__(self):
@@ -173,7 +173,7 @@ cdef class Sorter:
         try:
             while more and not self.is_full():
                 more = self.read_some(filler)
-                self.take_records()
+                self.add_entries()
             if not more:
                 self.end_source()
         except BaseException as error:
@@ -184,7 +184,7 @@ cdef class Sorter:
     cdef inline Py_ssize_t used(self) noexcept:
         return self.d.buf.end - self.d.buf.start
 
-    cdef inline Py_ssize_t taken(self) noexcept:
+    cdef inline Py_ssize_t in_use(self) noexcept:
         return self.used() + 2 * sizeof(Entry) * self.nentries
 
     cdef Py_ssize_t next_step(self) noexcept:
@@ -192,24 +192,24 @@ cdef class Sorter:
         # record there is nothing to sort, so reading always goes on.
         if self.nentries == 0:
             return self.step
-        return min(<int64_t>self.step, <int64_t>max(0, self.memory - self.taken()) * self.used() // self.taken())
+        return min(<int64_t>self.step, <int64_t>max(0, self.memory - self.in_use()) * self.used() // self.in_use())
 
     cdef bint is_full(self) noexcept:
         return self.next_step() < max(1, self.step // 16)
 
     cdef bint read_some(self, Source source) except -1:
         cdef Py_ssize_t nbytes = self.next_step()
-        self.give_back(nbytes)
-        self.make_room()
+        self.return_pages(nbytes)
+        self.reserve_arena()
         nbytes = fill_from(<void*>source, self.arena.bytes + self.used(), min(self.capacity - self.used(), nbytes))
         self.d.buf.end += nbytes
         self.nbytes_touched = max(self.nbytes_touched, self.used())
         return nbytes > 0
 
-    cdef void give_back(self, Py_ssize_t step) noexcept:
-        # Goal: a turn of large records behind one of small ones, which had as much for entries, or the reverse, stays within memory.
-        # Plan: let go of what this turn does not use once the next step does not fit beside it. Rejected: at each `clear`, which
-        # turns of one kind would pay for with fresh pages.
+    cdef void return_pages(self, Py_ssize_t step) noexcept:
+        # Goal: a round of large records after one of small ones, which needed as much memory for entries, or the reverse, stays
+        # within the limit. Plan: return the pages that this round does not use as soon as the next step does not fit beside them.
+        # Rejected: at each `clear`; rounds of one kind would have to fault the same pages in again.
         cdef Py_ssize_t nbytes = self.used() + step
         cdef Py_ssize_t nentries = self.nentries + (<int64_t>step * self.nentries // self.used() if self.nentries else 0)
         cdef Py_ssize_t touched = max(self.nbytes_touched, nbytes)
@@ -221,7 +221,7 @@ cdef class Sorter:
         drop_pages(self.scratch, 0, self.nscratch_touched * sizeof(Entry))
         self.nbytes_touched, self.nentries_touched, self.nscratch_touched = self.used(), self.nentries, 0
 
-    cdef int make_room(self) except -1:
+    cdef int reserve_arena(self) except -1:
         cdef Py_ssize_t capacity = self.capacity
         cdef Py_ssize_t walked = self.d.buf.cursor - self.d.buf.start
         cdef Py_ssize_t used = self.used()
@@ -241,17 +241,19 @@ cdef class Sorter:
         self.d.buf.end = larger + used
         return 0
 
-    cdef int take_records(self) except -1:
+    cdef int add_entries(self) except -1:
         # Adds an entry for each whole record.
         cdef SkipOutcome outcome = SKIPPED
         cdef Entry* larger
+        cdef Py_ssize_t capacity
         while held(&self.d.buf) and outcome == SKIPPED:
-            if self.nentries == self.room:
-                larger = <Entry*>resize_pages(self.entries, self.room * sizeof(Entry), max(2 * self.room, 4096) * sizeof(Entry))
+            if self.nentries == self.entry_capacity:
+                capacity = max(2 * self.entry_capacity, 4096)
+                larger = <Entry*>resize_pages(self.entries, self.entry_capacity * sizeof(Entry), capacity * sizeof(Entry))
                 if larger == NULL:
                     raise MemoryError
                 self.entries = larger
-                self.room = max(2 * self.room, 4096)
+                self.entry_capacity = capacity
             with nogil:
                 outcome = self.walk()
         self.nentries_touched = max(self.nentries_touched, self.nentries)
@@ -265,9 +267,9 @@ cdef class Sorter:
         cdef SkipOutcome outcome = SKIPPED
         cdef long long ends[BATCH + 1]
         cdef int64_t most, n, i
-        while held(buf) and self.nentries < self.room:
+        while held(buf) and self.nentries < self.entry_capacity:
             if self.skipping.depth == 0 and self.skipping.tail == 0:
-                most = min(<Py_ssize_t>BATCH, self.room - self.nentries)
+                most = min(<Py_ssize_t>BATCH, self.entry_capacity - self.nentries)
                 n = skip_scalars(&self.skipping, buf, most, ends)
                 ends[n] = offset_of(buf, buf.cursor)
                 for i in range(n):
@@ -301,7 +303,7 @@ cdef class Sorter:
         self.key_end = -1
 
     cdef inline Py_ssize_t hashed_nbytes(self, Py_ssize_t nkey) noexcept nogil:
-        # BinaryPartitioner's remainder, also where it makes no sense: of a key that is no longer than what only sorts.
+        # As BinaryPartitioner's arithmetic has it, also where it makes no sense: for a key no longer than the part that only sorts.
         if nkey > self.secondary:
             return nkey - self.secondary
         return 1 if (self.secondary + 1 - nkey) % nkey == 0 else 0
@@ -335,12 +337,12 @@ cdef class Sorter:
 
     cdef int make_scratch(self) except -1:
         cdef Entry* larger
-        if self.scratch_room < self.nentries:
-            larger = <Entry*>resize_pages(self.scratch, self.scratch_room * sizeof(Entry), self.nentries * sizeof(Entry))
+        if self.scratch_capacity < self.nentries:
+            larger = <Entry*>resize_pages(self.scratch, self.scratch_capacity * sizeof(Entry), self.nentries * sizeof(Entry))
             if larger == NULL:
                 raise MemoryError
             self.scratch = larger
-            self.scratch_room = self.nentries
+            self.scratch_capacity = self.nentries
         self.nscratch_touched = max(self.nscratch_touched, self.nentries)
         return 0
 
@@ -350,7 +352,7 @@ cdef class Sorter:
         A partition can be written again until `clear`.
         """
         cdef unsigned char* out
-        cdef Py_ssize_t first, end, i, left, room
+        cdef Py_ssize_t first, end, i, left, capacity
         cdef Py_ssize_t nbytes = 0, done = 0
         self.enter(True)
         try:
@@ -362,26 +364,26 @@ cdef class Sorter:
             left = nbytes
             while left > 0:
                 data = PyBytes_FromStringAndSize(NULL, min(left, <Py_ssize_t>WRITE_SIZE))
-                out, room = <unsigned char*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data)
+                out, capacity = <unsigned char*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data)
                 with nogil:
-                    self.gather(out, room, &first, &done, end)
+                    self.copy_records(out, capacity, &first, &done, end)
                 write_all(sink, data)
                 left -= len(data)
         finally:
             self.state = OPEN
         return nbytes
 
-    cdef void gather(self, unsigned char* out, Py_ssize_t room, Py_ssize_t* entry, Py_ssize_t* done, Py_ssize_t end) noexcept nogil:
+    cdef void copy_records(self, unsigned char* out, Py_ssize_t capacity, Py_ssize_t* entry, Py_ssize_t* done, Py_ssize_t end) noexcept nogil:
         # Fill `out` with records from an entry on, of which `done` bytes have been written before.
         cdef Py_ssize_t i = entry[0], copied = done[0], nbytes
         cdef Entry* e = self.entries
-        while room > 0:
+        while capacity > 0:
             if i + 16 < end:
                 fetch_early(self.arena.bytes + e[i + 16].start)
-            nbytes = min(room, e[i].nbytes - copied)
+            nbytes = min(capacity, e[i].nbytes - copied)
             memcpy(out, self.arena.bytes + e[i].start + copied, nbytes)
             out += nbytes
-            room -= nbytes
+            capacity -= nbytes
             copied += nbytes
             if copied == e[i].nbytes:
                 i += 1

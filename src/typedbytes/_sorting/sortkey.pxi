@@ -1,12 +1,12 @@
 # Layer 3. Sort keys: values as LISTs of LONGs whose encoded bytes, which Hadoop compares, have the order of the values.
 #
 # What belongs here: the bytes that sort, and the LONGs that carry them. What this file must not know: streams, files, jobs.
-# Always true: no sort key's bytes are the beginning of another's, so that the MARKER behind a LIST decides nothing.
+# Always true: no sort key's bytes are the beginning of another's, so that the MARKER at the end of a LIST decides nothing.
 #
 # The plan. BYTES and STRINGs sort by their length first, VECTORs and MAPs by their count, numbers by sign bits. A LIST has
-# neither: its bytes are a type code, the items, a MARKER. LONGs are the densest items of fixed length, eight bytes behind a
+# neither: its bytes are a type code, the items, a MARKER. LONGs are the densest items of fixed length, eight bytes after a
 # type code that is always the same, so a LIST of LONGs sorts as the bytes inside them. The first of each eight is 1: no such
-# LONG fits an INT, so whoever reads a key and writes it again, in any library, writes the same bytes. The other seven carry.
+# LONG fits an INT, so any library that reads a key and writes it again writes the same bytes. The other seven carry.
 # Rejected: LISTs of BYTEs, twice the bytes; BYTES of one length for all keys, which users would have to guarantee.
 
 from cpython.list cimport PyList_New, PyList_SET_ITEM
@@ -28,16 +28,16 @@ cdef extern from "Python.h":
 
 cdef enum:
     # What a part begins with. Each is below 0x80, so a first byte from there on is that of a descending part, which is
-    # the ascending one with every bit turned over.
+    # the ascending one with every bit inverted.
     END = 0x00           # of a TUPLE
     NONE_FIRST = 0x01
-    NUMBER = 0x02        # 8 bytes: the greatest double that is not above it, then 2: how much an int lies above that
+    NUMBER = 0x02        # 8 bytes: the greatest double that is not above it, then 2: how much an int is above that
     BINARY = 0x03        # the bytes, each 00 as 00 ff, then 00 00
     TEXT = 0x04          # the same of its UTF-8
     TUPLE = 0x05         # parts, then END
     NONE_LAST = 0x06
 
-    # True, 1 and 1.0 are equal to Python, so what tells them apart comes behind all that sorts: a byte for each number.
+    # True, 1 and 1.0 are equal to Python, so what distinguishes them comes after all that sorts: a byte for each number.
     INTEGER = 0
     FLOATING = 1
     BOOLEAN = 2
@@ -97,8 +97,8 @@ def encode(value, *, none="error"):
 
     `value` is an int from -2^63 to 2^64-1, a float, a bool, a str, a bytes-like object, None, a tuple of such values or a
     Descending of one. Hadoop's order of the keys is Python's order of the values, in which ints, floats and bools are
-    compared as numbers; NaN comes behind all of them. Where Python has no order, None comes before numbers (none="first"),
-    behind tuples (none="last") or is refused (none="error"), and numbers before bytes before texts before tuples. Values
+    compared as numbers; NaN comes after all of them. Where Python has no order, None comes before numbers (none="first"),
+    after tuples (none="last") or is refused (none="error"), and numbers before bytes before texts before tuples. Values
     that are equal but of different types, like 1 and 1.0, have neighbouring keys. Raises EncodeTypeError for what cannot be
     part of a key, EncodeValueError for ints beyond 64 bits and tuples nested more than 256 deep.
 
@@ -114,7 +114,7 @@ def encode(value, *, none="error"):
     cdef unsigned char kinds[SCRATCH]
     cdef Key key
     if none not in ("error", "first", "last"):
-        raise ValueError(f"none is 'error', 'first' or 'last', not {none!r}")
+        raise ValueError(f"none must be 'error', 'first' or 'last', not {none!r}")
     key.none = NONE_FIRST if none == "first" else NONE_LAST if none == "last" else END
     key.mask = key.depth = 0
     start_scratch(&key.order, order, SCRATCH)
@@ -226,7 +226,7 @@ cdef int put_int(Key* key, object number) except -1:
 
 
 cdef int put_number(Key* key, double below, int above, unsigned char kind) except -1:
-    # Doubles of one sign are ordered as their bits are; turned over when negative, and their sign always, all are.
+    # Doubles of one sign are ordered as their bits. With all bits of negative ones inverted, and the sign of the others, all are.
     cdef unsigned char number[10]
     cdef unsigned char turned
     cdef int i
@@ -376,7 +376,7 @@ cdef object take_tuple(Parts* parts, unsigned char mask):
 
 cdef object take_bytes(Parts* parts, unsigned char mask, bint is_text):
     cdef bytearray data = bytearray()
-    cdef const unsigned char* run = parts.p    # bytes that stand for themselves
+    cdef const unsigned char* run = parts.p    # bytes without an escape
     cdef unsigned char escaped = 0xff
     while escaped:
         while take(parts, 1)[0] ^ mask:

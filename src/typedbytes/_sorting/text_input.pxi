@@ -1,11 +1,11 @@
 # Layer 3. Lines of text as pairs of typed bytes, as Hadoop's TextInputFormat passes them to a streaming task.
 #
-# What belongs here: where lines start and end, which of them are a split's, what becomes of bytes that are no UTF-8. What this
+# What belongs here: where lines start and end, which of them belong to a split, what bytes that are not UTF-8 become. What this
 # file must not know: files, compression; a source is an object with readinto.
 #
-# The rules are those of LineRecordReader and LineReader: a line ends with LF, CR or CR LF; a split has the lines that start behind
-# its first byte (of the file's first split: at it) up to the one that starts right behind its last; a byte order mark at the start
-# of a file is none of its first line. And those of Text.toString: what is no UTF-8 becomes U+FFFD.
+# The rules are those of LineRecordReader and LineReader: a line ends with LF, CR or CR LF; a split has the lines that start after
+# its first byte (in the file's first split: at it) up to the one that starts right after its last; a byte order mark at the start
+# of a file is not part of its first line. And those of Text.toString: what is not UTF-8 becomes U+FFFD.
 #
 # Always true: every line of a file belongs to one split, wherever it is cut; memory follows the longest line.
 
@@ -48,14 +48,14 @@ cdef class LineReader:
     cdef ReadBuffer buf
     cdef WriteBuffer out
     cdef Source source
-    cdef long long end            # lines that start behind it are the next split's; -1: there is none
+    cdef long long end            # lines that start after it belong to the next split; -1: there is none
     cdef long long nlines
-    cdef long long feed           # where the first LF at or behind the cursor is, or up to where there is none
-    cdef long long carriage       # the same of CR
-    cdef Py_ssize_t room          # that the pair of the line at the cursor takes
+    cdef long long line_feed      # offset of the first LF from the cursor on, or the offset up to which there is none
+    cdef long long carriage_return    # the same of CR
+    cdef Py_ssize_t pair_nbytes   # of the line at the cursor
     cdef bint is_utf8             # that line
     cdef bint ended               # the source
-    cdef object failure           # lines before it may be lost, so that every later call raises it again
+    cdef object failure           # lines before it may be lost, so every later call raises it again
 
     def __init__(self, source, *, long long start=0, length=None):
         if self.source is not None:
@@ -69,7 +69,7 @@ cdef class LineReader:
         self.buf.start_offset = start
         self.source = filler
         if start > 0:
-            self.pass_line()
+            self.skip_line()
 
     def __dealloc__(self):
         release(&self.buf)
@@ -98,9 +98,9 @@ cdef class LineReader:
         try:
             while outcome == NEEDS_OUTPUT or outcome == NEEDS_INPUT:
                 with nogil:
-                    outcome = self.take_held(nbytes)
+                    outcome = self.write_held(nbytes)
                 if outcome == NEEDS_OUTPUT:
-                    reserve(&self.out, self.room)
+                    reserve(&self.out, self.pair_nbytes)
                 elif outcome == NEEDS_INPUT:
                     self.read_on()
                 elif outcome == TOO_LONG:
@@ -112,8 +112,8 @@ cdef class LineReader:
         finally:
             drop(&self.out)
 
-    cdef int pass_line(self) except -1:
-        # The line that a split starts in, or right behind, is that of the split before it.
+    cdef int skip_line(self) except -1:
+        # The line that a split starts in, or right after, belongs to the split before it.
         cdef Py_ssize_t nbytes, nend
         while not self.find_end(&nbytes, &nend):
             self.read_on()
@@ -127,7 +127,8 @@ cdef class LineReader:
         return 0
 
     cdef inline Py_ssize_t find(self, int byte, long long* known) noexcept nogil:
-        # From the cursor to the first such byte, or to the end of what is held. `known` is where it was found, or whence to look.
+        # From the cursor to the first such byte, or to the end of what is held. `known`: the offset where it was found, or from which to
+        # search.
         cdef const unsigned char* p = self.buf.cursor
         cdef const void* found
         if known[0] > offset_of(&self.buf, p):
@@ -140,8 +141,8 @@ cdef class LineReader:
 
     cdef bint find_end(self, Py_ssize_t* nbytes, Py_ssize_t* nend) noexcept nogil:
         # The size of the line at the cursor and of what ends it; False: more must be read to know.
-        cdef Py_ssize_t feed = self.find(c"\n", &self.feed)
-        cdef Py_ssize_t carriage = self.find(c"\r", &self.carriage)
+        cdef Py_ssize_t feed = self.find(c"\n", &self.line_feed)
+        cdef Py_ssize_t carriage = self.find(c"\r", &self.carriage_return)
         nbytes[0] = min(feed, carriage)
         if nbytes[0] == held(&self.buf):
             nend[0] = 0
@@ -149,7 +150,7 @@ cdef class LineReader:
         nend[0] = 2 if carriage + 1 == feed and feed < held(&self.buf) else 1
         return carriage > feed or carriage + 1 < held(&self.buf) or self.ended
 
-    cdef Outcome take_held(self, Py_ssize_t enough) noexcept nogil:
+    cdef Outcome write_held(self, Py_ssize_t enough) noexcept nogil:
         cdef const unsigned char* line
         cdef Py_ssize_t nbytes, nend, nmark
         cdef long long position
@@ -163,27 +164,27 @@ cdef class LineReader:
             nmark = 3 if position == 0 and nbytes >= 3 and memcmp(line, b"\xef\xbb\xbf", 3) == 0 else 0
             if nbytes + nend == nmark:
                 return OVER
-            self.room = HEAD_NBYTES + repaired_nbytes(line + nmark, nbytes - nmark, &self.is_utf8)
-            if self.room > INT32_MAX:
+            self.pair_nbytes = HEAD_NBYTES + repaired_nbytes(line + nmark, nbytes - nmark, &self.is_utf8)
+            if self.pair_nbytes > INT32_MAX:
                 return TOO_LONG
-            if self.out.end - self.out.cursor < self.room:
+            if self.out.end - self.out.cursor < self.pair_nbytes:
                 return NEEDS_OUTPUT
-            self.put(position, line + nmark, nbytes - nmark)
+            self.write_pair(position, line + nmark, nbytes - nmark)
             self.buf.cursor += nbytes + nend
             self.nlines += 1
         return ENOUGH
 
-    cdef inline void put(self, long long position, const unsigned char* line, Py_ssize_t nbytes) noexcept nogil:
+    cdef inline void write_pair(self, long long position, const unsigned char* line, Py_ssize_t nbytes) noexcept nogil:
         cdef unsigned char* p = self.out.cursor
         p[0] = LONG
         store_i64(p + 1, position)
         p[9] = STRING
-        store_i32(p + 10, <int32_t>(self.room - HEAD_NBYTES))
+        store_i32(p + 10, <int32_t>(self.pair_nbytes - HEAD_NBYTES))
         if self.is_utf8:
             memcpy(p + HEAD_NBYTES, line, nbytes)
         else:
-            put_repaired(p + HEAD_NBYTES, line, nbytes)
-        self.out.cursor += self.room
+            copy_repaired(p + HEAD_NBYTES, line, nbytes)
+        self.out.cursor += self.pair_nbytes
 
 
 cdef Py_ssize_t repaired_nbytes(const unsigned char* p, Py_ssize_t nbytes, bint* is_utf8) noexcept nogil:
@@ -199,7 +200,7 @@ cdef Py_ssize_t repaired_nbytes(const unsigned char* p, Py_ssize_t nbytes, bint*
     return total
 
 
-cdef void put_repaired(unsigned char* out, const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
+cdef void copy_repaired(unsigned char* out, const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
     cdef Py_ssize_t at = 0, size
     while at < nbytes:
         size = java_character(p + at, nbytes - at)

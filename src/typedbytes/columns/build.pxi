@@ -51,7 +51,7 @@ cdef class Builder:
     cdef readonly str state       # "more", "full", "limit", "broken", "mismatch", "split"
     cdef readonly tuple expected  # of a mismatch: the type of the column
     cdef readonly Py_ssize_t column    # of a mismatch: the number of the value in its record
-    cdef readonly Py_ssize_t place    # of a mismatch: offset in the view
+    cdef readonly Py_ssize_t offset   # of a mismatch: offset in the view
     cdef readonly int code
     cdef readonly str path
     cdef dict hints               # bytes of a column's data in the last batch
@@ -158,7 +158,7 @@ cdef class Builder:
 
         The state afterwards: "more" (the bytes end, maybe inside a record), "full" (there are `most` rows), "limit" (the next record
         does not fit, and raises LimitError as the first of a batch), "split" (the next record starts another schema), "mismatch"
-        (the next record has another type, see `expected`, `place`, `code`, `column` and `path`), "broken" (the next record is
+        (the next record has another type, see `expected`, `offset`, `code`, `column` and `path`), "broken" (the next record is
         invalid: decoding it raises the error). If this raises, no record has been appended.
         """
         cdef Py_buffer buffer
@@ -388,7 +388,7 @@ cdef class Builder:
         if c.kind == ARRAY and at[0] == VECTOR and w.mismatched_item >= 0:
             steps.append(f"[{w.mismatched_item}]")
             at = w.mismatched_at
-        self.place = at - self.first
+        self.offset = at - self.first
         self.code = at[0]
         self.column = steps[0]
         self.path = "".join(steps[1:])

@@ -34,7 +34,7 @@ def run(options, output):
     """Read records in any format and write them in another.
 
     Arrow is a stream of record batches (its IPC format), Parquet a file; both need pyarrow, and
-    records of one shape: a pair becomes the columns key and value. A row read from them becomes a
+    records of one schema: a pair becomes the columns key and value. A row read from them becomes a
     VECTOR, or with --pairs and two columns a pair; nulls need --dialect hive. From SequenceFile to
     SequenceFile keys and values keep their classes, and the file its metadata.
 
@@ -102,7 +102,7 @@ def _with_columns(batches, schema):
 
 
 def _write_tables(options, output):
-    """Write the batches of all inputs, in the shape of the first."""
+    """Write the batches of all inputs, in the schema of the first."""
     pyarrow = _pyarrow()
     writer, sink = None, _File(output)
     with sink:
@@ -171,7 +171,7 @@ def _blaming_data(name):
     except (typedbytes.DecodeError, MemoryError):
         raise  # reported as everywhere; pyarrow's MemoryError is also an ArrowException
     except (pyarrow.ArrowException, typedbytes.EncodeError, ValueError) as error:
-        # A plain ValueError: the name of a column is not UTF-8, or a Parquet file has a second shape.
+        # A plain ValueError: the name of a column is not UTF-8, or a Parquet file has a second schema.
         message = str(error).replace("pass nulls=... to say what to write", "--dialect hive writes NULL for it")
         raise Failure(BAD_DATA, f"{shown(name)}: {message}") from None
 

@@ -1,6 +1,6 @@
 """The command freq."""
 
-from typedbytes._report._native import Tally
+from typedbytes._report._native import RecordStatistics
 from typedbytes.cli._arguments import add_report_arguments, natural
 from typedbytes.cli._reports import report
 from typedbytes.cli._statistics import collect, most_frequent
@@ -22,5 +22,5 @@ def run(options, output):
       typedbytes freq -n 0 --json < words.tb
     """
     counts = {}
-    tally, _ = collect(lambda pairs: Tally(pairs=pairs, dialect=options.dialect, top=counts), options)
-    report(most_frequent(counts, options.nkeys, tally.nrecords, options), options, output)
+    statistics, _ = collect(lambda pairs: RecordStatistics(pairs=pairs, dialect=options.dialect, top=counts), options)
+    report(most_frequent(counts, options.nkeys, statistics.nrecords, options), options, output)

@@ -1,6 +1,6 @@
 """The command schema."""
 
-from typedbytes._report._native import Shape
+from typedbytes._report._native import Schema
 from typedbytes.cli._arguments import add_report_arguments
 from typedbytes.cli._reports import report
 from typedbytes.cli._statistics import collect, type_name
@@ -19,12 +19,12 @@ def run(options, output):
       typedbytes schema --pairs part-00000.tb
       typedbytes head -n 1000 big.tb | typedbytes schema --table
     """
-    shape, _ = collect(lambda pairs: Shape(pairs=pairs, dialect=options.dialect), options)
-    report(_rows(shape), options, output)
+    schema, _ = collect(lambda pairs: Schema(pairs=pairs, dialect=options.dialect), options)
+    report(_rows(schema), options, output)
 
 
-def _rows(shape):
-    for path, counts in shape.places():
+def _rows(schema):
+    for path, counts in schema.paths():
         total = sum(counts.values())
         for code, n in sorted(counts.items(), key=lambda item: -item[1]):
             yield {"place": path, "type": type_name(code), "count": n, "share": n / total}

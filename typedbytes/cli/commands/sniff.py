@@ -67,8 +67,8 @@ def _size(source, head):
 
 def _header(source, options):
     reader = _formats.sequence_file_reader(source, options)
-    facts = {name: getattr(reader, name) for name in ("version", "compression", "codec", "key_class", "value_class")}
-    return {"holds": "pairs", **facts}
+    header = {name: getattr(reader, name) for name in ("version", "compression", "codec", "key_class", "value_class")}
+    return {"holds": "pairs", **header}
 
 
 def _values(source, form, name, options):

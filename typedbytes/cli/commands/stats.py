@@ -1,6 +1,6 @@
 """The command stats."""
 
-from typedbytes._report._native import Tally
+from typedbytes._report._native import RecordStatistics
 from typedbytes.cli._arguments import add_report_arguments, natural
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._reports import report_sections
@@ -28,22 +28,24 @@ def run(options, output):
     top = {} if options.nkeys else None
     if options.reducers > 65536:
         raise Failure(USAGE, "argument --reducers: expected at most 65536")
-    tally, pairs = collect(lambda pairs: Tally(pairs=pairs, dialect=options.dialect, npartitions=options.reducers, top=top), options)
+    statistics, pairs = collect(
+        lambda pairs: RecordStatistics(pairs=pairs, dialect=options.dialect, npartitions=options.reducers, top=top), options
+    )
     parts = ("key", "value") if pairs else ("value",)
-    types = [_type_row(name, code, statistics) for part, name in enumerate(parts) for code, statistics in tally.facts(part).items()]
+    types = [_type_row(name, code, row) for part, name in enumerate(parts) for code, row in statistics.by_type(part).items()]
     nbytes = sum(row["bytes"] for row in types)
-    sections = {"records": [{"records": tally.nrecords, "unit": "pairs" if pairs else "values", "bytes": nbytes}]}
+    sections = {"records": [{"records": statistics.nrecords, "unit": "pairs" if pairs else "values", "bytes": nbytes}]}
     if types:
         sections["types"] = types
     if top:
-        sections["most frequent"] = most_frequent(top, options.nkeys, tally.nrecords, options)
+        sections["most frequent"] = most_frequent(top, options.nkeys, statistics.nrecords, options)
     if options.reducers:
-        sections["reducers"] = _reducers(tally.partitions)
+        sections["reducers"] = _reducers(statistics.partitions)
     report_sections(sections, options, output)
 
 
-def _type_row(part, code, statistics):
-    return {"of": part, "type": type_name(code), **statistics}
+def _type_row(part, code, row):
+    return {"of": part, "type": type_name(code), **row}
 
 
 def _reducers(counts):

@@ -1,7 +1,7 @@
-"""Lines of JSON and facts about records: what walks over encoded bytes without looking twice must see what the walk sees.
+"""Lines of JSON and statistics of records: code that reads encoded bytes without checks must find what the checked walk finds.
 
-Belongs here: `lines`, `Tally` and `Shape` beside skipping, the slow JSON form and counts by hand; JSON that is nearly right. It
-knows nothing of the command. Always true: the bytes looked at end at an unreadable page.
+Belongs here: `lines`, `RecordStatistics` and `Schema` compared with skipping, the slow JSON form and counts by hand; JSON that is nearly
+right. It does not know the command. Always true: the bytes that are read end at an unreadable page.
 """
 
 import collections
@@ -22,7 +22,7 @@ from fuzz.guard import Guard
 from vectors import failure
 
 GUARD = Guard(1 << 20)
-HEAD = 8  # bytes of an input that choose; the rest is the stream
+HEAD = 8  # bytes of an input that choose options; the rest is the stream
 PARTITIONS = 3
 NAMED = ("value", "key")
 SPOILS = [
@@ -46,7 +46,7 @@ SPOILS = [
 ]
 
 
-def check_facts(data):
+def check_report(data):
     """Write one stream as lines, or count it, as the first bytes choose."""
     choices, stream = Choices(data[:HEAD]), data[HEAD:]
     dialect, pairs = choices.pick(("hadoop", "hadoop", "hive")), choices.below(2) == 1
@@ -59,7 +59,7 @@ def check_facts(data):
 
 
 def agreed(fault, call, *arguments, **options):
-    """Return what a call gives, None where it raises what the walk found wrong."""
+    """Return a call's result; None when it raises the error that the walk found."""
     try:
         result = call(*arguments, **options)
     except DecodeError as error:
@@ -70,7 +70,7 @@ def agreed(fault, call, *arguments, **options):
 
 
 def check_lines(choices, wire, values, fault, *, dialect, pairs):
-    """Lines are those of the slow form, and hold every byte; those that are spoiled are bytes too, or a Failure."""
+    """Lines are those of the slow form, and hold every byte; damaged ones give bytes too, or a Failure."""
     found = agreed(fault, _report.lines, wire, dialect=dialect, pairs=pairs)
     if found is None:
         return
@@ -79,8 +79,8 @@ def check_lines(choices, wire, values, fault, *, dialect, pairs):
         expected = [f"[{key}, {value}]" for key, value in zip(expected[::2], expected[1::2])]
     assert found.decode("utf-8").split("\n") == [*expected, ""], found
     assert b"".join(records(found, pairs, dialect)) == b"".join(values), found
-    place = choices.below(len(found) + 1)
-    spoiled = found[:place] + choices.pick(SPOILS) + found[place + choices.below(3) :]
+    offset = choices.below(len(found) + 1)
+    spoiled = found[:offset] + choices.pick(SPOILS) + found[offset + choices.below(3) :]
     try:
         again = b"".join(records(spoiled, pairs, dialect))
     except Failure:
@@ -94,7 +94,7 @@ def records(text, pairs, dialect):
 
 
 def check_plain(choices, wire, values, fault, *, dialect, pairs):
-    """Plain lines are JSON for everybody, one for each record."""
+    """Plain lines are standard JSON, one for each record."""
     found = agreed(fault, _report.lines, wire, dialect=dialect, pairs=pairs, plain=True)
     if found is not None:
         lines = found.decode("utf-8").split("\n")
@@ -104,34 +104,34 @@ def check_plain(choices, wire, values, fault, *, dialect, pairs):
 
 
 def refuse(name):
-    """Stand in for NaN and infinities, which equal nothing."""
+    """Reject NaN and infinities, which standard JSON does not have."""
     raise AssertionError(f"{name} is not JSON")
 
 
-def check_tally(choices, wire, values, fault, *, dialect, pairs):
-    """Types, bytes, frequent keys and partitions are those that one counts by hand; what comes before a fault is counted."""
+def check_statistics(choices, wire, values, fault, *, dialect, pairs):
+    """Types, bytes, frequent keys and partitions are those counted by hand; records before a fault are counted."""
     top = {}
-    tally = _report.Tally(dialect=dialect, pairs=pairs, npartitions=PARTITIONS, top=top)
-    agreed(fault, tally.write, wire)
+    statistics = _report.RecordStatistics(dialect=dialect, pairs=pairs, npartitions=PARTITIONS, top=top)
+    agreed(fault, statistics.write, wire)
     step = 1 + pairs
-    assert tally.nrecords == len(values) // step
+    assert statistics.nrecords == len(values) // step
     for part in range(step):
-        facts, of_part = tally.facts(part), values[part::step]
+        by_type, of_part = statistics.by_type(part), values[part::step]
         counts = collections.Counter(value[0] for value in of_part)
-        assert {code: each["count"] for code, each in facts.items()} == counts
-        assert sum(each["bytes"] for each in facts.values()) == sum(map(len, of_part))
+        assert {code: each["count"] for code, each in by_type.items()} == counts
+        assert sum(each["bytes"] for each in by_type.values()) == sum(map(len, of_part))
     assert top == collections.Counter(values[::step])
-    places = [reference.partition(value, PARTITIONS) for value in values[::step]]
-    assert tally.partitions == [places.count(number) for number in range(PARTITIONS)]
+    partitions = [reference.partition(value, PARTITIONS) for value in values[::step]]
+    assert statistics.partitions == [partitions.count(number) for number in range(PARTITIONS)]
 
 
-def check_shape(choices, wire, values, fault, *, dialect, pairs):
+def check_schema(choices, wire, values, fault, *, dialect, pairs):
     """Every value has one path, except STRINGs that name one."""
-    shape = _report.Shape(dialect=dialect, pairs=pairs)
-    agreed(fault, shape.write, wire)
+    schema = _report.Schema(dialect=dialect, pairs=pairs)
+    agreed(fault, schema.write, wire)
     found, expected = collections.Counter(), collections.Counter()
-    for place, counts in shape.places():
-        assert place.startswith(NAMED), place
+    for path, counts in schema.paths():
+        assert path.startswith(NAMED), path
         found.update(counts)
     for value in values:
         count_codes(value, 0, expected, dialect)
@@ -157,4 +157,4 @@ def count_codes(value, offset, found, dialect):
     return offset
 
 
-CHECKS = [check_lines, check_lines, check_plain, check_tally, check_shape]
+CHECKS = [check_lines, check_lines, check_plain, check_statistics, check_schema]
