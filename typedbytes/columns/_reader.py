@@ -312,7 +312,7 @@ class BatchReader(_core.RecordIterator):
         builder = self._builder
         if state == "mismatch":
             name, found, expected = self._names[builder.column], _code_name(builder.code), _type_strings.format_type(builder.expected)
-            offset = self._reader.offset if self._in_file else self._start + builder.place
+            offset = self._reader.offset if self._in_file else self._start + builder.offset
             raise MismatchError(
                 f"{found} in column {name!r}, which holds {expected},", offset, builder.code, builder.path, self._reader.record
             )
