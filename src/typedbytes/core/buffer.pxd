@@ -104,7 +104,7 @@ cdef inline void drop(WriteBuffer* b) noexcept:
     b.start = b.cursor = b.end = NULL
 
 
-# Writers that are open when the interpreter ends; see core/buffer/exit.pxi.
+# Writers that are open when the interpreter ends; see core/lifecycle/exit.pxi.
 cdef struct WriterKind:
     # 1: everything was written and the sink flushed, and later records are written at once; 0: not yet. Raises what the sink raises.
     int (*settle)(object writer) except -1

@@ -206,4 +206,4 @@ cdef void adopt(WriteBuffer* b, bytes owner) noexcept:
     b.start = b.cursor = <unsigned char*>bytes_data(b.owner)
     b.end = b.start + bytes_size(b.owner)
 
-include "buffer/exit.pxi"
+include "lifecycle/exit.pxi"
