@@ -1,5 +1,6 @@
-# Layer 3. What other compiled modules see of the core: buffers, sources and sinks, the codec.
+# Layer 3. What other compiled modules see of the core: life cycle, buffers, sources and sinks, the codec.
 
+include "core/lifecycle.pxd"
 include "core/buffer.pxd"
 include "core/fileio.pxd"
 include "core/codec.pxd"

@@ -721,6 +721,23 @@ def test_no_bytes_are_read_inside_a_message():
             use()
 
 
+def test_close_from_a_hook_is_refused_and_changes_nothing():
+    class Plain:
+        pass
+
+    def close(obj):
+        with pytest.raises(RuntimeError, match="this BlockWriter is in use"):
+            writer.close()
+        return 5
+
+    sink = io.BytesIO()
+    with BlockWriter(sink, "native", default=close, buffer_size=1000) as writer:
+        writer.write([Plain()])
+        assert not writer.closed
+        writer.write([6])
+    assert list(BlockReader(sink.getvalue(), "native")) == [(5,), (6,)]
+
+
 def test_what_is_closed_is_a_bad_descriptor():
     gone, theirs = socket.socketpair()
     gone.close()

@@ -761,7 +761,7 @@ def test_threads_that_share_a_reader():
                 for thread in threads:
                     thread.join()
                 assert sorted(number for numbers in found for number in numbers) == list(range(200_000)), reader.failure
-        print(said <= {"this BatchReader is in use: a hook or another thread came back to it"})
+        print(said <= {"this BatchReader is in use: re-entered from a hook, or used by two threads"})
     """
     assert run_fresh(code) == "True"
 

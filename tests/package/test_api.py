@@ -386,7 +386,7 @@ def test_examples_of_a_compiled_module_run(name):
 # -- layers -----------------------------------------------------------------------------------------------
 
 #: The parts of the core, each using only those before it. They are compiled as one module.
-CORE_PARTS = ["buffer", "fileio", "codec", "stream", "structure"]
+CORE_PARTS = ["lifecycle", "buffer", "fileio", "codec", "stream", "structure"]
 #: A name of the package, and the layer it is on; a module uses what is below it.
 PYTHON_LAYERS = {
     "errors": 0, "_types": 0, "_typecodes": 0, "_pickle": 0, "_npy": 0, "_collisions": 0, "_zstd": 0, "_whole": 0, "_magic": 0, "_unwritten": 0, "_exit_codes": 0, "_core": 3, "_report": 4,

@@ -37,11 +37,6 @@ cdef enum:
 # Entries count in 32 bits.
 cdef Py_ssize_t LARGEST_ARENA = min(0xffff0000, PY_SSIZE_T_MAX // 2)
 
-cdef enum State:
-    OPEN
-    BUSY
-    FAILED
-
 
 include "order.pxi"
 
@@ -143,10 +138,8 @@ cdef class Sorter:
         raise TypeError("a Sorter cannot be pickled")
 
     cdef int enter(self, bint as_sorted) except -1:
-        if self.state == FAILED:
-            raise self.failure.with_traceback(None)
-        if self.state == BUSY:
-            raise RuntimeError("this Sorter is in use: re-entered from a source or sink, or used by two threads")
+        if self.state != OPEN:
+            refuse_call(self, self.state, self.failure, "sorter")
         if self.sizes == NULL:
             raise RuntimeError("this Sorter was never initialised")
         if as_sorted != (self.starts is not None):
@@ -156,7 +149,7 @@ cdef class Sorter:
 
     cdef int fail(self, error) except -1:
         self.failure = error
-        self.state = FAILED
+        self.state = HAS_FAILED
         raise error
 
     # -- reading

@@ -35,13 +35,13 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 
 from typedbytes._core cimport (
     PY_SSIZE_T_MAX, OpenWriter, ReadBuffer, WriteBuffer, WriterKind, append, borrow, bytes_data, bytes_size, drop, enlist, finish,
-    get_view, held, hook, is_closed, new_bytes, offset_of, refill, release, reserve, shrink, start_filled, start_scratch, strike_off,
-    tell_of_forgotten, warn_unclosed, written,
+    get_view, held, is_closed, new_bytes, offset_of, refill, release, report_unraisable, reserve, shrink, start_filled, start_scratch, strike_off,
+    warn_unclosed, written,
 )
 from typedbytes.core.byteorder cimport *
 from typedbytes._core cimport *
 from typedbytes.core.cpython cimport (
-    as_failure, bytes_resize, float_from_f64, int_from_i64, int_to_i64, new_ascii, raise_without_memory, tuple_from_stolen,
+    as_failure, bytes_resize, float_from_f64, int_from_i64, int_to_i64, new_ascii, raise_without_memory, tuple_from_stolen, unlikely,
 )
 from typedbytes.core.crc32c cimport crc32c, crc32c_start
 from typedbytes.core.typecode cimport *
@@ -178,16 +178,6 @@ cdef object ESCAPE = re.compile(rb"\\(.)").sub
 cdef object UNESCAPED = lambda found: {b"\\": b"\\", b"r": b"\r", b"n": b"\n"}[found[1]]
 
 crc32c_start(False)
-
-cdef long FORKS = 0    # the number of forks between the process that imported this module and this one
-
-
-def _count_fork():
-    global FORKS
-    FORKS += 1
-
-
-os.register_at_fork(after_in_child=_count_fork)
 
 
 class Command(str):

@@ -45,7 +45,6 @@ cdef class AsyncCoalescingWriter:
     cdef Counts counts
     cdef bint flush_scheduled
     cdef bint is_blocked          # the kernel's buffer is full: the loop calls back when it is not
-    cdef bint is_inherited        # this process is a forked child: its parent sends what is in the buffer
     cdef bint is_finalizing       # the interpreter ends: the loop is not waited for
     cdef bint error_reported      # a call has raised the error of sending
     cdef OpenWriter entry
@@ -86,12 +85,12 @@ cdef class AsyncCoalescingWriter:
             if not self.settle():
                 raise BlockingIOError(EAGAIN, "the rest cannot be sent: the event loop no longer waits for the socket")
         except BaseException as error:
-            tell_of_forgotten(self, error)
+            report_unraisable(self, error)
 
     # ---- at interpreter exit, or when the writer is collected: the loop may have been closed
 
     cdef int settle(self) except -1:
-        if self.is_closed or self.is_inherited:
+        if self.is_closed or self.entry.is_inherited:
             return 1
         if self.failure is not None:
             return 1 if self.error_reported else self.check()
@@ -358,7 +357,4 @@ cdef object give_up_async(object writer):
     return (<AsyncCoalescingWriter>writer).give_up()
 
 
-cdef void inherit_async(PyObject* writer) noexcept:
-    (<AsyncCoalescingWriter>writer).is_inherited = True
-
-cdef WriterKind ASYNC_WRITER = WriterKind(settle=settle_async, give_up=give_up_async, inherit=inherit_async)
+cdef WriterKind ASYNC_WRITER = WriterKind(settle=settle_async, give_up=give_up_async, inherit=NULL)

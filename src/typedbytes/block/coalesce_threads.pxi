@@ -89,7 +89,6 @@ cdef class CoalescingWriter:
     cdef Counts counts
     cdef unsigned long holder     # thread that holds the mutex with the interpreter's lock
     cdef int failed               # errno; EPIPE when `failure` is set
-    cdef long forks               # FORKS when this was made
     cdef OpenWriter entry
     cdef bint is_finalizing       # the interpreter ends: write() returns after everything was sent
     cdef bint error_reported      # a call has raised the error of sending
@@ -122,7 +121,6 @@ cdef class CoalescingWriter:
         self.filling = allocate(self.capacity)
         self.sending = allocate(self.capacity)
         start_scratch(&self.encoder.buf, self.filling, self.capacity)
-        self.forks = FORKS
         self.is_ready = True
         if enlist(&self.entry, self, &COALESCING_WRITER):
             self.disable_buffering()
@@ -137,12 +135,12 @@ cdef class CoalescingWriter:
         return 0
 
     def __del__(self):
-        if not self.is_ready or self.is_closed or self.forks != FORKS:
+        if not self.is_ready or self.is_closed or self.entry.is_inherited:
             return
         try:
             self.settle()
         except BaseException as error:
-            tell_of_forgotten(self, error)
+            report_unraisable(self, error)
 
     def __dealloc__(self):
         strike_off(&self.entry)
@@ -170,7 +168,7 @@ cdef class CoalescingWriter:
 
     cdef int settle(self) except -1:
         cdef bint holds = self.holds()
-        if self.is_closed or self.forks != FORKS:
+        if self.is_closed or self.entry.is_inherited:
             return 1
         if self.failed:
             return 1 if self.error_reported else self.check_failed()
@@ -202,7 +200,7 @@ cdef class CoalescingWriter:
         cdef unsigned long me = PyThread_get_thread_ident()
         if self.holder == me:
             raise RuntimeError("this CoalescingWriter is in use: re-entered from a hook")
-        if self.forks != FORKS:    # the mutex may stay locked for ever, and the parent sends what is in the buffer
+        if self.entry.is_inherited:    # the mutex may stay locked for ever, and the parent sends what is in the buffer
             raise RuntimeError("this CoalescingWriter belongs to the process that made it")
         if pthread_mutex_trylock(&self.mutex) != 0:
             with nogil:
@@ -495,7 +493,7 @@ cdef class CoalescingWriter:
         >>> import os
         >>> CoalescingWriter(os.open(os.devnull, os.O_WRONLY)).close()
         """
-        if self.is_closed or not self.is_ready or self.forks != FORKS:
+        if self.is_closed or not self.is_ready or self.entry.is_inherited:
             return
         try:
             self.enter()

@@ -18,6 +18,7 @@ cdef class BlockDecoder(Parser):
             raise RuntimeError("a BlockDecoder cannot be initialised again")
         self.configure(wire, max_bytes, skip_bad, options)
         start_filled(&self.buf, 256, NULL, NULL)
+        self.state = OPEN
 
     @property
     def pending(self):
@@ -55,7 +56,7 @@ cdef class BlockDecoder(Parser):
             finally:
                 PyBuffer_Release(&view)
         finally:
-            self.busy = False
+            self.leave()
         return messages
 
     def close(self):
@@ -68,23 +69,22 @@ cdef class BlockDecoder(Parser):
         typedbytes.errors.TruncatedError: input ends inside a message at offset 3, record 0
         """
         self.enter()
-        self.busy = False
-        if self.phase != HEAD or held(&self.buf):
-            try:
+        try:
+            if self.phase != HEAD or held(&self.buf):
                 self.raise_truncated(&self.buf)
-            except TruncatedError as error:
-                raise_without_memory(error)
-                self.failure = error
-                raise
+        except TruncatedError as error:
+            raise_without_memory(error)
+            self.failure = error
+            raise
+        finally:
+            self.leave()
 
     cdef int enter(self) except -1:
-        if self.failure is not None:
-            raise self.failure
         if self.buf.storage == NULL:
             raise ValueError("this BlockDecoder was not initialised")
-        if self.busy:
-            raise RuntimeError("this BlockDecoder is in use: re-entered from a hook, or used by two threads")
-        self.busy = True
+        if self.state != OPEN:
+            refuse_call(self, self.state, self.failure, "decoder")
+        self.state = BUSY
         return 0
 
     cdef int take(self, const unsigned char* p, Py_ssize_t nbytes, list messages) except -1:

@@ -167,9 +167,14 @@ cdef class BlockEncoder:
     cdef int refuse(self) except -1:
         if self.options is None:
             raise ValueError(f"this {type(self).__name__} was not initialised")
-        raise RuntimeError(f"this {type(self).__name__} is in use: re-entered from a hook, or used by two threads")
+        return raise_in_use(self)
 
     cdef inline int leave(self) except -1:
+        self.reset()
+        self.busy = False
+        return 0
+
+    cdef inline int reset(self) except -1:
         # Back to an empty buffer, in the scratch memory.
         if self.nparts:
             self.drop_parts(0)
@@ -178,7 +183,6 @@ cdef class BlockEncoder:
         if self.buf.start != self.scratch:
             start_scratch(&self.buf, self.scratch, self.scratch_nbytes)
         self.buf.cursor = self.buf.start
-        self.busy = False
         return 0
 
     # ---- the encoded bytes

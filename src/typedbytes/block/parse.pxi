@@ -57,9 +57,10 @@ cdef class Parser:
     cdef object skipped_error     # of a message that is being skipped
     cdef object failure           # the error that all later calls raise
     cdef bint is_resumable        # waiting for input or checking signals: after an error raised here, parsing can continue
-    cdef bint busy
+    cdef State state
 
     def __cinit__(self, *args, **options):
+        self.state = CLOSED
         self.large = NULL
         self.frame_left = -1
 
@@ -71,6 +72,10 @@ cdef class Parser:
 
     def __reduce__(self):
         raise TypeError(f"a {type(self).__name__} cannot be pickled")
+
+    cdef inline int leave(self) except -1:
+        self.state = OPEN if self.failure is None else HAS_FAILED
+        return 0
 
     cdef int configure(self, wire, max_bytes, skip_bad, dict options) except -1:
         self.layout = layout_of(wire)

@@ -17,7 +17,6 @@ cdef class BlockReader(Parser):
     cdef int descriptor
     cdef bint from_socket
     cdef bint ended
-    cdef bint is_closed
 
     def __init__(self, source, wire="bytes", *, max_bytes=None, skip_bad=False, Py_ssize_t buffer_size=READ_SIZE, **options):
         if self.source is not None:
@@ -29,6 +28,7 @@ cdef class BlockReader(Parser):
         start_filled(&self.buf, max(buffer_size, 2 * LARGE), fill_from_source, <void*>self)
         self.buf.read_ahead = True
         self.source = source
+        self.state = OPEN
 
     cdef int connect(self, source) except -1:
         self.descriptor = -1
@@ -43,14 +43,10 @@ cdef class BlockReader(Parser):
                 return 0
         raise TypeError(f"cannot read from a {type(source).__name__}: it has neither recv nor read")
 
-    cdef int enter(self) except -1:
-        if self.is_closed or self.source is None:
-            raise ValueError("I/O operation on a closed reader")
-        if self.failure is not None:
-            raise self.failure
-        if self.busy:
-            raise RuntimeError("this BlockReader is in use: re-entered from a hook, or used by two threads")
-        self.busy = True
+    cdef inline int enter(self) except -1:
+        if unlikely(self.state != OPEN):
+            refuse_call(self, self.state, self.failure, "reader")
+        self.state = BUSY
         self.is_resumable = False
         return 0
 
@@ -74,7 +70,7 @@ cdef class BlockReader(Parser):
                 raise failure
             raise
         finally:
-            self.busy = False
+            self.leave()
 
     def __iter__(self):
         return self
@@ -128,7 +124,7 @@ cdef class BlockReader(Parser):
             Py_XDECREF(found)
             return result
         finally:
-            self.busy = False
+            self.leave()
 
     cdef int check_between_messages(self) except -1:
         if self.phase != HEAD:
@@ -172,7 +168,7 @@ cdef class BlockReader(Parser):
         >>> reader = BlockReader(b""); reader.close(); reader.closed
         True
         """
-        return self.is_closed or self.source is None
+        return self.state == CLOSED
 
     def detach(self):
         """Return the bytes that were read ahead and not consumed, and close the reader; ValueError inside a message.
@@ -182,7 +178,7 @@ cdef class BlockReader(Parser):
         b'rest'
         """
         self.enter()
-        self.busy = False
+        self.leave()
         self.check_between_messages()
         rest = self.buf.cursor[:held(&self.buf)]
         self.close()
@@ -193,9 +189,9 @@ cdef class BlockReader(Parser):
 
         >>> BlockReader(b"").close()
         """
-        if self.busy:
-            self.enter()
-        self.is_closed = True
+        if self.state == BUSY:
+            raise_in_use(self)
+        self.state = CLOSED
         self.drop_message()
         release(&self.buf)
         self.method = None

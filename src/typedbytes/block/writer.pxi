@@ -23,12 +23,14 @@ cdef class BlockWriter:
     cdef Py_ssize_t buffer_size
     cdef readonly long long record
     cdef readonly long long offset
-    cdef long forks               # FORKS at the last use: what a forked child finds in the buffer is written by its parent
     cdef OpenWriter entry
     cdef bint is_finalizing       # the interpreter ends: each message is sent at once, and the sink is flushed
     cdef bint flushed_at_exit     # the sink was flushed since
-    cdef bint is_closed
+    cdef State state
     cdef bint batched             # a batch is being made: it is sent as a whole
+
+    def __cinit__(self, *args, **options):
+        self.state = CLOSED
 
     def __init__(self, sink, wire="bytes", *, Py_ssize_t buffer_size=0, max_inflight=None, **options):
         if self.encoder is not None:
@@ -40,7 +42,7 @@ cdef class BlockWriter:
         self.buffer_size = buffer_size
         self.encoder = BlockEncoder(wire, **options)
         self.encoder.enlarge(max(LARGE, buffer_size) + SCRATCH)    # the size of one system call
-        self.forks = FORKS
+        self.state = OPEN
         if enlist(&self.entry, self, &BLOCK_WRITER):
             self.disable_buffering()
 
@@ -57,7 +59,7 @@ cdef class BlockWriter:
         self.close()
 
     def __del__(self):
-        if self.encoder is None or self.is_closed or self.forks != FORKS or not self.encoder.nbytes():
+        if self.state == CLOSED or self.entry.is_inherited or not self.encoder.nbytes():
             return
         warn_unclosed(self, "with unwritten messages")
         try:
@@ -65,16 +67,16 @@ cdef class BlockWriter:
                 self.sink.check_open()
             self.close()
         except BaseException as error:
-            tell_of_forgotten(self, error)
+            report_unraisable(self, error)
 
     # ---- at interpreter exit
 
     cdef int settle(self) except -1:
         cdef bint holds = self.encoder.nbytes() > 0
-        if self.is_closed or self.failure is not None or self.forks != FORKS or (not holds and is_closed(self.sink.target)):
+        if self.state == CLOSED or self.state == HAS_FAILED or self.entry.is_inherited or (not holds and is_closed(self.sink.target)):
             return 1
         self.disable_buffering()
-        if self.encoder.busy:    # it is sent at the end of the message that is being written
+        if self.state == BUSY:    # it is sent at the end of the message that is being written
             return self.flushed_at_exit
         if holds:
             warn_unclosed(self, "with unwritten messages")
@@ -87,7 +89,8 @@ cdef class BlockWriter:
         self.buffer_size = 0
 
     cdef object give_up(self):
-        self.is_closed = True
+        if self.state != BUSY:
+            self.state = CLOSED
         return self.sink.target
 
     cdef int flush_sink(self) except -1:
@@ -98,16 +101,16 @@ cdef class BlockWriter:
         return 0
 
     cdef inline int enter(self) except -1:
-        if self.encoder is None or self.is_closed:
-            raise ValueError("I/O operation on a closed writer")
-        if self.failure is not None:
-            raise self.failure
-        self.encoder.enter()
-        if self.forks != FORKS:
-            self.encoder.leave()
-            self.encoder.busy = True
-            self.forks = FORKS
-            hook()
+        if unlikely(self.state != OPEN):
+            refuse_call(self, self.state, self.failure, "writer")
+        if unlikely(self.entry.is_inherited):
+            self.encoder.reset()
+            adopt_writer(&self.entry)
+        self.state = BUSY
+        return 0
+
+    cdef inline int leave(self) except -1:
+        self.state = OPEN if self.failure is None else HAS_FAILED
         return 0
 
     cdef inline int send(self) except -1:
@@ -124,8 +127,7 @@ cdef class BlockWriter:
                 self.failure = error
             raise
         self.offset += nbytes
-        encoder.leave()
-        encoder.busy = True
+        encoder.reset()
         return self.flush_sink() if self.is_finalizing else 0
 
     cdef inline int put(self, args, id, bint reply) except -1:
@@ -160,7 +162,7 @@ cdef class BlockWriter:
         try:
             self.put(args, id, reply)
         finally:
-            self.encoder.busy = False
+            self.leave()
 
     def writes(self, messages):
         """Write every message of an iterable as one batch and return their number: one system call up to 64 KiB.
@@ -179,7 +181,7 @@ cdef class BlockWriter:
                     self.send()
             finally:
                 self.batched = False
-                self.encoder.busy = False
+                self.leave()
         if self.buffer_size == 0:
             self.flush()
         return self.record - before
@@ -199,7 +201,7 @@ cdef class BlockWriter:
             self.encoder.append_bytes(v.p, v.nbytes, owner)
             self.send_if_due(before, 0)
         finally:
-            self.encoder.busy = False
+            self.leave()
 
     def flush(self):
         """Send what the buffer holds, and flush the file.
@@ -212,7 +214,7 @@ cdef class BlockWriter:
             self.send()
             self.flush_sink()
         finally:
-            self.encoder.busy = False
+            self.leave()
 
     def close(self):
         """Flush and release the sink, which stays open; closing again does nothing.
@@ -220,13 +222,15 @@ cdef class BlockWriter:
         >>> import io
         >>> BlockWriter(io.BytesIO()).close()
         """
-        if self.is_closed or self.encoder is None:
+        if self.state == CLOSED:
             return
+        if self.state == BUSY:
+            raise_in_use(self)
         try:
             if self.failure is None:
                 self.flush()
         finally:
-            self.is_closed = True
+            self.state = CLOSED
             strike_off(&self.entry)
 
     @property
@@ -237,7 +241,7 @@ cdef class BlockWriter:
         >>> writer = BlockWriter(io.BytesIO()); writer.close(); writer.closed
         True
         """
-        return self.is_closed or self.encoder is None
+        return self.state == CLOSED
 
 
 cdef int settle_writer(object writer) except -1:

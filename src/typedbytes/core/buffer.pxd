@@ -1,7 +1,6 @@
 # Layer 1. ReadBuffer and WriteBuffer: small structs with inline checked access; growing and refilling are out of line.
 #
-# What belongs here: cursors, capacity, growth, and writers that are still open when the interpreter ends. What this file must not
-# know: type codes, Python values, files.
+# What belongs here: cursors, capacity, growth. What this file must not know: type codes, Python values, files.
 # Always true: start <= cursor <= end; bytes from `mark` (when set) or `cursor` up to `end` survive a refill.
 
 from cpython.object cimport PyObject
@@ -102,30 +101,3 @@ cdef inline void drop(WriteBuffer* b) noexcept:
         Py_XDECREF(b.owner)
         b.owner = NULL
     b.start = b.cursor = b.end = NULL
-
-
-# Writers that are open when the interpreter ends; see core/lifecycle/exit.pxi.
-cdef struct WriterKind:
-    # 1: everything was written and the sink flushed, and later records are written at once; 0: not yet. Raises what the sink raises.
-    int (*settle)(object writer) except -1
-    # Close it without a write, unless it is in use; returns the sink.
-    object (*give_up)(object writer)
-    # Of a process that was forked, which calls nothing of Python's; NULL: the writer finds out itself.
-    void (*inherit)(PyObject* writer) noexcept
-
-cdef struct OpenWriter:           # zero as long as it is in no list
-    OpenWriter* newer
-    OpenWriter* older
-    PyObject* writer              # borrowed
-    const WriterKind* kind
-
-# 1: the interpreter is ending already, and has looked at the list.
-cdef int enlist(OpenWriter* entry, object writer, const WriterKind* kind) except -1
-# Of what is not in the list: nothing.
-cdef void strike_off(OpenWriter* entry) noexcept
-# Have the list looked at when this process ends; for one that took a writer over from its parent.
-cdef int hook() except -1
-cdef int warn_unclosed(object writer, str what) except -1
-# Report an error of closing a writer in its finalizer, where no caller can catch it.
-cdef int tell_of_forgotten(object writer, object error) except -1
-cdef bint is_closed(object file) except -1

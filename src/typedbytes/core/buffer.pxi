@@ -11,17 +11,6 @@ from libc.string cimport memcpy, memmove
 
 from typedbytes.core.cpython cimport bytes_resize
 
-import atexit
-import os
-
-__all__ = ["FlushedAtExit"]
-
-cdef extern from "Python.h":
-    Py_ssize_t Py_REFCNT(PyObject* o) noexcept
-    int PyErr_ResourceWarning(PyObject* source, Py_ssize_t level, const char* format, ...) noexcept
-    void PyErr_SetObject(PyObject* kind, PyObject* error) noexcept
-    void PyErr_WriteUnraisable(PyObject* source) noexcept
-
 cdef void borrow(ReadBuffer* b, const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
     b.start = b.cursor = p
     b.end = p + nbytes
@@ -205,5 +194,3 @@ cdef void adopt(WriteBuffer* b, bytes owner) noexcept:
     b.owner = <PyObject*>owner
     b.start = b.cursor = <unsigned char*>bytes_data(b.owner)
     b.end = b.start + bytes_size(b.owner)
-
-include "lifecycle/exit.pxi"

@@ -18,7 +18,7 @@ from cpython.list cimport PyList_CheckExact
 from cpython.tuple cimport PyTuple_CheckExact
 
 from typedbytes.core.byteorder cimport load_i32
-from typedbytes.core.cpython cimport as_failure, inherit_next, int_to_i64, keyword_function, pair_from_stolen, replace_calls, tuple_from_stolen
+from typedbytes.core.cpython cimport as_failure, inherit_next, int_to_i64, keyword_function, pair_from_stolen, replace_calls, tuple_from_stolen, unlikely
 
 import io
 import os
@@ -42,12 +42,6 @@ cdef enum:
     READ_SIZE = 131072        # what Hadoop buffers on its side of the pipe
     WRITE_SIZE = 65536        # what a pipe takes at once
     SCALARS_AT_ONCE = 65536   # records of these are skipped before signals are looked at
-
-cdef enum State:
-    OPEN
-    BUSY
-    FAILED
-    CLOSED
 
 cdef EncodeOptions PLAIN_ENCODE = EncodeOptions()
 cdef DecodeOptions PLAIN_DECODE = DecodeOptions()
@@ -448,12 +442,10 @@ cdef class Decoder:
         return start_filled(&self.fed.buf, READ_SIZE, NULL, NULL)
 
     cdef int enter(self) except -1:
-        if self.state == OPEN:
-            self.state = BUSY
-            return 0
-        if self.state == FAILED:
-            raise self.failure.with_traceback(None)
-        raise RuntimeError("this Decoder is in use: a hook or another thread came back to it")
+        if self.state != OPEN:
+            refuse_call(self, self.state, self.failure, "decoder")
+        self.state = BUSY
+        return 0
 
     def __iter__(self):
         return self
@@ -465,7 +457,7 @@ cdef class Decoder:
         except BaseException as error:
             abandon(&self.fed)    # the collector must not stay switched off
             self.failure = as_failure(error)
-            self.state = FAILED
+            self.state = HAS_FAILED
             raise self.failure
         self.state = OPEN
         if value is NOTHING:

@@ -31,7 +31,7 @@ from cpython.object cimport PyObject
 
 from typedbytes._core cimport (
     OpenWriter, ReadBuffer, WriteBuffer, WriterKind, adopt, borrow, drop, enlist, finish, get_view, held, is_closed, offset_of,
-    refill, release, reserve, shrink, start_filled, start_owned, strike_off, take_owner, tell_of_forgotten,
+    refill, release, reserve, shrink, start_filled, start_owned, strike_off, take_owner, report_unraisable,
     warn_unclosed, written,
 )
 from typedbytes.core.byteorder cimport (
@@ -70,12 +70,6 @@ cdef enum:
     BLOCK_NBYTES = 1000000    # keys and values of a block: io.seqfile.compress.blocksize
     LARGEST_RECORD = 1 << 28
     LARGE_VALUE = 4096        # from this size on, a view is cheaper than a copy
-
-cdef enum State:
-    OPEN
-    BUSY
-    FAILED
-    CLOSED
 
 cdef enum CompressionType:
     NONE

@@ -654,17 +654,13 @@ cdef class Reader:
         return 0
 
     cdef int refuse(self) except -1:
-        if self.state == FAILED:
-            raise self.failure.with_traceback(None)
-        if self.state == CLOSED:
-            raise ValueError("I/O operation on a closed reader")
-        raise RuntimeError("this Reader is in use: re-entered from a hook, or used by two threads")
+        return refuse_call(self, self.state, self.failure, "reader")
 
     cdef int fail(self, error) except -1:
         # Keeps the error: every later call raises it again.
         abandon(&self.d)
         self.failure = as_failure(error)
-        self.state = FAILED
+        self.state = HAS_FAILED
         raise self.failure
 
     cdef int fail_pending(self) except -1:
@@ -736,7 +732,7 @@ cdef class Reader:
             self.state = OPEN
         elif data:
             self.failure = as_failure(failure)
-            self.state = FAILED
+            self.state = HAS_FAILED
         else:
             self.fail(failure)
         return data

@@ -39,7 +39,6 @@ cdef class Writer:
     cdef long long sent                   # bytes that the sink has taken
     cdef long long nrecords
     cdef Py_ssize_t send_threshold             # buffered bytes from which on they are sent to the sink
-    cdef bint is_inherited                # in a forked child: the buffered bytes belong to the parent
     cdef bint at_exit                  # the interpreter exits: every record is sent at once, and the sink flushed
     cdef bint flushed_at_exit                  # the sink has been flushed since
     cdef OpenWriter entry
@@ -120,7 +119,7 @@ cdef class Writer:
         try:
             self.close()
         except BaseException as error:
-            tell_of_forgotten(self, error)
+            report_unraisable(self, error)
 
     def __reduce__(self):
         raise TypeError("a Writer cannot be pickled")
@@ -178,7 +177,7 @@ cdef class Writer:
     # ---- interpreter exit ----
 
     cdef int settle(self) except -1:
-        if self.state == CLOSED or self.state == FAILED or (not self.has_unsent() and is_closed(self.sink)):
+        if self.state == CLOSED or self.state == HAS_FAILED or (not self.has_unsent() and is_closed(self.sink)):
             return 1
         if not self.at_exit and self.state == OPEN:
             warn_unclosed(self, "of a SequenceFile")
@@ -206,9 +205,9 @@ cdef class Writer:
         return self.sink
 
     cdef void inherit(self) noexcept:
-        self.is_inherited = True
+        # Here, because a test in enter() would be one more for each record.
         if self.state == OPEN:
-            self.state = FAILED
+            self.state = HAS_FAILED
 
     cdef int flush_sink(self) except -1:
         flush = getattr(self.sink, "flush", None)
@@ -220,7 +219,7 @@ cdef class Writer:
     cdef int send(self) except -1:
         # The sink may keep a reference to the bytes: the buffer is reused only if it has not, and not before the next send.
         cdef Py_ssize_t nwritten = written(&self.out.buf)
-        if self.is_inherited:
+        if self.entry.is_inherited:
             self.refuse()
         self.is_partial = True
         full = take_owner(&self.out.buf)
@@ -382,13 +381,11 @@ cdef class Writer:
         return 0
 
     cdef int refuse(self) except -1:
-        if self.state == CLOSED:
-            raise ValueError("I/O operation on a closed writer")
-        if self.is_inherited:
+        if self.entry.is_inherited and self.state != CLOSED:
             raise RuntimeError("this Writer belongs to the process that created it")
-        if self.state == FAILED:
+        if self.state == HAS_FAILED:
             raise ValueError("this Writer has failed: the last records may be written in part")
-        raise RuntimeError("this Writer is in use: re-entered from a hook, or used by two threads")
+        return refuse_call(self, self.state, None, "writer")
 
     cdef int abort_record(self, error) except -1:
         # A record that fails to encode, whatever a hook raises, leaves the file unchanged.
@@ -400,7 +397,7 @@ cdef class Writer:
         raise error
 
     cdef int fail(self, error) except -1:
-        self.state = FAILED
+        self.state = HAS_FAILED
         raise error
 
     cdef inline int write_one(self, PyObject* key, PyObject* value, bint as_bytes) except -1:
@@ -523,7 +520,7 @@ cdef class Writer:
         finally:
             self.state = CLOSED
             strike_off(&self.entry)
-            if self.owns and not self.is_inherited:
+            if self.owns and not self.entry.is_inherited:
                 self.owns = False
                 self.sink.close()
 

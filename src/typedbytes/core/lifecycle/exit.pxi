@@ -8,17 +8,17 @@
 # rest of making a writer; closing, after which those functions could not write their last records.
 #
 # Always true: a writer is in the list from the end of its __init__ until it is closed or gone. The list is used with the
-# interpreter's lock held and nothing of Python's called meanwhile, by enlist, strike_off, inherit_all and open_writers alone: in
+# interpreter's lock held and nothing of Python's called meanwhile, by enlist, strike_off, _inherit_all and open_writers alone: in
 # an interpreter without that lock these four, and no other code, need a mutex.
 
 cdef OpenWriter* NEWEST = NULL
-cdef bint IS_HOOKED = False
+cdef bint IS_REGISTERED = False
 cdef bint IS_LEAVING = False
 
 
 cdef int enlist(OpenWriter* entry, object writer, const WriterKind* kind) except -1:
     global NEWEST
-    hook()
+    register_at_exit()
     entry.writer = <PyObject*>writer
     entry.kind = kind
     entry.older = NEWEST
@@ -42,21 +42,27 @@ cdef void strike_off(OpenWriter* entry) noexcept:
     entry.writer = NULL
 
 
-cdef int hook() except -1:
-    global IS_HOOKED
-    if not IS_HOOKED:
+cdef int register_at_exit() except -1:
+    global IS_REGISTERED
+    if not IS_REGISTERED:
         atexit.register(_settle_all)
-        IS_HOOKED = True
+        IS_REGISTERED = True
     return 0
 
 
+cdef int adopt_writer(OpenWriter* entry) except -1:
+    entry.is_inherited = False
+    return register_at_exit()
+
+
 def _inherit_all():
-    # In a child: what its parent's writers hold is the parent's to write. What fork found registered may be gone, as it is in
-    # children of multiprocessing.
-    global IS_HOOKED
+    # In a child: what its parent's writers hold is the parent's to write. Functions registered with atexit may be gone, as they are
+    # in children of multiprocessing.
+    global IS_REGISTERED
     cdef OpenWriter* entry = NEWEST
-    IS_HOOKED = False
+    IS_REGISTERED = False
     while entry != NULL:
+        entry.is_inherited = True
         if entry.kind.inherit != NULL:
             entry.kind.inherit(entry.writer)
         entry = entry.older
@@ -84,7 +90,7 @@ def _settle_all():
     if not waiting:
         return
     from time import monotonic, sleep
-    from typedbytes import _unwritten    # the failing only
+    from typedbytes import _unwritten    # lazy import: only where writing failed
     try:
         deadline = monotonic() + _unwritten.TIMEOUT
         while waiting and monotonic() < deadline:
@@ -110,7 +116,7 @@ cdef bint settled(tuple item):
 
 cdef int give_up(tuple item, object error) except -1:
     cdef OpenWriter* entry = <OpenWriter*><size_t>item[1]
-    from typedbytes._unwritten import report    # the failing only
+    from typedbytes._unwritten import report    # lazy import: only where writing failed
     report(type(item[0]).__name__, entry.kind.give_up(item[0]), error)
     strike_off(entry)
     return 0
@@ -124,7 +130,7 @@ cdef int warn_unclosed(object writer, str what) except -1:
     return 0
 
 
-cdef int tell_of_forgotten(object writer, object error) except -1:
+cdef int report_unraisable(object writer, object error) except -1:
     # Not left to Cython, which would print it twice and end the process for a SystemExit.
     kind = type(error)
     PyErr_SetObject(<PyObject*>kind, <PyObject*>error)
@@ -136,7 +142,6 @@ cdef class FlushedAtExit:
     """Have flush() called at the end of the interpreter, for a class whose records wait in its file only."""
 
     cdef OpenWriter entry
-    cdef bint inherited
 
     def __init__(self):
         if self.entry.writer == NULL:
@@ -147,19 +152,15 @@ cdef class FlushedAtExit:
 
 
 cdef int settle_flushed(object writer) except -1:
-    if not (<FlushedAtExit>writer).inherited and not is_closed(writer.file):
+    if not (<FlushedAtExit>writer).entry.is_inherited and not is_closed(writer.file):
         writer.flush()
     return 1
-
-
-cdef void inherit_flushed(PyObject* writer) noexcept:
-    (<FlushedAtExit>writer).inherited = True
 
 
 cdef object give_up_flushed(object writer):
     return writer.file
 
-cdef WriterKind FLUSHED = WriterKind(settle=settle_flushed, give_up=give_up_flushed, inherit=inherit_flushed)
+cdef WriterKind FLUSHED = WriterKind(settle=settle_flushed, give_up=give_up_flushed, inherit=NULL)
 
 
 cdef bint is_closed(object file) except -1:

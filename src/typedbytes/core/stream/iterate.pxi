@@ -44,7 +44,7 @@ cdef class RecordIterator:
         if self.failure is not None:
             raise self.failure.with_traceback(None)
         if self.busy:
-            raise RuntimeError(f"this {type(self).__name__} is in use: a hook or another thread came back to it")
+            raise_in_use(self)
         self.busy = True
         return 0
 

@@ -77,16 +77,12 @@ cdef class Reader:
         return self
 
     cdef int refuse(self) except -1:
-        if self.state == FAILED:
-            raise self.failure.with_traceback(None)
-        if self.state == CLOSED:
-            raise ValueError("I/O operation on a closed reader")
-        if self.state == BUSY:
-            raise RuntimeError(f"this {type(self).__name__} is in use: a hook or another thread came back to it")
+        if self.state != OPEN:
+            refuse_call(self, self.state, self.failure, "reader")
         raise RuntimeError("a group's key has been read: its value is for the group to read")
 
     cdef inline int enter(self) except -1:
-        if self.state != OPEN or self.value_due:
+        if unlikely(self.state != OPEN or self.value_due):
             return self.refuse()
         self.state = BUSY
         return 0
@@ -95,7 +91,7 @@ cdef class Reader:
         # Remember what went wrong, so that every later call raises it again; the collector must not stay switched off.
         abandon(&self.d)
         self.failure = as_failure(error)
-        self.state = FAILED
+        self.state = HAS_FAILED
         raise self.failure
 
     cdef bint at_end(self) except -1:

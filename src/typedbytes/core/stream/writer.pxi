@@ -1,17 +1,5 @@
 # Writer and PairWriter.
 
-cdef long FORKS = 0    # how often this process is a child's child
-
-
-def _count_fork():
-    global FORKS
-    FORKS += 1
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_count_fork)
-
-
 cdef class Writer:
     """Write a stream of values to a file object, descriptor, socket or path.
 
@@ -46,7 +34,6 @@ cdef class Writer:
     cdef long long nrecords
     cdef State state
     cdef bint owns                # the sink is closed with the Writer
-    cdef long forks               # when the buffer was last ours; what a child finds in it is its parent's to write
     cdef bint is_leaving          # the interpreter ends: all goes out at once, and the sink is flushed
     cdef bint is_settled          # it has been since
     cdef OpenWriter entry
@@ -66,7 +53,6 @@ cdef class Writer:
         self.method = find_write_method(sink)
         self.is_raw = isinstance(sink, io.RawIOBase)
         self.buffer_size = buffer_size
-        self.forks = FORKS
         start_owned(&self.e.buf, buffer_size + SCRATCH)
         self.sink = sink
         self.owns = owns
@@ -79,13 +65,13 @@ cdef class Writer:
         drop(&self.e.buf)
 
     def __del__(self):
-        if self.state == CLOSED or self.forks != FORKS or not self.pending():
+        if self.state == CLOSED or self.entry.is_inherited or not self.pending():
             return
         warn_unclosed(self, "with unwritten records")
         try:
             self.close()
         except BaseException as error:
-            tell_of_forgotten(self, error)
+            report_unraisable(self, error)
 
     def __reduce__(self):
         raise TypeError(f"a {type(self).__name__} cannot be pickled")
@@ -100,14 +86,12 @@ cdef class Writer:
         return written(&self.e.buf) + self.unsent_end - self.unsent_start
 
     cdef int refuse(self) except -1:
-        if self.state == CLOSED:
-            raise ValueError("I/O operation on a closed writer")
-        raise RuntimeError(f"this {type(self).__name__} is in use: a hook or another thread came back to it")
+        return refuse_call(self, self.state, None, "writer")
 
     cdef inline int enter(self) except -1:
         if self.state != OPEN:
             return self.refuse()
-        if self.forks != FORKS:
+        if self.entry.is_inherited:
             self.disown()
         self.state = BUSY
         return 0
@@ -117,14 +101,13 @@ cdef class Writer:
         self.unsent = None
         self.unsent_start = self.unsent_end
         self.e.buf.cursor = self.e.buf.start
-        self.forks = FORKS
-        return hook()
+        return adopt_writer(&self.entry)
 
     # ---- the end of the interpreter
 
     cdef int settle(self) except -1:
         cdef bint holds = self.pending() > 0
-        if self.state == CLOSED or self.forks != FORKS or (not holds and is_closed(self.sink)):
+        if self.state == CLOSED or self.entry.is_inherited or (not holds and is_closed(self.sink)):
             return 1
         self.hold_nothing()
         if self.state == BUSY:    # it sends when it comes to the end of its record

@@ -1,0 +1,30 @@
+# Layer 1. What a call in a wrong state raises; see lifecycle.pxd.
+#
+# Always true: an object that is in use refuses a second call, and one that has failed raises the same error again.
+
+from cpython.object cimport PyObject
+
+import atexit
+import os
+
+__all__ = ["FlushedAtExit"]
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject* o) noexcept
+    int PyErr_ResourceWarning(PyObject* source, Py_ssize_t level, const char* format, ...) noexcept
+    void PyErr_SetObject(PyObject* kind, PyObject* error) noexcept
+    void PyErr_WriteUnraisable(PyObject* source) noexcept
+
+
+cdef int refuse_call(object owner, State state, object failure, str role) except -1:
+    if state == HAS_FAILED:
+        raise failure.with_traceback(None)
+    if state == CLOSED:
+        raise ValueError(f"I/O operation on a closed {role}")
+    return raise_in_use(owner)
+
+
+cdef int raise_in_use(object owner) except -1:
+    raise RuntimeError(f"this {type(owner).__name__} is in use: re-entered from a hook, or used by two threads")
+
+include "lifecycle/exit.pxi"
