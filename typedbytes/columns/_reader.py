@@ -25,6 +25,8 @@ from typedbytes.files import PairReader, Reader
 __all__ = ["BatchReader", "MismatchError", "read"]
 
 _READ_NBYTES = 1 << 20
+_BATCH_NBYTES = 8 << 20  # of a batch, or
+_ROW_NBYTES = 128  # of each of its rows: if they have no more, there are as many as wanted
 _POLICIES = ("error", "widen", "split")
 _SEQUENCE_FILE = b"SEQ"
 _AS_THEY_ARE = {"exact": True, "pickle": "raw", "map_pairs": True}  # options for decoding an invalid record, to raise its error
@@ -43,12 +45,15 @@ class MismatchError(DecodeError):
 
 
 def read(
-    source, batch_rows=65536, schema=None, *, columns=None, pairs=True, on_mismatch="error", threads=1, dialect="hadoop", max_depth=256
-):
+    source, batch_rows=65536, schema=None, *, batch_nbytes=None, columns=None, pairs=True, on_mismatch="error", threads=1,
+    dialect="hadoop", max_depth=256,
+):  # fmt: skip
     """Read a stream of pairs of one shape, or of values, as batches of columns.
 
     source: any source that a Reader accepts; the path or the bytes of a SequenceFile, or a Reader of one. batch_rows: rows of a batch,
-    fewer in the last one, or if a column would exceed 2^31-1 bytes or items. schema: a type for each value of a record, by
+    fewer in the last one, or if a column would exceed 2^31-1 bytes or items. batch_nbytes: a batch also ends with the record by
+    which it has that many encoded bytes, so that memory does not depend on the size of records; None: 8 MiB, or 128 bytes for each
+    of batch_rows if that is more. schema: a type for each value of a record, by
     name or in order ({"word": "string", "n": "long"}); None: taken from the first record. columns: the names, or paths such as
     "value.1", of those wanted; the others are skipped. pairs: whether records are pairs, named key and value, or single
     values. on_mismatch: what to do with a value of another type than its column: "error" raises MismatchError after the rows
@@ -65,8 +70,8 @@ def read(
     [[0.5, 1.5], [2.5]]
     """
     return BatchReader(
-        source, batch_rows, schema, columns=columns, pairs=pairs, on_mismatch=on_mismatch, threads=threads, dialect=dialect,
-        max_depth=max_depth,
+        source, batch_rows, schema, batch_nbytes=batch_nbytes, columns=columns, pairs=pairs, on_mismatch=on_mismatch, threads=threads,
+        dialect=dialect, max_depth=max_depth,
     )  # fmt: skip
 
 
@@ -84,16 +89,19 @@ class BatchReader(_core.RecordIterator):
     __module__ = "typedbytes.columns"
 
     def __init__(
-        self, source, batch_rows=65536, schema=None, *, columns=None, pairs=True, on_mismatch="error", threads=1, dialect="hadoop",
-        max_depth=256,
+        self, source, batch_rows=65536, schema=None, *, batch_nbytes=None, columns=None, pairs=True, on_mismatch="error", threads=1,
+        dialect="hadoop", max_depth=256,
     ):  # fmt: skip
-        if batch_rows < 1 or threads < 1:
-            raise ValueError("batch_rows and threads must be at least 1")
+        if batch_nbytes is None:
+            batch_nbytes = max(_BATCH_NBYTES, _ROW_NBYTES * batch_rows)
+        if batch_rows < 1 or batch_nbytes < 1 or threads < 1:
+            raise ValueError("batch_rows, batch_nbytes and threads must be at least 1")
         if on_mismatch not in _POLICIES:
             raise ValueError(f'on_mismatch must be "error", "widen" or "split", not {on_mismatch!r}')
         self._names, types = _schema(schema, pairs, dialect)
         self._visible, self._paths = _projection(columns, self._names)
         self._batch_rows = batch_rows
+        self._batch_nbytes = min(batch_nbytes, sys.maxsize)
         self._policy = on_mismatch
         self._structure = structure = {"dialect": dialect, "max_depth": max_depth}
         self._builder = self._new_builder(types)
@@ -105,7 +113,7 @@ class BatchReader(_core.RecordIterator):
         self._ready = []
         self._source_failure = None  # raised after the rows before it
         self._has_ended = False
-        self._most = batch_rows  # rows wanted in the current batch
+        self._most, self._most_nbytes = batch_rows, self._batch_nbytes  # wanted in the current batch
         self._whole_groups = False
         self._nrows = 0
         self._start = self._nbuffered = self._nused = self._offset = 0
@@ -277,9 +285,10 @@ class BatchReader(_core.RecordIterator):
             if state == "limit":
                 message = "one key has more records than a batch can hold"
                 raise LimitError(message, self._reader.offset, None, "", self._reader.record)
-            self._most = 2 * self._builder.nrows
+            self._most = 2 * max(self._builder.nrows, self._most)
+            self._most_nbytes = min(2 * self._most_nbytes, sys.maxsize)
             return None
-        self._most = self._batch_rows
+        self._most, self._most_nbytes = self._batch_rows, self._batch_nbytes
         return self._builder.finish(Batch, self._visible, start)
 
     def _decode(self, view):
@@ -296,7 +305,7 @@ class BatchReader(_core.RecordIterator):
         self._start += nbytes
         try:
             with view[nbytes:] as rest:
-                self._nused, n = self._builder.append_records(rest, self._most)
+                self._nused, n = self._builder.append_records(rest, self._most, self._most_nbytes)
         except LimitError as error:
             raise LimitError(error.message, self._start, None, "", self._reader.record) from None
         self._is_new = self._is_new and not self._nused

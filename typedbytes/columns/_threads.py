@@ -91,18 +91,19 @@ class Parallel:
 
     def _begin(self, reader, view, start):
         """Start the own run here and workers after it, unless the next record is a fault or one thread has all that is left."""
-        first, batch_rows = reader._builder, reader._batch_rows
+        first = reader._builder
         types = None if first.state in _FAULTS else _types(first, view, start)
         if types is None:
             return
         nbatches = _nbatches(reader, view, start, (len(view) - start) // (1 + self._nothers))
         own = _Run(first, types, start, 0, nbatches + (first.nrows > 0))
-        nbefore = own.nbatches * batch_rows - first.nrows
+        nbefore = own.nbatches
         same = [builder for builder in self._builders if builder.described == types]
-        while len(self._runs) < self._nothers and start + nbefore * first.least < len(view):
+        least_nbytes = min(reader._batch_rows * first.least, reader._batch_nbytes)  # of a batch
+        while len(self._runs) < self._nothers and start + (nbefore - 1) * least_nbytes < len(view):
             builder = same.pop() if same else reader._new_builder(types)
-            self._runs.append(_Run(builder, types, start, nbefore, nbatches))
-            nbefore += nbatches * batch_rows
+            self._runs.append(_Run(builder, types, start, nbefore, nbatches, (first.nrows, first.nbytes)))
+            nbefore += nbatches
         self._builders = same
         if self._runs:
             self._own_run = own
@@ -150,14 +151,16 @@ class Parallel:
 
 
 class _Run:
-    """Batches to be decoded by one thread: those of one builder, starting `nbefore` records after an offset in a view.
+    """Batches to be decoded by one thread: those of one builder, starting `nbefore` batches after an offset in a view.
+
+    begun: the rows and bytes before that offset that the first of these batches already has.
 
     Whoever claims a run first owns it: the worker that decodes it, or the reader, which then knows that no worker ever will. An
     exception from a signal handler may come between any two instructions of the main thread, at the exit of a with statement too,
     so the reader holds no lock that another thread needs, and `finish` can be called again after any interruption.
     """
 
-    def __init__(self, builder, types, offset, nbefore, nbatches):
+    def __init__(self, builder, types, offset, nbefore, nbatches, begun=(0, 0)):
         self.builder = builder
         self.types = types
         self.nbatches = nbatches
@@ -166,6 +169,7 @@ class _Run:
         self.start = self.end = None  # unknown, or outside the view
         self._offset = offset
         self._nbefore = nbefore
+        self._begun = begun
         self._claim = {}  # "owner": set once, atomically
         self._is_done = False  # set before _done is released
         self._done = threading.Lock()
@@ -190,19 +194,19 @@ class _Run:
         """Decode nbatches, or those before the first incomplete one, whose rows stay in the builder."""
         try:
             if self.start is None:
-                self.start = self.end = _advance(reader, self.builder, view, self._offset, self._nbefore)
-            while self.end is not None and len(self.batches) < nbatches and self._fill(view, reader._batch_rows):
+                self.start = self.end = _after_batches(reader, self.builder, view, self._offset, self._nbefore, *self._begun)
+            while self.end is not None and len(self.batches) < nbatches and self._fill(view, reader._batch_rows, reader._batch_nbytes):
                 self.batches.append(self.builder.finish(Batch, reader._visible))
         except (LimitError, MemoryError):
             pass  # no record was appended: the reader continues from here and meets the error again
 
-    def _fill(self, view, batch_rows):
+    def _fill(self, view, batch_rows, batch_nbytes):
         """Append records until there is a whole batch, and return whether there is."""
         with view[self.end :] as rest:
-            nbytes, nrecords = self.builder.append_records(rest, batch_rows)
+            nbytes, nrecords = self.builder.append_records(rest, batch_rows, batch_nbytes)
         self.end += nbytes
         self.nrecords += nrecords
-        return self.builder.nrows == batch_rows
+        return self.builder.nrows == batch_rows or self.builder.nbytes >= batch_nbytes
 
 
 def _types(builder, view, start):
@@ -218,13 +222,21 @@ def _types(builder, view, start):
 
 def _nbatches(reader, view, start, share):
     """Return the number of batches of a run, if each thread's share of the view is `share` bytes."""
-    end = _advance(reader, reader._builder, view, start, _SAMPLE)
-    return 1 if end is None else max(1, min(_RUN_NBYTES, share) * _SAMPLE // ((end - start) * reader._batch_rows))
+    end = _core.advance(view, start, _SAMPLE * len(reader._names), **reader._structure)
+    if end is None:
+        return 1
+    return max(1, int(min(_RUN_NBYTES, share) // min((end - start) / _SAMPLE * reader._batch_rows, reader._batch_nbytes)))
 
 
-def _advance(reader, builder, view, start, nrecords):
-    """Return the offset after nrecords of the builder's types, None if it is outside the view."""
-    if builder.stride:
-        end = start + nrecords * builder.stride
-        return end if end <= len(view) else None
-    return _core.advance(view, start, nrecords * len(reader._names), **reader._structure)
+def _after_batches(reader, builder, view, start, nbatches, nrows, nbytes):
+    """Return the offset after a number of batches, None if it is outside the view; the first already has some rows and bytes."""
+    for _ in range(nbatches):
+        most_rows, most_nbytes = reader._batch_rows - nrows, reader._batch_nbytes - nbytes
+        nrows = nbytes = 0
+        if builder.stride:
+            start += min(most_rows, -(-most_nbytes // builder.stride)) * builder.stride
+        elif start is not None:
+            start = _core.advance(
+                view, start, most_rows * len(reader._names), most_nbytes=most_nbytes, step=len(reader._names), **reader._structure
+            )
+    return start if start is not None and start <= len(view) else None

@@ -45,6 +45,8 @@ cdef class Builder:
     cdef Py_ssize_t block         # records to load together next
     cdef bint changed             # a column has changed its type since plan()
     cdef Py_ssize_t most          # rows wanted in the table
+    cdef readonly Py_ssize_t nbytes    # of the encoded records of the table
+    cdef const unsigned char* stop_at    # where the table has as many bytes as wanted; at most the end of the view
     cdef Py_ssize_t piece_end     # number of rows at which `stops` is checked next
     cdef int stops                # see `stop`
     cdef const unsigned char* first    # byte of the view passed to append_records
@@ -153,10 +155,10 @@ cdef class Builder:
             leaf = list_leaves(self.table.roots[i], leaf, &offset)
         self.nleaves = leaf - self.leaves
 
-    def append_records(self, view, Py_ssize_t most):
-        """Append records until there are `most` rows, and return the number of bytes and of records used.
+    def append_records(self, view, Py_ssize_t most, Py_ssize_t most_nbytes=PY_SSIZE_T_MAX):
+        """Append records until there are `most` rows or `most_nbytes` encoded bytes; return the number of bytes and of records used.
 
-        The state afterwards: "more" (the bytes end, maybe inside a record), "full" (there are `most` rows), "limit" (the next record
+        The state afterwards: "more" (the bytes end, maybe inside a record), "full" (there are as many as wanted), "limit" (the next record
         does not fit, and raises LimitError as the first of a batch), "split" (the next record starts another schema), "mismatch"
         (the next record has another type, see `expected`, `offset`, `code`, `column` and `path`), "broken" (the next record is
         invalid: decoding it raises the error). If this raises, no record has been appended.
@@ -164,12 +166,12 @@ cdef class Builder:
         cdef Py_buffer buffer
         PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
         try:
-            return self.append_from(<const unsigned char*>buffer.buf, buffer.len, most)
+            return self.append_from(<const unsigned char*>buffer.buf, buffer.len, most, most_nbytes)
         finally:
             PyBuffer_Release(&buffer)
             self.w.p = self.w.end = NULL
 
-    cdef tuple append_from(self, const unsigned char* start, Py_ssize_t nbytes, Py_ssize_t most):
+    cdef tuple append_from(self, const unsigned char* start, Py_ssize_t nbytes, Py_ssize_t most, Py_ssize_t most_nbytes):
         cdef Py_ssize_t before
         cdef Outcome outcome
         cdef bint right = True
@@ -180,6 +182,7 @@ cdef class Builder:
         if self.types is None and not self.infer_types(start, nbytes):
             return 0, 0
         before = self.table.n
+        self.stop_at = start + min(nbytes, max(0, most_nbytes - self.nbytes))
         self.piece_end = before + PIECE
         self.reserve()
         with nogil:
@@ -217,6 +220,7 @@ cdef class Builder:
             self.state = "split" if self.policy == "split" and self.table.n else "mismatch"
         else:
             self.state = "more" if outcome == MORE else "broken" if outcome == BROKEN else "full"
+        self.nbytes += self.w.p - self.first
         return self.w.p - self.first, self.table.n - before
 
     cdef bint infer_types(self, const unsigned char* start, Py_ssize_t nbytes) except -1:
@@ -246,7 +250,7 @@ cdef class Builder:
 
     cdef int reserve(self) except -1:
         # Reserve capacity for the most rows that the bytes can hold, and for as much data as the last batch had.
-        cdef Py_ssize_t nbytes = self.w.end - self.w.p
+        cdef Py_ssize_t nbytes = self.stop_at - self.w.p
         cdef Py_ssize_t n = min(self.most - self.table.n, nbytes // self.least)
         cdef Py_ssize_t i
         cdef Column* c
@@ -262,7 +266,7 @@ cdef class Builder:
         cdef Outcome outcome = DONE
         cdef int pieces_left = CHECK_INTERVAL
         self.w.depth = 0
-        while self.table.n < self.most and outcome == DONE and not flag_is_set(&self.stops):
+        while self.table.n < self.most and self.wants_bytes() and outcome == DONE and not flag_is_set(&self.stops):
             if self.changed:
                 outcome = self.replan()
             if outcome == DONE and self.stride:
@@ -279,6 +283,10 @@ cdef class Builder:
                         return FAILED
         return outcome
 
+    cdef inline bint wants_bytes(self) noexcept nogil:
+        # At the end of the view the walk has to say whether a record is incomplete.
+        return self.w.p < self.stop_at or self.stop_at == self.w.end
+
     cdef Outcome replan(self) noexcept with gil:
         self.plan()
         return FAILED if (<reserve_function>self.reserve)(self) < 0 else DONE
@@ -294,7 +302,8 @@ cdef class Builder:
         cdef bint fits = True
         while True:
             n = min(self.block, min(left, (w.end - w.p) // self.stride))
-            if n == 0:
+            n = min(n, (self.stop_at - w.p + self.stride - 1) // self.stride)    # the last record may pass it
+            if n <= 0:
                 return
             for i in range(self.nleaves):
                 if not load_leaf(&self.leaves[i], w.p, self.stride, n):
@@ -314,6 +323,7 @@ cdef class Builder:
         cdef Walk* w = &self.w
         cdef const unsigned char* p = w.p
         cdef const unsigned char* end = w.end
+        cdef const unsigned char* stop_at = self.stop_at
         cdef const unsigned char* next
         cdef const unsigned char* start
         cdef Column** roots = self.table.roots
@@ -325,8 +335,8 @@ cdef class Builder:
         most = min(most, self.most)
         while n < most and not self.changed:
             start = p
-            if p == end:
-                outcome = MORE
+            if p >= stop_at:
+                outcome = MORE if p == end else DONE
                 break
             for i in range(nvalues):
                 c = roots[i]
@@ -429,6 +439,7 @@ cdef class Builder:
         self.types = None
         release_table(self.table)
         self.table = NULL
+        self.nbytes = 0
 
     def last_group(self):
         """Return the row at which the last run of equal keys starts; the key is the first value of a record."""
@@ -458,6 +469,7 @@ cdef class Builder:
                 release_table(rest)
                 raise MemoryError
         rest.n = table.n - n
+        self.nbytes = 0 if rest.n == 0 else <Py_ssize_t>(<double>self.nbytes * rest.n / table.n)    # about
         for i in range(self.nvalues):
             truncate_column(table.roots[i], n)
         table.n = n

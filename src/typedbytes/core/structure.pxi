@@ -94,23 +94,42 @@ def count(data, *, dialect="hadoop", max_depth=256):
     return nvalues
 
 
-def advance(data, Py_ssize_t offset, long long nvalues, *, dialect="hadoop", max_depth=256):
+def advance(data, Py_ssize_t offset, long long nvalues, *, most_nbytes=None, int step=1, dialect="hadoop", max_depth=256):
     """Return the offset after n values from the one at `offset` on, None when there are fewer whole ones.
+
+    most_nbytes: stop earlier, at the end of the `step` values by which so many bytes are passed.
 
     >>> advance(b"\\x02\\x01\\x02\\x00", 0, 2), advance(b"\\x02\\x01\\x02", 0, 2)
     (4, None)
+    >>> advance(b"\\x02\\x01" * 9, 0, 8, most_nbytes=3, step=2), advance(b"\\x02\\x01" * 9, 0, 8, most_nbytes=5, step=2)
+    (4, 8)
     """
     cdef Scan scan = Scan(data, offset, dialect, max_depth)
+    cdef const unsigned char* end = scan.d.buf.end
     cdef int64_t nskipped = 0
-    while nskipped < nvalues:
-        if not held(&scan.d.buf):
-            return None
+    cdef SkipOutcome outcome
+    if most_nbytes is not None and most_nbytes <= held(&scan.d.buf):
+        scan.d.buf.end = scan.d.buf.cursor + <Py_ssize_t>(most_nbytes - 1)    # what ends here or before has not reached it
+    outcome = skip_most(scan, nvalues, &nskipped)
+    if nskipped < nvalues and scan.d.buf.end < end:
+        scan.d.buf.end = end
+        nvalues = nskipped + step - nskipped % step
+        if outcome == NEEDS_MORE:
+            outcome = skip_value(&scan.skipping, &scan.d.buf)    # goes on within the value
+            nskipped += outcome == SKIPPED
+        if outcome == SKIPPED:
+            outcome = skip_most(scan, nvalues, &nskipped)
+    return offset_of(&scan.d.buf, scan.d.buf.cursor) if nskipped == nvalues else None
+
+
+cdef SkipOutcome skip_most(Scan scan, int64_t most, int64_t* nskipped) except *:
+    # The values up to the most, as far as they are whole.
+    cdef SkipOutcome outcome = SKIPPED
+    while nskipped[0] < most and held(&scan.d.buf) and outcome == SKIPPED:
         with nogil:
-            outcome = skip_some(scan, min(nvalues - nskipped, SCAN_INTERVAL), NULL, &nskipped)
-        if outcome != SKIPPED:
-            return None
+            outcome = skip_some(scan, min(most - nskipped[0], SCAN_INTERVAL), NULL, nskipped)
         PyErr_CheckSignals()
-    return offset_of(&scan.d.buf, scan.d.buf.cursor)
+    return outcome
 
 
 def index(data, *, dialect="hadoop", max_depth=256):

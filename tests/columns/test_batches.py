@@ -1,0 +1,100 @@
+"""Where batches end: rows, encoded bytes, and what memory that takes."""
+
+import io
+import tracemalloc
+from itertools import accumulate
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import typedbytes as tb
+from typedbytes import columns
+
+TEXTS = st.lists(st.tuples(st.text(max_size=3), st.binary(max_size=40)), max_size=60)
+NUMBERS = st.lists(st.tuples(st.integers(0, 9), st.floats(0, 1)), max_size=60)
+
+
+def expected_lengths(records, batch_rows, batch_nbytes):
+    """Return the number of rows of each batch, by the rule that the documentation gives."""
+    lengths, nrows, nbytes = [], 0, 0
+    for record in records:
+        nrows += 1
+        nbytes += len(record)
+        if nrows == batch_rows or nbytes >= batch_nbytes:
+            lengths.append(nrows)
+            nrows = nbytes = 0
+    return lengths + [nrows] * (nrows > 0)
+
+
+def encoded(pairs):
+    return [tb.Encoder().encode_pairs([pair]) for pair in pairs]
+
+
+@given(TEXTS | NUMBERS, st.integers(1, 70), st.integers(1, 400), st.sampled_from([bytes, io.BytesIO]), st.integers(1, 3))
+def test_a_batch_ends_at_rows_or_bytes(pairs, batch_rows, batch_nbytes, source, threads):
+    records = encoded(pairs)
+    ends = [0, *accumulate(map(len, records))]
+    with columns.read(source(b"".join(records)), batch_rows, batch_nbytes=batch_nbytes, threads=threads) as reader:
+        lengths = []
+        for batch in reader:
+            lengths.append(len(batch))
+            if threads == 1:
+                assert reader.offset == ends[reader.record]
+    assert lengths == expected_lengths(records, batch_rows, batch_nbytes)
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+@pytest.mark.parametrize("values", [b"x" * 3000, 0.5, [1] * 40], ids=["bytes", "double", "vector"])
+def test_threads_end_large_batches_where_one_thread_does(values, threads):
+    records = encoded((number, values if number % 3 else values * 2) for number in range(20_000))
+    data = b"".join(records)
+    batches = list(columns.read(data, 1000, batch_nbytes=100_000, threads=threads))
+    assert [len(batch) for batch in batches] == expected_lengths(records, 1000, 100_000)
+    assert [number for batch in batches for number in batch.column(0).tolist()] == list(range(20_000))
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.binary(max_size=30)), max_size=80), st.integers(1, 20), st.integers(1, 200))
+def test_groups_stay_whole(pairs, batch_rows, batch_nbytes):
+    pairs.sort(key=lambda pair: pair[0])
+    keys = []
+    for batch in columns.read(b"".join(encoded(pairs)), batch_rows, batch_nbytes=batch_nbytes).groups():
+        keys.append(batch.column("key").tolist())
+    assert sum(keys, []) == [key for key, _ in pairs]
+    assert all(a[-1] < b[0] for a, b in zip(keys, keys[1:]))
+
+
+class Repeated(io.RawIOBase):
+    """A source that repeats one record."""
+
+    def __init__(self, record, times):
+        self._record = record
+        self._left = len(record) * times
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        start = -self._left % len(self._record)
+        part = self._record[start : start + min(len(buffer), self._left)]
+        buffer[: len(part)] = part
+        self._left -= len(part)
+        return len(part)
+
+
+@pytest.mark.parametrize(
+    "value", [b"x" * (1 << 20), "x" * 1000, list(range(1000)), {str(n): n for n in range(300)}], ids=["MiB", "text", "list", "map"]
+)
+def test_memory_does_not_depend_on_the_size_of_records(value):
+    record = tb.Encoder().encode_pairs([(1, value)])
+    nbytes = 64 << 20
+    tracemalloc.start()
+    try:
+        nrows = 0
+        for batch in columns.read(Repeated(record, nbytes // len(record))):
+            nrows += len(batch)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert nrows == nbytes // len(record)
+    assert peak < 4 * (8 << 20)
