@@ -26,8 +26,8 @@ cdef struct ReadBuffer:
     long long start_offset         # offset in the input of `start`
     unsigned char* storage         # owned memory, NULL when the bytes are borrowed
     Py_ssize_t capacity            # bytes of storage
-    Py_ssize_t usual_capacity      # what storage goes back to after a large value
-    fill_function fill             # NULL: everything there is lies between start and end
+    Py_ssize_t usual_capacity      # to which storage shrinks after a large value
+    fill_function fill             # NULL: the whole input is between start and end
     void* source                   # borrowed, passed to fill
     bint read_ahead                # False: never ask fill for more than is wanted
 
@@ -40,15 +40,15 @@ cdef inline Py_ssize_t held(const ReadBuffer* b) noexcept nogil:
 cdef void borrow(ReadBuffer* b, const unsigned char* p, Py_ssize_t nbytes) noexcept nogil
 # 1: `wanted` bytes are held from the cursor on; 0: the input ends before. Pointers into the buffer are stale afterwards.
 cdef int refill(ReadBuffer* b, Py_ssize_t wanted) except -1
-# Look at the bytes of a bytes-like object; what comes back may own them, so it is kept until the view is released.
+# Get a view of a bytes-like object; the result may own the bytes, so keep it until the view is released.
 cdef object get_view(object data, Py_buffer* view)
 # Append bytes to those held (a buffer that is fed instead of filled).
 cdef int append(ReadBuffer* b, const unsigned char* p, Py_ssize_t nbytes) except -1
-# Put one byte before the cursor; nothing may be held.
+# Insert one byte before the cursor; the buffer must be empty.
 cdef int push_back(ReadBuffer* b, unsigned char byte) except -1
 # Own `nbytes` of storage, filled from `source` (NULL fill: fed).
 cdef int start_filled(ReadBuffer* b, Py_ssize_t nbytes, fill_function fill, void* source) except -1
-# Go back to the usual capacity after a value that needed more.
+# Shrink to the usual capacity after a value that needed more.
 cdef void shrink(ReadBuffer* b) noexcept
 cdef void release(ReadBuffer* b) noexcept
 
@@ -78,9 +78,9 @@ cdef inline void start_scratch(WriteBuffer* b, unsigned char* scratch, Py_ssize_
 
 cdef int start_owned(WriteBuffer* b, Py_ssize_t nbytes) except -1
 cdef int grow(WriteBuffer* b, Py_ssize_t nbytes) except -1
-# The bytes object itself, written or not to its end, and the buffer left without memory; another one to write into, to which
-# there is no other reference.
+# The bytes object itself, full or not; the buffer is left without memory.
 cdef bytes take_owner(WriteBuffer* b)
+# A bytes object for the buffer to fill, to which there is no other reference.
 cdef void adopt(WriteBuffer* b, bytes owner) noexcept
 cdef bytes finish_owned(WriteBuffer* b)
 

@@ -68,7 +68,7 @@ static inline int store_f32(unsigned char *p, double value) {
         uint64_t wide;
         memcpy(&wide, &value, 8);
         bits = (uint32_t)(wide >> 32 & 0x80000000u) | 0x7f800000u | (uint32_t)(wide >> 29 & 0x7fffffu);
-        if (!(bits & 0x7fffffu)) bits |= 0x400000u;   /* the payload sat in the low bits only: stay a NaN */
+        if (!(bits & 0x7fffffu)) bits |= 0x400000u;   /* the payload was in the low bits only: stay a NaN */
     } else {
         float narrow = (float)value;
         if (isinf(narrow) && !isinf(value)) return 0;
@@ -78,7 +78,7 @@ static inline int store_f32(unsigned char *p, double value) {
     return 1;
 }
 
-/* Eight bytes a step; the tail is one overlapping word, so no byte is looked at alone once there are eight. */
+/* Eight bytes a step; the tail is one overlapping word, so from eight bytes on no byte is checked by itself. */
 static inline int is_ascii(const unsigned char *p, ptrdiff_t nbytes) {
     const uint64_t high = 0x8080808080808080u;
     uint64_t word, seen = 0;
@@ -124,13 +124,13 @@ static inline int is_ascii_short(const short_words *w) {
     return ((w->a | w->b | w->c) & 0x8080808080808080u) == 0;
 }
 
-/* The products do not wait for one another; the topmost bits of each depend on all of its word. */
+/* The products do not depend on one another; the topmost bits of each depend on all of its word. */
 static inline uint32_t hash_short(const short_words *w, ptrdiff_t nbytes) {
     uint64_t h = (w->a + (uint64_t)nbytes) * 0x9e3779b97f4a7c15u ^ w->b * 0xff51afd7ed558ccdu ^ w->c * 0xc4ceb9fe1a85ec53u;
-    return (uint32_t)(h >> 54);    /* ten bits, for 1,024 places */
+    return (uint32_t)(h >> 54);    /* ten bits, for 1,024 slots */
 }
 
-/* memcpy for what is short most of the time: no call, and no byte beyond either end. */
+/* memcpy for sizes that are mostly small: no call, and no byte beyond either end. */
 static inline void copy_short(void *to, const void *from, ptrdiff_t nbytes) {
     unsigned char *out = (unsigned char *)to;
     const unsigned char *in = (const unsigned char *)from;
@@ -162,12 +162,12 @@ static inline void copy_short(void *to, const void *from, ptrdiff_t nbytes) {
     }
 }
 
-/* Columns of numbers. On the wire a column's values stand `stride` bytes apart, each a type code and a big-endian payload; in
- * memory they stand `step` bytes apart in the machine's own order. Loading checks the codes and swaps the payloads in one
- * pass: the codes are gathered in one byte, so that the loop has no branch, and whoever finds it set looks for the row. Not
- * needed: clones for wider vectors. Memory is the bound already; bench: columns, ints and doubles. */
+/* Columns of numbers. On the wire a column's values are `stride` bytes apart, each a type code and a big-endian payload; in
+ * memory they are `step` bytes apart in native byte order. Loading checks the codes and swaps the payloads in one pass: the
+ * differences of the codes are collected in one byte, so that the loop has no branch; if it is not zero, the caller looks for
+ * the row. Not needed: clones for wider vectors. Memory is the limit already; bench: columns, ints and doubles. */
 
-/* Nonzero: some code is not `code`; what was stored then is of no use. */
+/* Nonzero: some code is not `code`, and what was stored is useless. */
 #define TB_COLUMN_LOADER(NAME, UNIT, FROM_WIRE)                                                                                \
     static inline unsigned char NAME(const unsigned char *p, ptrdiff_t stride, unsigned char code, unsigned char *out,                \
                               ptrdiff_t step, ptrdiff_t n) {                                                                   \

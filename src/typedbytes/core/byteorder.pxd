@@ -25,7 +25,7 @@ cdef extern from "core/byteorder.h" nogil:
     bint is_ascii_short(const short_words* words) noexcept
     uint32_t hash_short(const short_words* words, Py_ssize_t nbytes) noexcept
 
-    # Nonzero: one of the n has another code, and what is in `out` is of no use.
+    # Nonzero: one of the n has another code, and what is in `out` is useless.
     bint load_bytes(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step, Py_ssize_t n) noexcept
     bint load_bools(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step, Py_ssize_t n) noexcept
     bint load_16s(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step, Py_ssize_t n) noexcept
@@ -42,13 +42,13 @@ cdef extern from "core/byteorder.h" nogil:
 cdef extern from "core/utf8.h" nogil:
     # Characters in the text, and its greatest byte: below 0xc4 a UCS1 string holds it, below 0xf0 a UCS2 string, else UCS4.
     Py_ssize_t utf8_measure(const unsigned char* p, Py_ssize_t nbytes, unsigned char* greatest) noexcept
-    # 1: the whole text is in `out`, which has room for the characters measured; 0: it is not UTF-8.
+    # 1: the whole text is in `out`, which has the capacity for the characters measured; 0: it is not UTF-8.
     bint utf8_to_ucs1(const unsigned char* p, Py_ssize_t nbytes, void* out, Py_ssize_t nchars) noexcept
     bint utf8_to_ucs2(const unsigned char* p, Py_ssize_t nbytes, void* out, Py_ssize_t nchars) noexcept
     bint utf8_to_ucs4(const unsigned char* p, Py_ssize_t nbytes, void* out, Py_ssize_t nchars) noexcept
     # Bytes that text of characters of this width takes, or -1 when one of them is a lone surrogate.
     Py_ssize_t utf8_length(int width, const void* text, Py_ssize_t nchars) noexcept
-    # Bytes written, or -1 at a lone surrogate. `out` has room for that many, or for 2, 3 or 4 a character, and UTF8_SLACK more.
+    # Bytes written, or -1 at a lone surrogate. `out` has a capacity of that many, or of 2, 3 or 4 a character, and UTF8_SLACK more.
     Py_ssize_t utf8_from_ucs1(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept
     Py_ssize_t utf8_from_ucs2(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept
     Py_ssize_t utf8_from_ucs4(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept

@@ -17,8 +17,8 @@
 #     core/codec/sort_keys.pxi       MAP entries in the order of their encoded keys
 #     core/codec/skip.pxi            structure without values
 #
-# Always true: nothing is read unless the buffer was asked for it; nothing is allocated that bytes have not backed; items of
-# open containers are owned by the decoding's stack, which abandon() empties.
+# Always true: no byte is read before the buffer has confirmed that it holds it; memory follows the bytes received, not the lengths
+# that they declare; items of open containers are owned by the decoding's stack, which abandon() empties.
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, INT32_MAX, INT32_MIN
 from libc.stdlib cimport qsort
@@ -88,7 +88,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     DEFAULT_DEPTH = 256
-    HIGHEST_DEPTH = 10_000    # what the C stack of a main thread carries many times over
+    HIGHEST_DEPTH = 10_000    # far below what the C stack of a main thread allows
 
 # Odd, and different in every process that has hash randomisation.
 cdef uint64_t SECRET = <uint64_t>hash("typedbytes") | 1
@@ -153,7 +153,7 @@ cdef class EncodeOptions:
         cdef Encoding* e = &self.template
         memset(e, 0, sizeof(Encoding))
         if int_width not in ("auto", 32, 64):
-            raise ValueError(f'int_width is "auto", 32 or 64, not {int_width!r}')
+            raise ValueError(f'int_width must be "auto", 32 or 64, not {int_width!r}')
         self.default = checked_callable("default", default)
         self.unicode_errors = checked_errors(unicode_errors)
         e.int_width = 0 if int_width == "auto" else int_width
@@ -183,18 +183,18 @@ cdef PicklePolicy checked_pickle(policy) except *:
         return TRUST
     if policy == "raw":
         return RAW
-    raise ValueError(f'pickle is "safe", "trust" or "raw", not {policy!r}')
+    raise ValueError(f'pickle must be "safe", "trust" or "raw", not {policy!r}')
 
 
 cdef bint checked_dialect(dialect) except -1:
     if dialect not in ("hadoop", "hive"):
-        raise ValueError(f'dialect is "hadoop" or "hive", not {dialect!r}')
+        raise ValueError(f'dialect must be "hadoop" or "hive", not {dialect!r}')
     return dialect == "hive"
 
 
 cdef Py_ssize_t checked_depth(max_depth) except -1:
     if not 0 <= max_depth <= HIGHEST_DEPTH:
-        raise ValueError(f"max_depth is 0..{HIGHEST_DEPTH}, not {max_depth}")
+        raise ValueError(f"max_depth must be 0 to {HIGHEST_DEPTH}, not {max_depth}")
     return max_depth
 
 
@@ -202,5 +202,5 @@ cdef Py_ssize_t checked_bytes(max_bytes) except -1:
     if max_bytes is None:
         return 0
     if max_bytes < 1:
-        raise ValueError(f"max_bytes is at least 1, not {max_bytes}")
+        raise ValueError(f"max_bytes must be at least 1, not {max_bytes}")
     return min(max_bytes, sys.maxsize // 2)

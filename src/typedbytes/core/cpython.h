@@ -1,4 +1,4 @@
-/* Layer 0. The only place that knows the interpreter's own layout.
+/* Layer 0. The only file that knows the interpreter's own layout.
  *
  * Each function has a portable form built from the public API; TYPEDBYTES_PORTABLE selects it everywhere, so that the tests
  * can run both. The fast forms hold for CPython 3.9 to 3.13 with the layouts named below; anything else gets the portable
@@ -57,7 +57,7 @@ static inline PyLongObject *new_int(Py_ssize_t ndigits) {
 #endif
 
 #if TB_KNOWN_DIGITS
-/* For a number of one digit at most that came in more bytes than it needed: it may be one that is shared. */
+/* For a number of at most one digit that was encoded in more bytes than it needed: it may be one that is shared. */
 static PyObject *shared_if_small(PyLongObject *number, Py_ssize_t ndigits, int negative) {
     long value = ndigits ? (long)TB_DIGITS(number)[0] : 0;
     Py_DECREF(number);
@@ -83,7 +83,7 @@ static inline PyObject *int_from_i64(int64_t value) {
 #endif
 }
 
-/* For many at once: the interpreter's free list is soon empty, and asking it takes longer than doing without. */
+/* For many at once: the interpreter's free list is soon empty, and then checking it is wasted time. */
 static inline PyObject *float_from_f64(double value) {
 #if TB_KNOWN_LAYOUT && !defined(Py_REF_DEBUG)
     PyFloatObject *number = (PyFloatObject *)PyObject_Malloc(sizeof(PyFloatObject));
@@ -121,7 +121,7 @@ static inline int int_to_i64(PyObject *number, int64_t *value) {
 #endif
 }
 
-/* The same for many in a row, whose sizes cannot be foreseen: no branch depends on them. A digit that is not there is read as
+/* The same for many in a row, whose sizes cannot be predicted: no branch depends on them. A digit that is not there is read as
  * the first one and counted as zero. For single numbers it takes longer than the branches, which are mostly predicted. */
 static inline int int_to_i64_evenly(PyObject *number, int64_t *value) {
 #if TB_KNOWN_DIGITS
@@ -141,7 +141,7 @@ static inline int int_to_i64_evenly(PyObject *number, int64_t *value) {
 }
 
 #if TB_KNOWN_DIGITS && defined(__GNUC__)
-/* Three to five digits and at most 128 bits; writes 17 bytes and says how many of them the number needs. */
+/* Three to five digits and at most 128 bits; writes 17 bytes and returns how many of them the number needs. */
 static inline Py_ssize_t two_words_to_bytes_le(const digit *digits, Py_ssize_t ndigits, int negative, unsigned char *out) {
     uint64_t fourth = ndigits > 3 ? digits[3] : 0, fifth = ndigits > 4 ? digits[4] : 0;
     uint64_t low = digits[0] | (uint64_t)digits[1] << 30 | (uint64_t)digits[2] << 60;
@@ -158,16 +158,16 @@ static inline Py_ssize_t two_words_to_bytes_le(const digit *digits, Py_ssize_t n
 }
 #endif
 
-static Py_ssize_t int_to_bytes_le(PyObject *number, unsigned char *out, Py_ssize_t room) {
+static Py_ssize_t int_to_bytes_le(PyObject *number, unsigned char *out, Py_ssize_t capacity) {
 #if TB_KNOWN_DIGITS
     const digit *digits = TB_DIGITS(number);
     Py_ssize_t ndigits = TB_NDIGITS(number), nbytes = 0, i;
     int negative = TB_NEGATIVE(number), nbits = 0;
     uint64_t bits = 0;
     uint32_t carry = negative;    /* two's complement: invert and add one, on the way */
-    if (ndigits * 30 / 8 + 2 > room) return -1;
+    if (ndigits * 30 / 8 + 2 > capacity) return -1;
 #if defined(__GNUC__)
-    if (PY_LITTLE_ENDIAN && ndigits >= 3 && room >= 17 && (ndigits < 5 || (ndigits == 5 && digits[4] < 256)))
+    if (PY_LITTLE_ENDIAN && ndigits >= 3 && capacity >= 17 && (ndigits < 5 || (ndigits == 5 && digits[4] < 256)))
         return two_words_to_bytes_le(digits, ndigits, negative, out);
 #endif
     for (i = 0; i < ndigits; i++) {
@@ -194,7 +194,7 @@ static Py_ssize_t int_to_bytes_le(PyObject *number, unsigned char *out, Py_ssize
     while (nbytes > 1 && out[nbytes - 1] == (negative ? 0xff : 0) && (out[nbytes - 2] >> 7) == negative) nbytes--;
     return nbytes;
 #else
-    (void)number; (void)out; (void)room;
+    (void)number; (void)out; (void)capacity;
     return -1;
 #endif
 }
@@ -301,7 +301,7 @@ static inline PyObject *new_ascii(Py_ssize_t nchars) {
     return PyUnicode_New(nchars, 127);
 }
 
-/* Bytes that the caller fills in; PyBytes_FromStringAndSize asks more questions than a small value takes to write. */
+/* Bytes that the caller fills in; PyBytes_FromStringAndSize makes more checks than writing a small value takes. */
 static inline PyObject *new_filled_bytes(Py_ssize_t nbytes) {
 #if TB_KNOWN_LAYOUT && !defined(Py_REF_DEBUG) && defined(__GNUC__)
     if (nbytes > 1) {    /* shorter ones are shared */
@@ -335,7 +335,7 @@ static inline const char *known_utf8(PyObject *text, Py_ssize_t *nbytes) {
 
 static inline int dict_next(PyObject *dict, Py_ssize_t *position, PyObject **key, PyObject **value) {
 #if TB_KNOWN_LAYOUT && PY_VERSION_HEX < 0x030d0000
-    return _PyDict_Next(dict, position, key, value, NULL);    /* PyDict_Next is this, a call further away */
+    return _PyDict_Next(dict, position, key, value, NULL);    /* PyDict_Next calls this */
 #else
     return PyDict_Next(dict, position, key, value);
 #endif
@@ -454,7 +454,7 @@ static int list_extend_stolen(PyObject *list, PyObject **items, Py_ssize_t nitem
 }
 
 #if PY_VERSION_HEX < 0x030a0000 && !defined(PYPY_VERSION)
-/* Before 3.10 there are the functions of the gc module only; once found, calling them takes no memory. */
+/* Before 3.10 there are only the functions of the gc module; once looked up, calling them takes no memory. */
 static PyObject *gc_isenabled, *gc_disable, *gc_enable;
 
 static int find_gc_functions(void) {
@@ -473,7 +473,7 @@ static int find_gc_functions(void) {
 
 static int call_gc(PyObject *function) {
     PyObject *kind, *value, *trace;
-    PyErr_Fetch(&kind, &value, &trace);    /* an exception that is on its way stays */
+    PyErr_Fetch(&kind, &value, &trace);    /* a pending exception stays */
     PyObject *result = PyObject_CallObject(function, NULL);
     int truth = result == Py_True;
     Py_XDECREF(result);

@@ -17,7 +17,7 @@ cdef extern from "core/cpython.h":
     # The same for many in a row.
     bint int_to_i64_evenly(PyObject* number, int64_t* value) noexcept
     # Two's complement little-endian, the shortest form, as in pickle's LONG1. Length, or -1: too long, or no such API here.
-    Py_ssize_t int_to_bytes_le(PyObject* number, unsigned char* out, Py_ssize_t room) noexcept
+    Py_ssize_t int_to_bytes_le(PyObject* number, unsigned char* out, Py_ssize_t capacity) noexcept
     PyObject* int_from_bytes_le(const unsigned char* p, Py_ssize_t nbytes) except NULL
     # A bytes object whose nbytes, 2**31 + 4 at most, the caller fills in.
     PyObject* new_filled_bytes(Py_ssize_t nbytes) except NULL

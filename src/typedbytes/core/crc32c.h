@@ -1,7 +1,7 @@
 /* Layer 0. CRC-32C (Castagnoli), and nothing else: by the processor's own instruction where it has one, by a table elsewhere.
  *
- * The instruction takes eight bytes in a cycle but gives its answer after three, so long input is walked in three lanes; the
- * lanes are joined by shifting a checksum over the bytes behind it, which is a product in GF(2) done once a block. */
+ * The instruction takes eight bytes in a cycle but has its result after three, so long input is walked in three lanes; the
+ * lanes are joined by shifting a checksum over the bytes after it, which is a product in GF(2) done once a block. */
 #ifndef TYPEDBYTES_CRC32C_H
 #define TYPEDBYTES_CRC32C_H
 
@@ -50,11 +50,11 @@ static void crc32c_fill_shift(void) {
     static const unsigned char zeros[CRC32C_LANE];
     uint32_t of_bit[32];
     for (int bit = 0; bit < 32; bit++) of_bit[bit] = crc32c_by_table((uint32_t)1 << bit, zeros, CRC32C_LANE);
-    for (int place = 0; place < 4; place++)
+    for (int k = 0; k < 4; k++)
         for (uint32_t byte = 0; byte < 256; byte++) {
             uint32_t sum = 0;
-            for (int bit = 0; bit < 8; bit++) if (byte >> bit & 1) sum ^= of_bit[8 * place + bit];
-            crc32c_shift[place][byte] = sum;
+            for (int bit = 0; bit < 8; bit++) if (byte >> bit & 1) sum ^= of_bit[8 * k + bit];
+            crc32c_shift[k][byte] = sum;
         }
 }
 
@@ -100,7 +100,7 @@ static void crc32c_start(int plain) {
 #endif
 }
 
-/* The checksum of bytes behind others whose checksum is `crc`; 0: there were none. */
+/* The checksum of bytes after others whose checksum is `crc`; 0: there were none. */
 static inline uint32_t crc32c(uint32_t crc, const unsigned char *p, ptrdiff_t nbytes) {
     return ~crc32c_way(~crc, p, nbytes);
 }

@@ -8,7 +8,7 @@
 static inline uint32_t signed_byte(unsigned char byte) { return (uint32_t)(int32_t)(signed char)byte; }
 
 /* BinaryComparable.hashCode: h = 1, then h = 31 h + byte, in Java's int, the bytes signed. Four bytes a step: their products do
- * not wait for one another. */
+ * not depend on one another. */
 static inline int32_t hash_of(const unsigned char *p, ptrdiff_t nbytes) {
     uint32_t h = 1;
     for (; nbytes >= 4; nbytes -= 4, p += 4)

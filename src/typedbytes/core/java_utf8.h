@@ -9,7 +9,7 @@
 
 static inline int continues(unsigned char byte) { return (byte & 0xc0) == 0x80; }
 
-/* Whether the second byte of three or four can stand behind the first. */
+/* Whether the second byte of three or four can follow the first. */
 static inline int follows_lead_of_3(unsigned char lead, unsigned char byte) {
     return continues(byte) && !(lead == 0xe0 && byte < 0xa0);
 }
@@ -18,7 +18,7 @@ static inline int follows_lead_of_4(unsigned char lead, unsigned char byte) {
     return lead <= 0xf4 && continues(byte) && !(lead == 0xf0 && byte < 0x90) && !(lead == 0xf4 && byte > 0x8f);
 }
 
-/* The size of the character at p, of nbytes > 0 that are left; negative: the size of what one U+FFFD stands for. */
+/* The size of the character at p, of nbytes > 0 that are left; negative: the number of bytes that one U+FFFD replaces. */
 static inline ptrdiff_t java_character(const unsigned char *p, ptrdiff_t nbytes) {
     unsigned char lead = p[0];
     if (lead < 0x80) return 1;

@@ -15,7 +15,7 @@
 #include <intrin.h>
 #endif
 
-/* PyMem_RawRealloc that asks for large pages where that is a request only: a fresh page costs more than filling it does. */
+/* PyMem_RawRealloc that asks for large pages where that is a mere request: a fresh page costs more than filling it. */
 static void *enlarge(void *memory, size_t nbytes) {
     unsigned char *larger = (unsigned char *)PyMem_RawRealloc(memory, nbytes);
 #if defined(MADV_HUGEPAGE)
@@ -42,24 +42,24 @@ static void *enlarge(void *memory, size_t nbytes) {
 #define KEEPS 1
 #endif
 
-/* Whoever takes a block out of its place owns it, so no thread waits for another. Its size stands in its first bytes. */
+/* The thread that takes a block out of its slot owns it, so no thread waits for another. Its first bytes hold its size. */
 static void *kept[NKEPT];
 static long ndisplaced;
 
-static inline void *exchange(void **place, void *block) {
+static inline void *exchange(void **slot, void *block) {
 #if defined(_MSC_VER)
-    return _InterlockedExchangePointer((void *volatile *)place, block);
+    return _InterlockedExchangePointer((void *volatile *)slot, block);
 #else
-    return __atomic_exchange_n(place, block, __ATOMIC_ACQ_REL);
+    return __atomic_exchange_n(slot, block, __ATOMIC_ACQ_REL);
 #endif
 }
 
-static inline int put_into_empty(void **place, void *block) {
+static inline int put_into_empty(void **slot, void *block) {
 #if defined(_MSC_VER)
-    return _InterlockedCompareExchangePointer((void *volatile *)place, block, NULL) == NULL;
+    return _InterlockedCompareExchangePointer((void *volatile *)slot, block, NULL) == NULL;
 #else
     void *none = NULL;
-    return __atomic_compare_exchange_n(place, &none, block, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    return __atomic_compare_exchange_n(slot, &none, block, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 #endif
 }
 
@@ -71,7 +71,7 @@ static inline unsigned long next_displaced(void) {
 #endif
 }
 
-/* Keep a block that has so many bytes, or free it. */
+/* Keep a block of this size, or free it. */
 static void release_memory(void *memory, size_t nbytes) {
     if (KEEPS && memory != NULL && nbytes >= LEAST_KEPT && nbytes <= MOST_KEPT) {
         *(size_t *)memory = nbytes;
@@ -83,8 +83,8 @@ static void release_memory(void *memory, size_t nbytes) {
     PyMem_RawFree(memory);
 }
 
-/* A block that was kept and has so many bytes or more, and how many it has. NULL: there is none, and a smaller one is let go of for
-   that which is made now: blocks become as large as is wanted, and stay so. */
+/* A kept block of at least this size, and its size. NULL: there is none, and a smaller one was freed in favour of the block that is
+   allocated now: so the blocks kept become as large as those in use. */
 static void *take_kept(size_t *nbytes) {
     unsigned smaller = 0;
     for (unsigned i = 0; i < NKEPT; i++) {
@@ -102,7 +102,7 @@ static void *take_kept(size_t *nbytes) {
     return NULL;
 }
 
-/* enlarge() for what release_memory() takes and has `had` bytes. It may give more bytes than were asked for, and says so. */
+/* enlarge() for memory that release_memory() frees, of `had` bytes. It may allocate more bytes than requested, and stores how many. */
 static void *enlarge_kept(void *memory, size_t had, size_t *nbytes) {
     void *larger = NULL;
     if (KEEPS && *nbytes >= LEAST_KEPT && *nbytes <= MOST_KEPT)
@@ -116,7 +116,7 @@ static void *enlarge_kept(void *memory, size_t had, size_t *nbytes) {
     return larger;
 }
 
-/* Owners are counted without the GIL: whoever takes Arrow's structures may let go of them on a thread of its own. */
+/* Owners are counted without the GIL: a consumer of Arrow's structures may release them on a thread of its own. */
 static inline void add_owner(long *owners) {
 #if defined(_MSC_VER)
     _InterlockedIncrement(owners);
@@ -134,7 +134,7 @@ static inline long remove_owner(long *owners) {
 #endif
 }
 
-/* A flag that one thread sets while another looks at it now and then. */
+/* A flag that one thread sets while another checks it from time to time. */
 static inline void set_flag(int *flag, int value) {
 #if defined(_MSC_VER)
     *(volatile int *)flag = value;

@@ -1,4 +1,4 @@
-# Layer 3. skip, count, index and Hadoop's hash: questions about encoded bytes that need no values and no GIL.
+# Layer 3. skip, count, index and Hadoop's hash: what can be computed from encoded bytes without values and without the GIL.
 
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcpy
@@ -15,7 +15,7 @@ cdef enum:
 
 
 cdef class Scan:
-    # A walk over a buffer; holds the view for as long as it lasts.
+    # A walk over a buffer, whose view it holds.
     cdef Py_buffer view
     cdef bint has_view
     cdef object memory        # what `view` looks at
@@ -61,7 +61,7 @@ def skip(data, Py_ssize_t offset=0, *, dialect="hadoop", max_depth=256):
 
 
 cdef SkipOutcome skip_some(Scan scan, int64_t most, long long* offsets, int64_t* nskipped) noexcept nogil:
-    # Up to `most` values; how many were whole is added up.
+    # Skip up to `most` values; the number of complete ones is added to the count.
     cdef SkipOutcome outcome = SKIPPED
     cdef int64_t n = 0
     while n < most and held(&scan.d.buf):
@@ -95,9 +95,9 @@ def count(data, *, dialect="hadoop", max_depth=256):
 
 
 def advance(data, Py_ssize_t offset, long long nvalues, *, most_nbytes=None, int step=1, dialect="hadoop", max_depth=256):
-    """Return the offset after n values from the one at `offset` on, None when there are fewer whole ones.
+    """Return the offset after n values from the one at `offset` on, None when there are fewer complete ones.
 
-    most_nbytes: stop earlier, at the end of the `step` values by which so many bytes are passed.
+    most_nbytes: stop earlier: after the first multiple of `step` values that reach this number of bytes.
 
     >>> advance(b"\\x02\\x01\\x02\\x00", 0, 2), advance(b"\\x02\\x01\\x02", 0, 2)
     (4, None)
@@ -138,7 +138,7 @@ def index(data, *, dialect="hadoop", max_depth=256):
     >>> index(b"\\x02\\x01\\x02\\x00")
     array('q', [0, 2])
     """
-    from array import array    # its users only
+    from array import array    # lazy import: start-up time
     cdef Scan scan = Scan(data, 0, dialect, max_depth)
     cdef int64_t nvalues = 0
     cdef Py_ssize_t capacity = 0
@@ -187,12 +187,12 @@ def partition(encoded, int npartitions):
     1
     """
     if npartitions < 1:
-        raise ValueError(f"the number of partitions is at least 1, not {npartitions}")
+        raise ValueError(f"the number of partitions must be at least 1, not {npartitions}")
     return (hash_code(encoded) & 0x7fffffff) % npartitions
 
 
 def steered(bytes head, bytes like, bytes key, bytes sign, bytes padding):
-    """Return all of these one after another, with seven bytes before the padding that give what is up to there the hash code of `like`.
+    """Return these concatenated, with seven bytes before the padding that give all bytes before it the hash code of `like`.
 
     >>> whole = steered(b"head ", b"like", b" key", b"!", b"...")
     >>> whole[:14], whole[21:], hash_code(whole[:21]) == hash_code(b"like")
@@ -201,10 +201,10 @@ def steered(bytes head, bytes like, bytes key, bytes sign, bytes padding):
     cdef Py_ssize_t nfront = len(head) + len(like) + len(key) + len(sign)
     whole = PyBytes_FromStringAndSize(NULL, nfront + 7 + len(padding))
     cdef unsigned char* p = <unsigned char*>PyBytes_AS_STRING(whole)
-    cdef unsigned char* behind = p
+    cdef unsigned char* end = p
     for part in (head, like, key, sign):
-        memcpy(behind, PyBytes_AS_STRING(part), PyBytes_GET_SIZE(part))
-        behind += PyBytes_GET_SIZE(part)
-    steer_hash(behind, <uint32_t>hash_of(p, nfront), <uint32_t>hash_of(<const unsigned char*>PyBytes_AS_STRING(like), len(like)))
-    memcpy(behind + 7, PyBytes_AS_STRING(padding), len(padding))
+        memcpy(end, PyBytes_AS_STRING(part), PyBytes_GET_SIZE(part))
+        end += PyBytes_GET_SIZE(part)
+    steer_hash(end, <uint32_t>hash_of(p, nfront), <uint32_t>hash_of(<const unsigned char*>PyBytes_AS_STRING(like), len(like)))
+    memcpy(end + 7, PyBytes_AS_STRING(padding), len(padding))
     return whole

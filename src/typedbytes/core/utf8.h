@@ -3,9 +3,9 @@
  * Goal: text that is not ASCII at a small multiple of the speed of memory. Plan: measure first (characters, greatest byte), so
  * that the string is made once in its final width; then transcode and check in one pass. Three kinds of loops:
  *
- * plain   a character at a time, the definition of what is right; fast where the next character's width can be foreseen
+ * plain   a character at a time, the definition of what is right; fast where the next character's width can be predicted
  * vector  in the compiler's own vectors, on every processor: the code point is computed at every byte as if a character
- *         started there, and stored there; the place moves on where one does. No branch hangs on the text
+ *         started there, and stored there; the output advances where one does. No branch depends on the text
  * wide    AVX-512 with VBMI2, asked at run time: the same with 32 bytes or 16 characters at once, compressed together
  *
  * Rejected: simdutf, a C++ library without a package that every platform's build could depend on; shuffle tables, 16 KiB that
@@ -171,8 +171,8 @@ typedef int32_t utf8_i32x4 __attribute__((vector_size(16)));
 
 enum { UTF8_STEP = 16 };    /* bytes or characters */
 
-/* Each lead must have its continuation bytes behind it; that there are no others, and no character longer than it need be,
- * shows by the length that the decoded text should have. `odd` gathers bytes that ought to be below 0x40. */
+/* Each lead must be followed by its continuation bytes; that there are no others, and no character longer than it need be,
+ * is detected by the length that the decoded text must have. `odd` gathers bytes that ought to be below 0x40. */
 #define TB_VECTOR_DECODER(NAME, UNIT, BYTES, VECTOR, PLAIN, LENGTH)                                                           \
     static int NAME(const unsigned char *p, const unsigned char *end, UNIT *out, const UNIT *out_end) {                       \
         const ptrdiff_t nbytes = end - p, nchars = out_end - out;                                                             \
@@ -193,7 +193,7 @@ enum { UTF8_STEP = 16 };    /* bytes or characters */
                 memcpy(c + i, &here, sizeof here);                                                                            \
             }                                                                                                                  \
             for (int i = 0; i < UTF8_STEP; i++) {                                                                             \
-                *out = c[i];    /* at out_end stands the terminating zero, which is set again */                            \
+                *out = c[i];    /* the terminating zero is at out_end, and is set again */                            \
                 out += !TB_CONTINUES(p[i]);                                                                                   \
             }                                                                                                                  \
         }                                                                                                                      \
@@ -262,7 +262,7 @@ TB_VECTOR_ENCODER(vector_from_ucs4, uint32_t, utf8_u32x4, plain_from_ucs4)
 #if TB_WIDE_VECTORS
 
 /* 32 bytes a step; what is left, up to 34 bytes, is the plain loop's. A character may begin in one step and end in the next:
- * `due` holds the places at which the next step must begin with continuation bytes. The text has no byte from 0xf0 on. */
+ * `due` holds the positions at which the next step must begin with continuation bytes. The text has no byte from 0xf0 on. */
 TB_WIDE static int wide_to_ucs2(const unsigned char *p, const unsigned char *end, uint16_t *out, const uint16_t *out_end) {
     const __m512i low6 = _mm512_set1_epi16(0x3f);
     uint64_t due = 0;
@@ -291,7 +291,7 @@ TB_WIDE static int wide_to_ucs2(const unsigned char *p, const unsigned char *end
         p += 32;
     }
     if (wrong) return 0;
-    /* The plain loop starts at a character: behind the bytes that are still due, two at most, which every step leaves. */
+    /* The plain loop starts at a character: after the bytes that are still due, two at most, which every step leaves. */
     for (; due; due >>= 1, p++)
         if (!TB_CONTINUES(*p)) return 0;
     return plain_to_ucs2(p, end, out, out_end);
@@ -370,7 +370,7 @@ TB_WIDE_ENCODER(wide_from_ucs4, uint32_t, _mm512_loadu_si512(in), plain_from_ucs
 #define TB_CHOOSE(WIDE, OTHER, ...) OTHER(__VA_ARGS__)
 #endif
 
-/* Text of characters of nearly one width goes better by the plain loop, which foresees it. */
+/* Text of characters of nearly one width goes better by the plain loop, which predicts it. */
 static inline int is_mixed(ptrdiff_t nbytes, ptrdiff_t nchars) {
     return nbytes - nchars > nchars / 8 && nbytes < nchars * 2 + nchars / 2;
 }

@@ -40,7 +40,7 @@ cdef PyObject* read_large_bytes(Decoding* d, Py_ssize_t nbytes) except NULL:
             if got == 0:
                 raise_truncated(d, nbytes - have, BYTES)
             have += got
-            d.buf.start_offset += got    # they passed by the buffer
+            d.buf.start_offset += got    # they did not go through the buffer
         return result
     except:
         Py_XDECREF(result)
@@ -283,8 +283,8 @@ cdef int encode_text(Encoding* e, PyObject* obj) except -1:
     kind = PyUnicode_KIND(obj)
     if nchars > MAX_LENGTH:
         return raise_too_long(e, STRING, nchars)
-    # The most that a character of this kind can take; the length is known, and stored, afterwards. What might be too long for
-    # the format is measured first, before memory is asked for it.
+    # The most that a character of this kind can take; the length is known, and stored, afterwards. Text that might be too long for
+    # the format is measured before memory is allocated for it.
     nbytes = nchars * (2 if kind == 1 else 3 if kind == 2 else 4)
     if unlikely(nbytes > MAX_LENGTH):
         nbytes = utf8_length(kind, PyUnicode_DATA(obj), nchars)
@@ -325,7 +325,7 @@ cdef int encode_surrogates(Encoding* e, object text) except -1:
 #         100 PICKLE, 101 a byte string of typedbytes.py, 102 NDARRAY: an array in .npy format.
 # python  Writable; any picklable value type or Ext by policy; bytes; ndarray; Ext or what ext_hook makes of it.
 # errors  FormatError at the type code: negative length, class name out of bounds or not UTF-8, pickle refused or broken,
-#         bytes that are no .npy array. EncodeTypeError: an array of objects.
+#         bytes that are not an .npy array. EncodeTypeError: an array of objects.
 # source  Hadoop TypedBytesWritableOutput.writeWritable, typedbytes.py; vectors ext_*, writable_*, pickle_*, ndarray_*.
 
 cdef inline bint is_pickled_none(const unsigned char* p) noexcept:
@@ -429,7 +429,7 @@ cdef int encode_wide_int(Encoding* e, PyObject* obj) except -1:
     p = e.buf.cursor
     nbytes = int_to_bytes_le(obj, p + 9, 260)
     if not 0 <= nbytes <= 255:
-        return encode_plain(e, int.__pos__(<object>obj))    # of a subclass, which may lie about its value
+        return encode_plain(e, int.__pos__(<object>obj))    # of a subclass, whose methods may give another value
     memcpy(p + 5, b"\x80\x02\x8a", 3)
     p[8] = <unsigned char>nbytes
     p[9 + nbytes] = c"."

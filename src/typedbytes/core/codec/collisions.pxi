@@ -28,7 +28,7 @@ cdef inline bint is_wide(PyObject* number) noexcept:
 
 
 cdef int refuse_colliding(Decoding* d, Py_ssize_t base, long long offset) except -1:
-    # Goal: comparing keys of equal hash must not cost out of proportion to the MAP's bytes. Plan: count keys and their weight
+    # Goal: comparing keys of equal hash must not cost out of proportion to the MAP's bytes. Plan: count keys and their bytes
     # in a table with a bucket for each key, selected by hash and a secret; keys are compared only when a bucket is full.
     # Rejected: a dict by hash value, whose own keys could be made to collide.
     cdef Py_ssize_t nbuckets = 64

@@ -2,7 +2,7 @@
 
 cdef enum:
     MAX_RUN = 1024     # items of a run for which capacity is reserved at once
-    SPILL = 8192            # items of a LIST that wait on the stack before they move to their list
+    SPILL = 8192            # items of a LIST that are kept on the stack before they move to their list
 
 
 cdef inline int open_container(Decoding* d, PathFrame* frame, int code) except -1:

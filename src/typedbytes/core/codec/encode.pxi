@@ -87,7 +87,7 @@ cdef inline int encode_none(Encoding* e) except -1:
 
 
 cdef inline bint is_pickled_type(PyTypeObject* kind) noexcept:
-    # Those of modules when they have been met before; the first of each is recognised by its module.
+    # Types of modules that were encoded before; the first object of each is recognised by the module of its type.
     return kind == DATETIME_TYPE or kind == DATE_TYPE or kind == DECIMAL_TYPE or kind == UUID_TYPE or kind == &PySet_Type \
         or kind == &PyFrozenSet_Type or kind == TIME_TYPE or kind == DELTA_TYPE or kind == ZONE_TYPE or kind == &PyComplex_Type
 
@@ -128,7 +128,7 @@ cdef int encode_unknown(Encoding* e, object obj) except -1:
 cdef int encode_default(Encoding* e, object obj) except -1:
     # Replacements of replacements are counted, so that a default= that always returns another object fails.
     if e.nreplaced == MAX_REPLACED:
-        return raise_encode_value(e, f"default= gave {MAX_REPLACED} replacements within one another")
+        return raise_encode_value(e, f"default= returned {MAX_REPLACED} replacements within one another")
     replacement = (<object>e.default)(obj)
     e.nreplaced += 1
     encode_value(e, <PyObject*>replacement)

@@ -137,4 +137,4 @@ cdef int raise_too_long(Encoding* e, int code, Py_ssize_t length) except -1:
 
 
 cdef int raise_no_pair(Encoding* e, object item) except -1:
-    raise EncodeTypeError(f"items() gave {item!r:.80}, which is not a pair", path_of(e.frame))
+    raise EncodeTypeError(f"items() returned {item!r:.80}, which is not a pair", path_of(e.frame))

@@ -1,4 +1,4 @@
-# Skip: walk the structure of a value without making one, without the GIL, and in pieces when input comes in pieces.
+# Skip: walk the structure of a value without creating objects, without the GIL, and in pieces when input comes in pieces.
 
 cdef enum:
     UNKNOWN = 0
@@ -7,7 +7,7 @@ cdef enum:
     HAS_MARKER = -3
     IS_MARKER = -4
 
-# Size of a value by its type code, type code included, or one of the names above; Hadoop's and Hive's dialect.
+# Size of a value by its type code, type code included, or one of the names above; in Hadoop's and in Hive's dialect.
 cdef signed char SIZES[2][256]
 
 cdef int fill_sizes() except -1:
@@ -44,8 +44,8 @@ cdef void stop_skipping(Skipping* s) noexcept:
 cdef int64_t skip_scalars(const Skipping* s, ReadBuffer* buf, int64_t most, long long* offsets) noexcept nogil:
     # Goal: streams of scalars at a few cycles a value. Plan: two codes of fixed size are remembered, so that the size of a value
     # that has one of them is not a load that the next value depends on; bench: scan. Gives the number of values passed, `most` of
-    # them or fewer: the cursor may stand at a container, at anything wrong or at the end. Their offsets, when wanted, go into
-    # `offsets`. The Skipping is at a value boundary.
+    # them or fewer: the cursor may be at a container, at anything invalid or at the end. Their offsets are stored in
+    # `offsets` unless that is NULL. The Skipping is at a value boundary.
     cdef const signed char* sizes = SIZES[s.hive]
     cdef const unsigned char* p = buf.cursor
     cdef const unsigned char* end = buf.end
