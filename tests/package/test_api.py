@@ -13,6 +13,8 @@ import re
 import pytest
 
 import typedbytes as tb
+import typedbytes.columns
+import typedbytes.legacy
 from fresh import run_fresh
 from typedbytes import hadoop, local, streaming
 
@@ -378,6 +380,27 @@ def test_examples_of_a_compiled_module_run(name):
     runner = doctest.DocTestRunner(verbose=False)
     for test in tests:
         test.globs.update(vars(tb))
+        runner.run(test)
+    assert tests
+    assert runner.failures == 0
+
+
+#: Classes that name a package as their module; --doctest-modules passes over the methods of these.
+SHOWN_BY_A_PACKAGE = [
+    value
+    for module in (typedbytes.columns, typedbytes.legacy)
+    for value in vars(module).values()
+    if inspect.isclass(value) and value.__module__ == module.__name__
+]
+
+
+@pytest.mark.parametrize("kind", SHOWN_BY_A_PACKAGE, ids=lambda kind: f"{kind.__module__}.{kind.__name__}")
+def test_examples_of_a_class_that_a_package_shows_run(kind):
+    module = importlib.import_module(kind.__module__)
+    found = doctest.DocTestFinder(exclude_empty=True).find(kind, kind.__name__, module=False, globs={**vars(tb), **vars(module), "io": io})
+    tests = [test for test in found if test.examples]
+    runner = doctest.DocTestRunner(verbose=False)
+    for test in tests:
         runner.run(test)
     assert tests
     assert runner.failures == 0

@@ -1,21 +1,4 @@
-"""The names of the older libraries, typedbytes and ctypedbytes, with their manners.
-
-What belongs here: what code written for those modules leans on. Handlers registered for a type code or a Python type
-read and write ``self.file`` themselves, so the file's position is exact whenever they or a caller of ``read`` look at
-it, and what ``write`` was given is in the file when it returns. What this file must not know: the wire; the compiled
-streams read and write it, except that a container whose values may belong to handlers is walked here.
-
-What differs from the originals, always to lose no data in silence:
-
-- ``None`` and the end of an iteration come only at the end of the file between two values. Input that is cut, and
-  bytes that are no value, MARKER included, raise TruncatedError and FormatError; the Input then stays failed.
-- STRING is text: a str both ways, checked by ``unicode_errors``. What a str of Python 2 held beyond UTF-8 reads and
-  writes unchanged with ``unicode_errors="surrogateescape"``. bytes are BYTES and read back as `Bytes`, and so do
-  byte strings of code 101.
-- Code 100 is read and written under the policy of the ``pickle`` keyword, "safe" unless given.
-- Application codes without a handler read as Ext instead of failing.
-- A handler ends nothing by raising StopIteration.
-"""
+"""Reading and writing as the older libraries did; see the package."""
 
 import io
 import struct
@@ -28,11 +11,6 @@ from typedbytes._collisions import Collisions
 from typedbytes._core import Encoder, Kept, PairReader, Reader, write_all
 from typedbytes._types import Byte, Ext, Float, Long, Writable
 from typedbytes.errors import DecodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError
-
-__all__ = [
-    "BYTES", "BYTE", "BOOL", "INT", "LONG", "FLOAT", "DOUBLE", "STRING", "VECTOR", "LIST", "MAP", "PICKLE", "BYTESTRING",
-    "MARKER", "Bytes", "Input", "Output", "PairedInput", "PairedOutput",
-]  # fmt: skip
 
 BYTES = 0
 BYTE = 1
@@ -68,6 +46,7 @@ class Bytes(bytes):
     Bytes(b'raw')
     """
 
+    __module__ = "typedbytes.legacy"
     __slots__ = ()
 
     def __repr__(self):
@@ -210,6 +189,8 @@ class Input(_Legacy):
     >>> Input(io.BytesIO(b"\\x02\\x01")).read()
     True
     """
+
+    __module__ = "typedbytes.legacy"
 
     _reader_kind = Reader
     _finish = staticmethod(_native)
@@ -639,6 +620,8 @@ class PairedInput(Input):
     [(True, False)]
     """
 
+    __module__ = "typedbytes.legacy"
+
     _reader_kind = PairReader
     _finish = staticmethod(_native_pair)
 
@@ -678,6 +661,8 @@ class Output(_Legacy, FlushedAtExit):
     >>> file.getvalue().hex()
     '0201'
     """
+
+    __module__ = "typedbytes.legacy"
 
     def __init__(self, file, unicode_errors="strict", *, pickle="safe"):
         super().__init__(file, unicode_errors, pickle)
@@ -957,6 +942,8 @@ class PairedOutput(Output):
     >>> file.getvalue().hex()
     '02010200'
     """
+
+    __module__ = "typedbytes.legacy"
 
     def write(self, pair):
         """Write a key and its value: both, or neither where no handler is registered.
