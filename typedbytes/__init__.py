@@ -7,7 +7,7 @@
     PairReader, PairWriter             keys and values in turn: what Hadoop Streaming speaks
     skip, count, index                 structure without values
     hash_code, partition               where Hadoop sends a key
-    Byte, Long, Float, Ext, Writable   what the wire can say and Python has no type for
+    Byte, Long, Float, Ext, Writable   values of the format that no Python type has
     Input, Output, PairedInput, ...    drop-in names of the older libraries
 
 >>> loads(dumps({"word": [1, 2.5, b"raw"]}))

@@ -1,4 +1,4 @@
-"""What the files of known formats start with.
+"""The first bytes of files of known formats.
 
 Here: the marks, and the names of what they mark. Not here: reading any of it, and what becomes of a file that is of another format
 than was expected.
@@ -17,7 +17,7 @@ COMPRESSIONS = {
     **{b"BZh%d" % level + start: "bzip2" for level in range(1, 10) for start in (b"1AY&SY", b"\x17rE8P\x90")},
 }
 
-# What people give by mistake; typed bytes that start so would have a first value of 1 GB or more.
+# Formats given by mistake; typed bytes that start so would have a first value of 1 GB or more.
 FOREIGN = {
     b"PAR1": "parquet", b"ARROW": "arrow-file", b"Obj\x01": "avro", b"ORC": "orc", b"RCF": "rcfile", b"PK\x03\x04": "zip",
     b"\x7fELF": "program",
@@ -28,7 +28,7 @@ _NAMES = {SEQUENCE_FILE: "sequencefile", BLOCK_MESSAGE: "block", **FOREIGN}
 
 
 def compression_of(head):
-    """Return the name of the compression of a file that starts so, or None.
+    """Return the name of the compression of a file that starts with these bytes, or None.
 
     >>> compression_of(b"\\x1f\\x8b\\x08"), compression_of(b"text")
     ('gzip', None)
@@ -37,7 +37,7 @@ def compression_of(head):
 
 
 def name_of(head):
-    """Return the name of the format of a file that starts so, compressed or not, or None.
+    """Return the name of the format of a file that starts with these bytes, compressed or not, or None.
 
     >>> name_of(b"PAR1\\x15"), name_of(b"text")
     ('parquet', None)

@@ -18,7 +18,7 @@ _MAGIC = b"\x93NUMPY"
 _VERSIONS = {b"\x01\x00": ("<H", "latin-1"), b"\x02\x00": ("<I", "latin-1"), b"\x03\x00": ("<I", "utf-8")}
 _ALIGNMENT = 64
 
-# The header is a Python literal, so its cost is many times its size. NumPy draws the line here too.
+# The header is a Python literal, so its cost is many times its size. NumPy has the same limit.
 _MAX_HEADER_NBYTES = 10_000
 _MAX_HEADER_DEPTH = 32
 
@@ -28,7 +28,7 @@ _DESCR = re.compile(r"[<>|=][biufcSUmMV][0-9]{1,9}(\[[0-9]*[A-Za-z]+(/[0-9]+)?\]
 
 
 def is_available():
-    """Tell whether NumPy can be imported.
+    """Return whether NumPy can be imported.
 
     >>> is_available() in (True, False)
     True
@@ -62,8 +62,8 @@ def loads_array(data):
     try:
         return _read(data)
     except Exception as error:
-        # A literal that is no header surfaces as one of a dozen types; the caller is promised one. A MemoryError
-        # is the parser's word for a literal too deep, except at the end, where the data is there to be copied.
+        # An invalid literal raises one of a dozen types; callers rely on a single one. The parser raises MemoryError for a literal
+        # that nests too deep; elsewhere it is one, when the data is copied.
         if isinstance(error, MemoryError) and len(data) > _MAX_HEADER_NBYTES:
             raise
         reason = ascii(str(error)[:200])
@@ -77,7 +77,7 @@ def _check_writable(array):
     if isinstance(array, MaskedArray):
         raise TypeError("cannot write a masked array: its mask would be lost")
     if dtype.hasobject or dtype.kind not in _KINDS or dtype.itemsize == 0:
-        raise TypeError(f"cannot write an array of dtype {dtype}: it holds Python objects or nothing at all")
+        raise TypeError(f"cannot write an array of dtype {dtype}: it holds Python objects, or nothing")
 
 
 def _header(array, is_fortran):
@@ -102,11 +102,11 @@ def _read(data):
     descr, is_fortran, shape = _fields(literal)
     dtype = _dtype(descr)
     if dtype.hasobject or dtype.kind not in _KINDS or dtype.itemsize == 0:
-        raise ValueError(f"dtype {dtype} holds Python objects or nothing at all")
+        raise ValueError(f"dtype {dtype} holds Python objects, or nothing")
     nbytes = math.prod(shape) * dtype.itemsize
     if nbytes != len(data) - start:
-        raise ValueError(f"shape and dtype take {nbytes} bytes, {len(data) - start} are there")
-    # Copied as bytes: that gives memory of its own, aligned for every dtype, and keeps the padding of records.
+        raise ValueError(f"shape and dtype take {nbytes} bytes, but the data has {len(data) - start}")
+    # Copied as bytes: the copy is aligned for every dtype, and keeps the padding of records.
     raw = ndarray((nbytes,), "u1", data, start).copy()
     return raw.view(dtype).reshape(shape, order="F" if is_fortran else "C")
 
@@ -128,7 +128,7 @@ def _evaluated(literal):
     try:
         return ast.literal_eval(literal)
     except ValueError:
-        # It would tell where in memory the odd part lies.
+        # Its message contains an address in memory.
         raise ValueError("the header is more than a literal of plain values") from None
 
 
@@ -141,16 +141,16 @@ def _fields(literal):
     if type(is_fortran) is not bool or type(shape) is not tuple:
         raise ValueError("fortran_order is not a bool, or shape is not a tuple")
     if any(type(length) is not int or length < 0 for length in shape):
-        raise ValueError("shape holds something else than lengths")
+        raise ValueError("shape holds something other than lengths")
     return descr, is_fortran, shape
 
 
 def _check_literal(literal):
-    # Python's own parser can exhaust the C stack on operators, words among them, and on brackets that nest; a header needs no
-    # operator, and brackets not deeply.
+    # Python's own parser can exhaust the C stack on operators, some of which are words, and on nested brackets; a header needs no
+    # operators and few levels of brackets.
     bare = re.sub(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", "''", literal)
     if re.sub(r"[\[\](){},:'0-9 \n]|\b(?:True|False)\b", "", bare):
-        raise ValueError("the header is no plain literal")
+        raise ValueError("the header is not a plain literal")
     depth = 0
     for character in bare:
         depth += (character in "[({") - (character in "])}")
@@ -169,7 +169,7 @@ def _check_descr(descr):
     # A string that is not a type code could name any type that NumPy knows, or warn.
     if type(descr) is str:
         if not _DESCR(descr):
-            raise ValueError(f"{ascii(descr[:60])} is no type of plain values")
+            raise ValueError(f"{ascii(descr[:60])} is not a type of plain values")
         return
     if type(descr) is not list:
         raise ValueError("descr is neither a type nor a list of fields")

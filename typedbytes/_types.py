@@ -1,6 +1,6 @@
-"""The value types: what the wire can say and Python has no type for.
+"""The value types: for values of the format that no Python type has.
 
-This file imports nothing of ours and nothing heavy: every Hadoop task pays for it.
+This file imports nothing of ours and nothing slow: it is part of the start-up time of every Hadoop task.
 """
 
 __all__ = ["Byte", "Long", "Float", "Ext", "Writable"]
@@ -71,7 +71,7 @@ class Float(float):
 
 
 class _Opaque(tuple):
-    """Keep two fields as an immutable, hashable pair that equals only its own kind."""
+    """Hold two fields as an immutable, hashable pair that is equal only to its own type."""
 
     __slots__ = ()
 
@@ -91,7 +91,7 @@ class _Opaque(tuple):
 
     @property
     def data(self):
-        """Give the payload as bytes."""
+        """The payload as bytes."""
         return self[1]
 
     def _shown_data(self):
@@ -117,10 +117,10 @@ class Ext(_Opaque):
 
     def __new__(cls, code, data=b""):
         if not hasattr(code, "__index__"):
-            raise TypeError(f"an application code is an int, not {type(code).__name__}")
+            raise TypeError(f"an application code must be an int, not {type(code).__name__}")
         code = code.__index__()
         if not (50 <= code <= 200 or code in (11, 12)):
-            raise ValueError(f"an application code is 50..200, not {code}")
+            raise ValueError(f"an application code must be 50 to 200, not {code}")
         return tuple.__new__(cls, (code, bytes(memoryview(data))))
 
     def __getnewargs__(self):
@@ -128,7 +128,7 @@ class Ext(_Opaque):
 
     @property
     def code(self):
-        """Give the type code."""
+        """The type code."""
         return self[0]
 
     def _shown_first(self):
@@ -138,7 +138,7 @@ class Ext(_Opaque):
 class Writable(_Opaque):
     """Hold a Hadoop Writable (code 50): its class name and its own bytes.
 
-    The name is text and stays text: nothing is ever imported by it.
+    The name is only text: nothing is ever imported by it.
 
     >>> import typedbytes
     >>> typedbytes.Writable("org.apache.hadoop.io.NullWritable")
@@ -150,7 +150,7 @@ class Writable(_Opaque):
 
     def __new__(cls, class_name, data=b""):
         if not isinstance(class_name, str):
-            raise TypeError("the class name of a Writable is a str")
+            raise TypeError("the class name of a Writable must be a str")
         return tuple.__new__(cls, (str(class_name), bytes(memoryview(data))))
 
     def __getnewargs__(self):
@@ -158,7 +158,7 @@ class Writable(_Opaque):
 
     @property
     def class_name(self):
-        """Give the name of the Java class."""
+        """The name of the Java class."""
         return self[0]
 
     def _shown_first(self):

@@ -1,7 +1,7 @@
-"""What becomes of a process whose open writers could not write what they held when the interpreter ended.
+"""The end of a process whose open writers could not write their buffers when the interpreter ended.
 
-The loss is reported on standard error, and the exit code is 120, whatever it would have been: what the interpreter ends with when it cannot flush
-standard output. Ending at once with os._exit would lose what other files still hold.
+The loss is reported on standard error, and the exit code becomes 120, with which the interpreter also ends when it cannot flush
+standard output. Ending at once with os._exit would lose the buffers of other files.
 """
 
 import sys
@@ -13,7 +13,7 @@ def report(kind, sink, error):
     """Report a writer of this kind whose sink has not received everything."""
     if not isinstance(sys.stderr, _Failing):
         sys.stderr = _Failing(sys.stderr)
-    sys.stderr.tell(f"typedbytes: unclosed {kind}: what it held for {_shown(sink)} at the end is lost: {type(error).__name__}: {error}\n")
+    sys.stderr.report(f"typedbytes: unclosed {kind}: what it held for {_shown(sink)} at the end is lost: {type(error).__name__}: {error}\n")
 
 
 def _shown(sink):
@@ -25,7 +25,7 @@ def _shown(sink):
 
 
 class _Failing:
-    """Stand for standard error, and fail once to be flushed at the very end: the interpreter looks at that last."""
+    """Replace standard error, and fail at its last flush, which the interpreter checks at its very end."""
 
     closed = False
 
@@ -36,7 +36,7 @@ class _Failing:
     def __getattr__(self, name):
         return getattr(self._file, name)
 
-    def tell(self, text):
+    def report(self, text):
         """Write a line, if standard error is still usable."""
         try:
             self._file.write(text)

@@ -1,8 +1,8 @@
-"""Files and folders that get their names when they are whole, and are on the disk by then; and temporary folders.
+"""Files and folders that get their names once they are complete and on the disk; and temporary folders.
 
-Here: syncing, renaming, and removing what was not finished; the one place that does it for all of the package. Not here: what is
-written. Always true: after a crash of the machine too, what bears the name holds all that was written, or what it held before; a folder
-takes the place of nothing, not even of an empty one unless that is asked for. What is unfinished is named .NAME.PID.TOKEN.partial.
+Here: syncing, renaming, and removing what was not finished; the only module that does so. Not here: what is
+written. Always true: even after a crash of the machine, a file of the name holds all that was written, or what it held before; a
+folder replaces nothing, and an empty folder only on request. Unfinished files and folders are named .NAME.PID.TOKEN.partial.
 """
 
 import errno
@@ -12,59 +12,59 @@ from contextlib import contextmanager
 
 __all__ = ["name_files", "name_folder", "remove_unfinished", "sync", "sync_contents", "temporary_folder", "whole_file", "whole_folder"]
 
-# What a folder, or a file that is none on a disk, answers where it cannot be synced.
+# The errors of syncing a folder, or a file that is not on a disk, where that is not supported.
 _UNSYNCABLE = (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM)
 
 _unfinished = set()  # paths, from before each is made until it has its name or is gone
 
 
 @contextmanager
-def whole_file(place, overwrite=True):
-    """Give a raw file that takes the place of the file `place` after the block; on an error it is as if it had never been opened.
+def whole_file(path, overwrite=True):
+    """Yield a raw file that replaces the file at `path` after the block; after an error nothing has changed.
 
-    Without overwrite, a file that has come there meanwhile is left, and FileExistsError is raised.
+    Without overwrite, a file that was created there in the meantime is kept, and FileExistsError is raised.
     """
-    place = os.path.realpath(place)
-    partial = _partial(place)
+    path = os.path.realpath(path)
+    partial = _partial(path)
     try:
         with open(partial, "xb", buffering=0) as file:
-            if os.path.exists(place):
-                os.chmod(partial, stat.S_IMODE(os.stat(place).st_mode))
+            if os.path.exists(path):
+                os.chmod(partial, stat.S_IMODE(os.stat(path).st_mode))
             yield open(os.dup(file.fileno()), "wb", buffering=0)  # the user closes it
             _sync(file.fileno())
-        _put(partial, place, overwrite)
+        _publish(partial, path, overwrite)
     except BaseException:
         _remove(partial)
         raise
     _unfinished.discard(partial)
-    sync(os.path.dirname(place))
+    sync(os.path.dirname(path))
 
 
-def _put(partial, place, overwrite):
+def _publish(partial, path, overwrite):
     if not overwrite:
         try:
-            os.link(partial, place)
+            os.link(partial, path)
         except FileExistsError:
             raise
         except OSError:  # the file system has no links
-            if os.path.lexists(place):
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), place) from None
+            if os.path.lexists(path):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path) from None
         else:
             os.unlink(partial)
             return
-    os.replace(partial, place)
+    os.replace(partial, path)
 
 
 @contextmanager
-def whole_folder(place):
-    """Make a folder and give its path; after the block it takes the place of nothing or of an empty folder. On an error it is gone."""
-    place = os.path.realpath(place)
-    partial = _partial(place)
+def whole_folder(path):
+    """Make a folder and yield its path; after the block it is renamed to `path`, where only an empty folder may be. After an error it is gone."""
+    path = os.path.realpath(path)
+    partial = _partial(path)
     try:
         os.mkdir(partial)
         yield partial
         sync_contents(partial)
-        name_folder(partial, place, over_empty=True)
+        name_folder(partial, path, over_empty=True)
     except BaseException:
         _remove(partial)
         raise
@@ -72,10 +72,10 @@ def whole_folder(place):
 
 
 @contextmanager
-def temporary_folder(prefix, place=None):
-    """Make a folder in the folder `place`, or where TMPDIR says, and give its path; it is gone after the block."""
-    paths = [os.path.join(each, f"{prefix}{os.urandom(8).hex()}") for each in ([place] if place else _temporary_places())]
-    _unfinished.update(paths)  # before any is there: tempfile's can be left by a signal that comes while they are made
+def temporary_folder(prefix, parent=None):
+    """Make a folder in the folder `parent`, or where TMPDIR says, and yield its path; it is gone after the block."""
+    paths = [os.path.join(each, f"{prefix}{os.urandom(8).hex()}") for each in ([parent] if parent else _temporary_parents())]
+    _unfinished.update(paths)  # before any exists: a signal during the creation could leave one of tempfile's
     try:
         yield _first_made(paths)
     finally:
@@ -83,7 +83,7 @@ def temporary_folder(prefix, place=None):
             _remove(path)
 
 
-def _temporary_places():
+def _temporary_parents():
     return [*filter(None, [os.environ.get("TMPDIR")]), "/tmp", "/var/tmp", os.getcwd()]
 
 
@@ -98,39 +98,39 @@ def _first_made(paths):
 
 
 def name_files(names):
-    """Give files their names, a dict from path to path, when all of them are on the disk."""
+    """Rename files, by a dict from path to path, when all of them are on the disk."""
     for path in names:
         sync(path)
-    for path, place in names.items():
-        os.rename(path, place)
+    for path, name in names.items():
+        os.rename(path, name)
     for folder in set(map(os.path.dirname, names.values())):
         sync(folder)
 
 
-def name_folder(folder, place, *, over_empty=False):
-    """Give a folder, whose contents are on the disk, its name; raises OSError for a name that is taken."""
+def name_folder(folder, path, *, over_empty=False):
+    """Rename a folder, whose contents are on the disk; raises OSError for a name that exists."""
     sync(folder)
     if not over_empty:
-        os.mkdir(place)  # claims the name: to rename would replace an empty folder without a word
+        os.mkdir(path)  # claims the name: a rename would silently replace an empty folder
     try:
-        os.rename(folder, place)
+        os.rename(folder, path)
     except BaseException:
         if not over_empty:
-            _remove_claim(folder, place)
+            _remove_claim(folder, path)
         raise
-    sync(os.path.dirname(os.path.abspath(place)))
+    sync(os.path.dirname(os.path.abspath(path)))
 
 
-def _remove_claim(folder, place):
+def _remove_claim(folder, path):
     if os.path.exists(folder):  # it has not been renamed
         try:
-            os.rmdir(place)
+            os.rmdir(path)
         except OSError:
-            pass  # another has put something into it
+            pass  # another process has created something in it
 
 
 def sync_contents(folder):
-    """See that the files and folders in a folder are on the disk, all the way down."""
+    """Sync all files and folders below a folder to the disk."""
     for here, _, names in os.walk(folder):
         for name in names:
             path = os.path.join(here, name)
@@ -141,11 +141,11 @@ def sync_contents(folder):
 
 
 def sync(path):
-    """See that a file, or the names in a folder, are on the disk."""
+    """Sync a file, or the names in a folder, to the disk."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except PermissionError:
-        return  # it may be written to and not be read
+        return  # it may be writable and not readable
     try:
         _sync(descriptor)
     finally:
@@ -161,13 +161,13 @@ def _sync(descriptor):
 
 
 def remove_unfinished():
-    """Remove what a signal has kept from being removed: for the end of a process."""
+    """Remove what a signal has prevented from being removed: for the end of a process."""
     for partial in list(_unfinished):
         _remove(partial)
 
 
-def _partial(place):
-    folder, base = os.path.split(place)
+def _partial(path):
+    folder, base = os.path.split(path)
     path = os.path.join(folder, f".{base[:50]}.{os.getpid()}.{os.urandom(4).hex()}.partial")
     _unfinished.add(path)
     return path
@@ -177,7 +177,7 @@ def _remove(partial):
     try:
         os.unlink(partial)
     except (IsADirectoryError, PermissionError):  # PermissionError: macOS, for a folder
-        import shutil  # its users only
+        import shutil  # lazy import: start-up time
 
         shutil.rmtree(partial, ignore_errors=True)
     except OSError:

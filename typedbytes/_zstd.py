@@ -1,4 +1,4 @@
-"""The library of Zstandard, wherever this Python has it; importing this raises ModuleNotFoundError where it has none."""
+"""The Zstandard library of this Python; importing this module raises ModuleNotFoundError if there is none."""
 
 __all__ = ["zstd"]
 

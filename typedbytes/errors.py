@@ -23,7 +23,7 @@ def _shown(path):
 
 
 class TypedBytesError(Exception):
-    """Stand above every error of this library.
+    """The base of every error of this library.
 
     >>> import typedbytes
     >>> issubclass(typedbytes.FormatError, typedbytes.TypedBytesError)
@@ -32,7 +32,7 @@ class TypedBytesError(Exception):
 
 
 class EncodeError(TypedBytesError):
-    """Report an object that cannot be written; `path` says where it sits in the value given.
+    """Report an object that cannot be written; `path` is its location in the value given.
 
     >>> import typedbytes
     >>> try:
@@ -72,7 +72,7 @@ class EncodeValueError(EncodeError, ValueError):
 
 
 class DecodeError(TypedBytesError, ValueError):
-    """Report bytes that are not what they should be.
+    """Report bytes that are not valid.
 
     `offset` counts bytes from the start of the input, `code` is the type code being read (None: none), `path` leads to the
     value inside its record (like ``[3]["key"]``), `record` is the record's index in a stream (None: not a stream).
@@ -133,7 +133,7 @@ class FormatError(DecodeError):
 
 
 class BlockError(FormatError):
-    """Report a binary block message that breaks its wire's rules; `entry` is the index of the value at fault (None: none is).
+    """Report a binary block message that breaks its wire's rules; `entry` is the index of the invalid value, or None.
 
     >>> from typedbytes.block import BlockDecoder
     >>> try:

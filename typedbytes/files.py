@@ -1,4 +1,4 @@
-"""Readers and writers over anything that bytes come from or go to, and the four functions named as in json and pickle.
+"""Readers and writers over files, paths, descriptors, sockets and buffers, and the four functions named as in json and pickle.
 
 What belongs here: opening paths, wrapping descriptors, closing what was opened. The streams themselves are compiled.
 """
@@ -11,22 +11,22 @@ from typedbytes import _core
 __all__ = ["Reader", "PairReader", "Writer", "PairWriter", "dump", "load", "dump_all", "iter_load"]
 
 
-def _opened(place, mode):
-    """Give (file, whether we opened it): paths are opened, descriptors wrapped, all else is as it is."""
-    if isinstance(place, (str, os.PathLike)):
-        return io.FileIO(place, mode), True
-    if isinstance(place, int) and not isinstance(place, bool):
-        return io.FileIO(place, mode, closefd=False), False
-    return place, False
+def _opened(file, mode):
+    """Return (file, whether we opened it): paths are opened, descriptors wrapped, other objects returned as they are."""
+    if isinstance(file, (str, os.PathLike)):
+        return io.FileIO(file, mode), True
+    if isinstance(file, int) and not isinstance(file, bool):
+        return io.FileIO(file, mode, closefd=False), False
+    return file, False
 
 
 class _Opening:
-    """Add to a compiled stream that it opens paths, which it then also closes."""
+    """Mixin for a compiled stream: it opens paths, and closes what it has opened."""
 
     __slots__ = ()
 
-    def __init__(self, place, **options):
-        file, ours = _opened(place, self._mode)
+    def __init__(self, file, **options):
+        file, ours = _opened(file, self._mode)
         try:
             super().__init__(file, owns=ours, **options)
         except BaseException:
@@ -64,7 +64,7 @@ class PairWriter(_Opening, _core.PairWriter):
 def dump(obj, file, **options):
     """Encode one object and write it to a file object, descriptor, path or socket.
 
-    Options and encode errors as for `dumps`; what the file raises goes through.
+    Options and encode errors as for `dumps`; errors of the file are raised as they are.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -76,7 +76,7 @@ def dump(obj, file, **options):
 
 
 def load(file, **options):
-    """Read one value from a file object, descriptor, path or socket, and nothing behind it.
+    """Read one value from a file object, descriptor, path or socket, and nothing after it.
 
     Options and errors as for `loads`; at the end of the file TruncatedError, which is an EOFError.
 
