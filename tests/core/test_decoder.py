@@ -1516,11 +1516,11 @@ def test_making_again_what_could_not_be_made_keeps_nothing():
 
 def test_nothing_can_be_put_back_before_memory_nor_before_what_was_read_ahead():
     with pytest.raises(TypeError):
-        tb.Reader(b"")._read_payload(5)
+        tb.Reader(b"").__read_payload__(5)
     reader = tb.Reader(io.BytesIO(b"\2\1\2\0"))
-    assert reader._read_code() == 2
+    assert reader.__read_code__() == 2
     with pytest.raises(ValueError):
-        reader._read_payload(2)
+        reader.__read_payload__(2)
 
 
 def test_a_type_code_read_by_itself_fails_as_all_else():
@@ -1529,7 +1529,7 @@ def test_a_type_code_read_by_itself_fails_as_all_else():
             raise LookupError
 
     reader = tb.Reader(Fails(), read_ahead=False)
-    for use in (reader._read_code, reader._read_code, lambda: reader._read_payload(2), reader.read):
+    for use in (reader.__read_code__, reader.__read_code__, lambda: reader.__read_payload__(2), reader.read):
         with pytest.raises(LookupError):
             use()
 

@@ -387,10 +387,10 @@ def test_examples_of_a_compiled_module_run(name):
 
 #: Classes that name a package as their module; --doctest-modules passes over the methods of these.
 SHOWN_BY_A_PACKAGE = [
-    value
+    kind
     for module in (typedbytes.columns, typedbytes.legacy)
-    for value in vars(module).values()
-    if inspect.isclass(value) and value.__module__ == module.__name__
+    for kind in dict.fromkeys(base for value in vars(module).values() if inspect.isclass(value) for base in value.__mro__)
+    if kind.__module__ == module.__name__
 ]
 
 

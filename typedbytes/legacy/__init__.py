@@ -1,23 +1,25 @@
-"""The names of the older libraries, typedbytes and ctypedbytes, with their manners.
+"""The names of the older libraries, typedbytes and ctypedbytes, with their behaviour.
 
-What belongs here: what code written for those modules leans on. Handlers registered for a type code or a Python type
-read and write ``self.file`` themselves, so the file's position is exact whenever they or a caller of ``read`` look at
-it, and what ``write`` was given is in the file when it returns. What this file must not know: the wire; the compiled
-streams read and write it, except that a container whose values may belong to handlers is walked here.
+    Input, PairedInput      values, and pairs of them, from a binary file object
+    Output, PairedOutput    into one
 
-What differs from the originals, always to lose no data in silence:
+Code written for those modules depends on this: handlers registered for a type code or a Python type read and write ``self.file``
+themselves, so the file's position is exact whenever a handler or a caller of ``read`` uses it, and what ``write`` was given is in
+the file when it returns. The compiled streams encode and decode; only a container whose items may have handlers is walked here.
 
-- ``None`` and the end of an iteration come only at the end of the file between two values. Input that is cut, and
-  bytes that are no value, MARKER included, raise TruncatedError and FormatError; the Input then stays failed.
-- STRING is text: a str both ways, checked by ``unicode_errors``. What a str of Python 2 held beyond UTF-8 reads and
-  writes unchanged with ``unicode_errors="surrogateescape"``. bytes are BYTES and read back as `Bytes`, and so do
+What differs from the originals, always so that no data is lost silently:
+
+- ``None`` and the end of an iteration come only at the end of the file, between two values. Truncated input raises
+  TruncatedError, and bytes that are not a value, MARKER included, raise FormatError; the Input then stays failed.
+- STRING is text: a str both ways, checked by ``unicode_errors``. A str of Python 2 that was not UTF-8 is read and
+  written unchanged with ``unicode_errors="surrogateescape"``. bytes are BYTES and read back as `Bytes`, and so do
   byte strings of code 101.
-- Code 100 is read and written under the policy of the ``pickle`` keyword, "safe" unless given.
+- Code 100 is read and written under the policy of the ``pickle`` keyword, by default "safe".
 - Application codes without a handler read as Ext instead of failing.
-- A handler ends nothing by raising StopIteration.
+- A handler that raises StopIteration does not end an iteration.
 """
 
-from typedbytes.legacy._input import (
+from typedbytes.legacy._codes import (
     BOOL,
     BYTE,
     BYTES,
@@ -33,11 +35,9 @@ from typedbytes.legacy._input import (
     STRING,
     VECTOR,
     Bytes,
-    Input,
-    Output,
-    PairedInput,
-    PairedOutput,
 )
+from typedbytes.legacy._input import Input, PairedInput
+from typedbytes.legacy._output import Output, PairedOutput
 
 __all__ = [
     "BYTES", "BYTE", "BOOL", "INT", "LONG", "FLOAT", "DOUBLE", "STRING", "VECTOR", "LIST", "MAP", "PICKLE", "BYTESTRING",

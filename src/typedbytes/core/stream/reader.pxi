@@ -392,9 +392,9 @@ cdef class Reader:
             self.owns = False
             self.source.close()
 
-    # The old interface reads a type code, and a payload for it, by themselves.
+    # Used by legacy, which reads a type code and its payload separately.
 
-    def _read_code(self):
+    def __read_code__(self):
         """Return the next type code, or -1 at the end of input."""
         cdef int code = -1
         self.enter()
@@ -407,7 +407,7 @@ cdef class Reader:
         self.state = OPEN
         return code
 
-    def _read_payload(self, unsigned char code):
+    def __read_payload__(self, unsigned char code):
         """Return the value whose type code has been consumed already."""
         if self.state == OPEN:
             if self.input is None:

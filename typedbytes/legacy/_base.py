@@ -1,0 +1,51 @@
+"""What Input and Output share: handlers, options and the use in a with statement."""
+
+
+class _Legacy:
+    """Keep what Input and Output have in common: handlers, options, and the use in a with statement."""
+
+    __module__ = "typedbytes.legacy"
+
+    def __init__(self, file, unicode_errors, pickle):
+        self._handlers = {}
+        self._depth = 0
+        self._options = {"unicode_errors": unicode_errors, "pickle": pickle}
+        self._connect(file)
+
+    @property
+    def unicode_errors(self):
+        """The error handler for STRING; a new one is used from the next value on."""
+        return self._options["unicode_errors"]
+
+    @unicode_errors.setter
+    def unicode_errors(self, name):
+        self._options["unicode_errors"] = name
+        self._connect(self.file)
+
+    def _register_all(self, handlers, own):
+        """Register what the table of a subclass holds in addition to our own."""
+        for kind, handler in handlers.items():
+            if handler is not own.get(kind):
+                self.register(kind, handler)
+
+    def close(self):
+        """Close the file; raises what the file raises.
+
+        >>> Input(io.BytesIO()).close()
+        """
+        self.file.close()
+
+    @property
+    def closed(self):
+        """Whether the file is closed, according to its own `closed`.
+
+        >>> Input(io.BytesIO()).closed
+        False
+        """
+        return bool(getattr(self.file, "closed", False))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()

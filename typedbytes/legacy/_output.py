@@ -1,0 +1,326 @@
+"""Output and PairedOutput: values into a file, each as soon as it is given."""
+
+import io
+import struct
+from operator import index
+from types import MappingProxyType
+
+from typedbytes._core import Encoder, FlushedAtExit, write_all
+from typedbytes._types import Byte, Ext, Float, Long, Writable
+from typedbytes.errors import EncodeTypeError, EncodeValueError
+from typedbytes.legacy._base import _Legacy
+from typedbytes.legacy._codes import BYTESTRING, MAP, MAX_DEPTH, PICKLE, STRING, VECTOR, Bytes
+
+_MAX_LENGTH = 2**31 - 1
+
+
+class Output(_Legacy, FlushedAtExit):
+    """Write values to a binary file object, each as soon as it is given.
+
+    unicode_errors: as in str.encode. pickle: "safe", "trust" or "raw", as for `typedbytes.dumps`. A handler writes to
+    `file` itself; where handlers are registered, an object that fails inside a container leaves the part before it in the file.
+    Raises TypeError for a file opened as text.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> Output(file).write(True)
+    >>> file.getvalue().hex()
+    '0201'
+    """
+
+    __module__ = "typedbytes.legacy"
+
+    def __init__(self, file, unicode_errors="strict", *, pickle="safe"):
+        super().__init__(file, unicode_errors, pickle)
+        self._register_all(self.TYPE_HANDLER_MAP, Output.TYPE_HANDLER_MAP)
+        FlushedAtExit.__init__(self)
+
+    def _connect(self, file):
+        if isinstance(file, io.TextIOBase):
+            raise TypeError("a binary file is needed, not one opened as text")
+        self.file = file
+        self._encode = Encoder(**self._options).encode
+
+    def write(self, obj):
+        """Write one value.
+
+        Raises EncodeTypeError or EncodeValueError, and what the file raises.
+
+        >>> Output(io.BytesIO()).write([1, 2.5, "text"])
+        """
+        self._write(obj)
+
+    def writes(self, iterable):
+        """Write every value of an iterable; raises as `write`.
+
+        >>> Output(io.BytesIO()).writes([1, 2])
+        """
+        for obj in iterable:
+            self.write(obj)
+
+    def flush(self):
+        """Flush the file; raises what the file raises.
+
+        >>> Output(io.BytesIO()).flush()
+        """
+        self.file.flush()
+
+    def register(self, python_type, handler):
+        """Have handler(self, obj) write every object of exactly this type, those inside containers too.
+
+        Raises TypeError for a handler that cannot be called.
+
+        >>> output = Output(io.BytesIO())
+        >>> output.register(complex, lambda output, obj: output.write_string(str(obj)))
+        >>> output.write([1j]); output.file.getvalue()
+        b'\\t\\x07\\x00\\x00\\x00\\x021j\\xff'
+        """
+        if not callable(handler):
+            raise TypeError(f"a handler must be callable, not {type(handler).__name__}")
+        self._handlers[python_type] = handler
+
+    def lookup(self, python_type):
+        """Return the function of one argument that writes objects of a type.
+
+        >>> Output(io.BytesIO()).lookup(int)(5)
+        """
+        return lambda obj: (self._handlers.get(python_type) or _own_writer(obj))(self, obj)
+
+    # One method for each type: the object decides only the payload.
+
+    def write_bytes(self, data):
+        """Write a bytes-like object as BYTES; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_bytes(b"hi"); file.getvalue().hex()
+        '00000000026869'
+        """
+        self._write_encoded(self._encode(_converted(memoryview, data)))
+
+    def write_byte(self, number):
+        """Write an int as BYTE; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_byte(-2); file.getvalue().hex()
+        '01fe'
+        """
+        self._write_encoded(self._encode(_converted(Byte, _converted(index, number))))
+
+    def write_bool(self, truth):
+        """Write the truth of an object as BOOL; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_bool(1); file.getvalue().hex()
+        '0201'
+        """
+        self._write_encoded(self._encode(bool(truth)))
+
+    def write_int(self, number):
+        """Write an int as INT, as LONG if it needs 64 bits, as PICKLE if it needs more; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_int(5); file.getvalue().hex()
+        '0300000005'
+        """
+        self._write_encoded(self._encode(_converted(index, number)))
+
+    def write_long(self, number):
+        """Write an int as LONG, as PICKLE when it needs more than 64 bits; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_long(5); file.getvalue().hex()
+        '040000000000000005'
+        """
+        number = _converted(index, number)
+        self._write_encoded(self._encode(Long(number) if -(2**63) <= number < 2**63 else number))
+
+    def write_float(self, number):
+        """Write a float as FLOAT, narrowed to 32 bits; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_float(1.5); file.getvalue().hex()
+        '053fc00000'
+        """
+        self._write_encoded(self._encode(Float(_converted(_real, number))))
+
+    def write_double(self, number):
+        """Write a float as DOUBLE; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_double(1.5); file.getvalue().hex()
+        '063ff8000000000000'
+        """
+        self._write_encoded(self._encode(_converted(_real, number)))
+
+    def write_string(self, string):
+        """Write a str, or the bytes of one, as STRING; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_string("hi"); file.getvalue().hex()
+        '07000000026869'
+        """
+        if isinstance(string, str):
+            return self._write_encoded(self._encode(string))
+        data = bytes(_converted(memoryview, string))
+        self._write_encoded(_header(STRING, len(data)) + data)
+
+    write_unicode = write_string
+
+    def write_bytestring(self, data):
+        """Write a bytes-like object as a byte string, code 101; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_bytestring(b"hi"); file.getvalue().hex()
+        '65000000026869'
+        """
+        self._write_encoded(self._encode(Ext(BYTESTRING, _converted(memoryview, data))))
+
+    write_array = write_bytes
+
+    def write_vector(self, items):
+        """Write a sequence as VECTOR; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_vector([True]); file.getvalue().hex()
+        '08000000010201'
+        """
+        items = tuple(items)
+        if not self._handlers:
+            return self._write_encoded(self._encode(items))
+        self._write_encoded(_header(VECTOR, len(items)))
+        self._write_inner(items)
+
+    def write_list(self, items):
+        """Write a sequence as LIST; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_list((True,)); file.getvalue().hex()
+        '090201ff'
+        """
+        items = list(items)
+        if not self._handlers:
+            return self._write_encoded(self._encode(items))
+        self._write_encoded(b"\x09")
+        self._write_inner(items)
+        self._write_encoded(b"\xff")
+
+    def write_map(self, items):
+        """Write a dict as MAP; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_map({True: False}); file.getvalue().hex()
+        '0a0000000102010200'
+        """
+        items = dict(items)
+        if not self._handlers:
+            return self._write_encoded(self._encode(items))
+        self._write_encoded(_header(MAP, len(items)))
+        self._write_inner([part for item in items.items() for part in item])
+
+    def write_pickle(self, obj):
+        """Pickle an object under the policy of this Output, even one that has its own type code; raises as `write`.
+
+        >>> file = io.BytesIO()
+        >>> Output(file).write_pickle(7); file.getvalue().hex()
+        '640000000580024b072e'
+        """
+        self._write_encoded(self._encode(Ext(PICKLE, self._pickled(obj))))
+
+    # As TYPECODE_HANDLER_MAP of Input.
+    TYPE_HANDLER_MAP = MappingProxyType({
+        bool: write_bool, int: write_int, float: write_double, str: write_string, bytes: write_bytes, Bytes: write_bytes,
+        tuple: write_vector, list: write_list, dict: write_map,
+    })  # fmt: skip
+
+    def _pickled(self, obj):
+        policy = self._options["pickle"]
+        if policy == "raw":
+            raise EncodeTypeError('pickle="raw" pickles nothing')
+        if policy == "trust":
+            from pickle import dumps
+
+            return _converted(lambda obj: dumps(obj, 2), obj)
+        from typedbytes._pickle import safe_dumps
+
+        return _converted(safe_dumps, obj)
+
+    def _write(self, obj):
+        if self._handlers:
+            self._writer_of(obj)(self, obj)
+        else:
+            self._write_encoded(self._encode(obj))
+
+    def _writer_of(self, obj):
+        return self._handlers.get(type(obj)) or _own_writer(obj)
+
+    def _write_whole(self, obj):
+        self._write_encoded(self._encode(obj))
+
+    def _write_inner(self, items):
+        if self._depth == MAX_DEPTH:
+            raise EncodeValueError(f"containers nest deeper than {MAX_DEPTH}")
+        self._depth += 1
+        try:
+            for item in items:
+                self._writer_of(item)(self, item)
+        finally:
+            self._depth -= 1
+
+    def _write_encoded(self, data):
+        """Write all bytes, in several calls for a file that accepts only a part."""
+        write_all(self.file, data)
+
+
+def _own_writer(obj):
+    """Return the method of Output for an object without a handler."""
+    if not isinstance(obj, (tuple, list, dict)) or isinstance(obj, (Ext, Writable)):
+        return Output._write_whole
+    return Output.write_vector if isinstance(obj, tuple) else Output.write_list if isinstance(obj, list) else Output.write_map
+
+
+def _converted(make, obj):
+    """Return make(obj); its errors are raised as errors of encoding."""
+    try:
+        return make(obj)
+    except (ValueError, OverflowError) as error:
+        raise EncodeValueError(str(error)) from error
+    except Exception as error:
+        raise EncodeTypeError(str(error)) from error
+
+
+def _real(number):
+    if isinstance(number, (str, bytes, bytearray)):
+        raise TypeError(f"a number is needed, not {type(number).__name__}")
+    return float(number)
+
+
+def _header(code, length):
+    if length > _MAX_LENGTH:
+        raise EncodeValueError(f"a length of {length} does not fit 31 bits")
+    return struct.pack(">Bi", code, length)
+
+
+class PairedOutput(Output):
+    """Write (key, value) pairs, alternating; otherwise as `Output`.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> PairedOutput(file).write((True, False))
+    >>> file.getvalue().hex()
+    '02010200'
+    """
+
+    __module__ = "typedbytes.legacy"
+
+    def write(self, pair):
+        """Write a key and its value: both, or neither where no handler is registered.
+
+        Raises as `Output.write`, and ValueError for anything but a pair.
+
+        >>> PairedOutput(io.BytesIO()).write(("key", 1))
+        """
+        key, value = pair
+        if not self._handlers:
+            return self._write_encoded(self._encode(key) + self._encode(value))
+        self._write(key)
+        self._write(value)
