@@ -486,7 +486,7 @@ def test_a_source_uses_only_the_layers_below(path):
         assert "".join(other).partition("/")[0] in ("Python", "core", folder, "datetime", "pythread"), other
     if re.search(r'extern from "\w+/', code):  # our own headers, each declared once, by what everything may use
         assert path.suffix == ".pxd" and not is_part(name)
-    allowed = {"errors", "_types", "_pickle", "_npy", "_collisions", "_unwritten"}
+    allowed = {"errors", "_magic", "_types", "_pickle", "_npy", "_collisions", "_unwritten"}
     for other in re.findall(r"from typedbytes\.(\w+) import|^import typedbytes\.?(\w*)", code, re.M):
         assert set(other) - {""} <= allowed, other
 

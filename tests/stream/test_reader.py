@@ -1166,6 +1166,16 @@ def test_the_reader_keeps_its_source_alive(path):
     assert list(reader) == VALUES
 
 
+def test_a_raw_file_with_read_alone():
+    class Raw(io.RawIOBase):
+        parts = [b"\x02", b"\x01\x02\x00", b""]
+
+        def read(self, nbytes=-1):
+            return self.parts.pop(0)
+
+    assert tb.Reader(Raw()).read_all() == [True, False]
+
+
 @pytest.mark.parametrize("bad", ["format", "source"])
 def test_a_failed_reader_in_a_with_block_leaves_nothing_to_collect(bad):
     class Broken:

@@ -16,6 +16,7 @@ import os
 import sys
 
 from typedbytes import _core
+from typedbytes._magic import SEQUENCE_FILE
 from typedbytes.columns import _native, _type_strings
 from typedbytes.columns._batch import Batch, BatchStream, is_number, split_name
 from typedbytes.columns._threads import Parallel
@@ -28,7 +29,6 @@ _READ_NBYTES = 1 << 20
 _BATCH_NBYTES = 8 << 20  # of a batch, or
 _ROW_NBYTES = 128  # of each of its rows: if they have no more, there are as many as wanted
 _POLICIES = ("error", "widen", "split")
-_SEQUENCE_FILE = b"SEQ"
 _AS_THEY_ARE = {"exact": True, "pickle": "raw", "map_pairs": True}  # options for decoding an invalid record, to raise its error
 
 
@@ -337,10 +337,10 @@ def _is_sequence_file(source):
         if not os.path.isfile(source):
             return False  # reading from a pipe would consume its bytes
         with open(source, "rb") as file:
-            return file.read(len(_SEQUENCE_FILE)) == _SEQUENCE_FILE
+            return file.read(len(SEQUENCE_FILE)) == SEQUENCE_FILE
     try:
         with memoryview(source) as view:
-            return view.cast("B")[: len(_SEQUENCE_FILE)] == _SEQUENCE_FILE
+            return view.cast("B")[: len(SEQUENCE_FILE)] == SEQUENCE_FILE
     except (TypeError, ValueError):  # not a contiguous buffer
         return False
 

@@ -23,8 +23,7 @@ from libc.string cimport memchr, memcpy, memmove, memset
 from posix.uio cimport iovec, writev
 from posix.unistd cimport read, write
 from cpython.buffer cimport (
-    PyBUF_FORMAT, PyBUF_ND, PyBUF_READ, PyBUF_SIMPLE, PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release,
-    PyObject_CheckBuffer, PyObject_GetBuffer,
+    PyBUF_READ, PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer,
 )
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
@@ -153,7 +152,6 @@ cdef enum:
     FIRST_STEP = 1 << 20  # the initial allocation for a large value
     READ_SIZE = 262144
     MAX_BUFFER = 1 << 30
-    MAX_METHOD_READ = 1 << 20  # for an object's read(n), which may allocate n bytes
     MAX_PIECES = 1024     # what writev takes
     FEW_PARTS = 8
     MAX_REPLACED = 64

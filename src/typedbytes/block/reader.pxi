@@ -13,10 +13,9 @@ cdef class BlockReader(Parser):
     """
 
     cdef object source
-    cdef object method            # of an object that is not a plain descriptor
+    cdef Source input             # None: a plain descriptor
     cdef int descriptor
-    cdef bint from_socket
-    cdef bint ended
+    cdef bint ended               # of a descriptor
 
     def __init__(self, source, wire="bytes", *, max_bytes=None, skip_bad=False, Py_ssize_t buffer_size=READ_SIZE, **options):
         if self.source is not None:
@@ -24,24 +23,17 @@ cdef class BlockReader(Parser):
         if not 1 <= buffer_size <= MAX_BUFFER:
             raise ValueError(f"buffer_size must be 1..{MAX_BUFFER}, not {buffer_size}")
         self.configure(wire, max_bytes, skip_bad, options)
-        self.connect(io.BytesIO(source) if PyObject_CheckBuffer(source) else source)
-        start_filled(&self.buf, max(buffer_size, 2 * LARGE), fill_from_source, <void*>self)
+        self.connect(io.BytesIO(source) if PyObject_CheckBuffer(source) else source, max(buffer_size, 2 * LARGE))
         self.buf.read_ahead = True
         self.source = source
         self.state = OPEN
 
-    cdef int connect(self, source) except -1:
-        self.descriptor = -1
+    cdef int connect(self, source, Py_ssize_t buffer_size) except -1:
         if is_descriptor(source) or has_plain_descriptor(source):
             self.descriptor = open_descriptor(source if is_descriptor(source) else source.fileno())
-            return 0
-        if isinstance(source, io.TextIOBase):
-            raise TypeError("a binary file is needed, not one opened as text")
-        for name in ("recv", "read1", "read"):
-            self.method = getattr(source, name, None)
-            if callable(self.method):
-                return 0
-        raise TypeError(f"cannot read from a {type(source).__name__}: it has neither recv nor read")
+            return start_filled(&self.buf, buffer_size, fill_from_descriptor, <void*>self)
+        self.input = open_source(source, True)
+        return start_filled(&self.buf, buffer_size, fill_from, <void*>self.input)
 
     cdef inline int enter(self) except -1:
         if unlikely(self.state != OPEN):
@@ -194,32 +186,25 @@ cdef class BlockReader(Parser):
         self.state = CLOSED
         self.drop_message()
         release(&self.buf)
-        self.method = None
+        self.input = None
 
 
-cdef Py_ssize_t fill_from_source(void* source, unsigned char* target, Py_ssize_t capacity) except -1:
+cdef Py_ssize_t fill_from_descriptor(void* source, unsigned char* target, Py_ssize_t capacity) except -1:
+    # Not through the methods of a socket or file, as a Source reads: another thread can run meanwhile, without two calls into Python
+    # for each message, and a socket's timeout is waited for here.
     cdef BlockReader reader = <BlockReader>source
-    cdef Py_ssize_t got
-    if reader.ended:
-        return 0
-    PyErr_CheckSignals()
-    if reader.descriptor >= 0:
-        got = fill_from_descriptor(reader, target, capacity)
-    else:
-        got = copy_returned_bytes(reader.method, reader.method(min(capacity, MAX_METHOD_READ)), target, min(capacity, MAX_METHOD_READ))
-    reader.ended = got == 0
-    return got
-
-
-cdef Py_ssize_t fill_from_descriptor(BlockReader reader, unsigned char* target, Py_ssize_t capacity) except -1:
     cdef Py_ssize_t got
     cdef int failed
     cdef int descriptor = reader.descriptor
+    if reader.ended:
+        return 0
+    PyErr_CheckSignals()
     while True:
         with nogil:
             got = read(descriptor, target, capacity)
             failed = errno
         if got >= 0:
+            reader.ended = got == 0
             return got
         if failed == EINTR:
             PyErr_CheckSignals()

@@ -10,6 +10,7 @@ cdef class Sink:
     cdef object gather            # sendmsg, where the object has it
     cdef int descriptor           # -1: none
     cdef bint is_socket
+    cdef bint is_raw              # the method returns None when it has written nothing
     cdef bint may_have_sent       # the method raised: it may have written a part
     cdef Py_ssize_t sent          # bytes sent of the current message, or of the last one
 
@@ -22,13 +23,10 @@ cdef class Sink:
         elif has_plain_descriptor(target):
             self.descriptor = open_descriptor(target.fileno())
             self.is_socket = hasattr(target, "sendmsg")
-        elif isinstance(target, io.TextIOBase):
-            raise TypeError("a binary file is needed, not one opened as text")
         else:
             self.gather = getattr(target, "sendmsg", None)
-            self.method = getattr(target, "send", None) or getattr(target, "write", None) or getattr(target, "sendall", None)
-            if not callable(self.method):
-                raise TypeError(f"cannot write to a {type(target).__name__}: it has neither send nor write")
+            self.method = find_write_method(target)
+            self.is_raw = isinstance(target, io.RawIOBase)
         set_no_delay(self)
 
     cdef int check_open(self) except -1:
@@ -88,22 +86,18 @@ cdef class Sink:
             for i in range(npieces):
                 views.append(view_of(&pieces[i]))
                 nbytes += pieces[i].iov_len
-            ntaken = self.gather(views)
+            count = self.gather(views)
         else:
             views = [view_of(pieces)]
             nbytes = pieces.iov_len
-            ntaken = self.method(views[0])
+            count = self.method(views[0])
         for view in views:
             view.release()
-        if ntaken is None and isinstance(self.target, io.RawIOBase):
+        if count is None and self.is_raw:
             self.may_have_sent = False
-            raise BlockingIOError("write() accepted no bytes: the sink must be in blocking mode")
-        if ntaken is None:
-            ntaken = nbytes    # a file whose write() returns None has written everything
-        if type(ntaken) is not int or not 0 < ntaken <= nbytes:
-            raise OSError(f"{type(self.target).__name__} reported {ntaken!r} bytes written of {nbytes}")
+        nbytes = checked_written(count, nbytes, self.is_raw)
         self.may_have_sent = False
-        return ntaken
+        return nbytes
 
 
 cdef object view_of(iovec* piece):
@@ -198,20 +192,3 @@ cdef int wait_for(object target, int descriptor, short events) except -1:
         PyErr_CheckSignals()    # poll on one descriptor fails only with EINTR
         if deadline is not None and monotonic() >= deadline:
             raise sys.modules["socket"].timeout("timed out")
-
-
-cdef Py_ssize_t copy_returned_bytes(object method, object data, unsigned char* target, Py_ssize_t capacity) except -1:
-    cdef Py_buffer view
-    name = getattr(method, "__name__", "read")
-    if data is None:
-        raise BlockingIOError(f"{name}() returned None: the source must be in blocking mode")
-    if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise TypeError(f"{name}() must return bytes, not {type(data).__name__}")
-    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-    try:
-        if view.len > capacity:
-            raise ValueError(f"{name}() returned {view.len} bytes when {capacity} were requested")
-        memcpy(target, view.buf, view.len)
-        return view.len
-    finally:
-        PyBuffer_Release(&view)

@@ -6,6 +6,7 @@
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytearray cimport PyByteArray_FromStringAndSize
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.memoryview cimport PyMemoryView_FromMemory
 
@@ -37,9 +38,9 @@ cdef tuple find_read_method(object file, bint read_ahead):
         return READ_INTO, file.readinto1
     for name in ("readinto1", "readinto", "recv_into") if read_ahead else ("readinto", "recv_into"):
         method = getattr(file, name, None)
-        if callable(method):
+        if callable(method) and getattr(type(file), name, None) is not io.RawIOBase.readinto:    # which raises NotImplementedError
             return READ_INTO_COPY, method
-    for name in ("read1", "read") if read_ahead else ("read",):
+    for name in ("read1", "read", "recv") if read_ahead else ("read",):
         method = getattr(file, name, None)
         if callable(method):
             return READ, method
@@ -57,7 +58,7 @@ cdef Py_ssize_t fill_from(void* source, unsigned char* target, Py_ssize_t capaci
         nbytes = checked_read(self.method, self.method(view), capacity)
         view.release()
     elif self.kind == READ_INTO_COPY:
-        chunk = bytearray(min(capacity, <Py_ssize_t>LARGEST_COPY))
+        chunk = PyByteArray_FromStringAndSize(NULL, min(capacity, <Py_ssize_t>LARGEST_COPY))    # a method that returns little would clear much
         capacity = len(chunk)
         nbytes = checked_read(self.method, self.method(chunk), capacity)
         nbytes = min(nbytes, <Py_ssize_t>len(chunk))    # a method may make it shorter
@@ -132,7 +133,11 @@ cpdef int write_all(object file, object data) except -1:
     cdef Py_ssize_t nbytes = 0
     cdef bint is_raw = isinstance(file, io.RawIOBase)
     while nbytes < len(data):
-        rest = memoryview(data)[nbytes:] if nbytes else data
-        nbytes += checked_written(file.write(rest), len(data) - nbytes, is_raw)
+        nbytes += write_part(file.write, data, nbytes, len(data), is_raw)
         PyErr_CheckSignals()    # no error of a system call that took a part
     return 0
+
+
+cdef Py_ssize_t write_part(object method, object data, Py_ssize_t start, Py_ssize_t end, bint is_raw) except -1:
+    rest = memoryview(data)[start:end]    # before anything is taken
+    return checked_written(method(rest), end - start, is_raw)

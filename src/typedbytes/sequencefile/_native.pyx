@@ -23,14 +23,14 @@
 
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int16_t, int32_t, int64_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy, memset
-from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, PyBUF_WRITE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_READ, PyBuffer_Release, PyObject_CheckBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.memoryview cimport PyMemoryView_FromMemory, PyMemoryView_GET_BUFFER
 from cpython.object cimport PyObject
 
 from typedbytes._core cimport (
-    OpenWriter, ReadBuffer, WriteBuffer, WriterKind, adopt, borrow, drop, enlist, finish, get_view, held, is_closed, offset_of,
+    OpenWriter, ReadBuffer, Source, WriteBuffer, WriterKind, adopt, borrow, drop, enlist, finish, get_view, held, is_closed, offset_of,
     refill, release, reserve, shrink, start_filled, start_owned, strike_off, take_owner, report_unraisable,
     warn_unclosed, written,
 )
@@ -42,8 +42,8 @@ from typedbytes.core.cpython cimport as_failure, pair_from_stolen, raise_without
 from typedbytes.core.typecode cimport *
 
 import io
-import os
 
+from typedbytes._magic import SEQUENCE_FILE
 from typedbytes._types import Writable
 from typedbytes.errors import DecodeError, EncodeTypeError, EncodeValueError, FormatError, LimitError, TruncatedError
 

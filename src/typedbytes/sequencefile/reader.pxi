@@ -23,34 +23,6 @@ cdef enum ErrorOffset:
     IN_DECOMPRESSED_VALUE
 
 
-cdef Py_ssize_t fill_from_source(void* source, unsigned char* target, Py_ssize_t capacity) except -1:
-    cdef Reader reader = <Reader>source
-    cdef Py_buffer view
-    PyErr_CheckSignals()    # reading may block: handle a signal that came just before
-    if reader.reads_into:
-        memory = PyMemoryView_FromMemory(<char*>target, capacity, PyBUF_WRITE)
-        count = reader.method(memory)
-        memory.release()
-        return check_not_none(count)
-    data = check_not_none(reader.method(capacity))
-    if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise TypeError(f"read() must return bytes, not {type(data).__name__}")
-    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-    try:
-        if view.len > capacity:
-            raise ValueError(f"read() returned {view.len} bytes, more than the {capacity} requested")
-        memcpy(target, view.buf, view.len)
-        return view.len
-    finally:
-        PyBuffer_Release(&view)
-
-
-cdef object check_not_none(object answer):
-    if answer is None:
-        raise BlockingIOError("the source must be in blocking mode: it returned None")
-    return answer
-
-
 cdef const unsigned char* find_escaped_marker(const unsigned char* p, const unsigned char* end, const unsigned char* escaped_marker) noexcept nogil:
     # Compares at every escape only, and a false match ends within a few bytes.
     while end - p >= ESCAPED_NBYTES:
@@ -94,7 +66,7 @@ cdef class Reader:
     cdef WriteBuffer typed
     cdef object source
     cdef object memory                    # a memoryview of the source if that is a buffer
-    cdef object method
+    cdef Source input                     # None: a buffer
     cdef object decompress
     cdef object failure
     cdef WritableClass keys
@@ -102,7 +74,6 @@ cdef class Reader:
     cdef CompressionType compression_type
     cdef Form form
     cdef State state
-    cdef bint reads_into
     cdef bint resync
     cdef bint owns                        # close() closes the source too
     cdef bint is_empty_split                        # the split ends before the first record
@@ -172,12 +143,10 @@ cdef class Reader:
             view = PyMemoryView_GET_BUFFER(self.memory)
             borrow(&self.file, <const unsigned char*>view.buf, view.len)
             return 0
-        self.reads_into = type(source) in (io.FileIO, io.BytesIO)    # neither keeps a reference to the memory that it fills
-        self.method = source.readinto if self.reads_into else getattr(source, "read1", None) or getattr(source, "read", None)
-        if not callable(self.method) or isinstance(source, io.TextIOBase):
-            raise TypeError(f"cannot read from a {type(source).__name__}: a binary file with read() is needed")
+        self.input = open_source(source, True)
+        start_filled(&self.file, READ_SIZE, fill_from, <void*>self.input)
         self.file.read_ahead = True
-        return start_filled(&self.file, READ_SIZE, fill_from_source, <void*>self)
+        return 0
 
     def __dealloc__(self):
         abandon(&self.d)
@@ -201,8 +170,8 @@ cdef class Reader:
 
     cdef int read_header(self) except -1:
         cdef bint compressed, in_blocks
-        if self.read_bytes(3) != b"SEQ":
-            raise FormatError("not a SequenceFile: the file does not start with SEQ", 0)
+        if self.read_bytes(len(SEQUENCE_FILE)) != SEQUENCE_FILE:
+            raise FormatError(f"not a SequenceFile: the file does not start with {SEQUENCE_FILE.decode()}", 0)
         self.version = self.read_bytes(1)[0]
         if not OLDEST <= self.version <= NEWEST:
             raise FormatError(f"unsupported SequenceFile version {self.version}: expected {OLDEST} to {NEWEST}", 3)
@@ -313,6 +282,7 @@ cdef class Reader:
             b.cursor = b.start + (offset - b.start_offset)
             return 0
         self.source.seek(self.source.tell() - offset_of(b, b.end) + offset)
+        self.input.ended = False
         b.start = b.cursor = b.end = b.storage
         b.start_offset = offset
         return 0
@@ -816,7 +786,7 @@ cdef class Reader:
         release(&self.file)
         if self.memory is not None:
             self.memory.release()
-        self.method = self.memory = self.failure = self.block = None
+        self.input = self.memory = self.failure = self.block = None
         if self.owns:
             self.owns = False
             self.source.close()

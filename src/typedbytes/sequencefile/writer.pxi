@@ -21,6 +21,8 @@ cdef class Writer:
     cdef WriteBuffer key_lengths          # BLOCK: as VInts
     cdef WriteBuffer value_lengths
     cdef object sink
+    cdef object method                    # of the sink, takes bytes
+    cdef bint is_raw                      # a sink whose method returns None has taken nothing
     cdef bytes spare                      # bytes already sent, reused as a buffer once no other reference to it exists
     cdef object compress
     cdef WritableClass keys
@@ -84,8 +86,8 @@ cdef class Writer:
             raise ValueError(f"sync_marker must have {SYNC_NBYTES} bytes, not {len(self.sync_marker)}")
         if self.sync_interval < 1 or not 1 <= self.block_size <= MAX_LENGTH // 2:
             raise ValueError("sync_interval and block_size must be at least 1, and block_size less than 2^30")
-        if isinstance(sink, io.TextIOBase) or not callable(getattr(sink, "write", None)):
-            raise TypeError(f"cannot write to a {type(sink).__name__}: a binary file with write() is needed")
+        self.method = find_write_method(sink)
+        self.is_raw = isinstance(sink, io.RawIOBase)
         return 0
 
     cdef int start_buffers(self) except -1:
@@ -134,7 +136,7 @@ cdef class Writer:
 
     cdef int write_header(self) except -1:
         cdef WriteBuffer* b = &self.out.buf
-        self.append(b"SEQ" + bytes([self.version]))
+        self.append(SEQUENCE_FILE + bytes([self.version]))
         self.append_text(self.key_class)
         self.append_text(self.value_class)
         self.append(bytes([self.compression_type != NONE, self.compression_type == BLOCK]))
@@ -219,6 +221,8 @@ cdef class Writer:
     cdef int send(self) except -1:
         # The sink may keep a reference to the bytes: the buffer is reused only if it has not, and not before the next send.
         cdef Py_ssize_t nwritten = written(&self.out.buf)
+        cdef Py_ssize_t ntaken = 0
+        cdef Py_ssize_t n
         if self.entry.is_inherited:
             self.refuse()
         self.is_partial = True
@@ -228,16 +232,10 @@ cdef class Writer:
             adopt(&self.out.buf, spare)
         else:
             start_owned(&self.out.buf, WRITE_CAPACITY)
-        view = memoryview(full)[:nwritten]
-        while len(view):
-            count = self.sink.write(view)
-            if count is None and isinstance(self.sink, io.RawIOBase):
-                raise BlockingIOError("the sink must be in blocking mode: write() returned None")
-            nbytes = len(view) if count is None else count
-            if not 0 < nbytes <= len(view):
-                raise OSError(f"write() returned {count} for {len(view)} bytes")
-            self.sent += nbytes
-            view = view[nbytes:]
+        while ntaken < nwritten:
+            n = write_part(self.method, full, ntaken, nwritten, self.is_raw)
+            self.sent += n
+            ntaken += n
             PyErr_CheckSignals()
         if len(full) == WRITE_CAPACITY:
             self.spare = full

@@ -173,9 +173,8 @@ cdef class Writer:
 
     cdef int send_rest(self) except -1:
         while self.unsent is not None:
-            rest = memoryview(self.unsent)[self.unsent_start:self.unsent_end]    # before anything is taken
             try:
-                self.count_sent(checked_written(self.method(rest), len(rest), self.is_raw))
+                self.count_sent(write_part(self.method, self.unsent, self.unsent_start, self.unsent_end, self.is_raw))
             except BlockingIOError as error:
                 self.count_sent(max(0, getattr(error, "characters_written", 0)))
                 raise
