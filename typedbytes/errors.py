@@ -94,12 +94,12 @@ class DecodeError(TypedBytesError, ValueError):
         self.record = record
 
     def __str__(self):
-        place = f" at offset {self.offset}"
+        location = f" at offset {self.offset}"
         if self.record is not None:
-            place += f", record {self.record}"
+            location += f", record {self.record}"
         if self.path:
-            place += f", path {_shown(self.path)}"
-        return self.message + place
+            location += f", path {_shown(self.path)}"
+        return self.message + location
 
 
 class TruncatedError(DecodeError, EOFError):

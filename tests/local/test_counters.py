@@ -35,7 +35,7 @@ def heard(*lines):
     """Return the counters that lines make, quietly."""
     messages = Messages(quiet=True)
     for line in lines:
-        messages.take(line.encode("utf-8", "surrogateescape"))
+        messages.handle(line.encode("utf-8", "surrogateescape"))
     return messages.counters
 
 
@@ -61,7 +61,7 @@ def test_the_midst_of_a_line_is_no_report(size):
     ]
     data = "".join(reports).encode()
     for line, whole in lines_of(Pieces(data[i : i + size] for i in range(0, len(data), size))):
-        messages.take(line, whole)
+        messages.handle(line, whole)
     assert messages.counters == {"g" * 127: {"b": 1}, "g": {"n": 5}}
 
 

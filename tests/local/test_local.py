@@ -177,7 +177,7 @@ def test_functions_and_classes_are_jobs(tmp_path):
 
 def test_a_function_that_cannot_be_found_again_is_refused(tmp_path):
     (tmp_path / "in.txt").write_text("b\n")
-    with pytest.raises(local.CommandError, match="has no name that another process could find it by"):
+    with pytest.raises(local.CommandError, match="has no name by which another process can import it"):
         local.run(lambda key, value: None, inputs=tmp_path / "in.txt", output=tmp_path / "out", quiet=True)
     assert os.listdir(tmp_path) == ["in.txt"]
 
@@ -429,12 +429,12 @@ RAW = "import os, sys\nsys.stdin.buffer.read()\n"
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        (RAW + "os.write(1, b'hello')", "its output is cut"),
-        (RAW + "os.write(1, b'\\xff' * 10)", "no stream of pairs: MARKER outside a LIST at offset 0, record 0"),
-        (RAW + "os.write(1, b'\\x02\\x01\\x02')", "its output is cut"),
-        (RAW + "os.write(1, b'\\x09\\x02\\x01')", "its output is cut"),
-        (RAW + "os.write(1, b'\\x02\\x01' * 3)", "its output is cut"),
-        (RAW + "os.write(1, b'\\x0b' + b'x' * 10_000_000)", "no stream of pairs: unknown type code 11"),
+        (RAW + "os.write(1, b'hello')", "its output is truncated"),
+        (RAW + "os.write(1, b'\\xff' * 10)", "not a stream of pairs: MARKER outside a LIST at offset 0, record 0"),
+        (RAW + "os.write(1, b'\\x02\\x01\\x02')", "its output is truncated"),
+        (RAW + "os.write(1, b'\\x09\\x02\\x01')", "its output is truncated"),
+        (RAW + "os.write(1, b'\\x02\\x01' * 3)", "its output is truncated"),
+        (RAW + "os.write(1, b'\\x0b' + b'x' * 10_000_000)", "not a stream of pairs: unknown type code 11"),
         ("import os; os.close(0)", "before it had read all of its input"),
         (RAW + "sys.exit(3)", "exit code 3"),
     ],
@@ -453,7 +453,7 @@ def test_output_that_is_no_stream_of_pairs_fails_the_job(tmp_path, script, said,
 def test_a_script_that_leaves_input_fails_the_job_however_short_that_is(tmp_path, script, nlines):
     path = write_script(tmp_path, script)
     (tmp_path / "in.txt").write_text("line\n" * nlines)
-    with pytest.raises(local.JobError, match=r"before it had read all of its input; .* ends in streaming\.run"):
+    with pytest.raises(local.JobError, match=r"before it had read all of its input; .* ends with streaming\.run"):
         run(path, tmp_path / "in.txt", tmp_path / "out")
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
 
@@ -517,7 +517,7 @@ def test_an_output_that_another_has_made_meanwhile_is_left_alone(tmp_path, their
         """,
     )
     (tmp_path / "in.txt").write_text(f"{tmp_path}/out\n")
-    with pytest.raises(local.OutputError, match="cannot be put in place: "):
+    with pytest.raises(local.OutputError, match="cannot be created: "):
         run(script, tmp_path / "in.txt", tmp_path / "out")
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py", "out"]
     assert os.listdir(tmp_path / "out") == list(theirs)
@@ -532,7 +532,7 @@ def test_what_failed_is_kept_when_asked_for(tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"output": "in.txt"}, "is there already"),
+        ({"output": "in.txt"}, "already exists"),
         ({"output": "no/such/out"}, "there is no folder"),
         ({"inputs": "nothing*"}, "no such input: "),
         ({"inputs": "folder"}, "name it as an input of its own"),
@@ -541,7 +541,7 @@ def test_what_failed_is_kept_when_asked_for(tmp_path):
         ({"script": "terminated.py"}, "terminated.py was ended by SIGTERM when it was started without input"),
         (
             {"script": "broken.py"},
-            "fails before it has read anything, with exit code 1: ModuleNotFoundError: .*; install the module for /.*",
+            "fails before it reads any input, with exit code 1: ModuleNotFoundError: .*; install the module for /.*",
         ),
         ({"script": "mapper.py", "reducers": 2}, "mapper.py has no reducer: .*--reducers 0"),
         ({"inputs": "fifo"}, "fifo is a pipe, .*give it as standard input"),
@@ -614,17 +614,17 @@ def test_the_command_runs_a_job_and_tells_its_counters(words, tmp_path):
 @pytest.mark.parametrize(
     ("words_given", "code", "said"),
     [
-        (["job.py", "in.txt", "-o", "in.txt"], 64, "typedbytes: the output in.txt is there already"),
+        (["job.py", "in.txt", "-o", "in.txt"], 64, "typedbytes: the output in.txt already exists"),
         (["nothing.py", "in.txt", "-o", "out"], 64, "typedbytes: there is no script nothing.py"),
         (["job.py", "nothing", "-o", "out"], 66, "typedbytes: no such input: nothing"),
         (["job.py", "-o", "out"], 64, "typedbytes: run needs a SCRIPT, an INPUT and --output FOLDER"),
         (["job.py", "in.txt", "-o", "out", "--memory", "much"], 64, "expected a size such as"),
         (["job.py", "in.txt", "-o", "out", "-r", "two"], 64, "expected a number"),
         (["job.py", "in.txt", "-o", ""], 64, "typedbytes: run needs a SCRIPT, an INPUT and --output FOLDER"),
-        (["job.py", "in.txt", "-o", "out", "--input-format", "pairs"], 1, "it was read as pairs: --input-format says what it is"),
-        (["job.py", "-", "in.txt", "-", "-o", "out"], 66, "typedbytes: standard input is among the inputs twice"),
+        (["job.py", "in.txt", "-o", "out", "--input-format", "pairs"], 1, "it was read as pairs: give its format with --input-format"),
+        (["job.py", "-", "in.txt", "-", "-o", "out"], 66, "typedbytes: standard input is given twice among the inputs"),
         (["job.py", "in.txt", "-o", "/proc/out"], 64, "typedbytes: no folder can be made in /proc: "),
-        (["noisy.py", "in.txt", "-o", "out"], 1, "its output is cut: input ends inside type code 108"),
+        (["noisy.py", "in.txt", "-o", "out"], 1, "its output is truncated: input ends inside type code 108"),
         (["noisy.py", "in.txt", "-o", "out"], 1, "; only pairs of typed bytes may go to standard output, also before streaming.run(...)"),
         (
             ["pair.py", "in.txt", "-o", "out"],
@@ -684,7 +684,7 @@ def test_a_limit_on_files_fails_the_job_and_says_so(words, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
 
 
-def test_threads_that_hear_at_once_lose_no_count():
+def test_threads_that_count_at_once_lose_nothing():
     class Amounts(dict):
         def get(self, name, default):
             found = super().get(name, default)
@@ -694,10 +694,10 @@ def test_threads_that_hear_at_once_lose_no_count():
     messages = Messages(quiet=True)
     messages.counters["words"] = Amounts()
     line, each = b"reporter:counter:words,seen,1\n", 500
-    hearing = [threading.Thread(target=lambda: [messages.take(line) for _ in range(each)]) for _ in range(3)]
-    for thread in hearing:
+    counting = [threading.Thread(target=lambda: [messages.handle(line) for _ in range(each)]) for _ in range(3)]
+    for thread in counting:
         thread.start()
-    for thread in hearing:
+    for thread in counting:
         thread.join()
     assert messages.counters == {"words": {"seen": 3 * each}}
 

@@ -215,7 +215,7 @@ def test_a_job_says_why_its_keys_cannot_be_grouped(tmp_path):
     write_pairs(tmp_path, random.Random(1))
     script = write_script(tmp_path, GROUPED.format(part="key[0]", combiner=None, max_bad=0))
     with pytest.raises(
-        local.JobError, match=r"map task 0 .* failed: exit code 64: a key cannot leave 3 bytes to the sort: .*, leave out --secondary$"
+        local.JobError, match=r"map task 0 .* failed: exit code 64: 3 bytes of a key cannot be left to the sort: .*, leave out --secondary$"
     ):
         run(script, tmp_path / "in.tb", tmp_path / "out", reducers=2, secondary=3)
 

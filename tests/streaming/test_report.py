@@ -6,12 +6,12 @@ import threading
 import pytest
 
 from typedbytes.streaming import _report, counter, status
-from typedbytes.streaming._report import LINE_NBYTES, Counters, write_line
+from typedbytes.streaming._report import LINE_NBYTES, CounterBuffer, write_line
 
 
 @pytest.fixture
 def counters(monkeypatch):
-    monkeypatch.setattr(_report, "counters", Counters())
+    monkeypatch.setattr(_report, "counters", CounterBuffer())
     return _report.counters
 
 

@@ -103,13 +103,13 @@ run(Job)
 def test_names_that_belong_to_others(tmp_path, name):
     script = f"from typedbytes.streaming import side_file\nrun(lambda key, value: side_file({name!r}))"
     outcome = run_script(tmp_path, script, "map", data=PAIRS)
-    assert outcome.code == 1 and "is no name for a side file" in outcome.lines[-1]
+    assert outcome.code == 1 and "cannot be the name of a side file" in outcome.lines[-1]
 
 
 def test_a_name_is_for_one_file(tmp_path):
     script = "from typedbytes.streaming import side_file\nrun(lambda key, value: [(key, side_file('x').write(b''))])"
     outcome = run_script(tmp_path, script, "map", data=PAIRS, environ={"mapreduce_task_output_dir": str(tmp_path)})
-    assert outcome.code == 1 and "is there already" in outcome.lines[-1]
+    assert outcome.code == 1 and "already exists" in outcome.lines[-1]
     with pytest.raises(RuntimeError, match="belong to a task"):
         side_file("x")
 
@@ -148,7 +148,7 @@ def test_a_folder_elsewhere_gets_its_files_by_hadoops_shell(tmp_path, shell):
 
 def test_a_shell_that_fails_or_is_missing_fails_the_task(tmp_path, shell):
     outcome = run_script(tmp_path, SIDE.format(then="pass"), "map", data=PAIRS, environ={**shell, "CODE": "1"})
-    assert outcome.code == 74 and "side files did not get to hdfs://host:8020" in outcome.messages
+    assert outcome.code == 74 and "side files were not copied to hdfs://host:8020" in outcome.messages
     nowhere = {**shell, "HADOOP_HOME": str(tmp_path), "PATH": str(tmp_path), "CLASSPATH": ""}
     outcome = run_script(tmp_path, SIDE.format(then="pass"), "map", data=PAIRS, environ=nowhere)
     assert outcome.code == 74 and "side files need Hadoop's shell" in outcome.messages

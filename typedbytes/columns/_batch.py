@@ -36,10 +36,10 @@ class Batch(_native.Batch):
         """
         return dict(zip(self.names, map(_type_strings.format_type, self._types)))
 
-    def column(self, place):
+    def column(self, name):
         """Return a column as a NumPy array, read-only, over the memory of the batch.
 
-        place: the number of a column, its name, or a path of names such as "value.0" to a part of it. Numbers and BOOLs are one
+        name: the number of a column, its name, or a path of names such as "value.0" to a part of it. Numbers and BOOLs are one
         array of int8, bool, int16, int32, int64, float32 or float64; VECTORs of one arity and one kind of number are an array
         of shape (rows, items), other VECTORs a tuple of arrays, one for each item. A LIST column is a tuple of int32 offsets
         (rows + 1) and the column of all items; MAPs are offsets, keys, values. STRINGs and all else are copied into an
@@ -50,11 +50,11 @@ class Batch(_native.Batch):
         >>> batch.column("value.1").tolist(), batch.column(0).tolist()
         ([2.5, 4.5], ['a', 'b'])
         """
-        number, path, described, item = self._find_part(place)
+        number, path, described, item = self._find_part(name)
         found = self._array(number, path, described)
         return found if item is None else found[:, item]
 
-    def buffers(self, place):
+    def buffers(self, name):
         """Return the memory of a column as memoryviews by name; NumPy is not needed.
 
         Numbers have "data"; STRINGs, BYTES and raw columns "offsets" (int32, rows + 1) and "data"; LISTs and MAPs "offsets" and the
@@ -65,7 +65,7 @@ class Batch(_native.Batch):
         >>> bytes(held["data"]), held["offsets"].tolist()
         (b'abc', [0, 2, 3])
         """
-        number, path, described, item = self._find_part(place)
+        number, path, described, item = self._find_part(name)
         if item is not None:
             raise LookupError(f"cannot return the buffer of one item of {_type_strings.format_type(described)}: the items share one")
         return self._buffers(number, path, described)
@@ -74,9 +74,9 @@ class Batch(_native.Batch):
         """Export the batch as a capsule "arrow_array_stream" of one array."""
         return _native.arrow_stream(BatchStream(iter((self,)), self))
 
-    def _find_part(self, place):
+    def _find_part(self, column):
         """Return the number of a column, the path to a part, the part's type, and the item number within an ARRAY or None."""
-        number, names = self._find_column(place)
+        number, names = self._find_column(column)
         described, path = self._types[number], []
         for level, name in enumerate(names, 1):
             if level == len(names) and described[0] == "array" and is_number(name) and int(name) < described[2]:
@@ -88,14 +88,14 @@ class Batch(_native.Batch):
             described = within[name]
         return number, path, described, None
 
-    def _find_column(self, place):
-        if isinstance(place, int):
-            if not 0 <= place < len(self.names):
-                raise LookupError(f"no column {place}: the batch has {len(self.names)}")
-            return place, []
-        found = split_name(place, self.names)
+    def _find_column(self, column):
+        if isinstance(column, int):
+            if not 0 <= column < len(self.names):
+                raise LookupError(f"no column {column}: the batch has {len(self.names)}")
+            return column, []
+        found = split_name(column, self.names)
         if found is None:
-            raise LookupError(f"no column {place!r}: the batch has {', '.join(map(repr, self.names))}")
+            raise LookupError(f"no column {column!r}: the batch has {', '.join(map(repr, self.names))}")
         return found
 
     def _array(self, number, path, described):
@@ -127,14 +127,14 @@ class Batch(_native.Batch):
         return found
 
 
-def split_name(place, names):
+def split_name(path, names):
     """Return the number of the column that a path starts with, and the names after it; None if there is no such column."""
     for number, name in enumerate(names):
-        if place == name:
+        if path == name:
             return number, []
     for number, name in enumerate(names):
-        if place.startswith(name + "."):
-            return number, place[len(name) + 1 :].split(".")
+        if path.startswith(name + "."):
+            return number, path[len(name) + 1 :].split(".")
     return None
 
 

@@ -173,7 +173,7 @@ def _fetched(folder, requirements, python_versions, platforms, find_links):
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"]
         command += ["--python-version", version, "--dest", into]
         command += [word for platform in platforms or [_platform()] for word in ("--platform", platform)]
-        command += [word for place in find_links for word in ("--find-links", place)]
+        command += [word for folder in find_links for word in ("--find-links", folder)]
         ours = [f"typedbytes=={typedbytes.__version__}"] if python_versions or platforms else []
         done = subprocess.run([*command, *ours, *requirements], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode:

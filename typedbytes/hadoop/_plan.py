@@ -107,7 +107,7 @@ class Plan:
         if archives:
             parts.append(("-archives", _urls("-archives", archives)))
         parts.append(("-io", "typedbytes"))
-        parts += [("-input", _quoting.location("-input", place)) for place in self.inputs]
+        parts += [("-input", _quoting.location("-input", path)) for path in self.inputs]
         parts.append(("-output", _quoting.location("-output", self.output)))
         parts.append(("-inputformat", _quoting.option("-inputformat", INPUT_FORMATS.get(self.input_format, self.input_format))))
         parts.append(("-outputformat", _quoting.option("-outputformat", OUTPUT_FORMATS.get(self.output_format, self.output_format))))

@@ -107,10 +107,10 @@ def _check_locale(words, environ):
         raise SubmitError(f"Hadoop's Java cannot read {strange[0]!r} in the locale {locale}: export LC_ALL=C.UTF-8, or another with UTF-8")
 
 
-def read_output(place, environ=os.environ):
+def read_output(path, environ=os.environ):
     """Return an iterator of the pairs of a job's output, the SequenceFiles part-* of a folder.
 
-    Local folders, and URLs that fsspec opens, are read in place; others are first copied to this machine by Hadoop.
+    Local folders, and URLs that fsspec opens, are read directly; others are first copied to this machine by Hadoop.
 
     >>> from typedbytes import sequencefile
     >>> import os, tempfile
@@ -120,12 +120,12 @@ def read_output(place, environ=os.environ):
     ...     list(read_output(folder))
     [('a', 1)]
     """
-    scheme, colon, path = place.partition(":")
+    scheme, colon, rest = path.partition(":")
     if not colon or "/" in scheme:
-        return Kept(_pairs_of(place) if _is_here(environ) else _fetched(place, environ))
+        return Kept(_pairs_of(path) if _is_here(environ) else _fetched(path, environ))
     if scheme == "file":
         return Kept(_pairs_of("/" + path.lstrip("/")))
-    return Kept(_fetched(place, environ) if scheme == "hdfs" or not is_importable("fsspec") else _pairs_of(place))
+    return Kept(_fetched(path, environ) if scheme == "hdfs" or not is_importable("fsspec") else _pairs_of(path))
 
 
 def _is_here(environ):
@@ -140,22 +140,22 @@ def _is_here(environ):
     return False
 
 
-def _pairs_of(place):
+def _pairs_of(path):
     from typedbytes import sequencefile
     from typedbytes.sequencefile import _locations
 
-    for part in _locations.parts(place):
+    for part in _locations.parts(path):
         if os.path.basename(part).startswith("part-"):
             yield from sequencefile.read(part)
 
 
-def _fetched(place, environ):
+def _fetched(path, environ):
     with tempfile.TemporaryDirectory() as folder:
-        pattern = re.sub(r"([\\*?\[\]{}])", r"\\\1", place) + "/part-*"
+        pattern = re.sub(r"([\\*?\[\]{}])", r"\\\1", path) + "/part-*"
         command = [find_command("hadoop", environ), "fs", "-get", pattern, folder]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode:
-            raise SubmitError(f"Hadoop could not copy the output {place} here: {done.stdout.strip()}")
+            raise SubmitError(f"Hadoop could not copy the output {path} here: {done.stdout.strip()}")
         yield from _pairs_of(folder)
 
 

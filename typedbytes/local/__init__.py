@@ -3,7 +3,7 @@
     run(mapper, reducer, combiner, inputs=..., output=...)    functions, classes or commands
     run_script("job.py", inputs=..., output=...)              a script that calls typedbytes.streaming.run
 
-Tasks are processes that are started, fed and checked as by Hadoop; between map and reduce, pairs are partitioned by Hadoop's hash
+Tasks are processes that are started, fed and checked as Hadoop does it; between map and reduce, pairs are partitioned by Hadoop's hash
 and sorted by their encoded bytes, in C and within a limit of memory. The output appears all at once when the job has succeeded.
 See docs/local.md.
 """
@@ -17,9 +17,9 @@ from typedbytes.local._commands import from_job, from_script
 from typedbytes.local._errors import CommandError, InputError, JobError, OptionError, OutputError
 from typedbytes.local._inputs import FORMATS as INPUT_FORMATS
 from typedbytes.local._inputs import find_files, make_splits
-from typedbytes.local._job import Job, Plan, Result
+from typedbytes.local._job import Job, JobSettings, Result
 from typedbytes.local._outputs import FORMATS as OUTPUT_FORMATS
-from typedbytes.local._outputs import Output
+from typedbytes.local._outputs import OutputFolder
 from typedbytes.local._processes import Processes
 
 __all__ = ["CommandError", "InputError", "JobError", "OutputError", "Result", "run", "run_script"]
@@ -91,21 +91,22 @@ def _run(
     memory=512 << 20, tmp=None, codec="none", attempts=1, keep_failed=False, environ=None, quiet=False, progress=None,
 ):  # fmt: skip
     processes = (os.cpu_count() or 1) if processes is None else processes
-    _check(output_format in OUTPUT_FORMATS, f"output_format is one of {', '.join(OUTPUT_FORMATS)}, not {output_format!r}")
-    _check(input_format in INPUT_FORMATS, f"input_format is one of {', '.join(INPUT_FORMATS)}, not {input_format!r}")
-    _check(codec in CODECS, f"codec is one of {', '.join(CODECS)}, not {codec!r}")
+    _check(output_format in OUTPUT_FORMATS, f"output_format must be one of {', '.join(OUTPUT_FORMATS)}, not {output_format!r}")
+    _check(input_format in INPUT_FORMATS, f"input_format must be one of {', '.join(INPUT_FORMATS)}, not {input_format!r}")
+    _check(codec in CODECS, f"codec must be one of {', '.join(CODECS)}, not {codec!r}")
     _check(0 <= reducers <= 65536, f"there are 0 to 65536 reducers, not {reducers}")
-    _check(secondary >= 0, f"secondary is a number of bytes, not {secondary}")
-    _check(processes > 0 and attempts > 0, "processes and attempts are at least 1")
+    _check(secondary >= 0, f"secondary must be a number of bytes, not {secondary}")
+    _check(processes > 0 and attempts > 0, "processes and attempts must be at least 1")
     _check(
-        memory >= processes * LEAST_MEMORY, f"memory is at least {processes * LEAST_MEMORY} bytes for {processes} processes, not {memory}"
+        memory >= processes * LEAST_MEMORY,
+        f"memory must be at least {processes * LEAST_MEMORY} bytes for {processes} processes, not {memory}",
     )
     start = time.monotonic()
-    plan = Plan(
+    plan = JobSettings(
         name, commands, reducers, secondary, output_format, memory, processes, attempts, codec, quiet, {**os.environ, **(environ or {})}
     )
     paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
-    with Output(output, output_format, running.caretaker, keep_failed, tmp) as folder:
+    with OutputFolder(output, output_format, running.caretaker, keep_failed, tmp) as folder:
         files = find_files([folder.keep_stdin() if each == "-" else each for each in paths])
         splits = make_splits(files, input_format, split_size)
         counters = Job(plan, splits, folder, progress, running).run()

@@ -74,7 +74,7 @@ def main():
     """Read until the job's process is gone, then end and remove."""
     for number in END_NUMBERS:
         _signal.signal(number, _signal.SIG_IGN)
-    groups, folders = _heard()
+    groups, folders = _reported()
     for group in groups:
         try:
             os.killpg(group, _signal.SIGKILL)
@@ -83,7 +83,7 @@ def main():
     _remove(folders)
 
 
-def _heard():
+def _reported():
     cared, rest = set(), b""
     while data := os.read(0, 1 << 16):
         *messages, rest = (rest + data).split(b"\0")

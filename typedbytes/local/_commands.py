@@ -19,9 +19,9 @@ PROBE_SECONDS = 60
 
 
 def from_job(role, job, reducer=None):
-    """Return the words of a command: of a function, a class, a command line or its words; None for None.
+    """Return the words of a command, for a function, a class, a command line or its words; None for None.
 
-    reducer: the job's, which says by what part of the keys its other tasks send them there.
+    reducer: the job's, whose partition_by its other tasks need too.
     """
     if job is None:
         return None
@@ -43,19 +43,17 @@ def _place_of(job):
     """Return where a process finds a function: the file or the module, and the name in it."""
     name, module = getattr(job, "__qualname__", None), getattr(job, "__module__", None)
     if name is None or "<" in name:
-        raise CommandError(
-            f"{job!r} has no name that another process could find it by: make it a function or class of a module, not of a function"
-        )
+        raise CommandError(f"{job!r} has no name by which another process can import it: define it at the top level of a module")
     if module != "__main__":
         return module, name
     path = getattr(sys.modules["__main__"], "__file__", None)
     if path is None:
-        raise CommandError(f"{name} was typed in here, where no other process finds it: put it into a file")
+        raise CommandError(f"{name} was defined interactively, where no other process can import it: put it into a file")
     return os.path.abspath(path), name
 
 
 def from_script(processes, script, arguments, combines, reduces, environ=None):
-    """Return the commands of a script's roles, asking the script itself which it has: it is started without input.
+    """Return the commands of a script's roles, asking the script which it has: it is started without input.
 
     combines, reduces: False leaves the role out, and reduces=True raises CommandError where there is none. environ: more variables.
     """
@@ -101,5 +99,5 @@ def _has_role(answer, program, script):
         is_missing = lines[-1:] and lines[-1].startswith("ModuleNotFoundError: ")
         advice = f"; install the module for {sys.executable}, or correct its name" if is_missing else ""
         said = f": {lines[-1]}" if lines else ""
-        raise CommandError(f"{script} fails before it has read anything, with exit code {code}{said}{advice}", lines)
+        raise CommandError(f"{script} fails before it reads any input, with exit code {code}{said}{advice}", lines)
     return code == 0

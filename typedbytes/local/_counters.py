@@ -1,8 +1,8 @@
 """The standard error of tasks: counters are added up, other lines are passed on.
 
-The lines are those of Hadoop Streaming: "reporter:counter:group,name,amount" and "reporter:status:text". Always true: what counts here
-counts there, with the same amount; the counters of an attempt count only once it has succeeded, as in Hadoop; so do Hadoop's limits, which
-fail the task, or the job, that goes beyond them.
+The lines are those of Hadoop Streaming: "reporter:counter:group,name,amount" and "reporter:status:text". Always true: a line counts
+here if it counts in Hadoop, with the same amount; as in Hadoop, the counters of an attempt count only once it has succeeded, and a task
+or job that exceeds Hadoop's limits fails.
 """
 
 import re
@@ -15,10 +15,10 @@ __all__ = ["Counters", "Messages", "lines_of"]
 MOST_COUNTERS, MOST_GROUPS = 120, 50  # mapreduce.job.counters.max and mapreduce.job.counters.groups.max
 OWN_PREFIX = "org.apache.hadoop.mapreduce."
 TAIL_NLINES = 60  # the last lines of an attempt's messages, kept for an error
-PIECE_NBYTES = 1 << 16  # of a line that is passed on before it has ended: it must not fill memory
-MOST_REPORT_NBYTES = 1 << 20  # a report must have ended
+PIECE_NBYTES = 1 << 16  # a longer line is passed on in pieces, to bound memory
+MOST_REPORT_NBYTES = 1 << 20  # a longer report is passed on as other lines are
 
-_SMALL = "".join(map(chr, range(33)))  # what Java's trim() takes off
+_SMALL = "".join(map(chr, range(33)))  # removed by Java's trim()
 _LONG = re.compile("[+-]?\\d+")
 _SIGN_BIT = 1 << 63
 
@@ -29,7 +29,7 @@ class Counters(dict):
     def add(self, group, name, amount):
         """Add an amount to a counter."""
         names = self.setdefault(group, {})
-        names[name] = (names.get(name, 0) + amount + _SIGN_BIT) % (2 * _SIGN_BIT) - _SIGN_BIT  # a long of Java's
+        names[name] = (names.get(name, 0) + amount + _SIGN_BIT) % (2 * _SIGN_BIT) - _SIGN_BIT  # a Java long
 
     def merge(self, other):
         """Add all of other counters."""
@@ -38,7 +38,7 @@ class Counters(dict):
                 self.add(group, name, amount)
 
     def beyond(self, ncounters=0, ngroups=0):
-        """Return what is more than Hadoop allows a job, None when nothing is; with so many counters and groups of its own."""
+        """Return which limit of Hadoop these counters exceed, or None; ncounters, ngroups: Hadoop's own, which count too."""
         groups = [names for group, names in self.items() if not group.startswith(OWN_PREFIX)]
         for what, number, most in (
             ("counters", sum(map(len, groups)), MOST_COUNTERS - ncounters),
@@ -50,9 +50,9 @@ class Counters(dict):
 
 
 class Messages:
-    """Take the lines of one attempt; `beyond` says which of its counters are more than Hadoop allows, None: none.
+    """Handle the lines of one attempt; `beyond` says which of Hadoop's limits its counters exceed, or is None.
 
-    A mapper and its combiner are heard at the same time, each by a thread.
+    The lines of a mapper and its combiner arrive at the same time, from a thread for each.
     """
 
     def __init__(self, quiet=False):
@@ -63,15 +63,15 @@ class Messages:
         self._quiet = quiet
         self._lock = Lock()
 
-    def take(self, line, whole=True):
-        """Take one line of bytes, with its end where it has one; when it is not whole, a piece of one."""
+    def handle(self, line, whole=True):
+        """Handle a line of bytes with its line end, if it has one; not whole: a piece of a line."""
         with self._lock:
             if whole and line.startswith(b"reporter:"):
-                self._take_report(line)
-            elif line.strip():  # an empty line comes before each message; it is no line of its own
+                self._handle_report(line)
+            elif line.strip():  # our messages start with an empty line, which is not passed on
                 self._pass_on(line)
 
-    def _take_report(self, line):
+    def _handle_report(self, line):
         text = line.rstrip(b"\r\n").decode("utf-8", "replace")
         try:
             if text.startswith("reporter:counter:"):
@@ -84,7 +84,7 @@ class Messages:
             self._pass_on(b"cannot parse " + line)
 
     def _count(self, report):
-        group, name, amount = report.rstrip(",").split(",")  # split() of Java's leaves empty ends out
+        group, name, amount = report.rstrip(",").split(",")  # Java's split() drops trailing empty strings
         self.counters.add(_cut(group, 128), _cut(name, 64), _long(amount))
         self.beyond = self.counters.beyond()
 
@@ -103,7 +103,7 @@ def _text(data):
 
 
 def _cut(name, most):
-    """Return a name as Hadoop cuts it; a character beyond 16 bits is two to Java, and half of one a question mark."""
+    """Return a name cut as Hadoop does: a character beyond 16 bits counts twice in Java, and half of one becomes a question mark."""
     units = name.encode("utf-16-le")
     if len(units) <= 2 * most:
         return name
@@ -111,7 +111,7 @@ def _cut(name, most):
 
 
 def _long(text):
-    """Return what Long.parseLong makes of a text; raises ValueError for what it refuses."""
+    """Return the result of Java's Long.parseLong; raises ValueError where that fails."""
     if not _LONG.fullmatch(text) or max(text) > "\uffff":
         raise ValueError(text)
     digits = text.lstrip("+-").lstrip("0") or "0"
@@ -123,11 +123,11 @@ def _long(text):
 
 
 def lines_of(pipe):
-    """Yield (line, whole) of what is read from a pipe: at LF, CR and both a line ends, and a long one comes in pieces that are not whole."""
+    """Yield (line, whole) of the lines of a pipe, which end with LF, CR or CR LF; long lines are yielded in pieces that are not whole."""
     held, is_start, after_return = bytearray(), True, False
     while data := pipe.read(PIECE_NBYTES):
         for line in data.splitlines(True):
-            if after_return and line == b"\n":  # of a pair that was read in two parts
+            if after_return and line == b"\n":  # of a CR LF that was read in two parts
                 after_return = False
                 continue
             held += line

@@ -1,6 +1,6 @@
-"""What a task learns from its environment, in Hadoop's names: `typedbytes.streaming` and every other streaming script reads it.
+"""The environment of a task, with Hadoop's names, which `typedbytes.streaming` and every other streaming script reads.
 
-It maps the job's settings to strings. Hadoop exports its whole configuration; here are the parts of it that
+It maps the job's settings to strings. Hadoop exports its whole configuration; this has the parts that
 a task can use. Variables of another Hadoop task, in which this job may be running, are left out.
 """
 
@@ -14,7 +14,7 @@ _TYPED_BYTES = "org.apache.hadoop.typedbytes.TypedBytesWritable"
 
 
 def job_environment(environ, job_id, name, nmaps, nreducers, secondary, text_output):
-    """Return what all tasks of a job have in common, over the environment that they inherit."""
+    """Return the variables of all tasks of a job, with the environment that they inherit."""
     last = "reduce" if nreducers else "map"
     variables = {
         "mapreduce_job_id mapred_job_id": job_id,
@@ -36,7 +36,7 @@ def job_environment(environ, job_id, name, nmaps, nreducers, secondary, text_out
 
 
 def combiner_environment():
-    """Return what a combiner has instead of the reducer's settings, with which Hadoop runs it: it writes pairs whatever is written last."""
+    """Return the variables of a combiner. Hadoop gives it the reducer's; here it writes pairs whatever the job's output is."""
     return _format_environment({("reduce", "output"): "TypedBytes"})
 
 
@@ -59,7 +59,7 @@ def _task_id(job_id, kind, number):
 
 
 def task_environment(job_id, kind, number, attempt, folder):
-    """Return what an attempt has of its own; folder: where files of its own become part of the job's output."""
+    """Return the variables of an attempt; folder: whose files become part of the job's output."""
     return _spelled(
         {
             "mapreduce_task_id mapred_tip_id": _task_id(job_id, kind, number),
@@ -72,7 +72,7 @@ def task_environment(job_id, kind, number, attempt, folder):
 
 
 def map_environment(split):
-    """Return what a map task knows of its input."""
+    """Return the variables that describe a map task's input."""
     return _spelled(
         {
             "mapreduce_map_input_file map_input_file": f"file:{split.path}",

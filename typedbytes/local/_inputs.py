@@ -5,8 +5,8 @@ to the job once for each path that names it; no named file is skipped silently.
 
 A SequenceFile gives the typed bytes that Hadoop's streaming gives to a task. A file of typed bytes, known by its name (.tb or
 .typedbytes), gives its pairs and is one split. Anything else is lines of text, as TextInputFormat reads them, decompressed when the
-name or the first bytes say so (.gz, .bz2, .zst, .xz) and then one split too; what is clearly no text is refused. A file whose size
-is said to be 0 is read to its end: so do files of /proc and of some file systems in user space say.
+name or the first bytes say so (.gz, .bz2, .zst, .xz) and then one split too; binary data is refused. A file whose size
+is reported as 0 is read to its end: files of /proc and of some file systems in user space report that.
 """
 
 import glob
@@ -22,7 +22,7 @@ from typedbytes.sequencefile import Reader
 __all__ = ["FORMATS", "Split", "find_files", "make_splits", "open_split"]
 
 BLOCK_NBYTES = 32 << 20  # fs.local.block.size
-SLOP = 1.1  # the last split of a file may be so much larger: FileInputFormat.SPLIT_SLOP
+SLOP = 1.1  # the last split of a file may be larger by this factor: FileInputFormat.SPLIT_SLOP
 CHUNK_NBYTES = 1 << 18
 
 TEXT, PAIRS, SEQUENCE_FILE = "text", "pairs", "sequencefile"
@@ -32,7 +32,7 @@ HEAD_NBYTES = 1 << 12  # read to recognise the format of a file
 _PRINTABLE = frozenset((*b"\t\n\r", *range(0x20, 0x7F)))
 SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".zst": "zstd", ".xz": "xz"}
 
-# `kind` is one of the three names above; `start` and `length` are bytes of the file, and a length of 0 is that of all there is;
+# `kind` is one of the three names above; `start` and `length` are bytes of the file, and a length of 0 means the whole file;
 # `codec` is that of compressed text.
 Split = namedtuple("Split", "path kind start length codec", defaults=[None])
 
@@ -54,14 +54,14 @@ def _files_of(path):
 
 
 def _regular(path):
-    """Return the path of a file; anything else could end nowhere, and cannot be cut nor read again."""
+    """Return the path of a regular file; others may never end, and cannot be split or read again."""
     try:
         mode = os.stat(path).st_mode
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
     if not stat.S_ISREG(mode):
         kind = "pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
-        raise InputError(f"{path} is a {kind}, which cannot be cut nor read again: give it as standard input, which is - among the inputs")
+        raise InputError(f"{path} is a {kind}, which cannot be split or read again: give it as standard input, with - as the input")
     return path
 
 
@@ -106,7 +106,7 @@ def _codec_named(path):
 
 
 def _recognised(path):
-    """Return the kind of a file and what compresses it; raises InputError for one that is clearly no text, and nothing else that is read."""
+    """Return the kind and the compression of a file; raises InputError for binary data that would be read as text."""
     with open(path, "rb") as file:
         head = file.read(HEAD_NBYTES)
     if _is_sequence_file(head):
@@ -120,7 +120,7 @@ def _recognised(path):
             with opener(path, "rb") as file:
                 head = file.read(HEAD_NBYTES)
         except (OSError, EOFError, *damage):
-            return TEXT, codec  # the task that reads it says what is wrong
+            return TEXT, codec  # the task that reads it reports the error
     _check_text(path, head, codec)
     return TEXT, codec
 
@@ -130,7 +130,7 @@ def _is_sequence_file(head):
 
 
 def _check_text(path, head, codec):
-    """Raise InputError for the first bytes of what is clearly no text: a NUL is among them, or bytes that another format starts with."""
+    """Raise InputError if the first bytes are binary data: they contain a NUL, or are those of another format."""
     name = _magic.name_of(head)
     if b"\0" in head or (name and not _PRINTABLE.issuperset(head[:8])):  # a text may start with ORC
         what = f"{name or 'binary data'}{f' inside {codec}' if codec else ''}"
@@ -141,7 +141,7 @@ def _check_text(path, head, codec):
 
 
 def _opener_of(path, codec):
-    """Return the function that opens text compressed so, and what it raises for damage besides OSError and EOFError."""
+    """Return the function that opens compressed text, and the exceptions for damage that it raises besides OSError and EOFError."""
     if codec == "gzip":
         import gzip
         import zlib
@@ -168,10 +168,10 @@ def open_split(split):
 
 
 class _Chunks:
-    """What readers with read_typed() have in common."""
+    """The base of readers with read_typed()."""
 
     def copy_to(self, sink):
-        """Write all pairs to a sink, which takes all of what it is given."""
+        """Write all pairs to a sink, whose write() writes everything."""
         while data := self._reader.read_typed(CHUNK_NBYTES):
             sink.write(data)
 
@@ -212,7 +212,7 @@ class _Lines(_Chunks):
 
     @property
     def position(self):
-        """The number of bytes read, of compressed ones at most those of the split."""
+        """The number of bytes read, at most the size of the split for compressed text."""
         return min(self._file.tell() - self._split.start, self._split.length)
 
 
@@ -234,7 +234,7 @@ class _Sequence(_Chunks):
 
 
 class _Pairs(_Chunks):
-    """Pairs of typed bytes as they are, checked for structure."""
+    """Unchanged pairs of typed bytes, whose structure is checked."""
 
     def __init__(self, split):
         self._reader = self._closes = PairReader(split.path)

@@ -21,22 +21,25 @@ from typedbytes.local._errors import JobError
 from typedbytes.local._maptask import MapTask, Noted, feed_split
 from typedbytes.local._processes import TaskError
 
-__all__ = ["Job", "Plan", "Result"]
+__all__ = ["Job", "JobSettings", "Result"]
 
 TASK_COUNTERS = "org.apache.hadoop.mapreduce.TaskCounter"
 TICK_SECONDS = 0.2
-HADOOPS_OWN = {False: (2, 2), True: (8, 3)}  # counters that count towards its limits, and their groups, without and with reducers
+HADOOPS_OWN = {
+    False: (2, 2),
+    True: (8, 3),
+}  # Hadoop's own counters that count towards its limits, and their groups, without and with reducers
 PHASES = {"m": "map", "r": "reduce"}
 
 # commands: of "map", "combine" and "reduce", a list of words each or None. memory: bytes for all tasks together.
-Plan = namedtuple("Plan", "name commands nreducers secondary output_format memory processes attempts codec quiet environ")
+JobSettings = namedtuple("JobSettings", "name commands nreducers secondary output_format memory processes attempts codec quiet environ")
 
-# What a job that succeeded has done: where its output is, its counters by group and name, its tasks, and how long it took.
+# The result of a job that succeeded: the path of its output, its counters by group and name, its tasks, and its duration.
 Result = namedtuple("Result", "output counters nmaps nreducers seconds")
 
 
 class Job:
-    """One run of a plan over splits into an Output."""
+    """One run of a job over splits into an OutputFolder."""
 
     def __init__(self, plan, splits, output, progress, processes):
         self.plan = plan
@@ -50,11 +53,11 @@ class Job:
         text_output = plan.output_format == "text"
         self.environ = job_environment(plan.environ, self.id, plan.name, len(splits), plan.nreducers, plan.secondary, text_output)
         self.memory = left_of(plan.memory) // plan.processes  # of a task
-        self.most_files = _most_files(plan.processes)  # that it merges at once
+        self.most_files = _most_files(plan.processes)  # that a task merges at once
         self._segments = [()] * len(splits)  # by map task: its sorted runs, a Segment for each partition
 
     def run(self):
-        """Do all of it and return the counters. Raises JobError."""
+        """Run the job and return its counters. Raises JobError."""
         try:
             self._run_phase("map", self._map, [split.length for split in self._splits])
             self._run_phase("reduce", self._reduce, [_nbytes(self._share(number)) for number in range(self.plan.nreducers)])
@@ -66,7 +69,7 @@ class Job:
             )
             raise JobError(f"writing or reading temporary files or output failed: {error}{advice}") from error
         except DecodeError as error:
-            raise JobError(f"a temporary file is not what was written to it: {error}") from error
+            raise JobError(f"a temporary file does not hold what was written to it: {error}") from error
         return self._counters
 
     def _run_phase(self, phase, function, sizes):
@@ -84,7 +87,7 @@ class Job:
     # -- attempts
 
     def _attempt(self, kind, number, source, environ, run):
-        """Call run(attempt) until it succeeds, and keep what that attempt leaves: its files and its counters."""
+        """Call run(attempt) until it succeeds, and keep the files and counters of that attempt."""
         for count in range(self.plan.attempts):
             attempt = Attempt(self, kind, number, count, environ)
             try:
@@ -93,7 +96,7 @@ class Job:
                 what = f"{PHASES[kind]} task {number} ({source}) failed: {error}"
                 if error.final or count + 1 == self.plan.attempts or self.processes.stopped:
                     raise JobError(what, attempt.messages.tail) from None
-                attempt.messages.take(f"typedbytes: {what}; it is tried again\n".encode())
+                attempt.messages.handle(f"typedbytes: {what}; trying again\n".encode())
                 attempt.drop()
             else:
                 self.output.settle_attempt(attempt.folder)
@@ -103,7 +106,7 @@ class Job:
                     self._counters.merge({TASK_COUNTERS: counted})
                     beyond = self._counters.beyond(*HADOOPS_OWN[self.plan.nreducers > 0])
                 if beyond:
-                    raise JobError(f"the tasks have {beyond} beside its own", attempt.messages.tail)
+                    raise JobError(f"the tasks have {beyond} in addition to its own", attempt.messages.tail)
                 return
 
     # -- map
@@ -144,7 +147,7 @@ class Job:
             def feed(sink):
                 attempt.spills.merge(segments, Noted(sink, note))
 
-            # A reducer without input would run for nothing: Hadoop drops what it emits.
+            # A reducer without input is not run: Hadoop drops its output.
             nwritten = attempt.run("reduce", feed, take) if nrecords else take(None)
             return {"REDUCE_INPUT_RECORDS": nrecords, "REDUCE_OUTPUT_RECORDS": nwritten}
 
@@ -152,7 +155,7 @@ class Job:
 
 
 class Attempt:
-    """What one attempt of a task has of its own: folders, environment, messages, temporary files."""
+    """The state of one attempt of a task: folders, environment, messages, temporary files."""
 
     def __init__(self, job, kind, number, count, environ):
         name = attempt_id(job.id, kind, number, count)
@@ -175,7 +178,7 @@ class Attempt:
 
 
 def _most_files(processes):
-    # Half of what may be open is left to pipes and all else.
+    # Half of the descriptors is left for pipes and everything else.
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MOST_FILES if limit == resource.RLIM_INFINITY else min(MOST_FILES, limit // 2 // processes)
 

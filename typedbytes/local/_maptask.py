@@ -15,7 +15,7 @@ __all__ = ["MapTask", "Noted", "feed_split"]
 def feed_split(split, sink, note):
     """Write the pairs of a split to a sink, call note(position) on the way, and return their number.
 
-    Raises TaskError for input that is bad or cannot be read.
+    Raises TaskError for input that is invalid or cannot be read.
     """
     try:
         with open_split(split) as reader:
@@ -25,8 +25,8 @@ def feed_split(split, sink, note):
         raise
     except DecodeError as error:
         advice = f"typedbytes validate --pairs --repair GOOD {split.path} copies what is intact"
-        if not error.record:  # nothing of it was right
-            advice = f"it was read as {split.kind}: --input-format says what it is, and if it is that, {advice}"
+        if not error.record:  # not even the first record is valid
+            advice = f"it was read as {split.kind}: give its format with --input-format, or if that is right, {advice}"
         raise TaskError(f"bad input: {error}; {advice}", final=True) from None
     except ModuleNotFoundError as error:
         raise TaskError(f"the input cannot be read: {error}", final=True) from None
@@ -50,9 +50,9 @@ class Noted:
 
 
 class MapTask:
-    """Gather a mapper's output; `segments` are its sorted runs, a Segment for each partition.
+    """Collect a mapper's output; `segments` are its sorted runs, a Segment for each partition.
 
-    partitioning: options of a Sorter. combine(feed, take): runs the combiner as Processes.run runs a process, None for a job without one.
+    partitioning: options of a Sorter. combine(feed, read): runs the combiner as Processes.run runs a process, None for a job without one.
     """
 
     def __init__(self, spills, partitioning, memory, combine):
@@ -66,7 +66,7 @@ class MapTask:
             self.counted.update(COMBINE_INPUT_RECORDS=0, COMBINE_OUTPUT_RECORDS=0)
 
     def take(self, source):
-        """Take all pairs of the mapper and return their number."""
+        """Read all pairs of the mapper and return their number."""
         if self._combine is None:
             return self._spill_all(source, self._memory)
         nrecords = 0

@@ -12,12 +12,12 @@ from typedbytes import PairReader, PairWriter, sequencefile
 from typedbytes._whole import name_folder, sync, sync_contents
 from typedbytes.local._errors import InputError, JobError, OutputError
 
-__all__ = ["FORMATS", "Output"]
+__all__ = ["FORMATS", "OutputFolder"]
 
 BUFFER_NBYTES = 1 << 18
 
 
-class Output:
+class OutputFolder:
     """The working folder of a job; a context manager that leaves the complete output or nothing."""
 
     def __init__(self, path, format_name, caretaker, keep_failed=False, temporary=None):
@@ -25,10 +25,10 @@ class Output:
         self._format_name = format_name
         self._keep_failed = keep_failed
         if os.path.lexists(self.path):
-            raise OutputError(f"the output {path} is there already; name another, or remove it: a job replaces nothing")
+            raise OutputError(f"the output {path} already exists; give another path, or remove it: a job replaces nothing")
         parent, name = os.path.split(self.path)
         if not os.path.isdir(parent):
-            raise OutputError(f"there is no folder {parent} to put the output {name} in; make it first")
+            raise OutputError(f"there is no folder {parent} for the output {name}; create it first")
         if temporary is not None and not os.path.isdir(temporary):
             raise OutputError(f"there is no folder {temporary} for temporary files")
         token = os.urandom(8).hex()
@@ -53,14 +53,14 @@ class Output:
     def attempt_folder(self, attempt):
         """Make the folder of an attempt; files that its task puts there become part of the output."""
         path = os.path.join(self._attempts, attempt)
-        os.mkdir(path)  # not the folders above it: those of a job that was stopped stay away
+        os.mkdir(path)  # not its parents: those of a job that was stopped must not appear again
         return path
 
     def keep_stdin(self):
-        """Copy standard input into a file, which can be cut and read again, and return its path."""
+        """Copy standard input into a file, which can be split and read again, and return its path."""
         folder = os.path.join(self._work, "input")
         if os.path.lexists(folder):
-            raise InputError("standard input is among the inputs twice, and can be read once")
+            raise InputError("standard input is given twice among the inputs, but can be read only once")
         try:
             os.mkdir(folder)
             with open(os.path.join(folder, "stdin"), "wb") as file, open(0, "rb", closefd=False) as stdin:
@@ -76,7 +76,7 @@ class Output:
         return path
 
     def drop_attempt(self, attempt):
-        """Remove both folders of an attempt that has failed, unless what failed is kept."""
+        """Remove both folders of an attempt that has failed, unless failed attempts are kept."""
         if not self._keep_failed:
             for folder in (os.path.join(self._attempts, attempt), os.path.join(self._spilled, attempt)):
                 shutil.rmtree(folder, ignore_errors=True)
@@ -86,7 +86,7 @@ class Output:
         return _WRITERS[self._format_name](os.path.join(folder, f"part-{number:05}"), source)
 
     def settle_attempt(self, folder):
-        """See that an attempt's files are on the disk: here, where others may do so at the same time."""
+        """Sync an attempt's files to the disk; attempts may do this at the same time."""
         sync_contents(folder)
 
     def commit_attempt(self, folder):
@@ -125,7 +125,7 @@ class Output:
             sync(file.name)
             name_folder(self._done, self.path)
         except OSError as error:
-            raise OutputError(f"the output {self.path} cannot be put in place: {error.strerror}") from None
+            raise OutputError(f"the output {self.path} cannot be created: {error.strerror}") from None
 
 
 def _write_pairs(path, source):
@@ -146,13 +146,13 @@ def _copy(source, sink):
 
 
 class _Records:
-    """Take whole pairs as records of a SequenceFile."""
+    """A sink that writes whole pairs as records of a SequenceFile."""
 
     def __init__(self, writer):
         self._writer = writer
 
     def write(self, data):
-        """Write them."""
+        """Write whole pairs."""
         self._writer.write_typed(data)
 
 

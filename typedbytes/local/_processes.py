@@ -1,9 +1,9 @@
-"""The processes of a job, and one attempt of a task: a process with three pipes, a thread that feeds it and one that listens to it.
+"""The processes of a job, and one attempt of a task: a process with three pipes, a thread that writes its input and one that reads its standard error.
 
 Here: starting and ending processes, and finding which failure came first. Not here: what goes through the
-pipes. Always true: an attempt has succeeded only when its process has taken all of its input, has closed its output and has
+pipes. Always true: an attempt has succeeded only when its process has read all of its input, has closed its output and has
 exit code 0; no process outlives its attempt, nor do its children, and none outlives the job, however that ends.
-Processes are started by threads of their own, in which no signal is handled: one between a process and its number would leave it.
+Processes are started by threads of their own, in which no signal is handled: a signal between the start of a process and the storing of its number would leak it.
 """
 
 import fcntl
@@ -25,9 +25,9 @@ __all__ = ["Processes", "TaskError"]
 
 PIPE_NBYTES = 1 << 20
 
-# Exit codes of typedbytes.streaming, and of shells, that another attempt would only repeat.
+# Exit codes of typedbytes.streaming and of shells after which another attempt would fail the same way.
 FINAL_CODES = {
-    USAGE: "it has nothing for this role",
+    USAGE: "it has no code for this role",
     BAD_DATA: "its input is bad",
     NOT_EXECUTABLE: "its command cannot be run",
     NOT_FOUND: "its command was not found",
@@ -43,7 +43,7 @@ class TaskError(Exception):
 
 
 class Processes:
-    """The processes of a job, and the caretaker that looks after them; a context manager that leaves none."""
+    """The processes of a job, and the caretaker that ends them; a context manager after which none is left."""
 
     def __init__(self):
         self._lock = threading.Lock()
@@ -69,14 +69,14 @@ class Processes:
         return _Threads(self, nthreads)
 
     def stop(self):
-        """End all processes and start none any more."""
+        """End all processes and start no more."""
         with self._lock:
             self.stopped = True
             for process in self._running:
                 _kill(process)
 
     def run(self, command, environ, feed, take, messages):
-        """Run a process: feed(sink) writes its input, take(source) reads its output, messages.take(line) gets its standard error.
+        """Run a process: feed(sink) writes its input, take(source) reads its output, messages.handle(line) gets its standard error.
 
         Returns what take returns. Raises TaskError when the attempt failed.
         """
@@ -92,14 +92,14 @@ class Processes:
                 process.wait()
             finally:
                 self._end_one(process)  # and its children that still run
-            has_left = bool(unread.read(1))  # of what the feeder has written or writes yet; nothing when it is done
+            has_left = bool(unread.read(1))  # waits for the feeder; nothing left when it is done and all was read
         for thread in (feeder, listener):
             thread.join()
         self._judge(process.returncode, feeder.error, has_left, failure, messages)
         return result
 
     def try_out(self, command, environ, seconds):
-        """Run a command without input and return its exit code and what it has said on standard error.
+        """Run a command without input and return its exit code and its standard error.
 
         Raises OSError when it cannot be started, subprocess.TimeoutExpired when it takes longer than so many seconds.
         """
@@ -128,7 +128,7 @@ class Processes:
             self.caretaker.forget(process.pid)
 
     def _start(self, command, environ):
-        """Return a process, and our own reading end of its input, by which is seen what it has left there."""
+        """Return a process, and our own reading end of its input, which shows what it has not read."""
         unread, stdin = (open(end, mode, buffering=0) for end, mode in zip(os.pipe(), ("rb", "wb")))
         try:
             process = self._start_one(command, env=environ, bufsize=0, stdin=unread, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -145,7 +145,7 @@ class Processes:
 
     def _feed(self, process, feed):
         try:
-            feed(Sink(process.stdin))
+            feed(PipeSink(process.stdin))
         except BrokenPipeError:
             raise
         except BaseException:
@@ -165,14 +165,14 @@ class Processes:
         if taken is not None and not isinstance(taken, DecodeError):
             raise taken
         if taken is not None and not isinstance(taken, TruncatedError):
-            raise TaskError(f"its output is no stream of pairs: {taken}{_advice(taken)}")
+            raise TaskError(f"its output is not a stream of pairs: {taken}{_advice(taken)}")
         if code:
             raise TaskError(_said_by(code, messages.tail), final=code in FINAL_CODES)
         if taken is not None:
-            raise TaskError(f"its output is cut: {taken}{_advice(taken)}")
+            raise TaskError(f"its output is truncated: {taken}{_advice(taken)}")
         if fed is not None or has_left:
             raise TaskError(
-                "it ended with exit code 0 before it had read all of its input; a script of typedbytes ends in streaming.run(...)"
+                "it ended with exit code 0 before it had read all of its input; a script of typedbytes ends with streaming.run(...)"
             )
         if messages.beyond:
             raise TaskError(f"it has {messages.beyond}", final=True)
@@ -199,7 +199,7 @@ class _Threads:
 
 
 def _surely(function):
-    """Call a function, and again when a signal has come between: what ends a job is not to be left half done."""
+    """Call a function, and again if a signal interrupts it: ending a job must not stop half-way."""
     try:
         function()
     except BaseException:
@@ -207,8 +207,8 @@ def _surely(function):
         raise
 
 
-class Sink:
-    """Write all of what is given to a pipe."""
+class PipeSink:
+    """Write everything to a pipe."""
 
     def __init__(self, pipe):
         self._pipe = pipe
@@ -250,7 +250,7 @@ def _attempt(function, *arguments):
 def _listen(pipe, messages):
     with pipe:
         for line, whole in lines_of(pipe):
-            messages.take(line, whole)
+            messages.handle(line, whole)
 
 
 def _said_by(code, tail):
@@ -258,7 +258,7 @@ def _said_by(code, tail):
         return f"it was ended by {name_of(-code)}"
     if code == USAGE and tail and tail[-1].startswith("typedbytes: "):
         return f"exit code {code}: {tail[-1][12:]}"
-    said = FINAL_CODES.get(code) or (tail[-1] if tail else "it has said nothing on standard error")
+    said = FINAL_CODES.get(code) or (tail[-1] if tail else "it wrote nothing to standard error")
     return f"exit code {code}: {said}"
 
 
@@ -267,7 +267,7 @@ def _advice(error):
 
 
 def _kill(process):
-    # The session is the process's own: what it has started goes with it.
+    # The process has its own session, so its children are ended too.
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):

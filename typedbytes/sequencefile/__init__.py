@@ -1,7 +1,7 @@
 """Hadoop SequenceFiles without a JVM: versions 4 to 6, record and block compression, all of Hadoop's codecs.
 
-    open(place, mode), Reader, Writer     one file: a path, a URL (with fsspec), a file object, bytes
-    read(places, processes=n)             many files and folders of part files, read in parallel by splits
+    open(file, mode), Reader, Writer      one file: a path, a URL (with fsspec), a file object, bytes
+    read(paths, processes=n)              many files and folders of part files, read in parallel by splits
     MapFile                               look up keys in a sorted file and its index
     decode, encode                        a single key or value, for records read with raw=True
 

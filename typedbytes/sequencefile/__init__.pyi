@@ -9,9 +9,9 @@ from typedbytes import _core
 from typedbytes.errors import DecodeError
 
 @overload
-def open(place: Any, mode: Literal["r"] = "r", **options: Any) -> Reader: ...
+def open(file: Any, mode: Literal["r"] = "r", **options: Any) -> Reader: ...
 @overload
-def open(place: Any, mode: Literal["w"], **options: Any) -> Writer: ...
+def open(file: Any, mode: Literal["w"], **options: Any) -> Writer: ...
 
 class Skipped(tuple[int, int, int | None, DecodeError]):
     @property
@@ -34,7 +34,7 @@ class Reader:
     skipped: list[Skipped]
     def __init__(
         self,
-        place: Any,
+        file: Any,
         *,
         start: int = 0,
         length: int | None = None,
@@ -77,7 +77,7 @@ class Writer:
     sync_marker: bytes
     def __init__(
         self,
-        place: Any,
+        file: Any,
         *,
         key_class: str = "TypedBytesWritable",
         value_class: str = "TypedBytesWritable",
@@ -115,7 +115,7 @@ class Writer:
 
 class MapFile:
     skipped: list[Skipped]
-    def __init__(self, place: str | PathLike[str], **options: Any) -> None: ...
+    def __init__(self, path: str | PathLike[str], **options: Any) -> None: ...
     def get(self, key: Any, default: Any = None) -> Any: ...
     def __getitem__(self, key: Any) -> Any: ...
     def __contains__(self, key: Any) -> bool: ...
@@ -127,7 +127,7 @@ class MapFile:
     def __exit__(self, *exception: object) -> None: ...
 
 def read(
-    places: str | PathLike[str] | Sequence[str | PathLike[str]],
+    paths: str | PathLike[str] | Sequence[str | PathLike[str]],
     *,
     processes: int = 1,
     ordered: bool = False,

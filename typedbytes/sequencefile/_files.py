@@ -16,7 +16,7 @@ __all__ = ["Reader", "Writer", "decode", "encode", "open"]
 _TYPED_BYTES = "TypedBytesWritable"
 
 
-def open(place, mode="r", **options):
+def open(file, mode="r", **options):
     """Open a SequenceFile: "r" returns a Reader, "w" a Writer, with their options.
 
     >>> import io
@@ -28,14 +28,14 @@ def open(place, mode="r", **options):
     """
     if mode not in ("r", "w"):
         raise ValueError(f'mode must be "r" or "w", not {mode!r}')
-    return (Reader if mode == "r" else Writer)(place, **options)
+    return (Reader if mode == "r" else Writer)(file, **options)
 
 
 @_core.step_as_base
 class Reader(_native.Reader):
     """Read the (key, value) pairs of a SequenceFile, or of a split of it.
 
-    place: a path, a URL that fsspec knows, a binary file object, a descriptor, or bytes. start, length: the split; it has
+    file: a path, a URL that fsspec knows, a binary file object, a descriptor, or bytes. start, length: the split; it has
     exactly the records that Hadoop reads for it. raw: return the bytes of keys and values, not decoded. resync: after damage
     continue at the next sync marker, and list in `skipped` what was skipped; without it, the error is raised after the
     records before it. max_bytes: limit of a record, and of a decompressed value or block buffer; None for no limit.
@@ -59,8 +59,8 @@ class Reader(_native.Reader):
 
     __slots__ = ()
 
-    def __init__(self, place, *, max_bytes=1 << 28, decoders=None, **options):
-        file, ours = _locations.opened(place, "r")
+    def __init__(self, file, *, max_bytes=1 << 28, decoders=None, **options):
+        file, ours = _locations.opened(file, "r")
         try:
             super().__init__(
                 file,
@@ -79,7 +79,7 @@ class Reader(_native.Reader):
 class Writer(_native.Writer):
     """Write a SequenceFile.
 
-    place: a path, a URL that fsspec knows, a binary file object or a descriptor. key_class, value_class: names of Writable
+    file: a path, a URL that fsspec knows, a binary file object or a descriptor. key_class, value_class: names of Writable
     classes; for Hadoop's own the package can be left out. compression: "none", "record" or "block". codec: its class or one
     of default, gzip, bzip2, snappy, lz4, zstd. metadata: text by name, for the header. version: 4 to 6. sync_marker: 16
     bytes, random if not given. sync_interval: bytes between markers. block_size: bytes of keys and values that end a block.
@@ -100,7 +100,7 @@ class Writer(_native.Writer):
     __slots__ = ()
 
     def __init__(
-        self, place, *, key_class=_TYPED_BYTES, value_class=_TYPED_BYTES, compression="none", codec="default",
+        self, file, *, key_class=_TYPED_BYTES, value_class=_TYPED_BYTES, compression="none", codec="default",
         sync_marker=None, encoders=None, **options,
     ):  # fmt: skip
         if compression not in _native.COMPRESSIONS:
@@ -113,7 +113,7 @@ class Writer(_native.Writer):
             codec_class, _, compress = _codecs.find(codec)
             if compress is None:
                 raise ValueError(f"codec {codec!r} cannot be written, only read")
-        file, ours = _locations.opened(place, "w")
+        file, ours = _locations.opened(file, "w")
         try:
             super().__init__(
                 file,

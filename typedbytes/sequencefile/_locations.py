@@ -17,56 +17,56 @@ _HDFS_NEEDS = (
 )
 
 
-def opened(place, mode):
+def opened(file, mode):
     """Return (file, whether we opened it) for mode "r" or "w": paths and URLs are opened, descriptors wrapped."""
-    if _is_url(place):
-        file_system(place)  # checks what the file system needs; fsspec caches it
-        return _fsspec().open(place, f"{mode}b").open(), True
-    if isinstance(place, (str, os.PathLike)):
-        return io.FileIO(place, mode), True
-    if isinstance(place, int) and not isinstance(place, bool):
-        return io.FileIO(place, mode, closefd=False), False
-    return place, False
+    if _is_url(file):
+        file_system(file)  # checks what the file system needs; fsspec caches it
+        return _fsspec().open(file, f"{mode}b").open(), True
+    if isinstance(file, (str, os.PathLike)):
+        return io.FileIO(file, mode), True
+    if isinstance(file, int) and not isinstance(file, bool):
+        return io.FileIO(file, mode, closefd=False), False
+    return file, False
 
 
-def file_system(place):
+def file_system(path):
     """Return (file system, path) of a URL; for hdfs://, an error says what must be installed."""
     fsspec = _fsspec()
     try:
-        return fsspec.core.url_to_fs(place)
+        return fsspec.core.url_to_fs(path)
     except (ImportError, OSError) as error:
-        if not place.startswith(_HDFS):
+        if not path.startswith(_HDFS):
             raise
         kind = ImportError if isinstance(error, ImportError) else OSError
         reason = str(error).partition("\n")[0]  # the rest lists where libraries were searched
         raise kind(f"{reason}: {_HDFS_NEEDS}") from error
 
 
-def parts(place):
+def parts(path):
     """Return the files of a location: itself, or those of a folder whose names do not start with _ or a dot.
 
     Any other folder inside it raises IsADirectoryError: its files would be missing from the result.
     """
-    if _is_url(place):
-        fs, path = file_system(place)
-        if not fs.isdir(path):
-            return [place]
-        entries = fs.ls(path, detail=True)
+    if _is_url(path):
+        fs, remote = file_system(path)
+        if not fs.isdir(remote):
+            return [path]
+        entries = fs.ls(remote, detail=True)
         found = {entry["name"].rstrip("/").rpartition("/")[2]: entry["type"] == "directory" for entry in entries}
-        return [f"{place.rstrip('/')}/{name}" for name in _visible_files(found, place)]
-    if not os.path.isdir(place):
-        return [place]
-    with os.scandir(place) as entries:
+        return [f"{path.rstrip('/')}/{name}" for name in _visible_files(found, path)]
+    if not os.path.isdir(path):
+        return [path]
+    with os.scandir(path) as entries:
         found = {entry.name: entry.is_dir() for entry in entries}
-    return [os.path.join(place, name) for name in _visible_files(found, place)]
+    return [os.path.join(path, name) for name in _visible_files(found, path)]
 
 
-def size(place):
+def size(path):
     """Return the number of bytes of a file."""
-    if _is_url(place):
-        fs, path = file_system(place)
-        return fs.size(path)
-    return os.path.getsize(place)
+    if _is_url(path):
+        fs, remote = file_system(path)
+        return fs.size(remote)
+    return os.path.getsize(path)
 
 
 def is_hidden(name):
@@ -74,17 +74,17 @@ def is_hidden(name):
     return name.startswith(("_", "."))
 
 
-def _visible_files(found, place):
+def _visible_files(found, path):
     """Return the names that are not hidden, sorted; `found` maps each name to whether it is a folder."""
     names = sorted(name for name in found if not is_hidden(name))
     for name in names:
         if found[name]:
-            raise IsADirectoryError(errno.EISDIR, f"a folder among the part files: {place}/{name}")
+            raise IsADirectoryError(errno.EISDIR, f"a folder among the part files: {path}/{name}")
     return names
 
 
-def _is_url(place):
-    return isinstance(place, str) and "://" in place
+def _is_url(path):
+    return isinstance(path, str) and "://" in path
 
 
 def _fsspec():

@@ -22,7 +22,7 @@ _IO = "org.apache.hadoop.io."
 class MapFile:
     """Look up values by key in a MapFile, or in a BloomMapFile, whose filter is not used.
 
-    place: the folder, a path or URL. Options as for `Reader`. Supports a part of a read-only mapping: `[key]`, `key in`,
+    path: of the folder; or a URL. Options as for `Reader`. Supports a part of a read-only mapping: `[key]`, `key in`,
     `get`, and iteration, which yields (key, value) pairs in order and opens a Reader of its own. The index is held in memory.
     Raises FormatError, TruncatedError and LimitError as a Reader does; with resync=True `skipped` lists what look-ups and
     iterations have skipped.
@@ -31,34 +31,34 @@ class MapFile:
     >>> from typedbytes.sequencefile import Writer
     >>> folder = tempfile.TemporaryDirectory()
     >>> with Writer(os.path.join(folder.name, "data"), key_class="Text", value_class="IntWritable") as data:
-    ...     place = data.offset
+    ...     offset = data.offset
     ...     data.writes([("a", 1), ("b", 2)])
     2
     >>> with Writer(os.path.join(folder.name, "index"), key_class="Text", value_class="LongWritable") as index:
-    ...     index.write("a", place)
+    ...     index.write("a", offset)
     >>> with MapFile(folder.name) as file:
     ...     file["b"], file.get("c"), "a" in file
     (2, None, True)
     >>> folder.cleanup()
     """
 
-    def __init__(self, place, **options):
-        place = str(place).rstrip("/")
-        self._path = f"{place}/data"
+    def __init__(self, path, **options):
+        path = str(path).rstrip("/")
+        self._path = f"{path}/data"
         self._options = options
         self._data = Reader(self._path, raw=True, **options)
         self._first = self._data.offset
         self.skipped = self._data.skipped
         try:
             self._order = _order_of(self._data.key_class)
-            self._keys, self._offsets = self._read_index(f"{place}/index")
+            self._keys, self._offsets = self._read_index(f"{path}/index")
         except BaseException:
             self._data.close()
             raise
 
-    def _read_index(self, place):
-        keys, places = [], []
-        with Reader(place, raw=True) as index:
+    def _read_index(self, path):
+        keys, offsets = [], []
+        with Reader(path, raw=True) as index:
             if index.key_class != self._data.key_class or index.value_class != f"{_IO}LongWritable":
                 raise FormatError(
                     f"expected an index from {self._data.key_class} to LongWritable, not from {index.key_class} to {index.value_class}", 0
@@ -69,9 +69,9 @@ class MapFile:
                 if not last <= to <= end or keys and key < keys[-1]:
                     raise FormatError(f"index is not in order, or its offset {to} is outside of the data file of {end} bytes", offset)
                 keys.append(key)
-                places.append(to)
+                offsets.append(to)
                 last = to
-        return keys, places
+        return keys, offsets
 
     def _records(self, reader):
         """Yield for each remaining record the offset of the record or its block, its key in comparable form, and its value's bytes."""

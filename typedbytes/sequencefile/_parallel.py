@@ -16,10 +16,10 @@ from typedbytes.sequencefile._files import Reader
 __all__ = ["read"]
 
 
-def read(places, *, processes=1, ordered=False, progress=None, split_size=1 << 24, **options):
+def read(paths, *, processes=1, ordered=False, progress=None, split_size=1 << 24, **options):
     """Iterate over the (key, value) pairs of files and folders of part files, read by several processes.
 
-    places: a path or URL, or several. The files of a folder are read in the order of their names, except those whose names start
+    paths: a path or URL, or several. The files of a folder are read in the order of their names, except those whose names start
     with _ or a dot; a folder inside it with any other name raises IsADirectoryError. processes: 1 reads in this process, in
     order. ordered: with several processes, keep the order of files and records; otherwise splits are returned as they are
     ready. progress: called with (bytes done, total bytes) after each split. split_size: bytes. Other options as for `Reader`;
@@ -37,10 +37,10 @@ def read(places, *, processes=1, ordered=False, progress=None, split_size=1 << 2
     """
     if processes < 1 or split_size < 1:
         raise ValueError(f"processes and split_size must be at least 1, not {processes} and {split_size}")
-    if isinstance(places, (list, tuple)):
-        files = [file for place in places for file in _locations.parts(place)]
+    if isinstance(paths, (list, tuple)):
+        files = [file for path in paths for file in _locations.parts(path)]
     else:
-        files = _locations.parts(places)
+        files = _locations.parts(paths)
     splits = list(_cut(files, split_size))
     answers = _in_turn(splits, options) if processes == 1 else _in_parallel(splits, options, processes, ordered)
     return Kept(_delivered(answers, sum(length for _, _, length in splits), progress))
@@ -71,22 +71,22 @@ def _in_turn(splits, options):
 
 def _records(split, options, skipped):
     """Yield the records of a split, and append skipped parts to a list; errors name the file."""
-    place, start, length = split
+    path, start, length = split
     try:
-        with Reader(place, start=start, length=length or None, **options) as reader:
+        with Reader(path, start=start, length=length or None, **options) as reader:
             yield from reader
             skipped += reader.skipped
     except DecodeError as error:
         # The index of the record in the file is known in the first split only.
         record = None if start else error.record
-        raise type(error)(f"{place}: {error.message}", error.offset, error.code, error.path, record) from None
+        raise type(error)(f"{path}: {error.message}", error.offset, error.code, error.path, record) from None
 
 
-def _answered(place, records, skipped, error=None):
+def _answered(path, records, skipped, error=None):
     yield from records
     for each in skipped:
         warnings.warn(
-            f"{place}: skipped {each.nbytes} bytes at offset {each.offset}"
+            f"{path}: skipped {each.nbytes} bytes at offset {each.offset}"
             f"{'' if each.nrecords is None else f', {each.nrecords} records'}: {each.error.message}",
             RuntimeWarning,
             stacklevel=3,

@@ -1,6 +1,6 @@
 """Keys grouped by a part of them: all keys of a part reach one reducer and are adjacent there.
 
-A job that groups by a part G of its keys K sends, between its map and reduce tasks, in place of each key
+A job that groups by a part G of its keys K sends, between its map and reduce tasks, instead of each key
 
     VECTOR of [G, K, LONG]
 
@@ -21,15 +21,15 @@ from typedbytes.streaming._task import GroupingError, Task, find_secondary
 from typedbytes.streaming._typed import MOST_DEPTH, TypedBytesOutput, UndecodedInput
 
 HEAD_NBYTES = 5  # of a VECTOR: its type code and its count
-SIGN = b"\x04T"  # a LONG, and the first of its bytes; the others steer the hash and are below 31
+SIGN = b"\x04T"  # a LONG and its first byte; its other bytes set the hash and are below 31
 LONG_NBYTES = 9
 BYTES_OF_NONE, FALSE = bytes(5), b"\x02\x00"  # values of five bytes and of two
 
 
 def find_arrangement(part_of, groups, role, formats, environ):
-    """Return the Arrangement of a job's keys, or None where its tasks pass them on as they are: without a reducer, or with a partitioner of its own.
+    """Return the Arrangement of a job's keys, or None if its tasks pass keys on unchanged: without a reducer, or with its own partitioner.
 
-    part_of: gives the part of a key; groups: whether reducers are called for parts. formats: of the role's input and output.
+    part_of: returns the part of a key; groups: whether reducers are called for parts. formats: of the role's input and output.
     Raises GroupingError for a job whose keys cannot be arranged.
     """
     secondary = find_secondary(environ)
@@ -49,25 +49,25 @@ def find_arrangement(part_of, groups, role, formats, environ):
 class Arrangement:
     """The form of a job's keys between map and reduce.
 
-    secondary: bytes at the end that Hadoop's partitioner leaves out. nreducers: how many there are where keys that came without this
-    form would be grouped wrongly, and None elsewhere.
+    secondary: bytes at the end of a key that Hadoop's partitioner ignores. nreducers: their number if keys that arrive without this
+    form would be grouped wrongly, else None.
     """
 
     def __init__(self, part_of, groups, secondary=0, nreducers=None):
         self.part_of = part_of
         self.groups = groups
         self.nreducers = nreducers
-        self.arrives = None  # whether the keys that are read have the form; None: none was read
+        self.arrives = None  # whether the keys read have this form; None: no key was read
         odd = secondary % 2 * len(BYTES_OF_NONE)
         if secondary < odd:
             raise GroupingError(
-                f"a key cannot leave {secondary} bytes to the sort: grouping by a part of it needs none, leave out --secondary"
+                f"{secondary} bytes of a key cannot be left to the sort: grouping by a part of the key needs none, leave out --secondary"
             )
         nfalse = (secondary - odd) // len(FALSE)
         self._padding = BYTES_OF_NONE * bool(odd) + FALSE * nfalse
         self._head = b"\x08" + (3 + bool(odd) + nfalse).to_bytes(4, "big")
         self.ntail = LONG_NBYTES + secondary
-        self.start = None  # of the key split last, as far as its part goes; None: no key was split
+        self.start = None  # the bytes of the key split last, up to the end of its part; None: no key was split
 
     def join(self, part, key):
         """Return the form of an encoded key with an encoded part."""
@@ -95,7 +95,7 @@ class Arrangement:
 
 
 class ArrangedInput(UndecodedInput):
-    """Read pairs whose keys are arranged, or pairs none of whose keys is; options are those of PairReader."""
+    """Read pairs, of whose keys either all or none are arranged; options are those of PairReader."""
 
     def __init__(self, source, options, arrangement):
         super().__init__(source, options)
@@ -103,7 +103,7 @@ class ArrangedInput(UndecodedInput):
         self._failure = None
 
     def raw_pairs(self):
-        """Return an iterator of raw pairs, whose keys are those that were arranged."""
+        """Return an iterator of raw pairs, with their original keys."""
         return Kept(self._split_pairs())
 
     def _split_pairs(self):
@@ -117,9 +117,7 @@ class ArrangedInput(UndecodedInput):
     def _settle(self, arrives):
         arrangement = self._arrangement
         if arrangement.arrives is not None:
-            self._failure = FormatError(
-                "a key that was arranged to be grouped is among keys that were not", self.offset, record=self.record - 1
-            )
+            self._failure = FormatError("a key arranged for grouping is among keys that are not", self.offset, record=self.record - 1)
             raise self._failure
         if not arrives and arrangement.nreducers is not None:
             raise GroupingError(
@@ -135,7 +133,7 @@ class ArrangedInput(UndecodedInput):
         return PairGroups(self._split_pairs(), key_of=self._key_of, value_of=self._value_of)
 
     def _by_part(self):
-        # Pairs of one part follow each other, and only the first of their keys is looked at.
+        # Pairs of one part follow each other, so only the first of their keys is decoded.
         arrangement, start, ntail = self._arrangement, None, self._arrangement.ntail
         for whole, value in self._reader:
             if start is not None and whole.startswith(start) and whole.startswith(SIGN, -ntail):
@@ -161,7 +159,7 @@ class ArrangedInput(UndecodedInput):
         return self._failure or super().failure()
 
     def key_bytes(self, key):
-        """Return a key encoded again, which shows widths as we write them."""
+        """Return a key encoded again, with the widths that we write."""
         return dumps(key)
 
     def _key_of(self, key, value):
@@ -181,7 +179,7 @@ class ArrangedInput(UndecodedInput):
 
 
 class ArrangedOutput(TypedBytesOutput):
-    """Write pairs with arranged keys, unless those that were read had none; options are those of PairWriter."""
+    """Write pairs with arranged keys, unless the keys read were not arranged; options are those of PairWriter."""
 
     def __init__(self, sink, options, arrangement):
         super().__init__(sink, options)

@@ -1,7 +1,7 @@
-"""Skip bad records: a job with max_bad loses a few records rather than fail.
+"""Skip bad records: a job with max_bad loses a few records instead of failing.
 
 A record is skipped when its end is known and it cannot be decoded, or user code raises an exception for it.
-Its bytes go to a side file, a counter counts it, and beyond the limit the task fails after all. Never skipped:
+Its bytes go to a side file, a counter counts it, and beyond the limit the task fails. Never skipped:
 truncated input and input without structure, since the start of its next record is unknown, and errors of the input
 and the output themselves. The output of a record is encoded as a whole before any of it is written.
 """
@@ -70,9 +70,9 @@ class BadRecordSkipper:
 
     def reduce(self, process):
         """Call a reducer for each group."""
-        self._groups = PairGroups(Keyed(self, self._input.raw_pairs()))
+        self._groups = PairGroups(KeyedPairs(self, self._input.raw_pairs()))
         for key, records in self._groups:
-            values = Values(self, records)
+            values = DecodableValues(self, records)
             self._call(values, lambda: process(key, values))
 
     def _check_end(self):
@@ -106,7 +106,7 @@ class BadRecordSkipper:
             raise
         except Exception as error:
             failure = error
-        if isinstance(subject, Values):
+        if isinstance(subject, DecodableValues):
             failure = failure or subject.failure  # user code may have caught it and continued with some of the values
             subject = subject.last() if failure else None
         if failure:
@@ -116,7 +116,7 @@ class BadRecordSkipper:
 
 
 @step_as_base
-class Keyed(RecordIterator):
+class KeyedPairs(RecordIterator):
     """The raw pairs whose keys can be decoded, as (bytes of the group, key, raw pair)."""
 
     def __init__(self, skipper, records):
@@ -134,7 +134,7 @@ class Keyed(RecordIterator):
 
 
 @step_as_base
-class Values(RecordIterator):
+class DecodableValues(RecordIterator):
     """The values of a group that can be decoded."""
 
     def __init__(self, skipper, records):

@@ -1,10 +1,10 @@
-"""Standard input and output, taken away from everything but the task.
+"""Standard input and output, for the task alone.
 
-One print, one C library or one child process that writes to descriptor 1 puts bytes between two records,
+A print, a C library or a child process that writes to descriptor 1 inserts bytes between two records,
 and Hadoop reads them as a record. So the task works on private descriptors; descriptor 1 becomes standard
-error and descriptor 0 becomes empty, for this process and for every child. Nothing here knows what a
-record is. The private descriptors are never inherited by a program and refuse to work for a forked process, and
-each file remembers the error it failed with, so that the task's own input and output errors are never taken for
+error and descriptor 0 becomes empty, for this process and for every child. Records are
+not known here. The private descriptors are never inherited by a program and refuse to work for a forked process, and
+each file remembers the error it failed with, so that the task's own input and output errors are never confused with
 those of user code.
 """
 
@@ -24,7 +24,7 @@ class _Private(FileIO):
         self._identity = _identity_of(descriptor)
 
     def check(self):
-        """Raise OSError in another process, and when user code has put something else on the descriptor."""
+        """Raise OSError in another process, and when user code has replaced the descriptor."""
         self._check_owner()
         if _identity_of(self.fileno()) != self._identity:
             raise OSError(f"descriptor {self.fileno()} of the task was closed, and opened again for something else")
@@ -45,7 +45,7 @@ class Source(_Private):
             self._check_owner()
             nbytes = _blocked("input", super().readinto(buffer))
             if nbytes == 0:
-                self.check()  # the end of something else is not that of the input
+                self.check()  # the end of another file is not that of the input
                 self.ended = True
             return nbytes
         except OSError as error:
@@ -55,7 +55,7 @@ class Source(_Private):
     def check_end(self):
         """Raise RuntimeError where the end of the input has not been read."""
         if not self.ended:
-            raise RuntimeError("the task is done, and the end of its input has not been read: records are left")
+            raise RuntimeError("the task is done, but the end of its input has not been read: records are left")
 
 
 class Sink(_Private):
@@ -85,14 +85,14 @@ def _identity_of(descriptor):
 
 
 def _blocked(name, nbytes):
-    # A non-blocking descriptor gives None when it has nothing, which must not pass for the end.
+    # A non-blocking descriptor returns None when it has no data, which must not be taken for the end.
     if nbytes is None:
         raise BlockingIOError(f"standard {name} is non-blocking")
     return nbytes
 
 
 def take_over():
-    """Return the task's Source and Sink, and leave nothing behind on descriptors 0 and 1."""
+    """Return the task's Source and Sink, and replace descriptors 0 and 1."""
     _open_stderr()
     source = Source(os.dup(0), "rb", closefd=False)  # stays open as long as the process, as descriptor 0 does
     sink = Sink(os.dup(1), "wb")

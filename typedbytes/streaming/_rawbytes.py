@@ -15,7 +15,7 @@ class RawBytesInput(ReaderInput):
         super().__init__(RawBytesReader(source, buffer_size=BUFFER_NBYTES))
 
     def decode(self, item):
-        """Return a key or a value, which is what its bytes are."""
+        """Return a key or a value, which is its bytes."""
         return item
 
     def packed(self, key, value):

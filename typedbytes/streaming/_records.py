@@ -1,20 +1,20 @@
-"""What the formats share: the interface of an input, and output in whole records.
+"""The common part of the formats: the interface of an input, and output in whole records.
 
-What the bytes mean, and where a record ends, is known to the format alone.
+Only the formats know what bytes mean and where a record ends.
 """
 
 BUFFER_NBYTES = 128 * 1024  # what Hadoop buffers on its side of each pipe
 
 
 class ReaderInput:
-    """Read pairs by a compiled reader, which keeps what goes wrong; a format adds ``key_bytes(key)``."""
+    """Read pairs by a compiled reader, which keeps its error; a format adds ``key_bytes(key)``."""
 
     def __init__(self, reader):
         self._reader = reader
 
     @property
     def offset(self):
-        """The number of bytes taken by the pairs read so far."""
+        """The number of bytes of the pairs read so far."""
         return self._reader.offset
 
     @property
@@ -37,12 +37,12 @@ class ReaderInput:
         return self._reader._failure
 
     def check_end(self):
-        """Raise what the input has failed with, or RuntimeError where its end has not been read."""
+        """Raise the error of the input, or RuntimeError if its end has not been read."""
         self._reader._check_end()
 
 
 class RecordOutput:
-    """Gather encoded records and write them whole; a format adds ``encode(key, value)``."""
+    """Collect encoded records and write them whole; a format adds ``encode(key, value)``."""
 
     def __init__(self, sink):
         self._sink = sink
@@ -64,7 +64,7 @@ class RecordOutput:
             self._put(record)
 
     def close(self):
-        """Write what is left; the sink stays open."""
+        """Write the rest; the sink stays open."""
         self._flush()
 
     def _put(self, record):
@@ -82,8 +82,8 @@ class RecordOutput:
 
 
 def checked_pair(pair):
-    """Return a pair that is one; raises TypeError."""
-    # A string of two characters would unpack as well, and be wrong.
+    """Return the pair; raises TypeError if it is not one."""
+    # A string of two characters would unpack too.
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise TypeError(f"a pair is a tuple of a key and a value, not {type(pair).__name__}")
     return pair

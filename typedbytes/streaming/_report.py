@@ -1,6 +1,6 @@
 """The messages of a task on standard error: counters, status, and why it failed.
 
-Hadoop reads standard error line by line and takes those that begin with "reporter:" as messages. Each line
+Hadoop reads standard error line by line and treats those that begin with "reporter:" as messages. Each line
 is one write of at most 4096 bytes, which is atomic on a pipe, so lines of threads and children do not
 mix; a message starts with a line feed, since other code may have left its line open. A failed write never fails the task.
 Records and formats are not known here.
@@ -37,12 +37,12 @@ def _send(message):
 
 
 def _field(name, nchars):
-    # Hadoop cuts longer names itself, one short of its limit; done here, equal names meet in one counter.
+    # Hadoop cuts longer names itself, one short of its limit; done here, names that become equal share a counter.
     name = str(name).translate(_ONE_FIELD)
     return name if len(name) <= nchars else name[: nchars - 1]
 
 
-class Counters:
+class CounterBuffer:
     """Amounts added since they were last sent, and all names used so far."""
 
     def __init__(self):
@@ -87,7 +87,7 @@ class Counters:
         self._sent_at = time.monotonic()
 
 
-counters = Counters()
+counters = CounterBuffer()
 last_status = None  # the last status() of user code, which the heartbeat repeats
 pings = 0
 
@@ -95,7 +95,7 @@ pings = 0
 def counter(group, name, amount=1):
     """Add an amount to a counter of the job.
 
-    Amounts are gathered and sent to Hadoop every ten seconds and at the end of the task. Commas in names
+    Amounts are added up and sent to Hadoop every ten seconds and at the end of the task. Commas in names
     become semicolons and line ends become spaces; Hadoop cuts a group longer than 128 characters to 127 and
     a name longer than 64 to 63. Raises TypeError for an amount that is not an integer and ValueError for one that
     64 bits do not hold, and for the 101st name: Hadoop fails a job that has more than 120.
@@ -107,7 +107,7 @@ def counter(group, name, amount=1):
 
 
 def status(text):
-    """Show a line of text as the state of the task, at once.
+    """Send a line of text as the state of the task, at once.
 
     Line ends in the text become spaces, and at most 4096 bytes are sent.
     """

@@ -52,7 +52,7 @@ def run(
 
     A mapper is called as ``mapper(key, value)``, a reducer or combiner as ``reducer(key, values)`` for each run
     of pairs whose encoded keys are equal; both return an iterable of pairs, or None. ``values`` is an iterator
-    that ends with the call. An object or a class may be given in place of a function: its method ``map`` or
+    that ends with the call. An object or a class may be given instead of a function: its method ``map`` or
     ``reduce`` is called, or the object itself; ``configure()``, if defined, is called before the first record,
     and ``close()``, if defined, after the last: it may return pairs too.
 
@@ -287,7 +287,7 @@ class Attempt:
             self._output.writes(pairs)
 
     def _check_end(self):
-        # The end of the loop does not prove the end of the input: user code may have caught an error raised in place of a record.
+        # The end of the loop does not prove the end of the input: user code may have caught an error raised instead of a record.
         for layer in self._layers:
             layer._check_end()
         self._input.check_end()

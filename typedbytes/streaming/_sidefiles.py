@@ -2,7 +2,7 @@
 
 Hadoop gives each attempt a folder of its own and moves its files to the output when the attempt has succeeded, so a task
 that is run twice, or fails, leaves nothing twice and nothing half. A file is written under a hidden name, is whole on its
-disk before it gets its own, and gets it last of all, when the task is as good as done. A folder that is no path of this
+disk before it gets its own, and gets it last of all, when the task is all but done. A folder that is not a path of this
 machine, one of HDFS, gets its files by Hadoop's own shell. Nothing here knows what is in a file.
 """
 
@@ -18,7 +18,7 @@ class SideFiles:
         self._role = None  # of the running task; None: no task runs
         self._pid = None
         self._files = {}  # final name -> open file
-        self.error = None  # the OSError that they could not be finished for
+        self.error = None  # the OSError that kept them from being finished
 
     def start(self, role):
         """Begin a task of this process."""
@@ -29,10 +29,10 @@ class SideFiles:
         if self._role is None:
             raise RuntimeError("side files belong to a task: open them while run() runs")
         if not name or "/" in name or name.startswith((".", "_", "part-")):
-            raise ValueError(f"{name!r} is no name for a side file: it is a plain name, and part-, _ and . begin others")
+            raise ValueError(f"{name!r} cannot be the name of a side file: it must be a plain name that does not start with part-, _ or .")
         name = self._final_name(name)
         if name in self._files:
-            raise ValueError(f"the side file {name!r} is there already")
+            raise ValueError(f"the side file {name!r} already exists")
         folder = _spool_folder()
         os.makedirs(folder, exist_ok=True)
         file = self._files[name] = open(os.path.join(folder, _hidden(name)), "wb")
@@ -49,7 +49,7 @@ class SideFiles:
     def _commit(self):
         if not self._files:
             return
-        from typedbytes._whole import name_files  # tasks that have any
+        from typedbytes._whole import name_files  # lazy import: start-up time
 
         for file in self._files.values():
             file.close()
@@ -65,7 +65,7 @@ class SideFiles:
 
     def drop(self):
         """Close all files and remove them: the attempt is void."""
-        while self._files and os.getpid() == self._pid:  # what is forked from the task owns none of them
+        while self._files and os.getpid() == self._pid:  # a process forked from the task does not own them
             _, file = self._files.popitem()
             try:
                 try:
@@ -73,10 +73,10 @@ class SideFiles:
                 finally:
                     file.close()
             except OSError:
-                pass  # the folder of a failed attempt goes anyway
+                pass  # the folder of a failed attempt is removed anyway
 
     def _final_name(self, name):
-        # As Hadoop names a task's files. A map task may run its combiner many times, each a process.
+        # As Hadoop names a task's files. A map task may run its combiner many times, each time in a process.
         number = f"{self._role[0]}-{Task(os.environ).partition or 0:05}"
         return f"{name}-{number}-{os.getpid()}" if self._role == "combine" else f"{name}-{number}"
 
@@ -85,11 +85,11 @@ side_files = SideFiles()
 
 
 def side_file(name):
-    """Open a file of bytes that lands beside the part files of the job's output when the task has succeeded.
+    """Open a binary file that is moved beside the part files of the job's output when the task has succeeded.
 
     It is named like ``name-m-00003``, after the kind of task and its number. The file is closed at the end of the task, if
-    it is not yet, and removed when the task fails. Outside Hadoop it lands in the current folder. Raises RuntimeError
-    outside run(), ValueError for a second file of one name in a task and for a name that Hadoop's own files begin with.
+    it is not yet, and removed when the task fails. Outside Hadoop it is moved to the current folder. Raises RuntimeError
+    outside run(), ValueError for a second file of one name in a task and for a name with a prefix of Hadoop's own files.
 
     >>> side_file("rejected")
     Traceback (most recent call last):
@@ -103,7 +103,7 @@ def _output_folder():
 
 
 def _local_path(folder):
-    """Return the path that a folder of Hadoop's is on this machine, None when it is elsewhere."""
+    """Return the local path of one of Hadoop's folders, or None if it is not on this machine."""
     scheme, colon, path = folder.partition(":")
     if not colon or "/" in scheme:
         return folder

@@ -1,7 +1,7 @@
 """The environment of a task under Hadoop: its role, its formats and its number in the job.
 
-Only strings come in here, from the command line and the environment, and only plain answers go out.
-Nothing in this file opens, reads or prints, and it knows no records.
+Input is strings from the command line and the environment; output is plain values.
+This file does not open, read or print anything, and does not know records.
 
 Hadoop exports the whole job configuration with every character outside [0-9A-Za-z] turned into "_".
 New releases set the names mapreduce_... beside the old mapred_... ones; the new name wins here.
@@ -13,11 +13,11 @@ ROLES = ("map", "combine", "reduce")
 FORMATS = ("typedbytes", "rawbytes", "text")
 HASH_PARTITIONER = "org.apache.hadoop.mapred.lib.HashPartitioner"
 BINARY_PARTITIONER = "org.apache.hadoop.mapred.lib.BinaryPartitioner"
-BYTES_COMPARATOR = "org.apache.hadoop.io.BytesWritable$Comparator"  # the order that there is without it
+BYTES_COMPARATOR = "org.apache.hadoop.io.BytesWritable$Comparator"  # the default order
 
 
 class UsageError(Exception):
-    """The command line or the environment leaves no way to run the task."""
+    """The command line or the environment does not say how to run the task."""
 
 
 class GroupingError(UsageError):
@@ -36,7 +36,7 @@ def _number(text):
 
 
 class Task:
-    """What Hadoop says about the running task attempt; None for what it does not say."""
+    """The settings of the running task attempt, as Hadoop gives them; None for those it does not give."""
 
     def __init__(self, environ):
         self._environ = environ
@@ -84,7 +84,7 @@ class Task:
 
     @property
     def output_folder(self):
-        """The folder, path or URL, in which the attempt's own files wait until it has succeeded."""
+        """The folder, path or URL, where the attempt's own files are kept until it has succeeded."""
         return _first(self._environ, "mapreduce_task_output_dir", "mapred_work_output_dir")
 
     @property
@@ -99,7 +99,7 @@ class Task:
 
 
 def task():
-    """Return what Hadoop says about the running task attempt.
+    """Return the settings of the running task attempt, as Hadoop gives them.
 
     >>> task().partition is None        # outside Hadoop
     True
@@ -108,7 +108,7 @@ def task():
 
 
 def find_role(argv, environ, combines=False):
-    """Return the role named on the command line, or else the one the environment shows.
+    """Return the role named on the command line, or else the one in the environment.
 
     Raises UsageError when neither does. A combiner runs inside a map task and the environment does
     not distinguish it from the mapper, so a job that *combines* must name the role of its map tasks.
@@ -133,9 +133,9 @@ def _side(role):
 def find_format(role, direction, environ):
     """Return the format of a role's "input" or "output", one of FORMATS.
 
-    Hadoop sets the short name only when the job asked for one, and the name of its own class always; of a
-    short name it does not know, it makes text. Outside Hadoop the answer is typed bytes.
-    Raises UsageError for a class whose records are none of ours.
+    Hadoop sets the short name only when the job asked for one, and the name of its own class always; for a
+    short name it does not know, it uses text. Outside Hadoop the answer is typed bytes.
+    Raises UsageError for a class whose records we cannot exchange.
     """
     base = f"stream_{_side(role)}_{direction}"
     name = environ.get(base, "").lower()
@@ -179,9 +179,9 @@ def count_key_fields(role, environ):
 
 
 def find_secondary(environ):
-    """Return how many bytes at the end of a key choose no reducer, or None where a partitioner of the job's own chooses.
+    """Return how many bytes at the end of a key do not choose the reducer, or None if the job has its own partitioner.
 
-    Raises GroupingError for options of Hadoop's own partitioners, or of its sort, that nothing can be made of.
+    Raises GroupingError for options of Hadoop's own partitioners, or of its sort, that are not supported.
     """
     partitioner = environ.get("mapred_partitioner_class", HASH_PARTITIONER)
     if partitioner not in (HASH_PARTITIONER, BINARY_PARTITIONER):

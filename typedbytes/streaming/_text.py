@@ -1,8 +1,8 @@
 """Records as lines of text: key, separator, value, line feed.
 
-This is what Hadoop Streaming speaks unless a job says otherwise. Keys and values are str. Bytes that are
-not UTF-8 become lone surrogates on the way in and themselves again on the way out, so no line is lost or
-changed. A line cannot be wrong, only short: the last one may lack its line feed.
+This is Hadoop Streaming's default format. Keys and values are str. Bytes that are
+not UTF-8 become lone surrogates when read and the same bytes again when written, so no line is lost or
+changed. No line is invalid; the last one may lack its line feed.
 """
 
 from typedbytes._core import TextReader

@@ -10,13 +10,13 @@ import subprocess
 
 
 def upload(paths, folder):
-    """Put files into a folder, which is made when it is not there; raises OSError with what Hadoop said."""
+    """Copy files into a folder, which is created if needed; raises OSError with Hadoop's message."""
     shell = _shell()
     for words in (["-mkdir", "-p", folder], ["-put", "-f", *paths, folder]):
         done = subprocess.run([*shell, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if done.returncode:
             said = done.stdout.decode("utf-8", "replace").strip()
-            raise OSError(f"side files did not get to {folder}: {said or f'code {done.returncode}'}")
+            raise OSError(f"side files were not copied to {folder}: {said or f'code {done.returncode}'}")
 
 
 def _shell():
@@ -27,5 +27,5 @@ def _shell():
     folders = [os.path.join(home, "bin") for home in homes] + [os.environ.get("PATH", "")]
     hadoop = shutil.which("hadoop", path=os.pathsep.join(folders))
     if hadoop is None:
-        raise OSError("side files need Hadoop's shell, and neither CLASSPATH nor HADOOP_HOME nor PATH leads to it")
+        raise OSError("side files need Hadoop's shell, but neither CLASSPATH nor HADOOP_HOME nor PATH has it")
     return [hadoop, "fs"]

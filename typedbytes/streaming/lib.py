@@ -1,14 +1,14 @@
-"""Mappers and reducers that many jobs need, under the names and with the meaning that dumbo gave them.
+"""Mappers and reducers that many jobs need, with dumbo's names and meaning.
 
     identitymapper, identityreducer     every pair as it is
     sumreducer, sumsreducer             the sum of the values; of each part of values that are tuples; combiners too
-    countmapper                         the value as key, and 1: with sumreducer, how often each value is there
+    countmapper                         the value as key, and 1: with sumreducer, how often each value occurs
     distinctmapper, distinctreducer     the value as key, once; the reducer is a combiner too
     nlargestreducer, nsmallestreducer   the n greatest or smallest values; combiners too
     statsreducer, statscombiner         number, mean, deviation, least and greatest value
     MultiMapper                         one mapper for each kind of input file
     primary, secondary, JoinReducer     a join in which no side is kept in memory
-    Combining                           a mapper whose pairs are combined before they leave
+    Combining                           a mapper whose pairs are combined before they are written
 
 >>> from typedbytes.streaming import testing
 >>> testing.run_job([(0, "a b a")], lambda key, line: ((word, 1) for word in line.split()), sumreducer)
@@ -34,7 +34,7 @@ __all__ = [
 
 
 def _kept(function):
-    """Have a generator function return an iterator that says again what it failed with, and does not pass for one at its end."""
+    """Make a generator function return an iterator that raises its error again, instead of ending, after it has failed."""
 
     @functools.wraps(function)
     def made(*arguments, **named):
@@ -85,7 +85,7 @@ def sumsreducer(key, values):
 
 
 def countmapper(key, value):
-    """Yield the value and 1: with sumreducer as combiner and reducer, how often each value is there.
+    """Yield the value and 1: with sumreducer as combiner and reducer, how often each value occurs.
 
     >>> list(countmapper(0, "a"))
     [('a', 1)]
@@ -114,7 +114,7 @@ def distinctreducer(key, values):
 def nlargestreducer(n, key=None):
     """Return a reducer, and combiner, that yields a list of the n greatest values, the greatest first.
 
-    A value that is a list stands for its items, so that the reducer can go on where combiners have begun. `key` is a
+    A value that is a list counts as its items, so that the reducer can merge the lists of combiners. `key` is a
     function as for sorted().
 
     >>> list(nlargestreducer(2)("a", [1, [5, 3], 4]))
@@ -175,9 +175,9 @@ def _measured(values):
 
 
 class MultiMapper:
-    """Call for each record the mappers whose pattern is a part of the name of the file that it comes from.
+    """Call for each record the mappers whose pattern is a part of the name of the record's input file.
 
-    Raises LookupError in a task for whose file there is none.
+    Raises LookupError in a task whose file matches no pattern.
 
     >>> from typedbytes.streaming import testing
     >>> mapper = MultiMapper()
@@ -213,7 +213,7 @@ class MultiMapper:
 
 
 def primary(mapper):
-    """Return a mapper whose keys are marked as those of the side of a join that comes first; see JoinReducer.
+    """Return a mapper whose keys are marked as those of the first side of a join; see JoinReducer.
 
     >>> from typedbytes.streaming import testing
     >>> testing.call_map(primary(identitymapper), [(7, "Ada")])
@@ -223,7 +223,7 @@ def primary(mapper):
 
 
 def secondary(mapper):
-    """Return a mapper whose keys are marked as those of the side of a join that comes second; see JoinReducer.
+    """Return a mapper whose keys are marked as those of the second side of a join; see JoinReducer.
 
     >>> from typedbytes.streaming import testing
     >>> testing.call_map(secondary(identitymapper), [(7, 19.9)])
@@ -274,10 +274,10 @@ class JoinCombiner:
 
 
 class JoinReducer(JoinCombiner):
-    """Join the pairs of two mappers, one in primary() and one in secondary(), side after side, none kept in memory.
+    """Join the pairs of two mappers, one wrapped in primary() and one in secondary(), without keeping a side in memory.
 
     For each key primary(key, values) is called before secondary(key, values), which is not called for a key without a
-    first side unless secondary_blocked() is overridden. What has to be known of the first side is kept by the job. The keys
+    first side unless secondary_blocked() is overridden. The job keeps what it needs of the first side. The keys
     are (key, mark), and `partition_by` brings both sides of a key to one reducer.
 
     >>> from typedbytes.streaming import testing
@@ -308,8 +308,8 @@ class JoinReducer(JoinCombiner):
 class Combining:
     """Wrap a mapper so that the values of equal keys are added up in the mapper, up to `nkeys` keys at a time.
 
-    `add` makes one value of two. When there are more keys, all that was added up leaves and adding begins again, so memory is
-    bounded, and it is up to the reducer to add what is left. Unlike a combiner this costs no trip to Hadoop and back.
+    `add` makes one value of two. With more keys, all sums are written and adding starts again, so memory is bounded, and the
+    reducer adds up the rest. Unlike a combiner this costs no round trip through Hadoop.
 
     >>> from typedbytes.streaming import testing
     >>> testing.call_map(Combining(countmapper), [(0, "a"), (1, "b"), (2, "a")])

@@ -1,12 +1,12 @@
 """Jobs in unit tests: mappers, combiners and reducers called as a task calls them, on lists of pairs.
 
-    call_map(mapper, pairs)             what a mapper makes of pairs
-    call_reduce(reducer, pairs)         what a reducer, or a combiner, makes of pairs that are sorted already
+    call_map(mapper, pairs)             the pairs that a mapper makes of pairs
+    call_reduce(reducer, pairs)         the pairs that a reducer or a combiner makes of sorted pairs
     shuffle(pairs)                      the pairs in the order in which they reach a reducer
     run_job(pairs, mapper, reducer)     a whole job
-    counted()                           the counters of what runs inside a with block
+    counted()                           the counters counted inside a with block
 
-Every pair goes through typed bytes on its way, as on Hadoop: a tuple stays one, a NumPy scalar does not. Hadoop itself, its
+Every pair is encoded and decoded, as on Hadoop: a tuple stays a tuple, a NumPy scalar does not stay one. Hadoop itself, its
 processes and files are not here: ``typedbytes run`` has those.
 
 >>> from typedbytes.streaming import lib
@@ -42,7 +42,7 @@ def call_map(mapper, pairs, *, input_file=None):
 
 
 def call_reduce(reducer, pairs, *, group_by=None):
-    """Return the pairs that a reducer or a combiner makes of pairs, grouped where equal keys are neighbours.
+    """Return the pairs that a reducer or a combiner makes of pairs, grouped by adjacent equal keys.
 
     `group_by` is that of run().
 
@@ -54,7 +54,7 @@ def call_reduce(reducer, pairs, *, group_by=None):
 
 
 def shuffle(pairs):
-    """Return the pairs sorted by their encoded keys, as Hadoop sorts them; those of one key stay in their order.
+    """Return the pairs sorted by their encoded keys, as Hadoop sorts them; pairs of one key keep their order.
 
     >>> shuffle([("oslo", 1), ("rom", 2), (-1, 3), (1, 4)])
     [(1, 4), (-1, 3), ('rom', 2), ('oslo', 1)]
@@ -93,7 +93,7 @@ def counted():
     {('words', 'seen'): 2}
     """
     amounts = {}
-    before, _report.counters = _report.counters, _report.Counters()
+    before, _report.counters = _report.counters, _report.CounterBuffer()
     try:
         yield amounts
     finally:
