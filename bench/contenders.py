@@ -23,6 +23,8 @@ TESTS = Path(__file__).resolve().parent.parent / "tests" / "support"
 YARDSTICKS = ("marshal", "msgspec")
 
 BEYOND_64_BITS = frozenset(("wide_int", "list_50", "tuple_50", "dict_50"))
+#: Nor has MessagePack or JSON keys that are containers.
+BEYOND_OTHERS = BEYOND_64_BITS | {"tuple_keys"}
 WITH_BYTES = frozenset(name for name in SHAPES if name.startswith("bytes_")) | BEYOND_64_BITS
 
 
@@ -118,14 +120,14 @@ CONTENDERS = {
     "typedbytes functions": (typedbytes_functions_codec, frozenset(), None),
     "typedbytes stream": (typedbytes_stream_codec, frozenset(), None),
     "marshal": (marshal_codec, frozenset(), None),
-    "msgspec": (msgspec_codec, BEYOND_64_BITS, "msgspec"),
-    "msgspec functions": (msgspec_functions_codec, BEYOND_64_BITS, "msgspec"),
-    "msgspec typed": (msgspec_typed_codec, BEYOND_64_BITS, "msgspec"),
-    "ormsgpack": (ormsgpack_codec, BEYOND_64_BITS, "ormsgpack"),
-    "msgpack": (msgpack_codec, BEYOND_64_BITS, "msgpack"),
+    "msgspec": (msgspec_codec, BEYOND_OTHERS, "msgspec"),
+    "msgspec functions": (msgspec_functions_codec, BEYOND_OTHERS, "msgspec"),
+    "msgspec typed": (msgspec_typed_codec, BEYOND_OTHERS, "msgspec"),
+    "ormsgpack": (ormsgpack_codec, BEYOND_OTHERS, "ormsgpack"),
+    "msgpack": (msgpack_codec, BEYOND_OTHERS, "msgpack"),
     "pickle": (pickle_codec, frozenset(), None),
     "cbor2": (cbor2_codec, frozenset(), "cbor2"),
-    "orjson": (orjson_codec, BEYOND_64_BITS | WITH_BYTES, "orjson"),
+    "orjson": (orjson_codec, BEYOND_OTHERS | WITH_BYTES, "orjson"),
     "reference": (reference_codec, frozenset(), None),
 }
 

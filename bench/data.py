@@ -149,6 +149,11 @@ def dict_100(rng):
     return {field: rng.getrandbits(31) for field in FIELDS}
 
 
+def tuple_keys(rng):
+    """Make counts by word and year, as a table of two keys has them."""
+    return {(ascii_text(5)(rng), rng.randrange(1900, 2100)): rng.randrange(1000) for _ in range(40)}
+
+
 def nested(rng):
     """Make a dict of lists of tuples: 14 leaves and containers."""
     first, second, third = ((rng.randrange(1000), rng.random()) for _ in range(3))
@@ -176,6 +181,7 @@ SHAPES = {
         Shape("tuple_2", 5_000, lambda rng: (rng.randrange(1000), rng.random()), list[tuple[int, float]]),
         Shape("dict_5", 1_000, dict_5, list[dict]),
         Shape("dict_100", 100, dict_100, list[dict[str, int]]),
+        Shape("tuple_keys", 100, tuple_keys),
         Shape("doubles_100", 100, lambda rng: [rng.random() for _ in range(100)], list[list[float]]),
         Shape("nested", 20_000, nested, list[dict[str, list[tuple[int, float]]]]),
         FileShape("list_50", 100, None),

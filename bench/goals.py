@@ -16,7 +16,7 @@ SLACK = 1.1
 DECODE = {
     "int64": 0.55, "int32": 0.55, "small_int": 0.5, "double": 0.85, "bool": 0.4, "ascii_8": 0.65, "word_pairs": 0.75,
     "tuple_2": 0.75, "wide_int": 0.8, "text_1000": 0.65, "bytes_100": 1.02, "bytes_10k": 1.02, "dict_5": 0.95,
-    "dict_100": 0.6, "nested": 0.45,
+    "dict_100": 0.6, "tuple_keys": 1.0, "nested": 0.45,
 }  # fmt: skip
 ENCODE = {
     "int64": 0.5, "int32": 0.75, "small_int": 0.85, "double": 1.05, "bool": 0.7, "ascii_8": 1.0, "word_pairs": 0.95,

@@ -414,6 +414,17 @@ def test_many_keys_that_are_no_number_end(wrap):
         assert len(typedbytes.loads(data)) == MEBIBYTE // (len(key) + 5)
 
 
+@pytest.mark.parametrize(
+    "item",
+    [str, lambda k: "\u20ac" * k, lambda k: b"%d" % k, lambda k: k / 2, lambda k: 2**100 + k, lambda k: ((k,),), lambda k: (k,) * 2049],
+    ids=["ascii", "text", "bytes", "float", "wide", "nested", "long"],
+)
+def test_many_keys_that_share_buckets_are_all_kept(item):
+    # 100 keys in 256 buckets share some
+    value = {(item(k), k): k for k in range(100)}
+    assert typedbytes.loads(typedbytes.dumps(value)) == value
+
+
 def test_one_byte_at_a_time_in_time():
     data = b"\x09" + b"\x03\0\0\0\1" * 20_000 + b"\xff"
     decoder = typedbytes.Decoder()

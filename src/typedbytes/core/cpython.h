@@ -16,6 +16,13 @@
 #define TB_KNOWN_LAYOUT 0
 #endif
 
+/* Since 3.10 the hash value of a NaN is made from its address, as it is equal to no other. */
+#if PY_VERSION_HEX < 0x030a0000 || defined(PYPY_VERSION)
+#define TB_NANS_HASH_ALIKE 1
+#else
+#define TB_NANS_HASH_ALIKE 0
+#endif
+
 #if TB_KNOWN_LAYOUT && PY_VERSION_HEX >= 0x030d0000
 PyAPI_FUNC(PyObject *) _PyDict_FromItems(PyObject *const *keys, Py_ssize_t keys_offset, PyObject *const *values,
                                          Py_ssize_t values_offset, Py_ssize_t npairs);

@@ -9,6 +9,7 @@ cdef extern from *:
     bint unlikely(bint condition) noexcept nogil
 
 cdef extern from "core/cpython.h":
+    bint NANS_HASH_ALIKE "TB_NANS_HASH_ALIKE"    # every NaN has the same hash value
     # New references; NULL: an exception is set.
     PyObject* int_from_i64(int64_t value) noexcept
     PyObject* float_from_f64(double value) noexcept

@@ -1,13 +1,16 @@
 # Keys of one MAP whose hash values are equal: what comparing them may cost.
 
 cdef enum:
-    MAX_BUCKET_NBYTES = 2048    # of the keys in one bucket, before they are compared
+    MAX_BUCKET_NKEYS = 32       # in one bucket, before they are compared
+    MAX_BUCKET_NBYTES = 2048    # of these
+    SCALAR_NBYTES = 32          # of an object without what varies in length
 
 
 # The keys of one MAP that fall into one bucket.
 cdef struct Bucket:
-    Py_ssize_t nkeys
-    Py_ssize_t weight
+    int32_t first       # index of the pair of the first of them, which is weighed when there is a second
+    uint16_t nkeys
+    uint16_t weight
 
 
 cdef inline bint has_weak_hash(PyObject* key) noexcept:
@@ -18,7 +21,7 @@ cdef inline bint has_weak_hash(PyObject* key) noexcept:
     if kind == &PyLong_Type:
         return is_wide(key)
     if kind == &PyFloat_Type:
-        return PyFloat_AS_DOUBLE(key) != PyFloat_AS_DOUBLE(key)    # before 3.10 every NaN hashes alike
+        return NANS_HASH_ALIKE and PyFloat_AS_DOUBLE(key) != PyFloat_AS_DOUBLE(key)
     return True
 
 
@@ -28,12 +31,11 @@ cdef inline bint is_wide(PyObject* number) noexcept:
 
 
 cdef int refuse_colliding(Decoding* d, Py_ssize_t base, long long offset) except -1:
-    # Goal: comparing keys of equal hash must not cost out of proportion to the MAP's bytes. Plan: count keys and their bytes
+    # Goal: comparing keys of equal hash must not cost out of proportion to the MAP's bytes. Plan: count keys and their weight
     # in a table with a bucket for each key, selected by hash and a secret; keys are compared only when a bucket is full.
-    # Rejected: a dict by hash value, whose own keys could be made to collide.
+    # Rejected: a dict by hash value, whose own keys could be made to collide; weighing every key, which takes as long as decoding it.
     cdef Py_ssize_t nbuckets = 64
     cdef Py_ssize_t i
-    cdef uint64_t number
     cdef Bucket* buckets
     cdef int shift = 64 - 6
     while nbuckets < d.nstack - base:
@@ -45,31 +47,48 @@ cdef int refuse_colliding(Decoding* d, Py_ssize_t base, long long offset) except
     try:
         for i in range(base, d.nstack, 2):
             check_signals_at(i - base)
-            if has_weak_hash(d.stack[i]):
-                number = <uint64_t>PyObject_Hash(d.stack[i]) * SECRET >> shift
-                buckets[number].nkeys += 1
-                buckets[number].weight += weight_of(<object>d.stack[i])
-                if buckets[number].nkeys > 32 or (buckets[number].nkeys > 1 and buckets[number].weight > MAX_BUCKET_NBYTES):
-                    return refuse_unequal(d, base, offset)
+            if has_weak_hash(d.stack[i]) and fills_bucket(
+                    &buckets[<uint64_t>PyObject_Hash(d.stack[i]) * SECRET >> shift], d.stack + base, (i - base) // 2):
+                return refuse_unequal(d, base, offset)
     finally:
         PyMem_Free(buckets)
     return 0
 
 
-cdef Py_ssize_t weight_of(object key) except -1:
-    # Stops at the limit: a key may be as long as the input.
-    cdef Py_ssize_t weight = 0
-    cdef list rest = [key]
-    while rest and weight <= MAX_BUCKET_NBYTES:
-        item = rest.pop()
-        if type(item) is not tuple:
-            weight += sys.getsizeof(item)
-        elif len(<tuple>item) > MAX_BUCKET_NBYTES:
-            return MAX_BUCKET_NBYTES + 1
-        else:
-            weight += 8
-            rest.extend(item)
-    return weight
+cdef inline bint fills_bucket(Bucket* bucket, PyObject** pairs, Py_ssize_t index) except -1:
+    # Add the key of pairs[index] to its bucket; return whether the keys in it may take long to compare.
+    bucket.nkeys += 1
+    if bucket.nkeys == 1:
+        bucket.first = <int32_t>index
+        return False
+    if bucket.nkeys == 2:
+        bucket.weight = <uint16_t>weight_of(pairs[2 * bucket.first], MAX_BUCKET_NBYTES)
+    bucket.weight += <uint16_t>weight_of(pairs[2 * index], MAX_BUCKET_NBYTES)
+    return bucket.nkeys > MAX_BUCKET_NKEYS or bucket.weight > MAX_BUCKET_NBYTES
+
+
+cdef Py_ssize_t weight_of(PyObject* key, Py_ssize_t most) except -1:
+    # About the bytes that a comparison reads, or `most` + 1: a key may be as long as the input. Each level of tuples weighs
+    # something, so `most` bounds the recursion as well.
+    cdef PyTypeObject* kind = Py_TYPE(key)
+    cdef Py_ssize_t weight = 8
+    cdef Py_ssize_t i
+    if kind == &PyTuple_Type:
+        if PyTuple_GET_SIZE(key) > most:
+            return most + 1
+        for i in range(PyTuple_GET_SIZE(key)):
+            if weight > most:
+                break
+            weight += weight_of(PyTuple_GET_ITEM(key, i), most - weight)
+    elif kind == &PyUnicode_Type:
+        weight = SCALAR_NBYTES + PyUnicode_GET_LENGTH(key) * PyUnicode_KIND(key)
+    elif kind == &PyBytes_Type:
+        weight = SCALAR_NBYTES + bytes_size(key)
+    elif kind == &PyFloat_Type or kind == &PyBool_Type or kind == &PyLong_Type and not is_wide(key):
+        weight = SCALAR_NBYTES
+    else:
+        weight = sys.getsizeof(<object>key)
+    return min(weight, most + 1)
 
 
 cdef int refuse_unequal(Decoding* d, Py_ssize_t base, long long offset) except -1:
