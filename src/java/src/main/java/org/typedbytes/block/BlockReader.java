@@ -441,14 +441,14 @@ public final class BlockReader {
 
     private void need(int nbytes) throws IOException {
         if (nbytes > frameEnd - offset()) {
-            throw bad("a value of the message goes on behind its end", 0);
+            throw bad("a value of the message extends past its end", 0);
         }
         if (buffer.remaining() < nbytes && !fill(nbytes)) {
             throw new EOFException("input ends inside a message at offset " + (bufferOffset + buffer.limit()));
         }
     }
 
-    /** Whether so many bytes, no more than the buffer holds, are there. */
+    /** Whether this number of bytes, at most the size of the buffer, is available. */
     private boolean fill(int nbytes) throws IOException {
         if (buffer.capacity() - buffer.position() < nbytes || !buffer.hasRemaining()) {
             bufferOffset += buffer.position();
@@ -477,7 +477,7 @@ public final class BlockReader {
 
     private byte[] readBytes(int nbytes) throws IOException {
         if (nbytes > frameEnd - offset()) {
-            throw bad("a value of the message goes on behind its end", 0);
+            throw bad("a value of the message extends past its end", 0);
         }
         byte[] data = new byte[Math.min(nbytes, MAX_ALLOCATION)];
         int have = 0;

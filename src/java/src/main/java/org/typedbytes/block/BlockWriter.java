@@ -131,7 +131,7 @@ public final class BlockWriter {
         }
         for (Part part : parts) {
             if (wire == Wire.TYPE8) {
-                room(1);
+                reserve(1);
                 buffer.put((byte) part.type);
             } else if (wire != Wire.HEADER) {
                 putInt(part.type);
@@ -151,7 +151,7 @@ public final class BlockWriter {
 
     private void writeLines(Part[] parts) throws IOException {
         for (Part part : parts) {
-            room(2);
+            reserve(2);
             buffer.put((byte) ('0' + part.type)).put((byte) '\n');
             if (part.type == BlockReader.BYTES) {
                 put(Base64.getEncoder().encode(part.data));
@@ -159,17 +159,17 @@ public final class BlockWriter {
                 put(part.data);
             } else {
                 for (byte next : part.data) {
-                    room(2);
+                    reserve(2);
                     if (next == '\\' || next == '\r' || next == '\n') {
                         buffer.put((byte) '\\');
                     }
                     buffer.put(next == '\r' ? (byte) 'r' : next == '\n' ? (byte) 'n' : next);
                 }
             }
-            room(1);
+            reserve(1);
             buffer.put((byte) '\n');
         }
-        room(2);
+        reserve(2);
         buffer.put((byte) 'e').put((byte) '\n');
     }
 
@@ -233,14 +233,14 @@ public final class BlockWriter {
         crc = checksum ? new Crc32c() : null;
         crcFrom = buffer.position();
         putInt(0xf5424201);
-        room(4);
+        reserve(4);
         buffer.put((byte) ((order == ByteOrder.LITTLE_ENDIAN ? 1 : 0) | (checksum ? 2 : 0) | (message.wantsReply ? 4 : 0)));
         buffer.put((byte) 3).putShort((short) 0);
         putInt(parts.length);
         putInt((int) message.id);
         putLong(body);
         for (Part part : parts) {
-            room(16);
+            reserve(16);
             buffer.put((byte) part.type);
             buffer.put((byte) (part.array == null ? 0 : part.array.element.ordinal()));
             buffer.put((byte) (part.array == null ? 0 : part.array.shape().length));
@@ -262,7 +262,7 @@ public final class BlockWriter {
                 continue;
             }
             for (; (at & 7) != 0; at++) {
-                room(1);
+                reserve(1);
                 buffer.put((byte) 0);
             }
             if (part.data != null) {
@@ -279,19 +279,19 @@ public final class BlockWriter {
 
     // ---- bytes
 
-    private void room(int nbytes) throws IOException {
+    private void reserve(int nbytes) throws IOException {
         if (buffer.remaining() < nbytes) {
             flush();
         }
     }
 
     private void putInt(int value) throws IOException {
-        room(4);
+        reserve(4);
         buffer.putInt(value);
     }
 
     private void putLong(long value) throws IOException {
-        room(8);
+        reserve(8);
         buffer.putLong(value);
     }
 
@@ -302,7 +302,7 @@ public final class BlockWriter {
     private void put(ByteBuffer data) throws IOException {
         int end = data.limit();
         while (data.position() < end) {
-            room(1);
+            reserve(1);
             data.limit(data.position() + Math.min(end - data.position(), buffer.remaining()));
             buffer.put(data);
             data.limit(end);

@@ -88,7 +88,7 @@ public final class Nested {
                 return MARKER;
             default:
                 if (code < 50 || code > 200) {
-                    throw new BlockException(code + " is no type code", in.position() - 1, -1);
+                    throw new BlockException("unknown type code " + code, in.position() - 1, -1);
                 }
                 return sized(in);
         }

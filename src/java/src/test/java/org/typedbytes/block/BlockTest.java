@@ -145,8 +145,8 @@ public class BlockTest {
     }
 
     @Test
-    public void liesAreFaults() {
-        String[][] lies = {
+    public void invalidMessagesAreRefused() {
+        String[][] invalid = {
             {"TOTAL", "ffffffff", "0"}, {"TOTAL", "00000000", "0"}, {"TOTAL", "0000000c 00000001 00000001 00000005 61", "16"},
             {"TOTAL", "00000005 00000000 00", "8"}, {"BYTES", "ffffffff", "0"}, {"BYTES", "00000001 00000000 ffffffff", "8"},
             {"TYPE8", "00000002 03 00000001 06", "9"}, {"HEADER", "00000001 00000000 80000000", "8"},
@@ -164,17 +164,17 @@ public class BlockTest {
             {"NATIVE", "f5424201 00000000 00000001 00000000 0000000000000018 20040300 00000000 0000000000000018"
                     + "0000000000000000 4000000000000000 0000000000000004", "40"},
         };
-        for (String[] lie : lies) {
-            BlockException error = assertThrows(lie[1], BlockException.class, () -> read(Wire.valueOf(lie[0]), hex(lie[1])));
-            assertEquals(lie[1], Long.parseLong(lie[2]), error.offset);
+        for (String[] each : invalid) {
+            BlockException error = assertThrows(each[1], BlockException.class, () -> read(Wire.valueOf(each[0]), hex(each[1])));
+            assertEquals(each[1], Long.parseLong(each[2]), error.offset);
         }
     }
 
     @Test
-    public void nestedValuesThatLieAreFaults() {
-        String[] lies = {"07ffffffff", "087fffffff", "0a7fffffff", "08000000 01ff", "0d", "0901", "0201 00", "ff", "03000000"};
-        for (String lie : lies) {
-            assertThrows(lie, BlockException.class, () -> new Nested(hex(lie)).toJava());
+    public void invalidNestedValuesAreRefused() {
+        String[] invalid = {"07ffffffff", "087fffffff", "0a7fffffff", "08000000 01ff", "0d", "0901", "0201 00", "ff", "03000000"};
+        for (String each : invalid) {
+            assertThrows(each, BlockException.class, () -> new Nested(hex(each)).toJava());
         }
         byte[] deep = new byte[300];
         Arrays.fill(deep, (byte) 9);
@@ -183,10 +183,10 @@ public class BlockTest {
 
     @Test
     public void offersThatLieAreFaults() throws IOException {
-        String[] places = {"/dev/shm/typedbytes-1-0", "/proc/self/fd/1", "/proc/1/fd/1\0", "/proc/1/fd/../../etc/passwd",
+        String[] paths = {"/dev/shm/typedbytes-1-0", "/proc/self/fd/1", "/proc/1/fd/1\0", "/proc/1/fd/../../etc/passwd",
             "/proc/9999999999/fd/1", "", "\ud800"};
-        for (String place : places) {
-            assertThrows(place, BlockException.class, () -> new SharedMemory(offer(place)));
+        for (String path : paths) {
+            assertThrows(path, BlockException.class, () -> new SharedMemory(offer(path)));
         }
         assertThrows(BlockException.class, () -> new SharedMemory(new Message(Wire.NATIVE, Arrays.asList(A, 1, 2))));
     }
@@ -240,11 +240,11 @@ public class BlockTest {
         BlockReader reader = new BlockReader(Channels.newChannel(new ByteArrayInputStream(data)), Wire.BYTES);
         assertThrows(BlockException.class, reader::read);
         assertThrows(IllegalStateException.class, reader::read);
-        int[] room = {300_000};
+        int[] capacity = {300_000};
         BlockWriter writer = new BlockWriter(Channels.newChannel(new OutputStream() {
             @Override
             public void write(int next) throws IOException {
-                if (room[0]-- == 0) {
+                if (capacity[0]-- == 0) {
                     throw new IOException("full");
                 }
             }
