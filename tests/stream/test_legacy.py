@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import typedbytes
 import vectors
-from typedbytes import legacy
+from typedbytes import _core, legacy
 from typedbytes.legacy import BYTES, DOUBLE, INT, LIST, MAP, MARKER, PICKLE, STRING, VECTOR, Bytes, Input, Output, PairedInput, PairedOutput
 
 PYTHON2 = vectors.ROOT / "foreign/python2"
@@ -204,6 +204,23 @@ def test_bytes_come_back_as_bytes_of_their_own_class(way):
     assert repr(first) == "Bytes(b'a')" and written(first) == written(b"a")
     ((key, value),) = way(PairedInput(io.BytesIO(written(b"k", 1))))
     assert type(key) is Bytes and value == 1
+
+
+@pytest.mark.parametrize("read", [Input.read, lambda source: next(source.reads())])
+def test_a_pickled_list_that_contains_itself_raises_recursion_error(read):
+    loop = [b"bytes"]
+    loop.append(loop)
+    source = Input(io.BytesIO(typedbytes.dumps(typedbytes.Ext(PICKLE, pickle.dumps(loop, 2)))), pickle="trust")
+    with pytest.raises(RecursionError):
+        read(source)
+
+
+def test_only_containers_with_bytes_are_copied():
+    plain, mixed = [1, ("a", {2: 3.5})], [1, {b"k": 2}, ("a",)]
+    assert _core.replace_bytes(plain, Bytes) is plain
+    replaced = _core.replace_bytes(mixed, Bytes)
+    assert replaced == mixed and replaced[2] is mixed[2] and type(next(iter(replaced[1]))) is Bytes
+    assert type(next(iter(mixed[1]))) is bytes
 
 
 @pytest.mark.parametrize("number", [2**31 - 1, -(2**31), 2**31, -(2**31) - 1, 2**63 - 1, -(2**63), 2**63, 2**70])

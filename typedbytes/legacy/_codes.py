@@ -17,9 +17,6 @@ MARKER = 255
 
 MAX_DEPTH = 256  # of containers in containers
 
-# Types of values that have no bytes in them.
-PLAIN = frozenset({bool, int, float, str, type(None)})
-
 
 class Bytes(bytes):
     """Hold the bytes of a BYTES value, to distinguish them from other strings.
@@ -33,26 +30,3 @@ class Bytes(bytes):
 
     def __repr__(self):
         return f"Bytes({bytes.__repr__(self)})"
-
-
-def to_native(value):
-    """Return a value with its bytes as `Bytes`, also those inside containers."""
-    kind = type(value)
-    if kind is bytes:
-        return Bytes(value)
-    if kind is list:
-        return value if _are_plain(value) else [to_native(item) for item in value]
-    if kind is tuple:
-        return value if _are_plain(value) else tuple([to_native(item) for item in value])
-    if kind is dict and not (_are_plain(value) and _are_plain(value.values())):
-        return {to_native(key): to_native(item) for key, item in value.items()}
-    return value
-
-
-def _are_plain(items):
-    return PLAIN.issuperset(map(type, items))
-
-
-def to_native_pair(pair):
-    key, value = pair
-    return pair if type(key) in PLAIN and type(value) in PLAIN else (to_native(key), to_native(value))

@@ -3,7 +3,7 @@
 import io
 from types import MappingProxyType
 
-from typedbytes._core import Kept, PairReader, Reader
+from typedbytes._core import END, PairReader, ReadAheadIterator, Reader, replace_bytes
 from typedbytes.errors import DecodeError, FormatError, TruncatedError
 from typedbytes.legacy._codes import (
     BYTES,
@@ -20,15 +20,14 @@ from typedbytes.legacy._codes import (
     PICKLE,
     BYTESTRING,
     MARKER,
-    PLAIN,
     Bytes,
-    to_native,
-    to_native_pair,
 )
 from typedbytes.legacy._containers import ContainerReader
-from typedbytes.legacy._windows import window_kind
+from typedbytes.legacy._windows import open_window
 
-_END = object()
+# Bytes that an iteration asks for at once; fewer after one that was given up early, since what is not used is read again.
+_READ_SIZE = 131072
+_SHORT_READ_SIZE = 8192
 
 
 class Input(ContainerReader):
@@ -45,7 +44,6 @@ class Input(ContainerReader):
     __module__ = "typedbytes.legacy"
 
     _reader_kind = Reader
-    _finish = staticmethod(to_native)
 
     def __init__(self, file, unicode_errors="strict", *, pickle="safe"):
         self.eof = False
@@ -53,6 +51,7 @@ class Input(ContainerReader):
         self._failure = None
         self._handlers_own = None  # the error that a handler raised last
         self._window = None
+        self._read_size = _READ_SIZE
         self._reader = None
         self._npassed = 0  # bytes consumed by the readers before the present one
         super().__init__(file, unicode_errors, pickle)
@@ -88,7 +87,7 @@ class Input(ContainerReader):
         """
         try:
             value = self._next_record()
-            return None if value is _END else value
+            return None if value is END else value
         except BaseException as error:
             self._break(error)
             raise
@@ -101,7 +100,7 @@ class Input(ContainerReader):
         >>> list(Input(io.BytesIO(b"\\x02\\x01\\x02\\x00")).reads())
         [True, False]
         """
-        return Kept(self._records())
+        return ReadAheadIterator(self._open_reader, self._next_record, self._leave, Bytes)
 
     __iter__ = reads
 
@@ -221,7 +220,7 @@ class Input(ContainerReader):
         >>> Input(io.BytesIO(bytes.fromhex("000000010201"))).read_vector()
         (True,)
         """
-        return self._walk_vector() if self._handlers else to_native(self._payload(VECTOR))
+        return self._walk_vector() if self._handlers else replace_bytes(self._payload(VECTOR), Bytes)
 
     def read_list(self):
         """Read the payload of a LIST, up to its MARKER; raises as `read`.
@@ -229,7 +228,7 @@ class Input(ContainerReader):
         >>> Input(io.BytesIO(bytes.fromhex("0201ff"))).read_list()
         [True]
         """
-        return self._walk_list() if self._handlers else to_native(self._payload(LIST))
+        return self._walk_list() if self._handlers else replace_bytes(self._payload(LIST), Bytes)
 
     def read_map(self):
         """Read the payload of a MAP as a dict; raises as `read`.
@@ -237,7 +236,7 @@ class Input(ContainerReader):
         >>> Input(io.BytesIO(bytes.fromhex("0000000102010200"))).read_map()
         {True: False}
         """
-        return self._walk_map() if self._handlers else to_native(self._payload(MAP))
+        return self._walk_map() if self._handlers else replace_bytes(self._payload(MAP), Bytes)
 
     def read_marker(self):
         """Raise StopIteration, as the originals do at a MARKER; nothing is read.
@@ -308,14 +307,14 @@ class Input(ContainerReader):
         return self._call(self._reader.__read_payload__, code)
 
     def _next(self):
-        """Read a value, or _END."""
+        """Read a value, or END."""
         if not self._handlers:
-            value = to_native(self._call(self._reader.read, _END))
-            self.eof = value is _END
+            value = replace_bytes(self._call(self._reader.read, END), Bytes)
+            self.eof = value is END
             return value
         code = self._code()
         self.eof = code < 0
-        return _END if self.eof else self._value(code)
+        return END if self.eof else self._value(code)
 
     _next_record = _next
 
@@ -325,7 +324,7 @@ class Input(ContainerReader):
         if handler:
             return self._handled(handler)
         walk = self._handlers and _WALKED.get(code)
-        return walk(self) if walk else to_native(self._payload(code))
+        return walk(self) if walk else replace_bytes(self._payload(code), Bytes)
 
     def _handled(self, handler):
         try:
@@ -334,46 +333,32 @@ class Input(ContainerReader):
             self._handlers_own = error
             raise
 
-    def _records(self):
-        """Yield the values up to the end of the file."""
-        window = None
-        try:
-            while not self._handlers and self._open_window():
-                window, finish = self._window, self._finish
-                for value in window.reader:
-                    yield value if type(value) in PLAIN else finish(value)
-                    if self._window is not window:
-                        break  # closed by _settle meanwhile
-                else:
-                    self.eof = True
-                    return
-            value = self._next_record()
-            while value is not _END:
-                yield value
-                value = self._next_record()
-        except GeneratorExit:
-            raise
-        except BaseException as error:
+    def _leave(self, reader, error, at_end):
+        """Take back the reader of an iteration, which is at its end, has failed or is given up."""
+        if error is not None:
             self._break(error, self._offset)
-            raise
-        finally:
-            if window is not None and self._window is window:
-                self._settle()
+        if at_end:
+            self.eof = True
+        if self._window is not None and self._window.reader is reader:
+            self._settle()
 
-    def _open_window(self):
-        """Open a window if this file can have one, and return it."""
+    def _open_reader(self):
+        """Return a reader that reads ahead, or None where the file or a handler does not allow one."""
         if self._failure is not None:
             raise self._failure
+        if self._handlers:
+            return None
         self._settle()
-        kind = window_kind(self._file)
-        self._window = kind and kind(self._file, self._reader_kind, self._options)
-        return self._window
+        self._window = open_window(self._file, self._reader_kind, self._options, self._read_size)
+        return self._window and self._window.reader
 
     def _settle(self):
         if self._window is not None:
             try:
                 window, self._window = self._window, None
-                self._npassed += window.close()
+                nbytes = window.close()
+                self._npassed += nbytes
+                self._read_size = _READ_SIZE if nbytes >= _SHORT_READ_SIZE else _SHORT_READ_SIZE
             except BaseException as error:
                 self._break(error)  # the position of the file is unknown
                 raise
@@ -399,7 +384,6 @@ class PairedInput(Input):
     __module__ = "typedbytes.legacy"
 
     _reader_kind = PairReader
-    _finish = staticmethod(to_native_pair)
 
     def read(self):
         """Return the next (key, value), or None at the end of the file.
@@ -417,9 +401,9 @@ class PairedInput(Input):
         except BaseException:
             self._handlers_own = None  # the next value is not a key
             raise
-        if key is _END:
-            return _END
+        if key is END:
+            return END
         value = self._next()
-        if value is _END:
+        if value is END:
             self._fail(TruncatedError, "input ends after a key without its value", self._offset, None)
         return key, value

@@ -6,13 +6,19 @@ to where the reader stopped when it closes. A file that can neither peek nor see
 
 import io
 
+# Files whose reads cannot have been overridden.
+_DIRECT = (io.BufferedReader, io.BytesIO, io.FileIO)
+
 
 class _Window:
     """Feed a reader from a file; close() corrects the position of the file."""
 
     def __init__(self, file, kind, options):
         self.file = file
-        self.reader = kind(self, **options)
+        self.reader = self.open_reader(kind, options)
+
+    def open_reader(self, kind, options):
+        return kind(self, **options)
 
     def close(self):
         """Return the number of bytes that the reader consumed."""
@@ -26,6 +32,16 @@ class _Window:
 class _SeekingWindow(_Window):
     def read1(self, nbytes):
         return self.file.read(nbytes)
+
+    def give_back(self, nbytes):
+        self.file.seek(-nbytes, io.SEEK_CUR)
+
+
+class _DirectWindow(_Window):
+    """Have the reader read the file itself, into its own memory."""
+
+    def open_reader(self, kind, options):
+        return kind(self.file, **options)
 
     def give_back(self, nbytes):
         self.file.seek(-nbytes, io.SEEK_CUR)
@@ -52,9 +68,11 @@ class _PeekingWindow(_Window):
             raise OSError("read() gave less than peek() had shown")
 
 
-def window_kind(file):
-    """Return the class of windows that a file allows, or None."""
-    if callable(getattr(file, "peek", None)):
-        return _PeekingWindow
-    seekable = getattr(file, "seekable", None)
-    return _SeekingWindow if callable(seekable) and seekable() else None
+def open_window(file, kind, options, read_size):
+    """Return a window with a reader of this class, or None for a file that allows no window."""
+    peek, seekable = getattr(file, "peek", None), getattr(file, "seekable", None)
+    if type(file) in _DIRECT and seekable():
+        return _DirectWindow(file, kind, {**options, "buffer_size": read_size})
+    if callable(peek):
+        return _PeekingWindow(file, kind, options)
+    return _SeekingWindow(file, kind, options) if callable(seekable) and seekable() else None
