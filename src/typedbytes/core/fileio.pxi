@@ -133,7 +133,8 @@ cpdef int write_all(object file, object data) except -1:
     cdef Py_ssize_t nbytes = 0
     cdef bint is_raw = isinstance(file, io.RawIOBase)
     while nbytes < len(data):
-        nbytes += write_part(file.write, data, nbytes, len(data), is_raw)
+        rest = memoryview(data)[nbytes:] if nbytes else data    # a file of the caller's may accept only bytes
+        nbytes += checked_written(file.write(rest), len(data) - nbytes, is_raw)
         PyErr_CheckSignals()    # no error of a system call that took a part
     return 0
 
