@@ -10,11 +10,10 @@ import pytest
 
 import block_peer
 import block_reference as slow
-import typedbytes as tb
+from block_messages import answer_sizes, echo_messages
 from block_ways import spelled
 from fuzz import java_blocks
-from typedbytes.block import ArrowStream, BlockReader, BlockWriter, Command
-from block_messages import answer_sizes, echo_messages
+from typedbytes.block import BlockReader, BlockWriter
 
 pytestmark = pytest.mark.hadoop
 

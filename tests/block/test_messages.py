@@ -1,12 +1,12 @@
 """Block messages: the bytes of every layout, every way to decode them, and malformed ones."""
 
-import pathlib
 import array
 import ctypes
 import enum
 import hashlib
 import io
 import itertools
+import pathlib
 import pickle
 import random
 import struct
@@ -24,8 +24,8 @@ import typedbytes as tb
 from block_ways import Pieces, by_feed, by_reader, same, spelled
 from fresh import run_fresh
 from hearing import times_heard
-from typedbytes.block._native import array_view
 from typedbytes.block import ArrowStream, BlockDecoder, BlockEncoder, BlockReader, BlockWriter, Command, Message
+from typedbytes.block._native import array_view
 
 PYBUF_WRITABLE = 1
 
@@ -416,7 +416,7 @@ def test_what_was_never_made():
 
 @pytest.mark.parametrize("wire", ["header", "native"])
 def test_very_long_messages_between_short_ones(wire):
-    messages = [[1], [number for number in range(9000)], ["a"], ["x"] * 5000]
+    messages = [[1], list(range(9000)), ["a"], ["x"] * 5000]
     data = b"".join(slow.encode(wire, args) for args in messages)
     assert BlockDecoder(wire).feed(data) == messages
     assert list(BlockReader(Pieces([data[:50_000], data[50_000:]]), wire)) == messages
@@ -768,14 +768,15 @@ def test_both_ways_to_the_checksum(tmp_path):
     library = ctypes.CDLL(str(tmp_path / "sum.so"))
     library.sum.restype = ctypes.c_uint32
     data = b"".join(hashlib.sha256(bytes([seed])).digest() for seed in range(256)) * 8
+    by_way = []
     for is_plain in (1, 0):
         library.start(is_plain)
         assert library.sum(0, b"123456789", 9) == 0xE3069283  # the check value of the algorithm's catalogue
         sums = [library.sum(0, data[:nbytes], nbytes) for nbytes in (0, 1, 31, 12_288, 12_295, 40_000, len(data))]
         assert sums[:3] == [slow.crc32c(data[:nbytes]) for nbytes in (0, 1, 31)]
-        both = sums if is_plain else (both, sums)
-    assert both[0] == both[1]
-    assert library.sum(library.sum(0, data[:99], 99), data[99:], len(data) - 99) == both[0][-1]
+        by_way.append(sums)
+    assert by_way[0] == by_way[1]
+    assert library.sum(library.sum(0, data[:99], 99), data[99:], len(data) - 99) == by_way[0][-1]
 
 
 # -- memory that is refused -------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ deallocated would stand on stderr, which every test looks at.
 import ast
 import functools
 import graphlib
-import json
 import os
 import pathlib
 import pickle
@@ -22,9 +21,9 @@ import time
 
 import pytest
 
+from commands import COMMAND, LINES, LIST, ONE, STREAM, TEXT, TWO, bad, fine, good, rows, run
 from typedbytes import cli
 from typedbytes.cli import COMMANDS, main
-from commands import COMMAND, LINES, LIST, ONE, STREAM, TEXT, TWO, bad, fine, good, rows, run
 
 # Commands that read records from stdin when nothing else is said, with what they need besides. The others have tests of their own.
 NEEDED = {"grep": ["grep", "-v", "nowhere"], "convert": ["convert", "--to", "typedbytes"]}
@@ -337,7 +336,7 @@ def test_a_file_may_be_named_like_an_option(file, tmp_path):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_of_a_command(command):
     text = good(command, "--help").decode()
-    assert text.startswith(f"usage: typedbytes {command} ") or text.startswith(f"usage: typedbytes {command}\n")
+    assert text.startswith((f"usage: typedbytes {command} ", f"usage: typedbytes {command}\n"))
     assert f"\n  typedbytes {command}" in text or f"| typedbytes {command}" in text
     assert max(map(len, text.splitlines())) < 100
     assert good("-h", command).decode() == text

@@ -13,9 +13,9 @@ import pytest
 
 import typedbytes as tb
 from commands import LINES, STREAM, bad, good, run
+from typedbytes._zstd import zstd
 from typedbytes.cli._compression import decompressed
 from typedbytes.sequencefile import Writer
-from typedbytes._zstd import zstd
 
 COMPRESS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstd.compress}
 KINDS = list(COMPRESS)

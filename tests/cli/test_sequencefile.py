@@ -10,8 +10,8 @@ import subprocess
 import pytest
 
 import typedbytes as tb
-from sequencefiles import files
 from commands import COMMAND, bad, fine, good, rows, run
+from sequencefiles import files
 from typedbytes import sequencefile
 from typedbytes.cli import main
 

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 
 import reference
 import typedbytes as tb
+from column_pairs import TYPES, like_shaped, many_pairs, pairs_of, read_one, written
 from column_values import rows_of
 from fresh import run_fresh
-from column_pairs import TYPES, like_shaped, many_pairs, pairs_of, read_one, written
 from typedbytes import columns
 from typedbytes.columns import _native
 from vectors import ROOT

@@ -27,16 +27,16 @@ from hypothesis import strategies as st
 
 import reference
 import typedbytes as tb
+from column_pairs import TYPES, like_shaped, many_pairs, pairs_of, read_one, written
 from column_values import EXACT, rows_of
 from fresh import run_fresh
 from fuzz.columns import check_reading
 from hearing import times_heard
-from strategies import inputs
 from seeds import short_seeds
+from strategies import inputs
 from typedbytes import columns
 from typedbytes.columns import _native
 from vectors import ROOT, Dribble, spell
-from column_pairs import TYPES, like_shaped, many_pairs, pairs_of, read_one, written
 
 PLAIN = {"dialect": "hadoop", "max_depth": 256}
 POLICIES = ("error", "widen", "split")
@@ -800,7 +800,7 @@ def batches_of(values, most_held, policy="error"):
 
 
 def test_a_batch_ends_before_offsets_would_wrap():
-    for value in (bytes(100), "x" * 100, "\xe9" * 50, [True] * 100, {number: True for number in range(100)}, tb.Ext(144, bytes(100))):
+    for value in (bytes(100), "x" * 100, "\xe9" * 50, [True] * 100, dict.fromkeys(range(100), True), tb.Ext(144, bytes(100))):
         assert batches_of([value] * 25, 1000) == [[list(value.items()) if type(value) is dict else value] * n for n in (10, 10, 5)]
         with pytest.raises(tb.LimitError, match="a column can hold at most 99 bytes or items"):
             batches_of([value], 99)

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import typedbytes as tb
+from column_pairs import like_shaped
 from column_values import EXACT, rows_of
 from fuzz.columns import spelled
-from sequencefiles import IO, files, header, record, text
-from column_pairs import like_shaped
 from sequencefile_bytes import MARKER, written
+from sequencefiles import IO, files, header, record, text
 from typedbytes import columns, sequencefile
 from vectors import spell
 

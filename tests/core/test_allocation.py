@@ -13,19 +13,17 @@ import io
 import os
 import socket
 import sys
-
 from pathlib import Path
 
 import pytest
 
 import typedbytes as tb
 from fresh import run_fresh
-from typedbytes import block, sortkey
-from typedbytes.columns import _native
+from typedbytes import _core, block, sortkey
 from typedbytes._report import _native as _report
-from typedbytes.sequencefile import _native as _sequence
 from typedbytes._sorting import _native as _sorting
-from typedbytes import _core
+from typedbytes.columns import _native
+from typedbytes.sequencefile import _native as _sequence
 
 HERE = Path(__file__).parent
 
@@ -210,10 +208,10 @@ def through_a_stream(batch):
     try:
         return [as_bytes([_native.rows_of_arrow(lent, 0)]) for lent in _native.ImportedArrayStream(_native.arrow_stream(OneBatch(batch)))]
     except OSError:
-        raise MemoryError
+        raise MemoryError from None
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def lent_by_others():
     """Return capsules of arrays that only others make, many of each, since each can be taken once."""
     import pyarrow

@@ -5,7 +5,6 @@ is what comes out for the same bytes elsewhere. What is always true in it: a wal
 """
 
 import ctypes
-
 from pathlib import Path
 
 import pytest

@@ -9,7 +9,6 @@ import contextlib
 import io
 import os
 import tracemalloc
-
 from pathlib import Path
 
 import pytest

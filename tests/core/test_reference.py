@@ -2,7 +2,6 @@
 
 import itertools
 import random
-import re
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -10,9 +9,9 @@ from hypothesis import strategies as st
 import reference
 import strategies
 import typedbytes
-from vectors import failure, outcome, read_folder, spell
-from ways import WAYS
 from seeds import short_seeds
+from vectors import failure, outcome, spell
+from ways import WAYS
 
 
 def limits(options):

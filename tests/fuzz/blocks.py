@@ -9,11 +9,10 @@ import numpy
 import block_reference as slow
 import typedbytes
 from block_ways import by_feed, by_reader, same, spelled
-from typedbytes.block import ArrowStream, BlockDecoder, BlockEncoder, Command
-
 from fuzz import inputs
 from fuzz.choices import Choices
 from fuzz.guard import Guard
+from typedbytes.block import ArrowStream, BlockDecoder, BlockEncoder, Command
 
 GUARD = Guard()
 HEAD = 4  # bytes that choose

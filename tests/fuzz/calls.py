@@ -8,12 +8,11 @@ reader stays failed, and a sink has whole records in order, once each.
 import io
 
 import typedbytes
-from typedbytes.errors import DecodeError, EncodeError
-
 from fuzz import options as sets
 from fuzz.choices import Choices
 from fuzz.encoding import Objects
 from fuzz.streams import GUARD, SOURCES, said
+from typedbytes.errors import DecodeError, EncodeError
 
 
 class SourceError(OSError):

@@ -9,13 +9,12 @@ import io
 import re
 
 import typedbytes
-from typedbytes import columns
-from typedbytes.errors import LimitError
-
 from column_values import EXACT, rows_of
 from fuzz.choices import Choices
 from fuzz.guard import Guard
 from fuzz.streams import SOURCES, said, taken
+from typedbytes import columns
+from typedbytes.errors import LimitError
 from vectors import spell
 
 GUARD = Guard(1 << 20)

@@ -80,8 +80,8 @@ def instrumented():
 
 def seeded(name):
     """Return the folder of a target's corpus, with what is kept for it and some inputs more."""
-    from gates import workshop
     from fuzz import targets
+    from gates import workshop
 
     folder = workshop.BUILD / "fuzz" / "corpus" / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -94,8 +94,9 @@ def seeded(name):
 
 def libfuzzer(folder, name, *words):
     """Run libFuzzer on a target in the instrumented copy; return its log."""
-    from gates import workshop
     import atheris
+
+    from gates import workshop
 
     library = pathlib.Path(atheris.path()) / "asan_with_fuzzer.so"
     command = [sys.executable, folder / "tests" / "fuzz" / "coverage.py", "--child", name, *words]

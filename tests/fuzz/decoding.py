@@ -4,13 +4,12 @@ Belongs here: what must hold of any bytes that are decoded, skipped, counted, in
 chunks. Always true: the bytes looked at end at an unreadable page.
 """
 
-import typedbytes
-from typedbytes import _npy, _pickle
-from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError
-
 import reference
+import typedbytes
 from fuzz import options as sets
 from fuzz.guard import Guard
+from typedbytes import _npy, _pickle
+from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError
 from vectors import failure, spell
 
 GUARD = Guard(1 << 20)

@@ -14,14 +14,13 @@ import uuid
 import numpy
 
 import typedbytes
-from typedbytes import Byte, Ext, Float, Writable
-from typedbytes._types import Long
-from typedbytes.errors import EncodeError
-
 from fuzz import options as sets
 from fuzz.choices import Choices
 from fuzz.guard import Guard
 from fuzz.inputs import NUMBERS, TEXTS
+from typedbytes import Byte, Ext, Float, Writable
+from typedbytes._types import Long
+from typedbytes.errors import EncodeError
 from vectors import Colour, Point, Thing, failure, spell
 
 GUARD = Guard(1 << 16)

@@ -39,7 +39,7 @@ MOST_SEED_BYTES = 3000
 CORPUS = pathlib.Path(__file__).with_name("corpus.txt")
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def seeds():
     """Return the bytes of all vectors but the largest: valid, invalid, streams, other programs'."""
     found = set()

@@ -21,9 +21,10 @@ import time
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS.parent)]
 
+import jars  # noqa: E402
+
 import block_peer  # noqa: E402
 import block_reference as slow  # noqa: E402
-import jars  # noqa: E402
 from fuzz import blocks, inputs  # noqa: E402
 from gates import figures  # noqa: E402
 from typedbytes.errors import BlockError, LimitError, TruncatedError  # noqa: E402

@@ -4,10 +4,9 @@ Belongs here: the bytes that LONGs carry, nearly right, and LONGs that carry non
 Python's own. Always true: what may come out is a DecodeError whose offset lies in what is carried.
 """
 
+from fuzz.choices import Choices
 from typedbytes import sortkey
 from typedbytes.errors import DecodeError
-
-from fuzz.choices import Choices
 from vectors import spell
 
 CARRIED = 7  # bytes in a LONG

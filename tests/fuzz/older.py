@@ -7,13 +7,12 @@ of the wire. Always true: an Input gives what a Reader gives, and stands in its 
 import io
 
 import typedbytes
-from typedbytes import legacy
-from typedbytes.errors import DecodeError, EncodeError, FormatError
-
 from fuzz.choices import Choices
 from fuzz.encoding import Objects, Odd, attempt
 from fuzz.inputs import TEXTS
 from fuzz.streams import ReadPieces, whole
+from typedbytes import legacy
+from typedbytes.errors import DecodeError, EncodeError, FormatError
 from vectors import failure, spell
 
 

@@ -7,18 +7,17 @@ right. It does not know the command. Always true: the bytes that are read end at
 import collections
 import json
 
-import typedbytes
-from typedbytes import TypeCode
-from typedbytes._report import _native as _report
-from typedbytes.cli._json_form import encoded_lines
-from typedbytes.cli._failure import Failure
-from typedbytes.errors import DecodeError
-
 import json_reference
 import reference
+import typedbytes
 from fuzz.choices import Choices
 from fuzz.decoding import walk
 from fuzz.guard import Guard
+from typedbytes import TypeCode
+from typedbytes._report import _native as _report
+from typedbytes.cli._failure import Failure
+from typedbytes.cli._json_form import encoded_lines
+from typedbytes.errors import DecodeError
 from vectors import failure
 
 GUARD = Guard(1 << 20)

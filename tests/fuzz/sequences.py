@@ -8,16 +8,15 @@ import functools
 import io
 
 import typedbytes
-from typedbytes import columns, sequencefile
-from typedbytes.errors import DecodeError
-from typedbytes.sequencefile._writables import full_name
-
 from column_values import EXACT, rows_of
 from fuzz import options as sets
 from fuzz.choices import Choices
 from fuzz.guard import Guard
 from fuzz.streams import ReadintoPieces, ReadPieces, SharedPieces, said, same, taken
 from sequencefiles import files
+from typedbytes import columns, sequencefile
+from typedbytes.errors import DecodeError
+from typedbytes.sequencefile._writables import full_name
 from vectors import spell
 
 GUARD = Guard(1 << 20)
@@ -37,7 +36,7 @@ class ReadintoAndRead(ReadintoPieces, ReadPieces):
     """Offer both; a reader chooses."""
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def seeds():
     """Return the files that Hadoop wrote."""
     return sorted(files().values())

@@ -8,11 +8,10 @@ import io
 import itertools
 
 import typedbytes
-from typedbytes.errors import DecodeError
-
 from fuzz import options as sets
 from fuzz.choices import Choices
 from fuzz.guard import Guard
+from typedbytes.errors import DecodeError
 from vectors import failure, spell
 
 GUARD = Guard(1 << 20)

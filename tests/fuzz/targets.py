@@ -71,8 +71,11 @@ def _dawdle(data):
         pass
 
 
-def _dawdle_once(data, dawdle=iter((_dawdle,))):
-    next(dawdle, len)(data)
+_ONCE = iter((_dawdle,))
+
+
+def _dawdle_once(data):
+    next(_ONCE, len)(data)
 
 
 def _switch_collector_off(data):

@@ -14,13 +14,12 @@ on the copy without a fault, which the drill looks at first.
 
 import argparse
 import collections
+import pathlib
 import resource
 import shutil
 import subprocess
 import sys
 import time
-
-import pathlib
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "support")]

@@ -23,13 +23,14 @@ except ImportError:  # an interpreter without its own test modules
     _testcapi = None
 
 import typedbytes  # noqa: E402
-from fuzz import inputs, options as sets  # noqa: E402
+from fuzz import inputs  # noqa: E402
+from fuzz import options as sets  # noqa: E402
 from fuzz.choices import Choices  # noqa: E402
 from fuzz.encoding import FIXED, Objects  # noqa: E402
 from gates import figures  # noqa: E402
 from typedbytes import block, columns, legacy, sequencefile, sortkey  # noqa: E402
-from typedbytes._report import _native as _report
-from typedbytes._sorting import _native as _sorting
+from typedbytes._report import _native as _report  # noqa: E402
+from typedbytes._sorting import _native as _sorting  # noqa: E402
 
 WARM_ROUNDS = 3
 ROUNDS = 4

@@ -82,20 +82,20 @@ NAMES = {"properties": lambda name: {name: "1"}, "environment": lambda name: {na
 @given(st.lists(words, min_size=6, max_size=6))
 def test_a_value_reaches_a_node_or_is_refused(folder, values):
     def make(candidate):
-        option, given = candidate
-        plan = plan_of(folder, **{option: given})
+        option, argument = candidate
+        plan = plan_of(folder, **{option: argument})
         plan.words()
         return plan
 
     candidates = [(option, form(value)) for value in [*values, "plain", "a=b"] for option, form in FORMS.items()]
     candidates += [(option, form(value)) for value in values for option, form in NAMES.items()]
     made = accepted(make, candidates)
-    assert {option for (option, given), _ in made if "plain" in str(given)} == FORMS.keys()
-    for ((option, given), _), reading in zip(made, read([plan for _, plan in made])):
-        if isinstance(given, dict):
-            assert reading[option].items() >= given.items()
+    assert {option for (option, argument), _ in made if "plain" in str(argument)} == FORMS.keys()
+    for ((option, argument), _), reading in zip(made, read([plan for _, plan in made])):
+        if isinstance(argument, dict):
+            assert reading[option].items() >= argument.items()
         else:
-            assert reading[option] == ([f"file:{given[0]}"] if option == "inputs" else f"file:{given}")
+            assert reading[option] == ([f"file:{argument[0]}"] if option == "inputs" else f"file:{argument}")
 
 
 @quickly

@@ -12,9 +12,9 @@ import beside_hadoop
 import typedbytes as tb
 from hadoop_support import SEQUENCE_FILE_INPUT, SEQUENCE_FILE_OUTPUT, hadoop, python_command
 from local_jobs import parts_of, raw_pairs, run, write_script
+from sort_pairs import made_pairs
 from streaming_support import encode
 from text_pieces import PIECES
-from sort_pairs import made_pairs
 from typedbytes import local
 
 pytestmark = pytest.mark.hadoop

@@ -3,6 +3,7 @@
 That a real Hadoop hears the same is in test_local_hadoop.py.
 """
 
+import functools
 import itertools
 import re
 
@@ -136,7 +137,7 @@ def test_a_job_has_no_more_counters_than_hadoop_allows(tmp_path, nreducers, ncou
     )
     for more in ((0, 0), (1, 0), (0, 1)):
         told = {"COUNTERS": f"{ncounters + more[0]} {ngroups + more[1]}"}
-        job = lambda: run(script, tmp_path / "in.tb", tmp_path / f"out{more}", reducers=nreducers, environ=told)
+        job = functools.partial(run, script, tmp_path / "in.tb", tmp_path / f"out{more}", reducers=nreducers, environ=told)
         if more == (0, 0):
             assert sum(map(len, job().counters.values())) > ncounters
         else:

@@ -321,8 +321,14 @@ def test_a_task_learns_what_hadoop_tells(tmp_path):
         "input_length": 4,
     }
     assert on_reduce == {
-        **{"job_id": f"job_{number}_0001", "task_id": f"task_{number}_0001_r_000000", "attempt_id": f"attempt_{number}_0001_r_000000_0"},
-        **{"is_map": False, "partition": 0, "input_file": None, "input_start": None, "input_length": None},
+        "job_id": f"job_{number}_0001",
+        "task_id": f"task_{number}_0001_r_000000",
+        "attempt_id": f"attempt_{number}_0001_r_000000_0",
+        "is_map": False,
+        "partition": 0,
+        "input_file": None,
+        "input_start": None,
+        "input_length": None,
     }
     assert ("mine", "yes") in pairs
     sides = [(side, way) for side in ("map", "reduce") for way in ("input", "output")]

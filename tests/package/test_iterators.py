@@ -24,8 +24,8 @@ import pytest
 import typedbytes as tb
 from streaming_support import encode, run_script, start
 from typedbytes import block, columns, hadoop, sequencefile
-from typedbytes._sorting._native import LineReader
 from typedbytes._core import END, Kept, PairGroups
+from typedbytes._sorting._native import LineReader
 from typedbytes.streaming import _descriptors, _run, _sidefiles, lib
 from typedbytes.streaming._rawbytes import RawBytesInput
 from typedbytes.streaming._text import TextInput

@@ -7,7 +7,7 @@ import pytest
 
 import typedbytes as tb
 from hearing import times_heard
-from typedbytes._report._native import Schema, RecordStatistics, Walker
+from typedbytes._report._native import RecordStatistics, Schema, Walker
 
 KINDS = [Walker, RecordStatistics, Schema]
 

@@ -15,8 +15,8 @@ import pytest
 import typedbytes as tb
 from sequencefiles import CODECS, FORMS, IO, files, header, record
 from typedbytes import sequencefile
-from typedbytes.sequencefile import _native as _sequence
 from typedbytes.sequencefile import _codecs
+from typedbytes.sequencefile import _native as _sequence
 
 KINDS = ["typed", "text-map", "null-null"]
 SMALL = [(form, kind) for form in FORMS for kind in (KINDS if "-" not in form or "default" in form else KINDS[::2])]
@@ -512,7 +512,7 @@ def test_writables_that_are_wrong(class_name, data):
     assert 0 <= caught.value.offset <= len(data)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in ("text-map", "int-sortedmap", "text-object", "text-primitives")])
+@pytest.mark.parametrize("kind", ["text-map", "int-sortedmap", "text-object", "text-primitives"])
 def test_self_describing_writables_cut_and_changed(kind):
     reader = sequencefile.Reader(files()[f"none/{kind}"], raw=True)
     for key, value in reader:

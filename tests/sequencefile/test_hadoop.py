@@ -8,8 +8,8 @@ import pytest
 
 import typedbytes as tb
 from hadoop_support import hadoop
-from sequencefiles import CODECS, files, kinds, same
 from sequencefile_decoders import DECODERS
+from sequencefiles import CODECS, files, kinds, same
 from typedbytes import sequencefile
 from vectors import ROOT
 

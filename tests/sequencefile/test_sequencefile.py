@@ -22,12 +22,12 @@ from hypothesis import given, settings
 import reference
 import typedbytes as tb
 from fresh import run_fresh
+from sequencefile_bytes import MARKER, written
 from sequencefiles import IO, files, header, kinds, record
 from strategies import values
 from typedbytes import sequencefile
-from typedbytes.sequencefile import _native as _sequence
 from typedbytes.sequencefile import _codecs
-from sequencefile_bytes import MARKER, written
+from typedbytes.sequencefile import _native as _sequence
 
 FORMS = [("none", "default"), ("record", "default"), ("block", "zstd")]
 
@@ -842,7 +842,7 @@ def test_a_class_of_ones_own_steps_as_it_says(kind):
 def test_pairs_are_ones_own():
     """The tuple that is given out again is one that nobody holds."""
     reader = sequencefile.Reader(written(NUMBERS[:20]))
-    kept = [pair for pair in reader]
+    kept = list(reader)
     assert kept == NUMBERS[:20] and len(set(map(id, kept))) == 20
     reader = sequencefile.Reader(written([([i], [i]) for i in range(100)]))
     for i, (key, value) in enumerate(reader):
@@ -946,10 +946,12 @@ def test_an_error_says_where_in_the_file(folder, processes):
         offset = reader.offset
     data[offset + 8 + 4] = 201  # the type code of the key
     path.write_bytes(data)
-    for split_size, record in ((1 << 20, 1000), (4000, None)):
+    for split_size, nrecord in ((1 << 20, 1000), (4000, None)):
         with pytest.raises(tb.FormatError) as info:
             list(sequencefile.read(place, processes=processes, split_size=split_size, ordered=True))
-        assert (info.value.offset, info.value.record) == (offset + 12, record), "a later split does not know which record of the file it is"
+        assert (info.value.offset, info.value.record) == (offset + 12, nrecord), (
+            "a later split does not know which record of the file it is"
+        )
 
 
 class HeavyError(Exception):

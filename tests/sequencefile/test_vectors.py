@@ -7,9 +7,9 @@ import pytest
 
 import typedbytes as tb
 from java_view import in_order
+from sequencefile_decoders import DECODERS
 from sequencefiles import CODECS, FORMS, IO, files, header, kinds, record, same
 from typedbytes import sequencefile
-from sequencefile_decoders import DECODERS
 
 NAMES = [name for name in files() if name.split("/")[0] in FORMS]
 

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 import reference
 import typedbytes as tb
 from fresh import run_fresh
+from sort_pairs import made_pairs
 from strategies import values
 from typedbytes._sorting import external
 from typedbytes._sorting._native import Sorter, merge
-from sort_pairs import made_pairs
 
 
 class Dribble(io.RawIOBase):

@@ -273,7 +273,7 @@ def test_descending_orders_the_other_way():
     assert Descending(1) != 1
     assert repr(Descending("a")) == "Descending('a')"
     with pytest.raises(TypeError):
-        Descending(1) < 1
+        _ = Descending(1) < 1
 
 
 @pytest.mark.hadoop

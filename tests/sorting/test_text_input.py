@@ -11,8 +11,8 @@ import re
 import pytest
 
 import typedbytes as tb
-from typedbytes._sorting._native import LineReader
 from text_pieces import PIECES
+from typedbytes._sorting._native import LineReader
 
 # of these the rules of Java and the decoder of Python make as many replacements
 PIECES += [b"\xc3", b"\xe0\x9f\x80", b"\xe2\x82", b"\xf0\x8f\x80\x80", b"\xf1\x80", b"\xf4\x8f\xbf", b"\xf4\x90\x80\x80"]

@@ -24,8 +24,8 @@ import numpy
 import pytest
 
 import typedbytes as tb
-from typedbytes import sequencefile
 from fresh import lowest_free_descriptor, run_fresh, within
+from typedbytes import sequencefile
 
 VALUES = [
     True, 5, 2**40, 1.5, "na\u00efve \U0001f600", b"raw", (1, ("a",)), [1, [2, []]], {"k": None, 3: [b""]}, 2**90,

@@ -13,7 +13,7 @@ from typedbytes import Decoder, columns
 
 ROWS = [
     (word, number + 2**33)
-    for word, numbers in itertools.groupby(sorted("the quick fox and the other fox".split() * 500))
+    for word, numbers in itertools.groupby(sorted(["the", "quick", "fox", "and", "the", "other", "fox"] * 500))
     for number, _ in enumerate(numbers)
 ]
 DATA = encode(*ROWS)

@@ -17,6 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "test_vectors" / "java"))
 
 import jars
+
 from typedbytes import columns, sequencefile
 
 PARTS = [("none", "default"), ("record", "gzip"), ("block", "zstd")]

@@ -48,7 +48,7 @@ class Job:
     log: str  #: what Hadoop and the tasks wrote to stderr
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def hadoop():
     """Start the one Hadoop of this test run, or give it again."""
     machine = Hadoop()

@@ -364,7 +364,7 @@ class Encoding:
             return self.numpy_integer(obj, path)
         if isinstance(obj, int):
             return self.integer(obj, path)
-        if isinstance(obj, Float) or isinstance(obj, (numpy.float16, numpy.float32)):
+        if isinstance(obj, (Float, numpy.float16, numpy.float32)):
             return bytes([FLOAT]) + narrow(float(obj), path)
         if isinstance(obj, float):
             return struct.pack(">Bd", DOUBLE, obj)

@@ -14,13 +14,13 @@ FORMS = ["none", *(f"{codec}-{compression}" for codec in CODECS for compression 
 IO = "org.apache.hadoop.io."
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def kinds():
     """Return what Hadoop wrote, by kind: classes and records."""
     return {line["kind"]: line for line in read_jsonl("sequencefile/records.jsonl")}
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def files():
     """Return the bytes of the files that Hadoop wrote, by name."""
     return {line["name"]: bytes.fromhex(line["hex"]) for line in read_jsonl("sequencefile/files.jsonl")}
