@@ -14,7 +14,7 @@ class EncodeOptions(TypedDict, total=False):
     dialect: Literal["hadoop", "hive"]
     max_depth: int
 
-class DecodeOptions(TypedDict, total=False):
+class ValueOptions(TypedDict, total=False):
     pickle: Literal["safe", "trust", "raw"]
     exact: bool
     map_pairs: bool
@@ -22,6 +22,8 @@ class DecodeOptions(TypedDict, total=False):
     unicode_errors: str
     dialect: Literal["hadoop", "hive"]
     max_depth: int
+
+class DecodeOptions(ValueOptions, total=False):
     max_bytes: int | None
 
 def dumps(obj: Any, **options: Unpack[EncodeOptions]) -> bytes: ...

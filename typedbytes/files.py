@@ -39,6 +39,7 @@ class _Opening:
 class Reader(_Opening, _core.Reader):
     __slots__ = ()
     __doc__ = _core.Reader.__doc__
+    __signature__ = _core.PassedOptions(_core.Reader)
     _mode = "rb"
 
 
@@ -46,22 +47,27 @@ class Reader(_Opening, _core.Reader):
 class PairReader(_Opening, _core.PairReader):
     __slots__ = ()
     __doc__ = _core.PairReader.__doc__
+    __signature__ = _core.PassedOptions(_core.PairReader)
     _mode = "rb"
 
 
 class Writer(_Opening, _core.Writer):
     __slots__ = ()
     __doc__ = _core.Writer.__doc__
+    __signature__ = _core.PassedOptions(_core.Writer)
     _mode = "wb"
 
 
 class PairWriter(_Opening, _core.PairWriter):
     __slots__ = ()
     __doc__ = _core.PairWriter.__doc__
+    __signature__ = _core.PassedOptions(_core.PairWriter)
     _mode = "wb"
 
 
-def dump(obj, file, **options):
+def dump(
+    obj, file, *, int_width="auto", pickle="safe", default=None, sort_keys=False, unicode_errors="strict", dialect="hadoop", max_depth=256,
+):  # fmt: skip
     """Encode one object and write it to a file object, descriptor, path or socket.
 
     Options and encode errors as for `dumps`; errors of the file are raised as they are.
@@ -71,11 +77,22 @@ def dump(obj, file, **options):
     >>> dump(True, file); file.getvalue().hex()
     '0201'
     """
-    with Writer(file, **options) as writer:
+    with Writer(
+        file,
+        int_width=int_width,
+        pickle=pickle,
+        default=default,
+        sort_keys=sort_keys,
+        unicode_errors=unicode_errors,
+        dialect=dialect,
+        max_depth=max_depth,
+    ) as writer:
         writer.write(obj)
 
 
-def load(file, **options):
+def load(
+    file, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, unicode_errors="strict", dialect="hadoop", max_depth=256, max_bytes=None,
+):  # fmt: skip
     """Read one value from a file object, descriptor, path or socket, and nothing after it.
 
     Options and errors as for `loads`; at the end of the file TruncatedError, which is an EOFError.
@@ -84,27 +101,64 @@ def load(file, **options):
     >>> load(io.BytesIO(b"\\x02\\x01"))
     True
     """
-    with Reader(file, read_ahead=False, **options) as reader:
+    with Reader(
+        file,
+        read_ahead=False,
+        pickle=pickle,
+        exact=exact,
+        map_pairs=map_pairs,
+        ext_hook=ext_hook,
+        unicode_errors=unicode_errors,
+        dialect=dialect,
+        max_depth=max_depth,
+        max_bytes=max_bytes,
+    ) as reader:
         for value in reader:
             return value
         return _core.loads(b"")
 
 
-def dump_all(iterable, file, **options):
+def dump_all(
+    iterable, file, *, int_width="auto", pickle="safe", default=None, sort_keys=False, unicode_errors="strict", dialect="hadoop", max_depth=256,
+):  # fmt: skip
     """Write every object of an iterable and return their number; options and errors as for `dump`.
 
     >>> import io
     >>> dump_all([1, 2], io.BytesIO())
     2
     """
-    with Writer(file, **options) as writer:
+    with Writer(
+        file,
+        int_width=int_width,
+        pickle=pickle,
+        default=default,
+        sort_keys=sort_keys,
+        unicode_errors=unicode_errors,
+        dialect=dialect,
+        max_depth=max_depth,
+    ) as writer:
         return writer.writes(iterable)
 
 
-def iter_load(file, **options):
+def iter_load(
+    file, *, raw=False, read_ahead=True, buffer_size=131072, pickle="safe", exact=False, map_pairs=False, ext_hook=None, unicode_errors="strict", dialect="hadoop", max_depth=256, max_bytes=None,
+):  # fmt: skip
     """Iterate over the values of a file or of a bytes-like buffer; the same as `Reader`.
 
     >>> list(iter_load(b"\\x02\\x01\\x02\\x00"))
     [True, False]
     """
-    return Reader(file, **options)
+    return Reader(
+        file,
+        raw=raw,
+        read_ahead=read_ahead,
+        buffer_size=buffer_size,
+        pickle=pickle,
+        exact=exact,
+        map_pairs=map_pairs,
+        ext_hook=ext_hook,
+        unicode_errors=unicode_errors,
+        dialect=dialect,
+        max_depth=max_depth,
+        max_bytes=max_bytes,
+    )

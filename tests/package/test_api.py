@@ -97,8 +97,8 @@ def test_type_codes_are_those_of_the_core():
 # -- stubs ------------------------------------------------------------------------------------------------
 
 STUBS = sorted(PACKAGE.rglob("*.pyi"))
-# the type of a part of the stub alone
-TYPING_ONLY = {"TypedDict", "Protocol"}
+# what is made of these is in the stub alone
+TYPING_ONLY = {"TypedDict", "ValueOptions", "Protocol"}
 
 
 def stub_of(module):
@@ -198,7 +198,8 @@ def options_of(name):
     """Return the option names of a TypedDict in the stub of the streams."""
     tree = stub_of(importlib.import_module("typedbytes._core"))
     (node,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
-    return [item.target.id for item in node.body]
+    inherited = [option for base in node.bases if base.id != "TypedDict" for option in options_of(base.id)]
+    return inherited + [item.target.id for item in node.body]
 
 
 def stub_parameters(node):
@@ -211,9 +212,16 @@ def stub_parameters(node):
         found.append((given.vararg.arg, "rest", False))
     found += [(item.arg, "keyword", default is not None) for item, default in zip(given.kwonlyargs, given.kw_defaults)]
     if given.kwarg:
-        options = re.fullmatch(r"Unpack\[(?:_stream\.)?(\w+)\]", ast.unparse(given.kwarg.annotation)).group(1)
+        options = re.fullmatch(r"Unpack\[(?:_core\.)?(\w+)\]", ast.unparse(given.kwarg.annotation)).group(1)
         found += [(option, "keyword", True) for option in options_of(options)]
     return found
+
+
+def stub_defaults(node):
+    """Return the default of each parameter of a function in a stub that gives one."""
+    defaults = dict(zip([item.arg for item in node.args.kwonlyargs], node.args.kw_defaults))
+    defaults.update(zip([item.arg for item in node.args.args][::-1], node.args.defaults[::-1]))
+    return {parameter: default for parameter, default in defaults.items() if default is not None and ast.unparse(default) != "..."}
 
 
 def real_parameters(function):
@@ -238,7 +246,7 @@ def functions():
                 found[f"{module.__name__}.{name}"] = (node, getattr(module, name))
             elif isinstance(node, ast.ClassDef):
                 for member, inner in stub_names(node.body).items():
-                    if isinstance(inner, ast.FunctionDef) and not inner.decorator_list:
+                    if isinstance(inner, ast.FunctionDef) and not inner.decorator_list and member != "__init__":
                         found[f"{module.__name__}.{name}.{member}"] = (inner, getattr(getattr(module, name), member))
     return found
 
@@ -254,16 +262,92 @@ def test_a_stub_has_the_parameters_of_its_function(name):
         assert sorted(stub_parameters(node)) == sorted(real)
         positional = [item for item in stub_parameters(node) if item[1] == "positional"]
         assert positional == [item for item in real if item[1] == "positional"]
-        defaults = dict(zip([item.arg for item in node.args.kwonlyargs], node.args.kw_defaults))
-        defaults.update(zip([item.arg for item in node.args.args][::-1], node.args.defaults[::-1]))
-        for parameter, default in defaults.items():
-            if default is not None and ast.unparse(default) != "...":
-                assert ast.literal_eval(default) == inspect.signature(function).parameters[parameter].default
+        for parameter, default in stub_defaults(node).items():
+            assert ast.literal_eval(default) == inspect.signature(function).parameters[parameter].default
 
 
-def test_most_functions_can_be_asked_for_their_parameters():
-    asked = [name for name, (_, function) in FUNCTIONS.items() if real_parameters(function) is not None]
-    assert len(asked) > 0.6 * len(FUNCTIONS)
+# The options of these are listed in their docstrings, and are those of a Reader, a Writer, or a job.
+PASS_OPTIONS_ON = {
+    "typedbytes.sequencefile.decode", "typedbytes.sequencefile.encode", "typedbytes.sequencefile.open",
+    "typedbytes.sequencefile.read", "typedbytes.local.run", "typedbytes.local.run_script",
+}  # fmt: skip
+
+
+def test_every_function_can_be_asked_for_its_parameters():
+    asked = {name for name, (_, function) in FUNCTIONS.items() if real_parameters(function) is not None}
+    special = {name for name in FUNCTIONS if name.endswith(("__iter__", "__next__", "__new__"))}
+    assert set(FUNCTIONS) - asked - special == PASS_OPTIONS_ON
+
+
+CONSTRUCTORS = {
+    f"{module.__name__}.{name}": (stub_names(stub_class(getattr(module, name)).body)["__init__"], getattr(module, name))
+    for module, name in CLASSES
+    if "__init__" in stub_names(stub_class(getattr(module, name)).body)
+}
+
+
+@pytest.mark.parametrize("name", CONSTRUCTORS)
+def test_a_class_shows_the_parameters_of_its_stub(name):
+    node, kind = CONSTRUCTORS[name]
+    shown = [("self", "positional", False), *real_parameters(kind)]
+    assert sorted(shown) == sorted(stub_parameters(node))
+    assert [item for item in shown if item[1] == "positional"] == [item for item in stub_parameters(node) if item[1] == "positional"]
+    parameters = inspect.signature(kind).parameters
+    for parameter, default in stub_defaults(node).items():
+        assert ast.literal_eval(default) == parameters[parameter].default
+    options = {"EncodeOptions": tb.dumps, "ValueOptions": tb.loads, "DecodeOptions": tb.loads}
+    for option_set in re.findall(r"\w+Options", ast.unparse(node.args.kwarg.annotation) if node.args.kwarg else ""):
+        defaults = inspect.signature(options[option_set]).parameters
+        for option in options_of(option_set):
+            assert parameters[option].default == defaults[option].default
+
+
+def test_a_subclass_shows_its_own_parameters():
+    class Mine(tb.Reader):
+        def __init__(self, path, *, more=1):
+            super().__init__(path)
+
+    class Plain(tb.Reader):
+        pass
+
+    assert list(inspect.signature(Mine).parameters) == ["path", "more"]
+    assert inspect.signature(Plain) == inspect.signature(tb.Reader)
+
+
+@pytest.mark.parametrize("name", ["Encoder", "Decoder", "Reader", "PairReader", "Writer", "PairWriter"])
+def test_a_class_takes_what_it_shows(name):
+    kind = getattr(tb, name)
+    parameters = inspect.signature(kind).parameters.values()
+    options = {item.name: item.default for item in parameters if item.kind is item.KEYWORD_ONLY}
+    kind(*([] if name.endswith("coder") else [io.BytesIO()]), **options)
+
+
+@pytest.mark.parametrize("name", ["dump", "dump_all", "load", "iter_load"])
+def test_a_function_passes_on_each_option(name, monkeypatch):
+    """Each has a value of its own: two that are swapped are found."""
+
+    class Passed(Exception):
+        pass
+
+    def stream(file, **options):
+        raise Passed(options)
+
+    monkeypatch.setattr(tb.files, "Reader", stream)
+    monkeypatch.setattr(tb.files, "Writer", stream)
+    function = getattr(tb, name)
+    parameters = inspect.signature(function).parameters.values()
+    options = {item.name: object() for item in parameters if item.kind is item.KEYWORD_ONLY}
+    with pytest.raises(Passed) as passed:
+        function(*["file"] * (len(parameters) - len(options)), **options)
+    assert passed.value.args[0] == {**options, **({"read_ahead": False} if name == "load" else {})}
+
+
+def test_a_function_has_the_defaults_of_its_class():
+    for function, kind in ((tb.dump, tb.Encoder), (tb.dump_all, tb.Encoder), (tb.load, tb.Decoder), (tb.iter_load, tb.Reader)):
+        shown = inspect.signature(function).parameters
+        for option, parameter in inspect.signature(kind).parameters.items():
+            if parameter.kind is parameter.KEYWORD_ONLY:
+                assert shown[option].default == parameter.default
 
 
 ENCODING = {

@@ -53,7 +53,7 @@ class BlockDecoder:
         *,
         max_bytes: int | None = None,
         skip_bad: bool = False,
-        **options: Unpack[_core.DecodeOptions],
+        **options: Unpack[_core.ValueOptions],
     ) -> None: ...
     def feed(self, data: ReadableBuffer) -> list[Message]: ...
     @property
@@ -71,7 +71,7 @@ class BlockReader:
         max_bytes: int | None = None,
         skip_bad: bool = False,
         buffer_size: int = 262144,
-        **options: Unpack[_core.DecodeOptions],
+        **options: Unpack[_core.ValueOptions],
     ) -> None: ...
     def read(self, default: Any = None) -> Any: ...
     def read_bytes(self, nbytes: int) -> bytes: ...

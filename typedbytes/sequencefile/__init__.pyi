@@ -115,7 +115,15 @@ class Writer:
 
 class MapFile:
     skipped: list[Skipped]
-    def __init__(self, path: str | PathLike[str], **options: Any) -> None: ...
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        *,
+        max_bytes: int | None = 268435456,
+        decoders: Mapping[str, Callable[[bytes], Any]] | None = None,
+        resync: bool = False,
+        **options: Unpack[_core.ValueOptions],
+    ) -> None: ...
     def get(self, key: Any, default: Any = None) -> Any: ...
     def __getitem__(self, key: Any) -> Any: ...
     def __contains__(self, key: Any) -> bool: ...

@@ -58,6 +58,7 @@ class Reader(_native.Reader):
     """
 
     __slots__ = ()
+    __signature__ = _core.PassedOptions(_native.Reader)
 
     def __init__(self, file, *, max_bytes=1 << 28, decoders=None, **options):
         file, ours = _locations.opened(file, "r")
@@ -98,6 +99,7 @@ class Writer(_native.Writer):
     """
 
     __slots__ = ()
+    __signature__ = _core.PassedOptions(_native.Writer)
 
     def __init__(
         self, file, *, key_class=_TYPED_BYTES, value_class=_TYPED_BYTES, compression="none", codec="default",

@@ -9,7 +9,7 @@ import struct
 from bisect import bisect_left
 from functools import partial
 
-from typedbytes._core import Kept
+from typedbytes._core import Kept, PassedOptions
 from typedbytes.errors import DecodeError, FormatError
 from typedbytes.sequencefile import _locations, _writables
 from typedbytes.sequencefile._files import Reader, decode, encode
@@ -41,6 +41,8 @@ class MapFile:
     (2, None, True)
     >>> folder.cleanup()
     """
+
+    __signature__ = PassedOptions(Reader, "raw", "start", "length")
 
     def __init__(self, path, **options):
         path = str(path).rstrip("/")

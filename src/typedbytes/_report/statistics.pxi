@@ -77,7 +77,7 @@ cdef class Walker:
 
 
 cdef class RecordStatistics(Walker):
-    """Count types, sizes and partitions of records.
+    """RecordStatistics(*, pairs=False, dialect='hadoop', npartitions=0, top=None)\n--\n\nCount types, sizes and partitions of records.
 
     pairs: a record is a key and a value. dialect: as for a Reader. npartitions: of HashPartitioner, 0 to count none. top: a
     dict for the number of times that each encoded key (without pairs: value) occurs, or None.
@@ -203,7 +203,7 @@ cdef class Node:
 
 
 cdef class Schema(Walker):
-    """Find the types at each path inside records.
+    """Schema(*, pairs=False, dialect='hadoop')\n--\n\nFind the types at each path inside records.
 
     >>> schema = Schema()
     >>> schema.write(b"\\x09\\x03\\x00\\x00\\x00\\x05\\x02\\x01\\xff")

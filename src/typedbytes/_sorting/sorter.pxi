@@ -44,7 +44,7 @@ include "order.pxi"
 # ---- sorting -----------------------------------------------------------------------------------------------------------
 
 cdef class Sorter:
-    """Collect the encoded records of a stream and write them sorted, as many at a time as memory allows.
+    """Sorter(*, nparts=2, npartitions=1, secondary=0, by='key', memory=268435456, dialect='hadoop', max_depth=256)\n--\n\nCollect the encoded records of a stream and write them sorted, as many at a time as memory allows.
 
     nparts: 2 for pairs, sorted by their keys; 1 for values, sorted by themselves. npartitions: how many HashPartitioner
     sends the keys to; records are sorted by partition first. secondary: how many bytes at the end of a key are only sorted by, as with

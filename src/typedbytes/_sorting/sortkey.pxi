@@ -53,7 +53,7 @@ cdef long long NAN_BITS = <long long>0x7ff8 << 48
 
 
 cdef class Descending:
-    """Reverse the order of a part of a sort key, and of the value in it for Python's own sorting.
+    """Descending(value)\n--\n\nReverse the order of a part of a sort key, and of the value in it for Python's own sorting.
 
     Raises TypeError for the Descending of a Descending, which would be the value itself.
 

@@ -36,7 +36,7 @@ cdef enum Outcome:
 
 
 cdef class LineReader:
-    """Read lines of text as pairs of typed bytes: a LONG, the offset at which the line starts, and a STRING, the line.
+    """LineReader(source, *, start=0, length=None)\n--\n\nRead lines of text as pairs of typed bytes: a LONG, the offset at which the line starts, and a STRING, the line.
 
     source: a binary file with readinto(), positioned at `start`. start, length: of the split; None for the rest of the file.
 

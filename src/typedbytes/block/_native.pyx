@@ -215,7 +215,7 @@ class ArrowStream:
 
 
 cdef class Message:
-    """Hold the values of one message, in order: a sequence that equals the list or the tuple of them.
+    """Message()\n--\n\nHold the values of one message, in order: a sequence that equals the list or the tuple of them.
 
     id: of a native message, None in a legacy layout. wants_reply: the sender asked for a reply.
 

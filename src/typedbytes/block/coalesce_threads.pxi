@@ -48,7 +48,7 @@ cdef enum:
 
 
 cdef class CoalescingWriter:
-    """Gather small messages and send them in batches, from one thread or several.
+    """CoalescingWriter(sink, wire='bytes', *, flush_bytes=16384, max_delay=0.0003, buffer_size=65536, max_inflight=None, checksum=False, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nGather small messages and send them in batches, from one thread or several.
 
     sink: a socket, descriptor or raw file. wire and further options: as for `BlockEncoder`. flush_bytes: a batch of this size
     is sent at once. max_delay: seconds that a byte may wait for its batch; None: until a batch is full or flush() is called.

@@ -1,7 +1,7 @@
 # BlockDecoder: input that is fed in pieces.
 
 cdef class BlockDecoder(Parser):
-    """Decode messages from input that is split into pieces of any size.
+    """BlockDecoder(wire='bytes', *, max_bytes=None, skip_bad=False, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nDecode messages from input that is split into pieces of any size.
 
     wire: as for `BlockEncoder`; native messages are always recognised and decoded too. max_bytes: of one message, None for no
     limit. skip_bad: skip malformed messages whose end is known, and count them in `skipped`. Other options are those of

@@ -34,7 +34,7 @@ TYPE_NAMES = {BOOL: "bool", NULL_VALUE: "None"}
 
 
 cdef class BlockEncoder:
-    """Encode messages: sequences of values that another process reads as a whole.
+    """BlockEncoder(wire='bytes', *, checksum=False, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nEncode messages: sequences of values that another process reads as a whole.
 
     wire: the layout, one of the legacy layouts "line", "block", "bytes", "type8", "total" and "header", or "native" (or 1) for
     the native format. default: a function that is called with a value that the layout has no type for, and returns a

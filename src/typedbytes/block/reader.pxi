@@ -1,7 +1,7 @@
 # BlockReader: messages from a socket, descriptor or file object.
 
 cdef class BlockReader(Parser):
-    """Read messages from a socket, descriptor, file object or bytes-like buffer.
+    """BlockReader(source, wire='bytes', *, max_bytes=None, skip_bad=False, buffer_size=262144, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nRead messages from a socket, descriptor, file object or bytes-like buffer.
 
     wire, max_bytes, skip_bad and further options: as for `BlockDecoder`. buffer_size: bytes requested at once; values of 64 KiB
     or more are read into their final memory. Iteration yields Messages. After a decode error, or an exception of a hook, a

@@ -1,7 +1,7 @@
 # BlockWriter: messages to a socket, descriptor or file object.
 
 cdef class BlockWriter:
-    """Write messages to a socket, descriptor or file object.
+    """BlockWriter(sink, wire='bytes', *, buffer_size=0, max_inflight=None, checksum=False, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nWrite messages to a socket, descriptor or file object.
 
     wire and further options: as for `BlockEncoder`. buffer_size: bytes to collect before they are sent; 0 sends each message at
     once. A message is one system call, and values of 64 KiB or more are not copied. TCP_NODELAY is set on TCP sockets.

@@ -225,7 +225,7 @@ cdef PyObject* new_pair(Decoding* d) except NULL:
 
 
 cdef class Encoder:
-    """Encode objects with fixed options; reusable, and safe to share between threads.
+    """Encoder(*, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nEncode objects with fixed options; reusable, and safe to share between threads.
 
     int_width: "auto" (INT where the number fits, else LONG), 32 or 64. pickle: "safe" writes None, wide ints, Decimal,
     datetime types, sets, complex and UUID as code 100, "trust" pickles anything, "raw" nothing. default: a function that
@@ -324,7 +324,7 @@ cdef inline int encode_item_pair(Encoding* e, object item) except -1:
 
 
 cdef class Decoder:
-    """Decode with fixed options, whole buffers or a stream that is fed in pieces.
+    """Decoder(*, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256, max_bytes=None)\n--\n\nDecode with fixed options, whole buffers or a stream that is fed in pieces.
 
     pickle: "safe" builds only value types from code 100, "trust" is ordinary pickle (for one's own data), "raw" gives
     Ext(100, data). exact: give Byte, Long, Float and Ext where plain values would lose their width. map_pairs: a MAP as a list of
@@ -554,6 +554,30 @@ def step_as_base(type cls not None):
     """Let a class made in Python step as its compiled base does, and return it; it has no __next__ of its own."""
     inherit_next(cls)
     return cls
+
+
+cdef class PassedOptions:
+    """The `__signature__` of a class made in Python whose **options are those of another class, `target`, except `hidden`."""
+
+    cdef object target, hidden, init
+
+    def __init__(self, target, *hidden):
+        self.target, self.hidden = target, hidden
+
+    def __set_name__(self, owner, name):
+        self.init = owner.__init__
+
+    def __get__(self, instance, owner):
+        if owner.__init__ is not self.init:    # of a subclass, which has parameters of its own
+            return None
+        from inspect import Signature, signature    # lazy import: start-up time
+        _self, *own, _options = signature(self.init).parameters.values()
+        names = {parameter.name for parameter in own}
+        passed = [
+            parameter for parameter in signature(self.target).parameters.values()
+            if parameter.kind is parameter.KEYWORD_ONLY and parameter.name not in names and parameter.name not in self.hidden
+        ]
+        return Signature(own + passed)
 
 include "stream/iterate.pxi"
 include "stream/reader.pxi"

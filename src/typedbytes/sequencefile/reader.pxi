@@ -44,7 +44,7 @@ cdef int raise_pending() except? -1:
 
 
 cdef class Reader:
-    """Read a SequenceFile from an object with read(), or from bytes; see `typedbytes.sequencefile.Reader`.
+    """Reader(source, *, start=0, length=None, raw=False, resync=False, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nRead a SequenceFile from an object with read(), or from bytes; see `typedbytes.sequencefile.Reader`.
 
     find_codec: called with a codec's class name, returns a function that takes compressed bytes and a limit and returns bytes.
     find_converters: called with the name of a key or value class that is not built in, returns two functions of a Writable's

@@ -1,7 +1,7 @@
 # Writer: from keys and values to bytes, with sync markers and blocks where Hadoop would write them.
 
 cdef class Writer:
-    """Write a SequenceFile to an object with write(); see `typedbytes.sequencefile.Writer`.
+    """Writer(sink, *, metadata=None, version=6, sync_interval=102400, block_size=1000000, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nWrite a SequenceFile to an object with write(); see `typedbytes.sequencefile.Writer`.
 
     compress: a function that takes bytes and returns them compressed; `codec` is its class name. key_function and
     value_function: for a class that is not built in, a function that takes an object and returns the bytes of its Writable.

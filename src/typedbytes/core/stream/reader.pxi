@@ -1,7 +1,7 @@
 # Reader, PairReader and groups of pairs.
 
 cdef class Reader:
-    """Read a stream of values from a file object, descriptor, socket, path or bytes-like buffer.
+    """Reader(source, *, raw=False, read_ahead=True, buffer_size=131072, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256, max_bytes=None)\n--\n\nRead a stream of values from a file object, descriptor, socket, path or bytes-like buffer.
 
     raw: give each value as its encoded bytes, without looking inside. read_ahead: False reads no byte beyond the value that is
     returned, so that the file's position is exact. buffer_size: bytes asked for at once. Other options as for `Decoder`.
@@ -422,7 +422,7 @@ ctypedef int (*parts_function)(PairReader reader, PyObject** key, PyObject** val
 
 
 cdef class PairReader(Reader):
-    """Read alternating keys and values, as Hadoop Streaming gives them, as (key, value) tuples.
+    """PairReader(source, *, raw=False, read_ahead=True, buffer_size=131072, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256, max_bytes=None)\n--\n\nRead alternating keys and values, as Hadoop Streaming gives them, as (key, value) tuples.
 
     Sources and options as for `Reader`; raw=True gives both as encoded bytes. A key without a value raises TruncatedError.
 

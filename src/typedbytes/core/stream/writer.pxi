@@ -1,7 +1,7 @@
 # Writer and PairWriter.
 
 cdef class Writer:
-    """Write a stream of values to a file object, descriptor, socket or path.
+    """Writer(sink, *, buffer_size=65536, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nWrite a stream of values to a file object, descriptor, socket or path.
 
     buffer_size: bytes gathered before they are handed over; only whole records are. Other options as for `Encoder`. An object
     that fails to encode leaves nothing behind, and the Writer stays usable. What could not be written stays in the buffer:
@@ -382,7 +382,7 @@ cdef WriterKind STREAM_WRITER = WriterKind(settle=settle_writer, give_up=give_up
 
 
 cdef class PairWriter(Writer):
-    """Write keys and values in turn, as Hadoop Streaming reads them.
+    """PairWriter(sink, *, buffer_size=65536, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nWrite keys and values in turn, as Hadoop Streaming reads them.
 
     Sinks and options as for `Writer`; a pair is written whole or not at all.
 
