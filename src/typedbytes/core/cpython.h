@@ -1,7 +1,7 @@
 /* Layer 0. The only file that knows the interpreter's own layout.
  *
  * Each function has a portable form built from the public API; TYPEDBYTES_PORTABLE selects it everywhere, so that the tests
- * can run both. The fast forms hold for CPython 3.9 to 3.13 with the layouts named below; anything else gets the portable
+ * can run both. The fast forms hold for CPython 3.9 to 3.15 with the layouts named below; anything else gets the portable
  * form. */
 #ifndef TYPEDBYTES_CPYTHON_H
 #define TYPEDBYTES_CPYTHON_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#if !defined(TYPEDBYTES_PORTABLE) && !defined(PYPY_VERSION) && !defined(Py_GIL_DISABLED) && PY_VERSION_HEX < 0x030e0000
+#if !defined(TYPEDBYTES_PORTABLE) && !defined(PYPY_VERSION) && !defined(Py_GIL_DISABLED) && PY_VERSION_HEX < 0x03100000
 #define TB_KNOWN_LAYOUT 1
 #else
 #define TB_KNOWN_LAYOUT 0
@@ -21,6 +21,14 @@
 #define TB_NANS_HASH_ALIKE 1
 #else
 #define TB_NANS_HASH_ALIKE 0
+#endif
+
+/* The reference count of fresh memory; Py_SET_REFCNT leaves alone what looks immortal, as that may. From 3.14 on the field has
+ * flags beside the count. */
+#if PY_VERSION_HEX >= 0x030e0000 && SIZEOF_VOID_P > 4
+#define TB_FRESH_REFCNT(o) ((PyObject *)(o))->ob_refcnt_full
+#else
+#define TB_FRESH_REFCNT(o) ((PyObject *)(o))->ob_refcnt
 #endif
 
 #if TB_KNOWN_LAYOUT && PY_VERSION_HEX >= 0x030d0000
@@ -56,7 +64,7 @@ static inline PyLongObject *new_int(Py_ssize_t ndigits) {
 #else
     PyLongObject *number = (PyLongObject *)PyObject_Malloc(TB_DIGITS_OFFSET + (size_t)ndigits * sizeof(digit));
     if (number == NULL) return (PyLongObject *)PyErr_NoMemory();
-    ((PyObject *)number)->ob_refcnt = 1;    /* Py_SET_REFCNT leaves alone what looks immortal, as fresh memory may */
+    TB_FRESH_REFCNT(number) = 1;
     Py_SET_TYPE((PyObject *)number, &PyLong_Type);
     return number;
 #endif
@@ -95,7 +103,7 @@ static inline PyObject *float_from_f64(double value) {
 #if TB_KNOWN_LAYOUT && !defined(Py_REF_DEBUG)
     PyFloatObject *number = (PyFloatObject *)PyObject_Malloc(sizeof(PyFloatObject));
     if (number == NULL) return PyErr_NoMemory();
-    ((PyObject *)number)->ob_refcnt = 1;
+    TB_FRESH_REFCNT(number) = 1;
     Py_SET_TYPE((PyObject *)number, &PyFloat_Type);
     number->ob_fval = value;
     return (PyObject *)number;
@@ -291,7 +299,7 @@ static inline PyObject *new_ascii(Py_ssize_t nchars) {
         PyASCIIObject *text = (PyASCIIObject *)PyObject_Malloc(sizeof(PyASCIIObject) + (size_t)nchars + 1);
         if (text == NULL) return PyErr_NoMemory();
         memset(text, 0, sizeof(PyASCIIObject));
-        ((PyObject *)text)->ob_refcnt = 1;
+        TB_FRESH_REFCNT(text) = 1;
         Py_SET_TYPE((PyObject *)text, &PyUnicode_Type);
         text->length = nchars;
         text->hash = -1;
@@ -314,7 +322,7 @@ static inline PyObject *new_filled_bytes(Py_ssize_t nbytes) {
     if (nbytes > 1) {    /* shorter ones are shared */
         PyBytesObject *bytes = (PyBytesObject *)PyObject_Malloc(offsetof(PyBytesObject, ob_sval) + (size_t)nbytes + 1);
         if (bytes == NULL) return PyErr_NoMemory();
-        ((PyObject *)bytes)->ob_refcnt = 1;
+        TB_FRESH_REFCNT(bytes) = 1;
         Py_SET_TYPE((PyObject *)bytes, &PyBytes_Type);
         Py_SET_SIZE((PyVarObject *)bytes, nbytes);
 #pragma GCC diagnostic push

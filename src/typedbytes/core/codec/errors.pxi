@@ -13,10 +13,31 @@ cdef str name_of(int code):
     return CODE_NAMES.get(code) or f"type code {code}"
 
 
+cdef dict SHORT_ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+cdef str quoted(str text):
+    # As JSON, in ASCII. Without the json module: the C stack may be too small to import anything, and memory short.
+    cdef list parts = ['"']
+    cdef Py_UCS4 c
+    cdef uint32_t above
+    for c in text:
+        if c in SHORT_ESCAPES:
+            parts.append(SHORT_ESCAPES[c])
+        elif 0x20 <= c < 0x7f:
+            parts.append(c)
+        elif c < 0x10000:
+            parts.append("\\u%04x" % <uint32_t>c)
+        else:
+            above = <uint32_t>c - 0x10000
+            parts.append("\\u%04x\\u%04x" % (0xd800 | above >> 10, 0xdc00 | above & 0x3ff))
+    parts.append('"')
+    return "".join(parts)
+
+
 cdef str shown_key(PyObject* key):
     if type(<object>key) is str:
-        from json import dumps    # an error is the only user
-        return dumps(<object>key)
+        return quoted(<object>key)
     try:
         return repr(<object>key)
     except Exception:
