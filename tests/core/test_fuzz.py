@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz import inputs, targets
+from fuzz import inputs, run, targets
 
 pytestmark = pytest.mark.once
 
@@ -17,16 +17,22 @@ RUN = Path(__file__).resolve().parents[1] / "fuzz" / "run.py"
 EXECUTIONS = 3000
 
 
-def run(*arguments):
-    """Run the command and return its exit code and what it printed."""
-    done = subprocess.run([sys.executable, RUN, *map(str, arguments)], capture_output=True, text=True, timeout=300)
-    assert not done.stderr
-    return done.returncode, done.stdout
+@pytest.fixture
+def fuzz(capfd):
+    """Return a function that runs the command here, the target in a process of its own; it returns the exit code and what was printed."""
+
+    def fuzz(*arguments):
+        code = run.main(list(map(str, arguments)))
+        printed, errors = capfd.readouterr()
+        assert not errors
+        return code, printed
+
+    return fuzz
 
 
 @pytest.mark.parametrize("name", targets.TARGETS)
-def test_target(name, tmp_path):
-    code, table = run("--targets", name, "--executions", EXECUTIONS, "--seed", 1, "--findings", tmp_path)
+def test_target(name, tmp_path, fuzz):
+    code, table = fuzz("--targets", name, "--executions", EXECUTIONS, "--seed", 1, "--findings", tmp_path)
     assert code == 0, table
     assert f"{EXECUTIONS:,} executions, 0 findings" in table
 
@@ -49,15 +55,15 @@ SEEN = {
 }
 
 
-def test_an_input_that_is_slow_once_is_not_slow(tmp_path):
-    code, table = run("--targets", "planted-dawdle_once", "--executions", 1, "--seed", 1, "--findings", tmp_path)
+def test_an_input_that_is_slow_once_is_not_slow(tmp_path, fuzz):
+    code, table = fuzz("--targets", "planted-dawdle_once", "--executions", 1, "--seed", 1, "--findings", tmp_path)
     assert code == 0 and "1 executions, 0 findings" in table
 
 
 @pytest.mark.parametrize("name", SEEN)
-def test_the_engine_sees(name, tmp_path):
+def test_the_engine_sees(name, tmp_path, fuzz):
     patience = 4 if name == "planted-hang" else 60
-    code, table = run("--targets", name, "--executions", 1, "--seed", 1, "--patience", patience, "--findings", tmp_path)
+    code, table = fuzz("--targets", name, "--executions", 1, "--seed", 1, "--patience", patience, "--findings", tmp_path)
     assert code == 1
     assert "1 executions, 1 findings" in table
     assert (tmp_path / f"{name}-{SEEN[name]}-0").exists(), table
