@@ -189,10 +189,10 @@ class Interrupted(BaseException):
 
 def latency(work, after):
     """Return how much CPU time passed between a signal and its handler, or None when the work was over before it came."""
-    heard = []
+    handled = []
 
     def handler(*_):
-        heard.append(time.process_time())
+        handled.append(time.process_time())
         raise Interrupted
 
     before = signal.signal(signal.SIGPROF, handler)
@@ -207,7 +207,7 @@ def latency(work, after):
     except (Interrupted, tb.DecodeError):
         pass
     signal.signal(signal.SIGPROF, before)
-    return max(heard[0] - due, 0) if heard else None
+    return max(handled[0] - due, 0) if handled else None
 
 
 def latency_line(name, ninterrupts):
@@ -216,9 +216,9 @@ def latency_line(name, ninterrupts):
     with collector_off():
         seconds = least_seconds(lambda _: work(), None, 2)
         found = [latency(work, seconds * (turn + 0.5) / ninterrupts) for turn in range(ninterrupts)]
-    heard = [waited for waited in found if waited is not None]
-    longest = max(heard, default=0)
-    numbers = [f"{seconds * 1000:.0f} ms", f"{longest * 1000:.1f} ms", f"{len(heard)} of {ninterrupts}"]
+    handled = [waited for waited in found if waited is not None]
+    longest = max(handled, default=0)
+    numbers = [f"{seconds * 1000:.0f} ms", f"{longest * 1000:.1f} ms", f"{len(handled)} of {ninterrupts}"]
     return Line(name, numbers, {"latency_seconds": longest})
 
 
@@ -263,7 +263,7 @@ def main():
     nbeyond = sum(line.beyond for line in lines)
     print(f"\n{nbeyond} beyond a limit")
     worst = {name: round(max(line.measured.get(name, 0) for line in lines), 3) for name in LIMITS}
-    figures.tell(inputs=len(lines), beyond=nbeyond, worst=worst)
+    figures.report(inputs=len(lines), beyond=nbeyond, worst=worst)
     return 1 if nbeyond else 0
 
 

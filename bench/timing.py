@@ -29,7 +29,7 @@ def cpu_of_children_ns():
 
 @dataclass
 class Runner:
-    """Somebody in a race: what is timed, its argument for each round, the bytes it makes or takes, whether it is right.
+    """A contender: what is timed, its argument for each round, the bytes it makes or takes, whether it is right.
 
     turn_ns: how long a turn lasts at least.
     """

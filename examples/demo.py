@@ -29,7 +29,7 @@ import jars  # noqa: E402
 STREAMING = "org.apache.hadoop.streaming.HadoopStreaming"
 NREDUCERS = 2
 
-#: Tells a folder that a demo has made from anybody's.
+#: Marks a folder that a demo has made.
 MADE = "made-by-demo"
 
 #: Hadoop likes few large files: the sources are packed into files of about this size, one map task each.

@@ -314,8 +314,8 @@ def test_a_long_delay_does_not_delay_the_end():
 
 
 def test_signals_do_not_make_a_timeout_shorter():
-    heard = []
-    before = signal.signal(signal.SIGALRM, lambda *_: heard.append(1))
+    handled = []
+    before = signal.signal(signal.SIGALRM, lambda *_: handled.append(1))
     try:
         with connected(4096) as (ours, theirs):
             ours.settimeout(10)
@@ -329,7 +329,7 @@ def test_signals_do_not_make_a_timeout_shorter():
             signal.setitimer(signal.ITIMER_REAL, 0)
             ours.shutdown(socket.SHUT_WR)
             timer.join()
-        assert found == [[bytes(60_000)]] and heard
+        assert found == [[bytes(60_000)]] and handled
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -19,7 +19,7 @@ import block_reference as slow
 import typedbytes as tb
 from block_ways import Pieces
 from fresh import run_fresh, within
-from hearing import times_heard
+from signal_checks import times_checked
 from typedbytes.block import BlockEncoder, BlockReader, BlockWriter, CoalescingWriter, Command
 
 # -- system calls -----------------------------------------------------------------------------------------
@@ -496,8 +496,8 @@ def test_a_descriptor_that_does_not_block_is_refused():
 
 @pytest.mark.parametrize("restart", [True, False])
 def test_signals_interrupt_neither_reading_nor_writing(restart):
-    heard = []
-    before = signal.signal(signal.SIGALRM, lambda *_: heard.append(1))
+    handled = []
+    before = signal.signal(signal.SIGALRM, lambda *_: handled.append(1))
     signal.siginterrupt(signal.SIGALRM, not restart)
     signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
     try:
@@ -521,7 +521,7 @@ def test_signals_interrupt_neither_reading_nor_writing(restart):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert heard
+    assert handled
 
 
 @contextlib.contextmanager
@@ -546,16 +546,16 @@ def test_a_full_socket_is_waited_for_through_signals(timeout):
                 ours.send(bytes(1000))
         ours.settimeout(timeout)
         theirs.setblocking(False)
-        taken, heard = bytearray(), []
+        taken, handled = bytearray(), []
 
         def message():
             yield "x"
-            heard.append("from here on nothing but the call itself")
+            handled.append("from here on nothing but the call itself")
 
         def empty():
-            if heard:
-                heard.append(1)
-            if len(heard) > 3:
+            if handled:
+                handled.append(1)
+            if len(handled) > 3:
                 with contextlib.suppress(BlockingIOError):
                     while True:
                         taken.extend(theirs.recv(1 << 20))
@@ -565,7 +565,7 @@ def test_a_full_socket_is_waited_for_through_signals(timeout):
         with contextlib.suppress(BlockingIOError):
             while True:
                 taken.extend(theirs.recv(1 << 20))
-    assert len(heard) > 3
+    assert len(handled) > 3
     assert taken.strip(b"\0") == slow.encode("bytes", ["x"]).strip(b"\0")
 
 
@@ -574,17 +574,17 @@ def test_an_empty_socket_is_waited_for_through_signals(timeout):
     ours, theirs = socket.socketpair()
     with ours, theirs, within(20):
         theirs.settimeout(timeout)
-        heard = []
+        handled = []
 
         def feed():
-            heard.append(1)
-            if len(heard) == 3:
+            handled.append(1)
+            if len(handled) == 3:
                 ours.sendall(slow.encode("bytes", ["x"]))
 
         reader = BlockReader(theirs)
         with signals_that(feed):
             assert reader.read() == ["x"]
-    assert len(heard) >= 3
+    assert len(handled) >= 3
 
 
 def test_an_interrupt_comes_through_while_reading():
@@ -631,25 +631,25 @@ def test_signals_are_handled_while_a_large_value_is_read():
     reading, writing = os.pipe()
     thread = threading.Thread(target=lambda: (BlockWriter(writing).write([bytes(20_000_000)]), os.close(writing)))
     thread.start()
-    assert times_heard(lambda: BlockReader(reading).read()) > 100  # of 305 reads, a pipe's worth each
+    assert times_checked(lambda: BlockReader(reading).read()) > 100  # of 305 reads, a pipe's worth each
     thread.join()
     os.close(reading)
 
 
-class Heard(Exception):
+class Interrupted(Exception):
     """What a signal raises."""
 
 
 def test_a_signal_between_messages_loses_none():
-    def hear(*_):
-        raise Heard
+    def interrupt(*_):
+        raise Interrupted
 
     found, count = [], 100_000
     reader = BlockReader(b"".join(map(BlockEncoder().encode, ([number] for number in range(count)))))
-    before = signal.signal(signal.SIGALRM, hear)
+    before = signal.signal(signal.SIGALRM, interrupt)
     gc.disable()  # its callbacks would handle the signal
     try:
-        with contextlib.suppress(Heard):
+        with contextlib.suppress(Interrupted):
             signal.setitimer(signal.ITIMER_REAL, 0.002)
             found.extend(reader)  # no bytecode of ours that could
     finally:

@@ -158,7 +158,7 @@ READERS = [("cat", ONE), ("head", ONE), ("count", b""), ("validate", None), ("to
 
 
 def is_written(stdout, expected):
-    """Tell whether this was written; None stands for the report of a fault behind one good record."""
+    """Tell whether this was written; None means the report of a fault after one good record."""
     if expected is not None:
         return stdout == expected
     (row,) = rows(stdout)
@@ -199,7 +199,7 @@ def few_memory():
 def test_text_by_mistake(command, text):
     stdout, message = bad(65, command, stdin=text)
     assert "text that is neither typed bytes nor lines of JSON" in message or "record 0" in message
-    # "hello" promises 1.7 GB: the promise must not be allocated.
+    # "hello" declares 1.7 GB, which must not be allocated.
     stdout, message = bad(65, command, "--from", "typedbytes", stdin=text, preexec_fn=few_memory)
     assert "record 0" in message
 

@@ -27,7 +27,7 @@ AT_ONCE = (
 
 
 class Terminal:
-    """Run a command whose stdout and stderr, or one of them, are a terminal, and hear what it shows."""
+    """Run a command whose stdout and stderr, or one of them, are a terminal, and read what it shows."""
 
     def __init__(self, *command, columns=80, stdout=True, stderr=True, stdin=subprocess.DEVNULL, **environment):
         self._ours, theirs = pty.openpty()

@@ -54,10 +54,10 @@ def numbered(lines):
     return list(enumerate(lines))
 
 
-def demand(is_so, what, told=""):
+def demand(is_so, what, output=""):
     print(f"  {'ok' if is_so else 'FAILED'}  {what}", flush=True)
     if not is_so:
-        sys.exit(told)
+        sys.exit(output)
 
 
 def check_word_count(cluster):
@@ -70,15 +70,15 @@ def check_word_count(cluster):
     pairs, said = cluster.submit(ROOT / "examples" / "wordcount.py", *words)
     expected = testing.run_job(numbered(lines), wordcount.mapper, wordcount.reducer)
     demand(sorted(pairs) == sorted(expected), "word count: three maps, combiner, two reducers", said)
-    demand("typedbytes: wordcount: words: 40000" in said, "its counters are told", said)
+    demand("typedbytes: wordcount: words: 40000" in said, "its counters are reported", said)
 
 
 def check_secondary_sort(cluster, script, module, lines):
-    place = f"/in/{script}.txt"
+    path = f"/in/{script}.txt"
     cluster.fs("-mkdir", "-p", "/in")
     (cluster.folder / f"{script}.txt").write_text("\n".join(lines) + "\n")
-    cluster.fs("-put", cluster.folder / f"{script}.txt", place)
-    words = (place, "-o", f"/out/{script}", "--reducers", 3, "--read")
+    cluster.fs("-put", cluster.folder / f"{script}.txt", path)
+    words = (path, "-o", f"/out/{script}", "--reducers", 3, "--read")
     pairs, said = cluster.submit(ROOT / "examples" / f"{script}.py", *words)
     expected = testing.run_job(numbered(lines), module.mapper, module.reducer, group_by=itemgetter(0))
     demand(sorted(pairs) == sorted(expected), f"{script}: groups of a prefix of the key, three reducers", said)
@@ -103,7 +103,7 @@ def check_side_files(cluster):
     (cluster.folder / "side.py").write_text(SIDE_JOB)
     pairs, said = cluster.submit("side.py", "/in/side.txt", "-o", "/out/side", "--reducers", 0, "--read")
     demand(pairs == [("one", 1), ("three", 1)], "a bad record is left out", said)
-    demand(cluster.fs("-cat", "/out/side/lengths-m-00000") == b"3\n3\n5\n", "a side file stands beside the output, in HDFS", said)
+    demand(cluster.fs("-cat", "/out/side/lengths-m-00000") == b"3\n3\n5\n", "a side file is beside the output, in HDFS", said)
     kept = list(tb.PairReader(cluster.fs("-cat", "/out/side/bad-records-m-00000")))
     demand(kept == [(4, "bad")], "the bad record is kept there too", said)
 
@@ -113,16 +113,16 @@ def check_failures(cluster):
     (cluster.folder / "failing.py").write_text(FAILING_JOB)
     words = ("/in/side.txt", "-o", "/out/failing", "--reducers", 0)
     _, said = cluster.submit("failing.py", *words, code=1)
-    demand("typedbytes: LookupError: nothing is known about one" in said, "a failing task's own words are told", said)
+    demand("typedbytes: LookupError: nothing is known about one" in said, "a failing task's own message is reported", said)
     example = ROOT / "examples" / "wordcount.py"
-    for words, told in [
+    for words, expected in [
         (("/in/nothing", "-o", "/out/1"), "there is no such input"),
-        (("/in/side.txt", "-o", "/out/failing"), "the output is there already"),
+        (("/in/side.txt", "-o", "/out/failing"), "the output folder exists already"),
         (("/in/side.txt", "-o", "/out/2", "--no-bundle"), "the nodes have no typedbytes: submit without --no-bundle"),
         (("/in/side.txt", "-o", "/out/3", "--python", "/nowhere/python3"), "the nodes have no program /nowhere/python3: "),
     ]:
         _, said = cluster.submit(example, *words, code=1)
-        demand(told in said, f"users are told: {told}", said)
+        demand(expected in said, f"users get: {expected}", said)
 
 
 CHECKS = {

@@ -31,8 +31,8 @@ from column_pairs import TYPES, like_shaped, many_pairs, pairs_of, read_one, wri
 from column_values import EXACT, rows_of
 from fresh import run_fresh
 from fuzz.columns import check_reading
-from hearing import times_heard
 from seeds import short_seeds
+from signal_checks import times_checked
 from strategies import inputs
 from typedbytes import columns
 from typedbytes.columns import _native
@@ -616,7 +616,7 @@ def test_a_reader_with_threads_that_nobody_finishes():
     reader = columns.read(data, 2500, threads=3)
     next(reader)
     reader.close()
-    data.clear()  # nobody looks at it any more
+    data.clear()  # it is not used any more
     data = bytearray(many_pairs())
     reader = columns.read(data, 2500, threads=3)
     next(reader)
@@ -659,7 +659,7 @@ def test_a_signal_leaves_no_thread_at_work():
             reader = columns.read(data, 500, threads=3)
             try:
                 signal.setitimer(signal.ITIMER_REAL, 0.0002 * (1 + n % 20))
-                deadline = time.monotonic() + 1  # nobody is told of a signal inside such a callback
+                deadline = time.monotonic() + 1  # a signal is not reported inside such a callback
                 while time.monotonic() < deadline:
                     next(reader, None)
             except KeyboardInterrupt:
@@ -667,7 +667,7 @@ def test_a_signal_leaves_no_thread_at_work():
             except RuntimeError as error:  # a signal at the start of a `with` of threading's own locks
                 assert str(error) == "release unlocked lock"
             reader.close()
-            data.append(data.pop())  # nobody looks at it any more
+            data.append(data.pop())  # it is not used any more
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -712,7 +712,7 @@ def test_an_interrupt_at_any_line_leaves_the_reader_usable():
         finally:
             sys.settrace(before)
         with contextlib.suppress(KeyboardInterrupt):  # what the source raised is raised again
-            next(reader, None)  # no RuntimeError: it is nobody's turn
+            next(reader, None)  # no RuntimeError: no call is in progress
     assert 3 < number < 999
 
 
@@ -737,7 +737,7 @@ def test_a_source_that_calls_its_reader(way):
 
 
 def test_threads_that_share_a_reader():
-    # each row comes once, whoever gets its batch; who comes while another is there is told so
+    # each row is returned once, to one of the threads; a call during another is refused
     code = """
         import threading
         import typedbytes as tb
@@ -825,13 +825,13 @@ def test_signals_are_heard_in_a_long_batch():
     times = []
     for nrows in (10, 400_000):
         builder, many = _native.Builder(None, 2, None, "error"), data * nrows
-        times.append(times_heard(lambda: builder.append_records(many, 10**6)))
+        times.append(times_checked(lambda: builder.append_records(many, 10**6)))
         assert builder.nrows == nrows
     assert times[1] - times[0] > 4
 
 
 def test_an_interrupt_in_a_batch_takes_nothing():
-    data, nrows, heard = pairs_of((1, "a")) * 1_000_000, 1_000_000, None
+    data, nrows, raised = pairs_of((1, "a")) * 1_000_000, 1_000_000, None
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
         for _ in range(100):
@@ -842,12 +842,12 @@ def test_an_interrupt_in_a_batch_takes_nothing():
                 signal.setitimer(signal.ITIMER_REAL, 0)
             except KeyboardInterrupt as error:
                 if error.__traceback__.tb_next:  # it came in the middle
-                    heard = error
+                    raised = error
                     break
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert heard is not None and builder.nrows == 0
+    assert raised is not None and builder.nrows == 0
     assert builder.append_records(data, nrows) == (len(data), nrows)
 
 
@@ -1038,7 +1038,7 @@ def test_nothing_is_imported_until_an_array_is_asked_for():
 
 
 def test_memory_follows_the_input():
-    promises = [
+    declared = [
         b"\x07\x7f\xff\xff\xff" + b"abc",
         b"\x08\x7f\xff\xff\xff" + tb.dumps(1) * 10,
         b"\x0a\x7f\xff\xff\xff" + tb.dumps(1) * 10,
@@ -1057,7 +1057,7 @@ def test_memory_follows_the_input():
                     assert type(error).__name__ == "TruncatedError" and error.offset == len(data)
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2048)
     """
-    assert run_fresh(code, *(promise.hex() for promise in promises)) == "True"
+    assert run_fresh(code, *(each.hex() for each in declared)) == "True"
 
 
 def test_objects_of_columns_cannot_be_pickled_or_made_by_hand():
@@ -1112,7 +1112,7 @@ def test_no_memory_stays_behind():
             gc.collect()
             marks.append(tracemalloc.get_traced_memory()[0])
             spend()
-        # Caches are full one day; what is left behind grows every time.
+        # Caches are full one day; a leak grows every time.
         assert min(after - before for before, after in zip(marks, marks[1:])) < 1000, marks
     """
     run_fresh(code, ROOT.parent / "tests")

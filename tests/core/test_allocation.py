@@ -186,8 +186,8 @@ def in_groups():
 
 def through_arrow(data):
     """Export, take back, and write."""
-    lent = _native.ImportedArray(*taken(data)[0].__arrow_c_array__())
-    return _native.arrow_names(lent), as_bytes([_native.rows_of_arrow(lent, number) for number in (0, 1)])
+    imported = _native.ImportedArray(*taken(data)[0].__arrow_c_array__())
+    return _native.arrow_names(imported), as_bytes([_native.rows_of_arrow(imported, number) for number in (0, 1)])
 
 
 class OneBatch:
@@ -206,7 +206,10 @@ class OneBatch:
 def through_a_stream(batch):
     """The same as a stream, whose errors are numbers and words."""
     try:
-        return [as_bytes([_native.rows_of_arrow(lent, 0)]) for lent in _native.ImportedArrayStream(_native.arrow_stream(OneBatch(batch)))]
+        return [
+            as_bytes([_native.rows_of_arrow(imported, 0)])
+            for imported in _native.ImportedArrayStream(_native.arrow_stream(OneBatch(batch)))
+        ]
     except OSError:
         raise MemoryError from None
 
@@ -226,7 +229,7 @@ def lent_by_others():
 
 
 def from_others():
-    """Write what others lent."""
+    """Write imported data."""
     found = []
     for capsules in lent_by_others():
         rows = _native.rows_of_arrow(_native.ImportedArray(*capsules.pop()))

@@ -22,7 +22,7 @@ import pytest
 
 import typedbytes as tb
 from fresh import run_fresh
-from hearing import times_heard
+from signal_checks import times_checked
 
 VALUES = [
     True, 5, 2**40, 1.5, "na\u00efve \U0001f600", b"raw", (1, ("a",)), [1, [2, []]], {"k": None, 3: [b""]}, 2**90,
@@ -832,7 +832,7 @@ BIG_INPUT = {
 @pytest.mark.parametrize("name", BIG_INPUT)
 def test_signals_are_heard_while_decoding(name):
     data = BIG_INPUT[name]()
-    assert times_heard(lambda: tb.loads(data)) >= MANY // LOOKS_EVERY
+    assert times_checked(lambda: tb.loads(data)) >= MANY // LOOKS_EVERY
 
 
 def count(iterator):
@@ -879,14 +879,14 @@ def fed_whole(data):
 @pytest.mark.parametrize("name", LONG_WORK)
 def test_signals_are_heard_between_many_values(name):
     data = b"\7\0\0\0\5abcde\3\0\0\0\7" * (MANY // 2)
-    assert times_heard(lambda: LONG_WORK[name](data)) >= MANY // 2 // LOOKS_EVERY
+    assert times_checked(lambda: LONG_WORK[name](data)) >= MANY // 2 // LOOKS_EVERY
 
 
 @pytest.mark.parametrize("scan", [tb.count, tb.index])
 def test_signals_are_heard_while_scanning(scan):
     data = b"\2\1" * MANY
-    heard_around = times_heard(lambda: scan(b""))
-    assert times_heard(lambda: scan(data)) >= heard_around + MANY // 65_536
+    heard_around = times_checked(lambda: scan(b""))
+    assert times_checked(lambda: scan(data)) >= heard_around + MANY // 65_536
 
 
 BIG_OBJECTS = {
@@ -905,12 +905,12 @@ BIG_OBJECTS = {
 def test_signals_are_heard_while_encoding(name):
     value = BIG_OBJECTS[name]()
     work = tb.Encoder().encode_all if name == "values" else tb.dumps
-    assert times_heard(lambda: work(value)) >= MANY // LOOKS_EVERY
+    assert times_checked(lambda: work(value)) >= MANY // LOOKS_EVERY
 
 
 def test_signals_are_heard_while_sorting():
     value = {str(n * 7919 % MANY): n for n in range(MANY)}
-    assert times_heard(lambda: tb.dumps(value, sort_keys=True)) >= MANY // LOOKS_EVERY
+    assert times_checked(lambda: tb.dumps(value, sort_keys=True)) >= MANY // LOOKS_EVERY
 
 
 class Interrupted(Exception):
@@ -1221,7 +1221,7 @@ def test_the_package_may_be_loaded_again():
 
 # -- memory -----------------------------------------------------------------------------------------------
 
-PROMISES = [
+DECLARED = [
     bytes([code]) + b"\x7f\xff\xff\xff" + more
     for code in (0, 7, 8, 10, 50, 51, 100, 101, 102, 200)
     for more in (b"", b"\2\1\2\1", b"\x08\x7f\xff\xff\xff" * 50)
@@ -1245,11 +1245,11 @@ def test_promises_cost_no_memory_in_a_fresh_process():
                     pass
                 else:
                     raise AssertionError(data)
-        promises = {PROMISES!r}
-        use(promises[0])
-        use(promises[-1])
+        declared = {DECLARED!r}
+        use(declared[0])
+        use(declared[-1])
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        for data in promises:
+        for data in declared:
             use(data)
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
     """

@@ -606,7 +606,7 @@ def test_a_hook_that_makes_its_encoder_anew_harms_nothing(method):
     assert run_fresh(code) == "done"
 
 
-# Over the true number of items or characters, which lies behind the head of all objects, one is written that would not fit
+# Over the true number of items or characters, which is after the head of all objects, one is written that would not fit
 # into memory here. To look at any of the items that are not there would be the end.
 FORGED = {
     "bytes": "bytes(100)",

@@ -62,8 +62,8 @@ def test_an_input_that_is_slow_once_is_not_slow(tmp_path, fuzz):
 
 @pytest.mark.parametrize("name", SEEN)
 def test_the_engine_sees(name, tmp_path, fuzz):
-    patience = 4 if name == "planted-hang" else 60
-    code, table = fuzz("--targets", name, "--executions", 1, "--seed", 1, "--patience", patience, "--findings", tmp_path)
+    timeout = 4 if name == "planted-hang" else 60
+    code, table = fuzz("--targets", name, "--executions", 1, "--seed", 1, "--timeout", timeout, "--findings", tmp_path)
     assert code == 1
     assert "1 executions, 1 findings" in table
     assert (tmp_path / f"{name}-{SEEN[name]}-0").exists(), table

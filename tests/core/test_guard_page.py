@@ -1,4 +1,4 @@
-"""Bytes with nothing behind them: the page after the last one cannot be touched, so that reading or writing one byte too far kills.
+"""Bytes with nothing after them: the page after the last one cannot be touched, so that reading or writing one byte too far kills.
 
 Belongs here: walks over memory that ends at a forbidden page. What this file must not know: what is right: that
 is what comes out for the same bytes elsewhere. What is always true in it: a walk runs in a process of its own.
@@ -49,7 +49,7 @@ def every_cut():
 
 
 def every_code():
-    """Walk over every type code with 0 to 20 bytes behind it."""
+    """Walk over every type code with 0 to 20 bytes after it."""
     walk(bytes([code]) + filler * nbytes for filler in (b"\0", b"\1", b"\xff") for code in range(256) for nbytes in range(21))
 
 

@@ -1,4 +1,4 @@
-"""Input made to hurt: nesting, promises, collisions, noise. It may cost our own errors, and nothing else."""
+"""Input made to hurt: nesting, declared sizes, collisions, noise. It may cost our own errors, and nothing else."""
 
 import contextlib
 import io
@@ -145,15 +145,15 @@ def test_a_default_that_never_ends():
         typedbytes.dumps(object(), default=lambda obj: [obj])
 
 
-# -- promises ---------------------------------------------------------------------------------------------
+# -- declared sizes ---------------------------------------------------------------------------------------
 
-PROMISES = {
+DECLARED = {
     **{f"code_{code}": bytes([code]) + b"\x7f\xff\xff\xff" for code in (0, 7, 8, 10, 50, 51, 100, 101, 102, 200)},
     "bytes_with_some": b"\0\x7f\xff\xff\xffabc",
     "vector_with_items": b"\x08\x7f\xff\xff\xff" + b"\x02\1" * 10,
     "bytes_in_list": b"\x09\0\x7f\xff\xff\xffabc",
 }
-NESTED_PROMISES = {
+NESTED_DECLARED = {
     "vectors": b"\x08\x7f\xff\xff\xff" * 256,
     "maps": b"\x0a\x7f\xff\xff\xff\x02\1" * 256,
 }
@@ -169,9 +169,9 @@ def peak_of(call):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("name", PROMISES)
+@pytest.mark.parametrize("name", DECLARED)
 def test_promises_cost_nothing(name):
-    data = PROMISES[name]
+    data = DECLARED[name]
 
     assert fault(typedbytes.loads, data) == ("TruncatedError", len(data))
     assert peak_of(lambda: fault(typedbytes.loads, data)) < 64 * 1024
@@ -180,9 +180,9 @@ def test_promises_cost_nothing(name):
         assert peak_of(lambda: fault(typedbytes.Reader(source(data)).read)) < 2 * MEBIBYTE
 
 
-@pytest.mark.parametrize("name", NESTED_PROMISES)
+@pytest.mark.parametrize("name", NESTED_DECLARED)
 def test_nested_promises_cost_little(name):
-    data = NESTED_PROMISES[name]
+    data = NESTED_DECLARED[name]
 
     assert fault(typedbytes.loads, data) == ("TruncatedError", len(data))
     assert peak_of(lambda: fault(typedbytes.loads, data)) < MEBIBYTE
@@ -219,7 +219,7 @@ def test_too_long_to_write():
 
 @pytest.mark.parametrize("character", "\xe9\u20ac\ud800\U0001f600")
 def test_text_too_long_to_write_once_encoded(character):
-    # Few enough characters and too many bytes: a str made by hand in pages that nobody has written to, which are all one page of
+    # Few enough characters and too many bytes: a str made by hand in pages that were never written to, which are all one page of
     # zeros. That no memory is used shows that such text is measured before anything is asked for.
     code = """
         import contextlib, ctypes, mmap, resource, sys, typedbytes as tb

@@ -1,4 +1,4 @@
-"""Memory: what input may cost that promises much, or that was made to cost much for its size.
+"""Memory: what input may cost that declares large sizes, or that was made to cost much for its size.
 
 Belongs here: bounds on memory, and the measuring of it. What this file must not know: clocks (bench/bounds.py has them). What is
 always true in it: the memory of a process is measured from outside the interpreter, in a process of its own for each input, and
@@ -60,12 +60,12 @@ FROM_STREAMS = {
     "fed": fed,
 }
 
-# -- promises ---------------------------------------------------------------------------------------------
+# -- declared sizes ---------------------------------------------------------------------------------------
 
-PROMISES = [
-    bytes([code]) + promise.to_bytes(4, "big") + more
+DECLARED = [
+    bytes([code]) + length.to_bytes(4, "big") + more
     for code in (0, 7, 8, 10, 50, 51, 100, 101, 102, 200)
-    for promise in (2**31 - 1, 2**24)
+    for length in (2**31 - 1, 2**24)
     for more in (b"", b"\2\1" * 50, b"\0\x7f\xff\xff\xff", b"\x0a\x7f\xff\xff\xff\x08\x7f\xff\xff\xff")
 ]
 
@@ -83,13 +83,13 @@ def allocated(use, data):
 
 @pytest.mark.parametrize("way", IN_MEMORY)
 def test_a_promise_in_memory_costs_less_than_64_kib(way):
-    for data in PROMISES:
+    for data in DECLARED:
         assert allocated(IN_MEMORY[way], data) < 64 * KIBIBYTE, data.hex()
 
 
 @pytest.mark.parametrize("way", FROM_STREAMS)
 def test_a_promise_of_a_stream_costs_less_than_2_mib(way):
-    for data in PROMISES:
+    for data in DECLARED:
         assert allocated(FROM_STREAMS[way], data) < 2 * MEBIBYTE, data.hex()
 
 

@@ -1,4 +1,4 @@
-"""The pickler and the machine behind type code 100: what they take, and above all what they refuse.
+"""The pickler and unpickler of type code 100: what they accept, and above all what they refuse.
 
 The pickles of Python 2 were written by its pickle and cPickle (2.7.18); those of Python 3 are written here, by the
 Python that runs the tests, in every protocol.
@@ -554,7 +554,7 @@ def in_small_stacks(loop):
     [
         ("NESTING.values()", 5000, "[PLACES['alone'], PLACES['in a set'], PLACES['for is_safe']]"),
         ("[NESTING['TUPLE2']]", 50_000, "PLACES.values()"),
-        # sixty levels of sharing would be 2**60 steps for whoever walks them
+        # sixty levels of sharing would be 2**60 steps for code that walks them
         ("SHARING.values()", 60, "PLACES.values()"),
     ],
     ids=["every level", "every place", "shared"],
@@ -854,7 +854,7 @@ def test_random_opcodes_are_harmless(parts):
 
 @pytest.mark.parametrize("nbytes", [0, 1, 4, 8, 10, 40, 255])
 def test_an_int_that_says_another_length_than_it_has_is_refused(nbytes):
-    # also by the short way that ints take, with bytes behind the PICKLE that could be taken for the number's
+    # also by the short way that ints take, with bytes after the PICKLE that could be taken for the number's
     payload = b"\x80\x02\x8a" + bytes([nbytes]) + b"\7" * 9 + b"."
     wire = b"\x64" + len(payload).to_bytes(4, "big") + payload
     with pytest.raises(FormatError) as caught:

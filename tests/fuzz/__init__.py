@@ -9,7 +9,7 @@ The command is `python tests/fuzz/run.py`; it tells what it can do with --help.
     decoding.py     whole buffers: values, structure, the reference
     streams.py      the same bytes in pieces
     calls.py        sequences of calls on readers and writers, sources and sinks that misbehave
-    encoding.py     objects, among them such as nobody should write
+    encoding.py     objects, including unusual ones
     pickles.py      pickles under the safe policy that nest, share and collide, on a small stack
     older.py        the names of the older libraries
     java.py         Hadoop's own readers beside ours, many inputs in one Java virtual machine (a command by itself)

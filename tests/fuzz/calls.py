@@ -84,7 +84,7 @@ def _refused(call):
         call()
     except RuntimeError:
         return
-    raise AssertionError("a busy object let somebody in")
+    raise AssertionError("a busy object allowed another call")
 
 
 def check_reading(data):
@@ -107,7 +107,7 @@ class Reading:
         self.closed = False
         self.ended = False  # a decoder knows that no more will be fed
         self.source = None
-        self.place = 0  # in the wire, of what is fed next
+        self.offset = 0  # in the wire, of the next bytes to feed
 
     def run(self):
         """Make the object, call it until the choices run out, and look whether it let go of its source."""
@@ -265,12 +265,12 @@ def feed(reading, decoder):
     """Feed a piece; refused after the end was declared."""
     nbytes = reading.choices.pick((0, 1, 2, 3, 7, 64, 1 << 17))
     try:
-        decoder.feed(reading.wire[reading.place : reading.place + nbytes])
+        decoder.feed(reading.wire[reading.offset : reading.offset + nbytes])
     except (ValueError, *sets.DOCUMENTED):
         if reading.ended and reading.failure is None:
             return
         raise
-    reading.place = min(reading.place + nbytes, len(reading.wire))
+    reading.offset = min(reading.offset + nbytes, len(reading.wire))
 
 
 def drain(reading, decoder):
@@ -308,7 +308,7 @@ def make_decoder_again(reading, decoder):
         decoder.__init__(**reading.options)
     except RuntimeError:
         return
-    assert not reading.place, "initialised again"
+    assert not reading.offset, "initialised again"
 
 
 DECODER_CALLS = [feed, feed, feed, drain, drain, drain_one, end, decode_aside, make_decoder_again]
@@ -327,7 +327,7 @@ class Sink:
 
     def __init__(self, choices):
         self.taken = bytearray()
-        self.manner = choices.pick(("all", "part", "uncounted", "fails", "fails", "blocks", "lies", "comes back"))
+        self.manner = choices.pick(("all", "part", "uncounted", "fails", "fails", "blocks", "miscounts", "comes back"))
         self.when = choices.below(5)
         self.writer = None
 
@@ -339,7 +339,7 @@ class Sink:
         if self.manner == "blocks" and self.when == 0:
             self.taken += data[:1]
             raise BlockingIOError(11, "would block", 1)
-        if self.manner == "lies" and self.when == 0:
+        if self.manner == "miscounts" and self.when == 0:
             return len(data) + 1
         if self.manner == "comes back":
             _refused(lambda: self.writer.flush())
@@ -373,7 +373,7 @@ class Writing:
             except (SinkError, BlockingIOError):
                 pass
             except OSError as error:
-                assert self.sink.manner == "lies", error
+                assert self.sink.manner == "miscounts", error
                 self.abandon()
                 return
             self.check()
@@ -392,7 +392,7 @@ class Writing:
         except (SinkError, BlockingIOError):
             self.writer.flush()
         except OSError:
-            assert self.sink.manner == "lies"
+            assert self.sink.manner == "miscounts"
             self.abandon()
             return
         self.writer.close()

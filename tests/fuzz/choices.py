@@ -11,16 +11,16 @@ class Choices:
 
     def __init__(self, data):
         self.data = data
-        self.place = 0
+        self.offset = 0
 
     def __bool__(self):
-        return self.place < len(self.data)
+        return self.offset < len(self.data)
 
     def byte(self):
         """Return the next byte."""
-        place = self.place
-        self.place = place + 1
-        return self.data[place] if place < len(self.data) else 0
+        offset = self.offset
+        self.offset = offset + 1
+        return self.data[offset] if offset < len(self.data) else 0
 
     def below(self, limit):
         """Return a number under the limit, from one byte for small limits and three for others."""
@@ -34,9 +34,9 @@ class Choices:
 
     def take(self, nbytes):
         """Return the next bytes, fewer at the end."""
-        self.place += nbytes
-        return self.data[self.place - nbytes : self.place]
+        self.offset += nbytes
+        return self.data[self.offset - nbytes : self.offset]
 
     def rest(self):
         """Return all bytes that are left."""
-        return self.take(max(0, len(self.data) - self.place))
+        return self.take(max(0, len(self.data) - self.offset))

@@ -94,7 +94,7 @@ def check_batch(batch, manner, options):
 
 
 def check_lent(batch, pairs):
-    """What has gone through Arrow once, where some codes have no place, goes through it again unchanged."""
+    """Columns that were converted to Arrow once, which some codes do not survive, are converted again unchanged."""
     data = written_by_arrow(batch, pairs)
     (again,) = columns.read(data, len(batch), pairs=pairs)
     assert written_by_arrow(again, pairs) == data

@@ -21,7 +21,7 @@ sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS.parent)]
 
 from fuzz import engine, inputs  # noqa: E402
 
-#: NULL + 0 is no error to anybody but clang; gcc's check of the same name, which has no word on it, runs in sanitize.py.
+#: NULL + 0 is an error for clang only; gcc's check of the same name, which does not report it, runs in sanitize.py.
 FLAGS = (
     "-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=pointer-overflow -fno-sanitize-recover=all"
     " -fno-omit-frame-pointer -g -Wno-unknown-warning-option"
@@ -38,13 +38,13 @@ MOST_KEPT = 40  # inputs of a target in corpus.txt
 MOST_KEPT_BYTES = 120
 
 
-def watch(command, name, seed, seconds, executions, patience):
+def watch(command, name, seed, seconds, executions, timeout):
     """Run a target under libFuzzer, and return what came out of it."""
     folder = instrumented()
     corpus = seeded(name)
     findings = corpus.parent.parent / "artifacts"
     findings.mkdir(exist_ok=True)
-    words = [corpus, f"-artifact_prefix={findings}/{name}-", f"-max_len={MOST_BYTES}", f"-timeout={int(patience)}", "-print_final_stats=1"]
+    words = [corpus, f"-artifact_prefix={findings}/{name}-", f"-max_len={MOST_BYTES}", f"-timeout={int(timeout)}", "-print_final_stats=1"]
     words += [f"-seed={int(re.sub('[^0-9]', '', seed) or 1) % 2**31 or 1}", "-detect_leaks=0", "-rss_limit_mb=2048", "-reload=0"]
     words += [f"-max_total_time={max(1, int(seconds))}"] if seconds < 10**9 else []
     words += [f"-runs={executions}"] if executions < 10**9 else []

@@ -34,7 +34,7 @@ def check_buffer(data):
 
 
 def walk(wire, limits):
-    """Return where each whole value ends, and what the first one is that does not: class, place and code of the error."""
+    """Return the end of each whole value, and the error of the first that is not whole: its class, offset and code."""
     ends, offset = [], 0
     while offset < len(wire):
         try:
@@ -118,7 +118,7 @@ def check_whole_buffer(wire, options, values, trouble):
 
 
 def check_same(error, trouble):
-    """Two errors say the same: our own in class, place, code and path."""
+    """Two errors are the same: ours in class, offset, code and path."""
     assert type(error) is type(trouble), (error, trouble)
     if isinstance(error, DecodeError):
         assert failure(error) == failure(trouble)

@@ -1,7 +1,7 @@
 """One target in a process of its own, watched: executions, findings, and the input that killed it.
 
 Belongs here: the loop, the clock, the process. It knows nothing of targets but their functions. Always true: the input being
-run stands in a file that outlives the process; a finding is an exception that came out, a death, or an input that took long.
+run is kept in a file that outlives the process; a finding is an exception that came out, a death, or an input that took long.
 """
 
 import gc
@@ -91,10 +91,10 @@ def where(error):
     return type(error).__name__, frames[-1].filename, frames[-1].lineno, frames[min(1, len(frames) - 1)].lineno
 
 
-def watch(command, name, seed, seconds, executions, patience):
+def watch(command, name, seed, seconds, executions, timeout):
     """Run a target in processes of its own, another when one dies, and return what came out of all.
 
-    A process is ended when one input takes longer than `patience` seconds by the clock.
+    A process is ended when one input takes longer than `timeout` seconds by the clock.
     """
     total = {"executions": 0, "findings": [], "slowest": 0.0, "mebibytes": 0}
     end = time.monotonic() + seconds
@@ -103,7 +103,7 @@ def watch(command, name, seed, seconds, executions, patience):
         if left <= 0:
             break
         seed_now = f"{seed}.{len(total['findings'])}"
-        found = _one_process(command, name, seed_now, left, executions - total["executions"], patience)
+        found = _one_process(command, name, seed_now, left, executions - total["executions"], timeout)
         total["executions"] += found["executions"]
         total["findings"] += found["findings"]
         total["slowest"] = max(total["slowest"], found["slowest"])
@@ -113,13 +113,13 @@ def watch(command, name, seed, seconds, executions, patience):
     return total
 
 
-def _one_process(command, name, seed, seconds, executions, patience):
+def _one_process(command, name, seed, seconds, executions, timeout):
     with tempfile.NamedTemporaryFile() as file:
         file.truncate(MOST_INPUT + 16)
         words = [*command, "--child", name, "--seed", seed, "--seconds", seconds, "--executions", executions, "--record", file.name]
         child = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         record = Record(file.name)
-        output, errors, stuck = _wait(child, record, patience)
+        output, errors, stuck = _wait(child, record, timeout)
         if child.returncode == 0 and output:
             return json.loads(output.splitlines()[-1])
         number, data = record.read()
@@ -128,17 +128,17 @@ def _one_process(command, name, seed, seconds, executions, patience):
         return {"executions": number, "findings": [finding], "slowest": 0.0, "mebibytes": 0}
 
 
-def _wait(child, record, patience):
+def _wait(child, record, timeout):
     """Wait for the end of a process, or end it when one input takes for ever."""
     number, since = 0, time.monotonic()
     while True:
         try:
-            return (*child.communicate(timeout=min(1, patience)), False)
+            return (*child.communicate(timeout=min(1, timeout)), False)
         except subprocess.TimeoutExpired:
             now = record.read()[0]
             if now != number:
                 number, since = now, time.monotonic()
-            elif time.monotonic() - since > (patience if number else 60):
+            elif time.monotonic() - since > (timeout if number else 60):
                 child.kill()
                 return (*child.communicate(), True)
 

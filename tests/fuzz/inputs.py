@@ -63,7 +63,7 @@ class Maker:
         self.chance = random.Random(seed)
 
     def wire(self):
-        """Return the bytes of some values, most of them spoiled in a place or two."""
+        """Return the bytes of some values, most of them damaged at an offset or two."""
         chance = self.chance
         kind = chance.random()
         if kind < 0.35:
@@ -88,12 +88,12 @@ class Maker:
         return bytes(chance.choices(range(24), k=nbytes)) if chance.random() < 0.5 else chance.randbytes(nbytes)
 
     def spoiled(self, data):
-        """Return bytes with up to three places changed."""
+        """Return bytes with up to three changes."""
         chance = self.chance
         data = bytearray(data)
         for _ in range(chance.choice((0, 1, 1, 2, 3))):
-            place = chance.randint(0, len(data))
-            _SPOILS[chance.randrange(len(_SPOILS))](chance, data, place)
+            offset = chance.randint(0, len(data))
+            _SPOILS[chance.randrange(len(_SPOILS))](chance, data, offset)
         return bytes(data)
 
     def value(self, depth):
@@ -109,7 +109,7 @@ class Maker:
         return self.scalar(code)
 
     def count(self):
-        """Return a number of items; seldom so many that a table of them grows."""
+        """Return a number of items; rarely so many that a table of them grows."""
         return self.chance.choice((0, 1, 2, 3, 4, 5)) if self.chance.random() < 0.98 else self.chance.choice((40, 70, 130))
 
     def counted(self, code, items):
@@ -164,37 +164,37 @@ class Maker:
         return struct.pack(">Bi", 8, nbytes // 6) + b"\x07\0\0\0\1a" * (nbytes // 6)
 
 
-def _flip(chance, data, place):
-    if place < len(data):
-        data[place] ^= 1 << chance.randrange(8)
+def _flip(chance, data, offset):
+    if offset < len(data):
+        data[offset] ^= 1 << chance.randrange(8)
 
 
-def _change(chance, data, place):
-    data[place : place + 1] = bytes((chance.choice((0, 1, 7, 8, 9, 10, 127, 128, 255, chance.randrange(256))),))
+def _change(chance, data, offset):
+    data[offset : offset + 1] = bytes((chance.choice((0, 1, 7, 8, 9, 10, 127, 128, 255, chance.randrange(256))),))
 
 
-def _lengthen(chance, data, place):
-    data[place : place + 4] = struct.pack(">i", chance.choice(LENGTHS))
+def _lengthen(chance, data, offset):
+    data[offset : offset + 4] = struct.pack(">i", chance.choice(LENGTHS))
 
 
-def _insert(chance, data, place):
-    data[place:place] = bytes((chance.choice(CODES + ODD_CODES),)) + chance.randbytes(chance.randrange(5))
+def _insert(chance, data, offset):
+    data[offset:offset] = bytes((chance.choice(CODES + ODD_CODES),)) + chance.randbytes(chance.randrange(5))
 
 
-def _delete(chance, data, place):
-    del data[place : place + chance.randint(1, 4)]
+def _delete(chance, data, offset):
+    del data[offset : offset + chance.randint(1, 4)]
 
 
-def _cut(chance, data, place):
-    del data[place:]
+def _cut(chance, data, offset):
+    del data[offset:]
 
 
-def _double(chance, data, place):
-    data[place:place] = data[place : place + chance.randint(1, 9)]
+def _double(chance, data, offset):
+    data[offset:offset] = data[offset : offset + chance.randint(1, 9)]
 
 
-def _splice(chance, data, place):
-    data[place:place] = chance.choice(seeds())[:200]
+def _splice(chance, data, offset):
+    data[offset:offset] = chance.choice(seeds())[:200]
 
 
 _SPOILS = (_flip, _flip, _change, _change, _lengthen, _insert, _delete, _cut, _double, _splice)

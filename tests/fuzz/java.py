@@ -32,13 +32,13 @@ from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedErr
 BATCH = 1000  # what a busy machine does in the two minutes that a command may take
 MOST_BYTES = 2000
 FLOAT, STRING, VECTOR, LIST, MAP, WRITABLE, MARKER = 5, 7, 8, 9, 10, 50, 255
-#: A VECTOR or MAP of more than 5,119: where the file ends in one, Java makes a null for each value that is promised.
+#: A VECTOR or MAP of more than 5,119: where the file ends in one, Java creates a null for each value of the declared count.
 HUGE_COUNT = re.compile(rb"[\x08\x0a](?:[\x01-\x7f]..|\x00[\x01-\xff].|\x00\x00[\x14-\xff]).", re.DOTALL)
 DECODER = typedbytes.Decoder(exact=True, pickle="raw", map_pairs=True)
 
 
 def cases(seed):
-    """Give inputs without end; huge promises are left out, since Java keeps them."""
+    """Yield inputs without end; huge declared sizes are left out, since Java allocates them."""
     maker = inputs.Maker(f"java {seed}")
     while True:
         data = maker.wire()
@@ -135,43 +135,43 @@ def holds_map(data):
 
 def tree_view(data):
     """Return what java_view gives for a value, MAPs with the pairs that Java's tree would have: keys equal to Java are one."""
-    view, place = _tree_view(data, 0)
-    assert place == len(data)
+    view, offset = _tree_view(data, 0)
+    assert offset == len(data)
     return view
 
 
-def _tree_view(data, place):
-    code = data[place]
+def _tree_view(data, offset):
+    code = data[offset]
     if code == VECTOR:
-        (count,) = struct.unpack_from(">i", data, place + 1)
-        return _items(data, place + 5, count)
+        (count,) = struct.unpack_from(">i", data, offset + 1)
+        return _items(data, offset + 5, count)
     if code == LIST:
-        return _items(data, place + 1, None)
+        return _items(data, offset + 1, None)
     if code == MAP:
-        (count,) = struct.unpack_from(">i", data, place + 1)
-        return _entries(data, place + 5, count)
-    end = typedbytes.skip(data, place)
+        (count,) = struct.unpack_from(">i", data, offset + 1)
+        return _entries(data, offset + 5, count)
+    end = typedbytes.skip(data, offset)
     if code == FLOAT:  # by the bytes that we write: struct would make a signalling NaN quiet
-        return {"float": typedbytes.dumps(typedbytes.loads(data[place:end], exact=True))[1:].hex()}, end
-    return java_view(typedbytes.loads(data[place:end], exact=True, pickle="raw")), end
+        return {"float": typedbytes.dumps(typedbytes.loads(data[offset:end], exact=True))[1:].hex()}, end
+    return java_view(typedbytes.loads(data[offset:end], exact=True, pickle="raw")), end
 
 
-def _items(data, place, count):
+def _items(data, offset, count):
     items = []
-    while len(items) != count and not (count is None and data[place] == MARKER):
-        item, place = _tree_view(data, place)
+    while len(items) != count and not (count is None and data[offset] == MARKER):
+        item, offset = _tree_view(data, offset)
         items.append(item)
-    return {"vector": items}, place + (count is None)
+    return {"vector": items}, offset + (count is None)
 
 
-def _entries(data, place, count):
+def _entries(data, offset, count):
     entries = {}
     for _ in range(count):
-        key, place = _tree_view(data, place)
-        value, place = _tree_view(data, place)
+        key, offset = _tree_view(data, offset)
+        value, offset = _tree_view(data, offset)
         same = repr(one_nan(key))
         entries[same] = [entries[same][0] if same in entries else key, value]  # a tree keeps the first of equal keys
-    return {"map": in_order(entries.values())}, place
+    return {"map": in_order(entries.values())}, offset
 
 
 def main(arguments=None):
@@ -194,7 +194,7 @@ def main(arguments=None):
     for name, count in met.most_common():
         print(f"{count:>9,}  {name}")
     print(f"{ncases:,} cases beside Java, {bad} unexplained differences")
-    figures.tell(cases=ncases, unexplained=bad, explained=dict(met))
+    figures.report(cases=ncases, unexplained=bad, explained=dict(met))
     return 1 if bad else 0
 
 

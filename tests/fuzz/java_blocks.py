@@ -3,7 +3,7 @@
     python tests/fuzz/java_blocks.py --cases 100000 [--seed S]
 
 Wants a JDK. For each input the Java reader has to give as many messages as the slow reference, and to end as that does: with the
-input, or with the exception that it documents. Bombs promise much in few bytes; anything but the right exception is a finding.
+input, or with the exception that it documents. Bombs declare large sizes in few bytes; anything but the right exception is a finding.
 
 Belongs here: the comparison, the bombs, the list of explained differences. It knows nothing of how other inputs are made. Always
 true: whatever the input, nothing but BlockException and EOFException comes out of the reader.
@@ -43,7 +43,7 @@ NUMBERS = (HUGE, struct.pack(">i", -1), struct.pack(">i", -(2**31)), struct.pack
 
 
 def bombs():
-    """Give (wire, bytes, what ends them): much is promised, little comes."""
+    """Return (wire, bytes, what ends them): large declared sizes, few bytes."""
     for wire in ("block", "bytes", "type8", "header"):
         kind = b"\0" if wire == "type8" else bytes(4)
         yield wire, HUGE, CUT
@@ -63,7 +63,7 @@ def bombs():
 
 
 def native_bombs():
-    """Give native messages whose head, entries or nested values promise much."""
+    """Return native messages whose head, entries or nested values declare large sizes."""
     for count, nbody, end in ((2**32 - 1, 0, BAD), (2**30, 0, BAD), (2**29, 0, CUT), (1, 2**64 - 1, BAD), (2**29, 2**63 - 1, CUT)):
         yield "native", head(count, nbody), end
     for code in (0, 7, 8, 0x20, 0x21, 0x23):
@@ -131,8 +131,8 @@ def cases(seed):
         for wire in WIRES:
             data = bytearray(blocks.messages(maker, wire))
             if data and maker.chance.random() < 0.2:
-                place, number = maker.chance.randrange(len(data)), maker.chance.choice(NUMBERS)
-                data[place : place + len(number)] = number
+                offset, number = maker.chance.randrange(len(data)), maker.chance.choice(NUMBERS)
+                data[offset : offset + len(number)] = number
             yield wire, bytes(data)
 
 
@@ -202,7 +202,7 @@ def main(arguments=None):
     for name, count in met.most_common():
         print(f"{count:>9,}  {name}")
     print(f"{options.cases:,} cases, {len(wrong)} unexplained differences")
-    figures.tell(cases=options.cases, unexplained=len(wrong), explained=dict(met))
+    figures.report(cases=options.cases, unexplained=len(wrong), explained=dict(met))
     return 1 if wrong else 0
 
 

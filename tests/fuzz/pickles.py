@@ -1,4 +1,4 @@
-"""Pickles that are made to hurt: what nests, what shares, and every place where a value may be.
+"""Pickles that are made to hurt: nested values, shared values, and values in every position.
 
 Belongs here: pickles built of those three, and what must hold of each under the safe policy. It knows nothing of the wire. Always
 true: a pickle is read in a thread with a small stack, so that what recurses on it dies at once.
@@ -50,8 +50,8 @@ SHARING = {
     "in a frozenset": (b"", b"q\x00(h\x00h\x00t\x85(h\x00\x91\x86"),
 }
 
-#: Where a value may be: what is before and after it, and what kind of a place it is.
-PLACES = {
+#: Positions of a value: the bytes before and after it, and what kind of position it is.
+POSITIONS = {
     "alone": (b"", b"."),
     "below another": (b"", b"N."),
     "in a set": (b"\x8f(", b"\x90."),
@@ -61,7 +61,7 @@ PLACES = {
     "for a module": (b"", b"\x8c\x01a\x93."),
     "for a name": (b"\x8c\x04uuid", b"\x93."),
     "called": (b"", b")R."),
-    "made anew": (b"", b")\x81."),
+    "made again": (b"", b")\x81."),
     "changed": (b"", b"}" + _text(b"int") + b"K\x01sb."),
     "for arguments": (FROZENSET, b"R."),
     "for arguments of a UUID": (b"cuuid\nUUID\n", b"\x81."),
@@ -116,12 +116,12 @@ def nested(levels, leaf, depth):
 
 
 def shape(maker):
-    """Return a pickle: leaves inside levels inside a place, most of them as they should be."""
+    """Return a pickle: leaves inside levels inside a position, most of them valid."""
     chance = maker.chance
     levels = chance.choices([*NESTING.values(), *SHARING.values()], k=chance.choice((1, 1, 2, 3)))
     depth = chance.choice((0, 1, 2, 5, 9, 20, 60, 98, 99, 100, 101, 102, 150, 3000 if chance.random() < 0.2 else 200))
     leaves = b"".join(chance.choices(LEAVES, k=chance.choice((1, 1, 1, 2, 3))))
-    start, end = chance.choice(list(PLACES.values()))
+    start, end = chance.choice(list(POSITIONS.values()))
     data = start + nested(levels, leaves, depth) + end
     if chance.random() < 0.1 and len(data) < 20_000:
         data = b"(" + data[:-1] * chance.choice((2, 30)) + chance.choice((b"t.", b"\x91.", b"l."))

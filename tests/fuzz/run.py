@@ -48,7 +48,7 @@ def parser():
     result.add_argument("--seed", default=str(time.time_ns()), help="the same seed makes the same inputs")
     result.add_argument("--targets", default=",".join(targets.TARGETS), help="names with commas between")
     result.add_argument("--engine", choices=("plain", "atheris"), default="plain")
-    result.add_argument("--patience", type=float, default=60, help="seconds before one input counts as stuck")
+    result.add_argument("--timeout", type=float, default=60, help="seconds before one input counts as stuck")
     result.add_argument("--findings", default="build/fuzz", help="the folder for inputs that found something")
     result.add_argument("--replay", nargs="+", metavar=("TARGET", "FILE"))
     result.add_argument("--child", help=argparse.SUPPRESS)
@@ -65,7 +65,7 @@ def report(options, watch):
     executions, slowest, bad = {}, 0.0, 0
     for name in names:
         seconds = options.seconds / len(names)
-        found = watch(command, name, options.seed, seconds, options.executions, options.patience)
+        found = watch(command, name, options.seed, seconds, options.executions, options.timeout)
         kinds = [finding["kind"] for finding in found["findings"]]
         ncrashes, nexceptions = sum(kind in ("death", "stuck") for kind in kinds), kinds.count("exception")
         print(
@@ -80,7 +80,7 @@ def report(options, watch):
         bad += len(kinds)
     total, nkept = sum(executions.values()), sum(len(inputs.corpus(name)) for name in names)
     print(f"{total:,} executions, {bad} findings")
-    figures.tell(executions=total, findings=bad, slowest_seconds=round(slowest, 3), inputs_kept=nkept, of_each=executions)
+    figures.report(executions=total, findings=bad, slowest_seconds=round(slowest, 3), inputs_kept=nkept, of_each=executions)
     return 1 if bad else 0
 
 

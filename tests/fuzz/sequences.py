@@ -43,7 +43,7 @@ def seeds():
 
 
 def shape(maker):
-    """Return bytes that choose, then a file with some places spoiled."""
+    """Return bytes that choose, then a file with some bytes damaged."""
     return maker.chance.randbytes(HEAD) + maker.spoiled(maker.chance.choice(seeds()))
 
 
@@ -97,24 +97,24 @@ def check_skipped(choices, wire, options, pairs, trouble):
         reader = sequencefile.Reader(wire, **options)
     except DecodeError:
         return
-    found, place = [], 0
+    found, index = [], 0
     try:
         while True:
             nskipped = reader.skip(choices.below(4))
-            place += nskipped
+            index += nskipped
             pair = reader.read()
             if pair is None:
                 break
-            assert reader.record == place + 1
-            found.append((place, pair))
-            place += 1
+            assert reader.record == index + 1
+            found.append((index, pair))
+            index += 1
     except sets.DOCUMENTED:
         assert trouble is not None
     else:
         assert trouble is not None or reader.record == len(pairs)
-    for place, pair in found:
-        if place < len(pairs):
-            assert spell(pair) == spell(pairs[place])
+    for index, pair in found:
+        if index < len(pairs):
+            assert spell(pair) == spell(pairs[index])
 
 
 def check_typed(choices, wire, options, pairs, trouble):

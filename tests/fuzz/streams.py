@@ -208,17 +208,17 @@ def check_skipped(choices, wire, options):
     """Records that are skipped are only not seen."""
     kind = choices.pick((typedbytes.Reader, typedbytes.PairReader))
     expected, trouble = whole(wire, options, kind)
-    reader, found, place, end = open_reader(choices, wire, options, kind), [], 0, None
+    reader, found, index, end = open_reader(choices, wire, options, kind), [], 0, None
     nothing = object()
     try:
         while True:
             nskipped = reader.skip(choices.below(3))
-            found += expected[place : place + nskipped]
+            found += expected[index : index + nskipped]
             value = reader.read(nothing)
             if value is nothing:
                 break
             found.append(value)
-            place = reader.record
+            index = reader.record
     except sets.DOCUMENTED as error:
         end = error
     # The walk does not look inside values, so it may pass over what decoding refuses.

@@ -39,7 +39,7 @@ def tests(*words):
 
 def fuzz(target, executions=30_000):
     """Return the gate that is a target of fuzzing, on the same inputs every time."""
-    return ("tests/fuzz/run.py", "--targets", target, "--executions", executions, "--seed", 1, "--patience", 10)
+    return ("tests/fuzz/run.py", "--targets", target, "--executions", executions, "--seed", 1, "--timeout", 10)
 
 
 LEAKS = ("tests/gates/leaks.py",)
@@ -56,7 +56,7 @@ FAULTS = [
     Fault("BYTES wraps round", "core/codec/decode.pxi", VECTORS,
           "            if likely(0 <= length <= left - 5):\n                d.buf.cursor = p + 5 + length\n                return decode_bytes",
           "            if likely(<uint64_t>(length + 5) <= <uint64_t>left):\n                d.buf.cursor = p + 5 + length\n                return decode_bytes"),
-    Fault("LIST looks for its MARKER behind the end", "core/codec/containers.pxi", fuzz("bytes"),
+    Fault("LIST looks for its MARKER after the end", "core/codec/containers.pxi", fuzz("bytes"),
           "        if unlikely(d.buf.cursor == d.buf.end):\n            require(d, 1, LIST)", "        pass"),
     Fault("class name into what follows the WRITABLE", "core/codec/bytes.pxi", fuzz("reference"),
           "    if not 0 <= nname <= nbytes - 4:", "    if not 0 <= nname <= nbytes:"),
@@ -169,7 +169,7 @@ FAULTS = [
     Fault("records passed over before they are kept", "core/stream/writer.pxi", MEMORY,
           "                self.append(reader.d.buf.cursor, nbytes)\n                reader.pass_over(nbytes, nrecords)\n",
           "                reader.pass_over(nbytes, nrecords)\n                self.append(reader.d.buf.cursor - nbytes, nbytes)\n"),
-    Fault("failed pair leaves its key behind", "core/stream/writer.pxi", tests("stream/test_writer.py"),
+    Fault("failed pair leaves its key", "core/stream/writer.pxi", tests("stream/test_writer.py"),
           "                self.e.buf.cursor = self.e.buf.start + before\n                raise", "                raise"),
     # Columns.
     Fault("number of a column beyond the end", "columns/walk.pxi", fuzz("columns"),
@@ -230,7 +230,7 @@ FAULTS = [
           "            if not 0 <= length <= left:", "            if length < 0:"),
     Fault("key leaks when its value fails", "sequencefile/reader.pxi", LEAKS,
           "        if value == NULL:\n            decref(key)\n            return -1", "        if value == NULL:\n            return -1"),
-    Fault("record that fails leaves its key behind", "sequencefile/writer.pxi", tests("sequencefile/test_sequencefile.py", "-k", "leaves_nothing"),
+    Fault("record that fails leaves its key", "sequencefile/writer.pxi", tests("sequencefile/test_sequencefile.py", "-k", "leaves_nothing"),
           "        self.out.buf.cursor = self.out.buf.start + self.written_before[0]\n", ""),
     Fault("partial write of a file taken for all", "sequencefile/writer.pxi", tests("sequencefile/test_sequencefile.py", "-k", "takes_a_part"),
           "            n = write_part(self.method, full, ntaken, nwritten, self.is_raw)\n",
@@ -317,7 +317,7 @@ def drill(faults):
         verdict = "caught" if code else "MISSED"
         print(f"{verdict}  {fault.name:<45}{described(fault.gate):<60}{time.monotonic() - start:5.0f} s", flush=True)
     print(f"caught {ncaught} of {len(faults)}")
-    figures.tell(faults=len(faults), caught=ncaught)
+    figures.report(faults=len(faults), caught=ncaught)
     return 0 if ncaught == len(faults) else 1
 
 
@@ -353,7 +353,7 @@ def attempt(fault, base):
     source = source_of(fault, folder)
     text = source.read_text("utf-8")
     if text.count(fault.old) != 1:
-        raise RuntimeError(f"{fault.name}: the text stands {text.count(fault.old)} times in {fault.file}")
+        raise RuntimeError(f"{fault.name}: the text occurs {text.count(fault.old)} times in {fault.file}")
     source.write_text(text.replace(fault.old, fault.new), "utf-8")
     workshop.build(folder, **switches(is_sanitized(fault.gate)))
     return run_gate(fault.gate, folder)

@@ -1,6 +1,6 @@
 """What a gate has counted, as its last line that begins with `figures: `, for people and for the page of figures alike.
 
-Belongs here: writing and reading that line. It knows nothing of gates. Always true: figures are numbers by name, or tables of them.
+Belongs here: writing and reading that line. It does not know gates. Always true: figures are numbers by name, or tables of them.
 """
 
 import json
@@ -8,12 +8,12 @@ import json
 HEAD = "figures: "
 
 
-def tell(**figures):
+def report(**figures):
     """Print the figures of a gate."""
     print(HEAD + json.dumps(figures), flush=True)
 
 
-def heard(output):
+def parse(output):
     """Return the figures that an output printed last, or None."""
     lines = [line for line in output.splitlines() if line.startswith(HEAD)]
     return json.loads(lines[-1][len(HEAD) :]) if lines else None

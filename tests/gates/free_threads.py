@@ -31,12 +31,12 @@ OURS = ("/typedbytes/", "_codec.c", "_stream.c", "_scan.c", "_buffer.c", "_colum
 
 WORK = """
 import io, os, sys, threading, warnings
-with warnings.catch_warnings(record=True) as told:
+with warnings.catch_warnings(record=True) as warned:
     warnings.simplefilter("always")
     import typedbytes as tb
     from typedbytes import columns
 if "PYTHON_GIL" not in os.environ:
-    assert sys._is_gil_enabled() and "has been enabled to load module 'typedbytes." in str(told[0].message), told
+    assert sys._is_gil_enabled() and "has been enabled to load module 'typedbytes." in str(warned[0].message), warned
 value = [1, "a", 2.5, {"k": (1, 2)}, b"x" * 100, 2**70, None, "\\u20ac"] * 20
 data = tb.dumps(value)
 encoder, decoder = tb.Encoder(), tb.Decoder()
@@ -125,7 +125,7 @@ def main():
         print("\n".join(reports[:2]), done.stderr[-1000:] if done.returncode else "")
         codes.append(done.returncode)
         nreports.append(len(reports))
-    figures.tell(with_gil=nreports[0], without_gil=nreports[1], exit_code_without_gil=codes[1])
+    figures.report(with_gil=nreports[0], without_gil=nreports[1], exit_code_without_gil=codes[1])
     return 1 if codes[0] or nreports[0] else 0
 
 

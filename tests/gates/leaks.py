@@ -311,14 +311,14 @@ def attempt(call, subject, options):
 def grown(call, subjects, tables, shift):
     """Return by how much blocks and references grow in every round at least, each subject with one set of options."""
     marks = array.array("q", [0]) * (2 * (WARM_ROUNDS + ROUNDS))  # counting must not count itself
-    for place in range(0, len(marks), 2):
+    for i in range(0, len(marks), 2):
         for number, subject in enumerate(subjects):
             attempt(call, subject, tables[(number + shift) % len(tables)])
         gc.collect()
-        marks[place] = sys.getallocatedblocks()
-        marks[place + 1] = REFERENCES()
+        marks[i] = sys.getallocatedblocks()
+        marks[i + 1] = REFERENCES()
     first = 2 * WARM_ROUNDS
-    return [min(marks[place] - marks[place - 2] for place in range(first + kind, len(marks), 2)) for kind in (0, 1)]
+    return [min(marks[i] - marks[i - 2] for i in range(first + kind, len(marks), 2)) for kind in (0, 1)]
 
 
 def leaking(name, call, subjects, tables, shift):
@@ -373,7 +373,7 @@ def main(arguments=None):
                 print(f"{name}, {shift}: {nblocks} blocks, {nreferences} references a round; too few of {lost}", flush=True)
     kind = "blocks and references" if REFERENCES is not int else "blocks"
     print(f"{noperations:,} operations, {WARM_ROUNDS + ROUNDS} times each: {nbad} groups of them leak {kind}")
-    figures.tell(operations=noperations, counted=kind, leaking=nbad)
+    figures.report(operations=noperations, counted=kind, leaking=nbad)
     return 1 if nbad else 0
 
 

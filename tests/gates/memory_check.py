@@ -72,7 +72,7 @@ def main():
     errors = check(folder)
     print("\n\n".join(errors[:5]))
     print(f"valgrind: {len(errors)} errors of ours")
-    figures.tell(errors=len(errors))
+    figures.report(errors=len(errors))
     return 1 if errors else 0
 
 

@@ -3,7 +3,7 @@
     python tests/gates/reached.py [ARGUMENT OF PYTEST ...]
 
 The core is built twice with counters (gcc's --coverage): as it is, for the whole suite but Hadoop's jobs, and with the public
-API alone, for the codec's tests, so that both forms of what stands in the headers are seen. The C that Cython makes says from
+API alone, for the codec's tests, so that both forms of the headers' functions are counted. The C that Cython makes says from
 which source line it came. Python's lines are counted by coverage.py meanwhile.
 
 A branch is an outcome of a decision in our sources: of an `if`, a loop, an `and`, a comparison of `min`. What
@@ -32,7 +32,7 @@ CODEC = [
     *(f"tests/core/test_{name}.py" for name in ("vectors", "encoder", "decoder", "hostile", "reference")),
     "tests/stream/test_writer.py",
 ]
-#: Tests that count what coverage.py takes for itself run without it, as do those with signals, which it hears where nothing can be
+#: Tests that count what coverage.py takes for itself run without it, as do those with signals, which it checks where nothing can be
 #: raised, and those of an interpreter that ends or is another, where it has something to say itself; those whose subject is an
 #: optimised build do not run at all.
 UNTRACED = [*(f"tests/core/test_{name}.py" for name in ("allocation", "fuzz", "guard_page", "limits")), "tests/package/test_gates.py"]
@@ -55,7 +55,7 @@ TOO_LARGE = {
     ("_sorting/sorter.pxi", 'raise LimitError(f"a record is longer than {LARGEST_ARENA} bytes"'): "a record of 4 GiB in memory",
 }
 
-PLACE = re.compile(r'\s*/\* "(?:src/)?(?:typedbytes/)?([\w/]+\.p\w+)":(\d+)$')
+LOCATION = re.compile(r'\s*/\* "(?:src/)?(?:typedbytes/)?([\w/]+\.p\w+)":(\d+)$')
 PLACES_END = re.compile(r'\s*/\* (?:"\(tree fragment\)"|function exit code)')
 OUR_FUNCTION = re.compile(r"__pyx_(?:pf|f|gb)_")  # bodies; wrappers and the module's own start are Cython's
 HEAD = re.compile(r"\s*(?:def |@|cdef class|cdef [^=]*\(.*[:,]$|cdef [^=]*\)( \w+)*( except.*)?:$)")
@@ -74,10 +74,10 @@ class Counts:
     def add_header(self, name, lines):
         """Count the lines of a C header."""
         for line in lines:
-            place = name, line["line_number"]
-            self.lines[place] += line["count"]
+            location = name, line["line_number"]
+            self.lines[location] += line["count"]
             for number, branch in enumerate(line["branches"]):
-                self.branches[place][number] += branch["count"]
+                self.branches[location][number] += branch["count"]
 
     def add_generated(self, text, lines):
         """Count the lines of C that Cython made, for the source lines that they say they come from."""
@@ -85,27 +85,27 @@ class Counts:
         for line in lines:
             if OUR_FUNCTION.match(line.get("function_name", "")):
                 counted[line["line_number"]].append(line)
-        place, is_first, is_final = None, False, False
+        location, is_first, is_final = None, False, False
         for number, words in enumerate(text, 1):
-            found = PLACE.match(words)
+            found = LOCATION.match(words)
             if found:
-                place, is_first, is_final = (found[1], int(found[2])), True, False
+                location, is_first, is_final = (found[1], int(found[2])), True, False
             elif PLACES_END.match(words):
-                place = None
+                location = None
             elif "/*finally:*/" in words:
                 is_final = True  # one exit follows the other, each with its own copy of the body
-            elif place:
-                self.add_line(place, words, counted[number], is_first or is_final)
+            elif location:
+                self.add_line(location, words, counted[number], is_first or is_final)
                 is_first = is_first and not counted[number]
 
-    def add_line(self, place, words, lines, is_reached):
+    def add_line(self, location, words, lines, is_reached):
         """Count a line of C; what follows the first of a statement may be on it without being a part of it."""
         table = self.calls if CHECK.search(words) else self.branches
         for line in lines:
             if is_reached:
-                self.lines[place] += line["count"]
+                self.lines[location] += line["count"]
             for number, branch in enumerate(line["branches"]):
-                table[place][NAMES.sub("", words), number] += branch["count"]
+                table[location][NAMES.sub("", words), number] += branch["count"]
 
 
 def count(folders):
@@ -124,28 +124,28 @@ def count(folders):
     return counts
 
 
-def texts(places):
-    """Return the source text of each place."""
+def texts(locations):
+    """Return the source text of each location."""
     read = {}
-    for name, _ in places:
+    for name, _ in locations:
         if name not in read:
             read[name] = (workshop.ROOT / "src" / "typedbytes" / name).read_text("utf-8").split("\n")
-    return {(name, number): read[name][number - 1].strip() for name, number in places}
+    return {(name, number): read[name][number - 1].strip() for name, number in locations}
 
 
 def judge(counts):
     """Print what was not reached, and return the figures and whether they are good enough."""
     sources = texts({*counts.lines, *counts.branches, *counts.calls})
-    lines = {place: times for place, times in counts.lines.items() if place[0].endswith(".h") or not HEAD.match(sources[place])}
+    lines = {location: times for location, times in counts.lines.items() if location[0].endswith(".h") or not HEAD.match(sources[location])}
     missed = []
-    for place in sorted(place for place, times in lines.items() if not times):
-        why = why_too_large(place[0], sources[place])
-        print(f"line     {place[0]}:{place[1]}  {sources[place]}" + (f"    takes {why}" if why else ""))
-        missed += [place] * (not why)
-    outcomes, bad = tally(counts.branches, lines, sources, "branch")
-    calls, uncalled = tally(counts.calls, lines, sources, None)
-    told = dict(lines=len(lines), lines_missed=len(missed), branches=outcomes, branches_missed=bad, calls=calls, calls_missed=uncalled)
-    return told, not missed and share(told, "branches") >= LEAST_BRANCHES
+    for location in sorted(location for location, times in lines.items() if not times):
+        why = why_too_large(location[0], sources[location])
+        print(f"line     {location[0]}:{location[1]}  {sources[location]}" + (f"    takes {why}" if why else ""))
+        missed += [location] * (not why)
+    outcomes, bad = outcomes_of(counts.branches, lines, sources, "branch")
+    calls, uncalled = outcomes_of(counts.calls, lines, sources, None)
+    totals = dict(lines=len(lines), lines_missed=len(missed), branches=outcomes, branches_missed=bad, calls=calls, calls_missed=uncalled)
+    return totals, not missed and share(totals, "branches") >= LEAST_BRANCHES
 
 
 def why_too_large(name, text):
@@ -153,16 +153,16 @@ def why_too_large(name, text):
     return next((why for (file, start), why in TOO_LARGE.items() if name == file and text.startswith(start)), None)
 
 
-def tally(table, lines, sources, kind):
+def outcomes_of(table, lines, sources, kind):
     """Return how many outcomes there are and how many never came; name those when they have a kind."""
     total, missed = 0, 0
-    for place, outcomes in sorted(table.items()):
-        if place in lines and not sources[place].startswith("except BaseException"):
+    for location, outcomes in sorted(table.items()):
+        if location in lines and not sources[location].startswith("except BaseException"):
             never = sum(not times for times in outcomes.values())
             total += len(outcomes)
             missed += never
             if never and kind:
-                print(f"{kind}   {place[0]}:{place[1]}  {never} of {len(outcomes)}: {sources[place]}")
+                print(f"{kind}   {location[0]}:{location[1]}  {never} of {len(outcomes)}: {sources[location]}")
     return total, missed
 
 
@@ -197,17 +197,17 @@ def main(arguments):
     """Run, count and judge."""
     folders, passed = run(arguments)
     statements, missing = python_lines(folders[0])
-    told, enough = judge(count(folders))
-    told.update(python_lines=statements, python_lines_missed=missing)
+    totals, enough = judge(count(folders))
+    totals.update(python_lines=statements, python_lines_missed=missing)
     for part in ("lines", "branches", "calls", "python_lines"):
-        print(f"{part.replace('_', ' '):<16}{told[part]:>6}  missed {told[part + '_missed']:>5}  {share(told, part):6.1%}")
-    figures.tell(**told)
-    return 0 if passed and enough and share(told, "python_lines") >= LEAST_PYTHON else 1
+        print(f"{part.replace('_', ' '):<16}{totals[part]:>6}  missed {totals[part + '_missed']:>5}  {share(totals, part):6.1%}")
+    figures.report(**totals)
+    return 0 if passed and enough and share(totals, "python_lines") >= LEAST_PYTHON else 1
 
 
-def share(told, part):
+def share(totals, part):
     """Return which share of something was reached."""
-    return 1 - told[f"{part}_missed"] / told[part]
+    return 1 - totals[f"{part}_missed"] / totals[part]
 
 
 if __name__ == "__main__":

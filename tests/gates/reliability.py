@@ -62,7 +62,7 @@ GATES = {
     "sanitize": ("tests/gates/sanitize.py", "The suite and the fuzz targets under gcc's ASan and UBSan", "{failed} reports"),
     "leaks": (
         "tests/gates/debug_python.py",
-        "References and blocks left behind, on an interpreter built for debugging",
+        "References and blocks leaked, on an interpreter built for debugging",
         "{operations:,} operations, {leaking} leak {counted}",
     ),
     "valgrind": ("tests/gates/memory_check.py", "Vectors and corpus under valgrind", "{errors} errors of ours"),
@@ -109,7 +109,7 @@ def run(name):
         for line in child.stdout:
             print(line, end="", flush=True)
             lines.append(line)
-    found = figures.heard("".join(lines))
+    found = figures.parse("".join(lines))
     if child.returncode or not found:
         print(f"== {name} has failed")
         return False

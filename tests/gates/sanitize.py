@@ -66,7 +66,7 @@ def main(arguments):
     fuzz = [sys.executable, "tests/fuzz/run.py", "--executions", EXECUTIONS, "--seed", 1]
     codes = [workshop.run(folder, *command, **environment()) for command in (pytest, fuzz)]
     print("sanitizers: no report" if not any(codes) else f"sanitizers: exit codes {codes}")
-    figures.tell(runs=len(codes), failed=sum(code != 0 for code in codes))
+    figures.report(runs=len(codes), failed=sum(code != 0 for code in codes))
     return 1 if any(codes) else 0
 
 

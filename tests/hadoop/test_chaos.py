@@ -154,7 +154,7 @@ DEATHS = {
     "SIGTERM": "os.kill(os.getpid(), signal.SIGTERM)",
     "abort": "os.abort()",
     "its descriptors closed": "os.closerange(3, 50)",
-    "its descriptors opened anew": "self.other = [os.dup2(os.open(os.devnull, os.O_RDWR), n) for n in range(3, 9)]",
+    "its descriptors opened again": "self.other = [os.dup2(os.open(os.devnull, os.O_RDWR), n) for n in range(3, 9)]",
     "too many counters": "[streaming.counter('chaos', number) for number in range(130)]",
 }
 
@@ -166,7 +166,7 @@ def test_a_death_between_two_records_fails_the_job(run, death):
 
 
 @pytest.mark.parametrize("death", ["os._exit(0)", "os.kill(os.getpid(), signal.SIGKILL)"], ids=["exit", "kill"])
-@pytest.mark.parametrize("place", ["[1, [2, object()]]", "object()"], ids=["in a LIST", "behind the key"])
+@pytest.mark.parametrize("place", ["[1, [2, object()]]", "object()"], ids=["in a LIST", "after the key"])
 def test_a_death_inside_a_record_fails_the_job(run, place, death):
     text = f"""
     class Inside(Job):

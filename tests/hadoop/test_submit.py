@@ -540,13 +540,13 @@ def test_a_bundle_is_written_beside_and_renamed(small, tmp_path):
 @contextlib.contextmanager
 def limited_files(nbytes):
     """Let files grow to no more than so many bytes: what a full disk is, but for the number of the error."""
-    limits, heard = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    limits, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, limits[1]))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, heard)
+        signal.signal(signal.SIGXFSZ, handler)
 
 
 def test_wheels_that_pip_does_not_find(tmp_path, monkeypatch):

@@ -69,7 +69,7 @@ def test_keys_of_every_type_are_sorted_and_partitioned_as_hadoop_does(tmp_path, 
     local.run("cat", "cat", inputs=tmp_path / "in.seq", output=tmp_path / "local", reducers=nreducers, secondary=secondary, memory=4 << 20)
 
     theirs, ours = hadoop_parts(tmp_path / "hadoop"), parts_of(tmp_path / "local")
-    # Of equal keys, Hadoop gives the values in an order of its own, which it does not promise.
+    # Of equal keys, Hadoop passes the values in an order that it does not guarantee.
     assert [[key for key, _ in part] for part in ours] == [[key for key, _ in part] for part in theirs]
     assert [sorted(part) for part in ours] == [sorted(part) for part in theirs]
 

@@ -60,7 +60,7 @@ def test_a_wrong_end_is_found(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("how", ["environment", "command"])
 def test_a_process_that_is_left_is_found(tmp_path, monkeypatch, how):
-    monkeypatch.setattr(chaos, "PATIENCE", 0)
+    monkeypatch.setattr(chaos, "END_SECONDS", 0)
     words = ["sh", "-c", "echo begun; read line", *([str(tmp_path)] if how == "command" else [])]
     variables = {**os.environ, "CHAOS": str(tmp_path)} if how == "environment" else None
     with subprocess.Popen(words, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as left:

@@ -1,6 +1,6 @@
-"""What tasks say of their counters, as the local engine hears it: where lines end, what is an amount, what is too many.
+"""What tasks say of their counters, as the local engine parses it: where lines end, what is an amount, what is too many.
 
-That a real Hadoop hears the same is in test_local_hadoop.py.
+That a real Hadoop parses it the same way is in test_local_hadoop.py.
 """
 
 import functools
@@ -32,7 +32,7 @@ class Pieces:
         return piece
 
 
-def heard(*lines):
+def counted(*lines):
     """Return the counters that lines make, quietly."""
     messages = Messages(quiet=True)
     for line in lines:
@@ -74,11 +74,11 @@ def test_the_midst_of_a_line_is_no_report(size):
     ],
 )  # fmt: skip
 def test_amounts(text, amount):
-    assert heard(f"reporter:counter:g,n,{text}\n") == ({} if amount is None else {"g": {"n": amount}})
+    assert counted(f"reporter:counter:g,n,{text}\n") == ({} if amount is None else {"g": {"n": amount}})
 
 
 def test_sums_are_those_of_java():
-    counters = heard(*[f"reporter:counter:g,n,{GREATEST}"] * 2, f"reporter:counter:g,m,{-GREATEST - 1}", "reporter:counter:g,m,-1")
+    counters = counted(*[f"reporter:counter:g,n,{GREATEST}"] * 2, f"reporter:counter:g,m,{-GREATEST - 1}", "reporter:counter:g,m,-1")
     assert counters == {"g": {"n": -2, "m": GREATEST}}
     total = Counters()
     for _ in range(3):
@@ -98,7 +98,7 @@ def test_sums_are_those_of_java():
     ],
 )
 def test_names(written, names):
-    assert heard(f"reporter:counter:{written},1") == {names[0]: {names[1]: 1}}
+    assert counted(f"reporter:counter:{written},1") == {names[0]: {names[1]: 1}}
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_names(written, names):
     ],
 )
 def test_what_is_no_report(line):
-    assert heard(line) == {}
+    assert counted(line) == {}
 
 
 @pytest.mark.parametrize("nreducers, ncounters, ngroups", [(0, 118, 48), (1, 112, 47)])

@@ -662,7 +662,7 @@ def test_progress_is_drawn_on_a_terminal(words, tmp_path):
         try:
             while data := os.read(ours, 4096):
                 said += data
-        except OSError:  # what a terminal says when nobody writes to it any more
+        except OSError:  # what a terminal raises when no process writes to it any more
             pass
     os.close(ours)
     assert job.returncode == 0

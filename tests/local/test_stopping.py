@@ -227,7 +227,7 @@ def test_a_filter_that_is_ended_leaves_no_part_of_its_output(tmp_path, words, nu
         job.stdin.write(b"\2\1" * 10_000)
         job.stdin.flush()
         until(lambda: any(name.endswith(".partial") for name in os.listdir(tmp_path)))
-        while job.poll() is None:  # a signal that comes just before a system call is heard behind it
+        while job.poll() is None:  # a signal that comes just before a system call is handled after it
             job.send_signal(number)
             time.sleep(0.01)
     assert job.returncode == code

@@ -37,7 +37,7 @@ def test_no_number_is_missing_or_unknown():
 @pytest.mark.parametrize("number", CASES)
 def test_a_case_names_tests_that_are_there(number):
     case = CASES[number]
-    assert case.promise and not case.promise.endswith(".")
+    assert case.requirement and not case.requirement.endswith(".")
     assert set(case.tests) <= FOUND
     assert len(set(case.tests)) == len(case.tests)
     assert case.tests or case.note

@@ -107,10 +107,10 @@ def test_lines_too_large_for_tests_stand_in_the_sources():
 
 
 def test_figures_are_heard_as_they_were_told(capsys):
-    figures.tell(found=0)
-    figures.tell(found=1, of={"a": 2.5})
-    assert figures.heard("more\n" + capsys.readouterr().out + "more\n") == {"found": 1, "of": {"a": 2.5}}
-    assert figures.heard("nothing\n") is None
+    figures.report(found=0)
+    figures.report(found=1, of={"a": 2.5})
+    assert figures.parse("more\n" + capsys.readouterr().out + "more\n") == {"found": 1, "of": {"a": 2.5}}
+    assert figures.parse("nothing\n") is None
 
 
 def test_the_page_has_the_figures_that_are_kept():

@@ -84,14 +84,14 @@ def found_iterators():
     public = [(f"{name}.{each}", getattr(module, each)) for name, (module, _) in modules.items() for each in module.__all__]
     classes = {found.__name__ for _, found in public if is_iterator(found) and hasattr(found, "__next__")}
     stubs = [path for _, path in modules.values()] + [PACKAGE / "_core.pyi", PACKAGE / "block" / "_native.pyi"]
-    promised = {dotted for path in stubs for dotted in returned_iterators(path, classes)}
+    declared = {dotted for path in stubs for dotted in returned_iterators(path, classes)}
     found = {}
     for name, each in public:
-        if is_iterator(each) or name.rpartition(".")[2] in promised or inspect.isgeneratorfunction(each):
+        if is_iterator(each) or name.rpartition(".")[2] in declared or inspect.isgeneratorfunction(each):
             found.setdefault(each, name)
         for method, function in inspect.getmembers(each, callable) if isinstance(each, type) else ():
             named = {f"{base.__name__}.{method}" for base in each.__mro__}
-            if not method.startswith("_") and (named & promised or inspect.isgeneratorfunction(function)):
+            if not method.startswith("_") and (named & declared or inspect.isgeneratorfunction(function)):
                 found.setdefault(function, f"{name}.{method}")
     return set(found.values())
 
@@ -464,7 +464,7 @@ def reduced(reducer, *values):
     return lambda tools: reducer("key", tools.values(*(values or (3, 1, 2))))
 
 
-# where input may end: behind each value, or each message
+# where input may end: after each value, or each message
 BOUNDARIES = {
     TYPED: set(itertools.accumulate(len(tb.dumps(item)) for pair in PAIRS for item in pair)),
     MARKED: range(0, len(MARKED), 6),

@@ -134,7 +134,7 @@ def test_an_error_leaves_what_was_there(folder, error):
 
 
 def test_what_is_unfinished_is_removed_at_last(folder, monkeypatch):
-    # as when a signal comes while an error is cleaned up behind
+    # as when a signal comes while an error is cleaned up
     monkeypatch.setattr(_whole, "_remove", lambda partial: (_ for _ in ()).throw(KeyboardInterrupt))
     for whole, name in ((_whole.whole_file, "out"), (_whole.whole_folder, "parts")):
         with pytest.raises(KeyboardInterrupt), whole(folder / name) as made:

@@ -1,4 +1,4 @@
-"""Counting over encoded bytes: where damage is told, what is refused, and that a long count hears signals.
+"""Counting over encoded bytes: where damage is reported, what is refused, and that a long count checks for signals.
 
 What stats, schema and freq make of the counts stands in test_cli_commands.py; counts by hand in fuzz/facts.py.
 """
@@ -6,7 +6,7 @@ What stats, schema and freq make of the counts stands in test_cli_commands.py; c
 import pytest
 
 import typedbytes as tb
-from hearing import times_heard
+from signal_checks import times_checked
 from typedbytes._report._native import RecordStatistics, Schema, Walker
 
 KINDS = [Walker, RecordStatistics, Schema]
@@ -28,7 +28,7 @@ def test_damage_is_told_with_its_place(kind):
 def test_signals_are_heard(kind, data):
     nvalues = 100_000 if kind is Schema else tb.count(data)
     walker = kind()
-    assert times_heard(lambda: walker.write(data)) >= nvalues // 16_384
+    assert times_checked(lambda: walker.write(data)) >= nvalues // 16_384
     assert walker.nrecords == tb.count(data)
 
 

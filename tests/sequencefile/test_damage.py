@@ -267,7 +267,7 @@ def test_a_boolean_that_is_neither():
 
 
 def test_a_writable_too_long_for_a_length_of_typed_bytes(tmp_path):
-    """Code 50 counts the class name too. The file is a hole, at which nobody has to look."""
+    """Code 50 counts the class name too. The file is a hole, which need not be read."""
     start = header(f"{IO}NullWritable", "a.B")
     with open(tmp_path / "f", "w+b") as file:
         file.write(start + struct.pack(">ii", 2**31 - 1, 0))

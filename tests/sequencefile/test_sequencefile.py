@@ -113,14 +113,14 @@ def test_values_that_a_class_cannot_hold(obj):
 
 
 def test_bytes_longer_than_a_record_can_be():
-    promised = (ctypes.c_ubyte * 2**31).from_address(4096)  # nobody may look at them
+    huge = (ctypes.c_ubyte * 2**31).from_address(4096)  # they must not be read
     for name in ("BytesWritable", "a.B"):
         with pytest.raises(tb.EncodeValueError, match="2147483648 bytes"):
-            sequencefile.encode(name, promised)
+            sequencefile.encode(name, huge)
     sink = io.BytesIO()
     with sequencefile.Writer(sink, sync_marker=MARKER) as writer:
         with pytest.raises(tb.EncodeValueError, match="2147483648 bytes"):
-            writer.write_raw(b"key", promised)
+            writer.write_raw(b"key", huge)
         writer.write(1, 2)
     assert sink.getvalue() == written([(1, 2)])
 
@@ -265,7 +265,7 @@ AT_THE_END = [1, 1 << 40, 1 << 80, True, 1.5, "text", "t\xebxt", b"", b"bytes", 
 @pytest.mark.parametrize("value, options", [*((value, {}) for value in AT_THE_END), (1, {"int_width": 64})])
 def test_records_that_end_where_the_buffer_does(value, options):
     start = written([])
-    for left in range(-30, 60):  # behind the key, which has 17 bytes of lengths and code in front of it
+    for left in range(-30, 60):  # after the key, which has 17 bytes of lengths and code in front of it
         key = bytes(ROOM - len(start) - 17 - left)
         sides = [reference.dumps(side, **options) for side in (key, value)]
         expected = start + record(*(struct.pack(">i", len(side)) + side for side in sides))
@@ -840,7 +840,7 @@ def test_a_class_of_ones_own_steps_as_it_says(kind):
 
 
 def test_pairs_are_ones_own():
-    """The tuple that is given out again is one that nobody holds."""
+    """The tuple that is given out again is one that no code holds."""
     reader = sequencefile.Reader(written(NUMBERS[:20]))
     kept = list(reader)
     assert kept == NUMBERS[:20] and len(set(map(id, kept))) == 20

@@ -28,7 +28,7 @@ from local_jobs import pairs_of, write_script, write_words
 from streaming_support import environment
 
 SECONDS = 120  # far beyond what a run needs
-PATIENCE = 15  # seconds until what has been killed must be gone
+END_SECONDS = 15  # seconds until what has been killed must be gone
 DONE, FAILED = 0, 1
 ENDS = signal.SIGHUP, signal.SIGINT, signal.SIGTERM
 # A job that was stopped: the last ones before it has begun, or when all is done.
@@ -42,7 +42,7 @@ HARMLESS = {
     "a stray marker": "os.write(1, b'\\xff' * 1000 + b'\\n')",
     "output of C": "ctypes.CDLL(None).puts(b'hello'); ctypes.CDLL(None).fflush(None)",
     "many messages": "sys.stderr.write('x' * 100_000 + chr(10))",
-    "a child left behind": "subprocess.Popen(['sleep', LONG])",
+    "a child left running": "subprocess.Popen(['sleep', LONG])",
     "a fork": "os.fork()",
     "ticks": "signal.signal(signal.SIGALRM, lambda *given: None); signal.setitimer(signal.ITIMER_REAL, 1e-4, 1e-4)",
 }
@@ -152,53 +152,53 @@ class WrongError(AssertionError):
         self.outcome = outcome
 
 
-Run = collections.namedtuple("Run", "seed place what disaster outcome story")
+Run = collections.namedtuple("Run", "seed engine what disaster outcome story")
 
 RIGHT, AS_IT_SHOULD = "right", "failed"
 WRONG, LEFT_FILES, LEFT_PROCESSES, NO_REASON, ODD_CODE = "wrong", "left files", "left processes", "failed for nothing", "odd exit code"
 BAD = (WRONG, LEFT_FILES, LEFT_PROCESSES, NO_REASON, ODD_CODE)
 
 
-def run_once(seed, place):
-    """Do one run in a place, "local" or "hadoop", and return the Run."""
-    what, disaster = drawn(seed, place)
-    chance, run = random.Random(seed), PLACES[place][0]
+def run_once(seed, engine):
+    """Do one run on an engine, "local" or "hadoop", and return the Run."""
+    what, disaster = drawn(seed, engine)
+    chance, run = random.Random(seed), ENGINES[engine][0]
     with tempfile.TemporaryDirectory(prefix="chaos-") as name:
         folder = Path(name)
         counts = write_words(folder / "in.txt", chance.choice([200, 1000, 5000]), seed)
-        write_script(folder, _script(chance, what, long="600" if place == "local" else "2"))  # Hadoop ends no children of tasks
+        write_script(folder, _script(chance, what, long="600" if engine == "local" else "2"))  # Hadoop ends no children of tasks
         code = run(chance, folder, disaster)
         has_reason = what not in HARMLESS or disaster != NOTHING
         story = f"{what}; {disaster}; exit code {code}"
         try:
-            outcome = _judge(folder, place, code, counts, has_reason)
+            outcome = _judge(folder, engine, code, counts, has_reason)
         except WrongError as error:
             outcome, story = error.outcome, f"{error}: {story}"
         for pid in processes_of(folder):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-    return Run(seed, place, what, disaster, outcome, story)
+    return Run(seed, engine, what, disaster, outcome, story)
 
 
-def drawn(seed, place):
+def drawn(seed, engine):
     """Return which faults a run has: what its tasks do, by turns, and what comes over it."""
     all_that_tasks_do = [*HARMLESS, *ALARMS, *DEADLY]
-    _, disasters = PLACES[place]
+    _, disasters = ENGINES[engine]
     what, chance = all_that_tasks_do[seed % len(all_that_tasks_do)], random.Random(seed)
-    if what == HANGS and place == "local":
+    if what == HANGS and engine == "local":
         return what, chance.choice(STOPPING)  # which alone ends it
     return what, chance.choice([NOTHING] * len(disasters) + disasters)
 
 
-def _script(chance, what, **facts):
-    facts = {
-        **facts,
+def _script(chance, what, **fields):
+    fields = {
+        **fields,
         "role": chance.choice(["map", "combine", "reduce"]),
         "due": chance.randrange(1, 25),
         "often": chance.choice(["True", ONCE]),
     }
-    facts["by_signal"] = what.startswith("SIGKILL")
-    return SCRIPT.format(what={**HARMLESS, **DEADLY}.get(what, "pass"), alarm=ALARMS.get(what), **facts)
+    fields["by_signal"] = what.startswith("SIGKILL")
+    return SCRIPT.format(what={**HARMLESS, **DEADLY}.get(what, "pass"), alarm=ALARMS.get(what), **fields)
 
 
 def _run_here(chance, folder, disaster):
@@ -360,8 +360,8 @@ STOPPING = list(STOPS)
 OF_JOBS = {**STOPS, "its caretaker is killed": _end_caretaker}
 DISASTERS = {NOTHING: _do_nothing, **OF_TASKS, **OF_JOBS}
 
-#: By place: what does a run, and what may come over it.
-PLACES = {"local": (_run_here, [*OF_TASKS, *OF_JOBS]), "hadoop": (_run_on_hadoop, [*OF_TASKS])}
+#: By engine: the function that does a run, and the disasters that may befall it.
+ENGINES = {"local": (_run_here, [*OF_TASKS, *OF_JOBS]), "hadoop": (_run_on_hadoop, [*OF_TASKS])}
 
 
 # -- judgement ----------------------------------------------------------------------------------------------
@@ -381,13 +381,13 @@ def _files_in(folder):
 
 def _settled(look):
     """Return what is still found after a while, or when nothing is found."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + END_SECONDS
     while (found := look()) and time.monotonic() < deadline:
         time.sleep(0.05)
     return found
 
 
-def _judge(folder, place, code, counts, has_reason):
+def _judge(folder, engine, code, counts, has_reason):
     if processes := _settled(lambda: processes_of(folder)):
         raise WrongError(LEFT_PROCESSES, str([_told_of(pid, "cmdline") for pid in processes]))
     # Nothing is left running, so nothing more is removed either: what is there stays.
@@ -396,11 +396,11 @@ def _judge(folder, place, code, counts, has_reason):
     is_right = looks_whole and left == ["out"] and _agrees(pairs_of(folder / "out"), counts)
     if code == DONE and not is_right:
         raise WrongError(WRONG)
-    if is_right and (code == DONE or place == "local" and code in STOPPED):
+    if is_right and (code == DONE or engine == "local" and code in STOPPED):
         return RIGHT
-    if place == "local" and code not in (FAILED, *STOPPED):
+    if engine == "local" and code not in (FAILED, *STOPPED):
         raise WrongError(ODD_CODE)
-    if looks_whole or (place == "local" and left):
+    if looks_whole or (engine == "local" and left):
         raise WrongError(LEFT_FILES, str(left))
     if not has_reason:
         raise WrongError(NO_REASON)
@@ -424,13 +424,13 @@ def _is_count(value, count):
 
 
 def main(nlocal, nhadoop, first):
-    """Do so many runs in each place; return whether all of them were as they should be."""
+    """Do a number of runs on each engine; return whether all were as expected."""
     runs = []
-    for place, number, side_by_side in (("local", nlocal, 2), ("hadoop", nhadoop, 1)):
+    for engine, number, side_by_side in (("local", nlocal, 2), ("hadoop", nhadoop, 1)):
         with ThreadPoolExecutor(side_by_side) as pool:
-            for run in pool.map(functools.partial(run_once, place=place), range(first, first + number)):
+            for run in pool.map(functools.partial(run_once, engine=engine), range(first, first + number)):
                 runs.append(run)
-                print(f"{run.seed:6} {run.place:6} {run.outcome.upper() if run.outcome in BAD else run.outcome}: {run.story}", flush=True)
+                print(f"{run.seed:6} {run.engine:6} {run.outcome.upper() if run.outcome in BAD else run.outcome}: {run.story}", flush=True)
     counted = collections.Counter(run.outcome for run in runs)
     by_fault = collections.defaultdict(collections.Counter)
     for run in runs:
@@ -439,7 +439,7 @@ def main(nlocal, nhadoop, first):
     for fault, outcomes in sorted(by_fault.items()):
         print(f"{fault:45} {', '.join(f'{number} {outcome}' for outcome, number in outcomes.most_common())}")
     tell = {outcome.replace(" ", "_"): counted[outcome] for outcome in (RIGHT, AS_IT_SHOULD, *BAD)}
-    figures.tell(local=nlocal, hadoop=nhadoop, faults=len(by_fault), of_each=by_fault, **tell)
+    figures.report(local=nlocal, hadoop=nhadoop, faults=len(by_fault), of_each=by_fault, **tell)
     return not any(counted[outcome] for outcome in BAD)
 
 

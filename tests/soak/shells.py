@@ -59,17 +59,17 @@ class Shell:
         if not self._process:
             os.chdir(folder)
             os.execvpe(command[0], command, environment)
-        self._hear(2)
+        self._read(2)
         self._type(f"{start}\n")
-        self._hear(2)
+        self._read(2)
 
     def arguments_of(self, line):
         """Type a line, each Tab when the shell is ready for it, and return the arguments that the command gets."""
         for part in re.findall(r"\t|[^\t]+", f"typedbytes {line}"):
             self._type(part)
-            self._hear(0.8 if part == "\t" else 0.1)
+            self._read(0.8 if part == "\t" else 0.1)
         self._type("\n")
-        shown = re.search(r"((?:<[^>]*>)*)\.\r\n", self._hear(0.8))
+        shown = re.search(r"((?:<[^>]*>)*)\.\r\n", self._read(0.8))
         return [each.rstrip("/") for each in re.findall("<([^>]*)>", shown[1])]
 
     def end(self):
@@ -81,10 +81,10 @@ class Shell:
     def _type(self, keys):
         os.write(self._terminal, keys.encode())
 
-    def _hear(self, patience):
+    def _read(self, timeout):
         """Return what is shown until nothing has come for so many seconds."""
         shown = b""
-        while select.select([self._terminal], [], [], patience)[0]:
+        while select.select([self._terminal], [], [], timeout)[0]:
             shown += os.read(self._terminal, 65536)
         return shown.decode(errors="replace")
 

@@ -240,7 +240,7 @@ def main():
     options = parser.parse_args()
     moved, growth, ndescriptors = soak(options.gigabytes, options.seed)
     say(f"memory has grown by {growth / MEBIBYTE:.2f} MiB (at most {MOST_GROWTH / MEBIBYTE:g}), descriptors by {ndescriptors}")
-    figures.tell(gigabytes=moved / GIGABYTE, growth_mebibytes=round(growth / MEBIBYTE, 3), descriptors=ndescriptors)
+    figures.report(gigabytes=moved / GIGABYTE, growth_mebibytes=round(growth / MEBIBYTE, 3), descriptors=ndescriptors)
     return 1 if growth > MOST_GROWTH or ndescriptors else 0
 
 

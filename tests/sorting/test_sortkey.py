@@ -146,7 +146,7 @@ def test_a_number_takes_20_bytes(value):
 
 @given(shapes().flatmap(lambda shape: shape))
 def test_a_key_is_the_same_in_every_library(value):
-    # All its ints need 64 bits, so nobody has a choice.
+    # All its ints need 64 bits, so no library has a choice.
     key = encode(value)
     assert tb.dumps(key) == tb.dumps([tb.Long(number) for number in key]) == tb.dumps(key, int_width=64)
 

@@ -65,7 +65,7 @@ KINDS = {
     """,
 }
 RAISES_AT_ONCE = {"columns", "Writer_gzip"}  # where a sink refuses
-HELD_BY_SINKS = {"Writer_gzip", "Output", "PairedOutput"}  # a child of fork has what such a sink holds, whoever writes to it
+HELD_BY_SINKS = {"Writer_gzip", "Output", "PairedOutput"}  # a child of fork has what such a sink holds, whichever process writes to it
 
 
 def function_of(name):
@@ -252,7 +252,7 @@ BUSY = """
     def work(writer, records):
         writer.writes(records)
         writer.flush()
-        writer.writes(records)    # which nobody flushes any more
+        writer.writes(records)    # which is never flushed
         threading.Event().wait()
     for writer, records in zip(writers, [VALUES, PAIRS, [[v] for v in VALUES]]):
         inside.clear()
@@ -330,7 +330,7 @@ def test_functions_that_run_at_the_end_may_write(tmp_path):
             for v in VALUES: c.write([v])
             writers["late"] = late = tb.Writer(sys.argv[1] + "/late")
             late.writes(VALUES)
-            os._exit(0)    # nobody looks at them again
+            os._exit(0)    # they are not used again
         place = sys.argv[1] + "/"
         writers = {tb.Writer(open(place + "values", "wb")): 0, tb.PairWriter(place + "pairs"): 0,
                    sequencefile.Writer(open(place + "block", "wb"), compression="block"): 0,

@@ -886,7 +886,7 @@ FAR = [5 + 2**31 - 1, 2 * (5 + 2**31 - 1) + 5]
 
 
 class Zeros:
-    """Give two BYTES of 2**31 - 1 zeros, a 7 behind each, and a LIST whose second item is bad."""
+    """Read two BYTES of 2**31 - 1 zeros, a 7 after each, and a LIST whose second item is bad."""
 
     def __init__(self):
         head = b"\0\x7f\xff\xff\xff"
@@ -1047,9 +1047,9 @@ def test_max_bytes_may_be_more_than_there_is_memory():
 
 @pytest.mark.parametrize("raw", [False, True])
 def test_a_promise_beyond_max_bytes_is_a_limit_wherever_input_ends(raw):
-    for promise in (b"\0\0\0\1\0abc", b"\x09\x07\0\0\1\0abc"):
+    for declared in (b"\0\0\0\1\0abc", b"\x09\x07\0\0\1\0abc"):
         with pytest.raises(tb.LimitError):
-            tb.Reader(io.BytesIO(promise), max_bytes=20, raw=raw).read()
+            tb.Reader(io.BytesIO(declared), max_bytes=20, raw=raw).read()
 
 
 def test_a_closed_reader_says_so():

@@ -63,14 +63,14 @@ def peer(mode, wire, where="tcp", options=jars.QUICK_START):
     """Give a socket that is connected to a peer of its own; the peer ends with it."""
     process = subprocess.Popen(command(mode, wire, where, options), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
-        place = process.stdout.readline().strip()
-        if not place:
+        address = process.stdout.readline().strip()
+        if not address:
             raise RuntimeError("the peer did not start")
         if where == "tcp":
-            sock = socket.create_connection(("127.0.0.1", int(place)))
+            sock = socket.create_connection(("127.0.0.1", int(address)))
         else:
             sock = socket.socket(socket.AF_UNIX)
-            sock.connect(place)
+            sock.connect(address)
         with sock:
             yield sock
     finally:

@@ -146,7 +146,7 @@ def crc32c(data):
 def decode(wire, data, max_bytes=None, **nested):
     """Return the (id, values) of all messages and the error after them: None, or (class, offset, entry, record).
 
-    nested: options of `reference.Walk` for values that stand encoded in a native message.
+    nested: options of `reference.Walk` for values that are encoded in a native message.
     """
     walk, messages = Walk(data, max_bytes, nested), []
     try:

@@ -1,6 +1,6 @@
 """What must hold under hostile bytes, faults and load, case by case, and the tests that show it. Data only.
 
-Belongs here: for each number what is promised, the tests, and a note where the promise is another than the one that is often
+Belongs here: for each number the requirement, the tests, and a note where the requirement differs from the one that is often
 given, or where no test of this suite can show it. Letters: A lengths, B type codes, C numbers, D text, E containers and keys,
 F depth, G state, H memory that is read, I files that are read, J files that are written, K objects that are written, L memory,
 M threads and processes, N trust, P jobs, R the task side of a job. Always true: package/test_cases.py finds every test by its name.
@@ -10,22 +10,22 @@ from typing import NamedTuple
 
 
 class Case(NamedTuple):
-    """One promise; `note` says what is decided otherwise, or why there is no test."""
+    """One requirement; `note` says what was decided otherwise, or why there is no test."""
 
-    promise: str
+    requirement: str
     tests: tuple
     note: str = ""
 
 
-def case(promise, *tests, note=""):
+def case(requirement, *tests, note=""):
     """Return a Case."""
-    return Case(promise, tests, note)
+    return Case(requirement, tests, note)
 
 
 CASES = {
     # -- lengths and bounds -------------------------------------------------------------------------------
     "A1": case(
-        "a length of 2^31-1 with 3 bytes behind it is TruncatedError, and costs what is there",
+        "a length of 2^31-1 with 3 bytes after it is TruncatedError, and costs what is there",
         "core/test_hostile.py::test_promises_cost_nothing",
         "core/test_limits.py::test_a_promise_in_memory_costs_less_than_64_kib",
         "core/test_limits.py::test_a_promise_of_a_stream_costs_less_than_2_mib",
@@ -37,7 +37,7 @@ CASES = {
         "core/test_vectors.py::test_refused",
     ),
     "A3": case(
-        "a count of 2^31-1 with nothing behind it is TruncatedError, and nothing is allocated for it",
+        "a count of 2^31-1 with nothing after it is TruncatedError, and nothing is allocated for it",
         "core/test_limits.py::test_a_promise_in_memory_costs_less_than_64_kib",
         "core/test_limits.py::test_promises_within_one_another_are_not_all_believed",
         "core/test_hostile.py::test_nested_promises_cost_little",
@@ -61,12 +61,12 @@ CASES = {
         "stream/test_reader.py::test_every_kind_tells_where_it_was_cut",
     ),
     "A7": case(
-        "a length of what remains is a value, one more TruncatedError, one less leaves bytes, which loads refuses in their place",
+        "a length of what remains is a value, one more TruncatedError, one less leaves bytes, which loads refuses at their offset",
         "core/test_vectors.py::test_cut_at_every_byte",
         "core/test_vectors.py::test_decode_with_more_behind",
         "core/test_vectors.py::test_more_than_one_value",
         "core/test_guard_page.py::test_nothing_is_touched_beyond_the_bytes",
-        note="bytes behind a single value are FormatError; there is no class of their own for them",
+        note="bytes after a single value are FormatError; there is no class of their own for them",
     ),
     "A8": case(
         "nothing wraps for lengths up to 2^31-1",
@@ -79,7 +79,7 @@ CASES = {
         "core/test_reference.py::test_every_type_code_with_up_to_20_bytes_behind",
     ),
     "A10": case(
-        "no byte behind the input is touched, at any size",
+        "no byte after the input is read, at any size",
         "core/test_guard_page.py::test_nothing_is_touched_beyond_the_bytes",
         "core/test_guard_page.py::test_a_byte_too_far_kills",
     ),
@@ -103,7 +103,7 @@ CASES = {
     ),
     # -- type codes ---------------------------------------------------------------------------------------
     "B1": case(
-        "every first byte with 0 to 20 bytes behind it is what the description says",
+        "every first byte with 0 to 20 bytes after it is what the description says",
         "core/test_reference.py::test_every_type_code_with_up_to_20_bytes_behind",
         "core/test_reference.py::test_every_input_of_one_or_two_bytes",
         "core/test_reference.py::test_every_input_of_one_or_two_bytes_in_hive",
@@ -236,7 +236,7 @@ CASES = {
     ),
     # -- containers and keys ------------------------------------------------------------------------------
     "E1": case(
-        "a key that cannot be hashed is FormatError in its place, or one of the pairs of map_pairs=True",
+        "a key that cannot be hashed is FormatError at its offset, or one of the pairs of map_pairs=True",
         "core/test_decoder.py::test_unhashable_keys_are_refused_in_their_place",
         "core/test_decoder.py::test_map_pairs_gives_pairs_all_the_way_down",
         "stream/test_legacy.py::test_a_map_key_must_be_hashable",
@@ -315,7 +315,7 @@ CASES = {
         "core/test_hostile.py::test_a_thread_with_a_small_stack",
     ),
     "F4": case(
-        "depth starts anew after every failure",
+        "depth starts at zero after every failure",
         "core/test_hostile.py::test_depth_starts_anew_after_an_error",
         "core/test_decoder.py::test_a_decoder_is_as_new_after_each_failure",
         "core/test_encoder.py::test_an_encoder_is_as_new_after_each_failure",
@@ -378,7 +378,7 @@ CASES = {
         note="TypedBytes has no references; pickles have, each its own",
     ),
     "G7": case(
-        "a hook may raise at any call, and nothing is left behind",
+        "a hook may raise at any call, and nothing is left over",
         "core/test_decoder.py::test_what_a_hook_raises_comes_out",
         "core/test_decoder.py::test_operations_leave_no_memory_behind",
     ),
@@ -493,7 +493,7 @@ CASES = {
         "stream/test_writer.py::test_a_full_pipe_that_does_not_wait_doubles_nothing",
     ),
     "J2": case(
-        "a full device and a pipe without a reader are told, at the latest by close",
+        "a full device and a pipe without a reader are reported, at the latest by close",
         "stream/test_writer.py::test_a_full_device_is_told",
         "stream/test_writer.py::test_a_reader_that_leaves_in_the_middle_is_told",
         "stream/test_writer.py::test_what_a_sink_raises_goes_through_and_nothing_is_lost_or_doubled",
@@ -584,14 +584,14 @@ CASES = {
     ),
     # -- memory -------------------------------------------------------------------------------------------
     "L1": case(
-        "memory refused at any place, once or for good, is a MemoryError, and the next call is as ever",
+        "memory refused at any allocation, once or for good, is a MemoryError, and the next call is as ever",
         "core/test_allocation.py::test_every_refused_allocation_is_a_memory_error",
         "stream/test_writer.py::test_a_buffer_size_beyond_memory_is_a_memory_error",
         "core/test_encoder.py::test_memory_that_a_pickle_lacks_is_no_fault_of_the_object_or_of_the_bytes",
         "cli/test_cli.py::test_out_of_memory",
     ),
     "L2": case(
-        "no operation leaves memory behind, whether it fails or not",
+        "no operation leaks memory, whether it fails or not",
         "core/test_decoder.py::test_operations_leave_no_memory_behind",
         "core/test_decoder.py::test_numbers_are_freed_whatever_their_memory_held",
         note="references are counted by an interpreter built for that",
@@ -649,7 +649,7 @@ CASES = {
         "stream/test_writer.py::test_a_writer_made_in_the_child_writes",
     ),
     "M5": case(
-        "signals are heard during long work, and all is as before",
+        "signals are handled during long work, and all is as before",
         "core/test_decoder.py::test_signals_are_heard_while_decoding",
         "core/test_decoder.py::test_signals_are_heard_while_encoding",
         "core/test_decoder.py::test_signals_are_heard_while_scanning",
@@ -721,7 +721,7 @@ CASES = {
         "hadoop/test_chaos.py::test_a_death_inside_a_record_fails_the_job",
     ),
     "P5": case(
-        "output that nobody reads is a failure",
+        "output that no process reads is a failure",
         "streaming/test_exit.py::test_nobody_reads_the_output",
         "streaming/test_exit.py::test_broken_pipe_is_an_error_whatever_the_script_did_to_the_signal",
     ),
@@ -731,7 +731,7 @@ CASES = {
         "streaming/test_exit.py::test_exit_inside_user_code_is_a_failure",
     ),
     "P7": case(
-        "a reducer without input that has output is told that it is lost",
+        "a reducer without input that has output gets a report that it is lost",
         "streaming/test_streaming.py::test_reducer_without_input_is_told_that_its_output_is_lost",
         "hadoop/test_chaos.py::test_output_of_a_reducer_without_input_is_dropped_and_that_is_told",
         note="Hadoop drops it and succeeds; a warning is all that a task can do",
@@ -831,7 +831,7 @@ CASES = {
         "streaming/test_report.py::test_a_line_is_cut_to_one_write",
     ),
     "R6": case(
-        "a task that reads on, or says ping(), is heard of once a minute, and one that hangs is not",
+        "a task that reads on, or says ping(), reports once a minute, and one that hangs is not",
         "streaming/test_side_files.py::test_a_heartbeat_is_sent_when_records_were_read",
         "streaming/test_side_files.py::test_a_ping_sends_a_heartbeat_and_the_last_status_is_repeated",
         "streaming/test_side_files.py::test_a_task_that_reads_and_writes_nothing_is_heard_of",

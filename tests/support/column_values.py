@@ -16,7 +16,7 @@ _NUMBERS = {1: "b", 2: "?", 3: "i", 4: "q", 5: "I", 6: "d", 11: "h"}
 
 
 class Unreadable:
-    """Stand for encoded bytes whose structure is right, but which no decoder takes."""
+    """Encoded bytes whose structure is valid, but which no decoder accepts."""
 
 
 def rows_of(batch, dialect="hadoop"):

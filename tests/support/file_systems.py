@@ -3,7 +3,7 @@
     make file-systems
 
 HDFS is Hadoop's own, in a small cluster; S3 and GCS are servers that speak as these do. What belongs here: the servers, and one
-check that all must pass. What is always true in it: fsspec is not told more than a user's environment tells it.
+check that all must pass. What is always true in it: fsspec gets no options beyond a user's environment.
 """
 
 import getpass
@@ -47,22 +47,22 @@ def check(folder):
     raise AssertionError("a file that is not there was opened")
 
 
-def check_map_file(place):
+def check_map_file(url):
     """Look up keys, which seeks."""
-    with sequencefile.open(f"{place}/index", "w", key_class="IntWritable", value_class="LongWritable") as index:
-        with sequencefile.open(f"{place}/data", "w", key_class="IntWritable", value_class="Text") as data:
+    with sequencefile.open(f"{url}/index", "w", key_class="IntWritable", value_class="LongWritable") as index:
+        with sequencefile.open(f"{url}/data", "w", key_class="IntWritable", value_class="Text") as data:
             for number in range(3000):
                 if number % 128 == 0:
                     index.write(number, data.offset)
                 data.write(number, f"value {number}")
-    with sequencefile.MapFile(place) as found:
+    with sequencefile.MapFile(url) as found:
         assert [found[number] for number in (2999, 0, 1234)] == ["value 2999", "value 0", "value 1234"]
         assert found.get(3000) is None
 
 
-def check_columns(place):
+def check_columns(url):
     """Read a part as columns."""
-    with sequencefile.open(place) as reader:
+    with sequencefile.open(url) as reader:
         numbers = [number for batch in columns.read(reader, 1000) for number in batch.buffers("value.0")["data"].tolist()]
     assert numbers == [number for _, (number, _) in PAIRS[2]]
 

@@ -174,13 +174,13 @@ class Hadoop:
         source, sink = self._folder / "in", self._folder / "out"
         source.write_bytes(data)
         self._log.seek(0, os.SEEK_END)
-        patience = threading.Timer(_LONGEST_COMMAND_SECONDS, self._machine.kill)
-        patience.start()
+        timer = threading.Timer(_LONGEST_COMMAND_SECONDS, self._machine.kill)
+        timer.start()
         try:
             print(source, sink, *words, sep="\t", file=self._machine.stdin, flush=True)
             reply = self._machine.stdout.readline()
         finally:
-            patience.cancel()
+            timer.cancel()
         log = self._log.read().decode("utf-8", "replace")
         if not reply:
             raise RuntimeError(f"Hadoop's machine ended during {words[0]}:\n{log}")

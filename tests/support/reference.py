@@ -36,7 +36,7 @@ END_OF_LIST = object()
 
 
 class Walk:
-    """One pass over one value: the bytes, the place in them, the options."""
+    """One pass over one value: the bytes, the offset in them, the options."""
 
     def __init__(
         self,
@@ -264,7 +264,7 @@ def is_plain(value, types=PICKLED_TYPES):
 
 
 def latin1(text, encoding):
-    """Stand in for codecs.encode, by which protocol 2 carries the bytes inside a date."""
+    """Replace codecs.encode, by which protocol 2 carries the bytes inside a date."""
     if encoding != "latin1":
         raise pickle.UnpicklingError("only latin1")
     return text.encode("latin1")

@@ -173,19 +173,19 @@ def spoiled(draw):
     """Return encoded bytes with a few bytes changed, put in, taken out or cut off."""
     data = bytearray(draw(wires))
     for _ in range(draw(st.integers(1, 3))):
-        place = draw(st.integers(0, len(data)))
+        offset = draw(st.integers(0, len(data)))
         kind = draw(st.sampled_from(["change", "insert", "delete", "cut", "double"]))
         if kind == "change":
             byte = draw(st.sampled_from([0, 1, 7, 8, 9, 10, 127, 128, 255]) | st.integers(0, 255))
-            data[place : place + 1] = bytes([byte])
+            data[offset : offset + 1] = bytes([byte])
         elif kind == "insert":
-            data[place:place] = draw(st.binary(min_size=1, max_size=5) | wire_scalars)
+            data[offset:offset] = draw(st.binary(min_size=1, max_size=5) | wire_scalars)
         elif kind == "delete":
-            del data[place : place + draw(st.integers(1, 4))]
+            del data[offset : offset + draw(st.integers(1, 4))]
         elif kind == "cut":
-            del data[place:]
+            del data[offset:]
         else:
-            data[place:place] = data[place : place + draw(st.integers(1, 9))]
+            data[offset:offset] = data[offset : offset + draw(st.integers(1, 9))]
     return bytes(data)
 
 

@@ -144,7 +144,7 @@ def spell(value):
 
 
 def failure(error):
-    """Return what one of our errors says: class, place, code, path."""
+    """Return the contents of one of our errors: class, offset, code, path."""
     if isinstance(error, EncodeError):
         return type(error).__name__, error.path
     return type(error).__name__, error.offset, error.code, error.path

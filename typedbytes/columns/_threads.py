@@ -155,7 +155,7 @@ class _Run:
 
     begun: the rows and bytes before that offset that the first of these batches already has.
 
-    Whoever claims a run first owns it: the worker that decodes it, or the reader, which then knows that no worker ever will. An
+    The first to claim a run owns it: the worker that decodes it, or the reader, which then knows that no worker ever will. An
     exception from a signal handler may come between any two instructions of the main thread, at the exit of a with statement too,
     so the reader holds no lock that another thread needs, and `finish` can be called again after any interruption.
     """

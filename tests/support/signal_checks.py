@@ -1,7 +1,7 @@
-"""How often code written in C looks for signals, counted: a clock would judge the machine.
+"""Count how often code written in C checks for signals; times would depend on the machine.
 
-What belongs here: a signal that comes back each time it is heard, and the count. What this file must not know: what is being
-tested. What is always true in it: no Python code runs for the signal, so that nothing else hears it.
+What belongs here: a signal that is raised again each time it is handled, and the count. What this file must not know: what is being
+tested. Always true: no Python code runs for the signal, so that nothing else handles it.
 """
 
 import contextlib
@@ -10,12 +10,12 @@ import os
 import signal
 
 # Called by the interpreter whenever the signal is handled, with its number and a frame; the second is not used.
-_come_back = ctypes.CDLL(None)["raise"]
-_come_back.argtypes = [ctypes.c_int, ctypes.py_object]
+_raise_again = ctypes.CDLL(None)["raise"]
+_raise_again.argtypes = [ctypes.c_int, ctypes.py_object]
 
 
-def times_heard(work):
-    """Return how many times signals were looked for, at least, while `work()` ran in C."""
+def times_checked(work):
+    """Return how many times signals were checked, at least, while `work()` ran in C."""
     with _endless_signal(signal.SIGUSR1) as count:
         work()
         return count()
@@ -23,11 +23,11 @@ def times_heard(work):
 
 @contextlib.contextmanager
 def _endless_signal(number):
-    """Have a signal come back for ever; give a function that counts how often it came."""
+    """Raise a signal again and again; yield a function that counts how often it came."""
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     os.set_blocking(writing, False)
-    handler_before = signal.signal(number, _come_back)
+    handler_before = signal.signal(number, _raise_again)
     descriptor_before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     try:
         signal.raise_signal(number)
