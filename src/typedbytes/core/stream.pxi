@@ -581,6 +581,7 @@ cdef class PassedOptions:
 
 include "stream/iterate.pxi"
 include "stream/reader.pxi"
+include "stream/groups.pxi"
 include "stream/formats.pxi"
 include "stream/writer.pxi"
 include "stream/legacy.pxi"

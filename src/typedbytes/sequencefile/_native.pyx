@@ -2,9 +2,10 @@
 #
 # What belongs here: the file format. What this file must not know: paths, URLs, which library implements a codec. A source or
 # sink is an object with a method to call; a codec is a function of bytes. The parts:
-#     writables.pxi   keys and values: conversion between Hadoop's Writables and objects, and to typed bytes
-#     reader.pxi     header, records, blocks, splits, resync
-#     writer.pxi     the same, for writing
+#     writables.pxi  keys and values: conversion between Hadoop's Writables and objects, and to typed bytes
+#     frames.pxi     header, records, blocks, sync markers, splits
+#     reader.pxi     records as objects or typed bytes, resync
+#     writer.pxi      header, records and blocks, for writing
 #
 # The format, in Hadoop's terms (org.apache.hadoop.io.SequenceFile, versions 4 to 6; numbers big-endian, VInt is
 # WritableUtils.writeVInt, Text is a VInt length and UTF-8):
@@ -87,5 +88,6 @@ cdef inline object as_object(PyObject* o):
     return result
 
 include "writables.pxi"
+include "frames.pxi"
 include "reader.pxi"
 include "writer.pxi"

@@ -1,4 +1,4 @@
-# Reader: from bytes to keys and values, for whole files or splits, and past damage.
+# Reader: from records to keys and values, and past damage.
 
 from collections import namedtuple
 
@@ -16,23 +16,6 @@ cdef enum Form:
     NOTHING
 
 
-# What the offset of an error is relative to.
-cdef enum ErrorOffset:
-    IN_FILE
-    IN_DECOMPRESSED_KEY                    # decompressed
-    IN_DECOMPRESSED_VALUE
-
-
-cdef const unsigned char* find_escaped_marker(const unsigned char* p, const unsigned char* end, const unsigned char* escaped_marker) noexcept nogil:
-    # Compares at every escape only, and a false match ends within a few bytes.
-    while end - p >= ESCAPED_NBYTES:
-        p = <const unsigned char*>memchr(p, escaped_marker[0], end - p - ESCAPED_NBYTES + 1)
-        if p == NULL or memcmp(p, escaped_marker, ESCAPED_NBYTES) == 0:
-            return p
-        p += 1
-    return NULL
-
-
 # Called through these types, a function returns -1 or NULL and leaves its exception set for the caller.
 ctypedef int (*record_function)(Reader reader, Form form) noexcept
 ctypedef PyObject* (*object_function)(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, bint is_key) noexcept
@@ -43,7 +26,7 @@ cdef int raise_pending() except? -1:
     return -1
 
 
-cdef class Reader:
+cdef class Reader(RecordFrames):
     """Reader(source, *, start=0, length=None, raw=False, resync=False, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nRead a SequenceFile from an object with read(), or from bytes; see `typedbytes.sequencefile.Reader`.
 
     find_codec: called with a codec's class name, returns a function that takes compressed bytes and a limit and returns bytes.
@@ -51,58 +34,20 @@ cdef class Reader:
     bytes, the first of which returns an object and the second typed bytes; either can be None.
     """
 
-    cdef readonly int version
-    cdef readonly str key_class
-    cdef readonly str value_class
-    cdef readonly str compression
-    cdef readonly object codec            # a class name; None: not compressed
-    cdef readonly dict metadata
-    cdef readonly bytes sync_marker
     cdef readonly list skipped
     cdef DecodeOptions options
     cdef Decoding d                       # the state of decoding one key or value
     cdef Skipping skipping                # checks the typed bytes that are copied
-    cdef ReadBuffer file
     cdef WriteBuffer typed
-    cdef object source
-    cdef object memory                    # a memoryview of the source if that is a buffer
-    cdef Source input                     # None: a buffer
-    cdef object decompress
     cdef object failure
     cdef WritableClass keys
     cdef WritableClass values
-    cdef CompressionType compression_type
     cdef Form form
     cdef State state
     cdef bint resync
     cdef bint owns                        # close() closes the source too
-    cdef bint is_empty_split                        # the split ends before the first record
-    cdef long long header_end
-    cdef long long end                    # sync markers from this offset on belong to the next split
-    cdef long long nrecords
-    cdef Py_ssize_t max_bytes
-    cdef unsigned char escaped_marker[20]         # escape and marker
-
-    # The record, or block, that is being read.
-    cdef long long record_offset          # its offset in the file
-    cdef long long suspect                # offset of the first bad record since a good one or a sync marker; -1: none
-    cdef bint framed                      # its lengths have been read and are consistent
-    cdef Py_ssize_t nframed               # its size then; in a block, its decompressed size
-    cdef const unsigned char* key
-    cdef Py_ssize_t nkey
-    cdef const unsigned char* value
-    cdef Py_ssize_t nvalue
-    cdef bytes value_memory               # the decompressed value
-    cdef ErrorOffset error_offset
     cdef PyObject* pair                   # owned, once a record has been decoded
-    cdef object last_pair                # the last tuple returned, reused if no other reference to it exists
-
-    # The block that is open, decompressed.
-    cdef list block                       # key lengths, keys, value lengths, values
-    cdef const unsigned char* block_cursors[4]    # the next byte of each
-    cdef Py_ssize_t nblock                # records left in it
-    cdef Py_ssize_t declared_count               # records that its header declares, 0: not known
-    cdef long long block_end              # its end by its declared lengths
+    cdef object last_pair                 # the last tuple returned, reused if no other reference to it exists
 
     def __cinit__(self, *args, **options):
         self.state = CLOSED
@@ -135,22 +80,8 @@ cdef class Reader:
         self.owns = owns
         self.state = OPEN
 
-    cdef int connect(self, source) except -1:
-        cdef Py_buffer* view
-        if PyObject_CheckBuffer(source):
-            memory = memoryview(source)
-            self.memory = memory if memory.c_contiguous else memoryview(memory.tobytes())
-            view = PyMemoryView_GET_BUFFER(self.memory)
-            borrow(&self.file, <const unsigned char*>view.buf, view.len)
-            return 0
-        self.input = open_source(source, True)
-        start_filled(&self.file, READ_SIZE, fill_from, <void*>self.input)
-        self.file.read_ahead = True
-        return 0
-
     def __dealloc__(self):
         abandon(&self.d)
-        release(&self.file)
         drop(&self.typed)
         stop_skipping(&self.skipping)
 
@@ -166,83 +97,6 @@ cdef class Reader:
     def __iter__(self):
         return self
 
-    # ---- header ----
-
-    cdef int read_header(self) except -1:
-        cdef bint compressed, in_blocks
-        if self.read_bytes(len(SEQUENCE_FILE)) != SEQUENCE_FILE:
-            raise FormatError(f"not a SequenceFile: the file does not start with {SEQUENCE_FILE.decode()}", 0)
-        self.version = self.read_bytes(1)[0]
-        if not OLDEST <= self.version <= NEWEST:
-            raise FormatError(f"unsupported SequenceFile version {self.version}: expected {OLDEST} to {NEWEST}", 3)
-        self.key_class, self.value_class = self.read_class_name(), self.read_class_name()
-        compressed = self.read_bytes(1) != b"\0"
-        in_blocks = self.read_bytes(1) != b"\0"
-        if in_blocks and not compressed:
-            raise FormatError("the header declares blocks without compression", self.offset_here() - 1)
-        self.compression_type = BLOCK if in_blocks else RECORD if compressed else NONE
-        self.compression = COMPRESSIONS[self.compression_type]
-        if compressed:
-            self.codec = self.read_class_name() if self.version >= 5 else DEFAULT_CODEC
-        self.metadata = {}
-        if self.version >= 6:
-            self.read_metadata()
-        self.sync_marker = self.read_bytes(SYNC_NBYTES)
-        memset(self.escaped_marker, 0xff, 4)
-        memcpy(self.escaped_marker + 4, PyBytes_AS_STRING(self.sync_marker), SYNC_NBYTES)
-        self.header_end = self.offset_here()
-        return 0
-
-    cdef int read_metadata(self) except -1:
-        cdef long long offset = self.offset_here()
-        cdef int32_t npairs = load_i32(<const unsigned char*>PyBytes_AS_STRING(self.read_bytes(4)))
-        if npairs < 0:
-            raise FormatError(f"negative metadata count {npairs}", offset)
-        for _ in range(npairs):
-            name = self.read_text().decode("utf-8", "surrogateescape")
-            self.metadata[name] = self.read_text().decode("utf-8", "surrogateescape")
-        return 0
-
-    cdef str read_class_name(self):
-        cdef long long offset = self.offset_here()
-        try:
-            return self.read_text().decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise_without_memory(error)
-            raise FormatError("class name is not UTF-8", offset) from error
-
-    cdef bytes read_text(self):
-        cdef long long offset = self.offset_here()
-        cdef int64_t nbytes
-        self.require(1)
-        self.require(vint_size(self.file.cursor[0]))
-        nbytes = load_vint(self.file.cursor)
-        if nbytes < 0:
-            raise FormatError(f"negative Text length {nbytes}", offset)
-        self.file.cursor += vint_size(self.file.cursor[0])
-        return self.read_bytes(self.check_limit(nbytes, offset))
-
-    cdef bytes read_bytes(self, Py_ssize_t nbytes):
-        self.require(nbytes)
-        self.file.cursor += nbytes
-        return PyBytes_FromStringAndSize(<const char*>self.file.cursor - nbytes, nbytes)
-
-    cdef inline long long offset_here(self) noexcept:
-        return offset_of(&self.file, self.file.cursor)
-
-    cdef inline int require(self, Py_ssize_t nbytes) except -1:
-        # At least nbytes are buffered from the cursor on.
-        if held(&self.file) < nbytes and not refill(&self.file, nbytes):
-            raise TruncatedError(f"the file ends early: at least {nbytes - held(&self.file)} more bytes needed",
-                                 offset_of(&self.file, self.file.end), None, "", self.nrecords if self.header_end else None)
-        return 0
-
-    cdef Py_ssize_t check_limit(self, int64_t nbytes, long long offset) except -1:
-        if nbytes > self.max_bytes:
-            raise LimitError(f"length {nbytes} is greater than max_bytes={self.max_bytes}", offset, None, "",
-                             self.nrecords if self.header_end else None)
-        return nbytes
-
     cdef int prepare(self, find_codec, find_converters) except -1:
         if self.compression_type != NONE:
             self.decompress = find_codec(self.codec)
@@ -250,241 +104,6 @@ cdef class Reader:
         self.keys = writable_class_of(self.key_class, find_converters)
         self.values = writable_class_of(self.value_class, find_converters)
         return 0
-
-    cdef int enter_split(self, long long start, length) except -1:
-        # As in SequenceFileRecordReader, a split has the records after the sync markers that start in it; the first split also
-        # has those after the header.
-        self.end = INT64_MAX if length is None else min(start + length, INT64_MAX)
-        if start <= self.header_end:
-            self.is_empty_split = self.header_end >= self.end
-            return 0
-        self.move_to(start)
-        self.find_marker()
-        return 0
-
-    # ---- moving ----
-
-    cdef int move_to(self, long long offset) except -1:
-        cdef ReadBuffer* b = &self.file
-        if b.start_offset <= offset <= offset_of(b, b.end):
-            b.cursor = b.start + (offset - b.start_offset)
-            return 0
-        if self.memory is not None:
-            b.cursor = b.end
-            return 0
-        if not self.can_seek():
-            if offset < b.start_offset:
-                raise io.UnsupportedOperation("cannot seek backwards: the source is not seekable")
-            while offset > offset_of(b, b.end):
-                b.cursor = b.end
-                if not refill(b, 1):
-                    return 0
-            b.cursor = b.start + (offset - b.start_offset)
-            return 0
-        self.source.seek(self.source.tell() - offset_of(b, b.end) + offset)
-        self.input.ended = False
-        b.start = b.cursor = b.end = b.storage
-        b.start_offset = offset
-        return 0
-
-    cdef bint can_seek(self) except -1:
-        seekable = getattr(self.source, "seekable", None)
-        return hasattr(self.source, "seek") if seekable is None else seekable()
-
-    cdef bint find_marker(self) except -1:
-        # Moves the cursor to the next sync marker at or after it. False: there is none, and the cursor is at the end.
-        cdef ReadBuffer* b = &self.file
-        cdef const unsigned char* found
-        while True:
-            found = find_escaped_marker(b.cursor, b.end, self.escaped_marker)
-            if found != NULL:
-                b.cursor = found
-                return True
-            if held(b) >= ESCAPED_NBYTES:
-                b.cursor = b.end - (ESCAPED_NBYTES - 1)
-            if not refill(b, held(b) + 1):
-                b.cursor = b.end
-                return False
-
-    # ---- records and blocks ----
-
-    cdef bint advance_to_record(self) except -1:
-        # Skips sync markers up to the next record, or stops at the marker of the next block. False: the end of the file or split.
-        cdef ReadBuffer* b = &self.file
-        self.framed = False
-        self.declared_count = 0
-        self.error_offset = IN_FILE
-        if self.is_empty_split:
-            return False
-        if b.capacity > b.usual_capacity:
-            shrink(b)
-        while True:
-            self.record_offset = self.offset_here()
-            if not held(b) and not refill(b, 1):
-                return False
-            self.require(4)
-            if load_i32(b.cursor) != ESCAPE:
-                if self.compression_type == BLOCK:
-                    raise self.error("expected a sync marker at the start of a block")
-                return True
-            self.require(ESCAPED_NBYTES)
-            if memcmp(b.cursor, self.escaped_marker, ESCAPED_NBYTES) != 0:
-                raise self.error("sync marker differs from that of the header")
-            if self.record_offset >= self.end:
-                return False
-            if self.compression_type == BLOCK:
-                return True
-            b.cursor += ESCAPED_NBYTES
-            self.suspect = -1
-
-    cdef object error(self, str message):
-        return FormatError(message, self.record_offset, None, "", self.nrecords)
-
-    cdef bint read_record(self) except -1:
-        # Reads the next record whole, moves the cursor past it and checks its lengths. False: there is none.
-        cdef ReadBuffer* b = &self.file
-        cdef int32_t length
-        if not self.advance_to_record():
-            return False
-        self.require(8)
-        length = load_i32(b.cursor)
-        self.nkey = load_i32(b.cursor + 4)
-        if length < 0 or not 0 <= self.nkey <= length:
-            raise self.error(f"key length {self.nkey} does not fit record length {length}")
-        self.check_limit(length, self.record_offset)
-        self.require(<Py_ssize_t>length + 8)
-        self.framed = True
-        self.nframed = <Py_ssize_t>length + 8
-        self.nvalue = length - self.nkey
-        self.key = b.cursor + 8
-        self.value = self.key + self.nkey
-        b.cursor += self.nframed
-        return True
-
-    cdef inline bint read_buffered_record(self) noexcept:
-        # The fast path of read_record: no sync marker, and the record is buffered whole. False: use read_record.
-        cdef ReadBuffer* b = &self.file
-        cdef Py_ssize_t nheld = held(b)
-        cdef int64_t length, nkey
-        if nheld < 8 or self.compression_type != NONE or self.is_empty_split or b.capacity > b.usual_capacity:
-            return False
-        length = load_i32(b.cursor)
-        nkey = load_i32(b.cursor + 4)
-        if not 0 <= nkey <= length <= min(nheld - 8, self.max_bytes):
-            return False
-        self.record_offset = self.offset_here()
-        self.framed = True
-        self.nframed = length + 8
-        self.nkey = nkey
-        self.nvalue = length - nkey
-        self.key = b.cursor + 8
-        self.value = self.key + nkey
-        b.cursor += self.nframed
-        return True
-
-    cdef int decompress_value(self) except -1:
-        self.value_memory = self.decompressed(self.value, self.nvalue)
-        self.value = <const unsigned char*>PyBytes_AS_STRING(self.value_memory)
-        self.nvalue = PyBytes_GET_SIZE(self.value_memory)
-        return 0
-
-    cdef bytes decompressed(self, const unsigned char* p, Py_ssize_t nbytes):
-        try:
-            if nbytes < LARGE_VALUE:
-                return self.decompress(PyBytes_FromStringAndSize(<const char*>p, nbytes), self.max_bytes)
-            memory = PyMemoryView_FromMemory(<char*>p, nbytes, PyBUF_READ)
-            try:
-                return self.decompress(memory, self.max_bytes)
-            finally:
-                memory.release()
-        except DecodeError as error:
-            raise_without_memory(error)
-            raise type(error)(error.message, self.record_offset, None, "", self.nrecords) from None
-
-    cdef Py_ssize_t frame_block(self, Py_ssize_t* starts, Py_ssize_t* sizes) except -1:
-        # Finds the starts, relative to the cursor, and the sizes of the block's four buffers; returns the size of the block.
-        cdef Py_ssize_t at = ESCAPED_NBYTES
-        cdef int64_t count = self.block_vint(&at)
-        cdef int i
-        for i in range(4):
-            sizes[i] = self.check_limit(self.block_vint(&at), self.record_offset)
-            starts[i] = at
-            at += sizes[i]
-            self.require(at)
-        self.declared_count = count
-        self.block_end = self.record_offset + at
-        return at
-
-    cdef int64_t block_vint(self, Py_ssize_t* at) except -1:
-        cdef int64_t number
-        self.require(at[0] + 1)
-        self.require(at[0] + vint_size(self.file.cursor[at[0]]))
-        number = load_vint(self.file.cursor + at[0])
-        if not 0 <= number <= MAX_LENGTH:
-            raise self.error(f"invalid count or length {number} in a block")
-        at[0] += vint_size(self.file.cursor[at[0]])
-        return number
-
-    cdef bint open_block(self) except -1:
-        cdef Py_ssize_t starts[4]
-        cdef Py_ssize_t sizes[4]
-        cdef Py_ssize_t nbytes
-        cdef int i
-        if not self.advance_to_record():
-            return False
-        nbytes = self.frame_block(starts, sizes)
-        for i in range(4):
-            self.block[i] = None    # free it first, for the next to reuse its memory: fresh pages cost as much as decompression
-            self.block[i] = self.decompressed(self.file.cursor + starts[i], sizes[i])
-        # Blocks are of similar sizes: keep the capacity that held this one for the next.
-        self.file.usual_capacity = max(READ_SIZE, min(self.file.capacity, 4 * nbytes))
-        for i in range(4):
-            self.block_cursors[i] = <const unsigned char*>PyBytes_AS_STRING(self.block[i])
-        self.check_lengths(self.block[0], self.block[1], "key")
-        self.check_lengths(self.block[2], self.block[3], "value")
-        self.file.cursor += nbytes
-        self.nblock = self.declared_count
-        return True
-
-    cdef int check_lengths(self, bytes lengths, bytes data, str part) except -1:
-        # The number of lengths is the block's declared count and their sum the size of the data: later code relies on both.
-        cdef const unsigned char* p = <const unsigned char*>PyBytes_AS_STRING(lengths)
-        cdef const unsigned char* end = p + PyBytes_GET_SIZE(lengths)
-        cdef int64_t left = PyBytes_GET_SIZE(data)
-        cdef int64_t length
-        cdef Py_ssize_t nlengths = 0
-        while p < end:
-            if vint_size(p[0]) > end - p:
-                raise self.error(f"the last {part} length of a block is truncated")
-            length = load_vint(p)
-            if not 0 <= length <= left:
-                raise self.error(f"{part} length {length} in a block with {left} bytes left")
-            left -= length
-            nlengths += 1
-            p += vint_size(p[0])
-        if left or nlengths != self.declared_count:
-            raise self.error(f"a block of {self.declared_count} records has {nlengths} {part} lengths and {left} bytes after its {part}s")
-        return 0
-
-    cdef bint next_from_block(self) except -1:
-        while self.nblock == 0:
-            if not self.open_block():
-                return False
-        self.nblock -= 1
-        self.nkey = self.next_length(0)
-        self.nvalue = self.next_length(2)
-        self.key = self.block_cursors[1]
-        self.value = self.block_cursors[3]
-        self.block_cursors[1] += self.nkey
-        self.block_cursors[3] += self.nvalue
-        self.framed = True
-        self.nframed = self.nkey + self.nvalue
-        return True
-
-    cdef inline Py_ssize_t next_length(self, int which) noexcept:
-        cdef const unsigned char* p = self.block_cursors[which]
-        self.block_cursors[which] = p + vint_size(p[0])
-        return load_vint(p)
 
     # ---- decoding of a record ----
 
