@@ -17,8 +17,9 @@ import sysconfig
 import time
 from pathlib import Path
 
-import typedbytes as tb
 from wordcount import WORD
+
+import typedbytes as tb
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent

@@ -43,8 +43,8 @@ def log(nlines):
 def matrices(nrows, path):
     """Write the matrices A and B, whole numbers as doubles, in blocks."""
     import numpy
-
     from matrix import BLOCKS
+
     from typedbytes import sequencefile
 
     chance = numpy.random.default_rng(3)

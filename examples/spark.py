@@ -13,8 +13,9 @@ import tempfile
 from pathlib import Path
 
 import pyspark
-import typedbytes as tb
 from pyspark import SparkConf, SparkContext
+
+import typedbytes as tb
 from typedbytes import sequencefile
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -1,5 +1,14 @@
-from typedbytes._core import count as count, hash_code as hash_code, index as index, partition as partition, skip as skip
-from typedbytes._core import Decoder as Decoder, Encoder as Encoder, dumps as dumps, loads as loads
+from typedbytes._core import (
+    Decoder as Decoder,
+    Encoder as Encoder,
+    count as count,
+    dumps as dumps,
+    hash_code as hash_code,
+    index as index,
+    loads as loads,
+    partition as partition,
+    skip as skip,
+)
 from typedbytes._typecodes import TypeCode as TypeCode
 from typedbytes._types import Byte as Byte, Ext as Ext, Float as Float, Long as Long, Writable as Writable
 from typedbytes.errors import (

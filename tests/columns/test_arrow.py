@@ -16,8 +16,7 @@ import pandas
 import polars
 import pyarrow
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import reference
 import typedbytes as tb

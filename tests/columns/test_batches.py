@@ -5,8 +5,7 @@ import tracemalloc
 from itertools import accumulate
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import typedbytes as tb
 from typedbytes import columns

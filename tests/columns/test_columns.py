@@ -22,8 +22,7 @@ import time
 
 import numpy
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import reference
 import typedbytes as tb

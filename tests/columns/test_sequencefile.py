@@ -10,8 +10,7 @@ import threading
 
 import pyarrow
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import typedbytes as tb
 from column_pairs import like_shaped

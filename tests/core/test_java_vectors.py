@@ -8,8 +8,7 @@ import itertools
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import strategies
 import typedbytes as tb

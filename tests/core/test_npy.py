@@ -8,8 +8,7 @@ import warnings
 
 import numpy
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fresh import run_fresh
 from typedbytes._npy import dumps_array, is_available, loads_array

@@ -21,8 +21,7 @@ from decimal import Context, Decimal, localcontext
 from uuid import UUID, SafeUUID, uuid1
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import vectors
 from fresh import SECONDS, run_fresh, within

@@ -23,8 +23,7 @@ except ImportError:  # an interpreter without its own test modules
     _testcapi = None
 
 import typedbytes  # noqa: E402
-from fuzz import inputs  # noqa: E402
-from fuzz import options as sets  # noqa: E402
+from fuzz import inputs, options as sets  # noqa: E402
 from fuzz.choices import Choices  # noqa: E402
 from fuzz.encoding import FIXED, Objects  # noqa: E402
 from gates import figures  # noqa: E402

@@ -15,8 +15,7 @@ import pytest
 
 import typedbytes as tb
 from hadoop_support import ROOT, SEQUENCE_FILE_INPUT, SEQUENCE_FILE_OUTPUT, hadoop, python_command
-from typedbytes import hadoop as submitting
-from typedbytes import sequencefile
+from typedbytes import hadoop as submitting, sequencefile
 from typedbytes.streaming import testing
 
 pytestmark = pytest.mark.hadoop

@@ -5,8 +5,7 @@ in test_submit.py. Always true: no job runs; Hadoop parses each command line, an
 """
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from hadoop_support import hadoop as machine
 from typedbytes import hadoop

@@ -8,8 +8,7 @@ import itertools
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from local_jobs import run, write_script
 from typedbytes import local

@@ -15,8 +15,7 @@ import pytest
 import typedbytes as tb
 from sequencefiles import CODECS, FORMS, IO, files, header, record
 from typedbytes import sequencefile
-from typedbytes.sequencefile import _codecs
-from typedbytes.sequencefile import _native as _sequence
+from typedbytes.sequencefile import _codecs, _native as _sequence
 
 KINDS = ["typed", "text-map", "null-null"]
 SMALL = [(form, kind) for form in FORMS for kind in (KINDS if "-" not in form or "default" in form else KINDS[::2])]

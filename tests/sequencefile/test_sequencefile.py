@@ -26,8 +26,7 @@ from sequencefile_bytes import MARKER, written
 from sequencefiles import IO, files, header, kinds, record
 from strategies import values
 from typedbytes import sequencefile
-from typedbytes.sequencefile import _codecs
-from typedbytes.sequencefile import _native as _sequence
+from typedbytes.sequencefile import _codecs, _native as _sequence
 
 FORMS = [("none", "default"), ("record", "default"), ("block", "zstd")]
 

@@ -10,8 +10,7 @@ import math
 import random
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 import typedbytes as tb
 from hadoop_support import hadoop

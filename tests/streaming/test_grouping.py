@@ -10,8 +10,7 @@ import random
 from functools import partial
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 import strategies
 import typedbytes as tb

@@ -10,8 +10,7 @@ import operator
 import statistics
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import typedbytes as tb
 from typedbytes.streaming import StopEarly, counter, lib, task

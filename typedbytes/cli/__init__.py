@@ -6,16 +6,35 @@ _record_output, _arguments, the commands, _parser.
 Data goes to stdout and everything else to stderr; 0 means that all input was read and all output written.
 """
 
+from __future__ import annotations
+
 import sys
 from importlib import import_module
 
 from typedbytes._exit_codes import (
-    BAD_DATA, BROKEN_PIPE, FAILED, HANGUP, INTERNAL, INTERRUPTED, IO_ERROR, NO_INPUT, OK, TERMINATED, UNAVAILABLE, USAGE,
+    BAD_DATA,
+    BROKEN_PIPE,
+    FAILED,
+    HANGUP,
+    INTERNAL,
+    INTERRUPTED,
+    IO_ERROR,
+    NO_INPUT,
+    OK,
+    TERMINATED,
+    UNAVAILABLE,
+    USAGE,
 )  # fmt: skip
 from typedbytes._whole import remove_unfinished
 from typedbytes.cli._failure import Failure
 from typedbytes.cli._output import Output, Unwritten, replacing
 from typedbytes.cli._signals import Stoppable, Stopped
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from collections.abc import Sequence
 
 # command: what it does; its module is of the same name, in typedbytes.cli.commands
 COMMANDS = {
@@ -86,7 +105,7 @@ exit codes:
 """
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code."""
     try:
         with Stoppable(is_last=argv is None):
@@ -141,7 +160,7 @@ def _take_name(arguments):
     return None
 
 
-def parser_of(name):
+def parser_of(name: str) -> ArgumentParser:
     """Return the parser of a command's arguments."""
     from typedbytes.cli._parser import Parser
 

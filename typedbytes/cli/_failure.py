@@ -9,9 +9,18 @@ import sys
 from contextlib import suppress
 
 # Imported from here by the commands.
-from typedbytes._exit_codes import BAD_DATA, INTERNAL, INTERRUPTED, IO_ERROR, NO_INPUT, OK, UNAVAILABLE, USAGE
-from typedbytes._exit_codes import FAILED as DIFFERENT
-from typedbytes._exit_codes import FAILED as JOB_FAILED
+from typedbytes._exit_codes import (
+    BAD_DATA,
+    FAILED as DIFFERENT,
+    FAILED as JOB_FAILED,
+    INTERNAL,
+    INTERRUPTED,
+    IO_ERROR,
+    NO_INPUT,
+    OK,
+    UNAVAILABLE,
+    USAGE,
+)
 
 __all__ = [
     "BAD_DATA", "DIFFERENT", "INTERNAL", "INTERRUPTED", "IO_ERROR", "JOB_FAILED", "NO_INPUT", "OK", "UNAVAILABLE", "USAGE", "Failure", "because",

@@ -15,8 +15,8 @@ from typedbytes._core import Kept
 from typedbytes.hadoop._bundle import differences, versions_in
 from typedbytes.hadoop._errors import JobFailedError, SubmitError
 from typedbytes.hadoop._installed import default_file_system, find_command, find_jar, gathers_logs
-from typedbytes.hadoop._modules import beside, calls, foreign, is_importable
 from typedbytes.hadoop._job_log import JobLogParser
+from typedbytes.hadoop._modules import beside, calls, foreign, is_importable
 
 __all__ = ["Done", "check", "command_of", "read_output", "submit"]
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typedbytes._collisions import Collisions
 from typedbytes.errors import FormatError, LimitError, TruncatedError
 from typedbytes.legacy._base import _Legacy
-from typedbytes.legacy._codes import LIST, MAP, MAX_DEPTH, VECTOR, MARKER
+from typedbytes.legacy._codes import LIST, MAP, MARKER, MAX_DEPTH, VECTOR
 
 _NAMES = {VECTOR: "VECTOR", LIST: "LIST", MAP: "MAP"}
 _SALTED_HASHES = frozenset({bool, str, bytes, type(None)})

@@ -1,25 +1,24 @@
 """Input and PairedInput: values out of a file."""
 
-import io
 from types import MappingProxyType
 
 from typedbytes._core import END, PairReader, ReadAheadIterator, Reader, replace_bytes
 from typedbytes.errors import DecodeError, FormatError, TruncatedError
 from typedbytes.legacy._codes import (
-    BYTES,
-    BYTE,
     BOOL,
-    INT,
-    LONG,
-    FLOAT,
+    BYTE,
+    BYTES,
+    BYTESTRING,
     DOUBLE,
+    FLOAT,
+    INT,
+    LIST,
+    LONG,
+    MAP,
+    MARKER,
+    PICKLE,
     STRING,
     VECTOR,
-    LIST,
-    MAP,
-    PICKLE,
-    BYTESTRING,
-    MARKER,
     Bytes,
 )
 from typedbytes.legacy._containers import ContainerReader

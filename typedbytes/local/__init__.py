@@ -15,11 +15,9 @@ import time
 from typedbytes._sorting.external import CODECS
 from typedbytes.local._commands import from_job, from_script
 from typedbytes.local._errors import CommandError, InputError, JobError, OptionError, OutputError
-from typedbytes.local._inputs import FORMATS as INPUT_FORMATS
-from typedbytes.local._inputs import find_files, make_splits
+from typedbytes.local._inputs import FORMATS as INPUT_FORMATS, find_files, make_splits
 from typedbytes.local._job import Job, JobSettings, Result
-from typedbytes.local._outputs import FORMATS as OUTPUT_FORMATS
-from typedbytes.local._outputs import OutputFolder
+from typedbytes.local._outputs import FORMATS as OUTPUT_FORMATS, OutputFolder
 from typedbytes.local._processes import Processes
 
 __all__ = ["CommandError", "InputError", "JobError", "OutputError", "Result", "run", "run_script"]

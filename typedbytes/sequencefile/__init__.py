@@ -15,9 +15,9 @@
 ('org.apache.hadoop.io.Text', [((1, 'a'), 'one'), ((2, 'b'), 'two')])
 """
 
-from typedbytes.sequencefile._native import Skipped
 from typedbytes.sequencefile._files import Reader, Writer, decode, encode, open
 from typedbytes.sequencefile._mapfile import MapFile
+from typedbytes.sequencefile._native import Skipped
 from typedbytes.sequencefile._parallel import read
 
 __all__ = ["MapFile", "Reader", "Skipped", "Writer", "decode", "encode", "open", "read"]

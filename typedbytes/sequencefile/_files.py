@@ -7,9 +7,8 @@ opened here is closed here, after a failure too.
 import os
 from functools import partial
 
-from typedbytes.sequencefile import _native
 from typedbytes import _core
-from typedbytes.sequencefile import _codecs, _locations, _writables
+from typedbytes.sequencefile import _codecs, _locations, _native, _writables
 
 __all__ = ["Reader", "Writer", "decode", "encode", "open"]
 

@@ -7,10 +7,10 @@ remain.
 
 import struct
 
-from typedbytes.sequencefile._native import KINDS
 from typedbytes._core import Encoder
 from typedbytes._types import Byte, Float, Long, Writable
 from typedbytes.errors import FormatError, LimitError, TruncatedError
+from typedbytes.sequencefile._native import KINDS
 
 __all__ = ["find_converters", "full_name"]
 
@@ -260,10 +260,23 @@ _NUMBERED = dict(
     enumerate(
         [
             f"{_IO}{name}"
-            for name in (
-                "ArrayWritable BooleanWritable BytesWritable FloatWritable IntWritable LongWritable MapWritable MD5Hash "
-                "NullWritable ObjectWritable SortedMapWritable Text TwoDArrayWritable VIntWritable VLongWritable"
-            ).split()
+            for name in [
+                "ArrayWritable",
+                "BooleanWritable",
+                "BytesWritable",
+                "FloatWritable",
+                "IntWritable",
+                "LongWritable",
+                "MapWritable",
+                "MD5Hash",
+                "NullWritable",
+                "ObjectWritable",
+                "SortedMapWritable",
+                "Text",
+                "TwoDArrayWritable",
+                "VIntWritable",
+                "VLongWritable",
+            ]
         ],
         -127,
     )

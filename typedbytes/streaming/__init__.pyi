@@ -2,8 +2,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BufferedWriter
 from typing import Any, NoReturn, Optional, Protocol, Union
 
-from typedbytes.errors import TypedBytesError
 from typedbytes.columns import Batch
+from typedbytes.errors import TypedBytesError
 
 __all__ = ["StopEarly", "Task", "TooManyBadRecords", "counter", "ping", "run", "side_file", "status", "task"]
 

@@ -13,8 +13,7 @@ keys that arrive without this form are passed on without it, and a job with seve
 """
 
 from typedbytes import Encoder, dumps, hash_code
-from typedbytes._core import advance, steered
-from typedbytes._core import Kept, PairGroups
+from typedbytes._core import Kept, PairGroups, advance, steered
 from typedbytes.errors import DecodeError, FormatError
 from typedbytes.streaming._records import checked_pair
 from typedbytes.streaming._task import GroupingError, Task, find_secondary

@@ -148,7 +148,7 @@ class DecodableValues(RecordIterator):
         return self._failure
 
     def _step(self):
-        for self._last in self._records:
+        for self._last in self._records:  # noqa: B020, an attribute does not replace self
             try:
                 return self._skipper.decoded(self._last[1])
             except DecodeError as error:

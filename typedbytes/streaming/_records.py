@@ -6,21 +6,33 @@ Only the formats know what bytes mean and where a record ends.
 BUFFER_NBYTES = 128 * 1024  # what Hadoop buffers on its side of each pipe
 
 
-class ReaderInput:
-    """Read pairs by a compiled reader, which keeps its error; a format adds ``key_bytes(key)``."""
+class Input:
+    """Read records or batches by a compiled reader, which keeps its error."""
 
     def __init__(self, reader):
         self._reader = reader
 
     @property
     def offset(self):
-        """The number of bytes of the pairs read so far."""
+        """The number of bytes of the records read so far."""
         return self._reader.offset
 
     @property
     def record(self):
-        """The number of pairs read so far."""
+        """The number of records read so far."""
         return self._reader.record
+
+    def failure(self):
+        """Return the error the input has failed with, or None."""
+        return self._reader._failure
+
+    def check_end(self):
+        """Raise the error of the input, or RuntimeError if its end has not been read."""
+        self._reader._check_end()
+
+
+class ReaderInput(Input):
+    """Read pairs; a format adds ``key_bytes(key)``."""
 
     def pairs(self):
         """Return an iterator of (key, value)."""
@@ -31,14 +43,6 @@ class ReaderInput:
     def groups(self):
         """Return an iterator of (key, values) over adjacent pairs whose keys are the same bytes."""
         return self._reader.groups()
-
-    def failure(self):
-        """Return the error the input has failed with, or None."""
-        return self._reader._failure
-
-    def check_end(self):
-        """Raise the error of the input, or RuntimeError if its end has not been read."""
-        self._reader._check_end()
 
 
 class RecordOutput:

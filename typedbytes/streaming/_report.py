@@ -33,7 +33,7 @@ def write_line(text, start=b""):
 
 
 def _send(message):
-    write_line(os.environ.get("stream_stderr_reporter_prefix", "reporter:") + message, b"\n")
+    write_line(os.environ.get("stream_stderr_reporter_prefix", "reporter:") + message, b"\n")  # noqa: SIM112, the name is Hadoop's
 
 
 def _field(name, nchars):

@@ -1,27 +1,36 @@
 """The command bench: the speed of the codec on the user's records, from bytes in memory, so that no disk is measured."""
 
+from __future__ import annotations
+
 import time
 
 import typedbytes
 from typedbytes._report import _native as _report
-from typedbytes.cli._failure import BAD_DATA, USAGE, Failure
-from typedbytes.cli._output import replacing
 from typedbytes.cli._arguments import add_report_arguments, positive
-from typedbytes.cli._reports import report
 from typedbytes.cli._encoded_records import is_pairs
+from typedbytes.cli._failure import BAD_DATA, USAGE, Failure
 from typedbytes.cli._inputs import names, reading
+from typedbytes.cli._output import replacing
+from typedbytes.cli._reports import report
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from typedbytes.cli._output import Output
 
 SECONDS = 0.5  # for each operation
 
 
-def add_arguments(parser):
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of bench."""
     add_report_arguments(parser)
     parser.add_argument("--megabytes", type=positive, default=64, metavar="N", help="how much of the input to use (64)")
     parser.add_argument("--plot", metavar="OUT", help="write a bar chart to OUT, in SVG")
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Measure how fast the records of the input are skipped, decoded, encoded and written as JSON.
 
     Whole records are read into memory first. Each figure is the best of many runs.

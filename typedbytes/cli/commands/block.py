@@ -3,24 +3,33 @@
 encode(decode(x)) == x for messages of this library. _json_form has the form of a value.
 """
 
+from __future__ import annotations
+
 import base64
 import binascii
 import os
 
 from typedbytes import dumps, loads
-from typedbytes.block._native import array_view, element_name
 from typedbytes.block import ArrowStream, BlockEncoder, BlockReader, BlockWriter, Command
-from typedbytes.cli._json_form import JsonFormError, dump_line, from_tree, load_line, to_tree
-from typedbytes.cli._failure import BAD_DATA, IO_ERROR, USAGE, Failure, because
+from typedbytes.block._native import array_view, element_name
 from typedbytes.cli._arguments import natural, positive
+from typedbytes.cli._failure import BAD_DATA, IO_ERROR, USAGE, Failure, because
 from typedbytes.cli._inputs import lines, names, opened
+from typedbytes.cli._json_form import JsonFormError, dump_line, from_tree, load_line, to_tree
 from typedbytes.errors import DecodeError, EncodeError
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from typedbytes.cli._output import Output
 
 WIRES = ("line", "block", "bytes", "type8", "total", "header", "native")
 OUR_TAGS = ("command", "array", "arrow")
 
 
-def add_arguments(parser):
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of block."""
     parser.add_argument("action", nargs="?", metavar="ACTION", help="encode, decode, echo or peer").words = tuple(ACTIONS)
     parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="the inputs; stdin if none, or for -")
@@ -32,7 +41,7 @@ def add_arguments(parser):
     parser.add_argument("--connections", type=natural, metavar="N", help="peer: end after N connections")
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Work on binary block messages: lines of JSON to messages, messages to lines, a peer.
 
     encode reads lines of JSON and writes a message for each, and decode is its inverse; echo copies

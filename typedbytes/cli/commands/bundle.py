@@ -1,9 +1,18 @@
 """The command bundle."""
 
+from __future__ import annotations
+
 from typedbytes.cli._failure import UNAVAILABLE, USAGE, Failure, say_lines
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
-def add_arguments(parser):
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from typedbytes.cli._output import Output
+
+
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of bundle."""
     add = parser.add_argument
     add("files", nargs="*", default=[], metavar="ZIP", help="the archive to write")
@@ -15,7 +24,7 @@ def add_arguments(parser):
     add("--find-links", action="append", default=[], metavar="PATH", help="a further folder or URL where pip looks for wheels")
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Write an archive that brings this package to nodes with a bare Python.
 
     Hadoop unpacks it on each node, and a task finds it by PYTHONPATH: no compiler, no network and no

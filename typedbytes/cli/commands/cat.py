@@ -1,13 +1,22 @@
 """The command cat. No value is made of a record, but its structure is checked."""
 
+from __future__ import annotations
+
 from typedbytes.cli._arguments import add_record_arguments
 from typedbytes.cli._inputs import names, reading
 from typedbytes.cli._record_output import Records
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from typedbytes.cli._output import Output
+
 add_arguments = add_record_arguments
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Copy the records of all inputs to stdout, byte for byte.
 
     Only whole records are copied. Records before damage are written, the message gives its offset,

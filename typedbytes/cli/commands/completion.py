@@ -1,18 +1,27 @@
 """The command completion: the scripts of three shells, made of the parsers of all commands."""
 
+from __future__ import annotations
+
 from typedbytes.cli import COMMANDS, parser_of
 from typedbytes.cli._arguments import add_output_argument
 from typedbytes.cli._command_options import command_options, takes_value, value_name
 from typedbytes.cli._failure import USAGE, Failure
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
-def add_arguments(parser):
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from typedbytes.cli._output import Output
+
+
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of completion."""
     parser.add_argument("files", nargs="*", default=[], metavar="SHELL", help="bash, zsh or fish").words = tuple(SHELLS)
     add_output_argument(parser)
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Write the script that makes a shell complete commands, options and their values.
 
     examples:

@@ -1,22 +1,31 @@
 """The command convert: every format into every other, including Arrow and Parquet, which need pyarrow."""
 
+from __future__ import annotations
+
 import io
 from contextlib import contextmanager
 
 import typedbytes
 from typedbytes import columns
-from typedbytes.cli._encoded_records import Encoded
-from typedbytes.cli._formats import NAMES, limited_source_of
-from typedbytes.cli._failure import BAD_DATA, UNAVAILABLE, USAGE, Failure
 from typedbytes.cli._arguments import add_file_arguments, add_output_argument
-from typedbytes.cli._record_output import Records
+from typedbytes.cli._encoded_records import Encoded
+from typedbytes.cli._failure import BAD_DATA, UNAVAILABLE, USAGE, Failure
+from typedbytes.cli._formats import NAMES, limited_source_of
 from typedbytes.cli._inputs import names, opened, reading, recognised, shown
+from typedbytes.cli._record_output import Records
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from typedbytes.cli._output import Output
 
 TABLES = ("arrow", "parquet")
 CODECS = ("none", "default", "gzip", "bzip2", "snappy", "lz4", "zstd")
 
 
-def add_arguments(parser):
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of convert."""
     add_file_arguments(parser)
     parser.add_argument(
@@ -30,7 +39,7 @@ def add_arguments(parser):
     add_output_argument(parser)
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Read records in any format and write them in another.
 
     Arrow is a stream of record batches (its IPC format), Parquet a file; both need pyarrow, and

@@ -1,15 +1,24 @@
 """The command count."""
 
+from __future__ import annotations
+
 from typedbytes.cli._arguments import add_report_arguments
 from typedbytes.cli._encoded_records import unit
 from typedbytes.cli._inputs import names, reading, shown
 from typedbytes.cli._reports import report
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from typedbytes.cli._output import Output
+
 SKIP_NRECORDS = 1 << 16
 add_arguments = add_report_arguments
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Print the number of values in all inputs, or of pairs with --pairs.
 
     Values are skipped by their structure, not decoded. With --pairs a key without a value is an

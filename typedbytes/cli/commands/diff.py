@@ -1,5 +1,7 @@
 """The command diff. Records are the same when their bytes are."""
 
+from __future__ import annotations
+
 from itertools import islice, zip_longest
 
 from typedbytes.cli._arguments import add_report_arguments, natural
@@ -8,15 +10,22 @@ from typedbytes.cli._failure import DIFFERENT, OK, USAGE, Failure
 from typedbytes.cli._inputs import reading, within
 from typedbytes.cli._reports import report, short_line
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
-def add_arguments(parser):
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from typedbytes.cli._output import Output
+
+
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of diff."""
     add_report_arguments(parser)
     parser.add_argument("--unordered", action="store_true", help="compare how often each record occurs, in any order")
     parser.add_argument("-n", type=natural, default=10, metavar="N", dest="ndifferences", help="report the first N differences (10)")
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Compare two inputs record by record, and report where they differ.
 
     The exit code is 0 if the inputs hold the same records, byte for byte in typed bytes, and 1 if

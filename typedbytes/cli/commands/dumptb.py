@@ -1,12 +1,21 @@
 """The command dumptb, which Hadoop has under this name: what is written is what Hadoop's dumptb writes."""
 
+from __future__ import annotations
+
 from typedbytes.cli._arguments import add_output_argument, add_sequence_file_limits
 from typedbytes.cli._failure import OK
 from typedbytes.cli._formats import CHUNK_NBYTES, sequence_file_reader
 from typedbytes.cli._inputs import names, opened, report_skipped
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
-def add_arguments(parser):
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from typedbytes.cli._output import Output
+
+
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of dumptb."""
     parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="files, folders or URLs; stdin if none, or for -")
     add_sequence_file_limits(parser)
@@ -14,7 +23,7 @@ def add_arguments(parser):
     add_output_argument(parser)
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Write the pairs of SequenceFiles as typed bytes, as Hadoop's dumptb does.
 
     All files of a folder are read in the order of their names, except those that start with _ or a

@@ -1,18 +1,27 @@
 """The command freq."""
 
+from __future__ import annotations
+
 from typedbytes._report._native import RecordStatistics
 from typedbytes.cli._arguments import add_report_arguments, natural
 from typedbytes.cli._reports import report
 from typedbytes.cli._statistics import collect, most_frequent
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
-def add_arguments(parser):
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from typedbytes.cli._output import Output
+
+
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of freq."""
     add_report_arguments(parser)
     parser.add_argument("-n", type=natural, default=10, metavar="N", dest="nkeys", help="report the N most frequent (10); 0: all")
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Count how often each value occurs, for pairs each key, and report the most frequent.
 
     They are compared by their bytes. All distinct ones are kept in memory.

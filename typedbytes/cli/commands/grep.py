@@ -1,5 +1,7 @@
 """The command grep."""
 
+from __future__ import annotations
+
 import re
 from bisect import bisect_right
 
@@ -10,10 +12,17 @@ from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._inputs import names, reading
 from typedbytes.cli._record_output import Records
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from typedbytes.cli._output import Output
+
 NEVER_IN_A_NUMBER = re.compile(r"[^-+.0-9aefilnrstu]", re.IGNORECASE)  # occurs in no number, and not in true or false
 
 
-def add_arguments(parser):
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of grep."""
     parser.add_argument("pattern", metavar="PATTERN", help="a regular expression of Python")
     add_picking_arguments(parser)
@@ -23,7 +32,7 @@ def add_arguments(parser):
     parser.add_argument("--in", choices=("any", "key", "value"), default="any", dest="part", help="the part of a pair to search (any)")
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Copy the records that contain PATTERN to stdout, byte for byte.
 
     Each STRING and BYTES of a record is searched, also inside containers, and so are its numbers as

@@ -1,16 +1,25 @@
 """The command head."""
 
+from __future__ import annotations
+
 from typedbytes.cli._arguments import add_number_argument, add_picking_arguments
 from typedbytes.cli._record_range import copy_range
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
-def add_arguments(parser):
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from typedbytes.cli._output import Output
+
+
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of head."""
     add_picking_arguments(parser)
     add_number_argument(parser)
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Copy the first records to stdout, byte for byte.
 
     The rest of the input is not read.

@@ -1,5 +1,7 @@
 """The command loadtb, which Hadoop has under this name."""
 
+from __future__ import annotations
+
 import typedbytes
 from typedbytes.cli._arguments import add_sequence_file_limits
 from typedbytes.cli._failure import USAGE, Failure
@@ -8,8 +10,15 @@ from typedbytes.cli._output import replacing
 from typedbytes.cli._record_output import UntilFailure
 from typedbytes.cli._sequencefile_output import writing
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
-def add_arguments(parser):
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from typedbytes.cli._output import Output
+
+
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of loadtb."""
     parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="the SequenceFile: a path or URL")
     add_sequence_file_limits(parser)
@@ -18,7 +27,7 @@ def add_arguments(parser):
     parser.add_argument("--overwrite", action="store_true", help="replace an existing FILE, only on success")
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Read pairs from stdin, in any format, and write them to a SequenceFile, as Hadoop's loadtb does.
 
     Keys and values become TypedBytesWritables. Without options the file is compressed as by Hadoop's

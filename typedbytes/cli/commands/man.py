@@ -1,18 +1,27 @@
 """The command man: the man page, made of the parsers of all commands."""
 
+from __future__ import annotations
+
 import typedbytes
 from typedbytes.cli import COMMANDS, EXIT_CODES, parser_of
 from typedbytes.cli._arguments import add_output_argument
 from typedbytes.cli._command_options import takes_value, value_name
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
-def add_arguments(parser):
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from typedbytes.cli._output import Output
+
+
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of man."""
     parser.set_defaults(files=[])
     add_output_argument(parser)
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Write the man page.
 
     examples:

@@ -1,5 +1,7 @@
 """The command partition."""
 
+from __future__ import annotations
+
 import os
 from contextlib import contextmanager
 
@@ -11,8 +13,15 @@ from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._output import Unwritten
 from typedbytes.cli._sort_inputs import Inputs
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
-def add_arguments(parser):
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from typedbytes.cli._output import Output
+
+
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of partition."""
     add_stream_arguments(parser)
     parser.set_defaults(picks=True)
@@ -21,7 +30,7 @@ def add_arguments(parser):
     parser.add_argument("-o", "--output", required=True, metavar="FOLDER", dest="folder", help="the folder for part-00000 and so on")
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Write each record to the file of the reducer that Hadoop's HashPartitioner sends its key to.
 
     The files FOLDER/part-00000 and so on hold typed bytes, with records in the order of the input.

@@ -5,17 +5,26 @@ The progress of a job is reported by the job itself, in several phases at once: 
 _progress asks a single file for its offset, and fits no job.
 """
 
+from __future__ import annotations
+
 import argparse
 import sys
 import time
 
-from typedbytes.cli._failure import JOB_FAILED, NO_INPUT, UNAVAILABLE, USAGE, Failure, say
 from typedbytes.cli._arguments import size
+from typedbytes.cli._failure import JOB_FAILED, NO_INPUT, UNAVAILABLE, USAGE, Failure, say
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from typedbytes.cli._output import Output
 
 SECONDS_BETWEEN_LINES = 5.0
 
 
-def add_arguments(parser):
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of run."""
     add = parser.add_argument
     add("files", nargs="*", default=[], metavar="SCRIPT INPUT", help="the job, then its input: files, folders, patterns; - is stdin")
@@ -54,14 +63,14 @@ def add_arguments(parser):
     add("-q", "--quiet", action="store_true", help="report only why the job failed")
 
 
-def count(text):
+def count(text: str) -> int:
     """Return the number that an option gives."""
     if not (text.isascii() and text.isdigit()) or len(text) > 9:
         raise argparse.ArgumentTypeError(f"expected a number, not {text!r}")
     return int(text)
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Run the job of a script on this machine, as Hadoop Streaming would, and write its part files.
 
     SCRIPT calls typedbytes.streaming.run, and runs under Hadoop unchanged, with the same part files.

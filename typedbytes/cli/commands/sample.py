@@ -1,5 +1,7 @@
 """The command sample."""
 
+from __future__ import annotations
+
 import math
 import sys
 from argparse import ArgumentTypeError
@@ -11,8 +13,15 @@ from typedbytes.cli._encoded_records import joined
 from typedbytes.cli._inputs import names, reading
 from typedbytes.cli._record_output import Records
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
-def add_arguments(parser):
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from typedbytes.cli._output import Output
+
+
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of sample."""
     add_picking_arguments(parser)
     add_number_argument(parser)
@@ -20,7 +29,7 @@ def add_arguments(parser):
     parser.add_argument("--seed", type=natural, metavar="N", help="the seed; the same seed draws the same records")
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Copy random records to stdout, in the order of the input.
 
     With -n exactly N records, every set of N equally probable, kept in memory until all input has

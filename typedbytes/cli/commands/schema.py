@@ -1,14 +1,23 @@
 """The command schema."""
 
+from __future__ import annotations
+
 from typedbytes._report._native import Schema
 from typedbytes.cli._arguments import add_report_arguments
 from typedbytes.cli._reports import report
 from typedbytes.cli._statistics import collect, type_name
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from typedbytes.cli._output import Output
+
 add_arguments = add_report_arguments
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Report the types at each path in the records, and how many there are.
 
     A path is written as in error messages: value[0] is the first item of a VECTOR, value[] any item

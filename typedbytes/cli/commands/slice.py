@@ -1,19 +1,28 @@
 """The command slice."""
 
+from __future__ import annotations
+
 import sys
 
 from typedbytes.cli._arguments import add_picking_arguments, natural
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._record_range import copy_range
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
-def add_arguments(parser):
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from typedbytes.cli._output import Output
+
+
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of slice."""
     add_picking_arguments(parser)
     parser.add_argument("-r", "--range", default=":", metavar="START:STOP:STEP", help="as in Python, counted over all inputs")
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Copy the records of a range to stdout, byte for byte.
 
     START:STOP:STEP is as in Python, but no number may be negative: records are counted from 0

@@ -1,5 +1,7 @@
 """The command sniff: the format of an input, by its first bytes. The number of bytes read is bounded."""
 
+from __future__ import annotations
+
 import io
 
 import typedbytes
@@ -11,11 +13,18 @@ from typedbytes.cli._inputs import names, opened, recognised, shown
 from typedbytes.cli._pair_detection import MOST_VALUES, holds, types
 from typedbytes.cli._reports import report
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from typedbytes.cli._output import Output
+
 PICKLE = b"\x80\x02"  # also the start of a value of 33 MB with an application code
 add_arguments = add_report_arguments
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Report what each input is, by its first bytes and its first values.
 
     The report has the format, whether values look like pairs (the bytes do not say it), the types

@@ -1,5 +1,7 @@
 """The command sort. Nothing is written before all inputs have been read."""
 
+from __future__ import annotations
+
 import tempfile
 
 from typedbytes._sorting import external
@@ -7,14 +9,21 @@ from typedbytes.cli._arguments import add_memory_argument, add_picking_arguments
 from typedbytes.cli._record_output import Records
 from typedbytes.cli._sort_inputs import Inputs
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
-def add_arguments(parser):
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from typedbytes.cli._output import Output
+
+
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of sort."""
     add_picking_arguments(parser)
     add_memory_argument(parser)
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Sort values by their encoded bytes, and pairs by those of their keys.
 
     This is the order in which Hadoop passes TypedBytesWritables to a reducer: by unsigned bytes, so

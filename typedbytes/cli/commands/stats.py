@@ -1,20 +1,29 @@
 """The command stats."""
 
+from __future__ import annotations
+
 from typedbytes._report._native import RecordStatistics
 from typedbytes.cli._arguments import add_report_arguments, natural
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._reports import report_sections
 from typedbytes.cli._statistics import collect, most_frequent, type_name
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
-def add_arguments(parser):
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from typedbytes.cli._output import Output
+
+
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of stats."""
     add_report_arguments(parser)
     parser.add_argument("-n", type=natural, default=0, metavar="N", dest="nkeys", help="report the N most frequent keys (0)")
     parser.add_argument("--reducers", type=natural, default=0, metavar="N", help="report how many records each of N reducers would get")
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Report the number of records, their bytes and types, and the minimum, the maximum and the mean.
 
     For numbers these are of their values, for other types of the number of bytes or items.

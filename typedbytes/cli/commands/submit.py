@@ -1,15 +1,24 @@
 """The command submit: a job on Hadoop, by typedbytes.hadoop."""
 
+from __future__ import annotations
+
 import os
 import tempfile
 
 from typedbytes.cli._arguments import natural
 from typedbytes.cli._failure import JOB_FAILED, UNAVAILABLE, USAGE, Failure, say_lines
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from typedbytes.cli._output import Output
+
 PLACEHOLDER = "typedbytes-bundle.zip"
 
 
-def add_arguments(parser):
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of submit."""
     add = parser.add_argument
     add("files", nargs="*", default=[], metavar="SCRIPT INPUT", help="the job, then its input: paths and URLs of Hadoop")
@@ -42,7 +51,7 @@ def add_arguments(parser):
     add("--region", default="REGION", help="the cluster's region, for dataproc")
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Run a job on Hadoop.
 
     Hadoop is found by HADOOP_HOME or PATH, and the cluster by HADOOP_CONF_DIR. The script, the

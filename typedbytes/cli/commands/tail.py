@@ -1,5 +1,7 @@
 """The command tail."""
 
+from __future__ import annotations
+
 from collections import deque
 
 import typedbytes
@@ -9,14 +11,21 @@ from typedbytes.cli._encoded_records import is_pairs
 from typedbytes.cli._inputs import names, reading
 from typedbytes.cli._record_output import Records
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
-def add_arguments(parser):
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from typedbytes.cli._output import Output
+
+
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of tail."""
     add_picking_arguments(parser)
     add_number_argument(parser)
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Copy the last records to stdout, byte for byte.
 
     Typed bytes cannot be read backwards: all input is read, and the last records are kept in memory.

@@ -1,17 +1,26 @@
 """The command to-json. The form of a value is written by compiled code (typedbytes._report)."""
 
+from __future__ import annotations
+
 from typedbytes.cli._arguments import add_output_argument, add_stream_arguments
 from typedbytes.cli.commands import cat
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
-def add_arguments(parser):
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from typedbytes.cli._output import Output
+
+
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of to-json."""
     add_stream_arguments(parser)
     add_output_argument(parser)
     parser.add_argument("--plain", action="store_true", help="natural JSON, which loses types and cannot be converted back")
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Write each value as one line of JSON, from which from-json writes the same bytes again.
 
     STRING, INT, BOOL, DOUBLE and LIST are plain JSON, a MAP is an object if nothing is lost, and

@@ -1,20 +1,29 @@
 """The command uniq."""
 
+from __future__ import annotations
+
 from typedbytes.cli._arguments import add_picking_arguments
 from typedbytes.cli._encoded_records import is_pairs, joined
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._inputs import names, reading
 from typedbytes.cli._record_output import Records
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
-def add_arguments(parser):
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from typedbytes.cli._output import Output
+
+
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of uniq."""
     add_picking_arguments(parser)
     parser.add_argument("--by", choices=("record", "key"), default="record", help="what to compare (record)")
     parser.add_argument("--all", action="store_true", help="compare with all records before, not only the last")
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Copy records to stdout without those that repeat the one before.
 
     Records are compared by their bytes; with --by key by those of their keys, and the first pair is

@@ -1,5 +1,7 @@
 """The command validate."""
 
+from __future__ import annotations
+
 from contextlib import contextmanager
 
 from typedbytes.cli import _formats
@@ -11,15 +13,22 @@ from typedbytes.cli._inputs import names, opened, recognised, shown, unless_pair
 from typedbytes.cli._output import replacing
 from typedbytes.cli._reports import is_table, report
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
-def add_arguments(parser):
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from typedbytes.cli._output import Output
+
+
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of validate."""
     add_report_arguments(parser)
     parser.add_argument("--repair", metavar="OUT", help="copy every intact record of one input to OUT")
     parser.add_argument("-n", type=natural, default=10, metavar="N", dest="nfaults", help="report the first N faults of an input (10)")
 
 
-def run(options, output):
+def run(options: Namespace, output: Output) -> int | None:
     """Decode everything and report for each input whether it is good, or where it is bad.
 
     An input is good if typedbytes.Reader accepts it with its default options: the whole format,
@@ -60,11 +69,10 @@ def _validated(name, options, rows):
         form, source = recognised(source, options)
         source = unless_pairs(source, form, name, options)
         memory = Memory(source if form == "sequencefile" else _formats.source_of(source, form, shown(name), options))
-        if form == "sequencefile":
-            if options.repair is not None:
-                from typedbytes.cli._repair import repair  # imported lazily: start-up time
+        if form == "sequencefile" and options.repair is not None:
+            from typedbytes.cli._repair import repair  # imported lazily: start-up time
 
-                return repair(memory, name, options)
+            return repair(memory, name, options)
         with _keeping(options.repair) as keep:
             check = Check(memory, options, keep)
             if form == "sequencefile":
