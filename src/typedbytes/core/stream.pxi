@@ -280,7 +280,7 @@ cdef class Encoder:
         return nbytes
 
     def encode_all(self, iterable):
-        """Encode every object of an iterable, one behind the other, as bytes.
+        """Encode every object of an iterable, one after the other, as bytes.
 
         >>> Encoder().encode_all([True, False]).hex()
         '02010200'
@@ -288,7 +288,7 @@ cdef class Encoder:
         return self.gather(iterable, False)
 
     def encode_pairs(self, pairs):
-        """Encode every (key, value) of an iterable, one behind the other, as bytes.
+        """Encode every (key, value) of an iterable, one after the other, as bytes.
 
         >>> Encoder().encode_pairs([("a", True)]).hex()
         '0700000001610201'
@@ -369,9 +369,9 @@ cdef class Decoder:
         return decode_one(self.options, data)
 
     def decode_from(self, data, Py_ssize_t offset=0):
-        """Decode the value at `offset` and return it with the offset behind it.
+        """Decode the value at `offset` and return it with the offset after it.
 
-        Raises as `loads`; ValueError for an offset outside the data. Bytes behind the value are left alone.
+        Raises as `loads`; ValueError for an offset outside the data. Bytes after the value are left alone.
 
         >>> Decoder().decode_from(b"\\x02\\x01\\x02\\x00", 2)
         (False, 4)
@@ -488,7 +488,7 @@ cdef class Decoder:
 
     @property
     def pending(self):
-        """Give the number of bytes fed that no value returned so far has used.
+        """The number of bytes fed that no value returned so far has used.
 
         >>> decoder = Decoder()
         >>> decoder.feed(b"\\x02"); decoder.pending
@@ -514,7 +514,7 @@ cdef class Decoder:
         try:
             self.check_rest()
         except BaseException as error:
-            self.failure = error    # raised again behind the whole values
+            self.failure = error    # raised again after the whole values
             raise
         finally:
             self.state = OPEN

@@ -8,8 +8,8 @@
 # rest of making a writer; closing, after which those functions could not write their last records.
 #
 # Always true: a writer is in the list from the end of its __init__ until it is closed or gone. The list is used with the
-# interpreter's lock held and nothing of Python's called meanwhile, by enlist, strike_off, _inherit_all and open_writers alone: in
-# an interpreter without that lock these four, and no other code, need a mutex.
+# GIL held and without a call into Python, by enlist, strike_off, _inherit_all and open_writers alone: in
+# an interpreter without the GIL these four, and no other code, need a mutex.
 
 cdef OpenWriter* NEWEST = NULL
 cdef bint IS_REGISTERED = False
@@ -76,7 +76,7 @@ cdef list open_writers():
     cdef OpenWriter* entry = NEWEST
     cdef list found = []
     while entry != NULL:
-        if Py_REFCNT(entry.writer) > 0:    # none is left while it is being taken down
+        if Py_REFCNT(entry.writer) > 0:    # 0 while it is being deleted
             found.append((<object>entry.writer, <size_t>entry))
         entry = entry.older
     return found

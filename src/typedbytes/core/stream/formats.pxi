@@ -1,6 +1,6 @@
 # The two formats of Hadoop Streaming that are not typed bytes, read as pairs: lines of text, and raw bytes.
 #
-# wire    text: a line, ended by LF; with a separator, the key up to the nth one and the value behind it, without one the line is the
+# wire    text: a line, ended by LF; with a separator, the key up to the nth one and the value after it, without one the line is the
 #         value. raw bytes: i32 length of the key, the key, i32 length of the value, the value.
 # python  text: two str, bytes that are not UTF-8 as lone surrogates; a line without a separator in it is a key with "", and where
 #         none is given the key is the number of the line, from 0. raw=True and raw bytes: bytes as they are.
@@ -12,7 +12,7 @@ cdef extern from "Python.h":
 
 
 cdef class FormatReader(PairReader):
-    # What a PairReader knows of typed bytes, skipping and grouping, is not for these.
+    # A PairReader's skipping and grouping are for typed bytes only.
 
     def groups(self):
         return PairGroups(self)
@@ -50,7 +50,7 @@ cdef class TextReader(FormatReader):
         return pair
 
     cdef Py_ssize_t find_line(self) except -1:
-        # The size of the line at the cursor, without the LF behind it.
+        # The size of the line at the cursor, without its LF.
         cdef ReadBuffer* buf = &self.d.buf
         cdef Py_ssize_t nseen = 0
         cdef const unsigned char* feed
@@ -118,8 +118,8 @@ cdef class RawBytesReader(FormatReader):
         return pair
 
     cdef Py_ssize_t find_item(self, Py_ssize_t start) except -1:
-        # The size of the item whose length stands so far behind the cursor; all of it is held then. A length is a promise, and memory
-        # follows only what arrives.
+        # The size of the item whose length is `start` bytes after the cursor; all of it is held then. Memory grows with the bytes that
+        # have come, not with the declared length.
         cdef ReadBuffer* buf = &self.d.buf
         cdef Py_ssize_t nbytes
         if held(buf) < start + 4 and not refill(buf, start + 4):

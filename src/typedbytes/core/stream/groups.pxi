@@ -68,7 +68,7 @@ cdef class GroupValues:
 
     cdef PairReader reader
     cdef bytes key            # encoded
-    cdef bint fresh           # the group's first key is behind the cursor, its value is next
+    cdef bint fresh           # the group's first key has been read, its value is next
     cdef bint over
 
     def __reduce__(self):
@@ -130,7 +130,7 @@ cdef class GroupValues:
 
     cdef bint key_repeats(self) except -1:
         # An encoding says itself where it ends, so bytes that start like this key are this key. Another key may be shorter:
-        # no more is asked for than tells them apart.
+        # no more bytes are requested than it takes to tell.
         cdef ReadBuffer* buf = &self.reader.d.buf
         cdef Py_ssize_t nkey = PyBytes_GET_SIZE(self.key)
         cdef const char* key = PyBytes_AS_STRING(self.key)

@@ -1,8 +1,8 @@
-# Iterators that say again what went wrong, and groups of whatever an iterator gives.
+# Iterators that raise their error again, and groups of what any iterator yields.
 #
-# An exception that passes through a generator finishes it, and the next step says "end": input that was cut short looks whole. So
-# whatever stands between an input and its user is a RecordIterator. It steps in C, where no signal is heard between taking a record
-# and handing it out; a step that fails in any way is the last one, and its error is raised by every later call.
+# An exception that passes through a generator finishes it, and its next step reports the end: input that was cut short looks whole.
+# So each iterator between an input and the caller's code is a RecordIterator. It steps in C, where no signal handler runs between
+# reading a record and returning it; a step that fails in any way is the last one, and every later call raises its error.
 
 cdef extern from "Python.h":
     PyObject* PyIter_Next(object iterator) except? NULL
@@ -55,11 +55,11 @@ cdef class RecordIterator:
 
     @property
     def _failure(self):
-        """Give the error that iterating failed with, or None."""
+        """The error that iterating failed with, or None."""
         return self.failure
 
     def _call(self, function):
-        """Return what a function returns that is called as a step is."""
+        """Call a function as a step is called, and return its result."""
         self.enter()
         try:
             result = function()
@@ -69,7 +69,7 @@ cdef class RecordIterator:
         return result
 
     def _hold(self, function):
-        """Return what a function returns; meanwhile no step can be taken, and after an error it can be called all the same."""
+        """Call a function, also after an error, and return its result; no step can be taken meanwhile."""
         if self.busy:
             self.enter()
         self.busy = True
@@ -87,7 +87,7 @@ cdef class RecordIterator:
 
 
 cdef class Kept(RecordIterator):
-    """Iterate over an iterator; one that is finished by an error, as a generator is, does not pass for one at its end."""
+    """Iterate over an iterator; one that an error has finished, such as a generator, does not seem to be at its end."""
 
     cdef object iterator
 
@@ -105,7 +105,7 @@ cdef class Kept(RecordIterator):
 
 
 cdef class PairGroups(RecordIterator):
-    """Iterate over runs of adjacent records as (key, values); made for what is not a PairReader.
+    """Iterate over runs of adjacent records as (key, values); for records that do not come from a PairReader.
 
     Records are (key, value), and keys are compared, or what is encoded of group_by(key); or (mark, key, value), and marks are.
     key_of(key, value) and value_of(value) make what is handed out.
@@ -115,7 +115,7 @@ cdef class PairGroups(RecordIterator):
     cdef object group_by
     cdef object key_of
     cdef object value_of
-    cdef object mark          # of the record that was read last, and whether it has not been handed out
+    cdef object mark          # of the record that was read last; due: it has not been returned
     cdef object key
     cdef object value
     cdef bint due
@@ -164,7 +164,7 @@ cdef class PairGroups(RecordIterator):
         record = taken(item)
         self.key, self.value = record[len(record) - 2], record[len(record) - 1]
         self.mark = record[0]
-        record = None    # a reader uses a tuple again that nobody else holds
+        record = None    # a reader reuses a tuple to which there is no other reference
         if self.group_by is not None:
             self.mark = encode_object(PLAIN_ENCODE, self.group_by(self.key))
         self.due = True

@@ -22,7 +22,7 @@ cdef class Reader:
     cdef State state
     cdef bint raw
     cdef bint owns            # the source is closed with the Reader
-    cdef bint value_due       # a group's key has been read, and its value is for the group to read
+    cdef bint value_due       # the key of a group has been read: only the group may read its value
     cdef int nparts           # values of a record
 
     def __cinit__(self, *args, **options):
@@ -136,7 +136,7 @@ cdef class Reader:
         return self.walk()
 
     cdef int walk(self) except -1:
-        # A promised length counts against the record's limit before its bytes are there, as in decoding.
+        # A declared length counts against the record's limit before its bytes are there, as in decoding.
         cdef ReadBuffer* buf = &self.d.buf
         cdef SkipOutcome outcome
         cdef Py_ssize_t wanted
@@ -259,8 +259,8 @@ cdef class Reader:
         return nvalues // self.nparts
 
     cdef Py_ssize_t span(self, Py_ssize_t enough, long long* nrecords) except -1:
-        # Walk whole records, until `enough` bytes or until more would have to be read, and give the size of those behind the
-        # cursor; 0 at the end of input. They are consumed by `pass_over`. A fault behind them waits until then.
+        # Walk whole records, until `enough` bytes or until more would have to be read, and return the size of those after the
+        # cursor; 0 at the end of input. They are consumed by `pass_over`. A fault after them waits until then.
         cdef Py_ssize_t nbytes = 0
         cdef long long before = self.d.record
         self.enter()
@@ -316,7 +316,7 @@ cdef class Reader:
 
     @property
     def _failure(self):
-        """Give the error that reading failed with, or None."""
+        """The error that reading failed with, or None."""
         return self.failure
 
     cdef bint skip_held_record(self) noexcept:
@@ -337,7 +337,7 @@ cdef class Reader:
 
     @property
     def offset(self):
-        """Give the number of bytes consumed: where the next record starts.
+        """The number of bytes consumed: where the next record starts.
 
         >>> reader = Reader(b"\\x02\\x01"); reader.read(), reader.offset
         (True, 2)
@@ -346,7 +346,7 @@ cdef class Reader:
 
     @property
     def record(self):
-        """Give the number of records handed out or skipped.
+        """The number of records returned or skipped.
 
         >>> reader = Reader(b"\\x02\\x01"); reader.read(), reader.record
         (True, 1)
@@ -376,7 +376,7 @@ cdef class Reader:
         return rest
 
     def close(self):
-        """Let go of the source; it stays open unless the Reader opened it from a path.
+        """Release the source; it stays open unless the Reader opened it from a path.
 
         >>> Reader(b"").close()
         """
@@ -430,7 +430,7 @@ cdef class PairReader(Reader):
     [(True, False)]
     """
 
-    cdef object handed_out        # the tuple given last, used again when nobody else holds it
+    cdef object handed_out        # the tuple returned last, reused when there is no other reference to it
     cdef GroupValues group        # whose values come next
 
     def __cinit__(self, *args, **options):

@@ -4,12 +4,12 @@ cdef class Writer:
     """Writer(sink, *, buffer_size=65536, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nWrite a stream of values to a file object, descriptor, socket or path.
 
     buffer_size: bytes gathered before they are handed over; only whole records are. Other options as for `Encoder`. An object
-    that fails to encode leaves nothing behind, and the Writer stays usable. What could not be written stays in the buffer:
+    that fails to encode writes nothing, and the Writer stays usable. What could not be written stays in the buffer:
     flush() and close() try again, and raise again. Objects and descriptors given stay open; a path is opened and closed by
     the Writer.
 
-    A Writer that nobody has closed writes what it holds when it is gone, or when the interpreter ends. Where that fails, standard
-    error is told, and at the end of the interpreter the exit code is 120. Neither comes after os._exit(), with which children of
+    A Writer that was not closed writes what it holds when it is deleted, or when the interpreter ends. A failure is reported on
+    standard error, and at the end of the interpreter the exit code is 120. Neither comes after os._exit(), with which children of
     multiprocessing by fork end before Python 3.13.
 
     >>> import io
@@ -146,7 +146,7 @@ cdef class Writer:
         return 0
 
     cdef int send(self) except -1:
-        # Hands over bytes that nobody changes as long as the sink keeps them.
+        # The bytes are not changed as long as the sink keeps a reference to them.
         cdef Py_ssize_t nbytes = written(&self.e.buf)
         self.send_rest()
         if nbytes:
@@ -160,7 +160,7 @@ cdef class Writer:
 
     cdef bytes change_buffers(self):
         # Two buffers in turn: memory that goes back to the system and comes again costs more than writing to it. The full one
-        # is let go of only when there is another.
+        # is released only when there is another.
         cdef WriteBuffer empty = self.e.buf
         spare, self.spare = self.spare, None
         if spare is not None and Py_REFCNT(<PyObject*>spare) == 1:
@@ -318,7 +318,7 @@ cdef class Writer:
             self.state = OPEN
 
     def close(self):
-        """Flush and let go of the sink; closing again does nothing.
+        """Flush and release the sink; closing again does nothing.
 
         Raises what the sink raises; the Writer is closed all the same.
 
@@ -340,7 +340,7 @@ cdef class Writer:
 
     @property
     def offset(self):
-        """Give the number of bytes written so far, those in the buffer included.
+        """The number of bytes written so far, those in the buffer included.
 
         >>> import io
         >>> writer = Writer(io.BytesIO()); writer.write(True); writer.offset
@@ -351,7 +351,7 @@ cdef class Writer:
 
     @property
     def record(self):
-        """Give the number of records written so far.
+        """The number of records written so far.
 
         >>> import io
         >>> writer = Writer(io.BytesIO()); writer.write(True); writer.record
