@@ -4,13 +4,21 @@ Belongs here: pickles built of those three, and what must hold of each under the
 true: a pickle is read in a thread with a small stack, so that what recurses on it dies at once.
 """
 
+import sys
 import threading
+from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
+from uuid import UUID
 
-from typedbytes import _pickle
+from typedbytes._core import safe_dumps, safe_loads
 
 STACK_BYTES = 128 * 1024
-MODULUS = _pickle._HASH_MODULUS
+MAX_DEPTH = 100
+MODULUS = sys.hash_info.modulus
+
+#: What is pickled under the safe policy, and what may be inside that.
+PICKLED = frozenset({type(None), int, Decimal, date, time, datetime, timedelta, timezone, set, frozenset, complex, UUID})
+ELEMENTS = PICKLED - {set} | {bool, float, str, bytes, tuple}
 
 
 def _text(text):
@@ -158,7 +166,7 @@ def check_pickle(data):
 
 def _check(data):
     try:
-        value = _pickle.safe_loads(data)
+        value = safe_loads(data)
     except ValueError as error:
         assert str(error).isascii() and len(str(error)) < 2000
         return
@@ -172,8 +180,8 @@ def _check(data):
     assert value == value or "NaN" in repr(value)
     if type(value) is not set:
         _hash(value)
-    if type(value) in _pickle._PICKLED:
-        again = _pickle.safe_loads(_pickle.safe_dumps(value))
+    if type(value) in PICKLED:
+        again = safe_loads(safe_dumps(value))
         assert type(again) is type(value) and (again == value or "NaN" in repr(value))
 
 
@@ -186,9 +194,9 @@ def _hash(value):
 
 def check_plain(value):
     """Everything in a value is of an exact type from the list, and not deeper than it may be."""
-    kinds, level, depth = _pickle._PICKLED | _pickle._ELEMENTS, [value], 0
+    kinds, level, depth = PICKLED | ELEMENTS, [value], 0
     while level:
         assert {type(item) for item in level} <= kinds
         level = list({id(part): part for item in level if type(item) in (tuple, set, frozenset) for part in item}.values())
         depth += 1
-    assert depth <= _pickle.MAX_DEPTH
+    assert depth <= MAX_DEPTH

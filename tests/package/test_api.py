@@ -496,7 +496,7 @@ def test_examples_of_a_class_that_a_package_shows_run(kind):
 CORE_PARTS = ["lifecycle", "buffer", "fileio", "codec", "stream", "structure"]
 #: A name of the package, and the layer it is on; a module uses what is below it.
 PYTHON_LAYERS = {
-    "errors": 0, "_types": 0, "_typecodes": 0, "_pickle": 0, "_npy": 0, "_collisions": 0, "_zstd": 0, "_whole": 0, "_magic": 0, "_unwritten": 0, "_exit_codes": 0, "_core": 3, "_report": 4,
+    "errors": 0, "_types": 0, "_typecodes": 0, "_npy": 0, "_collisions": 0, "_zstd": 0, "_whole": 0, "_magic": 0, "_unwritten": 0, "_exit_codes": 0, "_core": 3, "_report": 4,
     "_sorting": 4, "block": 4, "sequencefile": 4, "sortkey": 5, "files": 5,
     "legacy": 5, "columns": 5.5, "": 6, "streaming": 7, "local": 8, "hadoop": 8, "cli": 9, "__main__": 10,
 }  # fmt: skip
@@ -570,7 +570,7 @@ def test_a_source_uses_only_the_layers_below(path):
         assert "".join(other).partition("/")[0] in ("Python", "core", folder, "datetime", "pythread"), other
     if re.search(r'extern from "\w+/', code):  # our own headers, each declared once, by what everything may use
         assert path.suffix == ".pxd" and not is_part(name)
-    allowed = {"errors", "_magic", "_types", "_pickle", "_npy", "_collisions", "_unwritten"}
+    allowed = {"errors", "_magic", "_types", "_npy", "_collisions", "_unwritten"}
     for other in re.findall(r"from typedbytes\.(\w+) import|^import typedbytes\.?(\w*)", code, re.M):
         assert set(other) - {""} <= allowed, other
 
@@ -641,7 +641,7 @@ def test_the_lowest_files_import_nothing_of_ours(name):
 HEAVY = [
     "argparse", "ast", "asyncio", "contextlib", "ctypes", "dataclasses", "datetime", "decimal", "doctest", "enum", "functools", "importlib.util",
     "inspect", "json", "logging", "numpy", "pathlib", "pickle", "random", "re", "shutil", "socket", "struct", "subprocess", "tempfile",
-    "threading", "traceback", "typing", "uuid", "typedbytes._pickle", "typedbytes._npy", "typedbytes._typecodes", "typedbytes.cli",
+    "threading", "traceback", "typing", "uuid", "typedbytes._npy", "typedbytes._typecodes", "typedbytes.cli",
     "typedbytes.legacy", "typedbytes.streaming",
 ]  # fmt: skip
 

@@ -5,7 +5,7 @@ import struct
 from operator import index
 from types import MappingProxyType
 
-from typedbytes._core import Encoder, FlushedAtExit, write_all
+from typedbytes._core import Encoder, FlushedAtExit, safe_dumps, write_all
 from typedbytes._types import Byte, Ext, Float, Long, Writable
 from typedbytes.errors import EncodeTypeError, EncodeValueError
 from typedbytes.legacy._base import _Legacy
@@ -240,8 +240,6 @@ class Output(_Legacy, FlushedAtExit):
             from pickle import dumps
 
             return _converted(lambda obj: dumps(obj, 2), obj)
-        from typedbytes._pickle import safe_dumps
-
         return _converted(safe_dumps, obj)
 
     def _write(self, obj):

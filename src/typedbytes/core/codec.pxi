@@ -5,7 +5,7 @@
 #     core/codec/errors.pxi          errors with offset, code and path
 #     core/codec/scalars.pxi         BYTE BOOL INT LONG FLOAT DOUBLE, Hive's SHORT and NULL
 #     core/codec/bytes.pxi           BYTES STRING and the application codes 50..200
-#     core/codec/pickle/             code 100 under the safe policy: types, write, recognise
+#     core/codec/pickle/             code 100 under the safe policy: types, write; recognise, machine, opcodes, objects, sets
 #     core/codec/gc_signals.pxi      when the collector is paused and signals are checked
 #     core/codec/containers.pxi      VECTOR LIST MAP
 #     core/codec/collisions.pxi      MAP keys of equal hash
@@ -22,7 +22,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, INT32_MAX, INT32_MIN
 from libc.stdlib cimport qsort
-from libc.string cimport memcmp, memcpy, memmove, memset
+from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.buffer cimport PyBUF_CONTIG_RO, PyBuffer_Release, PyObject_GetBuffer
 from cpython.exc cimport PyErr_CheckSignals
@@ -46,6 +46,8 @@ cdef extern from "Python.h":
     # Declared with bare pointers: references are counted by hand in the inner loops.
     ctypedef struct PyTypeObject:
         const char* tp_name
+        Py_ssize_t tp_basicsize
+        Py_ssize_t tp_itemsize
     PyTypeObject* Py_TYPE(PyObject* o) noexcept
     PyTypeObject PyBool_Type, PyBytes_Type, PyDict_Type, PyFloat_Type, PyList_Type, PyLong_Type, PyTuple_Type, PyUnicode_Type
     PyObject* Py_True
@@ -99,6 +101,10 @@ include "codec/bytes.pxi"
 include "codec/pickle/types.pxi"
 include "codec/pickle/write.pxi"
 include "codec/pickle/recognise.pxi"
+include "codec/pickle/machine.pxi"
+include "codec/pickle/opcodes.pxi"
+include "codec/pickle/objects.pxi"
+include "codec/pickle/sets.pxi"
 include "codec/gc_signals.pxi"
 include "codec/containers.pxi"
 include "codec/collisions.pxi"

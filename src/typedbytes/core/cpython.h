@@ -293,6 +293,19 @@ static PyObject *int_from_bytes_le(const unsigned char *p, Py_ssize_t nbytes) {
 #endif
 }
 
+static inline Py_ssize_t ndigits_of(PyObject *number) {
+#if TB_KNOWN_DIGITS
+    return TB_NDIGITS(number);
+#else
+    return (Py_ssize_t)((_PyLong_NumBits(number) + 29) / 30);
+#endif
+}
+
+static inline Py_ssize_t set_table_size(PyObject *set) {
+    const PySetObject *o = (const PySetObject *)set;
+    return o->table == o->smalltable ? 0 : (o->mask + 1) * (Py_ssize_t)sizeof(setentry);
+}
+
 static inline PyObject *new_ascii(Py_ssize_t nchars) {
 #if TB_KNOWN_LAYOUT && !defined(Py_REF_DEBUG)
     if (nchars > 0) {    /* the empty one is shared */

@@ -20,6 +20,9 @@ cdef extern from "core/cpython.h":
     # Two's complement little-endian, the shortest form, as in pickle's LONG1. Length, or -1: too long, or no such API here.
     Py_ssize_t int_to_bytes_le(PyObject* number, unsigned char* out, Py_ssize_t capacity) noexcept
     PyObject* int_from_bytes_le(const unsigned char* p, Py_ssize_t nbytes) except NULL
+    # Digits of 30 bits; and the bytes of a set's table outside the object.
+    Py_ssize_t ndigits_of(PyObject* number) noexcept
+    Py_ssize_t set_table_size(PyObject* o) noexcept
     # A bytes object whose nbytes, 2**31 + 4 at most, the caller fills in.
     PyObject* new_filled_bytes(Py_ssize_t nbytes) except NULL
     # A str of nchars ASCII characters, which the caller fills in.

@@ -401,8 +401,7 @@ cdef object decode_pickle(Decoding* d, const unsigned char* p, Py_ssize_t nbytes
             from pickle import loads
             # Python 2 wrote 8-bit str; latin-1 is what its datetimes and arrays need.
             return loads(p[:nbytes], encoding="latin-1")
-        from typedbytes._pickle import safe_loads
-        return safe_loads(p[:nbytes])
+        return read_pickle(p, nbytes)
     except Exception as error:
         raise_without_memory(error)
         raise_format_at(d, f"PICKLE: {error}", offset_of(&d.buf, d.buf.cursor), PICKLE, error)
