@@ -535,7 +535,7 @@ def test_deep_nesting_does_not_touch_the_stack_of_c(start, end, deep):
 
 
 def in_small_stacks(loop):
-    """Run a loop over NESTING, SHARING and PLACES in a fresh interpreter; `read` takes a pickle, in a thread with a small stack."""
+    """Run a loop over NESTING, SHARING and POSITIONS in a fresh interpreter; `read` takes a pickle, in a thread with a small stack."""
     code = f"""
         from fuzz.pickles import *
         from typedbytes._core import safe_loads
@@ -555,10 +555,10 @@ def in_small_stacks(loop):
 @pytest.mark.parametrize(
     "levels, depth, places",
     [
-        ("NESTING.values()", 5000, "[PLACES['alone'], PLACES['in a set'], PLACES['for is_safe']]"),
-        ("[NESTING['TUPLE2']]", 50_000, "PLACES.values()"),
+        ("NESTING.values()", 5000, "[POSITIONS['alone'], POSITIONS['in a set'], POSITIONS['for is_safe']]"),
+        ("[NESTING['TUPLE2']]", 50_000, "POSITIONS.values()"),
         # sixty levels of sharing would be 2**60 steps for code that walks them
-        ("SHARING.values()", 60, "PLACES.values()"),
+        ("SHARING.values()", 60, "POSITIONS.values()"),
     ],
     ids=["every level", "every place", "shared"],
 )
