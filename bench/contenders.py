@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import typedbytes as tb
-from data import PAIRS, SHAPES
+from data import MARSHALLED, PAIRS, PICKLED, SHAPES
 
 TESTS = Path(__file__).resolve().parent.parent / "tests" / "support"
 
@@ -23,6 +23,7 @@ TESTS = Path(__file__).resolve().parent.parent / "tests" / "support"
 YARDSTICKS = ("marshal", "msgspec")
 
 BEYOND_64_BITS = frozenset(("wide_int", "list_50", "tuple_50", "dict_50"))
+BEYOND_MSGPACK = BEYOND_64_BITS | PICKLED
 #: Nor has MessagePack or JSON keys that are containers.
 BEYOND_OTHERS = BEYOND_64_BITS | {"tuple_keys"}
 WITH_BYTES = frozenset(name for name in SHAPES if name.startswith("bytes_")) | BEYOND_64_BITS
@@ -119,14 +120,14 @@ CONTENDERS = {
     "typedbytes": (typedbytes_codec, frozenset(), None),
     "typedbytes functions": (typedbytes_functions_codec, frozenset(), None),
     "typedbytes stream": (typedbytes_stream_codec, frozenset(), None),
-    "marshal": (marshal_codec, frozenset(), None),
+    "marshal": (marshal_codec, PICKLED - MARSHALLED, None),
     "msgspec": (msgspec_codec, BEYOND_OTHERS, "msgspec"),
     "msgspec functions": (msgspec_functions_codec, BEYOND_OTHERS, "msgspec"),
     "msgspec typed": (msgspec_typed_codec, BEYOND_OTHERS, "msgspec"),
     "ormsgpack": (ormsgpack_codec, BEYOND_OTHERS, "ormsgpack"),
     "msgpack": (msgpack_codec, BEYOND_OTHERS, "msgpack"),
     "pickle": (pickle_codec, frozenset(), None),
-    "cbor2": (cbor2_codec, frozenset(), "cbor2"),
+    "cbor2": (cbor2_codec, PICKLED, "cbor2"),
     "orjson": (orjson_codec, BEYOND_OTHERS | WITH_BYTES, "orjson"),
     "reference": (reference_codec, frozenset(), None),
 }

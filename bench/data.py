@@ -14,8 +14,11 @@ import random
 import string
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
+from uuid import UUID
 
 import typedbytes as tb
 
@@ -160,6 +163,29 @@ def nested(rng):
     return {"visits": [first, second], "orders": [third]}
 
 
+ZONE = timezone(timedelta(hours=5, minutes=30))
+
+
+def some_date(rng):
+    """Make a date of a hundred years."""
+    return date(1950, 1, 1) + timedelta(rng.randrange(36_525))
+
+
+def moment(zone=None):
+    """Make datetimes to the microsecond."""
+    return lambda rng: datetime(1950, 1, 1, tzinfo=zone) + timedelta(rng.randrange(36_525), rng.randrange(86_400), rng.randrange(10**6))
+
+
+def amount(rng):
+    """Make an amount of money."""
+    return Decimal(rng.randrange(10**9)).scaleb(-2)
+
+
+def row_8(rng):
+    """Make a row of a database: eight fields, five of them without a type code of their own."""
+    return rng.getrandbits(30), ascii_text(8)(rng), amount(rng), amount(rng), some_date(rng), moment()(rng), rng.random(), None
+
+
 SHAPES = {
     shape.name: shape
     for shape in (
@@ -184,6 +210,15 @@ SHAPES = {
         Shape("tuple_keys", 100, tuple_keys),
         Shape("doubles_100", 100, lambda rng: [rng.random() for _ in range(100)], list[list[float]]),
         Shape("nested", 20_000, nested, list[dict[str, list[tuple[int, float]]]]),
+        Shape("none", 10_000, lambda rng: None, list[None]),
+        Shape("date", 2_000, some_date),
+        Shape("datetime", 2_000, moment()),
+        Shape("datetime_zone", 2_000, moment(ZONE)),
+        Shape("decimal", 2_000, amount),
+        Shape("uuid", 2_000, lambda rng: UUID(int=rng.getrandbits(128))),
+        Shape("int_2048", 1_000, signed(2048)),
+        Shape("set_100", 100, lambda rng: {rng.getrandbits(20) for _ in range(100)}),
+        Shape("row_8", 1_000, row_8),
         FileShape("list_50", 100, None),
         FileShape("tuple_50", 100, None),
         FileShape("dict_50", 100, None),
@@ -194,10 +229,13 @@ SHAPES = {
 WITH_TEXT = frozenset(("text_100", "text_1000", "word_pairs"))
 #: Shapes whose items are pairs, as streams of keys and values have them.
 PAIRS = frozenset(("word_pairs",))
+#: Shapes of values that are written as pickles, and those that marshal has too; MessagePack, CBOR and JSON lack them.
+PICKLED = frozenset(("date", "datetime", "datetime_zone", "decimal", "uuid", "int_2048", "set_100", "row_8"))
+MARSHALLED = frozenset(("int_2048", "set_100"))
 #: Shapes that are large as they are.
 ALWAYS_LARGE = frozenset(("nested", "list_50", "tuple_50", "dict_50"))
 #: Shapes small enough in each item to be encoded and decoded value by value.
 BY_VALUE = (
     "bool", "small_int", "int32", "int64", "wide_int", "double", "ascii_8", "ascii_20", "text_100", "bytes_100",
-    "word_pairs", "tuple_2", "dict_5", "nested",
+    "word_pairs", "tuple_2", "dict_5", "nested", *sorted(PICKLED),
 )  # fmt: skip

@@ -16,14 +16,19 @@ SLACK = 1.1
 DECODE = {
     "int64": 0.55, "int32": 0.55, "small_int": 0.5, "double": 0.85, "bool": 0.4, "ascii_8": 0.65, "word_pairs": 0.75,
     "tuple_2": 0.75, "wide_int": 0.8, "text_1000": 0.65, "bytes_100": 1.02, "bytes_10k": 1.02, "dict_5": 0.95,
-    "dict_100": 0.6, "tuple_keys": 1.0, "nested": 0.45,
+    "dict_100": 0.6, "tuple_keys": 1.0, "nested": 0.45, "none": 1.0,
 }  # fmt: skip
 ENCODE = {
     "int64": 0.5, "int32": 0.75, "small_int": 0.85, "double": 1.05, "bool": 0.7, "ascii_8": 1.0, "word_pairs": 0.95,
     "text_100": 0.6, "text_1000": 0.6, "bytes_100": 1.02, "bytes_1k": 1.02, "bytes_10k": 1.02, "dict_5": 0.85, "list_50": 0.75,
+    "none": 1.0,
 }  # fmt: skip
 #: The same with vectors of 512 bits.
 DECODE_WIDE = {"text_1000": 0.4}
+
+#: Values that are written as pickles: times at most, as parts of those of pickle itself, for a list and for one value at a time.
+PICKLED_LIST = {"date": 1, "datetime": 1, "datetime_zone": 1, "decimal": 1, "uuid": 1, "int_2048": 1, "set_100": 1, "row_8": 0.5}
+PICKLED_EACH = 0.5
 
 #: Nanoseconds at most for a key or a value of a stream.
 STREAMS = {
@@ -92,6 +97,7 @@ def judge(results):
     return [
         *judge_ratios(races, "decode", {**DECODE, **(DECODE_WIDE if wide else {})}, slack),
         *judge_ratios(races, "encode", ENCODE, slack),
+        *judge_pickles(races, slack),
         *judge_calls(races, slack),
         *judge_streams(races, slack),
         *judge_columns(races, results),
@@ -107,6 +113,14 @@ def judge_ratios(races, operation, limits, slack):
         if entries:
             ours = entries["typedbytes stream" if shape == "word_pairs" else "typedbytes"]
             yield ratio(f"{operation} {shape}", limit * slack, ours, [entries[name] for name in YARDSTICKS if name in entries])
+
+
+def judge_pickles(races, slack):
+    """Yield what came of values that are written as pickles."""
+    for (operation, shape), entries in races.items():
+        if shape in PICKLED_LIST and "pickle" in entries and operation.partition(" ")[0] in ("decode", "encode"):
+            limit = PICKLED_EACH if operation.endswith("each") else PICKLED_LIST[shape]
+            yield ratio(f"{operation} {shape} / pickle", limit * slack, entries["typedbytes"], [entries["pickle"]])
 
 
 def judge_calls(races, slack):
