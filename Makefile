@@ -47,6 +47,17 @@ lint: build/lint/built ## check style and spelling with ruff, cython-lint and co
 	git ls-files 'src/*.px[di]' | PATH="$(CURDIR)/build/lint/bin:$$PATH" xargs cython-lint
 	git ls-files | xargs build/lint/bin/codespell
 
+build/types/built: pyproject.toml
+	$(PYTHON) -m venv build/types
+	build/types/bin/python $(PIP_INSTALL) 'pip>=25.1'
+	build/types/bin/python $(PIP_INSTALL) --group types numpy
+	@touch $@
+
+.PHONY: types
+types: build/types/built ## check the stubs with mypy, and with pyright that every public name has a type; half a minute, compiles nothing
+	git ls-files '*.pyi' | xargs build/types/bin/mypy --warn-unused-ignores --follow-imports=silent
+	PYTHONPATH=$(CURDIR) build/types/bin/pyright --pythonpath build/types/bin/python --verifytypes typedbytes --ignoreexternal
+
 .PHONY: test-all-pythons
 test-all-pythons: $(foreach version,$(PYTHON_VERSIONS),$(if $(call find_python,$(version)),test-$(version))) ## run the suite on every installed Python of 3.9 to 3.13
 

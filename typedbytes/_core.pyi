@@ -97,7 +97,7 @@ class Writer:
 
 class PairWriter(Writer):
     def write(self, key: Any, value: Any) -> None: ...  # type: ignore[override]
-    def writes(self, pairs: Iterable[tuple[Any, Any]]) -> int: ...  # type: ignore[override]
+    def writes(self, pairs: Iterable[tuple[Any, Any]]) -> int: ...
     def write_raw(self, key: ReadableBuffer, value: ReadableBuffer) -> None: ...  # type: ignore[override]
 
 def skip(data: ReadableBuffer, offset: int = 0, *, dialect: Literal["hadoop", "hive"] = ..., max_depth: int = ...) -> int: ...

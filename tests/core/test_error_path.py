@@ -2,8 +2,7 @@
 
 import json
 
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 import typedbytes as tb
 

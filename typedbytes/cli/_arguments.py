@@ -1,5 +1,7 @@
 """Arguments that several commands share, and the types of option values. What the options do is not known here."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 
@@ -8,7 +10,7 @@ from typedbytes.cli._formats import NAMES
 UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
-def add_file_arguments(parser):
+def add_file_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare FILE... and the limits of what is read from them."""
     parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="files, folders or URLs; stdin if none, or for -")
     records = parser.add_mutually_exclusive_group()
@@ -20,54 +22,54 @@ def add_file_arguments(parser):
     parser.add_argument("--max-bytes", type=positive, metavar="N", help="refuse a record of more than N bytes")
 
 
-def add_stream_arguments(parser):
+def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare FILE... and the options of every command that reads records."""
     add_file_arguments(parser)
     parser.add_argument("--from", choices=NAMES, dest="from_", help="the format of the inputs (default: recognised by their first bytes)")
 
 
-def add_output_argument(parser):
+def add_output_argument(parser: argparse.ArgumentParser) -> None:
     """Declare the output of a command."""
     parser.add_argument("-o", "--output", metavar="OUT", help="write to OUT, which is replaced only on success")
 
 
-def add_record_arguments(parser):
+def add_record_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of every command that reads records and writes records."""
     add_stream_arguments(parser)
     parser.add_argument("--to", choices=NAMES, help="the format of the output (default: typedbytes; json on a terminal)")
     add_output_argument(parser)
 
 
-def add_picking_arguments(parser):
+def add_picking_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of every command that copies only some records or reorders them: it must know whether they are pairs."""
     add_record_arguments(parser)
     parser.set_defaults(picks=True)
 
 
-def add_report_arguments(parser):
+def add_report_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of every command that reads records and reports on them."""
     add_stream_arguments(parser)
     add_format_arguments(parser)
 
 
-def add_format_arguments(parser):
+def add_format_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the two forms of a report."""
     parser.add_argument("--json", action="store_true", help="report in lines of JSON (the default, except on a terminal)")
     parser.add_argument("--table", action="store_true", help="report in a table (the default on a terminal)")
     add_output_argument(parser)
 
 
-def add_number_argument(parser):
+def add_number_argument(parser: argparse.ArgumentParser) -> None:
     """Declare how many records a command copies."""
     parser.add_argument("-n", type=natural, default=10, metavar="N", dest="nrecords", help="the number of records (10)")
 
 
-def add_memory_argument(parser):
+def add_memory_argument(parser: argparse.ArgumentParser) -> None:
     """Declare how much memory a sort may use."""
     parser.add_argument("--memory", type=size, default=512 << 20, metavar="SIZE", help="the memory to use, such as 4G (512M)")
 
 
-def add_sequence_file_limits(parser):
+def add_sequence_file_limits(parser: argparse.ArgumentParser) -> None:
     """Declare the dialect, and the limit of what is read from or written to a SequenceFile."""
     parser.add_argument("--dialect", choices=("hadoop", "hive"), default="hadoop", help="hive adds the codes 11, 12 and 177")
     parser.add_argument("--max-bytes", type=positive, metavar="N", help="refuse a record or block of more than N bytes")

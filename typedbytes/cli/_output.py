@@ -3,6 +3,8 @@
 After an error the rest of the buffer is dropped, and a file that -o names is unchanged.
 """
 
+from __future__ import annotations
+
 import io
 import os
 import stat
@@ -10,6 +12,11 @@ from contextlib import contextmanager
 
 from typedbytes._whole import whole_file
 from typedbytes.cli._failure import USAGE, Failure, because
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from types import TracebackType
 
 BUFFER_NBYTES = 1 << 16
 
@@ -28,35 +35,35 @@ class Unwritten(Exception):
 class Output:
     """Write to a raw file, which is flushed and closed here and nowhere else; without one, to a copy of the standard output."""
 
-    def __init__(self, raw=None, name="standard output"):
+    def __init__(self, raw: io.RawIOBase | None = None, name: str = "standard output") -> None:
         self._name = name
         with self._blamed():
             self._raw = open(os.dup(1), "wb", buffering=0) if raw is None else raw
             self._file = io.BufferedWriter(self._raw, BUFFER_NBYTES)
-            self.is_terminal = self._raw.isatty()
+            self.is_terminal: bool = self._raw.isatty()
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self._name
 
-    def write(self, data):
+    def write(self, data: bytes | bytearray | memoryview) -> None:
         """Write bytes."""
         try:
             self._file.write(data)
         except OSError as error:
             raise Unwritten(self._name, error) from None
 
-    def line(self, text):
+    def line(self, text: str) -> None:
         """Write one line of text, at once on a terminal."""
         self.write(f"{text}\n".encode())
         if self.is_terminal:
             self.flush()
 
-    def flush(self):
+    def flush(self) -> None:
         """Write the buffer to the file."""
         with self._blamed():
             self._file.flush()
 
-    def fileno(self):
+    def fileno(self) -> int:
         """Return the descriptor."""
         return self._raw.fileno()
 
@@ -67,10 +74,10 @@ class Output:
         except OSError as error:
             raise Unwritten(self._name, error) from None
 
-    def __enter__(self):
+    def __enter__(self) -> Output:
         return self
 
-    def __exit__(self, kind, error, traceback):
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         # After an error the buffer is dropped: closing the descriptor first keeps it from being flushed later.
         if kind is not None:
             self._raw.close()

@@ -22,6 +22,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable
 
     from typedbytes.cli._output import Output
 
@@ -153,7 +154,7 @@ def _answer(connection, options):
             writers["native"].write(message, id=message.id)
 
 
-ACTIONS = {"encode": _encode, "decode": _decode, "echo": _echo, "peer": _peer}
+ACTIONS: dict[str, Callable[[Namespace, Output], int | None]] = {"encode": _encode, "decode": _decode, "echo": _echo, "peer": _peer}
 
 
 def _checksum(options):
