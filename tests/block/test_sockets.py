@@ -19,7 +19,7 @@ import block_reference as slow
 import typedbytes as tb
 from block_ways import Pieces
 from fresh import run_fresh, within
-from signal_checks import times_checked
+from signal_checks import interrupted_when_readable, times_checked
 from typedbytes.block import BlockEncoder, BlockReader, BlockWriter, CoalescingWriter, Command
 
 # -- system calls -----------------------------------------------------------------------------------------
@@ -589,13 +589,22 @@ def test_an_empty_socket_is_waited_for_through_signals(timeout):
 
 def test_an_interrupt_comes_through_while_reading():
     ours, theirs = socket.socketpair()
-    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.02)
+    is_reading = False
+
+    def interrupt(*_):
+        if is_reading:  # a signal that is early does nothing, and the next one follows
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
     try:
         reader = BlockReader(theirs)
         with pytest.raises(KeyboardInterrupt):
+            is_reading = True
             reader.read()
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     ours.sendall(bytes(4))
     assert reader.read() == []
@@ -607,15 +616,14 @@ def test_an_interrupt_comes_through_while_reading():
 @pytest.mark.parametrize("nbytes", [40_000, 10_000_000])
 def test_an_interrupt_comes_through_when_a_part_has_gone(make, nbytes):
     ours, theirs = socket.socketpair()
-    late = threading.Timer(10, lambda: (ours.shutdown(socket.SHUT_WR), theirs.close()))  # the interrupt was not handled
+    late = threading.Timer(60, lambda: (ours.shutdown(socket.SHUT_WR), theirs.close()))  # the interrupt was not handled
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     with ours, theirs:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
         writer = make(ours)
         late.start()
-        signal.setitimer(signal.ITIMER_REAL, 0.1)
         try:
-            with pytest.raises(KeyboardInterrupt):
+            with pytest.raises(KeyboardInterrupt), interrupted_when_readable(theirs):
                 while True:
                     writer.write([bytes(nbytes)])
         finally:

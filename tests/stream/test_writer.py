@@ -23,6 +23,7 @@ import pytest
 
 import typedbytes as tb
 from fresh import lowest_free_descriptor, run_fresh, within
+from signal_checks import interrupted_when_readable
 
 VALUES = [
     True, 5, 2**40, 1.5, "na\u00efve \U0001f600", b"raw", (1, ("a",)), [1, [2, []]], {"k": None, 3: [b""]}, 2**90,
@@ -802,10 +803,8 @@ def test_a_signal_handler_that_raises_is_heard_at_once_and_doubles_nothing():
     try:
         with open(writing, "wb", buffering=0) as file:
             writer = tb.Writer(file)
-            signal.setitimer(signal.ITIMER_REAL, 0.1, 30)
-            with pytest.raises(KeyboardInterrupt):
+            with pytest.raises(KeyboardInterrupt), interrupted_when_readable(reading):
                 writer.write(LONG)
-            signal.setitimer(signal.ITIMER_REAL, 0)
             # the pipe had taken a part when the signal came, so the system call did not fail; no second signal was needed
             assert os.read(arrivals, 100) == bytes([signal.SIGALRM])
             with collected(reading) as result:
@@ -813,7 +812,6 @@ def test_a_signal_handler_that_raises_is_heard_at_once_and_doubles_nothing():
                 file.close()
                 assert result() == tb.dumps(LONG)
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.set_wakeup_fd(descriptor_before)
         signal.signal(signal.SIGALRM, before)
         os.close(arrivals)

@@ -1,13 +1,15 @@
-"""Count how often code written in C checks for signals; times would depend on the machine.
+"""Count how often code written in C checks for signals, and send one at a known moment; times would depend on the machine.
 
-What belongs here: a signal that is raised again each time it is handled, and the count. What this file must not know: what is being
-tested. Always true: no Python code runs for the signal, so that nothing else handles it.
+What belongs here: a signal that is raised again each time it is handled, the count, and a signal that an event causes. What this file
+must not know: what is being tested. Always true: no Python code of this file runs for the signal, so that nothing else handles it.
 """
 
 import contextlib
 import ctypes
 import os
+import select
 import signal
+import threading
 
 # Called by the interpreter whenever the signal is handled, with its number and a frame; the second is not used.
 _raise_again = ctypes.CDLL(None)["raise"]
@@ -40,3 +42,22 @@ def _endless_signal(number):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
         os.close(reading)
         os.close(writing)
+
+
+@contextlib.contextmanager
+def interrupted_when_readable(source):
+    """Send SIGALRM to this thread once there is something to read: whoever writes more than fits is then inside its system call."""
+    writing_thread, has_ended = threading.get_ident(), threading.Event()
+
+    def interrupt():
+        while not has_ended.is_set():
+            if select.select([source], [], [], 0.05)[0]:
+                return signal.pthread_kill(writing_thread, signal.SIGALRM)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    try:
+        yield
+    finally:
+        has_ended.set()
+        thread.join()
