@@ -24,6 +24,8 @@ FILTERS = {
     "typedbytes bulk": ("typedbytes_bulk.py", False),
     "typedbytes raw": ("typedbytes_raw.py", False),
     "typedbytes copy": ("typedbytes_copy.py", False),
+    "typedbytes drop-in": ("typedbytes_legacy.py", False),
+    "typedbytes drop-in bulk": ("typedbytes_legacy_bulk.py", False),
     "marshal": ("whole_marshal.py", True),
 }
 MODULES = ("typedbytes", "msgspec", "msgpack", "ormsgpack", "cbor2", "orjson", "pickle")

@@ -2,7 +2,7 @@
 
 from types import MappingProxyType
 
-from typedbytes._core import END, PairReader, ReadAheadIterator, Reader, replace_bytes
+from typedbytes._core import END, PairReader, ReadAheadIterator, Reader, replace_bytes, send_deferred
 from typedbytes.errors import DecodeError, FormatError, TruncatedError
 from typedbytes.legacy._codes import (
     BOOL,
@@ -355,6 +355,7 @@ class Input(ContainerReader):
         if self._window is not None:
             try:
                 window, self._window = self._window, None
+                send_deferred()
                 nbytes = window.close()
                 self._npassed += nbytes
                 self._read_size = _READ_SIZE if nbytes >= _SHORT_READ_SIZE else _SHORT_READ_SIZE

@@ -2,10 +2,11 @@
 
 import io
 import struct
+import sys
 from operator import index
 from types import MappingProxyType
 
-from typedbytes._core import Encoder, FlushedAtExit, safe_dumps, write_all
+from typedbytes._core import Encoder, PairRecordOutput, RecordOutput, safe_dumps, write_all
 from typedbytes._types import Byte, Ext, Float, Long, Writable
 from typedbytes.errors import EncodeTypeError, EncodeValueError
 from typedbytes.legacy._base import _Legacy
@@ -14,10 +15,11 @@ from typedbytes.legacy._codes import BYTESTRING, MAP, MAX_DEPTH, PICKLE, STRING,
 _MAX_LENGTH = 2**31 - 1
 
 
-class Output(_Legacy, FlushedAtExit):
+class Output(_Legacy, RecordOutput):
     """Write values to a binary file object, each as soon as it is given.
 
-    unicode_errors: as in str.encode. pickle: "safe", "trust" or "raw", as for `typedbytes.dumps`. A handler writes to
+    Only under PYTHONUNBUFFERED, records for standard output may wait while an iteration over an Input has input left that it has read
+    ahead; flush(), or taking `file`, writes them. unicode_errors: as in str.encode. pickle: "safe", "trust" or "raw", as for `typedbytes.dumps`. A handler writes to
     `file` itself; where handlers are registered, an object that fails inside a container leaves the part before it in the file.
     Raises TypeError for a file opened as text.
 
@@ -33,30 +35,16 @@ class Output(_Legacy, FlushedAtExit):
     def __init__(self, file, unicode_errors="strict", *, pickle="safe"):
         super().__init__(file, unicode_errors, pickle)
         self._register_all(self.TYPE_HANDLER_MAP, Output.TYPE_HANDLER_MAP)
-        FlushedAtExit.__init__(self)
+        RecordOutput.__init__(self)
 
     def _connect(self, file):
         if isinstance(file, io.TextIOBase):
             raise TypeError("a binary file is needed, not one opened as text")
         self.file = file
+        is_stdout = type(file) is io.FileIO and file is getattr(sys.__stdout__, "buffer", None)
+        is_plain = type(self).write in (Output.write, PairedOutput.write) and self._options["pickle"] != "trust"
+        self.__configure__(self._handlers, is_stdout, is_plain, **self._options)
         self._encode = Encoder(**self._options).encode
-
-    def write(self, obj):
-        """Write one value.
-
-        Raises EncodeTypeError or EncodeValueError, and what the file raises.
-
-        >>> Output(io.BytesIO()).write([1, 2.5, "text"])
-        """
-        self._write(obj)
-
-    def writes(self, iterable):
-        """Write every value of an iterable; raises as `write`.
-
-        >>> Output(io.BytesIO()).writes([1, 2])
-        """
-        for obj in iterable:
-            self.write(obj)
 
     def flush(self):
         """Flush the file; raises what the file raises.
@@ -242,11 +230,8 @@ class Output(_Legacy, FlushedAtExit):
             return _converted(lambda obj: dumps(obj, 2), obj)
         return _converted(safe_dumps, obj)
 
-    def _write(self, obj):
-        if self._handlers:
-            self._writer_of(obj)(self, obj)
-        else:
-            self._write_encoded(self._encode(obj))
+    def _write_with_handlers(self, obj):
+        self._writer_of(obj)(self, obj)
 
     def _writer_of(self, obj):
         return self._handlers.get(type(obj)) or _own_writer(obj)
@@ -298,7 +283,7 @@ def _header(code, length):
     return struct.pack(">Bi", code, length)
 
 
-class PairedOutput(Output):
+class PairedOutput(Output, PairRecordOutput):
     """Write (key, value) pairs, alternating; otherwise as `Output`.
 
     >>> import io
@@ -310,15 +295,6 @@ class PairedOutput(Output):
 
     __module__ = "typedbytes.legacy"
 
-    def write(self, pair):
-        """Write a key and its value: both, or neither where no handler is registered.
-
-        Raises as `Output.write`, and ValueError for anything but a pair.
-
-        >>> PairedOutput(io.BytesIO()).write(("key", 1))
-        """
-        key, value = pair
-        if not self._handlers:
-            return self._write_encoded(self._encode(key) + self._encode(value))
-        self._write(key)
-        self._write(value)
+    def _write_with_handlers(self, pair):
+        for part in pair:
+            self._writer_of(part)(self, part)

@@ -6,6 +6,8 @@ to where the reader stopped when it closes. A file that can neither peek nor see
 
 import io
 
+from typedbytes._core import send_deferred
+
 # Files whose reads cannot have been overridden.
 _DIRECT = (io.BufferedReader, io.BytesIO, io.FileIO)
 
@@ -31,6 +33,7 @@ class _Window:
 
 class _SeekingWindow(_Window):
     def read1(self, nbytes):
+        send_deferred()
         return self.file.read(nbytes)
 
     def give_back(self, nbytes):
@@ -53,6 +56,7 @@ class _PeekingWindow(_Window):
     nshown = 0
 
     def read1(self, nbytes):
+        send_deferred()
         self.advance(self.nshown)
         data = self.file.peek(nbytes)[:nbytes]
         self.nshown = len(data)

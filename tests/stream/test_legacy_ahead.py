@@ -1,0 +1,143 @@
+"""Drop-in loops that read ahead or write late: no caller, and no other process, can see it."""
+
+import io
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+import typedbytes
+from typedbytes.legacy import Input, Output, PairedInput, PairedOutput
+
+PAIRS = [(number, "text") for number in range(5000)]
+DATA = typedbytes.Encoder().encode_pairs(PAIRS)
+LOOP = """
+import os, sys
+from typedbytes import Output, PairedInput, PairedOutput
+source, output = PairedInput(sys.stdin.buffer), PairedOutput(sys.stdout.buffer)
+for pair in source:
+    output.write(pair)
+"""
+
+
+def run(code, data=DATA, **options):
+    """Return what a program writes to an unbuffered standard output."""
+    env = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    return subprocess.run(
+        [sys.executable, "-c", code], input=data, stdout=subprocess.PIPE, env=env, check=True, timeout=60, **options
+    ).stdout
+
+
+class Noting(io.RawIOBase):
+    """Keep each piece that is written."""
+
+    def __init__(self):
+        self.pieces = []
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        self.pieces.append(bytes(data))
+        return len(data)
+
+
+def test_an_unbuffered_standard_output_gets_many_records_in_one_write():
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, theirs:
+        process = subprocess.Popen(
+            [sys.executable, "-c", LOOP], stdin=subprocess.PIPE, stdout=theirs, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+        )
+        theirs.close()
+        process.stdin.write(DATA)
+        process.stdin.close()
+        messages = list(iter(lambda: ours.recv(1 << 20), b""))
+        assert process.wait(60) == 0
+    assert b"".join(messages) == DATA
+    assert len(messages) < len(PAIRS) / 50
+
+
+def test_an_answer_comes_before_more_input_is_waited_for():
+    process = subprocess.Popen(
+        [sys.executable, "-c", LOOP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+    )
+    with process:
+        answers = PairedInput(process.stdout)
+        for question in (("a", 1), ("b", 2)):
+            process.stdin.write(typedbytes.dumps(question[0]) + typedbytes.dumps(question[1]))
+            assert answers.read() == question
+        process.stdin.close()
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "body, expected",
+    [
+        ("output.file.write(b'x')", b"".join(typedbytes.dumps(key) + typedbytes.dumps(value) + b"x" for key, value in PAIRS)),
+        ("Output(sys.stdout.buffer).write(True)", b"".join(typedbytes.Encoder().encode_all([*pair, True]) for pair in PAIRS)),
+        ("os.wait() if pair[0] == 7 and os.fork() else pair[0] == 7 and sys.exit()", DATA),
+    ],
+    ids=["the file", "another Output", "a forked child"],
+)
+def test_what_waits_is_written_once_and_in_order(body, expected):
+    assert run(f"{LOOP}    {body}\n") == expected
+
+
+@pytest.mark.parametrize("end", ["break", "sys.exit()", "output.flush(); os._exit(0)", "source.file; os._exit(0)"])
+def test_what_waits_is_written_when_a_loop_is_left(end):
+    assert run(f"{LOOP}    if pair[0] == 7: {end}\n") == typedbytes.Encoder().encode_pairs(PAIRS[:8])
+
+
+def test_writes_copies_many_records_in_one_call():
+    for cls, source in ((PairedOutput, PairedInput), (Output, Input)):
+        sink = Noting()
+        cls(sink).writes(source(io.BytesIO(DATA)).reads())
+        assert b"".join(sink.pieces) == DATA
+        assert len(sink.pieces) < 10
+
+
+@pytest.mark.parametrize("size", [7, 100, 8192])
+def test_writes_waits_for_input_with_nothing_unwritten(size):
+    sink, encoded = Noting(), [typedbytes.dumps(key) + typedbytes.dumps(value) for key, value in PAIRS[:200]]
+
+    class Pipe(io.RawIOBase):
+        given = 0
+
+        def readable(self):
+            return True
+
+        def readinto(self, target):
+            written = sum(map(len, sink.pieces))
+            assert self.given - len(encoded[0]) < written <= self.given
+            part = b"".join(encoded)[self.given : self.given + min(size, len(target))]
+            target[: len(part)] = part
+            self.given += len(part)
+            return len(part)
+
+    source = PairedInput(io.BufferedReader(Pipe(), size))
+    PairedOutput(sink).writes(source)
+    assert b"".join(sink.pieces) == b"".join(encoded)
+
+
+def test_writes_keeps_the_records_before_an_error():
+    sink = Noting()
+    with pytest.raises(typedbytes.TruncatedError):
+        PairedOutput(sink).writes(PairedInput(io.BytesIO(DATA[:-1])))
+    assert b"".join(sink.pieces) == typedbytes.Encoder().encode_pairs(PAIRS[:-1])
+    sink = Noting()
+    with pytest.raises(typedbytes.EncodeValueError):
+        source = Input(io.BytesIO(b"\x02\x01\x07\x00\x00\x00\x01\xff"), "surrogateescape")
+        Output(sink).writes(source)
+    assert sink.pieces == [b"\x02\x01"]
+
+
+def test_writes_calls_a_write_that_is_overridden():
+    class Negating(Output):
+        def write(self, obj):
+            super().write(not obj)
+
+    sink = Noting()
+    Negating(sink).writes(Input(io.BytesIO(b"\x02\x01\x02\x00")))
+    assert sink.pieces == [b"\x02\x00", b"\x02\x01"]
