@@ -54,9 +54,9 @@ build/types/built: pyproject.toml
 	@touch $@
 
 .PHONY: types
-types: build/types/built ## check the stubs with mypy, and with pyright that every public name has a type; half a minute, compiles nothing
+types: build/types/built ## check the stubs with mypy, and with basedpyright that every public name has a type; half a minute, compiles nothing
 	git ls-files '*.pyi' | xargs build/types/bin/mypy --warn-unused-ignores --follow-imports=silent
-	PYTHONPATH=$(CURDIR) build/types/bin/pyright --pythonpath build/types/bin/python --verifytypes typedbytes --ignoreexternal
+	PYTHONPATH=$(CURDIR) build/types/bin/basedpyright --pythonpath build/types/bin/python --verifytypes typedbytes --ignoreexternal
 
 .PHONY: test-all-pythons
 test-all-pythons: $(foreach version,$(PYTHON_VERSIONS),$(if $(call find_python,$(version)),test-$(version))) ## run the suite on every installed Python of 3.9 to 3.13
