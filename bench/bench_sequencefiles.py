@@ -186,8 +186,8 @@ def java(path):
         "org.typedbytes.vectors.Main", "seqtime", path, JAVA_NROUNDS,
         options=("-Xmx2g", "-XX:+UseSerialGC", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"),
     )  # fmt: skip
-    told = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
-    return told["writables"] / told["nrecords"], told["objects"] / told["nrecords"]
+    counts = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    return counts["writables"] / counts["nrecords"], counts["objects"] / counts["nrecords"]
 
 
 if __name__ == "__main__":

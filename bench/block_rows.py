@@ -104,10 +104,10 @@ def readers(nbytes):
     """Bytes from a descriptor."""
     source = os.open("/dev/zero", os.O_RDONLY)
     buffered, raw = open("/dev/zero", "rb"), open("/dev/zero", "rb", buffering=0)
-    room = bytearray(nbytes)
+    target = bytearray(nbytes)
     return {
         "typedbytes": repeated(BlockReader(source).read_bytes, nbytes),
-        "raw readinto": repeated(raw.readinto, room),
+        "raw readinto": repeated(raw.readinto, target),
         "buffered read": repeated(buffered.read, nbytes),
     }
 

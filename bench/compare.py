@@ -23,7 +23,7 @@ from timing import collector_frozen
 
 ROOT = Path(__file__).resolve().parent.parent
 BASES = ROOT / "build" / "bench" / "bases"
-ROOMS = {"objects": bench_objects, "streams": bench_streams, "filters": bench_filters}
+LEVELS = {"objects": bench_objects, "streams": bench_streams, "filters": bench_filters}
 NROUNDS = 4
 #: Ratios this near to 1 are not remarked upon.
 NOISE = 0.05
@@ -151,9 +151,9 @@ def work():
 
 def prepare(level, operation, shape, contender):
     """Return a runner and the number of its values, nothing if this build cannot do it."""
-    room = ROOMS[level]
+    bench = LEVELS[level]
     try:
-        return room.runner(operation, shape, contender), room.nvalues(operation, shape)
+        return bench.runner(operation, shape, contender), bench.nvalues(operation, shape)
     except Exception as error:  # an older package may lack anything
         print(f"{operation} {shape} {contender}: {error!r}", file=sys.stderr)
         return None, None

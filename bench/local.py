@@ -29,7 +29,7 @@ FOLDER = ROOT / "build" / "bench-local"
 WORD_COUNT = ROOT / "examples" / "wordcount.py"
 MEBIBYTES = 512  # what typedbytes may sort with, and the heap of Hadoop's machine
 HEADING = "| | wall s | CPU s | MiB of the largest process | its limit |\n|---|---|---|---|---|"
-NWORDS = 60_000  # different ones, as often as their rank tells (Zipf)
+NWORDS = 60_000  # different ones, with frequencies by rank (Zipf)
 LINE_NWORDS = 12
 
 COUNTER = """

@@ -31,7 +31,7 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
 PARTIAL_RESULTS = HERE.parent / "build" / "bench" / "results"
 QUICK_SCALE = 0.01
-ROOMS = {"objects": bench_objects, "streams": bench_streams, "filters": bench_filters, "columns": bench_columns}
+LEVELS = {"objects": bench_objects, "streams": bench_streams, "filters": bench_filters, "columns": bench_columns}
 #: Who is measured with many values: the others' times there say nothing new.
 LARGE_CONTENDERS = ("typedbytes", "typedbytes stream", "marshal", "msgspec", "pickle")
 #: A filter runs for at least so many rounds: whole processes are long, and the same each time.
@@ -64,8 +64,8 @@ def main():
 
 def races(scale=1):
     """Yield the level, operation and shape of each race, and the function that makes it ready."""
-    for level, room in ROOMS.items():
-        for operation, shape in room.races():
+    for level, bench in LEVELS.items():
+        for operation, shape in bench.races():
             yield level, operation, shape, partial(make_race, level, operation, shape, scale)
     for operation in ("encode", "decode"):
         for shape in data.SHAPES:
@@ -76,11 +76,11 @@ def races(scale=1):
 
 def make_race(level, operation, shape, scale, wanted=None):
     """Return the race of all contenders that can do this, or of those wanted."""
-    room = ROOMS[level]
-    names = [name for name in room.names(operation, shape) if wanted is None or name in wanted]
-    runners = [room.runner(operation, shape, name, scale) for name in names]
+    bench = LEVELS[level]
+    names = [name for name in bench.names(operation, shape) if wanted is None or name in wanted]
+    runners = [bench.runner(operation, shape, name, scale) for name in names]
     title = f"{shape} large" if wanted else shape
-    return Race(level, operation, title, room.nvalues(operation, shape, scale), [runner for runner in runners if runner])
+    return Race(level, operation, title, bench.nvalues(operation, shape, scale), [runner for runner in runners if runner])
 
 
 def first_of_each(races):

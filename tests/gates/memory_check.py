@@ -18,9 +18,9 @@ sys.path[:0] = [str(TESTS), str(TESTS / "support")]
 from gates import figures, workshop  # noqa: E402
 
 SOURCES = workshop.ROOT / "src" / "typedbytes"
-ROOMS, HEADERS = ("|".join({path.stem for path in SOURCES.rglob(names)}) for names in ("*.pyx", "*.h"))
+MODULES, HEADERS = ("|".join({path.stem for path in SOURCES.rglob(names)}) for names in ("*.pyx", "*.h"))
 #: A function of Cython's, since the interpreter has a _report.c too, or one in a header.
-OURS = re.compile(rf"(by|at) 0x[0-9A-F]+: (__[Pp]yx\w+ \(({ROOMS})\.c|.*\(({HEADERS})\.h):")
+OURS = re.compile(rf"(by|at) 0x[0-9A-F]+: (__[Pp]yx\w+ \(({MODULES})\.c|.*\(({HEADERS})\.h):")
 INTERPRETER = "_PyEval_EvalFrameDefault"  # frames below it called us, frames above it we called
 NWIRES = 200
 

@@ -130,7 +130,7 @@ def _whole_file(name, overwrite):
 
 
 def _descriptor(name):
-    """Return the descriptor that a name stands for, or None."""
+    """Return the descriptor that a name denotes, or None."""
     folder, _, number = name.rpartition("/")
     is_number = folder in _FOLDERS_OF_DESCRIPTORS and number.isascii() and number.isdigit() and len(number) < 10
     return int(number) if is_number else _STANDARD.get(name)

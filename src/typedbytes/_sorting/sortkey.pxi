@@ -302,12 +302,12 @@ def decode(key):
     parts.end = parts.start + len(data)
     parts.kind = NULL
     parts.depth = 0
-    nnumbers = take_part(&parts, 0)
+    nnumbers = parse_part(&parts, 0)
     kinds = parts.p
     take(&parts, nnumbers)
     check_filling(&parts)
     parts.p, parts.kind = parts.start, kinds
-    return take_part(&parts, 0)
+    return parse_part(&parts, 0)
 
 
 cdef bytes uncarried(object key):
@@ -344,37 +344,37 @@ cdef const unsigned char* take(Parts* parts, Py_ssize_t nbytes) except NULL:
     return p
 
 
-cdef object take_part(Parts* parts, unsigned char mask):
+cdef object parse_part(Parts* parts, unsigned char mask):
     # The value; when parts are walked over, the number of numbers in it.
     cdef unsigned char tag = take(parts, 1)[0] ^ mask
     if tag & 0x80:
         mask ^= MASK
         tag ^= MASK
     if tag == NUMBER:
-        return take_number(parts, mask)
+        return parse_number(parts, mask)
     if tag == TEXT or tag == BINARY:
-        return take_bytes(parts, mask, tag == TEXT)
+        return parse_bytes(parts, mask, tag == TEXT)
     if tag == TUPLE:
-        return take_tuple(parts, mask)
+        return parse_tuple(parts, mask)
     if tag == NONE_FIRST or tag == NONE_LAST:
         return 0 if parts.kind == NULL else None
     parts.p -= 1
     raise not_a_key(parts, f"no part begins with {tag}")
 
 
-cdef object take_tuple(Parts* parts, unsigned char mask):
+cdef object parse_tuple(Parts* parts, unsigned char mask):
     cdef list items = []
     if parts.depth == MAX_DEPTH:
         raise LimitError(f"tuples in a sort key nest deeper than {MAX_DEPTH}", parts.p - parts.start)
     parts.depth += 1
     while take(parts, 1)[0] != END ^ mask:
         parts.p -= 1
-        items.append(take_part(parts, mask))
+        items.append(parse_part(parts, mask))
     parts.depth -= 1
     return sum(items) if parts.kind == NULL else tuple(items)
 
 
-cdef object take_bytes(Parts* parts, unsigned char mask, bint is_text):
+cdef object parse_bytes(Parts* parts, unsigned char mask, bint is_text):
     cdef bytearray data = bytearray()
     cdef const unsigned char* run = parts.p    # bytes without an escape
     cdef unsigned char escaped = 0xff
@@ -411,7 +411,7 @@ cdef object text_of(Parts* parts, bytearray data):
         raise not_a_key(parts, f"a text is not UTF-8: {error.reason}") from None
 
 
-cdef object take_number(Parts* parts, unsigned char mask):
+cdef object parse_number(Parts* parts, unsigned char mask):
     cdef const unsigned char* p = take(parts, 10)
     cdef unsigned char number[10]
     cdef unsigned char turned, kind

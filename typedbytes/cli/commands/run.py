@@ -166,9 +166,9 @@ class _Lines(_NoProgress):
         self._next = time.monotonic() + SECONDS_BETWEEN_LINES
 
     def __enter__(self):
-        return self.tell
+        return self.update
 
-    def tell(self, phase, done, total):
+    def update(self, phase, done, total):
         """Write a line if the last one is some seconds old."""
         if time.monotonic() >= self._next and total:
             self._next = time.monotonic() + SECONDS_BETWEEN_LINES
@@ -188,9 +188,9 @@ class _Bar(_NoProgress):
 
     def __enter__(self):
         self._bars.start()
-        return self.tell
+        return self.update
 
-    def tell(self, phase, done, total):
+    def update(self, phase, done, total):
         """Update the bar of a phase."""
         if phase not in self._of_phase:
             self._of_phase[phase] = self._bars.add_task(phase)

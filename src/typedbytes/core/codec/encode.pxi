@@ -141,16 +141,16 @@ cdef int encode_default(Encoding* e, object obj) except -1:
 ctypedef int (*encode_function)(Encoding* e, PyObject* a, PyObject* b) noexcept    # negative: an exception is set
 
 
-cdef inline int encode_one(Encoding* e, PyObject* obj, PyObject* ignored) except -1:
+cdef inline int encode_record_value(Encoding* e, PyObject* obj, PyObject* ignored) except -1:
     return encode_value(e, obj)
 
 
-cdef inline int encode_two(Encoding* e, PyObject* key, PyObject* value) except -1:
+cdef inline int encode_record_pair(Encoding* e, PyObject* key, PyObject* value) except -1:
     encode_value(e, key)
     return encode_value(e, value)
 
 
-cdef inline int encode_whole(Encoding* e, encode_function encode, PyObject* a, PyObject* b) except -1:
+cdef inline int encode_or_roll_back(Encoding* e, encode_function encode, PyObject* a, PyObject* b) except -1:
     cdef Py_ssize_t offset = written(&e.buf)
     if unlikely(encode(e, a, b) < 0):
         return roll_back(e, offset)
@@ -165,11 +165,11 @@ cdef inline int roll_back(Encoding* e, Py_ssize_t offset) noexcept:
 
 
 cdef int encode_record(Encoding* e, PyObject* obj) except -1:
-    return encode_whole(e, <encode_function>encode_one, obj, NULL)
+    return encode_or_roll_back(e, <encode_function>encode_record_value, obj, NULL)
 
 
 cdef int encode_pair(Encoding* e, PyObject* key, PyObject* value) except -1:
-    return encode_whole(e, <encode_function>encode_two, key, value)
+    return encode_or_roll_back(e, <encode_function>encode_record_pair, key, value)
 
 
 # Pairs with gaps before key and value, for lengths that are known only afterwards; bench: SequenceFiles, write.
