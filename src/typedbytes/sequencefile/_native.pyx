@@ -5,7 +5,7 @@
 #     writables.pxi  keys and values: conversion between Hadoop's Writables and objects, and to typed bytes
 #     frames.pxi     header, records, blocks, sync markers, splits
 #     reader.pxi     records as objects or typed bytes, resync
-#     writer.pxi      header, records and blocks, for writing
+#     writer.pxi     header, records and blocks, for writing
 #
 # The format, in Hadoop's terms (org.apache.hadoop.io.SequenceFile, versions 4 to 6; numbers big-endian, VInt is
 # WritableUtils.writeVInt, Text is a VInt length and UTF-8):

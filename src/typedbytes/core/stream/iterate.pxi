@@ -108,7 +108,7 @@ cdef class PairGroups(RecordIterator):
     """Iterate over runs of adjacent records as (key, values); for records that do not come from a PairReader.
 
     Records are (key, value), and keys are compared, or what is encoded of group_by(key); or (mark, key, value), and marks are.
-    key_of(key, value) and value_of(value) make what is handed out.
+    key_of(key, value) and value_of(value) make what is returned.
     """
 
     cdef object records
