@@ -39,6 +39,16 @@ cdef extern from "core/byteorder.h" nogil:
     void store_32s(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source, Py_ssize_t step, Py_ssize_t n) noexcept
     void store_64s(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source, Py_ssize_t step, Py_ssize_t n) noexcept
 
+# Named here so that a change of them compiles what uses them.
+cdef extern from "core/utf8/plain.h":
+    pass
+cdef extern from "core/utf8/vector.h":
+    pass
+cdef extern from "core/utf8/avx2.h":
+    pass
+cdef extern from "core/utf8/avx512.h":
+    pass
+
 cdef extern from "core/utf8.h" nogil:
     # Characters in the text, and its greatest byte: below 0xc4 a UCS1 string holds it, below 0xf0 a UCS2 string, else UCS4.
     Py_ssize_t utf8_measure(const unsigned char* p, Py_ssize_t nbytes, unsigned char* greatest) noexcept
@@ -52,5 +62,7 @@ cdef extern from "core/utf8.h" nogil:
     Py_ssize_t utf8_from_ucs1(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept
     Py_ssize_t utf8_from_ucs2(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept
     Py_ssize_t utf8_from_ucs4(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept
+    # Which kind of loops is used from now on: 0 for every processor's, 1 AVX2, 2 AVX-512, `most` at most; -1: the best there is.
+    int limit_vectors(int most) noexcept
     enum:
         UTF8_SLACK

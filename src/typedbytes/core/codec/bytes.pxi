@@ -247,6 +247,14 @@ cdef PyObject* decode_text(Decoding* d, const unsigned char* p, Py_ssize_t nbyte
     return decode_invalid_text(d, p, nbytes)
 
 
+def _limit_vectors(int most):
+    """Transcode text by loops of a kind at most, for tests and benchmarks: 0 for every processor's, 1 AVX2, 2 AVX-512, -1 the best.
+
+    Returns the kind in use.
+    """
+    return limit_vectors(most)
+
+
 cdef PyObject* decode_invalid_text(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
     # `p` is the payload of a STRING; errors report the offset of its type code. The collector runs while an error handler does.
     cdef bint was_ours = resume_collector()

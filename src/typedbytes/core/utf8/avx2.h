@@ -1,0 +1,255 @@
+/* Layer 0. Loops over vectors of 256 bits, with the bit gathering of BMI2 to compress them. See utf8.h.
+ *
+ * In the decoders `due` holds the places at which the next step must begin with continuation bytes, and `wrong` whatever was
+ * found wrong; what is left behind the last step is the plain loop's. */
+#ifndef TYPEDBYTES_UTF8_AVX2_H
+#define TYPEDBYTES_UTF8_AVX2_H
+
+#include "core/utf8/plain.h"
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(TYPEDBYTES_PORTABLE)
+#include <immintrin.h>
+
+#define TB_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
+
+/* The processors of which some had BMI2 and took hundreds of cycles to gather bits are left to the compiler's vectors. */
+static inline int has_avx2(void) {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")
+        && __builtin_cpu_supports("popcnt") && !__builtin_cpu_is("amdfam15h") && !__builtin_cpu_is("amdfam17h");
+}
+
+TB_AVX2 static ptrdiff_t avx2_measure(const unsigned char *p, ptrdiff_t nbytes, unsigned char *greatest) {
+    __m256i most = _mm256_setzero_si256();
+    ptrdiff_t nchars = 0;
+    unsigned char found[32];
+    for (; nbytes >= 32; nbytes -= 32, p += 32) {
+        const __m256i b = _mm256_loadu_si256((const __m256i *)p);
+        most = _mm256_max_epu8(most, b);
+        nchars += _mm_popcnt_u32((uint32_t)_mm256_movemask_epi8(_mm256_cmpgt_epi8(b, _mm256_set1_epi8((char)0xbf))));
+    }
+    _mm256_storeu_si256((__m256i *)found, most);
+    *greatest = 0;
+    measure_part(found, 32, greatest);
+    return nchars + measure_part(p, nbytes, greatest);
+}
+
+/* The bytes of `from` that are marked in `used`, side by side from `out` on; up to 8 bytes a quarter are written. */
+#define TB_GATHER(out, from, used, UNIT)                                                            \
+    do {                                                                                            \
+        const uint64_t tb_used[4] = {(uint64_t)_mm256_extract_epi64(used, 0), (uint64_t)_mm256_extract_epi64(used, 1), \
+                                     (uint64_t)_mm256_extract_epi64(used, 2), (uint64_t)_mm256_extract_epi64(used, 3)}; \
+        const uint64_t tb_from[4] = {(uint64_t)_mm256_extract_epi64(from, 0), (uint64_t)_mm256_extract_epi64(from, 1), \
+                                     (uint64_t)_mm256_extract_epi64(from, 2), (uint64_t)_mm256_extract_epi64(from, 3)}; \
+        for (int tb_i = 0; tb_i < 4; tb_i++) {                                                      \
+            const uint64_t tb_part = _pext_u64(tb_from[tb_i], tb_used[tb_i]);                       \
+            memcpy(out, &tb_part, 8);                                                               \
+            out += (unsigned)_mm_popcnt_u64(tb_used[tb_i]) / (8 * sizeof(UNIT));                    \
+        }                                                                                           \
+    } while (0)
+
+/* The text has no byte from 0xc4 on. */
+TB_AVX2 static int avx2_to_ucs1(const unsigned char *p, const unsigned char *end, uint8_t *out, const uint8_t *out_end) {
+    const __m256i lead = _mm256_set1_epi8((char)0xc0);
+    __m256i wrong_leads = _mm256_setzero_si256();
+    uint64_t due = 0;
+    uint32_t wrong = 0;
+    while (end - p >= 33 && out_end - out >= 32) {
+        const __m256i b0 = _mm256_loadu_si256((const __m256i *)p);
+        const uint32_t high = (uint32_t)_mm256_movemask_epi8(b0);
+        if (!(high | due)) {
+            _mm256_storeu_si256((__m256i *)out, b0);
+            out += 32;
+            p += 32;
+            continue;
+        }
+        const __m256i b1 = _mm256_loadu_si256((const __m256i *)(p + 1));
+        const __m256i leads = _mm256_cmpeq_epi8(_mm256_max_epu8(b0, lead), b0);
+        const __m256i starts = _mm256_cmpgt_epi8(b0, _mm256_set1_epi8((char)0xbf));
+        due |= (uint64_t)(uint32_t)_mm256_movemask_epi8(leads) << 1;
+        wrong |= (uint32_t)due ^ ~(uint32_t)_mm256_movemask_epi8(starts);
+        due >>= 32;
+        wrong_leads = _mm256_or_si256(wrong_leads, _mm256_cmpeq_epi8(_mm256_and_si256(b0, _mm256_set1_epi8((char)0xfe)), lead));
+        const __m256i two = _mm256_or_si256(b1, _mm256_slli_epi16(_mm256_and_si256(b0, _mm256_set1_epi8(1)), 6));
+        const __m256i c = _mm256_blendv_epi8(b0, two, leads);
+        TB_GATHER(out, c, starts, uint8_t);
+        p += 32;
+    }
+    if (wrong || _mm256_movemask_epi8(wrong_leads)) return 0;
+    if (due && !TB_CONTINUES(*p)) return 0;    /* every step leaves one byte at least */
+    return plain_to_ucs1(p + due, end, out, out_end);
+}
+
+/* The text has no byte from 0xf0 on. */
+TB_AVX2 static int avx2_to_ucs2(const unsigned char *p, const unsigned char *end, uint16_t *out, const uint16_t *out_end) {
+    const __m256i low6 = _mm256_set1_epi16(0x3f);
+    const __m128i lead = _mm_set1_epi8((char)0xc0), lead3 = _mm_set1_epi8((char)0xe0);
+    __m256i wrong3 = _mm256_setzero_si256();
+    __m128i wrong2 = _mm_setzero_si128();
+    uint32_t due = 0, wrong = 0;
+    while (end - p >= 34 && out_end - out >= 32) {
+        const __m128i b = _mm_loadu_si128((const __m128i *)p), next = _mm_loadu_si128((const __m128i *)(p + 16));
+        const __m256i b0 = _mm256_cvtepu8_epi16(b);
+        if (!((uint32_t)_mm_movemask_epi8(_mm_or_si128(b, next)) | due)) {
+            _mm256_storeu_si256((__m256i *)out, b0);
+            _mm256_storeu_si256((__m256i *)(out + 16), _mm256_cvtepu8_epi16(next));
+            out += 32;
+            p += 32;
+            continue;
+        }
+        const __m256i b1 = _mm256_and_si256(_mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(p + 1))), low6);
+        const __m256i b2 = _mm256_and_si256(_mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(p + 2))), low6);
+        const uint32_t leads = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(b, lead), b));
+        const uint32_t leads3 = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(b, lead3), b));
+        due |= leads << 1 | leads3 << 2;
+        wrong |= (due & 0xffff) ^ ((uint32_t)_mm_movemask_epi8(b) & ~leads);
+        due >>= 16;
+        wrong2 = _mm_or_si128(wrong2, _mm_cmpeq_epi8(_mm_and_si128(b, _mm_set1_epi8((char)0xfe)), lead));
+        const __m256i is2 = _mm256_cmpgt_epi16(b0, _mm256_set1_epi16(0xbf)), is3 = _mm256_cmpgt_epi16(b0, _mm256_set1_epi16(0xdf));
+        const __m256i two = _mm256_or_si256(_mm256_slli_epi16(_mm256_and_si256(b0, _mm256_set1_epi16(0x1f)), 6), b1);
+        const __m256i three = _mm256_or_si256(_mm256_or_si256(_mm256_slli_epi16(b0, 12), _mm256_slli_epi16(b1, 6)), b2);
+        const __m256i top = _mm256_and_si256(three, _mm256_set1_epi16((short)0xf800));
+        const __m256i refused = _mm256_or_si256(_mm256_cmpeq_epi16(top, _mm256_setzero_si256()),
+                                                _mm256_cmpeq_epi16(top, _mm256_set1_epi16((short)0xd800)));
+        wrong3 = _mm256_or_si256(wrong3, _mm256_and_si256(is3, refused));
+        const __m256i c = _mm256_blendv_epi8(_mm256_blendv_epi8(b0, two, is2), three, is3);
+        const __m256i starts = _mm256_cvtepi8_epi16(_mm_cmpgt_epi8(b, _mm_set1_epi8((char)0xbf)));
+        TB_GATHER(out, c, starts, uint16_t);
+        p += 16;
+    }
+    if (wrong || _mm_movemask_epi8(wrong2) || _mm256_movemask_epi8(wrong3)) return 0;
+    for (; due; due >>= 1, p++)    /* two bytes at most, which every step leaves */
+        if (!TB_CONTINUES(*p)) return 0;
+    return plain_to_ucs2(p, end, out, out_end);
+}
+
+TB_AVX2 static int avx2_to_ucs4(const unsigned char *p, const unsigned char *end, uint32_t *out, const uint32_t *out_end) {
+    const __m256i low6 = _mm256_set1_epi32(0x3f);
+    __m256i wrong_characters = _mm256_setzero_si256();
+    uint32_t due = 0, wrong = 0;
+    while (end - p >= 32 && out_end - out >= 16) {
+        const __m128i b = _mm_loadu_si128((const __m128i *)p);
+        const __m256i b0 = _mm256_cvtepu8_epi32(b);
+        if (!((uint32_t)_mm_movemask_epi8(b) | due)) {
+            _mm256_storeu_si256((__m256i *)out, b0);
+            _mm256_storeu_si256((__m256i *)(out + 8), _mm256_cvtepu8_epi32(_mm_srli_si128(b, 8)));
+            out += 16;
+            p += 16;
+            continue;
+        }
+        const __m256i b1 = _mm256_and_si256(_mm256_cvtepu8_epi32(_mm_srli_si128(b, 1)), low6);
+        const __m256i b2 = _mm256_and_si256(_mm256_cvtepu8_epi32(_mm_srli_si128(b, 2)), low6);
+        const __m256i b3 = _mm256_and_si256(_mm256_cvtepu8_epi32(_mm_srli_si128(b, 3)), low6);
+        const __m256i is2 = _mm256_cmpgt_epi32(b0, _mm256_set1_epi32(0xbf)), is3 = _mm256_cmpgt_epi32(b0, _mm256_set1_epi32(0xdf));
+        const __m256i is4 = _mm256_cmpgt_epi32(b0, _mm256_set1_epi32(0xef));
+        const uint32_t starts = (uint32_t)_mm_movemask_epi8(_mm_cmpgt_epi8(b, _mm_set1_epi8((char)0xbf))) & 0xff;
+        due |= (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(is2)) << 1 | (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(is3)) << 2
+             | (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(is4)) << 3;
+        wrong |= (due & 0xff) ^ (starts ^ 0xff);
+        due >>= 8;
+        /* The least character of each length, in the lanes of its leads. */
+        __m256i c = b0, least = _mm256_setzero_si256();
+        const __m256i two = _mm256_or_si256(_mm256_slli_epi32(_mm256_and_si256(b0, _mm256_set1_epi32(0x1f)), 6), b1);
+        const __m256i three = _mm256_or_si256(_mm256_slli_epi32(_mm256_and_si256(b0, _mm256_set1_epi32(0x0f)), 12),
+                                              _mm256_or_si256(_mm256_slli_epi32(b1, 6), b2));
+        const __m256i four = _mm256_or_si256(_mm256_or_si256(_mm256_slli_epi32(_mm256_and_si256(b0, _mm256_set1_epi32(0x0f)), 18),
+                                                             _mm256_slli_epi32(b1, 12)),
+                                             _mm256_or_si256(_mm256_slli_epi32(b2, 6), b3));
+        c = _mm256_blendv_epi8(_mm256_blendv_epi8(_mm256_blendv_epi8(c, two, is2), three, is3), four, is4);
+        least = _mm256_blendv_epi8(_mm256_and_si256(is2, _mm256_set1_epi32(0x80)), _mm256_set1_epi32(0x800), is3);
+        least = _mm256_blendv_epi8(least, _mm256_set1_epi32(0x10000), is4);
+        const __m256i surrogate = _mm256_cmpeq_epi32(_mm256_and_si256(c, _mm256_set1_epi32(~0x7ff)), _mm256_set1_epi32(0xd800));
+        wrong_characters = _mm256_or_si256(_mm256_or_si256(wrong_characters, _mm256_cmpgt_epi32(least, c)),
+                                           _mm256_or_si256(surrogate, _mm256_cmpgt_epi32(c, _mm256_set1_epi32(0x10ffff))));
+        const uint64_t lanes = _pext_u64(0x0706050403020100u, _pdep_u64(starts, 0x0101010101010101u) * 0xff);
+        c = _mm256_permutevar8x32_epi32(c, _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)lanes)));
+        _mm256_storeu_si256((__m256i *)out, c);
+        out += _mm_popcnt_u32(starts);
+        p += 8;
+    }
+    if (wrong || _mm256_movemask_epi8(wrong_characters)) return 0;
+    for (; due; due >>= 1, p++)    /* three bytes at most, which every step leaves */
+        if (!TB_CONTINUES(*p)) return 0;
+    return plain_to_ucs4(p, end, out, out_end);
+}
+
+TB_AVX2 static ptrdiff_t avx2_from_ucs1(unsigned char *out, const uint8_t *in, const uint8_t *end) {
+    const unsigned char *start = out;
+    while (end - in >= 32) {
+        const __m256i b = _mm256_loadu_si256((const __m256i *)in);
+        if (!_mm256_movemask_epi8(b)) {
+            _mm256_storeu_si256((__m256i *)out, b);
+            out += 32;
+            in += 32;
+            continue;
+        }
+        const __m256i c = _mm256_cvtepu8_epi16(_mm256_castsi256_si128(b)), is2 = _mm256_cmpgt_epi16(c, _mm256_set1_epi16(0x7f));
+        const __m256i first = _mm256_or_si256(_mm256_srli_epi16(c, 6), _mm256_set1_epi16(0xc0));
+        const __m256i second = _mm256_or_si256(_mm256_and_si256(c, _mm256_set1_epi16(0x3f)), _mm256_set1_epi16(0x80));
+        const __m256i lanes = _mm256_blendv_epi8(c, _mm256_or_si256(first, _mm256_slli_epi16(second, 8)), is2);
+        TB_GATHER(out, lanes, _mm256_or_si256(is2, _mm256_set1_epi16(0xff)), uint8_t);
+        in += 16;
+    }
+    return out - start + plain_from_ucs1(out, in, end);
+}
+
+/* 8 characters; 0: one is a surrogate. Up to four bytes each are made in a 32-bit lane, first byte lowest. */
+TB_AVX2 static inline int avx2_encode(unsigned char **to, const __m256i c) {
+    unsigned char *out = *to;
+    const __m256i low6 = _mm256_set1_epi32(0x3f), mark = _mm256_set1_epi32(0x80);
+    const __m256i surrogate = _mm256_cmpeq_epi32(_mm256_and_si256(c, _mm256_set1_epi32(~0x7ff)), _mm256_set1_epi32(0xd800));
+    if (!_mm256_testz_si256(surrogate, surrogate)) return 0;
+    const __m256i is2 = _mm256_cmpgt_epi32(c, _mm256_set1_epi32(0x7f)), is3 = _mm256_cmpgt_epi32(c, _mm256_set1_epi32(0x7ff));
+    const __m256i is4 = _mm256_cmpgt_epi32(c, _mm256_set1_epi32(0xffff));
+    const __m256i last = _mm256_or_si256(_mm256_and_si256(c, low6), mark);
+    const __m256i second = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(c, 6), low6), mark);
+    const __m256i third = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(c, 12), low6), mark);
+    const __m256i two = _mm256_or_si256(_mm256_or_si256(_mm256_srli_epi32(c, 6), _mm256_set1_epi32(0xc0)), _mm256_slli_epi32(last, 8));
+    const __m256i three = _mm256_or_si256(_mm256_or_si256(_mm256_srli_epi32(c, 12), _mm256_set1_epi32(0xe0)),
+                                          _mm256_or_si256(_mm256_slli_epi32(second, 8), _mm256_slli_epi32(last, 16)));
+    const __m256i four = _mm256_or_si256(
+        _mm256_or_si256(_mm256_or_si256(_mm256_srli_epi32(c, 18), _mm256_set1_epi32(0xf0)), _mm256_slli_epi32(third, 8)),
+        _mm256_or_si256(_mm256_slli_epi32(second, 16), _mm256_slli_epi32(last, 24)));
+    const __m256i lanes = _mm256_blendv_epi8(_mm256_blendv_epi8(_mm256_blendv_epi8(c, two, is2), three, is3), four, is4);
+    const __m256i used = _mm256_or_si256(
+        _mm256_or_si256(_mm256_set1_epi32(0xff), _mm256_and_si256(is2, _mm256_set1_epi32(0xff00))),
+        _mm256_or_si256(_mm256_and_si256(is3, _mm256_set1_epi32(0xff0000)), _mm256_slli_epi32(is4, 24)));
+    TB_GATHER(out, lanes, used, uint8_t);
+    *to = out;
+    return 1;
+}
+
+TB_AVX2 static ptrdiff_t avx2_from_ucs2(unsigned char *out, const uint16_t *in, const uint16_t *end) {
+    const unsigned char *start = out;
+    for (; end - in >= 16; in += 16) {
+        const __m256i c = _mm256_loadu_si256((const __m256i *)in);
+        const __m128i low = _mm256_castsi256_si128(c), high = _mm256_extracti128_si256(c, 1);
+        if (_mm256_testz_si256(c, _mm256_set1_epi16((short)0xff80))) {
+            _mm_storeu_si128((__m128i *)out, _mm_packus_epi16(low, high));
+            out += 16;
+        } else if (!avx2_encode(&out, _mm256_cvtepu16_epi32(low)) || !avx2_encode(&out, _mm256_cvtepu16_epi32(high))) {
+            return -1;
+        }
+    }
+    const ptrdiff_t rest = plain_from_ucs2(out, in, end);
+    return rest < 0 ? -1 : out - start + rest;
+}
+
+TB_AVX2 static ptrdiff_t avx2_from_ucs4(unsigned char *out, const uint32_t *in, const uint32_t *end) {
+    const unsigned char *start = out;
+    for (; end - in >= 8; in += 8) {
+        const __m256i c = _mm256_loadu_si256((const __m256i *)in);
+        if (_mm256_testz_si256(c, _mm256_set1_epi32(~0x7f))) {
+            const __m128i halves = _mm_packus_epi32(_mm256_castsi256_si128(c), _mm256_extracti128_si256(c, 1));
+            _mm_storel_epi64((__m128i *)out, _mm_packus_epi16(halves, halves));
+            out += 8;
+        } else if (!avx2_encode(&out, c)) {
+            return -1;
+        }
+    }
+    const ptrdiff_t rest = plain_from_ucs4(out, in, end);
+    return rest < 0 ? -1 : out - start + rest;
+}
+
+#endif
+
+#endif

@@ -1,0 +1,196 @@
+/* Layer 0. Loops over vectors as the compiler writes them, for every processor. See utf8.h. */
+#ifndef TYPEDBYTES_UTF8_VECTOR_H
+#define TYPEDBYTES_UTF8_VECTOR_H
+
+#include <string.h>
+
+#include "core/utf8/plain.h"
+
+#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9)
+
+typedef uint8_t utf8_u8x4 __attribute__((vector_size(4)));
+typedef uint8_t utf8_u8x8 __attribute__((vector_size(8)));
+typedef uint8_t utf8_u8x16 __attribute__((vector_size(16)));
+typedef uint16_t utf8_u16x4 __attribute__((vector_size(8)));
+typedef uint16_t utf8_u16x8 __attribute__((vector_size(16)));
+typedef uint32_t utf8_u32x4 __attribute__((vector_size(16)));
+typedef int32_t utf8_i32x4 __attribute__((vector_size(16)));
+
+/* TO of N bytes or characters from p on. */
+#define TB_WIDENED(FROM, TO, p) (__extension__({ FROM tb_part; memcpy(&tb_part, p, sizeof tb_part); __builtin_convertvector(tb_part, TO); }))
+/* Where the mask is set THEN, else OTHERWISE. */
+#define TB_SELECT(mask, then, otherwise) (((then) & (mask)) | ((otherwise) & ~(mask)))
+
+enum { UTF8_STEP = 16 };    /* bytes or characters */
+
+/* How many of the 16 bytes at p are ASCII before the first that is not. */
+static inline int ascii_before(const unsigned char *p) {
+    uint64_t first, second;
+    memcpy(&first, p, 8);
+    memcpy(&second, p + 8, 8);
+    first &= 0x8080808080808080u;
+    second &= 0x8080808080808080u;
+    if (!(first | second)) return UTF8_STEP;
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return (first ? __builtin_clzll(first) : 64 + __builtin_clzll(second)) / 8;
+#else
+    return (first ? __builtin_ctzll(first) : 64 + __builtin_ctzll(second)) / 8;
+#endif
+}
+
+/* Text that is mostly ASCII: that is copied 16 bytes at a time, the rest a character at a time. */
+#define TB_STEP_DECODER(NAME, UNIT, PLAIN)                                                                                     \
+    static int NAME(const unsigned char *p, const unsigned char *end, UNIT *out, const UNIT *out_end) {                        \
+        while (end - p >= UTF8_STEP && out_end - out >= UTF8_STEP) {                                                           \
+            unsigned char part[UTF8_STEP];                                                                                     \
+            UNIT widened[UTF8_STEP];                                                                                           \
+            const int nascii = ascii_before(p);                                                                                \
+            memcpy(part, p, sizeof part);                                                                                      \
+            for (int i = 0; i < UTF8_STEP; i++) widened[i] = part[i];    /* in vectors, as compilers see */                    \
+            memcpy(out, widened, sizeof widened);                                                                              \
+            p += nascii;                                                                                                       \
+            out += nascii;                                                                                                     \
+            if (nascii == UTF8_STEP) continue;                                                                                 \
+            do {                                                                                                               \
+                uint32_t c;                                                                                                    \
+                const int nbytes = plain_character(p, end, &c);                                                                \
+                if (!nbytes || c > (UNIT)-1) return 0;                                                                         \
+                *out++ = (UNIT)c;                                                                                              \
+                p += nbytes;                                                                                                   \
+            } while (p < end && *p >= 0x80 && out < out_end);                                                                  \
+        }                                                                                                                      \
+        return PLAIN(p, end, out, out_end);                                                                                    \
+    }
+
+TB_STEP_DECODER(step_to_ucs1, uint8_t, plain_to_ucs1)
+TB_STEP_DECODER(step_to_ucs2, uint16_t, plain_to_ucs2)
+TB_STEP_DECODER(step_to_ucs4, uint32_t, plain_to_ucs4)
+
+/* Mixed text, without a branch that depends on it. Each lead must be followed by its continuation bytes; that there are no others, and no character longer than it need be,
+ * is detected by the length that the decoded text must have. `odd` gathers bytes that ought to be below 0x40. */
+#define TB_VECTOR_DECODER(NAME, UNIT, BYTES, VECTOR, PLAIN, LENGTH)                                                           \
+    static int NAME(const unsigned char *p, const unsigned char *end, UNIT *out, const UNIT *out_end) {                       \
+        const ptrdiff_t nbytes = end - p, nchars = out_end - out;                                                             \
+        VECTOR odd = {0};                                                                                                      \
+        for (; end - p >= UTF8_STEP + 2; p += UTF8_STEP) {                                                                    \
+            UNIT c[UTF8_STEP];                                                                                                \
+            for (int i = 0; i < UTF8_STEP; i += (int)(sizeof(VECTOR) / sizeof(UNIT))) {                                      \
+                const VECTOR b0 = TB_WIDENED(BYTES, VECTOR, p + i);                                                           \
+                const VECTOR b1 = TB_WIDENED(BYTES, VECTOR, p + i + 1) ^ 0x80, leads = (VECTOR)(b0 >= 0xc0);                  \
+                VECTOR here = TB_SELECT(leads, (b0 & 0x1f) << 6 | (b1 & 0x3f), b0);                                           \
+                odd |= b1 & leads;                                                                                            \
+                if (sizeof(UNIT) > 1) {                                                                                       \
+                    const VECTOR b2 = TB_WIDENED(BYTES, VECTOR, p + i + 2) ^ 0x80, leads3 = (VECTOR)(b0 >= 0xe0);             \
+                    here = TB_SELECT(leads3, (b0 & 0x0f) << (sizeof(UNIT) > 1 ? 12 : 0) | (b1 & 0x3f) << 6 | (b2 & 0x3f), here); \
+                    odd |= b2 & leads3;                                                                                        \
+                }                                                                                                              \
+                odd |= (VECTOR)(b0 >= (sizeof(UNIT) > 1 ? 0xf0 : 0xc4)) & 0x40;                                               \
+                memcpy(c + i, &here, sizeof here);                                                                            \
+            }                                                                                                                  \
+            for (int i = 0; i < UTF8_STEP; i++) {                                                                             \
+                *out = c[i];    /* the terminating zero is at out_end, and is set again */                            \
+                out += !TB_CONTINUES(p[i]);                                                                                   \
+            }                                                                                                                  \
+        }                                                                                                                      \
+        for (int i = 0; i < (int)(sizeof(VECTOR) / sizeof(UNIT)); i++)                                                        \
+            if (odd[i] >= 0x40) return 0;                                                                                     \
+        while (p < end && TB_CONTINUES(*p)) p++;    /* of the last character, or else the length is not right */            \
+        if (!PLAIN(p, end, out, out_end)) return 0;                                                                           \
+        *(UNIT *)out_end = 0;                                                                                                 \
+        return LENGTH(out_end - nchars, nchars) == nbytes;                                                                    \
+    }
+
+TB_VECTOR_DECODER(vector_to_ucs1, uint8_t, utf8_u8x16, utf8_u8x16, plain_to_ucs1, length_of_ucs1)
+TB_VECTOR_DECODER(vector_to_ucs2, uint16_t, utf8_u8x8, utf8_u16x8, plain_to_ucs2, length_of_ucs2)
+
+static inline void store_low_first(unsigned char *p, uint32_t value) {
+    if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) value = __builtin_bswap32(value);
+    memcpy(p, &value, 4);
+}
+
+/* 1: the 16 characters were ASCII, and are stored as bytes. */
+#define TB_STORE_ASCII(NAME, UNIT)                                                                                             \
+    static inline int NAME(unsigned char *out, const UNIT *in) {                                                               \
+        uint64_t words[UTF8_STEP * sizeof(UNIT) / 8], all = 0;                                                                 \
+        memcpy(words, in, sizeof words);                                                                                       \
+        for (size_t i = 0; i < sizeof words / 8; i++) all |= words[i];                                                         \
+        if (all & (UINT64_MAX / (UNIT)-1) * (UNIT)~(UNIT)0x7f) return 0;                                                       \
+        UNIT part[UTF8_STEP];                                                                                                  \
+        unsigned char narrowed[UTF8_STEP];                                                                                     \
+        memcpy(part, in, sizeof part);                                                                                         \
+        for (int i = 0; i < UTF8_STEP; i++) narrowed[i] = (unsigned char)part[i];                                              \
+        memcpy(out, narrowed, sizeof narrowed);                                                                               \
+        return 1;                                                                                                              \
+    }
+
+TB_STORE_ASCII(vector_from_ucs1_ascii, uint8_t)
+TB_STORE_ASCII(vector_from_ucs2_ascii, uint16_t)
+TB_STORE_ASCII(vector_from_ucs4_ascii, uint32_t)
+
+/* A 32-bit lane holds the up to four bytes of a character, the first one lowest. */
+#define TB_VECTOR_ENCODER(NAME, UNIT, PART, PLAIN)                                                                            \
+    static ptrdiff_t NAME(unsigned char *out, const UNIT *in, const UNIT *end) {                                              \
+        unsigned char *start = out;                                                                                            \
+        utf8_i32x4 surrogates = {0};                                                                                          \
+        for (; end - in >= UTF8_STEP; in += UTF8_STEP) {                                                                       \
+            if (NAME##_ascii(out, in)) {                                                                                       \
+                out += UTF8_STEP;                                                                                              \
+                continue;                                                                                                      \
+            }                                                                                                                  \
+            int32_t lanes[UTF8_STEP], lengths[UTF8_STEP];                                                                     \
+            for (int i = 0; i < UTF8_STEP; i += 4) {                                                                          \
+                const utf8_i32x4 c = TB_WIDENED(PART, utf8_i32x4, in + i), last = (c & 0x3f) | 0x80, two = c >= 0x80;         \
+                utf8_i32x4 lane = TB_SELECT(two, c >> 6 | 0xc0 | last << 8, c), length = 1 - two;                             \
+                if (sizeof(UNIT) > 1) {                                                                                       \
+                    const utf8_i32x4 second = (c >> 6 & 0x3f) | 0x80, three = c >= 0x800;                                     \
+                    lane = TB_SELECT(three, c >> 12 | 0xe0 | second << 8 | last << 16, lane);                                 \
+                    length -= three;                                                                                          \
+                    surrogates |= (c & ~0x7ff) == 0xd800;                                                                    \
+                }                                                                                                              \
+                if (sizeof(UNIT) > 2) {                                                                                       \
+                    const utf8_i32x4 second = (c >> 6 & 0x3f) | 0x80, third = (c >> 12 & 0x3f) | 0x80, four = c >= 0x10000;   \
+                    lane = TB_SELECT(four, c >> 18 | 0xf0 | third << 8 | second << 16 | last << 24, lane);                    \
+                    length -= four;                                                                                           \
+                }                                                                                                              \
+                memcpy(lanes + i, &lane, sizeof lane);                                                                        \
+                memcpy(lengths + i, &length, sizeof length);                                                                  \
+            }                                                                                                                  \
+            for (int i = 0; i < UTF8_STEP; i++) {                                                                             \
+                store_low_first(out, (uint32_t)lanes[i]);                                                                     \
+                out += lengths[i];                                                                                            \
+            }                                                                                                                  \
+        }                                                                                                                      \
+        if (surrogates[0] | surrogates[1] | surrogates[2] | surrogates[3]) return -1;                                         \
+        const ptrdiff_t rest = PLAIN(out, in, end);                                                                           \
+        return rest < 0 ? -1 : out - start + rest;                                                                            \
+    }
+
+TB_VECTOR_ENCODER(vector_from_ucs1, uint8_t, utf8_u8x4, plain_from_ucs1)
+TB_VECTOR_ENCODER(vector_from_ucs2, uint16_t, utf8_u16x4, plain_from_ucs2)
+TB_VECTOR_ENCODER(vector_from_ucs4, uint32_t, utf8_u32x4, plain_from_ucs4)
+
+/* Text of characters of nearly one width goes better by the loops that predict it. */
+static inline int is_mixed(ptrdiff_t nbytes, ptrdiff_t nchars) {
+    return nbytes - nchars > nchars / 8 && nbytes < nchars * 2 + nchars / 2;
+}
+
+static int narrow_to_ucs1(const unsigned char *p, const unsigned char *end, uint8_t *out, const uint8_t *out_end) {
+    return is_mixed(end - p, out_end - out) ? vector_to_ucs1(p, end, out, out_end) : step_to_ucs1(p, end, out, out_end);
+}
+
+static int narrow_to_ucs2(const unsigned char *p, const unsigned char *end, uint16_t *out, const uint16_t *out_end) {
+    return is_mixed(end - p, out_end - out) ? vector_to_ucs2(p, end, out, out_end) : step_to_ucs2(p, end, out, out_end);
+}
+
+#define narrow_to_ucs4 step_to_ucs4
+
+#else
+#define narrow_to_ucs1 plain_to_ucs1
+#define narrow_to_ucs2 plain_to_ucs2
+#define narrow_to_ucs4 plain_to_ucs4
+#define vector_from_ucs1 plain_from_ucs1
+#define vector_from_ucs2 plain_from_ucs2
+#define vector_from_ucs4 plain_from_ucs4
+#endif
+
+#endif

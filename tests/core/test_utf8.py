@@ -1,0 +1,101 @@
+"""UTF-8 to and from text, by each kind of loops that the processor has, held against the interpreter's own codec.
+
+What belongs here: which bytes are text, which text they are, and where they stop being text. `LEVEL_NAMES` are the kinds of loops.
+"""
+
+import random
+import struct
+
+import pytest
+
+import typedbytes as tb
+from typedbytes import _core
+
+LEVEL_NAMES = ("every processor", "AVX2", "AVX-512")
+LEVELS = range(_core._limit_vectors(-1) + 1)
+#: One character of each length, and of each width of a str.
+CHARACTERS = ("a", "é", "ё", "’", "😀")
+#: Lengths of what is before a sequence: each offset modulo the widest step.
+OFFSETS = range(66)
+
+
+@pytest.fixture(params=LEVELS, ids=[LEVEL_NAMES[level] for level in LEVELS], autouse=True)
+def level(request):
+    assert _core._limit_vectors(request.param) == request.param
+    yield request.param
+    _core._limit_vectors(-1)
+
+
+def string(payload):
+    """Return a STRING of bytes that may not be UTF-8."""
+    return b"\x07" + struct.pack(">i", len(payload)) + payload
+
+
+def expected(payload):
+    """Return what the interpreter says that the bytes are: text, or why not and where."""
+    try:
+        return payload.decode()
+    except UnicodeDecodeError as error:
+        return f"{error.reason} at its byte {error.start}"
+
+
+def check(payloads):
+    """Compare what becomes of byte strings with what the interpreter makes of them, and encode the text again."""
+    good = []
+    decode = tb.Decoder().decode
+    for payload in payloads:
+        text = expected(payload)
+        try:
+            found = decode(string(payload))
+        except tb.FormatError as error:
+            assert text in str(error), payload
+        else:
+            assert found == text, payload
+            good.append(text)
+    encode = tb.Encoder().encode
+    for text in good:
+        assert encode(text) == string(text.encode()), text
+
+
+def test_text_of_every_share_of_every_kind():
+    rng = random.Random(51)
+    for _ in range(300):
+        kinds = rng.sample(CHARACTERS[1:], rng.randint(1, 4))
+        share = rng.choice((1, 0.5, 0.1, 0.01))
+        text = "".join(rng.choice(kinds) if rng.random() < share else "x" for _ in range(rng.randrange(400)))
+        check([text.encode()])
+
+
+@pytest.mark.parametrize("around", CHARACTERS)
+def test_each_character_at_each_offset(around):
+    check((around * before + inner + around * 70).encode() for before in OFFSETS for inner in CHARACTERS + ("\uffff", "\U0010ffff"))
+
+
+@pytest.mark.parametrize("around", CHARACTERS)
+def test_every_sequence_of_one_and_two_bytes(around):
+    rng = random.Random(52)
+    sequences = [bytes((first, second)) for first in range(128, 256) for second in range(0, 256, 3 if first != 0xC3 else 1)]
+    check((around * rng.choice(OFFSETS)).encode() + sequence + (around * 40).encode() for sequence in sequences)
+
+
+@pytest.mark.parametrize("around", CHARACTERS)
+def test_sequences_of_three_and_four_bytes_at_the_limits(around):
+    rng = random.Random(53)
+    leads = (0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF4, 0xF5, 0xF8, 0xFF)
+    followers = (0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xE2)
+    sequences = [bytes((lead, second, third, 0x80)) for lead in leads for second in followers for third in followers]
+    check((around * rng.choice(OFFSETS)).encode() + sequence[:n] + (around * 40).encode() for sequence in sequences for n in (3, 4))
+
+
+@pytest.mark.parametrize("inner", CHARACTERS[1:])
+def test_text_cut_short_at_each_length(inner):
+    whole = ("x" * 37 + inner * 20 + "y" * 40 + inner).encode()
+    check(whole[:n] for n in range(len(whole)))
+
+
+def test_a_lone_surrogate_at_each_offset():
+    encode = tb.Encoder().encode
+    for around in ("a", "ё", "😀"):
+        for before in OFFSETS:
+            with pytest.raises(tb.EncodeValueError, match="lone surrogate"):
+                encode(around * before + "\udc80" + around * 40)
