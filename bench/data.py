@@ -204,6 +204,8 @@ SHAPES = {
         Shape("bytes_1k", 500, byte_string(1_000), list[bytes]),
         Shape("bytes_10k", 100, byte_string(10_000), list[bytes]),
         Shape("word_pairs", 5_000, word_pair, list[tuple[str, int]]),
+        Shape("large_pairs", 20_000, word_pair, list[tuple[str, int]]),
+        Shape("large_double", 100_000, lambda rng: rng.random(), list[float]),
         Shape("tuple_2", 5_000, lambda rng: (rng.randrange(1000), rng.random()), list[tuple[int, float]]),
         Shape("dict_5", 1_000, dict_5, list[dict]),
         Shape("dict_100", 100, dict_100, list[dict[str, int]]),
@@ -226,14 +228,14 @@ SHAPES = {
 }
 
 #: Shapes that need fresh objects for each measurement of encode: those with text that is not ASCII, and words.
-WITH_TEXT = frozenset(("text_100", "text_1000", "word_pairs"))
+WITH_TEXT = frozenset(("text_100", "text_1000", "word_pairs", "large_pairs"))
 #: Shapes whose items are pairs, as streams of keys and values have them.
 PAIRS = frozenset(("word_pairs",))
 #: Shapes of values that are written as pickles, and those that marshal has too; MessagePack, CBOR and JSON lack them.
 PICKLED = frozenset(("date", "datetime", "datetime_zone", "decimal", "uuid", "int_2048", "set_100", "row_8"))
 MARSHALLED = frozenset(("int_2048", "set_100"))
 #: Shapes that are large as they are.
-ALWAYS_LARGE = frozenset(("nested", "list_50", "tuple_50", "dict_50"))
+ALWAYS_LARGE = frozenset(("large_pairs", "large_double", "nested", "list_50", "tuple_50", "dict_50"))
 #: Shapes small enough in each item to be encoded and decoded value by value.
 BY_VALUE = (
     "bool", "small_int", "int32", "int64", "wide_int", "double", "ascii_8", "ascii_20", "text_100", "bytes_100",

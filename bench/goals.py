@@ -21,7 +21,7 @@ DECODE = {
 ENCODE = {
     "int64": 0.5, "int32": 0.75, "small_int": 0.85, "double": 1.05, "bool": 0.7, "ascii_8": 1.0, "word_pairs": 0.95,
     "text_100": 0.6, "text_1000": 0.6, "bytes_100": 1.02, "bytes_1k": 1.02, "bytes_10k": 1.02, "dict_5": 0.85, "list_50": 0.75,
-    "none": 1.0,
+    "none": 1.0, "large_pairs": 0.9, "large_double": 0.9,
 }  # fmt: skip
 #: The same with vectors of 512 bits.
 DECODE_WIDE = {"text_1000": 0.4}

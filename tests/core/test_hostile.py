@@ -169,6 +169,34 @@ def peak_of(call):
         tracemalloc.stop()
 
 
+def test_what_is_fed_is_held_once():
+    # capacity doubles: twice the bytes at most, and never the old memory beside the new
+    data = typedbytes.dumps(bytes(9 * MEBIBYTE))[:-1]
+
+    def feed():
+        decoder = typedbytes.Decoder()
+        for start in range(0, len(data), 65_536):
+            decoder.feed(data[start : start + 65_536])
+            assert list(decoder) == []
+
+    assert peak_of(feed) < 2 * len(data) + MEBIBYTE
+
+
+def test_a_large_output_uses_the_memory_of_the_last_one():
+    # a page that is handed out anew faults
+    code = """
+        import resource, typedbytes
+        encode, faults = typedbytes.Encoder().encode, []
+        values = [("word", number) for number in range(20_000)]
+        for _ in range(20):
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+            encode(values)
+            faults.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+        print(min(faults))
+    """
+    assert int(run_fresh(code)) < 10
+
+
 @pytest.mark.parametrize("name", DECLARED)
 def test_promises_cost_nothing(name):
     data = DECLARED[name]
@@ -425,6 +453,18 @@ def test_many_keys_that_share_buckets_are_all_kept(item):
     # 100 keys in 256 buckets share some
     value = {(item(k), k): k for k in range(100)}
     assert typedbytes.loads(typedbytes.dumps(value)) == value
+
+
+@pytest.mark.parametrize("value", [[], (), {}])
+def test_an_empty_container_is_a_level(value):
+    data = typedbytes.dumps(value, max_depth=1)
+    assert typedbytes.loads(data, max_depth=1) == value
+    assert typedbytes.dumps([value], max_depth=2) == b"\x09" + data + b"\xff"
+    for depth, nested, encoded in (0, value, data), (1, [value], b"\x09" + data + b"\xff"):
+        with pytest.raises(typedbytes.EncodeError, match="deep"):
+            typedbytes.dumps(nested, max_depth=depth)
+        with pytest.raises(typedbytes.LimitError):
+            typedbytes.loads(encoded, max_depth=depth)
 
 
 def test_one_byte_at_a_time_in_time():

@@ -70,6 +70,8 @@ cdef inline Py_ssize_t written(const WriteBuffer* b) noexcept nogil:
 
 cdef enum:
     LARGE_OUTPUT = 65536
+    MIN_SLACK = 16          # part of a large output that is reserved beyond the size of the one before
+    MAX_SLACK = 8           # part of a large output that may stay allocated after its end
 
 cdef inline void start_scratch(WriteBuffer* b, unsigned char* scratch, Py_ssize_t nbytes) noexcept:
     b.owner = NULL

@@ -4,12 +4,12 @@
 # a failed allocation leaves the old memory owned exactly once.
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyObject_GetBuffer
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.string cimport memcpy, memmove
 
-from typedbytes.core.cpython cimport bytes_resize
+from typedbytes.core.cpython cimport bytes_resize, bytes_shorten
 
 cdef void borrow(ReadBuffer* b, const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
     b.start = b.cursor = p
@@ -41,35 +41,39 @@ cdef int reserve_storage(ReadBuffer* b, Py_ssize_t wanted) except -1:
     # Move what must be kept to the front, once; enlarge only when the storage is half full of bytes that did come in.
     cdef const unsigned char* kept = b.mark if b.mark != NULL else b.cursor
     cdef Py_ssize_t nkept = b.end - kept
-    cdef Py_ssize_t done = b.cursor - kept
-    cdef unsigned char* storage = b.storage
-    cdef Py_ssize_t capacity = b.capacity
     cdef Py_ssize_t free
+    cdef Py_ssize_t done
+    cdef unsigned char* storage
     if nkept == 0:
         b.start_offset += b.cursor - b.start
-        b.start = b.cursor = b.end = kept = storage
-        if b.mark != NULL:
-            b.mark = storage
+        kept = b.storage
+        place(b, b.storage, 0, 0)
     free = b.storage + b.capacity - b.end
     if free >= wanted - (b.end - b.cursor) or (kept == b.start and free > 0):
         return 0
-    if nkept >= capacity // 2:
-        storage = <unsigned char*>PyMem_Malloc(2 * <size_t>capacity)    # which has none beyond Py_ssize_t
+    if kept != b.storage:
+        memmove(b.storage, kept, nkept)
+        b.start_offset += kept - b.start
+        place(b, b.storage, b.cursor - kept, nkept)
+    if nkept >= b.capacity // 2:
+        # Not copied by us: large memory is moved by its pages, so that there are never two copies of it.
+        done = b.cursor - b.start
+        storage = <unsigned char*>PyMem_Realloc(b.storage, 2 * <size_t>b.capacity)    # which has none beyond Py_ssize_t
         if storage == NULL:
             raise MemoryError
-        capacity *= 2
-    memmove(storage, kept, nkept)
-    if storage != b.storage:
-        PyMem_Free(b.storage)
-    b.start_offset += kept - b.start
-    b.storage = storage
-    b.capacity = capacity
+        b.capacity *= 2
+        b.storage = storage
+        place(b, storage, done, nkept)
+    return 0
+
+
+cdef inline void place(ReadBuffer* b, unsigned char* storage, Py_ssize_t done, Py_ssize_t nkept) noexcept:
+    # All that is held is at the front of `storage`, and `done` bytes of it were read already.
     b.start = storage
     b.cursor = storage + done
     b.end = storage + nkept
     if b.mark != NULL:
         b.mark = storage
-    return 0
 
 
 cdef object get_view(object data, Py_buffer* view):
@@ -162,10 +166,12 @@ cdef int grow(WriteBuffer* b, Py_ssize_t nbytes) except -1:
     cdef Py_ssize_t capacity = b.end - b.start
     if nbytes > PY_SSIZE_T_MAX // 4 - used:
         raise MemoryError
-    capacity = max(2 * capacity, used + nbytes)
-    if capacity > LARGE_OUTPUT:
-        # Asking for the same size again gets the same memory again, whose pages are there; bench: object level, bytes_100.
-        capacity = max(capacity, b.expected)
+    if 2 * capacity > LARGE_OUTPUT and used + nbytes <= b.expected + b.expected // MIN_SLACK:
+        # As much as last time and a little more: what was freed is handed out again with its pages, and stays as it is. Twice as
+        # much would be mapped, cut and unmapped at each call; bench: encode large_pairs.
+        capacity = b.expected + b.expected // MIN_SLACK
+    else:
+        capacity = max(2 * capacity, used + nbytes)
     if b.owner == NULL:
         b.owner = new_bytes(NULL, capacity)
         memcpy(bytes_data(b.owner), b.start, used)
@@ -178,7 +184,10 @@ cdef int grow(WriteBuffer* b, Py_ssize_t nbytes) except -1:
 
 
 cdef bytes finish_owned(WriteBuffer* b):
-    if bytes_size(b.owner) != written(b):
+    cdef Py_ssize_t slack = bytes_size(b.owner) - written(b)
+    if written(b) > LARGE_OUTPUT and slack <= written(b) // MAX_SLACK:
+        bytes_shorten(&b.owner, written(b))
+    elif slack:
         bytes_resize(&b.owner, written(b))
     return take_owner(b)
 

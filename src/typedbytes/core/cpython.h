@@ -453,6 +453,16 @@ static int bytes_resize(PyObject **bytes, Py_ssize_t nbytes) {
     return 0;
 }
 
+static inline int bytes_shorten(PyObject **bytes, Py_ssize_t nbytes) {
+#if TB_KNOWN_LAYOUT && !defined(Py_TRACE_REFS)
+    Py_SET_SIZE((PyVarObject *)*bytes, nbytes);
+    PyBytes_AS_STRING(*bytes)[nbytes] = 0;
+    return 0;
+#else
+    return bytes_resize(bytes, nbytes);
+#endif
+}
+
 /* The same, after the items of a list. PyList_Append would grow the list in many small steps. */
 static int list_extend_stolen(PyObject *list, PyObject **items, Py_ssize_t nitems) {
 #if TB_KNOWN_LAYOUT
