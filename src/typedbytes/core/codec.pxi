@@ -11,7 +11,7 @@
 #     core/codec/collisions.pxi      MAP keys of equal hash
 #     core/codec/decode.pxi          dispatch by type code; records
 #     core/codec/limits.pxi          max_bytes
-#     core/codec/single_scalar.pxi   one scalar and nothing else
+#     core/codec/single_scalar.pxi   one scalar or empty container and nothing else
 #     core/codec/encode.pxi          dispatch by Python type, default=, pickles; records
 #     core/codec/numpy.pxi           NumPy's arrays and scalars
 #     core/codec/sort_keys.pxi       MAP entries in the order of their encoded keys
@@ -76,6 +76,7 @@ cdef extern from "Python.h":
         PyObject** ob_item
     int PyList_Append(PyObject* o, PyObject* item) except -1
     Py_ssize_t PyDict_GET_SIZE(PyObject* o) noexcept
+    PyObject* PyDict_New() except NULL
     int PyDict_SetItem(PyObject* o, PyObject* key, PyObject* value) noexcept    # negative: an exception is set
     bint PyErr_ExceptionMatches(object kind) noexcept
     void PyErr_Clear() noexcept

@@ -548,16 +548,15 @@ static inline void gc_resume(int was_on) {
 /* The C function of a builtin function that takes keywords. */
 typedef PyObject *(*keyword_function)(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names);
 
-/* Replace the C function of a builtin function by `quick`; return the original one, NULL: nothing was changed. */
+/* Replace the C function of a builtin function, or of a method of a compiled class, by `quick`; return the original one, NULL: nothing was changed. */
 static inline keyword_function replace_calls(PyObject *function, keyword_function quick) {
 #if TB_KNOWN_LAYOUT
-    if (PyCFunction_Check(function)) {
-        PyMethodDef *method = ((PyCFunctionObject *)function)->m_ml;
-        if (method->ml_flags == (METH_FASTCALL | METH_KEYWORDS)) {
-            keyword_function before = (keyword_function)(void (*)(void))method->ml_meth;
-            method->ml_meth = (PyCFunction)(void (*)(void))quick;
-            return before;
-        }
+    PyMethodDef *method = PyCFunction_Check(function) ? ((PyCFunctionObject *)function)->m_ml
+                          : Py_IS_TYPE(function, &PyMethodDescr_Type) ? ((PyMethodDescrObject *)function)->d_method : NULL;
+    if (method != NULL && method->ml_flags == (METH_FASTCALL | METH_KEYWORDS)) {
+        keyword_function before = (keyword_function)(void (*)(void))method->ml_meth;
+        method->ml_meth = (PyCFunction)(void (*)(void))quick;
+        return before;
     }
 #endif
     return NULL;

@@ -58,10 +58,12 @@ cdef inline object taken(PyObject* o):
 
 cdef inline object encode_object(EncodeOptions options, object obj):
     cdef PyObject* scalar
-    if not (PyTuple_CheckExact(obj) or PyList_CheckExact(obj) or PyDict_CheckExact(obj)):
+    if PyTuple_CheckExact(obj) or PyList_CheckExact(obj) or PyDict_CheckExact(obj):
+        scalar = encode_single_empty(&options.template, <PyObject*>obj)
+    else:
         scalar = encode_single_scalar(&options.template, <PyObject*>obj)
-        if scalar != NULL:
-            return taken(scalar)
+    if scalar != NULL:
+        return taken(scalar)
     return encode_whole_object(options, obj)
 
 
@@ -321,6 +323,15 @@ cdef inline int encode_item_pair(Encoding* e, object item) except -1:
         raise EncodeTypeError(f"a pair is a tuple of key and value, not {type(item).__name__} {item!r:.80}")
     key, value = item
     return encode_pair(e, <PyObject*>key, <PyObject*>value)
+
+
+cdef object encode_positional(PyObject* encoder, PyObject* const* args, Py_ssize_t nargs, PyObject* names):
+    # As dumps_plain: parsing the one argument, which may be named, takes as long as a small value.
+    if nargs == 1 and names == NULL:
+        return encode_object((<Encoder>encoder).options, <object>args[0])
+    return encode_by_name(encoder, args, nargs, names)
+
+cdef keyword_function encode_by_name = replace_calls(Encoder.encode, encode_positional)
 
 
 cdef class Decoder:

@@ -24,8 +24,12 @@ cdef inline int encode_value(Encoding* e, PyObject* obj) except -1:
 
 cdef int encode_other(Encoding* e, object obj) except -1:
     # `kept` owns the object while Python code may run, which could drop the caller's reference.
-    kept = obj
     cdef PyTypeObject* kind = Py_TYPE(<PyObject*>obj)
+    if kind == &PyList_Type and PyList_GET_SIZE(<PyObject*>obj) == 0 and e.depth < e.max_depth:
+        return encode_empty_list(e)
+    if kind == &PyDict_Type and PyDict_GET_SIZE(<PyObject*>obj) == 0 and e.depth < e.max_depth:
+        return encode_head(e, MAP, 0)
+    kept = obj
     if kind == &PyTuple_Type:
         return encode_tuple(e, <PyObject*>obj)
     if kind == &PyList_Type:
@@ -35,6 +39,14 @@ cdef int encode_other(Encoding* e, object obj) except -1:
     if is_pickled_type(kind):
         return encode_pickled_type(e, obj)
     return encode_by_kind(e, obj)
+
+
+cdef inline int encode_empty_list(Encoding* e) except -1:
+    reserve_for(e, 2)
+    e.buf.cursor[0] = LIST
+    e.buf.cursor[1] = MARKER
+    e.buf.cursor += 2
+    return 0
 
 
 cdef int encode_by_kind(Encoding* e, object obj) except -1:

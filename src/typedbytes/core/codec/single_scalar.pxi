@@ -1,25 +1,45 @@
-# A single scalar, the most common message: decoded and encoded without a Decoding or Encoding of its own.
+# A single scalar or empty container, the most common messages: decoded and encoded without a Decoding or Encoding of its own.
 
 
 cdef PyObject* decode_single_scalar(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes, bint is_key) except? NULL:
+    cdef int code
     if nbytes < 2 or options.exact or options.max_bytes:
         return NULL
-    if nbytes == 2:
-        return decode_bool(p + 1) if p[0] == BOOL else decode_byte(p + 1) if p[0] == BYTE else NULL
-    if nbytes == 5 and p[0] == INT:
-        return int_object(load_i32(p + 1))
-    if nbytes == 9 and p[0] == DOUBLE:
-        return PyFloat_FromDouble(load_f64(p + 1))
-    if nbytes == 9 and p[0] == LONG:
-        return int_object(load_i64(p + 1))
-    if nbytes >= 5 and load_length(p + 1) == nbytes - 5:
-        if p[0] == BYTES:
-            return decode_bytes(p + 5, nbytes - 5)
-        if p[0] == STRING:
-            if nbytes - 5 <= CACHED_LENGTH and options.use_string_cache and (is_key or is_cache_useful()):
-                return find_string(p + 5, nbytes - 5, is_key)
-            if is_ascii(p + 5, nbytes - 5):
-                return decode_ascii(p + 5, nbytes - 5)
+    code = p[0]
+    if code == INT:
+        return int_object(load_i32(p + 1)) if nbytes == 5 else NULL
+    if code == STRING:
+        if nbytes < 5 or load_length(p + 1) != nbytes - 5:
+            return NULL
+        if nbytes - 5 <= CACHED_LENGTH and options.use_string_cache and (is_key or is_cache_useful()):
+            return find_string(p + 5, nbytes - 5, is_key)
+        return decode_ascii(p + 5, nbytes - 5) if is_ascii(p + 5, nbytes - 5) else NULL
+    if code == LONG:
+        return int_object(load_i64(p + 1)) if nbytes == 9 else NULL
+    if code == DOUBLE:
+        return PyFloat_FromDouble(load_f64(p + 1)) if nbytes == 9 else NULL
+    if code == BOOL:
+        return decode_bool(p + 1) if nbytes == 2 else NULL
+    if code == BYTE:
+        return decode_byte(p + 1) if nbytes == 2 else NULL
+    if code == BYTES and nbytes >= 5 and load_length(p + 1) == nbytes - 5:
+        return decode_bytes(p + 5, nbytes - 5)
+    return decode_single_empty(options, p, nbytes)
+
+
+cdef PyObject* decode_single_empty(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes) except? NULL:
+    cdef int code = p[0]
+    if code == PICKLE and nbytes == 9 and options.pickle != RAW and is_pickled_none(p):
+        incref(Py_None)
+        return Py_None
+    if options.max_depth == 0:
+        return NULL
+    if code == LIST and nbytes == 2 and p[1] == MARKER:
+        return list_from_stolen(NULL, 0)
+    if code == VECTOR and nbytes == 5 and load_length(p + 1) == 0:
+        return tuple_from_stolen(NULL, 0)
+    if code == MAP and nbytes == 5 and load_length(p + 1) == 0 and not options.map_pairs:
+        return PyDict_New()
     return NULL
 
 
@@ -57,3 +77,23 @@ cdef inline PyObject* single_payload(int code, const void* data, Py_ssize_t nbyt
     store_i32(p + 1, <int32_t>nbytes)
     copy_short(p + 5, data, nbytes)
     return result
+
+
+cdef PyObject* encode_single_empty(const Encoding* options, PyObject* obj) except? NULL:
+    # Of a tuple, list or dict; NULL without an exception: it is not empty.
+    cdef PyTypeObject* kind = Py_TYPE(obj)
+    cdef PyObject* result
+    cdef unsigned char* p
+    if options.max_depth == 0:
+        return NULL
+    if kind == &PyList_Type:
+        if PyList_GET_SIZE(obj):
+            return NULL
+        result = new_filled_bytes(2)
+        p = <unsigned char*>bytes_data(result)
+        p[0] = LIST
+        p[1] = MARKER
+        return result
+    if kind == &PyTuple_Type:
+        return NULL if PyTuple_GET_SIZE(obj) else single_payload(VECTOR, NULL, 0)
+    return NULL if PyDict_GET_SIZE(obj) else single_payload(MAP, NULL, 0)
