@@ -183,7 +183,7 @@ def test_what_is_fed_is_held_once():
 
 
 def test_a_large_output_uses_the_memory_of_the_last_one():
-    # a page that is handed out anew faults
+    # a page that is handed out again faults
     code = """
         import resource, typedbytes
         encode, faults = typedbytes.Encoder().encode, []
