@@ -652,12 +652,20 @@ def test_the_child_of_a_fork_has_threads_of_its_own():
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a signal inside a callback of weakref's
 def test_a_signal_leaves_no_thread_at_work():
-    data, nheard, before = bytearray(many_pairs()), 0, signal.signal(signal.SIGALRM, signal.default_int_handler)
+    here = sys._getframe().f_code
+
+    def interrupt(_, frame):
+        if frame.f_code is not here:  # not between two calls of the reader: try statements leave gaps
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            raise KeyboardInterrupt
+
+    data, nheard, before = bytearray(many_pairs()), 0, signal.signal(signal.SIGALRM, interrupt)
     try:
         for n in range(40):
             reader = columns.read(data, 500, threads=3)
             try:
-                signal.setitimer(signal.ITIMER_REAL, 0.0002 * (1 + n % 20))
+                delay = 0.0002 * (1 + n % 20)
+                signal.setitimer(signal.ITIMER_REAL, delay, delay)
                 deadline = time.monotonic() + 1  # a signal is not reported inside such a callback
                 while time.monotonic() < deadline:
                     next(reader, None)
@@ -665,6 +673,7 @@ def test_a_signal_leaves_no_thread_at_work():
                 nheard += 1
             except RuntimeError as error:  # a signal at the start of a `with` of threading's own locks
                 assert str(error) == "release unlocked lock"
+            signal.setitimer(signal.ITIMER_REAL, 0)
             reader.close()
             data.append(data.pop())  # it is not used any more
     finally:

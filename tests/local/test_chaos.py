@@ -48,10 +48,10 @@ def test_a_wrong_end_is_found(tmp_path, monkeypatch):
     for code in (129, 130, 143, -signal.SIGKILL):
         assert judge("local", code, {"a": 1}) == "right"
         wrong("left files", "local", code, {"a": 2})
-    for place in chaos.PLACES:
-        assert judge(place, 0, {"a": 1}) == "right"
+    for engine in chaos.ENGINES:
+        assert judge(engine, 0, {"a": 1}) == "right"
         for counts in ({"a": 2}, {"a": 1, "b": 1}):
-            wrong("wrong", place, 0, counts)
+            wrong("wrong", engine, 0, counts)
     wrong("left files", "local", 1, {"a": 1})
     wrong("odd exit code", "local", 64, {"a": 1})
     monkeypatch.setattr(chaos, "pairs_of", lambda folder: [("a", 1), ("a", 1)])

@@ -124,7 +124,7 @@ def read_output(path, environ=os.environ):
     if not colon or "/" in scheme:
         return Kept(_pairs_of(path) if _is_here(environ) else _fetched(path, environ))
     if scheme == "file":
-        return Kept(_pairs_of("/" + path.lstrip("/")))
+        return Kept(_pairs_of("/" + rest.lstrip("/")))
     return Kept(_fetched(path, environ) if scheme == "hdfs" or not is_importable("fsspec") else _pairs_of(path))
 
 
