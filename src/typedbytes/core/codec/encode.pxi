@@ -25,16 +25,16 @@ cdef inline int encode_value(Encoding* e, PyObject* obj) except -1:
 cdef int encode_other(Encoding* e, object obj) except -1:
     # `kept` owns the object while Python code may run, which could drop the caller's reference.
     cdef PyTypeObject* kind = Py_TYPE(<PyObject*>obj)
-    if kind == &PyList_Type and PyList_GET_SIZE(<PyObject*>obj) == 0 and e.depth < e.max_depth:
-        return encode_empty_list(e)
-    if kind == &PyDict_Type and PyDict_GET_SIZE(<PyObject*>obj) == 0 and e.depth < e.max_depth:
-        return encode_head(e, MAP, 0)
     kept = obj
     if kind == &PyTuple_Type:
         return encode_tuple(e, <PyObject*>obj)
     if kind == &PyList_Type:
+        if PyList_GET_SIZE(<PyObject*>obj) == 0 and e.depth < e.max_depth:
+            return encode_empty_list(e)
         return encode_list(e, <PyObject*>obj)
     if kind == &PyDict_Type:
+        if PyDict_GET_SIZE(<PyObject*>obj) == 0 and e.depth < e.max_depth:
+            return encode_head(e, MAP, 0)
         return encode_dict(e, <PyObject*>obj)
     if is_pickled_type(kind):
         return encode_pickled_type(e, obj)
