@@ -235,8 +235,10 @@ def _after_batches(reader, builder, view, start, nbatches, nrows, nbytes):
         nrows = nbytes = 0
         if builder.stride:
             start += min(most_rows, -(-most_nbytes // builder.stride)) * builder.stride
-        elif start is not None:
-            start = _core.advance(
-                view, start, most_rows * len(reader._names), most_nbytes=most_nbytes, step=len(reader._names), **reader._structure
-            )
-    return start if start is not None and start <= len(view) else None
+            continue
+        start = _core.advance(
+            view, start, most_rows * len(reader._names), most_nbytes=most_nbytes, step=len(reader._names), **reader._structure
+        )
+        if start is None:
+            return None
+    return start if start <= len(view) else None
