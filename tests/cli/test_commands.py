@@ -800,6 +800,8 @@ def test_an_output_is_replaced_when_all_is_well(file, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["count", "link.tb", "out.tb"]
 
 
+# fsspec's files in memory stay open
+@pytest.mark.filterwarnings("ignore:Exception ignored while finalizing file:pytest.PytestUnraisableExceptionWarning")
 def test_an_output_where_names_must_be_free(monkeypatch, file, capfd):
     """HDFS renames to no name that is taken; over HTTP it only says so, and fsspec does not listen."""
     from fsspec.implementations.memory import MemoryFileSystem

@@ -26,7 +26,7 @@ from typedbytes._exit_codes import (
     USAGE,
 )  # fmt: skip
 from typedbytes._whole import remove_unfinished
-from typedbytes.cli._failure import Failure
+from typedbytes.cli._failure import Failure, forget_unwritable_stderr
 from typedbytes.cli._output import Output, Unwritten, replacing
 from typedbytes.cli._signals import Stoppable, Stopped
 
@@ -112,6 +112,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _exit_code(list(sys.argv[1:] if argv is None else argv))
     except Stopped as stopped:
         return stopped.status
+    finally:
+        if argv is None:
+            forget_unwritable_stderr()
 
 
 def _exit_code(arguments):

@@ -48,6 +48,15 @@ def say(text):
             print(escaped(text), file=sys.stderr, flush=True)
 
 
+def forget_unwritable_stderr():
+    """Leave out sys.stderr if it cannot be flushed: Python 3.14 would end the process with 120 instead of the exit code."""
+    try:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+    except (OSError, ValueError):
+        sys.stderr = None
+
+
 def say_lines(text):
     """Write each line of a text to stderr as a message."""
     for line in text.splitlines():

@@ -5,8 +5,26 @@ A parser never prints and never exits: a wrong command line is a Failure, and he
 
 import argparse
 import os
+import sys
 
 from typedbytes.cli._failure import USAGE, Failure
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Format help without colors."""
+
+    if sys.version_info[:2] == (3, 14):  # whose argparse imports inspect for the colors, at each start; 3.15 only when it needs them
+
+        def _set_color(self, color):
+            self._theme = _NoColors()
+            self._decolor = str
+
+
+class _NoColors:
+    """A theme of argparse in which each color is the empty text."""
+
+    def __getattr__(self, name):
+        return ""
 
 
 class Parser(argparse.ArgumentParser):
@@ -17,10 +35,11 @@ class Parser(argparse.ArgumentParser):
         super().__init__(
             prog=f"typedbytes {name}",
             description=_unindented(docstring),
-            formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=99),
+            formatter_class=lambda prog: _HelpFormatter(prog, width=99),
             add_help=False,
             allow_abbrev=False,
         )
+        self.color = False  # help is the same text on a terminal and elsewhere
         self.add_argument("-h", "--help", action="store_true", help="show this text and exit")
 
     def parse(self, arguments):
