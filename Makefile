@@ -78,11 +78,13 @@ define in_a_copy
 	cd tests && $(abspath $(BIN))/python -c "from gates import workshop; workshop.copy_and_build('$(1)', $(2)='1')"
 endef
 
+CODEC_TESTS := $(addprefix core/test_,vectors hostile encoder unencodable changing_objects depth decoder hooks map_keys signals collector concurrency memory) \
+    $(addprefix stream/test_,writer copy failing_sinks)
 .PHONY: test-portable
 test-portable: build ## run the codec's tests on a build that uses the interpreter's public API only
 	$(call in_a_copy,portable,TYPEDBYTES_PORTABLE)
 	cd build/portable && PYTHONPATH=$(CURDIR)/build/portable $(abspath $(BIN))/python -m pytest $(PYTEST_ARGS) \
-	    tests/core/test_vectors.py tests/core/test_encoder.py tests/core/test_decoder.py tests/core/test_hostile.py tests/stream/test_writer.py
+	    $(CODEC_TESTS:%=tests/%.py)
 
 .PHONY: coverage
 coverage: build ## lines and branches of Cython and C, lines of Python that the suite never reaches; needs gcc

@@ -23,11 +23,10 @@ VERSION = "3.11.7"
 PACKAGES = ["numpy", "pytest", "hypothesis", "setuptools>=77", "cython>=3.3,<3.4"]
 #: The core's own tests: an assertion of the interpreter that fails ends the process.
 TESTS = [
-    "tests/core/test_vectors.py",
-    "tests/core/test_decoder.py",
-    "tests/core/test_encoder.py",
-    "tests/stream/test_reader.py",
-    "tests/stream/test_writer.py",
+    *(f"tests/core/test_{name}.py" for name in ("vectors", "encoder", "unencodable", "changing_objects", "depth")),
+    *(f"tests/core/test_{name}.py" for name in ("decoder", "hooks", "map_keys", "signals", "collector", "concurrency", "memory")),
+    *(f"tests/stream/test_{name}.py" for name in ("reader", "failing_sources", "reader_signals", "large_values", "groups")),
+    *(f"tests/stream/test_{name}.py" for name in ("writer", "copy", "failing_sinks")),
 ]
 
 

@@ -29,8 +29,9 @@ LEAST_BRANCHES = 0.9
 LEAST_PYTHON = 0.95
 WHOLE, PORTABLE = "reached", "reached-portable"
 CODEC = [
-    *(f"tests/core/test_{name}.py" for name in ("vectors", "encoder", "decoder", "hostile", "reference")),
-    "tests/stream/test_writer.py",
+    *(f"tests/core/test_{name}.py" for name in ("vectors", "encoder", "unencodable", "changing_objects", "depth", "reference", "hostile")),
+    *(f"tests/core/test_{name}.py" for name in ("decoder", "hooks", "map_keys", "signals", "collector", "concurrency", "memory")),
+    *(f"tests/stream/test_{name}.py" for name in ("writer", "copy", "failing_sinks")),
 ]
 #: Tests that count what coverage.py takes for itself run without it, as do those with signals, which it checks where nothing can be
 #: raised, and those of an interpreter that ends or is another, where it has something to say itself; those whose subject is an
@@ -38,8 +39,8 @@ CODEC = [
 UNTRACED = [*(f"tests/core/test_{name}.py" for name in ("allocation", "fuzz", "guard_page", "limits")), "tests/package/test_gates.py"]
 SIGNALS = "signal or interrupt or interpreter"
 LEFT_OUT = [
-    "tests/core/test_encoder.py::test_the_deepest_values_on_a_stack_of_128_kib",
-    "tests/core/test_encoder.py::test_a_deep_key_on_a_stack_of_128_kib",
+    "tests/core/test_depth.py::test_the_deepest_values_on_a_stack_of_128_kib",
+    "tests/core/test_depth.py::test_a_deep_key_on_a_stack_of_128_kib",
     "tests/sorting/test_external.py::test_memory_follows_the_limit_whatever_the_records_are",
     "tests/sorting/test_external.py::test_a_process_that_sorts_stays_within_the_limit_whatever_the_codec",
     "tests/cli/test_commands.py::test_json_is_written_without_the_json_module",  # which coverage.py imports

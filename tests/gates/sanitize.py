@@ -23,9 +23,9 @@ EXECUTIONS = 5_000  # of each target
 #: Tests whose subject a sanitizer changes.
 LEFT_OUT = {
     "core/test_hostile.py::test_a_thread_with_a_small_stack": "frames are several times as large",
-    "core/test_encoder.py::test_the_deepest_values_on_a_stack_of_128_kib": "as above",
-    "core/test_encoder.py::test_a_deep_key_on_a_stack_of_128_kib": "as above",
-    "core/test_encoder.py::test_a_default_that_nests_on_a_stack_of_256_kib": "as above",
+    "core/test_depth.py::test_the_deepest_values_on_a_stack_of_128_kib": "as above",
+    "core/test_depth.py::test_a_deep_key_on_a_stack_of_128_kib": "as above",
+    "core/test_depth.py::test_a_default_that_nests_on_a_stack_of_256_kib": "as above",
     "core/test_guard_page.py::test_a_byte_too_far_kills": "AddressSanitizer catches the signal and aborts",
     "core/test_limits.py::test_a_mebibyte_costs_no_more_than_its_lists": "it keeps what was freed",
     "sorting/test_external.py::test_memory_follows_the_limit_whatever_the_records_are": "as above",

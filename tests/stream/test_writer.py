@@ -1,4 +1,4 @@
-"""Writing: every kind of sink gets the same bytes, whole records only, and nothing is lost or written twice without a word."""
+"""Writing: every kind of sink gets the same bytes, whole records only; objects that cannot be written, close, forks, threads."""
 
 import array
 import bz2
@@ -11,7 +11,6 @@ import lzma
 import mmap
 import os
 import pathlib
-import signal
 import socket
 import sys
 import tempfile
@@ -22,36 +21,10 @@ import tracemalloc
 import pytest
 
 import typedbytes as tb
-from fresh import lowest_free_descriptor, run_fresh, within
-from signal_checks import interrupted_when_readable
-
-VALUES = [
-    True, 5, 2**40, 1.5, "na\u00efve \U0001f600", b"raw", (1, ("a",)), [1, [2, []]], {"k": None, 3: [b""]}, 2**90,
-    "x" * 300, b"y" * 70_000, tb.Ext(144, b"z" * 20), tb.Writable("org.example.It", b"\0\1"), "last", "even",
-]  # fmt: skip
-PARTS = [tb.dumps(value) for value in VALUES]
-DATA = b"".join(PARTS)
-ENDS = [0, *itertools.accumulate(map(len, PARTS))]
-LONG = bytes(range(256)) * 12_000
+from fresh import lowest_free_descriptor, run_fresh
+from writer_sinks import DATA, ENDS, PAIRS, PARTS, VALUES, Sink, collected
 
 # -- sinks ------------------------------------------------------------------------------------------------
-
-
-class Sink:
-    """Have write and nothing else; keep what it was given, and copies to compare it with."""
-
-    def __init__(self):
-        self.kept, self.copies = [], []
-
-    def write(self, data):
-        """Take all."""
-        self.kept.append(data)
-        self.copies.append(bytes(data))
-        return len(data)
-
-    def getvalue(self):
-        """Return all that was written."""
-        return b"".join(self.copies)
 
 
 class ShortSink(Sink):
@@ -82,47 +55,6 @@ class Sendall(Sink):
         Sink.write(self, data)
 
     write = None
-
-
-class RawSink(io.RawIOBase):
-    """Do at each call what a list says: take so many bytes, return something odd, or raise; then take all."""
-
-    def __init__(self, *results):
-        self.results, self.taken = list(results), bytearray()
-
-    def writable(self):
-        """Say yes."""
-        return True
-
-    def write(self, data):
-        """Do what comes next."""
-        result = self.results.pop(0) if self.results else len(data)
-        if isinstance(result, BaseException):
-            raise result
-        self.taken += data[: result if type(result) is int and 0 < result <= len(data) else 0]
-        return result
-
-    def getvalue(self):
-        """Return all that was taken."""
-        return bytes(self.taken)
-
-
-@contextlib.contextmanager
-def collected(descriptor):
-    """Read a descriptor to its end in a thread; gives a function that waits for the end and returns all."""
-    found = []
-
-    def work():
-        with open(descriptor, "rb") as file:
-            found.append(file.read())
-
-    def result():
-        thread.join(5)
-        return found[0]
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    yield result
 
 
 @contextlib.contextmanager
@@ -247,7 +179,6 @@ def test_every_form_writes_the_same(form):
     assert sink.getvalue() == DATA
 
 
-PAIRS = list(zip(VALUES[::2], VALUES[1::2]))
 PAIR_FORMS = {
     "write": lambda sink: [sink.write(key, value) for key, value in PAIRS],
     "writes": lambda sink: sink.writes(iter(PAIRS)),
@@ -320,137 +251,6 @@ def test_write_raw_of_a_released_view_leaves_no_key():
                 use()
         assert (writer.offset, writer.record) == (0, 0)
     assert sink.getvalue() == b""
-
-
-# -- from a reader to a writer ----------------------------------------------------------------------------
-
-SOURCES = {
-    "bytes": lambda data: data,
-    "BytesIO": io.BytesIO,
-    "short": lambda data: io.BufferedReader(io.BytesIO(data), 7),
-}
-
-
-@pytest.mark.parametrize("buffer_size", [1, 100, 65_536])
-@pytest.mark.parametrize("source", SOURCES)
-def test_copy_moves_all_that_is_left(source, buffer_size):
-    sink = io.BytesIO()
-    with (
-        tb.Writer(sink, buffer_size=buffer_size) as writer,
-        tb.Reader(SOURCES[source](DATA * 3), buffer_size=100) as reader,
-    ):
-        writer.write("first")
-        assert reader.read() is True
-        assert writer.copy(reader) == 3 * len(VALUES) - 1
-        assert (reader.record, reader.offset, writer.record) == (3 * len(VALUES), 3 * len(DATA), 3 * len(VALUES))
-        assert (writer.copy(reader), reader.read()) == (0, None)
-        writer.write("last")
-    assert sink.getvalue() == tb.dumps("first") + (DATA * 3)[2:] + tb.dumps("last")
-
-
-@pytest.mark.parametrize("use", ["copy", "writes"])
-@pytest.mark.parametrize("raw", [False, True])
-def test_pairs_move_as_pairs(use, raw):
-    sink = io.BytesIO()
-    with (
-        tb.PairWriter(sink, buffer_size=50) as writer,
-        tb.PairReader(io.BytesIO(DATA), raw=raw, buffer_size=64) as reader,
-    ):
-        assert reader.skip() == 1
-        assert getattr(writer, use)(reader) == len(PAIRS) - 1
-        assert (writer.record, reader.record) == (len(PAIRS) - 1, len(PAIRS))
-    if raw and use == "writes":
-        # raw values are bytes like any others
-        assert tb.Decoder().decode_all(sink.getvalue()) == PARTS[2:]
-    else:
-        assert sink.getvalue() == DATA[ENDS[2] :]
-
-
-@pytest.mark.parametrize("use", ["copy", "writes"])
-@pytest.mark.parametrize("bad", [b"\xff", b"\x09\x0c", b"\x03\0", b"\x02\1\x0b", b"\x02\1"])
-def test_what_comes_before_a_fault_is_written(bad, use):
-    sink = io.BytesIO()
-    with tb.PairWriter(sink) as writer, tb.PairReader(io.BytesIO(DATA + bad), buffer_size=64) as reader:
-        for _ in range(2):
-            with pytest.raises(tb.DecodeError) as caught:
-                getattr(writer, use)(reader)
-            assert caught.value.record == len(PAIRS)
-        assert (writer.record, reader.record) == (len(PAIRS), len(PAIRS))
-    assert sink.getvalue() == DATA
-
-
-@pytest.mark.parametrize("use", ["copy", "writes"])
-def test_a_closed_writer_takes_nothing_from_a_reader(use):
-    writer = tb.PairWriter(io.BytesIO())
-    writer.close()
-    with tb.PairReader(DATA) as reader:
-        with pytest.raises(ValueError, match="closed writer"):
-            getattr(writer, use)(reader)
-        assert reader.read_all() == PAIRS
-
-
-@pytest.mark.parametrize("use", ["copy", "writes"])
-def test_a_sink_that_fails_loses_and_doubles_nothing_of_a_reader(use):
-    sink = RawSink(3, OSError("later"), 2, OSError("later"))
-    with tb.PairWriter(sink, buffer_size=30) as writer, tb.PairReader(DATA, buffer_size=64) as reader:
-        for _ in range(2):
-            with pytest.raises(OSError, match="later"):
-                getattr(writer, use)(reader)
-            assert (writer.record, writer.offset) == (reader.record, reader.offset)
-        getattr(writer, use)(reader)
-        assert writer.record == len(PAIRS)
-    assert sink.getvalue() == DATA
-
-
-def test_single_values_are_not_copied_as_pairs():
-    sink = io.BytesIO()
-    with tb.PairWriter(sink) as writer, tb.Reader(DATA[: ENDS[3]]) as reader:
-        with pytest.raises((TypeError, ValueError)):
-            writer.copy(reader)
-    assert tb.Decoder().decode_pairs(sink.getvalue()) == []
-
-
-@pytest.mark.parametrize("wrong", [None, DATA, [1], io.BytesIO(DATA)])
-def test_copy_needs_a_reader(wrong):
-    with tb.Writer(io.BytesIO()) as writer, pytest.raises(TypeError):
-        writer.copy(wrong)
-
-
-def test_a_reader_that_chooses_is_asked():
-    class Chosen(tb.PairReader):
-        def __next__(self):
-            key, value = super().__next__()
-            return key, "chosen"
-
-    sink = io.BytesIO()
-    with tb.PairWriter(sink) as writer, Chosen(tb.dumps("a") * 4) as reader:
-        assert writer.writes(reader) == 2
-    assert tb.Decoder().decode_pairs(sink.getvalue()) == [("a", "chosen")] * 2
-
-
-def test_copy_in_the_middle_of_a_group_makes_no_pairs_up():
-    sink = io.BytesIO()
-    with (
-        tb.PairWriter(sink) as writer,
-        tb.PairReader(tb.Encoder().encode_pairs([("a", 1), ("b", 2), ("c", 3)])) as reader,
-    ):
-        next(reader.groups())
-        for use in (writer.copy, writer.writes):
-            with pytest.raises(RuntimeError):
-                use(reader)
-    assert sink.getvalue() == b""
-
-
-def test_copy_and_its_ends_in_use():
-    class Sink:
-        def write(self, data):
-            for use in (lambda: writer.copy(reader), writer.close, lambda: writer.writes(reader)):
-                with pytest.raises(RuntimeError, match="in use"):
-                    use()
-            return len(data)
-
-    with tb.PairWriter(Sink(), buffer_size=10) as writer, tb.PairReader(DATA) as reader:
-        assert writer.copy(reader) == len(PAIRS)
 
 
 # -- what a sink sees -------------------------------------------------------------------------------------
@@ -545,279 +345,6 @@ def test_records_at_the_seams_of_the_buffer(size, buffer_size):
     assert tb.Decoder().decode_all(sink.getvalue()) == values * 2
 
 
-# -- hostile sinks ----------------------------------------------------------------------------------------
-
-WRONG = {
-    "str": ("5", TypeError, r"write\(\) must return an int, not str"),
-    "float": (5.0, TypeError, r"write\(\) must return an int, not float"),
-    "none": (0, OSError, r"write\(\) returned 0 for \d+ bytes"),
-    "negative": (-1, OSError, r"write\(\) returned -1 for \d+ bytes"),
-    "too_many": (10**6, OSError, r"write\(\) returned 1000000 for \d+ bytes"),
-    "beyond_64_bits": (1 << 70, OSError, r"write\(\) returned \d+ for \d+ bytes"),
-    "None": (None, BlockingIOError, "must be in blocking mode"),
-}
-
-
-@pytest.mark.parametrize("result, kind, message", WRONG.values(), ids=WRONG)
-def test_a_wrong_answer_is_named_and_loses_nothing(result, kind, message):
-    sink = RawSink(2, result, 1, result)
-    writer = tb.Writer(sink)
-    writer.writes(VALUES[:10])
-    for _ in range(2):
-        with pytest.raises(kind, match=message):
-            writer.flush()
-    assert writer.offset == ENDS[10]
-    writer.write(VALUES[10])
-    writer.close()
-    assert sink.getvalue() == DATA[: ENDS[11]]
-
-
-ERRORS = [
-    OSError(28, "No space left"),
-    BrokenPipeError(),
-    ValueError("odd"),
-    MemoryError(),
-    KeyboardInterrupt(),
-    StopIteration(),
-]
-
-
-@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-@pytest.mark.parametrize("use", ["write", "writes", "write_raw", "flush"])
-def test_what_a_sink_raises_goes_through_and_nothing_is_lost_or_doubled(use, error):
-    for call in range(5):
-        sink = RawSink(*[1] * call, error)
-        writer = tb.Writer(sink, buffer_size=1 << 20 if use == "flush" else 1)
-        with pytest.raises(type(error)) as caught:
-            if use == "flush":
-                writer.writes(VALUES[:3])
-                writer.flush()
-            elif use == "writes":
-                writer.writes(VALUES[:3])
-            else:
-                writer.write(VALUES[4]) if use == "write" else writer.write_raw(PARTS[4])
-        assert caught.value is error
-        nrecords = writer.record
-        writer.write("more")
-        writer.close()
-        expected = PARTS[4] if use.startswith("write") and use != "writes" else DATA[: ENDS[nrecords]]
-        assert sink.getvalue() == expected + tb.dumps("more")
-        assert writer.offset == len(sink.getvalue())
-
-
-def test_a_sink_that_breaks_for_good_is_reported_by_close_once():
-    class Broken(Sink):
-        def write(self, data):
-            raise OSError("broken")
-
-    writer = tb.Writer(Broken())
-    writer.write(1)
-    for _ in range(2):
-        with pytest.raises(OSError, match="broken"):
-            writer.flush()
-    with pytest.raises(OSError, match="broken"):
-        writer.close()
-    writer.close()
-    with pytest.raises(ValueError, match="closed"):
-        writer.write(1)
-
-
-@pytest.mark.parametrize("buffering", [0, -1])
-@pytest.mark.parametrize("use", ["write", "flush", "close", "with"])
-def test_a_full_device_is_told(use, buffering):
-    with open("/dev/full", "wb", buffering=0) as raw:
-        sink = raw if buffering == 0 else io.BufferedWriter(raw)
-        writer = tb.Writer(sink)
-        with pytest.raises(OSError, match="No space left"):
-            if use == "write":
-                writer.write(LONG)
-            elif use == "with":
-                with writer:
-                    writer.write(1)
-            else:
-                writer.write(1)
-                getattr(writer, use)()
-        with contextlib.suppress(OSError):
-            writer.close()
-        with contextlib.suppress(OSError):
-            sink.close()
-
-
-def test_a_full_device_by_path_is_told_and_closed():
-    free = lowest_free_descriptor()
-    writer = tb.Writer("/dev/full")
-    writer.write(1)
-    with pytest.raises(OSError, match="No space left"):
-        writer.close()
-    writer.close()
-    with pytest.raises(OSError, match="No space left"):
-        tb.dump(1, "/dev/full")
-    assert lowest_free_descriptor() == free
-
-
-def test_a_pipe_without_a_reader_is_told():
-    reading, writing = os.pipe()
-    os.close(reading)
-    with open(writing, "wb", buffering=0) as file:
-        writer = tb.Writer(file)
-        writer.write(1)
-        with pytest.raises(BrokenPipeError):
-            writer.close()
-
-
-def test_a_reader_that_leaves_in_the_middle_is_told():
-    reading, writing = os.pipe()
-    with open(writing, "wb", buffering=0) as file, open(reading, "rb", buffering=0) as other:
-        writer = tb.Writer(file)
-        writer.write(LONG[:10])
-        writer.flush()
-        assert other.read(15) == tb.dumps(LONG[:10])
-        other.close()
-        with pytest.raises(BrokenPipeError):
-            writer.writes(itertools.repeat("x" * 1000))
-        with pytest.raises(BrokenPipeError):
-            writer.close()
-
-
-@pytest.mark.parametrize("sink", [None, 1.5, object(), True, b"", bytearray(10), [], type("Wrong", (), {"write": 3})()])
-def test_what_cannot_be_written_to_is_refused_at_once(sink):
-    with pytest.raises(TypeError, match="cannot write to"):
-        tb.Writer(sink)
-
-
-def test_text_files_are_refused_at_once():
-    for sink in (io.StringIO(), io.TextIOWrapper(io.BytesIO())):
-        with pytest.raises(TypeError, match="binary"):
-            tb.Writer(sink)
-
-
-@pytest.mark.parametrize("place", [-1, "/nonexistent/x.tb", pathlib.Path("/nonexistent/x.tb"), "/", "bad\0name"])
-def test_a_place_that_cannot_be_opened_raises_at_once(place):
-    with pytest.raises((OSError, ValueError)):
-        tb.Writer(place)
-
-
-@pytest.mark.parametrize("size", [0, -1])
-def test_a_buffer_size_must_be_positive(size):
-    with pytest.raises(ValueError, match="buffer_size"):
-        tb.Writer(io.BytesIO(), buffer_size=size)
-
-
-def test_a_buffer_size_beyond_memory_is_a_memory_error():
-    for size in (2**63 - 1, 2**63 - 600, 2**62):
-        with pytest.raises(MemoryError):
-            tb.Writer(io.BytesIO(), buffer_size=size)
-        with pytest.raises(MemoryError):
-            tb.Reader(io.BytesIO(), buffer_size=size)
-
-
-def test_a_closed_file_raises():
-    sink = io.BytesIO()
-    writer = tb.Writer(sink)
-    writer.write(1)
-    sink.close()
-    with pytest.raises(ValueError, match="closed"):
-        writer.flush()
-    with pytest.raises(ValueError, match="closed"):
-        writer.close()
-
-
-# -- sinks that take a part -------------------------------------------------------------------------------
-
-
-def test_a_timeout_of_a_socket_doubles_nothing():
-    ours, theirs = socket.socketpair()
-    ours.settimeout(0.05)
-    with ours:
-        writer = tb.Writer(ours)
-        with pytest.raises((TimeoutError, socket.timeout)):
-            writer.write(LONG)
-        ours.settimeout(5)
-        with collected(theirs.detach()) as result:
-            writer.write("end")
-            writer.close()
-            ours.close()
-            assert result() == tb.dumps(LONG) + tb.dumps("end")
-
-
-HASTY = {
-    "raw": lambda ours, raw: raw,
-    "buffered": lambda ours, raw: io.BufferedWriter(raw),
-    "descriptor": lambda ours, raw: raw.fileno(),
-    "socket": lambda ours, raw: ours,
-}
-
-
-@pytest.mark.parametrize("kind", HASTY)
-def test_a_full_pipe_that_does_not_wait_doubles_nothing(kind):
-    ours, theirs = socket.socketpair()
-    ours.setblocking(False)
-    with ours, open(os.dup(ours.fileno()), "wb", buffering=0) as raw, within(10):
-        sink = HASTY[kind](ours, raw)
-        writer = tb.Writer(sink)
-        with pytest.raises(BlockingIOError):
-            writer.write(LONG)
-        with pytest.raises(BlockingIOError):
-            writer.flush()
-        os.set_blocking(raw.fileno(), True)
-        with collected(theirs.detach()) as result:
-            writer.close()
-            if kind == "buffered":
-                sink.close()
-            raw.close()
-            ours.close()
-            assert result() == tb.dumps(LONG)
-
-
-def test_a_signal_does_not_disturb_a_write():
-    seen = []
-    before = signal.signal(signal.SIGALRM, lambda *_: seen.append(1))
-    reading, writing = os.pipe()
-    try:
-        with open(writing, "wb", buffering=0) as file:
-            writer = tb.Writer(file)
-            signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
-            starter = threading.Timer(0.15, lambda: found.append(reading_end.read()))
-            found = []
-            with open(reading, "rb") as reading_end:
-                starter.start()
-                writer.write(LONG)
-                writer.close()
-                file.close()
-                starter.join()
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    assert found == [tb.dumps(LONG)] and seen
-
-
-def test_a_signal_handler_that_raises_is_heard_at_once_and_doubles_nothing():
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    reading, writing = os.pipe()
-    arrivals, arriving = os.pipe()
-    os.set_blocking(arriving, False)
-    descriptor_before = signal.set_wakeup_fd(arriving)
-    try:
-        with open(writing, "wb", buffering=0) as file:
-            writer = tb.Writer(file)
-            with pytest.raises(KeyboardInterrupt), interrupted_when_readable(reading):
-                writer.write(LONG)
-            # the pipe had taken a part when the signal came, so the system call did not fail; no second signal was needed
-            assert os.read(arrivals, 100) == bytes([signal.SIGALRM])
-            with collected(reading) as result:
-                writer.close()
-                file.close()
-                assert result() == tb.dumps(LONG)
-    finally:
-        signal.set_wakeup_fd(descriptor_before)
-        signal.signal(signal.SIGALRM, before)
-        os.close(arrivals)
-        os.close(arriving)
-
-
 # -- failing to encode ------------------------------------------------------------------------------------
 
 UNWRITABLE = {
@@ -827,6 +354,7 @@ UNWRITABLE = {
     "depth": ([], tb.EncodeValueError),
     "float": (tb.Float(1e300), tb.EncodeValueError),
 }
+
 for _ in range(300):
     UNWRITABLE["depth"] = ([UNWRITABLE["depth"][0]], tb.EncodeValueError)
 

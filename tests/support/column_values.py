@@ -12,6 +12,8 @@ from typedbytes.columns import _type_strings
 
 EXACT = {"exact": True, "pickle": "raw", "map_pairs": True}
 
+POLICIES = ("error", "widen", "split")  # what a reader does at a record of another type
+
 _NUMBERS = {1: "b", 2: "?", 3: "i", 4: "q", 5: "I", 6: "d", 11: "h"}
 
 

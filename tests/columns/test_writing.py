@@ -1,0 +1,168 @@
+"""Columns that are written: arrays, lists, batches, nulls, and what is refused."""
+
+import array
+import collections
+import io
+
+import numpy
+import pytest
+from hypothesis import given, strategies as st
+
+import typedbytes as tb
+from column_pairs import pairs_of, read_one, written
+from fresh import run_fresh
+from typedbytes import columns
+from typedbytes.columns import _native
+
+DTYPES = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "?", ">i4", "<i4", ">f8", ">u2", ">f2", "=i8"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arrays_are_written_as_numpys_scalars_are(dtype):
+    bits = numpy.random.default_rng(3).integers(0, 255, 8 * 300, dtype="u1")
+    numbers = bits.view(dtype)[:300] if dtype != "?" else bits[:300] > 99
+    numbers = numbers[numbers < 2**63] % 1000 if dtype == "u8" else numbers
+    encoder = tb.Encoder(int_width=64 if dtype == "u8" else "auto")  # one code for all, whatever the numbers
+    for some in (numbers, numbers[::-3], numbers[:0]):
+        assert written([some], pairs=False) == encoder.encode_all(list(some))
+        assert written({"key": some, "value": some}) == encoder.encode_pairs(zip(some, some))
+
+
+@pytest.mark.parametrize("dtype", ["i4", "f8", "u2", ">i8", "?"])
+def test_rows_of_an_array_are_vectors(dtype):
+    grid = (numpy.arange(60) % 7).astype(dtype).reshape(20, 3)
+    for some in (grid, grid[::2], grid[:, ::-1], numpy.asfortranarray(grid), grid[:0], grid[:, :0]):
+        assert written([some], pairs=False) == tb.Encoder().encode_all([tuple(row) for row in some])
+
+
+@pytest.mark.parametrize("dtype", ["U", "S", "O", "c16"])
+def test_rows_of_an_array_of_other_things_are_vectors(dtype):
+    grid = numpy.array([["1", "22", ""], ["4", "5", "\u20ac"]] if dtype in "UO" else [[1, 22, 3], [4, 5, 6]], dtype)
+    for some in (grid, grid[::-1, ::2], grid.T, grid[:, :1]):
+        expected = tb.Encoder().encode_all(map(tuple, some))
+        assert written([some], pairs=False) == expected and written([some.view(numpy.matrix)], pairs=False) == expected
+    assert written([grid[:, :0]], pairs=False) == tb.Encoder().encode_all([(), ()]) and written([grid[:0]], pairs=False) == b""
+
+
+def test_nulls_in_rows_of_an_array():
+    grid = numpy.array([["a", None], ["b", "c"]])
+    assert written([grid], pairs=False, nulls="hive") == tb.Encoder(dialect="hive").encode_all([("a", None), ("b", "c")])
+    with pytest.raises(tb.EncodeValueError, match="null"):
+        written([grid], pairs=False)
+
+
+def test_arrays_of_ctypes_are_columns():
+    code = """
+        import ctypes, io, multiprocessing
+        import typedbytes as tb
+        from typedbytes import columns
+        shared = multiprocessing.Array("d", 3, lock=False)
+        shared[:] = [0.5, 1.5, 2.5]
+        longs, flags, rows = (ctypes.c_int64 * 3)(1, 2, 3), (ctypes.c_bool * 2)(True, False), ((ctypes.c_short * 2) * 3)((1, 2), (3, 4), (5, 6))
+        encode = tb.Encoder().encode_all
+        for column, values in [
+            (longs, map(tb.Long, longs)), (flags, flags), (rows, map(tuple, rows)), ((ctypes.c_int64 * 0)(), []), (shared, shared),
+            (((ctypes.c_short * 0) * 2)(), [(), ()]), ((ctypes.c_int32.__ctype_be__ * 2)(1, 2), [1, 2]),
+        ]:
+            sink = io.BytesIO()
+            columns.write(sink, [column], pairs=False)
+            print(sink.getvalue() == encode(values), end=" ")
+    """
+    assert run_fresh(code) == " ".join(["True"] * 7)
+
+
+def test_ints_beyond_a_long_in_rows_of_an_array_are_refused():
+    with pytest.raises(tb.EncodeValueError, match="64 bits"):
+        written([numpy.array([[2**63, 1], [1, 1]], "u8")], pairs=False)
+
+
+def test_ints_beyond_a_long_are_refused():
+    with pytest.raises(tb.EncodeValueError, match="64 bits"):
+        written([numpy.array([1, 2**63], "u8")], pairs=False)
+
+
+@given(st.lists(st.text(max_size=6) | st.integers() | st.floats(allow_nan=False) | st.binary(max_size=3), max_size=9))
+def test_objects_are_written_as_the_encoder_does(values):
+    assert written([values], pairs=False) == tb.Encoder().encode_all(values)
+
+
+def test_other_columns():
+    words = ["a", "b\xe9", ""]
+    for column in (words, numpy.array(words), numpy.array(words, object), collections.deque(words)):
+        assert written([column], pairs=False) == tb.Encoder().encode_all(words)
+    assert written([array.array("d", [1.5])], pairs=False) == tb.dumps(1.5)
+    both = {"value": (words, numpy.arange(3)), "key": [1, 2, 3]}
+    expected = tb.Encoder().encode_pairs(zip([1, 2, 3], zip(words, numpy.arange(3))))
+    assert written(both) == expected and written([both["key"], both["value"]]) == expected
+    assert written({"a": [1, 2, 3], "b": both["value"]}) == expected
+    assert written([((), ())], pairs=False) == b""
+
+
+@pytest.mark.parametrize(
+    ("given_columns", "error"),
+    [
+        ([[1], [1, 2]], tb.EncodeValueError),
+        ([[1], [2], [3]], tb.EncodeValueError),
+        ({"key": [1]}, tb.EncodeValueError),
+        (["ab", [1, 2]], tb.EncodeTypeError),
+        ([[1], b"a"], tb.EncodeTypeError),
+        (7, tb.EncodeTypeError),
+        ([[1], [object()]], tb.EncodeTypeError),
+        ([[1], numpy.ma.masked_array([1], [True])], tb.EncodeTypeError),
+        ([[1, 2], ([1, 2], [1])], tb.EncodeValueError),
+        ([[1], numpy.zeros((1, 2, 2))], tb.EncodeTypeError),
+        ([[1], numpy.zeros((1, 2, 2), "U1")], tb.EncodeTypeError),
+        ([[1], numpy.array("a")], tb.EncodeTypeError),
+        ([[1], numpy.array([[1, 2]], "M8[s]")], tb.EncodeTypeError),
+        ([[1], numpy.array([1], "M8[s]")], tb.EncodeTypeError),
+        ([[1], [{1j, "set"}, 2 + 3j, object]], tb.EncodeTypeError),
+        ([[None], [1]], tb.EncodeValueError),
+    ],
+)
+def test_columns_that_cannot_be_written(given_columns, error):
+    with pytest.raises(error):
+        written(given_columns)
+
+
+def test_nulls_among_objects():
+    with pytest.raises(tb.EncodeValueError, match=r"null.*at \[1\]"):
+        written([["a", None]], pairs=False)
+    assert written([["a", None]], pairs=False, nulls="hive") == tb.dumps("a") + b"\x0c"
+    assert written([["a", None]], pairs=False, nulls="value") == tb.Encoder().encode_all(["a", None])
+    assert written([["a", None]], pairs=False, nulls="value", null_value=-1) == tb.Encoder().encode_all(["a", -1])
+    with pytest.raises(ValueError, match="nulls"):
+        written([["a"]], pairs=False, nulls="drop")
+
+
+def test_batches_are_written_as_they_were_read():
+    rows = [(tb.Ext(144, b"R"), (None, [tb.Byte(1)], {"a": tb.Float(0.5)})), (tb.Ext(144), (None, [], {}))]
+    data = pairs_of(*rows)
+    sink = io.BytesIO()
+    assert columns.write(sink, columns.read(data, batch_rows=1)) == 2
+    assert sink.getvalue() == data
+    mixed = pairs_of((1, 2), ("a", 2.5), (None, []))
+    assert written(columns.read(mixed, on_mismatch="split")) == mixed
+    assert written(columns.read(mixed, schema=["raw", "raw"])) == mixed
+
+
+def test_rows_that_are_not_there_are_not_written():
+    rows = _native.rows_of_encoded(tb.dumps(1) * 2, array.array("q", [0, 5]))
+    assert _native.encode_rows([rows], [1], 1, 100, None, 0) == (tb.dumps(1), 1)
+    for start, n in ((-1, 1), (0, 3), (2, 1)):
+        with pytest.raises(IndexError):
+            _native.encode_rows([rows], [start], n, 100, None, 0)
+
+
+def test_a_row_longer_than_a_vector():
+    with pytest.raises(tb.EncodeValueError, match="at most"):
+        written([numpy.broadcast_to(numpy.int8(0), (1, 2**31))], pairs=False)
+
+
+def test_large_columns_are_written_in_parts(tmp_path):
+    numbers = numpy.arange(300_000)
+    with open(tmp_path / "out", "wb", buffering=0) as sink:
+        assert columns.write(sink, [numbers, numbers / 2]) == 300_000
+    assert [len(batch) for batch in columns.read(tmp_path / "out", 10**6)] == [300_000]
+    batch = read_one(tmp_path / "out", 10**6)
+    assert (batch.column(0) == numbers).all() and (batch.column(1) == numbers / 2).all()
+    assert (tmp_path / "out").read_bytes()[:18] == pairs_of((numbers[0], 0.0))

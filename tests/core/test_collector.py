@@ -1,0 +1,82 @@
+"""The garbage collector is as it was, after decoding and inside hooks."""
+
+import codecs
+import gc
+import signal
+
+import pytest
+
+import typedbytes as tb
+from decoding_values import exts, many
+
+
+def test_decoding_leaves_the_collector_as_it_was():
+    data = many(5000, b"\3\7\0\0\0")()
+    assert gc.isenabled()
+    for bad in (data[:-1], data[:-1] + b"\x0b", data + b"\2"):
+        with pytest.raises(tb.DecodeError):
+            tb.loads(bad)
+        assert gc.isenabled()
+    gc.disable()
+    try:
+        tb.loads(data)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+@pytest.fixture
+def collector():
+    """Have the collector on, before and after."""
+    assert gc.isenabled()
+    yield
+    gc.enable()
+
+
+def test_a_collector_that_a_handler_of_text_switches_off_stays_off(collector):
+    seen = []
+
+    def handle(error):
+        seen.append(gc.isenabled())
+        gc.disable()
+        return "?", error.end
+
+    codecs.register_error("typedbytes-switches-off", handle)
+    data = b"\x09" + b"\2\1" * 20_000 + b"\7\0\0\0\1\xff" * 2 + b"\2\1" * 20_000 + b"\xff"
+    for decode in (tb.loads, lambda data, **options: next(tb.Reader(data, **options))):
+        gc.enable()
+        assert decode(data, unicode_errors="typedbytes-switches-off")[20_000:20_002] == ["?", "?"]
+        assert not gc.isenabled()
+    assert seen == [True, False] * 2
+
+
+@pytest.mark.parametrize("form", ["one value", "many"])
+def test_a_collector_that_a_signal_switches_off_stays_off(form, collector):
+    seen, decoding = [], []
+
+    def handle(*_):
+        if decoding:  # otherwise the timer sends the next signal
+            seen.append(gc.isenabled())
+            gc.disable()
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    data = b"\2\1" * 400_000
+    decode = tb.Decoder().decode_all if form == "many" else lambda data: tb.loads(b"\x09" + data + b"\xff")
+    before = signal.signal(signal.SIGALRM, handle)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+        while not seen:
+            decoding.append(True)
+            decode(data)
+            decoding.clear()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert seen == [True] and not gc.isenabled()
+
+
+def test_a_hook_runs_with_the_collector_as_it_was():
+    seen = []
+    data = exts(2000)
+    tb.loads(data, ext_hook=lambda code, data: seen.append(gc.isenabled()))
+    assert all(seen)

@@ -1,0 +1,175 @@
+"""Decoders, readers and values among threads, processes and interpreters."""
+
+import contextlib
+import itertools
+import sys
+import threading
+
+import pytest
+
+import typedbytes as tb
+from decoding_values import DATA, PARTS, VALUES, exts
+from fresh import run_fresh
+
+# -- threads ----------------------------------------------------------------------------------------------
+
+
+def test_threads_may_share_the_decode_methods():
+    decoder, found = tb.Decoder(ext_hook=lambda code, data: (code, len(data))), []
+
+    def work():
+        for _ in range(30):
+            found.append(decoder.decode_all(DATA + exts(50)) == [*VALUES[:12], (144, 20), *VALUES[13:], [(144, 1)] * 50])
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [True] * 120
+
+
+def test_two_threads_on_one_fed_decoder_are_told_apart():
+    inside, go_on = threading.Event(), threading.Event()
+
+    def hook(code, data):
+        inside.set()
+        go_on.wait(5)
+        return 1
+
+    decoder, found = tb.Decoder(ext_hook=hook), []
+    decoder.feed(exts(1))
+    thread = threading.Thread(target=lambda: found.extend(decoder))
+    thread.start()
+    inside.wait(5)
+    for use in (lambda: decoder.feed(b"\2\1"), lambda: next(decoder), decoder.close):
+        with pytest.raises(RuntimeError, match="in use"):
+            use()
+    go_on.set()
+    thread.join()
+    assert found == [[1]]
+
+
+def test_bytes_that_another_thread_changes_cost_an_error_at_most():
+    data, stop = bytearray(b"\x09" + b"\7\0\0\0\5abcde\x08\0\0\0\1\3\0\0\0\1" * 5000 + b"\xff"), threading.Event()
+    clean = bytes(data)
+
+    def work():
+        chance = itertools.cycle([0, 7, 8, 9, 255, 1])
+        while not stop.is_set():
+            for offset in range(0, len(data), 97):
+                data[offset] = next(chance)
+            data[:] = clean
+
+    thread = threading.Thread(target=work)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread.start()
+    try:
+        for _ in range(50):
+            with contextlib.suppress(tb.DecodeError):
+                tb.count(data)
+            with contextlib.suppress(tb.DecodeError):
+                tb.loads(data, ext_hook=lambda code, data: None)
+    finally:
+        stop.set()
+        thread.join()
+        sys.setswitchinterval(before)
+
+
+def test_values_hold_nothing_of_the_memory_they_came_from():
+    data = bytearray(DATA)
+    view = memoryview(data)
+    reader = tb.Reader(view)
+    values, raw = reader.read_all(), list(tb.Reader(view, raw=True))
+    decoded = tb.Decoder().decode_all(view)
+    reader.close()
+    view.release()
+    data[:] = b"\xff" * len(data)
+    data.clear()
+    assert (values, decoded, raw) == (VALUES, VALUES, PARTS)
+
+
+# -- processes and interpreters ---------------------------------------------------------------------------
+
+
+def test_another_interpreter_in_the_process_is_refused():
+    code = """
+        import typedbytes as tb
+        try:
+            import _interpreters as interpreters
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+        other = interpreters.create()
+        try:
+            failure = interpreters.run_string(other, "import typedbytes")
+            said = failure.msg if failure is not None else ""
+        except Exception as error:
+            said = str(error)
+        interpreters.destroy(other)
+        print(tb.loads(tb.dumps([1])), "Interpreter change detected" in said or "does not support loading in subinterpreters" in said)
+    """
+    assert run_fresh(code) == "[1] True"
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_processes_of_multiprocessing(method):
+    code = f"""
+        import multiprocessing, typedbytes as tb
+        value = [list(range(1000)), {{"k": 2**70}}]
+        data = tb.dumps(value)
+        with multiprocessing.get_context("{method}").Pool(2) as pool:
+            print(pool.map(tb.loads, [data] * 10) == [value] * 10, pool.map(tb.dumps, [value] * 10) == [data] * 10)
+    """
+    assert run_fresh(code) == "True True"
+
+
+def test_a_fork_in_the_middle_of_a_decode():
+    code = """
+        import os, typedbytes as tb
+        def hook(code, data):
+            forked.append(os.fork())
+            return len(forked)
+        forked = []
+        found = tb.loads(bytes.fromhex("09" + "900000000178" * 2 + "ff"), ext_hook=hook)
+        again = tb.loads(tb.dumps([{"k": (1, 2)}]))
+        if 0 in forked:
+            os._exit(found != [1, 2] or again != [{"k": (1, 2)}])
+        print(found, [os.waitstatus_to_exitcode(os.wait()[1]) for _ in range(2)])
+    """
+    assert run_fresh(code) == "[1, 2] [0, 0]"
+
+
+def test_the_interpreter_ends_while_readers_and_threads_live():
+    code = """
+        import atexit, io, os, threading, typedbytes as tb
+        def work():
+            while True:
+                tb.loads(data)
+        data = tb.dumps(list(range(100_000)))
+        reading, writing = os.pipe()
+        reader, groups = tb.Reader(reading), tb.PairReader(io.BytesIO(tb.dumps(1) * 9)).groups()
+        key, values = next(groups)
+        decoder = tb.Decoder(ext_hook=lambda code, data: decoder)
+        decoder.feed(bytes.fromhex("09" + "9000000000" * 3))
+        threads = [threading.Thread(target=target, daemon=True) for target in (work, work, reader.read)]
+        for thread in threads:
+            thread.start()
+        atexit.register(lambda: print(next(values), tb.loads(tb.dumps("done"))))
+    """
+    assert run_fresh(code) == "1 done"
+
+
+def test_the_package_may_be_loaded_again():
+    code = """
+        import importlib, typedbytes as tb
+        before = tb.Ext
+        for module in (tb, tb.errors, tb._types):
+            importlib.reload(module)
+        print(tb.loads(tb.dumps(before(60, b"x"))) == before(60, b"x"), tb.loads(tb.dumps([tb.Ext(60, b"x")])))
+        try:
+            tb.loads(b"")
+        except EOFError:
+            print("missing")
+    """
+    assert run_fresh(code).splitlines() == ["True [Ext(60, b'x')]", "missing"]

@@ -1,0 +1,231 @@
+"""Folders of part files, read one by one or by several processes, in order or not."""
+
+import os
+import signal
+import threading
+import time
+import warnings
+from concurrent.futures.process import BrokenProcessPool
+
+import pytest
+
+import typedbytes as tb
+from fresh import run_fresh
+from sequencefile_bytes import written
+from typedbytes import sequencefile
+
+
+@pytest.mark.parametrize("processes, ordered", [(1, False), (2, True), (3, False)])
+def test_a_folder_of_part_files(folder, processes, ordered):
+    place, pairs = folder
+    done = []
+    found = list(sequencefile.read(place, processes=processes, ordered=ordered, split_size=4000, progress=lambda *now: done.append(now)))
+    assert found == pairs if ordered or processes == 1 else sorted(found) == sorted(pairs)
+    total = sum((place / f"part-{part:05}").stat().st_size for part in range(3))
+    assert done[-1] == (total, total) and done == sorted(done) and len(done) > 10
+
+
+def test_a_folder_among_part_files_is_not_left_out(folder):
+    place, _ = folder
+    (place / "part-00003").mkdir()
+    with pytest.raises(IsADirectoryError, match="a folder among the part files: .*/part-00003"):
+        sequencefile.read(place)
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_damage_in_one_of_many_files(folder, processes):
+    place, pairs = folder
+    path = place / "part-00001"
+    data = bytearray(path.read_bytes())
+    data[20000:20010] = bytes(10)
+    path.write_bytes(data)
+    found = []
+    with pytest.raises(tb.DecodeError, match=f"^{path}: "):
+        for pair in sequencefile.read(place, processes=processes, ordered=True, split_size=8000):
+            found.append(pair)
+    assert found == pairs[: len(found)] and len(found) > 1500
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = list(sequencefile.read(place, processes=processes, ordered=True, split_size=8000, resync=True))
+    said = [str(each.message) for each in said if each.category is RuntimeWarning]  # a fork may have its own to say
+    assert said and all(f"{path}: skipped " in each for each in said)
+    assert 0 < len(pairs) - len(found) < 60
+    assert set(found) < set(pairs)
+
+
+def test_reading_many_files_can_be_left(folder):
+    place, pairs = folder
+    for processes in (1, 2):
+        reading = sequencefile.read(place, processes=processes, ordered=True, split_size=4000)
+        assert [next(reading) for _ in range(10)] == pairs[:10]
+        reading.close()
+
+
+def test_a_thread_of_the_pool_that_ends_the_reading_does_not_wait_for_itself(folder, monkeypatch):
+    place, _ = folder
+    monkeypatch.setattr("typedbytes.sequencefile._parallel.Kept", iter)  # to see inside
+    reading = sequencefile.read(place, processes=2, split_size=4000)
+    next(reading)
+    answers = reading.gi_frame.f_locals["answers"]
+    said, ended = [], threading.Event()
+
+    def end(done):
+        try:
+            answers.close()
+        except BaseException as error:
+            said.append(error)
+        said.append(threading.current_thread())
+        ended.set()
+
+    answers.gi_frame.f_locals["pool"].submit(time.sleep, 0.2).add_done_callback(end)
+    assert ended.wait(30) and len(said) == 1
+    assert said != [threading.main_thread()]
+    reading.close()
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_an_error_says_where_in_the_file(folder, processes):
+    place, pairs = folder
+    path = place / "part-00000"
+    data = bytearray(path.read_bytes())
+    with sequencefile.Reader(path) as reader:
+        reader.skip(1000)
+        offset = reader.offset
+    data[offset + 8 + 4] = 201  # the type code of the key
+    path.write_bytes(data)
+    for split_size, nrecord in ((1 << 20, 1000), (4000, None)):
+        with pytest.raises(tb.FormatError) as info:
+            list(sequencefile.read(place, processes=processes, split_size=split_size, ordered=True))
+        assert (info.value.offset, info.value.record) == (offset + 12, nrecord), (
+            "a later split does not know which record of the file it is"
+        )
+
+
+class HeavyError(Exception):
+    """An exception that can be pickled, but not made again."""
+
+    def __init__(self, place, reason):
+        super().__init__(f"{place}: {reason}")
+
+
+class LocalError(Exception):
+    """An exception that cannot be pickled."""
+
+    def __reduce__(self):
+        raise TypeError("no")
+
+
+def raises_heavy(data):
+    """Fail as a decoder may."""
+    raise HeavyError("here", "too heavy")
+
+
+def raises_local(data):
+    """Fail in another way."""
+    raise LocalError("only here")
+
+
+@pytest.mark.parametrize("decoder, message", [(raises_heavy, "HeavyError: here: too heavy"), (raises_local, "LocalError: only here")])
+def test_an_exception_that_no_process_can_hand_over(decoder, message, tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(written([(1, b"1")], key_class="IntWritable", value_class="my.Own"))
+    with pytest.raises(RuntimeError, match=f"^{message}$") as info:
+        list(sequencefile.read(path, processes=2, decoders={"my.Own": decoder}))
+    assert type(info.value) is RuntimeError
+
+
+class OwnError(Exception):
+    """What a decoder raises."""
+
+
+def troubled(data):
+    """Decode numbers as text, with trouble at some of them."""
+    number = int(data)
+    if number == 250:
+        raise OwnError(number)
+    if number == 251:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if number == 0:
+        time.sleep(0.2)  # the first split comes last
+    return number
+
+
+def own_file(path, numbers):
+    """Write a file of a class that `troubled` decodes."""
+    path.write_bytes(written([(i, b"%d" % i) for i in numbers], key_class="IntWritable", value_class="my.Own", sync_interval=100))
+    return {"decoders": {"my.Own": troubled}, "split_size": 500}
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3])
+def test_the_order_is_kept_when_the_first_comes_last(processes, tmp_path):
+    options = own_file(tmp_path / "f", range(200))
+    done = []
+    for ordered in (True, False):
+        found = sequencefile.read(tmp_path, processes=processes, ordered=ordered, progress=lambda *now: done.append(now), **options)
+        found = list(found)
+        assert (found if ordered else sorted(found)) == [(i, i) for i in range(200)]
+        steps = [after - before for (before, _), (after, _) in zip([(0, 0), *done], done)]
+        assert sum(steps) == (tmp_path / "f").stat().st_size and sorted(steps)[1:] == [500] * (len(steps) - 1)
+        done.clear()
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_what_a_decoder_raises_comes_through(processes, tmp_path):
+    options = own_file(tmp_path / "f", [*range(1, 251), *range(300, 400)])
+    found = []
+    with pytest.raises(OwnError, match="250"):
+        for pair in sequencefile.read(tmp_path, processes=processes, ordered=True, **options):
+            found.append(pair)
+    assert found == [(i, i) for i in range(1, len(found) + 1)] and 200 < len(found) < 250
+
+
+def test_a_process_that_dies_is_an_error(tmp_path):
+    options = own_file(tmp_path / "f", [*range(1, 100), 251, *range(300, 400)])
+    with pytest.raises(BrokenProcessPool):
+        list(sequencefile.read(tmp_path, processes=2, **options))
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_file_that_has_gone(folder, processes):
+    place, pairs = folder
+    reading = sequencefile.read(place, processes=processes, ordered=True)
+    (place / "part-00002").unlink()
+    found = []
+    with pytest.raises(FileNotFoundError, match="part-00002"):
+        found.extend(reading)
+    assert found == pairs[:3000]
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_what_progress_raises_comes_through(folder, processes):
+    place, pairs = folder
+
+    def stop(done, total):
+        raise OwnError(done)
+
+    with pytest.raises(OwnError, match="4000"):
+        list(sequencefile.read(place, processes=processes, ordered=True, split_size=4000, progress=stop))
+
+
+def test_processes_that_share_nothing(folder):
+    place, pairs = folder
+    code = f"""
+        import multiprocessing
+        from typedbytes import sequencefile
+        multiprocessing.set_start_method("spawn")
+        found = list(sequencefile.read({str(place)!r}, processes=2, ordered=True, split_size=30000))
+        print(len(found), found[-1])
+    """
+    assert run_fresh(code) == f"{len(pairs)} {pairs[-1]}"
+
+
+def test_what_read_refuses(tmp_path):
+    for options in ({"processes": 0}, {"split_size": 0}):
+        with pytest.raises(ValueError):
+            sequencefile.read(tmp_path, **options)
+    assert list(sequencefile.read(tmp_path)) == list(sequencefile.read([])) == []
+    (tmp_path / "empty").touch()
+    with pytest.raises(tb.TruncatedError, match="empty: the file ends"):
+        list(sequencefile.read(tmp_path))
+    with pytest.raises(FileNotFoundError):
+        list(sequencefile.read(tmp_path / "no"))

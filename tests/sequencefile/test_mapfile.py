@@ -1,0 +1,177 @@
+"""Map files: keys looked up by an index, whatever the index says."""
+
+import gc
+import io
+import struct
+
+import pytest
+
+import typedbytes as tb
+from sequencefile_bytes import MARKER, written
+from sequencefile_pairs import NUMBERS
+from typedbytes import sequencefile
+
+ORDERED = {
+    "Text": ["", "a", "ab", "é", "€", "\uffff", "😀"],
+    "BytesWritable": [b"", b"\0", b"a", b"a\xff", b"\xff"],
+    "TypedBytesWritable": [b"", False, True, 1, -1, 2**40, "", "b", "aa"],
+    "IntWritable": [-(2**31), -1, 0, 2**31 - 1],
+    "LongWritable": [-(2**63), -1, 0, 2**63 - 1],
+    "VIntWritable": [-(2**31), -1, 0, 300],
+    "VLongWritable": [-(2**63), -1, 0, 2**40],
+    "ShortWritable": [-5, 0, 5],
+    "ByteWritable": [-5, 0, 5],
+    "FloatWritable": [float("-inf"), -1.5, -0.0, 0.0, 1.5, float("inf"), float("nan")],  # as Float.compare has them
+    "DoubleWritable": [float("-inf"), -1.5, -0.0, 0.0, 1.5, float("inf"), float("nan")],
+    "BooleanWritable": [False, True],
+}
+
+
+@pytest.mark.parametrize("name", ORDERED)
+@pytest.mark.parametrize("step", [1, 2, 10])
+def test_map_files_of_every_order(name, step, tmp_path):
+    (tmp_path / "map").mkdir()
+    keys = ORDERED[name]
+    with sequencefile.Writer(tmp_path / "map" / "data", key_class=name, value_class="Text") as data:
+        with sequencefile.Writer(tmp_path / "map" / "index", key_class=name, value_class="LongWritable", compression="block") as index:
+            for i, key in enumerate(keys):
+                if i % step == 0:
+                    index.write(key, data.offset)
+                data.write(key, repr(key))
+    with sequencefile.MapFile(tmp_path / "map") as file:
+        for key in keys:
+            assert file[key] == repr(key) and key in file
+        assert [repr(key) for key, _ in file] == [value for _, value in file] == list(map(repr, keys))
+
+
+def map_file(folder, data, index, key_class="IntWritable", value_class="Text", **options):
+    """Write a MapFile: `index` says of which records, by number, or which place of `data` a key shall have."""
+    places, sink = [], io.BytesIO()
+    with sequencefile.Writer(sink, key_class=key_class, value_class=value_class, sync_marker=MARKER, **options) as writer:
+        for pair in data:
+            places.append(writer.offset)
+            (writer.write_raw if type(pair[0]) is bytes else writer.write)(*pair)
+    (folder / "data").write_bytes(sink.getvalue())
+    entries = [(data[each][0], places[each]) if type(each) is int else each for each in index]
+    with sequencefile.Writer(folder / "index", key_class=key_class, value_class="LongWritable", sync_marker=MARKER) as writer:
+        for pair in entries:
+            (writer.write_raw if type(pair[0]) is bytes else writer.write)(*pair)
+    return places
+
+
+@pytest.mark.parametrize(
+    "key_class, raw, key, options",
+    [
+        ("Text", b"\x01\xff", "\udcff", {"unicode_errors": "surrogateescape"}),
+        ("TypedBytesWritable", b"\0\0\0\6\x07\0\0\0\1\xff", "\udcff", {"unicode_errors": "surrogateescape"}),
+        ("TypedBytesWritable", b"\0\0\0\1\x0c", None, {"dialect": "hive"}),
+    ],
+    ids=["Text", "STRING", "Hive's NULL"],
+)
+def test_a_map_file_looks_keys_up_as_its_reader_gives_them(tmp_path, key_class, raw, key, options):
+    map_file(tmp_path, [(raw, b"\x02ok")], [], key_class)
+    with sequencefile.MapFile(tmp_path, **options) as file:
+        assert list(file) == [(key, "ok")]
+        assert file[key] == file.get(key) == "ok" and key in file
+
+
+def test_a_map_file_is_looked_up_while_it_is_iterated(tmp_path):
+    map_file(tmp_path, NUMBERS, range(0, 1000, 100))
+    with sequencefile.MapFile(tmp_path) as file:
+        found = []
+        for pair in file:
+            found.append(pair)
+            assert file[999 - pair[0]] == NUMBERS[999 - pair[0]][1]
+            assert next(iter(file)) == NUMBERS[0]
+        assert found == NUMBERS
+    for use in (lambda: next(iter(file)), lambda: file[5], lambda: 5 in file):
+        with pytest.raises(ValueError, match="closed"):
+            use()
+
+
+@pytest.mark.parametrize("index", [[], [500], range(300, 1000, 7)])
+def test_an_index_that_knows_too_little(index, tmp_path):
+    """Hadoop looks from the first record on, too."""
+    map_file(tmp_path, NUMBERS, index)
+    with sequencefile.MapFile(tmp_path) as file:
+        for key in (0, 1, 299, 300, 301, 500, 999):
+            assert file[key] == f"value {key}"
+        assert -1 not in file and 1000 not in file
+
+
+@pytest.mark.parametrize("place", [-1, 0, 10, 2**40, 2**63 - 1])
+@pytest.mark.parametrize("last", [0, 1])
+def test_an_index_that_leads_out_of_its_data(place, last, tmp_path):
+    map_file(tmp_path, NUMBERS[:20], [*[0] * last, (NUMBERS[10][0], place)])
+    with pytest.raises(tb.FormatError, match=f"its offset {place} is outside of the data file of") as caught:
+        sequencefile.MapFile(tmp_path)
+    with sequencefile.Reader(tmp_path / "index") as index:
+        index.skip(last)
+        assert caught.value.offset == index.offset
+
+
+def test_an_index_that_is_not_in_order(tmp_path):
+    places = map_file(tmp_path, NUMBERS, [0, 500, 100])
+    with pytest.raises(tb.FormatError, match="not in order"):
+        sequencefile.MapFile(tmp_path)
+    map_file(tmp_path, NUMBERS, [0, (3, places[5]), (2, places[5])])
+    with pytest.raises(tb.FormatError, match="not in order"):
+        sequencefile.MapFile(tmp_path)
+    map_file(tmp_path, NUMBERS, [0, (1, places[5]), (2, places[1])])
+    with pytest.raises(tb.FormatError, match="not in order"):
+        sequencefile.MapFile(tmp_path)
+
+
+@pytest.mark.parametrize("name", [name for name in ORDERED if name not in ("BytesWritable", "TypedBytesWritable")])
+def test_keys_of_a_map_file_that_are_none(name, tmp_path):
+    for where in ("data", "index"):
+        key = b"\xff" * 11 if where == "data" else sequencefile.encode(name, ORDERED[name][-1])
+        places = map_file(tmp_path, [(key, b"")], [], name, "NullWritable")
+        if where == "index":
+            map_file(tmp_path, [(key, b"")], [(b"\xff" * 11, struct.pack(">q", places[0]))], name, "NullWritable")
+        with pytest.raises(tb.DecodeError) as caught, sequencefile.MapFile(tmp_path) as file:
+            file.get(ORDERED[name][-1])
+        with sequencefile.Reader(tmp_path / where) as reader:
+            assert caught.value.offset == reader.offset
+
+
+def test_a_value_of_a_map_file_that_is_none(tmp_path):
+    data = [(struct.pack(">i", key), b"\1\xff" if key == 3 else b"\1a") for key in range(5)]
+    places = map_file(tmp_path, data, [])
+    file = sequencefile.MapFile(tmp_path)
+    assert file[2] == file[4] == "a"
+    with pytest.raises(tb.FormatError, match="not UTF-8") as caught:
+        file[3]
+    assert caught.value.offset == places[3]
+    with pytest.raises(tb.FormatError, match="not UTF-8"):
+        list(file)
+    file.close()
+    with sequencefile.MapFile(tmp_path, resync=True) as file:
+        assert [key for key, _ in file] == [0, 1, 2, 4]
+        assert [each.offset for each in file.skipped] == [places[3]]
+
+
+def test_a_decoder_of_a_map_file_raises_for_itself(tmp_path):
+    data = written([(1, b"value")], key_class="IntWritable", value_class="my.Own")
+    (tmp_path / "data").write_bytes(data)
+    index = written([(1, sequencefile.Reader(data).offset)], key_class="IntWritable", value_class="LongWritable")
+    (tmp_path / "index").write_bytes(index)
+    with sequencefile.MapFile(tmp_path, decoders={"my.Own": {}.__getitem__}) as file:
+        assert file.get(2, "none") == "none"
+        with pytest.raises(KeyError, match="value"):
+            file.get(1, "none")
+
+
+def test_map_files_that_are_none(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        sequencefile.MapFile(tmp_path)
+    for name, key_class, value_class, error in (
+        ("odd", "a.B", "LongWritable", TypeError),
+        ("other", "Text", "IntWritable", tb.FormatError),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "data").write_bytes(written([], key_class=key_class))
+        (tmp_path / name / "index").write_bytes(written([], key_class=key_class, value_class=value_class))
+        with pytest.raises(error):
+            sequencefile.MapFile(tmp_path / name)
+    gc.collect()

@@ -1,0 +1,348 @@
+"""Options that are wrong, sources and sinks that fail, objects that are misused."""
+
+import gc
+import io
+import random
+import sys
+
+import pytest
+
+import typedbytes as tb
+from sequencefile_bytes import MARKER, written
+from sequencefile_pairs import FORMS, NUMBERS, pairs_of
+from sequencefiles import files, header
+from typedbytes import sequencefile
+from typedbytes.sequencefile import _native as _sequence
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"compression": "all"}, "compression"), ({"compression": "block", "codec": "lzo"}, "cannot be written, only read"), ({"version": 3}, "version must be 4 to 6"),
+        ({"version": 7}, "version must be 4 to 6"), ({"version": 4, "compression": "block", "codec": "gzip"}, "no codec but DefaultCodec"),
+        ({"version": 5, "metadata": {"a": "b"}}, "metadata"), ({"sync_marker": b"short"}, "16 bytes"), ({"sync_interval": 0}, "at least 1"),
+        ({"block_size": 0}, "at least 1"), ({"block_size": 1 << 31}, "less than 2.30"),
+    ],
+)  # fmt: skip
+def test_writers_that_are_none(options, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        sequencefile.Writer(tmp_path / "f", **options)
+    gc.collect()
+
+
+def test_an_unknown_codec_is_named():
+    with pytest.raises(tb.FormatError, match="unknown codec 'com.example.Best'; known: default, gzip, bzip2, snappy, lz4, zstd, lzo"):
+        sequencefile.Reader(header("a", "b", compressed=True, codec="com.example.Best"))
+    with pytest.raises(tb.FormatError, match="unknown codec 'best'; known: default, gzip"):
+        sequencefile.Writer(io.BytesIO(), compression="block", codec="best")
+
+
+def test_options_that_do_not_exist():
+    for make in (sequencefile.Reader, sequencefile.Writer):
+        with pytest.raises(TypeError):
+            make(io.BytesIO(files()["none/typed"]), no_such_option=1)
+
+
+def test_a_closed_one_refuses():
+    reader = sequencefile.Reader(written(NUMBERS))
+    reader.close()
+    reader.close()
+    for call in (reader.read, reader.skip, reader.read_typed, lambda: reader.seek(1000)):
+        with pytest.raises(ValueError, match="closed"):
+            call()
+    writer = sequencefile.Writer(io.BytesIO())
+    writer.close()
+    writer.close()
+    for call in (lambda: writer.write(1, 2), lambda: writer.writes([(1, 2)]), writer.sync, writer.flush):
+        with pytest.raises(ValueError, match="closed"):
+            call()
+
+
+def test_a_hook_that_comes_back():
+    data = written([(tb.Ext(60, b"a"), 1)] * 2)
+    said = []
+
+    def hook(code, payload):
+        for call in (lambda: next(reader), reader.skip, reader.read_typed, reader.close):
+            with pytest.raises(RuntimeError, match="in use"):
+                call()
+        said.append(code)
+        return code
+
+    reader = sequencefile.Reader(data, ext_hook=hook)
+    assert list(reader) == [(60, 1)] * 2 and said == [60, 60]
+    sink = io.BytesIO()
+
+    def default(obj):
+        for call in (lambda: writer.write(1, 1), writer.flush, writer.sync, writer.close):
+            with pytest.raises(RuntimeError, match="in use"):
+                call()
+        return "instead"
+
+    with sequencefile.Writer(sink, default=default) as writer:
+        writer.write(object(), 1)
+    assert pairs_of(sink.getvalue()) == [("instead", 1)]
+
+
+@pytest.mark.parametrize("error", [StopIteration, KeyError, KeyboardInterrupt])
+def test_a_hook_that_raises(error):
+    def hook(code, payload):
+        raise error("from the hook")
+
+    reader = sequencefile.Reader(written([(1, 1), (2, tb.Ext(60, b"a")), (3, 3)]), ext_hook=hook)
+    assert reader.read() == (1, 1)
+    for _ in range(2):
+        with pytest.raises(RuntimeError if error is StopIteration else error):
+            reader.read()
+
+
+class Failing(io.RawIOBase):
+    """Take some bytes and then none."""
+
+    def __init__(self, room):
+        self.room = room
+        self.taken = b""
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        if not self.room:
+            raise OSError("disk full")
+        count = min(self.room, len(data), 1000)
+        self.room -= count
+        self.taken += bytes(data[:count])
+        return count
+
+
+def test_a_sink_that_takes_a_part_each_time():
+    sink = Failing(10**9)
+    with sequencefile.Writer(sink, sync_marker=MARKER) as writer:
+        writer.writes(NUMBERS)
+    assert sink.taken == written(NUMBERS)
+
+
+@pytest.mark.parametrize("keep", [lambda data: data, bytes])
+def test_a_sink_that_keeps_what_it_is_given(keep):
+    pairs = [(i, bytes([i % 256]) * (i % 300)) for i in range(4000)]
+
+    class Keeping(list):
+        def write(self, data):
+            self.append(keep(data))
+
+    sink = Keeping()
+    with sequencefile.Writer(sink, sync_marker=MARKER) as writer:
+        writer.writes(pairs)
+    assert len(sink) > 5
+    assert b"".join(sink) == written(pairs) and pairs_of(b"".join(sink)) == pairs
+
+
+def test_a_sink_that_fails():
+    sink = Failing(3000)
+    writer = sequencefile.Writer(sink)
+    with pytest.raises(OSError, match="disk full"):
+        writer.writes((i, "x" * 1000) for i in range(1000))
+    with pytest.raises(ValueError, match="has failed"):
+        writer.write(1, 2)
+    writer.close()
+    assert len(sink.taken) == 3000
+    for count in (0, -1, 10**9):
+        sink = Failing(10**9)
+        sink.write = lambda data, count=count: count
+        writer = sequencefile.Writer(sink)
+        with pytest.raises(OSError, match="returned"):
+            writer.flush()
+        writer.close()
+    sink.write = lambda data: None
+    writer = sequencefile.Writer(sink)
+    with pytest.raises(BlockingIOError):
+        writer.flush()
+    writer.close()
+
+
+def test_a_forgotten_writer_whose_sink_fails_warns_and_is_told(monkeypatch):
+    told = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: told.append(unraisable.exc_type))
+    writer = sequencefile.Writer(Failing(100))
+    writer.writes(NUMBERS)
+    with pytest.warns(ResourceWarning, match="unclosed Writer"):
+        del writer
+        gc.collect()
+    assert told == [OSError]
+
+
+def test_a_block_that_cannot_be_compressed_is_the_end():
+    def fail(data):
+        raise OSError("worn out")
+
+    writer = _sequence.Writer(
+        io.BytesIO(), key_class="a.B", value_class="a.B", compression="block", codec="c", compress=fail, sync_marker=MARKER
+    )
+    writer.write(b"key", b"value")
+    with pytest.raises(OSError, match="worn out"):
+        writer.sync()
+    with pytest.raises(ValueError, match="has failed"):
+        writer.write(b"key", b"value")
+    writer.close()
+
+
+@pytest.mark.parametrize("compression, codec", FORMS)
+def test_typed_bytes_are_written_as_their_values(compression, codec):
+    large = random.Random(1).randbytes(90_000)
+    pairs = [*NUMBERS, ("key", [(1, 2.5), {}]), (large, large), *NUMBERS]
+    for interval in (1, 1000, 1 << 40):
+        options = {"compression": compression, "codec": codec, "sync_interval": interval, "sync_marker": MARKER}
+        sink = io.BytesIO()
+        with sequencefile.Writer(sink, **options) as writer:
+            assert writer.write_typed(tb.Encoder().encode_pairs(pairs)) == len(pairs)
+        assert sink.getvalue() == written(pairs, **options)
+
+
+@pytest.mark.parametrize("compression, codec", FORMS)
+def test_typed_bytes_that_end_early_or_are_none(compression, codec):
+    pair = tb.dumps("key") + tb.dumps([1])
+    for bad, kind in (
+        (b"\3\0", tb.TruncatedError),
+        (tb.dumps(1), tb.TruncatedError),
+        (b"\xff", tb.FormatError),
+        (tb.dumps(1) + b"\x0b", tb.FormatError),
+    ):
+        sink = io.BytesIO()
+        with sequencefile.Writer(sink, compression=compression, codec=codec) as writer:
+            with pytest.raises(kind) as caught:
+                writer.write_typed(pair * 2 + bad)
+            assert (writer.record, caught.value.record) == (2, 2)
+            assert writer.write_typed(pair) == 1
+        assert sequencefile.Reader(sink.getvalue()).read_typed(1 << 20) == pair * 3
+    with (
+        sequencefile.Writer(io.BytesIO(), value_class="Text") as writer,
+        pytest.raises(TypeError, match="needs TypedBytesWritable keys and values"),
+    ):
+        writer.write_typed(pair)
+
+
+def test_records_are_pairs_of_any_kind():
+    assert written([[1, 2], iter((3, 4)), "ab"]) == written([(1, 2), (3, 4), ("a", "b")])
+    for pair, error in (((1, 2, 3), ValueError), ((1,), ValueError), (None, TypeError)):
+        sink = io.BytesIO()
+        with sequencefile.Writer(sink, sync_marker=MARKER) as writer, pytest.raises(error):
+            writer.writes([("a", 1), pair, ("b", 2)])
+        assert sink.getvalue() == written([("a", 1)])
+
+
+class Odd:
+    """Give from read() what is wanted."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def read(self, nbytes):
+        return self.answer
+
+
+@pytest.mark.parametrize("answer, error", [("text", TypeError), (None, BlockingIOError), (b"x" * 10**6, ValueError), (5, TypeError)])
+def test_a_source_that_gives_what_it_must_not(answer, error):
+    with pytest.raises(error):
+        sequencefile.Reader(Odd(answer))
+
+
+def test_a_source_that_fails():
+    class Broken(io.RawIOBase):
+        def __init__(self):
+            self.parts = [written(NUMBERS)[:5000]]
+
+        def readable(self):
+            return True
+
+        def read(self, nbytes=-1):
+            if not self.parts:
+                raise OSError("gone")
+            return self.parts.pop()
+
+    reader = sequencefile.Reader(Broken())
+    found = []
+    with pytest.raises(OSError, match="gone"):
+        for pair in reader:
+            found.append(pair)
+    assert found == NUMBERS[: len(found)] and len(found) > 100
+
+
+@pytest.mark.parametrize("error", [tb.EncodeValueError, tb.EncodeTypeError, tb.FormatError])
+@pytest.mark.parametrize("call", ["write", "write_typed"])
+def test_a_sink_that_fails_as_an_object_or_bytes_would(error, call):
+    """A sink may have a codec of its own; what it did not take is not taken for a record that cannot be encoded."""
+
+    class Coding:
+        def write(self, data):
+            raise error("from the sink")
+
+    writer = sequencefile.Writer(Coding())
+    pair = (1, bytes(3_000_000))
+    with pytest.raises(error, match="from the sink"):
+        writer.write(*pair) if call == "write" else writer.write_typed(tb.Encoder().encode_pairs([pair]))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="has failed"):
+            writer.write(1, 2)
+    writer.close()
+
+
+def test_a_writer_that_is_forgotten_warns_and_writes():
+    sink = io.BytesIO()
+    writer = sequencefile.Writer(sink, compression="block", sync_marker=MARKER)
+    writer.write(1, 2)
+    with pytest.warns(ResourceWarning, match="unclosed Writer"):
+        del writer
+        gc.collect()
+    assert pairs_of(sink.getvalue()) == [(1, 2)]
+
+
+def test_nothing_here_is_copied_or_made_twice():
+    import copy
+    import pickle
+
+    reader, writer = sequencefile.Reader(written([])), sequencefile.Writer(io.BytesIO())
+    for thing in (reader, writer):
+        with pytest.raises(TypeError):
+            pickle.dumps(thing)
+        with pytest.raises(TypeError):
+            copy.copy(thing)
+    with pytest.raises(RuntimeError):
+        reader.__init__(written([]))
+    with pytest.raises(RuntimeError):
+        writer.__init__(io.BytesIO())
+    writer.close()
+    raw = sequencefile.Reader.__new__(sequencefile.Reader)
+    with pytest.raises(ValueError, match="closed"):
+        raw.read()
+    with pytest.raises(ValueError, match="closed"):
+        sequencefile.Writer.__new__(sequencefile.Writer).write(1, 2)
+
+
+@pytest.mark.parametrize("kind", [sequencefile.Reader, tb.PairReader, tb.Reader])
+def test_a_class_of_ones_own_steps_as_it_says(kind):
+    data = written(NUMBERS[:3]) if kind is sequencefile.Reader else tb.Encoder().encode_pairs(NUMBERS[:3])
+    whole = list(kind(data))
+
+    class Plain(kind):
+        pass
+
+    class Marked(kind):
+        def __next__(self):
+            return "own", super().__next__()
+
+    assert list(Plain(data)) == whole and list(Marked(data)) == [("own", each) for each in whole]
+    Plain.__next__ = lambda self: next(steps)
+    steps = iter("ab")
+    assert list(Plain(data)) == ["a", "b"] and list(kind(data)) == whole
+
+
+def test_pairs_are_ones_own():
+    """The tuple that is given out again is one that no code holds."""
+    reader = sequencefile.Reader(written(NUMBERS[:20]))
+    kept = list(reader)
+    assert kept == NUMBERS[:20] and len(set(map(id, kept))) == 20
+    reader = sequencefile.Reader(written([([i], [i]) for i in range(100)]))
+    for i, (key, value) in enumerate(reader):
+        assert (key, value) == ([i], [i])
+        if i % 10 == 0:
+            gc.collect()

@@ -1,0 +1,143 @@
+"""Paths, files and URLs that SequenceFiles are read from and written to."""
+
+import gc
+import io
+import os
+import socket
+
+import pytest
+
+import typedbytes as tb
+from fresh import run_fresh
+from sequencefile_bytes import MARKER, written
+from sequencefile_pairs import NUMBERS, pairs_of
+from typedbytes import sequencefile
+
+
+def test_places_to_read_from(tmp_path):
+    data = written(NUMBERS)
+    path = tmp_path / "f"
+    path.write_bytes(data)
+    assert pairs_of(path) == pairs_of(str(path)) == NUMBERS
+    assert pairs_of(bytearray(data)) == pairs_of(memoryview(data)) == NUMBERS
+    assert pairs_of(memoryview(b"".join(bytes([each, 0]) for each in data))[::2]) == NUMBERS
+    with open(path, "rb") as file, open(path, "rb", buffering=0) as raw:
+        assert pairs_of(file) == pairs_of(raw) == NUMBERS
+        assert not file.closed and not raw.closed
+    descriptor = os.open(path, os.O_RDONLY)
+    assert pairs_of(descriptor) == NUMBERS
+    os.close(descriptor)
+    reading, writing = socket.socketpair()
+    with reading, writing, reading.makefile("rb") as file:
+        writing.sendall(data[:5000])
+        writing.close()
+        reader = sequencefile.Reader(file)
+        assert reader.read() == NUMBERS[0]
+
+
+def test_places_to_write_to(tmp_path):
+    data = written(NUMBERS)
+    for place in (tmp_path / "a", str(tmp_path / "b"), os.open(tmp_path / "c", os.O_WRONLY | os.O_CREAT)):
+        with sequencefile.open(place, "w", sync_marker=MARKER) as writer:
+            writer.writes(NUMBERS)
+        if isinstance(place, int):
+            os.close(place)
+    with open(tmp_path / "d", "wb") as file, sequencefile.Writer(file, sync_marker=MARKER) as writer:
+        writer.writes(NUMBERS)
+    assert {(tmp_path / name).read_bytes() for name in "abcd"} == {data}
+
+
+def test_places_that_are_none(tmp_path):
+    for place in (io.StringIO(), object(), 5.5):
+        with pytest.raises(TypeError):
+            sequencefile.Reader(place)
+        with pytest.raises(TypeError):
+            sequencefile.Writer(place)
+    with pytest.raises(FileNotFoundError):
+        sequencefile.Reader(tmp_path / "no")
+    with pytest.raises(IsADirectoryError):
+        sequencefile.Reader(tmp_path)
+    with pytest.raises(ValueError, match="mode"):
+        sequencefile.open(tmp_path / "f", "rb")
+    (tmp_path / "bad").write_bytes(b"nothing")
+    with pytest.raises(tb.FormatError, match="not a SequenceFile"):
+        sequencefile.Reader(tmp_path / "bad")
+    gc.collect()  # what was opened has been closed, or this would warn
+
+
+def test_urls(tmp_path):
+    data = written(NUMBERS, sync_interval=100)
+    with sequencefile.open("memory://folder/part-00000", "w", sync_marker=MARKER, sync_interval=100) as writer:
+        writer.writes(NUMBERS)
+    import fsspec
+
+    assert fsspec.open("memory://folder/part-00000").open().read() == data
+    with fsspec.open("memory://folder/_SUCCESS", "wb"):
+        pass
+    assert pairs_of("memory://folder/part-00000") == NUMBERS
+    halves = [pairs_of("memory://folder/part-00000", start=start, length=9000) for start in range(0, len(data), 9000)]
+    assert sum(halves, []) == NUMBERS and len(halves) > 2
+    (tmp_path / "f").write_bytes(data)
+    assert list(sequencefile.read(["memory://folder", f"file://{tmp_path}/f"])) == NUMBERS * 2
+
+
+@pytest.mark.parametrize("said", [0, None])
+def test_a_file_that_does_not_say_its_size_is_read_to_its_end(said, tmp_path, monkeypatch):
+    """As files of some servers and of some file systems in user space."""
+    monkeypatch.setattr(sequencefile._locations, "size", lambda place: said)
+    (tmp_path / "f").write_bytes(written(NUMBERS, sync_interval=100))
+    told = []
+    assert list(sequencefile.read(tmp_path / "f", split_size=500, progress=lambda *now: told.append(now))) == NUMBERS
+    assert told == [(0, 0)]
+
+
+def test_without_a_library_the_error_says_what_to_install():
+    code = """
+        import io, sys
+        sys.modules.update(dict.fromkeys(["cramjam", "lz4", "lz4.block", "backports.zstd", "compression", "lzallright", "fsspec"]))
+        from typedbytes import sequencefile
+        from typedbytes.sequencefile import _codecs
+        for codec in ("snappy", "lz4", "zstd", "lzo"):
+            try:
+                sequencefile.Writer(io.BytesIO(), compression="block", codec=codec)
+            except ModuleNotFoundError as error:
+                print(error)
+        try:
+            sequencefile.open("s3://bucket/file")
+        except ModuleNotFoundError as error:
+            print(error)
+    """
+    lines = run_fresh(code).splitlines()
+    for line, extra in zip(lines, ["snappy", "lz4", "zstd", "lzo", "fsspec"]):
+        assert line.endswith(f": pip install 'typedbytes[{extra}]'")
+    assert "org.apache.hadoop.io.compress.SnappyCodec needs the library cramjam" in lines[0]
+    assert len(lines) == 5
+
+
+@pytest.mark.parametrize("missing", ["", 'sys.modules["pyarrow.fs"] = None'])
+def test_what_hdfs_takes_is_said(missing):
+    code = f"""
+        import sys
+        {missing}
+        from typedbytes import sequencefile
+        for act in (sequencefile.open, lambda place: sequencefile.open(place, "w"), lambda place: list(sequencefile.read(place))):
+            try:
+                act("hdfs://no-such-host.invalid:8020/part-00000")
+            except ({"ImportError" if missing else "OSError"}) as error:
+                print(error)
+    """
+    lines = run_fresh(code).splitlines()
+    assert len(lines) == 3
+    for line in lines:
+        assert "JAVA_HOME" in line and "CLASSPATH" in line and "webhdfs://me@namenode:9870/path" in line
+
+
+def test_importing_brings_no_library():
+    code = """
+        import sys, io
+        from typedbytes import sequencefile
+        with sequencefile.Writer(io.BytesIO()) as writer:
+            writer.write(1, 2)
+        print(sorted({"cramjam", "lz4", "fsspec", "bz2", "zlib", "numpy", "concurrent.futures", "typedbytes.streaming"} & set(sys.modules)))
+    """
+    assert run_fresh(code, flags=("-S",)) == "[]"
