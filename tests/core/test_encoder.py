@@ -12,9 +12,11 @@ import threading
 import numpy
 import pytest
 
+import reference
 import typedbytes as tb
 from encoding_values import ONE, List, Lying, nested
 from fresh import run_fresh
+from vectors import outcome
 
 # -- what comes out ---------------------------------------------------------------------------------------
 
@@ -294,6 +296,35 @@ def test_all_ways_to_encode_give_the_same():
         target = bytearray()
         assert encoder.encode_into(value, target) == len(target)
         assert target == encoder.encode(value) == tb.dumps(value)
+
+
+SMALL_SCALARS = [7, -(2**40), 2**63, -(2**70), 2**127, 2**200, 1.5, True, b"bytes", "text", "\u0411", bytearray(b"array"), None, [], (), {}]
+
+
+def small_containers():
+    """Yield containers as small as those that are encoded at once, and somewhat larger ones."""
+    for count in range(20):
+        for scalar in SMALL_SCALARS:
+            items = [1] * (count - 1) + [scalar]
+            yield from (items, tuple(items), dict(enumerate(items)))
+    for nbytes in range(480, 530):  # 512 are as many as are written at once
+        yield from (["x" * nbytes], ("x" * nbytes,), {"": b"x" * nbytes}, ["x" * (nbytes - 9), 1.5], {b"x" * nbytes: True})
+
+
+@pytest.mark.parametrize("options", [{}, {"int_width": 64}, {"sort_keys": True}, {"max_depth": 1}, {"pickle": "raw"}, {"dialect": "hive"}])
+def test_small_containers_are_written_as_in_a_stream_and_by_the_reference(options):
+    encoder = tb.Encoder(**options)
+    for value in [*SMALL_SCALARS, *small_containers()]:
+        expected = outcome(reference.dumps, value, **options)
+        assert outcome(encoder.encode, value) == expected
+        assert outcome(lambda value: encoder.encode_all([value]), value) == expected
+
+
+@pytest.mark.parametrize("number", [2**63, 2**64 - 1, -(2**63) - 1, 2**127 - 1, -(2**127), 2**128 - 1])
+def test_wide_ints_among_others_in_a_list_are_written_as_the_reference_writes_them(number):
+    for count in (2, 3, 100, 2000):
+        for value in ([number] * count, [1, number] * count, [1] * count + [number] * count, [number, 2**300] * count):
+            assert tb.dumps(value) == reference.dumps(value)
 
 
 @pytest.mark.parametrize("wrong", [5, None, [1], [(1,)], [(1, 2, 3)], [None]])

@@ -86,7 +86,7 @@ FAULTS = [
     Fault("one level too many", "core/codec/containers.pxi", VECTORS,
           "    if unlikely(d.depth >= d.max_depth):", "    if unlikely(d.depth > d.max_depth):"),
     Fault("closing does not count", "core/codec/containers.pxi", VECTORS,
-          "    d.depth -= 1\n    d.frame = frame.parent\n    d.work_count", "    d.frame = frame.parent\n    d.work_count"),
+          "    d.depth -= 1\n    d.frame = frame.parent\n    return count_items", "    d.frame = frame.parent\n    return count_items"),
     Fault("skip's depth off by one", "core/codec/skip.pxi", fuzz("bytes"),
           "            elif size == HAS_MARKER:\n                if unlikely(s.depth == s.max_depth):",
           "            elif size == HAS_MARKER:\n                if unlikely(s.depth > s.max_depth):"),

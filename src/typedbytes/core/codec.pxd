@@ -115,8 +115,10 @@ cdef class EncodeOptions:
 
 # As decode_single_scalar: the bytes of one scalar, at once.
 cdef PyObject* encode_single_scalar(const Encoding* options, PyObject* obj) except? NULL
-# The same of an empty tuple, list or dict.
-cdef PyObject* encode_single_empty(const Encoding* options, PyObject* obj) except? NULL
+# The same of a bytearray, None or an int of 64 to 128 bits.
+cdef PyObject* encode_rarer_scalar(const Encoding* options, PyObject* obj) except? NULL
+# The same of a small tuple, list or dict of scalars.
+cdef PyObject* encode_small_container(const Encoding* options, PyObject* obj) except? NULL
 # Write one record at the cursor; when that fails the cursor is where it was.
 cdef int encode_record(Encoding* e, PyObject* obj) except -1
 cdef int encode_pair(Encoding* e, PyObject* key, PyObject* value) except -1

@@ -11,7 +11,7 @@
 #     core/codec/collisions.pxi      MAP keys of equal hash
 #     core/codec/decode.pxi          dispatch by type code; records
 #     core/codec/limits.pxi          max_bytes
-#     core/codec/single_scalar.pxi   one scalar or empty container and nothing else
+#     core/codec/single_scalar.pxi   one scalar or small container and nothing else
 #     core/codec/encode.pxi          dispatch by Python type, default=, pickles; records
 #     core/codec/numpy.pxi           NumPy's arrays and scalars
 #     core/codec/sort_keys.pxi       MAP entries in the order of their encoded keys
@@ -49,7 +49,7 @@ cdef extern from "Python.h":
         Py_ssize_t tp_basicsize
         Py_ssize_t tp_itemsize
     PyTypeObject* Py_TYPE(PyObject* o) noexcept
-    PyTypeObject PyBool_Type, PyBytes_Type, PyDict_Type, PyFloat_Type, PyList_Type, PyLong_Type, PyTuple_Type, PyUnicode_Type
+    PyTypeObject PyBool_Type, PyByteArray_Type, PyBytes_Type, PyDict_Type, PyFloat_Type, PyList_Type, PyLong_Type, PyTuple_Type, PyUnicode_Type
     PyObject* Py_True
     PyObject* Py_False
     PyObject* Py_None
@@ -66,6 +66,8 @@ cdef extern from "Python.h":
     Py_ssize_t PyUnicode_GET_LENGTH(PyObject* o) noexcept
     bint PyUnicode_IS_ASCII(PyObject* o) noexcept
     bint PyUnicode_IS_COMPACT_ASCII(PyObject* o) noexcept
+    char* PyByteArray_AS_STRING(PyObject* o) noexcept
+    Py_ssize_t PyByteArray_GET_SIZE(PyObject* o) noexcept
     Py_ssize_t PyTuple_GET_SIZE(PyObject* o) noexcept
     PyObject* PyTuple_GET_ITEM(PyObject* o, Py_ssize_t i) noexcept
     Py_ssize_t PyList_GET_SIZE(PyObject* o) noexcept

@@ -173,6 +173,25 @@ static inline Py_ssize_t two_words_to_bytes_le(const digit *digits, Py_ssize_t n
 }
 #endif
 
+/* The same of an int beyond 64 bits; 0: it has more than 128, or this is not known here. */
+static inline Py_ssize_t wide_int_to_bytes_le(PyObject *number, unsigned char *out) {
+#if TB_KNOWN_DIGITS && defined(__GNUC__)
+    const digit *digits = TB_DIGITS(number);
+    Py_ssize_t ndigits = TB_NDIGITS(number);
+    if (PY_LITTLE_ENDIAN && ndigits == 3 && digits[2] - 8 < 8 && !TB_NEGATIVE(number)) {    /* unsigned, of 64 bits */
+        uint64_t size = digits[0] | (uint64_t)digits[1] << 30 | (uint64_t)digits[2] << 60;
+        memcpy(out, &size, 8);
+        out[8] = 0;
+        return 9;
+    }
+    if (PY_LITTLE_ENDIAN && ndigits >= 3 && (ndigits < 5 || (ndigits == 5 && digits[4] < 256)))
+        return two_words_to_bytes_le(digits, ndigits, TB_NEGATIVE(number), out);
+#else
+    (void)number; (void)out;
+#endif
+    return 0;
+}
+
 static Py_ssize_t int_to_bytes_le(PyObject *number, unsigned char *out, Py_ssize_t capacity) {
 #if TB_KNOWN_DIGITS
     const digit *digits = TB_DIGITS(number);
@@ -181,10 +200,7 @@ static Py_ssize_t int_to_bytes_le(PyObject *number, unsigned char *out, Py_ssize
     uint64_t bits = 0;
     uint32_t carry = negative;    /* two's complement: invert and add one, on the way */
     if (ndigits * 30 / 8 + 2 > capacity) return -1;
-#if defined(__GNUC__)
-    if (PY_LITTLE_ENDIAN && ndigits >= 3 && capacity >= 17 && (ndigits < 5 || (ndigits == 5 && digits[4] < 256)))
-        return two_words_to_bytes_le(digits, ndigits, negative, out);
-#endif
+    if (capacity >= 17 && (nbytes = wide_int_to_bytes_le(number, out)) != 0) return nbytes;
     for (i = 0; i < ndigits; i++) {
         uint32_t d = digits[i];
         if (negative) {

@@ -19,6 +19,8 @@ cdef extern from "core/cpython.h":
     bint int_to_i64_evenly(PyObject* number, int64_t* value) noexcept
     # Two's complement little-endian, the shortest form, as in pickle's LONG1. Length, or -1: too long, or no such API here.
     Py_ssize_t int_to_bytes_le(PyObject* number, unsigned char* out, Py_ssize_t capacity) noexcept
+    # The same of an int beyond 64 bits, up to 17 bytes; 0: longer, or not known here.
+    Py_ssize_t wide_int_to_bytes_le(PyObject* number, unsigned char* out) noexcept
     PyObject* int_from_bytes_le(const unsigned char* p, Py_ssize_t nbytes) except NULL
     # Digits of 30 bits; and the bytes of a set's table outside the object.
     Py_ssize_t ndigits_of(PyObject* number) noexcept

@@ -59,7 +59,7 @@ cdef inline object taken(PyObject* o):
 cdef inline object encode_object(EncodeOptions options, object obj):
     cdef PyObject* scalar
     if PyTuple_CheckExact(obj) or PyList_CheckExact(obj) or PyDict_CheckExact(obj):
-        scalar = encode_single_empty(&options.template, <PyObject*>obj)
+        scalar = encode_small_container(&options.template, <PyObject*>obj)
     else:
         scalar = encode_single_scalar(&options.template, <PyObject*>obj)
     if scalar != NULL:
@@ -70,6 +70,9 @@ cdef inline object encode_object(EncodeOptions options, object obj):
 cdef bytes encode_whole_object(EncodeOptions options, object obj):
     cdef Encoding e
     cdef unsigned char scratch[SCRATCH]
+    cdef PyObject* scalar = encode_rarer_scalar(&options.template, <PyObject*>obj)
+    if scalar != NULL:
+        return <bytes>taken(scalar)
     memcpy(&e, &options.template, sizeof(Encoding))
     start_scratch(&e.buf, scratch, SCRATCH)
     try:

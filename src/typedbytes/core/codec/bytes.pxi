@@ -336,8 +336,10 @@ cdef int encode_surrogates(Encoding* e, object text) except -1:
 #         bytes that are not an .npy array. EncodeTypeError: an array of objects.
 # source  Hadoop TypedBytesWritableOutput.writeWritable, typedbytes.py; vectors ext_*, writable_*, pickle_*, ndarray_*.
 
+cdef const unsigned char* PICKLED_NONE = b"\x64\x00\x00\x00\x04\x80\x02N."    # as every library writes it; nine bytes
+
 cdef inline bint is_pickled_none(const unsigned char* p) noexcept:
-    # As every library writes it; the caller has checked that nine bytes are there.
+    # The caller has checked that nine bytes are there.
     return memcmp(p, b"\x64\x00\x00\x00\x04\x80\x02N.", 9) == 0
 
 
@@ -426,6 +428,22 @@ cdef object decode_ndarray(Decoding* d, bytes data):
         raise_format_at(d, f"NDARRAY: {error}", offset_of(&d.buf, d.buf.cursor), NDARRAY, error)
 
 
+cdef enum:
+    WIDE_NBYTES = 9 + 17 + 1    # of the pickle of an int of 128 bits
+
+cdef inline bint store_wide(unsigned char** p, PyObject* obj) noexcept:
+    # Store an int beyond 64 bits, the caller has reserved WIDE_NBYTES; False, and nothing has happened: it has more than 128.
+    cdef Py_ssize_t nbytes = wide_int_to_bytes_le(obj, p[0] + 9)
+    if nbytes == 0:
+        return False
+    memcpy(p[0], b"\x64\x00\x00\x00\x00\x80\x02\x8a", 8)
+    p[0][4] = <unsigned char>(nbytes + 5)
+    p[0][8] = <unsigned char>nbytes
+    p[0][9 + nbytes] = c"."
+    p[0] += nbytes + 10
+    return True
+
+
 cdef int encode_wide_int(Encoding* e, PyObject* obj) except -1:
     # Beyond 64 bits: the pickle that the older libraries write, PROTO 2, LONG1, STOP.
     cdef unsigned char* p
@@ -433,6 +451,8 @@ cdef int encode_wide_int(Encoding* e, PyObject* obj) except -1:
     if e.pickle == RAW or e.int_width:
         return raise_encode_value(e, "int does not fit 64 bits")
     reserve_for(e, 5 + 4 + 260 + 1)
+    if store_wide(&e.buf.cursor, obj):
+        return 0
     p = e.buf.cursor
     nbytes = int_to_bytes_le(obj, p + 9, 260)
     if not 0 <= nbytes <= 255:

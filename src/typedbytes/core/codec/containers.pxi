@@ -22,7 +22,11 @@ cdef inline int open_container(Decoding* d, PathFrame* frame, int code) except -
 cdef inline int close_container(Decoding* d, PathFrame* frame) except -1:
     d.depth -= 1
     d.frame = frame.parent
-    d.work_count += (frame.index & 0x3fff) + 1
+    return count_items(d, (frame.index & 0x3fff) + 1)
+
+
+cdef inline int count_items(Decoding* d, Py_ssize_t nitems) except -1:
+    d.work_count += nitems
     if unlikely(d.work_count > d.check_interval):
         return maybe_pause_gc(d)
     return 0
@@ -253,7 +257,7 @@ cdef PyObject* dict_from_stack(Decoding* d, Py_ssize_t base) except NULL:
             return raise_uncomparable(d)
         release_item(&d.stack[i])
         release_item(&d.stack[i + 1])
-        check_signals_at(i - base)
+        check_signals_at(i - base + 2)
     d.nstack = base
     incref(result)
     return result
@@ -330,8 +334,13 @@ cdef Py_ssize_t encode_run(Encoding* e, PyObject** items, Py_ssize_t most) excep
     reserve_for(e, 9 * (stop - items))
     p = e.buf.cursor
     if kind == &PyLong_Type and e.int_width == 0:
-        while item < stop and Py_TYPE(item[0]) == kind and int_to_i64_evenly(item[0], &number):
-            p += store_int(p, number)
+        while item < stop:
+            while item < stop and Py_TYPE(item[0]) == kind and int_to_i64_evenly(item[0], &number):
+                p += store_int(p, number)
+                item += 1
+            if item == stop or Py_TYPE(item[0]) != kind or e.pickle == RAW \
+                    or e.buf.end - p < WIDE_NBYTES + 9 * (stop - item) or not store_wide(&p, item[0]):
+                break
             item += 1
     elif kind == &PyFloat_Type:
         while item < stop and Py_TYPE(item[0]) == kind:
@@ -345,8 +354,12 @@ cdef Py_ssize_t encode_run(Encoding* e, PyObject** items, Py_ssize_t most) excep
     return item - items
 
 
-cdef int encode_tuple(Encoding* e, PyObject* items) except -1:
+# Each owns its container while Python code may run, which could drop the caller's reference.
+
+cdef int encode_tuple(Encoding* e, object owned) except -1:
     cdef PathFrame frame
+    cdef object kept = owned
+    cdef PyObject* items = <PyObject*>kept
     cdef Py_ssize_t count = PyTuple_GET_SIZE(items)
     cdef PyTypeObject* kind
     cdef Py_ssize_t look = first_look(count)    # for a run, at this index
@@ -363,9 +376,11 @@ cdef int encode_tuple(Encoding* e, PyObject* items) except -1:
     return 0
 
 
-cdef int encode_list(Encoding* e, PyObject* items) except -1:
+cdef int encode_list(Encoding* e, object owned) except -1:
     # The size is read at each step: hooks may change the list, and a LIST has no count that could become wrong.
     cdef PathFrame frame
+    cdef object kept = owned
+    cdef PyObject* items = <PyObject*>kept
     cdef PyTypeObject* kind
     cdef Py_ssize_t look = first_look(PyList_GET_SIZE(items))    # for a run, at this index
     open_encoded(e, &frame, LIST)
@@ -387,8 +402,10 @@ cdef int encode_list(Encoding* e, PyObject* items) except -1:
     return 0
 
 
-cdef int encode_dict(Encoding* e, PyObject* mapping) except -1:
+cdef int encode_dict(Encoding* e, object owned) except -1:
     cdef PathFrame frame
+    cdef object kept = owned
+    cdef PyObject* mapping = <PyObject*>kept
     cdef Py_ssize_t npairs = PyDict_GET_SIZE(mapping)
     cdef Py_ssize_t position = 0
     cdef PyObject* key

@@ -46,6 +46,18 @@ cdef inline PyObject* decode_value(Decoding* d) except NULL:
             length = load_length(p + 1)
             if likely(length >= 0):
                 return decode_vector(d, length)
+    elif code == LIST:    # not left to decode_other, as encode_value says
+        if likely(d.in_key == 0):
+            if left >= 2 and p[1] == MARKER and likely(d.depth < d.max_depth):
+                d.buf.cursor = p + 2
+                count_items(d, 1)
+                return list_from_stolen(NULL, 0)
+            return decode_list(d)
+    elif code == MAP:
+        if likely(left >= 5 and d.in_key == 0):
+            length = load_length(p + 1)
+            if likely(length >= 0):
+                return decode_map(d, length)
     return decode_other(d)
 
 

@@ -19,6 +19,17 @@ cdef inline int encode_value(Encoding* e, PyObject* obj) except -1:
         return encode_bytes(e, obj)
     if obj == Py_None:
         return encode_none(e)
+    # Containers are not left to encode_other: with two calls for a level, the processor forgets twice as soon where to return to.
+    if kind == &PyTuple_Type:
+        return encode_tuple(e, <object>obj)
+    if kind == &PyList_Type:
+        if PyList_GET_SIZE(obj) == 0 and likely(e.depth < e.max_depth):
+            return encode_empty_list(e)
+        return encode_list(e, <object>obj)
+    if kind == &PyDict_Type:
+        if PyDict_GET_SIZE(obj) == 0 and likely(e.depth < e.max_depth):
+            return encode_head(e, MAP, 0)
+        return encode_dict(e, <object>obj)
     return encode_other(e, <object>obj)
 
 
@@ -26,16 +37,8 @@ cdef int encode_other(Encoding* e, object obj) except -1:
     # `kept` owns the object while Python code may run, which could drop the caller's reference.
     cdef PyTypeObject* kind = Py_TYPE(<PyObject*>obj)
     kept = obj
-    if kind == &PyTuple_Type:
-        return encode_tuple(e, <PyObject*>obj)
-    if kind == &PyList_Type:
-        if PyList_GET_SIZE(<PyObject*>obj) == 0 and e.depth < e.max_depth:
-            return encode_empty_list(e)
-        return encode_list(e, <PyObject*>obj)
-    if kind == &PyDict_Type:
-        if PyDict_GET_SIZE(<PyObject*>obj) == 0 and e.depth < e.max_depth:
-            return encode_head(e, MAP, 0)
-        return encode_dict(e, <PyObject*>obj)
+    if kind == &PyByteArray_Type:
+        return encode_payload(e, BYTES, PyByteArray_AS_STRING(<PyObject*>obj), PyByteArray_GET_SIZE(<PyObject*>obj))
     if is_pickled_type(kind):
         return encode_pickled_type(e, obj)
     return encode_by_kind(e, obj)
@@ -61,7 +64,7 @@ cdef int encode_by_kind(Encoding* e, object obj) except -1:
         return encode_writable(e, obj)
     if kind is Long:
         return encode_long(e, <PyObject*>obj)
-    if kind is bytearray or kind is memoryview or kind is loaded_type("array", "array"):
+    if kind is memoryview or kind is loaded_type("array", "array"):
         return encode_buffer(e, obj)
     if PyLong_Check(obj):
         return encode_int(e, <PyObject*>obj)
@@ -72,9 +75,9 @@ cdef int encode_by_kind(Encoding* e, object obj) except -1:
     if PyBytes_Check(obj):
         return encode_bytes(e, <PyObject*>obj)
     if PyTuple_Check(obj):
-        return encode_tuple(e, <PyObject*>obj)
+        return encode_tuple(e, obj)
     if PyList_Check(obj):
-        return encode_list(e, <PyObject*>obj)
+        return encode_list(e, obj)
     if PyDict_Check(obj):
         return encode_items(e, list(obj.items()))
     if "numpy" in sys.modules and encode_numpy(e, obj):

@@ -1,4 +1,4 @@
-# A single scalar or empty container, the most common messages: decoded and encoded without a Decoding or Encoding of its own.
+# A single scalar or small container, the most common messages: decoded and encoded without a Decoding or Encoding of its own.
 
 
 cdef PyObject* decode_single_scalar(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes, bint is_key) except? NULL:
@@ -24,14 +24,14 @@ cdef PyObject* decode_single_scalar(const Decoding* options, const unsigned char
         return decode_byte(p + 1) if nbytes == 2 else NULL
     if code == BYTES and nbytes >= 5 and load_length(p + 1) == nbytes - 5:
         return decode_bytes(p + 5, nbytes - 5)
-    return decode_single_empty(options, p, nbytes)
+    return decode_single_other(options, p, nbytes)
 
 
-cdef PyObject* decode_single_empty(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes) except? NULL:
+cdef PyObject* decode_single_other(const Decoding* options, const unsigned char* p, Py_ssize_t nbytes) except? NULL:
+    # None, a wide int, or an empty container.
     cdef int code = p[0]
-    if code == PICKLE and nbytes == 9 and options.pickle != RAW and is_pickled_none(p):
-        incref(Py_None)
-        return Py_None
+    if code == PICKLE and nbytes >= 9 and options.pickle != RAW and load_length(p + 1) == nbytes - 5:
+        return recognise_number(p + 5, nbytes - 5)
     if options.max_depth == 0:
         return NULL
     if code == LIST and nbytes == 2 and p[1] == MARKER:
@@ -66,6 +66,27 @@ cdef PyObject* encode_single_scalar(const Encoding* options, PyObject* obj) exce
     return NULL
 
 
+cdef PyObject* encode_rarer_scalar(const Encoding* options, PyObject* obj) except? NULL:
+    cdef PyTypeObject* kind = Py_TYPE(obj)
+    cdef unsigned char scratch[WIDE_NBYTES]
+    cdef unsigned char* p = scratch
+    if kind == &PyByteArray_Type:
+        return single_payload(BYTES, PyByteArray_AS_STRING(obj), PyByteArray_GET_SIZE(obj))
+    if options.pickle == RAW:
+        return NULL
+    if obj == Py_None and not options.hive:
+        return bytes_of(PICKLED_NONE, PICKLED_NONE + 9)
+    if kind == &PyLong_Type and options.int_width == 0 and store_wide(&p, obj):
+        return bytes_of(scratch, p)
+    return NULL
+
+
+cdef inline PyObject* bytes_of(const unsigned char* start, const unsigned char* end) except NULL:
+    cdef PyObject* result = new_filled_bytes(end - start)
+    copy_short(bytes_data(result), start, end - start)
+    return result
+
+
 cdef inline PyObject* single_payload(int code, const void* data, Py_ssize_t nbytes) except? NULL:
     cdef PyObject* result
     cdef unsigned char* p
@@ -79,21 +100,91 @@ cdef inline PyObject* single_payload(int code, const void* data, Py_ssize_t nbyt
     return result
 
 
-cdef PyObject* encode_single_empty(const Encoding* options, PyObject* obj) except? NULL:
-    # Of a tuple, list or dict; NULL without an exception: it is not empty.
+# Small containers of scalars and nothing else, as records often are; no Python code runs meanwhile.
+
+cdef enum:
+    SMALL_NITEMS = 16        # the keys and values of a dict are items
+    SMALL_NBYTES = 512
+
+cdef PyObject* encode_small_container(const Encoding* options, PyObject* obj) except? NULL:
+    # Of an exact tuple, list or dict; NULL without an exception: another one, or options that need more.
+    cdef unsigned char scratch[SMALL_NBYTES]
+    cdef unsigned char* p = scratch
     cdef PyTypeObject* kind = Py_TYPE(obj)
-    cdef PyObject* result
-    cdef unsigned char* p
-    if options.max_depth == 0:
+    cdef bint stored
+    if options.max_depth == 0 or options.int_width or options.sort_keys:
         return NULL
-    if kind == &PyList_Type:
-        if PyList_GET_SIZE(obj):
-            return NULL
-        result = new_filled_bytes(2)
-        p = <unsigned char*>bytes_data(result)
-        p[0] = LIST
-        p[1] = MARKER
-        return result
     if kind == &PyTuple_Type:
-        return NULL if PyTuple_GET_SIZE(obj) else single_payload(VECTOR, NULL, 0)
-    return NULL if PyDict_GET_SIZE(obj) else single_payload(MAP, NULL, 0)
+        stored = store_small_items(&p, scratch + SMALL_NBYTES, VECTOR, (<PyTupleObject*>obj).ob_item, PyTuple_GET_SIZE(obj))
+    elif kind == &PyList_Type:
+        stored = store_small_items(&p, scratch + SMALL_NBYTES, LIST, (<PyListObject*>obj).ob_item, PyList_GET_SIZE(obj))
+    else:
+        stored = store_small_dict(&p, scratch + SMALL_NBYTES, obj)
+    return bytes_of(scratch, p) if stored else NULL
+
+
+cdef inline bint store_small_items(unsigned char** p, unsigned char* end, int code, PyObject** items, Py_ssize_t count) noexcept:
+    cdef Py_ssize_t i
+    if count > SMALL_NITEMS:
+        return False
+    p[0][0] = <unsigned char>code
+    if code == LIST:
+        p[0] += 1
+        end -= 1    # for the MARKER
+    else:
+        store_i32(p[0] + 1, <int32_t>count)
+        p[0] += 5
+    for i in range(count):
+        if not store_scalar(p, end, items[i]):
+            return False
+    if code == LIST:
+        p[0][0] = MARKER
+        p[0] += 1
+    return True
+
+
+cdef inline bint store_small_dict(unsigned char** p, unsigned char* end, PyObject* mapping) noexcept:
+    cdef Py_ssize_t npairs = PyDict_GET_SIZE(mapping)
+    cdef Py_ssize_t position = 0
+    cdef PyObject* key
+    cdef PyObject* value
+    if npairs > SMALL_NITEMS // 2:
+        return False
+    p[0][0] = MAP
+    store_i32(p[0] + 1, <int32_t>npairs)
+    p[0] += 5
+    while dict_next(mapping, &position, &key, &value):
+        if not store_scalar(p, end, key) or not store_scalar(p, end, value):
+            return False
+    return True
+
+
+cdef inline bint store_scalar(unsigned char** p, const unsigned char* end, PyObject* obj) noexcept:
+    # False, and nothing has happened: another type, or too long for what is left.
+    cdef PyTypeObject* kind = Py_TYPE(obj)
+    cdef int64_t number
+    if unlikely(end - p[0] < 9):
+        return False
+    if kind == &PyLong_Type and int_to_i64(obj, &number):
+        p[0] += store_int(p[0], number)
+    elif kind == &PyUnicode_Type and PyUnicode_IS_COMPACT_ASCII(obj):
+        return store_payload(p, end, STRING, PyUnicode_DATA(obj), PyUnicode_GET_LENGTH(obj))
+    elif kind == &PyFloat_Type:
+        p[0] += store_double(p[0], obj)
+    elif kind == &PyBool_Type:
+        p[0] += store_bool(p[0], obj)
+    elif kind == &PyBytes_Type:
+        return store_payload(p, end, BYTES, bytes_data(obj), bytes_size(obj))
+    else:
+        return False
+    return True
+
+
+cdef inline bint store_payload(unsigned char** p, const unsigned char* end, int code, const void* data, Py_ssize_t nbytes) noexcept:
+    if nbytes > end - p[0] - 5:
+        return False
+    p[0][0] = <unsigned char>code
+    store_i32(p[0] + 1, <int32_t>nbytes)
+    copy_short(p[0] + 5, data, nbytes)
+    p[0] += 5 + nbytes
+    return True
