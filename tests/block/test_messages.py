@@ -151,7 +151,7 @@ def test_native_messages_keep_arrays_as_arrays(value):
     assert bytes(message[0]) == bytes(value)
 
 
-@pytest.mark.parametrize("letter", array.typecodes.replace("u", "").replace("w", ""))
+@pytest.mark.parametrize("letter", "bBhHiIlLqQfd")
 def test_arrays_of_every_letter(letter):
     given = array.array(letter, [1, 2, 100])
     (message,) = BlockDecoder().feed(BlockEncoder("native").encode([given]))

@@ -89,7 +89,7 @@ def fed(descriptor, data):
     """Write to a descriptor, and close it, from a thread."""
 
     def work():
-        with open(descriptor, "wb") as file, contextlib.suppress(BrokenPipeError):
+        with contextlib.suppress(BrokenPipeError), open(descriptor, "wb") as file:
             file.write(data)
 
     thread = threading.Thread(target=work)
