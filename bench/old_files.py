@@ -16,10 +16,12 @@ import typedbytes as tb
 from data import PYTHON2_FILES, RUNES, SEED, signed
 
 FOLDER = Path(__file__).resolve().parent.parent / "build" / "bench"
-#: The keys and values of a full file; those of long strings have a tenth.
+#: The keys and values of a full file; those of long strings have a tenth, and gb_100k has as many times the 22 of gb_single as pairs.
 NVALUES = 200_000
 NSTRINGS = 20_000
 LETTERS = "".join(map(chr, itertools.chain(range(0x41, 0x5B), range(0x61, 0x7B))))
+#: Characters of one, two and three bytes, and how many of a thousand they are: 2.10 bytes a character, as in the original.
+ALPHABETS = {LETTERS: 442, "\xf0\u021d": 15, RUNES: 543}
 
 NAMES = (
     "double_100k", "float_100k", "gb_100k", "bool_100k", "dict_50", "tuple_50", "byte_100k", "list_50", "int_100k",
@@ -53,7 +55,7 @@ def values(name, scale):
     length = LENGTHS[sizes[0]]
     if kind == "bytes":
         return (rng.randbytes(length) for _ in range(even(NSTRINGS * scale)))
-    pool = "".join(rng.choices(RUNES + LETTERS, k=1_000_000))
+    pool = "".join(map(rng.choice, rng.choices(list(ALPHABETS), ALPHABETS.values(), k=1_000_000)))
     starts = (rng.randrange(len(pool) - length) for _ in range(even(NSTRINGS * scale)))
     return (pool[start : start + length] for start in starts)
 
@@ -67,7 +69,7 @@ def encoded(name, scale):
     """Yield the bytes of a file in pieces."""
     kept = PYTHON2_FILES / f"{name}.tb"
     if name == "gb_100k":
-        yield from itertools.repeat((PYTHON2_FILES / "gb_single.tb").read_bytes(), even(NVALUES * scale / 20))
+        yield from itertools.repeat((PYTHON2_FILES / "gb_single.tb").read_bytes(), even(NVALUES * scale / 2))
     elif kept.exists():
         yield kept.read_bytes()
     else:
