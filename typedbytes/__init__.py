@@ -49,9 +49,8 @@ __all__ = [
 def __getattr__(name):
     if name not in _LATER:
         raise AttributeError(f"module 'typedbytes' has no attribute {name!r}")
-    from importlib import import_module
-
-    value = globals()[name] = getattr(import_module(_LATER[name]), name)
+    # The module of that name, without the time that importing importlib takes.
+    value = globals()[name] = getattr(__import__(_LATER[name], fromlist=[name]), name)
     return value
 
 

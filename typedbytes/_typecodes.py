@@ -1,6 +1,8 @@
-"""The names of the type codes, for Python; `src/typedbytes/core/typecode.pxd` holds them for the core, and a test compares both."""
+"""The names of the type codes, for Python."""
 
 import enum
+
+from typedbytes import _codes
 
 __all__ = ["TypeCode"]
 
@@ -14,22 +16,22 @@ class TypeCode(enum.IntEnum):
     'STRING'
     """
 
-    BYTES = 0
-    BYTE = 1
-    BOOL = 2
-    INT = 3
-    LONG = 4
-    FLOAT = 5
-    DOUBLE = 6
-    STRING = 7
-    VECTOR = 8
-    LIST = 9
-    MAP = 10
-    SHORT = 11
-    NULL = 12
-    WRITABLE = 50
-    PICKLE = 100
-    BYTESTRING = 101
-    NDARRAY = 102
-    ENDOFRECORD = 177
-    MARKER = 255
+    BYTES = _codes.BYTES
+    BYTE = _codes.BYTE
+    BOOL = _codes.BOOL
+    INT = _codes.INT
+    LONG = _codes.LONG
+    FLOAT = _codes.FLOAT
+    DOUBLE = _codes.DOUBLE
+    STRING = _codes.STRING
+    VECTOR = _codes.VECTOR
+    LIST = _codes.LIST
+    MAP = _codes.MAP
+    SHORT = _codes.SHORT
+    NULL = _codes.NULL
+    WRITABLE = _codes.WRITABLE
+    PICKLE = _codes.PICKLE
+    BYTESTRING = _codes.BYTESTRING
+    NDARRAY = _codes.NDARRAY
+    ENDOFRECORD = _codes.ENDOFRECORD
+    MARKER = _codes.MARKER

@@ -20,7 +20,7 @@ What differs from the originals, always so that no data is lost silently:
 - A handler that raises StopIteration does not end an iteration.
 """
 
-from typedbytes.legacy._codes import (
+from typedbytes._codes import (
     BOOL,
     BYTE,
     BYTES,
@@ -35,8 +35,8 @@ from typedbytes.legacy._codes import (
     PICKLE,
     STRING,
     VECTOR,
-    Bytes,
 )
+from typedbytes.legacy._base import Bytes
 from typedbytes.legacy._input import Input, PairedInput
 from typedbytes.legacy._output import Output, PairedOutput
 

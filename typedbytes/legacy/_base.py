@@ -1,4 +1,21 @@
-"""What Input and Output share: handlers, options and the use in a with statement."""
+"""What Input and Output share: byte strings, handlers, options and the use in a with statement."""
+
+MAX_DEPTH = 256  # of containers in containers
+MappingProxyType = type(type.__dict__)  # of types, without the time that its import takes
+
+
+class Bytes(bytes):
+    """Hold the bytes of a BYTES value, to distinguish them from other strings.
+
+    >>> Bytes(b"raw")
+    Bytes(b'raw')
+    """
+
+    __module__ = "typedbytes.legacy"
+    __slots__ = ()
+
+    def __repr__(self):
+        return f"Bytes({bytes.__repr__(self)})"
 
 
 class _Legacy:

@@ -1,27 +1,9 @@
 """Input and PairedInput: values out of a file."""
 
-from types import MappingProxyType
-
+from typedbytes import _codes as codes
 from typedbytes._core import END, PairReader, ReadAheadIterator, Reader, replace_bytes, send_deferred
 from typedbytes.errors import DecodeError, FormatError, TruncatedError
-from typedbytes.legacy._codes import (
-    BOOL,
-    BYTE,
-    BYTES,
-    BYTESTRING,
-    DOUBLE,
-    FLOAT,
-    INT,
-    LIST,
-    LONG,
-    MAP,
-    MARKER,
-    PICKLE,
-    STRING,
-    VECTOR,
-    Bytes,
-)
-from typedbytes.legacy._containers import ContainerReader
+from typedbytes.legacy._base import Bytes, MappingProxyType, _Legacy
 from typedbytes.legacy._windows import open_window
 
 # Bytes that an iteration asks for at once; fewer after one that was given up early, since what is not used is read again.
@@ -29,7 +11,7 @@ _READ_SIZE = 131072
 _SHORT_READ_SIZE = 8192
 
 
-class Input(ContainerReader):
+class Input(_Legacy):
     """Read values from a binary file object.
 
     unicode_errors: as in bytes.decode. pickle: "safe", "trust" or "raw", as for `typedbytes.loads`.
@@ -52,6 +34,7 @@ class Input(ContainerReader):
         self._window = None
         self._read_size = _READ_SIZE
         self._reader = None
+        self._walks = {}  # of containers whose items may have handlers
         self._npassed = 0  # bytes consumed by the readers before the present one
         super().__init__(file, unicode_errors, pickle)
         self._register_all(self.TYPECODE_HANDLER_MAP, Input.TYPECODE_HANDLER_MAP)
@@ -115,7 +98,10 @@ class Input(ContainerReader):
         """
         if not callable(handler):
             raise TypeError(f"a handler must be callable, not {type(handler).__name__}")
+        from typedbytes.legacy._containers import WALKS
+
         self._handlers[_checked_code(typecode)] = handler
+        self._walks = WALKS
         self._settle()
 
     def lookup(self, typecode):
@@ -123,7 +109,7 @@ class Input(ContainerReader):
 
         Raises as `register`.
 
-        >>> Input(io.BytesIO(b"\\x00\\x00\\x00\\x05")).lookup(INT)()
+        >>> Input(io.BytesIO(b"\\x00\\x00\\x00\\x05")).lookup(3)()
         5
         """
         typecode = _checked_code(typecode)
@@ -137,7 +123,7 @@ class Input(ContainerReader):
         >>> Input(io.BytesIO(bytes.fromhex("000000026869"))).read_bytes()
         Bytes(b'hi')
         """
-        return Bytes(self._payload(BYTES))
+        return Bytes(self._payload(codes.BYTES))
 
     def read_byte(self):
         """Read the payload of a BYTE; raises as `read`.
@@ -145,7 +131,7 @@ class Input(ContainerReader):
         >>> Input(io.BytesIO(bytes.fromhex("fe"))).read_byte()
         -2
         """
-        return self._payload(BYTE)
+        return self._payload(codes.BYTE)
 
     def read_bool(self):
         """Read the payload of a BOOL; raises as `read`.
@@ -153,7 +139,7 @@ class Input(ContainerReader):
         >>> Input(io.BytesIO(bytes.fromhex("01"))).read_bool()
         True
         """
-        return self._payload(BOOL)
+        return self._payload(codes.BOOL)
 
     def read_int(self):
         """Read the payload of an INT; raises as `read`.
@@ -161,7 +147,7 @@ class Input(ContainerReader):
         >>> Input(io.BytesIO(bytes.fromhex("00000005"))).read_int()
         5
         """
-        return self._payload(INT)
+        return self._payload(codes.INT)
 
     def read_long(self):
         """Read the payload of a LONG; raises as `read`.
@@ -169,7 +155,7 @@ class Input(ContainerReader):
         >>> Input(io.BytesIO(bytes.fromhex("0000000000000005"))).read_long()
         5
         """
-        return self._payload(LONG)
+        return self._payload(codes.LONG)
 
     def read_float(self):
         """Read the payload of a FLOAT; raises as `read`.
@@ -177,7 +163,7 @@ class Input(ContainerReader):
         >>> Input(io.BytesIO(bytes.fromhex("3fc00000"))).read_float()
         1.5
         """
-        return self._payload(FLOAT)
+        return self._payload(codes.FLOAT)
 
     def read_double(self):
         """Read the payload of a DOUBLE; raises as `read`.
@@ -185,7 +171,7 @@ class Input(ContainerReader):
         >>> Input(io.BytesIO(bytes.fromhex("3ff8000000000000"))).read_double()
         1.5
         """
-        return self._payload(DOUBLE)
+        return self._payload(codes.DOUBLE)
 
     def read_string(self):
         """Read the payload of a STRING as str; raises as `read`.
@@ -193,7 +179,7 @@ class Input(ContainerReader):
         >>> Input(io.BytesIO(bytes.fromhex("000000026869"))).read_string()
         'hi'
         """
-        return self._payload(STRING)
+        return self._payload(codes.STRING)
 
     read_unicode = read_string
 
@@ -203,7 +189,7 @@ class Input(ContainerReader):
         >>> Input(io.BytesIO(bytes.fromhex("000000026869"))).read_bytestring()
         b'hi'
         """
-        return self._payload(BYTESTRING)
+        return self._payload(codes.BYTESTRING)
 
     def read_pickle(self):
         """Read the payload of a PICKLE under the policy of this Input; raises as `read`.
@@ -211,7 +197,7 @@ class Input(ContainerReader):
         >>> Input(io.BytesIO(bytes.fromhex("0000000580024b072e"))).read_pickle()
         7
         """
-        return self._payload(PICKLE)
+        return self._payload(codes.PICKLE)
 
     def read_vector(self):
         """Read the payload of a VECTOR as a tuple; raises as `read`.
@@ -219,7 +205,7 @@ class Input(ContainerReader):
         >>> Input(io.BytesIO(bytes.fromhex("000000010201"))).read_vector()
         (True,)
         """
-        return self._walk_vector() if self._handlers else replace_bytes(self._payload(VECTOR), Bytes)
+        return self._walks[codes.VECTOR](self) if self._handlers else replace_bytes(self._payload(codes.VECTOR), Bytes)
 
     def read_list(self):
         """Read the payload of a LIST, up to its MARKER; raises as `read`.
@@ -227,7 +213,7 @@ class Input(ContainerReader):
         >>> Input(io.BytesIO(bytes.fromhex("0201ff"))).read_list()
         [True]
         """
-        return self._walk_list() if self._handlers else replace_bytes(self._payload(LIST), Bytes)
+        return self._walks[codes.LIST](self) if self._handlers else replace_bytes(self._payload(codes.LIST), Bytes)
 
     def read_map(self):
         """Read the payload of a MAP as a dict; raises as `read`.
@@ -235,7 +221,7 @@ class Input(ContainerReader):
         >>> Input(io.BytesIO(bytes.fromhex("0000000102010200"))).read_map()
         {True: False}
         """
-        return self._walk_map() if self._handlers else replace_bytes(self._payload(MAP), Bytes)
+        return self._walks[codes.MAP](self) if self._handlers else replace_bytes(self._payload(codes.MAP), Bytes)
 
     def read_marker(self):
         """Raise StopIteration, as the originals do at a MARKER; nothing is read.
@@ -261,9 +247,10 @@ class Input(ContainerReader):
 
     # A subclass may have its own table; `register` is for a single Input.
     TYPECODE_HANDLER_MAP = MappingProxyType({
-        BYTES: read_bytes, BYTE: read_byte, BOOL: read_bool, INT: read_int, LONG: read_long, FLOAT: read_float,
-        DOUBLE: read_double, STRING: read_string, VECTOR: read_vector, LIST: read_list, MAP: read_map, PICKLE: read_pickle,
-        BYTESTRING: read_bytestring, MARKER: read_marker,
+        codes.BYTES: read_bytes, codes.BYTE: read_byte, codes.BOOL: read_bool, codes.INT: read_int, codes.LONG: read_long,
+        codes.FLOAT: read_float, codes.DOUBLE: read_double, codes.STRING: read_string, codes.VECTOR: read_vector,
+        codes.LIST: read_list, codes.MAP: read_map, codes.PICKLE: read_pickle, codes.BYTESTRING: read_bytestring,
+        codes.MARKER: read_marker,
     })  # fmt: skip
 
     # Calls of the reader, which keep it, its window and the file consistent.
@@ -322,7 +309,7 @@ class Input(ContainerReader):
         handler = self._handlers.get(code)
         if handler:
             return self._handled(handler)
-        walk = self._handlers and _WALKED.get(code)
+        walk = self._walks.get(code)
         return walk(self) if walk else replace_bytes(self._payload(code), Bytes)
 
     def _handled(self, handler):
@@ -364,11 +351,8 @@ class Input(ContainerReader):
                 raise
 
 
-_WALKED = {VECTOR: Input._walk_vector, LIST: Input._walk_list, MAP: Input._walk_map}
-
-
 def _checked_code(typecode):
-    if not 0 <= typecode < MARKER:
+    if not 0 <= typecode < codes.MARKER:
         raise ValueError(f"a type code of a value is 0..254, not {typecode}")
     return int(typecode)
 

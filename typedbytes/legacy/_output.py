@@ -1,16 +1,13 @@
 """Output and PairedOutput: values into a file, each as soon as it is given."""
 
 import io
-import struct
 import sys
-from operator import index
-from types import MappingProxyType
 
+from typedbytes._codes import BYTESTRING, MAP, PICKLE, STRING, VECTOR
 from typedbytes._core import Encoder, PairRecordOutput, RecordOutput, safe_dumps, write_all
 from typedbytes._types import Byte, Ext, Float, Long, Writable
 from typedbytes.errors import EncodeTypeError, EncodeValueError
-from typedbytes.legacy._base import _Legacy
-from typedbytes.legacy._codes import BYTESTRING, MAP, MAX_DEPTH, PICKLE, STRING, VECTOR, Bytes
+from typedbytes.legacy._base import MAX_DEPTH, Bytes, MappingProxyType, _Legacy
 
 _MAX_LENGTH = 2**31 - 1
 
@@ -92,7 +89,7 @@ class Output(_Legacy, RecordOutput):
         >>> Output(file).write_byte(-2); file.getvalue().hex()
         '01fe'
         """
-        self._write_encoded(self._encode(_converted(Byte, _converted(index, number))))
+        self._write_encoded(self._encode(_converted(Byte, _converted(_index, number))))
 
     def write_bool(self, truth):
         """Write the truth of an object as BOOL; raises as `write`.
@@ -110,7 +107,7 @@ class Output(_Legacy, RecordOutput):
         >>> Output(file).write_int(5); file.getvalue().hex()
         '0300000005'
         """
-        self._write_encoded(self._encode(_converted(index, number)))
+        self._write_encoded(self._encode(_converted(_index, number)))
 
     def write_long(self, number):
         """Write an int as LONG, as PICKLE when it needs more than 64 bits; raises as `write`.
@@ -119,7 +116,7 @@ class Output(_Legacy, RecordOutput):
         >>> Output(file).write_long(5); file.getvalue().hex()
         '040000000000000005'
         """
-        number = _converted(index, number)
+        number = _converted(_index, number)
         self._write_encoded(self._encode(Long(number) if -(2**63) <= number < 2**63 else number))
 
     def write_float(self, number):
@@ -271,6 +268,12 @@ def _converted(make, obj):
         raise EncodeTypeError(str(error)) from error
 
 
+def _index(number):
+    from operator import index  # lazy import: start-up time
+
+    return index(number)
+
+
 def _real(number):
     if isinstance(number, (str, bytes, bytearray)):
         raise TypeError(f"a number is needed, not {type(number).__name__}")
@@ -280,7 +283,7 @@ def _real(number):
 def _header(code, length):
     if length > _MAX_LENGTH:
         raise EncodeValueError(f"a length of {length} does not fit 31 bits")
-    return struct.pack(">Bi", code, length)
+    return code.to_bytes(1, "big") + length.to_bytes(4, "big")
 
 
 class PairedOutput(Output, PairRecordOutput):
