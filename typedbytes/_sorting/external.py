@@ -17,6 +17,7 @@ with equal keys come out in the order in which they went in; a run that lacks so
 
 import io
 import os
+import struct
 import tempfile
 from collections import namedtuple
 
@@ -178,9 +179,9 @@ def _zlib():
 
 
 def _lz4():
-    import lz4.frame
+    import cramjam  # its absence is reported here
 
-    return _Packing(_Lz4Compressor, lz4.frame.LZ4FrameDecompressor, 320 << 10)
+    return _Packing(lambda: _Lz4Compressor(cramjam.lz4), lambda: _Lz4Decompressor(cramjam.lz4), 192 << 10)
 
 
 def _zstd():
@@ -219,21 +220,71 @@ class _Inflating:
         return self._stream.eof
 
 
+# A block: its length when decompressed, its length in the file, its bytes. The length 0 ends the stream.
+_LZ4_HEADER = struct.Struct("<II")
+_LZ4_BLOCK_NBYTES = 1 << 16
+
+
 class _Lz4Compressor:
-    """An LZ4 compressor that writes the header of its frame itself."""
+    """Compress into blocks of LZ4."""
 
-    def __init__(self):
-        import lz4.frame
-
-        self._stream = lz4.frame.LZ4FrameCompressor(block_size=lz4.frame.BLOCKSIZE_MAX256KB)
-        self._begin = self._stream.begin()
+    def __init__(self, lz4):
+        self._lz4 = lz4
+        self._rest = b""
 
     def compress(self, data):
-        begin, self._begin = self._begin, b""
-        return begin + self._stream.compress(data)
+        data = self._rest + data
+        nbytes = len(data) - len(data) % _LZ4_BLOCK_NBYTES
+        self._rest = data[nbytes:]
+        return b"".join([self._block(data[at : at + _LZ4_BLOCK_NBYTES]) for at in range(0, nbytes, _LZ4_BLOCK_NBYTES)])
 
     def flush(self):
-        return self._begin + self._stream.flush()
+        return (self._block(self._rest) if self._rest else b"") + _LZ4_HEADER.pack(0, 0)
+
+    def _block(self, data):
+        packed = bytes(self._lz4.compress_block(data, store_size=False))
+        return _LZ4_HEADER.pack(len(data), len(packed)) + packed
+
+
+class _Lz4Decompressor:
+    """Decompress blocks of LZ4, with the interface of a BZ2Decompressor."""
+
+    def __init__(self, lz4):
+        self._lz4 = lz4
+        self._packed = b""
+        self._data = memoryview(b"")
+        self.eof = False
+
+    def decompress(self, data, max_length):
+        self._packed += data
+        if not self._data and not self.needs_input:
+            self._next_block()
+        data, self._data = self._data[:max_length], self._data[max_length:]
+        return data
+
+    def _next_block(self):
+        nbytes, end = self._lengths()
+        data = bytearray(nbytes)
+        if nbytes:
+            found = self._lz4.decompress_block_into(self._packed[_LZ4_HEADER.size : end], data, output_len=nbytes)
+            if found != nbytes:
+                raise OSError(f"a block of a temporary file has {found} bytes instead of {nbytes}")
+        self.eof = not nbytes
+        self._data = memoryview(data)
+        self._packed = self._packed[end:]
+
+    def _lengths(self):
+        """Return the length of the next block when decompressed, and where it ends."""
+        nbytes, npacked = _LZ4_HEADER.unpack_from(self._packed)
+        if nbytes > _LZ4_BLOCK_NBYTES:
+            raise OSError(f"a block of a temporary file has {nbytes} bytes, above the {_LZ4_BLOCK_NBYTES} of all blocks")
+        return nbytes, _LZ4_HEADER.size + npacked
+
+    @property
+    def needs_input(self):
+        if self._data or self.eof:
+            return False
+        return len(self._packed) < _LZ4_HEADER.size or len(self._packed) < self._lengths()[1]
 
 
 class _Packer:

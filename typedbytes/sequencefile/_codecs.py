@@ -176,16 +176,20 @@ def _snappy():
 
 
 def _lz4():
-    import lz4.block
+    import cramjam
+
+    lz4 = cramjam.lz4
 
     def expand(chunk, most):
-        # A byte of LZ4 expands to 255 at most.
-        return lz4.block.decompress(chunk, uncompressed_size=min(most, 256 * len(chunk)))
+        data = bytearray(min(most, 256 * len(chunk)))  # a byte of LZ4 expands to 255 at most
+        nbytes = lz4.decompress_block_into(chunk, data, output_len=len(data))
+        del data[nbytes:]
+        return data
 
     def shrink(data):
-        return lz4.block.compress(data, store_size=False)
+        return bytes(lz4.compress_block(data, store_size=False))
 
-    return _chunked(expand, (lz4.block.LZ4BlockError, ValueError)), _chunking(shrink, _BUFFER_NBYTES // 255 + 16)
+    return _chunked(expand, cramjam.DecompressionError), _chunking(shrink, _BUFFER_NBYTES // 255 + 16)
 
 
 def _lzo():
