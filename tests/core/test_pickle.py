@@ -593,6 +593,32 @@ def test_a_memo_ends_with_its_pickle():
             use(encoded)
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [
+        range(300),
+        range(1, 301),
+        range(2**32 - 300, 2**32),
+        range(300, 0, -1),
+        [*range(50), *range(100, 150), *range(50, 100)],
+        [*range(5, 10), 0, 7, 7, 10, 2**32 - 1, 4, 5],
+        [key * 2**26 for key in [*range(64), *range(64)]],
+        [7] * 100,
+        [*range(3), *range(3), *range(200)],
+    ],
+    ids=str,
+)
+def test_the_memo_finds_what_was_stored_last_under_a_key(keys):
+    puts = b"".join(b"M%br%b" % (n.to_bytes(2, "little"), key.to_bytes(4, "little")) for n, key in enumerate(keys))
+    turns = b"".join(b"M%br%bj%b" % (n.to_bytes(2, "little"), *[key.to_bytes(4, "little")] * 2) for n, key in enumerate(keys))
+    gets = b"".join(b"j" + key.to_bytes(4, "little") for key in keys)
+    for data in (puts + gets, turns + gets, puts + b"K\1\x94" + gets + puts + gets):
+        whole = b"\x80\x04((" + data + b"t\x91."
+        assert safe_loads(whole) == pickle._loads(whole)  # the one in C has memory for each number up to the highest
+    unknown = next(key for key in range(2**31) if key not in keys)
+    assert f"KeyError: '{unknown}'" in refused(b"((" + puts + b"j" + unknown.to_bytes(4, "little") + b"t\x91.")
+
+
 def test_memo_keys_allocate_nothing():
     for put in (b"r\xff\xff\xff\x7f", b"p1000000000\n", b"q\xff"):
         assert peak_of(lambda put=put: safe_loads(b"K\x01" + put + b".")) < 1 << 16
@@ -692,6 +718,18 @@ def test_the_bound_of_equal_hashes_is_exact():
     assert len(safe_loads(set_of(*elements[:-1]))) == MAX_EQUAL_HASHES
     assert "share one hash value" in refused(set_of(*elements))
     assert "share one hash value" in refused(b"\x80\x04\x8f(" + b"".join(elements[:300]) + b"\x90(" + b"".join(elements[300:]) + b"\x90.")
+
+
+@pytest.mark.parametrize("nitems", [1, 2, 255, 256, 257, 3000])
+def test_of_equal_elements_the_first_stays(nitems):
+    ints = b"".join(number(n) + b"\x85" for n in range(nitems))
+    floats = b"".join(pickle.dumps(float(n), 2)[2:-1] + b"\x85" for n in range(nitems))
+    for data in (
+        set_of(ints, floats, ints),
+        set_of(floats, ints),
+        set_of(*(number(1 << 70) + b"\x85" for _ in range(min(nitems, MAX_EQUAL_HASHES)))),
+    ):
+        assert sorted(map(repr, safe_loads(data))) == sorted(map(repr, pickle.loads(data)))
 
 
 def test_natural_collisions_pass():

@@ -322,6 +322,18 @@ static inline Py_ssize_t set_table_size(PyObject *set) {
     return o->table == o->smalltable ? 0 : (o->mask + 1) * (Py_ssize_t)sizeof(setentry);
 }
 
+/* Have memory brought into the cache, without waiting for it. */
+static inline void prefetch(const void *p) {
+#ifdef __GNUC__
+    __builtin_prefetch(p);
+#endif
+}
+
+static inline void prefetch_set_entry(PyObject *set, Py_hash_t hash) {
+    const PySetObject *o = (const PySetObject *)set;
+    prefetch(&o->table[(size_t)hash & (size_t)o->mask]);
+}
+
 static inline PyObject *new_ascii(Py_ssize_t nchars) {
 #if TB_KNOWN_LAYOUT && !defined(Py_REF_DEBUG)
     if (nchars > 0) {    /* the empty one is shared */

@@ -12,8 +12,9 @@
 # data: a GET pays for the value as if it were there again, a group of equal hashes pays the square of its size. Mutable
 # containers cannot be shared at all, nor a tuple that holds one; that also rules out cycles.
 #
-# Beside each value on the stack and in the memo is its extent: for a container the bytes of all that it holds, itself included,
-# how many levels are inside it, and whether it holds what no plain value does. What holds nothing has none (0).
+# Beside each value on the stack and in the memo is its extent: its bytes and those of all that it holds, how many levels are inside
+# it, and whether it is or holds what no plain value does. So a container's follows from those of its items, which may be far from
+# the cache by then: what takes many objects off the stack moves pointers, and does not look at what they point to.
 
 cdef enum:
     MAX_MARKS = 2 * PICKLE_DEPTH
@@ -22,28 +23,28 @@ cdef enum:
     LEVELS = 0xff
     HOLDS_NAME = 0x100        # a name of objects.pxi
     HOLDS_MUTABLE = 0x200     # a list, dict or set: cannot be an element of a set, nor be shared
+    IS_MEASURED = 0x400       # has paid for being walked
     SIZE_SHIFT = 16
-
-cdef struct PickleSlot:
-    PyObject* value           # owned
-    uint64_t extent
+    MUTABLE_SIZE = 160        # of a list, dict or set itself: they are refused where it would matter
 
 cdef struct PickleMemo:
-    PyObject* value           # owned; NULL: a free entry
+    PyObject* value           # owned
     uint64_t extent
-    uint32_t key
-    bint is_measured          # has paid for being walked
 
 cdef struct PickleMachine:
     const unsigned char* start
     const unsigned char* p
     const unsigned char* end
-    PickleSlot* stack
+    PyObject** stack          # owned values
+    uint64_t* extents         # of the same
     Py_ssize_t nstack
     Py_ssize_t capacity
-    PickleMemo* memo          # owned: a hash table with linear probing, NULL: empty
+    PickleMemo* memo          # in the order in which they came
     Py_ssize_t nmemo
-    int memo_bits             # log2 of its entries
+    Py_ssize_t memo_capacity
+    uint32_t first_key        # of the memo
+    uint64_t* memo_index      # NULL: each key is one more than the one before it
+    int index_bits            # log2 of its entries
     uint64_t above            # the extent of a container of what was taken off the stack last, without its own bytes
     int64_t budget
     Py_ssize_t nblank         # UUIDs without a number
@@ -51,7 +52,8 @@ cdef struct PickleMachine:
     int nmarks
     bint is_refused           # the exception that is set says all
     Py_ssize_t marks[MAX_MARKS]
-    PickleSlot first_slots[FIRST_SLOTS]
+    PyObject* first_values[FIRST_SLOTS]
+    uint64_t first_extents[FIRST_SLOTS]
 
 
 cdef object read_pickle(const unsigned char* p, Py_ssize_t nbytes):
@@ -60,11 +62,14 @@ cdef object read_pickle(const unsigned char* p, Py_ssize_t nbytes):
     cdef PickleMachine m
     m.start = m.p = p
     m.end = p + nbytes
-    m.stack = m.first_slots
-    m.nstack = m.nmemo = m.nblank = m.nbeyond = 0
+    m.stack = m.first_values
+    m.extents = m.first_extents
     m.capacity = FIRST_SLOTS
     m.memo = NULL
-    m.memo_bits = m.nmarks = 0
+    m.memo_index = NULL
+    m.nstack = m.nmemo = m.memo_capacity = m.nblank = m.nbeyond = 0
+    m.index_bits = m.nmarks = 0
+    m.first_key = 0
     m.above = 0
     m.is_refused = False
     # Small pickles get somewhat more for their bytes; not much more, since a stream may hold many of them.
@@ -88,15 +93,15 @@ GO_ON = 'pass pickle="trust" for data of your own, or pickle="raw" for the bytes
 
 cdef void release_machine(PickleMachine* m) noexcept:
     cdef Py_ssize_t i
-    while m.nstack > 0:
-        m.nstack -= 1
-        decref(m.stack[m.nstack].value)
-    if m.stack != m.first_slots:
+    drop_slots(m, 0)
+    if m.stack != m.first_values:
         PyMem_Free(m.stack)
-    if m.memo != NULL:
-        for i in range(<Py_ssize_t>1 << m.memo_bits):
-            Py_XDECREF(m.memo[i].value)
-        PyMem_Free(m.memo)
+    if m.extents != m.first_extents:
+        PyMem_Free(m.extents)
+    for i in range(m.nmemo):
+        decref(m.memo[i].value)
+    PyMem_Free(m.memo)
+    PyMem_Free(m.memo_index)
 
 
 cdef str shortened(str text):
@@ -119,6 +124,13 @@ cdef int spend(PickleMachine* m, Py_ssize_t nbytes) except -1:
     return 0
 
 
+cdef int handle_signals(PickleMachine* m) except -1:
+    m.is_refused = True    # what a signal's handler raises is no fault of the pickle
+    check_signals()
+    m.is_refused = False
+    return 0
+
+
 # The result.
 
 cdef object pickle_result(PickleMachine* m):
@@ -130,12 +142,13 @@ cdef object pickle_result(PickleMachine* m):
         raise ValueError("a mark is left over")
     if m.p != m.end:
         refuse_pickle(m, f"{m.end - m.p} bytes follow its end")
-    value = <object>m.stack[0].value
-    extent = m.stack[0].extent
+    value = <object>m.stack[0]
+    extent = m.extents[0]
     if type(value) is OpenSet:
         value = set_of(m, (<OpenSet>value).items)
+    if type(value) is set:
         extent &= ~<uint64_t>HOLDS_MUTABLE
-    if extent & (HOLDS_NAME | HOLDS_MUTABLE) or type(value) in (PickledName, list, dict) or m.nblank:
+    if extent & (HOLDS_NAME | HOLDS_MUTABLE) or m.nblank:
         check_plain(m, value)
     elif extent & LEVELS >= PICKLE_DEPTH:
         refuse_depth(m)
@@ -192,8 +205,6 @@ cdef Py_ssize_t size_of(PyObject* value) except -1:
         return PyFrozenSet_Type.tp_basicsize + GC_HEAD + set_table_size(value)
     if kind == DECIMAL_TYPE:
         return sys.getsizeof(<object>value)    # it has digits elsewhere
-    if kind == <PyTypeObject*>PickledName or kind == &PyList_Type or kind == &PyDict_Type or kind == &PySet_Type:
-        return 160    # they are refused where their size would matter
     return kind.tp_basicsize + (GC_HEAD if PyType_HasFeature(kind, Py_TPFLAGS_HAVE_GC) else 0)
 
 
@@ -203,61 +214,65 @@ cdef inline int push_slot(PickleMachine* m, PyObject* value, uint64_t extent) ex
     # Steals the value, also on failure.
     if unlikely(m.nstack == m.capacity):
         enlarge_slots(m, value)
-    m.stack[m.nstack].value = value
-    m.stack[m.nstack].extent = extent
+    m.stack[m.nstack] = value
+    m.extents[m.nstack] = extent
     m.nstack += 1
     return 0
 
 
 cdef inline int push_flat(PickleMachine* m, PyObject* value) except -1:
-    # What holds nothing. Steals the value; NULL: an exception is set.
-    return push_slot(m, value, 0)
+    # What holds nothing. Steals the value.
+    cdef Py_ssize_t nbytes
+    try:
+        nbytes = size_of(value)
+    except:
+        decref(value)
+        raise
+    return push_slot(m, value, <uint64_t>nbytes << SIZE_SHIFT)
 
 
 cdef int enlarge_slots(PickleMachine* m, PyObject* value) except -1:
     cdef Py_ssize_t capacity = 2 * m.capacity
-    cdef PickleSlot* stack = <PickleSlot*>PyMem_Realloc(NULL if m.stack == m.first_slots else m.stack, capacity * sizeof(PickleSlot))
-    if stack == NULL:
-        decref(value)
-        raise MemoryError
-    if m.stack == m.first_slots:
-        memcpy(stack, m.first_slots, sizeof(m.first_slots))
-    m.stack = stack
-    m.capacity = capacity
+    cdef PyObject** stack = <PyObject**>enlarged(m.stack, m.first_values, m.nstack * sizeof(PyObject*))
+    cdef uint64_t* extents
+    if stack != NULL:
+        m.stack = stack
+        extents = <uint64_t*>enlarged(m.extents, m.first_extents, m.nstack * sizeof(uint64_t))
+        if extents != NULL:
+            m.extents = extents
+            m.capacity = capacity
+            return 0
+    decref(value)
+    raise MemoryError
+
+
+cdef void* enlarged(void* full, const void* first, Py_ssize_t nbytes) noexcept:
+    # Memory of twice as many bytes with the same contents; `first` is no memory of its own. NULL: there is none.
+    cdef void* larger = PyMem_Realloc(NULL if full == first else full, 2 * nbytes)
+    if larger != NULL and full == first:
+        memcpy(larger, first, nbytes)
+    return larger
+
+
+cdef inline int expect_filled(PickleMachine* m) except -1:
+    if unlikely(m.nstack == 0):
+        raise IndexError("list index out of range")
     return 0
 
 
-cdef inline PickleSlot* top_slot(PickleMachine* m) except NULL:
-    if unlikely(m.nstack == 0):
-        raise IndexError("list index out of range")
-    return &m.stack[m.nstack - 1]
-
-
-cdef inline uint64_t flags_of(const PickleSlot* slot) noexcept:
-    # What a container holds when it holds this.
-    cdef PyTypeObject* kind = Py_TYPE(slot.value)
-    cdef uint64_t flags = slot.extent & (HOLDS_NAME | HOLDS_MUTABLE)
-    if kind == &PyList_Type or kind == &PyDict_Type or kind == &PySet_Type or kind == <PyTypeObject*>OpenSet:
-        return flags | HOLDS_MUTABLE
-    if kind == <PyTypeObject*>PickledName:
-        return flags | HOLDS_NAME
-    return flags
-
-
-cdef int measure_above(PickleMachine* m, Py_ssize_t start) except -1:
+cdef void measure_above(PickleMachine* m, Py_ssize_t start) noexcept:
     # Reckon the extent of a container of the values from `start` on.
     cdef uint64_t nbytes = 0
     cdef uint64_t flags = 0
     cdef uint64_t levels = 0
     cdef Py_ssize_t i
     for i in range(start, m.nstack):
-        flags |= flags_of(&m.stack[i])
-        levels = max(levels, m.stack[i].extent & LEVELS)
-        nbytes += m.stack[i].extent >> SIZE_SHIFT or <uint64_t>size_of(m.stack[i].value)
+        flags |= m.extents[i]
+        levels = max(levels, m.extents[i] & LEVELS)
+        nbytes += m.extents[i] >> SIZE_SHIFT
     if start < m.nstack:
         levels += 1
-    m.above = nbytes << SIZE_SHIFT | flags | levels
-    return 0
+    m.above = nbytes << SIZE_SHIFT | flags & (HOLDS_NAME | HOLDS_MUTABLE) | levels
 
 
 cdef Py_ssize_t slots_of_last(PickleMachine* m, Py_ssize_t nitems) except -1:
@@ -277,34 +292,33 @@ cdef Py_ssize_t slots_of_mark(PickleMachine* m) except -1:
 cdef inline void drop_slots(PickleMachine* m, Py_ssize_t start) noexcept:
     while m.nstack > start:
         m.nstack -= 1
-        decref(m.stack[m.nstack].value)
+        decref(m.stack[m.nstack])
 
 
 cdef PyObject* take_tuple(PickleMachine* m, Py_ssize_t start) except NULL:
     # The values from `start` on, which leave the stack; `above` is the extent of what holds them.
+    cdef Py_ssize_t nitems = m.nstack - start
     cdef PyObject* result
-    cdef Py_ssize_t i
     measure_above(m, start)
-    result = new_tuple(m.nstack - start)
-    for i in range(start, m.nstack):
-        set_tuple_item(result, i - start, m.stack[i].value)
     m.nstack = start
+    result = tuple_from_stolen(m.stack + start, nitems)
+    if nitems and not m.above & HOLDS_MUTABLE:
+        PyObject_GC_UnTrack(result)    # no cycle can go through it
     return result
 
 
 cdef list take_list(PickleMachine* m, Py_ssize_t start):
-    cdef list items = []
-    extend_from_slots(m, items, start)
-    return items
-
-
-cdef int extend_from_slots(PickleMachine* m, list target, Py_ssize_t start) except -1:
-    cdef Py_ssize_t i
+    cdef Py_ssize_t nitems = m.nstack - start
     measure_above(m, start)
-    for i in range(start, m.nstack):
-        PyList_Append(<PyObject*>target, m.stack[i].value)
-    drop_slots(m, start)
-    return 0
+    m.nstack = start
+    return <list>owned(list_from_stolen(m.stack + start, nitems))
+
+
+cdef int move_to_list(PickleMachine* m, list target, Py_ssize_t start) except -1:
+    cdef Py_ssize_t nitems = m.nstack - start
+    measure_above(m, start)
+    m.nstack = start
+    return list_extend_stolen(<PyObject*>target, m.stack + start, nitems)
 
 
 cdef int push_holder(PickleMachine* m, PyObject* value, uint64_t extent) except -1:
@@ -317,11 +331,11 @@ cdef int push_holder(PickleMachine* m, PyObject* value, uint64_t extent) except 
 
 cdef int raise_top(PickleMachine* m, uint64_t extent) except -1:
     # Let the container on top hold that much more.
-    cdef PickleSlot* slot = &m.stack[m.nstack - 1]
+    cdef uint64_t* top = &m.extents[m.nstack - 1]
     if unlikely(extent & LEVELS > PICKLE_DEPTH):
         return refuse_depth(m)
-    slot.extent = ((slot.extent >> SIZE_SHIFT) + (extent >> SIZE_SHIFT)) << SIZE_SHIFT \
-        | (slot.extent | extent) & (HOLDS_NAME | HOLDS_MUTABLE) | max(slot.extent & LEVELS, extent & LEVELS)
+    top[0] = ((top[0] >> SIZE_SHIFT) + (extent >> SIZE_SHIFT)) << SIZE_SHIFT \
+        | (top[0] | extent) & (HOLDS_NAME | HOLDS_MUTABLE) | max(top[0] & LEVELS, extent & LEVELS)
     return 0
 
 
@@ -337,38 +351,83 @@ cdef int set_mark(PickleMachine* m) except -1:
     return 0
 
 
-cdef PickleSlot* expect_top(PickleMachine* m, PyTypeObject* kind) except NULL:
-    cdef PickleSlot* slot = top_slot(m)
-    if unlikely(Py_TYPE(slot.value) != kind):
-        refuse_pickle(m, f"it adds to an object of type {name_of_kind(<object>slot.value)}")
-    return slot
+cdef PyObject* expect_below(PickleMachine* m, Py_ssize_t start, PyTypeObject* kind) except NULL:
+    # The value below that slot.
+    if unlikely(start == 0):
+        raise IndexError("list index out of range")
+    if unlikely(Py_TYPE(m.stack[start - 1]) != kind):
+        refuse_pickle(m, f"it adds to an object of type {name_of_kind(<object>m.stack[start - 1])}")
+    return m.stack[start - 1]
 
 
-# The memo.
+# The memo. What is stored lies in the order in which it came. Picklers number it so, and then a key says where; for all other keys
+# there is a hash table with linear probing: of numbers, so that looking a key up looks at nothing else.
 
-cdef PickleMemo* memo_entry(PickleMachine* m, uint32_t key) noexcept:
-    # The entry of a key, or the free one that it would get; there is a free one.
-    cdef Py_ssize_t mask = (<Py_ssize_t>1 << m.memo_bits) - 1
-    cdef Py_ssize_t i = <Py_ssize_t>((<uint64_t>key * SECRET) >> (64 - m.memo_bits))
-    while m.memo[i].value != NULL and m.memo[i].key != key:
+cdef inline uint64_t* index_entry(PickleMachine* m, uint32_t key) noexcept:
+    # The entry of a key, or the free one (0) that it would get; there is a free one. An entry is a key, and its place plus 1.
+    cdef Py_ssize_t mask = (<Py_ssize_t>1 << m.index_bits) - 1
+    cdef Py_ssize_t i = <Py_ssize_t>((<uint64_t>key * SECRET) >> (64 - m.index_bits))
+    while m.memo_index[i] != 0 and m.memo_index[i] >> 32 != key:
         i = i + 1 & mask
-    return &m.memo[i]
+    return &m.memo_index[i]
 
 
-cdef int enlarge_memo(PickleMachine* m) except -1:
-    cdef PickleMemo* old = m.memo
-    cdef Py_ssize_t nold = <Py_ssize_t>1 << m.memo_bits if old != NULL else 0
+cdef inline PickleMemo* find_memo(PickleMachine* m, int64_t key) noexcept:
+    # NULL: nothing is stored under it.
+    cdef int64_t place
+    if not 0 <= key < <int64_t>1 << 32:
+        return NULL
+    if m.memo_index == NULL:
+        place = key - m.first_key
+    else:
+        place = <int64_t>(index_entry(m, <uint32_t>key)[0] & 0xffffffff) - 1
+    return &m.memo[place] if 0 <= place < m.nmemo else NULL
+
+
+cdef int add_memo(PickleMachine* m, uint32_t key) except -1:
+    # One more entry, whose value the caller fills in. There are less than 2**31: each takes a byte of a pickle.
+    cdef Py_ssize_t capacity
     cdef PickleMemo* memo
+    if m.nmemo == m.memo_capacity:
+        capacity = max(8, 2 * m.memo_capacity)
+        memo = <PickleMemo*>PyMem_Realloc(m.memo, capacity * sizeof(PickleMemo))
+        if memo == NULL:
+            raise MemoryError
+        m.memo = memo
+        m.memo_capacity = capacity
+    if m.nmemo == 0:
+        m.first_key = key
+    if m.memo_index != NULL or key != <int64_t>m.first_key + m.nmemo:
+        if 4 * m.nmemo >= <Py_ssize_t>3 << m.index_bits or m.memo_index == NULL:
+            enlarge_index(m)
+        index_entry(m, key)[0] = new_index_entry(key, m.nmemo)
+    m.nmemo += 1
+    return 0
+
+
+cdef inline uint64_t new_index_entry(uint32_t key, Py_ssize_t place) noexcept:
+    return <uint64_t>key << 32 | <uint64_t>place + 1
+
+
+cdef int enlarge_index(PickleMachine* m) except -1:
+    # Entries are in the order of what selects them, so those of the old table follow one another in the new one as well.
+    cdef uint64_t* old = m.memo_index
+    cdef Py_ssize_t nold = <Py_ssize_t>1 << m.index_bits if old != NULL else 0
+    cdef int nbits = max(3, m.index_bits + 1)
     cdef Py_ssize_t i
-    cdef int nbits = m.memo_bits + 1 if old != NULL else 3
-    memo = <PickleMemo*>PyMem_Calloc(<Py_ssize_t>1 << nbits, sizeof(PickleMemo))
-    if memo == NULL:
+    while 4 * m.nmemo >= <Py_ssize_t>3 << nbits:
+        nbits += 1
+    m.memo_index = <uint64_t*>PyMem_Calloc(<Py_ssize_t>1 << nbits, sizeof(uint64_t))
+    if m.memo_index == NULL:
+        m.memo_index = old
         raise MemoryError
-    m.memo = memo
-    m.memo_bits = nbits
+    m.index_bits = nbits
     for i in range(nold):
-        if old[i].value != NULL:
-            memo_entry(m, old[i].key)[0] = old[i]
+        if old[i]:
+            index_entry(m, <uint32_t>(old[i] >> 32))[0] = old[i]
+    if old == NULL:
+        for i in range(m.nmemo):
+            index_entry(m, m.first_key + <uint32_t>i)[0] = new_index_entry(m.first_key + <uint32_t>i, i)
     PyMem_Free(old)
     return 0
 
@@ -376,31 +435,28 @@ cdef int enlarge_memo(PickleMachine* m) except -1:
 cdef int put_memo(PickleMachine* m, int64_t key) except -1:
     # What four bytes can name.
     cdef PickleMemo* entry
-    cdef PickleSlot* slot
-    cdef PyObject* old
+    cdef PyObject* old = NULL
     if not 0 <= key < <int64_t>1 << 32:
         return refuse_pickle(m, "it stores an object under a number out of range")
     if unlikely(m.nmemo > (m.p - m.start) // 2):
         return refuse_pickle(m, "it stores more objects than it can hold")
-    slot = top_slot(m)
-    if m.memo == NULL or 4 * m.nmemo >= <Py_ssize_t>3 << m.memo_bits:
-        enlarge_memo(m)
-    entry = memo_entry(m, <uint32_t>key)
-    old = entry.value
-    m.nmemo += old == NULL
-    incref(slot.value)
-    entry.value, entry.extent, entry.key, entry.is_measured = slot.value, slot.extent, <uint32_t>key, False
+    expect_filled(m)
+    entry = find_memo(m, key)
+    if entry == NULL:
+        add_memo(m, <uint32_t>key)
+        entry = &m.memo[m.nmemo - 1]
+    else:
+        old = entry.value
+    entry.value, entry.extent = m.stack[m.nstack - 1], m.extents[m.nstack - 1]
+    incref(entry.value)
     Py_XDECREF(old)
     return 0
 
 
 cdef int get_memo(PickleMachine* m, int64_t key) except -1:
-    cdef PickleMemo* entry
+    cdef PickleMemo* entry = find_memo(m, key)
     cdef PyTypeObject* kind
-    if m.memo == NULL or not 0 <= key < <int64_t>1 << 32:
-        raise KeyError(key)
-    entry = memo_entry(m, <uint32_t>key)
-    if entry.value == NULL:
+    if entry == NULL:
         raise KeyError(key)
     kind = Py_TYPE(entry.value)
     if kind == &PyList_Type or kind == &PyDict_Type or kind == &PySet_Type or kind == <PyTypeObject*>OpenSet:
@@ -408,11 +464,11 @@ cdef int get_memo(PickleMachine* m, int64_t key) except -1:
     if kind == &PyTuple_Type or kind == &PyFrozenSet_Type:
         if entry.extent & HOLDS_MUTABLE:
             return refuse_pickle(m, "it shares a tuple that holds a list or dict")
-        if not entry.is_measured:    # a level has its price even where it holds next to nothing
+        if not entry.extent & IS_MEASURED:    # a level has its price even where it holds next to nothing
             spend(m, (entry.extent >> SIZE_SHIFT) + 512 * ((entry.extent & LEVELS) + 1))
-            entry.is_measured = True
+            entry.extent |= IS_MEASURED
         spend(m, entry.extent >> SIZE_SHIFT)
     elif kind == &PyLong_Type or kind == DECIMAL_TYPE:    # their hash is reckoned from the whole of them each time
-        spend(m, size_of(entry.value))
+        spend(m, entry.extent >> SIZE_SHIFT)
     incref(entry.value)
-    return push_slot(m, entry.value, entry.extent)
+    return push_slot(m, entry.value, entry.extent & ~<uint64_t>IS_MEASURED)

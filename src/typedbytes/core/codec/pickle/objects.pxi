@@ -78,7 +78,7 @@ cdef int find_name(PickleMachine* m, object module, object name) except -1:
     if found is None:
         return refuse_pickle(m, f"it asks for {shortened(module)}.{shortened(name)}")
     Py_INCREF(found)
-    return push_flat(m, <PyObject*>found)
+    return push_slot(m, <PyObject*>found, HOLDS_NAME)
 
 
 cdef int expect_kind(PickleMachine* m, type kind, object value) except -1:
@@ -91,9 +91,9 @@ cdef int expect_kind(PickleMachine* m, type kind, object value) except -1:
 
 cdef int call_name(PickleMachine* m) except -1:
     cdef Py_ssize_t start = slots_of_last(m, 2)
-    cdef uint64_t extent = m.stack[start + 1].extent
-    cdef object name = <object>m.stack[start].value
-    cdef object arguments = <object>m.stack[start + 1].value
+    cdef uint64_t extent = m.extents[start + 1]
+    cdef object name = <object>m.stack[start]
+    cdef object arguments = <object>m.stack[start + 1]
     cdef PyObject* value
     if type(name) is not PickledName or type(arguments) is not tuple:
         return refuse_pickle(m, f"it calls an object of type {name_of_kind(name)}")
@@ -107,17 +107,19 @@ cdef int call_name(PickleMachine* m) except -1:
 
 
 cdef uint64_t extent_of_list(uint64_t extent, PyObject* arguments) except? 1:
-    # That of the only list in a tuple, by that of the tuple: the values of a set are hashable, and hold no list.
-    if not (<object>PyTuple_GET_ITEM(arguments, 0)):
-        return 0
-    return ((extent >> SIZE_SHIFT) - <uint64_t>size_of(arguments)) << SIZE_SHIFT | extent & HOLDS_NAME | (extent & LEVELS) - 1
+    # What the only list in a tuple holds, by the extent of the tuple: the values of a set are hashable, and hold no list.
+    cdef uint64_t nbytes = (extent >> SIZE_SHIFT) - <uint64_t>size_of(arguments) - MUTABLE_SIZE
+    return nbytes << SIZE_SHIFT | extent & HOLDS_NAME | (extent & LEVELS) - 1
 
 
 cdef int push_set(PickleMachine* m, PyObject* value, uint64_t extent) except -1:
     # A complete one, with the extent of what it holds. Steals it.
-    if Py_TYPE(value) == &PyFrozenSet_Type:
-        extent = with_own_size(extent, value)
-    return push_holder(m, value, extent)
+    return push_holder(m, value, with_own_size(extent, value) if Py_TYPE(value) == &PyFrozenSet_Type else of_mutable(extent))
+
+
+cdef inline uint64_t of_mutable(uint64_t extent) noexcept:
+    # The extent of a list, dict or set that holds so much.
+    return extent + (<uint64_t>MUTABLE_SIZE << SIZE_SHIFT) | HOLDS_MUTABLE
 
 
 cdef object called(PickleMachine* m, NameKind kind, tuple arguments):
@@ -260,8 +262,8 @@ cdef bint is_name(object value, NameKind kind) except -1:
 
 cdef int new_object(PickleMachine* m) except -1:
     cdef Py_ssize_t start = slots_of_last(m, 2)
-    cdef object arguments = <object>m.stack[start + 1].value
-    if not is_name(<object>m.stack[start].value, NAME_UUID) or type(arguments) is not tuple or len(<tuple>arguments):
+    cdef object arguments = <object>m.stack[start + 1]
+    if not is_name(<object>m.stack[start], NAME_UUID) or type(arguments) is not tuple or len(<tuple>arguments):
         return refuse_making(m)
     drop_slots(m, start)
     value = blank_uuid(m, NAME_UUID, ())
@@ -271,14 +273,14 @@ cdef int new_object(PickleMachine* m) except -1:
 
 cdef int build_object(PickleMachine* m) except -1:
     cdef Py_ssize_t start = slots_of_last(m, 1)
-    cdef object state = <object>m.stack[start].value
-    cdef PickleSlot* slot
+    cdef object state = <object>m.stack[start]
+    cdef PyObject* value
     cdef int64_t level
     cdef bint is_known = True
     drop_slots(m, start)
     bind_uuid()
-    slot = expect_top(m, UUID_TYPE)
-    if hasattr(<object>slot.value, "int") or type(state) is not dict:
+    value = expect_below(m, start, UUID_TYPE)
+    if hasattr(<object>value, "int") or type(state) is not dict:
         return refuse_pickle(m, "it changes an object that is complete")
     number = (<dict>state)["int"]
     expect_kind(m, int, number)
@@ -291,7 +293,7 @@ cdef int build_object(PickleMachine* m) except -1:
     if not is_known or len(<dict>state) != 1 + ("is_safe" in <dict>state):
         return refuse_pickle(m, "it gives a UUID what no UUID has")
     Py_INCREF(number)
-    finish_uuid(slot.value, <PyObject*>number, SAFETIES(safety))
+    finish_uuid(value, <PyObject*>number, SAFETIES(safety))
     m.nblank -= 1
     return 0
 
@@ -301,25 +303,25 @@ UUID_LIMIT = 1 << 128
 # Lists and dicts: what sets are called with, and the state of a UUID. Plain values hold neither.
 
 cdef int push_list(PickleMachine* m, list items) except -1:
-    if not m.nstack or Py_TYPE(m.stack[m.nstack - 1].value) != <PyTypeObject*>PickledName:
+    if not m.nstack or Py_TYPE(m.stack[m.nstack - 1]) != <PyTypeObject*>PickledName:
         return refuse_pickle(m, "it holds a list, which has a type code of its own")
     Py_INCREF(items)
-    return push_holder(m, <PyObject*>items, m.above)
+    return push_holder(m, <PyObject*>items, of_mutable(m.above))
 
 
 cdef int push_dict(PickleMachine* m, list items) except -1:
     bind_uuid()
-    if not m.nstack or Py_TYPE(m.stack[m.nstack - 1].value) != UUID_TYPE:
+    if not m.nstack or Py_TYPE(m.stack[m.nstack - 1]) != UUID_TYPE:
         return refuse_pickle(m, "it holds a dict, which has a type code of its own")
     made = {}
     Py_INCREF(made)
-    push_flat(m, <PyObject*>made)
+    push_slot(m, <PyObject*>made, of_mutable(0))
     return set_items(m, items)
 
 
 cdef int set_items(PickleMachine* m, list items) except -1:
     cdef Py_ssize_t i
-    cdef object target = <object>expect_top(m, &PyDict_Type).value
+    cdef object target = <object>expect_below(m, m.nstack, &PyDict_Type)
     cdef bint is_named = len(items) % 2 == 0
     for i in range(0, len(items), 2):
         is_named = is_named and type(items[i]) is str
@@ -338,20 +340,16 @@ cdef int push_open_set(PickleMachine* m) except -1:
     opened = OpenSet.__new__(OpenSet)
     opened.items = []
     Py_INCREF(opened)
-    return push_flat(m, <PyObject*>opened)
+    return push_slot(m, <PyObject*>opened, of_mutable(0))
 
 
 cdef int extend_list(PickleMachine* m, Py_ssize_t start) except -1:
-    cdef list items = take_list(m, start)
-    cdef PickleSlot* slot = expect_top(m, &PyList_Type)
-    (<list><object>slot.value).extend(items)
+    move_to_list(m, <list><object>expect_below(m, start, &PyList_Type), start)
     return raise_top(m, m.above)
 
 
 cdef int extend_open_set(PickleMachine* m, Py_ssize_t start) except -1:
-    cdef list items = take_list(m, start)
-    cdef PickleSlot* slot = expect_top(m, <PyTypeObject*>OpenSet)
-    (<OpenSet><object>slot.value).items.extend(items)
+    move_to_list(m, (<OpenSet><object>expect_below(m, start, <PyTypeObject*>OpenSet)).items, start)
     return raise_top(m, m.above)
 
 

@@ -20,9 +20,7 @@ cdef int run_opcodes(PickleMachine* m) except -1:
             return refuse_pickle(m, f"opcode {bytes([opcode])!r} at byte {m.p - m.start - 1} is of no use to plain values")
         nsteps += 1
         if unlikely(nsteps & 0x3fff == 0):
-            m.is_refused = True    # what a signal's handler raises is no fault of the pickle
-            check_signals()
-            m.is_refused = False
+            handle_signals(m)
 
 
 # The cursor.

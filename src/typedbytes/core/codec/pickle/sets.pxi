@@ -2,27 +2,141 @@
 
 cdef enum:
     MAX_EQUAL_HASHES = 512
+    BLOCK_LENGTH = 256        # elements
+    PREFETCHED = 8            # elements between the one at work and the one that is fetched into the cache
+
+# Goal: elements of equal hash are paid for before any two of them are compared, and each element is looked at while it is in the
+# cache: they may have been read in any order of their addresses. Plan: a bit for each hash value, selected by a secret; block by
+# block, an element whose bit is new goes into the set at once. The others wait until all are hashed, and are sorted, with those that
+# had their bit first. Rejected: sorting all, which takes longer than reading them.
+cdef struct SetFilling:
+    PyObject* target
+    PyObject* items           # a list
+    Py_ssize_t nitems
+    Py_hash_t* hashes
+    unsigned char* met        # a bit for each of these
+    unsigned char* met_twice  # the same
+    int shift
+    Py_ssize_t nwaiting
 
 cdef struct HashedItem:
     Py_hash_t hash
-    PyObject* item    # borrowed from the list of the elements
+    PyObject* item            # borrowed from the list of the elements
 
 
 cdef object frozenset_of(PickleMachine* m, list items):
     if not items:
         # One empty frozenset serves all: a new one each would hold a hundred times the bytes that ask for it.
         return NOTHING_INSIDE
-    if len(items) > 1:
-        check_hashes(m, items)
-    return frozenset(items)
+    made = owned(PyFrozenSet_New(NULL))
+    fill_set(m, <PyObject*>made, items)
+    return made
 
 cdef frozenset NOTHING_INSIDE = frozenset()
 
 
 cdef object set_of(PickleMachine* m, list items):
-    if len(items) > 1:
-        check_hashes(m, items)
-    return set(items)
+    made = owned(PySet_New(NULL))
+    fill_set(m, <PyObject*>made, items)
+    return made
+
+
+cdef int fill_set(PickleMachine* m, PyObject* target, list items) except -1:
+    cdef SetFilling f
+    cdef Py_ssize_t start
+    cdef Py_ssize_t nmet = 8
+    f.target, f.items, f.nitems, f.nwaiting = target, <PyObject*>items, len(items), 0
+    if f.nitems < 2:
+        return PySet_Add(target, PyList_GET_ITEM(f.items, 0)) if f.nitems else 0
+    f.shift = 64 - 6
+    while nmet < 2 * f.nitems:    # 16 bits each
+        nmet *= 2
+        f.shift -= 1
+    f.hashes = <Py_hash_t*>PyMem_Malloc(f.nitems * sizeof(Py_hash_t))
+    f.met = <unsigned char*>PyMem_Calloc(2, nmet)
+    f.met_twice = f.met + nmet
+    try:
+        if f.hashes == NULL or f.met == NULL:
+            raise MemoryError
+        for start in range(0, f.nitems, BLOCK_LENGTH):
+            if start & 0x3fff == 0x3f00:
+                handle_signals(m)
+            fill_block(&f, start, min(start + BLOCK_LENGTH, f.nitems))
+        if f.nwaiting:
+            fill_waiting(m, &f)
+    finally:
+        PyMem_Free(f.hashes)
+        PyMem_Free(f.met)
+    return 0
+
+
+cdef int fill_block(SetFilling* f, Py_ssize_t start, Py_ssize_t end) except -1:
+    cdef bint waits[BLOCK_LENGTH]
+    cdef PyObject* item
+    cdef uint64_t bit
+    cdef Py_ssize_t i
+    for i in range(start, end):
+        if i + 2 * PREFETCHED < f.nitems:
+            prefetch(PyList_GET_ITEM(f.items, i + 2 * PREFETCHED))
+            prefetch_inside(PyList_GET_ITEM(f.items, i + PREFETCHED))
+        item = PyList_GET_ITEM(f.items, i)
+        f.hashes[i] = PyObject_Hash(item)
+        waits[i - start] = False
+        if not has_own_hash(item):
+            bit = bit_of(f, f.hashes[i])
+            if is_in(f.met, bit):
+                put_in(f.met_twice, bit)
+                f.nwaiting += 1
+                waits[i - start] = True
+            put_in(f.met, bit)
+    for i in range(start, end):
+        if i + PREFETCHED < end:
+            prefetch_set_entry(f.target, f.hashes[i + PREFETCHED])
+        if not waits[i - start]:
+            PySet_Add(f.target, PyList_GET_ITEM(f.items, i))
+    return 0
+
+
+cdef inline void prefetch_inside(PyObject* item) noexcept:
+    if Py_TYPE(item) == &PyTuple_Type and PyTuple_GET_SIZE(item):
+        prefetch(PyTuple_GET_ITEM(item, 0))
+
+
+cdef inline uint64_t bit_of(const SetFilling* f, Py_hash_t value) noexcept:
+    return <uint64_t>value * SECRET >> f.shift
+
+
+cdef inline bint is_in(const unsigned char* bits, uint64_t bit) noexcept:
+    return bits[bit >> 3] >> (bit & 7) & 1
+
+
+cdef inline void put_in(unsigned char* bits, uint64_t bit) noexcept:
+    bits[bit >> 3] |= <unsigned char>(1 << (bit & 7))
+
+
+cdef int fill_waiting(PickleMachine* m, SetFilling* f) except -1:
+    # Each element that waits, and the first with its bit.
+    cdef HashedItem* hashed = <HashedItem*>PyMem_Malloc(2 * f.nwaiting * sizeof(HashedItem))
+    cdef Py_ssize_t nhashed = 0
+    cdef Py_ssize_t i
+    cdef PyObject* item
+    if hashed == NULL:
+        raise MemoryError
+    try:
+        for i in range(f.nitems):
+            item = PyList_GET_ITEM(f.items, i)
+            if is_in(f.met_twice, bit_of(f, f.hashes[i])) and not has_own_hash(item):
+                hashed[nhashed].hash = f.hashes[i]
+                hashed[nhashed].item = item
+                nhashed += 1
+        qsort(hashed, nhashed, sizeof(HashedItem), &compare_hashes)
+        pay_groups(m, hashed, nhashed)
+    finally:
+        PyMem_Free(hashed)
+    for i in range(f.nitems):    # of equal elements the first one stays
+        if is_in(f.met_twice, bit_of(f, f.hashes[i])):
+            PySet_Add(f.target, PyList_GET_ITEM(f.items, i))
+    return 0
 
 
 cdef bint has_own_hash(PyObject* item) noexcept:
@@ -34,34 +148,6 @@ cdef bint has_own_hash(PyObject* item) noexcept:
     return kind == &PyUnicode_Type or kind == &PyBytes_Type or kind == &PyBool_Type or item == Py_None or kind == DATE_TYPE
 
 cdef int64_t HASH_MODULUS = sys.hash_info.modulus
-
-
-cdef int check_hashes(PickleMachine* m, list items) except -1:
-    cdef Py_ssize_t nitems = len(items)
-    cdef Py_ssize_t nodd = 0
-    cdef Py_ssize_t i
-    cdef HashedItem* odd
-    cdef PyObject* item
-    for i in range(nitems):
-        nodd += not has_own_hash(PyList_GET_ITEM(<PyObject*>items, i))
-    if nodd < 2:
-        return 0
-    odd = <HashedItem*>PyMem_Malloc(nodd * sizeof(HashedItem))
-    if odd == NULL:
-        raise MemoryError
-    try:
-        nodd = 0
-        for i in range(nitems):
-            item = PyList_GET_ITEM(<PyObject*>items, i)
-            if not has_own_hash(item):
-                odd[nodd].hash = PyObject_Hash(item)
-                odd[nodd].item = item
-                nodd += 1
-        qsort(odd, nodd, sizeof(HashedItem), &compare_hashes)
-        pay_groups(m, odd, nodd)
-    finally:
-        PyMem_Free(odd)
-    return 0
 
 
 cdef int compare_hashes(const void* a, const void* b) noexcept nogil:

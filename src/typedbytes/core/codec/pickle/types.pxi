@@ -67,10 +67,9 @@ cdef extern from "Python.h":
         pass
     bint PyType_HasFeature(PyTypeObject* kind, unsigned long feature) noexcept
     unsigned long Py_TPFLAGS_HAVE_GC
+    void PyObject_GC_UnTrack(void* o) noexcept
     PyObject* PyUnicode_DecodeRawUnicodeEscape(const char* p, Py_ssize_t nbytes, const char* errors) except NULL
     PyObject* PyFloat_FromString(PyObject* text) except NULL
-    PyObject* new_tuple "PyTuple_New"(Py_ssize_t nitems) except NULL
-    void set_tuple_item "PyTuple_SET_ITEM"(PyObject* o, Py_ssize_t i, PyObject* stolen) noexcept
     PyObject* PyObject_Str(PyObject* o) except NULL
     PyObject* PyObject_GenericGetAttr(PyObject* o, PyObject* name) except NULL
     int PyObject_GenericSetAttr(PyObject* o, PyObject* name, PyObject* value) except -1
