@@ -6,6 +6,7 @@ import gc
 import io
 import os
 import pickle
+import select
 import signal
 import socket
 import threading
@@ -86,6 +87,12 @@ def test_a_large_value_waits_for_what_is_on_its_way():
         ours.shutdown(socket.SHUT_WR)
         thread.join()
     assert found == [[bytes(50_000)], [bytes(200_000)], ["last"]]
+
+
+def wait_until_full(sock):
+    """Wait until a socket takes no more: whoever writes then waits."""
+    while select.select([], [sock], [], 0)[1]:
+        time.sleep(0.001)
 
 
 def wait_for(writer, count):
@@ -229,9 +236,9 @@ def test_an_interrupt_comes_through_while_a_writer_waits():
     with connected(4096) as (ours, theirs), within(10):
         writer = CoalescingWriter(ours, flush_bytes=1000, buffer_size=4000)
         before = signal.signal(signal.SIGUSR1, signal.default_int_handler)
-        timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGUSR1))
-        timer.start()
-        count = 0
+        here, count = threading.get_ident(), 0
+        thread = threading.Thread(target=lambda: (wait_until_full(ours), signal.pthread_kill(here, signal.SIGUSR1)))
+        thread.start()
         try:
             with pytest.raises(KeyboardInterrupt):
                 while True:
@@ -239,7 +246,7 @@ def test_an_interrupt_comes_through_while_a_writer_waits():
                     count += 1
         finally:
             signal.signal(signal.SIGUSR1, before)
-            timer.join()
+            thread.join()
         with reading(theirs) as found:
             writer.write(["after"])
             writer.close()
@@ -314,22 +321,28 @@ def test_a_long_delay_does_not_delay_the_end():
 
 
 def test_signals_do_not_make_a_timeout_shorter():
-    handled = []
-    before = signal.signal(signal.SIGALRM, lambda *_: handled.append(1))
+    handled, are_enough = [], threading.Event()
+
+    def handle(*_):
+        handled.append(1)
+        if len(handled) == 300:
+            are_enough.set()
+
+    before = signal.signal(signal.SIGALRM, handle)
     try:
         with connected(4096) as (ours, theirs):
-            ours.settimeout(10)
+            ours.settimeout(60)
             writer = CoalescingWriter(ours, max_delay=None, flush_bytes=60_000)
-            timer = threading.Timer(1, lambda: found.extend(BlockReader(theirs)))
+            thread = threading.Thread(target=lambda: (are_enough.wait(50), found.extend(BlockReader(theirs))))
             found = []
-            timer.start()
+            thread.start()
             signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
             writer.write([bytes(60_000)])
             writer.close()
             signal.setitimer(signal.ITIMER_REAL, 0)
             ours.shutdown(socket.SHUT_WR)
-            timer.join()
-        assert found == [[bytes(60_000)]] and handled
+            thread.join()
+        assert found == [[bytes(60_000)]] and len(handled) >= 300
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

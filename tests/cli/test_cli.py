@@ -17,11 +17,10 @@ import signal
 import struct
 import subprocess
 import sys
-import time
 
 import pytest
 
-from commands import COMMAND, LINES, LIST, ONE, STREAM, TEXT, TWO, bad, fine, good, rows, run
+from commands import COMMAND, LINES, LIST, ONE, STREAM, TEXT, TWO, bad, fine, good, rows, run, until_it_waits
 from typedbytes import cli
 from typedbytes.cli import COMMANDS, main
 
@@ -522,12 +521,9 @@ def test_interrupt():
         process.stdin.write(ONE * 20_000)
         process.stdin.flush()
         assert process.stdout.read(5) == ONE
-        for _ in range(40):  # Python misses a signal that comes just before a system call, until the next one
-            time.sleep(0.3)
-            if process.poll() is not None:
-                break
-            process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 130
+        until_it_waits(process)  # for a reader of its output, which fills a pipe: now the signal interrupts a system call
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
         assert process.stderr.read() == b""
 
 

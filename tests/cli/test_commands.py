@@ -7,7 +7,6 @@ import os
 import random
 import subprocess
 import sys
-import time
 import zipfile
 
 import pyarrow
@@ -15,7 +14,7 @@ import pyarrow.parquet
 import pytest
 
 import typedbytes as tb
-from commands import COMMAND, LIST, ONE, STREAM, TEXT, TWO, bad, good, rows, run
+from commands import COMMAND, LIST, ONE, STREAM, TEXT, TWO, bad, good, rows, run, until_it_has_read
 from typedbytes import sequencefile
 from typedbytes.cli import _formats, _progress, _terminal, main
 from typedbytes.cli._faults import Memory
@@ -434,7 +433,7 @@ def test_pairs_in_a_pipe_are_seen_as_they_come():
     with subprocess.Popen([*COMMAND, "head", "-n", "9"], **pipes) as process:
         process.stdin.write(pair)
         process.stdin.flush()
-        time.sleep(0.5)  # so that the pairs come one by one; whatever the timing, the end is the same
+        until_it_has_read(process)  # so that the pairs come one by one
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(pair)
             process.stdin.close()

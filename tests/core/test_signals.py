@@ -4,14 +4,13 @@ import collections
 import gc
 import io
 import signal
-import time
 
 import numpy
 import pytest
 
 import typedbytes as tb
-from decoding_values import DATA, ENDS, VALUES, encoded_map, many
-from signal_checks import times_checked
+from decoding_values import DATA, ENDS, EXT, VALUES, encoded_map, many
+from signal_checks import raising, times_checked
 
 LOOKS_EVERY = 16_384  # items
 
@@ -125,64 +124,61 @@ class Interrupted(Exception):
     """Be raised by a signal handler."""
 
 
-def interrupted(work):
-    """Repeat the work until a signal handler has raised out of it, when about an eighth of it is done."""
+@pytest.fixture
+def handled():
+    """Return what the handler of SIGALRM is to do, one entry a signal; each is removed when it is done."""
+    actions = []
+    before = signal.signal(signal.SIGALRM, lambda *_: actions.pop()())
+    yield actions
+    signal.signal(signal.SIGALRM, before)
 
-    def interrupt(_, frame):
-        if frame.f_code is work.__code__:  # not between two repetitions
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            raise Interrupted
 
-    started = time.process_time()
-    work()
-    part = (time.process_time() - started) / 8  # of the time it takes when nothing is warm yet
-    before = signal.signal(signal.SIGPROF, interrupt)
-    try:
+RAISE = raising(signal.SIGALRM)  # for a hook: the signal arrives when the items before the hook's are done
+AFTER = 2 * LOOKS_EVERY  # items after the hook's: by then the signal must have been handled
+
+
+def interrupt():
+    raise Interrupted
+
+
+def test_after_an_interrupt_all_is_as_before(handled):
+    items, rest = b"\3\7\0\0\0" * AFTER, object()
+    decoder, encoder = tb.Decoder(ext_hook=RAISE), tb.Encoder(default=RAISE)
+    for work in (
+        lambda: decoder.decode(b"\x09" + items + EXT + items + b"\xff"),
+        lambda: encoder.encode([0x7000000] * AFTER + [rest] + [0x7000000] * AFTER),
+    ):
+        handled.append(interrupt)
         with pytest.raises(Interrupted):
-            signal.setitimer(signal.ITIMER_PROF, part, part)
-            while True:
-                work()
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
-
-
-def test_after_an_interrupt_all_is_as_before():
-    data, decoder, encoder = many(3_000_000, b"\3\7\0\0\0")(), tb.Decoder(), tb.Encoder()
-    value = decoder.decode(data)
-    interrupted(lambda: decoder.decode(data))
-    interrupted(lambda: encoder.encode(value))
-    assert gc.isenabled()
+            work()
+        assert not handled and gc.isenabled()
     assert decoder.decode(DATA[: ENDS[0]]) is True
-    assert encoder.encode(value) == data
+    assert decoder.decode(b"\x09" + items + b"\xff") == [0x7000000] * AFTER
+    assert encoder.encode([0x7000000] * AFTER) == b"\x09" + items + b"\xff"
 
 
-def test_an_interrupt_of_a_reader_is_final():
-    data = DATA[: ENDS[0]] + many(3_000_000, b"\3\7\0\0\0")() + DATA
-
-    def work():
-        with tb.Reader(io.BytesIO(data)) as reader:
-            assert reader.read() is True
-            try:
-                reader.read()
-            except Interrupted as error:
-                with pytest.raises(Interrupted) as again:
-                    reader.read()
-                assert again.value is error
-                raise
-
-    interrupted(work)
+def test_an_interrupt_of_a_reader_is_final(handled):
+    items = b"\3\7\0\0\0" * AFTER
+    data = DATA[: ENDS[0]] + b"\x09" + items + EXT + items + b"\xff" + DATA
+    with tb.Reader(io.BytesIO(data), ext_hook=RAISE) as reader:
+        assert reader.read() is True
+        handled.append(interrupt)
+        with pytest.raises(Interrupted) as first:
+            reader.read()
+        with pytest.raises(Interrupted) as again:
+            reader.read()
+        assert again.value is first.value and not handled
 
 
-def test_a_signal_handler_may_use_the_codec():
-    seen = []
-    data = many(1_000_000, b"\3\7\0\0\0")()
-    before = signal.signal(signal.SIGALRM, lambda *_: seen.append(tb.Decoder().decode_all(tb.Encoder().encode_all(VALUES)) == VALUES))
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
-        assert len(tb.loads(data)) == len(tb.loads(tb.dumps(tb.loads(data)))) == 1_000_000
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    assert seen
-    assert all(seen)
+def test_a_signal_handler_may_use_the_codec(handled):
+    def use():
+        seen.append(tb.Decoder().decode_all(tb.Encoder().encode_all(VALUES)) == VALUES)
+
+    seen, items = [], b"\3\7\0\0\0" * AFTER
+    data = b"\x09" + (items + EXT) * 3 + items + b"\xff"
+    expected = ([0x7000000] * AFTER + [0]) * 3 + [0x7000000] * AFTER
+    handled.extend([use] * 6)
+    assert tb.loads(data, ext_hook=RAISE) == expected
+    assert len(seen) == 3
+    assert tb.loads(tb.dumps([object() if item == 0 else item for item in expected], default=RAISE)) == expected
+    assert seen == [True] * 6

@@ -77,7 +77,9 @@ def test_a_thread_of_the_pool_that_ends_the_reading_does_not_wait_for_itself(fol
         said.append(threading.current_thread())
         ended.set()
 
-    answers.gi_frame.f_locals["pool"].submit(time.sleep, 0.2).add_done_callback(end)
+    is_set = threading.Event()
+    answers.gi_frame.f_locals["pool"].submit(is_set.wait).add_done_callback(end)
+    is_set.set()
     assert ended.wait(30) and len(said) == 1
     assert said != [threading.main_thread()]
     reading.close()

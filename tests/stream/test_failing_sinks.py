@@ -243,25 +243,32 @@ def test_a_full_pipe_that_does_not_wait_doubles_nothing(kind):
 
 
 def test_a_signal_does_not_disturb_a_write():
-    seen = []
-    before = signal.signal(signal.SIGALRM, lambda *_: seen.append(1))
+    seen, is_enough = [], threading.Event()
+
+    def handle(*_):
+        seen.append(1)
+        if len(seen) == 10:
+            is_enough.set()
+
+    before = signal.signal(signal.SIGALRM, handle)
     reading, writing = os.pipe()
     try:
         with open(writing, "wb", buffering=0) as file:
             writer = tb.Writer(file)
             signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
-            starter = threading.Timer(0.15, lambda: found.append(reading_end.read()))
+            # until then the pipe is full; a signal that nothing handles would hang, were there no limit
+            reader = threading.Thread(target=lambda: (is_enough.wait(30), found.append(reading_end.read())))
             found = []
             with open(reading, "rb") as reading_end:
-                starter.start()
+                reader.start()
                 writer.write(LONG)
                 writer.close()
                 file.close()
-                starter.join()
+                reader.join()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert found == [tb.dumps(LONG)] and seen
+    assert found == [tb.dumps(LONG)] and len(seen) >= 10
 
 
 def test_a_signal_handler_that_raises_is_heard_at_once_and_doubles_nothing():

@@ -1,9 +1,15 @@
 """The command as a process of its own, and small streams for it."""
 
+import fcntl
 import json
+import struct
 import subprocess
 import sys
+import termios
+import time
+from pathlib import Path
 
+SECONDS = 600  # only a command that hangs takes so long
 COMMAND = [sys.executable, "-X", "dev", "-m", "typedbytes"]
 
 ONE, TWO = b"\x03\x00\x00\x00\x01", b"\x03\x00\x00\x00\x02"
@@ -18,7 +24,7 @@ LINES = b'1\n"hi"\n[1, "hi"]\n2\n'
 
 
 def run(*arguments, stdin=b"", **how):
-    return subprocess.run([*COMMAND, *arguments], input=stdin, capture_output=True, timeout=60, **how)
+    return subprocess.run([*COMMAND, *arguments], input=stdin, capture_output=True, timeout=SECONDS, **how)
 
 
 def good(*arguments, stdin=b""):
@@ -42,3 +48,15 @@ def fine(name, nrecords, nbytes, unit="values"):
 
 def rows(stdout):
     return [json.loads(line) for line in stdout.splitlines()]
+
+
+def until_it_waits(process):
+    """Wait until a process waits inside a system call, or has ended."""
+    while Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] not in "SZ":
+        time.sleep(0.001)
+
+
+def until_it_has_read(process):
+    """Wait until a process has read all that its stdin, a pipe, has been given."""
+    while struct.unpack("i", fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)))[0]:
+        time.sleep(0.001)

@@ -6,14 +6,20 @@ must not know: what is being tested. Always true: no Python code of this file ru
 
 import contextlib
 import ctypes
+import functools
 import os
 import select
 import signal
 import threading
 
-# Called by the interpreter whenever the signal is handled, with its number and a frame; the second is not used.
+# Called by the interpreter whenever the signal is handled, with its number and a frame, or by a codec, with what a hook is given; C uses the first alone.
 _raise_again = ctypes.CDLL(None)["raise"]
 _raise_again.argtypes = [ctypes.c_int, ctypes.py_object]
+
+
+def raising(number):
+    """Return a hook that raises a signal and returns 0, whatever it is given: the compiled code that calls it handles the signal next."""
+    return functools.partial(_raise_again, number)
 
 
 def times_checked(work):
