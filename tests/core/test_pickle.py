@@ -821,6 +821,13 @@ def test_memory_follows_the_data(family):
     assert peak_of(lambda: outcome_of(data)) < 80 * len(data) + MEBIBYTE
 
 
+def test_frozensets_within_one_another_take_what_the_interpreter_takes_for_them():
+    # 232 bytes for two, the most that any value in a pickle takes
+    data = b"\x80\x04" + b"(" * 98 + b"(K\1\x91" + b"\x91" * 98 + b"."
+    encoded = (b"\x64" + len(data).to_bytes(4, "big") + data) * 1000
+    assert peak_of(lambda: Decoder().decode_all(encoded)) < 116 * len(encoded) + MEBIBYTE
+
+
 ALLOWED = pickles.PICKLED | pickles.ELEMENTS
 
 

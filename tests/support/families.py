@@ -6,6 +6,7 @@ may be made of them. What is always true in it: the cost that a family is after 
 
 import struct
 import sys
+from datetime import datetime, timedelta, timezone
 
 import typedbytes as tb
 
@@ -20,6 +21,15 @@ def filled(nbytes, unit, start=b"\x09", end=b"\xff"):
 def encoded_map(keys):
     """Return a MAP of encoded keys to True."""
     return b"\x0a" + len(keys).to_bytes(4, "big") + b"".join(key + b"\2\1" for key in keys)
+
+
+def records(nbytes, make):
+    """Return records made of 0, 1, 2 ..., without a container about them."""
+    found, room = [], nbytes
+    while room > 0:
+        found.append(make(len(found)))
+        room -= len(found[-1])
+    return b"".join(found)
 
 
 def map_of(nbytes, make):
@@ -106,6 +116,10 @@ ARRAY = (
     + b"\n12345678"
 )
 
+#: A frozenset of tuples that share parts by the memo, and as many elements of one hash as a small pickle can pay for.
+SHARED = b"\x80\x04(K%cK%c\x86r\0\0\1\0" + b"j\0\0\1\0\x85r\0\0\1\0" * 8 + b"\x91."
+ONE_HASH = b"\x80\x04(" + b"".join(tb.dumps(2**64 + k * MODULUS)[7:-1] + b"\x85" for k in range(200)) + b"\x91."
+
 FAMILIES = {
     # much object for few bytes
     "empty lists": lambda n: filled(n, b"\x09\xff"),
@@ -144,6 +158,14 @@ FAMILIES = {
     "one pickled int": lambda n: tb.dumps(2 ** (8 * n - 100)),
     "pickled sets": lambda n: filled(n, tb.dumps({1, 2, 3})),
     "arrays": lambda n: filled(n, ARRAY),
+    # records, each of one small pickle
+    "a stream of small sets": lambda n: records(n, lambda k: tb.dumps({k, str(k)})),
+    "a stream of dates and zones": lambda n: records(
+        n, lambda k: tb.dumps(datetime(2011, 1, 20, tzinfo=timezone(timedelta(minutes=k % 1000))))
+    ),
+    "a stream of pickles of shared tuples": lambda n: records(n, lambda k: pickled(SHARED % (k % 256, k // 256 % 256))),
+    "a stream of pickles of one hash": lambda n: records(n, lambda k: pickled(ONE_HASH)),
+    "a stream of pickles that nest": lambda n: records(n, lambda k: pickled(b"(K%c" % (k % 256) + b"N\x86" * 98 + b"\x91.")),
     # what is reported of a fault
     "long keys in a path": keyed,
     "a fault at the end": lambda n: filled(n, number(1), end=b"\x0b"),
