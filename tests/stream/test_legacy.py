@@ -205,6 +205,28 @@ def test_bytes_come_back_as_bytes_of_their_own_class(way):
     assert type(key) is Bytes and value == 1
 
 
+@in_both_ways
+def test_bytes_in_every_container_change_their_class_and_are_released_with_it(way):
+    shared = b"shared"
+    values = [b"", b"a", b"long " * 9, (b"in a tuple", [b"in a list", {b"key": b"value"}]), {shared: (shared, [shared])}]
+    pickled = typedbytes.dumps(typedbytes.Ext(PICKLE, pickle.dumps([shared, (shared, {"k": shared})], 2)))
+    data = written(*values) + pickled
+    references = sys.getrefcount(Bytes)
+
+    def classes_in(value):
+        if isinstance(value, (tuple, list, dict)):
+            items = [*value, *value.values()] if isinstance(value, dict) else value
+            return set().union(*map(classes_in, items))
+        return {type(value)}
+
+    found = list(way(Input(io.BytesIO(data), pickle="trust")))
+    assert found == [*values, [shared, (shared, {"k": shared})]]
+    assert [classes_in(value) - {str} for value in found] == [{Bytes}] * 6
+    assert list(map(hash, found[:3])) == list(map(hash, values[:3]))
+    del found
+    assert sys.getrefcount(Bytes) == references
+
+
 @pytest.mark.parametrize("read", [Input.read, lambda source: next(source.reads())])
 def test_a_pickled_list_that_contains_itself_raises_recursion_error(read):
     loop = [b"bytes"]

@@ -90,6 +90,32 @@ def test_what_waits_is_written_when_a_loop_is_left(end):
     assert run(f"{LOOP}    if pair[0] == 7: {end}\n") == typedbytes.Encoder().encode_pairs(PAIRS[:8])
 
 
+def test_a_file_may_keep_what_it_is_given():
+    class Keeping:
+        def __init__(self):
+            self.pieces = []
+            self.write = self.pieces.append
+
+    sink = Keeping()
+    output = PairedOutput(sink)
+    for pair in PairedInput(io.BytesIO(DATA)):
+        output.write(pair)
+    assert {type(piece) for piece in sink.pieces} == {bytes} and len(sink.pieces) == len(PAIRS)
+    assert b"".join(sink.pieces) == DATA
+
+
+def test_records_of_many_sizes_are_written_in_order(tmp_path):
+    pairs = [(number, bytes([number]) * size) for number, size in enumerate([3, 40_000, 70_000, 1, 300_000, 32_760, 32_768, 500_000, 2])]
+    for opened in (io.BytesIO(), (tmp_path / "file").open("w+b"), (tmp_path / "raw").open("w+b", buffering=0)):
+        with opened as sink:
+            output = PairedOutput(sink)
+            for pair in pairs:
+                output.write(pair)
+            output.writes(PairedInput(io.BytesIO(typedbytes.Encoder().encode_pairs(pairs))))
+            sink.seek(0)
+            assert sink.read() == typedbytes.Encoder().encode_pairs(pairs * 2)
+
+
 def test_writes_copies_many_records_in_one_call():
     for cls, source in ((PairedOutput, PairedInput), (Output, Input)):
         sink = Noting()

@@ -18,7 +18,7 @@ from cpython.list cimport PyList_CheckExact
 from cpython.tuple cimport PyTuple_CheckExact
 
 from typedbytes.core.byteorder cimport load_i32
-from typedbytes.core.cpython cimport as_failure, inherit_next, int_to_i64, keyword_function, pair_from_stolen, replace_calls, tuple_from_stolen, unlikely
+from typedbytes.core.cpython cimport as_failure, bytes_become, bytes_restore, bytes_shorten, dict_next, inherit_next, int_to_i64, keyword_function, pair_from_stolen, replace_calls, tuple_from_stolen, unlikely
 
 import io
 import os
@@ -30,6 +30,9 @@ cdef extern from "Python.h":
     void incref "Py_INCREF"(PyObject* o) noexcept
     Py_ssize_t Py_REFCNT(PyObject* o) noexcept
     PyObject* PyTuple_GET_ITEM(PyObject* o, Py_ssize_t i) noexcept
+    Py_ssize_t PyTuple_GET_SIZE(PyObject* o) noexcept
+    PyObject* PyList_GET_ITEM(PyObject* o, Py_ssize_t i) noexcept
+    Py_ssize_t PyList_GET_SIZE(PyObject* o) noexcept
     void PyErr_Fetch(PyObject** kind, PyObject** value, PyObject** trace) noexcept
     void PyErr_NormalizeException(PyObject** kind, PyObject** value, PyObject** trace) noexcept
     int PyException_SetTraceback(PyObject* value, PyObject* trace) noexcept

@@ -12,6 +12,10 @@ cdef extern from "Python.h":
     void Py_LeaveRecursiveCall() noexcept
 
 
+cdef enum:
+    MAX_RETYPED = 256         # containers in containers; deeper ones come from pickles
+    MAX_COPIED = 32768        # bytes of a record that are copied to what waits
+
 cdef Reader AHEAD = None             # the reader of the iteration that made the last step
 cdef RecordOutput DEFERRED = None    # the output with records that wait
 
@@ -24,6 +28,9 @@ cpdef int send_deferred() except -1:
 
 cdef inline bint is_ahead(Reader reader) noexcept:
     return reader is not None and reader.state == OPEN and held(&reader.d.buf) > 0
+
+
+ctypedef PyObject* (*step_function)(ReadAheadIterator iterator, Reader reader) noexcept    # NULL: as record_function
 
 
 cdef class ReadAheadIterator(RecordIterator):
@@ -48,8 +55,34 @@ cdef class ReadAheadIterator(RecordIterator):
     def __del__(self):
         self.release_reader(None, False)
 
+    def __next__(self):
+        # The usual step, without what only the others need.
+        cdef Reader reader = self.reader
+        cdef PyObject* record
+        if self.busy or reader is None or reader is not AHEAD or reader.state != OPEN or DEFERRED is not None and not is_ahead(reader):
+            return RecordIterator.__next__(self)
+        self.busy = True
+        record = (<step_function>self.next_record)(self, reader)
+        if record == NULL:
+            self.end(reader)
+            raise StopIteration
+        self.busy = False
+        return taken(record)
+
+    cdef int end(self, Reader reader) except -1:
+        # No record came: at the end of the input, or with an exception set.
+        try:
+            reader.keep_failure()
+            self.release_reader(None, True)
+        except BaseException as error:
+            self.fail(error)
+        self.busy = False
+        self.over = True
+        return 0
+
     cdef object step(self):
         cdef Reader reader = self.reader
+        cdef PyObject* record
         if reader is None or reader.state != OPEN:
             self.reader = None
             reader = self.open_reader()
@@ -57,31 +90,45 @@ cdef class ReadAheadIterator(RecordIterator):
                 return self.read()
             self.reader = reader
         follow(reader)
-        record = self.next_record(reader)
-        if record is NOTHING:
+        record = (<step_function>self.next_record)(self, reader)
+        if record == NULL:
+            reader.keep_failure()
             self.release_reader(None, True)
-        return record
+            return NOTHING
+        return taken(record)
 
-    cdef inline object next_record(self, Reader reader):
+    cdef PyObject* next_record(self, Reader reader) except? NULL:
+        # NULL without an exception: the end of input.
         cdef PyObject* parts[2]
         reader.enter()
         if reader.nparts == 1:
             parts[0] = (<record_function>reader.next_record)(reader)
-            if parts[0] != NULL:
-                reader.state = OPEN
-                return self.converted(parts[0])
-        elif (<parts_function>(<PairReader>reader).next_parts)(<PairReader>reader, &parts[0], &parts[1]) > 0:
+            if parts[0] == NULL:
+                return NULL
             reader.state = OPEN
-            if may_have_bytes(parts[0]) or may_have_bytes(parts[1]):
-                key, value = taken(parts[0]), taken(parts[1])
-                return replace_bytes(key, self.bytes_type), replace_bytes(value, self.bytes_type)
-            return taken((<PairReader>reader).pair_of(parts[0], parts[1]))
-        reader.keep_failure()
-        return NOTHING
+            return self.converted(parts[0]) if may_have_bytes(parts[0]) else parts[0]
+        if (<parts_function>(<PairReader>reader).next_parts)(<PairReader>reader, &parts[0], &parts[1]) <= 0:
+            return NULL
+        reader.state = OPEN
+        if may_have_bytes(parts[0]):
+            parts[0] = self.converted_or_drop(parts[0], parts[1])
+        if may_have_bytes(parts[1]):
+            parts[1] = self.converted_or_drop(parts[1], parts[0])
+        return (<PairReader>reader).pair_of(parts[0], parts[1])
 
-    cdef inline object converted(self, PyObject* value):
-        result = taken(value)
-        return replace_bytes(result, self.bytes_type) if may_have_bytes(value) else result
+    cdef PyObject* converted(self, PyObject* value) except NULL:
+        if retype_bytes(value, <PyObject*>self.bytes_type, MAX_RETYPED):
+            return value
+        result = replace_bytes(taken(value), self.bytes_type)
+        incref(<PyObject*>result)
+        return <PyObject*>result
+
+    cdef PyObject* converted_or_drop(self, PyObject* value, PyObject* other) except NULL:
+        try:
+            return self.converted(value)
+        except BaseException:
+            xdecref(other)
+            raise
 
     cdef int fail(self, error) except -1:
         try:
@@ -118,6 +165,31 @@ cdef inline int follow(Reader reader) except -1:
 
 cdef inline bint may_have_bytes(PyObject* o) noexcept:
     return PyBytes_CheckExact(<object>o) or PyTuple_CheckExact(<object>o) or PyList_CheckExact(<object>o) or PyDict_CheckExact(<object>o)
+
+
+cdef bint retype_bytes(PyObject* o, PyObject* bytes_type, int depth) noexcept:
+    # Make the bytes in a value ones of another class where nothing else has a reference to them; False: some are left to replace.
+    cdef Py_ssize_t i = 0
+    cdef PyObject* key
+    cdef PyObject* value
+    if PyBytes_CheckExact(<object>o):
+        return bytes_become(o, bytes_type)
+    if not may_have_bytes(o):
+        return True
+    if Py_REFCNT(o) != 1 or depth == 0:
+        return False
+    if PyTuple_CheckExact(<object>o):
+        while i < PyTuple_GET_SIZE(o) and retype_bytes(PyTuple_GET_ITEM(o, i), bytes_type, depth - 1):
+            i += 1
+        return i == PyTuple_GET_SIZE(o)
+    if PyList_CheckExact(<object>o):
+        while i < PyList_GET_SIZE(o) and retype_bytes(PyList_GET_ITEM(o, i), bytes_type, depth - 1):
+            i += 1
+        return i == PyList_GET_SIZE(o)
+    while dict_next(o, &i, &key, &value):
+        if not retype_bytes(key, bytes_type, depth - 1) or not retype_bytes(value, bytes_type, depth - 1):
+            return False
+    return True
 
 
 cpdef object replace_bytes(object value, object bytes_type):
@@ -169,20 +241,22 @@ cdef class RecordOutput(FlushedAtExit):
     cdef EncodeOptions options
     cdef object sink
     cdef object method          # of a sink whose class is the interpreter's; None: looked up in each call
-    cdef object handlers
+    cdef dict handlers
     cdef bint is_raw
     cdef bint may_defer
     cdef bint is_stdout         # without a buffer of its own
     cdef bint may_gather        # no user code can look at the file while an iteration is copied
-    cdef WriteBuffer waiting
+    cdef WriteBuffer spare      # for the next record
+    cdef WriteBuffer waiting    # whole records
 
     def __cinit__(self, *args, **options):
         self.options = PLAIN_ENCODE
 
     def __dealloc__(self):
+        drop(&self.spare)
         drop(&self.waiting)
 
-    def __configure__(self, handlers, bint is_stdout, bint may_gather, **options):
+    def __configure__(self, dict handlers, bint is_stdout, bint may_gather, **options):
         """Set what write() looks at. Used by legacy."""
         self.options = EncodeOptions(**options)
         self.handlers = handlers
@@ -211,10 +285,18 @@ cdef class RecordOutput(FlushedAtExit):
         >>> import io; from typedbytes import Output
         >>> Output(io.BytesIO()).write([1, 2.5, "text"])
         """
+        cdef EncodeOptions options = self.options
+        cdef Encoding e
         if self.handlers:
             self._write_with_handlers(obj)
-        else:
-            self.put(encode_object(self.options, obj))
+            return
+        memcpy(&e, &options.template, sizeof(Encoding))
+        self.lend(&e.buf)
+        try:
+            encode_record(&e, <PyObject*>obj)
+            self.put(&e.buf)
+        finally:
+            self.take_back(&e.buf)
 
     def writes(self, iterable):
         """Write every value of an iterable; raises as `write`.
@@ -226,30 +308,48 @@ cdef class RecordOutput(FlushedAtExit):
         if type(records) is ReadAheadIterator and self.may_gather and not self.handlers:
             self.may_defer = True
         try:
+            write = self.write
             for record in records:
-                self.write(record)
+                write(record)
+                record = None    # a reader reuses a tuple to which there is no other reference
         finally:
             self.may_defer = self.is_stdout
             self.send()
 
-    cdef int put(self, bytes data) except -1:
-        if self.may_defer and is_ahead(AHEAD):
-            return self.defer(data)
+    cdef int lend(self, WriteBuffer* b) except -1:
+        # Memory for a record; not in self meanwhile, since encoding and writing may call code that writes another one.
+        if self.spare.owner == NULL:
+            return start_owned(b, WRITE_SIZE + SCRATCH)
+        b[0] = self.spare
+        self.spare.owner = NULL
+        return 0
+
+    cdef void take_back(self, WriteBuffer* b) noexcept:
+        if self.spare.owner != NULL or b.end - b.start > 4 * (WRITE_SIZE + SCRATCH):
+            drop(b)
+        else:
+            b.cursor = b.start
+            self.spare = b[0]
+
+    cdef int put(self, WriteBuffer* b) except -1:
+        if self.may_defer and is_ahead(AHEAD) and written(b) <= MAX_COPIED:
+            return self.defer(b)
         if DEFERRED is not None:
             send_deferred()
-        return self.write_now(data)
+        return self.hand_over(b)
 
-    cdef int defer(self, bytes data) except -1:
+    cdef int defer(self, WriteBuffer* b) except -1:
         global DEFERRED
-        cdef Py_ssize_t nbytes = PyBytes_GET_SIZE(data)
+        if DEFERRED is self and self.waiting.end - self.waiting.cursor < written(b):
+            self.send()
         if DEFERRED is not self or self.entry.is_inherited:
             send_deferred()
-            drop(&self.waiting)
-            start_owned(&self.waiting, WRITE_SIZE + SCRATCH)
+            if self.waiting.owner == NULL:
+                start_owned(&self.waiting, WRITE_SIZE + SCRATCH)
+            self.waiting.cursor = self.waiting.start
             DEFERRED = self
-        reserve(&self.waiting, nbytes)
-        memcpy(self.waiting.cursor, PyBytes_AS_STRING(data), nbytes)
-        self.waiting.cursor += nbytes
+        memcpy(self.waiting.cursor, b.start, written(b))
+        self.waiting.cursor += written(b)
         return self.send() if written(&self.waiting) >= WRITE_SIZE else 0
 
     cdef int send(self) except -1:
@@ -257,19 +357,26 @@ cdef class RecordOutput(FlushedAtExit):
         if DEFERRED is not self:
             return 0
         DEFERRED = None
-        data = finish(&self.waiting)
         if self.entry.is_inherited:    # it is the parent's to write
             return adopt_writer(&self.entry)
-        return self.write_now(data) if data else 0
+        return self.hand_over(&self.waiting)
 
-    cdef int write_now(self, bytes data) except -1:
-        cdef Py_ssize_t nbytes
+    cdef int hand_over(self, WriteBuffer* b) except -1:
+        # The file gets the buffer's own bytes, which are filled again if it keeps no reference to them. A file of the caller's gets a copy.
+        cdef Py_ssize_t nbytes = written(b)
+        cdef Py_ssize_t capacity = b.end - b.start
+        cdef Py_ssize_t ntaken
+        cdef bytes filled
         if self.method is None:
-            return write_all(self.sink, data)
-        nbytes = 0
-        if PyBytes_GET_SIZE(data):
-            nbytes = checked_written(self.method(data), PyBytes_GET_SIZE(data), self.is_raw)
-        return write_all(self.sink, memoryview(data)[nbytes:]) if nbytes < PyBytes_GET_SIZE(data) else 0
+            return write_all(self.sink, b.start[:nbytes])
+        bytes_shorten(&b.owner, nbytes)
+        filled = take_owner(b)
+        ntaken = checked_written(self.method(filled), nbytes, self.is_raw)
+        if ntaken < nbytes:
+            write_all(self.sink, memoryview(filled)[ntaken:])
+        if b.owner == NULL and bytes_restore(<PyObject*>filled, capacity):
+            adopt(b, filled)
+        return 0
 
 
 cdef class PairRecordOutput(RecordOutput):
@@ -284,20 +391,16 @@ cdef class PairRecordOutput(RecordOutput):
         >>> PairedOutput(io.BytesIO()).write(("key", 1))
         """
         # No cdef method of RecordOutput is overridden here: PairedOutput has the virtual methods of its first base, Output.
+        cdef EncodeOptions options = self.options
+        cdef Encoding e
         key, value = pair
         if self.handlers:
             self._write_with_handlers((key, value))
-        else:
-            self.put(encode_parts(self.options, key, value))
-
-
-cdef bytes encode_parts(EncodeOptions options, object key, object value):
-    cdef Encoding e
-    cdef unsigned char scratch[SCRATCH]
-    memcpy(&e, &options.template, sizeof(Encoding))
-    start_scratch(&e.buf, scratch, SCRATCH)
-    try:
-        encode_pair(&e, <PyObject*>key, <PyObject*>value)
-        return finish_output(options, &e)
-    finally:
-        drop(&e.buf)
+            return
+        memcpy(&e, &options.template, sizeof(Encoding))
+        self.lend(&e.buf)
+        try:
+            encode_pair(&e, <PyObject*>key, <PyObject*>value)
+            self.put(&e.buf)
+        finally:
+            self.take_back(&e.buf)
