@@ -25,6 +25,11 @@ except ModuleNotFoundError:
 NPAIRS = 2_000_000
 SHAPES = ("int_double", "word_long")
 NWORDS = 50_000
+NESTED = {
+    "row": lambda number, word: (number, number / 7, word),
+    "map_three_longs": lambda number, word: {word: 2**40, f"{word}0": 2**41 + number, f"{word}1": 2**42},
+    "list_five_doubles": lambda number, word: [number / divisor for divisor in (3, 5, 7, 11, 13)],
+}
 
 
 @lru_cache(maxsize=1)
@@ -40,6 +45,9 @@ def arrays(shape, scale):
 @lru_cache(maxsize=1)
 def encoded(shape, scale):
     """Return the typed bytes of a shape."""
+    if shape in NESTED:
+        words = [f"word{number * 7919 % NWORDS}" for number in range(max(int(NPAIRS * scale), 1))]
+        return tb.Encoder().encode_pairs([(word, NESTED[shape](number, word)) for number, word in enumerate(words)])
     sink = io.BytesIO()
     columns.write(sink, arrays(shape, scale))
     return sink.getvalue()
@@ -75,6 +83,18 @@ def by_batches(data, **options):
     """Go over the pairs batch by batch, and return their number."""
     with columns.read(data, **options) as reader:
         return sum(len(some.column("value")) for some in reader)
+
+
+def batches_only(data):
+    """Go over the pairs batch by batch without a look at them, and return their number."""
+    with columns.read(data) as reader:
+        return sum(map(len, reader))
+
+
+def nested_decoders(shape, scale):
+    """Return the decoders of values that are not scalars, by name: the function and its argument."""
+    data = encoded(shape, scale)
+    return {"columns, released": (batches_only, data), "memcpy": (bytearray, data)}
 
 
 def copy_halves(data):
@@ -130,7 +150,7 @@ def counters(shape, scale):
     return {"count": (tb.count, data), "index": (tb.index, data), "memcpy": (bytearray, data)}
 
 
-OPERATIONS = {"decode columns": decoders, "encode columns": encoders, "scan": counters}
+OPERATIONS = {"decode columns": decoders, "encode columns": encoders, "scan": counters, "decode nested columns": nested_decoders}
 #: What CPU time does not show. A second processor has slept while one thread worked, and a virtual one takes milliseconds to come
 #: back: such a turn lasts for longer than that.
 BY_THE_CLOCK = {"columns, batches", "columns, batches, 2 threads", "memcpy, 2 threads"}
@@ -153,14 +173,16 @@ def runner(operation, shape, contender, scale=1):
     return Runner(contender, function, lambda nround: given, nbytes, is_right(shape, scale), **times)
 
 
-@lru_cache(maxsize=len(SHAPES))
+@lru_cache(maxsize=len(SHAPES) + len(NESTED))
 def is_right(shape, scale):
     """Tell whether columns hold the values of the objects, and write the same bytes."""
     some = encoded(shape, min(scale, 0.01))
-    expected = tb.Decoder().decode_pairs(some)
     (whole,) = columns.read(some, NPAIRS)
     sink = io.BytesIO()
     columns.write(sink, whole)
+    if shape in NESTED:
+        return sink.getvalue() == some
+    expected = tb.Decoder().decode_pairs(some)
     return list(zip(whole.column("key").tolist(), whole.column("value").tolist())) == expected and sink.getvalue() == some
 
 
@@ -172,7 +194,7 @@ def nvalues(operation, shape, scale=1):
 def races():
     """Yield the operations and their shapes."""
     for operation in OPERATIONS:
-        for shape in SHAPES:
+        for shape in NESTED if operation == "decode nested columns" else SHAPES:
             yield operation, shape
 
 

@@ -54,6 +54,9 @@ COLUMN_SPEEDS = {
     ("decode columns", "int_double", "columns, two arrays"): 1000 / 1.5,
     ("scan", "int_double", "count"): 1000 / 3,
     ("scan", "word_long", "count"): 1000 / 1,
+    ("decode nested columns", "row", "columns, released"): 1000 / 4,
+    ("decode nested columns", "map_three_longs", "columns, released"): 1000 / 4,
+    ("decode nested columns", "list_five_doubles", "columns, released"): 1000 / 6,
 }
 
 IMPORT_MS = 8

@@ -208,6 +208,15 @@ def test_records_of_one_size_with_others_between(rows, batch_rows):
         check_reading(data, data, PLAIN, pairs=True, on_mismatch=policy, batch_rows=batch_rows, threads=2)
 
 
+@pytest.mark.parametrize("value", [("", 1), ["", ""], {"": ""}, ([("", b"")],)])
+def test_empty_texts_within_values(value):
+    data = tb.Encoder().encode_all([value] * 5)
+    (batch,) = columns.read(data, pairs=False)
+    sink = io.BytesIO()
+    columns.write(sink, batch, pairs=False)
+    assert sink.getvalue() == data
+
+
 def test_numbers_become_arrays_of_their_width():
     rows = [(tb.Byte(1), (True, 2, 2**40, tb.Float(0.5), 0.25)), (tb.Byte(-1), (False, -2, -(2**40), tb.Float(-0.5), -0.25))]
     batch = read_one(pairs_of(*rows))

@@ -19,6 +19,7 @@ cdef int raise_current() except? -1:
 
 
 cdef enum:
+    LEAST_TEXT = 4096         # bytes reserved for the texts of a value
     PIECE = 0x2000            # records before `stops` is checked
     CHECK_INTERVAL = 8         # pieces before signals are checked
 
@@ -42,6 +43,7 @@ cdef class Builder:
     cdef Py_ssize_t nleaves
     cdef readonly Py_ssize_t stride    # bytes of every record; 0: they differ
     cdef readonly Py_ssize_t least    # the smallest size of a record
+    cdef bint is_shallow          # no value of the columns' types is too deep
     cdef Py_ssize_t block         # records to load together next
     cdef bint changed             # a column has changed its type since plan()
     cdef Py_ssize_t most          # rows wanted in the table
@@ -56,7 +58,6 @@ cdef class Builder:
     cdef readonly Py_ssize_t offset   # of a mismatch: offset in the view
     cdef readonly int code
     cdef readonly str path
-    cdef dict hints               # bytes of a column's data in the last batch
 
     def __cinit__(self, types, Py_ssize_t nvalues, paths, policy, *, dialect="hadoop", max_depth=256, Py_ssize_t most_held=INT32_MAX):
         self.options = (<DecodeOptions>DecodeOptions(dialect=dialect, max_depth=max_depth)).template
@@ -69,7 +70,6 @@ cdef class Builder:
         self.types = types
         self.nvalues = nvalues
         self.paths = paths
-        self.hints = {}
         self.block = MOST_BLOCK
         if types is not None:
             self.start(self.empty_table(types))
@@ -141,7 +141,8 @@ cdef class Builder:
             self.stride = self.stride + size if size and (i == 0 or self.stride) else 0
             nleaves += count_leaves(self.table.roots[i])
             depth = max(depth, depth_of(self.table.roots[i]))
-        if depth > self.w.max_depth:
+        self.is_shallow = depth <= self.w.max_depth
+        if not self.is_shallow:
             self.stride = 0    # the walk refuses what is too deep
         PyMem_RawFree(self.leaves)
         self.leaves = NULL
@@ -249,16 +250,14 @@ cdef class Builder:
         return True
 
     cdef int reserve(self) except -1:
-        # Reserve capacity for the most rows that the bytes can hold, and for as much data as the last batch had.
+        # Reserve capacity for the most rows that the bytes can hold, and for as much data and as many items as the last batch had.
         cdef Py_ssize_t nbytes = self.stop_at - self.w.p
         cdef Py_ssize_t n = min(self.most - self.table.n, nbytes // self.least)
         cdef Py_ssize_t i
         cdef Column* c
         for i in range(self.nvalues):
             c = self.table.roots[i]
-            if not reserve_rows(c, n) or (
-                    c.kind == VARIABLE_LENGTH and c.wanted
-                    and not reserve_payload(c, min(nbytes, max(<Py_ssize_t>self.hints.get(i, 0), 4096)), self.w.most_held)):
+            if not reserve_rows(c, n) or not reserve_expected(c, LEAST_TEXT, nbytes, self.w.most_held):
                 raise MemoryError
         return 0
 
@@ -331,6 +330,7 @@ cdef class Builder:
         cdef Py_ssize_t nvalues = self.nvalues
         cdef Py_ssize_t n = self.table.n
         cdef Py_ssize_t i
+        cdef bint fast = self.is_shallow and not w.checks_each_text
         cdef Outcome outcome = DONE
         most = min(most, self.most)
         while n < most and not self.changed:
@@ -340,13 +340,9 @@ cdef class Builder:
                 break
             for i in range(nvalues):
                 c = roots[i]
-                next = NULL
-                if c.wanted and not w.checks_each_text:
-                    if c.kind == FIXED:
-                        next = try_append_fixed(c, p, end)
-                    elif c.kind == VARIABLE_LENGTH:
-                        next = try_append_variable(c, p, end)
+                next = load_one(w, c, n, p, end) if fast and c.wanted else NULL
                 if next == NULL:
+                    truncate_column(c, n)
                     w.p = p
                     outcome = append_value(w, c)
                     if outcome != DONE:
@@ -358,9 +354,7 @@ cdef class Builder:
                 break
             n += 1
         w.p = p
-        self.table.n = n
-        if outcome != DONE:
-            self.truncate_rows(n)
+        self.truncate_rows(n)
         return outcome
 
     cdef void truncate_rows(self, Py_ssize_t n) noexcept nogil:
@@ -459,11 +453,10 @@ cdef class Builder:
         cdef Table* rest
         cdef Py_ssize_t i
         cdef Py_ssize_t n = table.n if rows is None else rows
-        for i in range(self.nvalues):
-            if table.roots[i].kind == VARIABLE_LENGTH:
-                self.hints[i] = table.roots[i].used + table.roots[i].used // 8
         self.types = self.described
         rest = self.empty_table(self.types)
+        for i in range(self.nvalues):
+            expect_as_much(rest.roots[i], table.roots[i])
         for i in range(self.nvalues):
             if not copy_rows(rest.roots[i], table.roots[i], n, table.n):
                 release_table(rest)

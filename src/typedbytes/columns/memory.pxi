@@ -32,6 +32,7 @@ cdef struct Column:
     int32_t* offsets          # owned, unless borrowed; n + 1 of them
     int64_t* wide_offsets     # owned or borrowed; used instead of offsets by some imported columns
     Py_ssize_t offsets_capacity
+    Py_ssize_t expected       # bytes of data, from the last batch
     Py_ssize_t checked        # STRING: leading bytes of data known to be UTF-8
     bint borrowed             # data has another owner
     bint offsets_borrowed     # the offsets have another owner
@@ -156,7 +157,7 @@ cdef bint reserve_data(Column* c, Py_ssize_t nbytes) noexcept nogil:
 
 
 cdef bint reserve_payload(Column* c, Py_ssize_t nbytes, Py_ssize_t most) noexcept nogil:
-    # As reserve_data, but never more than offsets can address: try_append_variable checks only the capacity.
+    # As reserve_data, but never more than offsets can address: load_variable checks only the capacity.
     if not reserve_data(c, min(nbytes, most)):
         return False
     c.capacity = min(c.capacity, most)
@@ -185,7 +186,7 @@ cdef inline int64_t offset_at(const Column* c, Py_ssize_t i) noexcept nogil:
 
 
 cdef void truncate_column(Column* c, Py_ssize_t n) noexcept nogil:
-    # Drop the values from n on, including incomplete ones.
+    # Drop the values from n on, including incomplete ones; or count those up to n that the fast path has loaded.
     cdef Py_ssize_t i
     cdef Py_ssize_t nitems = n
     if not c.wanted and not c.has_wanted_part:

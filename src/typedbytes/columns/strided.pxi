@@ -60,10 +60,10 @@ cdef Py_ssize_t count_leaves(const Column* c) noexcept nogil:
 
 
 cdef Py_ssize_t depth_of(const Column* c) noexcept nogil:
-    # Levels of nested VECTORs, for a column whose values all have one size.
+    # Levels of nested VECTORs, LISTs and MAPs.
     cdef Py_ssize_t i
     cdef Py_ssize_t deepest = 0
-    if c.kind != TUPLE:
+    if c.kind != TUPLE and c.kind != VARIABLE_LIST and c.kind != MAP_ENTRIES:
         return c.kind == ARRAY
     for i in range(c.nparts):
         deepest = max(deepest, depth_of(c.parts[i]))
@@ -171,3 +171,27 @@ cdef bint reserve_rows(Column* c, Py_ssize_t n) noexcept nogil:
                 return False
         return True
     return not has_offsets(c) or reserve_offsets(c, c.n + n)
+
+
+cdef void expect_as_much(Column* c, const Column* last) noexcept nogil:
+    # Expect what the last batch held, and an eighth more.
+    cdef Py_ssize_t i
+    c.expected = last.used + last.used // 8
+    for i in range(c.nparts):
+        expect_as_much(c.parts[i], last.parts[i])
+
+
+cdef bint reserve_expected(Column* c, Py_ssize_t least, Py_ssize_t nbytes, Py_ssize_t most) noexcept nogil:
+    # Reserve what is expected of texts and items, and `least` of this column, as far as it can come from this number of bytes.
+    # False: out of memory.
+    cdef Py_ssize_t i
+    if not c.wanted and not c.has_wanted_part:
+        return True
+    if c.kind == VARIABLE_LENGTH and c.wanted and not reserve_payload(c, min(nbytes, max(c.expected, least)), most):
+        return False
+    for i in range(c.nparts):
+        if has_offsets(c) and c.parts[i].kind == FIXED and not reserve_data(c.parts[i], min(nbytes, c.parts[i].expected)):
+            return False
+        if not reserve_expected(c.parts[i], 0, nbytes, most):
+            return False
+    return True

@@ -53,31 +53,133 @@ cdef inline void store_fixed(unsigned char* out, const unsigned char* p, int cod
         memcpy(out, &short_number, 2)
 
 
-# Fast paths for the two most frequent kinds. Return the position after the value; NULL if it needs the general path (another type,
-# incomplete input, no capacity), in which case nothing has changed.
+# The fast path: value number i of a column, and so of the parts of a TUPLE, by the position in data or offsets that i says, and
+# nothing else: `n` and `used` stay behind until truncate_column sets them. It returns the position after the value; NULL if it needs
+# the general path (another type, incomplete input, no capacity), in which case the column has no more values than before.
 
-cdef inline const unsigned char* try_append_fixed(Column* c, const unsigned char* p, const unsigned char* end) noexcept nogil:
-    if unlikely(end - p <= c.width or p[0] != c.code or c.capacity - c.used < c.width):
+cdef inline const unsigned char* load_fixed(const Column* c, Py_ssize_t i, const unsigned char* p, const unsigned char* end) noexcept nogil:
+    cdef Py_ssize_t width = c.width
+    if unlikely(end - p <= width or p[0] != c.code or c.capacity - i * width < width):
         return NULL
-    store_fixed(c.data + c.used, p + 1, c.code, c.width)
-    c.used += c.width
-    c.n += 1
-    return p + 1 + c.width
+    store_fixed(c.data + i * width, p + 1, c.code, width)
+    return p + 1 + width
 
 
-cdef inline const unsigned char* try_append_variable(Column* c, const unsigned char* p, const unsigned char* end) noexcept nogil:
-    cdef Py_ssize_t nbytes
-    if unlikely(end - p < 5 or p[0] != c.code or c.offsets_capacity - c.n < 2):
+cdef inline const unsigned char* load_variable(
+        const Column* c, Py_ssize_t i, const unsigned char* p, const unsigned char* end) noexcept nogil:
+    cdef Py_ssize_t nbytes, start
+    if unlikely(end - p < 5 or p[0] != c.code or c.offsets_capacity - i < 2):
         return NULL
     nbytes = load_i32(p + 1)
+    start = c.offsets[i]
     p += 5
-    if unlikely(nbytes < 0 or nbytes > end - p or nbytes > c.capacity - c.used):
+    if unlikely(nbytes < 0 or nbytes > end - p or nbytes >= c.capacity - start):    # not even padding fits in no memory at all
         return NULL
-    copy_padded(c.data + c.used, p, nbytes, end)
-    c.used += nbytes
-    c.n += 1
-    c.offsets[c.n] = <int32_t>c.used
+    copy_padded(c.data + start, p, nbytes, end)
+    c.offsets[i + 1] = <int32_t>(start + nbytes)
     return p + nbytes
+
+
+cdef inline const unsigned char* load_one(
+        const Walk* w, const Column* c, Py_ssize_t i, const unsigned char* p, const unsigned char* end) noexcept nogil:
+    if c.kind == FIXED:
+        return load_fixed(c, i, p, end)
+    if c.kind == VARIABLE_LENGTH:
+        return load_variable(c, i, p, end)
+    return load_nested(w, c, i, p, end)
+
+
+cdef const unsigned char* load_nested(
+        const Walk* w, const Column* c, Py_ssize_t i, const unsigned char* p, const unsigned char* end) noexcept nogil:
+    cdef Py_ssize_t count, first, item, part
+    if c.kind == TUPLE:
+        if unlikely(end - p < 5 or p[0] != VECTOR or load_i32(p + 1) != c.nparts):
+            return NULL
+        p += 5
+        for part in range(c.nparts):
+            p = load_one(w, c.parts[part], i, p, end)
+            if unlikely(p == NULL):
+                return NULL
+        return p
+    if c.kind == ARRAY:
+        return load_array(c, i, p, end)
+    if unlikely(not has_offsets(c) or c.kind == ENCODED or c.offsets_capacity - i < 2):
+        return NULL
+    first = c.offsets[i]
+    if c.code == LIST:
+        if unlikely(p == end or p[0] != LIST):
+            return NULL
+        item = first
+        p = load_items_to_marker(w, c.parts[0], &item, p + 1, end)
+        if unlikely(p == NULL):
+            return NULL
+    else:
+        if unlikely(end - p < 5 or p[0] != c.code):
+            return NULL
+        count = load_i32(p + 1)
+        p += 5
+        if unlikely(count < 0 or count > end - p):
+            return NULL
+        for item in range(first, first + count):
+            p = load_one(w, c.parts[0], item, p, end)
+            if likely(p != NULL) and c.kind == MAP_ENTRIES:
+                p = load_one(w, c.parts[1], item, p, end)
+            if unlikely(p == NULL):
+                return NULL
+        item = first + count
+    if unlikely(item > w.most_held):
+        return NULL
+    c.offsets[i + 1] = <int32_t>item
+    return p
+
+
+cdef inline const unsigned char* load_items_to_marker(
+        const Walk* w, const Column* c, Py_ssize_t* item, const unsigned char* p, const unsigned char* end) noexcept nogil:
+    # The items of a LIST, and its MARKER.
+    if c.kind == FIXED and c.width == 8:
+        p = load_run(c, 8, item, p, end)
+    elif c.kind == FIXED and c.width == 4:
+        p = load_run(c, 4, item, p, end)
+    while p != end:
+        if p[0] == MARKER:
+            return p + 1
+        p = load_one(w, c, item[0], p, end)
+        if unlikely(p == NULL):
+            return NULL
+        item[0] += 1
+    return NULL
+
+
+cdef inline const unsigned char* load_run(
+        const Column* c, Py_ssize_t width, Py_ssize_t* item, const unsigned char* p, const unsigned char* end) noexcept nogil:
+    # As many numbers of the column's code as follow each other, are complete and fit; `width` is a constant.
+    cdef int code = c.code
+    cdef unsigned char* start = c.data + item[0] * width
+    cdef unsigned char* out = start
+    cdef const unsigned char* out_end = c.data + c.capacity
+    while end - p > width and p[0] == code and out_end - out >= width:
+        store_fixed(out, p + 1, code, width)
+        out += width
+        p += 1 + width
+    item[0] += (out - start) // width
+    return p
+
+
+cdef inline const unsigned char* load_array(const Column* c, Py_ssize_t i, const unsigned char* p, const unsigned char* end) noexcept nogil:
+    cdef Py_ssize_t width = c.width
+    cdef Py_ssize_t nbytes = c.nitems * width
+    cdef Py_ssize_t first = i * c.nitems
+    cdef Py_ssize_t item = first
+    if unlikely(end - p < 5 + nbytes + c.nitems or p[0] != VECTOR or load_i32(p + 1) != c.nitems or c.capacity - first * width < nbytes):
+        return NULL
+    end = p + 5 + nbytes + c.nitems
+    if width == 8:
+        p = load_run(c, 8, &item, p + 5, end)
+    elif width == 4:
+        p = load_run(c, 4, &item, p + 5, end)
+    else:
+        p = load_run(c, width, &item, p + 5, end)
+    return p if likely(p == end) else NULL
 
 
 cdef Outcome append_value(Walk* w, Column* c) noexcept nogil:
@@ -131,14 +233,16 @@ cdef Outcome skip_one(Walk* w) noexcept nogil:
 
 
 cdef Outcome append_fixed(Walk* w, Column* c) noexcept nogil:
-    cdef const unsigned char* next
     if w.p[0] != c.code:
         return append_widened(w, c)
     if w.end - w.p <= c.width:
         return MORE
     if not reserve_data(c, c.used + c.width):
         return NO_MEMORY
-    w.p = try_append_fixed(c, w.p, w.end)
+    store_fixed(c.data + c.used, w.p + 1, c.code, c.width)
+    c.used += c.width
+    c.n += 1
+    w.p += 1 + c.width
     return DONE
 
 
@@ -271,16 +375,6 @@ cdef Outcome append_tuple(Walk* w, Column* c) noexcept nogil:
     return DONE
 
 
-cdef inline Outcome append_item(Walk* w, Column* part) noexcept nogil:
-    cdef const unsigned char* next
-    if part.kind == FIXED:
-        next = try_append_fixed(part, w.p, w.end)
-        if next != NULL:
-            w.p = next
-            return DONE
-    return append_value(w, part)
-
-
 cdef Outcome append_list(Walk* w, Column* c) noexcept nogil:
     cdef Py_ssize_t count = 0
     cdef Outcome outcome
@@ -294,7 +388,7 @@ cdef Outcome append_list(Walk* w, Column* c) noexcept nogil:
             if w.p[0] == MARKER:
                 w.p += 1
                 break
-            outcome = append_item(w, c.parts[0])
+            outcome = append_value(w, c.parts[0])
             if outcome != DONE:
                 return outcome
     else:
@@ -303,7 +397,7 @@ cdef Outcome append_list(Walk* w, Column* c) noexcept nogil:
             return outcome
         w.p += 5
         for _ in range(count):
-            outcome = append_item(w, c.parts[0])
+            outcome = append_value(w, c.parts[0])
             if outcome != DONE:
                 return outcome
     return end_items(w, c)
@@ -316,9 +410,9 @@ cdef Outcome append_map(Walk* w, Column* c) noexcept nogil:
         return outcome
     w.p += 5
     for _ in range(count):
-        outcome = append_item(w, c.parts[0])
+        outcome = append_value(w, c.parts[0])
         if outcome == DONE:
-            outcome = append_item(w, c.parts[1])
+            outcome = append_value(w, c.parts[1])
         if outcome != DONE:
             return outcome
     return end_items(w, c)
