@@ -5,11 +5,14 @@ lines and branches, -O0), TYPEDBYTES_SANITIZE (AddressSanitizer and UBSan), TYPE
 TYPEDBYTES_ANNOTATE (HTML of the generated C), TYPEDBYTES_PORTABLE (only public interpreter API).
 """
 
+import gzip
 import os
 import sys
+import tarfile
 
-from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.command.sdist import sdist
 
 
 def switch(name):
@@ -70,13 +73,42 @@ extensions = [
     for module in MODULES
 ]
 
+
+class BuildExt(build_ext):
+    """Translate the Cython sources when something is built; asking for the metadata does not."""
+
+    def run(self):
+        from Cython.Build import cythonize
+
+        translated = cythonize(
+            self.extensions, include_path=["src"], compiler_directives=directives, annotate=switch("ANNOTATE"), build_dir="build/cython"
+        )
+        for extension, result in zip(self.extensions, translated):
+            extension.sources = result.sources
+        super().run()
+
+
+class SourceArchive(sdist):
+    """Write the same bytes for the same files: sorted names, no owners, and one time, SOURCE_DATE_EPOCH or 1980."""
+
+    def make_archive(self, base_name, format, root_dir=None, base_dir=None, owner=None, group=None):
+        time = int(os.environ.get("SOURCE_DATE_EPOCH", 315532800))
+
+        def plain(entry):
+            entry.mtime, entry.uid, entry.gid, entry.uname, entry.gname = time, 0, 0, "", ""
+            entry.mode = 0o755 if entry.isdir() or entry.mode & 0o100 else 0o644
+            return entry
+
+        name = f"{base_name}.tar.gz"
+        os.makedirs(os.path.dirname(name), exist_ok=True)
+        with open(name, "wb") as file, gzip.GzipFile("", "wb", 9, file, time) as packed:
+            with tarfile.open(name, "w", packed, format=tarfile.PAX_FORMAT) as archive:
+                archive.add(base_dir, filter=plain)  # in the order of their names
+        return name
+
+
 setup(
-    options={"build_ext": {"parallel": os.cpu_count()}},
-    ext_modules=cythonize(
-        extensions,
-        include_path=["src"],
-        compiler_directives=directives,
-        annotate=switch("ANNOTATE"),
-        build_dir="build/cython",
-    ),
+    options={"build_ext": {"parallel": os.cpu_count()}, "sdist": {"formats": "gztar"}},
+    ext_modules=extensions,
+    cmdclass={"build_ext": BuildExt, "sdist": SourceArchive},
 )

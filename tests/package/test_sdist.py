@@ -1,0 +1,49 @@
+"""The source archive: the same bytes each time, small, and made, like the metadata, without the compiler of Cython."""
+
+import pathlib
+import subprocess
+import sys
+import tarfile
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def run_setup(*arguments):
+    """Run setup.py in the repository."""
+    done = subprocess.run([sys.executable, "setup.py", "-q", *arguments], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory):
+    found = []
+    for number in range(2):
+        folder = tmp_path_factory.mktemp(f"sdist{number}")
+        run_setup("egg_info", f"--egg-base={folder}", "sdist", f"--dist-dir={folder / 'dist'}")
+        found += (folder / "dist").iterdir()
+    return found
+
+
+def test_two_source_archives_are_equal(archives):
+    first, second = archives
+    assert first.name == second.name and first.read_bytes() == second.read_bytes()
+
+
+def test_a_source_archive_is_small_and_has_what_a_build_needs(archives):
+    assert archives[0].stat().st_size < 3 << 20
+    with tarfile.open(archives[0]) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    listed = subprocess.run(
+        ["git", "ls-files", "src", "typedbytes", "tests", "examples"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert not set(listed.stdout.split()) - names
+    assert {"setup.py", "pyproject.toml", "LICENSE", "README.md"} <= names
+
+
+def test_metadata_needs_no_cython(tmp_path, monkeypatch):
+    (tmp_path / "Cython.py").write_text("raise ImportError")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    run_setup("egg_info", f"--egg-base={tmp_path}")
+    assert "Name: typedbytes" in (tmp_path / "typedbytes.egg-info" / "PKG-INFO").read_text()
