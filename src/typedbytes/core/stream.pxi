@@ -71,6 +71,7 @@ cdef inline object encode_object(EncodeOptions options, object obj):
 
 
 cdef bytes encode_whole_object(EncodeOptions options, object obj):
+    # What encode_object leaves; an int is one that does not fit 64 bits.
     cdef Encoding e
     cdef unsigned char scratch[SCRATCH]
     cdef PyObject* scalar = encode_rarer_scalar(&options.template, <PyObject*>obj)
@@ -274,7 +275,7 @@ cdef class Encoder:
         (2, '000201')
         """
         cdef Py_buffer view
-        encoded = encode_whole_object(self.options, obj)
+        encoded = encode_object(self.options, obj)
         cdef Py_ssize_t nbytes = len(encoded)
         if type(buffer) is bytearray and 0 <= offset <= len(buffer) < offset + nbytes:
             buffer.extend(bytes(offset + nbytes - len(buffer)))
