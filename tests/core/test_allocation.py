@@ -10,6 +10,7 @@ import contextlib
 import functools
 import gc
 import io
+import itertools
 import os
 import socket
 import sys
@@ -426,6 +427,17 @@ def tallied():
     return statistics.partitions, statistics.by_type(0), statistics.by_type(1), schema.paths()
 
 
+NUMBERS = itertools.count()
+
+
+def new_keys():
+    """Decode MAPs with keys of three kinds that were not met before; return whether they come back."""
+    number = next(NUMBERS)
+    keys = ["k%d" % number, "a key longer than others %d" % number, "ключ, длиннее других %d" % number]
+    maps = [{key: 1} for key in keys] * 3
+    return tb.loads(tb.dumps(maps)) == maps
+
+
 OPERATIONS = {
     "loads": lambda: tb.loads(tb.dumps(VALUES)),
     "loads_exact": lambda: tb.loads(tb.dumps(VALUES), exact=True, map_pairs=True),
@@ -434,6 +446,7 @@ OPERATIONS = {
     "loads_replace": lambda: tb.loads(b"\7\0\0\0\3a\xffb", unicode_errors="replace"),
     "loads_fails": lambda: [failing(tb.loads, b"\x09" + PAIRS + bad) for bad in (b"", b"\x0b", b"\x0a\0\0\0\1\x09", b"\x09" * 256)],
     "loads_flags": lambda: tb.loads(FLAGS),
+    "loads_new_keys": new_keys,
     "loads_tuple_keys": lambda: tb.loads(TUPLE_KEYS),
     "text_fails": lambda: failing(tb.loads, b"\x09\7\0\0\0\1\xff"),
     "name_fails": lambda: failing(tb.loads, b"\x32\0\0\0\5\0\0\0\1\xff"),

@@ -4,6 +4,7 @@ import contextlib
 import decimal
 import gc
 import io
+import random
 import sys
 import tracemalloc
 
@@ -262,6 +263,45 @@ def test_strings_of_one_letter_keep_their_lengths():
     for order in (texts, texts[::-1], sorted(texts, key=len)):
         assert tb.loads(tb.dumps(order)) == order
         assert list(tb.loads(tb.dumps(dict.fromkeys(order)))) == list(dict.fromkeys(order))
+
+
+def test_a_word_that_is_met_once_is_not_kept():
+    # a string that the table kept would keep a whole arena of the allocator from being given back
+    words = [f"once {number:x}" for number in range(5000)]
+    found = tb.loads(tb.dumps(words))
+    assert found == words
+    assert set(map(sys.getrefcount, found)) == set(map(sys.getrefcount, words))
+
+
+def test_keys_of_any_text_are_shared_by_the_maps_of_a_list():
+    code = """
+        import typedbytes as tb
+        for key in ("short", "k" * 24, "k" * 25, "k" * 256, "ключ", "ключ" * 3, "ключ" * 4, "ключ" * 32, "é" * 13, "\U0001f600" * 7):
+            keys = [next(iter(one)) for one in tb.loads(tb.dumps([{key: 1}] * 6))]
+            assert keys == [key] * 6 and all(one is keys[-1] for one in keys[1:]), key
+        print("shared")
+    """
+    assert run_fresh(code) == "shared"
+
+
+def test_long_keys_that_are_almost_equal_are_told_apart():
+    rng = random.Random(8)
+    texts = [letter * place + other + letter * (length - place) for length in (24, 25, 32, 100, 255, 256, 300) for place in (0, 8, 12, length)
+             for letter in ("k", "ж") for other in ("k", "x", "ж")]  # fmt: skip
+    for nkeys in (1, 5, len(texts)):
+        maps = [dict.fromkeys(rng.sample(texts, nkeys), 1) for _ in range(3000 // nkeys)]
+        found = tb.loads(tb.dumps(maps))
+        assert list(map(list, found)) == list(map(list, maps))
+
+
+@pytest.mark.parametrize("text", [b"\xff", b"key \xff", b"a longer key than others\xff" * 3])
+def test_what_an_error_handler_made_of_a_key_is_not_shared(text):
+    data = b"\x0a\0\0\0\1\7" + len(text).to_bytes(4, "big") + text + b"\2\1"
+    for _ in range(4):
+        for handler in ("replace", "surrogateescape"):
+            assert tb.loads(data, unicode_errors=handler) == {text.decode("utf-8", handler): True}
+        with pytest.raises(tb.FormatError):
+            tb.loads(data)
 
 
 LARGE_LIST = b"\x09" + b"\2\1" * 20_000 + b"\xff"

@@ -102,8 +102,8 @@ FAULTS = [
     Fault("overlong character accepted", "core/utf8/plain.h", VECTORS,
           "if (lead < 0xc2 || end - p < 2", "if (lead < 0xc0 || end - p < 2"),
     Fault("strings of two lengths taken for one", "core/codec/bytes.pxi", tests("core/test_memory.py"),
-          "    if unlikely(slot == NULL or slot.nbytes != nbytes or not same_short(&slot.words, &words)):",
-          "    if unlikely(slot == NULL or not same_short(&slot.words, &words)):"),
+          "    return slot.nbytes == nbytes and same_short(&slot.words, words)",
+          "    return same_short(&slot.words, words)"),
     # References and memory.
     Fault("items of a failed container leak", "core/codec/decode.pxi", LEAKS,
           "        d.nstack -= 1\n        Py_XDECREF(d.stack[d.nstack])\n", "        d.nstack -= 1\n"),

@@ -21,8 +21,9 @@ cdef extern from "core/byteorder.h" nogil:
     ctypedef struct short_words:
         pass
     short_words load_short(const unsigned char* p, Py_ssize_t nbytes) noexcept
+    # More than 24, of which the words are no more than a hash.
+    short_words load_long(const unsigned char* p, Py_ssize_t nbytes) noexcept
     bint same_short(const short_words* x, const short_words* y) noexcept
-    bint is_ascii_short(const short_words* words) noexcept
     uint32_t hash_short(const short_words* words, Py_ssize_t nbytes) noexcept
 
     # Nonzero: one of the n has another code, and what is in `out` is useless.

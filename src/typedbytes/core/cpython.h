@@ -334,27 +334,54 @@ static inline void prefetch_set_entry(PyObject *set, Py_hash_t hash) {
     prefetch(&o->table[(size_t)hash & (size_t)o->mask]);
 }
 
+#if TB_KNOWN_LAYOUT && !defined(Py_REF_DEBUG)
+static inline PyObject *ascii_in(void *memory, Py_ssize_t nchars) {
+    PyASCIIObject *text = (PyASCIIObject *)memory;
+    if (text == NULL) return PyErr_NoMemory();
+    memset(text, 0, sizeof(PyASCIIObject));
+    TB_FRESH_REFCNT(text) = 1;
+    Py_SET_TYPE((PyObject *)text, &PyUnicode_Type);
+    text->length = nchars;
+    text->hash = -1;
+    text->state.kind = PyUnicode_1BYTE_KIND;
+    text->state.compact = 1;
+    text->state.ascii = 1;
+#if PY_VERSION_HEX < 0x030c0000
+    text->state.ready = 1;
+#endif
+    ((char *)(text + 1))[nchars] = 0;
+    return (PyObject *)text;
+}
+#endif
+
 static inline PyObject *new_ascii(Py_ssize_t nchars) {
 #if TB_KNOWN_LAYOUT && !defined(Py_REF_DEBUG)
-    if (nchars > 0) {    /* the empty one is shared */
-        PyASCIIObject *text = (PyASCIIObject *)PyObject_Malloc(sizeof(PyASCIIObject) + (size_t)nchars + 1);
-        if (text == NULL) return PyErr_NoMemory();
-        memset(text, 0, sizeof(PyASCIIObject));
-        TB_FRESH_REFCNT(text) = 1;
-        Py_SET_TYPE((PyObject *)text, &PyUnicode_Type);
-        text->length = nchars;
-        text->hash = -1;
-        text->state.kind = PyUnicode_1BYTE_KIND;
-        text->state.compact = 1;
-        text->state.ascii = 1;
-#if PY_VERSION_HEX < 0x030c0000
-        text->state.ready = 1;
-#endif
-        ((char *)(text + 1))[nchars] = 0;
-        return (PyObject *)text;
-    }
+    if (nchars > 0)    /* the empty one is shared */
+        return ascii_in(PyObject_Malloc(sizeof(PyASCIIObject) + (size_t)nchars + 1), nchars);
 #endif
     return PyUnicode_New(nchars, 127);
+}
+
+/* The same for strings of up to NEAR characters that stay while others go: memory for many is allocated together, at first for few.
+   An arena of the allocator is given back when nothing is left in it; strings here and there would keep all of them. */
+#define NEAR 24
+#define MOST_NEAR 2048u
+
+static inline PyObject *new_near_ascii(Py_ssize_t nchars) {
+#if TB_KNOWN_LAYOUT && !defined(Py_REF_DEBUG)
+    static void *blocks[MOST_NEAR];
+    static unsigned nblocks, nallocated = 4;
+    if (nchars > 0 && nchars <= NEAR) {
+        if (nblocks == 0) {
+            void *block = NULL;
+            if (nallocated < MOST_NEAR) nallocated *= 8;
+            while (nblocks < nallocated && (block = PyObject_Malloc(sizeof(PyASCIIObject) + NEAR + 1)) != NULL) blocks[nblocks++] = block;
+            if (nblocks == 0) return PyErr_NoMemory();
+        }
+        return ascii_in(blocks[--nblocks], nchars);
+    }
+#endif
+    return new_ascii(nchars);
 }
 
 /* Bytes that the caller fills in; PyBytes_FromStringAndSize makes more checks than writing a small value takes. */

@@ -104,14 +104,17 @@ cdef inline PyObject* decode_ascii(const unsigned char* p, Py_ssize_t nbytes) ex
     return text
 
 
-# Short ASCII strings that repeat (MAP keys, words) are shared through a cache. The hash of a string's bytes selects two adjacent
-# slots, which are compared in full; a new string goes to the first slot and moves the one there to the second. Keys are always
-# looked up, other strings only while it pays: a hit raises the balance by one, a miss lowers it, and at zero lookups are
-# suspended for a while. Cache and balance are shared by everything that is decoded in this process.
+# Strings that repeat (MAP keys, short words) are shared through a table. The hash of a string's bytes selects two adjacent slots,
+# which are compared in full. A string that is met for the first time is noted in the first slot, by its bytes alone, and what was
+# there moves to the second; when it is met again it is made for the table. So the strings of the table are few and lie together:
+# each of them keeps the allocator from giving back what lies around it. Keys are always looked up, other strings only while it pays:
+# a hit raises the balance by one, a miss lowers it, and at zero lookups are suspended for a while. Table and balances are shared
+# by everything that is decoded in this process.
 
 cdef enum:
-    CACHED_STRINGS = 1024
-    CACHED_LENGTH = 24        # longer ones rarely repeat
+    CACHED_STRINGS = 8192
+    CACHED_LENGTH = 24        # of words; longer ones rarely repeat
+    CACHED_KEY_LENGTH = 256   # of MAP keys
     FIRST_BALANCE = 32
     MAX_BALANCE = 64
     MIN_BALANCE = -1024
@@ -119,26 +122,31 @@ cdef enum:
 cdef struct CachedString:
     short_words words
     Py_ssize_t nbytes
-    PyObject* text            # owned, NULL: empty
+    PyObject* text            # owned, NULL: met once, or an empty slot
+    const unsigned char* utf8     # of keys longer than CACHED_LENGTH; owned where it is not in the text, which is not ASCII then
     CachedString* follower    # where the MAP key after this one was found last, NULL: not known
 
 cdef CachedString CACHE[CACHED_STRINGS]
 cdef int HIT_BALANCE = FIRST_BALANCE
+cdef int LONG_BALANCE = FIRST_BALANCE     # of the long keys
 
-cdef inline bint is_cache_useful() noexcept:
-    global HIT_BALANCE
-    if HIT_BALANCE > 0:
+cdef inline bint is_cache_useful(int* balance) noexcept:
+    if balance[0] > 0:
         return True
-    HIT_BALANCE = HIT_BALANCE - 1 if HIT_BALANCE > MIN_BALANCE else FIRST_BALANCE // 2
+    balance[0] = balance[0] - 1 if balance[0] > MIN_BALANCE else FIRST_BALANCE // 2
     return False
+
+
+cdef inline bint is_same(const CachedString* slot, const short_words* words, Py_ssize_t nbytes) noexcept:
+    return slot.nbytes == nbytes and same_short(&slot.words, words)
 
 
 cdef inline PyObject* find_cached(CachedString* slot, const short_words* words, Py_ssize_t nbytes) noexcept:
     # Borrowed; NULL without an exception when it is not there.
-    if likely(slot.nbytes == nbytes and same_short(&slot.words, words)):
+    if likely(is_same(slot, words, nbytes)):
         return slot.text
     slot += 1
-    if slot.nbytes == nbytes and same_short(&slot.words, words):
+    if is_same(slot, words, nbytes):
         return slot.text
     return NULL
 
@@ -150,16 +158,53 @@ cdef inline CachedString* cache_slot(const short_words* words, Py_ssize_t nbytes
 cdef PyObject* decode_new_cached(Decoding* d, CachedString* slot, const short_words* words, const unsigned char* p,
                                  Py_ssize_t nbytes) except NULL:
     cdef PyObject* text
-    if not is_ascii_short(words):
-        return decode_text(d, p, nbytes)
-    text = decode_string(d, p, nbytes)
-    incref(text)
-    Py_XDECREF(slot[1].text)
-    slot[1] = slot[0]
-    slot[0].words = words[0]
-    slot[0].nbytes = nbytes
-    slot[0].text = text
+    cdef bint is_first = not is_same(slot, words, nbytes)
+    slot += is_first
+    is_first &= not is_same(slot, words, nbytes)
+    if is_ascii(p, nbytes):
+        text = new_ascii(nbytes) if is_first else new_near_ascii(nbytes)
+        copy_short(PyUnicode_DATA(text), p, nbytes)
+    else:
+        text = text_from_utf8(p, nbytes)
+        if text == NULL:
+            return decode_invalid_text(d, p, nbytes)    # what an error handler makes of it is not for others
+    if is_first:
+        empty_slot(slot)
+        slot -= 1
+        slot[1] = slot[0]
+        slot.words = words[0]
+        slot.nbytes = nbytes
+        slot.text = NULL
+        slot.utf8 = NULL
+    else:
+        fill_slot(slot, p, text)
     return text
+
+
+cdef int fill_slot(CachedString* slot, const unsigned char* p, PyObject* text) noexcept:
+    cdef unsigned char* copy
+    empty_slot(slot)    # a long key of equal words may be there
+    if slot.nbytes > CACHED_LENGTH:
+        if PyUnicode_IS_ASCII(text):
+            slot.utf8 = <const unsigned char*>PyUnicode_DATA(text)
+        else:
+            copy = <unsigned char*>PyMem_Malloc(slot.nbytes)
+            if copy == NULL:
+                return 0    # not remembered
+            memcpy(copy, p, slot.nbytes)
+            slot.utf8 = copy
+    incref(text)
+    slot.text = text
+    return 0
+
+
+cdef void empty_slot(CachedString* slot) noexcept:
+    if slot.text != NULL:
+        if slot.utf8 != NULL and not PyUnicode_IS_ASCII(slot.text):
+            PyMem_Free(<void*>slot.utf8)
+        decref(slot.text)
+    slot.text = NULL
+    slot.utf8 = NULL
 
 
 cdef inline PyObject* decode_key_string(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
@@ -183,9 +228,9 @@ cdef inline PyObject* decode_field(Decoding* d, const unsigned char* p, Py_ssize
     cdef CachedString* slot = (<CachedString*>d.last_field).follower
     cdef PyObject* text
     if unlikely(nbytes > CACHED_LENGTH):
-        return decode_string(d, p, nbytes)
+        return decode_long_field(d, slot, p, nbytes)
     words = load_short(p, nbytes)
-    if unlikely(slot == NULL or slot.nbytes != nbytes or not same_short(&slot.words, &words)):
+    if unlikely(slot == NULL or not is_same(slot, &words, nbytes) or slot.text == NULL):
         slot = cache_slot(&words, nbytes)
         text = find_cached(slot, &words, nbytes)
         if unlikely(text == NULL):
@@ -197,12 +242,37 @@ cdef inline PyObject* decode_field(Decoding* d, const unsigned char* p, Py_ssize
     return slot.text
 
 
+cdef inline bint is_long(const CachedString* slot, const unsigned char* p, Py_ssize_t nbytes) noexcept:
+    return slot.nbytes == nbytes and slot.text != NULL and memcmp(slot.utf8, p, nbytes) == 0
+
+
+cdef PyObject* decode_long_field(Decoding* d, CachedString* slot, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+    cdef short_words words
+    global LONG_BALANCE
+    if unlikely(nbytes > CACHED_KEY_LENGTH):
+        return decode_string(d, p, nbytes)
+    if unlikely(slot == NULL or not is_long(slot, p, nbytes)):
+        if not is_cache_useful(&LONG_BALANCE):
+            return decode_string(d, p, nbytes)
+        words = load_long(p, nbytes)
+        slot = cache_slot(&words, nbytes)
+        slot += not is_long(slot, p, nbytes)
+        if not is_long(slot, p, nbytes):
+            LONG_BALANCE -= 1
+            return decode_new_cached(d, slot - 1, &words, p, nbytes)
+        (<CachedString*>d.last_field).follower = slot
+    LONG_BALANCE += LONG_BALANCE < MAX_BALANCE
+    d.last_field = slot
+    incref(slot.text)
+    return slot.text
+
+
 cdef inline PyObject* decode_short_string(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
     cdef short_words words
     cdef CachedString* slot
     cdef PyObject* text
     global HIT_BALANCE
-    if nbytes > CACHED_LENGTH or not d.use_string_cache or not is_cache_useful():
+    if nbytes > CACHED_LENGTH or not d.use_string_cache or not is_cache_useful(&HIT_BALANCE):
         return decode_string(d, p, nbytes)
     words = load_short(p, nbytes)
     slot = cache_slot(&words, nbytes)
@@ -227,7 +297,12 @@ cdef inline PyObject* find_string(const unsigned char* p, Py_ssize_t nbytes, bin
 
 
 cdef PyObject* decode_text(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
-    # Text that is not ASCII: measured, made in its final width, and filled.
+    cdef PyObject* text = text_from_utf8(p, nbytes)
+    return text if likely(text != NULL) else decode_invalid_text(d, p, nbytes)
+
+
+cdef PyObject* text_from_utf8(const unsigned char* p, Py_ssize_t nbytes) except? NULL:
+    # Text that is not ASCII: measured, made in its final width, and filled. NULL without an exception: it is not UTF-8.
     cdef unsigned char greatest
     cdef Py_ssize_t nchars = utf8_measure(p, nbytes, &greatest)
     cdef PyObject* text
@@ -244,7 +319,7 @@ cdef PyObject* decode_text(Decoding* d, const unsigned char* p, Py_ssize_t nbyte
     if likely(valid):
         return text
     decref(text)
-    return decode_invalid_text(d, p, nbytes)
+    return NULL
 
 
 def _limit_vectors(int most):
