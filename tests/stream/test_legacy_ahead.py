@@ -13,6 +13,7 @@ from typedbytes.legacy import Input, Output, PairedInput, PairedOutput
 
 PAIRS = [(number, "text") for number in range(5000)]
 DATA = typedbytes.Encoder().encode_pairs(PAIRS)
+WITH_X = b"".join(typedbytes.dumps(key) + typedbytes.dumps(value) + b"x" for key, value in PAIRS)
 LOOP = """
 import os, sys
 from typedbytes import Output, PairedInput, PairedOutput
@@ -22,9 +23,9 @@ for pair in source:
 """
 
 
-def run(code, data=DATA, **options):
-    """Return what a program writes to an unbuffered standard output."""
-    env = {**os.environ, "PYTHONUNBUFFERED": "1"}
+def run(code, data=DATA, unbuffered="1", **options):
+    """Return what a program writes to a standard output, which has no buffer of its own unless `unbuffered` is empty."""
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     return subprocess.run(
         [sys.executable, "-c", code], input=data, stdout=subprocess.PIPE, env=env, check=True, timeout=60, **options
     ).stdout
@@ -75,14 +76,56 @@ def test_an_answer_comes_before_more_input_is_waited_for():
 @pytest.mark.parametrize(
     "body, expected",
     [
-        ("output.file.write(b'x')", b"".join(typedbytes.dumps(key) + typedbytes.dumps(value) + b"x" for key, value in PAIRS)),
+        ("output.file.write(b'x')", WITH_X),
+        ("sys.stdout.buffer.write(b'x')", WITH_X),
+        ("sys.stdout.buffer.writelines([b'x'])", WITH_X),
+        ("print(end='x', flush=True)", WITH_X),
+        ("sys.stdout.flush(); os.write(1, b'x')", WITH_X),
         ("Output(sys.stdout.buffer).write(True)", b"".join(typedbytes.Encoder().encode_all([*pair, True]) for pair in PAIRS)),
         ("os.wait() if pair[0] == 7 and os.fork() else pair[0] == 7 and sys.exit()", DATA),
     ],
-    ids=["the file", "another Output", "a forked child"],
+    ids=["the file", "stdout", "lines", "print", "the descriptor", "another Output", "a forked child"],
 )
-def test_what_waits_is_written_once_and_in_order(body, expected):
-    assert run(f"{LOOP}    {body}\n") == expected
+@pytest.mark.parametrize("unbuffered", ["1", ""], ids=["unbuffered", "buffered"])
+def test_what_waits_is_written_once_and_in_order(body, expected, unbuffered):
+    assert run(f"{LOOP}    {body}\nassert 'write' not in vars(sys.stdout.buffer)\n", unbuffered=unbuffered) == expected
+
+
+def test_methods_of_a_file_find_all_records_in_it(tmp_path):
+    noffset = 0
+    with (tmp_path / "file").open("w+b") as file:
+        output = PairedOutput(file)
+        for pair in PairedInput(io.BytesIO(DATA)):
+            output.write(pair)
+            noffset += len(typedbytes.dumps(pair[0]) + typedbytes.dumps(pair[1]))
+            if pair[0] % 7 == 0:
+                assert file.tell() == noffset
+            if pair[0] == 4000:
+                file.seek(0)
+                file.truncate()
+                noffset = 0
+        file.seek(0)
+        assert file.read() == typedbytes.Encoder().encode_pairs(PAIRS[4001:])
+        assert vars(file) == {}
+    with (tmp_path / "closed").open("wb") as file:
+        output = PairedOutput(file)
+        for pair in PairedInput(io.BytesIO(DATA)):
+            output.write(pair)
+            if pair[0] == 9:
+                file.close()
+                break
+    assert (tmp_path / "closed").read_bytes() == typedbytes.Encoder().encode_pairs(PAIRS[:10])
+
+
+def test_a_method_that_the_caller_has_replaced_gets_each_record(tmp_path):
+    pieces = []
+    with (tmp_path / "file").open("wb") as file:
+        file.write = pieces.append
+        output = PairedOutput(file)
+        for pair in PairedInput(io.BytesIO(DATA)):
+            output.write(pair)
+        assert vars(file) == {"write": pieces.append}
+    assert len(pieces) == len(PAIRS) and b"".join(pieces) == DATA
 
 
 @pytest.mark.parametrize("end", ["break", "sys.exit()", "output.flush(); os._exit(0)", "source.file; os._exit(0)"])

@@ -64,7 +64,7 @@ cdef int encode_by_kind(Encoding* e, object obj) except -1:
         return encode_writable(e, obj)
     if kind is Long:
         return encode_long(e, <PyObject*>obj)
-    if kind is memoryview or kind is loaded_type("array", "array"):
+    if kind is memoryview:
         return encode_buffer(e, obj)
     if PyLong_Check(obj):
         return encode_int(e, <PyObject*>obj)
@@ -80,6 +80,8 @@ cdef int encode_by_kind(Encoding* e, object obj) except -1:
         return encode_list(e, obj)
     if PyDict_Check(obj):
         return encode_items(e, list(obj.items()))
+    if kind is loaded_type("array", "array"):
+        return encode_buffer(e, obj)
     if "numpy" in sys.modules and encode_numpy(e, obj):
         return 0
     if kind.__module__ in ("decimal", "datetime", "uuid"):

@@ -3,9 +3,10 @@
 # An iteration over an Input takes its values from a Reader that reads ahead, as long as no code has used the Input or its file in
 # between; the Input then closes that Reader, and the next step asks for another one.
 #
-# An Output writes each record to its file at once. Where that would be a system call for each, and in writes(), records wait as long as
-# an iteration has input that it has read ahead: they are sent before it reads more, ends or is given up, so that a process never waits
-# for input with records unsent. The windows of legacy send them in read1(); a file that is read directly is one on a disk.
+# An Output writes each record to its file at once. To a file with a buffer, to standard output and in writes(), records wait as long
+# as an iteration has input that it has read ahead: they are sent before it reads more, ends or is given up, so that a process never
+# waits for input with records unsent. The windows of legacy send them in read1(); a file that is read directly is one on a disk.
+# Meanwhile the file is guarded: a method of it that is called sends them first.
 
 cdef extern from "Python.h":
     int Py_EnterRecursiveCall(const char* where) except -1
@@ -106,29 +107,27 @@ cdef class ReadAheadIterator(RecordIterator):
             if parts[0] == NULL:
                 return NULL
             reader.state = OPEN
-            return self.converted(parts[0]) if may_have_bytes(parts[0]) else parts[0]
+            if may_have_bytes(parts[0]) and not retype_bytes(parts[0], <PyObject*>self.bytes_type, MAX_RETYPED):
+                return self.replaced(parts[0], NULL)
+            return parts[0]
         if (<parts_function>(<PairReader>reader).next_parts)(<PairReader>reader, &parts[0], &parts[1]) <= 0:
             return NULL
         reader.state = OPEN
-        if may_have_bytes(parts[0]):
-            parts[0] = self.converted_or_drop(parts[0], parts[1])
-        if may_have_bytes(parts[1]):
-            parts[1] = self.converted_or_drop(parts[1], parts[0])
+        if may_have_bytes(parts[0]) and not retype_bytes(parts[0], <PyObject*>self.bytes_type, MAX_RETYPED):
+            parts[0] = self.replaced(parts[0], parts[1])
+        if may_have_bytes(parts[1]) and not retype_bytes(parts[1], <PyObject*>self.bytes_type, MAX_RETYPED):
+            parts[1] = self.replaced(parts[1], parts[0])
         return (<PairReader>reader).pair_of(parts[0], parts[1])
 
-    cdef PyObject* converted(self, PyObject* value) except NULL:
-        if retype_bytes(value, <PyObject*>self.bytes_type, MAX_RETYPED):
-            return value
-        result = replace_bytes(taken(value), self.bytes_type)
-        incref(<PyObject*>result)
-        return <PyObject*>result
-
-    cdef PyObject* converted_or_drop(self, PyObject* value, PyObject* other) except NULL:
+    cdef PyObject* replaced(self, PyObject* value, PyObject* other) except NULL:
+        # An error releases the other part of the pair too.
         try:
-            return self.converted(value)
+            result = replace_bytes(taken(value), self.bytes_type)
         except BaseException:
             xdecref(other)
             raise
+        incref(<PyObject*>result)
+        return <PyObject*>result
 
     cdef int fail(self, error) except -1:
         try:
@@ -176,6 +175,8 @@ cdef bint retype_bytes(PyObject* o, PyObject* bytes_type, int depth) noexcept:
         return bytes_become(o, bytes_type)
     if not may_have_bytes(o):
         return True
+    if PyTuple_CheckExact(<object>o) and PyTuple_GET_SIZE(o) == 0:
+        return True    # it is shared
     if Py_REFCNT(o) != 1 or depth == 0:
         return False
     if PyTuple_CheckExact(<object>o):
@@ -235,6 +236,37 @@ cdef dict replace_in_dict(dict entries, object bytes_type):
     return {replace_bytes(key, bytes_type): replace_bytes(value, bytes_type) for key, value in entries.items()}
 
 
+GUARDED = {"write", "flush", "tell", "seek", "truncate", "close", "fileno"}    # writelines() calls write(), detach() calls flush()
+
+
+cdef class SendFirst:
+    """Call a method of a file, after what waits for it has been sent."""
+
+    cdef object file
+    cdef object method    # of the class
+
+    def __call__(self, *args, **options):
+        send_deferred()
+        return self.method(self.file, *args, **options)
+
+
+cdef int guard(object file) except -1:
+    # An attribute of a file comes before the method of its class.
+    cdef SendFirst first
+    for name in GUARDED:
+        first = SendFirst.__new__(SendFirst)
+        first.file, first.method = file, getattr(type(file), name)
+        file.__dict__[name] = first
+    return 0
+
+
+cdef int unguard(object file) except -1:
+    for name in GUARDED:
+        if type(file.__dict__.get(name)) is SendFirst:
+            del file.__dict__[name]
+    return 0
+
+
 cdef class RecordOutput(FlushedAtExit):
     """Write values to a file, each in a call of its own. A subclass has _write_with_handlers(record)."""
 
@@ -244,7 +276,7 @@ cdef class RecordOutput(FlushedAtExit):
     cdef dict handlers
     cdef bint is_raw
     cdef bint may_defer
-    cdef bint is_stdout         # without a buffer of its own
+    cdef bint is_guarded        # where records wait, and no method of the file is another one than its class's
     cdef bint may_gather        # no user code can look at the file while an iteration is copied
     cdef WriteBuffer spare      # for the next record
     cdef WriteBuffer waiting    # whole records
@@ -257,10 +289,11 @@ cdef class RecordOutput(FlushedAtExit):
         drop(&self.waiting)
 
     def __configure__(self, dict handlers, bint is_stdout, bint may_gather, **options):
-        """Set what write() looks at. Used by legacy."""
+        """Set what write() looks at; is_stdout: the file is a FileIO for standard output. Used by legacy."""
         self.options = EncodeOptions(**options)
         self.handlers = handlers
-        self.may_defer = self.is_stdout = is_stdout
+        self.is_guarded = (is_stdout or type(self.sink) is io.BufferedWriter) and GUARDED.isdisjoint(self.sink.__dict__)
+        self.may_defer = self.is_guarded
         self.may_gather = may_gather
 
     @property
@@ -271,11 +304,11 @@ cdef class RecordOutput(FlushedAtExit):
 
     @file.setter
     def file(self, file):
-        self.send()
+        send_deferred()    # an Output that has the same file too: its methods are the guards meanwhile
         self.sink = file
         self.method = file.write if type(file) in (io.BufferedWriter, io.BytesIO, io.FileIO) else None
         self.is_raw = isinstance(file, io.RawIOBase)
-        self.may_defer = self.is_stdout = False
+        self.may_defer = self.is_guarded = False
 
     def write(self, obj):
         """Write one value.
@@ -313,7 +346,7 @@ cdef class RecordOutput(FlushedAtExit):
                 write(record)
                 record = None    # a reader reuses a tuple to which there is no other reference
         finally:
-            self.may_defer = self.is_stdout
+            self.may_defer = self.is_guarded
             self.send()
 
     cdef int lend(self, WriteBuffer* b) except -1:
@@ -347,6 +380,8 @@ cdef class RecordOutput(FlushedAtExit):
             if self.waiting.owner == NULL:
                 start_owned(&self.waiting, WRITE_SIZE + SCRATCH)
             self.waiting.cursor = self.waiting.start
+            if self.is_guarded:
+                guard(self.sink)
             DEFERRED = self
         memcpy(self.waiting.cursor, b.start, written(b))
         self.waiting.cursor += written(b)
@@ -357,6 +392,8 @@ cdef class RecordOutput(FlushedAtExit):
         if DEFERRED is not self:
             return 0
         DEFERRED = None
+        if self.is_guarded:
+            unguard(self.sink)
         if self.entry.is_inherited:    # it is the parent's to write
             return adopt_writer(&self.entry)
         return self.hand_over(&self.waiting)
