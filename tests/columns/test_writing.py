@@ -166,3 +166,11 @@ def test_large_columns_are_written_in_parts(tmp_path):
     batch = read_one(tmp_path / "out", 10**6)
     assert (batch.column(0) == numbers).all() and (batch.column(1) == numbers / 2).all()
     assert (tmp_path / "out").read_bytes()[:18] == pairs_of((numbers[0], 0.0))
+
+
+@pytest.mark.parametrize("nulls", ["hive", "value"])
+def test_objects_beyond_one_chunk_and_their_nulls(nulls):
+    values = ["é" * (number % 7) if number % 5 else None for number in range(10_000)]
+    expected = tb.Encoder(dialect="hive" if nulls == "hive" else "hadoop")
+    assert written([values], pairs=False, nulls=nulls) == expected.encode_all(values)
+    assert written([values, (values, [1] * 10_000)], nulls=nulls) == expected.encode_pairs([(value, (value, 1)) for value in values])

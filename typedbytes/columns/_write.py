@@ -3,8 +3,6 @@
 Here: objects accepted as columns, and their nulls. Not here: the encoding, which is compiled.
 """
 
-import itertools
-
 from typedbytes import _core
 from typedbytes._core import Encoder
 from typedbytes.columns import _native
@@ -16,6 +14,7 @@ from typedbytes.files import Writer
 __all__ = ["write"]
 
 _WRITE_NBYTES = 1 << 20
+_CHUNK = 4096  # Python objects encoded together: their bytes stay in the cache until they are written
 
 
 def write(sink, columns, *, pairs=True, nulls="error", null_value=None):
@@ -102,8 +101,8 @@ def _imported(column):
     raise EncodeTypeError(f"cannot use a {type(column).__name__} as columns")
 
 
-def _rows(column, null):
-    """Return the Rows of a column: a list, because it may come in chunks."""
+def _rows(column, null, chunk=_CHUNK):
+    """Return the Rows of a column: a list, because it may come in chunks. chunk: see _encoded_objects."""
     if isinstance(column, (str, bytes, dict)):
         raise EncodeTypeError(f"cannot use a {type(column).__name__} as a column")
     if isinstance(column, tuple):
@@ -114,13 +113,13 @@ def _rows(column, null):
         raise EncodeTypeError("cannot use a masked array as a column: its mask would be lost")
     if hasattr(column, "__array__") and not hasattr(column, "__buffer__"):
         if _has_null_mask(column):
-            return _rows_with_mask(getattr(column, "array", column), null)
+            return _rows_with_mask(getattr(column, "array", column), null, chunk)
         column = column.__array__()
     if _is_numbers(column):
         return [_native.rows_of_buffer(column)]
     if hasattr(column, "__array__") and column.ndim != 1:
         return [_rows_of_grid(column.__array__(), null)]
-    return [_encoded_objects(column, null)]
+    return _encoded_objects(column, null, chunk)
 
 
 def _rows_of_grid(grid, null):
@@ -128,7 +127,7 @@ def _rows_of_grid(grid, null):
     if grid.ndim != 2:
         raise EncodeTypeError(f"cannot use an array of {grid.ndim} dimensions as a column")
     if not grid.shape[1]:
-        return _encoded_objects([()] * len(grid), null)
+        return _encoded_objects([()] * len(grid), null, None)[0]
     return _native.rows_of_parts([_single_chunk(column, null) for column in grid.T])
 
 
@@ -138,16 +137,16 @@ def _has_null_mask(column):
     return hasattr(dtype, "na_value") and not (dtype.kind == "f" and isinstance(dtype.na_value, float))
 
 
-def _rows_with_mask(column, null):
+def _rows_with_mask(column, null, chunk):
     """Return the Rows of a pandas array with a null mask. NumPy might convert such an array to floats, with NaNs for nulls."""
     converted = _as_arrow(column)
     if converted is not None:
-        return _rows(converted, null)
+        return _rows(converted, null, chunk)
     is_null = column.isna()
     if not is_null.any():
-        return _rows(column.__array__(), null)
+        return _rows(column.__array__(), null, chunk)
     values = iter(column[~is_null].__array__())
-    return [_encoded_objects([None if missing else next(values) for missing in is_null], null)]
+    return _encoded_objects([None if missing else next(values) for missing in is_null], null, chunk)
 
 
 def _as_arrow(column):
@@ -161,7 +160,7 @@ def _as_arrow(column):
 
 def _single_chunk(part, null):
     """Return the Rows of a column that is an item of a VECTOR."""
-    rows = _rows(part, null)
+    rows = _rows(part, null, None)
     if len(rows) != 1:
         raise EncodeTypeError("an item of a VECTOR has several chunks: combine them into one")
     return rows[0]
@@ -176,17 +175,20 @@ def _is_numbers(column):
         return False
 
 
-def _encoded_objects(column, null):
-    encoder = Encoder()
-    values = list(column)
-    if not any(value is None for value in values):
-        data = encoder.encode_all(values)
-        return _native.rows_of_encoded(data, _core.index(data))
-    if null is None:
+def _encoded_objects(column, null, chunk):
+    """Return the Rows of Python objects, in chunks of this many values; None: in one."""
+    values = column if type(column) is list else list(column)
+    valid = _native.null_bits(values)
+    if valid is not None and null is None:
         row = next(number for number, value in enumerate(values) if value is None)
         raise EncodeValueError("value is null: pass nulls=... to say what to write", f"[{row}]")
-    parts = [null if value is None else encoder.encode(value) for value in values]
-    return _native.rows_of_encoded(b"".join(parts), list(itertools.accumulate(map(len, parts[:-1]), initial=0)))
+    encoder = Encoder()
+    chunk = chunk or max(len(values), 1)
+    found = []
+    for start in range(0, max(len(values), 1), chunk):
+        data = encoder.encode_all(values[start : start + chunk])
+        found.append(_native.rows_of_encoded(data, _core.index(data), valid, start))
+    return found
 
 
 def _encoded(table, null, nbefore):

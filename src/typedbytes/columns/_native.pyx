@@ -18,6 +18,7 @@
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t, INT32_MAX
 from libc.string cimport memcmp, memcpy, memset, strcmp, strlen
 from cpython.buffer cimport PyBUF_RECORDS_RO, PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.exc cimport PyErr_Clear
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc
@@ -38,8 +39,8 @@ from sys import byteorder
 from typedbytes.errors import EncodeTypeError, EncodeValueError, LimitError
 
 __all__ = [
-    "Batch", "Builder", "ImportedArray", "ImportedArrayStream", "Rows", "arrow_names", "arrow_stream", "encode_rows", "rows_of_arrow",
-    "rows_of_batch", "rows_of_buffer", "rows_of_encoded", "rows_of_parts",
+    "Batch", "Builder", "ImportedArray", "ImportedArrayStream", "Rows", "arrow_names", "arrow_stream", "encode_rows", "null_bits",
+    "rows_of_arrow", "rows_of_batch", "rows_of_buffer", "rows_of_encoded", "rows_of_parts",
 ]
 
 cdef bint LITTLE = byteorder == "little"

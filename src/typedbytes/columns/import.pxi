@@ -174,23 +174,49 @@ cdef class BufferOwner:
             PyBuffer_Release(&self.view)
 
 
-def rows_of_encoded(bytes data, offsets):
-    """Return the Rows of encoded values, whose start offsets are an array('q')."""
-    cdef Rows rows = Rows()
+def null_bits(list values):
+    """Return a bit for each value, 0 where it is None; None if no value is."""
     cdef Py_ssize_t i
+    cdef Py_ssize_t n = len(values)
+    cdef unsigned char* bits
+    for i in range(n):
+        if values[i] is None:
+            break
+    else:
+        return None
+    found = bytearray(b"\xff") * ((n + 7) // 8)
+    bits = <unsigned char*>PyByteArray_AS_STRING(found)
+    for i in range(i, n):
+        if values[i] is None:
+            bits[i >> 3] &= ~(1 << (i & 7))
+    return bytes(found)
+
+
+def rows_of_encoded(bytes data, offsets, bytes valid=None, Py_ssize_t first_bit=0):
+    """Return the Rows of encoded values, whose start offsets are an array('q').
+
+    valid, first_bit: what `null_bits` returned, and the bit of the first value.
+    """
+    cdef Rows rows = Rows()
+    cdef Py_buffer starts
     rows.n = len(offsets)
     rows.c = new_column(ENCODED, -1, 0)
     rows.c.n = rows.n
     rows.c.wide_offsets = <int64_t*>PyMem_RawMalloc((rows.n + 1) * sizeof(int64_t))
     if rows.c.wide_offsets == NULL:
         raise MemoryError
-    for i in range(rows.n):
-        rows.c.wide_offsets[i] = offsets[i]
+    PyObject_GetBuffer(offsets, &starts, PyBUF_SIMPLE)
+    memcpy(rows.c.wide_offsets, starts.buf, rows.n * sizeof(int64_t))
+    PyBuffer_Release(&starts)
     rows.c.wide_offsets[rows.n] = len(data)
-    if not reserve_data(rows.c, len(data)):
-        raise MemoryError
-    memcpy(rows.c.data, PyBytes_AS_STRING(data), len(data))
+    rows.c.data = <unsigned char*>PyBytes_AS_STRING(data)
+    rows.c.borrowed = True
     rows.c.used = len(data)
+    rows.owners.append(data)
+    if valid is not None:
+        rows.c.valid = <const unsigned char*>PyBytes_AS_STRING(valid)
+        rows.c.first_bit = first_bit
+        rows.owners.append(valid)
     return rows
 
 

@@ -94,6 +94,16 @@ cdef inline unsigned char* write_payload(unsigned char* out, const Column* c, Py
     return out + nbytes
 
 
+cdef inline unsigned char* write_encoded(unsigned char* out, const Column* c, Py_ssize_t i) noexcept nogil:
+    cdef int64_t start = offset_at(c, i)
+    cdef Py_ssize_t nbytes = offset_at(c, i + 1) - start
+    if nbytes <= PADDING and start + PADDING <= c.used:
+        memcpy(out, c.data + start, PADDING)
+    else:
+        copy_short(out, c.data + start, nbytes)
+    return out + nbytes
+
+
 cdef unsigned char* write_one_value(unsigned char* out, const Column* c, Py_ssize_t i, Nulls* nulls) noexcept nogil:
     # Returns the position after the value; NULL if it was refused: `fault` says why.
     cdef Py_ssize_t start, end, item, part
@@ -123,11 +133,10 @@ cdef unsigned char* write_one_value(unsigned char* out, const Column* c, Py_ssiz
             nulls.fault = BEYOND_LONG
             return NULL
         return write_number(out, c.data + i * c.width, c.code, c.width)
+    if c.kind == ENCODED:
+        return write_encoded(out, c, i)
     start = offset_at(c, i)
     end = offset_at(c, i + 1)
-    if c.kind == ENCODED:
-        memcpy(out, c.data + start, end - start)
-        return out + (end - start)
     if end - start > INT32_MAX:
         nulls.fault = TOO_LONG
         return NULL
@@ -246,6 +255,8 @@ cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssi
                             out = write_number(out, c[i].data + (first[i] + row) * c[i].width, c[i].code, c[i].width)
                         elif c[i].kind == VARIABLE_LENGTH and c[i].valid == NULL and c[i].wide_offsets == NULL:
                             out = write_payload(out, c[i], first[i] + row)
+                        elif c[i].kind == ENCODED and c[i].valid == NULL:
+                            out = write_encoded(out, c[i], first[i] + row)
                         else:
                             out = write_one_value(out, c[i], first[i] + row, nulls)
                             if out == NULL:
