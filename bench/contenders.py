@@ -26,7 +26,7 @@ BEYOND_64_BITS = frozenset(("wide_int", "list_50", "tuple_50", "dict_50"))
 BEYOND_MSGPACK = BEYOND_64_BITS | PICKLED
 #: Nor has MessagePack or JSON keys that are containers.
 BEYOND_OTHERS = BEYOND_64_BITS | {"tuple_keys"}
-WITH_BYTES = frozenset(name for name in SHAPES if name.startswith("bytes_")) | BEYOND_64_BITS
+WITH_BYTES = frozenset(name for name in SHAPES if name.startswith(("bytes_", "bytearray_"))) | BEYOND_64_BITS
 
 
 @dataclass(frozen=True)

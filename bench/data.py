@@ -28,6 +28,9 @@ NVARIANTS = 12
 
 PYTHON2_FILES = Path(__file__).resolve().parent.parent / "test_vectors" / "foreign" / "python2"
 RUNES = "".join(map(chr, range(0x16A0, 0x16D4)))
+RUSSIAN = "".join(map(chr, range(0x430, 0x450)))
+CJK = "".join(map(chr, range(0x4E00, 0x5000)))
+EMOJI = "".join(map(chr, range(0x1F600, 0x1F640)))
 
 
 @dataclass(frozen=True)
@@ -163,6 +166,39 @@ def nested(rng):
     return {"visits": [first, second], "orders": [third]}
 
 
+def nested_lists(depth):
+    """Make a list in a list and so on, so many, with a number in the innermost."""
+
+    def make(rng):
+        value = [rng.randrange(256)]
+        for _ in range(depth - 1):
+            value = [value]
+        return value
+
+    return make
+
+
+def named_fields(names):
+    """Make records of numbers with these keys."""
+    return lambda rng: {name: rng.randrange(1000) for name in names}
+
+
+LONG_NAMES = [f"a_field_whose_name_is_longer_than_most_{n:02}" for n in range(10)]
+CYRILLIC_NAMES = [f"название поля {n:02}" for n in range(10)]
+
+
+def mixed_text(nchars, others, every):
+    """Make text of Latin letters where one character in so many is another."""
+
+    def make(rng):
+        chars = rng.choices(string.ascii_letters, k=nchars)
+        for place in rng.sample(range(nchars), max(1, nchars // every)):
+            chars[place] = rng.choice(others)
+        return "".join(chars)
+
+    return make
+
+
 ZONE = timezone(timedelta(hours=5, minutes=30))
 
 
@@ -212,6 +248,21 @@ SHAPES = {
         Shape("tuple_keys", 100, tuple_keys),
         Shape("doubles_100", 100, lambda rng: [rng.random() for _ in range(100)], list[list[float]]),
         Shape("nested", 20_000, nested, list[dict[str, list[tuple[int, float]]]]),
+        Shape("uint64", 10_000, lambda rng: rng.getrandbits(63) | 1 << 63, list[int]),
+        Shape("bytearray_20", 5_000, lambda rng: bytearray(rng.randbytes(20)), list[bytearray]),
+        Shape("empty", 5_000, lambda rng: rng.choice(([], {})), list),
+        Shape("ints_5", 2_000, lambda rng: [rng.randrange(1000) for _ in range(5)], list[list[int]]),
+        Shape("word_count", 2_000, lambda rng: {word(rng): 1}, list[dict[str, int]]),
+        Shape("deep_20", 500, nested_lists(20), list),
+        Shape("deep_200", 50, nested_lists(200), list),
+        Shape("long_keys", 500, named_fields(LONG_NAMES), list[dict[str, int]]),
+        Shape("cyrillic_keys", 500, named_fields(CYRILLIC_NAMES), list[dict[str, int]]),
+        Shape("german_1000", 200, mixed_text(1000, "äöüß", 50), list[str]),
+        Shape("latin_10k", 20, mixed_text(10_000, "é", 300), list[str]),
+        Shape("quotes_10k", 20, mixed_text(10_000, "\u2019", 100), list[str]),
+        Shape("cyrillic_1000", 200, mixed_text(1000, RUSSIAN, 1), list[str]),
+        Shape("cjk_1000", 200, mixed_text(1000, CJK, 1), list[str]),
+        Shape("emoji_10k", 20, mixed_text(10_000, EMOJI, 100), list[str]),
         Shape("none", 10_000, lambda rng: None, list[None]),
         Shape("date", 2_000, some_date),
         Shape("datetime", 2_000, moment()),
@@ -227,8 +278,10 @@ SHAPES = {
     )
 }
 
+#: Shapes of text alone.
+TEXTS = ("german_1000", "latin_10k", "quotes_10k", "cyrillic_1000", "cjk_1000", "emoji_10k")
 #: Shapes that need fresh objects for each measurement of encode: those with text that is not ASCII, and words.
-WITH_TEXT = frozenset(("text_100", "text_1000", "word_pairs", "large_pairs"))
+WITH_TEXT = frozenset(("text_100", "text_1000", "word_pairs", "large_pairs", "word_count", "long_keys", "cyrillic_keys", *TEXTS))
 #: Shapes whose items are pairs, as streams of keys and values have them.
 PAIRS = frozenset(("word_pairs",))
 #: Shapes of values that are written as pickles, and those that marshal has too; MessagePack, CBOR and JSON lack them.
@@ -239,5 +292,6 @@ ALWAYS_LARGE = frozenset(("large_pairs", "large_double", "nested", "list_50", "t
 #: Shapes small enough in each item to be encoded and decoded value by value.
 BY_VALUE = (
     "bool", "small_int", "int32", "int64", "wide_int", "double", "ascii_8", "ascii_20", "text_100", "bytes_100",
-    "word_pairs", "tuple_2", "dict_5", "nested", *sorted(PICKLED),
+    "uint64", "bytearray_20", "empty", "ints_5", "word_count", "deep_20", "deep_200", "word_pairs", "tuple_2", "dict_5", "nested",
+    *sorted(PICKLED),
 )  # fmt: skip

@@ -26,6 +26,7 @@ import data
 import goals
 import tables
 from timing import MIN_NROUNDS, Race
+from typedbytes import _core
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
@@ -46,19 +47,21 @@ def main():
     parser.add_argument("--npasses", type=int, default=2, help="how often all is measured: busy neighbours go away (%(default)s)")
     parser.add_argument("--only", default="", help="measure the races with this in their name")
     parser.add_argument("--quick", action="store_true", help="show that this still runs")
+    parser.add_argument("--vectors", type=int, default=-1, help="for text: 0 no wide ones, 1 AVX2, 2 AVX-512; the best, unless given")
     parser.add_argument("--render", action="store_true", help="measure nothing")
     arguments = parser.parse_args()
 
-    folder = PARTIAL_RESULTS if arguments.quick or arguments.only else RESULTS
+    vectors = goals.VECTORS[_core._limit_vectors(arguments.vectors)]
+    folder = PARTIAL_RESULTS if arguments.quick or arguments.only or arguments.vectors >= 0 else RESULTS
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{sys.implementation.name}-{sys.version_info.major}.{sys.version_info.minor}.json"
     if arguments.quick:
-        write_record(path, measure(first_of_each(races(QUICK_SCALE)), 0, 1))
+        write_record(path, measure(first_of_each(races(QUICK_SCALE)), 0, 1, vectors))
         render(path)
         return
     if not arguments.render:
         chosen = [race for race in races() if arguments.only in " ".join(race[:3])]
-        write_record(path, measure(chosen, arguments.seconds, arguments.npasses))
+        write_record(path, measure(chosen, arguments.seconds, arguments.npasses, vectors))
     print(render(path))
 
 
@@ -88,7 +91,7 @@ def first_of_each(races):
     return {operation: (level, operation, *rest) for level, operation, *rest in reversed(list(races))}.values()
 
 
-def measure(races, seconds, npasses):
+def measure(races, seconds, npasses, vectors):
     """Return the record of a run; of all passes, the least times."""
     results = {}
     for npass in range(npasses):
@@ -97,7 +100,7 @@ def measure(races, seconds, npasses):
             race = make()
             race.run(seconds, FILTER_NROUNDS if race.level == "filters" else MIN_NROUNDS)
             keep_least(results.setdefault(tuple(name), race.result()), race.result())
-    return {"environment": environment(), "races": list(results.values())}
+    return {"environment": {**environment(), "vectors": vectors}, "races": list(results.values())}
 
 
 def keep_least(kept, result):
