@@ -57,7 +57,7 @@ def test_nothing_is_lost(wire, max_delay):
     assert stats["batches"] < len(messages)
 
 
-def test_large_values_go_out_in_their_place():
+def test_large_values_go_out_in_order():
     messages = [[1], [bytes(200_000), "x"], [2], ["y" * 65_000] * 3, [3], [bytes(70_000)] * 3]
     with connected(4096) as (ours, theirs), reading(theirs) as found:
         with CoalescingWriter(ours, flush_bytes=100, buffer_size=1000) as writer:
@@ -429,7 +429,7 @@ def test_what_fails_to_encode_leaves_the_others():
     assert found == [[1], [2]]
 
 
-def test_a_hook_that_comes_back_is_refused():
+def test_a_hook_that_re_enters_is_refused():
     with connected() as (ours, _), CoalescingWriter(ours, default=lambda value: writer.write([1])) as writer:
         with pytest.raises(RuntimeError, match="in use"):
             writer.write([None])
@@ -485,7 +485,7 @@ def test_options_are_checked(use):
 
 
 @pytest.mark.parametrize("writer_of", [BlockWriter, CoalescingWriter])
-def test_what_is_no_socket_has_no_bound(writer_of):
+def test_what_is_not_a_socket_has_no_bound(writer_of):
     with open(os.devnull, "wb", buffering=0) as sink, pytest.raises(ValueError, match="max_inflight needs a socket"):
         writer_of(sink, max_inflight=1000)
 
@@ -702,7 +702,7 @@ def test_a_close_that_was_cancelled_is_the_end():
     asyncio.run(main())
 
 
-def test_a_hook_of_a_task_that_comes_back_is_refused():
+def test_a_hook_of_a_task_that_re_enters_is_refused():
     async def work(sock):
         def hook(value):
             with pytest.raises(RuntimeError, match="in use"):

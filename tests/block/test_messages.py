@@ -330,7 +330,7 @@ def test_a_hook_that_lengthens_the_message_writes_nothing_after_its_table(wire):
     assert run_fresh(code, wire).split("\n") == ["the message changed size while it was encoded"] * 20
 
 
-def test_a_hook_that_comes_back_is_refused():
+def test_a_hook_that_re_enters_is_refused():
     encoder = BlockEncoder(default=lambda value: encoder.encode([1]))
     with pytest.raises(RuntimeError, match="in use"):
         encoder.encode([None])

@@ -231,7 +231,7 @@ def test_a_large_value_is_never_copied(wire):
 
 
 @pytest.mark.parametrize("wire", ["block", "bytes", "type8", "total", "header", "native"])
-def test_a_large_value_is_read_to_its_place(wire):
+def test_a_large_value_is_read_into_its_own_memory(wire):
     code = """
         import os, resource, socket, sys
         from typedbytes.block import BlockWriter, BlockReader, BlockEncoder
@@ -324,7 +324,7 @@ def test_more_large_values_than_a_few():
 
 
 @pytest.mark.parametrize("sink", [io.StringIO(), object(), 5.5])
-def test_what_is_no_sink_or_source(sink):
+def test_what_is_not_a_sink_or_source(sink):
     for use in (BlockWriter, BlockReader):
         with pytest.raises(TypeError):
             use(sink)

@@ -54,7 +54,7 @@ def test_native_messages(tmp_path):
      b'[{"array": "f3", "shape": [1], "data": ""}]', b'[{"array": "f8", "shape": [1], "data": ""}]', b'[{"array": "f8", "shape": [-1], "data": ""}]',
      b'[{"string": "/w=="}]', b'[{"map": [[[1], 2]]}]'],
 )  # fmt: skip
-def test_lines_that_are_no_message(line):
+def test_lines_that_are_not_messages(line):
     assert bad(65, "block", "encode", stdin=b"[1]\n" + line)[0] == slow.encode("bytes", [1])
 
 

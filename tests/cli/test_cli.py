@@ -133,7 +133,7 @@ def test_a_pair_does_not_span_files(file):
 
 
 @pytest.mark.parametrize("line", [b"1", b"[1]", b"[1, 2, 3]", b'{"vector": [1, 2]}'])
-def test_a_line_that_is_no_pair(line):
+def test_a_line_that_is_not_a_pair(line):
     stdout, message = bad(65, "from-json", "--pairs", stdin=b"[1, 2]\n" + line)
     assert stdout == ONE + TWO
     assert message.startswith("standard input: line 2: expected an array of a key and a value, not ")
@@ -312,7 +312,7 @@ def test_usage_errors(arguments, message):
     assert bad(64, *arguments)[1].startswith(message)
 
 
-def test_options_stand_anywhere(file):
+def test_options_may_be_anywhere(file):
     first, second = file(ONE + TWO), file(STREAM, "b.tb")
     for arguments in (
         ["count", "--pairs", first, second],
@@ -427,7 +427,7 @@ def test_full_disk(arguments):
     assert done.stderr == b"typedbytes: " + name + b": No space left on device\n"
 
 
-def test_full_disk_and_bad_data_are_both_told():
+def test_full_disk_and_bad_data_are_both_reported():
     with open("/dev/full", "wb") as stdout:
         done = subprocess.run([*COMMAND, "cat"], input=ONE + b"\x0e", stdout=stdout, stderr=subprocess.PIPE)
     assert done.returncode == 74
@@ -435,7 +435,7 @@ def test_full_disk_and_bad_data_are_both_told():
 
 
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
-def test_an_output_that_is_a_descriptor_is_written_where_it_stands(name, file, tmp_path):
+def test_an_output_that_is_a_descriptor_is_written_at_its_offset(name, file, tmp_path):
     written = file(ONE, "written.tb")
     with open(written, "ab") as stdout:
         done = subprocess.run([*COMMAND, "cat", "-o", name], input=TWO, stdout=stdout, stderr=subprocess.PIPE)

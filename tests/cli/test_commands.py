@@ -42,7 +42,7 @@ def test_slice_is_pythons(text, file):
 
 
 @pytest.mark.parametrize("text", ["5", "-1:", "1:2:0", "1:2:3:4", "a:b"])
-def test_ranges_that_are_none(text):
+def test_ranges_that_are_refused(text):
     assert "argument -r" in bad(64, "slice", "-r", text)[1]
 
 
@@ -200,7 +200,7 @@ def test_schema():
     ]
 
 
-def test_facts_of_hives_codes():
+def test_statistics_of_hives_codes():
     stream = b"\x0b\xff\xfe\x0c\xb1\x08\x00\x00\x00\x03\x0b\x00\x05\x0c\xb1"
     types = [row for row in rows(good("stats", "--dialect", "hive", stdin=stream)) if row["section"] == "types"]
     assert [(row["type"], row["count"], row["bytes"], row["least"]) for row in types] == [
@@ -223,7 +223,7 @@ def test_freq():
     assert rows(good("freq", stdin=ONE + TWO + ONE))[0] == {"count": 2, "share": 2 / 3, "value": "1"}
 
 
-def test_facts_of_values_and_pairs_together(file):
+def test_statistics_of_values_and_pairs_together(file):
     both = file(STREAM), file(sequence_file(), "a.seq")
     assert "some inputs hold pairs and some values" in bad(64, "stats", *both)[1]
     assert rows(good("stats", "--pairs", *both))[0]["records"] == 102
@@ -255,7 +255,7 @@ def test_sniff_of_a_file_that_cannot_say_its_size():
     assert rows(good("sniff", "/proc/self/limits")) == [{"input": "/proc/self/limits", "format": "text"}]
 
 
-def test_validate_tells_every_fault():
+def test_validate_reports_every_fault():
     stream = ONE + BAD_TEXT + TWO + LIST[:1] + BAD_TEXT + b"\xff" + ONE + b"\x09\x02\x01\x0e"
     stdout, message = bad(65, "validate", stdin=stream)
     (row,) = rows(stdout)

@@ -57,7 +57,7 @@ def test_all_comes_out(kind, most, wanted):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_cut_is_told_wherever_it_is(kind):
+def test_a_cut_is_reported_at_every_offset(kind):
     packed = COMPRESS[kind](PAIRS[:200])
     for end in range(10, len(packed)):
         with pytest.raises(tb.TruncatedError, match=f"{kind} data ends early at offset"):

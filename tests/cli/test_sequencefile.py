@@ -258,7 +258,7 @@ def damaged():
     return bytes(data), pairs
 
 
-def test_dumptb_behind_damage(file):
+def test_dumptb_after_damage(file):
     data, pairs = damaged()
     stdout, message = bad(65, "dumptb", stdin=data)
     assert STREAM.startswith(stdout) and stdout
@@ -392,7 +392,7 @@ def test_validate_goes_on_in_a_sequence_file(compression, file):
     assert len(row["faults"]) == 1 and row["bad"] == 4
 
 
-def test_validate_goes_on_behind_damage():
+def test_validate_goes_on_after_damage():
     data, pairs = damaged()
     (row,) = rows(bad(65, "validate", stdin=data)[0])
     assert row["records"] == len(pairs) - 1 and row["bad"] == 3 and len(row["faults"]) == 3

@@ -110,7 +110,7 @@ def test_exports_outlive_the_batch_and_can_be_repeated():
     del junk
 
 
-def test_capsules_that_nobody_takes_are_freed():
+def test_capsules_that_are_not_consumed_are_freed():
     code = """
         import resource, typedbytes as tb
         from typedbytes import columns
@@ -128,7 +128,7 @@ def test_capsules_that_nobody_takes_are_freed():
     assert run_fresh(code) == "True"
 
 
-def test_exports_may_be_let_go_on_another_thread():
+def test_exports_may_be_released_on_another_thread():
     held = [taken(read_one(many_pairs(1000))) for _ in range(50)]
     threads = [threading.Thread(target=held.pop) for _ in range(50)]
     for thread in threads:

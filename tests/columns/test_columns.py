@@ -160,7 +160,7 @@ SECONDS = [
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("first, second", SECONDS, ids=repr)
-def test_every_cut_of_a_record_behind_another(first, second, policy):
+def test_every_cut_of_a_record_after_another(first, second, policy):
     start, data = tb.dumps(first), tb.dumps(first) + tb.dumps(second)
     manner = {"pairs": False, "on_mismatch": policy, "batch_rows": 9, "threads": 1}
     for cut in range(len(start), len(data) + 1):
@@ -475,7 +475,7 @@ def test_the_memory_of_a_batch_cannot_be_changed():
     assert bytes(held) == b"abc"
 
 
-def test_no_memory_stays_behind():
+def test_no_memory_is_left_allocated():
     code = """
         import array, gc, io, itertools, sys, tracemalloc
         sys.path[:0] = sys.argv[1:]

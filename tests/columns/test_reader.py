@@ -217,7 +217,7 @@ def test_memory_that_is_used_again_has_one_owner():
     assert not wrong
 
 
-def test_a_reader_with_threads_that_nobody_finishes():
+def test_a_reader_with_threads_that_is_never_read_to_its_end():
     data = bytearray(many_pairs())
     reader = columns.read(data, 2500, threads=3)
     next(reader)
@@ -434,7 +434,7 @@ def test_a_column_is_not_widened_beyond_its_offsets():
         assert batches_of(rows, 1000, "widen") == [rows]
 
 
-def test_signals_are_heard_in_a_long_batch():
+def test_signals_are_checked_in_a_long_batch():
     data = pairs_of((1, "a"))
     times = []
     for nrows in (10, 400_000):
@@ -464,6 +464,6 @@ def test_an_interrupt_in_a_batch_takes_nothing():
     assert builder.append_records(data, nrows) == (len(data), nrows)
 
 
-def test_an_item_of_a_very_wide_vector_is_no_column():
+def test_an_item_of_a_very_wide_vector_is_not_a_column():
     with pytest.raises(tb.LimitError, match="cannot make a column of one item of a VECTOR with more than 1024 items"):
         columns.read(b"", schema=["vector<int * 2000>"], pairs=False, columns=["value.5"])

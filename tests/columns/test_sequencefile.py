@@ -106,7 +106,7 @@ def test_more_pairs_than_are_taken_at_once():
 # -- places -----------------------------------------------------------------------------------------------
 
 
-def test_places_to_read_from(tmp_path):
+def test_paths_and_files_to_read_from(tmp_path):
     pairs = list(zip(SIMPLE["Text"], SIMPLE["IntWritable"]))
     path = tmp_path / "words.seq"
     path.write_bytes(written(pairs, key_class="Text", value_class="IntWritable"))
@@ -240,7 +240,7 @@ def test_a_record_of_no_pair():
         assert info.value.record == 1
 
 
-def test_behind_damage():
+def test_records_after_damage():
     data = bytearray(written([(number, "x" * 50) for number in range(100)], sync_interval=1000))
     data[place_of(data, 37)] = 0xFF
     reader = sequencefile.Reader(bytes(data), resync=True)

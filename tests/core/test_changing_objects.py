@@ -162,7 +162,7 @@ def test_a_trace_function_that_clears_what_is_written_harms_nothing(fill):
 
 
 @pytest.mark.parametrize("method", ["encode", "encode_all", "encode_pairs", "encode_into", "write", "sorted"])
-def test_a_hook_that_makes_its_encoder_anew_harms_nothing(method):
+def test_a_hook_that_calls_init_of_its_encoder_again_harms_nothing(method):
     code = f"""
         import io, typedbytes as tb
         class Hook:

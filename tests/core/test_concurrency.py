@@ -29,7 +29,7 @@ def test_threads_may_share_the_decode_methods():
     assert found == [True] * 120
 
 
-def test_two_threads_on_one_fed_decoder_are_told_apart():
+def test_a_fed_decoder_refuses_a_second_thread():
     inside, go_on = threading.Event(), threading.Event()
 
     def hook(code, data):

@@ -76,7 +76,7 @@ def test_shapes_and_formats_are_bytes_in_c_order():
 
 
 @pytest.mark.parametrize("wrong", ["text", None, 5, [b"\2\1"], io.BytesIO(b"\2\1")])
-def test_what_is_no_buffer_is_refused(wrong):
+def test_what_is_not_a_buffer_is_refused(wrong):
     decoder = tb.Decoder()
     for use in (
         tb.loads,
@@ -242,7 +242,7 @@ def test_after_close_nothing_can_be_fed():
 
 @pytest.mark.parametrize("bad", [b"\xff", b"\x0b", b"\x09\x03\0\0\0\1\x0c", b"\7\0\0\0\1\xff", b"\x09" * 257, b"\x08\xff\xff\xff\xff"])
 @pytest.mark.parametrize("size", [1, 10**6])
-def test_a_failure_is_final_and_in_its_place(bad, size):
+def test_a_failure_is_final_and_comes_after_the_values_before_it(bad, size):
     data, found = DATA + bad + DATA, []
     decoder = tb.Decoder()
     with pytest.raises(tb.DecodeError) as expected:
@@ -262,7 +262,7 @@ def test_a_failure_is_final_and_in_its_place(bad, size):
 
 
 @pytest.mark.parametrize("size", [1, 10**6])
-def test_max_bytes_stops_a_promise_before_it_is_kept(size):
+def test_max_bytes_refuses_a_declared_length_before_it_is_buffered(size):
     for head, limit in [(b"\0\0\0\x10\0", 100), (b"\x09" + b"\2\1" * 60, 100), (b"\x08\0\0\0\2\7\0\0\0\x60", 100)]:
         decoder = tb.Decoder(max_bytes=limit)
         decoder.feed(b"\2\1")

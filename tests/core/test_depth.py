@@ -110,7 +110,7 @@ def test_a_deep_key_on_a_stack_of_128_kib():
     assert run_on_a_stack(128, prepare, "print(len(tb.loads(encoded)))") == "1"
 
 
-def test_a_million_items_are_let_go_on_a_stack_of_128_kib():
+def test_a_million_items_are_released_on_a_stack_of_128_kib():
     prepare = "encoded = tb.dumps([[number, (number,)] for number in range(250_000)])"
     work = """
         value = tb.loads(encoded)

@@ -328,7 +328,7 @@ def test_wide_ints_among_others_in_a_list_are_written_as_the_reference_writes_th
 
 
 @pytest.mark.parametrize("wrong", [5, None, [1], [(1,)], [(1, 2, 3)], [None]])
-def test_what_is_no_iterable_of_pairs_is_refused(wrong):
+def test_what_is_not_an_iterable_of_pairs_is_refused(wrong):
     with pytest.raises((TypeError, ValueError)):
         tb.Encoder().encode_pairs(wrong)
 
@@ -356,7 +356,7 @@ def test_an_encoder_is_as_new_after_each_failure():
             assert encoder.encode_all(VALUES) == tb.Encoder().encode_all(VALUES)
 
 
-def test_encode_into_places_and_leaves_the_rest():
+def test_encode_into_writes_at_the_offset_and_leaves_the_rest():
     encoder = tb.Encoder()
     for target in (
         bytearray(b"." * 10),
@@ -412,7 +412,7 @@ def test_encode_into_what_is_encoded():
 # -- sort_keys --------------------------------------------------------------------------------------------
 
 
-def test_sorted_entries_stand_in_the_order_of_their_encoded_keys():
+def test_sorted_entries_are_in_the_order_of_their_encoded_keys():
     keys = ["b", "a", 1, -1, 2.5, b"a", (1, 2), "aa", False, 2**40, None, 10**30, (1,)]
     encoded = tb.dumps({key: [key] for key in keys}, sort_keys=True)
     found = list(tb.loads(encoded))

@@ -224,7 +224,7 @@ def test_explicit_writes(vector_root):
 
 
 @pytest.mark.parametrize("name", ["list_50", "tuple_50", "dict_50"])
-def test_streams_with_text_that_is_no_utf8(name, vector_root):
+def test_streams_with_text_that_is_not_utf8(name, vector_root):
     data = (vector_root / f"foreign/python2/{name}.tb").read_bytes()
     options = {"unicode_errors": "surrogateescape"}
     values = typedbytes.Decoder(**options).decode_all(data)

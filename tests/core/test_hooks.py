@@ -118,7 +118,7 @@ def test_a_hook_that_uses_the_fed_decoder_is_refused(use):
 
 
 @pytest.mark.parametrize("method", ["decode", "decode_from", "decode_all", "decode_pairs"])
-def test_a_hook_that_makes_its_decoder_anew_harms_nothing(method):
+def test_a_hook_that_calls_init_of_its_decoder_again_harms_nothing(method):
     code = f"""
         import typedbytes as tb
         class Hook:

@@ -80,7 +80,7 @@ def test_depth_is_exact():
         assert caught.value.path == "[0]" * (depth - 1)
 
 
-def test_depth_starts_anew_after_an_error():
+def test_depth_starts_again_after_an_error():
     deep = nested_lists(256)
     decoder, encoder = typedbytes.Decoder(), typedbytes.Encoder()
     for bad in (b"\x09" * 300, b"\x09" * 200 + b"\x0b", b"\x09" * 200, b"\x08\0\0\0\1" * 256 + b"\xff"):
@@ -198,7 +198,7 @@ def test_a_large_output_uses_the_memory_of_the_last_one():
 
 
 @pytest.mark.parametrize("name", DECLARED)
-def test_promises_cost_nothing(name):
+def test_declared_lengths_cost_nothing(name):
     data = DECLARED[name]
 
     assert fault(typedbytes.loads, data) == ("TruncatedError", len(data))
@@ -209,7 +209,7 @@ def test_promises_cost_nothing(name):
 
 
 @pytest.mark.parametrize("name", NESTED_DECLARED)
-def test_nested_promises_cost_little(name):
+def test_nested_declared_lengths_cost_little(name):
     data = NESTED_DECLARED[name]
 
     assert fault(typedbytes.loads, data) == ("TruncatedError", len(data))
@@ -436,7 +436,7 @@ def test_one_mebibyte_in_time(name):
 
 
 @pytest.mark.parametrize("wrap", [bytes, lambda key: b"\x08\0\0\0\1" + key])
-def test_many_keys_that_are_no_number_end(wrap):
+def test_many_nan_keys_come_to_an_end(wrap):
     # a NaN equals none, and before Python 3.10 all of them have one hash
     key = wrap(b"\x06\x7f\xf8" + bytes(6))
     data = encoded_map([key] * (MEBIBYTE // (len(key) + 5)))

@@ -51,7 +51,7 @@ def streams(values):
 @needs_hadoop
 @many
 @given(streams(strategies.values))
-def test_java_copies_our_values_and_places_our_keys(values):
+def test_java_copies_our_values_and_partitions_our_keys(values):
     encoded = [tb.dumps(value) for value in values]
     data = b"".join(encoded)
     assert hadoop().raw(data) == data

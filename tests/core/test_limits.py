@@ -82,19 +82,19 @@ def allocated(use, data):
 
 
 @pytest.mark.parametrize("way", IN_MEMORY)
-def test_a_promise_in_memory_costs_less_than_64_kib(way):
+def test_a_declared_length_in_memory_costs_less_than_64_kib(way):
     for data in DECLARED:
         assert allocated(IN_MEMORY[way], data) < 64 * KIBIBYTE, data.hex()
 
 
 @pytest.mark.parametrize("way", FROM_STREAMS)
-def test_a_promise_of_a_stream_costs_less_than_2_mib(way):
+def test_a_declared_length_in_a_stream_costs_less_than_2_mib(way):
     for data in DECLARED:
         assert allocated(FROM_STREAMS[way], data) < 2 * MEBIBYTE, data.hex()
 
 
 @pytest.mark.parametrize("head", [b"\x08\x7f\xff\xff\xff", b"\x0a\x7f\xff\xff\xff\2\1", b"\x08\0\1\xff\xff", b"\x0a\0\1\xff\xff\2\1"])
-def test_promises_within_one_another_are_not_all_believed(head):
+def test_nested_declared_counts_do_not_all_reserve_memory(head):
     # each could be kept by what follows, if the others were not
     data = head * 255 + tb.dumps("x" * MEBIBYTE)
     for uses in (IN_MEMORY, FROM_STREAMS):

@@ -51,7 +51,7 @@ def test_a_key_that_decodes_while_it_is_compared():
     assert len(decoder.decode(encoded_map([EXT] * 5))) == 5
 
 
-def test_unhashable_keys_are_refused_in_their_place():
+def test_unhashable_keys_are_refused_at_their_offset():
     for key, offset in [
         (b"\x09\xff", 5),
         (b"\x0a\0\0\0\0", 5),
@@ -67,7 +67,7 @@ def test_unhashable_keys_are_refused_in_their_place():
         assert pair[1] is True
 
 
-def test_arrays_are_no_keys():
+def test_arrays_are_not_keys():
     data = encoded_map([tb.dumps(numpy.arange(3))])
     with pytest.raises(tb.FormatError) as caught:
         tb.loads(data)
@@ -75,7 +75,7 @@ def test_arrays_are_no_keys():
     assert (tb.loads(data, map_pairs=True)[0][0] == numpy.arange(3)).all()
 
 
-def test_equal_keys_the_last_wins_in_the_place_of_the_first():
+def test_of_equal_keys_the_last_value_wins_in_the_order_of_the_first():
     keys = [tb.dumps(1), tb.dumps("a"), tb.dumps(1.0), tb.dumps(True), tb.dumps(tb.Long(1)), tb.dumps("a")]
     assert list(tb.loads(encoded_map(keys)).items()) == [(1, 4), ("a", 5)]
     assert tb.loads(encoded_map(keys), map_pairs=True) == [(1, 0), ("a", 1), (1.0, 2), (True, 3), (1, 4), ("a", 5)]
@@ -118,13 +118,13 @@ def test_keys_of_one_hash_from_a_hook_are_limited():
     assert len(tb.loads(encoded_map(keys), ext_hook=lambda code, data: (data, data))) == 5000
 
 
-def test_one_key_may_come_as_often_as_it_likes():
+def test_one_key_may_be_repeated_without_limit():
     for key in ((1, "a"), 2**100, decimal.Decimal("1.5"), ()):
         found = tb.loads(encoded_map([tb.dumps(key)] * 5000))
         assert found == {key: 4999}
 
 
-def test_keys_that_are_no_number_are_each_another():
+def test_nan_keys_are_all_different():
     keys = [tb.dumps(float("nan"))] * 5000
     assert len(tb.loads(encoded_map(keys[:512]))) == 512
     one, other = float("nan"), float("nan")
@@ -187,7 +187,7 @@ def test_equal_deep_keys_at_a_low_recursion_limit(count):
 
 @pytest.mark.parametrize("npairs", [1, 5, 6, 7, 1023, 1024, 1025, 5000])
 @pytest.mark.parametrize("key", [str, int, lambda number: (number, "b"), lambda number: number if number % 7 else str(number)])
-def test_the_last_value_of_a_key_stands_in_the_place_of_the_first(npairs, key):
+def test_the_last_value_of_a_key_keeps_the_position_of_the_first(npairs, key):
     keys = [key(index * 7919 % (npairs * 2 // 3 + 1)) for index in range(npairs)]
     pairs = list(zip(keys, range(npairs)))
     data = b"\x0a" + npairs.to_bytes(4, "big") + b"".join(tb.dumps(part) for pair in pairs for part in pair)

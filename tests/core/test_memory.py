@@ -22,7 +22,7 @@ DECLARED = [
 ]
 
 
-def test_promises_cost_no_memory_in_a_fresh_process():
+def test_declared_lengths_cost_no_memory_in_a_fresh_process():
     code = f"""
         import io, resource, typedbytes as tb
         def use(data):
@@ -213,7 +213,7 @@ OPERATIONS = {
 
 @pytest.mark.usefixtures("few_objects")
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_operations_leave_no_memory_behind(name):
+def test_operations_leave_no_memory_allocated(name):
     operation = OPERATIONS[name]
     for _ in range(5):
         operation()

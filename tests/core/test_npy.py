@@ -274,11 +274,11 @@ def test_a_shape_of_nothing_is_still_a_shape():
 
 
 @pytest.mark.parametrize("fortran_order", ["0", "None", "'False'", "1"])
-def test_an_order_that_is_no_bool_is_refused(fortran_order):
+def test_an_order_that_is_not_a_bool_is_refused(fortran_order):
     refused(described(fortran_order=fortran_order))
 
 
-def test_a_promise_allocates_nothing():
+def test_a_declared_length_allocates_nothing():
     data = described(shape="(268435456,)")
     tracemalloc.start()
     refused(data)

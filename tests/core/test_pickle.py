@@ -353,7 +353,7 @@ def frozenset_of(*items):
         (b"c\xc3\xa9\nn\n.", r"'\xe9'.'n'"),
     ],
 )
-def test_a_name_outside_the_list_is_refused_and_told(data, name):
+def test_a_name_outside_the_list_is_refused_and_reported(data, name):
     assert f"it asks for {name};" in refused(data)
 
 
@@ -659,7 +659,7 @@ def test_shared_tuples_do_not_unfold():
         assert peak_of(lambda data=data: refused(data)) < 1 << 22
 
 
-def test_a_long_tuple_shared_often_is_charged():
+def test_a_long_tuple_shared_many_times_is_charged():
     assert "cost more than its size" in refused(b"((" + b"N" * 100_000 + b"t\x94" + b"h\x00" * 100_000 + b"t.")
 
 
@@ -672,7 +672,7 @@ def test_a_long_text_shared_by_many_calls_is_charged(name):
 
 
 @pytest.mark.parametrize("make", [lambda n: number(1 << 8 * n), lambda n: decimal("9" * n)], ids=["int", "Decimal"])
-def test_a_long_number_shared_often_is_charged(make):
+def test_a_long_number_shared_many_times_is_charged(make):
     # the hash of neither is kept
     assert "cost more than its size" in refused(b"\x8f(" + make(100_000) + b"q\0" + b"h\0" * 100_000 + b"\x90.")
 
@@ -854,7 +854,7 @@ def test_every_truncation_is_refused():
             refused(seed[:end])
 
 
-def test_every_other_byte_in_every_place_is_harmless():
+def test_every_other_byte_at_every_offset_is_harmless():
     for seed in PYTHON2:
         for place in range(len(seed)):
             for byte in range(256):

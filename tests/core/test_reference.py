@@ -45,7 +45,7 @@ def test_every_input_of_one_or_two_bytes_in_hive():
         agree(bytes([first, second]), dialect="hive")
 
 
-def test_every_type_code_with_up_to_20_bytes_behind():
+def test_every_type_code_with_up_to_20_bytes_after_it():
     for code, filler in itertools.product(range(256), (b"\0", b"\1", b"\2", b"\xff")):
         for nbytes in range(21):
             agree(bytes([code]) + filler * nbytes)

@@ -37,7 +37,7 @@ BIG_INPUT = {
 
 
 @pytest.mark.parametrize("name", BIG_INPUT)
-def test_signals_are_heard_while_decoding(name):
+def test_signals_are_checked_while_decoding(name):
     data = BIG_INPUT[name]()
     assert times_checked(lambda: tb.loads(data)) >= MANY // LOOKS_EVERY
 
@@ -84,13 +84,13 @@ def fed_whole(data):
 
 
 @pytest.mark.parametrize("name", LONG_WORK)
-def test_signals_are_heard_between_many_values(name):
+def test_signals_are_checked_between_many_values(name):
     data = b"\7\0\0\0\5abcde\3\0\0\0\7" * (MANY // 2)
     assert times_checked(lambda: LONG_WORK[name](data)) >= MANY // 2 // LOOKS_EVERY
 
 
 @pytest.mark.parametrize("scan", [tb.count, tb.index])
-def test_signals_are_heard_while_scanning(scan):
+def test_signals_are_checked_while_scanning(scan):
     data = b"\2\1" * MANY
     heard_around = times_checked(lambda: scan(b""))
     assert times_checked(lambda: scan(data)) >= heard_around + MANY // 65_536
@@ -109,13 +109,13 @@ BIG_OBJECTS = {
 
 
 @pytest.mark.parametrize("name", BIG_OBJECTS)
-def test_signals_are_heard_while_encoding(name):
+def test_signals_are_checked_while_encoding(name):
     value = BIG_OBJECTS[name]()
     work = tb.Encoder().encode_all if name == "values" else tb.dumps
     assert times_checked(lambda: work(value)) >= MANY // LOOKS_EVERY
 
 
-def test_signals_are_heard_while_sorting():
+def test_signals_are_checked_while_sorting():
     value = {str(n * 7919 % MANY): n for n in range(MANY)}
     assert times_checked(lambda: tb.dumps(value, sort_keys=True)) >= MANY // LOOKS_EVERY
 

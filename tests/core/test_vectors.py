@@ -74,7 +74,7 @@ def test_decode(vector):
 
 
 @pytest.mark.parametrize("vector", READ, ids=names(READ))
-def test_decode_with_more_behind(vector):
+def test_decode_with_more_bytes_after(vector):
     data, options = bytes.fromhex(vector["hex"]), decode_options(vector)
 
     assert outcome(typedbytes.loads, data + ONE, **options) == ("FormatError", len(data), 3, "")
@@ -179,7 +179,7 @@ def test_refused(vector):
 
 
 @pytest.mark.parametrize("vector", UNREADABLE, ids=names(UNREADABLE))
-def test_refused_behind_other_values(vector):
+def test_refused_after_other_values(vector):
     data, options = bytes.fromhex(vector["hex"]), decode_options(vector)
     error, offset, code, path = expected_failure(vector)
     expected = error, offset + 6, code, path

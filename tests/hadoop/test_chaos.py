@@ -229,7 +229,7 @@ def test_a_job_fails_or_is_right(run, seed):
 # -- what Hadoop does itself ------------------------------------------------------------------------------
 
 
-def test_output_of_a_reducer_without_input_is_dropped_and_that_is_told(run):
+def test_output_of_a_reducer_without_input_is_dropped_and_that_is_reported(run):
     text = """
     class Silent(Job):
         def map(self, key, value):

@@ -213,7 +213,7 @@ def test_job_fails_with_its_mapper(tmp_path, script, body, code, said):
     assert said in job.log
 
 
-def test_job_fails_with_its_reducer_and_tells_why(tmp_path, script):
+def test_job_fails_with_its_reducer_and_reports_why(tmp_path, script):
     (tmp_path / "in.txt").write_text("one\n")
     path = script(
         """

@@ -277,7 +277,7 @@ def test_modules_that_are_in_the_bundle(small, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["def", "x = \0", "\xff"])
-def test_a_script_that_is_no_python(tmp_path, text):
+def test_a_script_that_is_not_python(tmp_path, text):
     path = tmp_path / "job.py"
     path.write_text(text, "latin-1")
     with pytest.raises(hadoop.SubmitError, match="is not Python 3"):
@@ -639,7 +639,7 @@ SAID = {
 
 
 @pytest.mark.parametrize("line", SAID, ids=lambda line: line[:40])
-def test_what_users_are_told(line):
+def test_messages_for_users(line):
     assert SAID[line] in parsed(line)[0].advice()
 
 
@@ -831,7 +831,7 @@ def test_a_job_is_printed_for_clouds(tmp_path, capfdbinary):
     assert "--cluster=CLUSTER --region=REGION --jar=file:///x.jar" in commands
 
 
-def test_what_hadoops_command_says_is_what_the_user_hears(tmp_path, monkeypatch, capfdbinary, home):
+def test_what_hadoops_command_prints_is_shown_to_the_user(tmp_path, monkeypatch, capfdbinary, home):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "log").write_text(LOG + FAILURE)
     folder = home(f"cat {tmp_path}/log\nexit 1")

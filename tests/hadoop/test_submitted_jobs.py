@@ -84,7 +84,7 @@ def test_a_job_with_a_bundle_on_a_bare_python(tmp_path, submit):
     assert (tmp_path / "out" / "_SUCCESS").exists()
 
 
-def test_a_task_that_fails_is_heard(tmp_path, submit):
+def test_why_a_task_failed_is_shown(tmp_path, submit):
     (tmp_path / "in.txt").write_text("b a\n")
     (tmp_path / "job.py").write_text("from typedbytes import streaming\nstreaming.run(lambda offset, line: 1 / 0)\n")
     output, messages = submit("job.py", "in.txt", "-o", "out", "--reducers", "0", *QUICK, code=1)

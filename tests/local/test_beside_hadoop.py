@@ -150,7 +150,7 @@ def test_a_join_needs_no_option_for_several_reducers(tmp_path):
     assert [{homes[tb.loads(name)] for name, _ in part} for part in parts] == [{0}, {1}, {2}]
 
 
-def test_counters_are_heard_as_hadoop_hears_them(tmp_path):
+def test_counters_are_parsed_as_hadoop_parses_them(tmp_path):
     (tmp_path / "in.txt").write_text("a line\n")
     (tmp_path / "said").write_bytes(SAID)
     (tmp_path / "job.sh").write_text(f"cat >/dev/null; cat {tmp_path / 'said'} >&2")

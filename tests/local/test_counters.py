@@ -51,7 +51,7 @@ def test_lines_end_where_javas_do(said, sizes):
 
 
 @pytest.mark.parametrize("size", [1, 7, 4096, 1 << 16])
-def test_the_midst_of_a_line_is_no_report(size):
+def test_the_middle_of_a_line_is_not_a_report(size):
     messages = Messages(quiet=True)
     reports = [f"{'x' * (_counters.PIECE_NBYTES + shift)}reporter:counter:long,a,1\n" for shift in (-1, 0, 1, _counters.PIECE_NBYTES)]
     reports += [
@@ -111,7 +111,7 @@ def test_names(written, names):
         " reporter:counter:g,n,1",
     ],
 )
-def test_what_is_no_report(line):
+def test_what_is_not_a_report(line):
     assert counted(line) == {}
 
 

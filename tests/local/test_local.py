@@ -49,7 +49,7 @@ NO_TEXT = {
 
 
 @pytest.mark.parametrize("name", NO_TEXT)
-def test_what_is_no_text_is_refused_as_text(name, tmp_path):
+def test_what_is_not_text_is_refused_as_text(name, tmp_path):
     data, found = NO_TEXT[name]
     (tmp_path / name).write_bytes(data)
     with pytest.raises(local.InputError, match=f"{name} is not text but {found}, .*--input-format pairs .*--input-format text"):
@@ -279,7 +279,7 @@ def test_files_are_cut_as_hadoop_cuts_them(tmp_path):
 # -- what a task sees -------------------------------------------------------------------------------------
 
 
-def test_a_task_learns_what_hadoop_tells(tmp_path):
+def test_task_has_what_hadoop_passes_in_the_environment(tmp_path):
     script = write_script(
         tmp_path,
         """
@@ -446,7 +446,7 @@ RAW = "import os, sys\nsys.stdin.buffer.read()\n"
     ],
 )
 @pytest.mark.parametrize("reducers", [0, 1])
-def test_output_that_is_no_stream_of_pairs_fails_the_job(tmp_path, script, said, reducers):
+def test_output_that_is_not_a_stream_of_pairs_fails_the_job(tmp_path, script, said, reducers):
     path = write_script(tmp_path, script)
     (tmp_path / "in.txt").write_text("line\n" * 300_000)
     with pytest.raises(local.JobError, match=said):
@@ -605,7 +605,7 @@ def command(*words):
     return [sys.executable, "-m", "typedbytes", "run", *map(str, words)]
 
 
-def test_the_command_runs_a_job_and_tells_its_counters(words, tmp_path):
+def test_the_command_runs_a_job_and_prints_its_counters(words, tmp_path):
     path, script, counts = words
     done = subprocess.run(
         command(script, path, "-o", tmp_path / "out", "-r", "2", "--memory", "64M", "--no-combiner", "--output-format", "pairs"),
@@ -670,7 +670,7 @@ def test_progress_is_drawn_on_a_terminal(words, tmp_path):
     assert b"typedbytes: done: " in said
 
 
-def test_progress_is_told_in_lines_elsewhere(words, tmp_path):
+def test_progress_is_reported_in_lines_elsewhere(words, tmp_path):
     path, script, _ = words
     code = "import sys, typedbytes.cli.commands.run as running; running.SECONDS_BETWEEN_LINES = 0; "
     code += "import typedbytes.cli; sys.exit(typedbytes.cli.main(sys.argv[1:]))"
@@ -739,7 +739,7 @@ def test_standard_input_that_cannot_be_kept_is_an_error(words, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
 
 
-def test_counters_count_when_nobody_reads_standard_error(words, tmp_path):
+def test_counters_count_when_standard_error_is_not_read(words, tmp_path):
     path, _, _ = words
     script = write_script(
         tmp_path,

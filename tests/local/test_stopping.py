@@ -118,7 +118,7 @@ NUMBERS = [(signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGTERM, 143), (s
 
 
 @pytest.mark.parametrize(("number", "code"), NUMBERS)
-def test_whatever_ends_a_job_nothing_is_left_and_nobody(start, tmp_path, number, code):
+def test_whatever_ends_a_job_no_file_and_no_process_is_left(start, tmp_path, number, code):
     job, pids = start()
     caretaker = caretaker_of(job)
     job.send_signal(number)
@@ -277,7 +277,7 @@ def test_a_task_that_a_real_time_signal_ends_is_tried_again(tmp_path, offset, sa
     assert (tmp_path / "tried").read_text() == "once once "
 
 
-def test_a_script_that_such_a_signal_ends_is_told(tmp_path):
+def test_a_script_that_such_a_signal_ends_is_reported(tmp_path):
     script = write_script(tmp_path, "import os, signal\nos.kill(os.getpid(), signal.SIGRTMIN + 1)")
     (tmp_path / "in.txt").write_text("line\n")
     with pytest.raises(local.JobError, match=r"was ended by signal 35 \(SIGRTMIN\+1\) when it was started without input"):

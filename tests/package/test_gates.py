@@ -99,14 +99,14 @@ def test_lines_and_outcomes_are_counted_where_they_come_from():
     assert {place: sorted(table.values()) for place, table in counts.calls.items()} == {("core/it.pxi", 9): [0, 0]}
 
 
-def test_lines_too_large_for_tests_stand_in_the_sources():
+def test_lines_too_large_for_tests_are_in_the_sources():
     for name, start in reached.TOO_LARGE:
         text = (reached.workshop.ROOT / "src" / "typedbytes" / name).read_text("utf-8").split("\n")
         assert [reached.why_too_large(name, line.strip()) is not None for line in text if line.strip().startswith(start)] == [True]
     assert reached.why_too_large("_sorting/sorter.pxi", "return TOO_LONG") is None
 
 
-def test_figures_are_heard_as_they_were_told(capsys):
+def test_figures_are_parsed_as_they_were_reported(capsys):
     figures.report(found=0)
     figures.report(found=1, of={"a": 2.5})
     assert figures.parse("more\n" + capsys.readouterr().out + "more\n") == {"found": 1, "of": {"a": 2.5}}

@@ -81,7 +81,7 @@ def test_a_job_is_on_the_disk_before_it_has_its_name(folder):
     assert f"{done}/_SUCCESS" in synced
 
 
-def test_a_folder_takes_the_place_of_nothing(folder):
+def test_an_output_folder_replaces_no_existing_folder(folder):
     for taken in ("file", "folder", "link"):
         {
             "file": lambda: (folder / "out").touch(),

@@ -13,7 +13,7 @@ KINDS = [Walker, RecordStatistics, Schema]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_damage_is_told_with_its_place(kind):
+def test_damage_is_reported_with_its_offset(kind):
     walker = kind(pairs=True)
     walker.write(b"\2\1\2\1")
     with pytest.raises(tb.FormatError) as raised:
@@ -25,7 +25,7 @@ def test_damage_is_told_with_its_place(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("data", [b"\2\1" * 100_000, tb.dumps([True] * 100_000)])
-def test_signals_are_heard(kind, data):
+def test_signals_are_checked(kind, data):
     nvalues = 100_000 if kind is Schema else tb.count(data)
     walker = kind()
     assert times_checked(lambda: walker.write(data)) >= nvalues // 16_384
@@ -39,7 +39,7 @@ def test_partitions_are_limited(npartitions):
 
 
 @pytest.mark.parametrize("pairs, part", [(False, 1), (True, 2), (True, -1)])
-def test_a_record_has_no_other_places(pairs, part):
+def test_a_record_has_no_other_offsets(pairs, part):
     with pytest.raises(ValueError, match=f"part must be less than .*, not {part}"):
         RecordStatistics(pairs=pairs).by_type(part)
 

@@ -177,7 +177,7 @@ def test_a_record_that_has_swallowed_the_start_of_a_marker_costs_no_more(seeks):
     assert (skipped.offset, skipped.nbytes, skipped.nrecords) == (end, 0, None)
 
 
-def test_what_was_passed_over_is_told():
+def test_what_was_passed_over_is_reported():
     data = marked("block")
     start, end, first, last = intervals(data)[3]
     bad = data[: start + 26] + bytes(2) + data[start + 28 :]
@@ -226,7 +226,7 @@ def test_blocks_that_are_bad_are_passed_over_by_skipping_too():
 
 
 @pytest.mark.parametrize("error", [ValueError("bad"), OSError("bad"), KeyboardInterrupt("bad")], ids=repr)
-def test_a_converter_that_raises_comes_behind_the_pairs_before_it(error):
+def test_pairs_before_a_converter_that_raises_are_returned(error):
     def convert(data):
         if data == b"2":
             raise error
@@ -424,7 +424,7 @@ def test_a_long_record_is_refused_before_it_is_read():
         ("snappy", struct.pack(">II", 10, 1 << 31)),
     ],
 )
-def test_chunks_that_promise_too_much(codec, data):
+def test_chunks_with_a_declared_length_that_is_too_large(codec, data):
     tracemalloc.start()
     try:
         with pytest.raises((tb.FormatError, tb.TruncatedError, tb.LimitError)):
@@ -466,7 +466,7 @@ def test_a_great_many_streams_that_hold_nothing():
 
 
 @pytest.mark.parametrize("codec", WRITES)
-def test_random_bytes_are_no_compressed_bytes(codec):
+def test_random_bytes_are_not_compressed_bytes(codec):
     decompress = _codecs.find(codec).decompress
     good = _codecs.find(codec).compress(b"some bytes " * 50)
     rng = random.Random(codec)

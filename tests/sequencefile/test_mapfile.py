@@ -123,7 +123,7 @@ def test_an_index_that_is_not_in_order(tmp_path):
 
 
 @pytest.mark.parametrize("name", [name for name in ORDERED if name not in ("BytesWritable", "TypedBytesWritable")])
-def test_keys_of_a_map_file_that_are_none(name, tmp_path):
+def test_keys_of_a_map_file_that_are_refused(name, tmp_path):
     for where in ("data", "index"):
         key = b"\xff" * 11 if where == "data" else sequencefile.encode(name, ORDERED[name][-1])
         places = map_file(tmp_path, [(key, b"")], [], name, "NullWritable")
@@ -135,7 +135,7 @@ def test_keys_of_a_map_file_that_are_none(name, tmp_path):
             assert caught.value.offset == reader.offset
 
 
-def test_a_value_of_a_map_file_that_is_none(tmp_path):
+def test_a_value_of_a_map_file_that_is_refused(tmp_path):
     data = [(struct.pack(">i", key), b"\1\xff" if key == 3 else b"\1a") for key in range(5)]
     places = map_file(tmp_path, data, [])
     file = sequencefile.MapFile(tmp_path)
@@ -162,7 +162,7 @@ def test_a_decoder_of_a_map_file_raises_for_itself(tmp_path):
             file.get(1, "none")
 
 
-def test_map_files_that_are_none(tmp_path):
+def test_folders_that_are_not_map_files(tmp_path):
     with pytest.raises(FileNotFoundError):
         sequencefile.MapFile(tmp_path)
     for name, key_class, value_class, error in (

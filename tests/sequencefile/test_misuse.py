@@ -24,7 +24,7 @@ from typedbytes.sequencefile import _native as _sequence
         ({"block_size": 0}, "at least 1"), ({"block_size": 1 << 31}, "less than 2.30"),
     ],
 )  # fmt: skip
-def test_writers_that_are_none(options, message, tmp_path):
+def test_writer_options_that_are_refused(options, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         sequencefile.Writer(tmp_path / "f", **options)
     gc.collect()
@@ -58,7 +58,7 @@ def test_a_closed_one_refuses():
             call()
 
 
-def test_a_hook_that_comes_back():
+def test_a_hook_that_re_enters():
     data = written([(tb.Ext(60, b"a"), 1)] * 2)
     said = []
 
@@ -160,7 +160,7 @@ def test_a_sink_that_fails():
     writer.close()
 
 
-def test_a_forgotten_writer_whose_sink_fails_warns_and_is_told(monkeypatch):
+def test_an_unclosed_writer_whose_sink_fails_warns_and_is_reported(monkeypatch):
     told = []
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: told.append(unraisable.exc_type))
     writer = sequencefile.Writer(Failing(100))
@@ -199,7 +199,7 @@ def test_typed_bytes_are_written_as_their_values(compression, codec):
 
 
 @pytest.mark.parametrize("compression, codec", FORMS)
-def test_typed_bytes_that_end_early_or_are_none(compression, codec):
+def test_typed_bytes_that_end_early_or_are_invalid(compression, codec):
     pair = tb.dumps("key") + tb.dumps([1])
     for bad, kind in (
         (b"\3\0", tb.TruncatedError),
@@ -319,7 +319,7 @@ def test_nothing_here_is_copied_or_made_twice():
 
 
 @pytest.mark.parametrize("kind", [sequencefile.Reader, tb.PairReader, tb.Reader])
-def test_a_class_of_ones_own_steps_as_it_says(kind):
+def test_iterating_over_a_subclass_calls_its_next(kind):
     data = written(NUMBERS[:3]) if kind is sequencefile.Reader else tb.Encoder().encode_pairs(NUMBERS[:3])
     whole = list(kind(data))
 
@@ -336,7 +336,7 @@ def test_a_class_of_ones_own_steps_as_it_says(kind):
     assert list(Plain(data)) == ["a", "b"] and list(kind(data)) == whole
 
 
-def test_pairs_are_ones_own():
+def test_pairs_are_not_changed_by_the_next_step():
     """The tuple that is given out again is one that no code holds."""
     reader = sequencefile.Reader(written(NUMBERS[:20]))
     kept = list(reader)

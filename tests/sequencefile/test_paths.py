@@ -14,7 +14,7 @@ from sequencefile_pairs import NUMBERS, pairs_of
 from typedbytes import sequencefile
 
 
-def test_places_to_read_from(tmp_path):
+def test_paths_and_files_to_read_from(tmp_path):
     data = written(NUMBERS)
     path = tmp_path / "f"
     path.write_bytes(data)
@@ -35,7 +35,7 @@ def test_places_to_read_from(tmp_path):
         assert reader.read() == NUMBERS[0]
 
 
-def test_places_to_write_to(tmp_path):
+def test_paths_and_files_to_write_to(tmp_path):
     data = written(NUMBERS)
     for place in (tmp_path / "a", str(tmp_path / "b"), os.open(tmp_path / "c", os.O_WRONLY | os.O_CREAT)):
         with sequencefile.open(place, "w", sync_marker=MARKER) as writer:
@@ -47,7 +47,7 @@ def test_places_to_write_to(tmp_path):
     assert {(tmp_path / name).read_bytes() for name in "abcd"} == {data}
 
 
-def test_places_that_are_none(tmp_path):
+def test_paths_that_are_refused(tmp_path):
     for place in (io.StringIO(), object(), 5.5):
         with pytest.raises(TypeError):
             sequencefile.Reader(place)

@@ -158,7 +158,7 @@ def test_a_record_that_fails_leaves_no_depth():
     assert pairs_of(sink.getvalue(), map_pairs=True) == [([[i]], [[i]]) for i in range(3)]
 
 
-def test_classes_of_ones_own():
+def test_user_defined_classes():
     name = "com.example.Point"
 
     def pack(point):
@@ -178,7 +178,7 @@ def test_classes_of_ones_own():
 # -- markers, blocks, buffers -----------------------------------------------------------------------------
 
 
-def test_markers_stand_where_hadoop_puts_them():
+def test_markers_are_where_hadoop_writes_them():
     data = written(NUMBERS, key_class="IntWritable", value_class="Text", sync_interval=1000)
     start = sequencefile.Reader(data).offset
     places = [at for at in range(start, len(data)) if data.startswith(b"\xff" * 4 + MARKER, at)]
@@ -356,7 +356,7 @@ def test_a_split_of_a_file_that_is_not_at_its_start():
 
 
 @pytest.mark.parametrize("options", [{"start": -1}, {"length": -1}, {"max_bytes": 0}])
-def test_numbers_that_are_none(options):
+def test_numbers_out_of_range_are_refused(options):
     with pytest.raises(ValueError, match="start and length must not be negative|max_bytes must be"):
         sequencefile.Reader(files()["none/typed"], **options)
 

@@ -257,7 +257,7 @@ def count_by_sorter(source, memory):
     return nrecords + sum(sorter.sort())
 
 
-def test_damage_is_told_as_a_reader_tells_it():
+def test_damage_is_reported_as_a_reader_reports_it():
     chance = random.Random(8)
     good = tb.Encoder().encode_pairs([(i, [1, "a", {"k": (1, 2.5)}]) for i in range(9)] + [("x" * i, b"y" * i) for i in range(9)])
     for _ in range(150):

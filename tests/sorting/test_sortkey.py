@@ -122,7 +122,7 @@ def test_zeros_come_back(zero):
     assert same(decode(encode(zero)), zero) and same(decode(encode(Descending(zero))), zero)
 
 
-def test_nan_is_behind_all_numbers_and_one_key():
+def test_nan_sorts_after_all_numbers_and_is_one_key():
     assert key_bytes(math.nan) > key_bytes(math.inf) > key_bytes(2**64 - 1)
     assert key_bytes(-math.nan) == key_bytes(math.nan)
     assert key_bytes(math.nan) < key_bytes("")
@@ -245,13 +245,13 @@ def longs(*payloads):
     ],
     ids=str,
 )
-def test_what_is_no_key(key):
+def test_what_is_not_a_key(key):
     with pytest.raises(tb.FormatError):
         decode(key)
 
 
 @pytest.mark.parametrize("key", [None, 5, "key", b"key", {}])
-def test_what_is_no_list(key):
+def test_what_is_not_a_list(key):
     with pytest.raises(TypeError):
         decode(key)
 

@@ -92,7 +92,7 @@ def test_nothing_wanted_is_not_the_end():
         (b"\xf8\x88\x80\x80\x80", "\ufffd" * 5),
     ],
 )
-def test_what_is_no_utf8_is_replaced_as_java_does(data, text):
+def test_what_is_not_utf8_is_replaced_as_java_does(data, text):
     assert read(io.BytesIO(data)) == [(0, text)]
     assert read(io.BytesIO(b"1\n" + data + b"\nn")) == [(0, "1"), (2, text), (3 + len(data), "n")]
 

@@ -174,7 +174,7 @@ def test_every_writer_that_is_open_writes_what_it_holds_once(ended, kind):
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS.keys() - RAISES_AT_ONCE))
-def test_a_sink_that_refuses_at_the_end_is_told_and_the_exit_code_is_120(kind):
+def test_a_sink_that_refuses_at_the_end_is_reported_and_the_exit_code_is_120(kind):
     child = run(f"w = make_{kind}('/dev/full')\nsys.exit(3)", "")
     assert child.returncode == 120
     assert b"No space left on device" in child.stderr
@@ -208,7 +208,7 @@ def test_the_exit_code_says_it_where_standard_error_cannot(stderr):
     assert child.returncode == 120
 
 
-def test_a_file_that_was_closed_before_its_writer_is_told(tmp_path):
+def test_a_file_that_was_closed_before_its_writer_is_reported(tmp_path):
     code = """
         for name in sys.argv[1:3]:
             with open(name, "wb", buffering=0) as file:
@@ -223,7 +223,7 @@ def test_a_file_that_was_closed_before_its_writer_is_told(tmp_path):
     assert child.stderr.count(b"typedbytes: unclosed Writer:") == child.stderr.count(b"typedbytes:") == 1
 
 
-def test_a_socket_that_was_closed_before_its_writer_is_told_and_no_other_file_gets_the_bytes(tmp_path):
+def test_a_socket_that_was_closed_before_its_writer_is_reported_and_no_other_file_gets_the_bytes(tmp_path):
     code = """
         import socket
         ours, theirs = socket.socketpair()
@@ -278,7 +278,7 @@ def test_a_daemon_thread_in_the_middle_of_a_write_is_waited_for(tmp_path):
     assert [each[0] for each in messages[:50]] == VALUES
 
 
-def test_a_daemon_thread_that_does_not_come_back_is_told(tmp_path):
+def test_a_daemon_thread_that_never_returns_is_reported(tmp_path):
     stuck = """
     from typedbytes import _unwritten
     _unwritten.TIMEOUT = 0.02
@@ -290,7 +290,7 @@ def test_a_daemon_thread_that_does_not_come_back_is_told(tmp_path):
     assert child.stderr.count(b"is lost: TimeoutError: another thread was using it") == 3
 
 
-def test_a_socket_that_takes_nothing_more_is_told():
+def test_a_socket_that_is_full_at_the_end_is_reported():
     code = """
         import socket
         from typedbytes import _unwritten
@@ -309,7 +309,7 @@ def test_a_socket_that_takes_nothing_more_is_told():
 
 
 @pytest.mark.parametrize("delay", ["0.0001", "None"])
-def test_an_error_of_a_peer_that_no_call_has_raised_is_told(delay):
+def test_an_error_of_a_peer_that_no_call_has_raised_is_reported(delay):
     code = f"""
         import socket
         ours, theirs = socket.socketpair()
@@ -424,7 +424,7 @@ def test_a_forgotten_writer_writes_what_it_holds(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["BlockWriter_plain", "CoalescingWriter", "AsyncCoalescingWriter", "Writer", "sequencefile_block"])
-def test_a_forgotten_writer_whose_sink_refuses_is_told_on_standard_error(kind):
+def test_an_unclosed_writer_whose_sink_refuses_is_reported_on_standard_error(kind):
     child = run(f"make_{kind}('/dev/full'); gc.collect(); os._exit(0)", "")
     assert child.returncode == 0
     told = rf"Exception ignored in: <typedbytes\.\w+(\.\w+)*\.{kind.split('_')[0]} object .*>\nTraceback .*Error: .*\n"
@@ -439,7 +439,7 @@ def test_a_warning_that_is_an_error_loses_nothing(end, tmp_path):
     assert tb.Decoder().decode_all((tmp_path / "file").read_bytes()) == VALUES
 
 
-def test_importing_anew_and_other_interpreters_harm_nothing(tmp_path):
+def test_importing_again_and_other_interpreters_harm_nothing(tmp_path):
     code = """
         import importlib
         w = tb.Writer(sys.argv[1]); w.writes(VALUES)

@@ -97,7 +97,7 @@ def test_a_sink_that_breaks_for_good_is_reported_by_close_once():
 
 @pytest.mark.parametrize("buffering", [0, -1])
 @pytest.mark.parametrize("use", ["write", "flush", "close", "with"])
-def test_a_full_device_is_told(use, buffering):
+def test_a_full_device_is_reported(use, buffering):
     with open("/dev/full", "wb", buffering=0) as raw:
         sink = raw if buffering == 0 else io.BufferedWriter(raw)
         writer = tb.Writer(sink)
@@ -116,7 +116,7 @@ def test_a_full_device_is_told(use, buffering):
             sink.close()
 
 
-def test_a_full_device_by_path_is_told_and_closed():
+def test_a_full_device_by_path_is_reported_and_closed():
     free = lowest_free_descriptor()
     writer = tb.Writer("/dev/full")
     writer.write(1)
@@ -128,7 +128,7 @@ def test_a_full_device_by_path_is_told_and_closed():
     assert lowest_free_descriptor() == free
 
 
-def test_a_pipe_without_a_reader_is_told():
+def test_a_pipe_without_a_reader_is_reported():
     reading, writing = os.pipe()
     os.close(reading)
     with open(writing, "wb", buffering=0) as file:
@@ -138,7 +138,7 @@ def test_a_pipe_without_a_reader_is_told():
             writer.close()
 
 
-def test_a_reader_that_leaves_in_the_middle_is_told():
+def test_a_reader_that_closes_its_pipe_in_the_middle_is_reported():
     reading, writing = os.pipe()
     with open(writing, "wb", buffering=0) as file, open(reading, "rb", buffering=0) as other:
         writer = tb.Writer(file)
@@ -165,7 +165,7 @@ def test_text_files_are_refused_at_once():
 
 
 @pytest.mark.parametrize("place", [-1, "/nonexistent/x.tb", pathlib.Path("/nonexistent/x.tb"), "/", "bad\0name"])
-def test_a_place_that_cannot_be_opened_raises_at_once(place):
+def test_a_path_that_cannot_be_opened_raises_at_once(place):
     with pytest.raises((OSError, ValueError)):
         tb.Writer(place)
 
@@ -271,7 +271,7 @@ def test_a_signal_does_not_disturb_a_write():
     assert found == [tb.dumps(LONG)] and len(seen) >= 10
 
 
-def test_a_signal_handler_that_raises_is_heard_at_once_and_doubles_nothing():
+def test_a_signal_handler_that_raises_is_called_at_once_and_doubles_nothing():
     def interrupt(*_):
         raise KeyboardInterrupt
 

@@ -211,7 +211,7 @@ def test_a_descriptor_closed_meanwhile_raises():
 
 
 @pytest.mark.parametrize("place", [-1, "/nonexistent/x.tb", pathlib.Path("/nonexistent/x.tb"), "/", "bad\0name"])
-def test_a_place_that_cannot_be_opened_raises_at_once(place):
+def test_a_path_that_cannot_be_opened_raises_at_once(place):
     with pytest.raises((OSError, ValueError)):
         tb.Reader(place)
 

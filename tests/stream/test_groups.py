@@ -154,7 +154,7 @@ def test_groups_of_a_bad_value_fail_for_good():
         b"\x09" * 300,
     ],
 )
-def test_a_bad_key_of_a_group_is_told_as_that_of_a_pair(bad):
+def test_a_bad_key_of_a_group_is_reported_as_that_of_a_pair(bad):
     def told(use):
         with pytest.raises(tb.DecodeError) as caught:
             use()
@@ -167,7 +167,7 @@ def test_a_bad_key_of_a_group_is_told_as_that_of_a_pair(bad):
         assert told(lambda: [key for key, _ in tb.PairReader(source(data)).groups()]) == expected
 
 
-def test_a_bad_key_of_a_raw_group_is_told_as_that_of_a_raw_pair():
+def test_a_bad_key_of_a_raw_group_is_reported_as_that_of_a_raw_pair():
     for bad in (b"\xff", b"\x09\x0c", b"\x03\0"):
         told = []
         for use in (tb.PairReader.read_all, lambda reader: [list(values) for _, values in reader.groups()]):

@@ -183,7 +183,7 @@ class Custom:
         return type(other) is Custom
 
 
-def test_objects_of_ones_own_need_trust():
+def test_objects_of_user_defined_classes_need_trust():
     data = written("123", Custom(), pickle="trust")
     source = Input(io.BytesIO(data), pickle="trust")
     assert [source.read(), source.read().attribute] == ["123", 234]
@@ -372,7 +372,7 @@ MALFORMED = [
 
 @pytest.mark.parametrize("reading", READINGS.values(), ids=READINGS)
 @in_both_ways
-def test_bytes_that_are_no_value_raise_as_everywhere(reading, way):
+def test_bytes_that_are_not_a_value_raise_as_everywhere(reading, way):
     for data in MALFORMED:
         for prefix in (b"", written(1, [2.5, b"x"])):
             wanted = outcome(lambda data=data, prefix=prefix: typedbytes.Reader(prefix + data))

@@ -59,7 +59,7 @@ def test_every_kind_gives_pairs(kind, path):
 
 @pytest.mark.parametrize("read_ahead", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_tells_where_it_was_cut(kind, read_ahead, path):
+def test_every_kind_reports_where_it_was_cut(kind, read_ahead, path):
     with KINDS[kind](DATA[:-1], path) as source, tb.Reader(source, read_ahead=read_ahead) as reader:
         assert list(itertools.islice(reader, len(VALUES) - 1)) == VALUES[:-1]
         for _ in range(2):
@@ -102,7 +102,7 @@ def test_numpy_arrays_are_memory():
 
 
 @pytest.mark.parametrize("kind", ["BytesIO", "file", "raw_file", "small_buffer", "gzip", "bz2", "lzma", "spooled"])
-def test_load_leaves_the_file_behind_its_value(kind, path):
+def test_load_leaves_the_file_right_after_its_value(kind, path):
     with KINDS[kind](DATA, path) as file:
         for value, end in zip(VALUES, ENDS):
             assert tb.load(file) == value
@@ -316,7 +316,7 @@ def test_max_bytes_may_be_more_than_there_is_memory():
 
 
 @pytest.mark.parametrize("raw", [False, True])
-def test_a_promise_beyond_max_bytes_is_a_limit_wherever_input_ends(raw):
+def test_a_declared_length_beyond_max_bytes_is_a_limit_wherever_input_ends(raw):
     for declared in (b"\0\0\0\1\0abc", b"\x09\x07\0\0\1\0abc"):
         with pytest.raises(tb.LimitError):
             tb.Reader(io.BytesIO(declared), max_bytes=20, raw=raw).read()
@@ -494,7 +494,7 @@ def test_pairs_given_stay_as_they_were_given(raw):
     assert [*kept, last] == pairs
 
 
-def test_two_threads_on_one_reader_are_told_apart():
+def test_a_reader_refuses_a_second_thread():
     with live("raw_file") as (source, send):
         reader = tb.Reader(source)
         found = []
@@ -545,7 +545,7 @@ def file_of(pairs):
 
 
 @pytest.mark.parametrize("reader_of", [stream_of, file_of])
-def test_a_pair_that_nobody_holds_is_filled_again(reader_of):
+def test_a_pair_without_other_references_is_filled_again(reader_of):
     pairs = [("one", 1), ("two", 2), ("three", [3]), ("four", 4)]
     places = list(map(id, reader_of(pairs)))
     assert len(set(places)) == 1

@@ -227,7 +227,7 @@ def test_write_raw_takes_any_bytes(kind):
 
 
 @pytest.mark.parametrize("wrong", ["text", None, 5, [b"\2\1"]])
-def test_write_raw_of_what_is_no_bytes_leaves_nothing(wrong):
+def test_write_raw_of_what_is_not_bytes_leaves_nothing(wrong):
     sink = io.BytesIO()
     with tb.Writer(sink) as writer, tb.PairWriter(sink) as pairs:
         pairs.write_raw(PARTS[0], PARTS[1])
@@ -387,7 +387,7 @@ def test_an_object_that_cannot_be_written_leaves_nothing(name):
 
 
 @pytest.mark.parametrize("item", [1, "k", (1,), (1, 2, 3), None, ()])
-def test_what_is_no_pair_leaves_nothing(item):
+def test_what_is_not_a_pair_leaves_nothing(item):
     sink = io.BytesIO()
     with tb.PairWriter(sink) as writer, pytest.raises((TypeError, ValueError)):
         writer.writes([("a", 1), item])
@@ -555,7 +555,7 @@ def test_a_forgotten_writer_warns_and_still_writes():
     assert sink.getvalue() == tb.dumps(1)
 
 
-def test_a_forgotten_writer_whose_sink_fails_warns_and_is_told_once(monkeypatch):
+def test_an_unclosed_writer_whose_sink_fails_warns_and_is_reported_once(monkeypatch):
     class Fails:
         ncalls = 0
 
@@ -666,7 +666,7 @@ def test_a_writer_made_in_the_child_writes(path):
     assert path.read_bytes() == tb.dumps(5)
 
 
-def test_threads_with_one_writer_are_told_apart(path):
+def test_a_writer_refuses_a_second_thread(path):
     refused = []
 
     def work(number):

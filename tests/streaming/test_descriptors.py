@@ -55,13 +55,13 @@ def test_noise_goes_to_standard_error(tmp_path, noise, unbuffered):
     assert outcome.messages.count("noise") == 2
 
 
-def test_what_was_printed_before_is_no_record(tmp_path):
+def test_what_was_printed_before_is_not_a_record(tmp_path):
     outcome = run_script(tmp_path, "print('noise')\n" + COPY % "pass", "map", data=PAIRS)
     assert (outcome.code, outcome.output, outcome.messages) == (0, PAIRS, "noise\n")
 
 
 @pytest.mark.parametrize("reading", ["sys.stdin.read()", "os.read(0, 10)", "__import__('subprocess').check_output(['cat']).decode()"])
-def test_nobody_else_reads_the_input(tmp_path, reading):
+def test_no_other_process_reads_the_input(tmp_path, reading):
     outcome = run_script(tmp_path, COPY % f"status(len({reading}))", "map", data=PAIRS)
     assert (outcome.code, outcome.output) == (0, PAIRS)
     assert outcome.lines == ["reporter:status:0"] * 2

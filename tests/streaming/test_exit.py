@@ -81,7 +81,7 @@ def test_any_failure_of_user_code_is_its_own(tmp_path, failure):
 
 @pytest.mark.parametrize("place", ["__init__", "configure", "map", "close"])
 @pytest.mark.parametrize("error", ["AttributeError('x')", "StopIteration", "SystemExit(0)", "SystemExit", "GeneratorExit"])
-def test_failure_in_any_place(tmp_path, place, error):
+def test_failure_at_any_position(tmp_path, place, error):
     script = f"""
 class Job:
     def map(self, key, value):
@@ -98,7 +98,7 @@ run(Job)
     assert ("StopEarly" in outcome.messages) == error.startswith("SystemExit")
 
 
-def test_what_is_no_iterable_of_pairs_is_named(tmp_path):
+def test_what_is_not_an_iterable_of_pairs_is_named(tmp_path):
     outcome = run_script(tmp_path, "run(lambda key, value: 7)", "map", data=GOOD)
     assert (outcome.code, outcome.output) == (1, b"")
     assert outcome.details()["returned"] == "int, expected pairs of key and value: yield them, or return a list"
@@ -296,7 +296,7 @@ def test_full_device(tmp_path, data, form):
 
 @pytest.mark.parametrize("data", [GOOD, LARGE], ids=["small", "large"])
 @pytest.mark.parametrize("form", ["typedbytes", "text"])
-def test_nobody_reads_the_output(tmp_path, data, form):
+def test_output_that_is_not_read(tmp_path, data, form):
     child = start(tmp_path, COPY, "map", environ={"stream_map_output": form})
     child.stdout.close()
     child.stdout = None
@@ -329,7 +329,7 @@ def test_descriptors_closed_by_user_code(tmp_path):
 
 @pytest.mark.parametrize("data", [GOOD, LARGE], ids=["small", "large"])
 @pytest.mark.parametrize("place", ["os.closerange(3, 50)", "pass"], ids=["closed", "open"])
-def test_descriptors_that_user_code_opens_anew(tmp_path, place, data):
+def test_descriptors_that_user_code_opens_again(tmp_path, place, data):
     other = f"{place}; self.other = [os.dup2(os.open({str(tmp_path / 'other')!r}, os.O_RDWR | os.O_CREAT), n) for n in range(3, 10)]"
     outcome = run_script(tmp_path, LATE.format(leave=other), "map", data=data)
     assert outcome.code == 74 or (data is LARGE and outcome.code == 65)
@@ -380,12 +380,12 @@ def test_interrupt_raised_by_user_code(tmp_path):
 # 0: after all.
 
 
-def test_nothing_heard_when_all_is_well(tmp_path):
+def test_nothing_is_reported_when_all_is_well(tmp_path):
     outcome = run_script(tmp_path, COPY, "map", data=LARGE)
     assert (outcome.code, outcome.output, outcome.messages) == (0, LARGE, "")
 
 
-def test_nobody_reads_the_messages(tmp_path):
+def test_messages_that_are_not_read(tmp_path):
     child = start(tmp_path, "run(lambda key, value: status('x') or [(key, value)])", "map")
     child.stderr.close()
     child.stderr = None

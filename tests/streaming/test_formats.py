@@ -181,7 +181,7 @@ def test_raw_bytes_from_any_contiguous_or_strided_buffer():
 
 @pytest.mark.parametrize("make", [lambda sink: TextOutput(sink, b"\t"), RawBytesOutput])
 @pytest.mark.parametrize("pair", ["ab", b"ab", 5])
-def test_a_pair_is_no_string(make, pair):
+def test_a_pair_is_not_a_string(make, pair):
     with pytest.raises(TypeError, match="pair"):
         make(io.BytesIO()).writes([pair])
 

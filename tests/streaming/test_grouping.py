@@ -54,7 +54,7 @@ def test_what_starts_alike_has_the_same_part(keys):
 
 @given(encoded, encoded, st.integers(0), st.integers(1, 255))
 @example(tb.dumps(False), tb.dumps(None), 0, 0xF7)  # a MARKER in place of the type code
-def test_a_key_that_only_looks_arranged_is_none(part, key, place, difference):
+def test_a_key_that_only_looks_arranged_is_not_a_key(part, key, place, difference):
     whole = Arrangement(None, True).join(part, key)
     changed = bytearray(whole)
     changed[place % len(whole)] ^= difference

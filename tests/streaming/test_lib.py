@@ -126,7 +126,7 @@ def test_a_join():
     assert call_reduce(Orders, shuffle(orders + customers)) == [("customer", "Ada"), ("Ada", 25.5), ("customer", "Bob")]
 
 
-def test_a_join_tells_keys_apart_as_hadoop_does():
+def test_a_join_distinguishes_keys_as_hadoop_does():
     pairs = [((1, False), "int"), ((1.0, True), 2.0), ((True, True), 3.0), ((float("nan"), False), "nan"), ((float("nan"), True), 4.0)]
     assert call_reduce(Orders, pairs) == [("customer", "int"), ("customer", "nan"), ("nan", 4.0)]
 

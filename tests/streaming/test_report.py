@@ -171,7 +171,7 @@ def test_a_line_is_one_write(monkeypatch):
     assert writes == [(2, b"one line\n")]
 
 
-def test_nobody_listens(monkeypatch):
+def test_status_when_standard_error_is_closed(monkeypatch):
     def closed(fd, data):
         raise BrokenPipeError
 

@@ -206,7 +206,7 @@ def test_a_ping_sends_a_heartbeat_and_the_last_status_is_repeated(heartbeat, cap
     assert said(capfd) == ["reporter:status:half way"] * 2
 
 
-def test_a_task_that_reads_and_writes_nothing_is_heard_of(tmp_path):
+def test_a_task_that_reads_and_writes_nothing_sends_heartbeats(tmp_path):
     script = """
 from typedbytes.streaming import _heartbeat
 _heartbeat.BEAT_SECONDS = 0.01
@@ -242,7 +242,7 @@ def test_a_combiner_has_every_key_by_itself(tmp_path):
     assert outcome.output == SORTED
 
 
-def test_groups_are_told_apart_by_encoded_bytes(tmp_path):
+def test_groups_are_distinguished_by_encoded_bytes(tmp_path):
     data = encode(*[((one, number), number) for number, one in enumerate([True, 1, 1.0, float("nan"), float("nan")])])
     outcome = run_script(tmp_path, GROUPED.format(reading="len(list(values))"), "reduce", data=data)
     assert [value for key, value in Decoder().decode_pairs(outcome.output)] == [1, 1, 1, 2]

@@ -112,7 +112,7 @@ def test_no_input_gives_no_output(tmp_path, role):
     assert (outcome.code, outcome.output, outcome.messages) == (0, b"", "")
 
 
-def test_reducer_without_input_is_told_that_its_output_is_lost(tmp_path):
+def test_output_lost_by_a_reducer_without_input_is_reported(tmp_path):
     outcome = run_script(tmp_path, LIFE, "reduce")
     assert outcome.code == 0
     assert "discards" in outcome.messages
@@ -124,7 +124,7 @@ def test_role_from_the_environment(tmp_path):
     assert [pairs(outcome)[-1] for outcome in outcomes] == [("map", "b"), ("reduce", "b")]
 
 
-def test_argv_in_place_of_the_command_line(tmp_path):
+def test_argv_instead_of_the_command_line(tmp_path):
     script = "run(lambda key, value: [(key, value)], argv=['job.py', 'map'])"
     assert run_script(tmp_path, script, "reduce", data=COUNTS).output == COUNTS
 
@@ -197,7 +197,7 @@ def test_output_larger_than_any_buffer(tmp_path):
 
 @pytest.mark.parametrize("given", ['"ab"', '("word", 1)', '["word"]', "[1]", "[(1, 2, 3)]", "[(1,)]", "5", "[None]", '{"word": 1}'])
 @pytest.mark.parametrize("form", ["typedbytes", "rawbytes", "text"])
-def test_what_is_no_pair_is_no_record(tmp_path, given, form):
+def test_what_is_not_a_pair_is_not_a_record(tmp_path, given, form):
     environ = {"stream_map_output": form}
     outcome = run_script(tmp_path, f"run(lambda key, value: {given})", "map", data=COUNTS, environ=environ)
     assert (outcome.code, outcome.output) == (1, b"")
@@ -243,7 +243,7 @@ def test_task_inside_a_job(tmp_path):
 # Formats.
 
 
-def test_text_to_text_is_what_hadoop_speaks_unless_told(tmp_path):
+def test_text_to_text_is_what_hadoop_speaks_by_default(tmp_path):
     script = "run(lambda number, line: [(word, number) for word in line.split()])"
     outcome = run_script(tmp_path, script, "map", data=b"a b\nc\n", environ=HADOOP)
     assert (outcome.code, outcome.output) == (0, b"a\t0\nb\t0\nc\t1\n")
