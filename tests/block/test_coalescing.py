@@ -284,14 +284,14 @@ def test_nothing_follows_a_large_value_that_was_sent_in_part():
     with connected() as (ours, theirs), within(20):
         ours.settimeout(0.3)
         writer = CoalescingWriter(ours, flush_bytes=100, buffer_size=100)
-        told = []
+        raised = []
 
         def produce(value):
             try:
                 while True:
                     writer.write([value])
             except (TimeoutError, socket.timeout) as error:
-                told.append(error)
+                raised.append(error)
 
         threads = [threading.Thread(target=produce, args=[bytes(5_000_000)])]
         threads[0].start()
@@ -307,7 +307,7 @@ def test_nothing_follows_a_large_value_that_was_sent_in_part():
         for thread in threads:
             thread.join()
         assert large.startswith(data)
-        assert len(told) == 4
+        assert len(raised) == 4
         with pytest.raises((TimeoutError, socket.timeout)):
             writer.close()
 

@@ -331,7 +331,7 @@ def test_what_is_not_a_sink_or_source(sink):
 
 
 class Odd:
-    """A sink or a source that gives what it was told to."""
+    """A sink or a source that gives what the test says."""
 
     def __init__(self, result):
         self.result = result

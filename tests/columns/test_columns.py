@@ -25,7 +25,7 @@ from fuzz.columns import check_reading
 from seeds import short_seeds
 from strategies import inputs
 from typedbytes import columns
-from vectors import ROOT, Dribble, spell
+from vectors import ROOT, Dribble, exact_repr
 
 PLAIN = {"dialect": "hadoop", "max_depth": 256}
 
@@ -50,7 +50,7 @@ def test_the_type_is_that_of_the_first_record(text):
     data = tb.dumps(TYPES[text]) * 3
     batch = read_one(data, pairs=False)
     assert batch.schema == {"value": text} and batch.names == ("value",) and len(batch) == 3
-    assert spell([value for (value,) in rows_of(batch)]) == spell(list(tb.Reader(data, **EXACT)))
+    assert exact_repr([value for (value,) in rows_of(batch)]) == exact_repr(list(tb.Reader(data, **EXACT)))
     assert rows_of(read_one(data, schema=[text], pairs=False)) == rows_of(batch)
 
 
@@ -127,7 +127,7 @@ def test_like_shaped_pairs(pairs, batch_rows, source, threads):
     with columns.read(SOURCES[source](data), batch_rows, threads=threads) as reader:
         batches = list(reader)
     assert [len(batch) for batch in batches[:-1]] == [batch_rows] * (len(batches) - 1)
-    assert spell([row for batch in batches for row in rows_of(batch)]) == spell(list(tb.PairReader(data, **EXACT)))
+    assert exact_repr([row for batch in batches for row in rows_of(batch)]) == exact_repr(list(tb.PairReader(data, **EXACT)))
     sink = io.BytesIO()
     assert sum(columns.write(sink, batch) for batch in batches) == len(pairs)
     assert sink.getvalue() == data
@@ -331,7 +331,7 @@ def test_a_mismatch_says_what_and_where(rows, said):
             found += rows_of(batch)
     error = info.value
     assert (error.message, error.offset, error.code, error.path, error.record) == said
-    assert spell(found) == spell(before)
+    assert exact_repr(found) == exact_repr(before)
     with pytest.raises(columns.MismatchError):
         next(reader)
 
@@ -386,7 +386,7 @@ def test_a_projection_is_a_part_of_the_whole(pairs, batch_rows):
     for wanted, pick in {("key",): lambda row: row[:1], ("value",): lambda row: row[1:], ("value", "key"): lambda row: row[::-1]}.items():
         batches = list(columns.read(data, batch_rows, columns=wanted))
         assert [batch.names for batch in batches] == [wanted] * len(whole)
-        assert spell([rows_of(batch) for batch in batches]) == spell([[pick(row) for row in rows_of(batch)] for batch in whole])
+        assert exact_repr([rows_of(batch) for batch in batches]) == exact_repr([[pick(row) for row in rows_of(batch)] for batch in whole])
 
 
 def test_items_of_vectors_can_be_wanted():

@@ -19,7 +19,7 @@ from fuzz.columns import spelled
 from sequencefile_bytes import MARKER, written
 from sequencefiles import IO, files, header, record, text
 from typedbytes import columns, sequencefile
-from vectors import spell
+from vectors import exact_repr
 
 MANNERS = [("none", "default"), ("record", "gzip"), ("block", "zstd")]
 SIMPLE = {
@@ -76,7 +76,7 @@ def test_typed_bytes(compression, codec, pairs, batch_rows, threads, block_size)
     with columns.read(data, batch_rows, threads=threads) as reader:
         batches = list(reader)
     assert [len(batch) for batch in batches[:-1]] == [batch_rows] * (len(batches) - 1)
-    assert spell(rows(batches)) == spell(tb.PairReader(tb.Encoder().encode_pairs(pairs), **EXACT).read_all())
+    assert exact_repr(rows(batches)) == exact_repr(tb.PairReader(tb.Encoder().encode_pairs(pairs), **EXACT).read_all())
 
 
 def test_policies_projections_and_groups():

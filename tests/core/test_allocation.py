@@ -111,7 +111,7 @@ def close_writer():
         WRITER[0] = None
 
 
-# Made beforehand, and no operation runs more Python code: without memory, Python 3.12.1 and 3.13.0 let go of some things twice.
+# Made beforehand, and no operation runs more Python code: without memory, Python 3.12.1 and 3.13.0 release some objects twice.
 def shown(code, data):
     """Be a hook."""
     return [code, data]
@@ -548,7 +548,7 @@ def sweep_one(name, operation):
     expected = operation()
     gc.collect()
     gc.freeze()
-    gc.disable()  # it would tell of memory that it lacks itself
+    gc.disable()  # it would report memory that it lacks itself
     for until in UNTIL:
         nfailed = nclean = start = 0
         while nclean < CLEAN:
@@ -666,4 +666,4 @@ def test_a_copy_without_memory_loses_no_record():
 
 
 def test_a_feed_without_memory_has_taken_nothing():
-    assert int(run_fresh("import test_allocation; test_allocation.feed_again()", folders=[HERE])) >= 3  # its room comes in steps
+    assert int(run_fresh("import test_allocation; test_allocation.feed_again()", folders=[HERE])) >= 3  # its buffer grows in steps

@@ -12,7 +12,7 @@ import pytest
 import typedbytes
 from java_view import bits_only, java_view
 from typedbytes import Byte, Float
-from vectors import double, names, outcome, read_jsonl, spell
+from vectors import double, exact_repr, names, outcome, read_jsonl
 
 GOLDEN = read_jsonl("foreign/hadoop/golden.jsonl")
 BAD = read_jsonl("foreign/hadoop/bad.jsonl")
@@ -54,7 +54,7 @@ def test_golden(vector):
 
     if vector["name"] in UNREADABLE_IN_JAVA:
         assert vector["read"]["error"] == "java.lang.ClassCastException"
-        assert spell(value) == UNREADABLE_IN_JAVA[vector["name"]]
+        assert exact_repr(value) == UNREADABLE_IN_JAVA[vector["name"]]
     else:
         assert java_view(value) == bits_only(vector["read"]["ok"])
     if vector["kind"] == "TypedBytesOutput.write":
@@ -199,7 +199,7 @@ def test_values_of_all_three_libraries(vector_root):
     for vector in vectors:
         for library in ("typedbytes", "ctypedbytes", "hadoopy"):
             value = typedbytes.loads(bytes.fromhex(vector[library]))
-            assert spell(value) == spell(python_value(vector["py3"])), (library, vector["py3"])
+            assert exact_repr(value) == exact_repr(python_value(vector["py3"])), (library, vector["py3"])
 
 
 def test_written_as_typedbytes_py_wrote(vector_root):
@@ -209,7 +209,7 @@ def test_written_as_typedbytes_py_wrote(vector_root):
         if isinstance(value, (set, decimal.Decimal, datetime.date, complex)):
             # the same code and protocol; what follows differs as the picklers of Python 2 and 3 do
             assert written[0] == 100 and written[5:7] == b"\x80\x02"
-            assert spell(typedbytes.loads(written)) == spell(value)
+            assert exact_repr(typedbytes.loads(written)) == exact_repr(value)
         else:
             assert written.hex() == vector["typedbytes"], vector["py3"]
 
@@ -219,7 +219,7 @@ def test_explicit_writes(vector_root):
     assert len(vectors) == 14
     for vector in vectors:
         data = bytes.fromhex(vector["hex"])
-        assert spell(typedbytes.loads(data)) == spell(python_value(vector["value"])), vector["method"]
+        assert exact_repr(typedbytes.loads(data)) == exact_repr(python_value(vector["value"])), vector["method"]
         assert typedbytes.dumps(typedbytes.loads(data, exact=True)) == data, vector["method"]
 
 
@@ -271,7 +271,7 @@ GB_SINGLE = [
 def test_one_value_of_each_kind(vector_root):
     data = (vector_root / "foreign/python2/gb_single.tb").read_bytes()
 
-    assert [spell(value) for value in typedbytes.Reader(data, exact=True)] == [spell(value) for value in GB_SINGLE]
+    assert [exact_repr(value) for value in typedbytes.Reader(data, exact=True)] == [exact_repr(value) for value in GB_SINGLE]
     assert typedbytes.Encoder().encode_all(GB_SINGLE) == data
     assert typedbytes.Decoder().decode_all(data) == GB_SINGLE
 

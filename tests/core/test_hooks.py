@@ -191,7 +191,7 @@ def test_a_hook_sees_no_half_made_tuple():
 
 def test_cycles_with_hooks_are_collected():
     class Holder:
-        """Be told when it goes."""
+        """Record that it is released."""
 
     gone = []
 

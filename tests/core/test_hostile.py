@@ -12,7 +12,7 @@ import pytest
 
 import typedbytes
 from fresh import SECONDS, run_fresh, within
-from vectors import Dribble, failure, outcome, read_folder, spell
+from vectors import Dribble, exact_repr, failure, outcome, read_folder
 from ways import WAYS
 
 NESTING = {
@@ -350,7 +350,7 @@ def test_messages_hold_nothing_of_what_lies_around():
 def words(data, dialect):
     """Return what is said about bytes."""
     try:
-        return spell(typedbytes.loads(data, dialect=dialect))
+        return exact_repr(typedbytes.loads(data, dialect=dialect))
     except typedbytes.DecodeError as error:
         return str(error), repr(error)
 

@@ -32,7 +32,7 @@ ordered_keys = [
     st.booleans(),
 ]
 
-#: What read() takes and java_view can tell: of pickles only None, whose bytes are known.
+#: What read() takes and java_view can describe: of pickles only None, whose bytes are known.
 readable = st.recursive(
     st.one_of(strategies.plain_scalars, strategies.widths, strategies.exts, strategies.writables, st.none()),
     lambda items: st.one_of(

@@ -258,7 +258,7 @@ def test_an_error_holds_nothing_of_the_input(name):
 
 
 def test_strings_of_one_letter_keep_their_lengths():
-    # their first and last eight bytes are equal, whatever their lengths are; the table of strings must tell them apart
+    # their first and last eight bytes are equal, whatever their lengths are; the table of strings must distinguish them
     texts = [chr(letter) * length for letter in range(1, 128) for length in range(26)]
     for order in (texts, texts[::-1], sorted(texts, key=len)):
         assert tb.loads(tb.dumps(order)) == order

@@ -749,10 +749,10 @@ def filled(nbytes, start, unit, end):
 
 def set_filled(nbytes, make):
     """Return the pickle of a set of about that many bytes: the elements made from 0, 1, 2 ..."""
-    elements, room = [], nbytes - 5
-    while room > 0:
+    elements, left = [], nbytes - 5
+    while left > 0:
         elements.append(make(len(elements)))
-        room -= len(elements[-1])
+        left -= len(elements[-1])
     return set_of(*elements)
 
 

@@ -9,7 +9,7 @@ import reference
 import strategies
 import typedbytes
 from seeds import short_seeds
-from vectors import failure, outcome, spell
+from vectors import exact_repr, failure, outcome
 from ways import WAYS
 
 
@@ -89,7 +89,7 @@ def stream_outcome(data, options):
             value, offset = reference.decode_from(data, offset, **options)
         except typedbytes.DecodeError as error:
             return values, failure(error)
-        values.append(spell(value))
+        values.append(exact_repr(value))
     return values, "None"
 
 
@@ -102,7 +102,7 @@ def test_streams_in_chunks(data, stream, options):
     for way in WAYS:
         values = []
         assert outcome(way, chunks, values, **options) == end, way.__name__
-        assert [spell(value) for value in values] == expected, way.__name__
+        assert [exact_repr(value) for value in values] == expected, way.__name__
 
 
 @settings(max_examples=500)
@@ -135,13 +135,13 @@ class View(reference.Walk):
             value = reference.unpickle(payload, "safe")
         except Exception:
             return "pickle", payload
-        return "pickle", spell(value), payload if value is None or type(value) is int else payload[:2]
+        return "pickle", exact_repr(value), payload if value is None or type(value) is int else payload[:2]
 
 
 def view(encoded, **options):
     """Return in words everything that encoded bytes say."""
     walk = View(encoded, exact=True, map_pairs=True, unicode_errors="surrogateescape", **options)
-    words = spell(walk.value())
+    words = exact_repr(walk.value())
     assert walk.offset == len(encoded)
     return words
 
@@ -179,7 +179,7 @@ def test_streams_of_values(values):
     encoded = b"".join(map(typedbytes.dumps, values))
 
     assert typedbytes.Encoder().encode_all(values) == encoded
-    assert spell(typedbytes.Decoder().decode_all(encoded)) == spell(reference.decode_all(encoded))
+    assert exact_repr(typedbytes.Decoder().decode_all(encoded)) == exact_repr(reference.decode_all(encoded))
     assert list(typedbytes.index(encoded)) == reference.index(encoded)
     assert typedbytes.count(encoded) == len(values)
 

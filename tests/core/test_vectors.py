@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import typedbytes
-from vectors import Dribble, failure, names, outcome, read_folder, read_jsonl, read_options, read_value, spell
+from vectors import Dribble, exact_repr, failure, names, outcome, read_folder, read_jsonl, read_options, read_value
 from ways import WAYS
 
 VALID = read_folder("valid")
@@ -53,24 +53,24 @@ def test_files_are_what_the_script_describes(vector_root):
 @pytest.mark.parametrize("vector", VALID, ids=names(VALID))
 def test_notation_spells_its_value(vector):
     if vector["direction"] != "encode":
-        assert spell(read_value(vector["value"])) == vector["value"]
+        assert exact_repr(read_value(vector["value"])) == vector["value"]
 
 
 @pytest.mark.parametrize("vector", READ, ids=names(READ))
 def test_decode(vector):
     data, options = bytes.fromhex(vector["hex"]), decode_options(vector)
 
-    assert spell(typedbytes.loads(data, **options)) == vector["value"]
-    assert spell(typedbytes.Decoder(**options).decode(data)) == vector["value"]
+    assert exact_repr(typedbytes.loads(data, **options)) == vector["value"]
+    assert exact_repr(typedbytes.Decoder(**options).decode(data)) == vector["value"]
     assert typedbytes.skip(data, **limits(vector)) == len(data)
     assert typedbytes.count(data, **limits(vector)) == 1
     assert list(typedbytes.index(data, **limits(vector))) == [0]
     for kind in (bytearray, memoryview):
-        assert spell(typedbytes.loads(kind(data), **options)) == vector["value"]
+        assert exact_repr(typedbytes.loads(kind(data), **options)) == vector["value"]
     for way in WAYS:
         values = []
         way([data], values, **options)
-        assert [spell(value) for value in values] == [vector["value"]], way.__name__
+        assert [exact_repr(value) for value in values] == [vector["value"]], way.__name__
 
 
 @pytest.mark.parametrize("vector", READ, ids=names(READ))
@@ -80,15 +80,15 @@ def test_decode_with_more_bytes_after(vector):
     assert outcome(typedbytes.loads, data + ONE, **options) == ("FormatError", len(data), 3, "")
     for offset in (0, 1, 3, 8):
         value, end = typedbytes.Decoder(**options).decode_from(b"\xff" * offset + data + ONE, offset)
-        assert (spell(value), end) == (vector["value"], offset + len(data))
+        assert (exact_repr(value), end) == (vector["value"], offset + len(data))
         assert typedbytes.skip(b"\xff" * offset + data + ONE, offset, **limits(vector)) == offset + len(data)
     file = io.BytesIO(data + ONE)
-    assert spell(typedbytes.load(file, **options)) == vector["value"]
+    assert exact_repr(typedbytes.load(file, **options)) == vector["value"]
     assert file.tell() == len(data)
     for way in WAYS:
         values = []
         way([data + data + ONE], values, **options)
-        assert [spell(value) for value in values] == [vector["value"], vector["value"], "1"], way.__name__
+        assert [exact_repr(value) for value in values] == [vector["value"], vector["value"], "1"], way.__name__
 
 
 @pytest.mark.parametrize("vector", READ, ids=names(READ))
@@ -101,7 +101,7 @@ def test_decode_in_two_chunks(vector):
         assert list(decoder) == []
         assert decoder.pending == place
         decoder.feed(data[place:])
-        assert [spell(value) for value in decoder] == [vector["value"]]
+        assert [exact_repr(value) for value in decoder] == [vector["value"]]
         assert decoder.pending == 0
         decoder.close()
 
@@ -157,7 +157,7 @@ def test_pickles_are_of_protocol_2_and_for_everybody(vector):
     encoded = typedbytes.dumps(read_value(vector["value"]))
 
     assert encoded[:1] == b"\x64" and encoded[5:7] == b"\x80\x02"
-    assert spell(typedbytes.loads(encoded)) == spell(pickle.loads(encoded[5:])) == vector["value"]
+    assert exact_repr(typedbytes.loads(encoded)) == exact_repr(pickle.loads(encoded[5:])) == vector["value"]
 
 
 # -- invalid ----------------------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ def read_stream(reader, values):
     """Read values until the end or the fault; return what the fault says, and check that it stays."""
     try:
         for value in reader:
-            values.append(spell(value))
+            values.append(exact_repr(value))
     except typedbytes.DecodeError as error:
         with pytest.raises(type(error)) as again:
             next(reader)
@@ -251,7 +251,7 @@ def read_stream(reader, values):
 @pytest.mark.parametrize("stream", STREAMS, ids=names(STREAMS))
 def test_stream(stream, make, vector_root):
     data = (vector_root / "stream" / f"{stream['name']}.tb").read_bytes()
-    expected = [spell(read_value(value)) for value in stream["values"]]
+    expected = [exact_repr(read_value(value)) for value in stream["values"]]
     kind = typedbytes.PairReader if stream["kind"] == "pairs" else typedbytes.Reader
 
     values = []
@@ -268,7 +268,7 @@ def test_stream_by_path(stream, vector_root):
     values = []
     with kind(vector_root / "stream" / f"{stream['name']}.tb", **decode_options(stream)) as reader:
         assert read_stream(reader, values) == stream["error"]
-    assert values == [spell(read_value(value)) for value in stream["values"]]
+    assert values == [exact_repr(read_value(value)) for value in stream["values"]]
 
 
 WHOLE_STREAMS = [stream for stream in STREAMS if stream["error"] is None]
@@ -278,11 +278,11 @@ WHOLE_STREAMS = [stream for stream in STREAMS if stream["error"] is None]
 def test_whole_stream_at_once(stream, vector_root):
     data = (vector_root / "stream" / f"{stream['name']}.tb").read_bytes()
     options = decode_options(stream)
-    expected = [spell(read_value(value)) for value in stream["values"]]
+    expected = [exact_repr(read_value(value)) for value in stream["values"]]
     decoder = typedbytes.Decoder(**options)
 
     decode = decoder.decode_pairs if stream["kind"] == "pairs" else decoder.decode_all
-    assert [spell(value) for value in decode(data)] == expected
+    assert [exact_repr(value) for value in decode(data)] == expected
     nvalues = len(expected) * (2 if stream["kind"] == "pairs" else 1)
     assert typedbytes.count(data, **limits(stream)) == nvalues
     starts = list(typedbytes.index(data, **limits(stream)))

@@ -1,6 +1,6 @@
 """Fuzzing: many small generated inputs, and what must be true of each.
 
-The command is `python tests/fuzz/run.py`; it tells what it can do with --help.
+The command is `python tests/fuzz/run.py`; --help lists its options.
 
     run.py          the command: all targets for some seconds or some executions, and the table of what came out
     engine.py       one target in a process of its own; an input that kills it is known all the same

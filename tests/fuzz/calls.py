@@ -110,7 +110,7 @@ class Reading:
         self.offset = 0  # in the wire, of the next bytes to feed
 
     def run(self):
-        """Make the object, call it until the choices run out, and look whether it let go of its source."""
+        """Make the object, call it until the choices run out, and look whether it released its source."""
         if self.kind is typedbytes.Decoder:
             self.run_decoder()
             return

@@ -15,7 +15,7 @@ from fuzz.guard import Guard
 from fuzz.streams import SOURCES, said, taken
 from typedbytes import columns
 from typedbytes.errors import LimitError
-from vectors import spell
+from vectors import exact_repr
 
 GUARD = Guard(1 << 20)
 columns._threads._RUN_NBYTES = 1  # threads take turns batch by batch: what is read here is small
@@ -61,7 +61,7 @@ def check_reading(wire, source, options, **manner):
     assert spelled(rows, widens) == spelled(expected[: len(rows)], widens), (rows, expected)
     if isinstance(end, columns.MismatchError):
         assert not widens, end
-        check_place(end, wire, rows, expected, trouble)
+        check_end(end, wire, rows, expected, trouble)
     elif isinstance(end, LimitError) and not isinstance(trouble, LimitError):
         assert "column" in end.message and end.record == len(rows), end
     else:
@@ -71,11 +71,11 @@ def check_reading(wire, source, options, **manner):
 
 def spelled(value, widens):
     """Spell a value; when columns were widened, numbers have lost the widths of their codes."""
-    text = spell(value)
+    text = exact_repr(value)
     return re.sub(r"\b(?:Long|Float)\(([^()]*(?:\([^()]*\))?)\)", r"\1", text) if widens else text
 
 
-def check_place(end, wire, rows, expected, trouble):
+def check_end(end, wire, rows, expected, trouble):
     """A mismatch names a record and a value in it, in front of any fault of the bytes but those inside a WRITABLE."""
     assert end.record == len(rows), (end.record, len(rows))
     assert wire[end.offset] == end.code, (end.offset, end.code)
@@ -89,7 +89,7 @@ def check_batch(batch, manner, options):
     assert columns.write(sink, batch, pairs=manner["pairs"]) == len(batch)
     data = sink.getvalue()
     (again,) = columns.read(data, len(batch), list(batch.schema.values()), pairs=manner["pairs"], dialect=options["dialect"])
-    assert spell(rows_of(again, options["dialect"])) == spell(rows_of(batch, options["dialect"]))
+    assert exact_repr(rows_of(again, options["dialect"])) == exact_repr(rows_of(batch, options["dialect"]))
     check_lent(batch, manner["pairs"])
 
 

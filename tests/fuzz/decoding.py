@@ -1,4 +1,4 @@
-"""Whole buffers: values, structure and encoded bytes must tell one story, and the reference the same.
+"""Whole buffers: values, structure and encoded bytes must agree with one another and with the reference.
 
 Belongs here: what must hold of any bytes that are decoded, skipped, counted, indexed, read raw. It knows nothing of sources and
 chunks. Always true: the bytes looked at end at an unreadable page.
@@ -11,7 +11,7 @@ from fuzz.guard import Guard
 from typedbytes import _npy
 from typedbytes._core import safe_loads
 from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError
-from vectors import failure, spell
+from vectors import exact_repr, failure
 
 GUARD = Guard(1 << 20)
 
@@ -115,7 +115,7 @@ def check_whole_buffer(wire, options, values, trouble):
         check_same(error, trouble)
         assert getattr(error, "record", len(values)) == len(values)
     else:
-        assert trouble is None and spell(found) == spell(values)
+        assert trouble is None and exact_repr(found) == exact_repr(values)
 
 
 def check_same(error, trouble):
@@ -137,7 +137,7 @@ def check_single(wire, options, values, trouble):
         else:
             assert failure(error) == ("TruncatedError", 0, None, "")
     else:
-        assert len(values) == 1 and spell(value) == spell(values[0])
+        assert len(values) == 1 and exact_repr(value) == exact_repr(values[0])
 
 
 def check_again(value, options):
@@ -152,7 +152,7 @@ def check_again(value, options):
         unicode_errors=handler if handler in TWO_WAYS else "strict",
     )
     again = typedbytes.loads(encoded, **{**options, "max_depth": 256})
-    assert spell(again) == spell(value), encoded.hex()
+    assert exact_repr(again) == exact_repr(value), encoded.hex()
 
 
 # -- the reference ----------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ def check_skip(wire, plain, offset, limits):
 def outcome(call, *arguments, **options):
     """Return the spelling of what a call gives, or what its error says, the errors of our hooks among them."""
     try:
-        return spell(call(*arguments, **options))
+        return exact_repr(call(*arguments, **options))
     except DecodeError as error:
         return failure(error)
     except sets.HookError as error:

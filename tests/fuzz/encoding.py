@@ -21,7 +21,7 @@ from fuzz.inputs import NUMBERS, TEXTS
 from typedbytes import Byte, Ext, Float, Writable
 from typedbytes._types import Long
 from typedbytes.errors import EncodeError
-from vectors import Colour, Point, Thing, failure, spell
+from vectors import Colour, Point, Thing, exact_repr, failure
 
 GUARD = Guard(1 << 16)
 
@@ -170,4 +170,4 @@ def check_read(encoded, options):
     assert typedbytes.skip(encoded, dialect=manner["dialect"]) == len(encoded)
     pairs = typedbytes.loads(encoded, map_pairs=True, **manner)
     again = typedbytes.dumps(pairs, dialect=manner["dialect"], pickle="raw", unicode_errors=manner["unicode_errors"])
-    assert spell(typedbytes.loads(again, map_pairs=True, **manner)) == spell(pairs)
+    assert exact_repr(typedbytes.loads(again, map_pairs=True, **manner)) == exact_repr(pairs)

@@ -16,16 +16,16 @@ class Guard:
 
     def __init__(self, nbytes=1 << 20):
         npages = -(-nbytes // PAGE)
-        self.room = npages * PAGE
-        self._pages = mmap.mmap(-1, self.room + 2 * PAGE)
+        self.capacity = npages * PAGE
+        self._pages = mmap.mmap(-1, self.capacity + 2 * PAGE)
         self._view = memoryview(self._pages)
         self._start = ctypes.addressof(ctypes.c_char.from_buffer(self._pages))
-        for page in (self._start, self._start + PAGE + self.room):
+        for page in (self._start, self._start + PAGE + self.capacity):
             _forbid(page)
 
     def put(self, data):
         """Copy bytes to where they end at the unreadable page, and return a view of them."""
-        end = PAGE + self.room
+        end = PAGE + self.capacity
         return self._put(data, end - len(data), end)
 
     def put_first(self, data):
@@ -33,8 +33,8 @@ class Guard:
         return self._put(data, PAGE, PAGE + len(data))
 
     def _put(self, data, start, end):
-        if len(data) > self.room:
-            raise ValueError(f"{len(data)} bytes do not fit {self.room}")
+        if len(data) > self.capacity:
+            raise ValueError(f"{len(data)} bytes do not fit {self.capacity}")
         view = self._view[start:end]
         view[:] = data
         return view

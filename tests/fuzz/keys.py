@@ -7,7 +7,7 @@ Python's own. Always true: what may come out is a DecodeError whose offset is in
 from fuzz.choices import Choices
 from typedbytes import sortkey
 from typedbytes.errors import DecodeError
-from vectors import spell
+from vectors import exact_repr
 
 CARRIED = 7  # bytes in a LONG
 HEAD = 2  # bytes of an input that choose; the rest is carried
@@ -58,4 +58,4 @@ def check_key(data):
         return
     assert not strange, f"{key} was taken for a key"
     again = sortkey.encode(value, none="last")
-    assert spell(sortkey.decode(again)) == spell(value), value
+    assert exact_repr(sortkey.decode(again)) == exact_repr(value), value

@@ -13,7 +13,7 @@ from fuzz.inputs import TEXTS
 from fuzz.streams import ReadPieces, whole
 from typedbytes import legacy
 from typedbytes.errors import DecodeError, EncodeError, FormatError
-from vectors import failure, spell
+from vectors import exact_repr, failure
 
 
 class OneWay(io.RawIOBase):
@@ -109,7 +109,7 @@ def take(source, choices, found):
 
 def check_end(source, found, end, expected, trouble):
     """The values are those of a Reader, and so is the error; but a key that handlers may make hashable is read first."""
-    assert spell(found) == spell(expected), (found, expected)
+    assert exact_repr(found) == exact_repr(expected), (found, expected)
     if source._handlers and type(trouble) is FormatError and "MAP key" in str(trouble):
         assert end is not None
     elif source._handlers or end is None or trouble is None:

@@ -1,4 +1,4 @@
-"""SequenceFiles, whole and in pieces, split and repaired: every way to read one must tell one story.
+"""SequenceFiles, whole and in pieces, split and repaired: every way to read one must give the same records.
 
 Belongs here: files that are nearly right, and what must hold of reading any bytes at all. It knows nothing of what is in the
 records. Always true: memory that is read ends at an unreadable page; seeds are files that Hadoop wrote.
@@ -17,7 +17,7 @@ from sequencefiles import files
 from typedbytes import columns, sequencefile
 from typedbytes.errors import DecodeError
 from typedbytes.sequencefile._writables import full_name
-from vectors import spell
+from vectors import exact_repr
 
 GUARD = Guard(1 << 20)
 HEAD = 8  # bytes of an input that choose; the rest is the file
@@ -87,7 +87,7 @@ def check_raw(choices, wire, options, pairs, trouble):
     decode = {name: value for name, value in options.items() if name != "max_bytes"}
     for (key, value), pair in zip(found, pairs):
         again = sequencefile.decode(reader.key_class, key, **decode), sequencefile.decode(reader.value_class, value, **decode)
-        assert spell(again) == spell(pair)
+        assert exact_repr(again) == exact_repr(pair)
     assert trouble is not None or (end is None and len(found) == len(pairs))
 
 
@@ -114,7 +114,7 @@ def check_skipped(choices, wire, options, pairs, trouble):
         assert trouble is not None or reader.record == len(pairs)
     for index, pair in found:
         if index < len(pairs):
-            assert spell(pair) == spell(pairs[index])
+            assert exact_repr(pair) == exact_repr(pairs[index])
 
 
 def check_typed(choices, wire, options, pairs, trouble):
@@ -148,7 +148,7 @@ def check_columns(choices, wire, options, pairs, trouble):
     with columns.read(sequencefile.Reader(wire, **options), choices.pick((1, 3, 1000)), on_mismatch="split", **structure) as batch_reader:
         found = taken(batches, batch_reader)
     rows = [row for batch in batches for row in rows_of(batch, structure.get("dialect", "hadoop"))]
-    assert spell(rows) == spell(expected[: len(rows)])
+    assert exact_repr(rows) == exact_repr(expected[: len(rows)])
     if len(rows) == len(expected) and fault is None:
         assert said(found) == said(end)
     else:
@@ -165,7 +165,7 @@ def check_resync(choices, wire, options, pairs, trouble):
     found = []
     end = taken(found, reader)
     assert end is None or isinstance(end, sets.HookError)
-    assert spell(found[: len(pairs)]) == spell(pairs)
+    assert exact_repr(found[: len(pairs)]) == exact_repr(pairs)
     if end is None:
         assert bool(reader.skipped) == (trouble is not None)
         assert reader.offset == len(wire) or not reader.skipped
@@ -177,7 +177,7 @@ def check_splits(choices, wire, options, pairs, trouble):
         return
     cut = choices.below(len(wire) + 1)
     found = whole(wire, {**options, "length": cut})[0] + whole(io.BytesIO(wire), {**options, "start": cut})[0]
-    assert spell(found) == spell(pairs)
+    assert exact_repr(found) == exact_repr(pairs)
 
 
 def check_copy(choices, wire, options, pairs, trouble):

@@ -12,7 +12,7 @@ from fuzz import options as sets
 from fuzz.choices import Choices
 from fuzz.guard import Guard
 from typedbytes.errors import DecodeError
-from vectors import failure, spell
+from vectors import exact_repr, failure
 
 GUARD = Guard(1 << 20)
 HEAD = 8  # bytes of an input that choose; the rest is the stream
@@ -96,7 +96,7 @@ def said(error):
 
 def same(found, trouble, expected, expected_trouble):
     """Values and the end are the same, and so is all that an error says."""
-    assert spell(found) == spell(expected)
+    assert exact_repr(found) == exact_repr(expected)
     assert said(trouble) == said(expected_trouble), (said(trouble), said(expected_trouble))
 
 
@@ -163,7 +163,7 @@ def check_pairs(choices, wire, options):
         except sets.DOCUMENTED as error:
             assert said(error) == said(expected[1])
         else:
-            assert expected[1] is None and spell(pairs) == spell(found)
+            assert expected[1] is None and exact_repr(pairs) == exact_repr(found)
 
 
 def check_groups(choices, wire, options):
@@ -223,9 +223,9 @@ def check_skipped(choices, wire, options):
         end = error
     # The walk does not look inside values, so it may pass over what decoding refuses.
     if trouble is None:
-        assert end is None and spell(found) == spell(expected)
+        assert end is None and exact_repr(found) == exact_repr(expected)
     else:
-        assert spell(found[: len(expected)]) == spell(expected[: len(found)])
+        assert exact_repr(found[: len(expected)]) == exact_repr(expected[: len(found)])
 
 
 CHECKS = [check_values, check_values, check_raw, check_fed, check_pairs, check_groups, check_copy, check_skipped]

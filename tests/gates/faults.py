@@ -252,7 +252,7 @@ FAULTS = [
           "2 if carriage + 1 == feed and feed < held(&self.buf) else 1", "1"),
     Fault("CR at the end goes beyond it", "_sorting/text_input.pxi", tests("sorting/test_text_input.py"),
           "carriage + 1 == feed and feed < held(&self.buf)", "carriage + 1 == feed"),
-    Fault("more bytes than a file had room for", "core/fileio.pxi", tests("sorting/test_external.py", "-k", "source_that_lies"),
+    Fault("more bytes than fit into a file's buffer", "core/fileio.pxi", tests("sorting/test_external.py", "-k", "source_that_lies"),
           "not 0 <= count <= capacity:", "count < 0:"),
     # Sort keys.
     Fault("a NUL inside a text ends it", "_sorting/sortkey.pxi", tests("sorting/test_sortkey.py", "-k", "come_back"),

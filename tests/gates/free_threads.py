@@ -70,8 +70,8 @@ def interpreter():
     """Return the interpreter, built when there is none."""
     python = CACHE / "bin" / "python3.13"
     if not python.exists():
-        with tempfile.TemporaryDirectory() as room:
-            folder = fetched_source(pathlib.Path(room))
+        with tempfile.TemporaryDirectory() as workspace:
+            folder = fetched_source(pathlib.Path(workspace))
             environment = {**os.environ, **QUIET, "CC": "clang"}
             for words in (["./configure", "--quiet", f"--prefix={CACHE}", *CONFIGURE], ["make", "-s", f"-j{os.cpu_count()}"]):
                 subprocess.run(words, cwd=folder, env=environment, stdout=subprocess.DEVNULL, check=True)
@@ -79,22 +79,22 @@ def interpreter():
     return python
 
 
-def fetched_source(room):
+def fetched_source(workspace):
     """Return the unpacked sources of Debian's python3.13."""
-    (room / "list").write_text(SOURCE + "\n")
-    (room / "lists" / "partial").mkdir(parents=True)
+    (workspace / "list").write_text(SOURCE + "\n")
+    (workspace / "lists" / "partial").mkdir(parents=True)
     own = {
-        "Dir::Etc::sourcelist": room / "list",
+        "Dir::Etc::sourcelist": workspace / "list",
         "Dir::Etc::sourceparts": "-",
-        "Dir::State::Lists": room / "lists",
+        "Dir::State::Lists": workspace / "lists",
         "APT::Sandbox::User": "root",
     }
     options = [word for name, value in own.items() for word in ("-o", f"{name}={value}")]
     for words in (["update"], ["source", "--download-only", "python3.13"]):
-        subprocess.run(["apt-get", "--quiet", *options, *words], cwd=room, check=True)
-    (archive,) = room.glob("*.orig.tar.xz")
-    subprocess.run(["tar", "--extract", "--file", archive], cwd=room, check=True)
-    (folder,) = room.glob("Python-*")
+        subprocess.run(["apt-get", "--quiet", *options, *words], cwd=workspace, check=True)
+    (archive,) = workspace.glob("*.orig.tar.xz")
+    subprocess.run(["tar", "--extract", "--file", archive], cwd=workspace, check=True)
+    (folder,) = workspace.glob("Python-*")
     return folder
 
 

@@ -65,7 +65,7 @@ class BadSink:
         """Take half of the first bytes."""
         self.calls += 1
         if self.calls > 1:
-            raise OSError("no room")
+            raise OSError("no space")
         return max(1, len(data) // 2)
 
 

@@ -1,4 +1,4 @@
-"""The examples as real Hadoop jobs, with the exact options that docs/hadoop.md tells; and what a job leaves beside its output.
+"""The examples as real Hadoop jobs, with the exact options of docs/hadoop.md; and what a job leaves beside its output.
 
 Belongs here: one job for each example. Always true: what Hadoop gives is compared with what the example gives in this process, and
 with plain Python that knows nothing of jobs.

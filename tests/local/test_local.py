@@ -1,6 +1,6 @@
 """Jobs on this machine: what they read, what they write, and that they fail cleanly.
 
-Their likeness to Hadoop's jobs stands in test_local_hadoop.py, what happens to them at random moments in test_local_chaos.py.
+That they do the same as Hadoop's jobs is tested in test_beside_hadoop.py, faults at random moments in test_chaos.py.
 """
 
 import bz2
@@ -34,7 +34,7 @@ def words(tmp_path):
     return tmp_path / "in.txt", write_script(tmp_path, WORD_COUNT), counts
 
 
-# What is told to be text, and is not, and what is in front of it.
+# What is declared as text, and is not, and what is in front of it.
 NO_TEXT = {
     "a.parquet": (b"PAR1\x15\x04" + b"a" * 9, "parquet"),
     "a.avro": (b"Obj\x01\x04\x14avro.codec", "avro"),

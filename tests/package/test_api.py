@@ -25,7 +25,7 @@ SOURCES = sorted(path for path in SOURCE_ROOT.rglob("*") if path.is_file())
 
 
 def module_of(path):
-    """Return the module that a file of the package stands for."""
+    """Return the module of a file of the package."""
     name = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
     return importlib.import_module(re.sub(r"\.__init__$", "", name))
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.once
 def test_every_fault_can_be_put_in():
     for fault in faults.FAULTS:
         text = faults.source_of(fault).read_text("utf-8")
-        assert text.count(fault.old) == 1, f"{fault.name}: stands {text.count(fault.old)} times in {fault.file}"
+        assert text.count(fault.old) == 1, f"{fault.name}: found {text.count(fault.old)} times in {fault.file}"
         assert fault.old != fault.new
 
 

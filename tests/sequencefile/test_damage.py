@@ -116,7 +116,7 @@ def marked(compression, codec="default", **options):
     return sink.getvalue()
 
 
-def damaged_in_place(whole, pairs):
+def with_damaged_bytes(whole, pairs):
     """Return the pairs when no more than one of them has another key or value: a changed byte of a number or a text."""
     assert len(whole) == len(pairs)
     assert sum(one != other for one, other in zip(whole, pairs)) <= 1
@@ -124,7 +124,7 @@ def damaged_in_place(whole, pairs):
 
 
 def intervals(data):
-    """Return (start, end, first record, last record + 1) of what stands between markers."""
+    """Return (start, end, first record, last record + 1) of what is between markers."""
     marker = b"\xff\xff\xff\xff" + bytes(range(16))
     starts = [sequencefile.Reader(data).offset]
     while (at := data.find(marker, starts[-1] + 1)) >= 0:
@@ -367,7 +367,7 @@ def test_typed_bytes_that_are_wrong(value, kind, offset, path):
     with pytest.raises(kind) as caught:
         reader.read_typed()
     assert caught.value.offset == error.offset
-    # the same inside a compressed value is told by the record, and the place in the value
+    # the same inside a compressed value is reported by the record, and the offset in the value
     compressed = record(key, _codecs.find("default").compress(len(value).to_bytes(4, "big") + value))
     start = header(TYPED, TYPED, compressed=True, codec="org.apache.hadoop.io.compress.DefaultCodec")
     _, error = taken(start + compressed)
@@ -439,7 +439,7 @@ STREAMS = ["default", "gzip", "bzip2", "zstd"]
 
 @pytest.mark.parametrize("codec", STREAMS)
 def test_streams_in_a_row(codec):
-    """Some short, some longer than what they are given at once; an end within any is told, and the limit counts them all."""
+    """Some short, some longer than what they are given at once; an end within any is reported, and the limit counts them all."""
     decompress, compress = _codecs.find(codec)[1:]
     rng = random.Random(codec)
     parts = [rng.randbytes(nbytes) for nbytes in (10, 0, 5000, 1, 1023, 1024, 0, 100_000, 3)]

@@ -99,18 +99,18 @@ def test_a_hook_that_raises(error):
 class Failing(io.RawIOBase):
     """Take some bytes and then none."""
 
-    def __init__(self, room):
-        self.room = room
+    def __init__(self, capacity):
+        self.capacity = capacity
         self.taken = b""
 
     def writable(self):
         return True
 
     def write(self, data):
-        if not self.room:
+        if not self.capacity:
             raise OSError("disk full")
-        count = min(self.room, len(data), 1000)
-        self.room -= count
+        count = min(self.capacity, len(data), 1000)
+        self.capacity -= count
         self.taken += bytes(data[:count])
         return count
 
@@ -161,14 +161,14 @@ def test_a_sink_that_fails():
 
 
 def test_an_unclosed_writer_whose_sink_fails_warns_and_is_reported(monkeypatch):
-    told = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: told.append(unraisable.exc_type))
+    reported = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: reported.append(unraisable.exc_type))
     writer = sequencefile.Writer(Failing(100))
     writer.writes(NUMBERS)
     with pytest.warns(ResourceWarning, match="unclosed Writer"):
         del writer
         gc.collect()
-    assert told == [OSError]
+    assert reported == [OSError]
 
 
 def test_a_block_that_cannot_be_compressed_is_the_end():

@@ -86,9 +86,9 @@ def test_a_file_that_does_not_say_its_size_is_read_to_its_end(said, tmp_path, mo
     """As files of some servers and of some file systems in user space."""
     monkeypatch.setattr(sequencefile._locations, "size", lambda place: said)
     (tmp_path / "f").write_bytes(written(NUMBERS, sync_interval=100))
-    told = []
-    assert list(sequencefile.read(tmp_path / "f", split_size=500, progress=lambda *now: told.append(now))) == NUMBERS
-    assert told == [(0, 0)]
+    reported = []
+    assert list(sequencefile.read(tmp_path / "f", split_size=500, progress=lambda *now: reported.append(now))) == NUMBERS
+    assert reported == [(0, 0)]
 
 
 def test_without_a_library_the_error_says_what_to_install():

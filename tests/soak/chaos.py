@@ -277,7 +277,7 @@ def _do_nothing(pid, chance, over):
 
 
 def _is_over(chance, over):
-    """Wait for a moment in the life of a job and tell whether it is over before that."""
+    """Wait for a moment in the life of a job and return whether it is over before that."""
     return over.wait(chance.uniform(0, 0.9))
 
 
@@ -299,7 +299,7 @@ def _end_tasks(number, pid, chance, over):
     for _ in range(chance.randrange(1, 4)):
         if over.wait(chance.uniform(0.02, 0.5)):
             break
-        tasks = [child for child in _children_of(pid) if b"job.py" in _told_of(child, "cmdline")]  # not what Hadoop itself starts
+        tasks = [child for child in _children_of(pid) if b"job.py" in _proc_file_of(child, "cmdline")]  # not what Hadoop itself starts
         if tasks:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(chance.choice(tasks), number)
@@ -330,10 +330,10 @@ def _children_of(pid):
 
 
 def _is_caretaker(pid):
-    return b"_caretaker.py" in _told_of(pid, "cmdline")
+    return b"_caretaker.py" in _proc_file_of(pid, "cmdline")
 
 
-def _told_of(pid, name):
+def _proc_file_of(pid, name):
     try:
         return Path(f"/proc/{pid}/{name}").read_bytes()
     except OSError:  # it has ended, or is another user's
@@ -371,7 +371,9 @@ def processes_of(folder):
     """Return the processes whose command or environment names a folder."""
     name = os.fsencode(folder)
     return [
-        int(pid) for pid in os.listdir("/proc") if pid.isdigit() and any(name in _told_of(pid, each) for each in ("cmdline", "environ"))
+        int(pid)
+        for pid in os.listdir("/proc")
+        if pid.isdigit() and any(name in _proc_file_of(pid, each) for each in ("cmdline", "environ"))
     ]
 
 
@@ -389,7 +391,7 @@ def _settled(look):
 
 def _judge(folder, engine, code, counts, has_reason):
     if processes := _settled(lambda: processes_of(folder)):
-        raise WrongError(LEFT_PROCESSES, str([_told_of(pid, "cmdline") for pid in processes]))
+        raise WrongError(LEFT_PROCESSES, str([_proc_file_of(pid, "cmdline") for pid in processes]))
     # Nothing is left running, so nothing more is removed either: what is there stays.
     left = _files_in(folder)
     looks_whole = (folder / "out" / "_SUCCESS").exists()
@@ -408,7 +410,7 @@ def _judge(folder, engine, code, counts, has_reason):
 
 
 def _agrees(pairs, counts):
-    """Tell whether an output has each word once, with its count; where an alarm came as often as it says, one may be missing each time."""
+    """Return whether an output has each word once, with its count; where an alarm came as often as it says, one may be missing each time."""
     found = dict(pairs)
     return len(pairs) == len(found) and found.keys() == counts.keys() and all(_is_count(found[word], counts[word]) for word in counts)
 
@@ -438,8 +440,8 @@ def main(nlocal, nhadoop, first):
             by_fault[fault][run.outcome] += 1
     for fault, outcomes in sorted(by_fault.items()):
         print(f"{fault:45} {', '.join(f'{number} {outcome}' for outcome, number in outcomes.most_common())}")
-    tell = {outcome.replace(" ", "_"): counted[outcome] for outcome in (RIGHT, AS_IT_SHOULD, *BAD)}
-    figures.report(local=nlocal, hadoop=nhadoop, faults=len(by_fault), of_each=by_fault, **tell)
+    counts = {outcome.replace(" ", "_"): counted[outcome] for outcome in (RIGHT, AS_IT_SHOULD, *BAD)}
+    figures.report(local=nlocal, hadoop=nhadoop, faults=len(by_fault), of_each=by_fault, **counts)
     return not any(counted[outcome] for outcome in BAD)
 
 

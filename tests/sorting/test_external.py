@@ -1,6 +1,6 @@
 """The order of encoded records: what Python's own sorted() gives for their bytes, by whatever way they are sorted and merged.
 
-Hadoop's word on the same order and the same partitions stands in test_local_hadoop.py.
+That Hadoop has the same order and the same partitions is tested in local/test_beside_hadoop.py.
 """
 
 import io
@@ -175,7 +175,7 @@ def test_memory_follows_the_limit_whatever_the_records_are(kinds):
             def write(self, data):
                 self.n += len(data)
                 return len(data)
-        def peak():    # of this process; what getrusage tells begins with what its parent had
+        def peak():    # of this process; what getrusage reports begins with its parent's
             with open("/proc/self/status") as status:
                 return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
         before, source, sink, sorter = peak(), Many({kinds.split()}), Count(), Sorter(memory=16 << 20)
@@ -213,12 +213,12 @@ def test_memory_that_cannot_be_had_is_an_error_wherever_it_is_wanted():
         import io, resource
         from typedbytes._sorting._native import Sorter
         data = b"".join(b"\\2%c\\2\\1" % (number % 251) for number in range(251)) * 8000
-        def room():
+        def address_space():
             with open("/proc/self/statm") as file:
                 return int(file.read().split()[0]) * resource.getpagesize()
         def sort(nbytes):
             sorter, sink = Sorter(memory=1 << 30), io.BytesIO()
-            resource.setrlimit(resource.RLIMIT_AS, (room() + nbytes if nbytes else resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            resource.setrlimit(resource.RLIMIT_AS, (address_space() + nbytes if nbytes else resource.RLIM_INFINITY, resource.RLIM_INFINITY))
             try:
                 sorter.fill(io.BytesIO(data))
                 sorter.sort()

@@ -1,6 +1,6 @@
 """Lines of text as pairs of typed bytes, wherever a file is cut into splits.
 
-What Hadoop itself makes of the same files stands in test_local_hadoop.py.
+That Hadoop reads the same files alike is tested in local/test_beside_hadoop.py.
 """
 
 import io

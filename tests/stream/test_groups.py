@@ -155,26 +155,26 @@ def test_groups_of_a_bad_value_fail_for_good():
     ],
 )
 def test_a_bad_key_of_a_group_is_reported_as_that_of_a_pair(bad):
-    def told(use):
+    def failure_of(use):
         with pytest.raises(tb.DecodeError) as caught:
             use()
         return type(caught.value), caught.value.offset, caught.value.code, caught.value.path, caught.value.record
 
     data = PAIR + bad
     for source in (bytes, io.BytesIO, lambda data: OnlyRead(data, 1)):
-        expected = told(tb.PairReader(source(data)).read_all)
-        assert told(lambda: [list(values) for _, values in tb.PairReader(source(data)).groups()]) == expected
-        assert told(lambda: [key for key, _ in tb.PairReader(source(data)).groups()]) == expected
+        expected = failure_of(tb.PairReader(source(data)).read_all)
+        assert failure_of(lambda: [list(values) for _, values in tb.PairReader(source(data)).groups()]) == expected
+        assert failure_of(lambda: [key for key, _ in tb.PairReader(source(data)).groups()]) == expected
 
 
 def test_a_bad_key_of_a_raw_group_is_reported_as_that_of_a_raw_pair():
     for bad in (b"\xff", b"\x09\x0c", b"\x03\0"):
-        told = []
+        failure_of = []
         for use in (tb.PairReader.read_all, lambda reader: [list(values) for _, values in reader.groups()]):
             with pytest.raises(tb.DecodeError) as caught:
                 use(tb.PairReader(io.BytesIO(PAIR + bad), raw=True))
-            told.append((type(caught.value), caught.value.offset, caught.value.code, caught.value.record))
-        assert told[0] == told[1]
+            failure_of.append((type(caught.value), caught.value.offset, caught.value.code, caught.value.record))
+        assert failure_of[0] == failure_of[1]
 
 
 def test_groups_belong_to_a_reader():

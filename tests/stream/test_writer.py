@@ -561,7 +561,7 @@ def test_an_unclosed_writer_whose_sink_fails_warns_and_is_reported_once(monkeypa
 
         def write(self, data):
             Fails.ncalls += 1
-            raise OSError("no room")
+            raise OSError("no space")
 
     told = []
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: told.append(str(unraisable.exc_value)))
@@ -569,7 +569,7 @@ def test_an_unclosed_writer_whose_sink_fails_warns_and_is_reported_once(monkeypa
     writer.write(1)
     with pytest.warns(ResourceWarning, match="unclosed Writer") as caught:
         del writer
-    assert len(caught) == 1 and Fails.ncalls == 1 and told == ["no room"]
+    assert len(caught) == 1 and Fails.ncalls == 1 and told == ["no space"]
 
 
 def test_bytes_beyond_all_memory_are_a_memory_error_and_leave_nothing():

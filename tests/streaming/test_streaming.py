@@ -120,7 +120,7 @@ def test_output_lost_by_a_reducer_without_input_is_reported(tmp_path):
 
 def test_role_from_the_environment(tmp_path):
     script = "run(lambda key, value: [('map', key)], lambda key, values: [('reduce', key)])"
-    outcomes = [run_script(tmp_path, script, data=COUNTS, environ={"mapreduce_task_ismap": told}) for told in ("true", "false")]
+    outcomes = [run_script(tmp_path, script, data=COUNTS, environ={"mapreduce_task_ismap": is_map}) for is_map in ("true", "false")]
     assert [pairs(outcome)[-1] for outcome in outcomes] == [("map", "b"), ("reduce", "b")]
 
 

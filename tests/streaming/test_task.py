@@ -1,4 +1,4 @@
-"""What the environment and the command line tell a task."""
+"""What a task reads from its environment and its command line."""
 
 import pytest
 

@@ -8,7 +8,7 @@ import numpy
 
 import typedbytes as tb
 from typedbytes.block import ArrowStream, BlockDecoder, BlockReader
-from vectors import spell
+from vectors import exact_repr
 
 
 def by_feed(wire, chunks, **options):
@@ -85,5 +85,5 @@ def spelled(values):
             value = ("arrow", bytes(value.data))
         elif isinstance(value, tuple) and value and value[0] == "array":
             value = numpy.zeros(value[1], value[2].newbyteorder("<"))
-        found.append(spell(value))
+        found.append(exact_repr(value))
     return found

@@ -242,7 +242,7 @@ CASES = {
         "stream/test_legacy.py::test_a_map_key_must_be_hashable",
     ),
     "E2": case(
-        "of equal keys the last wins, and what it replaces is let go of",
+        "of equal keys the last wins, and what it replaces is released",
         "core/test_map_keys.py::test_of_equal_keys_the_last_value_wins_in_the_order_of_the_first",
         "core/test_memory.py::test_operations_leave_no_memory_allocated",
         note="there is no strict option",
@@ -333,7 +333,7 @@ CASES = {
         "core/test_map_keys.py::test_equal_deep_keys_at_a_low_recursion_limit",
     ),
     "F7": case(
-        "deep and large values are let go of on a small stack",
+        "deep and large values are released on a small stack",
         "core/test_depth.py::test_the_deepest_values_on_a_stack_of_128_kib",
         "core/test_depth.py::test_a_million_items_are_released_on_a_stack_of_128_kib",
     ),
@@ -825,7 +825,7 @@ CASES = {
         "hadoop/test_jobs.py::test_job_succeeds_with_a_mapper_that_stops_early",
     ),
     "R5": case(
-        "a failure tells attempt, file, record, offset, key and traceback, one line a write",
+        "a failure reports attempt, file, record, offset, key and traceback, one line a write",
         "streaming/test_exit.py::test_exception_in_user_code",
         "streaming/test_exit.py::test_long_key_in_a_report_is_cut",
         "streaming/test_report.py::test_a_line_is_cut_to_one_write",
@@ -887,7 +887,7 @@ CASES = {
         "a task's memory does not grow with its input",
         "streaming/test_streaming.py::test_group_larger_than_any_buffer",
         "stream/test_groups.py::test_skipping_long_values_of_a_group_costs_no_memory",
-        note="the sign of life tells Hadoop the memory",
+        note="the heartbeat reports the memory to Hadoop",
     ),
     "R17": case(
         "the misbehaving tasks as real jobs: each fails or is right",

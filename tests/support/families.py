@@ -34,10 +34,10 @@ def records(nbytes, make):
 
 def map_of(nbytes, make):
     """Return a MAP whose encoded keys are made of 0, 1, 2 ..."""
-    keys, room = [], nbytes - 5
-    while room > 0:
+    keys, left = [], nbytes - 5
+    while left > 0:
         keys.append(make(len(keys)))
-        room -= len(keys[-1]) + 2
+        left -= len(keys[-1]) + 2
     return encoded_map(keys)
 
 

@@ -118,7 +118,7 @@ class Hadoop:
         return self._demand("dumptb", path)
 
     def read_sequence_file(self, path):
-        """Give the header of a SequenceFile and its records, as Hadoop's reader tells them."""
+        """Give the header of a SequenceFile and its records, as Hadoop's reader gives them."""
         header, *records = map(json.loads, self._demand("seqread", path).splitlines())
         return header, records
 

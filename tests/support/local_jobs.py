@@ -37,7 +37,7 @@ def write_script(folder, text, name="job.py"):
 
 
 def write_words(path, nwords, seed=1):
-    """Write lines of words, some of them often, and return how often each is there."""
+    """Write lines of words, some of them many times, and return the count of each."""
     chance = random.Random(seed)
     words = [f"{chance.choice(['ab', 'ü', 'long word '.strip(), 'x' * 20])}{int(chance.paretovariate(0.7)) % 400}" for _ in range(nwords)]
     words = [word for each in words for word in each.split()]

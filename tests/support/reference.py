@@ -210,7 +210,7 @@ def decode_all(data, **options):
 
 
 def key_text(key):
-    """Return a MAP's key as paths spell it."""
+    """Return a MAP's key as paths exact_repr it."""
     return json.dumps(key) if type(key) is str else repr(key)
 
 

@@ -1,6 +1,6 @@
 """SequenceFiles for the tests: those that Hadoop wrote, what is in them, and headers spelled by hand.
 
-What belongs here: reading the vectors, and comparing what Hadoop's reader tells with Python values. What this file must not
+What belongs here: reading the vectors, and comparing what Hadoop's reader gives with Python values. What this file must not
 know: which implementation is being tested. What is always true in it: a float is compared by its bits.
 """
 
@@ -27,7 +27,7 @@ def files():
 
 
 def same(value, view):
-    """Tell whether a Python value is what Hadoop's reader tells of the same bytes."""
+    """Return whether a Python value is what Hadoop's reader gives for the same bytes."""
     (tag, content), *bits = view.items()
     if tag in ("number", "int", "long", "byte"):
         return type(value) is int and str(value) == content or value == content

@@ -9,7 +9,7 @@ EDGES = [*LONG, *(text.encode() for text in LONG), *(tb.Ext(code, b"\0" * n) for
 
 
 def made_pairs(chance, npairs, *, nkeys=50):
-    """Return pairs of encoded keys, many of them equal, and values that tell which came first."""
+    """Return pairs of encoded keys, many of them equal, and values that say which came first."""
     keys = [tb.dumps(chance.choice(EDGES)) for _ in range(nkeys)] + [
         tb.dumps(chance.choice("ab") * chance.randrange(20)) for _ in range(nkeys)
     ]

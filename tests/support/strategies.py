@@ -69,7 +69,7 @@ values = st.recursive(scalars, nested, max_leaves=12)
 
 
 class Unknown:
-    """Have no type code; the name lets a default tell one from another."""
+    """Have no type code; the name lets a default distinguish them."""
 
     def __init__(self, name):
         self.name = name

@@ -113,11 +113,11 @@ def read_options(options):
     return {name: HOOKS[value] if name in ("ext_hook", "default") else value for name, value in options.items()}
 
 
-def spell(value):
+def exact_repr(value):
     """Return a value as text that shows its types, the order of its MAPs and the bits of its floats."""
     kind = type(value)
     if kind in (Float, Byte, Long):
-        return f"{kind.__name__}({spell(kind.__base__(value))})"
+        return f"{kind.__name__}({exact_repr(kind.__base__(value))})"
     if kind is float and value != value:
         return f"double({struct.unpack('>Q', struct.pack('>d', value))[0]:#018x})"
     if kind is str:
@@ -127,13 +127,13 @@ def spell(value):
     if kind is Writable:
         return f"Writable({value.class_name!a}, {value.data!r})"
     if kind is tuple:
-        return f"({', '.join(map(spell, value))}{',' * (len(value) == 1)})"
+        return f"({', '.join(map(exact_repr, value))}{',' * (len(value) == 1)})"
     if kind is list:
-        return f"[{', '.join(map(spell, value))}]"
+        return f"[{', '.join(map(exact_repr, value))}]"
     if kind is dict:
-        return f"{{{', '.join(f'{spell(key)}: {spell(item)}' for key, item in value.items())}}}"
+        return f"{{{', '.join(f'{exact_repr(key)}: {exact_repr(item)}' for key, item in value.items())}}}"
     if kind in (set, frozenset):
-        items = ", ".join(sorted(map(spell, value)))
+        items = ", ".join(sorted(map(exact_repr, value)))
         return f"{kind.__name__}([{items}])"
     if kind is numpy.ndarray:
         return f"ndarray({value.dtype.str!r}, {value.shape}, {value.tobytes().hex()!r})"
@@ -153,7 +153,7 @@ def failure(error):
 def outcome(call, *args, **options):
     """Return the spelling of what a call gives, or what its error says; errors of other kinds pass through."""
     try:
-        return spell(call(*args, **options))
+        return exact_repr(call(*args, **options))
     except (DecodeError, EncodeError) as error:
         return failure(error)
 
