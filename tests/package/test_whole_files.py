@@ -15,6 +15,20 @@ from streaming_support import environment
 from typedbytes import _whole
 
 CALLS = re.compile(r"^\d+ +(?:(fsync)\(\d+<(.*)>\)|(rename)\w*\((.*)\)|(mkdir)\w*\(\"(.*)\", .*\)) += 0$", re.M)
+UNFINISHED, RESUMED = " <unfinished ...>", re.compile(r"<\.\.\. \w+ resumed>")
+
+
+def whole_lines(log):
+    """Return the lines of strace with each call where it ended: one during which another process made a call is in two parts."""
+    begun = {}
+    for line in log.splitlines():
+        pid = line.split()[0]
+        if line.endswith(UNFINISHED):
+            begun[pid] = line[: -len(UNFINISHED)]
+        elif resumed := RESUMED.search(line):
+            yield begun.pop(pid) + line[resumed.end() :]
+        else:
+            yield line
 
 
 def calls_of(folder, *words, **options):
@@ -34,7 +48,8 @@ def calls_of(folder, *words, **options):
         *words,
     ]
     subprocess.run(traced, cwd=folder, env=environment({"PYTHONDONTWRITEBYTECODE": "1"}), check=True, **options)
-    calls = [(found[0] or found[2] or found[4], found[1] or found[3] or found[5]) for found in CALLS.findall(log.read_text())]
+    lines = "\n".join(whole_lines(log.read_text()))
+    calls = [(found[0] or found[2] or found[4], found[1] or found[3] or found[5]) for found in CALLS.findall(lines)]
     return [(name, re.sub(r"\.\d+\.\w{8}\.partial|-\w{16}", "", what)) for name, what in calls]
 
 
