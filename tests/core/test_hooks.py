@@ -154,7 +154,6 @@ def test_a_hook_cannot_change_what_is_decoded():
     data.clear()
 
 
-@pytest.mark.usefixtures("few_objects")
 @pytest.mark.parametrize("way", ways({}))
 def test_a_buffer_is_free_after_a_failure(way):
     def hook(code, payload):

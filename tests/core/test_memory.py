@@ -211,7 +211,6 @@ OPERATIONS = {
 }
 
 
-@pytest.mark.usefixtures("few_objects")
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_operations_leave_no_memory_allocated(name):
     operation = OPERATIONS[name]
