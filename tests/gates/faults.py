@@ -173,7 +173,7 @@ FAULTS = [
           "                self.e.buf.cursor = self.e.buf.start + before\n                raise", "                raise"),
     # Columns.
     Fault("number of a column beyond the end", "columns/walk.pxi", fuzz("columns"),
-          "    if unlikely(end - p <= c.width or", "    if unlikely(end - p < c.width or"),
+          "    if unlikely(end - p <= width or p[0] != c.code", "    if unlikely(end - p < width or p[0] != c.code"),
     Fault("texts of a column that are UTF-8 only together", "columns/walk.pxi", tests("columns/test_columns.py", "-k", "utf8"),
           "            if start < c.used and c.data[start] & 0xc0 == 0x80:", "            if False:"),
     Fault("column holds more than its offsets can say", "columns/memory.pxi", tests("columns/test_reader.py", "-k", "wrap"),

@@ -70,7 +70,6 @@ cdef inline object encode_object(EncodeOptions options, object obj):
     return encode_whole_object(options, obj)
 
 
-# Not for ints of 64 bits: encode_rarer_scalar takes those of three digits for wider ones.
 cdef bytes encode_whole_object(EncodeOptions options, object obj):
     # What encode_object leaves; an int is one that does not fit 64 bits.
     cdef Encoding e
