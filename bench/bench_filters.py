@@ -17,7 +17,7 @@ import typedbytes as tb
 from timing import Runner, cpu_of_children_ns
 
 PROGRAMS = Path(__file__).resolve().parent / "filters"
-#: By contender: the program, and whether it reads the file's twin in marshal.
+#: By contender: the program, after options of the interpreter, and whether it reads the file's twin in marshal.
 FILTERS = {
     "empty process": ("empty.py", False),
     "typedbytes": ("typedbytes_loop.py", False),
@@ -26,6 +26,7 @@ FILTERS = {
     "typedbytes copy": ("typedbytes_copy.py", False),
     "typedbytes drop-in": ("typedbytes_legacy.py", False),
     "typedbytes drop-in bulk": ("typedbytes_legacy_bulk.py", False),
+    "typedbytes drop-in unbuffered": ("-u typedbytes_legacy.py", False),
     "marshal": ("whole_marshal.py", True),
 }
 MODULES = ("typedbytes", "msgspec", "msgpack", "ormsgpack", "cbor2", "orjson", "pickle")
@@ -40,7 +41,8 @@ OPERATIONS = {"import": IMPORTS, "filter": FILTERS}
 def run_filter(program, ends):
     """Run a program from one file to another."""
     source, sink = ends
-    subprocess.run([sys.executable, PROGRAMS / program], stdin=source, stdout=sink, check=True)
+    *options, name = program.split()
+    subprocess.run([sys.executable, *options, PROGRAMS / name], stdin=source, stdout=sink, check=True)
 
 
 def open_ends(path, nround):

@@ -84,6 +84,12 @@ PREDECESSOR_MARSHAL = {
 }  # fmt: skip
 
 
+#: The loop with the names of the older libraries: time at most, as a part of the natural loop's and of the older libraries'.
+DROP_IN_TO_LOOP = 1.3
+DROP_IN_TO_OLDER = 0.9
+DROP_IN = ("typedbytes drop-in", "typedbytes drop-in bulk", "typedbytes drop-in unbuffered")
+
+
 @dataclass(frozen=True)
 class Judgement:
     """One goal and what came of it, in one unit; `released` is the same with the release of what was decoded."""
@@ -188,6 +194,10 @@ def judge_filters(results):
     """Yield what came of the 17 files: a filter that looks at every pair, beside the older libraries' figure carried over."""
     for name, seconds in filter_seconds(results).items():
         yield Judgement(f"filter {name}", "s", seconds["older"], seconds["typedbytes"])
+        limit = min(DROP_IN_TO_LOOP * seconds["typedbytes"], DROP_IN_TO_OLDER * seconds["older"])
+        for contender in DROP_IN:
+            if contender in seconds:
+                yield Judgement(f"filter {name}: {contender}", "s", limit, seconds[contender])
 
 
 def filter_seconds(results):

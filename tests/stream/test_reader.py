@@ -42,6 +42,18 @@ def test_every_kind_gives_all_values(kind, read_ahead, path):
         assert list(reader) == []
 
 
+def test_raw_readers_leave_text_undecoded():
+    words, sink = ["", "word", "\u1f00\u03b1", "x" * 70_000], io.BytesIO()
+    data = tb.Encoder().encode_all(words) + b"\x07\x00\x00\x00\x01\xff\x02\x01"  # a STRING that is not UTF-8
+    with tb.PairWriter(sink) as writer:
+        texts = []
+        for key, value in tb.PairReader(data, raw=True):
+            texts += [key[5:], value[5:]]
+            writer.write_raw(key, value)
+    assert texts == [*(word.encode() for word in words), b"\xff", b""]
+    assert sink.getvalue() == data
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_gives_raw_values(kind, path):
     with KINDS[kind](DATA, path) as source, tb.Reader(source, raw=True) as reader:
