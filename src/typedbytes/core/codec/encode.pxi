@@ -54,6 +54,8 @@ cdef inline int encode_empty_list(Encoding* e) except -1:
 
 cdef int encode_by_kind(Encoding* e, object obj) except -1:
     kind = type(obj)
+    if PyBytes_Check(obj):
+        return encode_bytes(e, <PyObject*>obj)
     if kind is Byte:
         return encode_byte(e, <PyObject*>obj)
     if kind is Float:
@@ -72,8 +74,6 @@ cdef int encode_by_kind(Encoding* e, object obj) except -1:
         return encode_double(e, <PyObject*>obj)
     if PyUnicode_Check(obj):
         return encode_str(e, <PyObject*>obj)
-    if PyBytes_Check(obj):
-        return encode_bytes(e, <PyObject*>obj)
     if PyTuple_Check(obj):
         return encode_tuple(e, obj)
     if PyList_Check(obj):

@@ -45,6 +45,7 @@ cdef class ReadAheadIterator(RecordIterator):
     cdef object read
     cdef object leave
     cdef object bytes_type
+    cdef object handed_before    # the pair returned before the last one, reused as that is
     cdef Reader reader
 
     def __init__(self, open_reader, read, leave, bytes_type):
@@ -117,6 +118,9 @@ cdef class ReadAheadIterator(RecordIterator):
             parts[0] = self.replaced(parts[0], parts[1])
         if may_have_bytes(parts[1]) and not retype_bytes(parts[1], <PyObject*>self.bytes_type, MAX_RETYPED):
             parts[1] = self.replaced(parts[1], parts[0])
+        if Py_REFCNT(<PyObject*>(<PairReader>reader).handed_out) != 1:
+            # The caller still holds the last pair; as a rule not the one before.
+            (<PairReader>reader).handed_out, self.handed_before = self.handed_before, (<PairReader>reader).handed_out
         return (<PairReader>reader).pair_of(parts[0], parts[1])
 
     cdef PyObject* replaced(self, PyObject* value, PyObject* other) except NULL:
@@ -353,7 +357,9 @@ cdef class RecordOutput(FlushedAtExit):
         # Memory for a record; not in self meanwhile, since encoding and writing may call code that writes another one.
         if self.spare.owner == NULL:
             return start_owned(b, WRITE_SIZE + SCRATCH)
-        b[0] = self.spare
+        b.start = b.cursor = self.spare.start
+        b.end = self.spare.end
+        b.owner = self.spare.owner
         self.spare.owner = NULL
         return 0
 
@@ -361,8 +367,9 @@ cdef class RecordOutput(FlushedAtExit):
         if self.spare.owner != NULL or b.end - b.start > 4 * (WRITE_SIZE + SCRATCH):
             drop(b)
         else:
-            b.cursor = b.start
-            self.spare = b[0]
+            self.spare.start = self.spare.cursor = b.start    # by its parts: a copy of all would wait for what was written to the cursor
+            self.spare.end = b.end
+            self.spare.owner = b.owner
 
     cdef int put(self, WriteBuffer* b) except -1:
         if self.may_defer and is_ahead(AHEAD) and written(b) <= MAX_COPIED:
