@@ -120,10 +120,9 @@ cdef enum:
     MIN_BALANCE = -1024
 
 cdef struct CachedString:
-    short_words words
+    short_words words         # a key longer than CACHED_LENGTH that has a text: where its bytes are, see long_bytes
     Py_ssize_t nbytes
     PyObject* text            # owned, NULL: met once, or an empty slot
-    const unsigned char* utf8     # of keys longer than CACHED_LENGTH; owned where it is not in the text, which is not ASCII then
     CachedString* follower    # where the MAP key after this one was found last, NULL: not known
 
 cdef CachedString CACHE[CACHED_STRINGS]
@@ -175,24 +174,29 @@ cdef PyObject* decode_new_cached(Decoding* d, CachedString* slot, const short_wo
         slot.words = words[0]
         slot.nbytes = nbytes
         slot.text = NULL
-        slot.utf8 = NULL
     else:
         fill_slot(slot, p, text)
     return text
 
 
+cdef inline unsigned char* long_bytes(const CachedString* slot) noexcept:
+    # Of a long key that has a text: in the text, or else owned by the slot.
+    cdef unsigned char* p
+    memcpy(&p, &slot.words, sizeof(p))
+    return p
+
+
 cdef int fill_slot(CachedString* slot, const unsigned char* p, PyObject* text) noexcept:
-    cdef unsigned char* copy
-    empty_slot(slot)    # a long key of equal words may be there
+    cdef unsigned char* kept
+    empty_slot(slot)    # what is there may be another long key
     if slot.nbytes > CACHED_LENGTH:
-        if PyUnicode_IS_ASCII(text):
-            slot.utf8 = <const unsigned char*>PyUnicode_DATA(text)
-        else:
-            copy = <unsigned char*>PyMem_Malloc(slot.nbytes)
-            if copy == NULL:
+        kept = <unsigned char*>PyUnicode_DATA(text)
+        if not PyUnicode_IS_ASCII(text):
+            kept = <unsigned char*>PyMem_Malloc(slot.nbytes)
+            if kept == NULL:
                 return 0    # not remembered
-            memcpy(copy, p, slot.nbytes)
-            slot.utf8 = copy
+            memcpy(kept, p, slot.nbytes)
+        memcpy(&slot.words, &kept, sizeof(kept))
     incref(text)
     slot.text = text
     return 0
@@ -200,11 +204,10 @@ cdef int fill_slot(CachedString* slot, const unsigned char* p, PyObject* text) n
 
 cdef void empty_slot(CachedString* slot) noexcept:
     if slot.text != NULL:
-        if slot.utf8 != NULL and not PyUnicode_IS_ASCII(slot.text):
-            PyMem_Free(<void*>slot.utf8)
+        if slot.nbytes > CACHED_LENGTH and not PyUnicode_IS_ASCII(slot.text):
+            PyMem_Free(long_bytes(slot))
         decref(slot.text)
-    slot.text = NULL
-    slot.utf8 = NULL
+        slot.text = NULL
 
 
 cdef inline PyObject* decode_key_string(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
@@ -243,7 +246,7 @@ cdef inline PyObject* decode_field(Decoding* d, const unsigned char* p, Py_ssize
 
 
 cdef inline bint is_long(const CachedString* slot, const unsigned char* p, Py_ssize_t nbytes) noexcept:
-    return slot.nbytes == nbytes and slot.text != NULL and memcmp(slot.utf8, p, nbytes) == 0
+    return slot.nbytes == nbytes and slot.text != NULL and memcmp(long_bytes(slot), p, nbytes) == 0
 
 
 cdef PyObject* decode_long_field(Decoding* d, CachedString* slot, const unsigned char* p, Py_ssize_t nbytes) except NULL:
