@@ -68,6 +68,15 @@ $(ON_A_PYTHON): version = $(lastword $(subst -, ,$@))
 $(ON_A_PYTHON):
 	$(MAKE) $(firstword $(subst -, ,$@)) PYTHON=$(call need_python,$(version)) VENV=build/venv-$(version)
 
+# Newer than what the machine has: Debian's, in a system of its own, which has neither JDK nor Maven.
+NEWER_VERSIONS := 3.14 3.15
+ON_A_NEWER := $(foreach version,$(NEWER_VERSIONS),build-$(version) test-$(version))
+.PHONY: $(ON_A_NEWER)
+$(ON_A_NEWER): version = $(lastword $(subst -, ,$@))
+$(ON_A_NEWER):
+	$(if $(call find_python,$(version)),,.ci/in-chroot )make $(firstword $(subst -, ,$@)) PYTHON=python$(version) VENV=build/venv-$(version) \
+	    PYTEST_ARGS="-m 'not hadoop and not once' $(subst ",\",$(PYTEST_ARGS))"
+
 .PHONY: $(PYTHON_VERSIONS:%=which-%)
 $(PYTHON_VERSIONS:%=which-%): which-%:
 	@echo $(call need_python,$*)
