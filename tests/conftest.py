@@ -30,7 +30,7 @@ def vector_root():
 
 @pytest.fixture
 def file(tmp_path):
-    """Give a function that makes a file of these bytes and returns its path."""
+    """Return a function that makes a file of these bytes and returns its path."""
 
     def make(data, name="a.tb"):
         path = tmp_path / name

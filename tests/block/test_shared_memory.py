@@ -210,7 +210,7 @@ def test_a_sender_that_dies_is_reported():
 
 @contextlib.contextmanager
 def socket_pair():
-    """Give two sockets, and a bound for what may hang."""
+    """Yield two sockets, and a bound for what may hang."""
     ours, theirs = socket.socketpair()
     with ours, theirs, within(20):
         yield ours, theirs
@@ -274,7 +274,7 @@ def test_memory_that_the_sender_can_truncate_is_refused(seals):
 
 @contextlib.contextmanager
 def memory(nbytes, seals):
-    """Give the descriptor of memory with some seals."""
+    """Yield the descriptor of memory with some seals."""
     file = os.memfd_create("typedbytes", os.MFD_ALLOW_SEALING)
     try:
         os.posix_fallocate(file, 0, nbytes)

@@ -256,7 +256,7 @@ MESSAGES = [slow.published(size) for size in range(9)] + [[bytes(range(256)) * 1
 
 
 def streams(tmp_path):
-    """Give a sink and a source of each kind, and how the sink is closed."""
+    """Yield a sink and a source of each kind, and how the sink is closed."""
     path = tmp_path / "messages"
     reading, writing = os.pipe()
     yield "descriptors", writing, reading, lambda: os.close(writing)

@@ -157,7 +157,7 @@ READERS = [("cat", ONE), ("head", ONE), ("count", b""), ("validate", None), ("to
 
 
 def is_written(stdout, expected):
-    """Tell whether this was written; None means the report of a fault after one good record."""
+    """Return whether this was written; None means the report of a fault after one good record."""
     if expected is not None:
         return stdout == expected
     (row,) = rows(stdout)

@@ -86,7 +86,7 @@ def plain(value):
 
 
 def is_array(items):
-    """Tell whether a VECTOR's items are numbers of one code."""
+    """Return whether a VECTOR's items are numbers of one code."""
     codes = {reference.dumps(item)[0] for item in items}
     return len(codes) == 1 and codes < {1, 2, 3, 4, 5, 6, 11}
 

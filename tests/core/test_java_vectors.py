@@ -79,7 +79,7 @@ def test_recorded_vectors_are_what_java_writes_today():
 
 
 def steady_parts(lines):
-    """Give of each vector what no version of Java changes: not the digits of a float, not the message of an exception."""
+    """Return of each vector what no version of Java changes: not the digits of a float, not the message of an exception."""
     names = ("kind", "hex", "readRaw", "readType", "hashCode", "partition")
     return [[vector[name] for name in names] for vector in map(json.loads, lines.splitlines())]
 

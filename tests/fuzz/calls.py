@@ -31,7 +31,7 @@ class Bad:
         self.reader = None
 
     def read(self, nbytes):
-        """Give bytes until the call that goes wrong."""
+        """Return bytes until the call that goes wrong."""
         self.when -= 1
         if self.when >= 0:
             return self.file.read(min(nbytes, self.step))

@@ -47,10 +47,10 @@ class Index(dict):
 
 
 class Odd(dict):
-    """A dict whose items are none."""
+    """A dict whose items are not pairs."""
 
     def items(self):
-        """Give what is no pair."""
+        """Return what is no pair."""
         return [(1, 2, 3)]
 
 

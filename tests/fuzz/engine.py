@@ -42,7 +42,7 @@ class Record:
 
 
 def supply(name, target, seed):
-    """Give the inputs kept for a target, then new ones for ever."""
+    """Yield the inputs kept for a target, then new ones for ever."""
     yield from inputs.corpus(name)
     maker = inputs.Maker(f"{name} {seed}")
     while True:

@@ -129,7 +129,7 @@ def explained_raw(error, found):
 
 
 def holds_map(data):
-    """Tell whether there is a MAP in the bytes of a value, as well as can be known without decoding."""
+    """Return whether there is a MAP in the bytes of a value, as well as can be known without decoding."""
     return MAP in data
 
 

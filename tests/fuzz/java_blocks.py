@@ -75,7 +75,7 @@ def native_bombs():
 
 
 def nested_bombs():
-    """Give TypedBytes: deep, with counts that are none, with keys that are slow to compare."""
+    """Yield TypedBytes: deep, with counts that are not true, with keys that are slow to compare."""
     yield b"\x09" * 300_000, BAD
     yield b"\x09" * 256 + b"\xff" * 256, END
     yield b"\x09" * 257 + b"\xff" * 257, BAD
@@ -125,7 +125,7 @@ def text_of_no_hash(number):
 
 
 def cases(seed):
-    """Give (wire, bytes) without end, messages that are good, spoiled, or hold a number of the worst."""
+    """Yield (wire, bytes) without end, messages that are good, spoiled, or hold a number of the worst."""
     maker = inputs.Maker(f"java blocks {seed}")
     while True:
         for wire in WIRES:

@@ -172,7 +172,7 @@ def check_output(wire, choices):
 
 
 def holds_odd(obj):
-    """Tell whether there is a dict in an object whose items are none."""
+    """Return whether there is a dict in an object whose items are not pairs."""
     if isinstance(obj, dict):
         return type(obj) is Odd or any(map(holds_odd, [*obj, *obj.values()]))
     return isinstance(obj, (tuple, list)) and any(item is not obj and holds_odd(item) for item in obj)

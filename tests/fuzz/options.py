@@ -13,7 +13,7 @@ def tagged(code, data):
 
 
 def unhashable(code, data):
-    """Give as a hook what no MAP can have as a key."""
+    """Return as a hook what no MAP can have as a key."""
     return [code, data]
 
 

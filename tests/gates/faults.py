@@ -322,7 +322,7 @@ def drill(faults):
 
 
 def is_sanitized(gate):
-    """Tell whether a gate wants a build with sanitizers."""
+    """Return whether a gate wants a build with sanitizers."""
     return gate[0] == sanitize.NAME
 
 

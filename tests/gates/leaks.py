@@ -49,7 +49,7 @@ class BadSource:
         self.parts = [data[: len(data) // 2]]
 
     def read(self, nbytes):
-        """Give the first half, then fail."""
+        """Return the first half, then fail."""
         part = self.parts.pop()
         if len(part) > nbytes:
             self.parts.append(part[nbytes:])
@@ -201,7 +201,7 @@ DECODING = {
 
 
 def pairs_of(obj):
-    """Give an object twice as a pair."""
+    """Return an object twice as a pair."""
     return [(obj, obj), (1, obj)]
 
 
@@ -295,7 +295,7 @@ def objects():
 
 
 def is_numpys(subject):
-    """Tell whether NumPy has a hand in it, which keeps some things by itself and counts no references on any interpreter."""
+    """Return whether NumPy has a hand in it, which keeps some things by itself and counts no references on any interpreter."""
     return b"NUMPY" in subject if type(subject) is bytes else any(word in repr(subject) for word in ("np.", "numpy", "array("))
 
 
@@ -343,7 +343,7 @@ def shared_counts():
 
 
 def groups_of_operations():
-    """Give each operation with its inputs, those of NumPy apart and several times, and the sets of options for it."""
+    """Yield each operation with its inputs, those of NumPy apart and several times, and the sets of options for it."""
     for operations, subjects, tables in ((DECODING, wires(), sets.DECODE), (ENCODING, objects(), sets.ENCODE)):
         own = [subject for subject in subjects if not is_numpys(subject)]
         numpys = [subject for subject in subjects if is_numpys(subject)] * 5

@@ -41,14 +41,14 @@ def build(folder, python=sys.executable, **environment):
 
 
 def copy_and_build(name, python=sys.executable, **environment):
-    """Give a copy under build/ with these switches, built."""
+    """Return a copy under build/ with these switches, built."""
     folder = copy_sources(BUILD / name)
     build(folder, python, **environment)
     return folder
 
 
 def sees(folder, **environment):
-    """Give the environment in which a Python in the copy imports the copy, and nothing of the checkout."""
+    """Return the environment in which a Python in the copy imports the copy, and nothing of the checkout."""
     return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(

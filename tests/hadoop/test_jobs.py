@@ -63,7 +63,7 @@ def run_example(name, lines, tmp_path, **options):
 
 
 def raw_pairs(data):
-    """Give the encoded pairs of a stream."""
+    """Return the encoded pairs of a stream."""
     return list(tb.PairReader(data, raw=True))
 
 
@@ -125,7 +125,7 @@ def test_every_type_passes_through_a_mapper(tmp_path, script):
 
 
 def every_value():
-    """Give pairs of a number and a value, encoded: a value of every kind that a mapper may write."""
+    """Return pairs of a number and a value, encoded: a value of every kind that a mapper may write."""
     return tb.Encoder().encode_pairs(
         enumerate(
             [

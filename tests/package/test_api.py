@@ -508,7 +508,7 @@ def name_of(path):
 
 
 def is_part(name):
-    """Tell whether a source is a part of the core, not one of the headers that everything may use."""
+    """Return whether a source is a part of the core, not one of the headers that everything may use."""
     return re.match(rf"core/({'|'.join(CORE_PARTS)})[./]", name) is not None
 
 

@@ -49,7 +49,7 @@ def public_modules():
 
 
 def is_iterator(found):
-    """Tell whether a class is one of ours that can be iterated over, by its own doing."""
+    """Return whether a class is one of ours that can be iterated over, by its own doing."""
     if not isinstance(found, type):
         return False
     definer = next((base for base in found.__mro__ if "__iter__" in vars(base) or "__next__" in vars(base)), object)
@@ -235,7 +235,7 @@ class Then:
 
 
 class Executor:
-    """Processes that are none, so that what they do can be broken into."""
+    """An executor without processes, so that what they do can be broken into."""
 
     def __init__(self, processes):
         pass

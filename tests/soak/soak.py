@@ -67,7 +67,7 @@ def make_blocks(seed):
 
 
 def order(seed, turn, blocks, nbytes):
-    """Give the blocks of a turn one after the other, so many bytes or a little more."""
+    """Yield the blocks of a turn one after the other, so many bytes or a little more."""
     chance = random.Random(f"{seed} {turn}")
     while nbytes > 0:
         block = chance.choice(blocks)
@@ -154,7 +154,7 @@ def write_all(descriptor, data):
 
 
 def arrives(descriptor, blocks):
-    """Tell whether what comes out of a pipe is these blocks and nothing else."""
+    """Return whether what comes out of a pipe is these blocks and nothing else."""
     with open(descriptor, "rb", buffering=MEBIBYTE) as file:
         return all(file.read(len(block)) == block for block in blocks) and file.read() == b""
 

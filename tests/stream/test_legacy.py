@@ -725,7 +725,7 @@ def test_text_files_are_refused(tmp_path):
 
 
 def opened_files(path, data):
-    """Give the same data as every kind of file, with what says at which offset each one is."""
+    """Yield the same data as every kind of file, with what says at which offset each one is."""
     path.write_bytes(data)
     yield io.BytesIO(data)
     for buffering in (0, 7, -1):

@@ -59,20 +59,20 @@ class Sendall(Sink):
 
 @contextlib.contextmanager
 def into(sink):
-    """Give a sink in memory and the function that shows its content."""
+    """Yield a sink in memory and the function that shows its content."""
     yield sink, sink.getvalue
 
 
 @contextlib.contextmanager
 def into_file(path, **options):
-    """Give a file open for writing."""
+    """Yield a file open for writing."""
     with open(path, "wb", **options) as file:
         yield file, lambda: (file.flush(), path.read_bytes())[1]
 
 
 @contextlib.contextmanager
 def into_pipe(wrap):
-    """Give the writing end of a pipe."""
+    """Yield the writing end of a pipe."""
     reading, writing = os.pipe()
     with collected(reading) as result, open(writing, "wb", buffering=0) as file:
         yield wrap(file), lambda: (file.close(), result())[1]
@@ -80,7 +80,7 @@ def into_pipe(wrap):
 
 @contextlib.contextmanager
 def into_socket(wrap):
-    """Give one end of a pair of sockets."""
+    """Yield one end of a pair of sockets."""
     ours, theirs = socket.socketpair()
     with collected(theirs.detach()) as result, ours:
         sink = wrap(ours)
@@ -89,27 +89,27 @@ def into_socket(wrap):
 
 @contextlib.contextmanager
 def packed(module, path):
-    """Give a compressed file."""
+    """Yield a compressed file."""
     with module.open(path, "wb") as file:
         yield file, lambda: (file.close(), module.open(path).read())[1]
 
 
 @contextlib.contextmanager
 def spooled():
-    """Give a temporary file that begins in memory."""
+    """Yield a temporary file that begins in memory."""
     with tempfile.SpooledTemporaryFile(max_size=1000) as file:
         yield file, lambda: (file.seek(0), file.read())[1]
 
 
 @contextlib.contextmanager
 def named(path, kind):
-    """Give a path."""
+    """Yield a path."""
     yield kind(path), path.read_bytes
 
 
 @contextlib.contextmanager
 def mapped(path):
-    """Give a file as memory, which has write."""
+    """Yield a file as memory, which has write."""
     path.write_bytes(bytes(len(DATA)))
     with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as pages:
         yield pages, lambda: pages[:]

@@ -60,7 +60,7 @@ def command(mode, wire, where="tcp", options=jars.QUICK_START):
 
 @contextlib.contextmanager
 def peer(mode, wire, where="tcp", options=jars.QUICK_START):
-    """Give a socket that is connected to a peer of its own; the peer ends with it."""
+    """Yield a socket that is connected to a peer of its own; the peer ends with it."""
     process = subprocess.Popen(command(mode, wire, where, options), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         address = process.stdout.readline().strip()

@@ -72,7 +72,7 @@ def check_columns(url):
 
 @contextmanager
 def local():
-    """Give a folder here, named by a URL."""
+    """Yield a folder here, named by a URL."""
     with tempfile.TemporaryDirectory() as folder:
         yield f"file://{folder}"
 

@@ -35,7 +35,7 @@ _LONGEST_COMMAND_SECONDS = 120
 
 
 def python_command(*words):
-    """Give the command of a mapper, a combiner or a reducer: a script and its arguments, run by this Python."""
+    """Return the command of a mapper, a combiner or a reducer: a script and its arguments, run by this Python."""
     return shlex.join([sys.executable, *map(str, words)])
 
 
@@ -105,7 +105,7 @@ class Hadoop:
         return Job(code, json.loads(result or b"{}"), log)
 
     def read_submissions(self, command_lines):
-        """Give what a node reads of each of Hadoop Streaming's command lines, lists of words; {"refused": why} for those it never gets."""
+        """Return what a node reads of each of Hadoop Streaming's command lines, lists of words; {"refused": why} for those it never gets."""
         lines = [" ".join(word.encode().hex() for word in words) for words in command_lines]
         return [json.loads(line) for line in self._demand("submission", data="\n".join(lines).encode()).splitlines()]
 
@@ -118,12 +118,12 @@ class Hadoop:
         return self._demand("dumptb", path)
 
     def read_sequence_file(self, path):
-        """Give the header of a SequenceFile and its records, as Hadoop's reader gives them."""
+        """Return the header of a SequenceFile and its records, as Hadoop's reader gives them."""
         header, *records = map(json.loads, self._demand("seqread", path).splitlines())
         return header, records
 
     def split_sequence_file(self, path, splits):
-        """Give for each (start, length) the keys that Hadoop's input format gives to that split."""
+        """Return for each (start, length) the keys that Hadoop's input format gives to that split."""
         wanted = "".join(f"{start} {length}\n" for start, length in splits).encode()
         lines = self._demand("seqsplits", path, data=wanted).decode().splitlines()
         return [line.split(",") if line else [] for line in lines]
@@ -137,31 +137,31 @@ class Hadoop:
         self._demand("mapfile", path, compression.upper(), str(bloom).lower(), nrecords)
 
     def sequence_file_vectors(self):
-        """Give the vectors of SequenceFiles, kinds of records and files, as JSON lines each."""
+        """Return the vectors of SequenceFiles, kinds of records and files, as JSON lines each."""
         return self._demand("seqrecords"), self._demand("seqfiles")
 
     def golden(self):
-        """Give the golden vectors as JSON lines."""
+        """Return the golden vectors as JSON lines."""
         return self._demand("golden")
 
     def raw(self, values):
-        """Give a stream of values as Hadoop copies a script's output: by readRaw."""
+        """Return a stream of values as Hadoop copies a script's output: by readRaw."""
         return self._demand("raw", data=values)
 
     def rewrite(self, values):
-        """Give a stream of values read into Java objects and written again."""
+        """Return a stream of values read into Java objects and written again."""
         return self._demand("rewrite", data=values)
 
     def json(self, values):
-        """Give each value of a stream as the Java object it is read into, in tagged JSON."""
+        """Return each value of a stream as the Java object it is read into, in tagged JSON."""
         return [json.loads(line) for line in self._demand("json", data=values).splitlines()]
 
     def place(self, keys):
-        """Give the hash code of each key of a stream and its partition of 2, 3, 7 and 16."""
+        """Return the hash code of each key of a stream and its partition of 2, 3, 7 and 16."""
         return [json.loads(line) for line in self._demand("place", data=keys).splitlines()]
 
     def sort(self, keys):
-        """Give a stream of keys in the order of Hadoop's sort."""
+        """Return a stream of keys in the order of Hadoop's sort."""
         return self._demand("sort", data=keys)
 
     def _demand(self, *words, data=b""):

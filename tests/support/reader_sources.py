@@ -100,7 +100,7 @@ def fed(descriptor, data):
 
 @contextlib.contextmanager
 def pipe(data):
-    """Give the reading end of a pipe as a raw file."""
+    """Yield the reading end of a pipe as a raw file."""
     reading, writing = os.pipe()
     with fed(writing, data), open(reading, "rb", buffering=0) as file:
         yield file
@@ -108,7 +108,7 @@ def pipe(data):
 
 @contextlib.contextmanager
 def connection(data):
-    """Give one end of a pair of sockets."""
+    """Yield one end of a pair of sockets."""
     ours, theirs = socket.socketpair()
     with fed(theirs.detach(), data), ours:
         yield ours
@@ -116,14 +116,14 @@ def connection(data):
 
 @contextlib.contextmanager
 def made_file(data, buffering):
-    """Give a file made of a socket."""
+    """Yield a file made of a socket."""
     with connection(data) as ours, ours.makefile("rb", buffering) as file:
         yield file
 
 
 @contextlib.contextmanager
 def packed(module, path, data):
-    """Give a compressed file."""
+    """Yield a compressed file."""
     with module.open(path, "wb") as file:
         file.write(data)
     with module.open(path, "rb") as file:
@@ -132,7 +132,7 @@ def packed(module, path, data):
 
 @contextlib.contextmanager
 def zipped(path, data):
-    """Give the member of an archive."""
+    """Yield the member of an archive."""
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("it", data)
     with zipfile.ZipFile(path) as archive, archive.open("it") as file:
@@ -141,7 +141,7 @@ def zipped(path, data):
 
 @contextlib.contextmanager
 def mapped(path, data):
-    """Give a file as memory."""
+    """Yield a file as memory."""
     path.write_bytes(data)
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as pages:
         yield pages
@@ -149,7 +149,7 @@ def mapped(path, data):
 
 @contextlib.contextmanager
 def spooled(data):
-    """Give a temporary file that is still in memory."""
+    """Yield a temporary file that is still in memory."""
     with tempfile.SpooledTemporaryFile() as file:
         file.write(data)
         file.seek(0)
@@ -220,7 +220,7 @@ LIVE = {
 
 @contextlib.contextmanager
 def live(kind):
-    """Give a source that something can be sent to, and the function that sends."""
+    """Yield a source that something can be sent to, and the function that sends."""
     if kind in ("socket", "made_file"):
         ours, theirs = socket.socketpair()
         with ours, theirs:

@@ -258,7 +258,7 @@ ELEMENT_TYPES = (*PICKLED_TYPES, bool, float, str, bytes, tuple)  # what else ma
 
 
 def is_plain(value, types=PICKLED_TYPES):
-    """Tell whether a value and what is in it are of the value types."""
+    """Return whether a value and what is in it are of the value types."""
     inside = value if isinstance(value, (set, frozenset, tuple)) else ()
     return type(value) in types and all(is_plain(item, ELEMENT_TYPES) for item in inside)
 

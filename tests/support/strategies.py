@@ -206,7 +206,7 @@ def hook(code, data):
 
 
 def unhashable_hook(code, data):
-    """Give what no MAP can have as a key."""
+    """Return what no MAP can have as a key."""
     return [code, data]
 
 

@@ -72,7 +72,7 @@ def start(folder, text, *words, environ=(), **descriptors):
 
 
 def finish(child, data=None):
-    """Give a child its input, wait for its end and return the Outcome."""
+    """Return a child its input, wait for its end and return the Outcome."""
     try:
         output, messages = child.communicate(data, timeout=SECONDS)
     finally:
