@@ -6,8 +6,9 @@
 
 What belongs here: limits, and the measuring against them. What this file must not know: how the input is made (tests/support/families.py,
 tests/core/test_pickle.py). What is always true in it: time is CPU time of the process that works, the least of several rounds, so that
-a busy machine changes little; the growth is that of a doubling, taken over two of them. Growth and signals are measured without the
-collector: its turns are the interpreter's, and depend on what else there is.
+a busy machine changes little; the growth is that of a doubling, taken over two of them. Both sizes of a growth are measured by turns,
+and each time by a new process: whatever else runs meets both, and neither gets memory that is in the caches already. Growth and
+signals are measured without the collector: its turns are the interpreter's, and depend on what else there is.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import contextlib
 import gc
 import io
 import multiprocessing
+import os
 import signal
 import sys
 import time
@@ -39,6 +41,7 @@ LIMITS = {"seconds": SECONDS, "doubling": DOUBLING, "latency_seconds": LATENCY_S
 #: A ratio of less says more about the caches than about the input; what grows with the square is soon beyond it.
 SHORT_SECONDS = 0.02
 NROUNDS = 3
+NGROWTH_ROUNDS = 5
 NINTERRUPTS = 7
 
 
@@ -109,12 +112,29 @@ def collector_off():
 
 def growth_of(use, data, four_times_as_much, nrounds):
     """Return how many times as long each of two doublings takes."""
-    least, most = (max(least_seconds(use, part, nrounds), SHORT_SECONDS) for part in (data, four_times_as_much))
+    rounds = [[seconds_alone(use, part) for part in (data, four_times_as_much)] for _ in range(nrounds)]
+    least, most = (max(min(seconds), SHORT_SECONDS) for seconds in zip(*rounds))
     return (most / least) ** 0.5
 
 
+def seconds_alone(use, data):
+    """Return the CPU time of one use by a new process, whatever comes of it."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(writer, repr(cpu_seconds(use, data)).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with open(reader) as file:
+        seconds = float(file.read())
+    os.waitpid(child, 0)
+    return seconds
+
+
 def time_line(name, nrounds):
-    """Return the line of a family, measured by a process of its own: with memory that others left, the lesser size takes half as long."""
+    """Return the line of a family, measured by a process of its own: memory that others left makes a difference."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
         return pool.submit(measured_line, name, nrounds).result()
 
@@ -125,7 +145,7 @@ def measured_line(name, nrounds):
     seconds = {way: least_seconds(use, whole, nrounds) for way, use in WAYS.items()}
     slowest = max(seconds, key=seconds.get)
     with collector_off():
-        growth = max(growth_of(use, whole, four_times_as_much, nrounds) for use in WAYS.values())
+        growth = max(growth_of(use, whole, four_times_as_much, NGROWTH_ROUNDS if nrounds > 1 else 1) for use in WAYS.values())
     worst = seconds[slowest]
     return Line(name, [f"{worst * 1000:.0f} ms", slowest, f"{growth:.2f}"], {"seconds": worst, "doubling": growth})
 
