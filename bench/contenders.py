@@ -23,9 +23,10 @@ TESTS = Path(__file__).resolve().parent.parent / "tests" / "support"
 YARDSTICKS = ("marshal", "msgspec")
 
 BEYOND_64_BITS = frozenset(("wide_int", "list_50", "tuple_50", "dict_50"))
-BEYOND_MSGPACK = BEYOND_64_BITS | PICKLED
-#: Nor has MessagePack or JSON keys that are containers.
-BEYOND_OTHERS = BEYOND_64_BITS | {"tuple_keys"}
+#: Nor has MessagePack or JSON keys that are containers. Dates and the like become text there, or are refused.
+BEYOND_OTHERS = BEYOND_64_BITS | PICKLED | {"tuple_keys"}
+#: Where the type is known, text is made a date again.
+BEYOND_TYPED = BEYOND_OTHERS - {name for name in PICKLED if SHAPES[name].annotation}
 WITH_BYTES = frozenset(name for name in SHAPES if name.startswith(("bytes_", "bytearray_"))) | BEYOND_64_BITS
 
 
@@ -123,7 +124,7 @@ CONTENDERS = {
     "marshal": (marshal_codec, PICKLED - MARSHALLED, None),
     "msgspec": (msgspec_codec, BEYOND_OTHERS, "msgspec"),
     "msgspec functions": (msgspec_functions_codec, BEYOND_OTHERS, "msgspec"),
-    "msgspec typed": (msgspec_typed_codec, BEYOND_OTHERS, "msgspec"),
+    "msgspec typed": (msgspec_typed_codec, BEYOND_TYPED, "msgspec"),
     "ormsgpack": (ormsgpack_codec, BEYOND_OTHERS, "ormsgpack"),
     "msgpack": (msgpack_codec, BEYOND_OTHERS, "msgpack"),
     "pickle": (pickle_codec, frozenset(), None),
