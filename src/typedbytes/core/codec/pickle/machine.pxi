@@ -318,6 +318,8 @@ cdef int move_to_list(PickleMachine* m, list target, Py_ssize_t start) except -1
     cdef Py_ssize_t nitems = m.nstack - start
     measure_above(m, start)
     m.nstack = start
+    if nitems == 0:
+        return 0    # an empty list may have no memory to copy nothing to
     return list_extend_stolen(<PyObject*>target, m.stack + start, nitems)
 
 
