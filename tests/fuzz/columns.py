@@ -103,7 +103,7 @@ def check_lent(batch, pairs):
 def written_by_arrow(batch, pairs):
     """Write a batch as something else that lends its columns."""
     sink = io.BytesIO()
-    assert columns.write(sink, Lender(batch.__arrow_c_array__()), pairs=pairs) == len(batch)
+    assert columns.write(sink, Lender(batch.__arrow_c_array__()), pairs=pairs, nulls="value") == len(batch)
     return sink.getvalue()
 
 

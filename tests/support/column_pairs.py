@@ -31,7 +31,7 @@ TYPES = {
     "bytes": b"raw",
     "ext<144>": tb.Ext(144, b"R"),
     "ext<50>": tb.Writable("C", b"own"),
-    "ext<100>": None,
+    "ext<100>": 2**70,
     "vector<int * 3>": (1, 2, 3),
     "vector<>": (),
     "vector<string, double>": ("a", 1.5),

@@ -35,7 +35,17 @@ def parsed(text):
 
 
 def values_of(held, described, nvalues, dialect):
-    """Return the values of a column from its buffers."""
+    """Return the values of a column from its buffers; nulls as the decoder gives what they were read from."""
+    null = decoded(b"\x0c" if dialect == "hive" else tb.dumps(None), dialect)
+    if described == ("unknown",):
+        return [null] * nvalues
+    values = values_with_nulls(held, described, nvalues, dialect)
+    valid = bytes(held["valid"]) if "valid" in held else b"\xff" * nvalues
+    return [value if valid[n >> 3] >> (n & 7) & 1 else null for n, value in enumerate(values)]
+
+
+def values_with_nulls(held, described, nvalues, dialect):
+    """Return the values of a column, and anything where there is a null."""
     kind = described[0]
     if kind == "fixed":
         return numbers(held["data"], described[1], nvalues)
@@ -44,9 +54,6 @@ def values_of(held, described, nvalues, dialect):
         return [tuple(items[n * described[2] : (n + 1) * described[2]]) for n in range(nvalues)]
     if kind in ("variable", "raw"):
         return [payload(piece, described, dialect) for piece in pieces(held, nvalues)]
-    if kind == "unknown":
-        assert nvalues == 0
-        return []
     parts = _type_strings.parts(described)
     if kind == "tuple":
         columns = [values_of(held[name], part, nvalues, dialect) for name, part in parts.items()]

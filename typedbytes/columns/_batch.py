@@ -43,7 +43,8 @@ class Batch(_native.Batch):
         array of int8, bool, int16, int32, int64, float32 or float64; VECTORs of one arity and one kind of number are an array
         of shape (rows, items), other VECTORs a tuple of arrays, one for each item. A LIST column is a tuple of int32 offsets
         (rows + 1) and the column of all items; MAPs are offsets, keys, values. STRINGs and all else are copied into an
-        array of str or bytes objects. Raises LookupError if there is no such column, ImportError without NumPy.
+        array of str or bytes objects. Nulls are masked among numbers, in a numpy.ma.MaskedArray, and None among objects; a LIST or
+        a MAP that is null is empty here. Raises LookupError if there is no such column, ImportError without NumPy.
 
         >>> import typedbytes
         >>> batch = next(read(typedbytes.Encoder().encode_pairs([("a", (1, 2.5)), ("b", (3, 4.5))])))
@@ -58,7 +59,8 @@ class Batch(_native.Batch):
         """Return the memory of a column as memoryviews by name; NumPy is not needed.
 
         Numbers have "data"; STRINGs, BYTES and raw columns "offsets" (int32, rows + 1) and "data"; LISTs and MAPs "offsets" and the
-        buffers of their parts by name, VECTORs those of their items.
+        buffers of their parts by name, VECTORs those of their items. A column with nulls has "valid" too: a bit for each row, the
+        least significant first, which is 0 for a null.
 
         >>> import typedbytes
         >>> held = next(read(typedbytes.dumps("ab") + typedbytes.dumps("c"), pairs=False)).buffers("value")
@@ -102,12 +104,17 @@ class Batch(_native.Batch):
         import numpy
 
         kind = described[0]
+        valid = self._column_memory(number, path, "valid")
         if kind in ("fixed", "array"):
-            return numpy.asarray(self._column_memory(number, path, "data"))
+            values = numpy.asarray(self._column_memory(number, path, "data"))
+            return values if valid is None else _masked(numpy, values, valid)
         if kind in ("variable", "raw"):
-            return _objects(numpy, *self._offsets_and_data(number, path), described == ("variable", 7))
+            values = _objects(numpy, *self._offsets_and_data(number, path), described == ("variable", 7))
+            if valid is not None:
+                values[_is_null(numpy, valid, len(values))] = None
+            return values
         if kind == "unknown":
-            return numpy.empty(0, object)
+            return numpy.full(self._nvalues(number, path), None)
         within = _type_strings.parts(described)
         arrays = [self._array(number, [*path, index], part) for index, part in enumerate(within.values())]
         return tuple(arrays) if kind == "tuple" else (numpy.asarray(self._column_memory(number, path, "offsets")), *arrays)
@@ -118,6 +125,9 @@ class Batch(_native.Batch):
     def _buffers(self, number, path, described):
         kind = described[0]
         found = {}
+        valid = self._column_memory(number, path, "valid")
+        if valid is not None:
+            found["valid"] = valid
         if kind in ("variable", "raw", "list", "map"):
             found["offsets"] = self._column_memory(number, path, "offsets")
         if kind in ("fixed", "array", "variable", "raw"):
@@ -140,6 +150,18 @@ def split_name(path, names):
 
 def is_number(name):
     return name.isascii() and name.isdecimal()
+
+
+def _is_null(numpy, valid, n):
+    return numpy.unpackbits(numpy.asarray(valid), bitorder="little")[:n] == 0
+
+
+def _masked(numpy, values, valid):
+    """Return a masked array over the values, which hides the nulls."""
+    mask = _is_null(numpy, valid, len(values))
+    if values.ndim == 2:
+        mask = numpy.repeat(mask[:, None], values.shape[1], axis=1)
+    return numpy.ma.masked_array(values, mask)
 
 
 def _objects(numpy, offsets, data, is_text):

@@ -61,6 +61,10 @@ def read(
     of any, all else to raw: encoded values); "split" ends the batch, and that record sets a new schema. threads: the number
     that decode, each a batch or 16 MiB at a time. dialect, max_depth: as for Reader.
 
+    The pickle of None, or in Hive's dialect its NULL, is a null in a column of any type but raw and ext<100>, which hold it
+    as their value; it is a value of another type as a key of a MAP, as an item of a VECTOR of one kind of number, and
+    in place of a VECTOR that takes more than 128 bytes in a column. If all are null the type is unknown.
+
     Returns a BatchReader. Iterating raises TruncatedError, FormatError and LimitError as a Reader does. In a SequenceFile the
     offset of an error is that of the record, or of its block.
 

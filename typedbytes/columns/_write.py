@@ -27,6 +27,7 @@ def write(sink, columns, *, pairs=True, nulls="error", null_value=None):
     which are the items of a VECTOR, as are the rows of an array of two dimensions. The bytes are those that the encoder
     writes for the same values; numbers keep their width, as NumPy scalars do. nulls: "error", "hive" (Hive's NULL) or
     "value" (the encoding of null_value); None in a sequence of objects is a null, and so are values that pandas marks as missing.
+    With "error" the nulls of a Batch are written as they were read.
 
     Raises EncodeTypeError for columns without a type code, EncodeValueError for nulls (with nulls="error") and for columns of
     different lengths. If a value is refused, some of the rows before it may have been written.

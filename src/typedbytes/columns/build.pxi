@@ -65,6 +65,7 @@ cdef class Builder:
         self.w.max_depth = self.options.max_depth
         self.w.builder = <PyObject*>self
         self.w.widens = policy == "widen"
+        self.w.null = null_of(self.options.hive)
         self.w.most_held = most_held
         self.policy = policy
         self.types = types
@@ -304,6 +305,9 @@ cdef class Builder:
             n = min(n, (self.stop_at - w.p + self.stride - 1) // self.stride)    # the last record may pass it
             if n <= 0:
                 return
+            for i in range(self.nvalues):    # nulls may be shorter than the records that reserve() counted on
+                if not reserve_rows(self.table.roots[i], n):
+                    return
             for i in range(self.nleaves):
                 if not load_leaf(&self.leaves[i], w.p, self.stride, n):
                     fits = False
@@ -387,6 +391,11 @@ cdef class Builder:
         if self.policy == "widen" and not c.has_wanted_part and widen(c, w):
             self.changed = True
             return DONE
+        return self.refuse(c)
+
+    cdef Outcome refuse(self, Column* c) except FAILED:
+        cdef Walk* w = &self.w
+        cdef const unsigned char* at = w.p
         self.expected = describe(c)
         steps = self.steps_to(c)
         if c.kind == ARRAY and at[0] == VECTOR and w.mismatched_item >= 0:
@@ -407,9 +416,16 @@ cdef class Builder:
         inference.level = len(self.steps_to(c)) - 1
         inference.nparts = 0
         try:
-            found = make_column(describe_value(&inference))
+            found = make_column(describe_key(&inference) if c.refuses_nulls else describe_value(&inference))
         finally:
             self.w.skipping.depth = self.w.skipping.tail = 0
+        if null_size(found) > MOST_NULL_NBYTES and c.n:
+            free_column(found)
+            return self.refuse(c)
+        for _ in range(c.n):
+            if append_null(found, self.w.null) != DONE:
+                free_column(found)
+                raise MemoryError
         replace_column(c, found)
         return DONE
 
@@ -465,6 +481,8 @@ cdef class Builder:
         self.nbytes = 0 if rest.n == 0 else <Py_ssize_t>(<double>self.nbytes * rest.n / table.n)    # about
         for i in range(self.nvalues):
             truncate_column(table.roots[i], n)
+            if not complete_bits(table.roots[i]):
+                raise MemoryError
         table.n = n
         batch.table = table
         batch.names = names
@@ -476,6 +494,10 @@ cdef class Builder:
 cdef bint same_values(const Column* c, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
     # Whether two values have the same bits, that is, the same encoding.
     cdef Py_ssize_t nbytes, k, part, start, other
+    if is_null(c, i) != is_null(c, j):
+        return False
+    if c.kind == UNKNOWN:
+        return True
     if c.kind == FIXED or c.kind == ARRAY:
         nbytes = c.width * (c.nitems if c.kind == ARRAY else 1)
         return memcmp(c.data + i * nbytes, c.data + j * nbytes, nbytes) == 0

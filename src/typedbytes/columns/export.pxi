@@ -184,6 +184,10 @@ cdef int export_array(ArrowArray* array, Table* table, const Column* c) except -
         parts.buffers[1] = offsets if c.kind == VARIABLE_LIST else NULL
         for i in range(c.nparts):
             export_array(&parts.children[i], table, c.parts[i])
+    if c.bits != NULL:
+        (<ArrayParts*>array.private_data).buffers[0] = <const void*>c.bits
+        for i in range(c.n):
+            array.null_count += is_null(c, i)
     return 0
 
 
@@ -234,16 +238,27 @@ cdef class Batch:
         self.check()
         return describe_all(self.table.visible, self.table.nvisible)
 
+    def _nvalues(self, Py_ssize_t column, path):
+        # The number of values of a column or of a part of it.
+        self.check()
+        cdef Column* c = self.table.visible[column]
+        cdef Py_ssize_t i
+        for i in path:
+            c = c.parts[i]
+        return c.n
+
     def _column_memory(self, Py_ssize_t column, path, name):
-        # A memoryview of the data or the offsets of a column or of a part of it.
+        # A memoryview of the data, the offsets or the bits of a column or of a part of it; None: it has no nulls.
         self.check()
         cdef Column* c = self.table.visible[column]
         cdef Py_ssize_t i
         cdef ColumnBuffer held = ColumnBuffer()
         for i in path:
             c = c.parts[i]
+        if name == "valid" and c.bits == NULL:
+            return None
         held.batch = self
-        held.view_column(c, name == "offsets")
+        held.view_column(c, name)
         return memoryview(held)
 
     def __arrow_c_schema__(self):
@@ -288,9 +303,15 @@ cdef class ColumnBuffer:
     cdef Py_ssize_t shape[2]
     cdef Py_ssize_t strides[2]
 
-    cdef int view_column(self, Column* c, bint offsets) except -1:
+    cdef int view_column(self, Column* c, str name) except -1:
         self.ndim = 1
-        if offsets:
+        self.strides[0] = 1
+        if name == "valid":
+            self.format, self.itemsize = b"B", 1
+            self.data = c.bits
+            self.shape[0] = (c.n + 7) // 8
+            return 0
+        if name == "offsets":
             self.format, self.itemsize = b"i", 4
             self.data = c.offsets if c.offsets != NULL else <void*>NO_OFFSETS
             self.shape[0] = c.n + 1

@@ -216,6 +216,7 @@ def rows_of_encoded(bytes data, offsets, bytes valid=None, Py_ssize_t first_bit=
     if valid is not None:
         rows.c.valid = <const unsigned char*>PyBytes_AS_STRING(valid)
         rows.c.first_bit = first_bit
+        rows.c.nbits = PY_SSIZE_T_MAX
         rows.owners.append(valid)
     return rows
 
@@ -408,6 +409,7 @@ cdef Column* import_array(const ArrowSchema* schema, const ArrowArray* array, in
     if format != b"n" and count_nulls(array, offset, n):
         c.valid = <const unsigned char*>array.buffers[0]
         c.first_bit = offset
+        c.nbits = PY_SSIZE_T_MAX
     return c
 
 

@@ -16,6 +16,13 @@ cdef enum:
     MOST_LEVELS = 30          # of columns within columns: Arrow's readers support twice as many
     MOST_PARTS = 1024         # of a TUPLE, and of its parts' parts together
 
+cdef struct Null:
+    const unsigned char* data
+    Py_ssize_t nbytes
+
+cdef Null PICKLED_NULL = Null(b"\x64\x00\x00\x00\x04\x80\x02N.", 9)
+cdef Null HIVE_NULL = Null(b"\x0c", 1)
+
 cdef struct Column:
     Kind kind
     int code                  # type code of each value; of ARRAY: of each item; ENCODED, UNKNOWN: none
@@ -36,8 +43,13 @@ cdef struct Column:
     Py_ssize_t checked        # STRING: leading bytes of data known to be UTF-8
     bint borrowed             # data has another owner
     bint offsets_borrowed     # the offsets have another owner
-    const unsigned char* valid    # borrowed; a bit for each value, 0: null. NULL: there are no nulls
+    const unsigned char* valid    # a bit for each value, 0: null; borrowed, or `bits`. NULL: there are no nulls
     Py_ssize_t first_bit      # of value 0 in `valid`
+    Py_ssize_t nbits          # of `valid`; values beyond are not null
+    unsigned char* bits       # owned; all bits from nbits on are 1
+    Py_ssize_t bits_capacity  # bytes
+    const Null* null          # how the nulls held were encoded; NULL: unknown
+    bint refuses_nulls        # keys of MAPs: Arrow has no null there
 
 cdef struct Table:
     long nowners
@@ -91,6 +103,13 @@ cdef void free_memory(Column* c) noexcept nogil:
     c.used = c.capacity = c.offsets_capacity = c.checked = 0
 
 
+cdef void free_nulls(Column* c) noexcept nogil:
+    PyMem_RawFree(c.bits)
+    c.bits = NULL
+    c.valid = NULL
+    c.nbits = c.bits_capacity = 0
+
+
 cdef void free_parts(Column* c) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(c.nparts):
@@ -103,6 +122,7 @@ cdef void free_column(Column* c) noexcept nogil:
         return
     free_parts(c)
     free_memory(c)
+    free_nulls(c)
     PyMem_RawFree(c.parts)
     PyMem_RawFree(c)
 
@@ -181,6 +201,52 @@ cdef bint reserve_offsets(Column* c, Py_ssize_t n) noexcept nogil:
     return True
 
 
+cdef inline bint is_null(const Column* c, Py_ssize_t i) noexcept nogil:
+    i += c.first_bit
+    return c.valid != NULL and i < c.nbits and not c.valid[i >> 3] >> (i & 7) & 1
+
+
+cdef bint reserve_bits(Column* c, Py_ssize_t n) noexcept nogil:
+    # Have bits for n values. False: out of memory.
+    cdef Py_ssize_t capacity = max((n + 7) // 8, 2 * c.bits_capacity, 64)
+    cdef unsigned char* larger
+    if n <= 8 * c.bits_capacity:
+        return True
+    larger = <unsigned char*>enlarge(c.bits, capacity)
+    if larger == NULL:
+        return False
+    memset(larger + c.bits_capacity, 0xff, capacity - c.bits_capacity)
+    c.valid = c.bits = larger
+    c.bits_capacity = capacity
+    return True
+
+
+cdef bint mark_null(Column* c, Py_ssize_t i) noexcept nogil:
+    # False: out of memory.
+    if not reserve_bits(c, i + 1):
+        return False
+    c.bits[i >> 3] &= ~(1 << (i & 7))
+    c.nbits = max(c.nbits, i + 1)
+    return True
+
+
+cdef bint complete_bits(Column* c) noexcept nogil:
+    # Give every value a bit, in columns that have nulls. False: out of memory.
+    cdef Py_ssize_t i
+    for i in range(c.nparts):
+        if not complete_bits(c.parts[i]):
+            return False
+    if c.bits == NULL:
+        return True
+    if c.nbits == 0:
+        free_nulls(c)    # what was null has been dropped again
+        return True
+    if not reserve_bits(c, c.n):
+        return False
+    c.nbits = c.n
+    return True
+
+
 cdef inline int64_t offset_at(const Column* c, Py_ssize_t i) noexcept nogil:
     return c.wide_offsets[i] if c.wide_offsets != NULL else c.offsets[i]
 
@@ -200,6 +266,9 @@ cdef void truncate_column(Column* c, Py_ssize_t n) noexcept nogil:
             c.checked = min(c.checked, nitems)
     for i in range(c.nparts):
         truncate_column(c.parts[i], nitems)
+    for i in range(n, c.nbits):
+        c.bits[i >> 3] |= 1 << (i & 7)
+    c.nbits = min(c.nbits, n)
     c.n = n
 
 
@@ -208,6 +277,10 @@ cdef bint copy_rows(Column* to, const Column* c, Py_ssize_t first, Py_ssize_t la
     cdef Py_ssize_t i, before, start, end, nbytes
     if first == last or (not c.wanted and not c.has_wanted_part):
         return True
+    for i in range(first, min(last, c.nbits)):
+        if is_null(c, i) and not mark_null(to, to.n + i - first):
+            return False
+    to.null = c.null
     if c.kind == FIXED or c.kind == ARRAY:
         nbytes = c.width * (c.nitems if c.kind == ARRAY else 1)
         if not reserve_data(to, to.used + (last - first) * nbytes):

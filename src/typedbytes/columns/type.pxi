@@ -22,7 +22,9 @@ cdef Column* make_column(tuple described) except NULL:
         return add_parts(new_column(TUPLE, VECTOR, len(described[1])), described[1])
     if name == "list":
         return add_parts(new_column(VARIABLE_LIST, described[1], 1), (described[2],))
-    return add_parts(new_column(MAP_ENTRIES, MAP, 2), described[1:])
+    c = add_parts(new_column(MAP_ENTRIES, MAP, 2), described[1:])
+    c.parts[0].refuses_nulls = True
+    return c
 
 
 cdef Column* add_parts(Column* c, tuple described) except NULL:
@@ -99,6 +101,9 @@ cdef tuple describe_value(TypeInference* inference):
     cdef int code = inference.buf.cursor[0]
     if code != VECTOR and code != LIST and code != MAP:
         start = inference.buf.cursor
+        if is_encoded_null(null_of(inference.skipping.hive), start, inference.buf.end):
+            skip_value(inference.skipping, &inference.buf)
+            return ("unknown",)
         skip_value(inference.skipping, &inference.buf)
         if width_of(code):
             return "fixed", code
@@ -109,6 +114,15 @@ cdef tuple describe_value(TypeInference* inference):
     found = describe_vector(inference) if code == VECTOR else describe_list(inference) if code == LIST else describe_map(inference)
     inference.level -= 1
     return found
+
+
+cdef tuple describe_key(TypeInference* inference):
+    # A key of a MAP is never null: what is null elsewhere is a value.
+    cdef int code = inference.buf.cursor[0]
+    found = describe_value(inference)
+    if found != ("unknown",):
+        return found
+    return ("raw",) if inference.skipping.hive else ("variable", code)
 
 
 cdef tuple describe_values(TypeInference* inference, Py_ssize_t n):
@@ -149,7 +163,7 @@ cdef tuple describe_map(TypeInference* inference):
     cdef tuple key = ("unknown",), value = ("unknown",)
     inference.buf.cursor += 5
     if load_i32(start + 1):
-        key = describe_value(inference)
+        key = describe_key(inference)
         value = describe_value(inference)
     inference.buf.cursor = start
     skip_value(inference.skipping, &inference.buf)

@@ -13,11 +13,15 @@ cdef enum Outcome:
     FAILED        # an exception is set
     NO_MEMORY
 
+cdef enum:
+    MOST_NULL_NBYTES = 128    # that a null may take, which is encoded in 1 or 9
+
 cdef struct Walk:
     const unsigned char* p
     const unsigned char* end
     PyObject* builder         # borrowed
     bint widens
+    const Null* null          # what is read as a null
     Py_ssize_t most_held      # bytes of data, and items, of one column: offsets are int32
     bint checks_each_text              # check that each STRING is UTF-8 as it is appended
     Py_ssize_t depth
@@ -182,6 +186,54 @@ cdef inline const unsigned char* load_array(const Column* c, Py_ssize_t i, const
     return p if likely(p == end) else NULL
 
 
+cdef inline const Null* null_of(bint hive) noexcept nogil:
+    # The one encoding that is read as a null: Hive's own, or the pickle of None that this library and the older ones write.
+    return &HIVE_NULL if hive else &PICKLED_NULL
+
+
+cdef inline bint is_encoded_null(const Null* null, const unsigned char* p, const unsigned char* end) noexcept nogil:
+    return end - p >= null.nbytes and memcmp(p, null.data, null.nbytes) == 0
+
+
+cdef Py_ssize_t null_size(const Column* c) noexcept nogil:
+    # Bytes that a null takes in a column and its parts.
+    cdef Py_ssize_t i
+    cdef Py_ssize_t total = c.width * (c.nitems if c.kind == ARRAY else 1)
+    if has_offsets(c):
+        return sizeof(int32_t)
+    for i in range(c.nparts):
+        total += null_size(c.parts[i])
+    return total
+
+
+cdef Outcome append_null(Column* c, const Null* null) noexcept nogil:
+    # Append a value that is null, and so are its parts.
+    cdef Py_ssize_t i, nbytes
+    cdef Outcome outcome
+    if not c.wanted and not c.has_wanted_part:
+        return DONE
+    if c.kind == FIXED or c.kind == ARRAY:
+        nbytes = c.width * (c.nitems if c.kind == ARRAY else 1)
+        if not reserve_data(c, c.used + nbytes):
+            return NO_MEMORY
+        memset(c.data + c.used, 0, nbytes)
+        c.used += nbytes
+    elif has_offsets(c):
+        if not reserve_offsets(c, c.n + 1):
+            return NO_MEMORY
+        c.offsets[c.n + 1] = c.offsets[c.n]
+    elif c.kind == TUPLE:
+        for i in range(c.nparts):
+            outcome = append_null(c.parts[i], null)
+            if outcome != DONE:
+                return outcome
+    if c.kind != UNKNOWN and not mark_null(c, c.n):
+        return NO_MEMORY
+    c.null = null
+    c.n += 1
+    return DONE
+
+
 cdef Outcome append_value(Walk* w, Column* c) noexcept nogil:
     # Append one value of any type. DONE: the cursor is after it.
     cdef Outcome outcome
@@ -213,6 +265,9 @@ cdef Outcome append_value(Walk* w, Column* c) noexcept nogil:
             w.depth -= 1
         if outcome != OTHER:
             return outcome
+        if not c.refuses_nulls and is_encoded_null(w.null, w.p, w.end) and null_size(c) <= MOST_NULL_NBYTES:
+            w.p += w.null.nbytes
+            return append_null(c, w.null)
         w.mismatched = c
         outcome = resolve_mismatch(w)
         if outcome != DONE:

@@ -24,11 +24,14 @@ cdef bint find_path(Column* c, Column* wanted, list steps) except -1:
 cdef void replace_column(Column* c, Column* other) noexcept:
     # Replace a column by another, which is freed.
     cdef bint wanted = c.wanted
+    cdef bint refuses_nulls = c.refuses_nulls
     free_parts(c)
     free_memory(c)
+    free_nulls(c)
     PyMem_RawFree(c.parts)
     c[0] = other[0]
     c.wanted = wanted
+    c.refuses_nulls = refuses_nulls
     PyMem_RawFree(other)
 
 
@@ -88,6 +91,11 @@ cdef bint widen_arity(Column* c, Py_ssize_t most) except -1:
     for i in range(c.n):
         listed.offsets[i + 1] = <int32_t>((i + 1) * c.nitems)
     listed.n = c.n
+    listed.valid = listed.bits = c.bits
+    listed.nbits = c.nbits
+    listed.bits_capacity = c.bits_capacity
+    listed.null = c.null
+    c.bits = NULL
     listed.parts[0].data = c.data
     listed.parts[0].used = c.used
     listed.parts[0].capacity = c.capacity

@@ -5,18 +5,13 @@
 # stored column by column in blocks, all others value by value.
 
 cdef struct Nulls:
-    const unsigned char* data # what is written for a null, borrowed; NULL: nulls are refused
+    const unsigned char* data # what is written for a null, borrowed; NULL: as it was read, and others are refused
     Py_ssize_t nbytes
     const char* fault         # why a value was refused; NULL: it is null
 
 
 cdef const char* TOO_LONG = "a value is longer than 2^31-1"
 cdef const char* BEYOND_LONG = "int does not fit a LONG of 64 bits"
-
-
-cdef inline bint is_null(const Column* c, Py_ssize_t i) noexcept nogil:
-    i += c.first_bit
-    return c.valid != NULL and not c.valid[i >> 3] >> (i & 7) & 1
 
 
 cdef bint has_nulls(const Column* c) noexcept nogil:
@@ -32,7 +27,7 @@ cdef bint has_nulls(const Column* c) noexcept nogil:
 cdef Py_ssize_t bound_of(const Column* c, Py_ssize_t first, Py_ssize_t last, Py_ssize_t null_nbytes) noexcept nogil:
     # An upper bound for the encoded size of these values; exact if there are no nulls.
     cdef Py_ssize_t n = last - first
-    cdef Py_ssize_t total = n * null_nbytes if c.valid != NULL or c.kind == UNKNOWN else 0
+    cdef Py_ssize_t total = n * max(null_nbytes, c.null.nbytes if c.null != NULL else 0) if c.valid != NULL or c.kind == UNKNOWN else 0
     cdef Py_ssize_t i, start, end
     if c.kind == FIXED or c.kind == UNSIGNED_UNCHECKED:
         return total + n * (1 + c.width)
@@ -109,10 +104,13 @@ cdef unsigned char* write_one_value(unsigned char* out, const Column* c, Py_ssiz
     cdef Py_ssize_t start, end, item, part
     cdef int64_t number
     if is_null(c, i) or c.kind == UNKNOWN:
-        if nulls.data == NULL:
+        if nulls.data != NULL:
+            memcpy(out, nulls.data, nulls.nbytes)
+            return out + nulls.nbytes
+        if c.null == NULL:
             return NULL
-        memcpy(out, nulls.data, nulls.nbytes)
-        return out + nulls.nbytes
+        memcpy(out, c.null.data, c.null.nbytes)
+        return out + c.null.nbytes
     if c.kind == FIXED:
         return write_number(out, c.data + i * c.width, c.code, c.width)
     if c.kind == ARRAY:

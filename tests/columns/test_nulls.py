@@ -1,0 +1,141 @@
+"""Nulls in columns: read, looked at, written back."""
+
+import io
+import random
+
+import pytest
+from hypothesis import given, strategies as st
+
+import typedbytes as tb
+from column_values import EXACT, rows_of
+from typedbytes import columns
+from vectors import exact_repr
+
+SHAPES = [
+    st.integers(-5, 5),
+    st.text(max_size=20),
+    st.booleans(),
+    st.tuples(st.floats(), st.floats()),
+    st.tuples(st.integers(-5, 5), st.one_of(st.none(), st.text(max_size=3))),
+    st.lists(st.one_of(st.none(), st.integers(-5, 5)), max_size=3),
+    st.dictionaries(st.text(max_size=2), st.one_of(st.none(), st.binary(max_size=3)), max_size=3),
+    st.none(),
+]
+
+
+def written(batch, **options):
+    sink = io.BytesIO()
+    columns.write(sink, batch, **options)
+    return sink.getvalue()
+
+
+@given(st.data(), st.sampled_from(SHAPES), st.sampled_from(["hadoop", "hive"]), st.integers(1, 9), st.integers(1, 2))
+def test_any_value_may_be_null(data, shape, dialect, batch_rows, threads):
+    values = data.draw(st.lists(st.one_of(shape, shape, st.none()), max_size=30))
+    encoded = tb.Encoder(dialect=dialect).encode_all(values)
+    with columns.read(encoded, batch_rows, pairs=False, dialect=dialect, threads=threads, on_mismatch="split") as reader:
+        batches = list(reader)
+    rows = [value for batch in batches for (value,) in rows_of(batch, dialect)]
+    assert exact_repr(rows) == exact_repr(list(tb.Reader(encoded, dialect=dialect, **EXACT)))
+    assert b"".join(written(batch, pairs=False) for batch in batches) == encoded
+
+
+def test_arrow_sees_them():
+    pyarrow = pytest.importorskip("pyarrow")
+    values = [(1, "a", [1, None]), None, (None, None, None), (4, "d", [])] * 40
+    (batch,) = columns.read(tb.Encoder().encode_pairs(list(enumerate(values))))
+    found = pyarrow.record_batch(batch)
+    found.validate(full=True)
+    assert found.column("key").null_count == 0 and found.column("key").buffers()[0] is None
+    assert found.column("value").null_count == 40
+    assert found.column("value").to_pylist() == [value and {"0": value[0], "1": value[1], "2": value[2]} for value in values]
+    assert pyarrow.table(columns.read(tb.dumps(None) * 3, pairs=False)).column(0).null_count == 3
+
+
+def test_numpy_masks_numbers_and_has_none_among_objects():
+    (batch,) = columns.read(tb.Encoder().encode_pairs([("a", (1, 2)), (None, None), ("c", (5, 6))]))
+    assert batch.column("key").tolist() == ["a", None, "c"]
+    assert batch.column("value").tolist() == [[1, 2], [None, None], [5, 6]]
+    assert batch.column("value.1").compressed().tolist() == [2, 6]
+    assert batch.buffers("value")["valid"].tolist() == [0b11111101]
+    (batch,) = columns.read(tb.dumps(1), pairs=False)
+    assert "valid" not in batch.buffers("value") and not hasattr(batch.column("value"), "mask")
+
+
+def test_few_nulls_divide_no_batch():
+    values = [float(number) if number % 10_000 else None for number in range(1, 65_537)]
+    data = tb.Encoder().encode_all(values)
+    for policy in ("error", "split", "widen"):
+        (batch,) = columns.read(data, pairs=False, on_mismatch=policy)
+        assert batch.schema == {"value": "double"} and batch.column("value").tolist() == values
+
+
+def test_nulls_as_they_were_read_or_as_wanted():
+    (batch,) = columns.read(b"\x0c" + tb.dumps(7), pairs=False, dialect="hive")
+    assert written(batch, pairs=False) == b"\x0c" + tb.dumps(7)
+    assert written(batch, pairs=False, nulls="value") == tb.Encoder().encode_all([None, 7])
+    assert written(batch, pairs=False, nulls="value", null_value=-1) == tb.Encoder().encode_all([-1, 7])
+
+
+@pytest.mark.parametrize(
+    ("values", "schema"),
+    [
+        ([1, None, 2**40, None], "long"),
+        ([1, None, "a", None], "raw"),
+        ([(1, 2), None, (1,), None], "vector<int...>"),
+        ([[1], None, 5], "raw"),
+        ([{"a": 1}, {None: 1}], "map<raw, int>"),
+        ([(1, 2), (1, None)], "raw"),
+    ],
+)
+def test_columns_with_nulls_are_widened(values, schema):
+    data = tb.Encoder().encode_all(values)
+    (batch,) = columns.read(data, pairs=False, on_mismatch="widen")
+    assert batch.schema == {"value": schema}
+    assert tb.Decoder().decode_all(written(batch, pairs=False)) == values
+
+
+@pytest.mark.parametrize("value", [{None: 1}, {1: 2, None: 3}, (1, None)])
+def test_what_cannot_be_null(value):
+    first = tb.dumps({1: 2} if isinstance(value, dict) else (1, 2))
+    with pytest.raises(columns.MismatchError):
+        list(columns.read(first + tb.dumps(value), pairs=False))
+
+
+@pytest.mark.parametrize("dialect", ["hadoop", "hive"])
+@pytest.mark.parametrize("values", [[{None: 1}] * 2, [{}, {None: None}], [[{None: 1}], []]])
+def test_keys_that_start_with_a_null_are_values(values, dialect):
+    data = tb.Encoder(dialect=dialect).encode_all(values)
+    batches = columns.read(data, pairs=False, dialect=dialect)
+    assert b"".join(written(batch, pairs=False) for batch in batches) == data
+
+
+@pytest.mark.parametrize("nulls", [0, 1, 1000])
+def test_nulls_take_no_memory_that_the_input_does_not_back(nulls):
+    wide = tb.dumps(tuple([0.5] * 17))
+    assert len(next(columns.read(tb.dumps(tuple([0.5] * 16)) + tb.dumps(None), pairs=False))) == 2
+    with pytest.raises(columns.MismatchError):
+        list(columns.read(tb.dumps(None) * nulls + wide + tb.dumps(None), pairs=False))
+
+
+def test_nulls_among_records_of_one_size_at_every_place():
+    chance = random.Random(5)
+    for _ in range(50):
+        values = [None if chance.random() < 0.1 else (number, number / 3) for number in range(chance.randrange(60))]
+        for dialect in ("hadoop", "hive"):
+            data = tb.Encoder(dialect=dialect).encode_all(values)
+            batches = columns.read(data, 25, pairs=False, dialect=dialect)
+            assert b"".join(written(batch, pairs=False) for batch in batches) == data
+
+
+def test_groups_of_null_keys_are_as_of_others():
+    for key in (None, "n"):
+        data = tb.Encoder().encode_pairs([("", 0), (key, 1), (key, 2), (key, 3), ("", 4), ("", 5), (key, 6)])
+        assert [batch.column("value").tolist() for batch in columns.read(data, 2).groups()] == [[0], [1, 2, 3], [4, 5, 6]]
+
+
+def test_every_cut_of_a_null():
+    data = tb.dumps(1) + tb.dumps(None)
+    for end in range(len(tb.dumps(1)) + 1, len(data)):
+        with pytest.raises(tb.TruncatedError):
+            list(columns.read(data[:end], pairs=False))
