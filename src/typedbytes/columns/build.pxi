@@ -482,6 +482,7 @@ cdef class Builder:
         for i in range(self.nvalues):
             truncate_column(table.roots[i], n)
             if not complete_bits(table.roots[i]):
+                release_table(rest)
                 raise MemoryError
         table.n = n
         batch.table = table
