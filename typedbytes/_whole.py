@@ -15,7 +15,7 @@ __all__ = ["name_files", "name_folder", "remove_unfinished", "sync", "sync_conte
 # The errors of syncing a folder, or a file that is not on a disk, where that is not supported.
 _UNSYNCABLE = (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM)
 
-_unfinished = set()  # paths, from before each is made until it has its name or is gone
+_unfinished: set[str] = set()  # paths, from before each is made until it has its name or is gone
 
 
 @contextmanager

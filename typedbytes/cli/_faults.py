@@ -21,7 +21,7 @@ class Memory(io.RawIOBase):
 
     def __init__(self, source):
         self._source = source
-        self._pieces = deque()
+        self._pieces: deque = deque()
         self._start = self._end = 0  # offsets of what is kept
 
     def readable(self):
@@ -84,7 +84,8 @@ class Check:
 
     def run_sequence_file(self, reader):
         """Check the pairs of a SequenceFile, whose reader decodes by the classes in its header and continues after damage."""
-        windows, nseen, nmissing = {}, 0, 0
+        windows: dict = {}
+        nseen = nmissing = 0
         for _ in chain(reader, [None]):  # once more for damage after the last pair
             if len(reader.skipped) != nseen:
                 nseen = len(reader.skipped)

@@ -23,7 +23,7 @@ def coloured(text):
     >>> coloured('["a", 1]')
     '[\\x1b[32m"a"\\x1b[0m, \\x1b[36m1\\x1b[0m]'
     """
-    return _TOKEN.sub(lambda found: f"{COLOURS[found.lastgroup]}{found[0]}{PLAIN}", text)
+    return _TOKEN.sub(lambda found: f"{COLOURS[str(found.lastgroup)]}{found[0]}{PLAIN}", text)
 
 
 def columns(output):

@@ -79,7 +79,8 @@ class Batch(_native.Batch):
     def _find_part(self, column):
         """Return the number of a column, the path to a part, the part's type, and the item number within an ARRAY or None."""
         number, names = self._find_column(column)
-        described, path = self._types[number], []
+        described = self._types[number]
+        path: list[int] = []
         for level, name in enumerate(names, 1):
             if level == len(names) and described[0] == "array" and is_number(name) and int(name) < described[2]:
                 return number, path, described, int(name)

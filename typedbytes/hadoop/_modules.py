@@ -20,7 +20,9 @@ def beside(script, bundled=()):
     whose name is not in `bundled`.
     """
     folder = os.path.dirname(os.path.abspath(script))
-    files, others, todo, seen = [], set(), [script], set()
+    files: list[str] = []
+    others: set[str] = set()
+    todo, seen = [script], set()
     while todo:
         for name in sorted(_imported(todo.pop()) - seen):
             seen.add(name)
@@ -67,12 +69,12 @@ def _parsed(path):
 
 
 def _imported(path):
-    names = set()
+    names: set[str] = set()
     for node in _parsed(path).body:
         if isinstance(node, ast.Import):
             names.update(alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            names.add(node.module.partition(".")[0])
+            names.add(str(node.module).partition(".")[0])
     return names
 
 

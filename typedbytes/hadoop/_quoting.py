@@ -127,7 +127,8 @@ def shipped(text):
 
 def unique(*kinds):
     """Return lists of Shipped without duplicates. Raises SubmitError for names that cannot be in one folder."""
-    links, bases = {}, {}
+    links: dict = {}
+    bases: dict = {}
     for kind, files in enumerate(kinds):
         for file in files:
             _check_link(file)

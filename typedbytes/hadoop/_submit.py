@@ -203,12 +203,12 @@ def _gathered_logs(job_id):
         return []
     application = job_id.replace("job_", "application_", 1)
     deadline = time.monotonic() + LOGS_SECONDS
-    lines = []
+    lines: list[bytes] = []
     while not lines and time.monotonic() < deadline:  # they are available only a while after the job's end
         try:
             command = [find_command("yarn"), "logs", "-applicationId", application, "-log_files", "stderr,syslog"]
-            quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-            done = subprocess.run(command, stdout=subprocess.PIPE, timeout=LOGS_SECONDS, **quiet)
+            quiet = subprocess.DEVNULL
+            done = subprocess.run(command, stdin=quiet, stdout=subprocess.PIPE, stderr=quiet, timeout=LOGS_SECONDS)
         except (SubmitError, OSError, subprocess.TimeoutExpired):
             break
         lines = done.stdout.decode("utf-8", "replace").splitlines() if done.returncode == 0 else []

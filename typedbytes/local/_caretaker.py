@@ -84,7 +84,8 @@ def main():
 
 
 def _reported():
-    cared, rest = set(), b""
+    cared: set = set()
+    rest = b""
     while data := os.read(0, 1 << 16):
         *messages, rest = (rest + data).split(b"\0")
         for message in messages:

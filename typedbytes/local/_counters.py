@@ -57,7 +57,7 @@ class Messages:
 
     def __init__(self, quiet=False):
         self.counters = Counters()
-        self.tail = deque(maxlen=TAIL_NLINES)
+        self.tail: deque = deque(maxlen=TAIL_NLINES)
         self.status = ""
         self.beyond = None
         self._quiet = quiet

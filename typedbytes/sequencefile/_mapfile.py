@@ -59,7 +59,8 @@ class MapFile:
             raise
 
     def _read_index(self, path):
-        keys, offsets = [], []
+        keys: list = []
+        offsets: list[int] = []
         with Reader(path, raw=True) as index:
             if index.key_class != self._data.key_class or index.value_class != f"{_IO}LongWritable":
                 raise FormatError(

@@ -65,7 +65,7 @@ def _delivered(answers, total, progress):
 
 def _in_turn(splits, options):
     for split in splits:
-        skipped = []
+        skipped: list = []
         yield split[2], _answered(split[0], _records(split, options, skipped), skipped)
 
 
@@ -97,7 +97,8 @@ def _answered(path, records, skipped, error=None):
 
 def _work(split, options):
     """Return the records of a split, its skipped parts, and the error that ended it; runs in a worker process."""
-    records, skipped = [], []
+    records: list = []
+    skipped: list = []
     try:
         records.extend(_records(split, options, skipped))
     except DecodeError as error:
@@ -121,7 +122,8 @@ def _is_portable(error):
 def _in_parallel(splits, options, processes, ordered):
     from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait  # lazy import: start-up time
 
-    waiting, under_way = deque(splits), {}
+    waiting = deque(splits)
+    under_way: dict = {}
     pool, waits = ProcessPoolExecutor(processes), True
     try:
         while waiting or under_way:

@@ -207,7 +207,7 @@ def _to_json(value):
     if isinstance(value, ArrowStream):
         return {"arrow": _base64(value.data)}
     if isinstance(value, memoryview):
-        return {"array": element_name(value), "shape": list(value.shape), "data": _base64(value.tobytes())}
+        return {"array": element_name(value), "shape": list(value.shape or ()), "data": _base64(value.tobytes())}
     tree = None if value is None else to_tree(dumps(value))
     if type(tree) is dict and any(name in tree for name in OUR_TAGS):
         return {"map": [[key, item] for key, item in tree.items()]}

@@ -57,7 +57,7 @@ def run(options: Namespace, output: Output) -> int | None:
         options.codec, options.compression = "default", "none"
     if options.to in TABLES:
         _write_tables(options, output)
-        return
+        return None
     with Records(options, output) as records:
         for name in names(options):
             with _reading(name, options) as reader:

@@ -70,7 +70,8 @@ def _unordered(first, second, options):
     def digest(record):
         return record if len(record) <= 16 else blake2b(record, digest_size=16).digest()
 
-    surplus, samples = {}, {}
+    surplus: dict = {}
+    samples: dict = {}
     for records, step in (first, 1), (second, -1):
         for record in records:
             key = digest(record)

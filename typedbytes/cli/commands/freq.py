@@ -30,6 +30,6 @@ def run(options: Namespace, output: Output) -> int | None:
       typedbytes freq --pairs part-0*.tb
       typedbytes freq -n 0 --json < words.tb
     """
-    counts = {}
+    counts: dict[bytes, int] = {}
     statistics, _ = collect(lambda pairs: RecordStatistics(pairs=pairs, dialect=options.dialect, top=counts), options)
     report(most_frequent(counts, options.nkeys, statistics.nrecords, options), options, output)

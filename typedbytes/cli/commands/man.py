@@ -41,8 +41,8 @@ def run(options: Namespace, output: Output) -> int | None:
 
 def _man_of(name):
     parser = parser_of(name)
-    text, _, examples = parser.description.partition("\nexamples:\n")
-    files = [action.metavar for action in parser._actions if not action.option_strings]
+    text, _, examples = (parser.description or "").partition("\nexamples:\n")
+    files = [str(action.metavar) for action in parser._actions if not action.option_strings]
     lines = [f".SS {name} \\fI{' '.join(files)}\\fR"]
     for paragraph in text.strip().split("\n\n"):
         lines += [_roff(" ".join(paragraph.split())), ".PP"]

@@ -69,7 +69,8 @@ def _records_ahead(chance, probability):
 
 def _draw_number(options, output, chance):
     # Li's algorithm L: only the records that enter the reservoir are read, all others are skipped.
-    kept, probability, here, ahead = [], 1.0, 0, 0
+    kept: list = []
+    probability, here, ahead = 1.0, 0, 0
     with Records(options, output) as records:
         for name in names(options):
             with reading(name, options, raw=True) as reader:

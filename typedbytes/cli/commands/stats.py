@@ -34,7 +34,7 @@ def run(options: Namespace, output: Output) -> int | None:
       typedbytes stats --pairs part-0*.tb
       typedbytes stats --pairs -n 10 --reducers 8 < pairs.tb
     """
-    top = {} if options.nkeys else None
+    top: dict[bytes, int] | None = {} if options.nkeys else None
     if options.reducers > 65536:
         raise Failure(USAGE, "argument --reducers: expected at most 65536")
     statistics, pairs = collect(

@@ -49,7 +49,7 @@ class _Last:
     def __init__(self, options):
         self._wanted = options.nrecords
         self._dialect = options.dialect
-        self._kept = deque()  # (reader, chunk, number of its values)
+        self._kept: deque = deque()  # (reader, chunk, number of its values)
         self._surplus = -self._wanted  # records kept beyond the number wanted
 
     def read_all(self, reader):

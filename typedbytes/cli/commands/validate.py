@@ -48,7 +48,8 @@ def run(options: Namespace, output: Output) -> int | None:
     if options.repair is not None and len(names(options)) != 1:
         raise Failure(USAGE, "--repair takes one FILE (see typedbytes validate --help)")
     options.picks = options.repair is not None
-    status, rows = OK, []
+    status = OK
+    rows: list = []
     for name in names(options):
         try:
             found = _validated(name, options, rows)
