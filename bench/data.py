@@ -192,8 +192,8 @@ def mixed_text(nchars, others, every):
 
     def make(rng):
         chars = rng.choices(string.ascii_letters, k=nchars)
-        for place in rng.sample(range(nchars), max(1, nchars // every)):
-            chars[place] = rng.choice(others)
+        for index in rng.sample(range(nchars), max(1, nchars // every)):
+            chars[index] = rng.choice(others)
         return "".join(chars)
 
     return make

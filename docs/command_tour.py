@@ -259,7 +259,7 @@ def on_a_terminal(folder):
         terminal.resize(50)
         yield from console(terminal.run("typedbytes sniff out"))
         terminal.resize(80)
-        yield "Long work tells how far it is; Ctrl-C ends it:\n"
+        yield "Long work shows how far it is; Ctrl-C ends it:\n"
         terminal.clear()
         terminal.type("typedbytes validate --pairs big.tb > /dev/null")
         yield from console(terminal.wait_for(lambda shown: " left: big.tb" in shown))

@@ -90,7 +90,7 @@ def test_a_large_value_waits_for_what_is_on_its_way():
 
 
 def wait_until_full(sock):
-    """Wait until a socket takes no more: whoever writes then waits."""
+    """Wait until a socket takes no more: a writer then waits."""
     while select.select([], [sock], [], 0)[1]:
         time.sleep(0.001)
 

@@ -167,7 +167,7 @@ def strided(data):
     return memoryview(b"".join(bytes([byte, 0]) for byte in data))[::2]
 
 
-# each gives a context with a source of the bytes; `path` is the place for a file
+# each gives a context with a source of the bytes; `path` names the file, if one is needed
 MEMORY = {
     "bytes": lambda data, path: contextlib.nullcontext(data),
     "bytearray": lambda data, path: contextlib.nullcontext(bytearray(data)),

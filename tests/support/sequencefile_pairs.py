@@ -5,9 +5,9 @@ from typedbytes import sequencefile
 FORMS = [("none", "default"), ("record", "default"), ("block", "zstd")]
 
 
-def pairs_of(place, **options):
+def pairs_of(path, **options):
     """Return the pairs of a file or of a split."""
-    with sequencefile.Reader(place, **options) as reader:
+    with sequencefile.Reader(path, **options) as reader:
         return reader.read_all()
 
 

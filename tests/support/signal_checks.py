@@ -52,7 +52,7 @@ def _endless_signal(number):
 
 @contextlib.contextmanager
 def interrupted_when_readable(source):
-    """Send SIGALRM to this thread once there is something to read: whoever writes more than fits is then inside its system call."""
+    """Send SIGALRM to this thread once there is something to read: a writer of more than fits is then inside its system call."""
     writing_thread, has_ended = threading.get_ident(), threading.Event()
 
     def interrupt():

@@ -203,7 +203,7 @@ def _gathered_logs(job_id):
         return []
     application = job_id.replace("job_", "application_", 1)
     deadline = time.monotonic() + LOGS_SECONDS
-    lines: list[bytes] = []
+    lines: list[str] = []
     while not lines and time.monotonic() < deadline:  # they are available only a while after the job's end
         try:
             command = [find_command("yarn"), "logs", "-applicationId", application, "-log_files", "stderr,syslog"]

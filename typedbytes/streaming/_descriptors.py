@@ -4,7 +4,7 @@ A print, a C library or a child process that writes to descriptor 1 inserts byte
 and Hadoop reads them as a record. So the task works on private descriptors; descriptor 1 becomes standard
 error and descriptor 0 becomes empty, for this process and for every child. Records are
 not known here. The private descriptors are never inherited by a program and refuse to work for a forked process, and
-each file remembers the error it failed with, so that the task's own input and output errors are never confused with
+each file keeps the error it failed with, so that the task's own input and output errors are never confused with
 those of user code.
 """
 

@@ -58,7 +58,7 @@ cdef inline void store_fixed(unsigned char* out, const unsigned char* p, int cod
 
 
 # The fast path: value number i of a column, and so of the parts of a TUPLE, by the position in data or offsets that i says, and
-# nothing else: `n` and `used` stay behind until truncate_column sets them. It returns the position after the value; NULL if it needs
+# nothing else: `n` and `used` are not kept up to date until truncate_column sets them. It returns the position after the value; NULL if it needs
 # the general path (another type, incomplete input, no capacity), in which case the column has no more values than before.
 
 cdef inline const unsigned char* load_fixed(const Column* c, Py_ssize_t i, const unsigned char* p, const unsigned char* end) noexcept nogil:

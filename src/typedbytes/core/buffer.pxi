@@ -47,14 +47,14 @@ cdef int reserve_storage(ReadBuffer* b, Py_ssize_t wanted) except -1:
     if nkept == 0:
         b.start_offset += b.cursor - b.start
         kept = b.storage
-        place(b, b.storage, 0, 0)
+        use_storage(b, b.storage, 0, 0)
     free = b.storage + b.capacity - b.end
     if free >= wanted - (b.end - b.cursor) or (kept == b.start and free > 0):
         return 0
     if kept != b.storage:
         memmove(b.storage, kept, nkept)
         b.start_offset += kept - b.start
-        place(b, b.storage, b.cursor - kept, nkept)
+        use_storage(b, b.storage, b.cursor - kept, nkept)
     if nkept >= b.capacity // 2:
         # Not copied by us: large memory is moved by its pages, so that there are never two copies of it.
         done = b.cursor - b.start
@@ -63,11 +63,11 @@ cdef int reserve_storage(ReadBuffer* b, Py_ssize_t wanted) except -1:
             raise MemoryError
         b.capacity *= 2
         b.storage = storage
-        place(b, storage, done, nkept)
+        use_storage(b, storage, done, nkept)
     return 0
 
 
-cdef inline void place(ReadBuffer* b, unsigned char* storage, Py_ssize_t done, Py_ssize_t nkept) noexcept:
+cdef inline void use_storage(ReadBuffer* b, unsigned char* storage, Py_ssize_t done, Py_ssize_t nkept) noexcept:
     # All that is held is at the front of `storage`, and `done` bytes of it were read already.
     b.start = storage
     b.cursor = storage + done

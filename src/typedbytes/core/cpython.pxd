@@ -25,7 +25,7 @@ cdef extern from "core/cpython.h":
     # Digits of 30 bits; and the bytes of a set's table outside the object.
     Py_ssize_t ndigits_of(PyObject* number) noexcept
     Py_ssize_t set_table_size(PyObject* o) noexcept
-    # Have memory brought into the cache without waiting for it; the place in a set where an element of that hash value goes.
+    # Have memory brought into the cache without waiting for it; the entry of a set where the search for that hash value begins.
     void prefetch(const void* p) noexcept
     void prefetch_set_entry(PyObject* o, Py_hash_t hash) noexcept
     # A bytes object whose nbytes, 2**31 + 4 at most, the caller fills in.

@@ -1,7 +1,7 @@
 /* Layer 0. Loops over vectors of 256 bits, with the bit gathering of BMI2 to compress them. See utf8.h.
  *
- * In the decoders `due` holds the places at which the next step must begin with continuation bytes, and `wrong` whatever was
- * found wrong; what is left behind the last step is the plain loop's. */
+ * In the decoders `due` holds the positions at which the next step must begin with continuation bytes, and `wrong` whatever was
+ * found wrong; what is left after the last step is decoded by the plain loop. */
 #ifndef TYPEDBYTES_UTF8_AVX2_H
 #define TYPEDBYTES_UTF8_AVX2_H
 

@@ -37,7 +37,7 @@ TB_WIDE static ptrdiff_t wide_measure(const unsigned char *p, ptrdiff_t nbytes, 
 }
 
 /* 32 bytes a step; what is left, up to 34 bytes, is the plain loop's. A character may begin in one step and end in the next:
- * `due` holds the places at which the next step must begin with continuation bytes. The text has no byte from 0xf0 on. */
+ * `due` holds the positions at which the next step must begin with continuation bytes. The text has no byte from 0xf0 on. */
 TB_WIDE static int wide_to_ucs2(const unsigned char *p, const unsigned char *end, uint16_t *out, const uint16_t *out_end) {
     const __m512i low6 = _mm512_set1_epi16(0x3f);
     uint64_t due = 0;
@@ -73,7 +73,7 @@ TB_WIDE static int wide_to_ucs2(const unsigned char *p, const unsigned char *end
         p += 32;
     }
     if (wrong) return 0;
-    /* The plain loop starts at a character: behind the bytes that are still due, two at most, which every step leaves. */
+    /* The plain loop starts at a character: after the bytes that are still due, two at most, which every step leaves. */
     for (; due; due >>= 1, p++)
         if (!TB_CONTINUES(*p)) return 0;
     return plain_to_ucs2(p, end, out, out_end);
@@ -185,7 +185,7 @@ TB_WIDE static inline int wide_has_surrogate(__m512i c) {
     return _mm512_cmpeq_epu32_mask(_mm512_and_si512(c, _mm512_set1_epi32((int)0xfffff800u)), _mm512_set1_epi32(0xd800)) != 0;
 }
 
-/* The characters that stand first and are ASCII, by whole vectors: how many were stored. */
+/* Store the ASCII characters at the start, by whole vectors; return how many. */
 TB_WIDE static inline ptrdiff_t wide_ascii_from_ucs1(unsigned char *out, const uint8_t *in, const uint8_t *end) {
     ptrdiff_t n = 0;
     for (; end - in - n >= 64; n += 64) {

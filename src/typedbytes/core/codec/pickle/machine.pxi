@@ -82,7 +82,7 @@ cdef object read_pickle(const unsigned char* p, Py_ssize_t nbytes):
     except Exception as error:
         if m.is_refused:
             raise
-        # The types of these vary with the Python version; the caller is promised one.
+        # The types of these vary with the Python version; the caller is given one.
         reason = f"{type(error).__name__}: {shortened(str(error))}"
     finally:
         release_machine(&m)
@@ -366,7 +366,7 @@ cdef PyObject* expect_below(PickleMachine* m, Py_ssize_t start, PyTypeObject* ki
 # there is a hash table with linear probing: of numbers, so that looking a key up looks at nothing else.
 
 cdef inline uint64_t* index_entry(PickleMachine* m, uint32_t key) noexcept:
-    # The entry of a key, or the free one (0) that it would get; there is a free one. An entry is a key, and its place plus 1.
+    # The entry of a key, or the free one (0) that it would get; there is a free one. An entry is a key, and its index in the memo plus 1.
     cdef Py_ssize_t mask = (<Py_ssize_t>1 << m.index_bits) - 1
     cdef Py_ssize_t i = <Py_ssize_t>((<uint64_t>key * SECRET) >> (64 - m.index_bits))
     while m.memo_index[i] != 0 and m.memo_index[i] >> 32 != key:
@@ -376,14 +376,14 @@ cdef inline uint64_t* index_entry(PickleMachine* m, uint32_t key) noexcept:
 
 cdef inline PickleMemo* find_memo(PickleMachine* m, int64_t key) noexcept:
     # NULL: nothing is stored under it.
-    cdef int64_t place
+    cdef int64_t index
     if not 0 <= key < <int64_t>1 << 32:
         return NULL
     if m.memo_index == NULL:
-        place = key - m.first_key
+        index = key - m.first_key
     else:
-        place = <int64_t>(index_entry(m, <uint32_t>key)[0] & 0xffffffff) - 1
-    return &m.memo[place] if 0 <= place < m.nmemo else NULL
+        index = <int64_t>(index_entry(m, <uint32_t>key)[0] & 0xffffffff) - 1
+    return &m.memo[index] if 0 <= index < m.nmemo else NULL
 
 
 cdef int add_memo(PickleMachine* m, uint32_t key) except -1:
@@ -407,8 +407,8 @@ cdef int add_memo(PickleMachine* m, uint32_t key) except -1:
     return 0
 
 
-cdef inline uint64_t new_index_entry(uint32_t key, Py_ssize_t place) noexcept:
-    return <uint64_t>key << 32 | <uint64_t>place + 1
+cdef inline uint64_t new_index_entry(uint32_t key, Py_ssize_t index) noexcept:
+    return <uint64_t>key << 32 | <uint64_t>index + 1
 
 
 cdef int enlarge_index(PickleMachine* m) except -1:

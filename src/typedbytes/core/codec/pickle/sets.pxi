@@ -140,7 +140,7 @@ cdef int fill_waiting(PickleMachine* m, SetFilling* f) except -1:
 
 
 cdef bint has_own_hash(PyObject* item) noexcept:
-    # Hashes that nobody can choose: salted by the interpreter, or one value each.
+    # Hashes that an attacker cannot choose: salted by the interpreter, or one value each.
     cdef PyTypeObject* kind = Py_TYPE(item)
     cdef int64_t number
     if kind == &PyLong_Type:

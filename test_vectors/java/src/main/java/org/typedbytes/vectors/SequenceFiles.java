@@ -37,7 +37,7 @@ import org.apache.hadoop.util.ReflectionUtils;
 
 /** Hadoop's own SequenceFiles: written in every form there is, and read with its own reader. */
 final class SequenceFiles {
-    /** Stands in data for the sync marker of the file, which nobody knows before it is written. */
+    /** Stands in data for the sync marker of the file, which is not known before it is written. */
     private static final byte[] PLACEHOLDER = "MARKERMARKERMARK".getBytes(StandardCharsets.US_ASCII);
 
     private static final Map<String, String> CODECS = new LinkedHashMap<>();
