@@ -159,9 +159,9 @@ def test_bodies_are_released_and_published_once():
 def test_a_body_that_is_published_again_is_a_fault():
     with channels(4096) as (sender, receiver):
         body = sender.reserve(10)
-        place = [body.offset, body.nbytes, body.id]
+        offer = [body.offset, body.nbytes, body.id]
         body.publish()
-        sender._writer.write([Command("body"), *place])
+        sender._writer.write([Command("body"), *offer])
         with receiver.receive(), pytest.raises(tb.BlockError, match="again"):
             receiver.receive()
 
@@ -377,10 +377,10 @@ def test_java_takes_bodies(tmp_path):
 @pytest.mark.hadoop
 def test_java_refuses_memory_that_the_sender_can_truncate():
     with block_peer.peer("ack", "native") as first, within(60):
-        place = first.getpeername()
+        address = first.getpeername()
         first.close()
         for seals in (0, GROW, SHRINK | GROW, FUTURE_WRITE | GROW, SHRINK | FUTURE_WRITE):
-            with socket.create_connection(place) as sock, memory(4096, seals) as file:
+            with socket.create_connection(address) as sock, memory(4096, seals) as file:
                 offered(sock, file, 4096)
                 with contextlib.suppress(ConnectionError):
                     assert (BlockReader(sock).read() is not None) == (seals == SHRINK | FUTURE_WRITE)

@@ -216,8 +216,8 @@ def test_a_large_value_is_never_copied(wire):
         from typedbytes.block import BlockWriter, BlockReader, Command
         ours, theirs = socket.socketpair()
         def drain():
-            room = bytearray(1 << 18)
-            while theirs.recv_into(room): pass
+            buffer = bytearray(1 << 18)
+            while theirs.recv_into(buffer): pass
         thread = threading.Thread(target=drain); thread.start()
         value = os.urandom(64 << 20)
         writer = BlockWriter(ours, sys.argv[1])

@@ -58,19 +58,19 @@ def test_lines_that_are_not_messages(line):
     assert bad(65, "block", "encode", stdin=b"[1]\n" + line)[0] == slow.encode("bytes", [1])
 
 
-@pytest.mark.parametrize("place", ["127.0.0.1:99999", b"\xff:0", b"\xff"])
-def test_a_peer_that_cannot_listen(place, tmp_path):
+@pytest.mark.parametrize("address", ["127.0.0.1:99999", b"\xff:0", b"\xff"])
+def test_a_peer_that_cannot_listen(address, tmp_path):
     (tmp_path / "\udcff").touch()  # the path is taken
-    assert "cannot listen" in bad(64, "block", "peer", "--listen", place, cwd=tmp_path)[1]
+    assert "cannot listen" in bad(64, "block", "peer", "--listen", address, cwd=tmp_path)[1]
 
 
 def test_a_peer_whose_path_is_not_utf8(tmp_path):
-    place = os.fsencode(tmp_path) + b"/peer\xff"
+    path = os.fsencode(tmp_path) + b"/peer\xff"
     process = subprocess.Popen(
-        [*COMMAND, "block", "peer", "--listen", place, "--connections", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*COMMAND, "block", "peer", "--listen", path, "--connections", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    assert process.stdout.readline() == place + b"\n"
-    connected(os.fsdecode(place)).close()
+    assert process.stdout.readline() == path + b"\n"
+    connected(os.fsdecode(path)).close()
     assert process.communicate() == (b"", b"")
     assert process.returncode == 0
 
@@ -97,8 +97,8 @@ def test_wrong_usage(tmp_path):
 @pytest.mark.parametrize("mode", ["ack", "echo"])
 @pytest.mark.parametrize("wire", ["bytes", "native"])
 def test_the_peer_answers(wire, mode, tmp_path):
-    for place in ("127.0.0.1:0", str(tmp_path / "peer")):
-        words = ["block", "peer", "--wire", wire, "--mode", mode, "--listen", place, "--connections", "2"]
+    for address in ("127.0.0.1:0", str(tmp_path / "peer")):
+        words = ["block", "peer", "--wire", wire, "--mode", mode, "--listen", address, "--connections", "2"]
         process = subprocess.Popen([*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         found = process.stdout.readline().strip()
         for _ in range(2):
@@ -114,13 +114,13 @@ def test_the_peer_answers(wire, mode, tmp_path):
 
 def test_the_peer_says_what_was_bad_and_goes_on():
     process = subprocess.Popen(
-        [*COMMAND, "block", "peer"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear_interrupts
+        [*COMMAND, "block", "peer"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=restore_interrupts
     )
-    place = process.stdout.readline().strip()
-    with connected(place) as sock:
+    address = process.stdout.readline().strip()
+    with connected(address) as sock:
         sock.sendall(b"\xff" * 4)
         assert sock.recv(1) == b""
-    with connected(place) as sock:
+    with connected(address) as sock:
         sock.sendall(bytes(4))
         assert sock.recv(1) == b"1"
         process.send_signal(signal.SIGINT)
@@ -129,16 +129,16 @@ def test_the_peer_says_what_was_bad_and_goes_on():
     assert process.returncode == 130
 
 
-def hear_interrupts():
+def restore_interrupts():
     """Undo what a shell does to a run in the background."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def connected(place):
+def connected(address):
     """Return a socket to where a peer listens."""
-    if "/" not in place:
-        host, port = place.split(":")
+    if "/" not in address:
+        host, port = address.split(":")
         return socket.create_connection((host, int(port)))
     sock = socket.socket(socket.AF_UNIX)
-    sock.connect(place)
+    sock.connect(address)
     return sock

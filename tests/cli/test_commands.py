@@ -1,4 +1,4 @@
-"""What the commands make of records: ranges, samples, facts, faults, differences, searches, conversions, outputs."""
+"""What the commands make of records: ranges, samples, statistics, faults, differences, searches, conversions, outputs."""
 
 import contextlib
 import io
@@ -128,7 +128,7 @@ def test_samples_are_fair():
     assert sum(counts) == 6000 and min(counts) > 220 and max(counts) < 380
 
 
-# Facts
+# Statistics
 
 
 def test_count_with_a_row_for_each_input(file):
@@ -304,17 +304,17 @@ def test_faults_of_lines_of_json(tmp_path):
 
 def test_faults_in_a_long_stream(file):
     chance = random.Random(5)
-    stream, places = bytearray(), []
+    stream, expected = bytearray(), []
     for number in range(20_000):
         if chance.random() < 0.0005:
-            places.append((len(stream), number))
+            expected.append((len(stream), number))
             stream += BAD_TEXT
         else:
             stream += tb.dumps("x" * chance.randrange(30))
     done = run("validate", "-n", "1000", file(bytes(stream)))
     (row,) = rows(done.stdout)
-    assert [(fault["offset"], fault["record"]) for fault in row["faults"]] == places
-    assert row["records"] == 20_000 - len(places) and row["bytes"] == len(stream)
+    assert [(fault["offset"], fault["record"]) for fault in row["faults"]] == expected
+    assert row["records"] == 20_000 - len(expected) and row["bytes"] == len(stream)
 
 
 def test_memory_of_a_source():
@@ -671,8 +671,8 @@ def map_of(*pairs):
 )
 def test_a_record_that_no_message_keeps(record, message):
     before = ONE + tb.dumps({"k": [{"k": (1,)}]}) + TEXT
-    stdout, told = bad(65, "cat", "--to", "block", stdin=before + record + TWO)
-    assert told == f"standard input: {message.format(len(before))}"
+    stdout, error = bad(65, "cat", "--to", "block", stdin=before + record + TWO)
+    assert error == f"standard input: {message.format(len(before))}"
     assert good("cat", stdin=stdout) == b"".join(b"\x08\0\0\0\1" + each for each in (ONE, before[len(ONE) : -len(TEXT)], TEXT))
     assert good("cat", "--to", "block", stdin=before) == stdout
 
@@ -716,20 +716,20 @@ def test_no_more_is_read_than_a_value_has():
 
 @pytest.mark.parametrize("url", ["zip://a::{}", "tar://a::{}", "reference://a", "dir://a", "data://a", "generic://a", "nowhere://a"])
 def test_urls_of_what_is_not_there(url, file):
-    place = url.format(file(STREAM))
-    assert bad(66, "cat", place)[1].startswith(f"{place}: ")
-    assert place in bad(66, "cat", "-o", place, stdin=ONE)[1]
+    url = url.format(file(STREAM))
+    assert bad(66, "cat", url)[1].startswith(f"{url}: ")
+    assert url in bad(66, "cat", "-o", url, stdin=ONE)[1]
 
 
 def test_an_archive_of_a_file_system(tmp_path):
-    place = tmp_path / "a.zip"
-    with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as archive:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("part-0", NUMBERS * 1000)
-    assert good("cat", f"zip://part-0::{place}") == NUMBERS * 1000
-    data = bytearray(place.read_bytes())
+    assert good("cat", f"zip://part-0::{path}") == NUMBERS * 1000
+    data = bytearray(path.read_bytes())
     data[40:48] = bytes(8)  # of the compressed bytes
-    place.write_bytes(data)
-    assert bad(74, "cat", f"zip://part-0::{place}")[1].startswith(f"zip://part-0::{place}: ")
+    path.write_bytes(data)
+    assert bad(74, "cat", f"zip://part-0::{path}")[1].startswith(f"zip://part-0::{path}: ")
 
 
 def test_what_a_file_system_says_of_no_file():
@@ -741,8 +741,8 @@ def test_folders_patterns_and_urls(file, tmp_path):
     folder.mkdir()
     for name, data in (("part-0", ONE), ("part-1", TWO), ("_SUCCESS", b"x"), (".crc", b"x")):
         (folder / name).write_bytes(data)
-    for place in (str(folder), f"{folder}/part-*", f"file://{folder}"):
-        assert good("cat", place) == ONE + TWO
+    for location in (str(folder), f"{folder}/part-*", f"file://{folder}"):
+        assert good("cat", location) == ONE + TWO
     assert good("cat", f"file://{folder}/part-0", f"file://{folder}/*-1") == ONE + TWO
     odd = file(TEXT, "a[1].tb")
     assert good("cat", odd) == TEXT
@@ -758,13 +758,13 @@ def test_nothing_in_a_folder_is_left_out_silently(tmp_path):
         (folder / name).mkdir(parents=True)
     (folder / "part-0").write_bytes(ONE)
     (folder / "part-1").symlink_to("nowhere")
-    for place, prefix in ((str(folder), ""), (f"file://{folder}", "file://")):
-        stdout, message = bad(66, "cat", place)
+    for location, prefix in ((str(folder), ""), (f"file://{folder}", "file://")):
+        stdout, message = bad(66, "cat", location)
         assert stdout == ONE and message == f"{prefix}{folder}/part-1: No such file or directory"
     (folder / "part-1").unlink()
     (folder / "more").mkdir()
-    for place in (str(folder), f"file://{folder}"):
-        assert bad(66, "cat", place) == (b"", f"{place}: a folder among the part files: {place}/more")
+    for location in (str(folder), f"file://{folder}"):
+        assert bad(66, "cat", location) == (b"", f"{location}: a folder among the part files: {location}/more")
     (folder / "more").rmdir()
     assert good("cat", str(folder)) == good("cat", f"file://{folder}") == ONE
 

@@ -344,8 +344,8 @@ def test_a_name_that_is_the_beginning_of_another(names):
 @pytest.mark.parametrize("nnames", [8, 9, 40])
 def test_a_name_that_is_twice_among_many(nnames):
     pairs = [(string(f"name {number}"), B) for number in range(nnames)]
-    for place in range(nnames):
-        encoded = map_(*pairs, pairs[place])
+    for index in range(nnames):
+        encoded = map_(*pairs, pairs[index])
         assert _report.lines(encoded).decode() == json_reference.line(encoded) + "\n"
 
 

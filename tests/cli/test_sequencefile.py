@@ -245,14 +245,14 @@ def test_a_sequence_file_without_records_keeps_its_classes():
 def damaged():
     """Return a file with two blocks damaged, and the pairs of the others."""
     whole = written(PAIRS, compression="block", block_size=400)
-    places = []
+    offsets = []
     at = whole.index(MARKER) + 16
     while (at := whole.find(MARKER, at)) >= 0:
-        places.append(at)
+        offsets.append(at)
         at += 1
     data = bytearray(whole)
-    for place in (places[5], places[20]):
-        data[place + 25] ^= 0xFF
+    for offset in (offsets[5], offsets[20]):
+        data[offset + 25] ^= 0xFF
     pairs = sequencefile.Reader(bytes(data), resync=True, **LOSSY).read_all()
     assert 900 < len(pairs) < 1000
     return bytes(data), pairs
@@ -352,18 +352,18 @@ def test_repair_keeps_what_the_dialect_allows(file, tmp_path):
 def test_repair_says_where_a_record_is_wrong(compression, tmp_path):
     sink = io.BytesIO()
     with sequencefile.Writer(sink, key_class="Text", value_class="Text", compression=compression, sync_marker=MARKER) as writer:
-        places = []
+        offsets = []
         for number in range(5):
             if compression == "block":
                 writer.sync()
-            places.append(writer.offset)
+            offsets.append(writer.offset)
             writer.write_raw(b"\x01k", b"\x02a\xff" if number in (1, 3) else b"\x02ok")
     done = run("validate", "--repair", str(tmp_path / "out"), stdin=sink.getvalue())
     message = "typedbytes: standard input: skipped 5 bytes, 1 records: Text is not UTF-8"
     lines = done.stderr.decode().splitlines()
     assert done.returncode == 65 and len(lines) == 2
     for line, number in zip(lines, (1, 3)):
-        assert line.startswith(message) and line.endswith(f"byte 0 of the value at offset {places[number]}, record {number}")
+        assert line.startswith(message) and line.endswith(f"byte 0 of the value at offset {offsets[number]}, record {number}")
 
 
 @pytest.mark.parametrize("compression", ["none", "record", "block"])

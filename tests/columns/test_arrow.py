@@ -538,7 +538,7 @@ def test_values_longer_than_the_wire_can_say():
 def test_there_and_back_through_pyarrow(pairs):
     data = b"".join(reference.dumps(part) for pair in pairs for part in pair)
     if b"\x90" in data:
-        return  # application codes come back as BYTES: Arrow has no place for the code
+        return  # application codes come back as BYTES: Arrow has no field for the code
     assert written(taken(read_one(data))) == data
 
 

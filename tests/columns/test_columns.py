@@ -165,8 +165,8 @@ def test_every_cut_of_a_record_after_another(first, second, policy):
     manner = {"pairs": False, "on_mismatch": policy, "batch_rows": 9, "threads": 1}
     for cut in range(len(start), len(data) + 1):
         check_reading(data[:cut], data[:cut], PLAIN, **manner)
-    for place in range(len(start), len(data)):
-        spoiled = data[:place] + b"\xff" + data[place + 1 :]
+    for offset in range(len(start), len(data)):
+        spoiled = data[:offset] + b"\xff" + data[offset + 1 :]
         check_reading(spoiled, io.BytesIO(spoiled), PLAIN, **manner)
 
 
@@ -228,8 +228,8 @@ def test_numbers_become_arrays_of_their_width():
 
 def test_arrays_are_over_the_memory_of_the_batch_and_keep_it():
     batch = read_one(pairs_of(*((number, (number / 2, number / 4)) for number in range(1000))))
-    for place in ("key", "value", "value.1"):
-        assert numpy.shares_memory(batch.column(place), batch.column(place))
+    for name in ("key", "value", "value.1"):
+        assert numpy.shares_memory(batch.column(name), batch.column(name))
     kept = batch.column("value"), batch.buffers("key")["data"]
     del batch
     junk = [bytes(16_000) for _ in range(100)]
@@ -245,7 +245,7 @@ def test_nested_columns_by_path():
     assert offsets.tolist() == [0, 1, 1] and keys.tolist() == ["k"] and mapped.tolist() == ["v"]
     assert batch.column("value.0.item").tolist() == [1, 2] and batch.column("value.1.value").tolist() == ["v"]
     assert batch.column("value.2.1").tolist() == [2, 4] and batch.column("value.2").tolist() == [[1, 2], [3, 4]]
-    for place in (
+    for name in (
         "values",
         "value.3",
         "value.0.items",
@@ -259,7 +259,7 @@ def test_nested_columns_by_path():
         -1,
     ):
         with pytest.raises(LookupError):
-            batch.column(place)
+            batch.column(name)
 
 
 # -- text -------------------------------------------------------------------------------------------------
@@ -397,9 +397,9 @@ def test_items_of_vectors_can_be_wanted():
         assert [value for batch in batches for value in batch.column(1)] == ["a" * number for number in range(50)]
     with pytest.raises(LookupError):
         next(columns.read(pairs_of(*rows), columns=["value.5"]))
-    for place in ("values", "value.\xb2", "value.x", "value.2.item"):
+    for name in ("values", "value.\xb2", "value.x", "value.2.item"):
         with pytest.raises(LookupError):
-            next(columns.read(pairs_of(*rows), columns=[place]))
+            next(columns.read(pairs_of(*rows), columns=[name]))
 
 
 def test_what_is_not_wanted_may_be_of_any_kind():

@@ -165,9 +165,9 @@ ROWS = {
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_fault_at_any_record_is_raised_in_order(shape, policy):
     usual, *others = map(pairs_of, ROWS[shape])
-    for place in range(24):
+    for index in range(24):
         for spoiled in (others[0], others[1] + others[2], b"\xff", usual[:-1]):
-            data = usual * place + spoiled + usual * 10
+            data = usual * index + spoiled + usual * 10
             one = read_out(data, 1, on_mismatch=policy)
             for threads, waits in ((2, True), (3, False)):
                 assert read_out(data, threads, waits, on_mismatch=policy) == one
@@ -402,7 +402,7 @@ def test_empty_input_and_empty_batches():
 
 
 def batches_of(values, most_held, policy="error"):
-    """Return the rows of each batch where a column holds so many bytes and items at most."""
+    """Return the rows of each batch where a column holds at most `most_held` bytes and items."""
     builder, view, found = _native.Builder(None, 1, None, policy, most_held=most_held), memoryview(tb.Encoder().encode_all(values)), []
     while view:
         nbytes, nrows = builder.append_records(view, 10**6)

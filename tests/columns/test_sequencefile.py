@@ -1,7 +1,7 @@
 """Columns of SequenceFiles hold what the file's own reader gives, whatever the classes and the compression, and say where damage is.
 
 What belongs here: columns straight from SequenceFiles. What this file must not know: how columns are filled, which other files
-ask. What is always true in it: expected values come from objects, expected places from a Reader that stood there.
+ask. What is always true in it: expected values come from objects, expected offsets from a Reader.
 """
 
 import io
@@ -103,7 +103,7 @@ def test_more_pairs_than_are_taken_at_once():
         assert reader.record == len(pairs) and reader.offset == len(data)
 
 
-# -- places -----------------------------------------------------------------------------------------------
+# -- paths and files --------------------------------------------------------------------------------------
 
 
 def test_paths_and_files_to_read_from(tmp_path):

@@ -1,4 +1,4 @@
-"""Memory that is refused, at every place where it is asked for: a MemoryError, nothing lost, nothing half-done, and life goes on.
+"""Memory that is refused, at every allocation: a MemoryError, nothing lost, nothing half-done, and life goes on.
 
 Belongs here: operations, and the sweep over their allocations. What this file must not know: how much memory is used. What is
 always true in it: an operation gives the same each time it is called, and a sweep runs in a process of its own, since it may
@@ -28,7 +28,7 @@ from typedbytes.sequencefile import _native as _sequence
 
 HERE = Path(__file__).parent
 
-# many of each, so that what the interpreter keeps for reuse does not hide the places
+# many of each, so that what the interpreter keeps for reuse does not hide allocations
 VALUES = [
     *range(300, 350), *(2**40 + number for number in range(30)), *(number * 1.5 for number in range(30)), *("s%d" % number for number in range(30)),
     "\u20ac" * 3000, b"b" * 3000, [[number] for number in range(1000, 1030)], tuple((number,) for number in range(1000, 1030)),

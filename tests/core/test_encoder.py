@@ -127,8 +127,8 @@ UNUSUAL = {
 
 
 @pytest.mark.parametrize("name", UNUSUAL)
-@pytest.mark.parametrize("place", ["alone", "list", "tuple", "value", "sorted"])
-def test_unusual_objects_come_back_plain(name, place):
+@pytest.mark.parametrize("position", ["alone", "list", "tuple", "value", "sorted"])
+def test_unusual_objects_come_back_plain(name, position):
     unusual, plain = UNUSUAL[name]
     around = {
         "alone": lambda item: item,
@@ -136,10 +136,10 @@ def test_unusual_objects_come_back_plain(name, place):
         "tuple": lambda item: (1, item),
         "value": lambda item: {"a": item, "b": 1},
         "sorted": lambda item: {"b": 1, "a": item},
-    }[place]
-    found = tb.loads(tb.dumps(around(unusual), sort_keys=place == "sorted"))
+    }[position]
+    found = tb.loads(tb.dumps(around(unusual), sort_keys=position == "sorted"))
     assert found == around(plain)
-    inner = {"alone": lambda: found, "list": lambda: found[0], "tuple": lambda: found[1]}.get(place, lambda: found["a"])()
+    inner = {"alone": lambda: found, "list": lambda: found[0], "tuple": lambda: found[1]}.get(position, lambda: found["a"])()
     assert type(inner) is type(plain)
 
 

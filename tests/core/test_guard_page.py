@@ -80,9 +80,9 @@ def every_writing():
     values += [make(nbytes) for nbytes in LENGTHS for make in (bytes, "a".__mul__, "\xe9".__mul__, "\u20ac".__mul__, "\U0001f600".__mul__)]
     for value in values:
         encoded = tb.dumps(value)
-        room = edge.put(bytes(len(encoded)))
-        assert tb.Encoder().encode_into(value, room) == len(encoded)
-        assert room == encoded
+        target = edge.put(bytes(len(encoded)))
+        assert tb.Encoder().encode_into(value, target) == len(encoded)
+        assert target == encoded
         with pytest.raises(ValueError, match="do not fit"):
             tb.Encoder().encode_into(value, edge.put(bytes(len(encoded) - 1)))
     print(len(values))

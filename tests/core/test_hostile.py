@@ -29,7 +29,7 @@ MAP_KEY = b"\x0a\0\0\0\1"
 
 
 def fault(call, *args, **options):
-    """Return the class and the place of the error that a call must raise."""
+    """Return the class and the offset of the error that a call must raise."""
     with pytest.raises(typedbytes.DecodeError) as caught:
         call(*args, **options)
     return failure(caught.value)[:2]
@@ -46,8 +46,8 @@ def nested_lists(depth):
 @pytest.mark.parametrize("name", [name for name in NESTING if name != "map_key_vector"])
 def test_100_000_levels(name):
     data = NESTING[name] * 100_000
-    # the place of the 257th container: those of one period, repeated
-    period = [place for place, byte in enumerate(NESTING[name]) if byte in (8, 9, 10)]
+    # the offset of the 257th container: those of one period, repeated
+    period = [index for index, byte in enumerate(NESTING[name]) if byte in (8, 9, 10)]
     levels, rest = divmod(256, len(period))
     offset = levels * len(NESTING[name]) + period[rest]
 

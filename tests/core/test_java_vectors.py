@@ -55,7 +55,7 @@ def test_java_copies_our_values_and_partitions_our_keys(values):
     encoded = [tb.dumps(value) for value in values]
     data = b"".join(encoded)
     assert hadoop().raw(data) == data
-    for key, placed in itertools.zip_longest(encoded, hadoop().place(data)):
+    for key, placed in itertools.zip_longest(encoded, hadoop().partitions(data)):
         assert tb.hash_code(key) == placed["hashCode"]
         for npartitions, partition in placed["partition"].items():
             assert tb.partition(key, int(npartitions)) == partition

@@ -285,7 +285,7 @@ def test_keys_of_any_text_are_shared_by_the_maps_of_a_list():
 
 def test_long_keys_that_are_almost_equal_are_distinguished():
     rng = random.Random(8)
-    texts = [letter * place + other + letter * (length - place) for length in (24, 25, 32, 100, 255, 256, 300) for place in (0, 8, 12, length)
+    texts = [letter * offset + other + letter * (length - offset) for length in (24, 25, 32, 100, 255, 256, 300) for offset in (0, 8, 12, length)
              for letter in ("k", "ж") for other in ("k", "x", "ж")]  # fmt: skip
     for nkeys in (1, 5, len(texts)):
         maps = [dict.fromkeys(rng.sample(texts, nkeys), 1) for _ in range(3000 // nkeys)]

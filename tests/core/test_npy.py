@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from fresh import run_fresh
 from typedbytes._npy import dumps_array, is_available, loads_array
 
-RECORD = [("id", "<i4"), ("place", "<f8", (2, 2)), ("name", "S3")]
+RECORD = [("id", "<i4"), ("point", "<f8", (2, 2)), ("name", "S3")]
 
 ARRAYS = [
     numpy.arange(6).reshape(2, 3),
@@ -324,9 +324,9 @@ def test_every_truncation_and_every_tail_is_refused():
 def test_every_bit_flip_is_harmless():
     for array in (ARRAYS[0], numpy.zeros(2, RECORD)):
         data = dumps_array(array)
-        for place in range(len(data)):
+        for offset in range(len(data)):
             for bit in range(8):
-                outcome_of(data[:place] + bytes([data[place] ^ 1 << bit]) + data[place + 1 :])
+                outcome_of(data[:offset] + bytes([data[offset] ^ 1 << bit]) + data[offset + 1 :])
 
 
 @given(st.text(alphabet="'\"\\[](){},:<>|iufcOSUMV0123456789 TrueFalse\n", max_size=80))

@@ -554,17 +554,17 @@ def in_small_stacks(loop):
 
 
 @pytest.mark.parametrize(
-    "levels, depth, places",
+    "levels, depth, positions",
     [
         ("NESTING.values()", 5000, "[POSITIONS['alone'], POSITIONS['in a set'], POSITIONS['for is_safe']]"),
         ("[NESTING['TUPLE2']]", 50_000, "POSITIONS.values()"),
         # sixty levels of sharing would be 2**60 steps for code that walks them
         ("SHARING.values()", 60, "POSITIONS.values()"),
     ],
-    ids=["every level", "every place", "shared"],
+    ids=["every level", "every position", "shared"],
 )
-def test_what_nests_is_refused_on_a_small_stack(levels, depth, places):
-    loop = f"print({{read(start + nested([level], b'K\\x01', {depth}) + end) for level in {levels} for start, end in {places}}})"
+def test_what_nests_is_refused_on_a_small_stack(levels, depth, positions):
+    loop = f"print({{read(start + nested([level], b'K\\x01', {depth}) + end) for level in {levels} for start, end in {positions}}})"
     assert in_small_stacks(loop) == "{'refused'}"
 
 
@@ -857,16 +857,16 @@ def test_every_truncation_is_refused():
 
 def test_every_other_byte_at_every_offset_is_harmless():
     for seed in PYTHON2:
-        for place in range(len(seed)):
+        for offset in range(len(seed)):
             for byte in range(256):
-                outcome_of(seed[:place] + bytes([byte]) + seed[place + 1 :])
+                outcome_of(seed[:offset] + bytes([byte]) + seed[offset + 1 :])
 
 
 def test_every_bit_flip_is_harmless():
     for seed in SEEDS:
-        for place in range(len(seed)):
+        for offset in range(len(seed)):
             for bit in range(8):
-                outcome_of(seed[:place] + bytes([seed[place] ^ 1 << bit]) + seed[place + 1 :])
+                outcome_of(seed[:offset] + bytes([seed[offset] ^ 1 << bit]) + seed[offset + 1 :])
 
 
 @given(st.binary(max_size=60))

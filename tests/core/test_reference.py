@@ -1,4 +1,4 @@
-"""The compiled implementation against the reference: same values, same bytes, same errors in the same places."""
+"""The compiled implementation against the reference: same values, same bytes, same errors at the same offsets."""
 
 import itertools
 import random
@@ -66,9 +66,9 @@ def test_decode_with_options(data, options):
 
 def test_every_bit_of_every_short_vector_flipped():
     for seed in short_seeds():
-        for place in range(8 * len(seed)):
+        for bit in range(8 * len(seed)):
             data = bytearray(seed)
-            data[place // 8] ^= 1 << place % 8
+            data[bit // 8] ^= 1 << bit % 8
             agree(bytes(data))
 
 

@@ -95,12 +95,12 @@ def test_decode_with_more_bytes_after(vector):
 def test_decode_in_two_chunks(vector):
     data, options = bytes.fromhex(vector["hex"]), decode_options(vector)
 
-    for place in range(1, len(data)):
+    for offset in range(1, len(data)):
         decoder = typedbytes.Decoder(**options)
-        decoder.feed(data[:place])
+        decoder.feed(data[:offset])
         assert list(decoder) == []
-        assert decoder.pending == place
-        decoder.feed(data[place:])
+        assert decoder.pending == offset
+        decoder.feed(data[offset:])
         assert [exact_repr(value) for value in decoder] == [vector["value"]]
         assert decoder.pending == 0
         decoder.close()

@@ -70,7 +70,7 @@ def check_reading(wire, source, options, **manner):
 
 
 def spelled(value, widens):
-    """Spell a value; when columns were widened, numbers have lost the widths of their codes."""
+    """Format a value; when columns were widened, numbers have lost the widths of their codes."""
     text = exact_repr(value)
     return re.sub(r"\b(?:Long|Float)\(([^()]*(?:\([^()]*\))?)\)", r"\1", text) if widens else text
 

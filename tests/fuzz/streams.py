@@ -39,7 +39,7 @@ class ReadPieces(Pieces):
     """Give pieces by read()."""
 
     def read(self, nbytes):
-        """Return at most so many bytes."""
+        """Return at most `nbytes` bytes."""
         return self.next(nbytes)
 
 
@@ -57,7 +57,7 @@ class SharedPieces(Pieces):
     """Give pieces by read() as memoryviews of the whole."""
 
     def read(self, nbytes):
-        """Return at most so many bytes."""
+        """Return at most `nbytes` bytes."""
         return memoryview(bytearray(self.next(nbytes)))
 
 

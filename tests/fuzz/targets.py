@@ -21,7 +21,7 @@ class Target:
 
 
 def wire_after(nbytes):
-    """Return a shape: so many bytes that choose, then a stream."""
+    """Return a shape: `nbytes` bytes that choose, then a stream."""
     return lambda maker: maker.chance.randbytes(nbytes) + maker.wire()
 
 

@@ -57,7 +57,7 @@ TOO_LARGE = {
 }
 
 LOCATION = re.compile(r'\s*/\* "(?:src/)?(?:typedbytes/)?([\w/]+\.p\w+)":(\d+)$')
-PLACES_END = re.compile(r'\s*/\* (?:"\(tree fragment\)"|function exit code)')
+LOCATIONS_END = re.compile(r'\s*/\* (?:"\(tree fragment\)"|function exit code)')
 OUR_FUNCTION = re.compile(r"__pyx_(?:pf|f|gb)_")  # bodies; wrappers and the module's own start are Cython's
 HEAD = re.compile(r"\s*(?:def |@|cdef class|cdef [^=]*\(.*[:,]$|cdef [^=]*\)( \w+)*( except.*)?:$)")
 CHECK = re.compile(r"__PYX_ERR|\b(?:un)?likely\(|exc_type|__Pyx_Iter|if \(size > |switch \(__pyx_t|__Pyx_Raise")
@@ -91,7 +91,7 @@ class Counts:
             found = LOCATION.match(words)
             if found:
                 location, is_first, is_final = (found[1], int(found[2])), True, False
-            elif PLACES_END.match(words):
+            elif LOCATIONS_END.match(words):
                 location = None
             elif "/*finally:*/" in words:
                 is_final = True  # one exit follows the other, each with its own copy of the body

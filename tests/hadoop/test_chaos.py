@@ -166,12 +166,12 @@ def test_a_death_between_two_records_fails_the_job(run, death):
 
 
 @pytest.mark.parametrize("death", ["os._exit(0)", "os.kill(os.getpid(), signal.SIGKILL)"], ids=["exit", "kill"])
-@pytest.mark.parametrize("place", ["[1, [2, object()]]", "object()"], ids=["in a LIST", "after the key"])
-def test_a_death_inside_a_record_fails_the_job(run, place, death):
+@pytest.mark.parametrize("broken", ["[1, [2, object()]]", "object()"], ids=["in a LIST", "after the key"])
+def test_a_death_inside_a_record_fails_the_job(run, broken, death):
     text = f"""
     class Inside(Job):
         def map(self, key, value):
-            yield value, {place} if self.due() else [key]
+            yield value, {broken} if self.due() else [key]
     def die(obj):
         {death}
     streaming.run(Inside, write_options={{"default": die}})

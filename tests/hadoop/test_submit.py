@@ -1,4 +1,4 @@
-"""Jobs on their way to Hadoop: the command lines, what travels with a job, archives, and what users are told.
+"""Jobs on their way to Hadoop: the command lines, what travels with a job, archives, and messages to users.
 
 Belongs here: everything of typedbytes.hadoop that needs no Hadoop. Always true: what Hadoop said in these tests was recorded from
 Hadoop 3.4.2 and its Java.
@@ -539,7 +539,7 @@ def test_a_bundle_is_written_beside_and_renamed(small, tmp_path):
 
 @contextlib.contextmanager
 def limited_files(nbytes):
-    """Let files grow to no more than so many bytes: what a full disk is, but for the number of the error."""
+    """Let files grow to no more than `nbytes` bytes: what a full disk is, but for the number of the error."""
     limits, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, limits[1]))
     try:
@@ -723,8 +723,8 @@ def test_output_is_read_from_where_it_is(tmp_path):
     with sequencefile.open(str(tmp_path / "part-00000"), "w") as file:
         file.write("a", 1)
     environ = {"HADOOP_CONF_DIR": str(tmp_path)}
-    for place in (str(tmp_path), f"file:{tmp_path}", f"file://{tmp_path}"):
-        assert list(hadoop.read_output(place, environ)) == [("a", 1)]
+    for location in (str(tmp_path), f"file:{tmp_path}", f"file://{tmp_path}"):
+        assert list(hadoop.read_output(location, environ)) == [("a", 1)]
 
 
 def test_output_that_only_hadoop_can_find(tmp_path, monkeypatch, home):

@@ -27,8 +27,8 @@ def test_a_job_of_hadoop_fails_or_is_right(seed):
 
 def test_a_wrong_end_is_found(tmp_path, monkeypatch):
     # the judge itself: what it must not let pass
-    def judge(place, code, counts, has_reason=True):
-        return chaos._judge(tmp_path, place, code, counts, has_reason)
+    def judge(engine, code, counts, has_reason=True):
+        return chaos._judge(tmp_path, engine, code, counts, has_reason)
 
     def wrong(outcome, *arguments):
         with pytest.raises(chaos.WrongError) as raised:

@@ -135,8 +135,8 @@ def test_a_job_has_no_more_counters_than_hadoop_allows(tmp_path, nreducers, ncou
         """,
     )
     for more in ((0, 0), (1, 0), (0, 1)):
-        told = {"COUNTERS": f"{ncounters + more[0]} {ngroups + more[1]}"}
-        job = functools.partial(run, script, tmp_path / "in.tb", tmp_path / f"out{more}", reducers=nreducers, environ=told)
+        environ = {"COUNTERS": f"{ncounters + more[0]} {ngroups + more[1]}"}
+        job = functools.partial(run, script, tmp_path / "in.tb", tmp_path / f"out{more}", reducers=nreducers, environ=environ)
         if more == (0, 0):
             assert sum(map(len, job().counters.values())) > ncounters
         else:

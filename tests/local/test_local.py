@@ -81,10 +81,10 @@ def test_compressed_text_is_known_whatever_its_name(compress, tmp_path):
 
 
 def test_a_file_that_says_it_is_empty_is_read_to_its_end(tmp_path):
-    place = f"/proc/{os.getpid()}/limits"
-    lines = pathlib.Path(place).read_text().splitlines()
-    assert os.path.getsize(place) == 0 and len(lines) > 10
-    local.run("cat", inputs=place, output=tmp_path / "out", split_size=10)
+    path = f"/proc/{os.getpid()}/limits"
+    lines = pathlib.Path(path).read_text().splitlines()
+    assert os.path.getsize(path) == 0 and len(lines) > 10
+    local.run("cat", inputs=path, output=tmp_path / "out", split_size=10)
     assert [line for _, line in pairs_of(tmp_path / "out")] == lines
 
 
@@ -286,7 +286,7 @@ def test_task_has_what_hadoop_passes_in_the_environment(tmp_path):
         import os
         from typedbytes import streaming
 
-        def facts(role):
+        def attributes(role):
             task = streaming.task()
             names = ("job_id", "task_id", "attempt_id", "is_map", "partition", "input_file", "input_start", "input_length")
             yield role, {name: getattr(task, name) for name in names}
@@ -294,13 +294,13 @@ def test_task_has_what_hadoop_passes_in_the_environment(tmp_path):
             yield "stream", sorted(name for name in os.environ if name.startswith("stream_"))
 
         def mapper(key, value):
-            return facts("map")
+            return attributes("map")
 
         def reducer(key, values):
             for value in values:
                 yield key, value
             if key == "map":
-                yield from facts("reduce")
+                yield from attributes("reduce")
 
         streaming.run(mapper, reducer)
         """,
@@ -471,11 +471,11 @@ def test_a_command_that_is_quicker_than_its_input_fails_the_job(tmp_path):
             local.run("true", inputs=tmp_path / "in.txt", output=tmp_path / "out", quiet=True)
 
 
-@pytest.mark.parametrize(("role", "place"), [("combine", "combiner failed"), ("reduce", "reduce task 0")])
-def test_a_combiner_and_a_reducer_that_fail_fail_the_job(words, tmp_path, role, place):
+@pytest.mark.parametrize(("role", "message"), [("combine", "combiner failed"), ("reduce", "reduce task 0")])
+def test_a_combiner_and_a_reducer_that_fail_fail_the_job(words, tmp_path, role, message):
     path, _, _ = words
     broken = WORD_COUNT.replace("yield word, sum(counts)", f"import sys; assert sys.argv[1] != '{role}', 'broken'; yield word, 1")
-    with pytest.raises(local.JobError, match=place) as raised:
+    with pytest.raises(local.JobError, match=message) as raised:
         run(write_script(tmp_path, broken), path, tmp_path / "out")
     assert "AssertionError: broken" in raised.value.tail
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
@@ -571,9 +571,9 @@ def test_what_the_user_has_to_mend_is_said(words, tmp_path, change, said):
     write_script(tmp_path, "import sys; sys.exit(143)", "terminated.py")
     before = sorted(os.listdir(tmp_path))
     changed = {name: tmp_path / value if isinstance(value, str) else value for name, value in change.items()}
-    places = {"script": script, "inputs": path, "output": tmp_path / "out", **changed}
+    arguments = {"script": script, "inputs": path, "output": tmp_path / "out", **changed}
     with pytest.raises(local.JobError, match=said) as raised:
-        run(places.pop("script"), places.pop("inputs"), places.pop("output"), **places)
+        run(arguments.pop("script"), arguments.pop("inputs"), arguments.pop("output"), **arguments)
     if "broken.py" in change.values():
         assert raised.value.tail[-1] == "ModuleNotFoundError: No module named 'no_such_module'"
     assert sorted(os.listdir(tmp_path)) == before

@@ -95,8 +95,8 @@ def test_lines_and_outcomes_are_counted_where_they_come_from():
     counts.add_generated(GENERATED.split("\n"), body + end)
     counts.add_header("_it.h", [dict(line_number=4, count=2, branches=[dict(count=2), dict(count=0)])])
     assert counts.lines == {("_it.pyx", 3): 5, ("core/it.pxi", 9): 0, ("_it.pyx", 7): 5, ("_it.h", 4): 2}
-    assert {place: sorted(table.values()) for place, table in counts.branches.items()} == {("_it.pyx", 3): [0, 5], ("_it.h", 4): [0, 2]}
-    assert {place: sorted(table.values()) for place, table in counts.calls.items()} == {("core/it.pxi", 9): [0, 0]}
+    assert {key: sorted(table.values()) for key, table in counts.branches.items()} == {("_it.pyx", 3): [0, 5], ("_it.h", 4): [0, 2]}
+    assert {key: sorted(table.values()) for key, table in counts.calls.items()} == {("core/it.pxi", 9): [0, 0]}
 
 
 def test_lines_too_large_for_tests_are_in_the_sources():

@@ -63,8 +63,8 @@ def folder(tmp_path):
 @pytest.mark.parametrize("words", [["cat"], ["to-json"], ["convert", "--to", "sequencefile", "--pairs"]], ids=lambda words: words[0])
 def test_an_output_is_on_the_disk_before_it_has_its_name(folder, words):
     calls = calls_of(folder, *words, "-o", "out", input=b"\2\1\2\1")
-    place = folder / "out"
-    assert calls == [("fsync", f"{folder}/.out"), ("rename", f'"{folder}/.out", "{place}"'), ("fsync", str(folder))]
+    path = folder / "out"
+    assert calls == [("fsync", f"{folder}/.out"), ("rename", f'"{folder}/.out", "{path}"'), ("fsync", str(folder))]
 
 
 def test_a_bundle_is_on_the_disk_before_it_has_its_name(folder):

@@ -21,15 +21,15 @@ OURS = [ZSTD if codec == "zstd" else codec for codec in CODECS if codec != "lzo"
 FORMS = [("none", "default"), *((compression, codec) for compression in ("record", "block") for codec in OURS)]
 
 
-def pairs_of(place, **options):
+def pairs_of(path, **options):
     """Return the pairs of a file or of a split."""
-    with sequencefile.Reader(place, **options) as reader:
+    with sequencefile.Reader(path, **options) as reader:
         return reader.read_all()
 
 
-def keys_of(place, **options):
+def keys_of(path, **options):
     """Return the keys of a file or of a split."""
-    return [key for key, _ in pairs_of(place, **options)]
+    return [key for key, _ in pairs_of(path, **options)]
 
 
 def test_recorded_vectors_are_what_hadoop_writes_today():
@@ -94,10 +94,10 @@ def test_large_values_and_many_chunks(compression, codec, tmp_path):
 
 
 def spread(rng, size, header_end):
-    """Return places to split a file at: at random, and around its header and its end."""
-    places = {0, header_end - 1, header_end, header_end + 1, size - 21, size - 20, size - 1}
-    places.update(rng.randrange(size) for _ in range(12))
-    return sorted(place for place in places if 0 <= place < size)
+    """Return offsets to split a file at: at random, and around its header and its end."""
+    offsets = {0, header_end - 1, header_end, header_end + 1, size - 21, size - 20, size - 1}
+    offsets.update(rng.randrange(size) for _ in range(12))
+    return sorted(offset for offset in offsets if 0 <= offset < size)
 
 
 @pytest.mark.parametrize("compression, codec", [("none", "default"), ("record", "gzip"), ("block", "snappy"), ("block", "bzip2")])

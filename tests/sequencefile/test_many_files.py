@@ -17,36 +17,36 @@ from typedbytes import sequencefile
 
 @pytest.mark.parametrize("processes, ordered", [(1, False), (2, True), (3, False)])
 def test_a_folder_of_part_files(folder, processes, ordered):
-    place, pairs = folder
+    root, pairs = folder
     done = []
-    found = list(sequencefile.read(place, processes=processes, ordered=ordered, split_size=4000, progress=lambda *now: done.append(now)))
+    found = list(sequencefile.read(root, processes=processes, ordered=ordered, split_size=4000, progress=lambda *now: done.append(now)))
     assert found == pairs if ordered or processes == 1 else sorted(found) == sorted(pairs)
-    total = sum((place / f"part-{part:05}").stat().st_size for part in range(3))
+    total = sum((root / f"part-{part:05}").stat().st_size for part in range(3))
     assert done[-1] == (total, total) and done == sorted(done) and len(done) > 10
 
 
 def test_a_folder_among_part_files_is_not_left_out(folder):
-    place, _ = folder
-    (place / "part-00003").mkdir()
+    root, _ = folder
+    (root / "part-00003").mkdir()
     with pytest.raises(IsADirectoryError, match="a folder among the part files: .*/part-00003"):
-        sequencefile.read(place)
+        sequencefile.read(root)
 
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_damage_in_one_of_many_files(folder, processes):
-    place, pairs = folder
-    path = place / "part-00001"
+    root, pairs = folder
+    path = root / "part-00001"
     data = bytearray(path.read_bytes())
     data[20000:20010] = bytes(10)
     path.write_bytes(data)
     found = []
     with pytest.raises(tb.DecodeError, match=f"^{path}: "):
-        for pair in sequencefile.read(place, processes=processes, ordered=True, split_size=8000):
+        for pair in sequencefile.read(root, processes=processes, ordered=True, split_size=8000):
             found.append(pair)
     assert found == pairs[: len(found)] and len(found) > 1500
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        found = list(sequencefile.read(place, processes=processes, ordered=True, split_size=8000, resync=True))
+        found = list(sequencefile.read(root, processes=processes, ordered=True, split_size=8000, resync=True))
     said = [str(each.message) for each in said if each.category is RuntimeWarning]  # a fork may have its own to say
     assert said and all(f"{path}: skipped " in each for each in said)
     assert 0 < len(pairs) - len(found) < 60
@@ -54,17 +54,17 @@ def test_damage_in_one_of_many_files(folder, processes):
 
 
 def test_reading_many_files_can_be_left(folder):
-    place, pairs = folder
+    root, pairs = folder
     for processes in (1, 2):
-        reading = sequencefile.read(place, processes=processes, ordered=True, split_size=4000)
+        reading = sequencefile.read(root, processes=processes, ordered=True, split_size=4000)
         assert [next(reading) for _ in range(10)] == pairs[:10]
         reading.close()
 
 
 def test_a_thread_of_the_pool_that_ends_the_reading_does_not_wait_for_itself(folder, monkeypatch):
-    place, _ = folder
+    root, _ = folder
     monkeypatch.setattr("typedbytes.sequencefile._parallel.Kept", iter)  # to see inside
-    reading = sequencefile.read(place, processes=2, split_size=4000)
+    reading = sequencefile.read(root, processes=2, split_size=4000)
     next(reading)
     answers = reading.gi_frame.f_locals["answers"]
     said, ended = [], threading.Event()
@@ -87,8 +87,8 @@ def test_a_thread_of_the_pool_that_ends_the_reading_does_not_wait_for_itself(fol
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_an_error_says_where_in_the_file(folder, processes):
-    place, pairs = folder
-    path = place / "part-00000"
+    root, pairs = folder
+    path = root / "part-00000"
     data = bytearray(path.read_bytes())
     with sequencefile.Reader(path) as reader:
         reader.skip(1000)
@@ -97,7 +97,7 @@ def test_an_error_says_where_in_the_file(folder, processes):
     path.write_bytes(data)
     for split_size, nrecord in ((1 << 20, 1000), (4000, None)):
         with pytest.raises(tb.FormatError) as info:
-            list(sequencefile.read(place, processes=processes, split_size=split_size, ordered=True))
+            list(sequencefile.read(root, processes=processes, split_size=split_size, ordered=True))
         assert (info.value.offset, info.value.record) == (offset + 12, nrecord), (
             "a later split does not know which record of the file it is"
         )
@@ -106,8 +106,8 @@ def test_an_error_says_where_in_the_file(folder, processes):
 class HeavyError(Exception):
     """An exception that can be pickled, but not made again."""
 
-    def __init__(self, place, reason):
-        super().__init__(f"{place}: {reason}")
+    def __init__(self, source, reason):
+        super().__init__(f"{source}: {reason}")
 
 
 class LocalError(Exception):
@@ -189,9 +189,9 @@ def test_a_process_that_dies_is_an_error(tmp_path):
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_file_that_has_gone(folder, processes):
-    place, pairs = folder
-    reading = sequencefile.read(place, processes=processes, ordered=True)
-    (place / "part-00002").unlink()
+    root, pairs = folder
+    reading = sequencefile.read(root, processes=processes, ordered=True)
+    (root / "part-00002").unlink()
     found = []
     with pytest.raises(FileNotFoundError, match="part-00002"):
         found.extend(reading)
@@ -200,22 +200,22 @@ def test_a_file_that_has_gone(folder, processes):
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_what_progress_raises_comes_through(folder, processes):
-    place, pairs = folder
+    root, pairs = folder
 
     def stop(done, total):
         raise OwnError(done)
 
     with pytest.raises(OwnError, match="4000"):
-        list(sequencefile.read(place, processes=processes, ordered=True, split_size=4000, progress=stop))
+        list(sequencefile.read(root, processes=processes, ordered=True, split_size=4000, progress=stop))
 
 
 def test_processes_that_share_nothing(folder):
-    place, pairs = folder
+    root, pairs = folder
     code = f"""
         import multiprocessing
         from typedbytes import sequencefile
         multiprocessing.set_start_method("spawn")
-        found = list(sequencefile.read({str(place)!r}, processes=2, ordered=True, split_size=30000))
+        found = list(sequencefile.read({str(root)!r}, processes=2, ordered=True, split_size=30000))
         print(len(found), found[-1])
     """
     assert run_fresh(code) == f"{len(pairs)} {pairs[-1]}"

@@ -45,18 +45,18 @@ def test_map_files_of_every_order(name, step, tmp_path):
 
 
 def map_file(folder, data, index, key_class="IntWritable", value_class="Text", **options):
-    """Write a MapFile: `index` says of which records, by number, or which place of `data` a key shall have."""
-    places, sink = [], io.BytesIO()
+    """Write a MapFile: `index` says of which records, by number, or which offset in `data` a key shall have."""
+    offsets, sink = [], io.BytesIO()
     with sequencefile.Writer(sink, key_class=key_class, value_class=value_class, sync_marker=MARKER, **options) as writer:
         for pair in data:
-            places.append(writer.offset)
+            offsets.append(writer.offset)
             (writer.write_raw if type(pair[0]) is bytes else writer.write)(*pair)
     (folder / "data").write_bytes(sink.getvalue())
-    entries = [(data[each][0], places[each]) if type(each) is int else each for each in index]
+    entries = [(data[each][0], offsets[each]) if type(each) is int else each for each in index]
     with sequencefile.Writer(folder / "index", key_class=key_class, value_class="LongWritable", sync_marker=MARKER) as writer:
         for pair in entries:
             (writer.write_raw if type(pair[0]) is bytes else writer.write)(*pair)
-    return places
+    return offsets
 
 
 @pytest.mark.parametrize(
@@ -99,11 +99,11 @@ def test_an_index_that_knows_too_little(index, tmp_path):
         assert -1 not in file and 1000 not in file
 
 
-@pytest.mark.parametrize("place", [-1, 0, 10, 2**40, 2**63 - 1])
+@pytest.mark.parametrize("offset", [-1, 0, 10, 2**40, 2**63 - 1])
 @pytest.mark.parametrize("last", [0, 1])
-def test_an_index_that_leads_out_of_its_data(place, last, tmp_path):
-    map_file(tmp_path, NUMBERS[:20], [*[0] * last, (NUMBERS[10][0], place)])
-    with pytest.raises(tb.FormatError, match=f"its offset {place} is outside of the data file of") as caught:
+def test_an_index_that_leads_out_of_its_data(offset, last, tmp_path):
+    map_file(tmp_path, NUMBERS[:20], [*[0] * last, (NUMBERS[10][0], offset)])
+    with pytest.raises(tb.FormatError, match=f"its offset {offset} is outside of the data file of") as caught:
         sequencefile.MapFile(tmp_path)
     with sequencefile.Reader(tmp_path / "index") as index:
         index.skip(last)
@@ -111,13 +111,13 @@ def test_an_index_that_leads_out_of_its_data(place, last, tmp_path):
 
 
 def test_an_index_that_is_not_in_order(tmp_path):
-    places = map_file(tmp_path, NUMBERS, [0, 500, 100])
+    offsets = map_file(tmp_path, NUMBERS, [0, 500, 100])
     with pytest.raises(tb.FormatError, match="not in order"):
         sequencefile.MapFile(tmp_path)
-    map_file(tmp_path, NUMBERS, [0, (3, places[5]), (2, places[5])])
+    map_file(tmp_path, NUMBERS, [0, (3, offsets[5]), (2, offsets[5])])
     with pytest.raises(tb.FormatError, match="not in order"):
         sequencefile.MapFile(tmp_path)
-    map_file(tmp_path, NUMBERS, [0, (1, places[5]), (2, places[1])])
+    map_file(tmp_path, NUMBERS, [0, (1, offsets[5]), (2, offsets[1])])
     with pytest.raises(tb.FormatError, match="not in order"):
         sequencefile.MapFile(tmp_path)
 
@@ -126,9 +126,9 @@ def test_an_index_that_is_not_in_order(tmp_path):
 def test_keys_of_a_map_file_that_are_refused(name, tmp_path):
     for where in ("data", "index"):
         key = b"\xff" * 11 if where == "data" else sequencefile.encode(name, ORDERED[name][-1])
-        places = map_file(tmp_path, [(key, b"")], [], name, "NullWritable")
+        offsets = map_file(tmp_path, [(key, b"")], [], name, "NullWritable")
         if where == "index":
-            map_file(tmp_path, [(key, b"")], [(b"\xff" * 11, struct.pack(">q", places[0]))], name, "NullWritable")
+            map_file(tmp_path, [(key, b"")], [(b"\xff" * 11, struct.pack(">q", offsets[0]))], name, "NullWritable")
         with pytest.raises(tb.DecodeError) as caught, sequencefile.MapFile(tmp_path) as file:
             file.get(ORDERED[name][-1])
         with sequencefile.Reader(tmp_path / where) as reader:
@@ -137,18 +137,18 @@ def test_keys_of_a_map_file_that_are_refused(name, tmp_path):
 
 def test_a_value_of_a_map_file_that_is_refused(tmp_path):
     data = [(struct.pack(">i", key), b"\1\xff" if key == 3 else b"\1a") for key in range(5)]
-    places = map_file(tmp_path, data, [])
+    offsets = map_file(tmp_path, data, [])
     file = sequencefile.MapFile(tmp_path)
     assert file[2] == file[4] == "a"
     with pytest.raises(tb.FormatError, match="not UTF-8") as caught:
         file[3]
-    assert caught.value.offset == places[3]
+    assert caught.value.offset == offsets[3]
     with pytest.raises(tb.FormatError, match="not UTF-8"):
         list(file)
     file.close()
     with sequencefile.MapFile(tmp_path, resync=True) as file:
         assert [key for key, _ in file] == [0, 1, 2, 4]
-        assert [each.offset for each in file.skipped] == [places[3]]
+        assert [each.offset for each in file.skipped] == [offsets[3]]
 
 
 def test_a_decoder_of_a_map_file_raises_for_itself(tmp_path):

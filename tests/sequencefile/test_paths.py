@@ -37,22 +37,22 @@ def test_paths_and_files_to_read_from(tmp_path):
 
 def test_paths_and_files_to_write_to(tmp_path):
     data = written(NUMBERS)
-    for place in (tmp_path / "a", str(tmp_path / "b"), os.open(tmp_path / "c", os.O_WRONLY | os.O_CREAT)):
-        with sequencefile.open(place, "w", sync_marker=MARKER) as writer:
+    for target in (tmp_path / "a", str(tmp_path / "b"), os.open(tmp_path / "c", os.O_WRONLY | os.O_CREAT)):
+        with sequencefile.open(target, "w", sync_marker=MARKER) as writer:
             writer.writes(NUMBERS)
-        if isinstance(place, int):
-            os.close(place)
+        if isinstance(target, int):
+            os.close(target)
     with open(tmp_path / "d", "wb") as file, sequencefile.Writer(file, sync_marker=MARKER) as writer:
         writer.writes(NUMBERS)
     assert {(tmp_path / name).read_bytes() for name in "abcd"} == {data}
 
 
 def test_paths_that_are_refused(tmp_path):
-    for place in (io.StringIO(), object(), 5.5):
+    for file in (io.StringIO(), object(), 5.5):
         with pytest.raises(TypeError):
-            sequencefile.Reader(place)
+            sequencefile.Reader(file)
         with pytest.raises(TypeError):
-            sequencefile.Writer(place)
+            sequencefile.Writer(file)
     with pytest.raises(FileNotFoundError):
         sequencefile.Reader(tmp_path / "no")
     with pytest.raises(IsADirectoryError):
@@ -84,7 +84,7 @@ def test_urls(tmp_path):
 @pytest.mark.parametrize("said", [0, None])
 def test_a_file_that_does_not_say_its_size_is_read_to_its_end(said, tmp_path, monkeypatch):
     """As files of some servers and of some file systems in user space."""
-    monkeypatch.setattr(sequencefile._locations, "size", lambda place: said)
+    monkeypatch.setattr(sequencefile._locations, "size", lambda path: said)
     (tmp_path / "f").write_bytes(written(NUMBERS, sync_interval=100))
     reported = []
     assert list(sequencefile.read(tmp_path / "f", split_size=500, progress=lambda *now: reported.append(now))) == NUMBERS
@@ -120,7 +120,7 @@ def test_what_hdfs_takes_is_said(missing):
         import sys
         {missing}
         from typedbytes import sequencefile
-        for act in (sequencefile.open, lambda place: sequencefile.open(place, "w"), lambda place: list(sequencefile.read(place))):
+        for act in (sequencefile.open, lambda path: sequencefile.open(path, "w"), lambda path: list(sequencefile.read(path))):
             try:
                 act("hdfs://no-such-host.invalid:8020/part-00000")
             except ({"ImportError" if missing else "OSError"}) as error:

@@ -181,7 +181,7 @@ def test_user_defined_classes():
 def test_markers_are_where_hadoop_writes_them():
     data = written(NUMBERS, key_class="IntWritable", value_class="Text", sync_interval=1000)
     start = sequencefile.Reader(data).offset
-    places = [at for at in range(start, len(data)) if data.startswith(b"\xff" * 4 + MARKER, at)]
+    offsets = [at for at in range(start, len(data)) if data.startswith(b"\xff" * 4 + MARKER, at)]
     last, at = 0, start
     expected = []
     for key, value in NUMBERS:
@@ -189,7 +189,7 @@ def test_markers_are_where_hadoop_writes_them():
             expected.append(at)
             last = at = at + 20
         at += len(record(bytes(4), b"\0" + value.encode()))
-    assert places == expected and len(places) > 15
+    assert offsets == expected and len(offsets) > 15
 
 
 def test_an_interval_that_never_ends():
@@ -235,7 +235,7 @@ def test_records_larger_than_every_buffer(compression, codec):
 
 
 #: Bytes that a Writer gathers at most before its buffer grows.
-ROOM = 65536 + 8192
+CAPACITY = 65536 + 8192
 
 AT_THE_END = [1, 1 << 40, 1 << 80, True, 1.5, "text", "t\xebxt", b"", b"bytes", (1, "a"), [2.5], {}]
 
@@ -244,7 +244,7 @@ AT_THE_END = [1, 1 << 40, 1 << 80, True, 1.5, "text", "t\xebxt", b"", b"bytes", 
 def test_records_that_end_where_the_buffer_does(value, options):
     start = written([])
     for left in range(-30, 60):  # after the key, which has 17 bytes of lengths and code in front of it
-        key = bytes(ROOM - len(start) - 17 - left)
+        key = bytes(CAPACITY - len(start) - 17 - left)
         sides = [reference.dumps(side, **options) for side in (key, value)]
         expected = start + record(*(struct.pack(">i", len(side)) + side for side in sides))
         assert written([(key, value)], **options) == expected
@@ -275,32 +275,32 @@ def test_blocks_that_are_skipped_are_not_decompressed():
 def test_seek():
     for compression, codec in FORMS:
         sink = io.BytesIO()
-        places = []
+        offsets = []
         with sequencefile.Writer(sink, compression=compression, codec=codec, block_size=400) as writer:
             for i in range(500):
                 if compression == "block":
                     if i % 50 == 0:
                         writer.sync()
-                        places.append((writer.offset, i))
+                        offsets.append((writer.offset, i))
                 else:
-                    places.append((writer.offset, i))
+                    offsets.append((writer.offset, i))
                 writer.write(i, str(i))
         for source in (sink.getvalue(), io.BytesIO(sink.getvalue())):
             reader = sequencefile.Reader(source)
-            random.Random(1).shuffle(places)
-            for place, i in places:
-                reader.seek(place)
+            random.Random(1).shuffle(offsets)
+            for offset, i in offsets:
+                reader.seek(offset)
                 assert reader.read() == (i, str(i))
             with pytest.raises(ValueError, match="inside the header"):
                 reader.seek(5)
             reader.seek(10**9)
             assert reader.read() is None
     data = written([(i, "x" * 1000) for i in range(1000)])
-    places = [place for place in range(len(data)) if data[place : place + 20] == b"\xff" * 4 + MARKER]
-    for place in (places[0], places[-1]):
+    offsets = [offset for offset in range(len(data)) if data[offset : offset + 20] == b"\xff" * 4 + MARKER]
+    for offset in (offsets[0], offsets[-1]):
         ahead, beside = sequencefile.Reader(Pipe(data)), sequencefile.Reader(data)
-        ahead.seek(place)
-        beside.seek(place)
+        ahead.seek(offset)
+        beside.seek(offset)
         assert ahead.read_all() == beside.read_all() != []
     ahead = sequencefile.Reader(Pipe(data))
     ahead.seek(len(data) + 1)

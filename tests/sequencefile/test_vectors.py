@@ -71,7 +71,7 @@ def test_typed_bytes(name):
 
 
 def bits(value):
-    """Spell a value so that the order of MAPs does not count."""
+    """Format a value so that the order of MAPs does not count."""
     if isinstance(value, dict):
         return in_order([bits(key), bits(item)] for key, item in value.items())
     return [bits(item) for item in value] if isinstance(value, (tuple, list)) else repr(value)
@@ -141,7 +141,7 @@ def test_a_marker_in_the_data_is_data():
     pairs = reader.read_all()
     assert [key for key, _ in pairs] == list(range(6))
     assert all(value[10 + key : 26 + key] == reader.sync_marker for key, value in pairs)
-    # Splits meet in every place: a marker without its escape is not where one starts.
+    # Splits meet at every offset: a marker without its escape is not where one starts.
     for start in range(len(data)):
         first = sequencefile.Reader(data, length=start).read_all()
         assert first + sequencefile.Reader(data, start=start).read_all() == pairs

@@ -67,7 +67,7 @@ def make_blocks(seed):
 
 
 def order(seed, turn, blocks, nbytes):
-    """Yield the blocks of a turn one after the other, so many bytes or a little more."""
+    """Yield the blocks of a turn one after the other, `nbytes` bytes or a little more."""
     chance = random.Random(f"{seed} {turn}")
     while nbytes > 0:
         block = chance.choice(blocks)

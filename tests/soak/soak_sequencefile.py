@@ -24,7 +24,7 @@ PAIRS = [(f"key {i}", (i, i / 3, b"x" * (i % 200))) for i in range(NRECORDS)]
 
 
 class Endless(io.RawIOBase):
-    """Give a header, and then the same records again and again until there are so many bytes; measure memory at the first tenth."""
+    """Give a header, and then the same records again and again until there are `nbytes` bytes; measure memory at the first tenth."""
 
     def __init__(self, head, body, nbytes):
         self.parts = self.repeat(head, body, max(10, nbytes // len(body)))
@@ -39,7 +39,7 @@ class Endless(io.RawIOBase):
             yield body
 
     def read1(self, nbytes):
-        """Return at most so many bytes."""
+        """Return at most `nbytes` bytes."""
         if not self.rest:
             self.rest = memoryview(next(self.parts, b""))
         part, self.rest = self.rest[:nbytes], self.rest[nbytes:]

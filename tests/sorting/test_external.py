@@ -53,9 +53,9 @@ def sorted_by(sorter, data, npartitions=1):
 def test_pairs_are_sorted_by_partition_then_key_and_stay_in_order(npairs, npartitions):
     pairs = made_pairs(random.Random(npairs), npairs)
     data, counts = sorted_by(Sorter(npartitions=npartitions), joined(pairs), npartitions)
-    places = [reference.partition(key, npartitions) for key, _ in pairs]
-    assert data == joined(pair for _, pair in sorted(zip(places, pairs), key=lambda each: (each[0], each[1][0])))
-    assert counts == [places.count(number) for number in range(npartitions)] if npartitions < 1000 else sum(counts) == npairs
+    partitions = [reference.partition(key, npartitions) for key, _ in pairs]
+    assert data == joined(pair for _, pair in sorted(zip(partitions, pairs), key=lambda each: (each[0], each[1][0])))
+    assert counts == [partitions.count(number) for number in range(npartitions)] if npartitions < 1000 else sum(counts) == npairs
 
 
 @pytest.mark.parametrize("secondary", [1, 5, 6, 7, 11, 12, 40])
@@ -63,10 +63,10 @@ def test_the_end_of_a_key_chooses_no_partition(secondary):
     # BinaryPartitioner: the hash of the bytes up to (rightOffset + length) % length, with the remainder of Java
     pairs = made_pairs(random.Random(6), 500)
     ends = [1 + int(math.fmod(len(key) - secondary - 1, len(key))) for key, _ in pairs]
-    places = [reference.partition(key[: max(end, 0)], 7) for (key, _), end in zip(pairs, ends)]
+    partitions = [reference.partition(key[: max(end, 0)], 7) for (key, _), end in zip(pairs, ends)]
     data, counts = sorted_by(Sorter(npartitions=7, secondary=secondary), joined(pairs), 7)
-    assert counts == [places.count(number) for number in range(7)]
-    assert data == joined(pair for _, pair in sorted(zip(places, pairs), key=lambda each: (each[0], each[1][0])))
+    assert counts == [partitions.count(number) for number in range(7)]
+    assert data == joined(pair for _, pair in sorted(zip(partitions, pairs), key=lambda each: (each[0], each[1][0])))
 
 
 def test_by_partition_keeps_the_order_within():
@@ -262,14 +262,14 @@ def test_damage_is_reported_as_a_reader_reports_it():
     good = tb.Encoder().encode_pairs([(i, [1, "a", {"k": (1, 2.5)}]) for i in range(9)] + [("x" * i, b"y" * i) for i in range(9)])
     for _ in range(150):
         bad = bytearray(good)
-        place = chance.randrange(len(bad))
+        offset = chance.randrange(len(bad))
         what = chance.choice(["cut", "change", "flip", "insert"])
         if what == "cut":
-            del bad[place:]
+            del bad[offset:]
         elif what == "insert":
-            bad.insert(place, chance.choice([255, 9, 8, 10, 0, 7]))
+            bad.insert(offset, chance.choice([255, 9, 8, 10, 0, 7]))
         else:
-            bad[place] = chance.randrange(256) if what == "change" else bad[place] ^ 1 << chance.randrange(8)
+            bad[offset] = chance.randrange(256) if what == "change" else bad[offset] ^ 1 << chance.randrange(8)
         bad = bytes(bad)
         expected = outcome(lambda: len(list(tb.PairReader(bad, raw=True))))
         assert outcome(lambda: count_by_sorter(io.BytesIO(bad), 1 << 20)) == expected

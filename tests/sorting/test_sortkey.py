@@ -279,8 +279,8 @@ def test_descending_orders_the_other_way():
 @pytest.mark.parametrize("order", [lambda value: value, Descending], ids=["ascending", "descending"])
 def test_hadoop_orders_keys_as_python_orders_values(order):
     leaves = [*INTS, *FLOATS, True]
-    values = [(place, order(number)) for place in ("", "a", "a\0", "ab") for number in leaves]
-    values += [(place, order(text), 1) for place in ("b", "ba") for text in ("", "x", "x\0", "xx", "\uffff", "\U0001f40d")]
+    values = [(prefix, order(number)) for prefix in ("", "a", "a\0", "ab") for number in leaves]
+    values += [(prefix, order(text), 1) for prefix in ("b", "ba") for text in ("", "x", "x\0", "xx", "\uffff", "\U0001f40d")]
     random.Random(3).shuffle(values)
     keys = tb.Decoder().decode_all(hadoop().sort(b"".join(map(key_bytes, values))))
     assert list(map(decode, keys)) == list(map(plain, sorted(values)))

@@ -29,33 +29,33 @@ PAIRS = {PAIRS!r}
 VALUES = {VALUES!r}
 """
 
-# What makes a writer over `place`, writes the values or pairs, and leaves the writer open.
+# What makes a writer over `path`, writes the values or pairs, and leaves the writer open.
 KINDS = {
-    "Writer": "w = tb.Writer(place); w.writes(VALUES)",
-    "PairWriter": "w = tb.PairWriter(place); w.writes(PAIRS)",
-    "Writer_descriptor": "w = tb.Writer(os.open(place, os.O_WRONLY | os.O_CREAT)); w.writes(VALUES)",
-    "Writer_buffered": "w = tb.Writer(open(place, 'wb')); w.writes(VALUES)",
-    "Writer_gzip": "w = tb.Writer(gzipped(place)); w.writes(VALUES)",
-    "Writer_cycle": "w = tb.Writer(place); w.writes(VALUES); gc.disable(); cycle = [w]; cycle.append(cycle); w = cycle = None",
-    "columns": "w = tb.PairWriter(place); columns.write(w, {'key': [k for k, _ in PAIRS], 'value': VALUES})",
-    "Output": "w = tb.Output(open(place, 'wb')); w.writes(VALUES)",
-    "PairedOutput": "w = tb.PairedOutput(open(place, 'wb')); w.writes(PAIRS)",
-    "sequencefile_none": "w = sequencefile.Writer(place); w.writes(PAIRS)",
-    "sequencefile_record": "w = sequencefile.Writer(place, compression='record'); w.writes(PAIRS)",
-    "sequencefile_block": "w = sequencefile.Writer(place, compression='block'); w.writes(PAIRS)",
-    "sequencefile_buffered": "w = sequencefile.Writer(open(place, 'wb'), compression='block'); w.writes(PAIRS)",
-    "BlockWriter": "w = BlockWriter(open(place, 'wb'), 'native', buffer_size=65536); w.writes([[v] for v in VALUES])",
-    "BlockWriter_plain": "w = BlockWriter(open(place, 'wb', buffering=0), 'native', buffer_size=65536); w.writes([[v] for v in VALUES])",
+    "Writer": "w = tb.Writer(path); w.writes(VALUES)",
+    "PairWriter": "w = tb.PairWriter(path); w.writes(PAIRS)",
+    "Writer_descriptor": "w = tb.Writer(os.open(path, os.O_WRONLY | os.O_CREAT)); w.writes(VALUES)",
+    "Writer_buffered": "w = tb.Writer(open(path, 'wb')); w.writes(VALUES)",
+    "Writer_gzip": "w = tb.Writer(gzipped(path)); w.writes(VALUES)",
+    "Writer_cycle": "w = tb.Writer(path); w.writes(VALUES); gc.disable(); cycle = [w]; cycle.append(cycle); w = cycle = None",
+    "columns": "w = tb.PairWriter(path); columns.write(w, {'key': [k for k, _ in PAIRS], 'value': VALUES})",
+    "Output": "w = tb.Output(open(path, 'wb')); w.writes(VALUES)",
+    "PairedOutput": "w = tb.PairedOutput(open(path, 'wb')); w.writes(PAIRS)",
+    "sequencefile_none": "w = sequencefile.Writer(path); w.writes(PAIRS)",
+    "sequencefile_record": "w = sequencefile.Writer(path, compression='record'); w.writes(PAIRS)",
+    "sequencefile_block": "w = sequencefile.Writer(path, compression='block'); w.writes(PAIRS)",
+    "sequencefile_buffered": "w = sequencefile.Writer(open(path, 'wb'), compression='block'); w.writes(PAIRS)",
+    "BlockWriter": "w = BlockWriter(open(path, 'wb'), 'native', buffer_size=65536); w.writes([[v] for v in VALUES])",
+    "BlockWriter_plain": "w = BlockWriter(open(path, 'wb', buffering=0), 'native', buffer_size=65536); w.writes([[v] for v in VALUES])",
     "CoalescingWriter": """
-        w = CoalescingWriter(open(place, 'wb', buffering=0), 'native', max_delay=None)
+        w = CoalescingWriter(open(path, 'wb', buffering=0), 'native', max_delay=None)
         for v in VALUES: w.write([v])
     """,
     "CoalescingWriter_age": """
-        w = CoalescingWriter(open(place, 'wb', buffering=0), 'native', max_delay=1000)
+        w = CoalescingWriter(open(path, 'wb', buffering=0), 'native', max_delay=1000)
         for v in VALUES: w.write([v])
     """,
     "AsyncCoalescingWriter": """
-        file = open(place, 'wb', buffering=0)
+        file = open(path, 'wb', buffering=0)
         os.set_blocking(file.fileno(), False)
         async def main():
             w = AsyncCoalescingWriter(file, 'native', max_delay=1000)
@@ -70,7 +70,7 @@ HELD_BY_SINKS = {"Writer_gzip", "Output", "PairedOutput"}  # a child of fork has
 
 def function_of(name):
     body = textwrap.dedent(KINDS[name]).strip()
-    return f"def make_{name}(place):\n{textwrap.indent(body, '    ')}\n    return w\n"
+    return f"def make_{name}(path):\n{textwrap.indent(body, '    ')}\n    return w\n"
 
 
 MAKERS = (
@@ -81,8 +81,8 @@ MAKERS = (
         return [globals()["make_" + name](os.path.join(folder, name)) for name in names]
     KINDS, HELD_BY_SINKS = {list(KINDS)!r}, {HELD_BY_SINKS!r}
     folder = sys.argv[1]
-    def gzipped(place):
-        files.append(gzip.open(place, "wb"))
+    def gzipped(path):
+        files.append(gzip.open(path, "wb"))
         return files[-1]
     files = []
     def close_files():
@@ -262,16 +262,16 @@ BUSY = """
 
 
 def test_a_daemon_thread_in_the_middle_of_a_write_is_waited_for(tmp_path):
-    places = [tmp_path / "values", tmp_path / "pairs", tmp_path / "messages"]
+    paths = [tmp_path / "values", tmp_path / "pairs", tmp_path / "messages"]
     waits = """
     def until():
         while "typedbytes._unwritten" not in sys.modules:    # the end waits
             time.sleep(0.001)
     """
-    child = run(textwrap.dedent(waits) + textwrap.dedent(BUSY), *places, start=START)
+    child = run(textwrap.dedent(waits) + textwrap.dedent(BUSY), *paths, start=START)
     assert (child.returncode, child.stderr) == (0, b"")
-    values, messages = tb.Decoder().decode_all(places[0].read_bytes()), list(BlockReader(places[2].read_bytes(), "bytes"))
-    pairs = pairs_in(places[1])
+    values, messages = tb.Decoder().decode_all(paths[0].read_bytes()), list(BlockReader(paths[2].read_bytes(), "bytes"))
+    pairs = pairs_in(paths[1])
     # The first are there; of the second, those that a thread came to write.
     assert values[:50] == VALUES and values[50:] == VALUES[: len(values) - 50]
     assert pairs[:50] == PAIRS and pairs[50:] == PAIRS[: len(pairs) - 50]
@@ -331,11 +331,11 @@ def test_functions_that_run_at_the_end_may_write(tmp_path):
             writers["late"] = late = tb.Writer(sys.argv[1] + "/late")
             late.writes(VALUES)
             os._exit(0)    # they are not used again
-        place = sys.argv[1] + "/"
-        writers = {tb.Writer(open(place + "values", "wb")): 0, tb.PairWriter(place + "pairs"): 0,
-                   sequencefile.Writer(open(place + "block", "wb"), compression="block"): 0,
-                   BlockWriter(open(place + "messages", "wb"), buffer_size=65536): 0}
-        c = CoalescingWriter(open(place + "coalesced", "wb", buffering=0), max_delay=None)
+        folder = sys.argv[1] + "/"
+        writers = {tb.Writer(open(folder + "values", "wb")): 0, tb.PairWriter(folder + "pairs"): 0,
+                   sequencefile.Writer(open(folder + "block", "wb"), compression="block"): 0,
+                   BlockWriter(open(folder + "messages", "wb"), buffer_size=65536): 0}
+        c = CoalescingWriter(open(folder + "coalesced", "wb", buffering=0), max_delay=None)
     """
     child = run(code, tmp_path, start=START)
     assert (child.returncode, child.stderr) == (0, b"")
@@ -427,8 +427,8 @@ def test_a_forgotten_writer_writes_what_it_holds(kind, tmp_path):
 def test_an_unclosed_writer_whose_sink_refuses_is_reported_on_standard_error(kind):
     child = run(f"make_{kind}('/dev/full'); gc.collect(); os._exit(0)", "")
     assert child.returncode == 0
-    told = rf"Exception ignored in: <typedbytes\.\w+(\.\w+)*\.{kind.split('_')[0]} object .*>\nTraceback .*Error: .*\n"
-    assert re.fullmatch(told.replace("sequencefile", "Writer"), child.stderr.decode(), re.DOTALL), child.stderr.decode()
+    expected = rf"Exception ignored in: <typedbytes\.\w+(\.\w+)*\.{kind.split('_')[0]} object .*>\nTraceback .*Error: .*\n"
+    assert re.fullmatch(expected.replace("sequencefile", "Writer"), child.stderr.decode(), re.DOTALL), child.stderr.decode()
 
 
 @pytest.mark.parametrize("end", ["", "w = None; gc.collect()"])

@@ -164,10 +164,10 @@ def test_text_files_are_refused_at_once():
             tb.Writer(sink)
 
 
-@pytest.mark.parametrize("place", [-1, "/nonexistent/x.tb", pathlib.Path("/nonexistent/x.tb"), "/", "bad\0name"])
-def test_a_path_that_cannot_be_opened_raises_at_once(place):
+@pytest.mark.parametrize("path", [-1, "/nonexistent/x.tb", pathlib.Path("/nonexistent/x.tb"), "/", "bad\0name"])
+def test_a_path_that_cannot_be_opened_raises_at_once(path):
     with pytest.raises((OSError, ValueError)):
-        tb.Writer(place)
+        tb.Writer(path)
 
 
 @pytest.mark.parametrize("size", [0, -1])

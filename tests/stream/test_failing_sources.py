@@ -210,10 +210,10 @@ def test_a_descriptor_closed_meanwhile_raises():
         reader.read()
 
 
-@pytest.mark.parametrize("place", [-1, "/nonexistent/x.tb", pathlib.Path("/nonexistent/x.tb"), "/", "bad\0name"])
-def test_a_path_that_cannot_be_opened_raises_at_once(place):
+@pytest.mark.parametrize("path", [-1, "/nonexistent/x.tb", pathlib.Path("/nonexistent/x.tb"), "/", "bad\0name"])
+def test_a_path_that_cannot_be_opened_raises_at_once(path):
     with pytest.raises((OSError, ValueError)):
-        tb.Reader(place)
+        tb.Reader(path)
 
 
 def test_a_pipe_closed_inside_a_value(path):

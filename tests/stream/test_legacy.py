@@ -658,7 +658,7 @@ def test_a_failing_value_leaves_the_values_before_it():
 
 
 class Sparing(io.RawIOBase):
-    """Take at most three bytes at a time, or what else it is told."""
+    """Take at most three bytes at a time, or what `answer` says."""
 
     def __init__(self, answer=None):
         self.taken = b""

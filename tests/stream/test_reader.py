@@ -357,11 +357,11 @@ def test_close_forgets_a_failure():
 def test_paths_are_closed_and_files_are_not(path):
     free = lowest_free_descriptor()
     written(path, DATA + b"\xff")
-    for place in (str(path), path):
-        reader = tb.Reader(place)
+    for source in (str(path), path):
+        reader = tb.Reader(source)
         with reader, pytest.raises(tb.FormatError):
             list(reader)
-        with tb.Reader(place) as reader:
+        with tb.Reader(source) as reader:
             reader.detach()
     with path.open("rb") as file, tb.Reader(file) as reader:
         reader.read()
@@ -559,14 +559,14 @@ def file_of(pairs):
 @pytest.mark.parametrize("reader_of", [stream_of, file_of])
 def test_a_pair_without_other_references_is_filled_again(reader_of):
     pairs = [("one", 1), ("two", 2), ("three", [3]), ("four", 4)]
-    places = list(map(id, reader_of(pairs)))
-    assert len(set(places)) == 1
+    addresses = list(map(id, reader_of(pairs)))
+    assert len(set(addresses)) == 1
     assert list(map(hash, reader_of(pairs[:2]))) == [hash(pair) for pair in pairs[:2]]
     reader = reader_of(pairs)
     held = [next(reader), next(reader)]
     assert held == pairs[:2] and next(reader) == pairs[2]
     # One that held atoms alone is no longer looked at by the collector; with a list in it, it must be.
     reader = reader_of(pairs)
-    place, was_tracked = id(next(reader)), gc.is_tracked(next(reader))
+    address, was_tracked = id(next(reader)), gc.is_tracked(next(reader))
     pair = next(reader)
-    assert (id(pair), pair) == (place, pairs[2]) and gc.is_tracked(pair) and not was_tracked
+    assert (id(pair), pair) == (address, pairs[2]) and gc.is_tracked(pair) and not was_tracked

@@ -143,7 +143,7 @@ KINDS = {
 
 @pytest.fixture
 def path(tmp_path):
-    """Return a place for a file."""
+    """Return the path of a file to write."""
     return tmp_path / "output.tb"
 
 
@@ -198,10 +198,10 @@ def test_every_form_writes_the_same_pairs(form):
 
 
 def test_dump_and_dump_all(path):
-    for place in (str(path), path):
-        tb.dump(VALUES, place)
+    for target in (str(path), path):
+        tb.dump(VALUES, target)
         assert path.read_bytes() == tb.dumps(VALUES)
-        assert tb.dump_all(iter(VALUES), place) == len(VALUES)
+        assert tb.dump_all(iter(VALUES), target) == len(VALUES)
         assert path.read_bytes() == DATA
     sink = io.BytesIO()
     tb.dump("a", sink)
@@ -469,8 +469,8 @@ def test_a_sink_that_writes_to_its_writer_is_refused():
 
 
 def test_a_closed_writer_says_so(path):
-    for place in (io.BytesIO(), path):
-        writer = tb.Writer(place)
+    for target in (io.BytesIO(), path):
+        writer = tb.Writer(target)
         writer.write(1)
         writer.close()
         writer.close()
@@ -563,13 +563,13 @@ def test_an_unclosed_writer_whose_sink_fails_warns_and_is_reported_once(monkeypa
             Fails.ncalls += 1
             raise OSError("no space")
 
-    told = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: told.append(str(unraisable.exc_value)))
+    messages = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: messages.append(str(unraisable.exc_value)))
     writer = tb.Writer(Fails())
     writer.write(1)
     with pytest.warns(ResourceWarning, match="unclosed Writer") as caught:
         del writer
-    assert len(caught) == 1 and Fails.ncalls == 1 and told == ["no space"]
+    assert len(caught) == 1 and Fails.ncalls == 1 and messages == ["no space"]
 
 
 def test_bytes_beyond_all_memory_are_a_memory_error_and_leave_nothing():

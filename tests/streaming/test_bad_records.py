@@ -56,10 +56,10 @@ def test_too_many(run_here, tmp_path, limit):
 
 
 @pytest.mark.parametrize("bad", [BAD_TEXT, UNHASHABLE, b"\x64\x00\x00\x00\x01\x00"], ids=["text", "key of a MAP", "pickle"])
-@pytest.mark.parametrize("place", ["key", "value"])
+@pytest.mark.parametrize("part", ["key", "value"])
 @pytest.mark.parametrize("role", ["map", "reduce", "combine"])
-def test_records_that_cannot_be_decoded(run_here, tmp_path, bad, place, role):
-    broken = bad + tb.dumps(1) if place == "key" else tb.dumps("b") + bad
+def test_records_that_cannot_be_decoded(run_here, tmp_path, bad, part, role):
+    broken = bad + tb.dumps(1) if part == "key" else tb.dumps("b") + bad
     script = "run(lambda key, value: [(key, value)], *[lambda key, values: [(key, list(values))]] * 2, max_bad=1)"
     outcome = run_here(script, role, data=encode(("a", 1), ("b", 2)) + broken + encode(("b", 3), ("c", 4)))
     if role == "map":

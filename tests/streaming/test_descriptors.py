@@ -19,19 +19,19 @@ run(mapper)
 PAIRS = encode(("a", 1), ("b", 2))
 
 
-def places():
+def standard_files():
     return [(found.st_dev, found.st_ino) for found in map(os.fstat, (0, 1))]
 
 
 def test_descriptors_are_given_back_after_the_block():
-    before, stdout = places(), sys.stdout
+    before, stdout = standard_files(), sys.stdout
     with PrivateDescriptors() as (source, sink):
-        assert places() != before and sys.stdout is sys.stderr
+        assert standard_files() != before and sys.stdout is sys.stderr
         assert os.fstat(source.fileno()).st_ino == before[0][1]
         assert os.fstat(sink.fileno()).st_ino == before[1][1]
         assert not os.get_inheritable(source.fileno()) and not os.get_inheritable(sink.fileno())
         assert os.read(0, 1) == b""
-    assert places() == before and sys.stdout is stdout
+    assert standard_files() == before and sys.stdout is stdout
 
 
 @pytest.mark.parametrize(

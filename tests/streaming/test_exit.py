@@ -79,22 +79,22 @@ def test_any_failure_of_user_code_is_its_own(tmp_path, failure):
     assert (outcome.code, outcome.output) == (1, b"")
 
 
-@pytest.mark.parametrize("place", ["__init__", "configure", "map", "close"])
+@pytest.mark.parametrize("method", ["__init__", "configure", "map", "close"])
 @pytest.mark.parametrize("error", ["AttributeError('x')", "StopIteration", "SystemExit(0)", "SystemExit", "GeneratorExit"])
-def test_failure_at_any_position(tmp_path, place, error):
+def test_failure_at_any_position(tmp_path, method, error):
     script = f"""
 class Job:
     def map(self, key, value):
         return [(key, value)]
 def fail(*arguments):
     raise {error}
-Job.{place} = fail
+Job.{method} = fail
 run(Job)
 """
     outcome = run_script(tmp_path, script, "map", data=GOOD)
     assert (outcome.code, outcome.output) == (1, b"")
     assert outcome.details()["task failed"] == "user code failed (exit code 1)"
-    assert ("input read" in outcome.details()) == (place == "map")
+    assert ("input read" in outcome.details()) == (method == "map")
     assert ("StopEarly" in outcome.messages) == error.startswith("SystemExit")
 
 
@@ -328,9 +328,9 @@ def test_descriptors_closed_by_user_code(tmp_path):
 
 
 @pytest.mark.parametrize("data", [GOOD, LARGE], ids=["small", "large"])
-@pytest.mark.parametrize("place", ["os.closerange(3, 50)", "pass"], ids=["closed", "open"])
-def test_descriptors_that_user_code_opens_again(tmp_path, place, data):
-    other = f"{place}; self.other = [os.dup2(os.open({str(tmp_path / 'other')!r}, os.O_RDWR | os.O_CREAT), n) for n in range(3, 10)]"
+@pytest.mark.parametrize("before", ["os.closerange(3, 50)", "pass"], ids=["closed", "open"])
+def test_descriptors_that_user_code_opens_again(tmp_path, before, data):
+    other = f"{before}; self.other = [os.dup2(os.open({str(tmp_path / 'other')!r}, os.O_RDWR | os.O_CREAT), n) for n in range(3, 10)]"
     outcome = run_script(tmp_path, LATE.format(leave=other), "map", data=data)
     assert outcome.code == 74 or (data is LARGE and outcome.code == 65)
     assert outcome.output == b"" or data is LARGE

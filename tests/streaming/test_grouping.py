@@ -54,10 +54,10 @@ def test_what_starts_alike_has_the_same_part(keys):
 
 @given(encoded, encoded, st.integers(0), st.integers(1, 255))
 @example(tb.dumps(False), tb.dumps(None), 0, 0xF7)  # a MARKER in place of the type code
-def test_a_key_that_only_looks_arranged_is_not_a_key(part, key, place, difference):
+def test_a_key_that_only_looks_arranged_is_not_a_key(part, key, offset, difference):
     whole = Arrangement(None, True).join(part, key)
     changed = bytearray(whole)
-    changed[place % len(whole)] ^= difference
+    changed[offset % len(whole)] ^= difference
     # a key may be another one, and then its part is what it was
     found = Arrangement(None, True)
     assert found.split(bytes(changed)) is None or tb.hash_code(found.start[5:]) == tb.hash_code(bytes(changed))

@@ -40,7 +40,7 @@ OLD = {
     "mapred_work_output_dir": "hdfs://host/out/_temporary/1",
     "mapred_reduce_tasks": "7",
 }
-FACTS = {
+ATTRIBUTES = {
     "job_id": "job_1_0001",
     "task_id": "task_1_0001_m_000003",
     "attempt_id": "attempt_1_0001_m_000003_0",
@@ -56,11 +56,11 @@ FACTS = {
 
 @pytest.mark.parametrize("environ", [NEW, OLD, {**dict.fromkeys(OLD, "0"), **NEW}])
 def test_task_reads_new_and_old_names(environ):
-    assert {name: getattr(Task(environ), name) for name in FACTS} == FACTS
+    assert {name: getattr(Task(environ), name) for name in ATTRIBUTES} == ATTRIBUTES
 
 
 def test_task_outside_hadoop_knows_nothing():
-    assert {getattr(Task({}), name) for name in FACTS} == {None}
+    assert {getattr(Task({}), name) for name in ATTRIBUTES} == {None}
 
 
 def test_task_reads_the_environment_of_the_process(monkeypatch):
@@ -69,7 +69,7 @@ def test_task_reads_the_environment_of_the_process(monkeypatch):
 
 
 def test_task_shows_all_it_knows():
-    assert repr(Task(NEW)) == "Task(" + ", ".join(f"{name}={value!r}" for name, value in FACTS.items()) + ")"
+    assert repr(Task(NEW)) == "Task(" + ", ".join(f"{name}={value!r}" for name, value in ATTRIBUTES.items()) + ")"
 
 
 def test_task_of_a_reduce_task():

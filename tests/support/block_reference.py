@@ -176,7 +176,7 @@ class Walk:
         return self.data[self.offset - nbytes : self.offset]
 
     def want(self, nbytes):
-        """Raise when so many bytes are not there, or must not be."""
+        """Raise when `nbytes` bytes are not there, or must not be."""
         if self.end is not None and self.offset + nbytes > self.end:
             raise BlockError("beyond the frame", self.offset)
         if self.max_bytes and self.offset + nbytes - self.start > self.max_bytes:

@@ -25,10 +25,10 @@ def encoded_map(keys):
 
 def records(nbytes, make):
     """Return records made of 0, 1, 2 ..., without a container about them."""
-    found, room = [], nbytes
-    while room > 0:
+    found, left = [], nbytes
+    while left > 0:
         found.append(make(len(found)))
-        room -= len(found[-1])
+        left -= len(found[-1])
     return b"".join(found)
 
 

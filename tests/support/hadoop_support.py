@@ -129,7 +129,7 @@ class Hadoop:
         return [line.split(",") if line else [] for line in lines]
 
     def write_sequence_file(self, path, compression, codec, *, nrecords, nbytes, sync_interval=0):
-        """Write a SequenceFile of numbered records with Hadoop: Text keys, BytesWritable values of about so many bytes."""
+        """Write a SequenceFile of numbered records with Hadoop: Text keys, BytesWritable values of about `nbytes` bytes."""
         self._demand("seqwrite", path, compression.upper(), codec, nrecords, nbytes, sync_interval)
 
     def write_map_file(self, path, compression, *, bloom, nrecords):
@@ -156,7 +156,7 @@ class Hadoop:
         """Return each value of a stream as the Java object it is read into, in tagged JSON."""
         return [json.loads(line) for line in self._demand("json", data=values).splitlines()]
 
-    def place(self, keys):
+    def partitions(self, keys):
         """Return the hash code of each key of a stream and its partition of 2, 3, 7 and 16."""
         return [json.loads(line) for line in self._demand("place", data=keys).splitlines()]
 

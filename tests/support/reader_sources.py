@@ -202,12 +202,12 @@ FILES = {
     "spooled": lambda data, path: spooled(data),
 }
 
-PLACES = {
+PATHS = {
     "str": lambda data, path: contextlib.nullcontext(str(written(path, data))),
     "PathLike": lambda data, path: contextlib.nullcontext(written(path, data)),
 }
 
-KINDS = {**MEMORY, **FILES, **PLACES}
+KINDS = {**MEMORY, **FILES, **PATHS}
 
 LIVE = {
     "descriptor": lambda file: file.fileno(),

@@ -37,7 +37,7 @@ class Sink:
 
 
 class RawSink(io.RawIOBase):
-    """Do at each call what a list says: take so many bytes, return something odd, or raise; then take all."""
+    """Do at each call what a list says: take that number of bytes, return something odd, or raise; then take all."""
 
     def __init__(self, *results):
         self.results, self.taken = list(results), bytearray()
