@@ -50,7 +50,7 @@ HANGING = """
     import os, time
     from pathlib import Path
 
-    new = Path(__file__).parent / "new"
+    new = Path(__file__).parent / f"pid-new-{os.getpid()}"
     new.write_text(str(os.getpid()))
     new.rename(new.parent / "pid-task")
     time.sleep(600)
