@@ -74,7 +74,7 @@ def test_four_producers_a_slow_reader_and_a_small_buffer():
 
 
 def test_a_large_value_waits_for_what_is_on_its_way():
-    with connected(4096) as (ours, theirs), within(30):
+    with connected(4096) as (ours, theirs), within():
         with CoalescingWriter(ours, max_delay=0.001, flush_bytes=60_000) as writer:
             writer.write([bytes(50_000)])
             while not writer.stats["batches"]:  # the other thread sends it, and cannot go on
@@ -103,7 +103,7 @@ def wait_for(writer, count):
 
 @pytest.mark.parametrize("max_delay", [0.0003, None])
 def test_a_socket_with_a_timeout_is_waited_for(max_delay):
-    with connected(4096) as (ours, theirs), reading(theirs) as found, within(30):
+    with connected(4096) as (ours, theirs), reading(theirs) as found, within():
         ours.settimeout(20)
         with CoalescingWriter(ours, max_delay=max_delay, flush_bytes=1 << 20, buffer_size=1 << 20) as writer:
             for number in range(2000):
@@ -113,7 +113,7 @@ def test_a_socket_with_a_timeout_is_waited_for(max_delay):
 
 
 def test_a_large_value_that_does_not_go_out_is_the_end():
-    with connected() as (ours, theirs), within(10):
+    with connected() as (ours, theirs), within():
         writer = CoalescingWriter(ours, max_delay=None)
         writer.write([1])
         writer.flush()
@@ -152,7 +152,7 @@ def test_a_full_buffer_makes_its_writer_wait():
 
 @pytest.mark.parametrize(("max_delay", "nmessages"), [(0.01, 20), (0.12, 2)])
 def test_a_byte_does_not_wait_for_ever(max_delay, nmessages):
-    with connected() as (ours, theirs), CoalescingWriter(ours, max_delay=max_delay) as writer, within(10):
+    with connected() as (ours, theirs), CoalescingWriter(ours, max_delay=max_delay) as writer, within():
         reader = BlockReader(theirs)
         for number in range(nmessages):
             writer.write([number])
@@ -190,7 +190,7 @@ def test_batches_leave_at_their_size():
 
 @pytest.mark.parametrize("max_delay", [0.0003, None])
 def test_a_peer_that_is_gone_is_reported(max_delay):
-    with connected() as (ours, theirs), within(10):
+    with connected() as (ours, theirs), within():
         writer = CoalescingWriter(ours, max_delay=max_delay)
         writer.write([1])
         theirs.close()
@@ -211,7 +211,7 @@ def test_a_killed_peer_gives_an_error_and_no_hang():
         theirs.recv(1000)
         os.kill(os.getpid(), signal.SIGKILL)
     theirs.close()
-    with ours, within(20):
+    with ours, within():
         writer = CoalescingWriter(ours)
         with pytest.raises((BrokenPipeError, ConnectionResetError)):
             while True:
@@ -222,7 +222,7 @@ def test_a_killed_peer_gives_an_error_and_no_hang():
 
 
 def test_a_peer_that_stalls_is_reported_after_the_timeout():
-    with connected() as (ours, theirs), within(10):
+    with connected() as (ours, theirs), within():
         ours.settimeout(0.2)
         writer = CoalescingWriter(ours)
         with pytest.raises(TimeoutError):
@@ -233,7 +233,7 @@ def test_a_peer_that_stalls_is_reported_after_the_timeout():
 
 
 def test_an_interrupt_comes_through_while_a_writer_waits():
-    with connected(4096) as (ours, theirs), within(10):
+    with connected(4096) as (ours, theirs), within():
         writer = CoalescingWriter(ours, flush_bytes=1000, buffer_size=4000)
         before = signal.signal(signal.SIGUSR1, signal.default_int_handler)
         here, count = threading.get_ident(), 0
@@ -257,7 +257,7 @@ def test_an_interrupt_comes_through_while_a_writer_waits():
 
 
 def test_what_is_written_while_another_closes_is_sent_or_refused():
-    with connected(4096) as (ours, theirs), within(30):
+    with connected(4096) as (ours, theirs), within():
         writer = CoalescingWriter(ours, max_delay=None, flush_bytes=1000, buffer_size=4000)
         counts = [0] * 4
 
@@ -281,7 +281,7 @@ def test_what_is_written_while_another_closes_is_sent_or_refused():
 
 def test_nothing_follows_a_large_value_that_was_sent_in_part():
     large = slow.encode("bytes", [bytes(5_000_000)])
-    with connected() as (ours, theirs), within(20):
+    with connected() as (ours, theirs), within():
         ours.settimeout(0.3)
         writer = CoalescingWriter(ours, flush_bytes=100, buffer_size=100)
         raised = []
@@ -313,7 +313,7 @@ def test_nothing_follows_a_large_value_that_was_sent_in_part():
 
 
 def test_a_long_delay_does_not_delay_the_end():
-    with connected() as (ours, theirs), within(10):
+    with connected() as (ours, theirs), within():
         with CoalescingWriter(ours, max_delay=3600) as writer:
             writer.write([1])
         assert theirs.recv(100) == slow.encode("bytes", [1])
@@ -533,7 +533,7 @@ def run_async(work, sndbuf=None, wire="bytes"):
     """Run work(sock) in a loop while a thread reads; return what was read."""
 
     async def main():
-        with within(30):
+        with within():
             await work(ours)
             ours.shutdown(socket.SHUT_WR)
 
@@ -615,7 +615,7 @@ def test_a_peer_that_is_gone_is_reported_to_tasks():
     async def main():
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
-        with ours, within(10):
+        with ours, within():
             writer = AsyncCoalescingWriter(ours, flush_bytes=1000, buffer_size=2000)
             tasks = [asyncio.ensure_future(forever(writer)) for _ in range(5)]
             await asyncio.sleep(0.05)
@@ -637,7 +637,7 @@ def test_a_peer_that_goes_while_a_task_drains():
     async def main():
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
-        with ours, within(10):
+        with ours, within():
             writer = AsyncCoalescingWriter(ours, flush_bytes=1 << 20, buffer_size=1 << 22)
             await writer.write([bytes(60_000)] * 40)
             task = asyncio.ensure_future(writer.drain())
@@ -679,7 +679,7 @@ def test_what_was_written_by_a_task_may_be_changed():
 
 def test_a_close_that_was_cancelled_is_the_end():
     async def main():
-        with connected() as (ours, theirs), within(10):
+        with connected() as (ours, theirs), within():
             ours.setblocking(False)
             theirs.setblocking(False)
             writer = AsyncCoalescingWriter(ours, flush_bytes=1 << 20, buffer_size=1 << 22, max_delay=0.2)

@@ -12,6 +12,7 @@ import block_peer
 import block_reference as slow
 from block_messages import answer_sizes, echo_messages
 from block_ways import spelled
+from fresh import SECONDS
 from fuzz import java_blocks
 from typedbytes.block import BlockReader, BlockWriter
 
@@ -97,5 +98,5 @@ def test_java_over_a_pipe():
         assert reader.read() == args
     process.stdin.close()
     assert reader.read() is None
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=SECONDS) == 0
     process.stdout.close()

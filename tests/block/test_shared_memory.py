@@ -26,7 +26,7 @@ from typedbytes.block import BlockReader, BlockWriter, Command, SharedChannel
 def channels(nbytes):
     """Yield the two ends of a channel."""
     ours, theirs = socket.socketpair()
-    with ours, theirs, within(20):
+    with ours, theirs, within():
         found = []
         thread = threading.Thread(target=lambda: found.append(SharedChannel.accept(theirs)))
         thread.start()
@@ -212,7 +212,7 @@ def test_a_sender_that_dies_is_reported():
 def socket_pair():
     """Yield two sockets, and a bound for what may hang."""
     ours, theirs = socket.socketpair()
-    with ours, theirs, within(20):
+    with ours, theirs, within():
         yield ours, theirs
 
 
@@ -360,7 +360,7 @@ def test_more_memory_than_there_is_is_refused(monkeypatch):
 @pytest.mark.hadoop
 def test_java_takes_bodies(tmp_path):
     for where in ("tcp", f"unix:{tmp_path / 'peer'}"):
-        with block_peer.peer("ack", "native", where) as sock, within(60), SharedChannel(sock, 1 << 24) as channel:
+        with block_peer.peer("ack", "native", where) as sock, within(), SharedChannel(sock, 1 << 24) as channel:
             for nbytes in (0, 1, 1000, 10_000_000, 16_000_000):
                 body = channel.reserve(nbytes)
                 body.view[:] = os.urandom(nbytes)
@@ -376,7 +376,7 @@ def test_java_takes_bodies(tmp_path):
 
 @pytest.mark.hadoop
 def test_java_refuses_memory_that_the_sender_can_truncate():
-    with block_peer.peer("ack", "native") as first, within(60):
+    with block_peer.peer("ack", "native") as first, within():
         address = first.getpeername()
         first.close()
         for seals in (0, GROW, SHRINK | GROW, FUTURE_WRITE | GROW, SHRINK | FUTURE_WRITE):

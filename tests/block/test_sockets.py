@@ -18,7 +18,7 @@ import pytest
 import block_reference as slow
 import typedbytes as tb
 from block_ways import Pieces
-from fresh import run_fresh, within
+from fresh import SECONDS, run_fresh, within
 from signal_checks import interrupted_when_readable, times_checked
 from typedbytes.block import BlockEncoder, BlockReader, BlockWriter, CoalescingWriter, Command
 
@@ -53,7 +53,7 @@ def traced_calls(kind, wire, nbytes):
         raise RuntimeError("strace was not found: apt-get install strace")
     command = ["strace", "-qq", "-e", "trace=write,writev,send,sendto,sendmsg,poll,setsockopt", sys.executable, "-c", SENDER]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    child = subprocess.run([*command, kind, wire, str(nbytes)], capture_output=True, text=True, env=environment, timeout=60)
+    child = subprocess.run([*command, kind, wire, str(nbytes)], capture_output=True, text=True, env=environment, timeout=SECONDS)
     assert child.returncode == 0, child.stderr
     between = child.stderr.split("-- begin\n", 1)[1].rsplit('write(2, "-- end', 1)[0]
     return re.findall(r"^(\w+)\(", between, re.M)
@@ -408,7 +408,7 @@ def test_a_peer_that_stalls_while_we_read():
     data = slow.encode("bytes", ["abc", bytes(100_000)])
     for part in (data[:9], data[9:50_000]):
         ours.sendall(part)
-        with within(5), pytest.raises(socket.timeout):
+        with within(), pytest.raises(socket.timeout):
             reader.read()
     ours.sendall(data[50_000:])
     assert reader.read() == ["abc", bytes(100_000)]
@@ -421,7 +421,7 @@ def test_a_peer_that_stalls_while_we_write():
     ours, theirs = socket.socketpair()
     ours.settimeout(0.05)
     writer = BlockWriter(ours)
-    with within(5), pytest.raises(socket.timeout):
+    with within(), pytest.raises(socket.timeout):
         writer.write([bytes(10_000_000)])
     theirs.setblocking(False)
     with pytest.raises(BlockingIOError):
@@ -442,7 +442,7 @@ def test_an_object_that_raises_may_have_taken_a_part():
         ours.settimeout(0.05)
         file = ours.makefile("wb")
         writer = BlockWriter(file)
-        with within(5), pytest.raises(socket.timeout):
+        with within(), pytest.raises(socket.timeout):
             writer.write([bytes(60_000)] * 100)
         theirs.setblocking(False)
         with pytest.raises(BlockingIOError):
@@ -539,7 +539,7 @@ def signals_that(act):
 @pytest.mark.parametrize("timeout", [None, 30])
 def test_a_full_socket_is_waited_for_through_signals(timeout):
     ours, theirs = socket.socketpair()
-    with ours, theirs, within(20):
+    with ours, theirs, within():
         ours.setblocking(False)
         with contextlib.suppress(BlockingIOError):
             while True:
@@ -572,7 +572,7 @@ def test_a_full_socket_is_waited_for_through_signals(timeout):
 @pytest.mark.parametrize("timeout", [None, 30])
 def test_an_empty_socket_is_waited_for_through_signals(timeout):
     ours, theirs = socket.socketpair()
-    with ours, theirs, within(20):
+    with ours, theirs, within():
         theirs.settimeout(timeout)
         handled = []
 
@@ -709,7 +709,7 @@ def test_many_bytes_that_stall_are_the_end():
         theirs.settimeout(0.05)
         reader = BlockReader(theirs)
         ours.sendall(slow.encode("bytes", [1]) * 6000)
-        with within(5), pytest.raises(socket.timeout):
+        with within(), pytest.raises(socket.timeout):
             reader.read_bytes(100_000)
         for use in (reader.read, lambda: reader.read_bytes(1), reader.detach):
             with pytest.raises(socket.timeout):  # what came before is gone: no message starts here

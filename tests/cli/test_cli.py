@@ -21,6 +21,7 @@ import sys
 import pytest
 
 from commands import COMMAND, LINES, LIST, ONE, STREAM, TEXT, TWO, bad, fine, good, rows, run, until_it_waits
+from fresh import SECONDS
 from typedbytes import cli
 from typedbytes.cli import COMMANDS, main
 
@@ -407,7 +408,7 @@ def test_stdin_that_does_not_wait(arguments):
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     os.write(writing, NON_BLOCKING.get(arguments[0], STREAM))
-    done = subprocess.run([*COMMAND, *arguments], stdin=reading, capture_output=True, timeout=60)
+    done = subprocess.run([*COMMAND, *arguments], stdin=reading, capture_output=True, timeout=SECONDS)
     os.close(writing)
     os.close(reading)
     message = b"standard input: the source must be in blocking mode"
@@ -447,7 +448,7 @@ def test_an_output_that_is_a_descriptor_is_written_at_its_offset(name, file, tmp
 
 def test_an_output_may_be_a_process_of_the_shell(tmp_path):
     command = f"{shlex.join(COMMAND)} cat -o >(cat > {shlex.quote(str(tmp_path / 'copy'))}; echo done)"
-    done = subprocess.run(["bash", "-c", command], input=STREAM, capture_output=True, timeout=60)
+    done = subprocess.run(["bash", "-c", command], input=STREAM, capture_output=True, timeout=SECONDS)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"done\n", b"")
     assert (tmp_path / "copy").read_bytes() == STREAM
 
@@ -523,7 +524,7 @@ def test_interrupt():
         assert process.stdout.read(5) == ONE
         until_it_waits(process)  # for a reader of its output, which fills a pipe: now the signal interrupts a system call
         process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
+        assert process.wait(SECONDS) == 130
         assert process.stderr.read() == b""
 
 
@@ -538,7 +539,7 @@ def test_a_terminal_sees_each_line_at_once():
             shown += os.read(ours, 100)
         assert shown == b"1\r\n"
         process.stdin.close()
-        assert process.wait(10) == 0
+        assert process.wait(SECONDS) == 0
     os.close(ours)
     os.close(theirs)
 

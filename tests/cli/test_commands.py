@@ -15,6 +15,7 @@ import pytest
 
 import typedbytes as tb
 from commands import COMMAND, LIST, ONE, STREAM, TEXT, TWO, bad, good, rows, run, until_it_has_read
+from fresh import SECONDS
 from typedbytes import sequencefile
 from typedbytes.cli import _formats, _progress, _terminal, main
 from typedbytes.cli._faults import Memory
@@ -438,7 +439,7 @@ def test_pairs_in_a_pipe_are_seen_as_they_come():
             process.stdin.write(pair)
             process.stdin.close()
         assert b"looks like pairs (STRING INT STRING INT)" in process.stderr.read()
-        assert pair.startswith(process.stdout.read()) and process.wait(60) == 64
+        assert pair.startswith(process.stdout.read()) and process.wait(SECONDS) == 64
 
 
 def grepped(*arguments, stdin=PAIR_STREAM):
@@ -843,7 +844,7 @@ def test_a_pipe_as_output(tmp_path):
         process.stdin.write(STREAM)
         process.stdin.close()
         assert fifo.read_bytes() == STREAM
-        assert process.wait(10) == 0
+        assert process.wait(SECONDS) == 0
     assert fifo.is_fifo()
 
 

@@ -13,6 +13,7 @@ import pytest
 
 import typedbytes as tb
 from commands import COMMAND, STREAM
+from fresh import SECONDS
 
 pytestmark = pytest.mark.once
 
@@ -79,7 +80,7 @@ class Terminal:
     def end(self):
         text = self.read()
         os.close(self._ours)
-        return text, self.process.wait(10)
+        return text, self.process.wait(SECONDS)
 
 
 def shown(*arguments, **how):

@@ -17,7 +17,7 @@ import pytest
 import typedbytes as tb
 from column_pairs import many_pairs, pairs_of, read_one
 from column_values import POLICIES, rows_of
-from fresh import run_fresh
+from fresh import SECONDS, run_fresh
 from signal_checks import times_checked
 from typedbytes import columns
 from typedbytes.columns import _native
@@ -122,8 +122,8 @@ def wait_for_others():
     workers = columns._threads._workers
     together = threading.Barrier(len(workers._threads) + 1)
     for _ in workers._threads:
-        workers.call(together.wait, 60)
-    together.wait(60)
+        workers.call(together.wait, SECONDS)
+    together.wait(SECONDS)
 
 
 def test_other_threads_decode_ahead():

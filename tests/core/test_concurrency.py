@@ -9,7 +9,7 @@ import pytest
 
 import typedbytes as tb
 from decoding_values import DATA, PARTS, VALUES, exts
-from fresh import run_fresh
+from fresh import SECONDS, run_fresh
 
 # -- threads ----------------------------------------------------------------------------------------------
 
@@ -34,14 +34,14 @@ def test_a_fed_decoder_refuses_a_second_thread():
 
     def hook(code, data):
         inside.set()
-        go_on.wait(5)
+        go_on.wait(SECONDS)
         return 1
 
     decoder, found = tb.Decoder(ext_hook=hook), []
     decoder.feed(exts(1))
     thread = threading.Thread(target=lambda: found.extend(decoder))
     thread.start()
-    inside.wait(5)
+    inside.wait(SECONDS)
     for use in (lambda: decoder.feed(b"\2\1"), lambda: next(decoder), decoder.close):
         with pytest.raises(RuntimeError, match="in use"):
             use()

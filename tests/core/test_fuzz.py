@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from fresh import SECONDS
 from fuzz import inputs, run, targets
 
 pytestmark = pytest.mark.once
@@ -72,7 +73,7 @@ def test_the_engine_sees(name, tmp_path, fuzz):
 def test_a_finding_can_be_run_again(tmp_path):
     (tmp_path / "input").write_bytes(b"\0")
     done = subprocess.run(
-        [sys.executable, RUN, "--replay", "planted-raise", tmp_path / "input"], capture_output=True, text=True, timeout=60
+        [sys.executable, RUN, "--replay", "planted-raise", tmp_path / "input"], capture_output=True, text=True, timeout=SECONDS
     )
     assert "AssertionError: planted" in done.stderr and done.returncode == 1
 

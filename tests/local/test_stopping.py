@@ -17,11 +17,10 @@ from pathlib import Path
 
 import pytest
 
+from fresh import SECONDS
 from local_jobs import pairs_of, write_script
 from streaming_support import environment
 from typedbytes import local
-
-SECONDS = 30  # far beyond what anything here needs
 
 #: Every process that the job starts writes its number into a file of its own; the mapper then waits for the file "go".
 WAITING = """
@@ -126,7 +125,7 @@ def test_whatever_ends_a_job_no_file_and_no_process_is_left(start, tmp_path, num
     if number == signal.SIGKILL:
         until(lambda: not is_running(caretaker))
     assert left_in(tmp_path) == []
-    assert not any(map(is_running, [*pids, caretaker]))
+    until(lambda: not any(map(is_running, [*pids, caretaker])))
 
 
 @pytest.mark.parametrize(("number", "code"), NUMBERS)
@@ -138,7 +137,7 @@ def test_a_script_that_is_being_asked_goes_with_the_job(start, tmp_path, number,
     if number == signal.SIGKILL:
         until(lambda: not is_running(caretaker))
     assert left_in(tmp_path) == []
-    assert not is_running(pid)
+    until(lambda: not is_running(pid))
 
 
 @pytest.mark.parametrize("first", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
@@ -150,7 +149,7 @@ def test_more_signals_do_not_disturb_the_end(start, tmp_path, first):
             job.send_signal(number)
         time.sleep(0.001)
     assert left_in(tmp_path) == []
-    assert not any(map(is_running, pids))
+    until(lambda: not any(map(is_running, pids)))
     assert job.returncode in (129, 130, 143)
 
 
@@ -166,7 +165,7 @@ def test_a_terminal_that_is_closed_ends_the_job(start, tmp_path):
     os.close(ours)
     assert job.wait(SECONDS) == 129
     assert left_in(tmp_path) == []
-    assert not any(map(is_running, pids))
+    until(lambda: not any(map(is_running, pids)))
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
@@ -176,7 +175,7 @@ def test_a_signal_that_was_ignored_stays_ignored(start, tmp_path, number):
     (tmp_path / "go").touch()
     assert job.wait(SECONDS) == 0
     assert pairs_of(tmp_path / "out") == [(0, "line")]
-    assert not any(map(is_running, pids))
+    until(lambda: not any(map(is_running, pids)))
 
 
 def test_a_job_goes_on_and_cleans_up_without_its_caretaker(start, tmp_path):
@@ -185,7 +184,7 @@ def test_a_job_goes_on_and_cleans_up_without_its_caretaker(start, tmp_path):
     (tmp_path / "go").touch()
     assert job.wait(SECONDS) == 0
     assert left_in(tmp_path) == ["out"]
-    assert not any(map(is_running, pids))
+    until(lambda: not any(map(is_running, pids)))
 
 
 def test_what_is_to_be_kept_is_kept_by_a_job_that_is_killed(start, tmp_path):
@@ -196,7 +195,7 @@ def test_what_is_to_be_kept_is_kept_by_a_job_that_is_killed(start, tmp_path):
     until(lambda: not is_running(caretaker))
     (kept,) = left_in(tmp_path)
     assert kept.startswith(".out-")
-    assert not any(map(is_running, pids))
+    until(lambda: not any(map(is_running, pids)))
 
 
 def test_a_program_that_runs_a_job_leaves_nothing_when_it_is_killed(tmp_path):
@@ -211,7 +210,7 @@ def test_a_program_that_runs_a_job_leaves_nothing_when_it_is_killed(tmp_path):
             program.terminate()  # by a signal that it does not handle
     until(lambda: not is_running(caretaker))
     assert left_in(tmp_path) == []
-    assert not any(map(is_running, pids))
+    until(lambda: not any(map(is_running, pids)))
 
 
 # -- filters ----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 import pytest
 
 import typedbytes as tb
-from fresh import run_fresh
+from fresh import SECONDS, run_fresh
 from sequencefile_bytes import written
 from typedbytes import sequencefile
 
@@ -80,7 +80,7 @@ def test_a_thread_of_the_pool_that_ends_the_reading_does_not_wait_for_itself(fol
     is_set = threading.Event()
     answers.gi_frame.f_locals["pool"].submit(is_set.wait).add_done_callback(end)
     is_set.set()
-    assert ended.wait(30) and len(said) == 1
+    assert ended.wait(SECONDS) and len(said) == 1
     assert said != [threading.main_thread()]
     reading.close()
 

@@ -12,7 +12,7 @@ import threading
 import pytest
 
 import typedbytes as tb
-from fresh import lowest_free_descriptor, within
+from fresh import SECONDS, lowest_free_descriptor, within
 from signal_checks import interrupted_when_readable
 from writer_sinks import DATA, ENDS, PARTS, VALUES, RawSink, Sink, collected
 
@@ -225,7 +225,7 @@ HASTY = {
 def test_a_full_pipe_that_does_not_wait_doubles_nothing(kind):
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
-    with ours, open(os.dup(ours.fileno()), "wb", buffering=0) as raw, within(10):
+    with ours, open(os.dup(ours.fileno()), "wb", buffering=0) as raw, within():
         sink = HASTY[kind](ours, raw)
         writer = tb.Writer(sink)
         with pytest.raises(BlockingIOError):
@@ -257,7 +257,7 @@ def test_a_signal_does_not_disturb_a_write():
             writer = tb.Writer(file)
             signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
             # until then the pipe is full; a signal that nothing handles would hang, were there no limit
-            reader = threading.Thread(target=lambda: (is_enough.wait(30), found.append(reading_end.read())))
+            reader = threading.Thread(target=lambda: (is_enough.wait(SECONDS), found.append(reading_end.read())))
             found = []
             with open(reading, "rb") as reading_end:
                 reader.start()

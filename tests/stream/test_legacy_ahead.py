@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import typedbytes
+from fresh import SECONDS
 from typedbytes.legacy import Input, Output, PairedInput, PairedOutput
 
 PAIRS = [(number, "text") for number in range(5000)]
@@ -27,7 +28,7 @@ def run(code, data=DATA, unbuffered="1", **options):
     """Return what a program writes to a standard output, which has no buffer of its own unless `unbuffered` is empty."""
     env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     return subprocess.run(
-        [sys.executable, "-c", code], input=data, stdout=subprocess.PIPE, env=env, check=True, timeout=60, **options
+        [sys.executable, "-c", code], input=data, stdout=subprocess.PIPE, env=env, check=True, timeout=SECONDS, **options
     ).stdout
 
 
@@ -55,7 +56,7 @@ def test_an_unbuffered_standard_output_gets_many_records_in_one_write():
         process.stdin.write(DATA)
         process.stdin.close()
         messages = list(iter(lambda: ours.recv(1 << 20), b""))
-        assert process.wait(60) == 0
+        assert process.wait(SECONDS) == 0
     assert b"".join(messages) == DATA
     assert len(messages) < len(PAIRS) / 50
 

@@ -179,7 +179,7 @@ def test_a_source_may_keep_what_it_was_given(kind):
 @pytest.mark.parametrize("read_ahead", [True, False])
 @pytest.mark.parametrize("kind", LIVE)
 def test_a_value_comes_out_as_soon_as_it_is_in(kind, read_ahead):
-    with live(kind) as (source, send), within(5):
+    with live(kind) as (source, send), within():
         reader = tb.Reader(source, read_ahead=read_ahead)
         for value in VALUES[:11]:
             send(tb.dumps(value))
@@ -188,7 +188,7 @@ def test_a_value_comes_out_as_soon_as_it_is_in(kind, read_ahead):
 
 @pytest.mark.parametrize("kind", LIVE)
 def test_a_pair_comes_out_as_soon_as_it_is_in(kind):
-    with live(kind) as (source, send), within(5):
+    with live(kind) as (source, send), within():
         for reader in (tb.PairReader(source), tb.PairReader(source, raw=True)):
             for number in range(3):
                 send(tb.dumps("key") + tb.dumps(number))
@@ -200,7 +200,7 @@ def test_a_pair_comes_out_as_soon_as_it_is_in(kind):
 @pytest.mark.parametrize("read_ahead", [True, False])
 def test_a_group_goes_on_as_soon_as_its_pair_is_in(read_ahead):
     long, short = tb.dumps("a long key"), tb.dumps("b")
-    with live("descriptor") as (source, send), within(5):
+    with live("descriptor") as (source, send), within():
         groups = tb.PairReader(source, read_ahead=read_ahead).groups()
         send(long + tb.dumps(1))
         key, values = next(groups)

@@ -16,6 +16,8 @@ sys.path.insert(0, str(ROOT / "test_vectors" / "java"))
 
 import jars  # noqa: E402
 
+from fresh import SECONDS  # noqa: E402
+
 MODULE = ROOT / "src" / "java"
 SOURCES = sorted((MODULE / "src" / "main").rglob("*.java"))
 
@@ -75,5 +77,5 @@ def peer(mode, wire, where="tcp", options=jars.QUICK_START):
             yield sock
     finally:
         process.stdin.close()
-        process.wait(timeout=30)
+        process.wait(timeout=SECONDS)
         process.stdout.close()

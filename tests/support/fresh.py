@@ -11,7 +11,7 @@ import subprocess
 import sys
 import textwrap
 
-SECONDS = 600  # far beyond what any child needs on a busy machine: only a child that hangs takes so long
+SECONDS = 600  # far beyond what anything needs, on a machine that stands still for a while too: only what hangs takes so long
 
 
 def run_fresh(code, *arguments, flags=(), warnings="error", folders=()):
@@ -25,14 +25,14 @@ def run_fresh(code, *arguments, flags=(), warnings="error", folders=()):
 
 
 @contextlib.contextmanager
-def within(seconds):
-    """Fail, instead of waiting for ever, when the body takes longer."""
+def within():
+    """Fail, instead of waiting for ever, when the body hangs."""
 
     def too_late(*_):
-        raise AssertionError(f"still waiting after {seconds} s")
+        raise AssertionError(f"still waiting after {SECONDS} s")
 
     before = signal.signal(signal.SIGALRM, too_late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
     try:
         yield
     finally:

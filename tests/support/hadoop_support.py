@@ -20,6 +20,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+from fresh import SECONDS
 from streaming_support import environment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +32,6 @@ SEQUENCE_FILE_INPUT = "SequenceFileInputFormat"
 SEQUENCE_FILE_OUTPUT = "org.apache.hadoop.mapred.SequenceFileOutputFormat"
 
 _MAIN = "org.typedbytes.vectors.Main"
-_LONGEST_COMMAND_SECONDS = 120
 
 
 def python_command(*words):
@@ -174,7 +174,7 @@ class Hadoop:
         source, sink = self._folder / "in", self._folder / "out"
         source.write_bytes(data)
         self._log.seek(0, os.SEEK_END)
-        timer = threading.Timer(_LONGEST_COMMAND_SECONDS, self._machine.kill)
+        timer = threading.Timer(SECONDS, self._machine.kill)
         timer.start()
         try:
             print(source, sink, *words, sep="\t", file=self._machine.stdin, flush=True)

@@ -9,11 +9,11 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
+from fresh import SECONDS
 from typedbytes import dumps
 
 #: All are errors, but that Python 3.12 and later warn of a fork beside any thread, the sign of life among them.
 WARNINGS = "error,ignore:This process (pid=:DeprecationWarning"
-SECONDS = 60  # far beyond what any child needs
 HADOOP = ("mapreduce_", "mapred_", "map_input_", "stream_", "PYTHON")
 
 HEAD = """\

@@ -6,6 +6,7 @@ import itertools
 import threading
 
 import typedbytes as tb
+from fresh import SECONDS
 
 VALUES = [
     True, 5, 2**40, 1.5, "na\u00efve \U0001f600", b"raw", (1, ("a",)), [1, [2, []]], {"k": None, 3: [b""]}, 2**90,
@@ -69,7 +70,7 @@ def collected(descriptor):
             found.append(file.read())
 
     def result():
-        thread.join(5)
+        thread.join(SECONDS)
         return found[0]
 
     thread = threading.Thread(target=work, daemon=True)

@@ -244,8 +244,8 @@ cdef class CoalescingWriter:
     # ---- sending
 
     cdef int send_batch(self) noexcept nogil:
-        # The mutex is held on entry and exit and released in between; no other thread is sending. Returns 0 when everything was
-        # sent or `failed` is set, and 1 when a signal has to be handled.
+        # Sends what the descriptor takes at once. The mutex is held on entry and exit and released in between; no other thread is
+        # sending. Returns 0 when everything was sent or `failed` is set, and 1 to have signals handled and be called again.
         cdef Py_ssize_t ntaken
         cdef int result = 0
         cdef int failed = 0
@@ -254,7 +254,7 @@ cdef class CoalescingWriter:
             self.swap()
         self.is_sending = True
         pthread_mutex_unlock(&self.mutex)
-        while self.nsent < self.nsending:
+        if self.nsent < self.nsending:
             piece.iov_base = self.sending + self.nsent
             piece.iov_len = self.nsending - self.nsent
             ntaken = send_pieces(self.sink.descriptor, self.sink.is_socket, &piece, 1)
@@ -262,12 +262,10 @@ cdef class CoalescingWriter:
                 self.nsent += ntaken
                 self.stalled_ns = 0
                 failed = EINTR    # a signal during a partial write has not interrupted the call: check for it
-                break
-            failed = errno if ntaken < 0 else EPIPE
+            else:
+                failed = errno if ntaken < 0 else EPIPE
             if failed == EAGAIN:
                 failed = self.wait_writable()
-            if failed:
-                break
         if failed == EINTR:
             result = self.nsent < self.nsending
             failed = 0
@@ -278,15 +276,14 @@ cdef class CoalescingWriter:
         return result
 
     cdef int wait_writable(self) noexcept nogil:
-        # Returns an errno, or 0 to try again. Returns EINTR after each time slice, so that signals are handled; poll itself fails
-        # only with EINTR.
+        # Returns ETIMEDOUT, or EINTR to have signals handled and try again: also when the descriptor is writable, since nothing
+        # promises that send() then takes a byte. poll itself fails only with EINTR.
         cdef pollfd one
         cdef long long before = now_ns()
         one.fd = self.sink.descriptor
         one.events = POLLOUT
         one.revents = 0
-        if poll(&one, 1, SLICE_MS) > 0:
-            return 0
+        poll(&one, 1, SLICE_MS)
         self.stalled_ns += now_ns() - before
         if self.timeout_ms >= 0 and self.stalled_ns > self.timeout_ms * 1000000:
             return ETIMEDOUT
