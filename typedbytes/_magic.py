@@ -4,7 +4,7 @@ Here: the marks, and the names of what they mark. Not here: reading any of it, a
 than was expected.
 """
 
-__all__ = ["BLOCK_MESSAGE", "BYTE_ORDER_MARKS", "COMPRESSIONS", "FOREIGN", "SEQUENCE_FILE", "compression_of", "name_of"]
+__all__ = ["BLOCK_MESSAGE", "BYTE_ORDER_MARKS", "COMPRESSIONS", "FOREIGN", "SEQUENCE_FILE", "compression_of", "described", "name_of"]
 
 SEQUENCE_FILE = b"SEQ"
 BLOCK_MESSAGE = b"\xf5BB"
@@ -43,6 +43,33 @@ def name_of(head):
     ('parquet', None)
     """
     return _marked(head, COMPRESSIONS) or _marked(head, _NAMES)
+
+
+_DESCRIPTIONS = {
+    "sequencefile": "a SequenceFile, which typedbytes.sequencefile reads", "block": "a block message, which typedbytes.block reads",
+    "parquet": "a Parquet file, not typed bytes", "arrow-file": "an Arrow file, not typed bytes", "avro": "an Avro file, not typed bytes",
+    "orc": "an ORC file, not typed bytes", "rcfile": "an RCFile, not typed bytes", "zip": "a ZIP archive, not typed bytes",
+    "program": "a program, not typed bytes",
+}  # fmt: skip
+_TEXT = frozenset((*b"\t\n\r", *range(0x20, 0x7F), *range(0x80, 0x100)))
+_MIN_TEXT_NBYTES = 5  # a type code and a length of printable characters: 150 MB or more
+
+
+def described(head):
+    """Return what a message says of input that is not typed bytes and starts with these, or None if the format is not known.
+
+    >>> described(b"SEQ\\x06"), described(b"\\x1f\\x8b\\x08")
+    ('a SequenceFile, which typedbytes.sequencefile reads', 'gzip data, to be decompressed first')
+    """
+    compression = compression_of(head)
+    if compression:
+        return f"{compression} data, to be decompressed first"
+    encoding = _marked(head, BYTE_ORDER_MARKS)
+    if encoding:
+        return f"text in {encoding}, not typed bytes"
+    if len(head) >= _MIN_TEXT_NBYTES and 0x20 <= head[0] < 0x7F and _TEXT.issuperset(head):
+        return "JSON, not typed bytes" if head.lstrip()[:1] in (b"{", b"[") else "text, not typed bytes"
+    return _DESCRIPTIONS.get(_marked(head, _NAMES))
 
 
 def _marked(head, marks):

@@ -57,7 +57,7 @@ class EncodeTypeError(EncodeError, TypeError):
     >>> import typedbytes
     >>> typedbytes.dumps(object())
     Traceback (most recent call last):
-    typedbytes.errors.EncodeTypeError: cannot encode an object of type object
+    typedbytes.errors.EncodeTypeError: cannot encode an object of type object: pass default=, or pickle="trust" for your own data
     """
 
 

@@ -739,7 +739,11 @@ MESSAGES = {
         "LIST cannot be a MAP key; map_pairs=True gives the pairs at offset 5, path .key(0)",
     ),
     "long": (lambda: tb.loads(b"\x02\1", max_bytes=1), "a record is longer than max_bytes=1 at offset 0"),
-    "type": (lambda: tb.dumps([{"k": object}]), 'cannot encode an object of type type, at [0]["k"]'),
+    "type": (
+        lambda: tb.dumps([{"k": object}]),
+        'cannot encode an object of type type: pass default=, or pickle="trust" for your own data, at [0]["k"]',
+    ),
+    "none": (lambda: tb.dumps(None, pickle="raw"), "cannot encode an object of type NoneType: pass default= or another pickle="),
     "own_type": (lambda: tb.dumps(pathlib.PurePosixPath()), "cannot encode an object of type pathlib"),
     "width": (lambda: tb.dumps(2**31, int_width=32), "int does not fit an INT of 32 bits"),
     "wide": (lambda: tb.dumps(2**63, pickle="raw"), "int does not fit 64 bits"),

@@ -136,7 +136,7 @@ cdef int encode_unknown(Encoding* e, object obj) except -1:
             data = trusted_pickle_of(obj)
         except Exception as error:
             raise_without_memory(error)
-            raise EncodeTypeError(f"cannot pickle an object of type {name_of_type(obj)}: {error}",
+            raise EncodeTypeError(f"cannot pickle an object of type {name_of_type(obj)}: {error}; pass default=",
                                   path_of(e.frame)) from error
         return encode_pickled(e, data)
     return raise_encode_type(e, obj)

@@ -59,7 +59,21 @@ cdef str path_of(PathFrame* frame):
 
 
 cdef object decode_error(type kind, Decoding* d, str message, long long offset, int code):
-    return kind(message, offset, None if code < 0 else code, path_of(d.frame), None if d.record < 0 else d.record)
+    return kind(with_format_found(d, message), offset, None if code < 0 else code, path_of(d.frame), None if d.record < 0 else d.record)
+
+
+cdef enum:
+    START_NBYTES = 64         # of an input, from which its format is recognised
+
+cdef str with_format_found(Decoding* d, str message):
+    # Where the first value is wrong and the input starts as another format does, its name is worth more than what is wrong.
+    cdef const unsigned char* start = d.buf.start
+    cdef Py_ssize_t nbytes = min(d.buf.end - start, START_NBYTES)
+    if d.record > 0 or d.buf.start_offset != 0 or nbytes < 2 or start[0] <= MAP:
+        return message
+    from typedbytes._magic import described    # lazy import: start-up time
+    found = described(start[:nbytes])
+    return message if found is None else f"this looks like {found}: {message}"
 
 
 cdef PyObject* raise_format(Decoding* d, str message, int code) except NULL:
@@ -142,7 +156,8 @@ cdef str name_of_type(object obj):
 
 
 cdef int raise_encode_type(Encoding* e, object obj) except -1:
-    raise EncodeTypeError(f"cannot encode an object of type {name_of_type(obj)}", path_of(e.frame))
+    wanted = "pass default= or another pickle=" if e.pickle == RAW else 'pass default=, or pickle="trust" for your own data'
+    raise EncodeTypeError(f"cannot encode an object of type {name_of_type(obj)}: {wanted}", path_of(e.frame))
 
 
 cdef int raise_encode_value(Encoding* e, str message) except -1:

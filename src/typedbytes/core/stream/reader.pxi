@@ -79,7 +79,7 @@ cdef class Reader:
     cdef int refuse(self) except -1:
         if self.state != OPEN:
             refuse_call(self, self.state, self.failure, "reader")
-        raise RuntimeError("a group's key has been read: its value is for the group to read")
+        raise RuntimeError("groups() has read a key whose value comes from its group: take a value or the next group before anything else")
 
     cdef inline int enter(self) except -1:
         if unlikely(self.state != OPEN or self.value_due):
