@@ -13,6 +13,7 @@ import enum
 import json
 import pickle
 import pickletools
+import re
 import sys
 import tracemalloc
 import warnings
@@ -485,6 +486,43 @@ class Victim:
     pass
 
 
+FAULTS = {
+    "it ends without STOP": b"\x80\x02K\x01",
+    "it ends with 0 values on its stack, not one": b"\x80\x02.",
+    "it ends with 2 values on its stack, not one": b"NN.",
+    "it ends with a MARK that no opcode has used": b"N(.",
+    "an opcode takes 2 from a stack of 1": b"N\x86.",
+    "an opcode takes the values after a MARK, and there is no MARK": b"Nt.",
+    "an opcode stores the value on top of the stack, which is empty": b"q\x00.",
+    "an opcode adds to the object below its values, and there is none": b"Na.",
+    "nothing is stored under the number 7": b"h\x07.",
+    "it asks for an object under a number out of range": b"g%d\n." % 2**64,
+    "an opcode declares 9 bytes, of which 2 are there": b"U\x09a.",
+    "an opcode declares 18446744073709551615 bytes, of which 1 are there": b"\x8d" + b"\xff" * 8 + b".",
+    "negative length -1": b"T\xff\xff\xff\xff.",
+    "a frame declares 5 bytes, of which 2 are there": b"\x95\x05" + bytes(7) + b"N.",
+    "a line has no end": b"I1",
+    "b'one' is not a number of 1 to 4300 digits": b"Ione\n.",
+    "a float has 65 characters, more than 64": b"F" + b"1" * 65 + b"\n.",
+    "a string has no quotes around it": b"Sa\n.",
+    "unknown escape of 'q' in a string": b"S'\\q'\n.",
+    "a constructor is given 0 arguments, not 1": b"cdecimal\nDecimal\n)R.",
+    "a constructor is given 3 arguments, not 1 to 2": b"cdatetime\ntime\nNNN\x87R.",
+    "a constructor is given 0 arguments, not 1 or more": b"cdatetime\ntimezone\n)R.",
+    "the state of a date or time has 1 bytes, not 4": b"cdatetime\ndate\nU\x01a\x85R.",
+    "the state of a UUID has no int": b"cuuid\nUUID\n)\x81}b.",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_broken_pickle_is_described_with_its_offset(fault):
+    with pytest.raises(ValueError, match="^broken pickle at byte ") as caught:
+        safe_loads(FAULTS[fault])
+    offset, description = re.fullmatch(r"broken pickle at byte (\d+): (.*); pass pickle=.*", str(caught.value)).groups()
+    assert description == fault
+    assert 0 < int(offset) <= len(FAULTS[fault]) + 1
+
+
 def test_build_changes_no_class_and_no_complete_value():
     assert "it asks for" in refused(b"c" + __name__.encode() + b"\nVictim\n}S'x'\nK\x01sb.")
     assert "dict" in refused(b"cdatetime\ndate\n}S'x'\nK\x01sb.")
@@ -586,7 +624,7 @@ def test_mutable_containers_are_not_shared():
 def test_a_memo_ends_with_its_pickle():
     stores, asks = b"\x80\x04K\x01\x94.", b"\x80\x04h\x00."
     assert safe_loads(stores) == 1
-    assert "KeyError: '0'" in refused(asks)
+    assert "nothing is stored under the number 0;" in refused(asks)
     encoded = b"".join(b"\x64" + len(data).to_bytes(4, "big") + data for data in (stores, asks))
     decoder = Decoder()
     for use in (decoder.decode_all, lambda data: decoder.decode(b"\x09" + data + b"\xff"), lambda data: list(Reader(data))):
@@ -617,7 +655,7 @@ def test_the_memo_finds_what_was_stored_last_under_a_key(keys):
         whole = b"\x80\x04((" + data + b"t\x91."
         assert safe_loads(whole) == pickle._loads(whole)  # the one in C has memory for each number up to the highest
     unknown = next(key for key in range(2**31) if key not in keys)
-    assert f"KeyError: '{unknown}'" in refused(b"((" + puts + b"j" + unknown.to_bytes(4, "little") + b"t\x91.")
+    assert f"nothing is stored under the number {unknown};" in refused(b"((" + puts + b"j" + unknown.to_bytes(4, "little") + b"t\x91.")
 
 
 def test_memo_keys_allocate_nothing():

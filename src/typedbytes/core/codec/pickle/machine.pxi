@@ -51,6 +51,7 @@ cdef struct PickleMachine:
     Py_ssize_t nbeyond        # 1: an opcode was looked for at the end
     int nmarks
     bint is_refused           # the exception that is set says all
+    bint is_broken            # it says what is wrong, and its place is to be added
     Py_ssize_t marks[MAX_MARKS]
     PyObject* first_values[FIRST_SLOTS]
     uint64_t first_extents[FIRST_SLOTS]
@@ -71,7 +72,7 @@ cdef object read_pickle(const unsigned char* p, Py_ssize_t nbytes):
     m.index_bits = m.nmarks = 0
     m.first_key = 0
     m.above = 0
-    m.is_refused = False
+    m.is_refused = m.is_broken = False
     # Small pickles get somewhat more for their bytes; not much more, since a stream may hold many of them.
     m.budget = (1 << 17) + min(1 << 22, 256 * nbytes) + 64 * nbytes
     try:
@@ -82,8 +83,8 @@ cdef object read_pickle(const unsigned char* p, Py_ssize_t nbytes):
     except Exception as error:
         if m.is_refused:
             raise
-        # The types of these vary with the Python version; the caller is given one.
-        reason = f"{type(error).__name__}: {shortened(str(error))}"
+        # What the interpreter raises for a value varies with its version; the caller is given one type.
+        reason = str(error) if m.is_broken else f"{type(error).__name__}: {shortened(str(error))}"
     finally:
         release_machine(&m)
     raise ValueError(f"broken pickle at byte {m.p - m.start + m.nbeyond}: {reason}; {GO_ON}")
@@ -113,6 +114,12 @@ cdef int refuse_pickle(PickleMachine* m, str what) except -1:
     raise ValueError(f"pickle refused: {what}; {GO_ON}")
 
 
+cdef int break_off(PickleMachine* m, str what) except -1:
+    # The bytes before the cursor, or the lack of more, are no pickle.
+    m.is_broken = True
+    raise ValueError(what)
+
+
 cdef int refuse_depth(PickleMachine* m) except -1:
     return refuse_pickle(m, f"it nests deeper than {PICKLE_DEPTH} levels")
 
@@ -136,10 +143,9 @@ cdef int handle_signals(PickleMachine* m) except -1:
 cdef object pickle_result(PickleMachine* m):
     cdef uint64_t extent
     if m.nstack != 1:
-        few, many = "not enough values to unpack (expected 1, got 0)", "too many values to unpack (expected 1)"
-        raise ValueError(many if m.nstack else few)
+        break_off(m, f"it ends with {m.nstack} values on its stack, not one")
     if m.nmarks:
-        raise ValueError("a mark is left over")
+        break_off(m, "it ends with a MARK that no opcode has used")
     if m.p != m.end:
         refuse_pickle(m, f"{m.end - m.p} bytes follow its end")
     value = <object>m.stack[0]
@@ -180,7 +186,7 @@ cdef int check_plain(PickleMachine* m, object value) except -1:
 
 
 cdef str name_of_kind(object value):
-    return "function" if type(value) is PickledName else "_OpenSet" if type(value) is OpenSet else type(value).__name__
+    return "function" if type(value) is PickledName else "set" if type(value) is OpenSet else type(value).__name__
 
 
 # Sizes: as sys.getsizeof gives them for these types.
@@ -256,7 +262,7 @@ cdef void* enlarged(void* full, const void* first, Py_ssize_t nbytes) noexcept:
 
 cdef inline int expect_filled(PickleMachine* m) except -1:
     if unlikely(m.nstack == 0):
-        raise IndexError("list index out of range")
+        return break_off(m, "an opcode stores the value on top of the stack, which is empty")
     return 0
 
 
@@ -278,13 +284,13 @@ cdef void measure_above(PickleMachine* m, Py_ssize_t start) noexcept:
 cdef Py_ssize_t slots_of_last(PickleMachine* m, Py_ssize_t nitems) except -1:
     # Where the last items begin.
     if unlikely(nitems > m.nstack):
-        raise IndexError("stack underflow")
+        return break_off(m, f"an opcode takes {nitems} from a stack of {m.nstack}")
     return m.nstack - nitems
 
 
 cdef Py_ssize_t slots_of_mark(PickleMachine* m) except -1:
     if unlikely(m.nmarks == 0):
-        raise IndexError("pop from empty list")
+        return break_off(m, "an opcode takes the values after a MARK, and there is no MARK")
     m.nmarks -= 1
     return min(m.marks[m.nmarks], m.nstack)
 
@@ -356,7 +362,7 @@ cdef int set_mark(PickleMachine* m) except -1:
 cdef PyObject* expect_below(PickleMachine* m, Py_ssize_t start, PyTypeObject* kind) except NULL:
     # The value below that slot.
     if unlikely(start == 0):
-        raise IndexError("list index out of range")
+        break_off(m, "an opcode adds to the object below its values, and there is none")
     if unlikely(Py_TYPE(m.stack[start - 1]) != kind):
         refuse_pickle(m, f"it adds to an object of type {name_of_kind(<object>m.stack[start - 1])}")
     return m.stack[start - 1]
@@ -459,7 +465,7 @@ cdef int get_memo(PickleMachine* m, int64_t key) except -1:
     cdef PickleMemo* entry = find_memo(m, key)
     cdef PyTypeObject* kind
     if entry == NULL:
-        raise KeyError(key)
+        return break_off(m, f"nothing is stored under the number {key}")
     kind = Py_TYPE(entry.value)
     if kind == &PyList_Type or kind == &PyDict_Type or kind == &PySet_Type or kind == <PyTypeObject*>OpenSet:
         return refuse_pickle(m, f"it shares a {name_of_kind(<object>entry.value)}")

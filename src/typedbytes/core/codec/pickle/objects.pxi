@@ -42,7 +42,7 @@ cdef class OpenSet:
     cdef list items
 
     def __hash__(self):
-        raise TypeError("unhashable type: '_OpenSet'")
+        raise TypeError("unhashable type: 'set'")
 
 
 cdef PickledName new_name(NameKind kind):
@@ -124,27 +124,27 @@ cdef inline uint64_t of_mutable(uint64_t extent) noexcept:
 
 cdef object called(PickleMachine* m, NameKind kind, tuple arguments):
     if kind == NAME_SET or kind == NAME_FROZENSET:
-        expect_count(arguments, 1, 1)
+        expect_count(m, arguments, 1, 1)
         expect_kind(m, list, arguments[0])
         return set_of(m, <list>arguments[0]) if kind == NAME_SET else frozenset_of(m, <list>arguments[0])
     if kind == NAME_ENCODE:
         return encoded_text(m, arguments)
     if kind == NAME_DECIMAL:
-        expect_count(arguments, 1, 1)
+        expect_count(m, arguments, 1, 1)
         bind_decimal()
         return Decimal(text_to_copy(m, arguments[0]), TRAPPING)
     if kind == NAME_UUID or kind == NAME_RECONSTRUCT:
         return blank_uuid(m, kind, arguments)
     if kind == NAME_COMPLEX:
-        expect_count(arguments, 2, 2)
+        expect_count(m, arguments, 2, 2)
         expect_kind(m, float, arguments[0])
         expect_kind(m, float, arguments[1])
         return complex(arguments[0], arguments[1])
     if kind == NAME_BYTES:
-        expect_count(arguments, 0, 0)
+        expect_count(m, arguments, 0, 0)
         return b""
     if kind == NAME_OBJECT:
-        expect_count(arguments, 0, 0)
+        expect_count(m, arguments, 0, 0)
         refuse_pickle(m, "it asks for a bare object")
     bind_datetime()
     if kind == NAME_DELTA:
@@ -154,9 +154,10 @@ cdef object called(PickleMachine* m, NameKind kind, tuple arguments):
     return moment_of(m, kind, arguments)
 
 
-cdef int expect_count(tuple arguments, Py_ssize_t least, Py_ssize_t most) except -1:
+cdef int expect_count(PickleMachine* m, tuple arguments, Py_ssize_t least, Py_ssize_t most) except -1:
     if not least <= len(arguments) <= most:
-        raise TypeError(f"it takes {most} arguments, not {len(arguments)}")
+        wanted = least if least == most else f"{least} or more" if most == PY_SSIZE_T_MAX else f"{least} to {most}"
+        return break_off(m, f"a constructor is given {len(arguments)} arguments, not {wanted}")
     return 0
 
 
@@ -169,7 +170,7 @@ cdef object text_to_copy(PickleMachine* m, object text):
 
 cdef object encoded_text(PickleMachine* m, tuple arguments):
     # How Python 3 writes bytes for protocols that have none.
-    expect_count(arguments, 2, 2)
+    expect_count(m, arguments, 2, 2)
     text, encoding = arguments
     expect_kind(m, str, encoding)
     if encoding not in ("latin1", "latin-1"):
@@ -179,15 +180,14 @@ cdef object encoded_text(PickleMachine* m, tuple arguments):
 
 # Dates and times. Their state is packed numbers; that of Python 2 is a str, which was read as text where it happened to be UTF-8.
 
-cdef const unsigned char* state_of(PickleMachine* m, object value, Py_ssize_t nbytes, str layout, list kept) except NULL:
+cdef const unsigned char* state_of(PickleMachine* m, object value, Py_ssize_t nbytes, list kept) except NULL:
     # `kept` holds what is made.
     if type(value) is not bytes:
         expect_kind(m, str, value)
         value = (<str>value).encode("utf-8")
         kept.append(value)
     if PyBytes_GET_SIZE(value) != nbytes:
-        from struct import unpack
-        unpack(layout, value)    # raises
+        break_off(m, f"the state of a date or time has {PyBytes_GET_SIZE(value)} bytes, not {nbytes}")
     return <const unsigned char*>PyBytes_AS_STRING(value)
 
 
@@ -197,19 +197,19 @@ cdef object moment_of(PickleMachine* m, NameKind kind, tuple arguments):
     cdef PyObject* value
     cdef PyObject* zone
     cdef list kept = []
-    expect_count(arguments, 1, 1 if kind == NAME_DATE else 2)
+    expect_count(m, arguments, 1, 1 if kind == NAME_DATE else 2)
     tzinfo = arguments[1] if len(arguments) == 2 else None
     if tzinfo is not None:
         expect_kind(m, Timezone, tzinfo)
     zone = <PyObject*>tzinfo
     if kind == NAME_DATE:
-        s = state_of(m, arguments[0], 4, ">HBB", kept)
+        s = state_of(m, arguments[0], 4, kept)
         value = PyDateTimeAPI.Date_FromDate(s[0] << 8 | s[1], s[2], s[3], DATE_TYPE)
     elif kind == NAME_TIME:
-        s = state_of(m, arguments[0], 6, ">BBB3s", kept)
+        s = state_of(m, arguments[0], 6, kept)
         value = PyDateTimeAPI.Time_FromTimeAndFold(s[0] & 127, s[1], s[2], load_microsecond(s + 3), zone, s[0] >> 7, TIME_TYPE)
     else:
-        s = state_of(m, arguments[0], 10, ">HBBBBB3s", kept)
+        s = state_of(m, arguments[0], 10, kept)
         value = PyDateTimeAPI.DateTime_FromDateAndTimeAndFold(
             s[0] << 8 | s[1], s[2] & 127, s[3], s[4], s[5], s[6], load_microsecond(s + 7), zone, s[2] >> 7, DATETIME_TYPE)
     return owned(value)
@@ -223,14 +223,14 @@ cdef inline object owned(PyObject* value):
 
 
 cdef object timedelta_of(PickleMachine* m, tuple arguments):
-    expect_count(arguments, 3, 3)
+    expect_count(m, arguments, 3, 3)
     for number in arguments:
         expect_kind(m, int, number)
     return (<object>DELTA_TYPE)(arguments[0], arguments[1], arguments[2])
 
 
 cdef object timezone_of(PickleMachine* m, tuple arguments):
-    expect_count(arguments, 1, PY_SSIZE_T_MAX)
+    expect_count(m, arguments, 1, PY_SSIZE_T_MAX)
     expect_kind(m, <type>(<object>DELTA_TYPE), arguments[0])
     for name in arguments[1:]:
         expect_kind(m, str, name)
@@ -245,9 +245,9 @@ cdef int refuse_making(PickleMachine* m) except -1:
 
 cdef object blank_uuid(PickleMachine* m, NameKind kind, tuple arguments):
     if kind == NAME_UUID:
-        expect_count(arguments, 0, 0)
+        expect_count(m, arguments, 0, 0)
     else:
-        expect_count(arguments, 3, 3)
+        expect_count(m, arguments, 3, 3)
         if not is_name(arguments[0], NAME_UUID) or not is_name(arguments[1], NAME_OBJECT) or arguments[2] is not None:
             refuse_making(m)
     bind_uuid()
@@ -282,7 +282,9 @@ cdef int build_object(PickleMachine* m) except -1:
     value = expect_below(m, start, UUID_TYPE)
     if hasattr(<object>value, "int") or type(state) is not dict:
         return refuse_pickle(m, "it changes an object that is complete")
-    number = (<dict>state)["int"]
+    number = (<dict>state).get("int")
+    if number is None:
+        return break_off(m, "the state of a UUID has no int")
     expect_kind(m, int, number)
     if not 0 <= number < UUID_LIMIT:
         return refuse_pickle(m, "it holds a UUID out of range")

@@ -11,7 +11,7 @@ cdef int run_opcodes(PickleMachine* m) except -1:
     while True:
         if unlikely(m.p == m.end):
             m.nbeyond = 1
-            raise EOFError("the end is missing")
+            return break_off(m, "it ends without STOP")
         opcode = m.p[0]
         m.p += 1
         if opcode == c".":
@@ -28,7 +28,7 @@ cdef int run_opcodes(PickleMachine* m) except -1:
 cdef inline const unsigned char* take_data(PickleMachine* m, int64_t nbytes) except NULL:
     cdef const unsigned char* p = m.p
     if unlikely(not 0 <= nbytes <= m.end - p):
-        raise EOFError(f"{nbytes} bytes wanted, {m.end - m.p} left")
+        break_off(m, f"an opcode declares {nbytes} bytes, of which {m.end - p} are there" if nbytes >= 0 else f"negative length {nbytes}")
     m.p = p + nbytes
     return p
 
@@ -48,7 +48,7 @@ cdef const unsigned char* take_long_data(PickleMachine* m, Py_ssize_t* nbytes) e
     cdef const unsigned char* p = take_data(m, 8)
     cdef uint64_t length = load_u32_le(p) | <uint64_t>load_u32_le(p + 4) << 32
     if length > <uint64_t>(m.end - m.p):
-        raise EOFError(f"{length} bytes wanted, {m.end - m.p} left")
+        break_off(m, f"an opcode declares {length} bytes, of which {m.end - m.p} are there")
     nbytes[0] = <Py_ssize_t>length
     return take_data(m, nbytes[0])
 
@@ -57,7 +57,7 @@ cdef const unsigned char* take_line(PickleMachine* m, Py_ssize_t* nbytes) except
     cdef const unsigned char* start = m.p
     cdef const unsigned char* end = <const unsigned char*>memchr(start, c"\n", m.end - start)
     if end == NULL:
-        raise ValueError("subsection not found")
+        break_off(m, "a line has no end")
     nbytes[0] = end - start
     m.p = end + 1
     return start
@@ -91,14 +91,14 @@ cdef bint run_scalar(PickleMachine* m, int opcode) except -1:
         if nbytes == 2 and p[0] == c"0" and (p[1] == c"0" or p[1] == c"1"):    # how protocols 0 and 1 write a bool
             push_flat(m, decode_bool(b"\1" if p[1] == c"1" else b"\0"))
         else:
-            push_flat(m, int_of_digits(p, nbytes))
+            push_flat(m, int_of_digits(m, p, nbytes))
     elif opcode == c"L":
         p = take_line(m, &nbytes)
-        push_flat(m, int_of_digits(p, nbytes))
+        push_flat(m, int_of_digits(m, p, nbytes))
     elif opcode == c"F":
         p = take_line(m, &nbytes)
         if nbytes > MAX_FLOAT_LENGTH:
-            raise ValueError(f"a float of more than {MAX_FLOAT_LENGTH} characters")
+            break_off(m, f"a float has {nbytes} characters, more than {MAX_FLOAT_LENGTH}")
         push_flat(m, float_of_line(p, nbytes))
     else:
         return False
@@ -110,7 +110,7 @@ cdef PyObject* float_of_line(const unsigned char* p, Py_ssize_t nbytes) except N
     return PyFloat_FromString(<PyObject*>line)
 
 
-cdef PyObject* int_of_digits(const unsigned char* p, Py_ssize_t nbytes) except NULL:
+cdef PyObject* int_of_digits(PickleMachine* m, const unsigned char* p, Py_ssize_t nbytes) except NULL:
     # -?[0-9]{1,4300}L?
     cdef Py_ssize_t start = nbytes > 0 and p[0] == c"-"
     cdef Py_ssize_t end = nbytes - 1 if nbytes > 0 and p[nbytes - 1] == c"L" else nbytes
@@ -124,7 +124,7 @@ cdef PyObject* int_of_digits(const unsigned char* p, Py_ssize_t nbytes) except N
         if i - start < 18:
             number = 10 * number + (p[i] - c"0")
     if not is_number:
-        raise ValueError(f"{shortened(str(p[:nbytes]))} is not a number")
+        break_off(m, f"{p[:min(nbytes, 40)]!r} is not a number of 1 to {MAX_DIGITS} digits")
     if end - start <= 18:
         return int_object(-number if start else number)
     wide = int(p[:end])
@@ -157,7 +157,7 @@ cdef bint run_string(PickleMachine* m, int opcode) except -1:
         push_flat(m, python2_text(p, nbytes))
     elif opcode == c"S":
         p = take_line(m, &nbytes)
-        push_flat(m, quoted_text(p, nbytes))
+        push_flat(m, quoted_text(m, p, nbytes))
     elif opcode == c"V":
         p = take_line(m, &nbytes)
         push_flat(m, PyUnicode_DecodeRawUnicodeEscape(<const char*>p, nbytes, NULL))
@@ -183,12 +183,12 @@ cdef PyObject* python2_text(const unsigned char* p, Py_ssize_t nbytes) except NU
         return new_bytes(<const char*>p, nbytes)
 
 
-cdef PyObject* quoted_text(const unsigned char* p, Py_ssize_t nbytes) except NULL:
+cdef PyObject* quoted_text(PickleMachine* m, const unsigned char* p, Py_ssize_t nbytes) except NULL:
     cdef unsigned char* out
     cdef Py_ssize_t nout = 0
     cdef Py_ssize_t i = 1
     if nbytes < 2 or (p[0] != c"'" and p[0] != c'"') or p[nbytes - 1] != p[0]:
-        raise ValueError("a string without quotes")
+        break_off(m, "a string has no quotes around it")
     out = <unsigned char*>PyMem_Malloc(nbytes)
     if out == NULL:
         raise MemoryError
@@ -201,7 +201,7 @@ cdef PyObject* quoted_text(const unsigned char* p, Py_ssize_t nbytes) except NUL
                 out[nout] = <unsigned char>(hex_digit(p[i + 2]) << 4 | hex_digit(p[i + 3]))
                 i += 4
             else:
-                out[nout] = unescaped(p[i + 1])
+                out[nout] = unescaped(m, p[i + 1])
                 i += 2
             nout += 1
         return python2_text(out, nout)
@@ -214,7 +214,7 @@ cdef int hex_digit(unsigned char digit) noexcept:
     return digit - c"0" if c"0" <= digit <= c"9" else digit - c"a" + 10 if c"a" <= digit <= c"f" else -1
 
 
-cdef unsigned char unescaped(unsigned char letter) except 0:
+cdef unsigned char unescaped(PickleMachine* m, unsigned char letter) except 0:
     if letter == c"\\" or letter == c"'" or letter == c'"':
         return letter
     if letter == c"n":
@@ -223,7 +223,7 @@ cdef unsigned char unescaped(unsigned char letter) except 0:
         return c"\r"
     if letter == c"t":
         return c"\t"
-    raise KeyError(bytes([letter]))
+    break_off(m, f"unknown escape of {chr(letter)!a} in a string")
 
 
 # The memo, and what steers the machine.
@@ -252,7 +252,7 @@ cdef bint run_memo(PickleMachine* m, int opcode) except -1:
     elif opcode == 0x95:    # a hint for readers of files; its length still has to be true
         p = take_data(m, 8)
         if (load_u32_le(p) | <uint64_t>load_u32_le(p + 4) << 32) > <uint64_t>(m.end - m.p):
-            raise EOFError(f"a frame of {load_u32_le(p) | <uint64_t>load_u32_le(p + 4) << 32} bytes")
+            break_off(m, f"a frame declares {load_u32_le(p) | <uint64_t>load_u32_le(p + 4) << 32} bytes, of which {m.end - m.p} are there")
     else:
         return False
     return True
@@ -262,12 +262,12 @@ cdef int run_memo_line(PickleMachine* m, int opcode) except -1:
     cdef Py_ssize_t nbytes
     cdef int64_t number
     cdef const unsigned char* p = take_line(m, &nbytes)
-    key = owned(int_of_digits(p, nbytes))
+    key = owned(int_of_digits(m, p, nbytes))
     if int_to_i64(<PyObject*>key, &number):
         return put_memo(m, number) if opcode == c"p" else get_memo(m, number)
     if opcode == c"p":
         return put_memo(m, -1)
-    raise KeyError(key)
+    return break_off(m, "it asks for an object under a number out of range")
 
 
 # Containers and objects.
