@@ -159,7 +159,7 @@ FAULTS = [
           "                self.count_sent(max(0, getattr(error, \"characters_written\", 0)))\n                raise",
           "                self.count_sent(max(0, getattr(error, \"characters_written\", 0)))\n                return 0"),
     Fault("writer left out at the end", "core/stream/writer.pxi", tests("stream/test_exit.py"),
-          "        if enlist(&self.entry, self, &STREAM_WRITER):", "        if False:"),
+          "        if register_writer(&self.entry, self, &STREAM_WRITER):", "        if False:"),
     Fault("closed writer stays in the list", "core/lifecycle/exit.pxi", sanitize.tests("stream/test_exit.py", "-k", "leave_the_list"),
           "        entry.newer.older = entry.older\n", "        pass\n"),
     Fault("daemon thread not waited for", "core/lifecycle/exit.pxi", tests("stream/test_exit.py", "-k", "daemon"),

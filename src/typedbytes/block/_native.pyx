@@ -33,9 +33,9 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 
 from typedbytes._core cimport (
-    PY_SSIZE_T_MAX, OpenWriter, ReadBuffer, WriteBuffer, WriterKind, append, borrow, bytes_data, bytes_size, drop, enlist, finish,
-    get_view, held, is_closed, new_bytes, offset_of, refill, release, report_unraisable, reserve, shrink, start_filled, start_scratch, strike_off,
-    warn_unclosed, written,
+    PY_SSIZE_T_MAX, OpenWriter, ReadBuffer, WriteBuffer, WriterKind, append, borrow, bytes_data, bytes_size, drop, finish, get_view, held,
+    is_closed, new_bytes, offset_of, refill, register_writer, release, report_unraisable, reserve, shrink, start_filled, start_scratch,
+    unregister_writer, warn_unclosed, written,
 )
 from typedbytes.core.byteorder cimport *
 from typedbytes._core cimport *

@@ -72,24 +72,24 @@ cdef class AsyncCoalescingWriter:
         self.max_delay = max_delay
         self.encoder = BlockEncoder(wire, **options)
         self.encoder.enlarge(flush_bytes + SCRATCH)
-        if enlist(&self.entry, self, &ASYNC_WRITER):
+        if register_writer(&self.entry, self, &ASYNC_WRITER):
             self.disable_buffering()
 
     def __dealloc__(self):
-        strike_off(&self.entry)
+        unregister_writer(&self.entry)
 
     def __del__(self):
         if self.encoder is None:
             return
         try:
-            if not self.settle():
+            if not self.flush_at_exit():
                 raise BlockingIOError(EAGAIN, "the rest cannot be sent: the event loop no longer waits for the socket")
         except BaseException as error:
             report_unraisable(self, error)
 
     # ---- at interpreter exit, or when the writer is collected: the loop may have been closed
 
-    cdef int settle(self) except -1:
+    cdef int flush_at_exit(self) except -1:
         if self.is_closed or self.entry.is_inherited:
             return 1
         if self.failure is not None:
@@ -114,7 +114,7 @@ cdef class AsyncCoalescingWriter:
         self.is_finalizing = True
         self.flush_bytes = 1
 
-    cdef object give_up(self):
+    cdef object release_target(self):
         self.is_closed = True
         return self.sink.target
 
@@ -314,7 +314,7 @@ cdef class AsyncCoalescingWriter:
             await self.drain()
         finally:
             self.is_closed = True
-            strike_off(&self.entry)
+            unregister_writer(&self.entry)
             self.watch(False)
             self.wake()
 
@@ -349,12 +349,12 @@ cdef class AsyncCoalescingWriter:
         return self.counts
 
 
-cdef int settle_async(object writer) except -1:
-    return (<AsyncCoalescingWriter>writer).settle()
+cdef int flush_async_at_exit(object writer) except -1:
+    return (<AsyncCoalescingWriter>writer).flush_at_exit()
 
 
-cdef object give_up_async(object writer):
-    return (<AsyncCoalescingWriter>writer).give_up()
+cdef object release_target_of_async(object writer):
+    return (<AsyncCoalescingWriter>writer).release_target()
 
 
-cdef WriterKind ASYNC_WRITER = WriterKind(settle=settle_async, give_up=give_up_async, inherit=NULL)
+cdef WriterKind ASYNC_WRITER = WriterKind(flush_at_exit=flush_async_at_exit, release_target=release_target_of_async, mark_inherited=NULL)

@@ -122,7 +122,7 @@ cdef class CoalescingWriter:
         self.sending = allocate(self.capacity)
         start_scratch(&self.encoder.buf, self.filling, self.capacity)
         self.is_ready = True
-        if enlist(&self.entry, self, &COALESCING_WRITER):
+        if register_writer(&self.entry, self, &COALESCING_WRITER):
             self.disable_buffering()
         if max_delay is not None:
             self.start_thread()
@@ -138,12 +138,12 @@ cdef class CoalescingWriter:
         if not self.is_ready or self.is_closed or self.entry.is_inherited:
             return
         try:
-            self.settle()
+            self.flush_at_exit()
         except BaseException as error:
             report_unraisable(self, error)
 
     def __dealloc__(self):
-        strike_off(&self.entry)
+        unregister_writer(&self.entry)
         if self.encoder is not None and self.encoder.buf.owner == NULL:
             self.encoder.buf.start = self.encoder.buf.cursor = self.encoder.buf.end = NULL    # it is freed here
         PyMem_Free(self.filling)
@@ -163,19 +163,19 @@ cdef class CoalescingWriter:
 
     # ---- at interpreter exit, or when the writer is collected
 
-    cdef bint holds(self) noexcept:
+    cdef bint has_unwritten(self) noexcept:
         return self.is_sending or self.nsent < self.nsending or written(&self.encoder.buf) > 0
 
-    cdef int settle(self) except -1:
-        cdef bint holds = self.holds()
+    cdef int flush_at_exit(self) except -1:
+        cdef bint unwritten = self.has_unwritten()
         if self.is_closed or self.entry.is_inherited:
             return 1
         if self.failed:
             return 1 if self.error_reported else self.check_failed()
-        if not self.is_finalizing and holds:
+        if not self.is_finalizing and unwritten:
             warn_unclosed(self, "with unsent messages")
         self.disable_buffering()
-        if holds:
+        if unwritten:
             self.sink.check_open()
         if pthread_mutex_trylock(&self.mutex) != 0:
             return 0
@@ -190,7 +190,7 @@ cdef class CoalescingWriter:
         self.is_finalizing = True
         self.flush_bytes = 1
 
-    cdef object give_up(self):
+    cdef object release_target(self):
         self.is_closed = True
         return self.sink.target
 
@@ -503,7 +503,7 @@ cdef class CoalescingWriter:
         finally:
             if self.holder != PyThread_get_thread_ident():
                 self.is_closed = True
-                strike_off(&self.entry)
+                unregister_writer(&self.entry)
                 self.stop_thread()
 
     cdef int stop_thread(self) except -1:
@@ -544,14 +544,15 @@ cdef class CoalescingWriter:
         return self.counts
 
 
-cdef int settle_coalescing(object writer) except -1:
-    return (<CoalescingWriter>writer).settle()
+cdef int flush_coalescing_at_exit(object writer) except -1:
+    return (<CoalescingWriter>writer).flush_at_exit()
 
 
-cdef object give_up_coalescing(object writer):
-    return (<CoalescingWriter>writer).give_up()
+cdef object release_target_of_coalescing(object writer):
+    return (<CoalescingWriter>writer).release_target()
 
-cdef WriterKind COALESCING_WRITER = WriterKind(settle=settle_coalescing, give_up=give_up_coalescing, inherit=NULL)
+cdef WriterKind COALESCING_WRITER = WriterKind(
+    flush_at_exit=flush_coalescing_at_exit, release_target=release_target_of_coalescing, mark_inherited=NULL)
 
 
 cdef unsigned char* allocate(Py_ssize_t nbytes) except NULL:

@@ -43,11 +43,11 @@ cdef class BlockWriter:
         self.encoder = BlockEncoder(wire, **options)
         self.encoder.enlarge(max(LARGE, buffer_size) + SCRATCH)    # the size of one system call
         self.state = OPEN
-        if enlist(&self.entry, self, &BLOCK_WRITER):
+        if register_writer(&self.entry, self, &BLOCK_WRITER):
             self.disable_buffering()
 
     def __dealloc__(self):
-        strike_off(&self.entry)
+        unregister_writer(&self.entry)
 
     def __reduce__(self):
         raise TypeError("a BlockWriter cannot be pickled")
@@ -71,14 +71,14 @@ cdef class BlockWriter:
 
     # ---- at interpreter exit
 
-    cdef int settle(self) except -1:
-        cdef bint holds = self.encoder.nbytes() > 0
-        if self.state == CLOSED or self.state == HAS_FAILED or self.entry.is_inherited or (not holds and is_closed(self.sink.target)):
+    cdef int flush_at_exit(self) except -1:
+        cdef bint unwritten = self.encoder.nbytes() > 0
+        if self.state == CLOSED or self.state == HAS_FAILED or self.entry.is_inherited or (not unwritten and is_closed(self.sink.target)):
             return 1
         self.disable_buffering()
         if self.state == BUSY:    # it is sent at the end of the message that is being written
             return self.flushed_at_exit
-        if holds:
+        if unwritten:
             warn_unclosed(self, "with unwritten messages")
             self.sink.check_open()
         self.flush()
@@ -88,7 +88,7 @@ cdef class BlockWriter:
         self.is_finalizing = True
         self.buffer_size = 0
 
-    cdef object give_up(self):
+    cdef object release_target(self):
         if self.state != BUSY:
             self.state = CLOSED
         return self.sink.target
@@ -231,7 +231,7 @@ cdef class BlockWriter:
                 self.flush()
         finally:
             self.state = CLOSED
-            strike_off(&self.entry)
+            unregister_writer(&self.entry)
 
     @property
     def closed(self):
@@ -244,11 +244,11 @@ cdef class BlockWriter:
         return self.state == CLOSED
 
 
-cdef int settle_writer(object writer) except -1:
-    return (<BlockWriter>writer).settle()
+cdef int flush_writer_at_exit(object writer) except -1:
+    return (<BlockWriter>writer).flush_at_exit()
 
 
-cdef object give_up_writer(object writer):
-    return (<BlockWriter>writer).give_up()
+cdef object release_target_of_writer(object writer):
+    return (<BlockWriter>writer).release_target()
 
-cdef WriterKind BLOCK_WRITER = WriterKind(settle=settle_writer, give_up=give_up_writer, inherit=NULL)
+cdef WriterKind BLOCK_WRITER = WriterKind(flush_at_exit=flush_writer_at_exit, release_target=release_target_of_writer, mark_inherited=NULL)

@@ -19,11 +19,11 @@ cdef int raise_in_use(object owner) except -1
 # Writers that are open when this process forks, or when the interpreter ends; see core/lifecycle/exit.pxi.
 cdef struct WriterKind:
     # 1: everything was written and the sink flushed, and later records are written at once; 0: not yet. Raises what the sink raises.
-    int (*settle)(object writer) except -1
+    int (*flush_at_exit)(object writer) except -1
     # Close it without a write, unless it is in use; returns the sink.
-    object (*give_up)(object writer)
+    object (*release_target)(object writer)
     # Called in a forked child, where it must not call into Python; NULL: the writer looks at entry.is_inherited when it is used.
-    void (*inherit)(PyObject* writer) noexcept
+    void (*mark_inherited)(PyObject* writer) noexcept
 
 cdef struct OpenWriter:           # zero as long as it is in no list
     OpenWriter* newer
@@ -33,9 +33,9 @@ cdef struct OpenWriter:           # zero as long as it is in no list
     bint is_inherited             # this process is a forked child: what the writer holds is its parent's to write
 
 # 1: the interpreter is ending already, and has looked at the list.
-cdef int enlist(OpenWriter* entry, object writer, const WriterKind* kind) except -1
+cdef int register_writer(OpenWriter* entry, object writer, const WriterKind* kind) except -1
 # Does nothing for what is not in the list.
-cdef void strike_off(OpenWriter* entry) noexcept
+cdef void unregister_writer(OpenWriter* entry) noexcept
 # For a writer that a forked child uses: what it holds from here on is the child's to write.
 cdef int adopt_writer(OpenWriter* entry) except -1
 cdef int warn_unclosed(object writer, str what) except -1

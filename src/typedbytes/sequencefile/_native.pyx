@@ -31,8 +31,8 @@ from cpython.memoryview cimport PyMemoryView_FromMemory, PyMemoryView_GET_BUFFER
 from cpython.object cimport PyObject
 
 from typedbytes._core cimport (
-    OpenWriter, ReadBuffer, Source, WriteBuffer, WriterKind, adopt, borrow, drop, enlist, finish, get_view, held, is_closed, offset_of,
-    refill, release, reserve, shrink, start_filled, start_owned, strike_off, take_owner, report_unraisable,
+    OpenWriter, ReadBuffer, Source, WriteBuffer, WriterKind, adopt, borrow, drop, finish, get_view, held, is_closed, offset_of,
+    refill, register_writer, release, reserve, shrink, start_filled, start_owned, unregister_writer, take_owner, report_unraisable,
     warn_unclosed, written,
 )
 from typedbytes.core.byteorder cimport (

@@ -72,7 +72,7 @@ cdef class Writer:
         self.owns = owns
         self.send_threshold = WRITE_SIZE
         self.state = OPEN
-        if enlist(&self.entry, self, &SEQUENCE_WRITER):
+        if register_writer(&self.entry, self, &SEQUENCE_WRITER):
             self.send_at_once()
 
     cdef int check_arguments(self, sink) except -1:
@@ -106,7 +106,7 @@ cdef class Writer:
         return 0
 
     def __dealloc__(self):
-        strike_off(&self.entry)
+        unregister_writer(&self.entry)
         drop(&self.out.buf)
         drop(&self.first.buf)
         drop(&self.second.buf)
@@ -178,7 +178,7 @@ cdef class Writer:
 
     # ---- interpreter exit ----
 
-    cdef int settle(self) except -1:
+    cdef int flush_at_exit(self) except -1:
         if self.state == CLOSED or self.state == HAS_FAILED or (not self.has_unsent() and is_closed(self.sink)):
             return 1
         if not self.at_exit and self.state == OPEN:
@@ -201,12 +201,12 @@ cdef class Writer:
         self.at_exit = True
         self.send_threshold = self.block_size = 1
 
-    cdef object give_up(self):
+    cdef object release_target(self):
         if self.state != BUSY:
             self.state = CLOSED
         return self.sink
 
-    cdef void inherit(self) noexcept:
+    cdef void mark_inherited(self) noexcept:
         # Here, because a test in enter() would be one more for each record.
         if self.state == OPEN:
             self.state = HAS_FAILED
@@ -517,7 +517,7 @@ cdef class Writer:
                 self.flush()
         finally:
             self.state = CLOSED
-            strike_off(&self.entry)
+            unregister_writer(&self.entry)
             if self.owns and not self.entry.is_inherited:
                 self.owns = False
                 self.sink.close()
@@ -538,18 +538,19 @@ cdef class Writer:
         return self.state == CLOSED
 
 
-cdef int settle_writer(object writer) except -1:
-    return (<Writer>writer).settle()
+cdef int flush_writer_at_exit(object writer) except -1:
+    return (<Writer>writer).flush_at_exit()
 
 
-cdef object give_up_writer(object writer):
-    return (<Writer>writer).give_up()
+cdef object release_target_of_writer(object writer):
+    return (<Writer>writer).release_target()
 
 
-cdef void inherit_writer(PyObject* writer) noexcept:
-    (<Writer>writer).inherit()
+cdef void mark_writer_inherited(PyObject* writer) noexcept:
+    (<Writer>writer).mark_inherited()
 
-cdef WriterKind SEQUENCE_WRITER = WriterKind(settle=settle_writer, give_up=give_up_writer, inherit=inherit_writer)
+cdef WriterKind SEQUENCE_WRITER = WriterKind(
+    flush_at_exit=flush_writer_at_exit, release_target=release_target_of_writer, mark_inherited=mark_writer_inherited)
 
 
 cdef int pass_value(Decoding* d, Skipping* skipping) except -1:

@@ -2,21 +2,21 @@
 #
 # Goal: no record is lost silently because a writer was not closed. Plan: writers are in a list as long as they are open.
 # One function, which the interpreter calls when it ends, while modules, daemon threads and sinks are still there, has each of
-# them settle: write and flush what it holds, and write each later record at once. It stays open, since functions that the
+# them write and flush what it holds, and write each later record at once. It stays open, since functions that the
 # interpreter calls later, and daemon threads, may use it. Newest first: a writer may write into an older one.
 # A failure is reported on stderr, and the process ends with exit code 120. Rejected: a set of weak references, which costs more than the
 # rest of making a writer; closing, after which those functions could not write their last records.
 #
 # Always true: a writer is in the list from the end of its __init__ until it is closed or gone. The list is used with the
-# GIL held and without a call into Python, by enlist, strike_off, _inherit_all and open_writers alone: in
+# GIL held and without a call into Python, by register_writer, unregister_writer, _mark_all_inherited and open_writers alone: in
 # an interpreter without the GIL these four, and no other code, need a mutex.
 
 cdef OpenWriter* NEWEST = NULL
 cdef bint IS_REGISTERED = False
-cdef bint IS_LEAVING = False
+cdef bint IS_FINALIZING = False
 
 
-cdef int enlist(OpenWriter* entry, object writer, const WriterKind* kind) except -1:
+cdef int register_writer(OpenWriter* entry, object writer, const WriterKind* kind) except -1:
     global NEWEST
     register_at_exit()
     entry.writer = <PyObject*>writer
@@ -25,10 +25,10 @@ cdef int enlist(OpenWriter* entry, object writer, const WriterKind* kind) except
     if NEWEST != NULL:
         NEWEST.newer = entry
     NEWEST = entry
-    return IS_LEAVING
+    return IS_FINALIZING
 
 
-cdef void strike_off(OpenWriter* entry) noexcept:
+cdef void unregister_writer(OpenWriter* entry) noexcept:
     global NEWEST
     if entry.writer == NULL:
         return
@@ -45,7 +45,7 @@ cdef void strike_off(OpenWriter* entry) noexcept:
 cdef int register_at_exit() except -1:
     global IS_REGISTERED
     if not IS_REGISTERED:
-        atexit.register(_settle_all)
+        atexit.register(_flush_all)
         IS_REGISTERED = True
     return 0
 
@@ -55,7 +55,7 @@ cdef int adopt_writer(OpenWriter* entry) except -1:
     return register_at_exit()
 
 
-def _inherit_all():
+def _mark_all_inherited():
     # In a child: what its parent's writers hold is the parent's to write. Functions registered with atexit may be gone, as they are
     # in children of multiprocessing.
     global IS_REGISTERED
@@ -63,13 +63,13 @@ def _inherit_all():
     IS_REGISTERED = False
     while entry != NULL:
         entry.is_inherited = True
-        if entry.kind.inherit != NULL:
-            entry.kind.inherit(entry.writer)
+        if entry.kind.mark_inherited != NULL:
+            entry.kind.mark_inherited(entry.writer)
         entry = entry.older
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_inherit_all)
+    os.register_at_fork(after_in_child=_mark_all_inherited)
 
 
 cdef list open_writers():
@@ -82,11 +82,11 @@ cdef list open_writers():
     return found
 
 
-def _settle_all():
+def _flush_all():
     # Called at the end of the interpreter.
-    global IS_LEAVING
-    IS_LEAVING = True
-    waiting = [item for item in open_writers() if not settled(item)]
+    global IS_FINALIZING
+    IS_FINALIZING = True
+    waiting = [item for item in open_writers() if not flush_or_report(item)]
     if not waiting:
         return
     from time import monotonic, sleep
@@ -95,30 +95,31 @@ def _settle_all():
         deadline = monotonic() + _unwritten.TIMEOUT
         while waiting and monotonic() < deadline:
             sleep(0.001)    # daemon threads go on meanwhile
-            waiting = [item for item in waiting if not settled(item)]
+            waiting = [item for item in waiting if not flush_or_report(item)]
         error = TimeoutError(f"another thread was using it, or the sink took nothing, for {_unwritten.TIMEOUT} s")
     except BaseException as interruption:    # by a signal's handler
         error = interruption
     for item in waiting:
-        give_up(item, error)
+        report_unwritten(item, error)
 
 
-cdef bint settled(tuple item):
+cdef bint flush_or_report(tuple item):
+    # False: another thread uses it, or its sink takes nothing for now.
     cdef OpenWriter* entry = <OpenWriter*><size_t>item[1]    # a part of the writer, as the list holds it
     if entry.writer == NULL:
         return True    # closed meanwhile
     try:
-        return entry.kind.settle(item[0])
+        return entry.kind.flush_at_exit(item[0])
     except BaseException as error:    # of the sink
-        give_up(item, error)
+        report_unwritten(item, error)
         return True
 
 
-cdef int give_up(tuple item, object error) except -1:
+cdef int report_unwritten(tuple item, object error) except -1:
     cdef OpenWriter* entry = <OpenWriter*><size_t>item[1]
     from typedbytes._unwritten import report    # lazy import: only where writing failed
-    report(type(item[0]).__name__, entry.kind.give_up(item[0]), error)
-    strike_off(entry)
+    report(type(item[0]).__name__, entry.kind.release_target(item[0]), error)
+    unregister_writer(entry)
     return 0
 
 
@@ -145,22 +146,22 @@ cdef class FlushedAtExit:
 
     def __init__(self):
         if self.entry.writer == NULL:
-            enlist(&self.entry, self, &FLUSHED)
+            register_writer(&self.entry, self, &FLUSHED)
 
     def __dealloc__(self):
-        strike_off(&self.entry)
+        unregister_writer(&self.entry)
 
 
-cdef int settle_flushed(object writer) except -1:
+cdef int call_flush(object writer) except -1:
     if not (<FlushedAtExit>writer).entry.is_inherited and not is_closed(writer.file):
         writer.flush()
     return 1
 
 
-cdef object give_up_flushed(object writer):
+cdef object file_of(object writer):
     return writer.file
 
-cdef WriterKind FLUSHED = WriterKind(settle=settle_flushed, give_up=give_up_flushed, inherit=NULL)
+cdef WriterKind FLUSHED = WriterKind(flush_at_exit=call_flush, release_target=file_of, mark_inherited=NULL)
 
 
 cdef bint is_closed(object file) except -1:

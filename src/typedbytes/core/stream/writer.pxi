@@ -34,8 +34,8 @@ cdef class Writer:
     cdef long long nrecords
     cdef State state
     cdef bint owns                # the sink is closed with the Writer
-    cdef bint is_leaving          # the interpreter ends: all goes out at once, and the sink is flushed
-    cdef bint is_settled          # it has been since
+    cdef bint is_finalizing          # the interpreter ends: all goes out at once, and the sink is flushed
+    cdef bint flushed_at_exit          # it has been since
     cdef OpenWriter entry
 
     def __cinit__(self, *args, **options):
@@ -57,11 +57,11 @@ cdef class Writer:
         self.sink = sink
         self.owns = owns
         self.state = OPEN
-        if enlist(&self.entry, self, &STREAM_WRITER):
-            self.hold_nothing()
+        if register_writer(&self.entry, self, &STREAM_WRITER):
+            self.disable_buffering()
 
     def __dealloc__(self):
-        strike_off(&self.entry)
+        unregister_writer(&self.entry)
         drop(&self.e.buf)
 
     def __del__(self):
@@ -105,14 +105,14 @@ cdef class Writer:
 
     # ---- the end of the interpreter
 
-    cdef int settle(self) except -1:
-        cdef bint holds = self.pending() > 0
-        if self.state == CLOSED or self.entry.is_inherited or (not holds and is_closed(self.sink)):
+    cdef int flush_at_exit(self) except -1:
+        cdef bint unwritten = self.pending() > 0
+        if self.state == CLOSED or self.entry.is_inherited or (not unwritten and is_closed(self.sink)):
             return 1
-        self.hold_nothing()
+        self.disable_buffering()
         if self.state == BUSY:    # it sends when it comes to the end of its record
-            return self.is_settled
-        if holds:
+            return self.flushed_at_exit
+        if unwritten:
             warn_unclosed(self, "with unwritten records")
         if self.owns and type(self.sink) is not io.FileIO:    # it may write its file only when it is closed
             self.close()
@@ -120,11 +120,11 @@ cdef class Writer:
             self.flush()
         return 1
 
-    cdef void hold_nothing(self) noexcept:
-        self.is_leaving = True
+    cdef void disable_buffering(self) noexcept:
+        self.is_finalizing = True
         self.buffer_size = 1
 
-    cdef object give_up(self):
+    cdef object release_target(self):
         if self.state != BUSY:
             self.state = CLOSED
         return self.sink
@@ -133,7 +133,7 @@ cdef class Writer:
         flush = getattr(self.sink, "flush", None)
         if flush is not None:
             flush()
-        self.is_settled = self.is_leaving
+        self.flushed_at_exit = self.is_finalizing
         return 0
 
     cdef int encode_item(self, object item) except -1:
@@ -156,7 +156,7 @@ cdef class Writer:
             self.send_rest()
             if len(filled) <= 4 * (self.buffer_size + SCRATCH):
                 self.spare = filled
-        return self.flush_sink() if self.is_leaving else 0
+        return self.flush_sink() if self.is_finalizing else 0
 
     cdef bytes change_buffers(self):
         # Two buffers in turn: memory that goes back to the system and comes again costs more than writing to it. The full one
@@ -290,7 +290,7 @@ cdef class Writer:
                 self.unsent = data
                 self.unsent_start, self.unsent_end = 0, len(data)
                 self.send_rest()
-                if self.is_leaving:
+                if self.is_finalizing:
                     self.flush_sink()
         finally:
             self.state = OPEN
@@ -312,7 +312,7 @@ cdef class Writer:
         self.enter()
         try:
             self.send()
-            if not self.is_leaving:    # send() has
+            if not self.is_finalizing:    # send() has
                 self.flush_sink()
         finally:
             self.state = OPEN
@@ -333,7 +333,7 @@ cdef class Writer:
             self.flush()
         finally:
             self.state = CLOSED
-            strike_off(&self.entry)
+            unregister_writer(&self.entry)
             if self.owns:
                 self.owns = False
                 self.sink.close()
@@ -371,14 +371,15 @@ cdef class Writer:
         return self.state == CLOSED
 
 
-cdef int settle_writer(object writer) except -1:
-    return (<Writer>writer).settle()
+cdef int flush_writer_at_exit(object writer) except -1:
+    return (<Writer>writer).flush_at_exit()
 
 
-cdef object give_up_writer(object writer):
-    return (<Writer>writer).give_up()
+cdef object release_target_of_writer(object writer):
+    return (<Writer>writer).release_target()
 
-cdef WriterKind STREAM_WRITER = WriterKind(settle=settle_writer, give_up=give_up_writer, inherit=NULL)
+cdef WriterKind STREAM_WRITER = WriterKind(
+    flush_at_exit=flush_writer_at_exit, release_target=release_target_of_writer, mark_inherited=NULL)
 
 
 cdef class PairWriter(Writer):
