@@ -5,6 +5,7 @@ lines and branches, -O0), TYPEDBYTES_SANITIZE (AddressSanitizer and UBSan), TYPE
 TYPEDBYTES_ANNOTATE (HTML of the generated C), TYPEDBYTES_PORTABLE (only public interpreter API).
 """
 
+import glob
 import gzip
 import os
 import sys
@@ -61,11 +62,13 @@ if switch("WERROR"):
 if switch("PORTABLE"):
     macros += [("TYPEDBYTES_PORTABLE", "1")]
 
+headers = sorted(glob.glob("src/typedbytes/core/**/*.h", recursive=True))  # those that headers include are not found otherwise
 extensions = [
     Extension(
         f"typedbytes.{module}",
         [f"src/typedbytes/{module.replace('.', '/')}.pyx"],
         include_dirs=["src/typedbytes"],
+        depends=headers,
         define_macros=macros + (core_macros if module == "_core" else []),
         extra_compile_args=compile_args,
         extra_link_args=link_args,

@@ -19,14 +19,22 @@ static inline int has_avx2(void) {
 }
 
 TB_AVX2 static ptrdiff_t avx2_measure(const unsigned char *p, ptrdiff_t nbytes, unsigned char *greatest) {
-    __m256i most = _mm256_setzero_si256();
-    ptrdiff_t nchars = 0;
+    const __m256i zero = _mm256_setzero_si256(), last = _mm256_set1_epi8((char)0xbf);
+    __m256i most = zero, sums = zero;
+    uint64_t parts[4];
     unsigned char found[32];
-    for (; nbytes >= 32; nbytes -= 32, p += 32) {
-        const __m256i b = _mm256_loadu_si256((const __m256i *)p);
-        most = _mm256_max_epu8(most, b);
-        nchars += _mm_popcnt_u32((uint32_t)_mm256_movemask_epi8(_mm256_cmpgt_epi8(b, _mm256_set1_epi8((char)0xbf))));
+    ptrdiff_t nchars = 0;
+    while (nbytes >= 32) {
+        __m256i starts = zero;
+        for (int i = 0; i < 255 && nbytes >= 32; i++, nbytes -= 32, p += 32) {    /* a lane counts no further */
+            const __m256i b = _mm256_loadu_si256((const __m256i *)p);
+            most = _mm256_max_epu8(most, b);
+            starts = _mm256_sub_epi8(starts, _mm256_cmpgt_epi8(b, last));
+        }
+        sums = _mm256_add_epi64(sums, _mm256_sad_epu8(starts, zero));
     }
+    _mm256_storeu_si256((__m256i *)parts, sums);
+    for (int i = 0; i < 4; i++) nchars += (ptrdiff_t)parts[i];
     _mm256_storeu_si256((__m256i *)found, most);
     *greatest = 0;
     measure_part(found, 32, greatest);
@@ -47,6 +55,61 @@ TB_AVX2 static ptrdiff_t avx2_measure(const unsigned char *p, ptrdiff_t nbytes, 
         }                                                                                           \
     } while (0)
 
+/* Runs of characters of one length, at a character's start: *c and 1, or 0 where the bytes are anything else. */
+TB_AVX2 static inline int avx2_run_of_2(const unsigned char *p, __m256i *c) {    /* 16 characters in 16-bit lanes */
+    const __m256i b = _mm256_loadu_si256((const __m256i *)p);
+    const __m256i wrong = _mm256_and_si256(_mm256_xor_si256(b, _mm256_set1_epi16((short)0x80c0)), _mm256_set1_epi16((short)0xc0e0));
+    const __m256i overlong = _mm256_cmpeq_epi16(_mm256_and_si256(b, _mm256_set1_epi16(0x1e)), _mm256_setzero_si256());
+    const __m256i refused = _mm256_or_si256(wrong, overlong);
+    if (!_mm256_testz_si256(refused, refused)) return 0;
+    *c = _mm256_or_si256(_mm256_slli_epi16(_mm256_and_si256(b, _mm256_set1_epi16(0x1f)), 6),
+                         _mm256_and_si256(_mm256_srli_epi16(b, 8), _mm256_set1_epi16(0x3f)));
+    return 1;
+}
+
+TB_AVX2 static inline int avx2_run_of_3(const unsigned char *p, __m128i *c) {    /* 8 characters in 16-bit lanes; reads 28 bytes */
+    const __m256i order = _mm256_setr_epi8(2, 1, 0, -1, 5, 4, 3, -1, 8, 7, 6, -1, 11, 10, 9, -1,
+                                           2, 1, 0, -1, 5, 4, 3, -1, 8, 7, 6, -1, 11, 10, 9, -1);
+    const __m128i low = _mm_loadu_si128((const __m128i *)p), high = _mm_loadu_si128((const __m128i *)(p + 12));
+    const __m256i b = _mm256_shuffle_epi8(_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1), order);
+    const __m256i wrong = _mm256_and_si256(_mm256_xor_si256(b, _mm256_set1_epi32(0xe08080)), _mm256_set1_epi32(0xf0c0c0));
+    const __m256i four = _mm256_or_si256(_mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(b, 4), _mm256_set1_epi32(0xf000)),
+                                                         _mm256_and_si256(_mm256_srli_epi32(b, 2), _mm256_set1_epi32(0xfc0))),
+                                         _mm256_and_si256(b, _mm256_set1_epi32(0x3f)));
+    const __m256i top = _mm256_and_si256(four, _mm256_set1_epi32(0xf800));
+    const __m256i unfit = _mm256_or_si256(_mm256_cmpeq_epi32(top, _mm256_setzero_si256()),
+                                          _mm256_cmpeq_epi32(top, _mm256_set1_epi32(0xd800)));
+    const __m256i refused = _mm256_or_si256(wrong, unfit);
+    if (!_mm256_testz_si256(refused, refused)) return 0;
+    *c = _mm256_castsi256_si128(_mm256_permute4x64_epi64(_mm256_packus_epi32(four, four), 0x08));
+    return 1;
+}
+
+TB_AVX2 static inline int avx2_run_of_4(const unsigned char *p, __m256i *c) {    /* 8 characters in 32-bit lanes */
+    const __m256i b = _mm256_loadu_si256((const __m256i *)p), low6 = _mm256_set1_epi32(0x3f);
+    const __m256i wrong = _mm256_and_si256(_mm256_xor_si256(b, _mm256_set1_epi32((int)0x808080f0)), _mm256_set1_epi32((int)0xc0c0c0f8));
+    *c = _mm256_or_si256(_mm256_or_si256(_mm256_slli_epi32(_mm256_and_si256(b, _mm256_set1_epi32(7)), 18),
+                                         _mm256_slli_epi32(_mm256_and_si256(_mm256_srli_epi32(b, 8), low6), 12)),
+                         _mm256_or_si256(_mm256_slli_epi32(_mm256_and_si256(_mm256_srli_epi32(b, 16), low6), 6),
+                                         _mm256_and_si256(_mm256_srli_epi32(b, 24), low6)));
+    const __m256i unfit = _mm256_or_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(0x10000), *c),
+                                          _mm256_cmpgt_epi32(*c, _mm256_set1_epi32(0x10ffff)));
+    const __m256i refused = _mm256_or_si256(wrong, unfit);
+    return _mm256_testz_si256(refused, refused);
+}
+
+/* Copy the ASCII characters at the start, by 128; return how many. */
+TB_AVX2 static inline ptrdiff_t avx2_copy_ascii(uint8_t *out, const unsigned char *p, ptrdiff_t nbytes) {
+    ptrdiff_t n = 0;
+    for (; nbytes - n >= 128; n += 128) {
+        const __m256i *in = (const __m256i *)(p + n);
+        const __m256i b[4] = {_mm256_loadu_si256(in), _mm256_loadu_si256(in + 1), _mm256_loadu_si256(in + 2), _mm256_loadu_si256(in + 3)};
+        if (_mm256_movemask_epi8(_mm256_or_si256(_mm256_or_si256(b[0], b[1]), _mm256_or_si256(b[2], b[3])))) break;
+        for (int i = 0; i < 4; i++) _mm256_storeu_si256((__m256i *)(out + n) + i, b[i]);
+    }
+    return n;
+}
+
 /* The text has no byte from 0xc4 on. */
 TB_AVX2 static int avx2_to_ucs1(const unsigned char *p, const unsigned char *end, uint8_t *out, const uint8_t *out_end) {
     const __m256i lead = _mm256_set1_epi8((char)0xc0);
@@ -60,6 +123,9 @@ TB_AVX2 static int avx2_to_ucs1(const unsigned char *p, const unsigned char *end
             _mm256_storeu_si256((__m256i *)out, b0);
             out += 32;
             p += 32;
+            const ptrdiff_t nascii = avx2_copy_ascii(out, p, end - p < out_end - out ? end - p : out_end - out);
+            out += nascii;
+            p += nascii;
             continue;
         }
         const __m256i b1 = _mm256_loadu_si256((const __m256i *)(p + 1));
@@ -95,6 +161,25 @@ TB_AVX2 static int avx2_to_ucs2(const unsigned char *p, const unsigned char *end
             out += 32;
             p += 32;
             continue;
+        }
+        if (_mm_movemask_epi8(_mm_and_si128(b, next)) == 0xffff && end - p >= 36 && all_continue(p, due)) {
+            const unsigned char *start = p + _mm_popcnt_u32(due);
+            __m256i chars;
+            __m128i half;
+            if (avx2_run_of_2(start, &chars)) {
+                _mm256_storeu_si256((__m256i *)out, chars);
+                out += 16;
+                p = start + 32;
+                due = 0;
+                continue;
+            }
+            if (avx2_run_of_3(start, &half)) {
+                _mm_storeu_si128((__m128i *)out, half);
+                out += 8;
+                p = start + 24;
+                due = 0;
+                continue;
+            }
         }
         const __m256i b1 = _mm256_and_si256(_mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(p + 1))), low6);
         const __m256i b2 = _mm256_and_si256(_mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(p + 2))), low6);
@@ -135,6 +220,17 @@ TB_AVX2 static int avx2_to_ucs4(const unsigned char *p, const unsigned char *end
             out += 16;
             p += 16;
             continue;
+        }
+        if (_mm_movemask_epi8(b) == 0xffff && end - p >= 35 && all_continue(p, due)) {
+            const unsigned char *start = p + _mm_popcnt_u32(due);
+            __m256i chars;
+            if (avx2_run_of_4(start, &chars)) {
+                _mm256_storeu_si256((__m256i *)out, chars);
+                out += 8;
+                p = start + 32;
+                due = 0;
+                continue;
+            }
         }
         const __m256i b1 = _mm256_and_si256(_mm256_cvtepu8_epi32(_mm_srli_si128(b, 1)), low6);
         const __m256i b2 = _mm256_and_si256(_mm256_cvtepu8_epi32(_mm_srli_si128(b, 2)), low6);

@@ -109,6 +109,18 @@ TB_WIDE static int wide_to_ucs1(const unsigned char *p, const unsigned char *end
     return plain_to_ucs1(p, end, out, out_end);
 }
 
+/* 16 characters of four bytes each, at a character's start: *c and 1, or 0 where the bytes are anything else. */
+TB_WIDE static inline int wide_run_of_4(const unsigned char *p, __m512i *c) {
+    const __m512i b = _mm512_loadu_si512(p), low6 = _mm512_set1_epi32(0x3f);
+    const __m512i wrong = _mm512_and_si512(_mm512_xor_si512(b, _mm512_set1_epi32((int)0x808080f0)), _mm512_set1_epi32((int)0xc0c0c0f8));
+    *c = _mm512_or_si512(_mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(b, _mm512_set1_epi32(7)), 18),
+                                         _mm512_slli_epi32(_mm512_and_si512(_mm512_srli_epi32(b, 8), low6), 12)),
+                         _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(_mm512_srli_epi32(b, 16), low6), 6),
+                                         _mm512_and_si512(_mm512_srli_epi32(b, 24), low6)));
+    return !(_mm512_test_epi32_mask(wrong, wrong) | _mm512_cmplt_epu32_mask(*c, _mm512_set1_epi32(0x10000))
+             | _mm512_cmpgt_epu32_mask(*c, _mm512_set1_epi32(0x10ffff)));
+}
+
 TB_WIDE static int wide_to_ucs4(const unsigned char *p, const unsigned char *end, uint32_t *out, const uint32_t *out_end) {
     const __m512i low6 = _mm512_set1_epi32(0x3f), low4 = _mm512_set1_epi32(0x0f);
     uint32_t due = 0, wrong = 0;
@@ -121,6 +133,17 @@ TB_WIDE static int wide_to_ucs4(const unsigned char *p, const unsigned char *end
             out += 16;
             p += 16;
             continue;
+        }
+        if (high == 0xffff && end - p >= 67 && all_continue(p, due)) {
+            const unsigned char *start = p + _mm_popcnt_u32(due);
+            __m512i chars;
+            if (wide_run_of_4(start, &chars)) {
+                _mm512_storeu_si512(out, chars);
+                out += 16;
+                p = start + 64;
+                due = 0;
+                continue;
+            }
         }
         const __m512i b1 = _mm512_and_si512(_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(p + 1))), low6);
         const __m512i b2 = _mm512_and_si512(_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(p + 2))), low6);

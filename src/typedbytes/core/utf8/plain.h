@@ -25,6 +25,11 @@ static ptrdiff_t plain_measure(const unsigned char *p, ptrdiff_t nbytes, unsigne
 
 #define TB_CONTINUES(b) (((b) & 0xc0) == 0x80)
 
+/* Whether the bytes at p continue a character as far as `due` has a bit for each; three are there to be read. */
+static inline int all_continue(const unsigned char *p, uint64_t due) {
+    return !due || (TB_CONTINUES(p[0]) && (due < 2 || (TB_CONTINUES(p[1]) && (due < 4 || TB_CONTINUES(p[2])))));
+}
+
 /* Bytes of the character at p, stored in *c; 0: there is none. */
 static inline int plain_character(const unsigned char *p, const unsigned char *end, uint32_t *c) {
     const uint32_t lead = *p;

@@ -21,7 +21,14 @@ typedef int32_t utf8_i32x4 __attribute__((vector_size(16)));
 /* Where the mask is set THEN, else OTHERWISE. */
 #define TB_SELECT(mask, then, otherwise) (((then) & (mask)) | ((otherwise) & ~(mask)))
 
-enum { UTF8_STEP = 16 };    /* bytes or characters */
+enum { UTF8_STEP = 16, UTF8_BLOCK = 64 };    /* bytes or characters */
+
+static inline int is_ascii_block(const unsigned char *p) {
+    uint64_t words[UTF8_BLOCK / 8], all = 0;
+    memcpy(words, p, sizeof words);
+    for (int i = 0; i < UTF8_BLOCK / 8; i++) all |= words[i];
+    return !(all & 0x8080808080808080u);
+}
 
 /* How many of the 16 bytes at p are ASCII before the first that is not. */
 static inline int ascii_before(const unsigned char *p) {
@@ -38,26 +45,87 @@ static inline int ascii_before(const unsigned char *p) {
 #endif
 }
 
-/* Text that is mostly ASCII: that is copied 16 bytes at a time, the rest a character at a time. */
+/* Runs of characters of one length, at a character's start: *c and 1, or 0 where the bytes are anything else. */
+static inline int vector_run_of_2(const unsigned char *p, utf8_u16x8 *c) {
+    utf8_u16x8 b;
+    uint64_t refused[2];
+    memcpy(&b, p, sizeof b);
+    if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) b = b << 8 | b >> 8;
+    const utf8_u16x8 found = ((b ^ 0x80c0) & 0xc0e0) | (utf8_u16x8)((b & 0x1e) == 0);
+    *c = (b & 0x1f) << 6 | (b >> 8 & 0x3f);
+    memcpy(refused, &found, sizeof found);
+    return !(refused[0] | refused[1]);
+}
+
+static inline uint32_t load_high_first(const unsigned char *p) {
+    uint32_t value;
+    memcpy(&value, p, 4);
+    return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? value : __builtin_bswap32(value);
+}
+
+static inline int vector_run_of_3(const unsigned char *p, utf8_u32x4 *c) {    /* reads 13 bytes */
+    const utf8_u32x4 b = {load_high_first(p), load_high_first(p + 3), load_high_first(p + 6), load_high_first(p + 9)};
+    uint64_t refused[2];
+    *c = (b >> 12 & 0xf000) | (b >> 10 & 0xfc0) | (b >> 8 & 0x3f);
+    const utf8_u32x4 found = ((b ^ 0xe0808000) & 0xf0c0c000) | (utf8_u32x4)((*c & 0xf800) == 0) | (utf8_u32x4)((*c & 0xf800) == 0xd800);
+    memcpy(refused, &found, sizeof found);
+    return !(refused[0] | refused[1]);
+}
+
+static inline int vector_run_of_4(const unsigned char *p, utf8_u32x4 *c) {
+    const utf8_u32x4 b = {load_high_first(p), load_high_first(p + 4), load_high_first(p + 8), load_high_first(p + 12)};
+    uint64_t refused[2];
+    *c = (b >> 6 & 0x1c0000) | (b >> 4 & 0x3f000) | (b >> 2 & 0xfc0) | (b & 0x3f);
+    const utf8_u32x4 found = ((b ^ 0xf0808080) & 0xf8c0c0c0) | (utf8_u32x4)(*c < 0x10000) | (utf8_u32x4)(*c > 0x10ffff);
+    memcpy(refused, &found, sizeof found);
+    return !(refused[0] | refused[1]);
+}
+
+/* Text that is mostly ASCII: that is copied 16 bytes at a time; runs of characters of one length are taken together, others a
+ * character at a time. */
+/* Store lanes as characters, in vectors, as compilers see. */
+#define TB_STORE(UNIT, out, lanes, nlanes)                                                                                      \
+    do {                                                                                                                       \
+        UNIT tb_chars[nlanes];                                                                                                 \
+        for (int tb_i = 0; tb_i < (nlanes); tb_i++) tb_chars[tb_i] = (UNIT)(lanes)[tb_i];                                      \
+        memcpy(out, tb_chars, sizeof tb_chars);                                                                                \
+        (out) += (nlanes);                                                                                                     \
+    } while (0)
+
 #define TB_STEP_DECODER(NAME, UNIT, PLAIN)                                                                                     \
     static int NAME(const unsigned char *p, const unsigned char *end, UNIT *out, const UNIT *out_end) {                        \
         while (end - p >= UTF8_STEP && out_end - out >= UTF8_STEP) {                                                           \
-            unsigned char part[UTF8_STEP];                                                                                     \
-            UNIT widened[UTF8_STEP];                                                                                           \
             const int nascii = ascii_before(p);                                                                                \
-            memcpy(part, p, sizeof part);                                                                                      \
-            for (int i = 0; i < UTF8_STEP; i++) widened[i] = part[i];    /* in vectors, as compilers see */                    \
-            memcpy(out, widened, sizeof widened);                                                                              \
+            TB_STORE(UNIT, out, p, UTF8_STEP);    /* more than there are: what follows is stored over the rest */              \
+            out -= UTF8_STEP;                                                                                                  \
             p += nascii;                                                                                                       \
             out += nascii;                                                                                                     \
+            while (nascii == UTF8_STEP && end - p >= UTF8_BLOCK && out_end - out >= UTF8_BLOCK && is_ascii_block(p)) {         \
+                TB_STORE(UNIT, out, p, UTF8_BLOCK);                                                                            \
+                p += UTF8_BLOCK;                                                                                               \
+            }                                                                                                                  \
             if (nascii == UTF8_STEP) continue;                                                                                 \
-            do {                                                                                                               \
+            for (int nruns = 0; p < end && *p >= 0x80 && out < out_end; nruns++) {                                             \
                 uint32_t c;                                                                                                    \
-                const int nbytes = plain_character(p, end, &c);                                                                \
-                if (!nbytes || c > (UNIT)-1) return 0;                                                                         \
-                *out++ = (UNIT)c;                                                                                              \
-                p += nbytes;                                                                                                   \
-            } while (p < end && *p >= 0x80 && out < out_end);                                                                  \
+                utf8_u16x8 twos;                                                                                               \
+                utf8_u32x4 others;                                                                                             \
+                const int may_be_run = nruns && end - p >= UTF8_STEP && out_end - out >= 8;                                    \
+                if (may_be_run && *p < 0xe0 && vector_run_of_2(p, &twos)) {                                                    \
+                    TB_STORE(UNIT, out, twos, 8);                                                                              \
+                    p += 16;                                                                                                   \
+                } else if (sizeof(UNIT) > 1 && may_be_run && *p >= 0xe0 && *p < 0xf0 && vector_run_of_3(p, &others)) {         \
+                    TB_STORE(UNIT, out, others, 4);                                                                            \
+                    p += 12;                                                                                                   \
+                } else if (sizeof(UNIT) > 2 && may_be_run && *p >= 0xf0 && vector_run_of_4(p, &others)) {                      \
+                    TB_STORE(UNIT, out, others, 4);                                                                            \
+                    p += 16;                                                                                                   \
+                } else {                                                                                                       \
+                    const int nbytes = plain_character(p, end, &c);                                                            \
+                    if (!nbytes || c > (UNIT)-1) return 0;                                                                     \
+                    *out++ = (UNIT)c;                                                                                          \
+                    p += nbytes;                                                                                               \
+                }                                                                                                              \
+            }                                                                                                                  \
         }                                                                                                                      \
         return PLAIN(p, end, out, out_end);                                                                                    \
     }
@@ -66,14 +134,22 @@ TB_STEP_DECODER(step_to_ucs1, uint8_t, plain_to_ucs1)
 TB_STEP_DECODER(step_to_ucs2, uint16_t, plain_to_ucs2)
 TB_STEP_DECODER(step_to_ucs4, uint32_t, plain_to_ucs4)
 
-/* Mixed text, without a branch that depends on it. Each lead must be followed by its continuation bytes; that there are no others, and no character longer than it need be,
- * is detected by the length that the decoded text must have. `odd` gathers bytes that ought to be below 0x40. */
+/* Mixed text, without a branch that depends on it but the one for runs. Each lead must be followed by its continuation bytes;
+ * that there are no others, and no character longer than it need be, is detected by the length that the decoded text must have.
+ * `odd` gathers bytes that ought to be below 0x40. */
 #define TB_VECTOR_DECODER(NAME, UNIT, BYTES, VECTOR, PLAIN, LENGTH)                                                           \
     static int NAME(const unsigned char *p, const unsigned char *end, UNIT *out, const UNIT *out_end) {                       \
         const ptrdiff_t nbytes = end - p, nchars = out_end - out;                                                             \
         VECTOR odd = {0};                                                                                                      \
         for (; end - p >= UTF8_STEP + 2; p += UTF8_STEP) {                                                                    \
             UNIT c[UTF8_STEP];                                                                                                \
+            utf8_u16x8 twos;                                                                                                   \
+            const int is_inside = TB_CONTINUES(*p);                                                                           \
+            if (out_end - out >= 8 && vector_run_of_2(p + is_inside, &twos)) {                                                \
+                TB_STORE(UNIT, out, twos, 8);                                                                                  \
+                p += is_inside;                                                                                               \
+                continue;                                                                                                     \
+            }                                                                                                                  \
             for (int i = 0; i < UTF8_STEP; i += (int)(sizeof(VECTOR) / sizeof(UNIT))) {                                      \
                 const VECTOR b0 = TB_WIDENED(BYTES, VECTOR, p + i);                                                           \
                 const VECTOR b1 = TB_WIDENED(BYTES, VECTOR, p + i + 1) ^ 0x80, leads = (VECTOR)(b0 >= 0xc0);                  \
