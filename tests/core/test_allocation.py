@@ -463,7 +463,7 @@ OPERATIONS = {
     "groups_by": lambda: [(key, list(values)) for key, values in _core.PairGroups(tb.PairReader(Short(PAIRS), buffer_size=64), repr)],
     "text_lines": lambda: list(_core.TextReader(Short(b"a\tb\nlonger than what is short\n"), b"\t", buffer_size=64)),
     "raw_bytes": lambda: list(_core.RawBytesReader(Short(b"\0\0\0\1k\0\0\0\2vv" * 3), buffer_size=64)),
-    "kept": lambda: list(_core.Kept(tb.PairReader(Short(PAIRS)))),
+    "kept": lambda: list(_core.WrappedIterator(tb.PairReader(Short(PAIRS)))),
     "groups_raw": lambda: [(key, list(values)) for key, values in tb.PairReader(Short(PAIRS), raw=True).groups()],
     "skips": lambda: tb.PairReader(Short(PAIRS), buffer_size=64).skip(100),
     "dumps": lambda: tb.dumps(VALUES),

@@ -167,8 +167,8 @@ FAULTS = [
     Fault("partial write ignored", "core/stream/writer.pxi", fuzz("writing"),
           "        self.unsent_start += nbytes\n", "        self.unsent_start = self.unsent_end\n"),
     Fault("records passed over before they are kept", "core/stream/writer.pxi", MEMORY,
-          "                self.append(reader.d.buf.cursor, nbytes)\n                reader.pass_over(nbytes, nrecords)\n",
-          "                reader.pass_over(nbytes, nrecords)\n                self.append(reader.d.buf.cursor - nbytes, nbytes)\n"),
+          "                self.append(reader.d.buf.cursor, nbytes)\n                reader.consume_records(nbytes, nrecords)\n",
+          "                reader.consume_records(nbytes, nrecords)\n                self.append(reader.d.buf.cursor - nbytes, nbytes)\n"),
     Fault("failed pair leaves its key", "core/stream/writer.pxi", tests("stream/test_writer.py"),
           "                self.e.buf.cursor = self.e.buf.start + before\n                raise", "                raise"),
     # Columns.

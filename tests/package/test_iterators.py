@@ -24,7 +24,7 @@ import pytest
 import typedbytes as tb
 from streaming_support import encode, run_script, start
 from typedbytes import block, columns, hadoop, sequencefile
-from typedbytes._core import END, Kept, PairGroups
+from typedbytes._core import END, PairGroups, WrappedIterator
 from typedbytes._sorting._native import LineReader
 from typedbytes.streaming import _descriptors, _run, _sidefiles, lib
 from typedbytes.streaming._rawbytes import RawBytesInput
@@ -540,7 +540,7 @@ INSIDE = {
         lambda tools: PairGroups(TextInput(tools.file(TEXT), b"\t").pairs(), tools.hook),
         lambda tools: PairGroups(tb.PairReader(TYPED), key_of=lambda key, value: tools.hook(key), value_of=tools.hook),
     ],
-    "kept": [lambda tools: Kept(pair for pair in tools.values(*PAIRS))],
+    "kept": [lambda tools: WrappedIterator(pair for pair in tools.values(*PAIRS))],
     "lines of a split": [lambda tools: iter(LineReader(tools.file(TEXT)).read_typed, b"")],
 }
 

@@ -63,7 +63,7 @@ def test_reading_many_files_can_be_left(folder):
 
 def test_a_thread_of_the_pool_that_ends_the_reading_does_not_wait_for_itself(folder, monkeypatch):
     root, _ = folder
-    monkeypatch.setattr("typedbytes.sequencefile._parallel.Kept", iter)  # to see inside
+    monkeypatch.setattr("typedbytes.sequencefile._parallel.WrappedIterator", iter)  # to see inside
     reading = sequencefile.read(root, processes=2, split_size=4000)
     next(reading)
     answers = reading.gi_frame.f_locals["answers"]

@@ -11,7 +11,7 @@ import tempfile
 import time
 from dataclasses import dataclass, replace
 
-from typedbytes._core import Kept
+from typedbytes._core import WrappedIterator
 from typedbytes.hadoop._bundle import differences, versions_in
 from typedbytes.hadoop._errors import JobFailedError, SubmitError
 from typedbytes.hadoop._installed import default_file_system, find_command, find_jar, gathers_logs
@@ -122,10 +122,10 @@ def read_output(path, environ=os.environ):
     """
     scheme, colon, rest = path.partition(":")
     if not colon or "/" in scheme:
-        return Kept(_pairs_of(path) if _is_here(environ) else _fetched(path, environ))
+        return WrappedIterator(_pairs_of(path) if _is_here(environ) else _fetched(path, environ))
     if scheme == "file":
-        return Kept(_pairs_of("/" + rest.lstrip("/")))
-    return Kept(_fetched(path, environ) if scheme == "hdfs" or not is_importable("fsspec") else _pairs_of(path))
+        return WrappedIterator(_pairs_of("/" + rest.lstrip("/")))
+    return WrappedIterator(_fetched(path, environ) if scheme == "hdfs" or not is_importable("fsspec") else _pairs_of(path))
 
 
 def _is_here(environ):

@@ -9,7 +9,7 @@ import struct
 from bisect import bisect_left
 from functools import partial
 
-from typedbytes._core import Kept, PassedOptions
+from typedbytes._core import PassedOptions, WrappedIterator
 from typedbytes.errors import DecodeError, FormatError
 from typedbytes.sequencefile import _locations, _writables
 from typedbytes.sequencefile._files import Reader, decode, encode
@@ -111,7 +111,7 @@ class MapFile:
         return self._find(key) is not None
 
     def __iter__(self):
-        return Kept(self._pairs())
+        return WrappedIterator(self._pairs())
 
     def _pairs(self):
         self._data.seek(self._first)  # raises if it is closed or has failed

@@ -8,7 +8,7 @@ import pickle
 import warnings
 from collections import deque
 
-from typedbytes._core import Kept
+from typedbytes._core import WrappedIterator
 from typedbytes.errors import DecodeError
 from typedbytes.sequencefile import _locations
 from typedbytes.sequencefile._files import Reader
@@ -43,7 +43,7 @@ def read(paths, *, processes=1, ordered=False, progress=None, split_size=1 << 24
         files = _locations.parts(paths)
     splits = list(_cut(files, split_size))
     answers = _in_turn(splits, options) if processes == 1 else _in_parallel(splits, options, processes, ordered)
-    return Kept(_delivered(answers, sum(length for _, _, length in splits), progress))
+    return WrappedIterator(_delivered(answers, sum(length for _, _, length in splits), progress))
 
 
 def _cut(files, split_size):

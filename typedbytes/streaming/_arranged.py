@@ -13,7 +13,7 @@ keys that arrive without this form are passed on without it, and a job with seve
 """
 
 from typedbytes import Encoder, dumps, hash_code
-from typedbytes._core import Kept, PairGroups, advance, steered
+from typedbytes._core import PairGroups, WrappedIterator, advance, joined_with_hash
 from typedbytes.errors import DecodeError, FormatError
 from typedbytes.streaming._records import checked_pair
 from typedbytes.streaming._task import GroupingError, Task, find_secondary
@@ -70,7 +70,7 @@ class Arrangement:
 
     def join(self, part, key):
         """Return the form of an encoded key with an encoded part."""
-        return steered(self._head, part, key, SIGN, self._padding)
+        return joined_with_hash(self._head, part, key, SIGN, self._padding)
 
     def split(self, whole):
         """Return the encoded key in an arranged key, None for other keys; `start` is then equal for all keys of its part."""
@@ -103,7 +103,7 @@ class ArrangedInput(UndecodedInput):
 
     def raw_pairs(self):
         """Return an iterator of raw pairs, with their original keys."""
-        return Kept(self._split_pairs())
+        return WrappedIterator(self._split_pairs())
 
     def _split_pairs(self):
         arrangement = self._arrangement

@@ -22,7 +22,7 @@ import math
 import operator
 
 from typedbytes import dumps
-from typedbytes._core import Kept
+from typedbytes._core import WrappedIterator
 from typedbytes.streaming._task import task
 from typedbytes.streaming._user_code import UserCode, pairs_of
 
@@ -38,7 +38,7 @@ def _kept(function):
 
     @functools.wraps(function)
     def made(*arguments, **named):
-        return Kept(function(*arguments, **named))
+        return WrappedIterator(function(*arguments, **named))
 
     return made
 
@@ -248,7 +248,7 @@ class _Marked:
 
     def _marked(self, pairs):
         mark = self._mark
-        return Kept(((key, mark), value) for key, value in pairs_of(pairs))
+        return WrappedIterator(((key, mark), value) for key, value in pairs_of(pairs))
 
 
 class JoinCombiner:

@@ -97,20 +97,20 @@ static inline PyObject *new_ascii(Py_ssize_t nchars) {
     return PyUnicode_New(nchars, 127);
 }
 
-/* The same for strings of up to NEAR characters that stay while others go: memory for many is allocated together, at first for few.
-   An arena of the allocator is given back when nothing is left in it; strings here and there would keep all of them. */
-#define NEAR 24
-#define MOST_NEAR 2048u
+/* The same for a cache, whose strings outlive others: memory for many of up to POOLED_LENGTH characters is allocated together, at first
+   for few. The allocator frees an arena when nothing is left in it, and a cached string in each of them would keep them all. */
+#define POOLED_LENGTH 24
+#define MAX_POOLED 2048u
 
-static inline PyObject *new_near_ascii(Py_ssize_t nchars) {
+static inline PyObject *new_pooled_ascii(Py_ssize_t nchars) {
 #if TB_KNOWN_LAYOUT && !defined(Py_REF_DEBUG)
-    static void *blocks[MOST_NEAR];
+    static void *blocks[MAX_POOLED];
     static unsigned nblocks, nallocated = 4;
-    if (nchars > 0 && nchars <= NEAR) {
+    if (nchars > 0 && nchars <= POOLED_LENGTH) {
         if (nblocks == 0) {
             void *block = NULL;
-            if (nallocated < MOST_NEAR) nallocated *= 8;
-            while (nblocks < nallocated && (block = PyObject_Malloc(sizeof(PyASCIIObject) + NEAR + 1)) != NULL) blocks[nblocks++] = block;
+            if (nallocated < MAX_POOLED) nallocated *= 8;
+            while (nblocks < nallocated && (block = PyObject_Malloc(sizeof(PyASCIIObject) + POOLED_LENGTH + 1)) != NULL) blocks[nblocks++] = block;
             if (nblocks == 0) return PyErr_NoMemory();
         }
         return ascii_in(blocks[--nblocks], nchars);

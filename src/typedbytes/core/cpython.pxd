@@ -32,8 +32,8 @@ cdef extern from "core/cpython.h":
     PyObject* new_filled_bytes(Py_ssize_t nbytes) except NULL
     # A str of nchars ASCII characters, which the caller fills in.
     PyObject* new_ascii(Py_ssize_t nchars) except NULL
-    # The same, beside others that were made so.
-    PyObject* new_near_ascii(Py_ssize_t nchars) except NULL
+    # The same for a string that is cached: short ones lie together in memory.
+    PyObject* new_pooled_ascii(Py_ssize_t nchars) except NULL
     # The UTF-8 form that a str that is not ASCII carries already, NULL: none.
     const char* known_utf8(PyObject* text, Py_ssize_t* nbytes) noexcept
     # As PyDict_Next.

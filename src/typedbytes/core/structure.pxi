@@ -191,10 +191,10 @@ def partition(encoded, int npartitions):
     return (hash_code(encoded) & 0x7fffffff) % npartitions
 
 
-def steered(bytes head, bytes like, bytes key, bytes sign, bytes padding):
+def joined_with_hash(bytes head, bytes like, bytes key, bytes sign, bytes padding):
     """Return these concatenated, with seven bytes before the padding that give all bytes before it the hash code of `like`.
 
-    >>> whole = steered(b"head ", b"like", b" key", b"!", b"...")
+    >>> whole = joined_with_hash(b"head ", b"like", b" key", b"!", b"...")
     >>> whole[:14], whole[21:], hash_code(whole[:21]) == hash_code(b"like")
     (b'head like key!', b'...', True)
     """

@@ -161,7 +161,7 @@ cdef PyObject* decode_new_cached(Decoding* d, CachedString* slot, const short_wo
     slot += is_first
     is_first &= not is_same(slot, words, nbytes)
     if is_ascii(p, nbytes):
-        text = new_ascii(nbytes) if is_first else new_near_ascii(nbytes)
+        text = new_ascii(nbytes) if is_first else new_pooled_ascii(nbytes)
         copy_short(PyUnicode_DATA(text), p, nbytes)
     else:
         text = text_from_utf8(p, nbytes)

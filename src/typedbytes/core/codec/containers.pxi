@@ -217,7 +217,6 @@ cdef PyObject* decode_map(Decoding* d, Py_ssize_t npairs) except NULL:
     cdef long long key_offset
     cdef int as_dict = not d.map_pairs
     cdef long long offset = offset_of(&d.buf, d.buf.cursor)
-    cdef PyObject* result
     open_container(d, &frame, MAP)
     d.buf.cursor += 5
     while frame.index < npairs:

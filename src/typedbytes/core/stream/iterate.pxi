@@ -86,7 +86,7 @@ cdef class RecordIterator:
             raise RuntimeError(f"the end of a {type(self).__name__} has not been reached: records are left")
 
 
-cdef class Kept(RecordIterator):
+cdef class WrappedIterator(RecordIterator):
     """Iterate over an iterator; one that an error has finished, such as a generator, does not seem to be at its end."""
 
     cdef object iterator
@@ -107,7 +107,7 @@ cdef class Kept(RecordIterator):
 cdef class PairGroups(RecordIterator):
     """Iterate over runs of adjacent records as (key, values); for records that do not come from a PairReader.
 
-    Records are (key, value), and keys are compared, or what is encoded of group_by(key); or (mark, key, value), and marks are.
+    Records are (key, value), and keys are compared, or what is encoded of group_by(key); or (group_key, key, value), and group keys are.
     key_of(key, value) and value_of(value) make what is returned.
     """
 
@@ -115,7 +115,7 @@ cdef class PairGroups(RecordIterator):
     cdef object group_by
     cdef object key_of
     cdef object value_of
-    cdef object mark          # of the record that was read last; due: it has not been returned
+    cdef object group_key     # of the record that was read last; due: it has not been returned
     cdef object key
     cdef object value
     cdef bint due
@@ -138,14 +138,14 @@ cdef class PairGroups(RecordIterator):
             return NOTHING
         group = PairValues.__new__(PairValues)
         group.groups = self
-        group.mark = self.mark
+        group.group_key = self.group_key
         self.group = group
         return (self.key if self.key_of is None else self.key_of(self.key, self.value)), group
 
     cdef bint has_next(self, PairValues group) except -1:
         if not self.due and not self.read_record():
             return False
-        return self.mark is group.mark or self.mark == group.mark
+        return self.group_key is group.group_key or self.group_key == group.group_key
 
     cdef object taken_value(self):
         value, self.value = self.value, None
@@ -163,10 +163,10 @@ cdef class PairGroups(RecordIterator):
             return False
         record = taken(item)
         self.key, self.value = record[len(record) - 2], record[len(record) - 1]
-        self.mark = record[0]
+        self.group_key = record[0]
         record = None    # a reader reuses a tuple to which there is no other reference
         if self.group_by is not None:
-            self.mark = encode_object(PLAIN_ENCODE, self.group_by(self.key))
+            self.group_key = encode_object(PLAIN_ENCODE, self.group_by(self.key))
         self.due = True
         return True
 
@@ -175,7 +175,7 @@ cdef class PairValues:
     """Iterate over the values of one group, until the next group is asked for."""
 
     cdef PairGroups groups
-    cdef object mark
+    cdef object group_key
 
     def __reduce__(self):
         raise TypeError("the values of a group cannot be pickled")

@@ -45,7 +45,7 @@ cdef class ReadAheadIterator(RecordIterator):
     cdef object read
     cdef object leave
     cdef object bytes_type
-    cdef object handed_before    # the pair returned before the last one, reused as that is
+    cdef object returned_before    # the pair returned before the last one, reused as that is
     cdef Reader reader
 
     def __init__(self, open_reader, read, leave, bytes_type):
@@ -118,9 +118,9 @@ cdef class ReadAheadIterator(RecordIterator):
             parts[0] = self.replaced(parts[0], parts[1])
         if may_have_bytes(parts[1]) and not retype_bytes(parts[1], <PyObject*>self.bytes_type, MAX_RETYPED):
             parts[1] = self.replaced(parts[1], parts[0])
-        if Py_REFCNT(<PyObject*>(<PairReader>reader).handed_out) != 1:
+        if Py_REFCNT(<PyObject*>(<PairReader>reader).last_pair) != 1:
             # The caller still holds the last pair; as a rule not the one before.
-            (<PairReader>reader).handed_out, self.handed_before = self.handed_before, (<PairReader>reader).handed_out
+            (<PairReader>reader).last_pair, self.returned_before = self.returned_before, (<PairReader>reader).last_pair
         return (<PairReader>reader).pair_of(parts[0], parts[1])
 
     cdef PyObject* replaced(self, PyObject* value, PyObject* other) except NULL:
@@ -328,12 +328,12 @@ cdef class RecordOutput(FlushedAtExit):
             self._write_with_handlers(obj)
             return
         memcpy(&e, &options.template, sizeof(Encoding))
-        self.lend(&e.buf)
+        self.borrow_buffer(&e.buf)
         try:
             encode_record(&e, <PyObject*>obj)
-            self.put(&e.buf)
+            self.write_or_defer(&e.buf)
         finally:
-            self.take_back(&e.buf)
+            self.return_buffer(&e.buf)
 
     def writes(self, iterable):
         """Write every value of an iterable; raises as `write`.
@@ -353,7 +353,7 @@ cdef class RecordOutput(FlushedAtExit):
             self.may_defer = self.is_guarded
             self.send()
 
-    cdef int lend(self, WriteBuffer* b) except -1:
+    cdef int borrow_buffer(self, WriteBuffer* b) except -1:
         # Memory for a record; not in self meanwhile, since encoding and writing may call code that writes another one.
         if self.spare.owner == NULL:
             return start_owned(b, WRITE_SIZE + SCRATCH)
@@ -363,7 +363,7 @@ cdef class RecordOutput(FlushedAtExit):
         self.spare.owner = NULL
         return 0
 
-    cdef void take_back(self, WriteBuffer* b) noexcept:
+    cdef void return_buffer(self, WriteBuffer* b) noexcept:
         if self.spare.owner != NULL or b.end - b.start > 4 * (WRITE_SIZE + SCRATCH):
             drop(b)
         else:
@@ -371,12 +371,12 @@ cdef class RecordOutput(FlushedAtExit):
             self.spare.end = b.end
             self.spare.owner = b.owner
 
-    cdef int put(self, WriteBuffer* b) except -1:
+    cdef int write_or_defer(self, WriteBuffer* b) except -1:
         if self.may_defer and is_ahead(AHEAD) and written(b) <= MAX_COPIED:
             return self.defer(b)
         if DEFERRED is not None:
             send_deferred()
-        return self.hand_over(b)
+        return self.write_to_file(b)
 
     cdef int defer(self, WriteBuffer* b) except -1:
         global DEFERRED
@@ -403,9 +403,9 @@ cdef class RecordOutput(FlushedAtExit):
             unguard(self.sink)
         if self.entry.is_inherited:    # it is the parent's to write
             return adopt_writer(&self.entry)
-        return self.hand_over(&self.waiting)
+        return self.write_to_file(&self.waiting)
 
-    cdef int hand_over(self, WriteBuffer* b) except -1:
+    cdef int write_to_file(self, WriteBuffer* b) except -1:
         # The file gets the buffer's own bytes, which are filled again if it keeps no reference to them. A file of the caller's gets a copy.
         cdef Py_ssize_t nbytes = written(b)
         cdef Py_ssize_t capacity = b.end - b.start
@@ -442,9 +442,9 @@ cdef class PairRecordOutput(RecordOutput):
             self._write_with_handlers((key, value))
             return
         memcpy(&e, &options.template, sizeof(Encoding))
-        self.lend(&e.buf)
+        self.borrow_buffer(&e.buf)
         try:
             encode_pair(&e, <PyObject*>key, <PyObject*>value)
-            self.put(&e.buf)
+            self.write_or_defer(&e.buf)
         finally:
-            self.take_back(&e.buf)
+            self.return_buffer(&e.buf)

@@ -258,9 +258,9 @@ cdef class Reader:
         self.d.record += nvalues // self.nparts
         return nvalues // self.nparts
 
-    cdef Py_ssize_t span(self, Py_ssize_t enough, long long* nrecords) except -1:
+    cdef Py_ssize_t measure_records(self, Py_ssize_t enough, long long* nrecords) except -1:
         # Walk whole records, until `enough` bytes or until more would have to be read, and return the size of those after the
-        # cursor; 0 at the end of input. They are consumed by `pass_over`. A fault after them waits until then.
+        # cursor; 0 at the end of input. They are consumed by `consume_records`. A fault after them waits until then.
         cdef Py_ssize_t nbytes = 0
         cdef long long before = self.d.record
         self.enter()
@@ -280,7 +280,7 @@ cdef class Reader:
         self.state = OPEN
         return nbytes
 
-    cdef void pass_over(self, Py_ssize_t nbytes, long long nrecords) noexcept:
+    cdef void consume_records(self, Py_ssize_t nbytes, long long nrecords) noexcept:
         self.d.buf.cursor += nbytes
         self.d.record += nrecords
 
@@ -300,7 +300,7 @@ cdef class Reader:
                     nbytes, nrecords = use(view)
                 finally:
                     view.release()
-                self.pass_over(min(nbytes, held(buf)), nrecords)
+                self.consume_records(min(nbytes, held(buf)), nrecords)
                 shrink(buf)
         except BaseException as error:
             self.fail(error)
@@ -430,7 +430,7 @@ cdef class PairReader(Reader):
     [(True, False)]
     """
 
-    cdef object handed_out        # the tuple returned last, reused when there is no other reference to it
+    cdef object last_pair        # the tuple returned last, reused when there is no other reference to it
     cdef GroupValues group        # whose values come next
 
     def __cinit__(self, *args, **options):
@@ -456,9 +456,9 @@ cdef class PairReader(Reader):
 
     cdef inline PyObject* pair_of(self, PyObject* key, PyObject* value) except NULL:
         # A caller that unpacks the tuple at once gets the same one again.
-        cdef PyObject* pair = pair_from_stolen(<PyObject*>self.handed_out, key, value)
-        if pair != <PyObject*>self.handed_out:
-            self.handed_out = <object>pair
+        cdef PyObject* pair = pair_from_stolen(<PyObject*>self.last_pair, key, value)
+        if pair != <PyObject*>self.last_pair:
+            self.last_pair = <object>pair
         return pair
 
     cdef PyObject* next_raw_pair(self) except NULL:

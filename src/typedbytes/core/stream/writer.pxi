@@ -244,13 +244,13 @@ cdef class Writer:
         while True:
             if self.state != OPEN:
                 self.refuse()
-            nbytes = reader.span(self.buffer_size, &nrecords)
+            nbytes = reader.measure_records(self.buffer_size, &nrecords)
             if nbytes == 0:
                 return self.nrecords - before
             self.enter()
             try:
                 self.append(reader.d.buf.cursor, nbytes)
-                reader.pass_over(nbytes, nrecords)
+                reader.consume_records(nbytes, nrecords)
                 self.nrecords += nrecords - 1
                 self.count_record()
             finally:
