@@ -1,4 +1,4 @@
-# Layer 3. What other compiled modules see of the core: life cycle, buffers, sources and sinks, the codec.
+# What other compiled modules see of the core: life cycle, buffers, sources and sinks, the codec.
 
 include "core/lifecycle.pxd"
 include "core/buffer.pxd"

@@ -1,4 +1,4 @@
-# Layer 3. The core, compiled as one module: every program loads all of it, and its parts call one another in the inner loops.
+# The core, compiled as one module: every program loads all of it, and its parts call one another in the inner loops.
 #
 # The parts, each using only those before it:
 #     core/lifecycle.pxi    open, in use, failed, closed; open writers in a forked child and at exit

@@ -47,7 +47,7 @@ def test_lines_end_where_javas_do(said, sizes):
     whole = re.split(b"\r\n|\r|\n", data)
     lines = list(lines_of(Pieces(pieces)))
     assert [line.rstrip(b"\r\n") for line, _ in lines] == (whole if whole[-1] else whole[:-1])
-    assert all(is_whole for _, is_whole in lines)
+    assert all(is_complete for _, is_complete in lines)
 
 
 @pytest.mark.parametrize("size", [1, 7, 4096, 1 << 16])

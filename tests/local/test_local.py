@@ -630,7 +630,11 @@ def test_the_command_runs_a_job_and_prints_its_counters(words, tmp_path):
         (["job.py", "in.txt", "-o", "out", "--input-format", "pairs"], 1, "it was read as pairs: give its format with --input-format"),
         (["job.py", "-", "in.txt", "-", "-o", "out"], 66, "typedbytes: standard input is given twice among the inputs"),
         (["job.py", "in.txt", "-o", "/proc/out"], 64, "typedbytes: no folder can be made in /proc: "),
-        (["noisy.py", "in.txt", "-o", "out"], 1, "its output is truncated: this looks like text, not typed bytes: input ends inside type code 108"),
+        (
+            ["noisy.py", "in.txt", "-o", "out"],
+            1,
+            "its output is truncated: this looks like text, not typed bytes: input ends inside type code 108",
+        ),
         (["noisy.py", "in.txt", "-o", "out"], 1, "; only pairs of typed bytes may go to standard output, also before streaming.run(...)"),
         (
             ["pair.py", "in.txt", "-o", "out"],

@@ -265,7 +265,7 @@ def test_a_daemon_thread_in_the_middle_of_a_write_is_waited_for(tmp_path):
     paths = [tmp_path / "values", tmp_path / "pairs", tmp_path / "messages"]
     waits = """
     def until():
-        while "typedbytes._unwritten" not in sys.modules:    # the end waits
+        while "typedbytes._unflushed" not in sys.modules:    # the end waits
             time.sleep(0.001)
     """
     child = run(textwrap.dedent(waits) + textwrap.dedent(BUSY), *paths, start=START)
@@ -280,8 +280,8 @@ def test_a_daemon_thread_in_the_middle_of_a_write_is_waited_for(tmp_path):
 
 def test_a_daemon_thread_that_never_returns_is_reported(tmp_path):
     stuck = """
-    from typedbytes import _unwritten
-    _unwritten.TIMEOUT = 0.02
+    from typedbytes import _unflushed
+    _unflushed.TIMEOUT = 0.02
     def until():
         threading.Event().wait()
     """
@@ -293,8 +293,8 @@ def test_a_daemon_thread_that_never_returns_is_reported(tmp_path):
 def test_a_socket_that_is_full_at_the_end_is_reported():
     code = """
         import socket
-        from typedbytes import _unwritten
-        _unwritten.TIMEOUT = 0.02
+        from typedbytes import _unflushed
+        _unflushed.TIMEOUT = 0.02
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         async def main():

@@ -21,8 +21,8 @@ import struct
 import tempfile
 from collections import namedtuple
 
+from typedbytes._atomic import temporary_folder
 from typedbytes._sorting._native import Sorter, merge
-from typedbytes._whole import temporary_folder
 
 __all__ = ["CODECS", "MOST_FILES", "Segment", "Spills", "left_of", "sort"]
 

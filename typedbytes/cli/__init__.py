@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
+from typedbytes._atomic import remove_unfinished
 from typedbytes._exit_codes import (
     BAD_DATA,
     BROKEN_PIPE,
@@ -25,7 +26,6 @@ from typedbytes._exit_codes import (
     UNAVAILABLE,
     USAGE,
 )  # fmt: skip
-from typedbytes._whole import remove_unfinished
 from typedbytes.cli._failure import Failure, forget_unwritable_stderr
 from typedbytes.cli._output import Output, Unwritten, replacing
 from typedbytes.cli._signals import Stoppable, Stopped

@@ -10,7 +10,7 @@ import os
 import stat
 from contextlib import contextmanager
 
-from typedbytes._whole import whole_file
+from typedbytes._atomic import atomic_file
 from typedbytes.cli._failure import USAGE, Failure, because
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -125,7 +125,7 @@ def _whole_file(name, overwrite):
     if os.path.exists(name) and not stat.S_ISREG(os.stat(name).st_mode):
         yield open(name, "wb", buffering=0)  # a device or a named pipe is written to, not replaced
         return
-    with whole_file(name, overwrite) as file:
+    with atomic_file(name, overwrite) as file:
         yield file
 
 

@@ -25,7 +25,7 @@ class Records:
         return self
 
     def __exit__(self, kind, error, traceback):
-        self._sink.close(is_whole=kind is None)
+        self._sink.close(is_complete=kind is None)
 
     @contextmanager
     def writer(self, reader):
@@ -75,8 +75,8 @@ class _TypedBytes:
     def expect(self, reader):
         """Prepare for the records of this reader."""
 
-    def close(self, is_whole):
-        """Write what follows the last record; is_whole: there was no failure."""
+    def close(self, is_complete):
+        """Write what follows the last record; is_complete: there was no failure."""
 
 
 class _Json(_TypedBytes):

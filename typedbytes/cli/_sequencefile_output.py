@@ -95,9 +95,9 @@ class Sink:
         for key, value in zip(parts, parts):
             self._writer.write_raw(key_raw(key), value_raw(value))
 
-    def close(self, is_whole):
+    def close(self, is_complete):
         """End the file."""
-        if self._writer is None and is_whole:
+        if self._writer is None and is_complete:
             self._start(Header(_TYPED, _TYPED, {}))
         if self._writer is not None:
             self._writing.__exit__(None, None, None)

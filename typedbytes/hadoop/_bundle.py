@@ -20,7 +20,7 @@ import tempfile
 import zipfile
 import zlib
 
-from typedbytes._whole import whole_file
+from typedbytes._atomic import atomic_file
 from typedbytes.hadoop._archive import Archive
 from typedbytes.hadoop._errors import SubmitError
 
@@ -69,7 +69,7 @@ def bundle(target, *, modules=(), wheels=(), requirements=(), python_versions=()
             _add_wheel(archive, wheel, [f"cp{version.replace('.', '')}/"])
     data = archive.zipped()
     try:
-        with whole_file(target) as file, io.BufferedWriter(file) as buffer:
+        with atomic_file(target) as file, io.BufferedWriter(file) as buffer:
             buffer.write(data)
     except OSError as error:
         raise SubmitError(f"the bundle {target} cannot be written: {error.strerror}") from None

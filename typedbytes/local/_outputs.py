@@ -9,7 +9,7 @@ import os
 import shutil
 
 from typedbytes import PairReader, PairWriter, sequencefile
-from typedbytes._whole import name_folder, sync, sync_contents
+from typedbytes._atomic import name_folder, sync, sync_contents
 from typedbytes.local._errors import InputError, JobError, OutputError
 
 __all__ = ["FORMATS", "OutputFolder"]

@@ -30,15 +30,15 @@ def find_converters(class_name, decoders):
         return decoder, lambda data: Encoder().encode(decoder(data))
     if class_name not in _SELF_DESCRIBING:
         return None, None
-    to_typed = (lambda data: _typed(_whole(class_name, data, exact=True))) if class_name in _MAPS else None
-    return lambda data: _whole(class_name, data, exact=False), to_typed
+    to_typed = (lambda data: _encode(_decode_all(class_name, data, exact=True))) if class_name in _MAPS else None
+    return lambda data: _decode_all(class_name, data, exact=False), to_typed
 
 
-def _typed(value):
+def _encode(value):
     """Encode as Hadoop's TypedBytesWritableOutput does; a map is encoded from its pairs, whose keys can be equal in Python."""
     if type(value) is not _Pairs:
         return Encoder().encode(value)
-    return b"\x0a" + struct.pack(">i", len(value)) + b"".join(_typed(part) for pair in value for part in pair)
+    return b"\x0a" + struct.pack(">i", len(value)) + b"".join(_encode(part) for pair in value for part in pair)
 
 
 class _Pairs(list):
@@ -49,7 +49,7 @@ class _OpaqueError(Exception):
     """Raised for a class whose size is not known: the bytes are kept undecoded."""
 
 
-def _whole(class_name, data, exact):
+def _decode_all(class_name, data, exact):
     body = _Bytes(data, exact)
     try:
         value = _SELF_DESCRIBING[class_name](body)

@@ -1,4 +1,4 @@
-# Layer 3. Reports about records for the command, compiled: lines of JSON, and statistics.
+# Reports about records for the command, compiled: lines of JSON, and statistics.
 
 include "json.pxi"
 include "statistics.pxi"

@@ -1,4 +1,4 @@
-# Layer 3. Encoded values as lines of JSON, in the lossless form of docs/json-form.md and in its plain one.
+# Encoded values as lines of JSON, in the lossless form of docs/json-form.md and in its plain one.
 #
 # What belongs here: one direction, from bytes to text. What this file must not know: files, Python values, the other
 # direction. The walk goes over the encoded bytes, because decoding is not lossless: BOOL 5, a MAP with a key twice and a MAP

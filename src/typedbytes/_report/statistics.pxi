@@ -1,4 +1,4 @@
-# Layer 3. Statistics of many records: number, size and range by type, and the partitions of their keys in Hadoop.
+# Statistics of many records: number, size and range by type, and the partitions of their keys in Hadoop.
 #
 # What belongs here: counting over encoded bytes. What this file must not know: Python values, files, how statistics are formatted.
 # Always true: a record is walked over with `skip_value` before it is read, so that reading it needs no checks.

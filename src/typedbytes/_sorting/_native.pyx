@@ -1,4 +1,4 @@
-# Layer 3. The steps between map and reduce, compiled: sort keys, lines of text as pairs, sort and merge.
+# The steps between map and reduce, compiled: sort keys, lines of text as pairs, sort and merge.
 #
 # The parts, each of its own:
 #     sorter.pxi        sorts encoded records in Hadoop's order; with order.pxi and merge.pxi

@@ -1,4 +1,4 @@
-/* Layer 0. Two instructions without a standard C function. */
+/* Two instructions without a standard C function. */
 #ifndef TYPEDBYTES_BITS_H
 #define TYPEDBYTES_BITS_H
 

@@ -1,4 +1,4 @@
-# Layer 0. Instructions without a standard C function; see bits.h.
+# Instructions without a standard C function; see bits.h.
 
 from libc.stdint cimport uint64_t
 

@@ -1,4 +1,4 @@
-/* Layer 0. Large memory blocks that can be resized: only the pages that have been written to take memory. */
+/* Large memory blocks that can be resized: only the pages that have been written to take memory. */
 #ifndef TYPEDBYTES_PAGES_H
 #define TYPEDBYTES_PAGES_H
 

@@ -1,4 +1,4 @@
-# Layer 0. Large memory blocks that can be resized; see pages.h.
+# Large memory blocks that can be resized; see pages.h.
 
 cdef extern from "_sorting/pages.h" nogil:
     # Takes a block (NULL: a new one), its size and the new size (0 frees it). Returns NULL without memory; the block is unchanged then.

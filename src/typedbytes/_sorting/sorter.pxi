@@ -1,4 +1,4 @@
-# Layer 3. Sorts encoded records as Hadoop does between map and reduce, without objects and without the GIL.
+# Sorts encoded records as Hadoop does between map and reduce, without objects and without the GIL.
 #
 # What belongs here: collecting the records of a stream, sorting them by partition and key, writing them, merging sorted
 # streams. What this file must not know: files, compression, how much memory a job has; a source is an object with readinto,

@@ -1,4 +1,4 @@
-# Layer 3. Sort keys: values as LISTs of LONGs whose encoded bytes, which Hadoop compares, have the order of the values.
+# Sort keys: values as LISTs of LONGs whose encoded bytes, which Hadoop compares, have the order of the values.
 #
 # What belongs here: the bytes that sort, and the LONGs that carry them. What this file must not know: streams, files, jobs.
 # Always true: no sort key's bytes are the beginning of another's, so that the MARKER at the end of a LIST decides nothing.

@@ -1,4 +1,4 @@
-# Layer 3. Lines of text as pairs of typed bytes, as Hadoop's TextInputFormat passes them to a streaming task.
+# Lines of text as pairs of typed bytes, as Hadoop's TextInputFormat passes them to a streaming task.
 #
 # What belongs here: where lines start and end, which of them belong to a split, what bytes that are not UTF-8 become. What this
 # file must not know: files, compression; a source is an object with readinto.

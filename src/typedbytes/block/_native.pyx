@@ -1,4 +1,4 @@
-# Layer 4. Binary block messages: sequences of values that two processes exchange as a whole, in the legacy layouts and the
+# Binary block messages: sequences of values that two processes exchange as a whole, in the legacy layouts and the
 # native format.
 #
 # What belongs here: layouts, parsing a message, transferring bytes with one system call. What this file must not know: how a

@@ -1,4 +1,4 @@
-# Layer 3. Columns: typed bytes to arrays and back, without an object for each value and without the GIL.
+# Columns: typed bytes to arrays and back, without an object for each value and without the GIL.
 #
 # Here: the memory of columns, decoding into them, encoding from them, Arrow's structures. Not here: sources, sinks, NumPy; the
 # caller passes bytes in and gets bytes back. The parts:

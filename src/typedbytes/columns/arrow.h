@@ -1,4 +1,4 @@
-/* Layer 0. The structures of the Arrow C data and C stream interfaces, whose layout is fixed by their specification
+/* The structures of the Arrow C data and C stream interfaces, whose layout is fixed by their specification
  * (https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html), and nothing else. */
 #ifndef TYPEDBYTES_ARROW_H
 #define TYPEDBYTES_ARROW_H

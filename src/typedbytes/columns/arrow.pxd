@@ -1,4 +1,4 @@
-# Layer 0. Arrow's C structures; see arrow.h.
+# Arrow's C structures; see arrow.h.
 
 from libc.stdint cimport int64_t
 

@@ -1,4 +1,4 @@
-# Layer 1. ReadBuffer and WriteBuffer: small structs with inline checked access; growing and refilling are out of line.
+# ReadBuffer and WriteBuffer: small structs with inline checked access; growing and refilling are out of line.
 #
 # What belongs here: cursors, capacity, growth. What this file must not know: type codes, Python values, files.
 # Always true: start <= cursor <= end; bytes from `mark` (when set) or `cursor` up to `end` survive a refill.

@@ -1,4 +1,4 @@
-/* Layer 0. Byte order, float bits, short words and columns of numbers, and nothing else.
+/* Byte order, float bits, short words and columns of numbers, and nothing else.
  *
  * Byte order and unaligned access are solved here once: every number is moved by memcpy and swapped on little-endian
  * machines; no pointer is ever cast to read a number. Compilers turn each function into one or two instructions. */

@@ -1,4 +1,4 @@
-# Layer 0. Load and store big-endian numbers and UTF-8; see byteorder.h and utf8.h.
+# Load and store big-endian numbers and UTF-8; see byteorder.h and utf8.h.
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t
 

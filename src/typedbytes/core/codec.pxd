@@ -1,4 +1,4 @@
-# Layer 2. What other modules see of the codec.
+# What other modules see of the codec.
 
 from libc.stdint cimport int64_t
 from cpython.object cimport PyObject

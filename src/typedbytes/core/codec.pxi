@@ -1,4 +1,4 @@
-# Layer 2. The codec: encode, decode and skip of every type code, side by side.
+# The codec: encode, decode and skip of every type code, side by side.
 #
 # What belongs here: bytes to values and back, options, the errors of both directions. What this file must not know: files,
 # descriptors, what outlives a call. The parts are included because they call one another:

@@ -1,4 +1,4 @@
-/* Layer 0. With cpython_ints.h, the only file that knows the interpreter's own layout.
+/* With cpython_ints.h, the only file that knows the interpreter's own layout.
  *
  * Each function has a portable form built from the public API; TYPEDBYTES_PORTABLE selects it everywhere, so that the tests
  * can run both. The fast forms hold for CPython 3.9 to 3.15 with the layouts named below; anything else gets the portable

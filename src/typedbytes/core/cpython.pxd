@@ -1,4 +1,4 @@
-# Layer 0. The interpreter's own layout, where knowing it pays; see cpython.h.
+# The interpreter's own layout, where knowing it pays; see cpython.h.
 
 from libc.stdint cimport int64_t
 from cpython.object cimport PyObject

@@ -1,4 +1,4 @@
-/* Layer 0. The digits of an int; part of cpython.h. */
+/* The digits of an int; part of cpython.h. */
 #ifndef TYPEDBYTES_CPYTHON_INTS_H
 #define TYPEDBYTES_CPYTHON_INTS_H
 

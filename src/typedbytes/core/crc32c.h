@@ -1,4 +1,4 @@
-/* Layer 0. CRC-32C (Castagnoli), and nothing else: by the processor's own instruction where it has one, by a table elsewhere.
+/* CRC-32C (Castagnoli), and nothing else: by the processor's own instruction where it has one, by a table elsewhere.
  *
  * The instruction takes eight bytes in a cycle but has its result after three, so long input is walked in three lanes; the
  * lanes are joined by shifting a checksum over the bytes after it, which is a product in GF(2) done once a block. */

@@ -1,4 +1,4 @@
-# Layer 0. CRC-32C; see crc32c.h.
+# CRC-32C; see crc32c.h.
 
 from libc.stdint cimport uint32_t
 

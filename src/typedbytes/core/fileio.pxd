@@ -1,4 +1,4 @@
-# Layer 1. File objects as where the bytes of a ReadBuffer come from, and where those of a WriteBuffer go.
+# File objects as where the bytes of a ReadBuffer come from, and where those of a WriteBuffer go.
 #
 # What belongs here: which method of a file object is called, and a check of what it returns. What this file must not know: what
 # the bytes mean; paths and descriptors.

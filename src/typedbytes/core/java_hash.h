@@ -1,4 +1,4 @@
-/* Layer 0. Java's hash of bytes, by which Hadoop chooses a partition, and nothing else. */
+/* Java's hash of bytes, by which Hadoop chooses a partition, and nothing else. */
 #ifndef TYPEDBYTES_HASH_H
 #define TYPEDBYTES_HASH_H
 

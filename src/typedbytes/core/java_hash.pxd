@@ -1,4 +1,4 @@
-# Layer 0. Where Hadoop sends a key; see java_hash.h.
+# Where Hadoop sends a key; see java_hash.h.
 
 from libc.stdint cimport int32_t, uint32_t
 

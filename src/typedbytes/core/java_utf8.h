@@ -1,4 +1,4 @@
-/* Layer 0. What Java's decoder of UTF-8 takes for a character, and how many bytes it replaces where there is none.
+/* What Java's decoder of UTF-8 takes for a character, and how many bytes it replaces where there is none.
  *
  * The rules are those of sun.nio.cs.UTF_8 as a CharsetDecoder, by which Hadoop's Text turns bytes into a String: they differ from
  * Python's for surrogates, of which Java replaces all three bytes at once. */

@@ -1,4 +1,4 @@
-# Layer 0. Characters as Java's decoder sees them; see java_utf8.h.
+# Characters as Java's decoder sees them; see java_utf8.h.
 
 cdef extern from "core/java_utf8.h" nogil:
     # The size of the character at p, of nbytes > 0 that are left; negative: the number of bytes that one U+FFFD replaces.

@@ -1,4 +1,4 @@
-# Layer 1. The life of what reads and writes: open, in use, failed or closed; in a forked child; when the interpreter ends.
+# The life of what reads and writes: open, in use, failed or closed; in a forked child; when the interpreter ends.
 #
 # What belongs here: the states, what a call in a wrong one raises, the list of open writers. What this file must not know: buffers,
 # values, files.

@@ -1,4 +1,4 @@
-# Layer 1. What a call in a wrong state raises; see lifecycle.pxd.
+# What a call in a wrong state raises; see lifecycle.pxd.
 #
 # Always true: an object that is in use refuses a second call, and one that has failed raises the same error again.
 

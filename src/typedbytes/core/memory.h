@@ -1,4 +1,4 @@
-/* Layer 0. Memory that several owners share, with the GIL and without: large blocks, those kept for the next, a count of
+/* Memory that several owners share, with the GIL and without: large blocks, those kept for the next, a count of
    owners, a flag. */
 #ifndef TYPEDBYTES_MEMORY_H
 #define TYPEDBYTES_MEMORY_H

@@ -1,4 +1,4 @@
-# Layer 0. Large memory and its owners; see memory.h.
+# Large memory and its owners; see memory.h.
 
 cdef extern from "core/memory.h" nogil:
     # PyMem_RawRealloc; NULL: no memory, and the old block is unchanged.

@@ -1,4 +1,4 @@
-# Layer 3. Encoder, Decoder, Reader, Writer and the pair forms: what must outlive a call.
+# Encoder, Decoder, Reader, Writer and the pair forms: what must outlive a call.
 #
 # What belongs here: buffers with a source or a sink, one-call encode and decode, groups of pairs, iterators that stay failed. What this file must not
 # know: type codes, paths, the environment. Nothing is opened here; a source or sink is an object with a method to call.

@@ -1,4 +1,4 @@
-# Layer 3. skip, count, index and Hadoop's hash: what can be computed from encoded bytes without values and without the GIL.
+# skip, count, index and Hadoop's hash: what can be computed from encoded bytes without values and without the GIL.
 
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcpy

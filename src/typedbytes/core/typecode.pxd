@@ -1,4 +1,4 @@
-# Layer 0. The names of the type codes and the wire's own limits.
+# The names of the type codes and the wire's own limits.
 # Knows nothing else; every number here is fixed by the format.
 
 cdef enum:

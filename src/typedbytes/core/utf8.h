@@ -1,4 +1,4 @@
-/* Layer 0. UTF-8 to and from the interpreter's three widths of characters, and nothing else.
+/* UTF-8 to and from the interpreter's three widths of characters, and nothing else.
  *
  * Goal: text that is not ASCII at a small multiple of the speed of memory. Plan: measure first (characters, greatest byte), so
  * that the string is made once in its final width; then transcode and check in one pass. Four kinds of loops, a file each; all

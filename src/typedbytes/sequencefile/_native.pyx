@@ -1,4 +1,4 @@
-# Layer 3. Reads and writes Hadoop's SequenceFile: header, sync markers, records and blocks, keys and values.
+# Reads and writes Hadoop's SequenceFile: header, sync markers, records and blocks, keys and values.
 #
 # What belongs here: the file format. What this file must not know: paths, URLs, which library implements a codec. A source or
 # sink is an object with a method to call; a codec is a function of bytes. The parts:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 
+from typedbytes._atomic import atomic_folder
 from typedbytes._sorting import external
 from typedbytes._sorting._native import Sorter
-from typedbytes._whole import whole_folder
 from typedbytes.cli._arguments import add_memory_argument, add_stream_arguments, positive
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._output import Unwritten
@@ -68,7 +68,7 @@ def _append(sorter, folder):
 @contextmanager
 def _replacing(path):
     try:
-        with whole_folder(path) as folder:
+        with atomic_folder(path) as folder:
             yield folder
     except OSError as error:
         raise Unwritten(path, error) from None

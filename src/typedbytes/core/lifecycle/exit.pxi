@@ -90,13 +90,13 @@ def _flush_all():
     if not waiting:
         return
     from time import monotonic, sleep
-    from typedbytes import _unwritten    # lazy import: only where writing failed
+    from typedbytes import _unflushed    # lazy import: only where writing failed
     try:
-        deadline = monotonic() + _unwritten.TIMEOUT
+        deadline = monotonic() + _unflushed.TIMEOUT
         while waiting and monotonic() < deadline:
             sleep(0.001)    # daemon threads go on meanwhile
             waiting = [item for item in waiting if not flush_or_report(item)]
-        error = TimeoutError(f"another thread was using it, or the sink took nothing, for {_unwritten.TIMEOUT} s")
+        error = TimeoutError(f"another thread was using it, or the sink took nothing, for {_unflushed.TIMEOUT} s")
     except BaseException as interruption:    # by a signal's handler
         error = interruption
     for item in waiting:
@@ -117,7 +117,7 @@ cdef bint flush_or_report(tuple item):
 
 cdef int report_unwritten(tuple item, object error) except -1:
     cdef OpenWriter* entry = <OpenWriter*><size_t>item[1]
-    from typedbytes._unwritten import report    # lazy import: only where writing failed
+    from typedbytes._unflushed import report    # lazy import: only where writing failed
     report(type(item[0]).__name__, entry.kind.release_target(item[0]), error)
     unregister_writer(entry)
     return 0

@@ -1,4 +1,4 @@
-/* Layer 0. Loops over vectors of 256 bits, with the bit gathering of BMI2 to compress them. See utf8.h.
+/* Loops over vectors of 256 bits, with the bit gathering of BMI2 to compress them. See utf8.h.
  *
  * In the decoders `due` holds the positions at which the next step must begin with continuation bytes, and `wrong` whatever was
  * found wrong; what is left after the last step is decoded by the plain loop. */

@@ -1,4 +1,4 @@
-/* Layer 0. Loops over vectors of 512 bits, compressed by VBMI2. See utf8.h. */
+/* Loops over vectors of 512 bits, compressed by VBMI2. See utf8.h. */
 #ifndef TYPEDBYTES_UTF8_AVX512_H
 #define TYPEDBYTES_UTF8_AVX512_H
 

@@ -1,4 +1,4 @@
-/* Layer 0. The loops that take a character at a time: what is UTF-8 is what they accept. See utf8.h. */
+/* The loops that take a character at a time: what is UTF-8 is what they accept. See utf8.h. */
 #ifndef TYPEDBYTES_UTF8_PLAIN_H
 #define TYPEDBYTES_UTF8_PLAIN_H
 

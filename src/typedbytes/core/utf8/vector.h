@@ -1,4 +1,4 @@
-/* Layer 0. Loops over vectors as the compiler writes them, for every processor. See utf8.h. */
+/* Loops over vectors as the compiler writes them, for every processor. See utf8.h. */
 #ifndef TYPEDBYTES_UTF8_VECTOR_H
 #define TYPEDBYTES_UTF8_VECTOR_H
 

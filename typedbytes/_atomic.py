@@ -10,7 +10,7 @@ import os
 import stat
 from contextlib import contextmanager
 
-__all__ = ["name_files", "name_folder", "remove_unfinished", "sync", "sync_contents", "temporary_folder", "whole_file", "whole_folder"]
+__all__ = ["name_files", "name_folder", "remove_unfinished", "sync", "sync_contents", "temporary_folder", "atomic_file", "atomic_folder"]
 
 # The errors of syncing a folder, or a file that is not on a disk, where that is not supported.
 _UNSYNCABLE = (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM)
@@ -19,7 +19,7 @@ _unfinished: set[str] = set()  # paths, from before each is made until it has it
 
 
 @contextmanager
-def whole_file(path, overwrite=True):
+def atomic_file(path, overwrite=True):
     """Yield a raw file that replaces the file at `path` after the block; after an error nothing has changed.
 
     Without overwrite, a file that was created there in the meantime is kept, and FileExistsError is raised.
@@ -56,7 +56,7 @@ def _publish(partial, path, overwrite):
 
 
 @contextmanager
-def whole_folder(path):
+def atomic_folder(path):
     """Make a folder and yield its path; after the block it is renamed to `path`, where only an empty folder may be. After an error it is gone."""
     path = os.path.realpath(path)
     partial = _partial(path)
