@@ -72,8 +72,6 @@ cdef extern from "Python.h":
     PyObject* PyTuple_GET_ITEM(PyObject* o, Py_ssize_t i) noexcept
     Py_ssize_t PyList_GET_SIZE(PyObject* o) noexcept
     PyObject* PyList_GET_ITEM(PyObject* o, Py_ssize_t i) noexcept
-    ctypedef struct PyListObject:
-        PyObject** ob_item
     ctypedef struct PyTupleObject:
         PyObject** ob_item
     int PyList_Append(PyObject* o, PyObject* item) except -1

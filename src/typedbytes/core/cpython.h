@@ -52,9 +52,22 @@ static inline PyObject *float_from_f64(double value) {
 #endif
 }
 
+/* The items of a list, one after the other. */
+static inline PyObject **list_items(PyObject *list) {
+#if defined(PYPY_VERSION)
+    return PySequence_Fast_ITEMS(list);
+#else
+    return ((PyListObject *)list)->ob_item;
+#endif
+}
+
 static inline Py_ssize_t set_table_size(PyObject *set) {
+#if defined(PYPY_VERSION)
+    return PySet_GET_SIZE(set) * 32;
+#else
     const PySetObject *o = (const PySetObject *)set;
     return o->table == o->smalltable ? 0 : (o->mask + 1) * (Py_ssize_t)sizeof(setentry);
+#endif
 }
 
 /* Have memory brought into the cache, without waiting for it. */
@@ -65,8 +78,10 @@ static inline void prefetch(const void *p) {
 }
 
 static inline void prefetch_set_entry(PyObject *set, Py_hash_t hash) {
+#if !defined(PYPY_VERSION)
     const PySetObject *o = (const PySetObject *)set;
     prefetch(&o->table[(size_t)hash & (size_t)o->mask]);
+#endif
 }
 
 #if TB_KNOWN_LAYOUT && !defined(Py_REF_DEBUG)
@@ -360,6 +375,16 @@ static inline void gc_resume(int was_on) {
     if (was_on) PyGC_Enable();
 #else
     (void)was_on;
+#endif
+}
+
+/* Warn that `source` was not closed; imports nothing where the interpreter is ending. */
+static inline int warn_of_resource(PyObject *source, PyObject *text) {
+#if defined(PYPY_VERSION)
+    (void)source;
+    return PyErr_WarnFormat(PyExc_ResourceWarning, 1, "%U", text);
+#else
+    return PyErr_ResourceWarning(source, 1, "%U", text);
 #endif
 }
 

@@ -13,6 +13,8 @@ cdef extern from "core/cpython.h":
     # New references; NULL: an exception is set.
     PyObject* int_from_i64(int64_t value) noexcept
     PyObject* float_from_f64(double value) noexcept
+    # 0, or -1: an exception is set, as warnings are errors.
+    int warn_of_resource(PyObject* source, PyObject* text) noexcept
     # 1: stored in *value; 0: beyond 64 bits. The object is an int (or of a subclass).
     bint int_to_i64(PyObject* number, int64_t* value) noexcept
     # The same for many in a row.
@@ -25,6 +27,7 @@ cdef extern from "core/cpython.h":
     # Digits of 30 bits; and the bytes of a set's table outside the object.
     Py_ssize_t ndigits_of(PyObject* number) noexcept
     Py_ssize_t set_table_size(PyObject* o) noexcept
+    PyObject** list_items(PyObject* o) noexcept
     # Have memory brought into the cache without waiting for it; the entry of a set where the search for that hash value begins.
     void prefetch(const void* p) noexcept
     void prefetch_set_entry(PyObject* o, Py_hash_t hash) noexcept

@@ -4,6 +4,8 @@
 
 from cpython.object cimport PyObject
 
+from typedbytes.core.cpython cimport warn_of_resource
+
 import atexit
 import os
 
@@ -11,7 +13,6 @@ __all__ = ["FlushedAtExit"]
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject* o) noexcept
-    int PyErr_ResourceWarning(PyObject* source, Py_ssize_t level, const char* format, ...) noexcept
     void PyErr_SetObject(PyObject* kind, PyObject* error) noexcept
     void PyErr_WriteUnraisable(PyObject* source) noexcept
 

@@ -391,7 +391,7 @@ cdef int encode_list(Encoding* e, object owned) except -1:
         encode_value(e, PyList_GET_ITEM(items, frame.index))
         frame.index += 1
         if frame.index == look and look < PyList_GET_SIZE(items):
-            frame.index += try_encode_run(e, kind, (<PyListObject*>items).ob_item + look,
+            frame.index += try_encode_run(e, kind, list_items(items) + look,
                                           min(PyList_GET_SIZE(items) - look, until_check(look)), &look)
         check_signals_at(frame.index)
     reserve_for(e, 1)

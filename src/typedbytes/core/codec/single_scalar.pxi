@@ -117,7 +117,7 @@ cdef PyObject* encode_small_container(const Encoding* options, PyObject* obj) ex
     if kind == &PyTuple_Type:
         stored = store_small_items(&p, scratch + SMALL_NBYTES, VECTOR, (<PyTupleObject*>obj).ob_item, PyTuple_GET_SIZE(obj))
     elif kind == &PyList_Type:
-        stored = store_small_items(&p, scratch + SMALL_NBYTES, LIST, (<PyListObject*>obj).ob_item, PyList_GET_SIZE(obj))
+        stored = store_small_items(&p, scratch + SMALL_NBYTES, LIST, list_items(obj), PyList_GET_SIZE(obj))
     else:
         stored = store_small_dict(&p, scratch + SMALL_NBYTES, obj)
     return bytes_of(scratch, p) if stored else NULL

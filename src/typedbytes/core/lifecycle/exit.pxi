@@ -124,9 +124,8 @@ cdef int report_unwritten(tuple item, object error) except -1:
 
 
 cdef int warn_unclosed(object writer, str what) except -1:
-    # The interpreter's own function: it imports nothing where the interpreter is ending.
     text = f"unclosed {type(writer).__name__} {what}"
-    if PyErr_ResourceWarning(<PyObject*>writer, 1, "%U", <PyObject*>text) < 0:
+    if warn_of_resource(<PyObject*>writer, <PyObject*>text) < 0:
         PyErr_WriteUnraisable(<PyObject*>writer)    # warnings are errors
     return 0
 

@@ -38,12 +38,17 @@ cdef extern from *:
     """
     static void import_datetime_api(void) { PyDateTime_IMPORT; }
     /* The zone of a time or datetime, borrowed; the macros for it came with Python 3.10. */
+    #if defined(PYPY_VERSION)
+    static PyObject *zone_of_time(PyObject *o) { return PyDateTime_TIME_GET_TZINFO(o); }
+    static PyObject *zone_of_datetime(PyObject *o) { return PyDateTime_DATE_GET_TZINFO(o); }
+    #else
     static PyObject *zone_of_time(PyObject *o) {
         return ((_PyDateTime_BaseTime *)o)->hastzinfo ? ((PyDateTime_Time *)o)->tzinfo : Py_None;
     }
     static PyObject *zone_of_datetime(PyObject *o) {
         return ((_PyDateTime_BaseTime *)o)->hastzinfo ? ((PyDateTime_DateTime *)o)->tzinfo : Py_None;
     }
+    #endif
     """
     void import_datetime_api() noexcept    # leaves PyDateTimeAPI NULL when it fails
     PyObject* zone_of_time(PyObject* o) noexcept
