@@ -229,9 +229,22 @@ dist-check: build ## build sdist and wheel, install each in a folder of its own,
 	    cp -R RELIABILITY.md pyproject.toml src tests test_vectors examples docs "$$folder"; \
 	    $(BIN)/python -m venv "$$folder/venv"; \
 	    "$$folder/venv/bin/python" $(PIP_INSTALL) "$$archive[test]"; \
-	    (cd "$$folder" && venv/bin/python -m pytest -m "not hadoop" --ignore=tests/package/test_sdist.py $(PYTEST_ARGS) tests); \
+	    (cd "$$folder" && venv/bin/python -m pytest -m "not hadoop" --ignore=tests/package/test_sdist.py --ignore=tests/package/test_wheels.py $(PYTEST_ARGS) tests); \
 	    rm -rf "$$folder"; \
 	done
+
+build/wheel-tools/built: pyproject.toml
+	$(PYTHON) -m venv build/wheel-tools
+	build/wheel-tools/bin/python $(PIP_INSTALL) 'pip>=25.1'
+	build/wheel-tools/bin/python $(PIP_INSTALL) --group wheels
+	@touch $@
+
+NATIVE_WHEELS := $(foreach version,$(PYTHON_VERSIONS),$(call find_python,$(version)))
+CROSS_WHEELS := $(addprefix $(lastword $(NATIVE_WHEELS)):,x86_64-musllinux aarch64-manylinux aarch64-musllinux)
+WHEELS ?= $(NATIVE_WHEELS) $(CROSS_WHEELS)
+.PHONY: wheels
+wheels: build/wheel-tools/built ## build wheels on every installed Python, by zig those for musl and aarch64; check them; 8 minutes of CPU
+	VENV=build/wheel-tools .ci/wheels build/wheels $(WHEELS)
 
 BASE ?= HEAD~1
 BENCH_ARGS ?=

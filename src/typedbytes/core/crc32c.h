@@ -28,7 +28,11 @@ static uint32_t crc32c_by_table(uint32_t crc, const unsigned char *p, ptrdiff_t 
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <nmmintrin.h>
+#ifdef __clang__    /* counts the instruction apart from SSE 4.2; gcc before 11 does not know it so */
+#define CRC32C_TARGET __attribute__((target("sse4.2,crc32")))
+#else
 #define CRC32C_TARGET __attribute__((target("sse4.2")))
+#endif
 #define CRC32C_8(crc, word) ((uint32_t)_mm_crc32_u64((crc), (word)))
 #define CRC32C_1(crc, byte) _mm_crc32_u8((crc), (byte))
 static int crc32c_has_instruction(void) { __builtin_cpu_init(); return __builtin_cpu_supports("sse4.2"); }

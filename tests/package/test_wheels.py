@@ -1,0 +1,75 @@
+"""The checks of a wheel: .ci/check-wheel passes one that is in order, and says what is wrong with any other."""
+
+import os
+import pathlib
+import subprocess
+import zipfile
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NAME = "typedbytes-1.0-cp311-cp311-manylinux_2_34_x86_64.whl"
+
+pytestmark = pytest.mark.once
+
+
+def check(folder, contents, name=NAME, tag="manylinux*"):
+    """Return the exit code and the output of the checks of a wheel with these files."""
+    with zipfile.ZipFile(folder / name, "w") as archive:
+        for path, data in contents.items():
+            archive.writestr(path, data)
+    done = subprocess.run(["bash", ROOT / ".ci/check-wheel", folder / name, tag], capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """Return a function that compiles a module, with debug information or none."""
+    folder = tmp_path_factory.mktemp("compiled")
+    (folder / "module.c").write_text("int f(void) { return 1; }\n")
+
+    def compile_module(option):
+        subprocess.run(["gcc", option, "-shared", "-fPIC", "-o", folder / "module.so", folder / "module.c"], check=True)
+        return (folder / "module.so").read_bytes()
+
+    return compile_module
+
+
+@pytest.fixture(scope="module")
+def modules(compiled):
+    module = compiled("-g0")
+    return {f"typedbytes/module{number}.so": module for number in range(6)}
+
+
+def test_a_wheel_in_order(tmp_path, modules):
+    code, output = check(tmp_path, {**modules, "typedbytes/__init__.py": "", "typedbytes/__init__.pyi": ""})
+    assert code == 0 and output == f"{NAME}: {(tmp_path / NAME).stat().st_size} bytes, in order\n"
+
+
+@pytest.mark.parametrize(
+    "name", [NAME.replace("manylinux_2_34", "linux"), NAME.replace("manylinux", "musllinux"), NAME.replace("cp311-cp311", "py3-none")]
+)
+def test_a_wrong_tag(tmp_path, modules, name):
+    code, output = check(tmp_path, modules, name)
+    assert code == 1 and "expected a" in output and "tag" in output
+
+
+def test_a_large_wheel(tmp_path, modules):
+    code, output = check(tmp_path, {**modules, "typedbytes/noise": os.urandom(1_500_000)})
+    assert code == 1 and "expected at most 1500000 bytes" in output
+
+
+def test_a_missing_module(tmp_path, modules):
+    code, output = check(tmp_path, dict(list(modules.items())[:5]))
+    assert code == 1 and "expected 6 compiled modules, found 5" in output
+
+
+def test_debug_information(tmp_path, modules, compiled):
+    code, output = check(tmp_path, {**modules, "typedbytes/module3.so": compiled("-g")})
+    assert code == 1 and "found a .debug section in typedbytes/module3.so" in output
+
+
+@pytest.mark.parametrize("name", ["_core.pyx", "codec.pxi", "codec.pxd", "_core.c"])
+def test_sources(tmp_path, modules, name):
+    code, output = check(tmp_path, {**modules, f"typedbytes/{name}": ""})
+    assert code == 1 and "expected no sources" in output
