@@ -24,10 +24,8 @@ cdef extern from "Python.h":
 
 cdef enum:
     FEW_KEYS = 8              # of a MAP are compared one by one
-    CHECK_INTERVAL = 0x3fff   # values between checks for signals
 
 TAGS = frozenset((b"bytes", b"byte", b"bool", b"long", b"float", b"double", b"string", b"vector", b"map", b"writable", b"ext", b"short"))
-cdef bytes PICKLED_NONE = b"\x64\x00\x00\x00\x04\x80\x02N."
 cdef const char* HEX = b"0123456789abcdef"
 cdef const char* BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
@@ -105,7 +103,7 @@ cdef int put_next(Walk* w, Decoding* d, Skipping* skipping) except -1:
 cdef const unsigned char* put_value(Walk* w, const unsigned char* p) except NULL:
     cdef int code = p[0]
     w.work_count += 1
-    if not w.work_count & CHECK_INTERVAL:
+    if not w.work_count & SIGNAL_MASK:
         PyErr_CheckSignals()
     p += 1
     if code == STRING:
@@ -147,7 +145,7 @@ cdef const unsigned char* put_value(Walk* w, const unsigned char* p) except NULL
     if w.hive and code == ENDOFRECORD:
         put_text(w, b"null" if w.plain else b'{"ext": [177, ""]}', 4 if w.plain else 18)
         return p
-    if code == PICKLE and not w.hive and memcmp(p - 1, <const unsigned char*>PICKLED_NONE, 9 if load_i32(p) == 4 else 5) == 0:
+    if code == PICKLE and not w.hive and memcmp(p - 1, PICKLED_NONE, PICKLED_NONE_NBYTES if load_i32(p) == 4 else 5) == 0:
         put_text(w, b"null", 4)
         return p + 8
     return put_ext(w, code, p)

@@ -70,7 +70,7 @@ cdef class Walker:
                         raise_skipped(&self.d, &self.skipping, outcome)
                     self.visit(part, start, self.d.buf.cursor - start)
                 self.nrecords += 1
-                if not self.nrecords & CHECK_INTERVAL:
+                if not self.nrecords & SIGNAL_MASK:
                     PyErr_CheckSignals()
         finally:
             PyBuffer_Release(&view)
@@ -227,7 +227,7 @@ cdef class Schema(Walker):
         cdef Py_ssize_t i, n
         node.counts[code] += 1
         self.work_count += 1
-        if not self.work_count & CHECK_INTERVAL:
+        if not self.work_count & SIGNAL_MASK:
             PyErr_CheckSignals()
         if code == VECTOR:
             n = load_i32(p + 1)

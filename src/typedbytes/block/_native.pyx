@@ -33,7 +33,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 
 from typedbytes._core cimport (
-    PY_SSIZE_T_MAX, OpenWriter, ReadBuffer, WriteBuffer, WriterKind, append, borrow, bytes_data, bytes_size, drop, finish, get_view, held,
+    PY_SSIZE_T_MAX, SIGNAL_MASK, OpenWriter, ReadBuffer, WriteBuffer, WriterKind, append, borrow, bytes_data, bytes_size, drop, finish, get_view, held,
     is_closed, new_bytes, offset_of, refill, register_writer, release, report_unraisable, reserve, shrink, start_filled, start_scratch,
     unregister_writer, warn_unclosed, written,
 )

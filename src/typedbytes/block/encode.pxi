@@ -312,7 +312,7 @@ cdef class BlockEncoder:
                 raise_without_memory(error)
                 raise type(error)(error.message, f"[{i}]{error.path}") from None
             i += 1
-            if not i & 0x3fff:
+            if not i & SIGNAL_MASK:
                 PyErr_CheckSignals()
         if i != count or len(args) != count:
             raise RuntimeError("the message changed size while it was encoded")

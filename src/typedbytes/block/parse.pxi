@@ -342,7 +342,7 @@ cdef class Parser:
 
     cdef inline int count_value(self) except -1:
         self.index += 1
-        if not self.index & 0x3fff:
+        if not self.index & SIGNAL_MASK:
             self.check_signals()
         return 0
 

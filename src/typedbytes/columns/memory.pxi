@@ -20,7 +20,7 @@ cdef struct Null:
     const unsigned char* data
     Py_ssize_t nbytes
 
-cdef Null PICKLED_NULL = Null(b"\x64\x00\x00\x00\x04\x80\x02N.", 9)
+cdef Null PICKLED_NULL = Null(<const unsigned char*>PICKLED_NONE, PICKLED_NONE_NBYTES)
 cdef Null HIVE_NULL = Null(b"\x0c", 1)
 
 cdef struct Column:

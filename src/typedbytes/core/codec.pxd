@@ -18,6 +18,9 @@ cdef struct PathFrame:
     Role role
     int code                  # of the container
 
+cdef enum:
+    SIGNAL_MASK = 0x3fff    # signals are checked where these bits of a count of items or records are 0
+
 cdef enum PicklePolicy:
     SAFE
     TRUST

@@ -230,6 +230,8 @@ static inline PyObject *pair_from_stolen(PyObject *pair, PyObject *first, PyObje
     return pair;
 }
 
+static inline PyObject *object_from_stolen(PyObject *o) { return o; }
+
 static inline PyObject *list_from_stolen(PyObject **items, Py_ssize_t nitems) {
     PyObject *list = PyList_New(nitems);
     if (list == NULL) {

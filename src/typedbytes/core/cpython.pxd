@@ -49,6 +49,8 @@ cdef extern from "core/cpython.h":
     PyObject* tuple_from_stolen(PyObject** items, Py_ssize_t nitems) except NULL
     # A pair that steals both references, also on failure: `last` again if the caller holds its only reference; None: no last pair.
     PyObject* pair_from_stolen(PyObject* last, PyObject* first, PyObject* second) except NULL
+    # The object of an owned pointer, whose reference it takes over.
+    object object_from_stolen(PyObject* o)
     # New list that takes over the references in items[0:n].
     PyObject* list_from_stolen(PyObject** items, Py_ssize_t nitems) except NULL
     # Append to a list, taking over the references, also on failure.
@@ -74,6 +76,11 @@ cdef inline int raise_without_memory(object error) except -1:
     if isinstance(error, MemoryError):
         raise error
     return 0
+
+
+# Raise the exception that a function has left set which Cython takes for one that raises none.
+cdef inline int raise_pending() except -1:
+    return -1
 
 
 cdef inline object as_failure(object error):

@@ -18,7 +18,7 @@ from cpython.list cimport PyList_CheckExact
 from cpython.tuple cimport PyTuple_CheckExact
 
 from typedbytes.core.byteorder cimport load_i32
-from typedbytes.core.cpython cimport as_failure, bytes_become, bytes_restore, bytes_shorten, dict_next, inherit_next, int_to_i64, keyword_function, pair_from_stolen, replace_calls, tuple_from_stolen, unlikely
+from typedbytes.core.cpython cimport as_failure, bytes_become, bytes_restore, bytes_shorten, dict_next, inherit_next, int_to_i64, keyword_function, object_from_stolen, pair_from_stolen, replace_calls, tuple_from_stolen, unlikely
 
 import io
 import os
@@ -48,13 +48,6 @@ cdef enum:
 
 cdef EncodeOptions PLAIN_ENCODE = EncodeOptions()
 cdef DecodeOptions PLAIN_DECODE = DecodeOptions()
-
-
-cdef inline object taken(PyObject* o):
-    # Makes an owned pointer an object.
-    result = <object>o
-    xdecref(o)
-    return result
 
 
 include "stream/whole_values.pxi"
@@ -143,7 +136,7 @@ cdef class Encoder:
                 else:
                     encode_record(&e, <PyObject*>item)
                 index += 1
-                if not index & 0x3fff:
+                if not index & SIGNAL_MASK:
                     PyErr_CheckSignals()
             return finish_output(options, &e)
         finally:
@@ -230,7 +223,7 @@ cdef class Decoder:
             if not 0 <= offset <= view.len:
                 raise ValueError(f"offset {offset} is outside the {view.len} bytes given")
             d.buf.cursor += offset
-            value = taken(decode_record(&d))
+            value = object_from_stolen(decode_record(&d))
             return value, offset_of(&d.buf, d.buf.cursor)
         finally:
             abandon(&d)
@@ -315,7 +308,7 @@ cdef class Decoder:
         cdef SkipOutcome outcome
         if buf.storage == NULL or (buf.mark == NULL and not held(buf)):
             return NOTHING
-        if not self.fed.record & 0x3fff:
+        if not self.fed.record & SIGNAL_MASK:
             PyErr_CheckSignals()
         if buf.mark == NULL:
             buf.mark = buf.cursor
@@ -326,7 +319,7 @@ cdef class Decoder:
             return NOTHING
         buf.cursor = buf.mark
         buf.mark = NULL
-        value = taken(decode_record(&self.fed))
+        value = object_from_stolen(decode_record(&self.fed))
         self.fed.record += 1
         shrink(buf)
         return value

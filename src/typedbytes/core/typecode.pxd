@@ -25,5 +25,15 @@ cdef enum:
     FIRST_APPLICATION = 50
     LAST_APPLICATION = 200
 
+# None as every library writes it: code 100, a length, and a pickle of protocol 2.
+cdef extern from *:
+    """
+    #define TB_PICKLED_NONE "\\x64\\0\\0\\0\\x04\\x80\\x02N."
+    #define TB_PICKLED_NONE_NBYTES 9
+    """
+    const char* PICKLED_NONE "TB_PICKLED_NONE"
+    enum:
+        PICKLED_NONE_NBYTES "TB_PICKLED_NONE_NBYTES"
+
 cdef enum:
     MAX_LENGTH = 0x7fffffff    # lengths and counts are signed 32-bit numbers

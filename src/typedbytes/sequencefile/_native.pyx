@@ -31,7 +31,7 @@ from cpython.memoryview cimport PyMemoryView_FromMemory, PyMemoryView_GET_BUFFER
 from cpython.object cimport PyObject
 
 from typedbytes._core cimport (
-    OpenWriter, ReadBuffer, Source, WriteBuffer, WriterKind, adopt, borrow, drop, finish, get_view, held, is_closed, offset_of,
+    SIGNAL_MASK, OpenWriter, ReadBuffer, Source, WriteBuffer, WriterKind, adopt, borrow, drop, finish, get_view, held, is_closed, offset_of,
     refill, register_writer, release, reserve, shrink, start_filled, start_owned, unregister_writer, take_owner, report_unraisable,
     warn_unclosed, written,
 )
@@ -39,7 +39,7 @@ from typedbytes.core.byteorder cimport (
     load_f32, load_f64, load_i16, load_i32, load_i64, store_f32, store_f64, store_i16, store_i32, store_i64,
 )
 from typedbytes._core cimport *
-from typedbytes.core.cpython cimport as_failure, pair_from_stolen, raise_without_memory
+from typedbytes.core.cpython cimport as_failure, pair_from_stolen, raise_pending, raise_without_memory
 from typedbytes.core.typecode cimport *
 
 import io

@@ -21,11 +21,6 @@ ctypedef int (*record_function)(Reader reader, Form form) noexcept
 ctypedef PyObject* (*object_function)(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, bint is_key) noexcept
 
 
-cdef int raise_pending() except? -1:
-    # Raises the exception that such a call has left set.
-    return -1
-
-
 cdef class Reader(RecordFrames):
     """Reader(source, *, start=0, length=None, raw=False, resync=False, pickle='safe', exact=False, map_pairs=False, ext_hook=None, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nRead a SequenceFile from an object with read(), or from bytes; see `typedbytes.sequencefile.Reader`.
 
@@ -115,7 +110,7 @@ cdef class Reader(RecordFrames):
     cdef int try_next_record(self, Form form) except -1:
         if not (self.next_from_block() if self.compression_type == BLOCK else self.read_buffered_record() or self.read_record()):
             return 0
-        if not self.nrecords & 0x3fff:
+        if not self.nrecords & SIGNAL_MASK:
             PyErr_CheckSignals()
         if self.compression_type == RECORD and form != NOTHING:
             self.decompress_value()

@@ -258,7 +258,7 @@ cdef class Writer:
         self.nrecords += 1
         if written(&self.out.buf) >= self.send_threshold:
             self.send()
-        if not self.nrecords & 0x3fff:
+        if not self.nrecords & SIGNAL_MASK:
             PyErr_CheckSignals()
         return 0
 

@@ -414,11 +414,9 @@ cdef int encode_surrogates(Encoding* e, object text) except -1:
 #         bytes that are not an .npy array. EncodeTypeError: an array of objects.
 # source  Hadoop TypedBytesWritableOutput.writeWritable, typedbytes.py; vectors ext_*, writable_*, pickle_*, ndarray_*.
 
-cdef const unsigned char* PICKLED_NONE = b"\x64\x00\x00\x00\x04\x80\x02N."    # as every library writes it; nine bytes
-
 cdef inline bint is_pickled_none(const unsigned char* p) noexcept:
     # The caller has checked that nine bytes are there.
-    return memcmp(p, b"\x64\x00\x00\x00\x04\x80\x02N.", 9) == 0
+    return memcmp(p, PICKLED_NONE, PICKLED_NONE_NBYTES) == 0
 
 
 cdef PyObject* decode_application(Decoding* d, int code, const unsigned char* p, Py_ssize_t nbytes) except NULL:

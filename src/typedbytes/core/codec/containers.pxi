@@ -22,7 +22,7 @@ cdef inline int open_container(Decoding* d, PathFrame* frame, int code) except -
 cdef inline int close_container(Decoding* d, PathFrame* frame) except -1:
     d.depth -= 1
     d.frame = frame.parent
-    return count_items(d, (frame.index & 0x3fff) + 1)
+    return count_items(d, (frame.index & SIGNAL_MASK) + 1)
 
 
 cdef inline int count_items(Decoding* d, Py_ssize_t nitems) except -1:
@@ -309,7 +309,7 @@ cdef inline int open_counted(Encoding* e, PathFrame* frame, int code, Py_ssize_t
 cdef inline int close_encoded(Encoding* e, PathFrame* frame) except -1:
     e.depth -= 1
     e.frame = frame.parent
-    return count_work(&e.work_count, frame.index & 0x3fff)
+    return count_work(&e.work_count, frame.index & SIGNAL_MASK)
 
 
 # Runs, as in decoding: items of one exact type, for which capacity is reserved at once. None of them runs Python code.

@@ -97,9 +97,9 @@ cdef object loaded_type(str module, str name):
 cdef inline int encode_none(Encoding* e) except -1:
     if unlikely(e.hive or e.pickle == RAW):
         return encode_null(e) if e.hive else encode_unknown(e, None)
-    reserve_for(e, 9)
-    memcpy(e.buf.cursor, b"\x64\x00\x00\x00\x04\x80\x02N.", 9)    # also where pickles are trusted
-    e.buf.cursor += 9
+    reserve_for(e, PICKLED_NONE_NBYTES)
+    memcpy(e.buf.cursor, PICKLED_NONE, PICKLED_NONE_NBYTES)    # also where pickles are trusted
+    e.buf.cursor += PICKLED_NONE_NBYTES
     return 0
 
 

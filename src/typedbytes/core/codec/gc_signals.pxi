@@ -2,14 +2,13 @@
 
 cdef enum:
     FIRST_INTERVAL = 1024      # items before the collector is paused
-    CHECK_INTERVAL = 0x3fff    # items between two checks for signals
 
 
 cdef int maybe_pause_gc(Decoding* d) except -1:
     # A record of many items would have the collector run repeatedly and find nothing, so it is paused for the rest of the
     # record, except while a source is read. With hooks or trusted pickles it stays on: they run the user's code.
     d.work_count = 0
-    d.check_interval = CHECK_INTERVAL
+    d.check_interval = SIGNAL_MASK
     if not d.paused and d.ext_hook == NULL and d.pickle != TRUST:
         d.paused = pause_collector()
     return check_signals()
@@ -55,19 +54,19 @@ cdef int check_signals() except -1:
 # Signals are checked after 16,384 items at most, in one container or in many small ones.
 
 cdef inline int check_signals_at(Py_ssize_t index) except -1:
-    if unlikely(index & 0x3fff == 0):
+    if unlikely(index & SIGNAL_MASK == 0):
         return check_signals()
     return 0
 
 
 cdef inline Py_ssize_t until_check(Py_ssize_t index) noexcept:
     # The number of items until signals have to be checked again.
-    return 0x4000 - (index & 0x3fff)
+    return SIGNAL_MASK + 1 - (index & SIGNAL_MASK)
 
 
 cdef inline int count_work(Py_ssize_t* work_count, Py_ssize_t nitems) except -1:
     work_count[0] += nitems + 1
-    if unlikely(work_count[0] > CHECK_INTERVAL):
+    if unlikely(work_count[0] > SIGNAL_MASK):
         work_count[0] = 0
         PyErr_CheckSignals()
     return 0

@@ -75,7 +75,7 @@ cdef PyObject* encode_rarer_scalar(const Encoding* options, PyObject* obj) excep
     if options.pickle == RAW:
         return NULL
     if obj == Py_None and not options.hive:
-        return bytes_of(PICKLED_NONE, PICKLED_NONE + 9)
+        return bytes_of(<const unsigned char*>PICKLED_NONE, <const unsigned char*>PICKLED_NONE + PICKLED_NONE_NBYTES)
     if kind == &PyLong_Type and options.int_width == 0 and store_wide(&p, obj):
         return bytes_of(scratch, p)
     return NULL

@@ -56,7 +56,7 @@ cdef object next_group(PairReader reader):
         key = values.key
     else:
         buf.cursor = buf.mark
-        key = taken(decode_record(&reader.d))
+        key = object_from_stolen(decode_record(&reader.d))
     buf.mark = NULL
     reader.group = values
     reader.value_due = True
@@ -124,7 +124,7 @@ cdef class GroupValues:
             reader.walk()
             found = reader.take_marked()
         else:
-            found = taken(decode_rest(&reader.d))
+            found = object_from_stolen(decode_rest(&reader.d))
         reader.count_record()
         return found
 

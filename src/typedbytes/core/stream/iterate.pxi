@@ -96,7 +96,7 @@ cdef class WrappedIterator(RecordIterator):
 
     cdef object step(self):
         cdef PyObject* item = PyIter_Next(self.iterator)
-        return NOTHING if item == NULL else taken(item)
+        return NOTHING if item == NULL else object_from_stolen(item)
 
     def close(self):
         """Close the iterator, which is then at its end."""
@@ -161,7 +161,7 @@ cdef class PairGroups(RecordIterator):
         if item == NULL:
             self.ended = True
             return False
-        record = taken(item)
+        record = object_from_stolen(item)
         self.key, self.value = record[len(record) - 2], record[len(record) - 1]
         self.group_key = record[0]
         record = None    # a reader reuses a tuple to which there is no other reference

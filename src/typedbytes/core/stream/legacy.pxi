@@ -69,7 +69,7 @@ cdef class ReadAheadIterator(RecordIterator):
             self.end(reader)
             raise StopIteration
         self.busy = False
-        return taken(record)
+        return object_from_stolen(record)
 
     cdef int end(self, Reader reader) except -1:
         # No record came: at the end of the input, or with an exception set.
@@ -97,7 +97,7 @@ cdef class ReadAheadIterator(RecordIterator):
             reader.keep_failure()
             self.release_reader(None, True)
             return NOTHING
-        return taken(record)
+        return object_from_stolen(record)
 
     cdef PyObject* next_record(self, Reader reader) except? NULL:
         # NULL without an exception: the end of input.
@@ -126,7 +126,7 @@ cdef class ReadAheadIterator(RecordIterator):
     cdef PyObject* replaced(self, PyObject* value, PyObject* other) except NULL:
         # An error releases the other part of the pair too.
         try:
-            result = replace_bytes(taken(value), self.bytes_type)
+            result = replace_bytes(object_from_stolen(value), self.bytes_type)
         except BaseException:
             xdecref(other)
             raise

@@ -109,7 +109,7 @@ cdef class Reader:
 
     cdef inline int check_signals(self) except -1:
         # A consumer in C may take any number of records before the interpreter looks at signals again.
-        if not self.d.record & 0x3fff:
+        if not self.d.record & SIGNAL_MASK:
             PyErr_CheckSignals()
         return 0
 
@@ -158,7 +158,7 @@ cdef class Reader:
             self.keep_failure()
             raise StopIteration
         self.state = OPEN
-        return taken(value)
+        return object_from_stolen(value)
 
     cdef int keep_failure(self) except -1:
         # Nothing came: an exception is set, or the input is at its end.
@@ -174,7 +174,7 @@ cdef class Reader:
             PyException_SetTraceback(value, trace)
         xdecref(kind)
         xdecref(trace)
-        return self.fail(taken(value))
+        return self.fail(object_from_stolen(value))
 
     def read(self, default=None):
         """Return the next value, or `default` at the end of input.
@@ -202,7 +202,7 @@ cdef class Reader:
         cdef list records = []
         cdef PyObject* record = self.next_record()
         while record != NULL:
-            records.append(taken(record))
+            records.append(object_from_stolen(record))
             record = self.next_record()
         return records
 

@@ -7,7 +7,7 @@ cdef inline object encode_object(EncodeOptions options, object obj):
     else:
         scalar = encode_single_scalar(&options.template, <PyObject*>obj)
     if scalar != NULL:
-        return taken(scalar)
+        return object_from_stolen(scalar)
     return encode_whole_object(options, obj)
 
 
@@ -17,7 +17,7 @@ cdef bytes encode_whole_object(EncodeOptions options, object obj):
     cdef unsigned char scratch[SCRATCH]
     cdef PyObject* scalar = encode_rarer_scalar(&options.template, <PyObject*>obj)
     if scalar != NULL:
-        return <bytes>taken(scalar)
+        return <bytes>object_from_stolen(scalar)
     memcpy(&e, &options.template, sizeof(Encoding))
     start_scratch(&e.buf, scratch, SCRATCH)
     try:
@@ -106,7 +106,7 @@ cdef inline object decode_one(DecodeOptions options, object data):
     if PyBytes_CheckExact(data):
         scalar = decode_single_scalar(&options.template, <const unsigned char*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), False)
         if scalar != NULL:
-            return taken(scalar)
+            return object_from_stolen(scalar)
     return decode_whole(options, data, VALUE)
 
 
@@ -135,7 +135,7 @@ cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssiz
     d.buf.end = p + nbytes
     try:
         if form == VALUE:
-            result = taken(decode_record(&d))
+            result = object_from_stolen(decode_record(&d))
             if held(&d.buf):
                 raise_trailing(&d)
             return result
@@ -151,9 +151,9 @@ cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssiz
 cdef list list_values(Decoding* d):
     cdef list values = []
     while held(&d.buf) or refill(&d.buf, 1):
-        values.append(taken(decode_record(d)))
+        values.append(object_from_stolen(decode_record(d)))
         d.record += 1
-        if not d.record & 0x3fff:
+        if not d.record & SIGNAL_MASK:
             check_signals()
     return values
 
@@ -161,9 +161,9 @@ cdef list list_values(Decoding* d):
 cdef list list_pairs(Decoding* d):
     cdef list pairs = []
     while held(&d.buf) or refill(&d.buf, 1):
-        pairs.append(taken(new_pair(d)))
+        pairs.append(object_from_stolen(new_pair(d)))
         d.record += 1
-        if not d.record & 0x3fff:
+        if not d.record & SIGNAL_MASK:
             check_signals()
     return pairs
 

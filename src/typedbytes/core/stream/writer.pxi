@@ -222,7 +222,7 @@ cdef class Writer:
                 self.count_record()
             finally:
                 self.state = OPEN
-            if not self.nrecords & 0x3fff:
+            if not self.nrecords & SIGNAL_MASK:
                 PyErr_CheckSignals()
         return self.nrecords - before
 
@@ -418,7 +418,7 @@ cdef class PairWriter(Writer):
             return Writer.writes(self, pairs)
         reader = pairs
         while self.write_next(reader):
-            if not self.nrecords & 0x3fff:
+            if not self.nrecords & SIGNAL_MASK:
                 PyErr_CheckSignals()
         return self.nrecords - before
 
@@ -432,7 +432,7 @@ cdef class PairWriter(Writer):
             reader.keep_failure()
             return False
         reader.state = OPEN
-        key, value = taken(parts[0]), taken(parts[1])
+        key, value = object_from_stolen(parts[0]), object_from_stolen(parts[1])
         self.enter()
         try:
             encode_pair(&self.e, <PyObject*>key, <PyObject*>value)

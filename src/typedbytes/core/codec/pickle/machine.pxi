@@ -317,7 +317,7 @@ cdef list take_list(PickleMachine* m, Py_ssize_t start):
     cdef Py_ssize_t nitems = m.nstack - start
     measure_above(m, start)
     m.nstack = start
-    return <list>owned(list_from_stolen(m.stack + start, nitems))
+    return <list>object_from_stolen(list_from_stolen(m.stack + start, nitems))
 
 
 cdef int move_to_list(PickleMachine* m, list target, Py_ssize_t start) except -1:

@@ -212,14 +212,7 @@ cdef object moment_of(PickleMachine* m, NameKind kind, tuple arguments):
         s = state_of(m, arguments[0], 10, kept)
         value = PyDateTimeAPI.DateTime_FromDateAndTimeAndFold(
             s[0] << 8 | s[1], s[2] & 127, s[3], s[4], s[5], s[6], load_microsecond(s + 7), zone, s[2] >> 7, DATETIME_TYPE)
-    return owned(value)
-
-
-cdef inline object owned(PyObject* value):
-    # The object of a new reference.
-    result = <object>value
-    decref(value)
-    return result
+    return object_from_stolen(value)
 
 
 cdef object timedelta_of(PickleMachine* m, tuple arguments):
@@ -251,7 +244,7 @@ cdef object blank_uuid(PickleMachine* m, NameKind kind, tuple arguments):
         if not is_name(arguments[0], NAME_UUID) or not is_name(arguments[1], NAME_OBJECT) or arguments[2] is not None:
             refuse_making(m)
     bind_uuid()
-    value = owned(new_uuid())
+    value = object_from_stolen(new_uuid())
     m.nblank += 1
     return value
 

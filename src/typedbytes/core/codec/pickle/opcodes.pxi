@@ -19,7 +19,7 @@ cdef int run_opcodes(PickleMachine* m) except -1:
         if not (run_scalar(m, opcode) or run_string(m, opcode) or run_memo(m, opcode) or run_container(m, opcode)):
             return refuse_pickle(m, f"opcode {bytes([opcode])!r} at byte {m.p - m.start - 1} is of no use to plain values")
         nsteps += 1
-        if unlikely(nsteps & 0x3fff == 0):
+        if unlikely(nsteps & SIGNAL_MASK == 0):
             handle_signals(m)
 
 
@@ -262,7 +262,7 @@ cdef int run_memo_line(PickleMachine* m, int opcode) except -1:
     cdef Py_ssize_t nbytes
     cdef int64_t number
     cdef const unsigned char* p = take_line(m, &nbytes)
-    key = owned(int_of_digits(m, p, nbytes))
+    key = object_from_stolen(int_of_digits(m, p, nbytes))
     if int_to_i64(<PyObject*>key, &number):
         return put_memo(m, number) if opcode == c"p" else get_memo(m, number)
     if opcode == c"p":
@@ -348,4 +348,4 @@ def safe_loads(data):
     cdef PyObject* value = recognise_number(p, nbytes)
     if value == NULL:
         value = recognise(p, nbytes)
-    return read_pickle(p, nbytes) if value == NULL else owned(value)
+    return read_pickle(p, nbytes) if value == NULL else object_from_stolen(value)

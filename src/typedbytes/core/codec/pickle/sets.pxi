@@ -28,7 +28,7 @@ cdef object frozenset_of(PickleMachine* m, list items):
     if not items:
         # One empty frozenset serves all: a new one each would hold a hundred times the bytes that ask for it.
         return NOTHING_INSIDE
-    made = owned(PyFrozenSet_New(NULL))
+    made = object_from_stolen(PyFrozenSet_New(NULL))
     fill_set(m, <PyObject*>made, items)
     return made
 
@@ -36,7 +36,7 @@ cdef frozenset NOTHING_INSIDE = frozenset()
 
 
 cdef object set_of(PickleMachine* m, list items):
-    made = owned(PySet_New(NULL))
+    made = object_from_stolen(PySet_New(NULL))
     fill_set(m, <PyObject*>made, items)
     return made
 

@@ -133,10 +133,6 @@ cdef int bind_uuid() except -1:
     return 0
 
 
-cdef int raise_pending() except -1:
-    return -1
-
-
 cdef bint bind_module_of(object kind) except -1:
     # Bind the plain types of the module that a type is from; whether that may have changed anything.
     module = kind.__module__
