@@ -33,7 +33,7 @@ def plan(*arguments, **options):
 # -- command lines ----------------------------------------------------------------------------------------
 
 
-def test_the_words_of_a_small_job():
+def test_the_command_line_of_a_small_job():
     assert plan().words() == [
         *("-D", "mapreduce.job.name=job.py", "-D", "mapreduce.job.reduces=1", "-D", COMPARATOR),
         *("-files", "job.py", "-io", "typedbytes", "-input", "in", "-output", "out"),
@@ -43,7 +43,7 @@ def test_the_words_of_a_small_job():
     ]
 
 
-def test_the_words_of_a_large_job():
+def test_the_command_line_of_a_large_job():
     words = plan(
         "/here/job.py", ["a", "b"], "out", nreducers=7, combiner=True, secondary=20, input_format="sequencefile", output_format="com.example.F",
         name="my job", python="/opt/my python/bin/python3", bundle="/tmp/b.zip", files=["x.py"], archives=["y.zip#y"],
@@ -62,7 +62,7 @@ def test_the_words_of_a_large_job():
     ]
 
 
-def test_a_job_without_reducers_has_none_of_their_words():
+def test_a_job_without_reducers_has_no_options_for_reducers():
     words = plan(nreducers=0, combiner=True, secondary=2).words()
     assert not {"-combiner", "-reducer", "-partitioner"} & set(words)
     assert "mapreduce.job.reduces=0" in words and COMPARATOR not in words
@@ -139,19 +139,19 @@ WRONG = [
 
 
 @pytest.mark.parametrize("wrong, message", WRONG, ids=[str(wrong) for wrong, _ in WRONG])
-def test_what_no_node_would_get_as_it_is(wrong, message):
+def test_a_value_that_would_not_reach_a_node_unchanged_is_refused(wrong, message):
     given = {"script": "job.py", "inputs": ["in"], "output": "out", **wrong}
     with pytest.raises(hadoop.SubmitError, match=message):
         hadoop.Plan(**given).words()
 
 
-def test_what_is_given_twice_is_shipped_once():
+def test_a_file_that_is_given_twice_is_shipped_once():
     words = plan(files=["a.py", "./a.py#a.py", "job.py", "a.py"], archives=["x.zip#x", "x.zip#x", "x.zip#y"]).words()
     assert words[words.index("-files") + 1] == "job.py,a.py,./a.py"
     assert words[words.index("-archives") + 1] == "x.zip#x,x.zip#y"
 
 
-def test_names_that_look_like_options():
+def test_file_names_that_look_like_options_get_a_folder_before_them():
     words = plan("-job.py", ["./-in"], "out", files=["-x.txt"]).words()
     assert words[words.index("-files") + 1] == "./-job.py,./-x.txt"
     assert words[words.index("-mapper") + 1] == "python3 ./-job.py map"
@@ -202,7 +202,7 @@ def test_properties_with_semicolons_for_dataproc():
         listed(";|~@!:+&")
 
 
-def test_files_for_clouds_keep_apart():
+def test_files_are_uploaded_for_emr_unless_their_names_collide():
     steps, commands = hadoop.emr(
         plan("it's a/job.py", ["in"], "out", files=["-x y/one.txt#two.txt"], archives=["s3://b/y.zip#y"]), "s3://bucket", "j"
     )
@@ -284,7 +284,7 @@ def test_a_script_that_is_not_python(tmp_path, text):
         _modules.beside(str(path))
 
 
-def test_check(tmp_path, monkeypatch):
+def test_check_adds_modules_and_names_what_is_missing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     script = written(tmp_path, job="import one, numpy\none.run()", one="")
     said = []
@@ -479,7 +479,7 @@ def test_wheels_with_names_that_cannot_be(small, tmp_path, entries, message):
     assert os.listdir(tmp_path) == ["other-1.0-py3-none-any.whl"]
 
 
-def test_a_name_that_ends_in_a_zip_before_it_ends(tmp_path):
+def test_a_wheel_with_a_nul_in_a_file_name_is_refused(tmp_path):
     wheel = wheel_of(tmp_path / "other-1.0-py3-none-any.whl", "a.py_b.py")
     data = (tmp_path / "other-1.0-py3-none-any.whl").read_bytes()
     (tmp_path / "other-1.0-py3-none-any.whl").write_bytes(data.replace(b"a.py_b.py", b"a.py\0b.py"))
@@ -600,7 +600,7 @@ def test_progress_and_counters():
     assert log.report == [] and log.advice() is None
 
 
-def test_news_of_a_cluster():
+def test_the_url_of_a_job_and_failed_attempts_are_reported():
     _, said = parsed(
         "x INFO mapreduce.Job: The url to track the job: http://host:8088/proxy/application_1_0002/\n"
         "x INFO mapreduce.Job: Task Id : attempt_1_0002_m_000000_0, Status : FAILED\n"
@@ -609,7 +609,7 @@ def test_news_of_a_cluster():
     assert said[1] == "Task Id : attempt_1_0002_m_000000_0, Status : FAILED"
 
 
-def test_the_last_words_of_a_task():
+def test_the_report_of_a_failed_task_has_its_own_lines_only():
     log, _ = parsed(LOG + FAILURE + LOG + FAILURE)
     assert log.report[: len(FAILURE.splitlines()) - 2] == FAILURE.splitlines()[:-2]
     assert not [line for line in log.report if "java" in line or "LocalJobRunner" in line]
@@ -639,11 +639,11 @@ SAID = {
 
 
 @pytest.mark.parametrize("line", SAID, ids=lambda line: line[:40])
-def test_messages_for_users(line):
+def test_each_known_failure_has_its_advice(line):
     assert SAID[line] in parsed(line)[0].advice()
 
 
-def test_what_java_names_as_an_error():
+def test_errors_that_java_logs_are_reported():
     log, _ = parsed(
         "INFO: Binding org.apache.hadoop.yarn.webapp.GenericExceptionHandler to GuiceManagedComponentProvider\n"
         "2026-01-02 03:04:05,678 ERROR [main] streaming.PipeMapRed: configuration exception\n"
@@ -682,7 +682,7 @@ def home(tmp_path):
     return home
 
 
-def test_where_hadoop_is(home, tmp_path):
+def test_the_hadoop_command_is_found_by_its_home(home, tmp_path):
     folder = home()
     jar = folder / "share" / "hadoop" / "tools" / "lib" / "hadoop-streaming-3.4.2.jar"
     with pytest.raises(hadoop.SubmitError, match="streaming jar was not found .* --streaming-jar"):
@@ -868,7 +868,7 @@ def test_the_last_words_of_a_task_elsewhere_come_from_yarn(tmp_path, monkeypatch
         assert (tmp_path / "asked").read_text() == "logs -applicationId application_123_0004 -log_files stderr,syslog\n" * 2
 
 
-def test_done(tmp_path, monkeypatch, home):
+def test_submit_returns_the_id_the_output_and_the_counters(tmp_path, monkeypatch, home):
     (tmp_path / "log").write_text(LOG)
     folder = home(f"cat {tmp_path}/log")
     (folder / "hadoop-streaming.jar").write_bytes(b"")
@@ -883,7 +883,7 @@ def test_done(tmp_path, monkeypatch, home):
         hadoop.submit(plan(str(JOB), ["in"], "out"))
 
 
-def test_words_that_java_cannot_read_in_the_locale(monkeypatch, home):
+def test_a_command_line_that_java_cannot_read_in_the_locale(monkeypatch, home):
     folder = home("exit 0")
     (folder / "hadoop-streaming.jar").write_bytes(b"")
     monkeypatch.setenv("HADOOP_HOME", str(folder))
