@@ -118,7 +118,7 @@ def test_nulls_take_no_memory_that_the_input_does_not_back(nulls):
         list(columns.read(tb.dumps(None) * nulls + wide + tb.dumps(None), pairs=False))
 
 
-def test_nulls_among_records_of_one_size_at_every_place():
+def test_nulls_among_records_of_one_size_at_every_index():
     chance = random.Random(5)
     for _ in range(50):
         values = [None if chance.random() < 0.1 else (number, number / 3) for number in range(chance.randrange(60))]

@@ -847,7 +847,7 @@ def test_what_hadoops_command_prints_is_shown_to_the_user(tmp_path, monkeypatch,
 
 
 @pytest.mark.parametrize("gathers", [True, False])
-def test_the_last_words_of_a_task_elsewhere_come_from_yarn(tmp_path, monkeypatch, capfdbinary, home, gathers):
+def test_the_log_of_a_task_on_another_node_is_read_from_yarn(tmp_path, monkeypatch, capfdbinary, home, gathers):
     folder = home("echo Running job: job_123_0004; exit 1")
     (folder / "hadoop-streaming.jar").write_bytes(b"")
     # they are not there at once

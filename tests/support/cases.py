@@ -1,9 +1,9 @@
 """What must hold under hostile bytes, faults and load, case by case, and the tests that show it. Data only.
 
-Belongs here: for each number the requirement, the tests, and a note where the requirement differs from the one that is often
-given, or where no test of this suite can show it. Letters: A lengths, B type codes, C numbers, D text, E containers and keys,
+Each entry has its number, the requirement, the tests, and a note where the requirement differs from the usual one or where no
+test of this suite can show it. Letters: A lengths, B type codes, C numbers, D text, E containers and keys,
 F depth, G state, H memory that is read, I files that are read, J files that are written, K objects that are written, L memory,
-M threads and processes, N trust, P jobs, R the task side of a job. Always true: package/test_cases.py finds every test by its name.
+M threads and processes, N trust, P jobs, R the task side of a job. package/test_cases.py checks that every test exists.
 """
 
 from typing import NamedTuple
