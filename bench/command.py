@@ -27,7 +27,7 @@ LONG = 60  # seconds, after which a command is not run again
 #: What is to be reached: GB of typed bytes for a second of CPU; CPU of the other tools, times ours; CPU above a bare Python's.
 LEAST_GIGABYTES = {"count": 1.0, "cat": 1.0}
 LEAST_RATIOS = {"sort": 1.0, "to-json": 1.0}
-MOST_START_UP = 0.040
+MAX_START_UP = 0.040
 PLAIN_FILTERS = ("cat", "head", "count", "to-json")
 
 RESULTS = pathlib.Path(__file__).parent / "results" / "command.md"
@@ -178,7 +178,7 @@ def judged(commands, best, nbytes, starts):
     for name in PLAIN_FILTERS:
         least, median = starts[name]
         reached = f"{1000 * least:.1f} ms, median {1000 * median:.1f} ms"
-        yield f"{name}: {1000 * MOST_START_UP:.0f} ms of CPU above a bare Python", reached, max(least, median) < MOST_START_UP
+        yield f"{name}: {1000 * MAX_START_UP:.0f} ms of CPU above a bare Python", reached, max(least, median) < MAX_START_UP
 
 
 def times_of(title, commands, best):

@@ -582,7 +582,7 @@ def test_modules_use_each_other_in_one_direction():
             if isinstance(node, ast.ImportFrom) and node.module.startswith("typedbytes.cli"):
                 inside = node.module[len("typedbytes.cli.") :]
                 used[module] |= {inside, *(f"{inside}.{each.name}".lstrip(".") for each in node.names)} & set(modules)
-    assert used["_inputs"] >= {"_formats", "_failure"} and used["commands.to_json"] >= {"commands.cat"}
+    assert used["_inputs"] >= {"_input_formats", "_failure"} and used["commands.to_json"] >= {"commands.cat"}
     assert not any(other.startswith("commands.") for module in modules if module.startswith("_") for other in used[module])
     list(graphlib.TopologicalSorter(used).static_order())  # a CycleError names the circle
 

@@ -17,7 +17,7 @@ import typedbytes as tb
 from commands import COMMAND, LIST, ONE, STREAM, TEXT, TWO, bad, good, rows, run, until_it_has_read
 from fresh import SECONDS
 from typedbytes import sequencefile
-from typedbytes.cli import _formats, _progress, _terminal, main
+from typedbytes.cli import _input_formats, _progress, _terminal, main
 from typedbytes.cli._faults import Memory
 from typedbytes.cli.commands import convert
 
@@ -601,7 +601,7 @@ def test_no_tables():
 
 
 def test_mistakes_of_ours_are_not_blamed_on_the_data():
-    with pytest.raises(TypeError, match="ours"), convert._blaming_data("table"):
+    with pytest.raises(TypeError, match="ours"), convert._as_data_failure("table"):
         raise TypeError("ours")
 
 
@@ -680,14 +680,14 @@ def test_a_record_that_no_message_keeps(record, message):
 
 @pytest.mark.parametrize("head", [b"", b"S", b"SE", b"\xf5", b"\xf5B", b"\x09", b"1", b"1\n", b"[", b"[1]", b"hell", b"\n"])
 def test_an_input_that_ends_early_is_recognised(head):
-    assert _formats.recognise(head, True) in (*_formats.NAMES, "text")
+    assert _input_formats.recognise(head, True) in (*_input_formats.NAMES, "text")
 
 
 @pytest.mark.parametrize(
     "head, name", [(b"PAR1\x15", "parquet"), (b"PK\x03\x04\x14", "zip"), (b"Obj\x01\x04", "avro"), (b"\xef\xbb\xbf1\n", "text")]
 )
 def test_other_files_by_mistake(head, name):
-    assert _formats.recognise(head) == name
+    assert _input_formats.recognise(head) == name
     message = bad(65, "cat", stdin=head + bytes(100))[1]
     assert name in message and ("convert --from parquet" in message) == (name == "parquet")
     assert bad(65, "cat", "--from", "typedbytes", stdin=head + bytes(100))[1].endswith("record 0")
@@ -697,9 +697,9 @@ def test_no_value_is_taken_for_text():
     for code in range(256):
         for length in (0, 1, 100, 10**6, 10**8):
             head = bytes([code]) + length.to_bytes(4, "big")
-            assert _formats.recognise(head) not in (None, "text", "json") or 32 <= code < 50 or code in (10, 13)
+            assert _input_formats.recognise(head) not in (None, "text", "json") or 32 <= code < 50 or code in (10, 13)
             if 50 <= code <= 200:
-                assert _formats.recognise(head) == "typedbytes"
+                assert _input_formats.recognise(head) == "typedbytes"
 
 
 def test_no_more_is_read_than_a_value_has():

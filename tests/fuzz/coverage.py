@@ -32,10 +32,10 @@ SANITIZERS = {
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
     "PYTHONMALLOC": "malloc",
 }
-MOST_BYTES = 4096
+MAX_BYTES = 4096
 NSEEDS = 300
 MOST_KEPT = 40  # inputs of a target in corpus.txt
-MOST_KEPT_BYTES = 120
+MAX_KEPT_BYTES = 120
 
 
 def watch(command, name, seed, seconds, executions, timeout):
@@ -44,7 +44,7 @@ def watch(command, name, seed, seconds, executions, timeout):
     corpus = seeded(name)
     findings = corpus.parent.parent / "artifacts"
     findings.mkdir(exist_ok=True)
-    words = [corpus, f"-artifact_prefix={findings}/{name}-", f"-max_len={MOST_BYTES}", f"-timeout={int(timeout)}", "-print_final_stats=1"]
+    words = [corpus, f"-artifact_prefix={findings}/{name}-", f"-max_len={MAX_BYTES}", f"-timeout={int(timeout)}", "-print_final_stats=1"]
     words += [f"-seed={int(re.sub('[^0-9]', '', seed) or 1) % 2**31 or 1}", "-detect_leaks=0", "-rss_limit_mb=2048", "-reload=0"]
     words += [f"-max_total_time={max(1, int(seconds))}"] if seconds < 10**9 else []
     words += [f"-runs={executions}"] if executions < 10**9 else []
@@ -88,7 +88,7 @@ def seeded(name):
     maker = inputs.Maker("seeds")
     made = [targets.TARGETS[name].shape(maker) for _ in range(NSEEDS)]
     for number, data in enumerate([*inputs.corpus(name), *made]):
-        (folder / f"seed-{number}").write_bytes(data[:MOST_BYTES])
+        (folder / f"seed-{number}").write_bytes(data[:MAX_BYTES])
     return folder
 
 
@@ -126,7 +126,7 @@ def keep(names):
             libfuzzer(folder, name, "-merge=1", "-detect_leaks=0", small, seeded(name))
             found = sorted((path.read_bytes() for path in pathlib.Path(small).iterdir()), key=len)
         known = set(inputs.corpus(name))
-        short = [data for data in found if 0 < len(data) <= MOST_KEPT_BYTES and data not in known]
+        short = [data for data in found if 0 < len(data) <= MAX_KEPT_BYTES and data not in known]
         step = max(1, len(short) // MOST_KEPT)
         chosen = short[::step][:MOST_KEPT]
         with open(inputs.CORPUS, "a", encoding="ascii") as file:

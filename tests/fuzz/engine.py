@@ -19,8 +19,8 @@ from fuzz import inputs
 
 SLOW_SECONDS = 1.0  # of processor time, for one input
 TRIES = 3  # an input that took longer is run again: others on the machine may have made it slow, and one quick run acquits it
-MOST_FINDINGS = 5  # of one run of one target
-MOST_INPUT = 1 << 20
+MAX_FINDINGS = 5  # of one run of one target
+MAX_INPUT = 1 << 20
 
 
 class Record:
@@ -28,7 +28,7 @@ class Record:
 
     def __init__(self, path):
         with open(path, "r+b") as file:
-            self._pages = mmap.mmap(file.fileno(), MOST_INPUT + 16)
+            self._pages = mmap.mmap(file.fileno(), MAX_INPUT + 16)
 
     def start(self, number, data):
         """Note that an execution begins."""
@@ -54,7 +54,7 @@ def work(name, target, seed, seconds, executions, path):
     record, findings, met, slowest = Record(path), [], set(), 0.0
     end, number = time.monotonic() + seconds, 0
     for data in supply(name, target, seed):
-        if number >= executions or (number & 63 == 0 and time.monotonic() > end) or len(findings) >= MOST_FINDINGS:
+        if number >= executions or (number & 63 == 0 and time.monotonic() > end) or len(findings) >= MAX_FINDINGS:
             break
         number += 1
         record.start(number, data)
@@ -98,7 +98,7 @@ def watch(command, name, seed, seconds, executions, timeout):
     """
     total = {"executions": 0, "findings": [], "slowest": 0.0, "mebibytes": 0}
     end = time.monotonic() + seconds
-    while executions > total["executions"] and len(total["findings"]) < MOST_FINDINGS:
+    while executions > total["executions"] and len(total["findings"]) < MAX_FINDINGS:
         left = end - time.monotonic()
         if left <= 0:
             break
@@ -115,7 +115,7 @@ def watch(command, name, seed, seconds, executions, timeout):
 
 def _one_process(command, name, seed, seconds, executions, timeout):
     with tempfile.NamedTemporaryFile() as file:
-        file.truncate(MOST_INPUT + 16)
+        file.truncate(MAX_INPUT + 16)
         words = [*command, "--child", name, "--seed", seed, "--seconds", seconds, "--executions", executions, "--record", file.name]
         child = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         record = Record(file.name)

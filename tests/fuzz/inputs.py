@@ -35,7 +35,7 @@ PICKLES = [
     b"",
     b"cos\ngetpid\n(tR.",
 ]
-MOST_SEED_BYTES = 3000
+MAX_SEED_BYTES = 3000
 CORPUS = pathlib.Path(__file__).with_name("corpus.txt")
 
 
@@ -46,8 +46,8 @@ def seeds():
     for folder in ("valid", "invalid", "foreign/hadoop"):
         found.update(bytes.fromhex(vector["hex"]) for vector in read_folder(folder) if vector.get("hex"))
     for folder in ("stream", "foreign/hadoop", "foreign/python2"):
-        found.update(path.read_bytes()[:MOST_SEED_BYTES] for path in sorted((ROOT / folder).glob("*.tb")))
-    return sorted((seed for seed in found if len(seed) <= MOST_SEED_BYTES), key=lambda seed: (len(seed), seed))
+        found.update(path.read_bytes()[:MAX_SEED_BYTES] for path in sorted((ROOT / folder).glob("*.tb")))
+    return sorted((seed for seed in found if len(seed) <= MAX_SEED_BYTES), key=lambda seed: (len(seed), seed))
 
 
 def corpus(target):
@@ -79,7 +79,7 @@ class Maker:
             data = bytes(chance.choices(CODES + ODD_CODES + LENGTHS[:3], k=chance.randrange(40)))
         else:
             data = self.spoiled(self.large())
-        return data[:MOST_SEED_BYTES] if len(data) < 60_000 else data
+        return data[:MAX_SEED_BYTES] if len(data) < 60_000 else data
 
     def program(self):
         """Return bytes that decide something: no structure is known."""

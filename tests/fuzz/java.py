@@ -30,7 +30,7 @@ from java_view import bits_only, in_order, java_view, one_nan  # noqa: E402
 from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError  # noqa: E402
 
 BATCH = 1000  # what a busy machine does in the two minutes that a command may take
-MOST_BYTES = 2000
+MAX_BYTES = 2000
 FLOAT, STRING, VECTOR, LIST, MAP, WRITABLE, MARKER = 5, 7, 8, 9, 10, 50, 255
 #: A VECTOR or MAP of more than 5,119: where the file ends in one, Java creates a null for each value of the declared count.
 HUGE_COUNT = re.compile(rb"[\x08\x0a](?:[\x01-\x7f]..|\x00[\x01-\xff].|\x00\x00[\x14-\xff]).", re.DOTALL)
@@ -42,7 +42,7 @@ def cases(seed):
     maker = inputs.Maker(f"java {seed}")
     while True:
         data = maker.wire()
-        if 0 < len(data) <= MOST_BYTES and not HUGE_COUNT.search(data):
+        if 0 < len(data) <= MAX_BYTES and not HUGE_COUNT.search(data):
             yield data
 
 

@@ -32,7 +32,7 @@ from typedbytes.errors import BlockError, LimitError, TruncatedError  # noqa: E4
 SOURCE = pathlib.Path(__file__).with_name("BlockHostile.java")
 WIRES = ("line", "block", "bytes", "type8", "total", "header", "native")  # in the order of Java's Wire
 SMALL = ("-Xmx64m", "-Xss512k", "-XX:MaxDirectMemorySize=64m", "-XX:+UseSerialGC", "-Xshare:auto")
-MOST_SECONDS = 600
+MAX_SECONDS = 600
 NAMES = {None: "end", BlockError: "BlockException", LimitError: "BlockException", TruncatedError: "EOFException"}
 #: A native message with what may be a WRITABLE, whose content Java leaves to its caller.
 WRITABLE = re.compile(rb"\xf5BB.*\x32", re.DOTALL)
@@ -143,7 +143,7 @@ def read_by_java(batch, seed):
     for wire, data in batch:
         supply += struct.pack(">BHi", WIRES.index(wire), steps.choice((0, 0, 1, 7)) if len(data) < 5000 else 0, len(data)) + data
     command = [jars.find_tool("java"), *SMALL, "-cp", f"{block_peer.classes()}:{hostile_classes()}", "BlockHostile"]
-    lines = subprocess.run(command, input=supply, stdout=subprocess.PIPE, timeout=MOST_SECONDS).stdout.decode().splitlines()
+    lines = subprocess.run(command, input=supply, stdout=subprocess.PIPE, timeout=MAX_SECONDS).stdout.decode().splitlines()
     assert len(lines) == len(batch), f"the virtual machine ended after {len(lines)} of {len(batch)} inputs"
     return [(int(count), *rest.partition(" ")[::2]) for count, _, rest in (line.partition(" ") for line in lines)]
 

@@ -56,7 +56,7 @@ def test_the_middle_of_a_line_is_not_a_report(size):
     reports = [f"{'x' * (_counters.PIECE_NBYTES + shift)}reporter:counter:long,a,1\n" for shift in (-1, 0, 1, _counters.PIECE_NBYTES)]
     reports += [
         f"reporter:counter:{'g' * (3 * _counters.PIECE_NBYTES)},b,1\n",
-        f"reporter:counter:g,n,{'0' * 2 * _counters.MOST_REPORT_NBYTES}1\n",
+        f"reporter:counter:g,n,{'0' * 2 * _counters.MAX_REPORT_NBYTES}1\n",
         "reporter:counter:g,n,5",
     ]
     data = "".join(reports).encode()

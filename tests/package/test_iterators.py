@@ -320,7 +320,7 @@ NOT_TRACED = {
     "_note",
     "_key_details",
     "find_separator",
-    "find_arrangement",
+    "find_composite_keys",
 }
 
 
@@ -712,7 +712,7 @@ def in_a_task(tmp_path, monkeypatch):
         source = _descriptors.Source(os.open(tmp_path / "in", os.O_RDONLY), "rb")
         sink = _descriptors.Sink(os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")
         with source:
-            code = _run.Attempt(role, Stubborn(), run_options).run(source, sink)
+            code = _run.TaskRun(role, Stubborn(), run_options).run(source, sink)
         return code, sum(value for _, value in tb.PairReader((tmp_path / "out").read_bytes())), counted.nbad
 
     return run

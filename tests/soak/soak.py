@@ -28,7 +28,7 @@ from typedbytes import columns
 
 GIGABYTE = 10**9
 MEBIBYTE = 1 << 20
-MOST_GROWTH = MEBIBYTE
+MAX_GROWTH = MEBIBYTE
 NBLOCKS = 24
 BLOCK_NRECORDS = 4000
 TURN_NBYTES = GIGABYTE // 4
@@ -239,9 +239,9 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     moved, growth, ndescriptors = soak(options.gigabytes, options.seed)
-    say(f"memory has grown by {growth / MEBIBYTE:.2f} MiB (at most {MOST_GROWTH / MEBIBYTE:g}), descriptors by {ndescriptors}")
+    say(f"memory has grown by {growth / MEBIBYTE:.2f} MiB (at most {MAX_GROWTH / MEBIBYTE:g}), descriptors by {ndescriptors}")
     figures.report(gigabytes=moved / GIGABYTE, growth_mebibytes=round(growth / MEBIBYTE, 3), descriptors=ndescriptors)
-    return 1 if growth > MOST_GROWTH or ndescriptors else 0
+    return 1 if growth > MAX_GROWTH or ndescriptors else 0
 
 
 if __name__ == "__main__":

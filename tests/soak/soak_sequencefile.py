@@ -17,7 +17,7 @@ import time
 from typedbytes import sequencefile
 
 GIGABYTE = 10**9
-MOST_GROWTH = 1 << 20
+MAX_GROWTH = 1 << 20
 NRECORDS = 20_000
 FORMS = [("none", "default"), ("record", "snappy"), ("block", "zstd")]
 PAIRS = [(f"key {i}", (i, i / 3, b"x" * (i % 200))) for i in range(NRECORDS)]
@@ -128,7 +128,7 @@ def main():
                     f"{compression:<7}{codec:<8} {name:<13} {done / GIGABYTE:7.2f} GB {seconds:7.1f} s  grown by {growth / 1024:8.0f} KiB",
                     flush=True,
                 )
-                bad |= growth > MOST_GROWTH
+                bad |= growth > MAX_GROWTH
     return 1 if bad else 0
 
 

@@ -1,5 +1,6 @@
 """Standard input and output in the hands of the task alone."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -7,7 +8,7 @@ import sys
 import pytest
 
 from streaming_support import encode, environment, run_script
-from typedbytes.streaming._descriptors import PrivateDescriptors, Sink, Source
+from typedbytes.streaming._descriptors import InputDescriptor, OutputDescriptor, take_over
 
 COPY = """
 def mapper(key, value):
@@ -23,15 +24,30 @@ def standard_files():
     return [(found.st_dev, found.st_ino) for found in map(os.fstat, (0, 1))]
 
 
-def test_descriptors_are_given_back_after_the_block():
-    before, stdout = standard_files(), sys.stdout
-    with PrivateDescriptors() as (source, sink):
+@contextlib.contextmanager
+def taken_over():
+    """Take standard input and output over for the length of a with block, which a task never leaves."""
+    saved, stdout = (os.dup(0), os.dup(1)), sys.stdout
+    source, sink = take_over()
+    try:
+        yield source, sink
+    finally:
+        os.close(source.fileno())
+        sink.close()
+        for number, copy in enumerate(saved):
+            os.dup2(copy, number)
+            os.close(copy)
+        sys.stdout = stdout
+
+
+def test_a_task_has_standard_input_and_output_for_itself():
+    before = standard_files()
+    with taken_over() as (source, sink):
         assert standard_files() != before and sys.stdout is sys.stderr
         assert os.fstat(source.fileno()).st_ino == before[0][1]
         assert os.fstat(sink.fileno()).st_ino == before[1][1]
         assert not os.get_inheritable(source.fileno()) and not os.get_inheritable(sink.fileno())
         assert os.read(0, 1) == b""
-    assert standard_files() == before and sys.stdout is stdout
 
 
 @pytest.mark.parametrize(
@@ -89,7 +105,7 @@ def pipe(file_class, end, mode):
 
 
 def test_source_without_blocking_is_not_at_its_end():
-    source, other = pipe(Source, 0, "rb")
+    source, other = pipe(InputDescriptor, 0, "rb")
     with source:
         with pytest.raises(BlockingIOError) as caught:
             source.readinto(bytearray(1))
@@ -98,7 +114,7 @@ def test_source_without_blocking_is_not_at_its_end():
 
 
 def test_sink_without_blocking_loses_nothing():
-    sink, other = pipe(Sink, 1, "wb")
+    sink, other = pipe(OutputDescriptor, 1, "wb")
     with sink:
         with pytest.raises(BlockingIOError) as caught:
             while True:
@@ -108,7 +124,7 @@ def test_sink_without_blocking_loses_nothing():
 
 
 def test_sink_remembers_that_closing_failed():
-    sink, other = pipe(Sink, 1, "wb")
+    sink, other = pipe(OutputDescriptor, 1, "wb")
     os.close(sink.fileno())
     os.close(other)
     with pytest.raises(OSError) as caught:

@@ -6,7 +6,7 @@ import pytest
 
 from typedbytes import FormatError, TruncatedError
 from typedbytes.streaming._rawbytes import RawBytesInput, RawBytesOutput
-from typedbytes.streaming._records import BUFFER_NBYTES
+from typedbytes.streaming._record_io import BUFFER_NBYTES
 from typedbytes.streaming._text import TextInput, TextOutput
 
 

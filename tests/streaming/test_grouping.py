@@ -18,7 +18,7 @@ from local_jobs import pairs_of, parts_of, run, write_script
 from streaming_support import encode
 from typedbytes import local
 from typedbytes.streaming import lib, testing
-from typedbytes.streaming._arranged import Arrangement
+from typedbytes.streaming._secondary_sort import CompositeKeys
 
 BINARY = {"mapred_partitioner_class": "org.apache.hadoop.mapred.lib.BinaryPartitioner"}
 OFFSET = "mapreduce_partition_binarypartitioner_right_offset"
@@ -31,37 +31,37 @@ encoded = strategies.scalars.map(tb.dumps) | st.binary(max_size=300).map(tb.dump
 
 @given(encoded, encoded, st.sampled_from([0, 2, 4, 5, 6, 7, 20]), st.integers(1, 50))
 def test_a_key_goes_where_its_part_goes(part, key, secondary, nreducers):
-    arrangement = Arrangement(None, True, secondary)
-    whole = arrangement.join(part, key)
+    composite_keys = CompositeKeys(None, True, secondary)
+    whole = composite_keys.join(part, key)
     assert tb.skip(whole) == len(whole)
     assert tb.partition(whole[: len(whole) - secondary], nreducers) == tb.partition(part, nreducers)
-    assert (arrangement.split(whole), Arrangement(None, True, secondary).split(key)) == (key, None)
+    assert (composite_keys.split(whole), CompositeKeys(None, True, secondary).split(key)) == (key, None)
 
 
 @given(st.lists(st.tuples(encoded, encoded), max_size=20))
 def test_keys_are_sorted_by_their_part_first(keys):
-    arrangement = Arrangement(None, True)
-    assert sorted(arrangement.join(*each) for each in keys) == [arrangement.join(*each) for each in sorted(keys)]
+    composite_keys = CompositeKeys(None, True)
+    assert sorted(composite_keys.join(*each) for each in keys) == [composite_keys.join(*each) for each in sorted(keys)]
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab").map(tb.dumps), encoded), max_size=20))
 def test_what_starts_alike_has_the_same_part(keys):
-    arrangement = Arrangement(None, True)
+    composite_keys = CompositeKeys(None, True)
     for part, key in keys:
-        assert arrangement.split(arrangement.join(part, key)) == key
-        assert arrangement.start[5:] == part
+        assert composite_keys.split(composite_keys.join(part, key)) == key
+        assert composite_keys.start[5:] == part
 
 
 @given(encoded, encoded, st.integers(0), st.integers(1, 255))
 @example(tb.dumps(False), tb.dumps(None), 0, 0xF7)  # a MARKER in place of the type code
-def test_a_key_that_only_looks_arranged_is_not_a_key(part, key, offset, difference):
-    whole = Arrangement(None, True).join(part, key)
+def test_a_key_that_only_looks_composite_is_not_a_key(part, key, offset, difference):
+    whole = CompositeKeys(None, True).join(part, key)
     changed = bytearray(whole)
     changed[offset % len(whole)] ^= difference
     # a key may be another one, and then its part is what it was
-    found = Arrangement(None, True)
+    found = CompositeKeys(None, True)
     assert found.split(bytes(changed)) is None or tb.hash_code(found.start[5:]) == tb.hash_code(bytes(changed))
-    assert Arrangement(None, True, 4).split(whole) is None
+    assert CompositeKeys(None, True, 4).split(whole) is None
 
 
 # -- jobs ----------------------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ def test_a_join_in_one_reducer_takes_the_keys_of_any_mapper(run_here):
     ],
 )
 @pytest.mark.parametrize("role", ["map", "reduce"])
-def test_jobs_whose_keys_cannot_be_arranged(run_here, role, variables, said):
+def test_jobs_whose_keys_cannot_be_grouped(run_here, role, variables, said):
     outcome = run_here(REDUCER.format(mapper=MAPPER, max_bad=0), role, data=PLAIN, environ={"mapreduce_job_reduces": "1", **variables})
     assert (outcome.code, outcome.output) == (64, b"")
     assert said in outcome.messages
@@ -228,21 +228,21 @@ def test_group_by_for_a_reducer_of_single_keys(run_here):
 # -- what is wrong in the midst ------------------------------------------------------------------------------
 
 
-def arranged(*pairs):
+def composite(*pairs):
     """Return the pairs as a mapper sends them to reducers that group by the first part."""
-    arrangement = Arrangement(None, True)
-    return b"".join(arrangement.join(tb.dumps(key[0]), tb.dumps(key)) + tb.dumps(value) for key, value in pairs)
+    composite_keys = CompositeKeys(None, True)
+    return b"".join(composite_keys.join(tb.dumps(key[0]), tb.dumps(key)) + tb.dumps(value) for key, value in pairs)
 
 
 def test_keys_of_both_kinds(run_here):
-    for data in (arranged((("a", 1), 1)) + PLAIN, PLAIN + arranged((("b", 1), 1))):
+    for data in (composite((("a", 1), 1)) + PLAIN, PLAIN + composite((("b", 1), 1))):
         outcome = run_here(REDUCER.format(mapper=MAPPER, max_bad=0), "reduce", data=data)
         assert (outcome.code, outcome.details()["bad record"][0]) == (65, "12"[data.startswith(PLAIN)])
 
 
 @pytest.mark.parametrize("bad", [b"\x0c", b"\x07\0\0\0\1\xff", tb.dumps([1, "x"])[:-3] + b"\xff\xff", b"\x03"])
 def test_a_bad_value_is_named_as_elsewhere(run_here, bad):
-    data = arranged((("a", 1), 1), (("a", 2), 2)) + arranged((("b", 1), True))[:-2] + bad
+    data = composite((("a", 1), 1), (("a", 2), 2)) + composite((("b", 1), True))[:-2] + bad
     with pytest.raises(tb.DecodeError) as found:
         list(tb.PairReader(data))
     outcome = run_here(REDUCER.format(mapper=MAPPER, max_bad=0), "reduce", data=data)
@@ -250,7 +250,7 @@ def test_a_bad_value_is_named_as_elsewhere(run_here, bad):
 
 
 def test_bad_records_are_kept_with_the_keys_of_the_job(run_here, tmp_path):
-    data = arranged((("a", 1), 1)) + arranged((("a", 2), True))[:-2] + b"\x64\0\0\0\1?" + arranged((("b", 3), 3))
+    data = composite((("a", 1), 1)) + composite((("a", 2), True))[:-2] + b"\x64\0\0\0\1?" + composite((("b", 3), 3))
     outcome = run_here(REDUCER.format(mapper=MAPPER, max_bad=1), "reduce", data=data)
     assert outcome.output == encode((("a", 1), [1]), (("b", 3), [3]))
     assert next(tb.PairReader((tmp_path / "bad-records-r-00000").read_bytes(), raw=True)) == (tb.dumps(("a", 2)), b"\x64\0\0\0\1?")

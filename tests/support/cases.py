@@ -798,7 +798,7 @@ CASES = {
     # -- the task side ------------------------------------------------------------------------------------
     "R1": case(
         "standard input and output belong to the task alone",
-        "streaming/test_descriptors.py::test_descriptors_are_given_back_after_the_block",
+        "streaming/test_descriptors.py::test_a_task_has_standard_input_and_output_for_itself",
         "streaming/test_descriptors.py::test_noise_goes_to_standard_error",
         "streaming/test_descriptors.py::test_no_other_process_reads_the_input",
         "streaming/test_descriptors.py::test_closed_from_the_start",

@@ -73,7 +73,7 @@ def pairs_of_one_hash(count):
 
 
 PAIRS = [b"\x08\0\0\0\2" + struct.pack(">bibq", 3, first, 4, second) for first, second in pairs_of_one_hash(110_000)]
-MOST_KEYS = 512  # with one hash value in a MAP, before that is a limit
+MAX_KEYS = 512  # with one hash value in a MAP, before that is a limit
 
 
 def number(n):
@@ -140,10 +140,10 @@ FAMILIES = {
     "keys of equal low bits": lambda n: map_of(n, lambda k: long(k << 40)),
     "keys that are not equal to themselves": lambda n: map_of(n, lambda k: b"\6\x7f\xf8\0\0\0\0\0\0"),
     "keys of one hash": lambda n: encoded_map(PAIRS[: n // 21]),
-    "maps of keys of one hash": lambda n: maps_of(n, MOST_KEYS, PAIRS.__getitem__),
-    "maps of wide keys of one hash": lambda n: maps_of(n, MOST_KEYS, lambda k: tb.dumps(2**64 + k * MODULUS)),
+    "maps of keys of one hash": lambda n: maps_of(n, MAX_KEYS, PAIRS.__getitem__),
+    "maps of wide keys of one hash": lambda n: maps_of(n, MAX_KEYS, lambda k: tb.dumps(2**64 + k * MODULUS)),
     "long keys of one hash": lambda n: map_of(n, signs),
-    "maps of long keys of one hash": lambda n: maps_of(n, MOST_KEYS, signs),
+    "maps of long keys of one hash": lambda n: maps_of(n, MAX_KEYS, signs),
     "keys of many levels": lambda n: map_of(n, lambda k: b"\x08\0\0\0\1" * 250 + number(k)),
     "few keys of many items": lambda n: map_of(n, lambda k: tb.dumps((k,) * (n // 100))),
     # text

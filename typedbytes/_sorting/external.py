@@ -24,12 +24,12 @@ from collections import namedtuple
 from typedbytes._atomic import temporary_folder
 from typedbytes._sorting._native import Sorter, merge
 
-__all__ = ["CODECS", "MOST_FILES", "Segment", "Spills", "left_of", "sort"]
+__all__ = ["CODECS", "MAX_FILES", "Segment", "Spills", "left_of", "sort"]
 
 CODECS = ("none", "zlib", "lz4", "zstd")
 
 BUFFER_NBYTES = 1 << 16, 1 << 20  # of a file that is merged: least and most
-MOST_FILES = 128  # merged at once, far from what a process may open
+MAX_FILES = 128  # merged at once, far from what a process may open
 CHUNK_NBYTES = 1 << 16  # of compressed bytes
 INTERPRETER_NBYTES = 24 << 20  # with our modules and a progress bar
 
@@ -73,10 +73,10 @@ def left_of(memory):
 class Spills:
     """Write sorted runs to files of a folder and merge them.
 
-    memory: bytes that merging may hold. most_files: how many it may have open. Other options as for `sort`.
+    memory: bytes that merging may hold. max_files: how many it may have open. Other options as for `sort`.
     """
 
-    def __init__(self, folder, *, codec="none", memory=1 << 28, most_files=MOST_FILES, **options):
+    def __init__(self, folder, *, codec="none", memory=1 << 28, max_files=MAX_FILES, **options):
         if codec not in CODECS:
             raise ValueError(f"codec must be one of {', '.join(CODECS)}, not {codec!r}")
         self._folder = folder
@@ -84,7 +84,7 @@ class Spills:
         self._packing = _packing(codec)  # raise for a missing library now
         self._unpacking_nbytes = 0 if self._packing is None else self._packing.nbytes
         self._memory = memory
-        self._most_files = most_files
+        self._most_files = max_files
         self._options = options
 
     def add(self, sorter):

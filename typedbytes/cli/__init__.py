@@ -1,7 +1,7 @@
 """The command ``typedbytes``: filters over streams of values and of pairs.
 
 The list of commands, and the exit code of every error. The module of a command (typedbytes.cli.commands) is imported when
-that command runs, and so is argparse. The modules use each other in one direction: _failure, _output, _formats, _inputs,
+that command runs, and so is argparse. The modules use each other in one direction: _failure, _output, _input_formats, _inputs,
 _record_output, _arguments, the commands, _parser.
 Data goes to stdout and everything else to stderr; 0 means that all input was read and all output written.
 """
@@ -27,7 +27,7 @@ from typedbytes._exit_codes import (
     USAGE,
 )  # fmt: skip
 from typedbytes.cli._failure import Failure, forget_unwritable_stderr
-from typedbytes.cli._output import Output, Unwritten, replacing
+from typedbytes.cli._output import CommandOutput, OutputError, replacing
 from typedbytes.cli._signals import Stoppable, Stopped
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -120,7 +120,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _exit_code(arguments):
     try:
         return _run(arguments)
-    except Unwritten as error:
+    except OutputError as error:
         return BROKEN_PIPE if error.is_broken_pipe else Failure(IO_ERROR, str(error)).report()
     except MemoryError:
         return Failure(INTERNAL, "out of memory").report()
@@ -139,7 +139,7 @@ def _run(arguments):
                 return work(output) or OK
     except Failure as failure:
         return failure.report()
-    with Output() as output:
+    with CommandOutput() as output:
         try:
             return work(output) or OK
         except Failure as failure:  # what was written before it is flushed
@@ -178,7 +178,7 @@ def _module(name):
 
 
 def _plan(arguments):
-    """Return the work to do, a function of an Output, and the path given by --output, or None."""
+    """Return the work to do, a function of a CommandOutput, and the path given by --output, or None."""
     name = _take_name(arguments)
     if name is None:
         return lambda output: _run_without_command(arguments, output), None

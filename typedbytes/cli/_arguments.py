@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from typedbytes.cli._formats import NAMES
+from typedbytes.cli._input_formats import NAMES
 
 UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 

@@ -9,7 +9,7 @@ import sys
 from contextlib import contextmanager
 
 import typedbytes
-from typedbytes.cli import _formats, _progress
+from typedbytes.cli import _input_formats, _progress
 from typedbytes.cli._compression import decompressed, put_back
 from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, OK, UNAVAILABLE, Failure, because
 
@@ -30,7 +30,7 @@ def within(path):
         return [path]
     from typedbytes.cli._paths import files  # imported lazily: start-up time
 
-    with blaming(path, NO_INPUT):
+    with as_input_failure(path, NO_INPUT):
         return files(path)
 
 
@@ -39,8 +39,8 @@ def reading(name, options, raw=False):
     """Open an input and yield its reader; any error meanwhile becomes a Failure that names the input."""
     with opened(name) as source:
         form, source = recognised(source, options)
-        source = unless_pairs(source, form, name, options)
-        with _formats.reader_of(source, form, shown(name), options, raw) as reader:
+        source = refuse_pairs(source, form, name, options)
+        with _input_formats.reader_of(source, form, shown(name), options, raw) as reader:
             yield reader
 
 
@@ -51,25 +51,25 @@ def recognised(source, options):
         return given, source
     head, form = b"", None
     while form is None:
-        piece = source.read(1 if not head else _formats.MOST_NBYTES - len(head)) or b""
+        piece = source.read(1 if not head else _input_formats.MAX_NBYTES - len(head)) or b""
         head += piece
-        form = _formats.recognise(head, not piece)
+        form = _input_formats.recognise(head, not piece)
     return form, put_back(head, source)
 
 
-def unless_pairs(source, form, name, options):
+def refuse_pairs(source, form, name, options):
     """Return the source; raise Failure if it looks like pairs, the command depends on it, and no option says what a record is."""
     if form != "typedbytes" or not getattr(options, "picks", False) or not options.is_record_kind_unknown:
         return source
     from typedbytes.cli import _pair_detection  # imported lazily: start-up time
 
-    return _pair_detection.unless_pairs(source, shown(name), options.dialect)
+    return _pair_detection.watch_for_pairs(source, shown(name), options.dialect)
 
 
 @contextmanager
 def opened(name):
     """Open an input and yield its decompressed contents; any error meanwhile becomes a Failure that names the input."""
-    with _source(name) as source, blaming(name), _progress.watching(source, shown(name)) as watched:
+    with _source(name) as source, as_input_failure(name), _progress.watching(source, shown(name)) as watched:
         yield decompressed(watched, shown(name))
 
 
@@ -77,7 +77,7 @@ def lines(options):
     """Yield (location, line) for the lines of all inputs; a location is the input and the number of the line."""
     for name in names(options):
         with opened(name) as source:
-            yield from _formats.lines_of(source, shown(name), options.max_bytes)
+            yield from _input_formats.lines_of(source, shown(name), options.max_bytes)
 
 
 def shown(name):
@@ -120,7 +120,7 @@ def _source(name):
 
 
 @contextmanager
-def blaming(name, status=IO_ERROR):
+def as_input_failure(name, status=IO_ERROR):
     """Turn an error while an input is read into a Failure that names it."""
     try:
         yield

@@ -24,7 +24,7 @@ _STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
 _FOLDERS_OF_DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
 
 
-class Unwritten(Exception):
+class OutputError(Exception):
     """Raised when an output cannot be written; not an OSError, so that it is not mistaken for an error of an input."""
 
     def __init__(self, name, error):
@@ -32,12 +32,12 @@ class Unwritten(Exception):
         self.is_broken_pipe = isinstance(error, BrokenPipeError)
 
 
-class Output:
+class CommandOutput:
     """Write to a raw file, which is flushed and closed here and nowhere else; without one, to a copy of the standard output."""
 
     def __init__(self, raw: io.RawIOBase | None = None, name: str = "standard output") -> None:
         self._name = name
-        with self._blamed():
+        with self._as_output_error():
             self._raw = open(os.dup(1), "wb", buffering=0) if raw is None else raw
             self._file = io.BufferedWriter(self._raw, BUFFER_NBYTES)
             self.is_terminal: bool = self._raw.isatty()
@@ -50,7 +50,7 @@ class Output:
         try:
             self._file.write(data)
         except OSError as error:
-            raise Unwritten(self._name, error) from None
+            raise OutputError(self._name, error) from None
 
     def line(self, text: str) -> None:
         """Write one line of text, at once on a terminal."""
@@ -60,7 +60,7 @@ class Output:
 
     def flush(self) -> None:
         """Write the buffer to the file."""
-        with self._blamed():
+        with self._as_output_error():
             self._file.flush()
 
     def fileno(self) -> int:
@@ -68,35 +68,35 @@ class Output:
         return self._raw.fileno()
 
     @contextmanager
-    def _blamed(self):
+    def _as_output_error(self):
         try:
             yield
         except OSError as error:
-            raise Unwritten(self._name, error) from None
+            raise OutputError(self._name, error) from None
 
-    def __enter__(self) -> Output:
+    def __enter__(self) -> CommandOutput:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         # After an error the buffer is dropped: closing the descriptor first keeps it from being flushed later.
         if kind is not None:
             self._raw.close()
-        with self._blamed():
+        with self._as_output_error():
             self._file.close()
 
 
 @contextmanager
 def replacing(name, overwrite=True):
-    """Yield an Output that becomes the file of this name; without overwrite an existing file is a Failure."""
+    """Yield a CommandOutput that becomes the file of this name; without overwrite an existing file is a Failure."""
     try:
         if not overwrite and _is_file(name):
             raise FileExistsError
-        with _whole_file(name, overwrite) as raw, Output(raw, name) as output:
+        with _atomic_file(name, overwrite) as raw, CommandOutput(raw, name) as output:
             yield output
     except FileExistsError:
         raise Failure(USAGE, f"{name}: file exists (--overwrite replaces it)") from None
     except OSError as error:
-        raise Unwritten(name, error) from None
+        raise OutputError(name, error) from None
 
 
 def _is_file(name):
@@ -109,7 +109,7 @@ def _is_file(name):
 
 
 @contextmanager
-def _whole_file(name, overwrite):
+def _atomic_file(name, overwrite):
     """Yield the raw file; on an error the file of this name is unchanged."""
     if "://" in name:
         from typedbytes.cli._paths import creating  # imported lazily: start-up time

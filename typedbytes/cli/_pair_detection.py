@@ -10,11 +10,11 @@ from contextlib import suppress
 import typedbytes
 from typedbytes.cli._failure import USAGE, Failure
 
-MOST_VALUES = 1000
+MAX_VALUES = 1000
 SHOWN_TYPES = 8
 SEEMS_PAIRS = "pairs, it seems"
 HEAD_NBYTES = 1 << 16  # examined at first, and more if they hold less than four values
-MOST_NBYTES = 1 << 20
+MAX_NBYTES = 1 << 20
 
 
 def holds(codes):
@@ -39,13 +39,13 @@ def _name(code):
         return str(code)
 
 
-def unless_pairs(source, shown, dialect):
+def watch_for_pairs(source, shown, dialect):
     """Return the source; Failure is raised, here or while it is read, if it looks like pairs."""
     guess = _Guess(shown, dialect)
     if not source.seekable():
         return _Guessed(source, guess)
     head, piece = b"", None
-    while piece != b"" and guess.is_open and len(head) < MOST_NBYTES:
+    while piece != b"" and guess.is_open and len(head) < MAX_NBYTES:
         piece = source.read(HEAD_NBYTES)
         head += piece
         if len(head) >= HEAD_NBYTES or not piece:
@@ -66,7 +66,7 @@ class _Guess:
         """Examine the start of an input, or all of it; raise Failure if that looks like pairs."""
         codes = []
         with suppress(typedbytes.DecodeError):  # an incomplete value, or damage that the command will report
-            for value, _ in zip(typedbytes.Reader(head, dialect=self._dialect, raw=True), range(MOST_VALUES)):
+            for value, _ in zip(typedbytes.Reader(head, dialect=self._dialect, raw=True), range(MAX_VALUES)):
                 codes.append(value[0])
         if not is_all:
             del codes[len(codes) // 2 * 2 :]  # its value may not have arrived
@@ -97,5 +97,5 @@ class _Guessed(io.RawIOBase):
             if len(self._head) >= self._due or not nbytes:
                 self._guess.look(self._head, is_all=not nbytes)
                 self._due = 2 * len(self._head)
-            self._guess.is_open &= len(self._head) < MOST_NBYTES
+            self._guess.is_open &= len(self._head) < MAX_NBYTES
         return nbytes

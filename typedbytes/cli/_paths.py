@@ -17,7 +17,7 @@ WITHOUT_TRANSACTIONS = ("hdfs://", "arrow_hdfs://", "webhdfs://", "swebhdfs://")
 
 def files(path_or_url):
     """Return the names of the files that a folder, a pattern or a URL matches."""
-    with _blaming(path_or_url):
+    with _as_url_failure(path_or_url):
         matching = _matching(path_or_url)
         if not matching:
             raise Failure(NO_INPUT, f"{path_or_url}: matches no file")
@@ -48,7 +48,7 @@ def _name(path_or_url):
 
 def reading_url(url):
     """Open a URL for reading."""
-    with _blaming(url):
+    with _as_url_failure(url):
         fs, path = _locations.file_system(url)
         return _File(url, fs, fs.open(path, "rb"))
 
@@ -72,7 +72,7 @@ class _File(io.RawIOBase):
 
     def seek(self, offset, whence=io.SEEK_SET):
         """Move to another offset and return it."""
-        with _blaming(self._url, IO_ERROR):
+        with _as_url_failure(self._url, IO_ERROR):
             return self._file.seek(offset, whence)
 
     def tell(self):
@@ -81,7 +81,7 @@ class _File(io.RawIOBase):
 
     def readinto(self, target):
         """Fill the front of a buffer; return how many bytes that were."""
-        with _blaming(self._url, IO_ERROR):
+        with _as_url_failure(self._url, IO_ERROR):
             data = self._file.read(len(target))
         target[: len(data)] = data
         return len(data)
@@ -94,7 +94,7 @@ class _File(io.RawIOBase):
 
 def exists(url):
     """Return whether a file or a folder of this URL exists."""
-    with _blaming(url):
+    with _as_url_failure(url):
         fs, path = _locations.file_system(url)
         return fs.exists(path)
 
@@ -102,7 +102,7 @@ def exists(url):
 @contextmanager
 def creating(url):
     """Open a URL for writing; the file exists after the block, unless the block fails."""
-    with _blaming(url):
+    with _as_url_failure(url):
         fs, path = _locations.file_system(url)
     how = _moving if url.startswith(WITHOUT_TRANSACTIONS) else _in_a_transaction
     with how(fs, path, url) as file:
@@ -112,7 +112,7 @@ def creating(url):
 @contextmanager
 def _in_a_transaction(fs, path, url):
     with fs.transaction:
-        with _blaming(url):
+        with _as_url_failure(url):
             file = fs.open(path, "wb")
         yield file
 
@@ -123,10 +123,10 @@ def _moving(fs, path, url):
     folder, _, name = path.rpartition("/")
     partial = f"{folder}/.{name}.{os.getpid()}.partial"
     try:
-        with _blaming(url):
+        with _as_url_failure(url):
             file = fs.open(partial, "wb")
         yield file
-        with _blaming(url, IO_ERROR):
+        with _as_url_failure(url, IO_ERROR):
             if fs.exists(path):
                 fs.rm_file(path)
             fs.mv(partial, path)
@@ -139,7 +139,7 @@ def _moving(fs, path, url):
 
 
 @contextmanager
-def _blaming(path_or_url, status=NO_INPUT):
+def _as_url_failure(path_or_url, status=NO_INPUT):
     """Turn what a file system raises into a Failure, except an OSError, which is reported as for any file."""
     try:
         yield

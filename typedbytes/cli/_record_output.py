@@ -12,7 +12,7 @@ BUFFER_NBYTES = 1 << 16
 
 
 class Records:
-    """Write the encoded records of one or more readers to an Output."""
+    """Write the encoded records of one or more readers to a CommandOutput."""
 
     def __init__(self, options, output):
         form = options.to or ("json" if output.is_terminal else "typedbytes")
@@ -157,9 +157,9 @@ def _has_lost_keys(value, pairs):
 
 
 def _sequence_file(options, output):
-    from typedbytes.cli._sequencefile_output import Sink  # imported lazily: start-up time
+    from typedbytes.cli._sequencefile_output import SequenceFileOutput  # imported lazily: start-up time
 
-    return Sink(options, output)
+    return SequenceFileOutput(options, output)
 
 
 SINKS = {"typedbytes": _TypedBytes, "json": _Json, "sequencefile": _sequence_file, "block": _Messages}

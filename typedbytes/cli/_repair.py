@@ -2,7 +2,7 @@
 
 import typedbytes
 from typedbytes import sequencefile
-from typedbytes.cli._formats import sequence_file_reader
+from typedbytes.cli._input_formats import sequence_file_reader
 from typedbytes.cli._inputs import report_skipped
 from typedbytes.cli._output import replacing
 from typedbytes.cli._sequencefile_output import writing

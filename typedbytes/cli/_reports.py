@@ -8,7 +8,7 @@ from math import isfinite
 import typedbytes
 from typedbytes.cli._failure import escaped
 
-MOST_CHARACTERS = 200
+MAX_CHARACTERS = 200
 
 
 def is_table(options, output):
@@ -51,7 +51,7 @@ def short_line(record, options):
 
     is_pair = typedbytes.count(record, dialect=options.dialect) == 2
     line = _report.lines(record, pairs=is_pair, dialect=options.dialect).decode()[:-1]
-    return line if len(line) <= MOST_CHARACTERS else line[: MOST_CHARACTERS - 1] + "…"
+    return line if len(line) <= MAX_CHARACTERS else line[: MAX_CHARACTERS - 1] + "…"
 
 
 def report_sections(sections, options, output):

@@ -15,7 +15,7 @@ Header = namedtuple("Header", "key_class value_class metadata")
 
 @contextmanager
 def writing(output, **how):
-    """Yield a writer of a SequenceFile to an Output."""
+    """Yield a writer of a SequenceFile to a CommandOutput."""
     try:
         writer = sequencefile.Writer(output, **how)
     except ValueError as error:
@@ -44,7 +44,7 @@ def agreed(header, other):
     return header
 
 
-class Sink:
+class SequenceFileOutput:
     """Write pairs to a SequenceFile with the classes and the metadata of its inputs."""
 
     def __init__(self, options, output):

@@ -7,8 +7,8 @@ from itertools import chain
 import typedbytes
 from typedbytes.cli._encoded_records import Encoded, Pairs
 from typedbytes.cli._failure import BAD_DATA, IO_ERROR, USAGE, Failure, because
-from typedbytes.cli._formats import CHUNK_NBYTES, limited_source_of
-from typedbytes.cli._inputs import blaming, names, opened, recognised, shown, unless_pairs
+from typedbytes.cli._input_formats import CHUNK_NBYTES, limited_source_of
+from typedbytes.cli._inputs import as_input_failure, names, opened, recognised, refuse_pairs, shown
 
 
 class Inputs:
@@ -20,7 +20,7 @@ class Inputs:
         self._sequence_file = None  # the first of them, whose classes the output has
 
     @contextmanager
-    def blamed(self):
+    def as_failures(self):
         """Turn an error in the data into a Failure that names the input, and an OSError into one of the temporary files."""
         try:
             yield
@@ -62,7 +62,7 @@ class Inputs:
                 self._name = name
                 form, source = recognised(source, self._options)
                 nparts = 2 if self._options.pairs or form == "sequencefile" else 1
-                source = unless_pairs(source, form, name, self._options)
+                source = refuse_pairs(source, form, name, self._options)
                 source = limited_source_of(source, form, shown(name), self._options)
                 if getattr(self._options, "to", None) == "sequencefile":
                     self._check_header(source, is_first=number == 0)
@@ -78,5 +78,5 @@ class _Blaming(io.RawIOBase):
 
     def readinto(self, target):
         """Fill the front of a buffer; return how many bytes that were."""
-        with blaming(self._name):
+        with as_input_failure(self._name):
             return self._source.readinto(target)

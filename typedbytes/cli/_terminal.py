@@ -13,7 +13,7 @@ _TOKEN = re.compile(r'(?P<name>"(?:[^"\\]|\\.)*"(?=:))|(?P<string>"(?:[^"\\]|\\.
 
 
 def wants_colours(output):
-    """Return whether an Output is shown in colours."""
+    """Return whether a CommandOutput is shown in colours."""
     return output.is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
 
 
@@ -27,7 +27,7 @@ def coloured(text):
 
 
 def columns(output):
-    """Return the number of characters in a line of an Output, None if unlimited."""
+    """Return the number of characters in a line of a CommandOutput, None if unlimited."""
     if not output.is_terminal:
         return None
     try:

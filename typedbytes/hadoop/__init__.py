@@ -13,9 +13,9 @@
 
 from typedbytes.hadoop._bundle import bundle
 from typedbytes.hadoop._clouds import dataproc, emr
-from typedbytes.hadoop._errors import JobFailedError, SubmitError
 from typedbytes.hadoop._plan import Plan
 from typedbytes.hadoop._submit import Done, check, command_of, read_output, submit
+from typedbytes.hadoop._submit_errors import JobFailedError, SubmitError
 
 __all__ = [
     "Done", "JobFailedError", "Plan", "SubmitError", "bundle", "check", "command_of", "dataproc", "emr", "read_output",

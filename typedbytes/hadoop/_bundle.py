@@ -22,7 +22,7 @@ import zlib
 
 from typedbytes._atomic import atomic_file
 from typedbytes.hadoop._archive import Archive
-from typedbytes.hadoop._errors import SubmitError
+from typedbytes.hadoop._submit_errors import SubmitError
 
 __all__ = ["bundle"]
 

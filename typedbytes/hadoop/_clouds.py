@@ -11,8 +11,8 @@ import shlex
 from dataclasses import replace
 
 from typedbytes.hadoop import _quoting
-from typedbytes.hadoop._errors import SubmitError
 from typedbytes.hadoop._plan import shipped
+from typedbytes.hadoop._submit_errors import SubmitError
 
 DATAPROC_JAR = "file:///usr/lib/hadoop-mapreduce/hadoop-streaming.jar"
 DELIMITERS = ";|~@!:+&"

@@ -95,7 +95,7 @@ NEWS = re.compile(r"The url to track the job: (?!http://localhost:8080/).*|Task 
 COUNTERS = re.compile(r"Counters: \d+$")
 ERROR = re.compile(r"^(?:Caused by: |Error: )?(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error)\b|\bERROR\b")
 NO_NEWS = re.compile(r"Job not successful!|Streaming Command Failed!")
-MOST_LINES = 20_000  # kept of a log
+MAX_LINES = 20_000  # kept of a log
 
 
 class JobLogParser:
@@ -115,7 +115,7 @@ class JobLogParser:
         """Parse the next line of the log."""
         line = line.rstrip("\r\n")
         self.lines.append(line)
-        del self.lines[:-MOST_LINES]
+        del self.lines[:-MAX_LINES]
         if not (self._parse_counter(line) or self._parse_report(line)):
             self._parse_news(line)
 

@@ -10,7 +10,7 @@ import os
 import sys
 import sysconfig
 
-from typedbytes.hadoop._errors import SubmitError
+from typedbytes.hadoop._submit_errors import SubmitError
 
 
 def beside(script, bundled=()):

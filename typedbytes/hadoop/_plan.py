@@ -10,7 +10,7 @@ import shlex
 from dataclasses import dataclass, field
 
 from typedbytes.hadoop import _quoting
-from typedbytes.hadoop._errors import SubmitError
+from typedbytes.hadoop._submit_errors import SubmitError
 from typedbytes.streaming._task import BINARY_PARTITIONER, BYTES_COMPARATOR
 
 __all__ = ["Plan"]

@@ -12,7 +12,7 @@ import os
 import re
 from collections import namedtuple
 
-from typedbytes.hadoop._errors import SubmitError
+from typedbytes.hadoop._submit_errors import SubmitError
 
 __all__ = ["Shipped", "assignment", "command", "location", "option", "shipped", "unique", "url_path", "variable"]
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 
 from typedbytes._core import WrappedIterator
 from typedbytes.hadoop._bundle import differences, versions_in
-from typedbytes.hadoop._errors import JobFailedError, SubmitError
 from typedbytes.hadoop._installed import default_file_system, find_command, find_jar, gathers_logs
 from typedbytes.hadoop._job_log import JobLogParser
 from typedbytes.hadoop._modules import beside, calls, foreign, is_importable
+from typedbytes.hadoop._submit_errors import JobFailedError, SubmitError
 
 __all__ = ["Done", "check", "command_of", "read_output", "submit"]
 
-MOST_LINES = 40  # of a failing task's report, in an error message
+MAX_LINES = 40  # of a failing task's report, in an error message
 LOGS_SECONDS = 60  # to wait for the logs of a failed job from YARN
 
 
@@ -189,7 +189,7 @@ def _failure(log, code):
     if log.job_id and not log.report:
         for line in _gathered_logs(log.job_id):
             log.parse_line(line)
-    said = [line.removeprefix("typedbytes: ") for line in log.report[-MOST_LINES:]]
+    said = [line.removeprefix("typedbytes: ") for line in log.report[-MAX_LINES:]]
     if not said:
         said = log.errors()[-1:]
     advice = log.advice()

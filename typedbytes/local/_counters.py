@@ -12,11 +12,11 @@ from threading import Lock
 
 __all__ = ["Counters", "Messages", "lines_of"]
 
-MOST_COUNTERS, MOST_GROUPS = 120, 50  # mapreduce.job.counters.max and mapreduce.job.counters.groups.max
+MAX_COUNTERS, MAX_GROUPS = 120, 50  # mapreduce.job.counters.max and mapreduce.job.counters.groups.max
 OWN_PREFIX = "org.apache.hadoop.mapreduce."
 TAIL_NLINES = 60  # the last lines of an attempt's messages, kept for an error
 PIECE_NBYTES = 1 << 16  # a longer line is passed on in pieces, to bound memory
-MOST_REPORT_NBYTES = 1 << 20  # a longer report is passed on as other lines are
+MAX_REPORT_NBYTES = 1 << 20  # a longer report is passed on as other lines are
 
 _SMALL = "".join(map(chr, range(33)))  # removed by Java's trim()
 _LONG = re.compile("[+-]?\\d+")
@@ -41,8 +41,8 @@ class Counters(dict):
         """Return which limit of Hadoop these counters exceed, or None; ncounters, ngroups: Hadoop's own, which count too."""
         groups = [names for group, names in self.items() if not group.startswith(OWN_PREFIX)]
         for what, number, most in (
-            ("counters", sum(map(len, groups)), MOST_COUNTERS - ncounters),
-            ("groups of counters", len(groups), MOST_GROUPS - ngroups),
+            ("counters", sum(map(len, groups)), MAX_COUNTERS - ncounters),
+            ("groups of counters", len(groups), MAX_GROUPS - ngroups),
         ):
             if number > most:
                 return f"{number} {what}, more than the {most} that Hadoop allows a job"
@@ -58,7 +58,6 @@ class Messages:
     def __init__(self, quiet=False):
         self.counters = Counters()
         self.tail: deque = deque(maxlen=TAIL_NLINES)
-        self.status = ""
         self.beyond = None
         self._quiet = quiet
         self._lock = Lock()
@@ -76,9 +75,7 @@ class Messages:
         try:
             if text.startswith("reporter:counter:"):
                 self._count(text[17:].strip(_SMALL))
-            elif text.startswith("reporter:status:"):
-                self.status = text[16:].strip(_SMALL)
-            else:
+            elif not text.startswith("reporter:status:"):  # the status of a task is not shown here
                 raise ValueError
         except ValueError:
             self._pass_on(b"cannot parse " + line)
@@ -133,7 +130,7 @@ def lines_of(pipe):
             held += line
             ended = line.endswith((b"\n", b"\r"))
             is_report = is_start and held.startswith(b"reporter:")
-            if ended or len(held) >= (MOST_REPORT_NBYTES if is_report else PIECE_NBYTES):
+            if ended or len(held) >= (MAX_REPORT_NBYTES if is_report else PIECE_NBYTES):
                 yield bytes(held), is_start and ended
                 held.clear()
                 is_start = ended

@@ -13,7 +13,7 @@ from errno import EDQUOT, ENOSPC
 from functools import partial
 from threading import Lock
 
-from typedbytes._sorting.external import MOST_FILES, Spills, left_of
+from typedbytes._sorting.external import MAX_FILES, Spills, left_of
 from typedbytes.errors import DecodeError
 from typedbytes.local._counters import Counters, Messages
 from typedbytes.local._environment import attempt_id, combiner_environment, job_environment, map_environment, task_environment
@@ -53,7 +53,7 @@ class Job:
         text_output = plan.output_format == "text"
         self.environ = job_environment(plan.environ, self.id, plan.name, len(splits), plan.nreducers, plan.secondary, text_output)
         self.memory = left_of(plan.memory) // plan.processes  # of a task
-        self.most_files = _most_files(plan.processes)  # that a task merges at once
+        self.max_files = _most_files(plan.processes)  # that a task merges at once
         self._segments = [()] * len(splits)  # by map task: its sorted runs, a Segment for each partition
 
     def run(self):
@@ -89,7 +89,7 @@ class Job:
     def _attempt(self, kind, number, source, environ, run):
         """Call run(attempt) until it succeeds, and keep the files and counters of that attempt."""
         for count in range(self.plan.attempts):
-            attempt = Attempt(self, kind, number, count, environ)
+            attempt = TaskAttempt(self, kind, number, count, environ)
             try:
                 counted = run(attempt)
             except TaskError as error:
@@ -154,14 +154,14 @@ class Job:
         self._attempt("r", number, f"{nrecords} pairs", {}, run)
 
 
-class Attempt:
+class TaskAttempt:
     """The state of one attempt of a task: folders, environment, messages, temporary files."""
 
     def __init__(self, job, kind, number, count, environ):
         name = attempt_id(job.id, kind, number, count)
         self.folder = job.output.attempt_folder(name)
         self.messages = Messages(job.plan.quiet)
-        self.spills = Spills(job.output.spill_folder(name), codec=job.plan.codec, memory=job.memory, most_files=job.most_files)
+        self.spills = Spills(job.output.spill_folder(name), codec=job.plan.codec, memory=job.memory, max_files=job.max_files)
         self._environ = {**job.environ, **environ, **task_environment(job.id, kind, number, count, self.folder)}
         self._job = job
         self._name = name
@@ -180,7 +180,7 @@ class Attempt:
 def _most_files(processes):
     # Half of the descriptors is left for pipes and everything else.
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return MOST_FILES if limit == resource.RLIM_INFINITY else min(MOST_FILES, limit // 2 // processes)
+    return MAX_FILES if limit == resource.RLIM_INFINITY else min(MAX_FILES, limit // 2 // processes)
 
 
 def _nbytes(segments):

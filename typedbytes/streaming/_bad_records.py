@@ -45,10 +45,10 @@ class BadRecords:
 class BadRecordSkipper:
     """Call user code for the records of a task one by one, and skip those that fail."""
 
-    def __init__(self, limit, group_by, source, sink, is_broken, arranged=False):
+    def __init__(self, limit, group_by, source, sink, is_broken, has_groups=False):
         self._bad = BadRecords(limit)
         self._group_by = group_by
-        self._arranged = arranged  # whether the input knows the groups
+        self._has_groups = has_groups  # whether the input knows the groups
         self._input = source
         self._output = sink
         self._is_broken = is_broken  # returns whether the input or the output has failed
@@ -92,7 +92,7 @@ class BadRecordSkipper:
 
     def group_of(self, record, key):
         """Return bytes that are equal for all raw pairs of a group; `record` is the pair read last."""
-        if self._arranged:
+        if self._has_groups:
             return self._input.group_of(record)
         return record[0] if self._group_by is None else dumps(self._group_by(key))
 

@@ -1,8 +1,8 @@
 """Records as columns: reads batches of typed bytes and writes pairs or columns, with the interface of the other formats."""
 
 from typedbytes import columns
-from typedbytes.streaming._records import Input
-from typedbytes.streaming._typed import TypedBytesOutput
+from typedbytes.streaming._record_io import Input
+from typedbytes.streaming._typed_bytes import TypedBytesOutput
 
 
 class ColumnsInput(Input):

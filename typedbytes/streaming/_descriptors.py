@@ -34,7 +34,7 @@ class _Private(FileIO):
             raise OSError("the records belong to the process that Hadoop started, not to one forked from it")
 
 
-class Source(_Private):
+class InputDescriptor(_Private):
     """The task's input; ``ended`` says whether its end has been read."""
 
     ended = False
@@ -58,7 +58,7 @@ class Source(_Private):
             raise RuntimeError("the task is done, but the end of its input has not been read: records are left")
 
 
-class Sink(_Private):
+class OutputDescriptor(_Private):
     """The task's output."""
 
     def write(self, data):
@@ -92,10 +92,10 @@ def _blocked(name, nbytes):
 
 
 def take_over():
-    """Return the task's Source and Sink, and replace descriptors 0 and 1."""
+    """Return the task's InputDescriptor and OutputDescriptor, and replace descriptors 0 and 1."""
     _open_stderr()
-    source = Source(os.dup(0), "rb", closefd=False)  # stays open as long as the process, as descriptor 0 does
-    sink = Sink(os.dup(1), "wb")
+    source = InputDescriptor(os.dup(0), "rb", closefd=False)  # stays open as long as the process, as descriptor 0 does
+    sink = OutputDescriptor(os.dup(1), "wb")
     os.dup2(2, 1)
     _place(os.open(os.devnull, os.O_RDONLY), 0)
     if sys.stdout is not None:
@@ -116,19 +116,3 @@ def _place(fd, target):
     if fd != target:
         os.dup2(fd, target)
         os.close(fd)
-
-
-class PrivateDescriptors:
-    """Take standard input and output over for the length of a with block, which a task never leaves."""
-
-    def __enter__(self):
-        self._saved = os.dup(0), os.dup(1), sys.stdout
-        self._source, self._sink = take_over()
-        return self._source, self._sink
-
-    def __exit__(self, *error):
-        os.close(self._source.fileno())
-        self._sink.close()
-        stdin, stdout, sys.stdout = self._saved
-        _place(stdin, 0)
-        _place(stdout, 1)

@@ -16,18 +16,18 @@ def open_columns(source, sink, read_options, write_options):
     return ColumnsInput(source, read_options), ColumnsOutput(sink, write_options)
 
 
-def open_input(format_name, source, role, environ, options, undecoded=False, arrangement=None):
+def open_input(format_name, source, role, environ, options, undecoded=False, composite_keys=None):
     """Return the input of a role; options are those of PairReader, for typed bytes.
 
     undecoded: its raw_pairs() are bytes, and decode() decodes each value by itself.
-    arrangement: the form of the keys between map and reduce.
+    composite_keys: the form of the keys between map and reduce.
     """
-    if arrangement is not None and role != "map":
-        from typedbytes.streaming._arranged import ArrangedInput
+    if composite_keys is not None and role != "map":
+        from typedbytes.streaming._secondary_sort import CompositeKeyInput
 
-        return ArrangedInput(source, options, arrangement)
+        return CompositeKeyInput(source, options, composite_keys)
     if format_name == "typedbytes":
-        from typedbytes.streaming._typed import TypedBytesInput, UndecodedInput
+        from typedbytes.streaming._typed_bytes import TypedBytesInput, UndecodedInput
 
         return (UndecodedInput if undecoded else TypedBytesInput)(source, options)
     if format_name == "rawbytes":
@@ -41,14 +41,14 @@ def open_input(format_name, source, role, environ, options, undecoded=False, arr
     return TextInput(source, find_separator(role, "input", environ), count_key_fields(role, environ), undecoded)
 
 
-def open_output(format_name, sink, role, environ, options, arrangement=None):
+def open_output(format_name, sink, role, environ, options, composite_keys=None):
     """Return the output of a role; options are those of PairWriter, for typed bytes."""
-    if arrangement is not None and role != "reduce":
-        from typedbytes.streaming._arranged import ArrangedOutput
+    if composite_keys is not None and role != "reduce":
+        from typedbytes.streaming._secondary_sort import CompositeKeyOutput
 
-        return ArrangedOutput(sink, options, arrangement)
+        return CompositeKeyOutput(sink, options, composite_keys)
     if format_name == "typedbytes":
-        from typedbytes.streaming._typed import TypedBytesOutput
+        from typedbytes.streaming._typed_bytes import TypedBytesOutput
 
         return TypedBytesOutput(sink, options)
     if format_name == "rawbytes":

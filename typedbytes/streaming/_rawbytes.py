@@ -5,7 +5,7 @@ An input that has failed stays failed.
 """
 
 from typedbytes._core import RawBytesReader
-from typedbytes.streaming._records import BUFFER_NBYTES, ReaderInput, RecordOutput
+from typedbytes.streaming._record_io import BUFFER_NBYTES, ReaderInput, RecordOutput
 
 
 class RawBytesInput(ReaderInput):

@@ -105,7 +105,7 @@ def run(
 def _run(jobs, argv, options):
     try:
         role = find_role(argv, os.environ, jobs["combine"] is not None)
-        attempt = Attempt(role, jobs[role], options)
+        attempt = TaskRun(role, jobs[role], options)
         source, sink = take_over()
         _set_signals()
         return attempt.run(source, sink)
@@ -167,7 +167,7 @@ class RunOptions:
             raise ValueError(f"max_bad is a number of records or a share of them, not {max_bad}")
 
 
-class Attempt:
+class TaskRun:
     """The work between open descriptors and an exit code."""
 
     def __init__(self, role, job, options):
@@ -181,12 +181,12 @@ class Attempt:
         self._output_format = find_format(role, "output", os.environ)
         if options.batch and (self._input_format, self._output_format) != ("typedbytes", "typedbytes"):
             raise UsageError(f"batch=True needs typed bytes, not {self._input_format} in and {self._output_format} out")
-        self._arrangement = None
+        self._composite_keys = None
         if options.part_of is not None:
-            from typedbytes.streaming._arranged import find_arrangement
+            from typedbytes.streaming._secondary_sort import find_composite_keys
 
             formats = self._input_format, self._output_format
-            self._arrangement = find_arrangement(options.part_of, options.group_by is not None, role, formats, os.environ)
+            self._composite_keys = find_composite_keys(options.part_of, options.group_by is not None, role, formats, os.environ)
         self._input = self._output = None
         self._layers = []  # between the input and user code: each checks that all records were passed on
         self._details = []  # for the report: where in the input user code failed
@@ -215,9 +215,9 @@ class Attempt:
             self._input, self._output = open_columns(self._source, self._sink, options.read_options, options.write_options)
             return
         undecoded = bool(options.max_bad)
-        role, arrangement = self._role, self._arrangement
-        self._input = open_input(self._input_format, self._source, role, os.environ, options.read_options, undecoded, arrangement)
-        self._output = open_output(self._output_format, self._sink, role, os.environ, options.write_options, arrangement)
+        role, composite_keys = self._role, self._composite_keys
+        self._input = open_input(self._input_format, self._source, role, os.environ, options.read_options, undecoded, composite_keys)
+        self._output = open_output(self._output_format, self._sink, role, os.environ, options.write_options, composite_keys)
 
     def _work(self):
         user_code = UserCode(self._role, self._job)
@@ -263,7 +263,7 @@ class Attempt:
         from typedbytes.streaming._bad_records import BadRecordSkipper
 
         skipper = BadRecordSkipper(
-            self._options.max_bad, self._group_by, self._input, self._output, self._is_broken, self._arrangement is not None
+            self._options.max_bad, self._group_by, self._input, self._output, self._is_broken, self._composite_keys is not None
         )
         self._layers.append(skipper)
         try:
@@ -278,7 +278,7 @@ class Attempt:
     def _records(self):
         if self._role == "map":
             return self._input.pairs()
-        if self._group_by is None or self._arrangement is not None:
+        if self._group_by is None or self._composite_keys is not None:
             return self._input.groups()
         return PairGroups(self._input.pairs(), self._group_by)
 

@@ -6,7 +6,7 @@ changed. No line is invalid; the last one may lack its line feed.
 """
 
 from typedbytes._core import TextReader
-from typedbytes.streaming._records import BUFFER_NBYTES, ReaderInput, RecordOutput
+from typedbytes.streaming._record_io import BUFFER_NBYTES, ReaderInput, RecordOutput
 
 
 def _decode(data):

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from typedbytes import Decoder, Encoder, PairReader, dumps
 from typedbytes._core import PairGroups
 from typedbytes.streaming import _report
-from typedbytes.streaming._records import checked_pair
+from typedbytes.streaming._record_io import checked_pair
 from typedbytes.streaming._user_code import StopEarly, UserCode, pairs_of
 
 __all__ = ["call_map", "call_reduce", "counted", "run_job", "shuffle"]

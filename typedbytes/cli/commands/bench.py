@@ -18,7 +18,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import Output
+    from typedbytes.cli._output import CommandOutput
 
 SECONDS = 0.5  # for each operation
 
@@ -30,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--plot", metavar="OUT", help="write a bar chart to OUT, in SVG")
 
 
-def run(options: Namespace, output: Output) -> int | None:
+def run(options: Namespace, output: CommandOutput) -> int | None:
     """Measure how fast the records of the input are skipped, decoded, encoded and written as JSON.
 
     Whole records are read into memory first. Each figure is the best of many runs.

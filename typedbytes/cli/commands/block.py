@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable
 
-    from typedbytes.cli._output import Output
+    from typedbytes.cli._output import CommandOutput
 
 WIRES = ("line", "block", "bytes", "type8", "total", "header", "native")
 OUR_TAGS = ("command", "array", "arrow")
@@ -42,7 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--connections", type=natural, metavar="N", help="peer: end after N connections")
 
 
-def run(options: Namespace, output: Output) -> int | None:
+def run(options: Namespace, output: CommandOutput) -> int | None:
     """Work on binary block messages: lines of JSON to messages, messages to lines, a peer.
 
     encode reads lines of JSON and writes a message for each, and decode is its inverse; echo copies
@@ -154,7 +154,7 @@ def _answer(connection, options):
             writers["native"].write(message, id=message.id)
 
 
-ACTIONS: dict[str, Callable[[Namespace, Output], int | None]] = {"encode": _encode, "decode": _decode, "echo": _echo, "peer": _peer}
+ACTIONS: dict[str, Callable[[Namespace, CommandOutput], int | None]] = {"encode": _encode, "decode": _decode, "echo": _echo, "peer": _peer}
 
 
 def _checksum(options):

@@ -9,7 +9,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import Output
+    from typedbytes.cli._output import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -24,7 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--find-links", action="append", default=[], metavar="PATH", help="a further folder or URL where pip looks for wheels")
 
 
-def run(options: Namespace, output: Output) -> int | None:
+def run(options: Namespace, output: CommandOutput) -> int | None:
     """Write an archive that brings this package to nodes with a bare Python.
 
     Hadoop unpacks it on each node, and a task finds it by PYTHONPATH: no compiler, no network and no

@@ -11,12 +11,12 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from typedbytes.cli._output import Output
+    from typedbytes.cli._output import CommandOutput
 
 add_arguments = add_record_arguments
 
 
-def run(options: Namespace, output: Output) -> int | None:
+def run(options: Namespace, output: CommandOutput) -> int | None:
     """Copy the records of all inputs to stdout, byte for byte.
 
     Only whole records are copied. Records before damage are written, the message gives its offset,

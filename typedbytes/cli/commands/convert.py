@@ -10,7 +10,7 @@ from typedbytes import columns
 from typedbytes.cli._arguments import add_file_arguments, add_output_argument
 from typedbytes.cli._encoded_records import Encoded
 from typedbytes.cli._failure import BAD_DATA, UNAVAILABLE, USAGE, Failure
-from typedbytes.cli._formats import NAMES, limited_source_of
+from typedbytes.cli._input_formats import NAMES, limited_source_of
 from typedbytes.cli._inputs import names, opened, reading, recognised, shown
 from typedbytes.cli._record_output import Records
 
@@ -19,7 +19,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import Output
+    from typedbytes.cli._output import CommandOutput
 
 TABLES = ("arrow", "parquet")
 CODECS = ("none", "default", "gzip", "bzip2", "snappy", "lz4", "zstd")
@@ -39,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_output_argument(parser)
 
 
-def run(options: Namespace, output: Output) -> int | None:
+def run(options: Namespace, output: CommandOutput) -> int | None:
     """Read records in any format and write them in another.
 
     Arrow is a stream of record batches (its IPC format), Parquet a file; both need pyarrow, and
@@ -70,7 +70,7 @@ def _reading(name, options):
 
 @contextmanager
 def _reading_table(name, options):
-    with opened(name) as source, _blaming_data(name):
+    with opened(name) as source, _as_data_failure(name):
         kind = typedbytes.PairReader if options.pairs else typedbytes.Reader
         yield kind(Encoded(_encoded_batches(source, options)), dialect=options.dialect, raw=True)
 
@@ -116,7 +116,7 @@ def _write_tables(options, output):
     writer, sink = None, _File(output)
     with sink:
         for name in names(options):
-            with opened(name) as source, _blaming_data(name):
+            with opened(name) as source, _as_data_failure(name):
                 for batch in _batches_of(source, name, options):
                     if writer is None:
                         writer = _table_writer(pyarrow, sink, batch.schema, options)
@@ -144,7 +144,7 @@ def _table_writer(pyarrow, sink, schema, options):
 
 
 class _File(io.RawIOBase):
-    """Give an Output the interface of a file that pyarrow writes to."""
+    """Give a CommandOutput the interface of a file that pyarrow writes to."""
 
     def __init__(self, output):
         self._output = output
@@ -172,7 +172,7 @@ class _File(io.RawIOBase):
 
 
 @contextmanager
-def _blaming_data(name):
+def _as_data_failure(name):
     """Turn errors of pyarrow, and of records that are not columns, into a Failure that names the input."""
     pyarrow = _pyarrow()
     try:

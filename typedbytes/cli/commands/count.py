@@ -12,13 +12,13 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from typedbytes.cli._output import Output
+    from typedbytes.cli._output import CommandOutput
 
 SKIP_NRECORDS = 1 << 16
 add_arguments = add_report_arguments
 
 
-def run(options: Namespace, output: Output) -> int | None:
+def run(options: Namespace, output: CommandOutput) -> int | None:
     """Print the number of values in all inputs, or of pairs with --pairs.
 
     Values are skipped by their structure, not decoded. With --pairs a key without a value is an

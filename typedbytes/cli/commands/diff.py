@@ -15,7 +15,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import Output
+    from typedbytes.cli._output import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -25,7 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-n", type=natural, default=10, metavar="N", dest="ndifferences", help="report the first N differences (10)")
 
 
-def run(options: Namespace, output: Output) -> int | None:
+def run(options: Namespace, output: CommandOutput) -> int | None:
     """Compare two inputs record by record, and report where they differ.
 
     The exit code is 0 if the inputs hold the same records, byte for byte in typed bytes, and 1 if

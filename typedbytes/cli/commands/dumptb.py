@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typedbytes.cli._arguments import add_output_argument, add_sequence_file_limits
 from typedbytes.cli._failure import OK
-from typedbytes.cli._formats import CHUNK_NBYTES, sequence_file_reader
+from typedbytes.cli._input_formats import CHUNK_NBYTES, sequence_file_reader
 from typedbytes.cli._inputs import names, opened, report_skipped
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import Output
+    from typedbytes.cli._output import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -23,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_output_argument(parser)
 
 
-def run(options: Namespace, output: Output) -> int | None:
+def run(options: Namespace, output: CommandOutput) -> int | None:
     """Write the pairs of SequenceFiles as typed bytes, as Hadoop's dumptb does.
 
     All files of a folder are read in the order of their names, except those that start with _ or a

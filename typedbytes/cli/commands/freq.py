@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import Output
+    from typedbytes.cli._output import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -21,7 +21,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-n", type=natural, default=10, metavar="N", dest="nkeys", help="report the N most frequent (10); 0: all")
 
 
-def run(options: Namespace, output: Output) -> int | None:
+def run(options: Namespace, output: CommandOutput) -> int | None:
     """Count how often each value occurs, for pairs each key, and report the most frequent.
 
     They are compared by their bytes. All distinct ones are kept in memory.

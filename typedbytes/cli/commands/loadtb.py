@@ -15,7 +15,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import Output
+    from typedbytes.cli._output import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -27,7 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace an existing FILE, only on success")
 
 
-def run(options: Namespace, output: Output) -> int | None:
+def run(options: Namespace, output: CommandOutput) -> int | None:
     """Read pairs from stdin, in any format, and write them to a SequenceFile, as Hadoop's loadtb does.
 
     Keys and values become TypedBytesWritables. Without options the file is compressed as by Hadoop's

@@ -10,7 +10,7 @@ from typedbytes._sorting import external
 from typedbytes._sorting._native import Sorter
 from typedbytes.cli._arguments import add_memory_argument, add_stream_arguments, positive
 from typedbytes.cli._failure import USAGE, Failure
-from typedbytes.cli._output import Unwritten
+from typedbytes.cli._output import OutputError
 from typedbytes.cli._sort_inputs import Inputs
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -18,7 +18,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import Output
+    from typedbytes.cli._output import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -30,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-o", "--output", required=True, metavar="FOLDER", dest="folder", help="the folder for part-00000 and so on")
 
 
-def run(options: Namespace, output: Output) -> int | None:
+def run(options: Namespace, output: CommandOutput) -> int | None:
     """Write each record to the file of the reducer that Hadoop's HashPartitioner sends its key to.
 
     The files FOLDER/part-00000 and so on hold typed bytes, with records in the order of the input.
@@ -40,7 +40,7 @@ def run(options: Namespace, output: Output) -> int | None:
       typedbytes partition -n 8 --pairs pairs.tb -o by-reducer
     """
     inputs = Inputs(options)
-    with inputs.blamed(), _replacing(options.folder) as folder:
+    with inputs.as_failures(), _replacing(options.folder) as folder:
         _partition_into(folder, inputs, options)
 
 
@@ -71,4 +71,4 @@ def _replacing(path):
         with atomic_folder(path) as folder:
             yield folder
     except OSError as error:
-        raise Unwritten(path, error) from None
+        raise OutputError(path, error) from None

@@ -19,7 +19,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import Output
+    from typedbytes.cli._output import CommandOutput
 
 SECONDS_BETWEEN_LINES = 5.0
 
@@ -70,7 +70,7 @@ def count(text: str) -> int:
     return int(text)
 
 
-def run(options: Namespace, output: Output) -> int | None:
+def run(options: Namespace, output: CommandOutput) -> int | None:
     """Run the job of a script on this machine, as Hadoop Streaming would, and write its part files.
 
     SCRIPT calls typedbytes.streaming.run, and runs under Hadoop unchanged, with the same part files.

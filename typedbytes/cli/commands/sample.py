@@ -18,7 +18,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import Output
+    from typedbytes.cli._output import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -29,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--seed", type=natural, metavar="N", help="the seed; the same seed draws the same records")
 
 
-def run(options: Namespace, output: Output) -> int | None:
+def run(options: Namespace, output: CommandOutput) -> int | None:
     """Copy random records to stdout, in the order of the input.
 
     With -n exactly N records, every set of N equally probable, kept in memory until all input has

@@ -12,12 +12,12 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from typedbytes.cli._output import Output
+    from typedbytes.cli._output import CommandOutput
 
 add_arguments = add_report_arguments
 
 
-def run(options: Namespace, output: Output) -> int | None:
+def run(options: Namespace, output: CommandOutput) -> int | None:
     """Report the types at each path in the records, and how many there are.
 
     A path is written as in error messages: value[0] is the first item of a VECTOR, value[] any item

@@ -13,7 +13,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import Output
+    from typedbytes.cli._output import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-r", "--range", default=":", metavar="START:STOP:STEP", help="as in Python, counted over all inputs")
 
 
-def run(options: Namespace, output: Output) -> int | None:
+def run(options: Namespace, output: CommandOutput) -> int | None:
     """Copy the records of a range to stdout, byte for byte.
 
     START:STOP:STEP is as in Python, but no number may be negative: records are counted from 0

@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 
 import typedbytes
-from typedbytes.cli import _formats
+from typedbytes.cli import _input_formats
 from typedbytes.cli._arguments import add_report_arguments
 from typedbytes.cli._compression import Decompressed
 from typedbytes.cli._failure import Failure
 from typedbytes.cli._inputs import names, opened, recognised, shown
-from typedbytes.cli._pair_detection import MOST_VALUES, holds, types
+from typedbytes.cli._pair_detection import MAX_VALUES, holds, types
 from typedbytes.cli._reports import report
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -18,13 +18,13 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from typedbytes.cli._output import Output
+    from typedbytes.cli._output import CommandOutput
 
 PICKLE = b"\x80\x02"  # also the start of a value of 33 MB with an application code
 add_arguments = add_report_arguments
 
 
-def run(options: Namespace, output: Output) -> int | None:
+def run(options: Namespace, output: CommandOutput) -> int | None:
     """Report what each input is, by its first bytes and its first values.
 
     The report has the format, whether values look like pairs (the bytes do not say it), the types
@@ -61,7 +61,7 @@ def _look(source, name, options, row):
     row["format"] = "pickle" if head.startswith(PICKLE) else form
     if row["format"] == "sequencefile":
         row.update(_header(source, options))
-    elif row["format"] in _formats.NAMES:
+    elif row["format"] in _input_formats.NAMES:
         row.update(_values(source, form, name, options))
 
 
@@ -75,7 +75,7 @@ def _size(source, head):
 
 
 def _header(source, options):
-    reader = _formats.sequence_file_reader(source, options)
+    reader = _input_formats.sequence_file_reader(source, options)
     header = {name: getattr(reader, name) for name in ("version", "compression", "codec", "key_class", "value_class")}
     return {"holds": "pairs", **header}
 
@@ -83,9 +83,9 @@ def _header(source, options):
 def _values(source, form, name, options):
     options.pairs = False  # read single values
     codes, fault = [], {}
-    with _formats.reader_of(source, form, shown(name), options, raw=True) as reader:
+    with _input_formats.reader_of(source, form, shown(name), options, raw=True) as reader:
         try:
-            for value, _ in zip(reader, range(MOST_VALUES)):
+            for value, _ in zip(reader, range(MAX_VALUES)):
                 codes.append(value[0])
         except (Failure, typedbytes.DecodeError) as error:
             fault["fault"] = str(error)

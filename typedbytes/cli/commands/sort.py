@@ -14,7 +14,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import Output
+    from typedbytes.cli._output import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -23,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_memory_argument(parser)
 
 
-def run(options: Namespace, output: Output) -> int | None:
+def run(options: Namespace, output: CommandOutput) -> int | None:
     """Sort values by their encoded bytes, and pairs by those of their keys.
 
     This is the order in which Hadoop passes TypedBytesWritables to a reducer: by unsigned bytes, so
@@ -35,7 +35,7 @@ def run(options: Namespace, output: Output) -> int | None:
       typedbytes sort --memory 4G < big.tb | typedbytes uniq > distinct.tb
     """
     inputs = Inputs(options)
-    with inputs.blamed():
+    with inputs.as_failures():
         if output.is_terminal or options.to not in (None, "typedbytes"):
             _sort_and_convert(inputs, options, output)
         else:

@@ -13,7 +13,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import Output
+    from typedbytes.cli._output import CommandOutput
 
 PLACEHOLDER = "typedbytes-bundle.zip"
 
@@ -51,7 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--region", default="REGION", help="the cluster's region, for dataproc")
 
 
-def run(options: Namespace, output: Output) -> int | None:
+def run(options: Namespace, output: CommandOutput) -> int | None:
     """Run a job on Hadoop.
 
     Hadoop is found by HADOOP_HOME or PATH, and the cluster by HADOOP_CONF_DIR. The script, the

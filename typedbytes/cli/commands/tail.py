@@ -16,7 +16,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import Output
+    from typedbytes.cli._output import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -25,7 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_number_argument(parser)
 
 
-def run(options: Namespace, output: Output) -> int | None:
+def run(options: Namespace, output: CommandOutput) -> int | None:
     """Copy the last records to stdout, byte for byte.
 
     Typed bytes cannot be read backwards: all input is read, and the last records are kept in memory.

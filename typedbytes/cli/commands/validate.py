@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from typedbytes.cli import _formats
+from typedbytes.cli import _input_formats
 from typedbytes.cli._arguments import add_report_arguments, natural
 from typedbytes.cli._encoded_records import unit
 from typedbytes.cli._failure import BAD_DATA, OK, USAGE, Failure, escaped
 from typedbytes.cli._faults import Check, Memory, dump
-from typedbytes.cli._inputs import names, opened, recognised, shown, unless_pairs
+from typedbytes.cli._inputs import names, opened, recognised, refuse_pairs, shown
 from typedbytes.cli._output import replacing
 from typedbytes.cli._reports import is_table, report
 
@@ -18,7 +18,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from typedbytes.cli._output import Output
+    from typedbytes.cli._output import CommandOutput
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-n", type=natural, default=10, metavar="N", dest="nfaults", help="report the first N faults of an input (10)")
 
 
-def run(options: Namespace, output: Output) -> int | None:
+def run(options: Namespace, output: CommandOutput) -> int | None:
     """Decode everything and report for each input whether it is good, or where it is bad.
 
     An input is good if typedbytes.Reader accepts it with its default options: the whole format,
@@ -68,8 +68,8 @@ def _validated(name, options, rows):
     """Validate an input, append its row of the report, and return the exit code."""
     with opened(name) as source:
         form, source = recognised(source, options)
-        source = unless_pairs(source, form, name, options)
-        memory = Memory(source if form == "sequencefile" else _formats.source_of(source, form, shown(name), options))
+        source = refuse_pairs(source, form, name, options)
+        memory = Memory(source if form == "sequencefile" else _input_formats.source_of(source, form, shown(name), options))
         if form == "sequencefile" and options.repair is not None:
             from typedbytes.cli._repair import repair  # imported lazily: start-up time
 
@@ -77,10 +77,10 @@ def _validated(name, options, rows):
         with _keeping(options.repair) as keep:
             check = Check(memory, options, keep)
             if form == "sequencefile":
-                with _formats.sequence_file_reader(memory, options, resync=True) as reader:
+                with _input_formats.sequence_file_reader(memory, options, resync=True) as reader:
                     check.run_sequence_file(reader)
             else:
-                with _formats.reader_of(memory, "typedbytes", shown(name), options, raw=True) as reader:
+                with _input_formats.reader_of(memory, "typedbytes", shown(name), options, raw=True) as reader:
                     check.run(reader)
         row = {"input": shown(name), "ok": not check.nfaults, "records": check.nintact, "unit": unit(reader), "bytes": check.nbytes}
         if keep:

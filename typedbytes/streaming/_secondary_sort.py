@@ -15,9 +15,9 @@ keys that arrive without this form are passed on without it, and a job with seve
 from typedbytes import Encoder, dumps, hash_code
 from typedbytes._core import PairGroups, WrappedIterator, advance, joined_with_hash
 from typedbytes.errors import DecodeError, FormatError
-from typedbytes.streaming._records import checked_pair
+from typedbytes.streaming._record_io import checked_pair
 from typedbytes.streaming._task import GroupingError, Task, find_secondary
-from typedbytes.streaming._typed import MOST_DEPTH, TypedBytesOutput, UndecodedInput
+from typedbytes.streaming._typed_bytes import MAX_DEPTH, TypedBytesOutput, UndecodedInput
 
 HEAD_NBYTES = 5  # of a VECTOR: its type code and its count
 SIGN = b"\x04T"  # a LONG and its first byte; its other bytes set the hash and are below 31
@@ -25,11 +25,11 @@ LONG_NBYTES = 9
 BYTES_OF_NONE, FALSE = bytes(5), b"\x02\x00"  # values of five bytes and of two
 
 
-def find_arrangement(part_of, groups, role, formats, environ):
-    """Return the Arrangement of a job's keys, or None if its tasks pass keys on unchanged: without a reducer, or with its own partitioner.
+def find_composite_keys(part_of, groups, role, formats, environ):
+    """Return the CompositeKeys of a job's keys, or None if its tasks pass keys on unchanged: without a reducer, or with its own partitioner.
 
     part_of: returns the part of a key; groups: whether reducers are called for parts. formats: of the role's input and output.
-    Raises GroupingError for a job whose keys cannot be arranged.
+    Raises GroupingError for a job whose keys cannot be grouped so.
     """
     secondary = find_secondary(environ)
     nreducers = Task(environ).nreducers
@@ -42,10 +42,10 @@ def find_arrangement(part_of, groups, role, formats, environ):
             "(or -D stream.map.output=typedbytes -D stream.reduce.input=typedbytes)"
         )
     trusts = nreducers is None or (nreducers == 1 and not groups)
-    return Arrangement(part_of, groups and role == "reduce", secondary, None if trusts else nreducers)
+    return CompositeKeys(part_of, groups and role == "reduce", secondary, None if trusts else nreducers)
 
 
-class Arrangement:
+class CompositeKeys:
     """The form of a job's keys between map and reduce.
 
     secondary: bytes at the end of a key that Hadoop's partitioner ignores. nreducers: their number if keys that arrive without this
@@ -73,7 +73,7 @@ class Arrangement:
         return joined_with_hash(self._head, part, key, SIGN, self._padding)
 
     def split(self, whole):
-        """Return the encoded key in an arranged key, None for other keys; `start` is then equal for all keys of its part."""
+        """Return the encoded key in a composite key, None for other keys; `start` is then equal for all keys of its part."""
         if self.start is None or not (whole.startswith(self.start) and whole.startswith(SIGN, -self.ntail)):
             start = self.start_of(whole)
             if start is None:
@@ -82,23 +82,23 @@ class Arrangement:
         return whole[len(self.start) : -self.ntail]
 
     def start_of(self, whole):
-        """Return the bytes of an arranged key up to the end of its part, None for other keys."""
+        """Return the bytes of a composite key up to the end of its part, None for other keys."""
         end = len(whole) - self.ntail
         if not (whole.startswith(self._head) and whole.startswith(SIGN, max(end, 0)) and whole.endswith(self._padding)):
             return None
-        part_end = advance(whole, HEAD_NBYTES, 1, max_depth=MOST_DEPTH)
-        if part_end is None or advance(whole, part_end, 1, max_depth=MOST_DEPTH) != end:
+        part_end = advance(whole, HEAD_NBYTES, 1, max_depth=MAX_DEPTH)
+        if part_end is None or advance(whole, part_end, 1, max_depth=MAX_DEPTH) != end:
             return None
         hashed = whole[: len(whole) - len(self._padding)]
         return whole[:part_end] if hash_code(hashed) == hash_code(whole[HEAD_NBYTES:part_end]) else None
 
 
-class ArrangedInput(UndecodedInput):
-    """Read pairs, of whose keys either all or none are arranged; options are those of PairReader."""
+class CompositeKeyInput(UndecodedInput):
+    """Read pairs, of whose keys either all or none are composite; options are those of PairReader."""
 
-    def __init__(self, source, options, arrangement):
+    def __init__(self, source, options, composite_keys):
         super().__init__(source, options)
-        self._arrangement = arrangement
+        self._composite_keys = composite_keys
         self._failure = None
 
     def raw_pairs(self):
@@ -106,52 +106,52 @@ class ArrangedInput(UndecodedInput):
         return WrappedIterator(self._split_pairs())
 
     def _split_pairs(self):
-        arrangement = self._arrangement
+        composite_keys = self._composite_keys
         for whole, value in self._reader:
-            key = arrangement.split(whole)
-            if arrangement.arrives != (key is not None):
+            key = composite_keys.split(whole)
+            if composite_keys.arrives != (key is not None):
                 self._settle(key is not None)
             yield (whole if key is None else key), value
 
     def _settle(self, arrives):
-        arrangement = self._arrangement
-        if arrangement.arrives is not None:
-            self._failure = FormatError("a key arranged for grouping is among keys that are not", self.offset, record=self.record - 1)
+        composite_keys = self._composite_keys
+        if composite_keys.arrives is not None:
+            self._failure = FormatError("a composite key for grouping is among keys that are not", self.offset, record=self.record - 1)
             raise self._failure
-        if not arrives and arrangement.nreducers is not None:
+        if not arrives and composite_keys.nreducers is not None:
             raise GroupingError(
-                f"the keys come from a mapper without group_by or partition_by, and {arrangement.nreducers} reducers could group them wrongly: "
+                f"the keys come from a mapper without group_by or partition_by, and {composite_keys.nreducers} reducers could group them wrongly: "
                 "give the same run(...) that mapper too (lib.identitymapper passes pairs on), or name a partitioner that does it (-partitioner CLASS)"
             )
-        arrangement.arrives = arrives
+        composite_keys.arrives = arrives
 
     def groups(self):
         """Return an iterator of (key, values) over adjacent pairs of one group."""
-        if self._arrangement.groups:
+        if self._composite_keys.groups:
             return PairGroups(self._by_part(), key_of=self._key_of, value_of=self._value_of)
         return PairGroups(self._split_pairs(), key_of=self._key_of, value_of=self._value_of)
 
     def _by_part(self):
         # Pairs of one part follow each other, so only the first of their keys is decoded.
-        arrangement, start, ntail = self._arrangement, None, self._arrangement.ntail
+        composite_keys, start, ntail = self._composite_keys, None, self._composite_keys.ntail
         for whole, value in self._reader:
             if start is not None and whole.startswith(start) and whole.startswith(SIGN, -ntail):
                 yield start, b"", value
                 continue
-            key = arrangement.split(whole)
-            if arrangement.arrives != (key is not None):
+            key = composite_keys.split(whole)
+            if composite_keys.arrives != (key is not None):
                 self._settle(key is not None)
             record = whole if key is None else key, value
-            start = None if key is None else arrangement.start
+            start = None if key is None else composite_keys.start
             yield (self.group_of(record), *record)
 
     def group_of(self, record):
         """Return bytes that are the same for all pairs of a group, of the raw pair that was read last."""
-        if not self._arrangement.groups:
+        if not self._composite_keys.groups:
             return record[0]
-        if self._arrangement.arrives:
-            return self._arrangement.start
-        return dumps(self._arrangement.part_of(self._key_of(*record)))
+        if self._composite_keys.arrives:
+            return self._composite_keys.start
+        return dumps(self._composite_keys.part_of(self._key_of(*record)))
 
     def failure(self):
         """Return the error the input has failed with, or None."""
@@ -162,7 +162,7 @@ class ArrangedInput(UndecodedInput):
         return dumps(key)
 
     def _key_of(self, key, value):
-        return self._decoded(key, len(value) + (self._arrangement.ntail if self._arrangement.arrives else 0))
+        return self._decoded(key, len(value) + (self._composite_keys.ntail if self._composite_keys.arrives else 0))
 
     def _value_of(self, value):
         return self._decoded(value, 0)
@@ -177,22 +177,22 @@ class ArrangedInput(UndecodedInput):
             raise
 
 
-class ArrangedOutput(TypedBytesOutput):
-    """Write pairs with arranged keys, unless the keys read were not arranged; options are those of PairWriter."""
+class CompositeKeyOutput(TypedBytesOutput):
+    """Write pairs with composite keys, unless the keys read were plain; options are those of PairWriter."""
 
-    def __init__(self, sink, options, arrangement):
+    def __init__(self, sink, options, composite_keys):
         super().__init__(sink, options)
-        self._arrangement = arrangement
+        self._composite_keys = composite_keys
         self._encode = Encoder(**self._options).encode
 
     def encoded(self, pair):
-        """Return the arranged key and the encoded value of a pair."""
+        """Return the composite key and the encoded value of a pair."""
         key, value = checked_pair(pair)
-        encode, arrangement = self._encode, self._arrangement
+        encode, composite_keys = self._encode, self._composite_keys
         encoded_key, encoded_value = encode(key), encode(value)
-        if arrangement.arrives is False:
+        if composite_keys.arrives is False:
             return encoded_key, encoded_value
-        return arrangement.join(encode(arrangement.part_of(key)), encoded_key), encoded_value
+        return composite_keys.join(encode(composite_keys.part_of(key)), encoded_key), encoded_value
 
     def writes(self, pairs):
         """Write every pair of an iterable."""

@@ -11,7 +11,7 @@ from typedbytes.cli._encoded_records import Encoded, Pairs
 from typedbytes.cli._failure import BAD_DATA, Failure
 
 NAMES = ("typedbytes", "sequencefile", "json", "block")
-MOST_NBYTES = 5  # the code and the length of a value
+MAX_NBYTES = 5  # the code and the length of a value
 CHUNK_NBYTES = 1 << 16
 _MARKS = {SEQUENCE_FILE: "sequencefile", BLOCK_MESSAGE: "block", **FOREIGN, **dict.fromkeys(BYTE_ORDER_MARKS, "text")}
 _PRINTABLE = frozenset((*b"\t\n\r", *range(0x20, 0x7F), *range(0x80, 0x100)))
@@ -33,11 +33,11 @@ def recognise(head, is_all=False):
         return "typedbytes" if head or is_all else None
     if not _PRINTABLE.issuperset(head):
         return "typedbytes"
-    if len(head) < MOST_NBYTES and not is_all:
+    if len(head) < MAX_NBYTES and not is_all:
         return None
     if head.lstrip().startswith(_STARTS_OF_JSON):
         return "json"
-    return "text" if len(head) == MOST_NBYTES else "typedbytes"
+    return "text" if len(head) == MAX_NBYTES else "typedbytes"
 
 
 def reader_of(source, name, shown, options, raw):

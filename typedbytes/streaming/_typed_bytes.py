@@ -1,9 +1,9 @@
 """Records as typed bytes: the codec's own pairs, with the interface of the other formats."""
 
 from typedbytes import Decoder, Encoder, PairReader, PairWriter, dumps
-from typedbytes.streaming._records import BUFFER_NBYTES, ReaderInput, checked_pair
+from typedbytes.streaming._record_io import BUFFER_NBYTES, ReaderInput, checked_pair
 
-MOST_DEPTH = 10_000  # the maximum that a reader accepts
+MAX_DEPTH = 10_000  # the maximum that a reader accepts
 
 
 class TypedBytesInput(ReaderInput):
@@ -22,7 +22,7 @@ class UndecodedInput(TypedBytesInput):
 
     def __init__(self, source, options):
         structural = {name: options[name] for name in ("dialect", "max_bytes", "buffer_size") if name in options}
-        super().__init__(source, {**structural, "raw": True, "max_depth": MOST_DEPTH})
+        super().__init__(source, {**structural, "raw": True, "max_depth": MAX_DEPTH})
         self.decode = Decoder(**{name: value for name, value in options.items() if name != "buffer_size"}).decode
 
     def packed(self, key, value):
