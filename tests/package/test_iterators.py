@@ -709,8 +709,8 @@ def in_a_task(tmp_path, monkeypatch):
         run_options = _run.RunOptions(
             False, *({"group_by": None, "max_bad": 0, **options}[each] for each in ("group_by", "max_bad")), {}, {}
         )
-        source = _descriptors.Source(os.open(tmp_path / "in", os.O_RDONLY), "rb")
-        sink = _descriptors.Sink(os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")
+        source = _descriptors.InputDescriptor(os.open(tmp_path / "in", os.O_RDONLY), "rb")
+        sink = _descriptors.OutputDescriptor(os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")
         with source:
             code = _run.TaskRun(role, Stubborn(), run_options).run(source, sink)
         return code, sum(value for _, value in tb.PairReader((tmp_path / "out").read_bytes())), counted.nbad
