@@ -99,7 +99,7 @@ test-portable: build ## run the codec's tests on a build that uses the interpret
 test-dispatch: build ## run the codec's tests with the loops over text of each kind of processor: every one's, AVX2, AVX-512; 4 minutes
 	@set -e; for most in 0 1 2; do \
 	    export TYPEDBYTES_VECTORS=$$most; \
-	    $(BIN)/python -c 'from typedbytes import _core; print("the kind of loops, of at most '$$most':", _core._limit_vectors(-1))'; \
+	    $(BIN)/python -c 'from typedbytes import _core; print("the kind of loops, of at most '$$most':", _core._limit_vectors('$$most'))'; \
 	    $(BIN)/python -m pytest $(PYTEST_ARGS) tests/core/test_utf8.py $(CODEC_TESTS:%=tests/%.py); \
 	done
 

@@ -1,12 +1,14 @@
 """What all tests share: how long hypothesis may think, where the vectors lie, and files of bytes."""
 
 import gc
+import os
 
 import hypothesis
 import pytest
 
 import vectors
 from streaming_support import run_script
+from typedbytes import _core
 
 # no deadline: a shared machine may stop a test for a second; no database: a run depends on the sources alone
 hypothesis.settings.register_profile("typedbytes", deadline=None, database=None, print_blob=True)
@@ -19,6 +21,12 @@ def few_objects():
     """Leave the garbage collector with what the module's tests make themselves: a full collection takes a tenth of the time."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kind_of_loops():
+    """Transcode text by the kind of loops that TYPEDBYTES_VECTORS names, 0 to 2, or else by the best; see make test-dispatch."""
+    _core._limit_vectors(int(os.environ.get("TYPEDBYTES_VECTORS", -1)))
 
 
 @pytest.fixture(scope="session")

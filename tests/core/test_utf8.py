@@ -3,11 +3,8 @@
 What belongs here: which bytes are text, which text they are, and where they stop being text. `LEVEL_NAMES` are the kinds of loops.
 """
 
-import os
 import random
 import struct
-import subprocess
-import sys
 
 import pytest
 
@@ -27,23 +24,6 @@ def level(request):
     assert _core._limit_vectors(request.param) == request.param
     yield request.param
     _core._limit_vectors(-1)
-
-
-def loops_of_a_process(most):
-    """Return the kind of loops that a process uses whose TYPEDBYTES_VECTORS is this."""
-    code = "from typedbytes import _core; print(_core._limit_vectors(-1))"
-    return int(subprocess.check_output([sys.executable, "-c", code], env={**os.environ, "TYPEDBYTES_VECTORS": most}))
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("text", ["", "nonsense", "-1", "3", "10"])
-def test_the_environment_names_no_kind_of_loops(text):
-    assert loops_of_a_process(text) == loops_of_a_process("2")
-
-
-@pytest.mark.once
-def test_the_environment_names_the_kind_of_loops(level):
-    assert loops_of_a_process(str(level)) == level
 
 
 def string(payload):

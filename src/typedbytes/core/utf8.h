@@ -21,7 +21,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/utf8/plain.h"
@@ -35,12 +34,8 @@ enum { VECTORS_ANY, VECTORS_AVX2, VECTORS_AVX512 };
 #include "core/utf8/avx2.h"
 #include "core/utf8/avx512.h"
 
-/* For tests, TYPEDBYTES_VECTORS in the environment names the greatest kind that this process uses. */
 static int most_vectors(void) {
-    const int there = has_wide_vectors() ? VECTORS_AVX512 : has_avx2() ? VECTORS_AVX2 : VECTORS_ANY;
-    const char *most = getenv("TYPEDBYTES_VECTORS");
-    if (most == NULL || most[0] < '0' || most[0] > '2' || most[1] != 0) return there;
-    return most[0] - '0' < there ? most[0] - '0' : there;
+    return has_wide_vectors() ? VECTORS_AVX512 : has_avx2() ? VECTORS_AVX2 : VECTORS_ANY;
 }
 
 static int vectors_used = -1;    /* not yet asked; tests and benchmarks set it lower */
