@@ -18,8 +18,7 @@ import pytest
 import block_peer
 import typedbytes as tb
 from fresh import run_fresh, within
-from typedbytes import block as blocks
-from typedbytes.block import BlockReader, BlockWriter, Command, SharedChannel
+from typedbytes.block import BlockReader, BlockWriter, Command, SharedChannel, _shared_memory
 
 
 @contextlib.contextmanager
@@ -349,8 +348,8 @@ def test_a_system_without_sealed_memory_is_reported(monkeypatch):
 
 
 def test_more_memory_than_there_is_is_refused(monkeypatch):
-    assert 1 << 20 < blocks._available() < 1 << 50
-    monkeypatch.setattr(blocks, "_available", lambda: 4095)
+    assert 1 << 20 < _shared_memory._available() < 1 << 50
+    monkeypatch.setattr(_shared_memory, "_available", lambda: 4095)
     with socket_pair() as (ours, _):
         with pytest.raises(OSError, match="more than the 4095") as caught:
             SharedChannel(ours, 4096)

@@ -1,35 +1,22 @@
 """The BatchReader: reads records from any source, as batches.
 
-Here: sources, policies for values of another type, errors. Not here: the decoding itself, which is compiled, and how it is divided
-among threads.
-
-A source is used by an internal protocol, which typedbytes.Reader, PairReader and the TypedPairs of a SequenceFile implement:
-
-    __use_encoded__(use, nbytes)    call use(view) with whole or partial encoded records, at least nbytes if there are so many; it
-                                    returns the bytes and records used. Return False, without a call, at the end of input
-    read()                          decode the next record, to raise its error
-    offset, record                  where the next record is
-    close()
+Here: batches, policies for values of another type, errors. Not here: sources, the decoding itself, which is compiled, and how it is
+divided among threads.
 """
 
-import os
 import sys
 
 from typedbytes import _core
-from typedbytes._magic import SEQUENCE_FILE
-from typedbytes.columns import _native, _type_strings
+from typedbytes.columns import _native, _sources, _type_strings
 from typedbytes.columns._batch import Batch, BatchStream, is_number, split_name
 from typedbytes.columns._threads import Parallel
 from typedbytes.errors import DecodeError, FormatError, LimitError
-from typedbytes.files import PairReader, Reader
 
 __all__ = ["BatchReader", "MismatchError", "read"]
 
-_READ_NBYTES = 1 << 20
 _BATCH_NBYTES = 8 << 20  # of a batch, or
 _ROW_NBYTES = 128  # of each of its rows: if they have no more, there are as many as wanted
 _POLICIES = ("error", "widen", "split")
-_AS_THEY_ARE = {"exact": True, "pickle": "raw", "map_pairs": True}  # options for decoding an invalid record, to raise its error
 
 
 class MismatchError(DecodeError):
@@ -110,14 +97,14 @@ class BatchReader(_core.RecordIterator):
         self._structure = structure = {"dialect": dialect, "max_depth": max_depth}
         self._builder = self._new_builder(types)
         self._is_new = types is None  # the types are inferred from the next record
-        self._in_file = _is_sequence_file(source)
-        self._reader = (_sequence_file if self._in_file else _stream_reader)(source, pairs, structure)
+        self._in_file = _sources.is_sequence_file(source)
+        self._reader = (_sources.sequence_file if self._in_file else _sources.stream)(source, pairs, structure)
         self._parallel = Parallel(threads) if threads > 1 else None
-        self._memory = _memory_of(source) if threads > 1 and not self._in_file else None
+        self._memory = _sources.memory_of(source) if threads > 1 and not self._in_file else None
         self._ready = []
         self._source_failure = None  # raised after the rows before it
         self._has_ended = False
-        self._most, self._most_nbytes = batch_rows, self._batch_nbytes  # wanted in the current batch
+        self._max_rows, self._max_nbytes = batch_rows, self._batch_nbytes  # wanted in the current batch
         self._whole_groups = False
         self._nrows = 0
         self._start = self._nbuffered = self._nused = self._offset = 0
@@ -289,10 +276,10 @@ class BatchReader(_core.RecordIterator):
             if state == "limit":
                 message = "one key has more records than a batch can hold"
                 raise LimitError(message, self._reader.offset, None, "", self._reader.record)
-            self._most = 2 * max(self._builder.nrows, self._most)
-            self._most_nbytes = min(2 * self._most_nbytes, sys.maxsize)
+            self._max_rows = 2 * max(self._builder.nrows, self._max_rows)
+            self._max_nbytes = min(2 * self._max_nbytes, sys.maxsize)
             return None
-        self._most, self._most_nbytes = self._batch_rows, self._batch_nbytes
+        self._max_rows, self._max_nbytes = self._batch_rows, self._batch_nbytes
         return self._builder.finish(Batch, self._visible, start)
 
     def _decode(self, view):
@@ -309,7 +296,7 @@ class BatchReader(_core.RecordIterator):
         self._start += nbytes
         try:
             with view[nbytes:] as rest:
-                self._nused, n = self._builder.append_records(rest, self._most, self._most_nbytes)
+                self._nused, n = self._builder.append_records(rest, self._max_rows, self._max_nbytes)
         except LimitError as error:
             raise LimitError(error.message, self._start, None, "", self._reader.record) from None
         self._is_new = self._is_new and not self._nused
@@ -331,53 +318,6 @@ class BatchReader(_core.RecordIterator):
             )
         self._reader.read()
         raise FormatError("record is valid but cannot be a row", self._reader.offset)
-
-
-def _is_sequence_file(source):
-    """Return whether a source is a Reader of a SequenceFile, or the path or the bytes of one."""
-    if _is_sequence_reader(source):
-        return True
-    if isinstance(source, (str, os.PathLike)):
-        if not os.path.isfile(source):
-            return False  # reading from a pipe would consume its bytes
-        with open(source, "rb") as file:
-            return file.read(len(SEQUENCE_FILE)) == SEQUENCE_FILE
-    try:
-        with memoryview(source) as view:
-            return view.cast("B")[: len(SEQUENCE_FILE)] == SEQUENCE_FILE
-    except (TypeError, ValueError):  # not a contiguous buffer
-        return False
-
-
-def _is_sequence_reader(source):
-    # Lazy import: a program that has not imported sequencefile, or not yet to its end, cannot have a Reader of it.
-    return isinstance(source, getattr(sys.modules.get("typedbytes.sequencefile"), "Reader", ()))
-
-
-def _memory_of(source):
-    """Return a view of a source that is in memory, None for one that has to be read."""
-    try:
-        with memoryview(source) as view:
-            return view.cast("B") if view.c_contiguous else None
-    except (TypeError, ValueError):  # not a buffer, or of an unknown format
-        return None
-
-
-def _sequence_file(source, pairs, structure):
-    """Return the source for the pairs of a SequenceFile."""
-    from typedbytes import sequencefile  # lazy import: start-up time
-    from typedbytes.sequencefile._typed_pairs import TypedPairs
-
-    if not pairs:
-        raise ValueError("the records of a SequenceFile are pairs")
-    is_owned = not _is_sequence_reader(source)
-    reader = sequencefile.Reader(source, **structure) if is_owned else source
-    return TypedPairs(reader, is_owned, **_AS_THEY_ARE, **structure)
-
-
-def _stream_reader(source, pairs, structure):
-    """Return the source for the records of a stream."""
-    return (PairReader if pairs else Reader)(source, buffer_size=_READ_NBYTES, **_AS_THEY_ARE, **structure)
 
 
 def _code_name(code):

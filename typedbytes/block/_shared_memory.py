@@ -1,0 +1,304 @@
+"""Large bodies in memory that two processes share: a message over a socket says where in it a body is.
+
+Here: the memory, its seals, its free ranges. Not here: messages, which are compiled. Always true: the memory that another process
+gives is used only when it is sealed, so that no byte of it can go away.
+"""
+
+import errno
+import mmap
+import os
+import re
+import stat
+import struct
+
+from typedbytes.block._native import BlockReader, BlockWriter, Command
+from typedbytes.errors import BlockError
+
+_NAME = "typedbytes"  # the name of the memory in /proc
+_PATH = re.compile(r"/proc/[0-9]{1,10}/fd/[0-9]{1,10}")
+_ADD_SEALS, _GET_SEALS = 1033, 1034  # Linux values; some builds of Python lack some of these constants
+_SEAL_SEAL, _SEAL_SHRINK, _SEAL_GROW, _SEAL_FUTURE_WRITE = 1, 2, 4, 16
+_SEALS = _SEAL_SHRINK | _SEAL_FUTURE_WRITE  # no byte can be removed by truncation or by a hole
+_ALIGNMENT = 64
+_MARK = struct.Struct("<QQ")  # epoch and length, before each body
+
+
+class SharedBody:
+    """Hold a part of a channel's memory: to be filled and published, or received and released.
+
+    view: its bytes, a memoryview, which the sender can write to until the body is published. values: those of its message. nbytes,
+    offset: its range in the memory. A context manager, which releases it on exit.
+    """
+
+    __module__ = "typedbytes.block"
+    __slots__ = ("_channel", "view", "values", "offset", "nbytes", "id")
+
+    def __init__(self, channel, offset, nbytes, view, values=(), id=None):
+        self._channel = channel
+        self.offset = offset
+        self.nbytes = nbytes
+        self.view = view
+        self.values = values
+        self.id = id
+
+    def publish(self, *values):
+        """Send the other side a message that the body is filled, with some values; its memory is reused after the answer."""
+        self._channel._publish(self, values)
+
+    def release(self):
+        """Return the memory to the sender; the view, and arrays made of it, must not be used any more.
+
+        On the sending side: discard a body that is not published. Calling it again, or after the channel is closed, does nothing.
+        """
+        self._channel._release(self)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.release()
+
+
+class SharedChannel:
+    """Send large bodies to another process on this machine through memory that both map.
+
+    sock: a connected socket, whose other side calls `SharedChannel.accept`. nbytes: the size of the memory. The memory is sealed:
+    neither side can remove it from the other, and it is freed when both have ended. Bodies are sent in one direction; the other
+    direction needs a second channel. Raises ConnectionError or TruncatedError when the peer has ended, the socket's timeout when it
+    stalls, BlockError for a body that does not match its message, and OSError where the system has no sealed memory, or not enough
+    memory. Needs Linux 5.1 or later; one user has to run both sides.
+
+    >>> import socket, threading
+    >>> ours, theirs = socket.socketpair()
+    >>> found = []
+    >>> def receive():
+    ...     with SharedChannel.accept(theirs) as channel, channel.receive() as body:
+    ...         found.append((bytes(body.view), body.values))
+    >>> thread = threading.Thread(target=receive); thread.start()
+    >>> with SharedChannel(ours, 4096) as channel:
+    ...     body = channel.reserve(5)
+    ...     body.view[:] = b"hello"
+    ...     body.publish("greeting")
+    ...     channel.flush()
+    >>> thread.join(); ours.close(); theirs.close(); found
+    [(b'hello', ('greeting',))]
+    """
+
+    __module__ = "typedbytes.block"
+
+    def __init__(self, sock, nbytes=67108864):
+        if not 1 <= nbytes <= 1 << 40:
+            raise ValueError(f"nbytes is 1..2^40, not {nbytes}")
+        self._start(sock)
+        try:
+            file, self._memory = _make_sealed(nbytes)
+            try:
+                self._writer.write([Command("share"), f"/proc/{os.getpid()}/fd/{file}", nbytes])
+                self._expect("shared")
+            finally:
+                os.close(file)
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def accept(cls, sock):
+        """Map the memory that the other side of a socket offers, and return the receiving end.
+
+        Raises BlockError for memory that is not sealed, or that cannot be opened: another user's, or another PID namespace's.
+        """
+        self = cls.__new__(cls)
+        self._start(sock)
+        try:
+            self._memory = _map_sealed(*self._expect("share", str, int))
+            self._writer.write([Command("shared")])
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def _start(self, sock):
+        self._reader = BlockReader(sock, "native")
+        self._writer = BlockWriter(sock, "native")
+        self._memory = None
+        self._used = {}  # epoch -> [start, end, whether it is published] of each reserved body
+        self._bodies = {}  # epoch -> SharedBody whose view is in use
+        self._epoch = 0
+
+    def _expect(self, command, *kinds):
+        message = self._reader.read()
+        if message is None:
+            raise ConnectionResetError("the other side has closed the channel")
+        if not message or message[0] != command or tuple(map(type, message[1:])) != kinds:
+            raise BlockError(f"expected a {command!r} message, not {message!r:.80}")
+        return message[1:]
+
+    def reserve(self, nbytes):
+        """Return a SharedBody of nbytes bytes to fill; wait for answers of the other side until there is space.
+
+        Raises ValueError when the unpublished bodies leave too little memory for it.
+        """
+        if nbytes < 0:
+            raise ValueError(f"nbytes must not be negative: {nbytes}")
+        length = -(-(_MARK.size + nbytes) // _ALIGNMENT) * _ALIGNMENT
+        while True:
+            start = self._gap(length)
+            if start is not None:
+                break
+            if not any(entry[2] for entry in self._used.values()):
+                raise ValueError(f"{nbytes} bytes do not fit into shared memory of {len(self._memory)}: publish or release bodies first")
+            self._wait()
+        self._epoch += 1
+        self._used[self._epoch] = [start, start + length, False]
+        offset = start + _MARK.size
+        return self._add_body(offset, nbytes, (), self._epoch)
+
+    def _gap(self, length):
+        start = 0
+        for first, end, _ in sorted(self._used.values()):
+            if first - start >= length:
+                return start
+            start = end
+        return start if len(self._memory) - start >= length else None
+
+    def _add_body(self, offset, nbytes, values, epoch):
+        with memoryview(self._memory) as whole:
+            body = self._bodies[epoch] = SharedBody(self, offset, nbytes, whole[offset : offset + nbytes], values, epoch)
+        return body
+
+    def _publish(self, body, values):
+        entry = self._used.get(body.id)
+        if entry is None or entry[2]:
+            raise ValueError("a body is published once, by the side that reserved it: this one was already published, or was received")
+        _MARK.pack_into(self._memory, body.offset - _MARK.size, body.id, body.nbytes)
+        self._writer.write([Command("body"), body.offset, body.nbytes, body.id, *values], id=body.id & 0xFFFFFFFF, reply=True)
+        entry[2] = True
+        self._bodies.pop(body.id).view.release()
+
+    def _wait(self):
+        (epoch,) = self._expect("free", int)
+        if epoch not in self._used or not self._used[epoch][2]:
+            raise BlockError(f"the other side frees body {epoch}, which was not published")
+        del self._used[epoch]
+
+    def flush(self):
+        """Wait until the other side has released every published body."""
+        while any(entry[2] for entry in self._used.values()):
+            self._wait()
+
+    def receive(self):
+        """Return the next SharedBody, or None where the other side has closed the channel."""
+        message = self._reader.read()
+        if message is None:
+            return None
+        if len(message) < 4 or message[0] != "body" or any(type(each) is not int for each in message[1:4]):
+            raise BlockError(f"expected a 'body' message, not {message!r:.80}")
+        offset, nbytes, epoch = message[1:4]
+        if not _MARK.size <= offset <= len(self._memory) or not 0 <= nbytes <= len(self._memory) - offset:
+            raise BlockError(f"{nbytes} bytes at {offset} lie outside the shared memory of {len(self._memory)}")
+        if _MARK.unpack_from(self._memory, offset - _MARK.size) != (epoch, nbytes):
+            raise BlockError("the shared body is not the one that its message describes")
+        if epoch in self._bodies:
+            raise BlockError(f"the other side publishes body {epoch} again, which has not been released")
+        return self._add_body(offset, nbytes, message[4:], epoch)
+
+    def _release(self, body):
+        if self._bodies.get(body.id) is not body:
+            return
+        body.view.release()
+        if self._used.pop(body.id, None) is None:  # received: the other side waits for the answer
+            self._writer.write([Command("free"), body.id])
+        del self._bodies[body.id]
+
+    def close(self):
+        """Unmap the memory; the socket stays open. Closing again does nothing.
+
+        Raises BufferError while arrays still use the memory.
+        """
+        self._reader.close()
+        while self._bodies:
+            self._bodies.popitem()[1].view.release()
+        if self._memory is not None:
+            self._memory.close()
+
+    @property
+    def closed(self):
+        """Whether the SharedChannel is closed."""
+        return self._reader.closed
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+
+def _make_sealed(nbytes):
+    """Return a descriptor of new memory and a mapping of it; only this mapping can write to the memory."""
+    if not hasattr(os, "memfd_create"):
+        raise _unsupported()
+    import fcntl  # not on Windows
+
+    available = _available()
+    if nbytes > available:  # when memory runs out, the kernel kills processes
+        raise OSError(errno.ENOMEM, f"shared memory of {nbytes} bytes is more than the {available} that this machine has left")
+    file = os.memfd_create(_NAME, os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
+    try:
+        os.posix_fallocate(file, 0, nbytes)  # allocate all pages: no SIGBUS later because memory ran out
+        memory = mmap.mmap(file, nbytes)
+        try:
+            fcntl.fcntl(file, _ADD_SEALS, _SEALS | _SEAL_GROW | _SEAL_SEAL)
+        except OSError as error:
+            memory.close()
+            raise _unsupported() from error
+    except BaseException:
+        os.close(file)
+        raise
+    return file, memory
+
+
+def _available():
+    """Return how many bytes of memory can be allocated without swapping."""
+    with open("/proc/meminfo", "rb") as file:
+        return 1024 * int(re.search(rb"MemAvailable: *([0-9]+) kB", file.read())[1])
+
+
+def _map_sealed(path, nbytes):
+    """Return a read-only mapping of memory that another process offers, after checking that it cannot be removed."""
+    if not _PATH.fullmatch(path):
+        raise BlockError(f"{path!r:.80} is not sealed memory, /proc/PID/fd/N: a named file can be truncated, which kills its readers")
+    if not hasattr(os, "O_PATH"):
+        raise _unsupported()
+    try:
+        found = os.open(path, os.O_PATH | os.O_CLOEXEC)  # has no effect on what is opened, and never waits
+    except OSError as error:
+        raise BlockError(f"{path} cannot be opened ({error.strerror}): one user has to run both sides, in one PID namespace") from error
+    try:
+        if not stat.S_ISREG(os.fstat(found).st_mode):
+            raise BlockError(f"{path} is not memory")
+        file = os.open(f"/proc/self/fd/{found}", os.O_RDONLY | os.O_CLOEXEC)
+    finally:
+        os.close(found)
+    try:
+        _check_sealed(file, path, nbytes)
+        return mmap.mmap(file, nbytes, prot=mmap.PROT_READ)
+    finally:
+        os.close(file)
+
+
+def _check_sealed(file, path, nbytes):
+    import fcntl  # not on Windows
+
+    try:
+        seals = fcntl.fcntl(file, _GET_SEALS)
+    except OSError:  # an ordinary file
+        seals = 0
+    if seals & _SEALS != _SEALS:
+        raise BlockError(f"{path} is not sealed: the other side could truncate it, which would kill this process")
+    found = os.fstat(file)
+    if not 1 <= nbytes <= min(found.st_size, 512 * found.st_blocks):  # a page that is not allocated yet would be charged to this process
+        raise BlockError(f"the shared memory has fewer than {nbytes} bytes")
+
+
+def _unsupported():
+    return OSError(errno.ENOTSUP, "bodies in shared memory need Linux 5.1 or later and a Python that has os.memfd_create")

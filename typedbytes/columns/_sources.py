@@ -1,0 +1,66 @@
+"""What a BatchReader reads from: a stream of records, a SequenceFile, or memory.
+
+A source is used by an internal protocol, which typedbytes.Reader, PairReader and the TypedPairs of a SequenceFile implement:
+
+    __use_encoded__(use, nbytes)    call use(view) with whole or partial encoded records, at least nbytes if there are so many; it
+                                    returns the bytes and records used. Return False, without a call, at the end of input
+    read()                          decode the next record, to raise its error
+    offset, record                  where the next record is
+    close()
+"""
+
+import os
+import sys
+
+from typedbytes._magic import SEQUENCE_FILE
+from typedbytes.files import PairReader, Reader
+
+_READ_NBYTES = 1 << 20
+_AS_THEY_ARE = {"exact": True, "pickle": "raw", "map_pairs": True}  # options for decoding an invalid record, to raise its error
+
+
+def is_sequence_file(source):
+    """Return whether a source is a Reader of a SequenceFile, or the path or the bytes of one."""
+    if _is_sequence_reader(source):
+        return True
+    if isinstance(source, (str, os.PathLike)):
+        if not os.path.isfile(source):
+            return False  # reading from a pipe would consume its bytes
+        with open(source, "rb") as file:
+            return file.read(len(SEQUENCE_FILE)) == SEQUENCE_FILE
+    try:
+        with memoryview(source) as view:
+            return view.cast("B")[: len(SEQUENCE_FILE)] == SEQUENCE_FILE
+    except (TypeError, ValueError):  # not a contiguous buffer
+        return False
+
+
+def _is_sequence_reader(source):
+    # Lazy import: a program that has not imported sequencefile, or not yet to its end, cannot have a Reader of it.
+    return isinstance(source, getattr(sys.modules.get("typedbytes.sequencefile"), "Reader", ()))
+
+
+def memory_of(source):
+    """Return a view of a source that is in memory, None for one that has to be read."""
+    try:
+        with memoryview(source) as view:
+            return view.cast("B") if view.c_contiguous else None
+    except (TypeError, ValueError):  # not a buffer, or of an unknown format
+        return None
+
+
+def sequence_file(source, pairs, structure):
+    """Return the source for the pairs of a SequenceFile."""
+    from typedbytes import sequencefile  # lazy import: start-up time
+    from typedbytes.sequencefile._typed_pairs import TypedPairs
+
+    if not pairs:
+        raise ValueError("the records of a SequenceFile are pairs")
+    is_owned = not _is_sequence_reader(source)
+    reader = sequencefile.Reader(source, **structure) if is_owned else source
+    return TypedPairs(reader, is_owned, **_AS_THEY_ARE, **structure)
+
+
+def stream(source, pairs, structure):
+    """Return the source for the records of a stream."""
+    return (PairReader if pairs else Reader)(source, buffer_size=_READ_NBYTES, **_AS_THEY_ARE, **structure)
