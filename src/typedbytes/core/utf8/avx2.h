@@ -21,24 +21,24 @@ static inline int has_avx2(void) {
 TB_AVX2 static ptrdiff_t avx2_measure(const unsigned char *p, ptrdiff_t nbytes, unsigned char *greatest) {
     const __m256i zero = _mm256_setzero_si256(), last = _mm256_set1_epi8((char)0xbf);
     __m256i most = zero, sums = zero;
-    uint64_t parts[4];
     unsigned char found[32];
-    ptrdiff_t nchars = 0;
-    while (nbytes >= 32) {
+    for (ptrdiff_t nblocks = nbytes / 32; nblocks > 0;) {
+        ptrdiff_t n = nblocks < 255 ? nblocks : 255;    /* a lane counts no further */
         __m256i starts = zero;
-        for (int i = 0; i < 255 && nbytes >= 32; i++, nbytes -= 32, p += 32) {    /* a lane counts no further */
+        nblocks -= n;
+        for (; n > 0; n--, p += 32) {
             const __m256i b = _mm256_loadu_si256((const __m256i *)p);
             most = _mm256_max_epu8(most, b);
             starts = _mm256_sub_epi8(starts, _mm256_cmpgt_epi8(b, last));
         }
         sums = _mm256_add_epi64(sums, _mm256_sad_epu8(starts, zero));
     }
-    _mm256_storeu_si256((__m256i *)parts, sums);
-    for (int i = 0; i < 4; i++) nchars += (ptrdiff_t)parts[i];
+    const __m128i halves = _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+    const ptrdiff_t nchars = (ptrdiff_t)(_mm_cvtsi128_si64(halves) + _mm_extract_epi64(halves, 1));
     _mm256_storeu_si256((__m256i *)found, most);
     *greatest = 0;
     measure_part(found, 32, greatest);
-    return nchars + measure_part(p, nbytes, greatest);
+    return nchars + measure_part(p, nbytes % 32, greatest);
 }
 
 /* The bytes of `from` that are marked in `used`, side by side from `out` on; up to 8 bytes a quarter are written. */
@@ -155,14 +155,15 @@ TB_AVX2 static int avx2_to_ucs2(const unsigned char *p, const unsigned char *end
     while (end - p >= 34 && out_end - out >= 32) {
         const __m128i b = _mm_loadu_si128((const __m128i *)p), next = _mm_loadu_si128((const __m128i *)(p + 16));
         const __m256i b0 = _mm256_cvtepu8_epi16(b);
-        if (!((uint32_t)_mm_movemask_epi8(_mm_or_si128(b, next)) | due)) {
+        const uint32_t high = (uint32_t)_mm_movemask_epi8(b);
+        if (!(high | due) && !_mm_movemask_epi8(next)) {
             _mm256_storeu_si256((__m256i *)out, b0);
             _mm256_storeu_si256((__m256i *)(out + 16), _mm256_cvtepu8_epi16(next));
             out += 32;
             p += 32;
             continue;
         }
-        if (_mm_movemask_epi8(_mm_and_si128(b, next)) == 0xffff && end - p >= 36 && all_continue(p, due)) {
+        if (high == 0xffff && _mm_movemask_epi8(next) == 0xffff && end - p >= 36 && all_continue(p, due)) {
             const unsigned char *start = p + _mm_popcnt_u32(due);
             __m256i chars;
             __m128i half;
@@ -186,7 +187,7 @@ TB_AVX2 static int avx2_to_ucs2(const unsigned char *p, const unsigned char *end
         const uint32_t leads = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(b, lead), b));
         const uint32_t leads3 = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(b, lead3), b));
         due |= leads << 1 | leads3 << 2;
-        wrong |= (due & 0xffff) ^ ((uint32_t)_mm_movemask_epi8(b) & ~leads);
+        wrong |= (due & 0xffff) ^ (high & ~leads);
         due >>= 16;
         wrong2 = _mm_or_si128(wrong2, _mm_cmpeq_epi8(_mm_and_si128(b, _mm_set1_epi8((char)0xfe)), lead));
         const __m256i is2 = _mm256_cmpgt_epi16(b0, _mm256_set1_epi16(0xbf)), is3 = _mm256_cmpgt_epi16(b0, _mm256_set1_epi16(0xdf));
