@@ -4,6 +4,7 @@ from typing import Any
 from typing_extensions import Unpack
 
 from typedbytes import _core
+from typedbytes._options import DecodeOptions, EncodeOptions
 
 class Reader(_core.Reader):
     def __init__(
@@ -13,7 +14,7 @@ class Reader(_core.Reader):
         raw: bool = False,
         read_ahead: bool = True,
         buffer_size: int = 131072,
-        **options: Unpack[_core.DecodeOptions],
+        **options: Unpack[DecodeOptions],
     ) -> None: ...
 
 class PairReader(_core.PairReader):
@@ -24,23 +25,23 @@ class PairReader(_core.PairReader):
         raw: bool = False,
         read_ahead: bool = True,
         buffer_size: int = 131072,
-        **options: Unpack[_core.DecodeOptions],
+        **options: Unpack[DecodeOptions],
     ) -> None: ...
 
 class Writer(_core.Writer):
-    def __init__(self, file: Any, *, buffer_size: int = 65536, **options: Unpack[_core.EncodeOptions]) -> None: ...
+    def __init__(self, file: Any, *, buffer_size: int = 65536, **options: Unpack[EncodeOptions]) -> None: ...
 
 class PairWriter(_core.PairWriter):
-    def __init__(self, file: Any, *, buffer_size: int = 65536, **options: Unpack[_core.EncodeOptions]) -> None: ...
+    def __init__(self, file: Any, *, buffer_size: int = 65536, **options: Unpack[EncodeOptions]) -> None: ...
 
-def dump(obj: Any, file: Any, **options: Unpack[_core.EncodeOptions]) -> None: ...
-def load(file: Any, **options: Unpack[_core.DecodeOptions]) -> Any: ...
-def dump_all(iterable: Iterable[Any], file: Any, **options: Unpack[_core.EncodeOptions]) -> int: ...
+def dump(obj: Any, file: Any, **options: Unpack[EncodeOptions]) -> None: ...
+def load(file: Any, **options: Unpack[DecodeOptions]) -> Any: ...
+def dump_all(iterable: Iterable[Any], file: Any, **options: Unpack[EncodeOptions]) -> int: ...
 def iter_load(
     file: Any,
     *,
     raw: bool = False,
     read_ahead: bool = True,
     buffer_size: int = 131072,
-    **options: Unpack[_core.DecodeOptions],
+    **options: Unpack[DecodeOptions],
 ) -> Reader: ...

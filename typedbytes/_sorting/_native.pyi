@@ -19,7 +19,7 @@ class Sorter:
         npartitions: int = 1,
         secondary: int = 0,
         by: Literal["key", "partition"] = "key",
-        memory: int = ...,
+        memory: int = 268435456,
         dialect: Literal["hadoop", "hive"] = "hadoop",
         max_depth: int = 256,
     ) -> None: ...
@@ -37,14 +37,14 @@ def merge(
     sink: _Sink,
     *,
     nparts: Literal[1, 2] = 2,
-    buffer_size: int = ...,
+    buffer_size: int = 262144,
     dialect: Literal["hadoop", "hive"] = "hadoop",
     max_depth: int = 256,
 ) -> int: ...
 
 class LineReader:
     def __init__(self, source: _Source, *, start: int = 0, length: int | None = None) -> None: ...
-    def read_typed(self, nbytes: int = ...) -> bytes: ...
+    def read_typed(self, nbytes: int = 131072) -> bytes: ...
     @property
     def record(self) -> int: ...
 

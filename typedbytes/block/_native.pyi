@@ -4,7 +4,7 @@ from typing import Any, Literal, overload
 from _typeshed import ReadableBuffer, WriteableBuffer
 from typing_extensions import Self, Unpack
 
-from typedbytes import _core
+from typedbytes._options import EncodeOptions, ValueOptions
 
 _Wire = Literal["line", "block", "bytes", "type8", "total", "header", "native", 1]
 
@@ -40,7 +40,7 @@ class BlockEncoder:
         wire: _Wire = "bytes",
         *,
         checksum: bool = False,
-        **options: Unpack[_core.EncodeOptions],
+        **options: Unpack[EncodeOptions],
     ) -> None: ...
     def encode(self, args: Iterable[Any], *, id: int = 0, reply: bool = False) -> bytes: ...
     def encode_into(self, args: Iterable[Any], buffer: WriteableBuffer, offset: int = 0, *, id: int = 0, reply: bool = False) -> int: ...
@@ -53,7 +53,7 @@ class BlockDecoder:
         *,
         max_bytes: int | None = None,
         skip_bad: bool = False,
-        **options: Unpack[_core.ValueOptions],
+        **options: Unpack[ValueOptions],
     ) -> None: ...
     def feed(self, data: ReadableBuffer) -> list[Message]: ...
     @property
@@ -71,7 +71,7 @@ class BlockReader:
         max_bytes: int | None = None,
         skip_bad: bool = False,
         buffer_size: int = 262144,
-        **options: Unpack[_core.ValueOptions],
+        **options: Unpack[ValueOptions],
     ) -> None: ...
     def read(self, default: Any = None) -> Any: ...
     def read_bytes(self, nbytes: int) -> bytes: ...
@@ -97,7 +97,7 @@ class BlockWriter:
         buffer_size: int = 0,
         max_inflight: int | None = None,
         checksum: bool = False,
-        **options: Unpack[_core.EncodeOptions],
+        **options: Unpack[EncodeOptions],
     ) -> None: ...
     def write(self, args: Iterable[Any], *, id: int = 0, reply: bool = False) -> None: ...
     def writes(self, messages: Iterable[Iterable[Any]]) -> int: ...
@@ -124,7 +124,7 @@ class CoalescingWriter:
         buffer_size: int = 65536,
         max_inflight: int | None = None,
         checksum: bool = False,
-        **options: Unpack[_core.EncodeOptions],
+        **options: Unpack[EncodeOptions],
     ) -> None: ...
     def write(self, args: Iterable[Any], *, id: int = 0, reply: bool = False) -> None: ...
     def flush(self) -> None: ...
@@ -147,7 +147,7 @@ class AsyncCoalescingWriter:
         buffer_size: int = 65536,
         max_inflight: int | None = None,
         checksum: bool = False,
-        **options: Unpack[_core.EncodeOptions],
+        **options: Unpack[EncodeOptions],
     ) -> None: ...
     def write(self, args: Iterable[Any], *, id: int = 0, reply: bool = False) -> Awaitable[None]: ...
     def drain(self) -> Coroutine[Any, Any, None]: ...

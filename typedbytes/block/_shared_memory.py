@@ -203,7 +203,7 @@ class SharedChannel:
         return self._add_body(offset, nbytes, message[4:], epoch)
 
     def _release(self, body):
-        if self._bodies.get(body.id) is not body:
+        if body.id not in self._bodies or self._bodies[body.id] is not body:
             return
         body.view.release()
         if self._used.pop(body.id, None) is None:  # received: the other side waits for the answer
@@ -260,7 +260,8 @@ def _make_sealed(nbytes):
 def _available():
     """Return how many bytes of memory can be allocated without swapping."""
     with open("/proc/meminfo", "rb") as file:
-        return 1024 * int(re.search(rb"MemAvailable: *([0-9]+) kB", file.read())[1])
+        fields = dict(line.split(b":") for line in file)
+    return 1024 * int(fields[b"MemAvailable"].split()[0])
 
 
 def _map_sealed(path, nbytes):

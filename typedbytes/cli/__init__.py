@@ -33,8 +33,9 @@ from typedbytes.cli._signals import Stoppable, Stopped
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
     from collections.abc import Sequence
+
+    from typedbytes.cli._parser import Parser
 
 # command: what it does; its module is of the same name, in typedbytes.cli.commands
 COMMANDS = {
@@ -163,12 +164,12 @@ def _take_name(arguments):
     return None
 
 
-def parser_of(name: str) -> ArgumentParser:
+def parser_of(name: str) -> Parser:
     """Return the parser of a command's arguments."""
-    from typedbytes.cli._parser import Parser
+    from typedbytes.cli import _parser
 
     command = _module(name)
-    parser = Parser(name, command.run.__doc__)
+    parser = _parser.Parser(name, command.run.__doc__)
     command.add_arguments(parser)
     return parser
 

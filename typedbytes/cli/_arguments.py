@@ -7,7 +7,18 @@ import sys
 
 from typedbytes.cli._input_formats import NAMES
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
 UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+def complete_with(argument: Any, words: Iterable[str]) -> None:
+    """Have a shell offer these words for a positional argument."""
+    argument.words = tuple(words)
 
 
 def add_file_arguments(parser: argparse.ArgumentParser) -> None:

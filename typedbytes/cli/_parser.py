@@ -3,11 +3,18 @@
 A parser never prints and never exits: a wrong command line is a Failure, and help is a text.
 """
 
+from __future__ import annotations
+
 import argparse
 import os
 import sys
 
 from typedbytes.cli._failure import USAGE, Failure
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
@@ -30,7 +37,7 @@ class _NoColors:
 class Parser(argparse.ArgumentParser):
     """Parse the arguments of one command."""
 
-    def __init__(self, name, docstring):
+    def __init__(self, name: str, docstring: str | None) -> None:
         # A fixed width: argparse would import shutil to ask for the terminal's.
         super().__init__(
             prog=f"typedbytes {name}",
@@ -42,7 +49,7 @@ class Parser(argparse.ArgumentParser):
         self.color = False  # help is the same text on a terminal and elsewhere
         self.add_argument("-h", "--help", action="store_true", help="show this text and exit")
 
-    def parse(self, arguments):
+    def parse(self, arguments: list[str]) -> argparse.Namespace:
         """Return the options; options and FILEs may be mixed, and everything after -- is a FILE."""
         end = arguments.index("--") if "--" in arguments else len(arguments)
         if not {"-h", "--help"}.isdisjoint(arguments[:end]):
@@ -55,7 +62,7 @@ class Parser(argparse.ArgumentParser):
             options.pairs = bool(is_pairs)
         return options
 
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         """Raise Failure where argparse would print and exit."""
         raise Failure(USAGE, f"{message} (see {self.prog} --help)")
 

@@ -1,11 +1,18 @@
 """A SequenceFile as an output of commands, with the classes and the metadata of its inputs."""
 
+from __future__ import annotations
+
 from collections import namedtuple
 from contextlib import contextmanager
 
 from typedbytes import sequencefile
 from typedbytes.cli._encoded_records import is_pairs, split
 from typedbytes.cli._failure import UNAVAILABLE, USAGE, Failure
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _IO = "org.apache.hadoop.io."
 _TYPED = "org.apache.hadoop.typedbytes.TypedBytesWritable"
@@ -51,7 +58,8 @@ class SequenceFileOutput:
         self._output = output
         self._how = {name: value for name in ("compression", "codec") if (value := getattr(options, name, None))}
         self._how["dialect"] = options.dialect
-        self._header = self._writer = None
+        self._header: Any = None
+        self._writer: Any = None
 
     def expect(self, reader):
         """Prepare for the records of this reader."""

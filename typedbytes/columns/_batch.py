@@ -110,7 +110,8 @@ class Batch(_native.Batch):
             values = numpy.asarray(self._column_memory(number, path, "data"))
             return values if valid is None else _masked(numpy, values, valid)
         if kind in ("variable", "raw"):
-            values = _objects(numpy, *self._offsets_and_data(number, path), described == ("variable", 7))
+            offsets, data = self._offsets_and_data(number, path)
+            values = _objects(numpy, offsets, data, described == ("variable", 7))
             if valid is not None:
                 values[_is_null(numpy, valid, len(values))] = None
             return values
@@ -169,11 +170,14 @@ def _objects(numpy, offsets, data, is_text):
     """Return an array of the str or bytes between offsets."""
     ends = offsets.tolist()
     whole = bytes(data)
+    values: list
     if is_text and whole.isascii():
-        whole, is_text = whole.decode("ascii"), False
-    values = [whole[start:end] for start, end in zip(ends, ends[1:])]
-    if is_text:
-        values = [value.decode("utf-8") for value in values]
+        text = whole.decode("ascii")
+        values = [text[start:end] for start, end in zip(ends, ends[1:])]
+    else:
+        values = [whole[start:end] for start, end in zip(ends, ends[1:])]
+        if is_text:
+            values = [value.decode("utf-8") for value in values]
     array = numpy.empty(len(values), object)
     array[:] = values
     return array

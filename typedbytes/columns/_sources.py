@@ -9,14 +9,21 @@ A source is used by an internal protocol, which typedbytes.Reader, PairReader an
     close()
 """
 
+from __future__ import annotations
+
 import os
 import sys
 
 from typedbytes._magic import SEQUENCE_FILE
 from typedbytes.files import PairReader, Reader
 
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
+
 _READ_NBYTES = 1 << 20
-_AS_THEY_ARE = {"exact": True, "pickle": "raw", "map_pairs": True}  # options for decoding an invalid record, to raise its error
+_AS_THEY_ARE: Any = {"exact": True, "pickle": "raw", "map_pairs": True}  # options for decoding an invalid record, to raise its error
 
 
 def is_sequence_file(source):

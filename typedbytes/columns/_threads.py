@@ -4,12 +4,19 @@ Here: dividing the bytes among threads, and taking over their batches in order. 
 cannot decode is left to the reader.
 """
 
+from __future__ import annotations
+
 import queue
 import threading
 
 from typedbytes import _core
 from typedbytes.columns._batch import Batch
 from typedbytes.errors import LimitError
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["Parallel"]
 
@@ -26,7 +33,7 @@ class _Workers:
 
     def __init__(self):
         self._threads = []
-        self._calls = None
+        self._calls: Any = None
 
     def start(self, n):
         """Have at least n threads running; after a fork, the child has none of its parent's."""
@@ -65,7 +72,7 @@ class Parallel:
 
     def __init__(self, threads):
         self._nothers = threads - 1
-        self._own_run = None  # of the calling thread
+        self._own_run: Any = None  # of the calling thread
         self._runs = []  # of the workers, in order, after the own run
         self._builders = []  # empty, for reuse
 

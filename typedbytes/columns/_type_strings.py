@@ -97,6 +97,7 @@ def _type(tokens, text, level):
     _expect(tokens, "<", text)
     if name == "vector":
         return _vector(tokens, text, level)
+    described: tuple
     if name == "ext":
         described = "variable", _number(tokens, text, 50, 200)
     elif name == "list":

@@ -3,6 +3,8 @@
 Here: objects accepted as columns, and their nulls. Not here: the encoding, which is compiled.
 """
 
+from __future__ import annotations
+
 from typedbytes import _core
 from typedbytes._core import Encoder
 from typedbytes.columns import _native
@@ -10,6 +12,11 @@ from typedbytes.columns._batch import Batch
 from typedbytes.columns._reader import BatchReader
 from typedbytes.errors import EncodeTypeError, EncodeValueError
 from typedbytes.files import Writer
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["write"]
 
@@ -134,7 +141,7 @@ def _rows_of_grid(grid, null):
 
 def _has_null_mask(column):
     """Return whether a column has a pandas type that stores nulls apart from the values, unlike the NaNs of NumPy floats."""
-    dtype = getattr(column, "dtype", None)
+    dtype: Any = getattr(column, "dtype", None)
     return hasattr(dtype, "na_value") and not (dtype.kind == "f" and isinstance(dtype.na_value, float))
 
 
@@ -197,7 +204,7 @@ def _encoded(table, null, nbefore):
     if len({sum(map(len, chunks)) for chunks in table}) > 1:
         raise EncodeValueError("the columns differ in length")
     chunks = [iter(chunks) for chunks in table]
-    rows = [next(some, None) for some in chunks]
+    rows: list[Any] = [next(some, None) for some in chunks]
     starts = [0] * len(rows)
     while True:
         for number, some in enumerate(chunks):

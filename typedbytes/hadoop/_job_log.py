@@ -105,7 +105,7 @@ class JobLogParser:
         self._say = say
         self._group = None  # the group of counters that is being read
         self._counting = self._in_traceback = False
-        self.job_id = None
+        self.job_id: str | None = None
         self.progress = None
         self.counters = {}  #: group -> name -> amount
         self.report = []  #: the error reports of failing tasks

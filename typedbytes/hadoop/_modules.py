@@ -22,7 +22,8 @@ def beside(script, bundled=()):
     folder = os.path.dirname(os.path.abspath(script))
     files: list[str] = []
     others: set[str] = set()
-    todo, seen = [script], set()
+    seen: set[str] = set()
+    todo = [script]
     while todo:
         for name in sorted(_imported(todo.pop()) - seen):
             seen.add(name)

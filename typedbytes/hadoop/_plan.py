@@ -5,6 +5,8 @@ true: Hadoop's generic options come before those of streaming, as it requires, a
 interpreter, since a task's PATH is not that of the submitter.
 """
 
+from __future__ import annotations
+
 import os
 import shlex
 from dataclasses import dataclass, field
@@ -69,7 +71,7 @@ class Plan:
     output_format: str = "sequencefile"
     name: str = ""
     python: str = "python3"
-    bundle: str = None  #: archive of our package; None: the nodes have it installed
+    bundle: str | None = None  #: archive of our package; None: the nodes have it installed
     files: list = field(default_factory=list)  #: other files for each task's working directory
     archives: list = field(default_factory=list)
     properties: dict = field(default_factory=dict)

@@ -28,7 +28,7 @@ LOGS_SECONDS = 60  # to wait for the logs of a failed job from YARN
 class Done:
     """The result of a job that has succeeded."""
 
-    job_id: str  #: None if Hadoop printed none
+    job_id: str | None  #: None if Hadoop printed none
     counters: dict  #: group -> name -> amount, as Hadoop prints them
     output: str
 
@@ -92,6 +92,7 @@ def submit(plan, *, jar=None, say=lambda line: print(line, file=sys.stderr)):
     except OSError as error:
         raise SubmitError(f"Hadoop's command {command[0]} does not start: {error.strerror}") from None
     with client:
+        assert client.stdout is not None  # it is a pipe
         for line in client.stdout:
             log.parse_line(line)
     if client.returncode:

@@ -1,5 +1,13 @@
 """What Input and Output share: byte strings, handlers, options and the use in a with statement."""
 
+from __future__ import annotations
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
 MAX_DEPTH = 256  # of containers in containers
 MappingProxyType = type(type.__dict__)  # of types, without the time that its import takes
 
@@ -18,10 +26,19 @@ class Bytes(bytes):
         return f"Bytes({bytes.__repr__(self)})"
 
 
+def read_only(handlers: dict) -> Mapping:
+    """Return a view of a table of handlers that nobody can change for everyone."""
+    return MappingProxyType(handlers)
+
+
 class _Legacy:
     """Keep what Input and Output have in common: handlers, options, and the use in a with statement."""
 
     __module__ = "typedbytes.legacy"
+
+    file: Any  # these three by each subclass
+    _connect: Any
+    register: Any
 
     def __init__(self, file, unicode_errors, pickle):
         self._handlers = {}

@@ -1,10 +1,17 @@
 """Input and PairedInput: values out of a file."""
 
+from __future__ import annotations
+
 from typedbytes import _codes as codes
 from typedbytes._core import END, PairReader, ReadAheadIterator, Reader, replace_bytes, send_deferred
 from typedbytes.errors import DecodeError, FormatError, TruncatedError
-from typedbytes.legacy._base import Bytes, MappingProxyType, _Legacy
+from typedbytes.legacy._base import Bytes, _Legacy, read_only
 from typedbytes.legacy._windows import open_window
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
 
 # Bytes that an iteration asks for at once; fewer after one that was given up early, since what is not used is read again.
 _READ_SIZE = 131072
@@ -31,9 +38,9 @@ class Input(_Legacy):
         self.t = None  # the type code read last, for handlers of several
         self._failure = None
         self._handlers_own = None  # the error that a handler raised last
-        self._window = None
+        self._window: Any = None
         self._read_size = _READ_SIZE
-        self._reader = None
+        self._reader: Any = None
         self._walks = {}  # of containers whose items may have handlers
         self._npassed = 0  # bytes consumed by the readers before the present one
         super().__init__(file, unicode_errors, pickle)
@@ -246,7 +253,7 @@ class Input(_Legacy):
         self._fail(FormatError, f"unknown type code {self.t}", max(self._offset - 1, 0), self.t)
 
     # A subclass may have its own table; `register` is for a single Input.
-    TYPECODE_HANDLER_MAP = MappingProxyType({
+    TYPECODE_HANDLER_MAP = read_only({
         codes.BYTES: read_bytes, codes.BYTE: read_byte, codes.BOOL: read_bool, codes.INT: read_int, codes.LONG: read_long,
         codes.FLOAT: read_float, codes.DOUBLE: read_double, codes.STRING: read_string, codes.VECTOR: read_vector,
         codes.LIST: read_list, codes.MAP: read_map, codes.PICKLE: read_pickle, codes.BYTESTRING: read_bytestring,

@@ -1,5 +1,7 @@
 """Output and PairedOutput: values into a file, each as soon as it is given."""
 
+from __future__ import annotations
+
 import io
 import sys
 
@@ -7,7 +9,12 @@ from typedbytes._codes import BYTESTRING, MAP, PICKLE, STRING, VECTOR
 from typedbytes._core import Encoder, PairRecordOutput, RecordOutput, safe_dumps, write_all
 from typedbytes._types import Byte, Ext, Float, Long, Writable
 from typedbytes.errors import EncodeTypeError, EncodeValueError
-from typedbytes.legacy._base import MAX_DEPTH, Bytes, MappingProxyType, _Legacy
+from typedbytes.legacy._base import MAX_DEPTH, Bytes, _Legacy, read_only
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    pass
 
 _MAX_LENGTH = 2**31 - 1
 
@@ -213,7 +220,7 @@ class Output(_Legacy, RecordOutput):
         self._write_encoded(self._encode(Ext(PICKLE, self._pickled(obj))))
 
     # As TYPECODE_HANDLER_MAP of Input.
-    TYPE_HANDLER_MAP = MappingProxyType({
+    TYPE_HANDLER_MAP = read_only({
         bool: write_bool, int: write_int, float: write_double, str: write_string, bytes: write_bytes, Bytes: write_bytes,
         tuple: write_vector, list: write_list, dict: write_map,
     })  # fmt: skip

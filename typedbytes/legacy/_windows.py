@@ -22,6 +22,10 @@ class _Window:
     def open_reader(self, kind, options):
         return kind(self, **options)
 
+    def give_back(self, nbytes):
+        """Have the file stand so many bytes earlier; each kind of window has its own way."""
+        raise NotImplementedError
+
     def close(self):
         """Return the number of bytes that the reader consumed."""
         reader, self.reader = self.reader, None
@@ -75,7 +79,7 @@ class _PeekingWindow(_Window):
 def open_window(file, kind, options, read_size):
     """Return a window with a reader of this class, or None for a file that allows no window."""
     peek, seekable = getattr(file, "peek", None), getattr(file, "seekable", None)
-    if type(file) in _DIRECT and seekable():
+    if type(file) in _DIRECT and file.seekable():
         return _DirectWindow(file, kind, {**options, "buffer_size": read_size})
     if callable(peek):
         return _PeekingWindow(file, kind, options)

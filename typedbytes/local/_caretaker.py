@@ -28,15 +28,17 @@ class Caretaker:
         import subprocess  # lazy import: the caretaker itself needs neither
         import threading
 
-        reader, self._pipe = os.pipe()
+        reader, pipe = os.pipe()
+        self._pipe: int | None = pipe
         self._lock = threading.Lock()
         self._paths = set()
         try:
-            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
             command = [sys.executable, "-I", "-S", os.path.abspath(__file__)]
-            self._process = subprocess.Popen(command, stdin=reader, cwd="/", start_new_session=True, **quiet)
+            self._process = subprocess.Popen(
+                command, stdin=reader, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", start_new_session=True
+            )
         except BaseException:
-            os.close(self._pipe)
+            os.close(pipe)
             raise
         finally:
             os.close(reader)

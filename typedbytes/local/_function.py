@@ -22,6 +22,7 @@ def main(role, module, name, *reducer):
 
 def _found(module, name):
     """Return the function or class."""
+    found: object
     if os.path.isabs(module):
         sys.path.insert(0, os.path.dirname(module))
         found = _Names(runpy.run_path(module, run_name="__typedbytes_job__"))

@@ -9,6 +9,8 @@ name or the first bytes say so (.gz, .bz2, .zst, .xz) and then one split too; bi
 is reported as 0 is read to its end: files of /proc and of some file systems in user space report that.
 """
 
+from __future__ import annotations
+
 import glob
 import os
 import stat
@@ -18,6 +20,11 @@ from typedbytes import PairReader, PairWriter, _magic
 from typedbytes._sorting._native import LineReader
 from typedbytes.local._errors import InputError
 from typedbytes.sequencefile import Reader
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["FORMATS", "Split", "find_files", "make_splits", "open_split"]
 
@@ -169,6 +176,9 @@ def open_split(split):
 
 class _Chunks:
     """The base of readers with read_typed()."""
+
+    _reader: Any
+    _closes: Any
 
     def copy_to(self, sink):
         """Write all pairs to a sink, whose write() writes everything."""

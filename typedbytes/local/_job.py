@@ -54,7 +54,7 @@ class Job:
         self.environ = job_environment(plan.environ, self.id, plan.name, len(splits), plan.nreducers, plan.secondary, text_output)
         self.memory = left_of(plan.memory) // plan.processes  # of a task
         self.max_files = _most_files(plan.processes)  # that a task merges at once
-        self._segments = [()] * len(splits)  # by map task: its sorted runs, a Segment for each partition
+        self._segments: list = [()] * len(splits)  # by map task: its sorted runs, a Segment for each partition
 
     def run(self):
         """Run the job and return its counters. Raises JobError."""

@@ -1,11 +1,11 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple, overload
 
 from _typeshed import ReadableBuffer
 from typing_extensions import Self, Unpack
 
-from typedbytes import _core
+from typedbytes._options import DecodeOptions, EncodeOptions, ValueOptions
 from typedbytes.errors import DecodeError
 
 @overload
@@ -13,15 +13,11 @@ def open(file: Any, mode: Literal["r"] = "r", **options: Any) -> Reader: ...
 @overload
 def open(file: Any, mode: Literal["w"], **options: Any) -> Writer: ...
 
-class Skipped(tuple[int, int, int | None, DecodeError]):
-    @property
-    def offset(self) -> int: ...
-    @property
-    def nbytes(self) -> int: ...
-    @property
-    def nrecords(self) -> int | None: ...
-    @property
-    def error(self) -> DecodeError: ...
+class Skipped(NamedTuple):
+    offset: int
+    nbytes: int
+    nrecords: int | None
+    error: DecodeError
 
 class Reader:
     version: int
@@ -122,7 +118,7 @@ class MapFile:
         max_bytes: int | None = 268435456,
         decoders: Mapping[str, Callable[[bytes], Any]] | None = None,
         resync: bool = False,
-        **options: Unpack[_core.ValueOptions],
+        **options: Unpack[ValueOptions],
     ) -> None: ...
     def get(self, key: Any, default: Any = None) -> Any: ...
     def __getitem__(self, key: Any) -> Any: ...
@@ -148,12 +144,12 @@ def decode(
     data: ReadableBuffer,
     *,
     decoders: Mapping[str, Callable[[bytes], Any]] | None = None,
-    **options: Unpack[_core.DecodeOptions],
+    **options: Unpack[DecodeOptions],
 ) -> Any: ...
 def encode(
     class_name: str,
     obj: Any,
     *,
     encoders: Mapping[str, Callable[[Any], bytes]] | None = None,
-    **options: Unpack[_core.EncodeOptions],
+    **options: Unpack[EncodeOptions],
 ) -> bytes: ...

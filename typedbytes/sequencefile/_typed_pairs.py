@@ -4,8 +4,15 @@ Here: the part of PairReader's interface that columns uses. Not here: decoding. 
 before damage before its error; every pair has the offset of its record, or of its block, in the file.
 """
 
+from __future__ import annotations
+
 from typedbytes._core import PairReader
 from typedbytes.errors import DecodeError
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["TypedPairs"]
 
@@ -23,7 +30,7 @@ class TypedPairs:
         self._owns = owns
         self._options = options
         self._rest = memoryview(b"")  # whole pairs not yet used
-        self._offsets = ()  # of the records read together with `_rest`
+        self._offsets: Any = ()  # of the records read together with `_rest`
         self._index = 0  # of the next record in `_offsets`
         self.closed = False
         self.record = reader.record

@@ -8,6 +8,8 @@ each file keeps the error it failed with, so that the task's own input and outpu
 those of user code.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 from io import FileIO
@@ -16,7 +18,7 @@ from io import FileIO
 class _Private(FileIO):
     """A descriptor of the task's process; ``error`` is the OSError it failed with, or None."""
 
-    error = None
+    error: OSError | None = None
 
     def __init__(self, descriptor, mode, **options):
         super().__init__(descriptor, mode, **options)

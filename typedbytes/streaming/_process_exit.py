@@ -66,6 +66,6 @@ class TaskExit(SystemExit):
         self._process_exit = process_exit
 
     @property
-    def code(self):
+    def code(self):  # type: ignore[override]  # it is not known before the interpreter asks
         """The exit code."""
         return self._process_exit.read_code()

@@ -46,12 +46,16 @@ class ReaderInput(Input):
 
 
 class RecordOutput:
-    """Collect encoded records and write them whole; a format adds ``encode(key, value)``."""
+    """Collect encoded records and write them whole; a format has its own `encode`."""
 
     def __init__(self, sink):
         self._sink = sink
         self._buffer = bytearray()
         self.record = 0
+
+    def encode(self, key, value):
+        """Return the record of a key and a value; a format has its own."""
+        raise NotImplementedError
 
     def writes(self, pairs):
         """Write every pair of an iterable."""

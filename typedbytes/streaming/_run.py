@@ -5,6 +5,8 @@ taken over before user code runs, and the exit code is 0 only after the input ha
 records were processed, and the output was flushed and closed. How a record is encoded is not known here.
 """
 
+from __future__ import annotations
+
 import _signal  # signal itself imports enum, half of the start-up time of a task
 import os
 import sys
@@ -20,6 +22,11 @@ from typedbytes.streaming._report import counters, write_failure, write_line
 from typedbytes.streaming._sidefiles import side_files
 from typedbytes.streaming._task import GroupingError, Task, UsageError, find_format, find_role
 from typedbytes.streaming._user_code import StopEarly, TooManyBadRecords, UserCode
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
 
 CAUSES = {
     FAILED: "user code failed",
@@ -187,7 +194,8 @@ class TaskRun:
 
             formats = self._input_format, self._output_format
             self._composite_keys = find_composite_keys(options.part_of, options.group_by is not None, role, formats, os.environ)
-        self._input = self._output = None
+        self._input: Any = None
+        self._output: Any = None
         self._layers = []  # between the input and user code: each checks that all records were passed on
         self._details = []  # for the report: where in the input user code failed
 

@@ -6,16 +6,23 @@ disk before it gets its own, and gets it last of all, when the task is all but d
 machine, one of HDFS, gets its files by Hadoop's own shell. Nothing here knows what is in a file.
 """
 
+from __future__ import annotations
+
 import os
 
 from typedbytes.streaming._task import Task
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class SideFiles:
     """The files of one task, open until it ends."""
 
     def __init__(self):
-        self._role = None  # of the running task; None: no task runs
+        self._role: Any = None  # of the running task; None: no task runs
         self._pid = None
         self._files = {}  # final name -> open file
         self.error = None  # the OSError that kept them from being finished

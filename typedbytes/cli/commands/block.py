@@ -12,7 +12,7 @@ import os
 from typedbytes import dumps, loads
 from typedbytes.block import ArrowStream, BlockEncoder, BlockReader, BlockWriter, Command
 from typedbytes.block._native import array_view, element_name
-from typedbytes.cli._arguments import natural, positive
+from typedbytes.cli._arguments import complete_with, natural, positive
 from typedbytes.cli._failure import BAD_DATA, IO_ERROR, USAGE, Failure, because
 from typedbytes.cli._inputs import lines, names, opened
 from typedbytes.cli._json_form import JsonFormError, dump_line, from_tree, load_line, to_tree
@@ -32,7 +32,8 @@ OUR_TAGS = ("command", "array", "arrow")
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of block."""
-    parser.add_argument("action", nargs="?", metavar="ACTION", help="encode, decode, echo or peer").words = tuple(ACTIONS)
+    action = parser.add_argument("action", nargs="?", metavar="ACTION", help="encode, decode, echo or peer")
+    complete_with(action, ACTIONS)
     parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="the inputs; stdin if none, or for -")
     parser.add_argument("--wire", choices=WIRES, default="bytes", help="the layout (bytes): " + ", ".join(WIRES))
     parser.add_argument("--max-bytes", type=positive, metavar="N", help="refuse a message of more than N bytes")

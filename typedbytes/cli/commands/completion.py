@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typedbytes.cli import COMMANDS, parser_of
-from typedbytes.cli._arguments import add_output_argument
+from typedbytes.cli._arguments import add_output_argument, complete_with
 from typedbytes.cli._command_options import command_options, takes_value, value_name
 from typedbytes.cli._failure import USAGE, Failure
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of completion."""
-    parser.add_argument("files", nargs="*", default=[], metavar="SHELL", help="bash, zsh or fish").words = tuple(SHELLS)
+    complete_with(parser.add_argument("files", nargs="*", default=[], metavar="SHELL", help="bash, zsh or fish"), SHELLS)
     add_output_argument(parser)
 
 

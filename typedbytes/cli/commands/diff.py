@@ -14,6 +14,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator
 
     from typedbytes.cli._output import CommandOutput
 
@@ -40,10 +41,11 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
         raise Failure(USAGE, "diff compares two inputs (see typedbytes diff --help)")
     options.picks = options.unordered
     find = _unordered if options.unordered else _in_order
-    differences = find(*(_records_of(path, options) for path in options.files), options)
+    first, second = (_records_of(path, options) for path in options.files)
+    differences: Iterator = find(first, second, options)
     shown_rows = list(islice(differences, options.ndifferences))
     report(shown_rows, options, output)
-    return DIFFERENT if shown_rows or next(differences, None) else OK
+    return DIFFERENT if shown_rows or any(differences) else OK
 
 
 def _records_of(path, options):

@@ -85,6 +85,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes dumptb counts | typedbytes to-json --pairs
     """
     from typedbytes import local
+    from typedbytes.local._errors import OptionError
 
     if len(options.files) < 2 or not options.folder:
         raise Failure(USAGE, "run needs a SCRIPT, an INPUT and --output FOLDER (see typedbytes run --help)")
@@ -102,8 +103,8 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
                 **{name: getattr(options, name) for name in _PASSED_ON},
             )
         except local.JobError as error:
-            failure = error
-        except (local.OptionError, ModuleNotFoundError) as error:
+            failure: local.JobError | None = error
+        except (OptionError, ModuleNotFoundError) as error:
             raise Failure(UNAVAILABLE if isinstance(error, ModuleNotFoundError) else USAGE, str(error)) from None
         else:
             failure = None
