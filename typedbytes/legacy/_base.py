@@ -27,7 +27,7 @@ class Bytes(bytes):
 
 
 def read_only(handlers: dict) -> Mapping:
-    """Return a view of a table of handlers that nobody can change for everyone."""
+    """Return a view of a table of handlers through which it cannot be changed."""
     return MappingProxyType(handlers)
 
 
