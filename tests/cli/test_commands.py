@@ -15,7 +15,7 @@ import pytest
 
 import typedbytes as tb
 from commands import COMMAND, LIST, ONE, STREAM, TEXT, TWO, bad, good, rows, run, until_it_has_read
-from fresh import SECONDS
+from fresh import SECONDS, run_fresh
 from typedbytes import sequencefile
 from typedbytes.cli import _input_formats, _progress, _terminal, main
 from typedbytes.cli._faults import Memory
@@ -519,6 +519,26 @@ def test_sort(file):
     assert good("sort", file(TWO), file(ONE, "b.tb")) == ONE + TWO
     lines = good("to-json", "--pairs", stdin=PAIR_STREAM)
     assert good("sort", "--pairs", stdin=lines) == good("sort", "--pairs", stdin=PAIR_STREAM)
+
+
+WITHOUT_A_COLLECTOR = """
+import gc, os, sys
+gc.disable()
+from typedbytes.cli import main
+before = set(os.listdir("/proc/self/fd"))
+stderr, sys.stderr = sys.stderr, None  # without the message
+assert main() == 65
+sys.stderr = stderr
+left = set(os.listdir("/proc/self/fd")) - before
+assert not left, [os.readlink(f"/proc/self/fd/{each}") for each in left]
+"""
+
+
+@pytest.mark.parametrize("records", [ONE + b"\x0e", ONE + TWO + ONE[:3]], ids=["damaged", "cut"])
+@pytest.mark.parametrize("command", ["sort", "sort --to json", "partition -n 2 -o {}", "cat", "to-json", "uniq", "stats", "tail", "freq", "count"])
+def test_an_input_with_an_error_is_closed_without_the_collector(command, records, file, tmp_path):
+    for options in [], ["--pairs"]:
+        run_fresh(WITHOUT_A_COLLECTOR, *command.format(tmp_path / "parts").split(), *options, file(records))
 
 
 @pytest.mark.parametrize("command", [["sort"], ["partition", "-n", "2", "-o", "parts"]], ids=lambda command: command[0])

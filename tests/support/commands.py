@@ -39,7 +39,7 @@ def bad(status, *arguments, stdin=b"", **how):
     done = run(*arguments, stdin=stdin, **how)
     message = done.stderr.decode()
     assert done.returncode == status, message
-    assert message.startswith("typedbytes: ") and message.endswith("\n") and message[:-1].isprintable()
+    assert message.startswith("typedbytes: ") and message.endswith("\n") and message[:-1].isprintable(), message
     return done.stdout, message[len("typedbytes: ") : -1]
 
 

@@ -1,7 +1,7 @@
 """The inputs of sort and partition, as sources of typed bytes. No value is made of a record."""
 
 import io
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import chain
 
 import typedbytes
@@ -18,12 +18,14 @@ class Inputs:
         self._options = options
         self._name = "-"
         self._sequence_file = None  # the first of them, whose classes the output has
+        self._opened = self._open_each()
 
     @contextmanager
-    def as_failures(self):
-        """Turn an error in the data into a Failure that names the input, and an OSError into one of the temporary files."""
+    def reading(self):
+        """Turn an error in the data into a Failure that names the input, and an OSError into one of the temporary files; close the input."""
         try:
-            yield
+            with closing(self._opened):  # not left to the collector: tracebacks refer to it
+                yield
         except typedbytes.DecodeError as error:
             raise Failure(BAD_DATA, f"{shown(self._name)}: {error}") from None
         except OSError as error:
@@ -31,9 +33,8 @@ class Inputs:
 
     def sources(self):
         """Return an iterator over the sources, and the number of values in a record."""
-        found = self._opened()
-        first, nparts = next(found)
-        return chain([first], (source for source, n in found if self._agrees(n, nparts))), nparts
+        first, nparts = next(self._opened)
+        return chain([first], (source for source, n in self._opened if self._agrees(n, nparts))), nparts
 
     def reader_of_sorted(self, file, nparts):
         """Return a reader of the sorted records in a file."""
@@ -56,7 +57,7 @@ class Inputs:
             raise Failure(USAGE, "some inputs hold pairs and some values: --pairs reads all as pairs")
         return True
 
-    def _opened(self):
+    def _open_each(self):
         for number, name in enumerate(names(self._options)):
             with opened(name) as source:
                 self._name = name

@@ -40,7 +40,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes partition -n 8 --pairs pairs.tb -o by-reducer
     """
     inputs = Inputs(options)
-    with inputs.as_failures(), _replacing(options.folder) as folder:
+    with inputs.reading(), _replacing(options.folder) as folder:
         _partition_into(folder, inputs, options)
 
 

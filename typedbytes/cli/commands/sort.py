@@ -35,7 +35,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes sort --memory 4G < big.tb | typedbytes uniq > distinct.tb
     """
     inputs = Inputs(options)
-    with inputs.as_failures():
+    with inputs.reading():
         if output.is_terminal or options.to not in (None, "typedbytes"):
             _sort_and_convert(inputs, options, output)
         else:
