@@ -111,7 +111,8 @@ def close_writer():
         WRITER[0] = None
 
 
-# Made beforehand, and no operation runs more Python code: without memory, Python 3.12.1 and 3.13.0 release some objects twice.
+# Made beforehand, and no operation runs more Python code, such as what recognises another format by its first bytes: without memory,
+# Python 3.12.1 and 3.13.0 release some objects twice.
 def shown(code, data):
     """Be a hook."""
     return [code, data]
@@ -449,7 +450,7 @@ OPERATIONS = {
     "loads_new_keys": new_keys,
     "loads_tuple_keys": lambda: tb.loads(TUPLE_KEYS),
     "text_fails": lambda: failing(tb.loads, b"\x09\7\0\0\0\1\xff"),
-    "name_fails": lambda: failing(tb.loads, b"\x32\0\0\0\5\0\0\0\1\xff"),
+    "name_fails": lambda: failing(tb.loads, b"\x09\x32\0\0\0\5\0\0\0\1\xff"),
     "key_fails": lambda: failing(tb.loads, b"\x0a\0\0\0\1" + tb.dumps(tb.Ext(60, b"x")) + b"\2\1", ext_hook=shown),
     "decode_pairs": lambda: tb.Decoder().decode_pairs(PAIRS),
     "fed": fed,
