@@ -54,8 +54,10 @@ build/types/built: pyproject.toml
 	@touch $@
 
 .PHONY: types
-types: build/types/built ## check the package with mypy, and with basedpyright that every public name has a type; half a minute, compiles nothing
+types: build build/types/built ## check the package with mypy, the stubs against the built modules, and that every public name has a type; half a minute
 	build/types/bin/mypy
+	MYPYPATH=$(CURDIR) PYTHONPATH=$(CURDIR) build/types/bin/stubtest typedbytes --concise --mypy-config-file pyproject.toml \
+	    --ignore-disjoint-bases --allowlist .stubtest-allowed
 	PYTHONPATH=$(CURDIR) build/types/bin/basedpyright --pythonpath build/types/bin/python --verifytypes typedbytes --ignoreexternal
 
 .PHONY: test-all-pythons

@@ -1,5 +1,7 @@
 import enum
 
+__all__ = ["TypeCode"]
+
 class TypeCode(enum.IntEnum):
     BYTES = 0
     BYTE = 1

@@ -3,6 +3,8 @@ from typing import SupportsIndex
 from _typeshed import ReadableBuffer
 from typing_extensions import Self
 
+__all__ = ["Byte", "Ext", "Float", "Long", "Writable"]
+
 class Byte(int):
     def __new__(cls, value: int = 0) -> Self: ...
 

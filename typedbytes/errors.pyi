@@ -1,3 +1,15 @@
+__all__ = [
+    "BlockError",
+    "DecodeError",
+    "EncodeError",
+    "EncodeTypeError",
+    "EncodeValueError",
+    "FormatError",
+    "LimitError",
+    "TruncatedError",
+    "TypedBytesError",
+]
+
 class TypedBytesError(Exception): ...
 
 class EncodeError(TypedBytesError):

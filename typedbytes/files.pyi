@@ -6,6 +6,8 @@ from typing_extensions import Unpack
 from typedbytes import _core
 from typedbytes._options import DecodeOptions, EncodeOptions
 
+__all__ = ["PairReader", "PairWriter", "Reader", "Writer", "dump", "dump_all", "iter_load", "load"]
+
 class Reader(_core.Reader):
     def __init__(
         self,

@@ -4,6 +4,8 @@ from _typeshed import ReadableBuffer
 
 from typedbytes._options import Dialect
 
+__all__ = ["RecordStatistics", "Schema", "Walker", "lines"]
+
 TAGS: frozenset[bytes]
 
 def lines(data: ReadableBuffer, *, pairs: bool = False, plain: bool = False, dialect: Dialect = "hadoop") -> bytes: ...

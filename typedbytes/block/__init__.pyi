@@ -15,7 +15,19 @@ from typedbytes.block._native import (
     Message as Message,
 )
 
-__all__: list[str]
+__all__ = [
+    "ArrowStream",
+    "AsyncCoalescingWriter",
+    "BlockDecoder",
+    "BlockEncoder",
+    "BlockReader",
+    "BlockWriter",
+    "CoalescingWriter",
+    "Command",
+    "Message",
+    "SharedBody",
+    "SharedChannel",
+]
 
 class SharedBody:
     view: memoryview

@@ -6,6 +6,21 @@ from typing_extensions import Self, Unpack
 
 from typedbytes._options import EncodeOptions, ValueOptions
 
+__all__ = [
+    "ArrowStream",
+    "AsyncCoalescingWriter",
+    "BlockDecoder",
+    "BlockEncoder",
+    "BlockReader",
+    "BlockWriter",
+    "CoalescingWriter",
+    "Command",
+    "ELEMENTS",
+    "Message",
+    "array_view",
+    "element_name",
+]
+
 _Wire = Literal["line", "block", "bytes", "type8", "total", "header", "native", 1]
 
 ELEMENTS: tuple[str, ...]
@@ -28,11 +43,11 @@ class Message:
     def wants_reply(self) -> bool: ...
     def __len__(self) -> int: ...
     @overload
-    def __getitem__(self, index: int) -> Any: ...
+    def __getitem__(self, index: int, /) -> Any: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[Any, ...]: ...
+    def __getitem__(self, index: slice, /) -> tuple[Any, ...]: ...
     def __iter__(self) -> Iterator[Any]: ...
-    def __contains__(self, value: object) -> bool: ...
+    def __contains__(self, value: object, /) -> bool: ...
 
 class BlockEncoder:
     def __init__(

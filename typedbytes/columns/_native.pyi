@@ -6,6 +6,23 @@ from typing_extensions import Self
 
 from typedbytes._options import Dialect
 
+__all__ = [
+    "Batch",
+    "Builder",
+    "ImportedArray",
+    "ImportedArrayStream",
+    "Rows",
+    "arrow_names",
+    "arrow_stream",
+    "encode_rows",
+    "null_bits",
+    "rows_of_arrow",
+    "rows_of_batch",
+    "rows_of_buffer",
+    "rows_of_encoded",
+    "rows_of_parts",
+]
+
 # A type of a column: its kind, then what the kind has; see _type_strings.
 _Type = tuple[Any, ...]
 _Batch = TypeVar("_Batch", bound=Batch)
@@ -22,8 +39,8 @@ class Batch:
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
 
 class Builder:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         types: Sequence[_Type] | None,
         nvalues: int,
         paths: Sequence[Sequence[int]] | None,
@@ -32,7 +49,7 @@ class Builder:
         dialect: Dialect = "hadoop",
         max_depth: int = 256,
         most_held: int = 2147483647,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def stride(self) -> int: ...
     @property

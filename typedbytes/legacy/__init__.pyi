@@ -4,7 +4,27 @@ from typing import Any, ClassVar, Literal, NoReturn
 from _typeshed import ReadableBuffer
 from typing_extensions import Self
 
-__all__: list[str]
+__all__ = [
+    "BYTES",
+    "BYTE",
+    "BOOL",
+    "INT",
+    "LONG",
+    "FLOAT",
+    "DOUBLE",
+    "STRING",
+    "VECTOR",
+    "LIST",
+    "MAP",
+    "PICKLE",
+    "BYTESTRING",
+    "MARKER",
+    "Bytes",
+    "Input",
+    "Output",
+    "PairedInput",
+    "PairedOutput",
+]
 
 BYTES: int
 BYTE: int

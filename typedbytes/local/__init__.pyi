@@ -1,6 +1,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal, Optional, TypedDict, Union
+from typing import Any, Literal, NamedTuple, Optional, TypedDict, Union
 
 from typing_extensions import Unpack
 
@@ -24,17 +24,12 @@ class CommandError(JobError): ...
 class InputError(JobError): ...
 class OutputError(JobError): ...
 
-class Result(tuple[str, Mapping[str, Mapping[str, int]], int, int, float]):
-    @property
-    def output(self) -> str: ...
-    @property
-    def counters(self) -> Mapping[str, Mapping[str, int]]: ...
-    @property
-    def nmaps(self) -> int: ...
-    @property
-    def nreducers(self) -> int: ...
-    @property
-    def seconds(self) -> float: ...
+class Result(NamedTuple):
+    output: str
+    counters: Mapping[str, Mapping[str, int]]
+    nmaps: int
+    nreducers: int
+    seconds: float
 
 class _Options(TypedDict, total=False):
     output_format: Literal["sequencefile", "pairs", "text"]

@@ -8,6 +8,8 @@ from typing_extensions import Self, Unpack
 from typedbytes._options import DecodeOptions, EncodeOptions, ValueOptions
 from typedbytes.errors import DecodeError
 
+__all__ = ["MapFile", "Reader", "Skipped", "Writer", "decode", "encode", "open", "read"]
+
 @overload
 def open(file: Any, mode: Literal["r"] = "r", **options: Any) -> Reader: ...
 @overload

@@ -7,6 +7,8 @@ from typing_extensions import Self, Unpack
 from typedbytes._options import EncodeOptions, ValueOptions
 from typedbytes.errors import DecodeError
 
+__all__ = ["Reader", "Skipped", "Writer", "decode", "encode"]
+
 _Compression = Literal["none", "record", "block"]
 _Converter = Callable[[bytes], Any]
 
