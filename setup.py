@@ -62,7 +62,7 @@ if switch("WERROR"):
 if switch("PORTABLE"):
     macros += [("TYPEDBYTES_PORTABLE", "1")]
 
-headers = sorted(glob.glob("src/typedbytes/core/**/*.h", recursive=True))  # those that headers include are not found otherwise
+headers = sorted(glob.glob("src/typedbytes/**/*.h", recursive=True))  # those that headers include are not found otherwise
 extensions = [
     Extension(
         f"typedbytes.{module}",

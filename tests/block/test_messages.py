@@ -752,7 +752,7 @@ def test_the_checksum_of_long_bodies():
 
 
 def test_both_ways_to_the_checksum(tmp_path):
-    source = '#include "core/crc32c.h"\nvoid start(int plain) { crc32c_start(plain); }\n'
+    source = '#include "block/crc32c.h"\nvoid start(int plain) { crc32c_start(plain); }\n'
     source += "uint32_t sum(uint32_t crc, const unsigned char *p, ptrdiff_t n) { return crc32c(crc, p, n); }\n"
     (tmp_path / "sum.c").write_text(source)
     command = [

@@ -17,7 +17,7 @@ from typedbytes._core cimport (
 )
 from typedbytes.core.byteorder cimport is_ascii, store_i32, store_i64
 from typedbytes.core.cpython cimport as_failure
-from typedbytes.core.java_utf8 cimport java_character
+from typedbytes._sorting.java_utf8 cimport java_character
 from typedbytes._core cimport Source, fill_from, open_source
 from typedbytes.core.typecode cimport LONG, STRING
 

@@ -42,7 +42,7 @@ from typedbytes._core cimport *
 from typedbytes.core.cpython cimport (
     as_failure, bytes_resize, float_from_f64, int_from_i64, int_to_i64, new_ascii, raise_without_memory, tuple_from_stolen, unlikely,
 )
-from typedbytes.core.crc32c cimport crc32c, crc32c_start
+from typedbytes.block.crc32c cimport crc32c, crc32c_start
 from typedbytes.core.typecode cimport *
 
 import io
