@@ -4,7 +4,17 @@ Here: the marks, and the names of what they mark. Not here: reading any of it, a
 than was expected.
 """
 
-__all__ = ["BLOCK_MESSAGE", "BYTE_ORDER_MARKS", "COMPRESSIONS", "FOREIGN", "SEQUENCE_FILE", "compression_of", "described", "name_of"]
+__all__ = [
+    "BLOCK_MESSAGE",
+    "BYTE_ORDER_MARKS",
+    "COMPRESSIONS",
+    "FOREIGN",
+    "SEQUENCE_FILE",
+    "compression_of",
+    "described",
+    "is_sequence_file",
+    "name_of",
+]
 
 SEQUENCE_FILE = b"SEQ"
 BLOCK_MESSAGE = b"\xf5BB"
@@ -43,6 +53,15 @@ def name_of(head):
     ('parquet', None)
     """
     return _marked(head, COMPRESSIONS) or _marked(head, _NAMES)
+
+
+def is_sequence_file(head):
+    """Return whether a file that starts with these bytes is a SequenceFile.
+
+    >>> is_sequence_file(b"SEQ\\x06"), is_sequence_file(b"SEQUENCE")
+    (True, False)
+    """
+    return head.startswith(SEQUENCE_FILE) and head[3:4] < b" "  # a version
 
 
 _DESCRIPTIONS = {

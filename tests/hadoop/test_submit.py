@@ -5,6 +5,7 @@ Hadoop 3.4.2 and its Java.
 """
 
 import contextlib
+import importlib
 import io
 import json
 import os
@@ -23,6 +24,7 @@ from typedbytes import cli, hadoop, sequencefile
 from typedbytes.hadoop import _bundle, _installed, _modules
 from typedbytes.hadoop._job_log import ADVICE, JobLogParser
 
+JOB = ROOT / "examples" / "wordcount.py"
 COMPARATOR = "mapreduce.job.output.key.comparator.class=org.apache.hadoop.io.BytesWritable$Comparator"
 
 
@@ -288,7 +290,7 @@ def test_check_adds_modules_and_names_what_is_missing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     script = written(tmp_path, job="import one, numpy\none.run()", one="")
     said = []
-    checked = hadoop.check(plan(script, ["in"], "out"), said.append)
+    checked = hadoop.check(plan(script, ["in"], "out", input_format="text"), said.append)
     assert checked.files == [str(tmp_path / "one.py")]
     assert said == ["the nodes must have the module numpy, or a bundle that holds it (typedbytes bundle --require numpy)"]
     (tmp_path / "numpy.zip").write_bytes(b"")
@@ -302,8 +304,58 @@ def test_check_adds_modules_and_names_what_is_missing(tmp_path, monkeypatch):
         with pytest.raises(hadoop.SubmitError, match=message):
             hadoop.check(wrong)
     assert hadoop.check(plan("s3://bucket/job.py", ["in"], "out")).files == []
-    hadoop.check(plan(written(tmp_path, job="def mapper(key, value): pass"), ["in"], "out"), said.append)
+    hadoop.check(plan(written(tmp_path, job="def mapper(key, value): pass"), ["in"], "out", input_format="text"), said.append)
     assert said[1:] == [f"{script} does not call run(...): its tasks may succeed and write nothing"]
+
+
+ROLES = [
+    ("from typedbytes import streaming\nstreaming.run(m)", False, False),
+    ("from typedbytes import streaming\nstreaming.run(m, r, combiner=None)", False, True),
+    ("from typedbytes import streaming as s\ns.run(m, r, c)", True, True),
+    ("from typedbytes.streaming import run\nrun(m, reducer=r, combiner=r)", True, True),
+    ("import typedbytes.streaming\ntypedbytes.streaming.run(m, r)", False, True),
+    ("from typedbytes.streaming import run\nrun(m, r) if x else run(m, r, c)", True, True),
+    ("from typedbytes.streaming import run\nrun(m, **jobs)", None, None),
+    ("from typedbytes.streaming import run\nrun(*jobs)", None, None),
+    ("from typedbytes.streaming import run\nrun(m, *jobs)", None, None),
+    ("import subprocess\nsubprocess.run(m, r, c)", None, None),
+]
+
+
+@pytest.mark.parametrize("text, combines, reduces", ROLES, ids=[text.partition("\n")[2] for text, _, _ in ROLES])
+def test_the_script_decides_about_its_combiner_and_its_reducer(tmp_path, text, combines, reduces):
+    script = written(tmp_path, job=text)
+    assert _modules.roles(script) == {"combine": combines, "reduce": reduces}
+    checked = hadoop.check(plan(script, ["in"], "out"))
+    assert (checked.combiner, checked.nreducers) == (bool(combines), 0 if reduces is False else 1)
+    for options, has in (({"combiner": True}, combines), ({"nreducers": 2}, reduces)):
+        expected = (
+            pytest.raises(hadoop.SubmitError, match="job.py has no (combiner|reducer): give") if has is False else contextlib.nullcontext()
+        )
+        with expected:
+            checked = hadoop.check(plan(script, ["in"], "out", **options))
+            assert {name: getattr(checked, name) for name in options} == options
+
+
+def test_the_format_of_inputs_that_can_be_seen(tmp_path, monkeypatch):
+    (tmp_path / "core-site.xml").write_text("<configuration/>")
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    folder = tmp_path / "in"
+    folder.mkdir()
+    with sequencefile.open(str(folder / "part-00000"), "w") as file:
+        file.write("a", 1)
+    (folder / "_SUCCESS").write_bytes(b"")
+    (tmp_path / "a.txt").write_text("SEQUENCES are text\n")
+    said = []
+    found = [
+        hadoop.check(plan(str(JOB), [str(path)], "out"), said.append).input_format for path in (folder, tmp_path / "a*", f"file://{folder}")
+    ]
+    assert (found, said) == (["sequencefile", "text", "sequencefile"], [])
+    with pytest.raises(hadoop.SubmitError, match="part-00000 is a SequenceFile and .*a.txt is not: give the inputs of one kind"):
+        hadoop.check(plan(str(JOB), [str(folder), str(tmp_path / "a.txt")], "out"))
+    assert hadoop.check(plan(str(JOB), ["hdfs:///in"], "out"), said.append).input_format == "text"
+    assert said == ["the inputs are read as lines of text; for SequenceFiles give --input-format sequencefile"]
+    assert hadoop.check(plan(str(JOB), ["hdfs:///in"], "out", input_format="com.example.F"), said.append).input_format == "com.example.F"
 
 
 # -- bundles ----------------------------------------------------------------------------------------------
@@ -767,7 +819,6 @@ def run_command(capfdbinary, *words):
     return code, found.out.decode(), found.err.decode()
 
 
-JOB = ROOT / "examples" / "wordcount.py"
 WORDS = ("in", "--output", "out")
 
 
@@ -784,6 +835,8 @@ WORDS = ("in", "--output", "out")
         (["submit", JOB, *WORDS, "--reducers", "-1"], 64, "expected an integer of at least 0"),
         (["submit", JOB, *WORDS, "--dry-run"], 64, "run typedbytes bundle typedbytes-bundle.zip, or pass --no-bundle"),
         (["submit", JOB, *WORDS, "--target", "emr", "--no-bundle"], 64, "needs --staging"),
+        (["submit", JOB, *WORDS, "--input-format", "pairs", "--dry-run", "--no-bundle"], 69, "make SequenceFiles of them"),
+        (["submit", JOB, *WORDS, "--output-format", "texts", "--dry-run", "--no-bundle"], 69, "'texts' is none of the formats"),
         (["submit", "no.py", *WORDS, "--no-bundle"], 69, "there is no script no.py"),
         (["bundle"], 64, "bundle writes one ZIP"),
         (["bundle", "x.tar"], 69, "name of a bundle must end with .zip"),
@@ -796,13 +849,38 @@ def test_wrong_commands(tmp_path, monkeypatch, capfdbinary, words, code, message
     assert message in messages
 
 
+def test_one_job_has_one_set_of_options():
+    parsers = {name: cli._parser.Parser(name, "") for name in ("run", "submit")}
+    for name, parser in parsers.items():
+        importlib.import_module(f"typedbytes.cli.commands.{name}").add_arguments(parser)
+    found = {name: {action.dest: action for action in parser._actions} for name, parser in parsers.items()}
+    shared = {
+        "files",
+        "folder",
+        "reducers",
+        "combiner",
+        "secondary",
+        "input_format",
+        "output_format",
+        "arg",
+        "env",
+        "properties",
+        "ship",
+        "help",
+    }
+    assert found["run"].keys() & found["submit"].keys() == shared
+    for name in shared:
+        one, other = (vars(actions[name]) for actions in found.values())
+        assert {**one, "container": None} == {**other, "container": None}
+
+
 def test_a_job_is_printed_before_it_is_run(tmp_path, monkeypatch, capfdbinary):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HADOOP_HOME", str(tmp_path))
-    words = ("submit", JOB, *WORDS, "--reducers", 3, "--combiner", "-D", "a=b", "--env", "c=d", "--ship", JOB, "--dry-run")
+    words = ("submit", JOB, *WORDS, "--reducers", 3, "--combiner", "-D", "a=b", "--env", "c=d", "--ship", JOB, "--arg", 3, "--dry-run")
     assert run_command(capfdbinary, "bundle", "typedbytes-bundle.zip") == (0, "", "")
     code, output, messages = run_command(capfdbinary, *words)
-    assert (code, messages) == (0, "")
+    assert (code, messages) == (0, "typedbytes: the inputs are read as lines of text; for SequenceFiles give --input-format sequencefile\n")
     found = shlex.split(output.replace("\\\n", ""))
     assert found[:3] == ["hadoop", "jar", "hadoop-streaming.jar"]
     expected = plan(
@@ -815,6 +893,7 @@ def test_a_job_is_printed_before_it_is_run(tmp_path, monkeypatch, capfdbinary):
         files=[str(JOB)],
         properties={"a": "b"},
         environment={"c": "d"},
+        arguments=["3"],
     )
     assert found[3:] == expected.words()
 

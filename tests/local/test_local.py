@@ -9,6 +9,7 @@ import io
 import lzma
 import os
 import pathlib
+import re
 import stat
 import subprocess
 import sys
@@ -625,7 +626,7 @@ def test_the_command_runs_a_job_and_prints_its_counters(words, tmp_path):
         (["job.py", "nothing", "-o", "out"], 66, "typedbytes: no such input: nothing"),
         (["job.py", "-o", "out"], 64, "typedbytes: run needs a SCRIPT, an INPUT and --output FOLDER"),
         (["job.py", "in.txt", "-o", "out", "--memory", "much"], 64, "expected a size such as"),
-        (["job.py", "in.txt", "-o", "out", "-r", "two"], 64, "expected a number"),
+        (["job.py", "in.txt", "-o", "out", "-r", "two"], 64, "expected an integer of at least 0, not 'two'"),
         (["job.py", "in.txt", "-o", ""], 64, "typedbytes: run needs a SCRIPT, an INPUT and --output FOLDER"),
         (["job.py", "in.txt", "-o", "out", "--input-format", "pairs"], 1, "it was read as pairs: give its format with --input-format"),
         (["job.py", "-", "in.txt", "-", "-o", "out"], 66, "typedbytes: standard input is given twice among the inputs"),
@@ -655,6 +656,67 @@ def test_the_command_says_what_is_wrong(words, tmp_path, words_given, code, said
     assert done.returncode == code, done.stderr
     assert said in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+PARAMETERS = """
+    import os, sys
+    import beside
+    from typedbytes import streaming
+
+    limit, unwanted = int(sys.argv[2]), open("stop.txt").read().split()
+
+    def mapper(offset, line):
+        for word in line.split():
+            if word not in unwanted:
+                yield word, limit
+
+    def reducer(word, counts):
+        yield word, (sum(counts), os.environ["LEVEL"], os.environ["my_limit"], beside.NAME)
+
+    streaming.run(mapper, reducer)
+"""
+
+
+def test_a_job_takes_arguments_variables_properties_and_files(tmp_path):
+    (tmp_path / "in.txt").write_text("a b c b\n")
+    (tmp_path / "words").write_text("a")
+    (tmp_path / "job").mkdir()
+    (tmp_path / "modules").mkdir()
+    write_script(tmp_path / "modules", "NAME = 'shipped'", "beside.py")
+    script = write_script(tmp_path / "job", PARAMETERS)
+    options = ["--arg", "3", "--env", "LEVEL=x y", "-D", "my.limit=7", "-D", "mapreduce.job.reduces=2"]
+    options += ["--ship", tmp_path / "words#stop.txt", "--ship", tmp_path / "modules" / "beside.py"]
+    done = subprocess.run(
+        command(script, "in.txt", "-o", "out", *options),
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=environment({"TMPDIR": str(tmp_path)}),
+    )
+    assert done.returncode == 0, done.stderr
+    assert dict(pairs_of(tmp_path / "out")) == {"b": (6, "x y", "7", "shipped"), "c": (3, "x y", "7", "shipped")}
+    assert sorted(os.listdir(tmp_path / "out")) == ["_SUCCESS", "part-00000", "part-00001"]
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job", "modules", "out", "words"]  # the folder of the tasks is gone
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"files": ["no.txt"]}, "there is no file no.txt to ship with the job"),
+        ({"files": ["in.txt#../x"]}, "in.txt cannot be called '../x' in the folder of a task"),
+        ({"files": ["in.txt", "job.py#in.txt"]}, "two files are called in.txt in the folder of a task: write job.py#NAME"),
+        ({"properties": {"mapreduce.job.reduces": "two"}}, "the property mapreduce.job.reduces is a number, not 'two'"),
+        ({"properties": {"stream.map.output": "text"}}, "stream.map.output is not for -D"),
+        ({"combiner": True}, "has no combiner: give streaming.run"),
+    ],
+)
+def test_options_of_a_job_that_cannot_be(tmp_path, monkeypatch, options, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.txt").write_text("a\n")
+    script = write_script(tmp_path, "from typedbytes import streaming\nstreaming.run(lambda key, value: [])")
+    with pytest.raises((local.JobError, ValueError), match=re.escape(said)):
+        run(script, "in.txt", "out", **options)
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
 
 
 def test_progress_is_drawn_on_a_terminal(words, tmp_path):

@@ -19,8 +19,8 @@ class Plan:
     script: str
     inputs: list[str]
     output: str
-    nreducers: int
-    combiner: bool
+    nreducers: Optional[int]
+    combiner: Optional[bool]
     secondary: int
     input_format: str
     output_format: str
@@ -31,15 +31,16 @@ class Plan:
     archives: list[str]
     properties: dict[str, str]
     environment: dict[str, str]
+    arguments: list[str]
     def __init__(
         self,
         script: str,
         inputs: list[str],
         output: str,
-        nreducers: int = 1,
-        combiner: bool = False,
+        nreducers: Optional[int] = None,
+        combiner: Optional[bool] = None,
         secondary: int = 0,
-        input_format: str = "text",
+        input_format: str = "auto",
         output_format: str = "sequencefile",
         name: str = "",
         python: str = "python3",
@@ -48,6 +49,7 @@ class Plan:
         archives: list[str] = ...,
         properties: dict[str, str] = ...,
         environment: dict[str, str] = ...,
+        arguments: list[str] = ...,
     ) -> None: ...
     def words(self) -> list[str]: ...
     def parts(self) -> list[tuple[str, str]]: ...

@@ -55,8 +55,52 @@ def is_importable(name):
 
 def calls(script, name):
     """Return whether a script calls a function or method of that name. Raises SubmitError as `beside` does."""
-    functions = [node.func for node in ast.walk(_parsed(script)) if isinstance(node, ast.Call)]
-    return any(getattr(each, "id", getattr(each, "attr", None)) == name for each in functions)
+    return any(_name(node.func) == name for node in ast.walk(_parsed(script)) if isinstance(node, ast.Call))
+
+
+def roles(script):
+    """Return whether a script gives ``streaming.run(...)`` a "combine" and a "reduce"; None where its source does not say.
+
+    Raises SubmitError as `beside` does.
+    """
+    tree = _parsed(script)
+    ours = {
+        alias.asname or alias.name.partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and _is_ours(node)
+        for alias in node.names
+    }
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _root(node.func) in ours and _name(node.func) == "run"]
+    return {role: _gives(found, number, name) for role, number, name in (("combine", 2, "combiner"), ("reduce", 1, "reducer"))}
+
+
+def _is_ours(node):
+    names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+    return any(name.partition(".")[0] == "typedbytes" for name in names)
+
+
+def _name(function):
+    return getattr(function, "id", getattr(function, "attr", None))
+
+
+def _root(function):
+    while isinstance(function, ast.Attribute):
+        function = function.value
+    return getattr(function, "id", None)
+
+
+def _gives(found, number, name):
+    """Return whether one of these calls has an argument, by its number or its name; None if they do not say."""
+    answers = [_argument(call, number, name) for call in found]
+    return None if not answers or (None in answers and True not in answers) else True in answers
+
+
+def _argument(call, number, name):
+    given = [*call.args[number : number + 1], *(each.value for each in call.keywords if each.arg == name)]
+    if not given:
+        is_open = any(isinstance(each, ast.Starred) for each in call.args) or any(each.arg is None for each in call.keywords)
+        return None if is_open else False
+    return None if isinstance(given[0], ast.Starred) else not (isinstance(given[0], ast.Constant) and given[0].value is None)
 
 
 def _parsed(path):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from typedbytes.hadoop import _quoting
 from typedbytes.hadoop._submit_errors import SubmitError
+from typedbytes.streaming._job_options import OPTION_OF
 from typedbytes.streaming._task import BINARY_PARTITIONER, BYTES_COMPARATOR
 
 __all__ = ["Plan"]
@@ -24,6 +25,7 @@ BUNDLE_LINK = "typedbytes-bundle"
 COMPARATOR = {"mapreduce.job.output.key.comparator.class": BYTES_COMPARATOR}
 
 INPUT_FORMATS = {
+    "auto": "org.apache.hadoop.mapred.TextInputFormat",  # of inputs that `check` has not seen
     "text": "org.apache.hadoop.mapred.TextInputFormat",
     "sequencefile": "org.apache.hadoop.mapred.SequenceFileInputFormat",
 }
@@ -32,23 +34,14 @@ OUTPUT_FORMATS = {
     "sequencefile": "org.apache.hadoop.mapred.SequenceFileOutputFormat",
 }
 
-#: Properties that Streaming sets from its own options, overriding -D.
-OPTION_OF = {
-    **dict.fromkeys(["stream.map.input", "stream.map.output", "stream.reduce.input", "stream.reduce.output"], "-io typedbytes"),
-    **dict.fromkeys(["mapreduce.output.fileoutputformat.outputdir", "mapred.output.dir"], "-output"),
-    "mapred.input.format.class": "-inputformat",
-    "mapred.output.format.class": "-outputformat",
-    "stream.addenvironment": "-cmdenv",
-    "tmparchives": "-archives",
-    "tmpfiles": "-files",
-}
-
 
 @dataclass
 class Plan:
     """A job: its script, input, output and options.
 
-    The last line of the script is ``streaming.run(...)``. A format is "text", "sequencefile" or the name of a Java class.
+    The last line of the script is ``streaming.run(...)``. A format is "text", "sequencefile" or the name of a Java class; the input's
+    also "auto". "auto", and None for `nreducers` and `combiner`, leave it to `check`, which looks at the inputs and the script; a plan that
+    was not checked has text, one reducer and no combiner then.
     `secondary` is the number of bytes at the end of an encoded key that affect only the order: keys that are equal without
     them go to the same reducer; jobs with group_by do not need it.
 
@@ -64,10 +57,10 @@ class Plan:
     script: str
     inputs: list
     output: str
-    nreducers: int = 1
-    combiner: bool = False
+    nreducers: int | None = None  #: None: 1, or 0 for a script without a reducer
+    combiner: bool | None = None  #: None: if the script has one
     secondary: int = 0
-    input_format: str = "text"
+    input_format: str = "auto"
     output_format: str = "sequencefile"
     name: str = ""
     python: str = "python3"
@@ -76,6 +69,11 @@ class Plan:
     archives: list = field(default_factory=list)
     properties: dict = field(default_factory=dict)
     environment: dict = field(default_factory=dict)
+    arguments: list = field(default_factory=list)  #: words for the script, after its role
+
+    @property
+    def _nreducers(self):
+        return 1 if self.nreducers is None else self.nreducers
 
     def words(self):
         """Return the arguments of the command line after the streaming jar."""
@@ -95,8 +93,8 @@ class Plan:
             raise SubmitError(
                 f"Hadoop Streaming sets the property {name} from {OPTION_OF[name]} and ignores -D: leave it out of the properties"
             )
-        properties = {"mapreduce.job.name": self.name or script_of(self).link, "mapreduce.job.reduces": str(self.nreducers)}
-        if self.nreducers:
+        properties = {"mapreduce.job.name": self.name or script_of(self).link, "mapreduce.job.reduces": str(self._nreducers)}
+        if self._nreducers:
             properties.update(COMPARATOR)
         if self.secondary:
             properties["mapreduce.partition.binarypartitioner.right.offset"] = str(-self.secondary - 1)
@@ -111,10 +109,10 @@ class Plan:
         parts.append(("-io", "typedbytes"))
         parts += [("-input", _quoting.location("-input", path)) for path in self.inputs]
         parts.append(("-output", _quoting.location("-output", self.output)))
-        parts.append(("-inputformat", _quoting.option("-inputformat", INPUT_FORMATS.get(self.input_format, self.input_format))))
-        parts.append(("-outputformat", _quoting.option("-outputformat", OUTPUT_FORMATS.get(self.output_format, self.output_format))))
+        parts.append(("-inputformat", _java_class("-inputformat", INPUT_FORMATS, self.input_format)))
+        parts.append(("-outputformat", _java_class("-outputformat", OUTPUT_FORMATS, self.output_format)))
         parts += [("-cmdenv", _quoting.variable(name, value)) for name, value in self._environment().items()]
-        if self.secondary and self.nreducers:
+        if self.secondary and self._nreducers:
             parts.append(("-partitioner", BINARY_PARTITIONER))
         return parts + self._commands()
 
@@ -127,16 +125,24 @@ class Plan:
     def _commands(self):
         link = script_of(self).link
         start = [self.python, f"./{link}" if link.startswith("-") else link]
-        commands = [("-mapper", _quoting.command([*start, "map"]))]
-        if self.combiner and self.nreducers:
-            commands.append(("-combiner", _quoting.command([*start, "combine"])))
-        if self.nreducers:
-            commands.append(("-reducer", _quoting.command([*start, "reduce"])))
-        return commands
+        roles = [
+            ("-mapper", "map", True),
+            ("-combiner", "combine", self.combiner and self._nreducers),
+            ("-reducer", "reduce", self._nreducers),
+        ]
+        return [(option, _quoting.command([*start, role, *self.arguments])) for option, role, is_there in roles if is_there]
 
     def shell(self, *start):
         """Return the whole command for a shell, one option per line."""
         return shlex.join(start) + "".join(f" \\\n    {shlex.join(part)}" for part in self.parts())
+
+
+def _java_class(option, formats, name):
+    if name == "pairs":
+        raise SubmitError("Hadoop has no files of pairs: make SequenceFiles of them with typedbytes loadtb, and read them with dumptb")
+    if name and name not in formats and "." not in name:
+        raise SubmitError(f"{name!r} is none of the formats {', '.join(formats)}, nor the whole name of a Java class")
+    return _quoting.option(option, formats.get(name, name))
 
 
 def _urls(name, files):

@@ -13,6 +13,7 @@ import re
 from collections import namedtuple
 
 from typedbytes.hadoop._submit_errors import SubmitError
+from typedbytes.streaming._job_options import link_of
 
 __all__ = ["Shipped", "assignment", "command", "location", "option", "shipped", "unique", "url_path", "variable"]
 
@@ -121,8 +122,7 @@ def _has_free_comma(path):
 
 def shipped(text):
     """Return the path and the link of PATH, or PATH#LINK."""
-    path, sign, link = text.partition("#")
-    return Shipped(path, link if sign else os.path.basename(path))
+    return Shipped(*link_of(text))
 
 
 def unique(*kinds):

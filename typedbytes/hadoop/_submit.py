@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 
 from typedbytes._core import WrappedIterator
 from typedbytes.hadoop._bundle import differences, versions_in
+from typedbytes.hadoop._input_formats import find_format
 from typedbytes.hadoop._installed import default_file_system, find_command, find_jar, gathers_logs
 from typedbytes.hadoop._job_log import JobLogParser
-from typedbytes.hadoop._modules import beside, calls, foreign, is_importable
+from typedbytes.hadoop._modules import beside, calls, foreign, is_importable, roles
 from typedbytes.hadoop._submit_errors import JobFailedError, SubmitError
 
 __all__ = ["Done", "check", "command_of", "read_output", "submit"]
@@ -34,10 +35,11 @@ class Done:
 
 
 def check(plan, say=lambda line: None):
-    """Return the plan with the modules beside its script added to its files. Raises SubmitError for a job that cannot run.
+    """Return the plan with what its script and its inputs decide: files, reducers, combiner, format. Raises SubmitError for a job that cannot run.
 
-    `say` is called with a line for each requirement that only the nodes can meet.
+    The modules beside the script are added to its files. `say` is called with a line for each requirement that only the nodes can meet.
     """
+    plan = replace(plan, input_format=find_format(plan.input_format, plan.inputs, say))
     if "://" in plan.script:
         return plan
     if not os.path.isfile(plan.script):
@@ -63,7 +65,17 @@ def check(plan, say=lambda line: None):
                 "--ship, or put the package into a bundle with typedbytes bundle --module or --require"
             )
         say(f"the nodes must have the module {name}, or a bundle that holds it (typedbytes bundle --require {name})")
-    return replace(plan, files=[*plan.files, *(path for path in files if path not in plan.files)])
+    return replace(_with_roles(plan), files=[*plan.files, *(path for path in files if path not in plan.files)])
+
+
+def _with_roles(plan):
+    has = roles(plan.script)
+    for role, wanted in ("combine", plan.combiner), ("reduce", plan.nreducers):
+        if wanted and has[role] is False:
+            what, without = {"combine": ("combiner", "--no-combiner"), "reduce": ("reducer", "--reducers 0")}[role]
+            raise SubmitError(f"{plan.script} has no {what}: give streaming.run(...) one, or run the job without ({without})")
+    nreducers = int(has["reduce"] is not False) if plan.nreducers is None else plan.nreducers
+    return replace(plan, nreducers=nreducers, combiner=bool(has["combine"]) if plan.combiner is None else plan.combiner)
 
 
 def command_of(jar=None, environ=os.environ):

@@ -19,6 +19,8 @@ from typedbytes.local._inputs import FORMATS as INPUT_FORMATS, find_files, make_
 from typedbytes.local._job import Job, JobSettings, Result
 from typedbytes.local._outputs import FORMATS as OUTPUT_FORMATS, OutputFolder
 from typedbytes.local._processes import Processes
+from typedbytes.local._shipped import take_along
+from typedbytes.streaming._job_options import OPTION_OF, REDUCERS, variables_of
 
 __all__ = ["CommandError", "InputError", "JobError", "OutputError", "Result", "run", "run_script"]
 
@@ -51,6 +53,9 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
     attempts       how often a task is tried (1)
     keep_failed    leave the folder of a job that failed; JobError.kept says where
     environ        more variables for the tasks
+    properties     properties of the job, as Hadoop's -D: tasks find "a.b" as the variable a_b; those of Hadoop itself have no other effect,
+                   except the number of reducers
+    files          paths, or "PATH#NAME", of files that each task finds in its folder, which is then a folder of their own
     quiet          do not pass on the tasks' standard error
     progress       called as progress(phase, done, total) with "map" or "reduce" and bytes of input
 
@@ -69,6 +74,7 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
     if any(map(callable, jobs.values())):  # their modules are found there where they are found here
         options["environ"] = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(options.get("environ") or {})}
     with Processes() as processes:
+        processes.folder, options["environ"] = take_along(options.pop("files", ()), options.get("environ"), processes.caretaker)
         return _run(processes, name or "typedbytes", commands, inputs, output, reducers, **options)
 
 
@@ -76,19 +82,28 @@ def run_script(script, arguments=(), *, inputs, output, reducers=None, combiner=
     """Run the job of a script as `run` does; raises as it does.
 
     The script calls `typedbytes.streaming.run`, and is started with a role and then the arguments. reducers: None is 1 when the script
-    has a reducer, and 0 otherwise. combiner: False leaves it out, None uses it when the script has one.
+    has a reducer, and 0 otherwise. combiner: False leaves it out, None uses it when the script has one, and with True it must have one.
     """
+    properties = options.get("properties") or {}
+    reducers = _reducers_of(properties, reducers)
     with Processes() as processes:
-        commands = from_script(processes, script, arguments, combiner, None if reducers is None else reducers > 0, options.get("environ"))
+        processes.folder, options["environ"] = take_along(options.pop("files", ()), options.get("environ"), processes.caretaker)
+        environ = {**variables_of(properties), **options["environ"]}
+        commands = from_script(processes, script, arguments, combiner, None if reducers is None else reducers > 0, environ)
         reducers = reducers if reducers is not None else int(commands["reduce"] is not None)
         return _run(processes, os.path.basename(script), commands, inputs, output, reducers, **options)
 
 
 def _run(
     running, name, commands, inputs, output, reducers, *, output_format="sequencefile", input_format="auto", secondary=0, split_size=None, processes=None,
-    memory=512 << 20, tmp=None, codec="none", attempts=1, keep_failed=False, environ=None, quiet=False, progress=None,
+    memory=512 << 20, tmp=None, codec="none", attempts=1, keep_failed=False, environ=None, properties=None,
+    quiet=False, progress=None,
 ):  # fmt: skip
     processes = (os.cpu_count() or 1) if processes is None else processes
+    properties = properties or {}
+    reducers = _reducers_of(properties, reducers)
+    for each in filter(OPTION_OF.__contains__, properties):
+        raise OptionError(f"the property {each} is not for -D, where Hadoop Streaming sets it from {OPTION_OF[each]}: leave it out")
     _check(output_format in OUTPUT_FORMATS, f"output_format must be one of {', '.join(OUTPUT_FORMATS)}, not {output_format!r}")
     _check(input_format in INPUT_FORMATS, f"input_format must be one of {', '.join(INPUT_FORMATS)}, not {input_format!r}")
     _check(codec in CODECS, f"codec must be one of {', '.join(CODECS)}, not {codec!r}")
@@ -101,7 +116,18 @@ def _run(
     )
     start = time.monotonic()
     plan = JobSettings(
-        name, commands, reducers, secondary, output_format, memory, processes, attempts, codec, quiet, {**os.environ, **(environ or {})}
+        name,
+        commands,
+        reducers,
+        secondary,
+        output_format,
+        memory,
+        processes,
+        attempts,
+        codec,
+        quiet,
+        {**os.environ, **(environ or {})},
+        variables_of(properties),
     )
     paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
     with OutputFolder(output, output_format, running.caretaker, keep_failed, tmp) as folder:
@@ -109,6 +135,13 @@ def _run(
         splits = make_splits(files, input_format, split_size)
         counters = Job(plan, splits, folder, progress, running).run()
     return Result(folder.path, counters, len(splits), reducers, time.monotonic() - start)
+
+
+def _reducers_of(properties, reducers):
+    """Return the number of reduce tasks: as on Hadoop, a property wins."""
+    found = next((properties[name] for name in REDUCERS if name in properties), None)
+    _check(found is None or (found.isascii() and found.isdigit()), f"the property {REDUCERS[0]} is a number, not {found!r}")
+    return reducers if found is None else int(found)
 
 
 def _check(holds, message):

@@ -43,6 +43,8 @@ class _Options(TypedDict, total=False):
     attempts: int
     keep_failed: bool
     environ: Optional[Mapping[str, str]]
+    properties: Optional[Mapping[str, str]]
+    files: Sequence[_Path]
     quiet: bool
     progress: Optional[Callable[[Literal["map", "reduce"], int, int], Any]]
 
@@ -64,6 +66,6 @@ def run_script(
     inputs: Union[_Path, Sequence[_Path]],
     output: _Path,
     reducers: Optional[int] = None,
-    combiner: Optional[Literal[False]] = None,
+    combiner: Optional[bool] = None,
     **options: Unpack[_Options],
 ) -> Result: ...

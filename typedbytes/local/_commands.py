@@ -55,7 +55,7 @@ def _place_of(job):
 def from_script(processes, script, arguments, combines, reduces, environ=None):
     """Return the commands of a script's roles, asking the script which it has: it is started without input.
 
-    combines, reduces: False leaves the role out, and reduces=True raises CommandError where there is none. environ: more variables.
+    combines, reduces: False leaves the role out, and True raises CommandError where there is none. environ: more variables.
     """
     script = os.fspath(script)
     if not os.path.isfile(script):
@@ -69,7 +69,9 @@ def from_script(processes, script, arguments, combines, reduces, environ=None):
     asked = [role for role, answer in (("combine", combines), ("reduce", reduces)) if reduces is not False and answer is not False]
     has = {"map": True, **_ask(processes, script, {role: commands[role] for role in asked}, environ or {})}
     if reduces and not has["reduce"]:
-        raise CommandError(f"{script} has no reducer: give streaming.run(...) one, or ask for no reduce tasks (--reducers 0)")
+        raise CommandError(f"{script} has no reducer: give streaming.run(...) one, or run the job without (--reducers 0)")
+    if combines and not has["combine"]:
+        raise CommandError(f"{script} has no combiner: give streaming.run(...) one, or run the job without (--no-combiner)")
     return {role: command if has.get(role) else None for role, command in commands.items()}
 
 

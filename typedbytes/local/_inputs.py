@@ -116,7 +116,7 @@ def _recognised(path):
     """Return the kind and the compression of a file; raises InputError for binary data that would be read as text."""
     with open(path, "rb") as file:
         head = file.read(HEAD_NBYTES)
-    if _is_sequence_file(head):
+    if _magic.is_sequence_file(head):
         return SEQUENCE_FILE, None
     if path.endswith((".tb", ".typedbytes")):
         return PAIRS, None
@@ -130,10 +130,6 @@ def _recognised(path):
             return TEXT, codec  # the task that reads it reports the error
     _check_text(path, head, codec)
     return TEXT, codec
-
-
-def _is_sequence_file(head):
-    return head.startswith(_magic.SEQUENCE_FILE) and head[3:4] < b" "  # a version
 
 
 def _check_text(path, head, codec):

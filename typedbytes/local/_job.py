@@ -32,7 +32,10 @@ HADOOPS_OWN = {
 PHASES = {"m": "map", "r": "reduce"}
 
 # commands: of "map", "combine" and "reduce", a list of words each or None. memory: bytes for all tasks together.
-JobSettings = namedtuple("JobSettings", "name commands nreducers secondary output_format memory processes attempts codec quiet environ")
+# properties: the variables that the tasks find of the job's.
+JobSettings = namedtuple(
+    "JobSettings", "name commands nreducers secondary output_format memory processes attempts codec quiet environ properties"
+)
 
 # The result of a job that succeeded: the path of its output, its counters by group and name, its tasks, and its duration.
 Result = namedtuple("Result", "output counters nmaps nreducers seconds")
@@ -51,7 +54,8 @@ class Job:
         self._counters = Counters()  # of attempts that have succeeded
         self.id = f"job_local{random.SystemRandom().randrange(10**9, 10**10)}_0001"
         text_output = plan.output_format == "text"
-        self.environ = job_environment(plan.environ, self.id, plan.name, len(splits), plan.nreducers, plan.secondary, text_output)
+        of_job = job_environment(plan.environ, self.id, plan.name, len(splits), plan.nreducers, plan.secondary, text_output)
+        self.environ = {**plan.properties, **of_job}
         self.memory = left_of(plan.memory) // plan.processes  # of a task
         self.max_files = _most_files(plan.processes)  # that a task merges at once
         self._segments: list = [()] * len(splits)  # by map task: its sorted runs, a Segment for each partition

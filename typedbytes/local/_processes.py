@@ -48,6 +48,7 @@ class Processes:
     def __init__(self):
         self._lock = threading.Lock()
         self._running = set()
+        self.folder = None  # in which they run; None: that of the job itself
         self.stopped = False
         try:
             self.caretaker = Caretaker()
@@ -116,7 +117,7 @@ class Processes:
         with self._lock:
             if self.stopped:
                 raise TaskError("the job was stopped", final=True)
-            process = subprocess.Popen(command, start_new_session=True, **options)
+            process = subprocess.Popen(command, start_new_session=True, cwd=self.folder, **options)
             self.caretaker.take(process.pid)
             self._running.add(process)
         return process

@@ -7,12 +7,12 @@ _progress asks a single file for its offset, and fits no job.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 
-from typedbytes.cli._arguments import size
+from typedbytes.cli._arguments import natural, size
 from typedbytes.cli._failure import JOB_FAILED, NO_INPUT, UNAVAILABLE, USAGE, Failure, say
+from typedbytes.cli._job_options import add_job_arguments, job_files, job_settings, named
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -26,48 +26,18 @@ SECONDS_BETWEEN_LINES = 5.0
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of run."""
+    add_job_arguments(parser)
     add = parser.add_argument
-    add("files", nargs="*", default=[], metavar="SCRIPT INPUT", help="the job, then its input: files, folders, patterns; - is stdin")
-    add("-o", "--output", dest="folder", metavar="FOLDER", help="the folder for the part files; it must not exist")
-    add("-r", "--reducers", type=count, metavar="N", help="the number of reduce tasks and part files; 0: no reducer (1)")
-    add("--no-combiner", action="store_true", help="do not run the script's combiner")
-    add(
-        "--input-format",
-        choices=("auto", "text", "pairs", "sequencefile"),
-        default="auto",
-        help="the format of the input; auto: by content and name (auto)",
-    )
-    add(
-        "--output-format",
-        choices=("sequencefile", "pairs", "text"),
-        default="sequencefile",
-        help="the format of the part files (sequencefile)",
-    )
     add(
         "--memory", type=size, default=512 << 20, metavar="SIZE", help="memory of this process, which sorts and merges for all tasks (512M)"
     )
-    add("--processes", type=count, metavar="N", help="the number of tasks that run at once (that of processors)")
-    add(
-        "--secondary",
-        type=count,
-        default=0,
-        metavar="N",
-        help="the number of bytes at the end of a key that do not choose the reducer; group_by needs none (0)",
-    )
+    add("--processes", type=natural, metavar="N", help="the number of tasks that run at once (that of processors)")
     add("--split-size", type=size, metavar="SIZE", help="the input of a map task (32M, as in Hadoop for local files)")
-    add("--attempts", type=count, default=1, metavar="N", help="the number of attempts of a task (1)")
+    add("--attempts", type=natural, default=1, metavar="N", help="the number of attempts of a task (1)")
     add("--tmp", metavar="FOLDER", help="the folder for temporary files (beside the output)")
     add("--codec", choices=("none", "zlib", "lz4", "zstd"), default="none", help="the compression of temporary files (none)")
-    add("--arg", action="append", default=[], metavar="WORD", help="pass WORD to the script after its role; may be repeated")
     add("--keep-failed", action="store_true", help="keep the folder of a job that fails, and report its path")
     add("-q", "--quiet", action="store_true", help="report only why the job failed")
-
-
-def count(text: str) -> int:
-    """Return the number that an option gives."""
-    if not (text.isascii() and text.isdigit()) or len(text) > 9:
-        raise argparse.ArgumentTypeError(f"expected a number, not {text!r}")
-    return int(text)
 
 
 def run(options: Namespace, output: CommandOutput) -> int | None:
@@ -87,9 +57,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     from typedbytes import local
     from typedbytes.local._errors import OptionError
 
-    if len(options.files) < 2 or not options.folder:
-        raise Failure(USAGE, "run needs a SCRIPT, an INPUT and --output FOLDER (see typedbytes run --help)")
-    script, *inputs = options.files
+    script, inputs = job_files(options, "run")
     with _progress(options.quiet) as progress:
         try:
             result = local.run_script(
@@ -98,8 +66,9 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
                 inputs=inputs,
                 output=options.folder,
                 reducers=options.reducers,
-                combiner=False if options.no_combiner else None,
+                environ=named(options.env, "--env"),
                 progress=progress,
+                **job_settings(options),
                 **{name: getattr(options, name) for name in _PASSED_ON},
             )
         except local.JobError as error:
@@ -114,9 +83,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
         _report(result)
 
 
-_PASSED_ON = (
-    "input_format", "output_format", "secondary", "memory", "processes", "split_size", "attempts", "tmp", "codec", "keep_failed", "quiet",
-)  # fmt: skip
+_PASSED_ON = "memory", "processes", "split_size", "attempts", "tmp", "codec", "keep_failed", "quiet"
 
 
 def _failure_of(error, quiet):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import tempfile
 
-from typedbytes.cli._arguments import natural
 from typedbytes.cli._failure import JOB_FAILED, UNAVAILABLE, USAGE, Failure, say_lines
+from typedbytes.cli._job_options import add_job_arguments, job_files, job_settings, named
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -20,28 +20,13 @@ PLACEHOLDER = "typedbytes-bundle.zip"
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of submit."""
+    add_job_arguments(parser)
     add = parser.add_argument
-    add("files", nargs="*", default=[], metavar="SCRIPT INPUT", help="the job, then its input: paths and URLs of Hadoop")
-    add("-o", "--output", dest="folder", metavar="FOLDER", help="the folder for the part files; it must not exist")
-    add("-r", "--reducers", type=natural, default=1, metavar="N", help="the number of reduce tasks; 0: no reducer (1)")
-    add("--combiner", action="store_true", help="run the script's combiner")
-    add(
-        "--secondary",
-        type=natural,
-        default=0,
-        metavar="N",
-        help="the last N bytes of an encoded key do not choose the reducer; group_by needs none",
-    )
-    add("--input-format", default="text", metavar="F", help="text, sequencefile, or the name of a Java class (text)")
-    add("--output-format", default="sequencefile", metavar="F", help="sequencefile, text, or the name of a Java class (sequencefile)")
     add("--name", default="", help="the name of the job (the script's name)")
     add("--python", default="python3", metavar="PATH", help="the Python of the nodes (python3)")
     add("--bundle", metavar="ZIP", help="an archive of typedbytes bundle (default: one of this installation)")
     add("--no-bundle", action="store_true", help="the nodes have typedbytes installed")
-    add("--ship", action="append", default=[], metavar="FILE", help="a file that each task finds in its folder")
     add("--archive", action="append", default=[], metavar="FILE#NAME", help="an archive that each task finds unpacked as NAME")
-    add("-D", dest="properties", action="append", default=[], metavar="NAME=VALUE", help="a property of the job")
-    add("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable in the environment of each task")
     add("--streaming-jar", metavar="JAR", help="Hadoop's streaming jar, if it is not found")
     add("--read", action="store_true", help="write the output of the job to stdout as pairs")
     add("--dry-run", action="store_true", help="print the command instead of running it")
@@ -84,29 +69,24 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
 def _plan(options, folder):
     from typedbytes import hadoop
 
-    if len(options.files) < 2 or not options.folder:
-        raise Failure(USAGE, "submit needs a SCRIPT, an INPUT and --output (see typedbytes submit --help)")
+    script, inputs = job_files(options, "submit")
     if options.read and options.output_format != "sequencefile":
         raise Failure(USAGE, "--read needs SequenceFiles: do not change --output-format")
-    properties = _named(options.properties, "-D")
-    if options.read and ":" not in options.folder and {"fs.defaultFS", "fs.default.name"} & properties.keys():
+    settings = job_settings(options)
+    if options.read and ":" not in options.folder and {"fs.defaultFS", "fs.default.name"} & settings["properties"].keys():
         raise Failure(USAGE, "--read cannot find the output under -D fs.defaultFS: give --output as a URL")
     return hadoop.Plan(
-        options.files[0],
-        options.files[1:],
+        script,
+        inputs,
         options.folder,
         nreducers=options.reducers,
-        combiner=options.combiner,
-        secondary=options.secondary,
-        input_format=options.input_format,
-        output_format=options.output_format,
+        arguments=options.arg,
         name=options.name,
         python=options.python,
         bundle=_bundle(options, folder),
-        files=options.ship,
         archives=options.archive,
-        properties=properties,
-        environment=_named(options.env, "--env"),
+        environment=named(options.env, "--env"),
+        **settings,
     )
 
 
@@ -122,14 +102,6 @@ def _bundle(options, folder):
     path = os.path.join(folder, PLACEHOLDER)
     hadoop.bundle(path)
     return path
-
-
-def _named(words, option):
-    pairs = [word.partition("=") for word in words]
-    for word, (name, sign, _) in zip(words, pairs):
-        if not name or not sign:
-            raise Failure(USAGE, f"{option} takes NAME=VALUE, not {word!r}")
-    return {name: value for name, _, value in pairs}
 
 
 def _command(options):

@@ -1,0 +1,86 @@
+"""The options of a job, the same for the commands run and submit, and their values."""
+
+from __future__ import annotations
+
+from typedbytes.cli._arguments import natural
+from typedbytes.cli._failure import USAGE, Failure
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_job_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of a job, wherever it runs."""
+    add = parser.add_argument
+    add("files", nargs="*", default=[], metavar="SCRIPT INPUT", help="the job, then its input: files, folders, patterns")
+    add("-o", "--output", dest="folder", metavar="FOLDER", help="the folder for the part files; it must not exist")
+    add(
+        "-r",
+        "--reducers",
+        type=natural,
+        metavar="N",
+        help="the number of reduce tasks and part files; 0: no reducer (1, or 0 if the script has no reducer)",
+    )
+    combiner = parser.add_mutually_exclusive_group()
+    combiner.add_argument("--combiner", action="store_true", default=None, help="run the script's combiner (if it has one)")
+    combiner.add_argument("--no-combiner", dest="combiner", action="store_false", default=None, help="do not run the script's combiner")
+    add(
+        "--secondary",
+        type=natural,
+        default=0,
+        metavar="N",
+        help="the number of bytes at the end of a key that do not choose the reducer; group_by needs none (0)",
+    )
+    add(
+        "--input-format",
+        default="auto",
+        metavar="F",
+        help="auto (by content), text or sequencefile; for run also pairs, for submit a Java class (auto)",
+    )
+    add(
+        "--output-format",
+        default="sequencefile",
+        metavar="F",
+        help="sequencefile or text; for run also pairs, for submit a Java class (sequencefile)",
+    )
+    add("--arg", action="append", default=[], metavar="WORD", help="pass WORD to the script after its role; may be repeated")
+    add("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable in the environment of each task")
+    add(
+        "-D",
+        dest="properties",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a property of the job; tasks find a.b as the variable a_b",
+    )
+    add("--ship", action="append", default=[], metavar="FILE[#NAME]", help="a file that each task finds in its folder")
+
+
+def job_files(options: argparse.Namespace, command: str) -> tuple[str, list[str]]:
+    """Return the script and the inputs; raises Failure if one of them, or the output, was not given."""
+    if len(options.files) < 2 or not options.folder:
+        raise Failure(USAGE, f"{command} needs a SCRIPT, an INPUT and --output FOLDER (see typedbytes {command} --help)")
+    return options.files[0], options.files[1:]
+
+
+def job_settings(options: argparse.Namespace) -> dict:
+    """Return the keywords that mean the same for local.run_script and hadoop.Plan."""
+    return {
+        "combiner": options.combiner,
+        "secondary": options.secondary,
+        "input_format": options.input_format,
+        "output_format": options.output_format,
+        "properties": named(options.properties, "-D"),
+        "files": options.ship,
+    }
+
+
+def named(words: list[str], option: str) -> dict[str, str]:
+    """Return the values by their names; raises Failure for a word that is not NAME=VALUE."""
+    pairs = [word.partition("=") for word in words]
+    for word, (name, sign, _) in zip(words, pairs):
+        if not name or not sign:
+            raise Failure(USAGE, f"{option} takes NAME=VALUE, not {word!r}")
+    return {name: value for name, _, value in pairs}

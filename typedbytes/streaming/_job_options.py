@@ -1,0 +1,42 @@
+"""What the options of a job mean, on this machine and on a cluster: its properties, and the names of the files that travel with it.
+
+Here: names and their meaning. Not here: how an engine passes them on. A task itself does not import this.
+"""
+
+import os
+import re
+
+__all__ = ["OPTION_OF", "REDUCERS", "link_of", "variables_of"]
+
+#: The names of the property with the number of reduce tasks.
+REDUCERS = "mapreduce.job.reduces", "mapred.reduce.tasks"
+
+#: Properties that Streaming sets from its own options, overriding -D.
+OPTION_OF = {
+    **dict.fromkeys(["stream.map.input", "stream.map.output", "stream.reduce.input", "stream.reduce.output"], "-io typedbytes"),
+    **dict.fromkeys(["mapreduce.output.fileoutputformat.outputdir", "mapred.output.dir"], "-output"),
+    "mapred.input.format.class": "-inputformat",
+    "mapred.output.format.class": "-outputformat",
+    "stream.addenvironment": "-cmdenv",
+    "tmparchives": "-archives",
+    "tmpfiles": "-files",
+}
+
+
+def link_of(text):
+    """Return the path and the name in a task's folder of a file given as PATH or PATH#NAME.
+
+    >>> link_of("data/stop.txt"), link_of("data/stop.txt#words")
+    (('data/stop.txt', 'stop.txt'), ('data/stop.txt', 'words'))
+    """
+    path, sign, name = text.partition("#")
+    return path, name if sign else os.path.basename(path)
+
+
+def variables_of(properties):
+    """Return properties as the variables that a task finds in its environment.
+
+    >>> variables_of({"my.limit": "3"})
+    {'my_limit': '3'}
+    """
+    return {re.sub("[^0-9A-Za-z]", "_", name): value for name, value in properties.items()}
