@@ -249,7 +249,7 @@ def test_a_package_beside_a_script_belongs_into_a_bundle(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "__init__.py").write_text("")
     script = written(tmp_path, job="import mine")
-    with pytest.raises(hadoop.SubmitError, match="typedbytes bundle --module .*mine bundle.zip"):
+    with pytest.raises(hadoop.SubmitError, match="put it into the bundle with --module .*mine"):
         _modules.beside(script)
 
 
@@ -292,7 +292,7 @@ def test_check_adds_modules_and_names_what_is_missing(tmp_path, monkeypatch):
     said = []
     checked = hadoop.check(plan(script, ["in"], "out", input_format="text"), said.append)
     assert checked.files == [str(tmp_path / "one.py")]
-    assert said == ["the nodes must have the module numpy, or a bundle that holds it (typedbytes bundle --require numpy)"]
+    assert said == ["the nodes must have the module numpy, or a bundle that holds it (--require numpy)"]
     (tmp_path / "numpy.zip").write_bytes(b"")
     for wrong, message in [
         (plan("no.py", ["in"], "out"), "there is no script no.py"),
@@ -820,6 +820,7 @@ def run_command(capfdbinary, *words):
 
 
 WORDS = ("in", "--output", "out")
+VERSION = "{}.{}".format(*sys.version_info)
 
 
 @pytest.mark.parametrize(
@@ -833,7 +834,9 @@ WORDS = ("in", "--output", "out")
         (["submit", JOB, *WORDS, "-D", "x", "--no-bundle"], 64, "-D takes NAME=VALUE, not 'x'"),
         (["submit", JOB, *WORDS, "--env", "=x", "--no-bundle"], 64, "--env takes NAME=VALUE"),
         (["submit", JOB, *WORDS, "--reducers", "-1"], 64, "expected an integer of at least 0"),
-        (["submit", JOB, *WORDS, "--dry-run"], 64, "run typedbytes bundle typedbytes-bundle.zip, or pass --no-bundle"),
+        (["submit", JOB, *WORDS, "--dry-run", "--no-bundle", "--require", "x"], 64, "leave out --bundle and --no-bundle"),
+        (["submit", JOB, *WORDS, "--dry-run", "--bundle", "b.zip", "--module", "x"], 64, "leave out --bundle and --no-bundle"),
+        (["submit", JOB, *WORDS, "--dry-run", "--bundle", "b.zip", "--no-bundle"], 64, "not allowed with"),
         (["submit", JOB, *WORDS, "--target", "emr", "--no-bundle"], 64, "needs --staging"),
         (["submit", JOB, *WORDS, "--input-format", "pairs", "--dry-run", "--no-bundle"], 69, "make SequenceFiles of them"),
         (["submit", JOB, *WORDS, "--output-format", "texts", "--dry-run", "--no-bundle"], 69, "'texts' is none of the formats"),
@@ -877,7 +880,27 @@ def test_one_job_has_one_set_of_options():
 def test_a_job_is_printed_before_it_is_run(tmp_path, monkeypatch, capfdbinary):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HADOOP_HOME", str(tmp_path))
-    words = ("submit", JOB, *WORDS, "--reducers", 3, "--combiner", "-D", "a=b", "--env", "c=d", "--ship", JOB, "--arg", 3, "--dry-run")
+    words = (
+        "submit",
+        JOB,
+        *WORDS,
+        "--reducers",
+        3,
+        "--combiner",
+        "-D",
+        "a=b",
+        "--env",
+        "c=d",
+        "--ship",
+        JOB,
+        "--arg",
+        3,
+        "--dry-run",
+        "--bundle",
+        "typedbytes-bundle.zip",
+        "--python-version",
+        VERSION,
+    )
     assert run_command(capfdbinary, "bundle", "typedbytes-bundle.zip") == (0, "", "")
     code, output, messages = run_command(capfdbinary, *words)
     assert (code, messages) == (0, "typedbytes: the inputs are read as lines of text; for SequenceFiles give --input-format sequencefile\n")
@@ -896,6 +919,68 @@ def test_a_job_is_printed_before_it_is_run(tmp_path, monkeypatch, capfdbinary):
         arguments=["3"],
     )
     assert found[3:] == expected.words()
+
+
+def test_a_job_that_is_printed_needs_no_bundle(tmp_path, monkeypatch, capfdbinary):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HADOOP_HOME", str(tmp_path))
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "__init__.py").write_text("")
+    script = written(tmp_path, job="import mine\nfrom typedbytes import streaming\nstreaming.run(m, r)")
+    words = ("submit", script, *WORDS, "--module", "mine", "--python-version", VERSION, "--dry-run")
+    code, output, _ = run_command(capfdbinary, *words)
+    first, _, command = output.partition("\n")
+    assert (code, first) == (0, f"typedbytes bundle typedbytes-bundle.zip --module mine --python-version {VERSION}")
+    assert shlex.split(command.replace("\\\n", "")) == [
+        "hadoop", "jar", "hadoop-streaming.jar",
+        *plan(script, ["in"], "out", bundle="typedbytes-bundle.zip", python_versions=[VERSION]).words(),
+    ]  # fmt: skip
+    assert not (tmp_path / "typedbytes-bundle.zip").exists()
+    code, output, _ = run_command(capfdbinary, *words, "--target", "emr", "--staging", "s3://b/j")
+    assert code == 0 and output.partition("\n\n")[2].splitlines()[::2] == [first, "aws s3 cp typedbytes-bundle.zip s3://b/j/"]
+
+
+def test_submit_makes_the_bundle_of_what_the_job_requires(tmp_path, monkeypatch, capfdbinary, home):
+    folder = home(f'while [ "$1" != -archives ]; do shift; done; cp "${{2%#*}}" {tmp_path}/sent.zip')
+    (folder / "hadoop-streaming.jar").write_bytes(b"")
+    monkeypatch.setenv("HADOOP_HOME", str(folder))
+    monkeypatch.chdir(tmp_path)
+    script = written(tmp_path, job="import no_such_package\nfrom typedbytes import streaming\nstreaming.run(m, r)")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    (tmp_path / "wheels").mkdir()
+    metadata = ("no_such_package-1.dist-info/METADATA", b"Metadata-Version: 2.1\nName: no_such_package\nVersion: 1\n")
+    tags = ("no_such_package-1.dist-info/WHEEL", b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+    record = ("no_such_package-1.dist-info/RECORD", b"")
+    wheel_of(tmp_path / "wheels" / "no_such_package-1-py3-none-any.whl", "no_such_package.py", metadata, tags, record)
+    words = ("submit", script, *WORDS, "--input-format", "text", "--python-version", VERSION)
+    code, _, messages = run_command(capfdbinary, *words)
+    assert (code, "put the package into the bundle with --module or --require" in messages) == (69, True)
+    code, _, messages = run_command(capfdbinary, *words, "--require", "no_such_package", "--find-links", tmp_path / "wheels")
+    assert (code, messages) == (0, "")
+    names = zipfile.ZipFile(tmp_path / "sent.zip").namelist()
+    assert "typedbytes/streaming/__init__.py" in names
+    assert [name for name in names if name.endswith("/no_such_package.py")] == ["cp{}{}/no_such_package.py".format(*sys.version_info)]
+
+
+def test_a_bundle_for_another_python_is_refused(tmp_path, monkeypatch):
+    target = str(tmp_path / "b.zip")
+    with zipfile.ZipFile(target, "w") as archive:
+        archive.writestr("typedbytes/_core.cpython-39-x86_64-linux-gnu.so", b"")
+    python = tmp_path / "bin" / "python3"
+    python.parent.mkdir()
+    python.write_text("#!/bin/sh\necho 3.7\n")
+    python.chmod(0o755)
+    for options, message in [
+        ({"python_versions": ["3.9", "3.11"]}, "b.zip is for Python 3.9, and the nodes run Python 3.11: .* --python-version 3.11"),
+        ({"python": "/opt/bin/python3.12"}, "and --python is /opt/bin/python3.12: .* --python-version 3.12"),
+        ({"python": str(python)}, "and .*python3 here is Python 3.7"),
+    ]:
+        with pytest.raises(hadoop.SubmitError, match=message):
+            hadoop.check(plan(str(JOB), ["in"], "out", bundle=target, **options))
+    said = []
+    for options in ({"python_versions": ["3.9"], "python": str(python)}, {"python": "python3.9"}, {"python": "no/python3"}):
+        hadoop.check(plan(str(JOB), ["in"], "out", bundle=target, input_format="text", **options), said.append)
+    assert said == ["the nodes must have Python 3.9 as no/python3: if they have another, give its version with --python-version"]
 
 
 def test_a_job_is_printed_for_clouds(tmp_path, capfdbinary):

@@ -31,6 +31,7 @@ class Plan:
     archives: list[str]
     properties: dict[str, str]
     environment: dict[str, str]
+    python_versions: list[str]
     arguments: list[str]
     def __init__(
         self,
@@ -49,6 +50,7 @@ class Plan:
         archives: list[str] = ...,
         properties: dict[str, str] = ...,
         environment: dict[str, str] = ...,
+        python_versions: list[str] = ...,
         arguments: list[str] = ...,
     ) -> None: ...
     def words(self) -> list[str]: ...

@@ -5,7 +5,6 @@ Sources: EMR's API reference, AddJobFlowSteps, and ``aws emr add-steps``; Datapr
 ``gcloud dataproc jobs submit hadoop``.
 """
 
-import json
 import os
 import shlex
 from dataclasses import replace
@@ -60,11 +59,6 @@ def dataproc(plan, staging, cluster, region, jar=DATAPROC_JAR):
     submit = ["gcloud", "dataproc", "jobs", "submit", "hadoop", f"--cluster={cluster}", f"--region={region}"]
     submit += [f"--jar={jar}", f"--properties={listed}", "--", *args]
     return job, [*copies, shlex.join(submit)]
-
-
-def printed(description, commands):
-    """Return the description and the commands as text."""
-    return json.dumps(description, indent=2) + "\n\n" + "\n".join(commands) + "\n"
 
 
 def _listed(items):

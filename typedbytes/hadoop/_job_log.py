@@ -38,8 +38,8 @@ ADVICE = [
     ),
     (
         r"No module named '?typedbytes\._",
-        "the nodes run another version of Python than the bundle was made for: name one with --python, or make a "
-        "bundle for theirs with typedbytes bundle --python-version",
+        "the nodes run another version of Python than the bundle was made for: name one with --python, or have a "
+        "bundle made for theirs with --python-version",
     ),
     (
         r"No module named '?typedbytes'?",
@@ -47,7 +47,7 @@ ADVICE = [
     ),
     (
         r"No module named '?([\w.]+)",
-        "the nodes have no module {}: ship a file with --ship, or put a package into a bundle with typedbytes bundle --module or --require",
+        "the nodes have no module {}: ship a file with --ship, or put a package into the bundle with --module or --require",
     ),
     (
         r"usage: \S+ map\|combine\|reduce",
@@ -55,8 +55,7 @@ ADVICE = [
     ),
     (
         r"GLIBC_\d|GLIBCXX_\d",
-        "the nodes' system is older than the one that the bundle was made on: make one of wheels for manylinux with "
-        "typedbytes bundle --platform",
+        "the nodes' system is older than the one that the bundle was made on: have one made of wheels for manylinux with --platform",
     ),
     (
         r"(\S+) not a SequenceFile",

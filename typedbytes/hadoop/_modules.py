@@ -34,8 +34,8 @@ def beside(script, bundled=()):
             elif name != "typedbytes" and os.path.isdir(package) and _holds_python(package):
                 if name not in bundled:
                     raise SubmitError(
-                        f"{script} imports the package {name} beside it, and Hadoop's -files takes no folders: put it into a "
-                        f"bundle with typedbytes bundle --module {package} bundle.zip, and give that with --bundle"
+                        f"{script} imports the package {name} beside it, and Hadoop's -files takes no folders: put it into the "
+                        f"bundle with --module {package}"
                     )
                 files.append(package)
             else:

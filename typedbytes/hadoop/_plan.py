@@ -69,6 +69,7 @@ class Plan:
     archives: list = field(default_factory=list)
     properties: dict = field(default_factory=dict)
     environment: dict = field(default_factory=dict)
+    python_versions: list = field(default_factory=list)  #: of the nodes, like "3.11"; empty: what `python` is
     arguments: list = field(default_factory=list)  #: words for the script, after its role
 
     @property

@@ -17,6 +17,7 @@ from typedbytes.hadoop._input_formats import find_format
 from typedbytes.hadoop._installed import default_file_system, find_command, find_jar, gathers_logs
 from typedbytes.hadoop._job_log import JobLogParser
 from typedbytes.hadoop._modules import beside, calls, foreign, is_importable, roles
+from typedbytes.hadoop._python_version import check_python
 from typedbytes.hadoop._submit_errors import JobFailedError, SubmitError
 
 __all__ = ["Done", "check", "command_of", "read_output", "submit"]
@@ -51,6 +52,7 @@ def check(plan, say=lambda line: None):
         if "://" not in name and not os.path.exists(name):
             advice = f": make it with typedbytes bundle {name}" if path == plan.bundle else ""
             raise SubmitError(f"there is no file {name} to ship with the job{advice}")
+    check_python(plan, say)
     inside = _modules_in(plan.bundle)
     files, others = beside(plan.script, inside)
     for path in [*files, *(path for path in plan.files if path.endswith(".py") and "://" not in path)]:
@@ -62,9 +64,9 @@ def check(plan, say=lambda line: None):
         if not is_importable(name):
             raise SubmitError(
                 f"{plan.script} imports {name}, which is neither beside it nor installed here: correct the name, ship the file with "
-                "--ship, or put the package into a bundle with typedbytes bundle --module or --require"
+                "--ship, or put the package into the bundle with --module or --require"
             )
-        say(f"the nodes must have the module {name}, or a bundle that holds it (typedbytes bundle --require {name})")
+        say(f"the nodes must have the module {name}, or a bundle that holds it (--require {name})")
     return replace(_with_roles(plan), files=[*plan.files, *(path for path in files if path not in plan.files)])
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
+from dataclasses import replace
 
+from typedbytes.cli._bundle_options import add_bundle_arguments, bundle_command, bundle_settings
 from typedbytes.cli._failure import JOB_FAILED, UNAVAILABLE, USAGE, Failure, say_lines
 from typedbytes.cli._job_options import add_job_arguments, job_files, job_settings, named
 
@@ -24,12 +27,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("--name", default="", help="the name of the job (the script's name)")
     add("--python", default="python3", metavar="PATH", help="the Python of the nodes (python3)")
-    add("--bundle", metavar="ZIP", help="an archive of typedbytes bundle (default: one of this installation)")
-    add("--no-bundle", action="store_true", help="the nodes have typedbytes installed")
+    bundle = parser.add_mutually_exclusive_group()
+    bundle.add_argument("--bundle", metavar="ZIP", help="an archive of typedbytes bundle (default: one is made, with the options below)")
+    bundle.add_argument("--no-bundle", action="store_true", help="the nodes have typedbytes installed")
+    add_bundle_arguments(parser)
     add("--archive", action="append", default=[], metavar="FILE#NAME", help="an archive that each task finds unpacked as NAME")
     add("--streaming-jar", metavar="JAR", help="Hadoop's streaming jar, if it is not found")
     add("--read", action="store_true", help="write the output of the job to stdout as pairs")
-    add("--dry-run", action="store_true", help="print the command instead of running it")
+    add("--dry-run", action="store_true", help="print the commands instead of running them")
     add("--target", choices=("hadoop", "emr", "dataproc"), default="hadoop", help="for emr and dataproc the job is printed, not run")
     add("--staging", metavar="URL", help="the folder in the cloud for the job's files")
     add("--cluster", default="CLUSTER", help="the cluster's id or name, for emr and dataproc")
@@ -45,7 +50,8 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     something is missing.
 
     examples:
-      typedbytes submit wordcount.py books -o counts --reducers 2 --combiner
+      typedbytes submit wordcount.py books -o counts --reducers 2
+      typedbytes submit job.py books -o out --require numpy --module mypackage --python-version 3.11
       typedbytes submit wordcount.py books -o counts --dry-run
     """
     from typedbytes import hadoop
@@ -53,10 +59,8 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     try:
         with tempfile.TemporaryDirectory() as folder:
             plan = _plan(options, folder)
-            if options.target != "hadoop":
-                output.write(_instructions(hadoop.check(plan, say_lines), options).encode())
-            elif options.dry_run:
-                output.write((hadoop.check(plan, say_lines).shell(*_command(options)) + "\n").encode())
+            if options.dry_run or options.target != "hadoop":
+                output.write(_printed(hadoop.check(plan, say_lines), options).encode())
             else:
                 _run(plan, options, output)
     except hadoop.JobFailedError as error:
@@ -84,6 +88,7 @@ def _plan(options, folder):
         name=options.name,
         python=options.python,
         bundle=_bundle(options, folder),
+        python_versions=options.python_versions,
         archives=options.archive,
         environment=named(options.env, "--env"),
         **settings,
@@ -91,17 +96,43 @@ def _plan(options, folder):
 
 
 def _bundle(options, folder):
+    """Return the path of the bundle, which is made in a folder unless there is one; None if the nodes need none."""
     from typedbytes import hadoop
 
+    settings = bundle_settings(options)
     if options.bundle or options.no_bundle:
+        if any(given for name, given in settings.items() if name != "python_versions"):
+            raise Failure(USAGE, "what goes into a bundle is said where one is made: leave out --bundle and --no-bundle")
         return options.bundle
-    if options.dry_run or options.target != "hadoop":
-        if not os.path.exists(PLACEHOLDER):
-            raise Failure(USAGE, f"the nodes need this package: run typedbytes bundle {PLACEHOLDER}, or pass --no-bundle")
+    if _is_printed(options) and os.path.exists(PLACEHOLDER) and not any(settings.values()):
         return PLACEHOLDER
     path = os.path.join(folder, PLACEHOLDER)
-    hadoop.bundle(path)
+    hadoop.bundle(path, say=say_lines, **settings)
     return path
+
+
+def _is_printed(options):
+    return options.dry_run or options.target != "hadoop"
+
+
+def _printed(plan, options):
+    """Return the commands of a job; the bundle made to check the job is made again by them."""
+    from typedbytes import hadoop
+
+    first = []
+    if plan.bundle and plan.bundle not in (options.bundle, PLACEHOLDER):
+        first = [bundle_command(options, PLACEHOLDER)]
+        plan = replace(plan, bundle=PLACEHOLDER)
+    if options.target == "hadoop":
+        return "\n".join([*first, plan.shell(*_command(options)), ""])
+    if not options.staging:
+        raise Failure(USAGE, f"--target {options.target} needs --staging, a folder in the cloud that the job's files are copied to")
+    if options.target == "emr":
+        description, commands = hadoop.emr(plan, options.staging, options.cluster)
+    else:
+        jar = {"jar": options.streaming_jar} if options.streaming_jar else {}
+        description, commands = hadoop.dataproc(plan, options.staging, options.cluster, options.region, **jar)
+    return "\n".join([json.dumps(description, indent=2), "", *first, *commands, ""])
 
 
 def _command(options):
@@ -111,18 +142,6 @@ def _command(options):
         return hadoop.command_of(options.streaming_jar)
     except hadoop.SubmitError:  # the command is printed for another machine
         return ["hadoop", "jar", options.streaming_jar or "hadoop-streaming.jar"]
-
-
-def _instructions(plan, options):
-    from typedbytes import hadoop
-    from typedbytes.hadoop._clouds import printed
-
-    if not options.staging:
-        raise Failure(USAGE, f"--target {options.target} needs --staging, a folder in the cloud that the job's files are copied to")
-    if options.target == "emr":
-        return printed(*hadoop.emr(plan, options.staging, options.cluster))
-    jar = {"jar": options.streaming_jar} if options.streaming_jar else {}
-    return printed(*hadoop.dataproc(plan, options.staging, options.cluster, options.region, **jar))
 
 
 def _run(plan, options, output):

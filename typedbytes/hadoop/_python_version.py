@@ -1,0 +1,53 @@
+"""Whether a bundle fits the Python of the nodes, as far as it is known here.
+
+What this file must not know: what is in a bundle. Always true: a job whose nodes are said to run a Python that its bundle is not
+for is refused before it starts; the nodes themselves are not asked.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+
+from typedbytes.hadoop._bundle import versions_in
+from typedbytes.hadoop._submit_errors import SubmitError
+
+__all__ = ["check_python"]
+
+ASK = "import sys; print('%d.%d' % sys.version_info[:2])"
+ASK_SECONDS = 20
+
+
+def check_python(plan, say):
+    """Raise SubmitError if the bundle is for another version of Python than the nodes have; `say` what they must have if that is not known."""
+    if not plan.bundle or "://" in plan.bundle:
+        return
+    versions = versions_in(plan.bundle)
+    if not versions:
+        return  # it has no compiled module of ours
+    wanted = " or ".join(sorted(versions, key=lambda version: int(version.partition(".")[2])))
+    found = {each: f"the nodes run Python {each}" for each in plan.python_versions} or _known(plan.python)
+    if not versions.issuperset(found):
+        version = sorted(found.keys() - versions)[0]
+        raise SubmitError(
+            f"the bundle {os.path.basename(plan.bundle)} is for Python {wanted}, and {found[version]}: have one made for the "
+            f"nodes with --python-version {version}, or name their Python with --python and --python-version"
+        )
+    if not found:
+        say(f"the nodes must have Python {wanted} as {plan.python}: if they have another, give its version with --python-version")
+
+
+def _known(python):
+    """Return the version of a Python with how it is known, as a dict; an empty one if it is not known."""
+    named = re.search(r"python(3\.\d+)$", python)
+    if named:
+        return {named[1]: f"--python is {python}"}
+    path = shutil.which(python)
+    if path is None:
+        return {}
+    try:
+        done = subprocess.run([path, "-I", "-S", "-c", ASK], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=ASK_SECONDS)
+    except (OSError, subprocess.TimeoutExpired):
+        return {}
+    found = re.fullmatch(r"(3\.\d+)\n", done.stdout)
+    return {found[1]: f"{path} here is Python {found[1]}"} if found else {}
