@@ -1,12 +1,17 @@
 """How tasks end: 0 for all of the work done, and for anything else a code and a report."""
 
 import os
+import pathlib
+import shlex
 import signal
 import subprocess
+import sys
 
 import pytest
 
-from streaming_support import encode, finish, read_message, run_script, start
+from streaming_support import encode, environment, finish, read_message, run_script, start, write_script
+
+ROOT = pathlib.Path(__file__).parents[2]
 
 COPY = "run(lambda key, value: [(key, value)], lambda key, values: [(key, value) for value in values])"
 GOOD = encode(("a", 1), ("a", 2), ("b", 3))
@@ -269,6 +274,44 @@ def test_bad_raw_bytes(tmp_path, role):
     outcome = run_script(tmp_path, COPY, role, data=b"\x00\x00\x00\x01k", environ=environ)
     assert outcome.code == 65
     assert outcome.details()["bad record"] == "0, at byte 5"
+
+
+TEXT = b"a rose is a rose\nis a rose\n"
+WORDS = """
+def mapper(number, line):
+    for word in line.split():
+        yield word, 1
+def reducer(word, counts):
+    yield word, sum(counts)
+run(mapper, reducer)
+"""
+
+
+def pipe(folder, command):
+    """Run a line of bash beside a script of word counting, over a text, and return its output and its last message."""
+    write_script(folder, WORDS)
+    (folder / "a.txt").write_bytes(TEXT)
+    bins = f'python() {{ {shlex.quote(sys.executable)} "$@"; }}; typedbytes() {{ python -m typedbytes "$@"; }}; set -o pipefail; '
+    done = subprocess.run(["bash", "-c", bins + command], cwd=folder, env=environment({"LC_ALL": "C"}), capture_output=True)
+    return done.returncode, done.stdout, done.stderr.decode().strip().splitlines()[-1:]
+
+
+def test_a_pipe_of_text(tmp_path):
+    by_hand = "cat a.txt | stream_map_input=text python job.py map | typedbytes sort --pairs | python job.py reduce"
+    assert pipe(tmp_path, by_hand) == (0, encode(("a", 3), ("is", 2), ("rose", 3)), [])
+    assert by_hand in (ROOT / "docs" / "streaming.md").read_text()
+
+
+def test_a_pipe_of_what_is_no_typed_bytes_says_what_to_do(tmp_path):
+    code, output, message = pipe(tmp_path, "cat a.txt | python job.py map")
+    assert (code, output) == (65, b"")
+    assert message[0].startswith('typedbytes: what to do: for lines of text: "cat FILE | stream_map_input=text python job.py map"')
+    code, output, message = pipe(tmp_path, "cat a.txt | stream_map_input=text python job.py map | sort | python job.py reduce")
+    assert (code, output) == (65, b"")
+    assert message[0].startswith('typedbytes: what to do: sort pairs with "typedbytes sort --pairs", sort alone takes them apart')
+    for format_name, environ in (("typedbytes", {"mapreduce_job_id": "job_1_0001"}), ("rawbytes", {})):
+        environ = {**environ, "stream_map_input": format_name}
+        assert "what to do" not in run_script(tmp_path, WORDS, "map", data=TEXT, environ=environ).details()  # no pipe by hand
 
 
 # 70: ourselves.

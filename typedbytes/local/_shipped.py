@@ -24,7 +24,8 @@ def take_along(files, environ, caretaker):
     caretaker.take(folder)
     os.mkdir(folder, 0o700)
     for file in files:
-        _link(*link_of(os.fspath(file)), folder)
+        path, name = link_of(os.fspath(file))
+        _link(path, name, folder)
     # Modules are shipped too; and relative names in the path were those of another folder.
     given = environ.get("PYTHONPATH", os.environ.get("PYTHONPATH"))
     found = map(os.path.abspath, given.split(os.pathsep)) if given else []

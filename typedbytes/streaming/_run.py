@@ -127,12 +127,14 @@ def _run(jobs, argv, options):
         return _fail(INTERNAL, error)
 
 
-def _fail(code, error, details=()):
+def _fail(code, error, details=(), advice=None):
     task = Task(os.environ)
     cause = f"{CAUSES[code]} (exit code {code})"
     origin = ("attempt", task.attempt_id), ("input file", task.input_file)
     named = [(name, text) for name, text in origin if text is not None]
     write_failure([("task failed", cause), *named, *details], error)
+    if advice is not None:
+        write_line(f"typedbytes: what to do: {advice}")
     return code
 
 
@@ -348,7 +350,11 @@ class TaskRun:
             return _fail(IO_ERROR, error, self._details)
         broken = None if self._input is None else self._input.failure()
         if isinstance(broken, DecodeError):
-            return _fail(BAD_DATA, error, [("bad record", f"{broken.record}, at byte {broken.offset}"), ("reason", broken)])
+            from typedbytes.streaming._advice import advice_on
+
+            where = [("bad record", f"{broken.record}, at byte {broken.offset}"), ("reason", broken)]
+            advice = advice_on(self._role, broken, os.environ) if self._input_format == "typedbytes" else None
+            return _fail(BAD_DATA, error, where, advice)
         if isinstance(error, TooManyBadRecords):
             return _fail(BAD_DATA, error, self._details)
         code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED

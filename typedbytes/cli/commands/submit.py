@@ -127,6 +127,7 @@ def _printed(plan, options):
         return "\n".join([*first, plan.shell(*_command(options)), ""])
     if not options.staging:
         raise Failure(USAGE, f"--target {options.target} needs --staging, a folder in the cloud that the job's files are copied to")
+    description: object
     if options.target == "emr":
         description, commands = hadoop.emr(plan, options.staging, options.cluster)
     else:

@@ -1,0 +1,23 @@
+"""What to do about the input of a task that was started by hand, in a pipe: imported only by a task that has failed."""
+
+import os
+import sys
+
+from typedbytes.streaming._task import Task
+
+
+def advice_on(role, error, environ):
+    """Return what to do about input that is no typed bytes, or None under Hadoop.
+
+    >>> class Error:
+    ...     record = 0
+    >>> advice_on("reduce", Error, {})
+    'sort pairs with "typedbytes sort --pairs", sort alone takes them apart; for lines of text set stream_reduce_input=text'
+    """
+    if Task(environ).job_id:
+        return None
+    if role == "map":
+        script = os.path.basename(sys.argv[0])
+        said = f'for lines of text: "cat FILE | stream_map_input=text python {script} map", or "typedbytes run {script} FILE -o FOLDER"'
+        return None if error.record else said
+    return 'sort pairs with "typedbytes sort --pairs", sort alone takes them apart; for lines of text set stream_reduce_input=text'
