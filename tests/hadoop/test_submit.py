@@ -832,6 +832,7 @@ VERSION = "{}.{}".format(*sys.version_info)
         (["submit", JOB, *WORDS, "--read", "-D", "fs.defaultFS=hdfs://h", "--no-bundle"], 64, "give --output as a URL"),
         (["submit", JOB, "in"], 64, "submit needs a SCRIPT, an INPUT and --output"),
         (["submit", JOB, *WORDS, "-D", "x", "--no-bundle"], 64, "-D takes NAME=VALUE, not 'x'"),
+        (["submit", JOB, *WORDS, "--param", "a-b=c", "--dry-run", "--no-bundle"], 69, "letters, digits and underscores, 'a-b' has others"),
         (["submit", JOB, *WORDS, "--env", "=x", "--no-bundle"], 64, "--env takes NAME=VALUE"),
         (["submit", JOB, *WORDS, "--reducers", "-1"], 64, "expected an integer of at least 0"),
         (["submit", JOB, *WORDS, "--dry-run", "--no-bundle", "--require", "x"], 64, "leave out --bundle and --no-bundle"),
@@ -867,6 +868,7 @@ def test_one_job_has_one_set_of_options():
         "output_format",
         "arg",
         "env",
+        "param",
         "properties",
         "ship",
         "help",
@@ -891,6 +893,8 @@ def test_a_job_is_printed_before_it_is_run(tmp_path, monkeypatch, capfdbinary):
         "a=b",
         "--env",
         "c=d",
+        "--param",
+        "x=a b",
         "--ship",
         JOB,
         "--arg",
@@ -916,6 +920,7 @@ def test_a_job_is_printed_before_it_is_run(tmp_path, monkeypatch, capfdbinary):
         files=[str(JOB)],
         properties={"a": "b"},
         environment={"c": "d"},
+        params={"x": "a b"},
         arguments=["3"],
     )
     assert found[3:] == expected.words()

@@ -668,7 +668,7 @@ PARAMETERS = """
     def mapper(offset, line):
         for word in line.split():
             if word not in unwanted:
-                yield word, limit
+                yield word, limit * int(streaming.task().params["times"])
 
     def reducer(word, counts):
         yield word, (sum(counts), os.environ["LEVEL"], os.environ["my_limit"], beside.NAME)
@@ -684,7 +684,7 @@ def test_a_job_takes_arguments_variables_properties_and_files(tmp_path):
     (tmp_path / "modules").mkdir()
     write_script(tmp_path / "modules", "NAME = 'shipped'", "beside.py")
     script = write_script(tmp_path / "job", PARAMETERS)
-    options = ["--arg", "3", "--env", "LEVEL=x y", "-D", "my.limit=7", "-D", "mapreduce.job.reduces=2"]
+    options = ["--arg", "3", "--env", "LEVEL=x y", "-D", "my.limit=7", "-D", "mapreduce.job.reduces=2", "--param", "times=2"]
     options += ["--ship", tmp_path / "words#stop.txt", "--ship", tmp_path / "modules" / "beside.py"]
     done = subprocess.run(
         command(script, "in.txt", "-o", "out", *options),
@@ -694,7 +694,7 @@ def test_a_job_takes_arguments_variables_properties_and_files(tmp_path):
         env=environment({"TMPDIR": str(tmp_path)}),
     )
     assert done.returncode == 0, done.stderr
-    assert dict(pairs_of(tmp_path / "out")) == {"b": (6, "x y", "7", "shipped"), "c": (3, "x y", "7", "shipped")}
+    assert dict(pairs_of(tmp_path / "out")) == {"b": (12, "x y", "7", "shipped"), "c": (6, "x y", "7", "shipped")}
     assert sorted(os.listdir(tmp_path / "out")) == ["_SUCCESS", "part-00000", "part-00001"]
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job", "modules", "out", "words"]  # the folder of the tasks is gone
 
@@ -707,6 +707,7 @@ def test_a_job_takes_arguments_variables_properties_and_files(tmp_path):
         ({"files": ["in.txt", "job.py#in.txt"]}, "two files are called in.txt in the folder of a task: write job.py#NAME"),
         ({"properties": {"mapreduce.job.reduces": "two"}}, "the property mapreduce.job.reduces is a number, not 'two'"),
         ({"properties": {"stream.map.output": "text"}}, "stream.map.output is not for -D"),
+        ({"params": {"a b": 1}}, "the name of a parameter has letters, digits and underscores, 'a b' has others"),
         ({"combiner": True}, "has no combiner: give streaming.run"),
     ],
 )

@@ -27,6 +27,7 @@ NEW = {
     "mapreduce_map_input_length": "4294967296",
     "mapreduce_task_output_dir": "hdfs://host/out/_temporary/1",
     "mapreduce_job_reduces": "7",
+    "typedbytes_param_x": "3",
 }
 OLD = {
     "mapred_job_id": "job_1_0001",
@@ -39,6 +40,7 @@ OLD = {
     "map_input_length": "4294967296",
     "mapred_work_output_dir": "hdfs://host/out/_temporary/1",
     "mapred_reduce_tasks": "7",
+    "typedbytes_param_x": "3",
 }
 ATTRIBUTES = {
     "job_id": "job_1_0001",
@@ -51,6 +53,7 @@ ATTRIBUTES = {
     "input_length": 2**32,
     "output_folder": "hdfs://host/out/_temporary/1",
     "nreducers": 7,
+    "params": {"x": "3"},
 }
 
 
@@ -60,7 +63,7 @@ def test_task_reads_new_and_old_names(environ):
 
 
 def test_task_outside_hadoop_knows_nothing():
-    assert {getattr(Task({}), name) for name in ATTRIBUTES} == {None}
+    assert {name: getattr(Task({}), name) for name in ATTRIBUTES} == {**dict.fromkeys(ATTRIBUTES), "params": {}}
 
 
 def test_task_reads_the_environment_of_the_process(monkeypatch):

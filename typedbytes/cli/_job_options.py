@@ -46,6 +46,7 @@ def add_job_arguments(parser: argparse.ArgumentParser) -> None:
         help="sequencefile or text; for run also pairs, for submit a Java class (sequencefile)",
     )
     add("--arg", action="append", default=[], metavar="WORD", help="pass WORD to the script after its role; may be repeated")
+    add("--param", action="append", default=[], metavar="NAME=VALUE", help="a parameter: tasks find it in task().params")
     add("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable in the environment of each task")
     add(
         "-D",
@@ -72,6 +73,7 @@ def job_settings(options: argparse.Namespace) -> dict:
         "secondary": options.secondary,
         "input_format": options.input_format,
         "output_format": options.output_format,
+        "params": named(options.param, "--param"),
         "properties": named(options.properties, "-D"),
         "files": options.ship,
     }

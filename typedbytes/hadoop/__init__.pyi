@@ -31,6 +31,7 @@ class Plan:
     archives: list[str]
     properties: dict[str, str]
     environment: dict[str, str]
+    params: dict[str, Any]
     python_versions: list[str]
     arguments: list[str]
     def __init__(
@@ -50,6 +51,7 @@ class Plan:
         archives: list[str] = ...,
         properties: dict[str, str] = ...,
         environment: dict[str, str] = ...,
+        params: dict[str, Any] = ...,
         python_versions: list[str] = ...,
         arguments: list[str] = ...,
     ) -> None: ...

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from typedbytes.hadoop import _quoting
 from typedbytes.hadoop._submit_errors import SubmitError
-from typedbytes.streaming._job_options import OPTION_OF
+from typedbytes.streaming._job_options import OPTION_OF, properties_of
 from typedbytes.streaming._task import BINARY_PARTITIONER, BYTES_COMPARATOR
 
 __all__ = ["Plan"]
@@ -69,6 +69,7 @@ class Plan:
     archives: list = field(default_factory=list)
     properties: dict = field(default_factory=dict)
     environment: dict = field(default_factory=dict)
+    params: dict = field(default_factory=dict)  #: what tasks find in task().params
     python_versions: list = field(default_factory=list)  #: of the nodes, like "3.11"; empty: what `python` is
     arguments: list = field(default_factory=list)  #: words for the script, after its role
 
@@ -99,7 +100,7 @@ class Plan:
             properties.update(COMPARATOR)
         if self.secondary:
             properties["mapreduce.partition.binarypartitioner.right.offset"] = str(-self.secondary - 1)
-        return {**properties, **self.properties}
+        return {**properties, **_of_params(self.params), **self.properties}
 
     def other_parts(self):
         """Return the options other than properties."""
@@ -136,6 +137,13 @@ class Plan:
     def shell(self, *start):
         """Return the whole command for a shell, one option per line."""
         return shlex.join(start) + "".join(f" \\\n    {shlex.join(part)}" for part in self.parts())
+
+
+def _of_params(params):
+    try:
+        return properties_of(params)
+    except ValueError as error:
+        raise SubmitError(str(error)) from None
 
 
 def _java_class(option, formats, name):

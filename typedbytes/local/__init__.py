@@ -20,7 +20,7 @@ from typedbytes.local._job import Job, JobSettings, Result
 from typedbytes.local._outputs import FORMATS as OUTPUT_FORMATS, OutputFolder
 from typedbytes.local._processes import Processes
 from typedbytes.local._shipped import take_along
-from typedbytes.streaming._job_options import OPTION_OF, REDUCERS, variables_of
+from typedbytes.streaming._job_options import OPTION_OF, REDUCERS, properties_of, variables_of
 
 __all__ = ["CommandError", "InputError", "JobError", "OutputError", "Result", "run", "run_script"]
 
@@ -52,6 +52,7 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
     codec          of temporary files: "none", "zlib", "lz4", "zstd"
     attempts       how often a task is tried (1)
     keep_failed    leave the folder of a job that failed; JobError.kept says where
+    params         parameters of the job, by name: tasks find {"x": 3} as task().params["x"], "3"
     environ        more variables for the tasks
     properties     properties of the job, as Hadoop's -D: tasks find "a.b" as the variable a_b; those of Hadoop itself have no other effect,
                    except the number of reducers
@@ -73,6 +74,7 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
     commands = {role: from_job(role, job, None if role == "reduce" else reducer) for role, job in jobs.items()}
     if any(map(callable, jobs.values())):  # their modules are found there where they are found here
         options["environ"] = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(options.get("environ") or {})}
+    options["properties"] = _properties(options)
     with Processes() as processes:
         processes.folder, options["environ"] = take_along(options.pop("files", ()), options.get("environ"), processes.caretaker)
         return _run(processes, name or "typedbytes", commands, inputs, output, reducers, **options)
@@ -84,7 +86,7 @@ def run_script(script, arguments=(), *, inputs, output, reducers=None, combiner=
     The script calls `typedbytes.streaming.run`, and is started with a role and then the arguments. reducers: None is 1 when the script
     has a reducer, and 0 otherwise. combiner: False leaves it out, None uses it when the script has one, and with True it must have one.
     """
-    properties = options.get("properties") or {}
+    properties = options["properties"] = _properties(options)
     reducers = _reducers_of(properties, reducers)
     with Processes() as processes:
         processes.folder, options["environ"] = take_along(options.pop("files", ()), options.get("environ"), processes.caretaker)
@@ -102,8 +104,6 @@ def _run(
     processes = (os.cpu_count() or 1) if processes is None else processes
     properties = properties or {}
     reducers = _reducers_of(properties, reducers)
-    for each in filter(OPTION_OF.__contains__, properties):
-        raise OptionError(f"the property {each} is not for -D, where Hadoop Streaming sets it from {OPTION_OF[each]}: leave it out")
     _check(output_format in OUTPUT_FORMATS, f"output_format must be one of {', '.join(OUTPUT_FORMATS)}, not {output_format!r}")
     _check(input_format in INPUT_FORMATS, f"input_format must be one of {', '.join(INPUT_FORMATS)}, not {input_format!r}")
     _check(codec in CODECS, f"codec must be one of {', '.join(CODECS)}, not {codec!r}")
@@ -135,6 +135,17 @@ def _run(
         splits = make_splits(files, input_format, split_size)
         counters = Job(plan, splits, folder, progress, running).run()
     return Result(folder.path, counters, len(splits), reducers, time.monotonic() - start)
+
+
+def _properties(options):
+    """Return the properties of a job, its parameters among them; raises OptionError for one that an engine sets itself."""
+    properties = dict(options.get("properties") or {})
+    for each in filter(OPTION_OF.__contains__, properties):
+        raise OptionError(f"the property {each} is not for -D, where Hadoop Streaming sets it from {OPTION_OF[each]}: leave it out")
+    try:
+        return {**properties_of(options.pop("params", None) or {}), **properties}
+    except ValueError as error:
+        raise OptionError(str(error)) from None
 
 
 def _reducers_of(properties, reducers):

@@ -42,6 +42,7 @@ class _Options(TypedDict, total=False):
     codec: Literal["none", "zlib", "lz4", "zstd"]
     attempts: int
     keep_failed: bool
+    params: Optional[Mapping[str, object]]
     environ: Optional[Mapping[str, str]]
     properties: Optional[Mapping[str, str]]
     files: Sequence[_Path]

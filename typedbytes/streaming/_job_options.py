@@ -6,7 +6,7 @@ Here: names and their meaning. Not here: how an engine passes them on. A task it
 import os
 import re
 
-__all__ = ["OPTION_OF", "REDUCERS", "link_of", "variables_of"]
+__all__ = ["OPTION_OF", "REDUCERS", "link_of", "properties_of", "variables_of"]
 
 #: The names of the property with the number of reduce tasks.
 REDUCERS = "mapreduce.job.reduces", "mapred.reduce.tasks"
@@ -21,6 +21,20 @@ OPTION_OF = {
     "tmparchives": "-archives",
     "tmpfiles": "-files",
 }
+
+
+def properties_of(params):
+    """Return the properties that a job's parameters are, {"x": 3} for one that its tasks find as ``task().params["x"]``, "3".
+
+    Raises ValueError for a name that is not one of letters, digits and underscores.
+
+    >>> properties_of({"x": 3})
+    {'typedbytes.param.x': '3'}
+    """
+    for name in params:
+        if not re.fullmatch("[0-9A-Za-z_]+", name):
+            raise ValueError(f"the name of a parameter has letters, digits and underscores, {name!r} has others")
+    return {f"typedbytes.param.{name}": str(value) for name, value in params.items()}
 
 
 def link_of(text):

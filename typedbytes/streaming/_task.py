@@ -11,6 +11,7 @@ import os
 
 ROLES = ("map", "combine", "reduce")
 FORMATS = ("typedbytes", "rawbytes", "text")
+PARAM = "typedbytes_param_"  # and the name of a parameter: a variable
 HASH_PARTITIONER = "org.apache.hadoop.mapred.lib.HashPartitioner"
 BINARY_PARTITIONER = "org.apache.hadoop.mapred.lib.BinaryPartitioner"
 BYTES_COMPARATOR = "org.apache.hadoop.io.BytesWritable$Comparator"  # the default order
@@ -91,6 +92,12 @@ class Task:
     def nreducers(self):
         """The number of reduce tasks of the job."""
         return _number(_first(self._environ, "mapreduce_job_reduces", "mapred_reduce_tasks"))
+
+    @property
+    def params(self):
+        """The parameters of the job, by name: a str each, as --param NAME=VALUE of the commands run and submit gives it."""
+        nchars = len(PARAM)
+        return {name[nchars:]: value for name, value in self._environ.items() if name.startswith(PARAM)}
 
     def __repr__(self):
         names = [name for name, part in vars(Task).items() if isinstance(part, property)]
