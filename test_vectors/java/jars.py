@@ -17,7 +17,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parents[1] / "build"
 POM = HERE / "pom.xml"
-SOURCES = sorted((HERE / "src").rglob("*.java"))
+SPLITS = HERE.parents[1] / "src" / "java" / "hadoop"  # the classes for whole splits, which jobs of the tests use too
+SOURCES = [*sorted((HERE / "src").rglob("*.java")), *sorted((SPLITS / "src" / "main").rglob("*.java"))]
 
 #: Short-lived machines: a quick start is worth more than a fast end.
 QUICK_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")

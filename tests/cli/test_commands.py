@@ -535,7 +535,9 @@ assert not left, [os.readlink(f"/proc/self/fd/{each}") for each in left]
 
 
 @pytest.mark.parametrize("records", [ONE + b"\x0e", ONE + TWO + ONE[:3]], ids=["damaged", "cut"])
-@pytest.mark.parametrize("command", ["sort", "sort --to json", "partition -n 2 -o {}", "cat", "to-json", "uniq", "stats", "tail", "freq", "count"])
+@pytest.mark.parametrize(
+    "command", ["sort", "sort --to json", "partition -n 2 -o {}", "cat", "to-json", "uniq", "stats", "tail", "freq", "count"]
+)
 def test_an_input_with_an_error_is_closed_without_the_collector(command, records, file, tmp_path):
     for options in [], ["--pairs"]:
         run_fresh(WITHOUT_A_COLLECTOR, *command.format(tmp_path / "parts").split(), *options, file(records))

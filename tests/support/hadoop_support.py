@@ -10,9 +10,11 @@ Hadoop fail then. ``-m "not hadoop"`` leaves them out.
 
 import atexit
 import functools
+import io
 import json
 import os
 import shlex
+import struct
 import subprocess
 import sys
 import tempfile
@@ -37,6 +39,10 @@ _MAIN = "org.typedbytes.vectors.Main"
 def python_command(*words):
     """Return the command of a mapper, a combiner or a reducer: a script and its arguments, run by this Python."""
     return shlex.join([sys.executable, *map(str, words)])
+
+
+def _lines(splits):
+    return "".join(f"{start} {length}\n" for start, length in splits).encode()
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,7 @@ class Hadoop:
         self._log.close()
         self._workshop.cleanup()
 
-    def job(self, *, input, output, mapper, combiner=None, reducer=None, nreducers=1, options=(), properties=None):
+    def job(self, *, input, output, mapper, combiner=None, reducer=None, nreducers=1, io="typedbytes", options=(), properties=None):
         """Run a job over typed bytes; ``options`` are further words of Hadoop Streaming's own command line."""
         properties = {
             "hadoop.tmp.dir": self._folder / "tmp",
@@ -98,7 +104,8 @@ class Hadoop:
             **(properties or {}),
         }
         words = [word for name, value in properties.items() for word in ("-D", f"{name}={value}")]
-        words += ["-io", "typedbytes", "-input", input, "-output", output, "-mapper", mapper]
+        words += ["-io", io] if io else []
+        words += ["-input", input, "-output", output, "-mapper", mapper]
         words += ["-combiner", combiner] if combiner else []
         words += ["-reducer", reducer] if reducer else []
         code, result, log = self._run("job", *words, *options)
@@ -124,9 +131,27 @@ class Hadoop:
 
     def split_sequence_file(self, path, splits):
         """Return for each (start, length) the keys that Hadoop's input format gives to that split."""
-        wanted = "".join(f"{start} {length}\n" for start, length in splits).encode()
-        lines = self._demand("seqsplits", path, data=wanted).decode().splitlines()
+        lines = self._demand("seqsplits", path, data=_lines(splits)).decode().splitlines()
         return [line.split(",") if line else [] for line in lines]
+
+    def pairs_of_splits(self, kind, path, splits):
+        """Return for each (start, length) the pairs, as typed bytes, that Hadoop passes on one by one."""
+        data = io.BytesIO(self._demand("splitpairs", kind, path, data=_lines(splits)))
+        return [data.read(struct.unpack(">i", data.read(4))[0]) for _ in splits]
+
+    def whole_splits(self, kind, path, splits):
+        """Return for each (start, length) the bytes that are handed to a task, and the environment that its reader adds."""
+        data = io.BytesIO(self._demand("splitwhole", kind, path, data=_lines(splits)))
+        found = []
+        for _ in splits:
+            start, length, nbytes = struct.unpack(">qqi", data.read(20))
+            told = {"start": start, "length": length} if start >= 0 else {}
+            found.append((data.read(nbytes), {f"typedbytes_split_{name}": str(number) for name, number in told.items()}))
+        return found
+
+    def make_splits(self, kind, path, size):
+        """Return the splits of a file, "start length", that whole splits have and that Hadoop makes."""
+        return self._demand("splitsizes", kind, path, size).decode().splitlines()
 
     def write_sequence_file(self, path, compression, codec, *, nrecords, nbytes, sync_interval=0):
         """Write a SequenceFile of numbered records with Hadoop: Text keys, BytesWritable values of about `nbytes` bytes."""

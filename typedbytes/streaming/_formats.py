@@ -9,6 +9,16 @@ speaks it.
 from typedbytes.streaming._task import count_key_fields, find_separator, has_text_keys
 
 
+def open_files(input_format, output_format, source, sink, environ):
+    """Return what records are read from and written to: the task's descriptors, or the files of typed bytes of a whole split."""
+    if "split" in (input_format, output_format):
+        from typedbytes.streaming._splits import SequenceFileSink, open_split
+
+        source = open_split(source, environ) if input_format == "split" else source
+        sink = SequenceFileSink(sink, environ) if output_format == "split" else sink
+    return source, sink
+
+
 def open_columns(source, sink, read_options, write_options):
     """Return the input and the output of a job on columns; both are typed bytes."""
     from typedbytes.streaming._columnar import ColumnsInput, ColumnsOutput
@@ -26,7 +36,7 @@ def open_input(format_name, source, role, environ, options, undecoded=False, com
         from typedbytes.streaming._secondary_sort import CompositeKeyInput
 
         return CompositeKeyInput(source, options, composite_keys)
-    if format_name == "typedbytes":
+    if format_name in ("typedbytes", "split"):
         from typedbytes.streaming._typed_bytes import TypedBytesInput, UndecodedInput
 
         return (UndecodedInput if undecoded else TypedBytesInput)(source, options)
@@ -47,7 +57,7 @@ def open_output(format_name, sink, role, environ, options, composite_keys=None):
         from typedbytes.streaming._secondary_sort import CompositeKeyOutput
 
         return CompositeKeyOutput(sink, options, composite_keys)
-    if format_name == "typedbytes":
+    if format_name in ("typedbytes", "split"):
         from typedbytes.streaming._typed_bytes import TypedBytesOutput
 
         return TypedBytesOutput(sink, options)

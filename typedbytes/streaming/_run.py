@@ -15,7 +15,7 @@ from typedbytes._core import PairGroups
 from typedbytes._exit_codes import BAD_DATA, FAILED, INTERNAL, INTERRUPTED, IO_ERROR, OK, TERMINATED, USAGE
 from typedbytes.errors import DecodeError
 from typedbytes.streaming._descriptors import take_over
-from typedbytes.streaming._formats import open_columns, open_input, open_output
+from typedbytes.streaming._formats import open_columns, open_files, open_input, open_output
 from typedbytes.streaming._heartbeat import Heartbeat
 from typedbytes.streaming._process_exit import ProcessExit
 from typedbytes.streaming._report import counters, write_failure, write_line
@@ -188,7 +188,7 @@ class TaskRun:
         self._group_by = options.group_by if role == "reduce" else None  # a combiner's keys go on to the sort
         self._input_format = find_format(role, "input", os.environ)
         self._output_format = find_format(role, "output", os.environ)
-        if options.batch and (self._input_format, self._output_format) != ("typedbytes", "typedbytes"):
+        if options.batch and not {self._input_format, self._output_format} <= {"typedbytes", "split"}:
             raise UsageError(f"batch=True needs typed bytes, not {self._input_format} in and {self._output_format} out")
         self._composite_keys = None
         if options.part_of is not None:
@@ -198,6 +198,7 @@ class TaskRun:
             self._composite_keys = find_composite_keys(options.part_of, options.group_by is not None, role, formats, os.environ)
         self._input: Any = None
         self._output: Any = None
+        self._file: Any = None  # what the output is written to: the sink, or a file on it
         self._layers = []  # between the input and user code: each checks that all records were passed on
         self._details = []  # for the report: where in the input user code failed
 
@@ -221,13 +222,14 @@ class TaskRun:
 
     def _open(self):
         options = self._options
+        source, self._file = open_files(self._input_format, self._output_format, self._source, self._sink, os.environ)
         if options.batch:
-            self._input, self._output = open_columns(self._source, self._sink, options.read_options, options.write_options)
+            self._input, self._output = open_columns(source, self._file, options.read_options, options.write_options)
             return
         undecoded = bool(options.max_bad)
         role, composite_keys = self._role, self._composite_keys
-        self._input = open_input(self._input_format, self._source, role, os.environ, options.read_options, undecoded, composite_keys)
-        self._output = open_output(self._output_format, self._sink, role, os.environ, options.write_options, composite_keys)
+        self._input = open_input(self._input_format, source, role, os.environ, options.read_options, undecoded, composite_keys)
+        self._output = open_output(self._output_format, self._file, role, os.environ, options.write_options, composite_keys)
 
     def _work(self):
         user_code = UserCode(self._role, self._job)
@@ -316,15 +318,18 @@ class TaskRun:
         self._source.check_end()
         if self._role == "reduce" and self._output.record and not self._input.record:
             write_line("typedbytes: a reducer without input has output, which Hadoop discards")
+        if self._input_format == "split":  # Hadoop has counted pieces of the split
+            counters.add("typedbytes", "MapInputRecords", self._input.record)
         counters.send()
         self._output.close()
+        self._file.close()
         self._sink.close()
         side_files.commit()
 
     def _drop_output(self):
         # The attempt is discarded. Its buffered output must not be written later, where a failure would go unnoticed.
         side_files.drop()
-        for each in (self._sink, self._output):
+        for each in (self._sink, self._output, self._file):
             try:
                 if each is not None:
                     each.close()

@@ -10,7 +10,7 @@ New releases set the names mapreduce_... beside the old mapred_... ones; the new
 import os
 
 ROLES = ("map", "combine", "reduce")
-FORMATS = ("typedbytes", "rawbytes", "text")
+FORMATS = ("typedbytes", "rawbytes", "text", "split")
 PARAM = "typedbytes_param_"  # and the name of a parameter: a variable
 HASH_PARTITIONER = "org.apache.hadoop.mapred.lib.HashPartitioner"
 BINARY_PARTITIONER = "org.apache.hadoop.mapred.lib.BinaryPartitioner"
@@ -138,7 +138,7 @@ def _side(role):
 
 
 def find_format(role, direction, environ):
-    """Return the format of a role's "input" or "output", one of FORMATS.
+    """Return the format of a role's "input" or "output", one of FORMATS; "split" is for files' bytes, of pairs as typed bytes or text.
 
     Hadoop sets the short name only when the job asked for one, and the name of its own class always; for a
     short name it does not know, it uses text. Outside Hadoop the answer is typed bytes.
@@ -146,6 +146,8 @@ def find_format(role, direction, environ):
     """
     base = f"stream_{_side(role)}_{direction}"
     name = environ.get(base, "").lower()
+    if name == "split" and role == "combine":  # a combiner has the reducer's settings, and writes for the sort
+        return "typedbytes"
     if name in FORMATS:
         return name
     partner = {"input": "writer", "output": "reader"}[direction]

@@ -34,6 +34,9 @@ import org.apache.hadoop.util.ToolRunner;
  *   seqfiles          these SequenceFiles, one JSON line each
  *   seqread FILE      a SequenceFile as JSON lines: its header, then its records
  *   seqsplits FILE    for each line "start length" the keys of the records of that split
+ *   splitpairs FORMAT FILE       for each line "start length" the pairs of that split as typed bytes
+ *   splitwhole FORMAT FILE       for each line "start length" the bytes of that split, and what its task is told
+ *   splitsizes FORMAT FILE SIZE  the splits of a file, ours and Hadoop's, a line each
  *   seqwrite FILE COMPRESSION CODEC NRECORDS NBYTES SYNC   a SequenceFile of numbered records
  *   seqtime FILE NROUNDS                                   how long reading a SequenceFile of typed bytes takes
  *   mapfile FOLDER COMPRESSION BLOOM NRECORDS              a MapFile, or a BloomMapFile
@@ -122,6 +125,15 @@ public final class Main {
                 break;
             case "seqsplits":
                 SequenceFiles.splits(arguments[0], in, out);
+                break;
+            case "splitpairs":
+                Splits.pairs(arguments[0], arguments[1], in, sink);
+                break;
+            case "splitwhole":
+                Splits.whole(arguments[0], arguments[1], in, sink);
+                break;
+            case "splitsizes":
+                Splits.sizes(arguments[0], arguments[1], Long.parseLong(arguments[2]), sink);
                 break;
             case "seqwrite":
                 SequenceFiles.writeNumbered(

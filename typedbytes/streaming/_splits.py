@@ -1,0 +1,83 @@
+"""Whole splits: the task's side of the Java classes in src/java/hadoop, which hand over files' bytes instead of pairs.
+
+Here: what a split's bytes are, and the same pairs as typed bytes, so that all that reads typed bytes reads splits too; a
+SequenceFile as the task's output. Not here: when a job uses them. Always true: the pairs are those that Hadoop would have passed on
+one by one; the input is read to its end.
+"""
+
+from __future__ import annotations
+
+import io
+
+from typedbytes import sequencefile
+from typedbytes._sorting._native import LineReader
+from typedbytes.streaming._task import UsageError
+
+__all__ = ["SequenceFileSink", "open_split"]
+
+CHUNK_NBYTES = 1 << 18
+COMPRESSION = "mapreduce_output_fileoutputformat_compress"
+
+
+def open_split(source, environ):
+    """Return a file of the split's pairs as typed bytes."""
+    kind = environ.get("typedbytes_split_format")
+    if kind == "typedbytes":
+        return source
+    if kind == "sequencefile":
+        return _SplitPairs(sequencefile.Reader(source, max_bytes=None), source)
+    if kind == "text":
+        start, length = (int(environ[f"typedbytes_split_{name}"]) for name in ("start", "length"))
+        return _SplitPairs(LineReader(source, start=start, length=None if length < 0 else length), source)
+    raise UsageError(f"no way to read a split of the format {kind}")
+
+
+class _SplitPairs(io.RawIOBase):
+    """Read the pairs of a reader with read_typed() as one stream of typed bytes."""
+
+    def __init__(self, reader, source):
+        self._reader = reader
+        self._source = source
+        self._rest = memoryview(b"")
+
+    def readinto(self, target):
+        """Fill the front of a buffer; return how many bytes that were."""
+        if not self._rest:
+            self._rest = memoryview(self._reader.read_typed(CHUNK_NBYTES))
+            if not self._rest:
+                self._drain()
+        nbytes = min(len(target), len(self._rest))
+        target[:nbytes] = self._rest[:nbytes]
+        self._rest = self._rest[nbytes:]
+        return nbytes
+
+    def _drain(self):
+        # A split of text ends before the bytes that were needed to see so.
+        buffer = bytearray(CHUNK_NBYTES)
+        while self._source.readinto(buffer):
+            pass
+
+
+class SequenceFileSink:
+    """Take whole pairs of typed bytes, as a PairWriter hands them over, and write them as a SequenceFile, compressed as the job says."""
+
+    def __init__(self, sink, environ):
+        self._file = sequencefile.Writer(sink, **_compression(environ))
+
+    def write(self, data):
+        """Write pairs and return how many bytes of typed bytes they were."""
+        self._file.write_typed(data)
+        return len(data)
+
+    def close(self):
+        """Write the rest; the sink stays open."""
+        self._file.close()
+
+
+def _compression(environ):
+    """Return the options of a Writer for the compression of the job's output, by the rules of SequenceFileOutputFormat."""
+    if environ.get(COMPRESSION, "false") != "true":
+        return {}
+    compression = environ.get(f"{COMPRESSION}_type", "RECORD").lower()
+    codec = environ.get(f"{COMPRESSION}_codec", "org.apache.hadoop.io.compress.DefaultCodec")
+    return {"compression": compression, "codec": codec}
