@@ -78,7 +78,8 @@ final class PieceReader implements RecordReader<NullWritable, BytesWritable> {
 
     @Override
     public float getProgress() {
-        return length <= 0 ? (ended ? 1 : 0) : (float) done / length;
+        if (length < 0) return ended ? 1 : 0;
+        return length == 0 ? 1 : (float) done / length;
     }
 
     @Override
