@@ -27,6 +27,7 @@ NEW = {
     "mapreduce_map_input_length": "4294967296",
     "mapreduce_task_output_dir": "hdfs://host/out/_temporary/1",
     "mapreduce_job_reduces": "7",
+    "typedbytes_step": "2",
     "typedbytes_param_x": "3",
 }
 OLD = {
@@ -40,6 +41,7 @@ OLD = {
     "map_input_length": "4294967296",
     "mapred_work_output_dir": "hdfs://host/out/_temporary/1",
     "mapred_reduce_tasks": "7",
+    "typedbytes_step": "2",
     "typedbytes_param_x": "3",
 }
 ATTRIBUTES = {
@@ -54,6 +56,7 @@ ATTRIBUTES = {
     "output_folder": "hdfs://host/out/_temporary/1",
     "nreducers": 7,
     "params": {"x": "3"},
+    "step": 2,
 }
 
 

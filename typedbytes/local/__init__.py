@@ -20,6 +20,7 @@ from typedbytes.local._job import Job, JobSettings, Result
 from typedbytes.local._outputs import FORMATS as OUTPUT_FORMATS, OutputFolder
 from typedbytes.local._processes import Processes
 from typedbytes.local._shipped import take_along
+from typedbytes.local._steps import run_steps
 from typedbytes.streaming._job_options import OPTION_OF, REDUCERS, properties_of, variables_of
 
 __all__ = ["CommandError", "InputError", "JobError", "OutputError", "Result", "run", "run_script"]
@@ -68,8 +69,6 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
     ...     sorted(os.listdir(result.output)), result.counters["org.apache.hadoop.mapreduce.TaskCounter"]["MAP_INPUT_RECORDS"]
     (['_SUCCESS', 'part-00000.tb'], 1)
     """
-    if reducer is None:
-        reducers = 0
     jobs = {"map": mapper, "combine": combiner, "reduce": reducer}
     commands = {role: from_job(role, job, None if role == "reduce" else reducer) for role, job in jobs.items()}
     if any(map(callable, jobs.values())):  # their modules are found there where they are found here
@@ -77,7 +76,7 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
     options["properties"] = _properties(options)
     with Processes() as processes:
         processes.folder, options["environ"] = take_along(options.pop("files", ()), options.get("environ"), processes.caretaker)
-        return _run(processes, name or "typedbytes", commands, inputs, output, reducers, **options)
+        return _run(processes, name or "typedbytes", [commands], inputs, output, reducers, **options)
 
 
 def run_script(script, arguments=(), *, inputs, output, reducers=None, combiner=None, **options):
@@ -85,25 +84,25 @@ def run_script(script, arguments=(), *, inputs, output, reducers=None, combiner=
 
     The script calls `typedbytes.streaming.run`, and is started with a role and then the arguments. reducers: None is 1 when the script
     has a reducer, and 0 otherwise. combiner: False leaves it out, None uses it when the script has one, and with True it must have one.
+    Of a script with several steps, each reads what the step before wrote, and the counters and tasks of the Result are those of all together.
     """
     properties = options["properties"] = _properties(options)
     reducers = _reducers_of(properties, reducers)
     with Processes() as processes:
         processes.folder, options["environ"] = take_along(options.pop("files", ()), options.get("environ"), processes.caretaker)
         environ = {**variables_of(properties), **options["environ"]}
-        commands = from_script(processes, script, arguments, combiner, None if reducers is None else reducers > 0, environ)
-        reducers = reducers if reducers is not None else int(commands["reduce"] is not None)
-        return _run(processes, os.path.basename(script), commands, inputs, output, reducers, **options)
+        steps = from_script(processes, script, arguments, combiner, None if reducers is None else reducers > 0, environ)
+        return _run(processes, os.path.basename(script), steps, inputs, output, reducers, **options)
 
 
 def _run(
-    running, name, commands, inputs, output, reducers, *, output_format="sequencefile", input_format="auto", secondary=0, split_size=None, processes=None,
+    running, name, steps, inputs, output, reducers, *, output_format="sequencefile", input_format="auto", secondary=0, split_size=None, processes=None,
     memory=512 << 20, tmp=None, codec="none", attempts=1, keep_failed=False, environ=None, properties=None,
     quiet=False, progress=None,
 ):  # fmt: skip
     processes = (os.cpu_count() or 1) if processes is None else processes
     properties = properties or {}
-    reducers = _reducers_of(properties, reducers)
+    reducers = _reducers_of(properties, 1 if reducers is None else reducers)
     _check(output_format in OUTPUT_FORMATS, f"output_format must be one of {', '.join(OUTPUT_FORMATS)}, not {output_format!r}")
     _check(input_format in INPUT_FORMATS, f"input_format must be one of {', '.join(INPUT_FORMATS)}, not {input_format!r}")
     _check(codec in CODECS, f"codec must be one of {', '.join(CODECS)}, not {codec!r}")
@@ -114,27 +113,25 @@ def _run(
         memory >= processes * LEAST_MEMORY,
         f"memory must be at least {processes * LEAST_MEMORY} bytes for {processes} processes, not {memory}",
     )
-    start = time.monotonic()
-    plan = JobSettings(
-        name,
-        commands,
-        reducers,
-        secondary,
-        output_format,
-        memory,
-        processes,
-        attempts,
-        codec,
-        quiet,
-        {**os.environ, **(environ or {})},
-        variables_of(properties),
-    )
+    environ = {**os.environ, **(environ or {})}
+
+    def run_step(name, commands, paths, output, input_format, output_format, more=()):
+        start = time.monotonic()
+        nreducers = reducers if commands["reduce"] else 0
+        variables = variables_of({**properties, **dict(more)})
+        plan = JobSettings(
+            name, commands, nreducers, secondary, output_format, memory, processes, attempts, codec, quiet, environ, variables
+        )
+        with OutputFolder(output, output_format, running.caretaker, keep_failed, tmp) as folder:
+            files = find_files([folder.keep_stdin() if each == "-" else each for each in paths])
+            splits = make_splits(files, input_format, split_size)
+            counters = Job(plan, splits, folder, progress, running).run()
+        return Result(folder.path, counters, len(splits), nreducers, time.monotonic() - start)
+
     paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
-    with OutputFolder(output, output_format, running.caretaker, keep_failed, tmp) as folder:
-        files = find_files([folder.keep_stdin() if each == "-" else each for each in paths])
-        splits = make_splits(files, input_format, split_size)
-        counters = Job(plan, splits, folder, progress, running).run()
-    return Result(folder.path, counters, len(splits), reducers, time.monotonic() - start)
+    if len(steps) == 1:
+        return run_step(name, steps[0], paths, output, input_format, output_format)
+    return run_steps(run_step, name, steps, paths, output, input_format, output_format, running.caretaker)
 
 
 def _properties(options):

@@ -10,8 +10,10 @@ import subprocess
 import sys
 
 from typedbytes._exit_codes import OK, TERMINATED, USAGE
+from typedbytes.local._environment import HADOOPS
 from typedbytes.local._errors import CommandError, JobError
 from typedbytes.local._signals import name_of
+from typedbytes.streaming._job_options import steps_in
 
 __all__ = ["from_job", "from_script"]
 
@@ -53,38 +55,56 @@ def _place_of(job):
 
 
 def from_script(processes, script, arguments, combines, reduces, environ=None):
-    """Return the commands of a script's roles, asking the script which it has: it is started without input.
+    """Return the commands of a script's roles for each step of its job, asking the script which it has: it is started without input.
 
     combines, reduces: False leaves the role out, and True raises CommandError where there is none. environ: more variables.
     """
     script = os.fspath(script)
+    start = _start_of(script)
+    commands = {role: [*start, role, *arguments] for role in ("map", "combine", "reduce")}
+    wanted = {"map": True, "combine": combines is not False and reduces is not False, "reduce": reduces is not False}
+    steps = _steps_of(processes, script, [*start, "steps", *arguments], environ)
+    if steps is None:
+        asked = {role: commands[role] for role in ("combine", "reduce") if wanted[role]}
+        steps = [["map", *(role for role, lines in _ask(processes, script, asked, environ).items() if lines is not None)]]
+    if len(steps) > 1 and reduces is False:
+        raise CommandError(f"{script} has {len(steps)} steps, which need their reducers: leave out --reducers 0")
+    if reduces and not any("reduce" in roles for roles in steps):
+        raise CommandError(f"{script} has no reducer: give streaming.run(...) one, or run the job without (--reducers 0)")
+    if combines and not any("combine" in roles for roles in steps):
+        raise CommandError(f"{script} has no combiner: give streaming.run(...) one, or run the job without (--no-combiner)")
+    return [{role: command if wanted[role] and role in roles else None for role, command in commands.items()} for roles in steps]
+
+
+def _start_of(script):
     if not os.path.isfile(script):
         raise CommandError(f"there is no script {script}")
-    start = (
-        [os.path.abspath(script)]
-        if os.access(script, os.X_OK) and not script.endswith(".py")
-        else [sys.executable, os.path.abspath(script)]
-    )
-    commands = {role: [*start, role, *arguments] for role in ("map", "combine", "reduce")}
-    asked = [role for role, answer in (("combine", combines), ("reduce", reduces)) if reduces is not False and answer is not False]
-    has = {"map": True, **_ask(processes, script, {role: commands[role] for role in asked}, environ or {})}
-    if reduces and not has["reduce"]:
-        raise CommandError(f"{script} has no reducer: give streaming.run(...) one, or run the job without (--reducers 0)")
-    if combines and not has["combine"]:
-        raise CommandError(f"{script} has no combiner: give streaming.run(...) one, or run the job without (--no-combiner)")
-    return {role: command if has.get(role) else None for role, command in commands.items()}
+    path = os.path.abspath(script)
+    return [path] if os.access(script, os.X_OK) and not script.endswith(".py") else [sys.executable, path]
+
+
+def _steps_of(processes, script, command, environ):
+    """Return the roles of each step of a script's job, None for a job of one step; only a script that may have some is asked."""
+    with open(script, "rb") as file:
+        if b"steps" not in file.read():
+            return None
+    lines = _ask(processes, script, {"steps": command}, environ)["steps"]
+    try:
+        return steps_in(lines or []) or None
+    except ValueError as error:
+        raise CommandError(f"{script}: {error}") from None
 
 
 def _ask(processes, script, commands, environ):
-    """Return which of the roles a script has; all of them are asked at once."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("mapred", "stream_", "map_input_"))}
-    environ = {**inherited, **environ}
+    """Return what a script says on standard error to roles, a list of lines, or None to those that it has not; all are asked at once."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(HADOOPS)}
+    environ = {**inherited, **(environ or {})}
     with processes.threads(len(commands) or 1) as pool:
         answers = {role: pool.submit(processes.try_out, command, environ, PROBE_SECONDS) for role, command in commands.items()}
-        return {role: _has_role(answer, commands[role][0], script) for role, answer in answers.items()}
+        return {role: _lines_of(answer, commands[role][0], script) for role, answer in answers.items()}
 
 
-def _has_role(answer, program, script):
+def _lines_of(answer, program, script):
     try:
         code, messages = answer.result()
     except OSError as error:
@@ -94,12 +114,12 @@ def _has_role(answer, program, script):
     number = code - 128 if code == TERMINATED else -code
     if number > 0:
         raise JobError(f"{script} was ended by {name_of(number)} when it was started without input")
+    lines = [
+        line for line in messages.decode("utf-8", "backslashreplace").splitlines() if line.strip() and not line.startswith("reporter:")
+    ]
     if code not in (OK, USAGE):
-        lines = [
-            line for line in messages.decode("utf-8", "backslashreplace").splitlines() if line.strip() and not line.startswith("reporter:")
-        ]
         is_missing = lines[-1:] and lines[-1].startswith("ModuleNotFoundError: ")
         advice = f"; install the module for {sys.executable}, or correct its name" if is_missing else ""
         said = f": {lines[-1]}" if lines else ""
         raise CommandError(f"{script} fails before it reads any input, with exit code {code}{said}{advice}", lines)
-    return code == 0
+    return lines if code == OK else None

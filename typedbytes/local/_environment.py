@@ -8,7 +8,7 @@ from typedbytes.streaming._task import BINARY_PARTITIONER
 
 __all__ = ["attempt_id", "combiner_environment", "job_environment", "map_environment", "task_environment"]
 
-_HADOOPS = ("mapreduce_", "mapred_", "map_input_", "stream_")
+HADOOPS = "mapreduce_", "mapred_", "map_input_", "stream_", "typedbytes_step"  # variables start so
 _CLASSES = "org.apache.hadoop.streaming.io."
 _TYPED_BYTES = "org.apache.hadoop.typedbytes.TypedBytesWritable"
 
@@ -28,7 +28,7 @@ def job_environment(environ, job_id, name, nmaps, nreducers, secondary, text_out
     if secondary:
         variables["mapred_partitioner_class"] = BINARY_PARTITIONER
         variables["mapreduce_partition_binarypartitioner_right_offset"] = -secondary - 1
-    inherited = {name: value for name, value in environ.items() if not name.startswith(_HADOOPS)}
+    inherited = {name: value for name, value in environ.items() if not name.startswith(HADOOPS)}
     formats = {(side, direction): "TypedBytes" for side in ("map", "reduce") for direction in ("input", "output")}
     if text_output:
         formats[last, "output"] = "Text"

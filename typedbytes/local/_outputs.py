@@ -12,23 +12,29 @@ from typedbytes import PairReader, PairWriter, sequencefile
 from typedbytes._atomic import name_folder, sync, sync_contents
 from typedbytes.local._errors import InputError, JobError, OutputError
 
-__all__ = ["FORMATS", "OutputFolder"]
+__all__ = ["FORMATS", "OutputFolder", "check_output"]
 
 BUFFER_NBYTES = 1 << 18
+
+
+def check_output(path):
+    """Raise OutputError for an output that cannot appear at a path."""
+    if os.path.lexists(path):
+        raise OutputError(f"the output {path} already exists; give another path, or remove it: a job replaces nothing")
+    parent, name = os.path.split(os.path.abspath(path))
+    if not os.path.isdir(parent):
+        raise OutputError(f"there is no folder {parent} for the output {name}; create it first")
 
 
 class OutputFolder:
     """The working folder of a job; a context manager that leaves the complete output or nothing."""
 
     def __init__(self, path, format_name, caretaker, keep_failed=False, temporary=None):
+        check_output(path)
         self.path = os.path.abspath(path)
         self._format_name = format_name
         self._keep_failed = keep_failed
-        if os.path.lexists(self.path):
-            raise OutputError(f"the output {path} already exists; give another path, or remove it: a job replaces nothing")
         parent, name = os.path.split(self.path)
-        if not os.path.isdir(parent):
-            raise OutputError(f"there is no folder {parent} for the output {name}; create it first")
         if temporary is not None and not os.path.isdir(temporary):
             raise OutputError(f"there is no folder {temporary} for temporary files")
         token = os.urandom(8).hex()

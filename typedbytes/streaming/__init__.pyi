@@ -5,7 +5,7 @@ from typing import Any, NoReturn, Optional, Protocol, Union
 from typedbytes.columns import Batch
 from typedbytes.errors import TypedBytesError
 
-__all__ = ["StopEarly", "Task", "TooManyBadRecords", "counter", "ping", "run", "side_file", "status", "task"]
+__all__ = ["Step", "StopEarly", "Task", "TooManyBadRecords", "counter", "ping", "run", "side_file", "status", "task"]
 
 _Pairs = Optional[Iterable[tuple[Any, Any]]]
 
@@ -48,6 +48,24 @@ class Task:
     def nreducers(self) -> Optional[int]: ...
     @property
     def params(self) -> dict[str, str]: ...
+    @property
+    def step(self) -> Optional[int]: ...
+
+class Step:
+    def __init__(
+        self,
+        mapper: Optional[_MapJob] = None,
+        reducer: Optional[_ReduceJob] = None,
+        combiner: Optional[_ReduceJob] = None,
+        *,
+        batch: bool = False,
+        group_by: Optional[Callable[[Any], Any]] = None,
+        max_bad: float = 0,
+        read_options: Optional[Mapping[str, Any]] = None,
+        write_options: Optional[Mapping[str, Any]] = None,
+    ) -> None: ...
+    @property
+    def roles(self) -> list[str]: ...
 
 def run(
     mapper: Optional[_MapJob] = None,
@@ -60,6 +78,7 @@ def run(
     argv: Optional[Sequence[str]] = None,
     read_options: Optional[Mapping[str, Any]] = None,
     write_options: Optional[Mapping[str, Any]] = None,
+    steps: Optional[Sequence[Step]] = None,
 ) -> NoReturn: ...
 def counter(group: str, name: str, amount: int = 1) -> None: ...
 def ping() -> None: ...

@@ -6,7 +6,9 @@ Here: names and their meaning. Not here: how an engine passes them on. A task it
 import os
 import re
 
-__all__ = ["OPTION_OF", "REDUCERS", "link_of", "properties_of", "variables_of"]
+from typedbytes.streaming._task import STEP_LINE
+
+__all__ = ["OPTION_OF", "REDUCERS", "link_of", "properties_of", "steps_in", "variables_of"]
 
 #: The names of the property with the number of reduce tasks.
 REDUCERS = "mapreduce.job.reduces", "mapred.reduce.tasks"
@@ -35,6 +37,19 @@ def properties_of(params):
         if not re.fullmatch("[0-9A-Za-z_]+", name):
             raise ValueError(f"the name of a parameter has letters, digits and underscores, {name!r} has others")
     return {f"typedbytes.param.{name}": str(value) for name, value in params.items()}
+
+
+def steps_in(lines):
+    """Return the roles of each step of a job, from the lines that its script wrote to standard error for the role steps.
+
+    >>> steps_in(["loading", "typedbytes: step: map combine reduce", "typedbytes: step: map"])
+    [['map', 'combine', 'reduce'], ['map']]
+    """
+    steps = [line[len(STEP_LINE) :].split() for line in lines if line.startswith(STEP_LINE)]
+    for number, roles in enumerate(steps, 1):
+        if "map" not in roles:
+            raise ValueError(f"step {number} of {len(steps)} has no mapper: typedbytes.streaming.lib.identitymapper passes pairs on")
+    return steps
 
 
 def link_of(text):

@@ -20,7 +20,7 @@ from typedbytes.streaming._heartbeat import Heartbeat
 from typedbytes.streaming._process_exit import ProcessExit
 from typedbytes.streaming._report import counters, write_failure, write_line
 from typedbytes.streaming._sidefiles import side_files
-from typedbytes.streaming._task import GroupingError, Task, UsageError, find_format, find_role
+from typedbytes.streaming._task import STEP_LINE, GroupingError, Task, UsageError, find_format, find_role, find_step
 from typedbytes.streaming._user_code import StopEarly, TooManyBadRecords, UserCode
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -51,6 +51,7 @@ def run(
     argv=None,
     read_options=None,
     write_options=None,
+    steps=None,
 ):
     """Run one task of a Hadoop Streaming job and end the process.
 
@@ -83,6 +84,10 @@ def run(
     reducer's or combiner's batches hold all pairs of their keys. Both sides are typed bytes then, and *read_options* are
     keywords for columns.read.
 
+    *steps* is a list of Step for a job of several, each with its own mapper, reducer and options: the output of a step is the
+    input of the next. ``typedbytes run`` and ``typedbytes submit`` start one after the other; by hand, the variable
+    ``typedbytes_step`` chooses one, from 1.
+
     While the task runs, standard output is standard error and standard input is empty, for child processes
     too, and os._exit(0) and os.exec* do not end it. Never returns; the exit code, even where user code
     catches the SystemExit, is
@@ -103,14 +108,24 @@ def run(
         if __name__ == "__main__":
             run(mapper, reducer, combiner=reducer)
     """
-    jobs = {"map": mapper, "combine": combiner, "reduce": reducer}
-    options = RunOptions(batch, group_by, max_bad, read_options or {}, write_options or {}, getattr(reducer, "partition_by", None))
+    only = Step(
+        mapper, reducer, combiner, batch=batch, group_by=group_by, max_bad=max_bad, read_options=read_options, write_options=write_options
+    )
+    given = mapper, reducer, combiner, batch, group_by, max_bad, read_options, write_options
+    if steps is not None and (not steps or given != (None, None, None, False, None, 0, None, None)):
+        raise TypeError("steps is a list of at least one Step(mapper, reducer, combiner, ...): the options of a step are its own")
     process_exit = ProcessExit()
-    raise process_exit.settle(_run(jobs, sys.argv if argv is None else argv, options))
+    raise process_exit.settle(_run(steps, only, sys.argv if argv is None else argv))
 
 
-def _run(jobs, argv, options):
+def _run(steps, only, argv):
     try:
+        if steps is not None and argv[1:2] == ["steps"]:
+            for each in steps:
+                write_line(STEP_LINE + " ".join(each.roles))
+            return OK
+        step = only if steps is None else steps[find_step(len(steps), os.environ) - 1]
+        jobs, options = step.jobs, step.options
         role = find_role(argv, os.environ, jobs["combine"] is not None)
         attempt = TaskRun(role, jobs[role], options)
         source, sink = take_over()
@@ -156,6 +171,26 @@ def _stop(signum, frame):
     name, code = ("SIGINT", INTERRUPTED) if signum == _signal.SIGINT else ("SIGTERM", TERMINATED)
     write_line(f"typedbytes: stopped by {name}")
     os._exit(code)
+
+
+class Step:
+    """One step of a job of several: a mapper, a reducer, a combiner and their options, as run() takes them.
+
+    >>> from typedbytes.streaming import lib
+    >>> Step(lambda key, value: [(value, 1)], lib.sumreducer).roles
+    ['map', 'reduce']
+    """
+
+    def __init__(
+        self, mapper=None, reducer=None, combiner=None, *, batch=False, group_by=None, max_bad=0, read_options=None, write_options=None
+    ):
+        self.jobs = {"map": mapper, "combine": combiner, "reduce": reducer}
+        self.options = RunOptions(batch, group_by, max_bad, read_options or {}, write_options or {}, getattr(reducer, "partition_by", None))
+
+    @property
+    def roles(self):
+        """The roles that the step has code for."""
+        return [role for role, job in self.jobs.items() if job is not None]
 
 
 class RunOptions:

@@ -12,6 +12,7 @@ import os
 ROLES = ("map", "combine", "reduce")
 FORMATS = ("typedbytes", "rawbytes", "text", "split")
 PARAM = "typedbytes_param_"  # and the name of a parameter: a variable
+STEP_LINE = "typedbytes: step: "  # and the roles of a step: the answer of a script to the role steps
 HASH_PARTITIONER = "org.apache.hadoop.mapred.lib.HashPartitioner"
 BINARY_PARTITIONER = "org.apache.hadoop.mapred.lib.BinaryPartitioner"
 BYTES_COMPARATOR = "org.apache.hadoop.io.BytesWritable$Comparator"  # the default order
@@ -99,6 +100,11 @@ class Task:
         nchars = len(PARAM)
         return {name[nchars:]: value for name, value in self._environ.items() if name.startswith(PARAM)}
 
+    @property
+    def step(self):
+        """The number of the step, from 1, in a job of several."""
+        return _number(_first(self._environ, "typedbytes_step"))
+
     def __repr__(self):
         names = [name for name, part in vars(Task).items() if isinstance(part, property)]
         values = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
@@ -130,6 +136,17 @@ def find_role(argv, environ, combines=False):
     if is_map and combines:
         raise UsageError("no role given, and the job has a combiner")
     return "map" if is_map else "reduce"
+
+
+def find_step(nsteps, environ):
+    """Return which step of the job to run, from 1. Raises UsageError for none of its steps, and for a job that started all as one."""
+    task = Task(environ)
+    number = 1 if task.step is None and (nsteps == 1 or not task.job_id) else task.step
+    if number is None:
+        raise UsageError(f"the job has {nsteps} steps: start it by typedbytes run or submit, or choose one by -D typedbytes.step=1")
+    if not 1 <= number <= nsteps:
+        raise UsageError(f"there is no step {number} among the {nsteps} of the job")
+    return number
 
 
 def _side(role):

@@ -1,0 +1,113 @@
+"""Jobs of several steps on this machine: each step reads what the one before wrote, and nothing is left between them."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from local_jobs import TASK_COUNTERS, pairs_of, run, write_script
+from streaming_support import encode, environment
+from typedbytes import local
+
+TWO_STEPS = """
+    from typedbytes import streaming
+    from typedbytes.streaming import Step, lib, task
+
+    def words(offset, line):
+        for word in line.split():
+            yield word, 1
+
+    def by_count(word, count):
+        yield count, word
+
+    def listed(count, words):
+        if "fail" in task().params:
+            raise ValueError("as asked")
+        yield count, [task().step, *sorted(words)]
+
+    if __name__ == "__main__":
+        streaming.run(steps=[Step(words, lib.sumreducer, lib.sumreducer), Step(by_count, listed)])
+"""
+
+
+@pytest.fixture
+def job(tmp_path):
+    """A job of two steps and its input."""
+    (tmp_path / "in.txt").write_text("a rose is a rose\nis a rose\n")
+    return write_script(tmp_path, TWO_STEPS), tmp_path / "in.txt"
+
+
+def test_each_step_reads_what_the_one_before_wrote(job, tmp_path):
+    seen = []
+    result = run(*job, tmp_path / "out", reducers=2, progress=lambda phase, done, total: seen.append(set(os.listdir(tmp_path))))
+    assert sorted(pairs_of(tmp_path / "out")) == [(2, [2, "is"]), (3, [2, "a", "rose"])]
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py", "out"]
+    assert any(name.endswith("-step1") for names in seen for name in names)  # it was there, and is gone
+    assert (result.nmaps, result.nreducers, result.output) == (3, 4, str(tmp_path / "out"))
+    counted = result.counters[TASK_COUNTERS]
+    assert (counted["MAP_INPUT_RECORDS"], counted["COMBINE_OUTPUT_RECORDS"]) == (2 + 3, 3)
+
+
+def test_steps_need_no_reducer_and_write_any_format(tmp_path):
+    (tmp_path / "in.txt").write_text("b\na\n")
+    text = "from typedbytes import streaming\nstep = streaming.Step(lambda key, value: [(f'{value}x', f'{value}x')])\n"
+    script = write_script(tmp_path, text + "streaming.run(steps=[step] * int(streaming.task().params['times']))\n")
+    result = run(script, tmp_path / "in.txt", tmp_path / "out", params={"times": 3}, output_format="text")
+    assert (result.nmaps, result.nreducers) == (3, 0)
+    assert (tmp_path / "out" / "part-00000").read_text() == "bxxx\tbxxx\naxxx\taxxx\n"
+
+
+def test_a_step_that_fails_leaves_nothing_and_is_named(job, tmp_path):
+    with pytest.raises(local.JobError, match=re.escape("step 2 of 2: reduce task 0 (3 pairs) failed: exit code 1: ValueError: as asked")):
+        run(*job, tmp_path / "out", params={"fail": 1})
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
+
+
+def test_an_output_that_exists_is_an_error_before_the_first_step(job, tmp_path):
+    (tmp_path / "out").mkdir()
+    steps = []
+    with pytest.raises(local.OutputError, match="already exists"):
+        run(*job, tmp_path / "out", progress=lambda phase, done, total: steps.append(phase))
+    assert steps == []
+
+
+@pytest.mark.parametrize(
+    ("steps", "options", "said"),
+    [
+        (
+            "[Step(lib.identitymapper), Step(None, lib.sumreducer)]",
+            {},
+            "step 2 of 2 has no mapper: typedbytes.streaming.lib.identitymapper",
+        ),
+        ("[Step(lib.identitymapper, lib.sumreducer)] * 2", {"reducers": 0}, "has 2 steps, which need their reducers"),
+        ("[Step(lib.identitymapper)] * 2", {"reducers": 1}, "has no reducer"),
+        ("[Step(lib.identitymapper)] * 2", {"combiner": True}, "has no combiner"),
+        ("[]", {}, "TypeError: steps is a list of at least one Step"),
+        ("[Step(lib.identitymapper)], max_bad=1", {}, "TypeError: steps is a list of at least one Step"),
+    ],
+)
+def test_steps_that_cannot_be(tmp_path, steps, options, said):
+    (tmp_path / "in.txt").write_text("a\n")
+    head = "from typedbytes.streaming import Step, lib, run\n"
+    with pytest.raises(local.JobError, match=re.escape(said)):
+        run(write_script(tmp_path, f"{head}run(steps={steps})"), tmp_path / "in.txt", tmp_path / "out", **options)
+
+
+def task(script, *words, environ=(), data=b""):
+    done = subprocess.run([sys.executable, script, *words], input=data, env=environment(environ), capture_output=True)
+    return done.returncode, done.stdout, done.stderr.decode()
+
+
+def test_a_variable_chooses_the_step_of_a_task(job):
+    script, _ = job
+    assert task(script, "steps") == (0, b"", "typedbytes: step: map combine reduce\ntypedbytes: step: map reduce\n")
+    assert task(script, "map", data=encode((0, "a b"))) == (0, encode(("a", 1), ("b", 1)), "")
+    assert task(script, "map", data=encode(("a", 7)), environ={"typedbytes_step": "2"}) == (0, encode((7, "a")), "")
+    for environ, said in (
+        ({"typedbytes_step": "3"}, "there is no step 3 among the 2 of the job"),
+        ({"mapreduce_job_id": "job_1_0001"}, "the job has 2 steps: start it by typedbytes run or submit"),
+    ):
+        code, output, messages = task(script, "map", data=encode((0, "a b")), environ=environ)
+        assert (code, output) == (64, b"") and said in messages
