@@ -9,6 +9,7 @@ import importlib
 import io
 import json
 import os
+import re
 import resource
 import shlex
 import signal
@@ -1085,3 +1086,84 @@ def test_typed_bytes_are_the_only_output_of_submit_read(tmp_path, monkeypatch, c
     code = cli.main(["submit", str(JOB), "in", "--output", str(tmp_path / "out"), "--no-bundle", "--read"])
     assert code == 0
     assert list(tb.PairReader(capfdbinary.readouterr().out)) == [("a", 1)]
+
+
+# -- steps ------------------------------------------------------------------------------------------------
+
+STEPS = """
+from typedbytes import streaming
+from typedbytes.streaming import Step, lib
+sums = Step(lib.identitymapper, lib.sumreducer, lib.sumreducer)
+streaming.run(steps=[Step(lib.identitymapper)] + [sums] * int(streaming.task().params["times"]))
+"""
+
+
+def test_steps_are_jobs_each_on_the_output_of_the_one_before(tmp_path):
+    script = written(tmp_path, job=STEPS)
+    options = {
+        "params": {"times": 2},
+        "properties": {"mapreduce.job.reduces": "3"},
+        "input_format": "com.example.F",
+        "output_format": "text",
+    }
+    checked = hadoop.check(plan(script, ["in"], "hdfs:///out/", name="n", **options))
+    assert checked.steps == [["map"], ["map", "combine", "reduce"], ["map", "combine", "reduce"]]
+    jobs = hadoop.jobs_of(checked)
+    between = [job.output for job in jobs[:2]]
+    assert re.fullmatch(r"hdfs:///out-\w{8}-step1 hdfs:///out-\w{8}-step2", " ".join(between))
+    assert [(job.inputs, job.output) for job in jobs] == [(["in"], between[0]), ([between[0]], between[1]), ([between[1]], "hdfs:///out/")]
+    assert [(job.nreducers, job.combiner) for job in jobs] == [(0, False), (3, True), (3, True)]
+    assert [(job.input_format, job.output_format) for job in jobs] == [
+        ("com.example.F", "sequencefile"),
+        ("sequencefile", "sequencefile"),
+        ("sequencefile", "text"),
+    ]
+    assert [job.all_properties()["typedbytes.step"] for job in jobs] == ["1", "2", "3"]
+    assert [job.all_properties()["mapreduce.job.name"] for job in jobs] == [f"n, step {number} of 3" for number in (1, 2, 3)]
+    assert [job.all_properties()["mapreduce.job.reduces"] for job in jobs] == ["0", "3", "3"]
+    assert not any(job.combiner for job in hadoop.jobs_of(hadoop.check(plan(script, ["in"], "out", combiner=False, **options))))
+    only = hadoop.check(plan(str(JOB), ["in"], "out"))
+    assert hadoop.jobs_of(only) == [only]
+
+
+def test_steps_that_a_script_does_not_say(tmp_path):
+    for text, options, message in [
+        (STEPS, {}, "does not say what its steps are, with exit code 1: KeyError: 'times'; it must run here too"),
+        (STEPS, {"params": {"times": 1}, "nreducers": 0}, "has steps, which need their reducers: leave out --reducers 0"),
+        (STEPS, {"params": {"times": 0}, "nreducers": 2}, "has no reducer: give streaming.run"),
+        (STEPS.replace("Step(lib.identitymapper)]", "Step(None, lib.sumreducer)]"), {"params": {"times": 1}}, "step 1 of 2 has no mapper"),
+    ]:
+        with pytest.raises(hadoop.SubmitError, match=re.escape(message)):
+            hadoop.check(plan(written(tmp_path, job=text), ["in"], "out", **options))
+
+
+def test_steps_are_printed_for_a_shell(tmp_path, monkeypatch, capfdbinary):
+    monkeypatch.setenv("HADOOP_HOME", str(tmp_path))
+    words = ("submit", written(tmp_path, job=STEPS), *WORDS, "--no-bundle", "--param", "times=1", "-D", "fs.defaultFS=hdfs://h")
+    code, output, _ = run_command(capfdbinary, *words, "--dry-run")
+    assert code == 0
+    one, two, remove = (shlex.split(each) for each in output.replace("\\\n", "").split(" &&\n"))
+    between = one[one.index("-output") + 1]
+    assert one[:3] == two[:3] == ["hadoop", "jar", "hadoop-streaming.jar"]
+    assert (two[two.index("-input") + 1], two[two.index("-output") + 1]) == (between, "out")
+    assert remove == ["hadoop", "fs", "-D", "fs.defaultFS=hdfs://h", "-rm", "-r", "-f", "-skipTrash", between]
+    code, _, messages = run_command(capfdbinary, *words, "--target", "emr", "--staging", "s3://b/j")
+    assert code == 69 and "a job of several steps is not described for emr" in messages
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_steps_are_run_one_after_the_other(tmp_path, monkeypatch, home, fails):
+    (tmp_path / "log").write_text(LOG)
+    folder = home(f'echo "$@" >> {tmp_path}/asked; cat {tmp_path}/log; case "$*" in *"-input in "*) exit {int(fails)};; esac')
+    (folder / "hadoop-streaming.jar").write_bytes(b"")
+    monkeypatch.setenv("HADOOP_HOME", str(folder))
+    said = []
+    job = plan(written(tmp_path, job=STEPS), ["in"], "out", params={"times": 1})
+    with pytest.raises(hadoop.JobFailedError) if fails else contextlib.nullcontext():
+        done = hadoop.submit(job, say=said.append)
+        assert (done.output, done.counters["words = all"]["lost"]) == ("out", -2)
+        assert [line for line in said if line.startswith("step")] == ["step 1 of 2", "step 2 of 2"]
+    *jobs, removed = (tmp_path / "asked").read_text().splitlines()
+    assert len(jobs) == (1 if fails else 2)
+    (between,) = re.findall(r"-output (out-\w+-step1) ", jobs[0])
+    assert removed == f"fs -rm -r -f -skipTrash {between}"

@@ -23,7 +23,9 @@ QUICK = ["-D", "mapreduce.client.progressmonitor.pollinterval=20", "-D", "mapred
 def home(tmp_path_factory):
     """Return a HADOOP_HOME of the jars of Maven."""
     folder = jars.jars_of(jars.POM, "hadoop-jars")
-    return make_home(tmp_path_factory.mktemp("hadoop") / "home", folder, jars.find_tool("java"))
+    home = make_home(tmp_path_factory.mktemp("hadoop") / "home", folder, jars.find_tool("java"))
+    (home / "core-site.xml").write_text("<configuration/>")  # without it Hadoop's shell does not start
+    return home
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +84,25 @@ def test_a_job_with_a_bundle_on_a_bare_python(tmp_path, submit):
     assert "typedbytes: python: has other packages: 0" in messages.splitlines()
     assert "typedbytes: Map-Reduce Framework: Map input records: 2" in messages.splitlines()
     assert (tmp_path / "out" / "_SUCCESS").exists()
+
+
+def test_a_job_of_two_steps(tmp_path, submit):
+    (tmp_path / "in.txt").write_text("b a\nb c\n")
+    (tmp_path / "job.py").write_text(
+        "from typedbytes.streaming import Step, lib, run, task\n"
+        "times = int(task().params['times'])\n"
+        "def words(offset, line):\n"
+        "    return [(word, times) for word in line.split()]\n"
+        "def by_count(word, count):\n"
+        "    yield count, word\n"
+        "def listed(count, words):\n"
+        "    yield count, sorted(words)\n"
+        "run(steps=[Step(words, lib.sumreducer, lib.sumreducer), Step(by_count, listed)])\n"
+    )
+    output, messages = submit("job.py", "in.txt", "-o", "out", "--reducers", "2", "--param", "times=3", "--read", *QUICK)
+    assert sorted(tb.PairReader(output)) == [(3, ["a", "c"]), (6, ["b"])]
+    assert [line for line in messages.splitlines() if " of 2" in line] == ["typedbytes: step 1 of 2", "typedbytes: step 2 of 2"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "job.py", "out"]
 
 
 def test_why_a_task_failed_is_shown(tmp_path, submit):

@@ -2,6 +2,7 @@
 
     Plan            the job: script, inputs, output, reducers, formats; Plan.words() is Hadoop Streaming's command line
     submit(plan)    run it on the Hadoop installed here and wait; reports progress, counters and the errors of tasks
+    jobs_of(plan)   the plan of each step, of a job of several
     read_output     the pairs that it wrote
     bundle          an archive with our package, for nodes that have only Python
     emr, dataproc   descriptions of the job for Amazon EMR and Google Dataproc
@@ -14,10 +15,11 @@
 from typedbytes.hadoop._bundle import bundle
 from typedbytes.hadoop._clouds import dataproc, emr
 from typedbytes.hadoop._plan import Plan
+from typedbytes.hadoop._steps import jobs_of
 from typedbytes.hadoop._submit import Done, check, command_of, read_output, submit
 from typedbytes.hadoop._submit_errors import JobFailedError, SubmitError
 
 __all__ = [
-    "Done", "JobFailedError", "Plan", "SubmitError", "bundle", "check", "command_of", "dataproc", "emr", "read_output",
-    "submit",
+    "Done", "JobFailedError", "Plan", "SubmitError", "bundle", "check", "command_of", "dataproc", "emr",
+    "jobs_of", "read_output", "submit",
 ]  # fmt: skip

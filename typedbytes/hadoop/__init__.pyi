@@ -4,8 +4,8 @@ from typing import Any, Optional
 from typedbytes.errors import TypedBytesError
 
 __all__ = [
-    "Done", "JobFailedError", "Plan", "SubmitError", "bundle", "check", "command_of", "dataproc", "emr", "read_output",
-    "submit",
+    "Done", "JobFailedError", "Plan", "SubmitError", "bundle", "check", "command_of", "dataproc", "emr",
+    "jobs_of", "read_output", "submit",
 ]  # fmt: skip
 
 class SubmitError(TypedBytesError): ...
@@ -34,6 +34,7 @@ class Plan:
     params: dict[str, Any]
     python_versions: list[str]
     arguments: list[str]
+    steps: list[list[str]]
     def __init__(
         self,
         script: str,
@@ -54,6 +55,7 @@ class Plan:
         params: dict[str, Any] = ...,
         python_versions: list[str] = ...,
         arguments: list[str] = ...,
+        steps: list[list[str]] = ...,
     ) -> None: ...
     def words(self) -> list[str]: ...
     def parts(self) -> list[tuple[str, str]]: ...
@@ -79,6 +81,7 @@ def bundle(
     find_links: Sequence[str] = (),
     say: Callable[[str], Any] = ...,
 ) -> int: ...
+def jobs_of(plan: Plan) -> list[Plan]: ...
 def check(plan: Plan, say: Callable[[str], Any] = ...) -> Plan: ...
 def command_of(jar: Optional[str] = None, environ: Mapping[str, str] = ...) -> list[str]: ...
 def dataproc(plan: Plan, staging: str, cluster: str, region: str, jar: str = ...) -> tuple[dict[str, Any], list[str]]: ...

@@ -63,6 +63,16 @@ def roles(script):
 
     Raises SubmitError as `beside` does.
     """
+    found = _calls_of_run(script)
+    return {role: _gives(found, number, name) for role, number, name in (("combine", 2, "combiner"), ("reduce", 1, "reducer"))}
+
+
+def has_steps(script):
+    """Return whether a script gives ``streaming.run(...)`` steps. Raises SubmitError as `beside` does."""
+    return any(each.arg == "steps" for call in _calls_of_run(script) for each in call.keywords)
+
+
+def _calls_of_run(script):
     tree = _parsed(script)
     ours = {
         alias.asname or alias.name.partition(".")[0]
@@ -70,8 +80,7 @@ def roles(script):
         if isinstance(node, (ast.Import, ast.ImportFrom)) and _is_ours(node)
         for alias in node.names
     }
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _root(node.func) in ours and _name(node.func) == "run"]
-    return {role: _gives(found, number, name) for role, number, name in (("combine", 2, "combiner"), ("reduce", 1, "reducer"))}
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _root(node.func) in ours and _name(node.func) == "run"]
 
 
 def _is_ours(node):

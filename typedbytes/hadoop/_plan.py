@@ -72,6 +72,7 @@ class Plan:
     params: dict = field(default_factory=dict)  #: what tasks find in task().params
     python_versions: list = field(default_factory=list)  #: of the nodes, like "3.11"; empty: what `python` is
     arguments: list = field(default_factory=list)  #: words for the script, after its role
+    steps: list = field(default_factory=list)  #: the roles of each step in a job of several, which `check` asks the script for
 
     @property
     def _nreducers(self):

@@ -16,8 +16,9 @@ from typedbytes.hadoop._bundle import differences, versions_in
 from typedbytes.hadoop._input_formats import find_format
 from typedbytes.hadoop._installed import default_file_system, find_command, find_jar, gathers_logs
 from typedbytes.hadoop._job_log import JobLogParser
-from typedbytes.hadoop._modules import beside, calls, foreign, is_importable, roles
+from typedbytes.hadoop._modules import beside, calls, foreign, has_steps, is_importable, roles
 from typedbytes.hadoop._python_version import check_python
+from typedbytes.hadoop._steps import jobs_of, removal, steps_of
 from typedbytes.hadoop._submit_errors import JobFailedError, SubmitError
 
 __all__ = ["Done", "check", "command_of", "read_output", "submit"]
@@ -72,6 +73,12 @@ def check(plan, say=lambda line: None):
 
 def _with_roles(plan):
     has = roles(plan.script)
+    if has_steps(plan.script):
+        steps = steps_of(plan)
+        plan = replace(plan, steps=steps)
+        has = {role: any(role in each for each in steps) for role in has}
+        if plan.nreducers == 0:
+            raise SubmitError(f"{plan.script} has steps, which need their reducers: leave out --reducers 0")
     for role, wanted in ("combine", plan.combiner), ("reduce", plan.nreducers):
         if wanted and has[role] is False:
             what, without = {"combine": ("combiner", "--no-combiner"), "reduce": ("reducer", "--reducers 0")}[role]
@@ -94,10 +101,51 @@ def submit(plan, *, jar=None, say=lambda line: print(line, file=sys.stderr)):
     The Hadoop is that of HADOOP_HOME or PATH, and runs the job where its configuration (HADOOP_CONF_DIR) says. `say` is
     called with lines about the progress; `jar` is the path of the streaming jar, by default Hadoop's own.
     """
-    plan = check(plan, say)
+    jobs = jobs_of(check(plan, say))
+    start = command_of(jar)
+    return _submit(jobs[0], start, say) if len(jobs) == 1 else _submit_steps(jobs, start, say)
+
+
+def _submit_steps(jobs, start, say):
+    """Run the jobs of a job's steps, and remove what is between them."""
+    between = [job.output for job in jobs[:-1]]
+    counters: dict = {}
+    try:
+        for number, job in enumerate(jobs):
+            say(f"step {number + 1} of {len(jobs)}")
+            done = _submit(job, start, say)
+            for group, amounts in done.counters.items():
+                _add(counters.setdefault(group, {}), amounts)
+            if number:
+                _remove([between.pop(0)], job, start, say)
+    finally:
+        if between:
+            _remove(between, jobs[0], start, say)
+    return replace(done, counters=counters)
+
+
+def _add(amounts, more):
+    for name, amount in more.items():
+        amounts[name] = amount + amounts.get(name, 0) if isinstance(amount, int) else amount
+
+
+def _remove(paths, plan, start, say):
+    done = subprocess.run(
+        [start[0], *removal(plan, paths)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    if done.returncode:
+        say(f"{', '.join(paths)} could not be removed: {done.stdout.strip()}")
+
+
+def _submit(plan, start, say):
     words = plan.words()
     _check_locale(words, os.environ)
-    command = [*command_of(jar), *words]
+    command = [*start, *words]
     log = JobLogParser(say)
     try:
         client = subprocess.Popen(

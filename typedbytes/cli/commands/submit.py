@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import tempfile
 from dataclasses import replace
 
@@ -124,7 +125,9 @@ def _printed(plan, options):
         first = [bundle_command(options, PLACEHOLDER)]
         plan = replace(plan, bundle=PLACEHOLDER)
     if options.target == "hadoop":
-        return "\n".join([*first, plan.shell(*_command(options)), ""])
+        return "\n".join([*first, *_shell_commands(hadoop.jobs_of(plan), _command(options)), ""])
+    if len(plan.steps) > 1:
+        raise Failure(UNAVAILABLE, f"a job of several steps is not described for {options.target}: submit it on the cluster's main node")
     if not options.staging:
         raise Failure(USAGE, f"--target {options.target} needs --staging, a folder in the cloud that the job's files are copied to")
     description: object
@@ -134,6 +137,18 @@ def _printed(plan, options):
         jar = {"jar": options.streaming_jar} if options.streaming_jar else {}
         description, commands = hadoop.dataproc(plan, options.staging, options.cluster, options.region, **jar)
     return "\n".join([json.dumps(description, indent=2), "", *first, *commands, ""])
+
+
+def _shell_commands(jobs, command):
+    """Return the commands of a job's steps, each only after those before it have succeeded."""
+    from typedbytes.hadoop._steps import removal
+
+    commands = []
+    for number, job in enumerate(jobs):
+        commands.append(job.shell(*command))
+        if number:
+            commands.append(shlex.join([command[0], *removal(job, [jobs[number - 1].output])]))
+    return " &&\n".join(commands).split("\n")
 
 
 def _command(options):
