@@ -244,8 +244,13 @@ build/wheel-tools/built: pyproject.toml
 NATIVE_WHEELS := $(foreach version,$(PYTHON_VERSIONS),$(call find_python,$(version)))
 CROSS_WHEELS := $(addprefix $(lastword $(NATIVE_WHEELS)):,x86_64-musllinux aarch64-manylinux aarch64-musllinux)
 WHEELS ?= $(NATIVE_WHEELS) $(CROSS_WHEELS)
+.PHONY: jar
+jar: ## make the plug-in of Hadoop for whole splits, run its tests, and put it into the package; needs a JDK and Maven
+	mvn --batch-mode --quiet --file src/java/hadoop/pom.xml package
+	cp build/java-hadoop/typedbytes-hadoop.jar typedbytes/hadoop/
+
 .PHONY: wheels
-wheels: build/wheel-tools/built ## build wheels on every installed Python, by zig those for musl and aarch64; check them; 8 minutes of CPU
+wheels: jar build/wheel-tools/built ## build wheels on every installed Python, by zig those for musl and aarch64; check them; 8 minutes of CPU
 	VENV=build/wheel-tools .ci/wheels build/wheels $(WHEELS)
 
 BASE ?= HEAD~1
@@ -303,4 +308,4 @@ bench-quick: $(VENV)/bench-built ## run each bench once and small, so that they 
 .PHONY: clean
 clean: ## remove all that the targets made
 	rm -rf build .venv *.egg-info .hypothesis .benchmarks .coverage htmlcov
-	find src typedbytes tests test_vectors examples -name '*.so' -delete -o -name __pycache__ -prune -exec rm -rf {} +
+	find src typedbytes tests test_vectors examples -name '*.so' -delete -o -name '*.jar' -delete -o -name __pycache__ -prune -exec rm -rf {} +

@@ -72,6 +72,15 @@ def jars_of(pom, name):
     return _made(BUILD / name, [pom], lambda folder: _fetch_jars(pom, folder))
 
 
+def build_with_maven(module):
+    """Build a module of src/java and run its own tests; give what Maven said."""
+    command = [_find_maven(), "--batch-mode", "--file", module / "pom.xml", "package"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        raise AssertionError(done.stdout)
+    return done.stdout
+
+
 def find_tool(name):
     """Give the path of a program of the JDK."""
     home = os.environ.get("JAVA_HOME")
@@ -81,10 +90,15 @@ def find_tool(name):
     return found
 
 
-def _fetch_jars(pom, folder):
+def _find_maven():
     maven = shutil.which("mvn")
     if not maven:
         raise MissingToolError(f"mvn was not found.\n{INSTALL_MAVEN}")
+    return maven
+
+
+def _fetch_jars(pom, folder):
+    maven = _find_maven()
     print("fetching Hadoop's jars with Maven, once", file=sys.stderr, flush=True)
     options = " ".join([*QUICK_START, os.environ.get("MAVEN_OPTS", "")])
     _run(

@@ -6,11 +6,12 @@ import gzip
 import io
 import random
 import textwrap
+import zipfile
 
 import pytest
 
 import typedbytes as tb
-from hadoop_support import SEQUENCE_FILE_OUTPUT, hadoop, python_command
+from hadoop_support import SEQUENCE_FILE_OUTPUT, hadoop, jars, python_command
 from typedbytes import sequencefile
 from typedbytes.streaming._splits import open_split
 
@@ -116,7 +117,17 @@ def test_splits_are_hadoops(tmp_path):
     assert ours == hadoops and ours.count(",") > 5
 
 
-# Jobs
+# The plug-in, and jobs
+
+
+def test_the_plug_in_builds_and_its_own_tests_pass():
+    said = jars.build_with_maven(jars.SPLITS)
+    ntests = sum(path.read_text("utf-8").count("@Test\n") for path in (jars.SPLITS / "src" / "test").rglob("*.java"))
+    assert ntests > 5 and f"Tests run: {ntests}, Failures: 0, Errors: 0, Skipped: 0" in said
+    with zipfile.ZipFile(jars.BUILD / "java-hadoop" / "typedbytes-hadoop.jar") as jar:
+        versions = {jar.read(name)[6:8] for name in jar.namelist() if name.endswith(".class")}
+    assert versions == {b"\x00\x34"}  # Java 8
+
 
 JOB = """
     from typedbytes import streaming

@@ -5,6 +5,7 @@ Hadoop 3.4.2 and its Java.
 """
 
 import contextlib
+import dataclasses
 import importlib
 import io
 import json
@@ -44,6 +45,67 @@ def test_the_command_line_of_a_small_job():
         *("-outputformat", "org.apache.hadoop.mapred.SequenceFileOutputFormat"),
         *("-cmdenv", "PYTHONPATH=.", "-mapper", "python3 job.py map", "-reducer", "python3 job.py reduce"),
     ]
+
+
+def test_the_command_line_of_a_job_on_whole_splits():
+    words = plan(feed="splits", feed_jar="/opt/plug-in.jar", nreducers=0, input_format="sequencefile", properties={"a.b": "c"}).words()
+    assert words == [
+        *("-D", "mapreduce.job.name=job.py", "-D", "mapreduce.job.reduces=0"),
+        *("-D", "stream.io.identifier.resolver.class=org.typedbytes.hadoop.SplitIdentifierResolver"),
+        *("-D", "typedbytes.split.format=sequencefile", "-D", "stream.map.output=split", "-D", "stream.reduce.input=typedbytes"),
+        *("-D", "stream.reduce.output=typedbytes", "-D", "stream.map.input=split"),
+        *("-D", "mapreduce.client.libjars.wildcard=false", "-D", "a.b=c"),
+        *("-files", "job.py", "-libjars", "/opt/plug-in.jar", "-input", "in", "-output", "out"),
+        *("-inputformat", "org.typedbytes.hadoop.SplitInputFormat", "-outputformat", "org.typedbytes.hadoop.SplitOutputFormat"),
+        *("-cmdenv", "PYTHONPATH=.", "-mapper", "python3 job.py map"),
+    ]
+
+
+@pytest.fixture
+def job_and_jar(tmp_path):
+    """A plan of a job that calls run(), and the path of a plug-in."""
+    (tmp_path / "job.py").write_text("from typedbytes import streaming\nstreaming.run(lambda key, value: [])\n")
+    (tmp_path / "plug-in.jar").write_bytes(b"")
+    hadoop.bundle(str(tmp_path / "b.zip"))
+    job = plan(str(tmp_path / "job.py"), ["in"], "out", input_format="text", bundle=str(tmp_path / "b.zip"))
+    return job, str(tmp_path / "plug-in.jar")
+
+
+def test_whole_splits_are_chosen_where_the_job_allows_them(job_and_jar):
+    job, jar = job_and_jar
+    said = []
+    chosen = hadoop.check(dataclasses.replace(job, feed_jar=jar), said.append)
+    assert chosen.feed == "splits" and "-libjars" in chosen.words() and any("--feed pairs" in line for line in said)
+    for changes in (
+        {"feed": "pairs"}, {"bundle": None}, {"input_format": "com.example.F"}, {"feed_jar": "/none.jar"},
+        {"properties": {"textinputformat.record.delimiter": ";"}},
+    ):  # fmt: skip
+        checked = hadoop.check(dataclasses.replace(job, **{"feed_jar": jar, **changes}))
+        assert checked.feed == "pairs" and "-io" in checked.words(), changes
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"input_format": "com.example.F"}, "its input is neither text nor SequenceFiles but com.example.F; submit it with --feed pairs"),
+        ({"properties": {"textinputformat.record.delimiter": ";"}}, "it sets textinputformat.record.delimiter"),
+        ({"properties": {"stream.io.identifier.resolver.class": "a.B"}}, "it sets stream.io.identifier.resolver.class"),
+        ({"feed_jar": "/none.jar"}, "whole splits need the plug-in /none.jar: run make jar"),
+        ({"script": "other.py"}, "does not call run"),
+    ],
+)
+def test_whole_splits_that_a_job_cannot_have_are_refused(changes, message, job_and_jar, tmp_path, monkeypatch):
+    job, jar = job_and_jar
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other.py").write_text("print()\n")
+    with pytest.raises(hadoop.SubmitError, match=re.escape(message)):
+        hadoop.check(dataclasses.replace(job, feed="splits", **{"feed_jar": jar, **changes}))
+
+
+def test_the_plug_in_is_staged_for_a_cloud(job_and_jar):
+    job, jar = job_and_jar
+    steps, commands = hadoop.emr(hadoop.check(dataclasses.replace(job, feed="splits", feed_jar=jar)), "s3://b/jobs", "j-1")
+    assert "s3://b/jobs/plug-in.jar" in steps[0]["Args"] and any(jar in command for command in commands)
 
 
 def test_the_command_line_of_a_large_job():

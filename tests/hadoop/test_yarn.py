@@ -9,17 +9,21 @@ import contextlib
 import pytest
 
 from hadoop_cluster import Cluster
-from hadoop_support import ROOT
+from hadoop_support import ROOT, jars
 
 pytestmark = pytest.mark.hadoop
 
 
 def test_word_count_on_yarn(tmp_path):
     (tmp_path / "in.txt").write_text("b a\nb ü b\n", "utf-8")
-    words = (tmp_path / "in.txt", "-o", tmp_path / "out", "--combiner", "--read")
+    words = (tmp_path / "in.txt", "--combiner", "--read")
+    jars.build_with_maven(jars.SPLITS)
+    whole = ("--feed", "splits", "--feed-jar", jars.BUILD / "java-hadoop" / "typedbytes-hadoop.jar")
     with contextlib.closing(Cluster(tmp_path)) as cluster:
-        pairs, said = cluster.submit(ROOT / "examples" / "wordcount.py", *words)
-    assert pairs == [("a", 1), ("b", 3), ("ü", 1)]
+        pairs, said = cluster.submit(ROOT / "examples" / "wordcount.py", *words, "-o", tmp_path / "out", "--feed", "pairs")
+        by_splits, said_of_splits = cluster.submit(ROOT / "examples" / "wordcount.py", *words, "-o", tmp_path / "by-splits", *whole)
+    assert pairs == by_splits == [("a", 1), ("b", 3), ("ü", 1)]
+    assert "typedbytes: typedbytes: MapInputRecords: 2" in said_of_splits
     assert "typedbytes: wordcount: words: 5" in said
     assert "typedbytes: Job Counters: Launched reduce tasks: 1" in said
     assert "job_local" not in said

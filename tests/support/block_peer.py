@@ -5,7 +5,6 @@ the classes are made from the sources of now. Without a JDK or Maven whatever is
 """
 
 import contextlib
-import shutil
 import socket
 import subprocess
 import sys
@@ -45,14 +44,7 @@ def _compile(folder):
 
 def build_with_maven():
     """Build the module and run its own tests; return what Maven said."""
-    maven = shutil.which("mvn")
-    if not maven:
-        raise jars.MissingToolError(f"mvn was not found.\n{jars.INSTALL_MAVEN}")
-    command = [maven, "--batch-mode", "--file", MODULE / "pom.xml", "package"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode:
-        raise AssertionError(done.stdout)
-    return done.stdout
+    return jars.build_with_maven(MODULE)
 
 
 def command(mode, wire, where="tcp", options=jars.QUICK_START):

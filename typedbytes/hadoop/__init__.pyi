@@ -1,5 +1,5 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Optional
+from typing import Any, Literal, Optional
 
 from typedbytes.errors import TypedBytesError
 
@@ -35,6 +35,8 @@ class Plan:
     python_versions: list[str]
     arguments: list[str]
     steps: list[list[str]]
+    feed: Optional[Literal["splits", "pairs"]]
+    feed_jar: Optional[str]
     def __init__(
         self,
         script: str,
@@ -56,6 +58,8 @@ class Plan:
         python_versions: list[str] = ...,
         arguments: list[str] = ...,
         steps: list[list[str]] = ...,
+        feed: Optional[Literal["splits", "pairs"]] = None,
+        feed_jar: Optional[str] = None,
     ) -> None: ...
     def words(self) -> list[str]: ...
     def parts(self) -> list[tuple[str, str]]: ...

@@ -88,4 +88,5 @@ def _staged(plan, staging):
     shipped(plan)  # raises SubmitError for two files of one name in the staging folder
     script, files, archives = moved(plan.script), [*map(linked, plan.files)], [*map(linked, plan.archives)]
     bundle = plan.bundle and moved(plan.bundle)
-    return replace(plan, script=script, files=files, archives=archives, bundle=bundle), [*dict.fromkeys(local)]
+    jar = plan.feed_jar and moved(plan.feed_jar)
+    return replace(plan, script=script, files=files, archives=archives, bundle=bundle, feed_jar=jar), [*dict.fromkeys(local)]

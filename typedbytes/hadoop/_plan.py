@@ -11,7 +11,7 @@ import os
 import shlex
 from dataclasses import dataclass, field
 
-from typedbytes.hadoop import _quoting
+from typedbytes.hadoop import _feed, _quoting
 from typedbytes.hadoop._submit_errors import SubmitError
 from typedbytes.streaming._job_options import OPTION_OF, properties_of
 from typedbytes.streaming._task import BINARY_PARTITIONER, BYTES_COMPARATOR
@@ -73,6 +73,8 @@ class Plan:
     python_versions: list = field(default_factory=list)  #: of the nodes, like "3.11"; empty: what `python` is
     arguments: list = field(default_factory=list)  #: words for the script, after its role
     steps: list = field(default_factory=list)  #: the roles of each step in a job of several, which `check` asks the script for
+    feed: str | None = None  #: "splits": map tasks get whole splits; "pairs": single pairs; None: splits if the job allows them
+    feed_jar: str | None = None  #: the plug-in for splits; None: the one that is installed
 
     @property
     def _nreducers(self):
@@ -101,6 +103,8 @@ class Plan:
             properties.update(COMPARATOR)
         if self.secondary:
             properties["mapreduce.partition.binarypartitioner.right.offset"] = str(-self.secondary - 1)
+        if self.feed == "splits":
+            properties.update(_feed.properties(self))
         return {**properties, **_of_params(self.params), **self.properties}
 
     def other_parts(self):
@@ -109,11 +113,12 @@ class Plan:
         parts = [("-files", _urls("-files", files))]
         if archives:
             parts.append(("-archives", _urls("-archives", archives)))
-        parts.append(("-io", "typedbytes"))
+        parts.append(("-libjars", _urls("-libjars", [_feed.jar(self)])) if self.feed == "splits" else ("-io", "typedbytes"))
         parts += [("-input", _quoting.location("-input", path)) for path in self.inputs]
         parts.append(("-output", _quoting.location("-output", self.output)))
-        parts.append(("-inputformat", _java_class("-inputformat", INPUT_FORMATS, self.input_format)))
-        parts.append(("-outputformat", _java_class("-outputformat", OUTPUT_FORMATS, self.output_format)))
+        input_formats, output_formats = _feed.formats(self, INPUT_FORMATS, OUTPUT_FORMATS)
+        parts.append(("-inputformat", _java_class("-inputformat", input_formats, self.input_format)))
+        parts.append(("-outputformat", _java_class("-outputformat", output_formats, self.output_format)))
         parts += [("-cmdenv", _quoting.variable(name, value)) for name, value in self._environment().items()]
         if self.secondary and self._nreducers:
             parts.append(("-partitioner", BINARY_PARTITIONER))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from typedbytes._core import WrappedIterator
 from typedbytes.hadoop._bundle import differences, versions_in
+from typedbytes.hadoop._feed import with_feed
 from typedbytes.hadoop._input_formats import find_format
 from typedbytes.hadoop._installed import default_file_system, find_command, find_jar, gathers_logs
 from typedbytes.hadoop._job_log import JobLogParser
@@ -43,7 +44,7 @@ def check(plan, say=lambda line: None):
     """
     plan = replace(plan, input_format=find_format(plan.input_format, plan.inputs, say))
     if "://" in plan.script:
-        return plan
+        return with_feed(plan, say)
     if not os.path.isfile(plan.script):
         raise SubmitError(f"there is no script {plan.script}: give the file that ends with streaming.run(...)")
     if not calls(plan.script, "run"):
@@ -68,7 +69,7 @@ def check(plan, say=lambda line: None):
                 "--ship, or put the package into the bundle with --module or --require"
             )
         say(f"the nodes must have the module {name}, or a bundle that holds it (--require {name})")
-    return replace(_with_roles(plan), files=[*plan.files, *(path for path in files if path not in plan.files)])
+    return replace(with_feed(_with_roles(plan), say), files=[*plan.files, *(path for path in files if path not in plan.files)])
 
 
 def _with_roles(plan):

@@ -1,0 +1,87 @@
+"""How a job's splits reach its map tasks: whole, by the plug-in of src/java/hadoop, or pair by pair, by Hadoop's own formats.
+
+Belongs here: where the plug-in is, which jobs it suits, and what a job's command line needs for it. What this file must not know:
+what the tasks do with a split.
+"""
+
+import os
+from dataclasses import replace
+
+from typedbytes.hadoop import _quoting
+from typedbytes.hadoop._modules import calls
+from typedbytes.hadoop._submit_errors import SubmitError
+
+#: Made by "make jar"; a wheel holds it if a JDK was there when it was built.
+JAR = os.path.join(os.path.dirname(__file__), "typedbytes-hadoop.jar")
+
+RESOLVER = "stream.io.identifier.resolver.class"
+_PACKAGE = "org.typedbytes.hadoop"
+_FORMATS = ("text", "sequencefile")
+
+#: Properties of TextInputFormat that change what a line is; only Hadoop knows them.
+_OF_LINES = ("textinputformat.record.delimiter", "mapreduce.input.linerecordreader.line.maxlength")
+
+
+def with_feed(plan, say=lambda line: None):
+    """Return a plan whose formats are known with its feed, "splits" or "pairs", and the plug-in if it needs one.
+
+    A plan that leaves it open has splits if the job allows them and the plug-in is installed. Raises SubmitError for splits that the
+    job cannot have.
+    """
+    plug_in = plan.feed_jar or JAR
+    if plan.feed == "pairs":
+        return plan
+    hindrance = _hindrance(plan)
+    if plan.feed is None:
+        if hindrance or not plan.bundle or "://" in plan.script or not os.path.isfile(plug_in):
+            return replace(plan, feed="pairs")
+        say("map tasks get whole splits; with --feed pairs Hadoop would hand over single pairs")
+    elif hindrance:
+        raise SubmitError(f"the job cannot have whole splits: {hindrance}; submit it with --feed pairs")
+    elif "://" not in plug_in and not os.path.isfile(plug_in):
+        raise SubmitError(
+            f"whole splits need the plug-in {plug_in}: run make jar in the sources of typedbytes, or give its path with --feed-jar"
+        )
+    return replace(plan, feed="splits", feed_jar=plug_in)
+
+
+def _hindrance(plan):
+    """Return why a job cannot have whole splits, or None."""
+    if plan.input_format not in _FORMATS:
+        return f"its input is neither text nor SequenceFiles but {plan.input_format}"
+    for name in (RESOLVER, *(_OF_LINES if plan.input_format == "text" else ())):
+        if name in plan.properties:
+            return f"it sets {name}"
+    if "://" not in plan.script and not calls(plan.script, "run"):
+        return f"{plan.script} does not call run(...), which reads them"
+    return None
+
+
+def jar(plan):
+    """Return the plug-in of a job that has whole splits, as Shipped."""
+    return _quoting.shipped(plan.feed_jar or JAR)
+
+
+def properties(plan):
+    """Return the properties of a job that has whole splits."""
+    last = "reduce" if plan.nreducers != 0 else "map"
+    found = {
+        RESOLVER: f"{_PACKAGE}.SplitIdentifierResolver",
+        "typedbytes.split.format": plan.input_format,
+        **{f"stream.{side}": "typedbytes" for side in ("map.output", "reduce.input", "reduce.output")},
+        "stream.map.input": "split",
+        "mapreduce.client.libjars.wildcard": "false",  # else a jar that is on the job's own file system reaches no task
+    }
+    if plan.output_format == "sequencefile":
+        found[f"stream.{last}.output"] = "split"
+    return found
+
+
+def formats(plan, input_formats, output_formats):
+    """Return the Java classes of formats by name: those given, or the plug-in's."""
+    if plan.feed != "splits":
+        return input_formats, output_formats
+    return (
+        {**input_formats, **dict.fromkeys(_FORMATS, f"{_PACKAGE}.SplitInputFormat")},
+        {**output_formats, "sequencefile": f"{_PACKAGE}.SplitOutputFormat"},
+    )
