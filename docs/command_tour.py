@@ -79,6 +79,8 @@ SECTIONS = [
         [
             "typedbytes head -n 3 --to json out",
             "typedbytes tail -n 2 --pairs words.tb | typedbytes to-json --pairs",
+            "typedbytes head -2 --pairs words.tb | typedbytes to-json --pairs",
+            "typedbytes slice -r -3: --pairs words.tb | typedbytes to-json --pairs",
             "typedbytes slice -r 2:10:3 --pairs pairs.tb | typedbytes to-json --pairs",
             "typedbytes sample -n 3 --seed 7 --pairs words.tb | typedbytes to-json --pairs",
             "typedbytes slice -r 11:13 python2-list_50.tb | typedbytes to-json",
@@ -133,6 +135,8 @@ SECTIONS = [
         "Filtering, sorting, comparing",
         [
             "typedbytes grep -F det --in key --pairs words.tb | typedbytes count --pairs",
+            "typedbytes grep -c -F det --in key --pairs words.tb",
+            "typedbytes sort --reverse --pairs words.tb | typedbytes head -2 --pairs --to json",
             "typedbytes grep '^u.*[st]$' --pairs words.tb | typedbytes uniq --pairs --all --by key | typedbytes to-json --pairs",
             "typedbytes sort --pairs words.tb -o sorted.tb; typedbytes uniq --by key --pairs sorted.tb | typedbytes count --pairs",
             "typedbytes partition -n 3 --pairs words.tb -o by-reducer; typedbytes count --table --pairs by-reducer",

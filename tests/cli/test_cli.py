@@ -339,18 +339,20 @@ def test_help_of_a_command(command):
     assert text.startswith((f"usage: typedbytes {command} ", f"usage: typedbytes {command}\n"))
     assert f"\n  typedbytes {command}" in text or f"| typedbytes {command}" in text
     assert max(map(len, text.splitlines())) < 100
-    assert good("-h", command).decode() == text
+    assert good("-h", command).decode() == good("help", command).decode() == text
 
 
 def test_help():
     text = good("--help").decode()
-    assert text == good("-h").decode()
+    assert text == good("-h").decode() == good("help").decode()
+    assert "no command 'cta'" in bad(64, "help", "cta")[1]
     assert all(f"\n  {command} " in text for command in COMMANDS)
 
 
 def test_version():
     name, version = good("--version").decode().split()
     assert name == "typedbytes" and version[0].isdigit()
+    assert good("-V") == good("--version")
 
 
 def test_nothing_heavy_is_imported(file):

@@ -34,7 +34,10 @@ def values(stdout):
 NUMBERS = tb.Encoder().encode_all(range(20))
 
 
-@pytest.mark.parametrize("text", [":", "3:", ":5", "2:9:3", "::4", "20:", "5:5", "1::7"])
+FROM_THE_END = ["-3:", ":-3", "-9:-2:3", "15:-2", "3:-1:5", "-4:18", "-1:5", "-30:2", "5:-30", "-3:-3", "-0:2", "-9::4"]
+
+
+@pytest.mark.parametrize("text", [":", "3:", ":5", "2:9:3", "::4", "20:", "5:5", "1::7", *FROM_THE_END])
 def test_slice_is_pythons(text, file):
     parts = [int(part) if part else None for part in text.split(":")]
     assert values(good("slice", "-r", text, stdin=NUMBERS)) == list(range(20))[slice(*parts)]
@@ -42,7 +45,7 @@ def test_slice_is_pythons(text, file):
     assert values(good("slice", "-r", text, *split)) == list(range(20))[slice(*parts)]
 
 
-@pytest.mark.parametrize("text", ["5", "-1:", "1:2:0", "1:2:3:4", "a:b"])
+@pytest.mark.parametrize("text", ["5", "-1", "--1:", "1:2:0", "1:2:-1", "1:2:3:4", "a:b", "-a:"])
 def test_ranges_that_are_refused(text):
     assert "argument -r" in bad(64, "slice", "-r", text)[1]
 
@@ -58,6 +61,27 @@ def test_numbers_without_end():
     assert good("head", "-n", "0" * 5000 + "3", stdin=NUMBERS) == NUMBERS[:15]
     assert good("sort", "--memory", "1e300", stdin=NUMBERS) == NUMBERS
     assert "expected a size" in bad(64, "sort", "--memory", "1e999", stdin=NUMBERS)[1]
+
+
+def test_slice_from_the_end_of_many_inputs(file):
+    seq = file(b"", "a.seq")
+    assert run("loadtb", "--overwrite", seq, stdin=PAIR_STREAM[: tb.index(PAIR_STREAM)[20]]).returncode == 0
+    written = good("slice", "--pairs", "--to", "json", "--range", "-3:-1", seq, file(ONE + TWO, "b.tb"))
+    assert rows(written) == [["key 1", 8], ["key 2", 9]]
+    assert bad(65, "slice", "-r", "-1:", stdin=ONE + b"\x0e")[0] == b""
+
+
+@pytest.mark.parametrize("command", ["head", "tail", "sample"])
+def test_a_number_of_records_as_in_head(command, file):
+    for n in (0, 2, 12):
+        seed = ["--seed", "1"] if command == "sample" else []
+        assert good(command, f"-{n}", *seed, file(NUMBERS)) == good(command, "-n", str(n), *seed, file(NUMBERS)) != b"" or n == 0
+    assert "argument -n: expected an integer" in bad(64, command, "-2x", stdin=NUMBERS)[1]
+    assert "argument -n: expected an integer" in bad(64, command, "-n", "-2", stdin=NUMBERS)[1]
+
+
+def test_a_number_is_no_option_of_other_commands():
+    assert "-2" in bad(66, "cat", "-2")[1]
 
 
 def test_slice_does_not_look_further():
@@ -468,6 +492,15 @@ def test_grep():
     assert "PATTERN" in bad(64, "grep", "(")[1]
     assert "PATTERN" in bad(64, "grep")[1]
     assert "--in" in bad(64, "grep", "--in", "key", "x", stdin=data)[1]
+
+
+def test_grep_counts(file):
+    first, second = file(PAIR_STREAM), file(PAIR_STREAM, "b.tb")
+    assert good("grep", "-c", "--pairs", "key 3", first, second) == b"28\n"
+    assert good("grep", "--count", "--pairs", "-v", "key 3", first) == b"86\n"
+    assert run("grep", "-c", "--pairs", "nowhere", first).stdout == b"0\n"
+    assert run("grep", "-c", "--pairs", "nowhere", first).returncode == 1
+    assert bad(65, "grep", "-c", "1", stdin=ONE + b"\x0e")[0] == b""
 
 
 def test_grep_takes_what_cannot_be_decoded(file):

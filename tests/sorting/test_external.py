@@ -58,6 +58,23 @@ def test_pairs_are_sorted_by_partition_then_key_and_stay_in_order(npairs, nparti
     assert counts == [partitions.count(number) for number in range(npartitions)] if npartitions < 1000 else sum(counts) == npairs
 
 
+@pytest.mark.parametrize("npartitions", [1, 7, 65536])
+@pytest.mark.parametrize("npairs", [0, 2, 17, 5000])
+def test_reverse_turns_the_keys_around_and_nothing_else(npairs, npartitions):
+    pairs = made_pairs(random.Random(npairs), npairs)
+    data, _ = sorted_by(Sorter(npartitions=npartitions, reverse=True), joined(pairs), npartitions)
+    by_key = sorted(pairs, key=lambda pair: pair[0], reverse=True)  # which leaves equal keys as they came
+    assert data == joined(sorted(by_key, key=lambda pair: reference.partition(pair[0], npartitions)))
+
+
+def test_reverse_with_temporary_files(tmp_path):
+    pairs = made_pairs(random.Random(8), 20_000)
+    halves = [io.BytesIO(joined(each)) for each in (pairs[:9000], pairs[9000:])]
+    sink = io.BytesIO()
+    assert external.sort(halves, sink, memory=1 << 18, folder=str(tmp_path), reverse=True) == len(pairs)
+    assert sink.getvalue() == joined(sorted(pairs, key=lambda pair: pair[0], reverse=True))
+
+
 @pytest.mark.parametrize("secondary", [1, 5, 6, 7, 11, 12, 40])
 def test_the_end_of_a_key_chooses_no_partition(secondary):
     # BinaryPartitioner: the hash of the bytes up to (rightOffset + length) % length, with the remainder of Java

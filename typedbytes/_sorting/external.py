@@ -41,7 +41,7 @@ def sort(sources, sink, *, nparts=2, memory=1 << 28, folder=None, codec="none", 
     """Sort the records of all sources into one sink, and return their number.
 
     sources: binary files with readinto(). sink: an object with write(). nparts: 2 for pairs, 1 for values. memory: bytes of a process that
-    does nothing else. folder: where temporary files go, codec: their compression, one of CODECS. dialect, max_depth and errors as
+    does nothing else. folder: where temporary files go, codec: their compression, one of CODECS. reverse, dialect, max_depth and errors as
     for `typedbytes._sorting.external._native.Sorter`.
     """
     memory = left_of(memory)

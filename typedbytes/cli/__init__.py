@@ -99,7 +99,7 @@ commands:
 A record is a value, or with --pairs a key and a value; a SequenceFile holds pairs. Commands that
 copy only some records, or reorder them, refuse input that looks like pairs until --pairs or
 --values, or TYPEDBYTES_RECORDS in the environment, says which it is.
-"typedbytes COMMAND --help" describes a command.
+"typedbytes help COMMAND" describes a command, as "typedbytes COMMAND --help" does.
 
 exit codes:
 {codes}
@@ -180,6 +180,8 @@ def _module(name):
 
 def _plan(arguments):
     """Return the work to do, a function of a CommandOutput, and the path given by --output, or None."""
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     name = _take_name(arguments)
     if name is None:
         return lambda output: _run_without_command(arguments, output), None
@@ -198,7 +200,7 @@ def _suggestion(name):
 
 
 def _run_without_command(arguments, output):
-    if "--version" in arguments:
+    if "--version" in arguments or "-V" in arguments:
         output.line(f"typedbytes {_version()}")
     elif "-h" in arguments or "--help" in arguments:
         commands = "\n".join(f"  {name:<11} {summary}" for name, summary in COMMANDS.items())

@@ -72,7 +72,7 @@ def add_format_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_number_argument(parser: argparse.ArgumentParser) -> None:
     """Declare how many records a command copies."""
-    parser.add_argument("-n", type=natural, default=10, metavar="N", dest="nrecords", help="the number of records (10)")
+    parser.add_argument("-n", type=natural, default=10, metavar="N", dest="nrecords", help="the number of records (10), also as -N")
 
 
 def add_memory_argument(parser: argparse.ArgumentParser) -> None:

@@ -54,13 +54,27 @@ class Parser(argparse.ArgumentParser):
         end = arguments.index("--") if "--" in arguments else len(arguments)
         if not {"-h", "--help"}.isdisjoint(arguments[:end]):
             return argparse.Namespace(help=True)
-        options = self.parse_intermixed_args(arguments[:end])
+        options = self.parse_intermixed_args(self._without_negatives(arguments[:end]))
         options.files = options.files + arguments[end + 1 :]
         if "pairs" in options:
             is_pairs = _record_kind() if options.pairs is None else options.pairs
             options.is_record_kind_unknown = is_pairs is None
             options.pairs = bool(is_pairs)
         return options
+
+    def _without_negatives(self, arguments):
+        """Return the arguments with -3 as -n 3 where records are counted; a value such as -3: joins its option: argparse would refuse it."""
+        options = {name: action for action in self._actions for name in action.option_strings}
+        has_count = any(action.dest == "nrecords" for action in self._actions)
+        given = []
+        for before, argument in zip([None, *arguments], arguments):
+            if argument[:1] != "-" or not argument[1:2].isdigit():
+                given.append(argument)
+            elif before in options and options[before].nargs != 0:
+                given[-1] += f"={argument}" if before.startswith("--") else argument
+            else:
+                given.append(f"-n{argument[1:]}" if has_count else argument)
+        return given
 
     def error(self, message: str) -> NoReturn:
         """Raise Failure where argparse would print and exit."""

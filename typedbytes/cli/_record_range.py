@@ -1,5 +1,10 @@
 """Copying the records of a range, counted over all inputs: head and slice."""
 
+import sys
+from collections import deque
+from itertools import groupby
+from operator import itemgetter
+
 from typedbytes.cli._encoded_records import joined
 from typedbytes.cli._inputs import names, reading
 from typedbytes.cli._record_output import Records
@@ -20,3 +25,33 @@ def copy_range(options, output, wanted):
                         break  # go on in the next input
                     writer.write_raw(joined(record))
                     here, due = due + 1, due + wanted.step
+
+
+def copy_from_end(options, output, wanted):
+    """Copy the records of a slice that counts from the end."""
+    with Records(options, output) as records:
+        for reader, chosen in groupby(_chosen_from_end(options, wanted), itemgetter(0)):
+            with records.writer(reader) as writer:
+                for _, record in chosen:
+                    writer.write_raw(record)
+
+
+def _chosen_from_end(options, wanted):
+    """Yield (reader, record); as many records are held as the negative numbers may mean."""
+    most = -min(wanted.start, wanted.stop)
+    before = range(wanted.start, sys.maxsize, wanted.step) if wanted.start >= 0 else ()
+    held: deque = deque()
+    total = 0
+    for name in names(options):
+        with reading(name, options, raw=True) as reader:
+            for record in reader:
+                total += 1
+                held.append((reader, joined(record)))
+                if len(held) > most:
+                    oldest = held.popleft()
+                    if total - 1 - most in before:
+                        yield oldest
+    last = range(total)[wanted]
+    for number, each in enumerate(held, total - len(held)):
+        if number in last:
+            yield each

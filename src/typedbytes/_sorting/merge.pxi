@@ -23,8 +23,9 @@ cdef class Merging:
     cdef long long nrecords
     cdef int nparts
     cdef bint hive
+    cdef uint64_t flip            # as in an Arena
 
-    def __cinit__(self, sources, Py_ssize_t buffer_size, int nparts, dialect, max_depth):
+    def __cinit__(self, sources, Py_ssize_t buffer_size, int nparts, bint reverse, dialect, max_depth):
         cdef Py_ssize_t i
         if nparts not in (1, 2):
             raise ValueError(f"nparts must be 1 or 2, not {nparts}")
@@ -36,6 +37,7 @@ cdef class Merging:
             self.sources.append(open_source(source, True))
         self.nparts = nparts
         self.hive = dialect == "hive"
+        self.flip = ~<uint64_t>0 if reverse else 0
         start_skipping(&self.skipping, &self.d)
         self.runs = <Run*>enlarge(NULL, max(1, len(self.sources)) * sizeof(Run))
         self.tree = <Py_ssize_t*>enlarge(NULL, 2 * max(1, len(self.sources)) * sizeof(Py_ssize_t))
@@ -112,22 +114,24 @@ cdef class Merging:
         run.nbytes = run.buf.cursor - start
         run.buf.cursor = start
         if run.buf.end - start >= SLACK:
-            run.window = first_window(start, run.nkey, self.hive, 0, 0)
+            run.window = first_window(start, run.nkey, self.hive, 0, 0) ^ self.flip
         else:
             memset(padded, 0, SLACK)
             memcpy(padded, start, min(run.nkey, <Py_ssize_t>SLACK))
-            run.window = first_window(padded, run.nkey, self.hive, 0, 0)
+            run.window = first_window(padded, run.nkey, self.hive, 0, 0) ^ self.flip
 
     cdef inline Py_ssize_t better(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
         cdef const Run* x = &self.runs[i]
         cdef const Run* y = &self.runs[j]
         cdef int difference
+        cdef bint is_before
         if x.over or y.over:
             return j if x.over else i
         if x.window != y.window:
             return i if x.window < y.window else j
         difference = self.compare_rest(x.buf.cursor, x.nkey, y.buf.cursor, y.nkey)
-        return i if difference < 0 or (difference == 0 and i < j) else j
+        is_before = difference > 0 if self.flip else difference < 0
+        return i if is_before or (difference == 0 and i < j) else j
 
     cdef inline int compare_rest(self, const unsigned char* x, Py_ssize_t nx, const unsigned char* y, Py_ssize_t ny) noexcept nogil:
         # Keys with the same window.
@@ -178,7 +182,7 @@ cdef class Merging:
         return False
 
 
-def merge(sources, sink, *, int nparts=2, Py_ssize_t buffer_size=1 << 18, dialect="hadoop", max_depth=256):
+def merge(sources, sink, *, int nparts=2, bint reverse=False, Py_ssize_t buffer_size=1 << 18, dialect="hadoop", max_depth=256):
     """Merge sorted streams of encoded records, pass them to sink.write(), and return their number.
 
     sources: binary files with readinto(), such as those that a Sorter has written; their order decides between equal keys.
@@ -189,7 +193,7 @@ def merge(sources, sink, *, int nparts=2, Py_ssize_t buffer_size=1 << 18, dialec
     >>> merge([io.BytesIO(b"\\x02\\x01"), io.BytesIO(b"\\x02\\x00\\x02\\x01")], sink, nparts=1), sink.getvalue().hex()
     (3, '020002010201')
     """
-    cdef Merging merging = Merging(sources, buffer_size, nparts, dialect, max_depth)
+    cdef Merging merging = Merging(sources, buffer_size, nparts, reverse, dialect, max_depth)
     cdef Py_ssize_t nbytes
     if merging.nruns == 0:
         return 0

@@ -8,6 +8,7 @@
 #
 # Why this is correct: an encoding says itself where it ends, so no key is the beginning of another, and two keys that differ
 # do so before either ends. Windows are padded with zeros after the key; the padding never decides between keys that differ.
+# Descending order is that of the inverted bits, so equal keys keep their order in both.
 
 cdef struct Entry:
     uint64_t window
@@ -20,6 +21,7 @@ cdef struct Arena:
     int nparts                # values of a record: 2 with a key, 1 when it is its own
     int partition_bits        # of the first window, above the key's
     bint hive
+    uint64_t flip             # all bits set for descending order, which the windows have then; equal keys stay as they came
 
 cdef enum:
     SLACK = 16                # bytes that may be loaded after the last record
@@ -101,12 +103,16 @@ cdef inline Py_ssize_t first_covered(const unsigned char* key, bint hive, int pa
 cdef inline bint precedes(Arena* a, const Entry* x, const Entry* y, Py_ssize_t at) noexcept nogil:
     cdef const unsigned char* key = a.bytes + x.start
     cdef Py_ssize_t nkey
+    cdef int difference
     if x.window != y.window:
         return x.window < y.window
     if at == FIRST_WINDOW:
         at = first_covered(key, a.hive, a.partition_bits)
     nkey = key_nbytes(a, x)
-    return nkey > at and memcmp(key + at, a.bytes + y.start + at, min(nkey, <Py_ssize_t>y.nbytes) - at) < 0
+    if nkey <= at:
+        return False
+    difference = memcmp(key + at, a.bytes + y.start + at, min(nkey, <Py_ssize_t>y.nbytes) - at)
+    return difference > 0 if a.flip else difference < 0
 
 
 cdef void insert_few(Arena* a, Entry* e, Py_ssize_t n, Py_ssize_t at) noexcept nogil:
@@ -150,7 +156,7 @@ cdef Py_ssize_t deepen(Arena* a, Entry* e, Py_ssize_t n, Py_ssize_t at, bint stu
     for i in range(n):
         if i + 12 < n:
             fetch_early(a.bytes + e[i + 12].start)
-        e[i].window = window_at(a.bytes + e[i].start, at, key_nbytes(a, &e[i]))
+        e[i].window = window_at(a.bytes + e[i].start, at, key_nbytes(a, &e[i])) ^ a.flip
     return at + 8
 
 

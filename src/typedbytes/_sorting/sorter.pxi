@@ -44,12 +44,12 @@ include "order.pxi"
 # ---- sorting -----------------------------------------------------------------------------------------------------------
 
 cdef class Sorter:
-    """Sorter(*, nparts=2, npartitions=1, secondary=0, by='key', memory=268435456, dialect='hadoop', max_depth=256)\n--\n\nCollect the encoded records of a stream and write them sorted, as many at a time as memory allows.
+    """Sorter(*, nparts=2, npartitions=1, secondary=0, by='key', reverse=False, memory=268435456, dialect='hadoop', max_depth=256)\n--\n\nCollect the encoded records of a stream and write them sorted, as many at a time as memory allows.
 
     nparts: 2 for pairs, sorted by their keys; 1 for values, sorted by themselves. npartitions: how many HashPartitioner
     sends the keys to; records are sorted by partition first. secondary: how many bytes at the end of a key are only sorted by, as with
     BinaryPartitioner and the right offset -secondary - 1. by: "key", or "partition" to leave the order within a partition
-    as it was. memory: bytes for records, for sorting them and for output; one larger record is
+    as it was. reverse: the largest key first, within each partition. memory: bytes for records, for sorting them and for output; one larger record is
     accepted all the same.
     Options of structure as for `typedbytes.skip`. The order is that of the encoded bytes, unsigned, as Hadoop sorts
     TypedBytesWritables; records with equal keys stay as they came.
@@ -95,7 +95,7 @@ cdef class Sorter:
     def __cinit__(self, *args, **options):
         self.key_end = -1
 
-    def __init__(self, *, int nparts=2, npartitions=1, Py_ssize_t secondary=0, by="key", Py_ssize_t memory=1 << 28, dialect="hadoop", max_depth=256):
+    def __init__(self, *, int nparts=2, npartitions=1, Py_ssize_t secondary=0, by="key", bint reverse=False, Py_ssize_t memory=1 << 28, dialect="hadoop", max_depth=256):
         if self.sizes != NULL:
             raise RuntimeError("a Sorter cannot be initialised again")
         if nparts not in (1, 2):
@@ -115,6 +115,7 @@ cdef class Sorter:
         start_skipping(&self.arena.measuring, &self.d)
         self.arena.nparts = nparts
         self.arena.hive = dialect == "hive"
+        self.arena.flip = ~<uint64_t>0 if reverse else 0
         self.arena.partition_bits = 0 if npartitions == 1 else highest_bit(npartitions - 1) + 1
         self.npartitions = npartitions
         self.secondary = secondary
@@ -286,7 +287,10 @@ cdef class Sorter:
         cdef const unsigned char* key = self.arena.bytes + self.record_start
         cdef Py_ssize_t nkey = key_end - self.record_start
         cdef uint32_t partition = 0 if self.npartitions == 1 else partition_of(key, self.hashed_nbytes(nkey), self.npartitions)
-        entry.window = first_window(key, nkey, self.arena.hive, partition, self.arena.partition_bits) if self.by_key else partition
+        entry.window = partition
+        if self.by_key:
+            entry.window = first_window(key, nkey, self.arena.hive, partition, self.arena.partition_bits)
+            entry.window ^= self.arena.flip >> self.arena.partition_bits
         entry.start = <uint32_t>self.record_start
         entry.nbytes = <uint32_t>(end - self.record_start)
         self.sizes[partition] += 1

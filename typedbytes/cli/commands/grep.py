@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import deque
+from contextlib import nullcontext
 
 import typedbytes
 from typedbytes.cli._arguments import add_picking_arguments
 from typedbytes.cli._encoded_records import is_pairs
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._inputs import names, reading
-from typedbytes.cli._record_output import Records
+from typedbytes.cli._record_output import Records, UntilFailure
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -28,6 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_picking_arguments(parser)
     parser.add_argument("-F", "--fixed", action="store_true", help="PATTERN is plain text")
     parser.add_argument("-i", "--ignore-case", action="store_true", help="ignore the case of letters")
+    parser.add_argument("-c", "--count", action="store_true", help="print the number of matching records, and no record")
     parser.add_argument("-v", "--invert", action="store_true", help="copy the records that do not match")
     parser.add_argument("--in", choices=("any", "key", "value"), default="any", dest="part", help="the part of a pair to search (any)")
 
@@ -37,22 +40,33 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
 
     Each STRING and BYTES of a record is searched, also inside containers, and so are its numbers as
     they are written in decimal. A record that cannot be decoded does not match. The exit code is 1
-    if no record matches. A PATTERN without special characters is found many times faster than
-    others, unless -i is given.
+    if no record matches. -c prints the number of matches in all inputs. A PATTERN without special
+    characters is found many times faster than others, unless -i is given.
 
     examples:
       typedbytes grep -F hadoop --in key --pairs part-0*.tb | typedbytes to-json --pairs
       typedbytes grep '^(GET|HEAD) ' logs.tb -o requests.tb
     """
     search = _Search(options)
-    with Records(options, output) as records:
+    with nullcontext(_Discarded()) if options.count else Records(options, output) as records:
         for name in names(options):
             with reading(name, options, raw=True) as reader:
                 if options.part != "any" and not is_pairs(reader):
                     raise Failure(USAGE, f"argument --in: values have no {options.part} (see --pairs)")
                 search.nparts = 2 if is_pairs(reader) else 1
                 records.choose(reader, search.matching)
-    return 0 if search.has_found else 1
+    if options.count:
+        output.line(search.nfound)
+    return 0 if search.nfound else 1
+
+
+class _Discarded:
+    """In the place of Records where the chosen records are only counted."""
+
+    def choose(self, reader, choose):
+        """Walk over the records that choose(chunk) yields, for chunks of whole records."""
+        with typedbytes.Writer(UntilFailure(lambda chunk: deque(choose(chunk), 0))) as walk:
+            walk.copy(reader)
 
 
 class _Search:
@@ -76,7 +90,7 @@ class _Search:
             dialect=options.dialect, pickle="raw", map_pairs=True, unicode_errors="surrogateescape", exact=True
         )
         self.nparts = 1
-        self.has_found = False
+        self.nfound = 0
 
     def matching(self, chunk):
         """Yield the records to copy."""
@@ -90,7 +104,7 @@ class _Search:
         for number in sorted(candidates) if self._copies_matches else range(len(starts)):
             record = chunk[starts[number] : stops[number]]
             if (number in candidates and self._is_in(record)) == self._copies_matches:
-                self.has_found = True
+                self.nfound += 1
                 yield record
 
     def _is_in(self, record):

@@ -6,7 +6,7 @@ import sys
 
 from typedbytes.cli._arguments import add_picking_arguments, natural
 from typedbytes.cli._failure import USAGE, Failure
-from typedbytes.cli._record_range import copy_range
+from typedbytes.cli._record_range import copy_from_end, copy_range
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -25,21 +25,37 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, output: CommandOutput) -> int | None:
     """Copy the records of a range to stdout, byte for byte.
 
-    START:STOP:STEP is as in Python, but no number may be negative: records are counted from 0
-    over all inputs. Records before the range are skipped; what follows it is not read.
+    START:STOP:STEP is as in Python, with a positive STEP: records are counted from 0 over all inputs,
+    and negative numbers from the end. Records before the range are skipped; what follows it is not
+    read, unless a number is negative: then all input is, and as many records are kept in memory.
 
     examples:
       typedbytes slice -r 1000:1010 --pairs part-00000.tb | typedbytes to-json --pairs
       typedbytes slice -r ::100 --values words-*.tb > hundredth.tb
+      typedbytes slice -r -3: --values words.tb > last-three.tb
     """
-    copy_range(options, output, _range(options.range))
+    start, stop, step = _range(options.range)
+    if start < 0 or stop < 0:
+        copy_from_end(options, output, slice(start, stop, step))
+    else:
+        copy_range(options, output, range(start, stop, step))
 
 
 def _range(text):
+    """Return START, STOP and STEP."""
     parts = text.split(":")
-    if len(parts) not in (2, 3) or not all(part == "" or part.isascii() and part.isdigit() for part in parts):
+    if len(parts) not in (2, 3) or not all(_is_number(part) for part in parts if part):
         raise Failure(USAGE, f"argument -r: expected START:STOP or START:STOP:STEP, not {text!r}")
-    start, stop, step = (natural(part) if part else None for part in [*parts, ""][:3])
-    if step == 0:
+    start, stop, step = (_number(part, default) for part, default in zip([*parts, ""], (0, sys.maxsize, 1)))
+    if step < 1:
         raise Failure(USAGE, "argument -r: expected a step of at least 1")
-    return range(start or 0, sys.maxsize if stop is None else stop, step or 1)
+    return start, stop, step
+
+
+def _is_number(text):
+    digits = text.removeprefix("-")
+    return digits.isascii() and digits.isdigit()
+
+
+def _number(text, default):
+    return (-natural(text[1:]) if text.startswith("-") else natural(text)) if text else default

@@ -21,6 +21,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of sort."""
     add_picking_arguments(parser)
     add_memory_argument(parser)
+    parser.add_argument("-r", "--reverse", action="store_true", help="the largest first")
 
 
 def run(options: Namespace, output: CommandOutput) -> int | None:
@@ -28,7 +29,8 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
 
     This is the order in which Hadoop passes TypedBytesWritables to a reducer: by unsigned bytes, so
     negative numbers follow positive ones and short strings precede long ones. Records with equal
-    keys keep their order. What does not fit into memory is written to temporary files in TMPDIR.
+    keys keep their order, also with --reverse. What does not fit into memory is written to temporary
+    files in TMPDIR.
 
     examples:
       typedbytes sort --pairs part-0*.tb -o sorted.tb
@@ -44,7 +46,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
 
 def _sort_into(sink, inputs, options):
     sources, nparts = inputs.sources()
-    external.sort(sources, sink, nparts=nparts, memory=options.memory, dialect=options.dialect)
+    external.sort(sources, sink, nparts=nparts, memory=options.memory, reverse=options.reverse, dialect=options.dialect)
     return nparts
 
 
