@@ -25,6 +25,7 @@ from hadoop_support import ROOT
 from typedbytes import cli, hadoop, sequencefile
 from typedbytes.hadoop import _bundle, _installed, _modules
 from typedbytes.hadoop._job_log import ADVICE, JobLogParser
+from typedbytes.hadoop._task_report import shown
 
 JOB = ROOT / "examples" / "wordcount.py"
 COMPARATOR = "mapreduce.job.output.key.comparator.class=org.apache.hadoop.io.BytesWritable$Comparator"
@@ -730,6 +731,63 @@ def test_the_report_of_a_failed_task_has_its_own_lines_only():
     assert not [line for line in log.report if "java" in line or "LocalJobRunner" in line]
 
 
+NODE = "/data/nm-local-dir/usercache/me/appcache/application_1_0002/container_e01_1_0002_01_000003"
+PYTHON_FAILURE = f"""\
+typedbytes: task failed: user code failed (exit code 1)
+typedbytes: attempt: attempt_1_0002_m_000000_ATTEMPT
+typedbytes: key: 'b' (070000000162)
+Traceback (most recent call last):
+  File "{NODE}/typedbytes-bundle/typedbytes/streaming/_run.py", line 294, in _process
+    pairs = process(key, value)
+            ^^^^^^^^^^^^^^^^^^^
+  File "{NODE}/./job.py", line 5, in mapper
+    yield helper.parsed(value), ATTEMPT
+  File "/data/nm-local-dir/usercache/me/filecache/12/helper.py", line 3, in parsed
+    return json.loads(value)
+  File "/usr/lib/python3.11/json/__init__.py", line 346, in loads
+    return _default_decoder.decode(s)
+json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)
+"""
+
+
+def test_a_failure_on_yarn_starts_with_the_users_own_line():
+    log, _ = parsed("".join(PYTHON_FAILURE.replace("ATTEMPT", str(attempt)) + LOG for attempt in range(4)))
+    own, lines = shown(log.report)
+    assert own == "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0) (helper.py, line 3: return json.loads(value))"
+    assert lines[:3] == ["task failed: user code failed (exit code 1)", "attempt: attempt_1_0002_m_000000_3", "key: 'b' (070000000162)"]
+    assert [line for line in lines if "File" in line] == [
+        '  File "typedbytes-bundle/typedbytes/streaming/_run.py", line 294, in _process',
+        '  File "job.py", line 5, in mapper',
+        '  File "helper.py", line 3, in parsed',
+        '  File "/usr/lib/python3.11/json/__init__.py", line 346, in loads',
+    ]
+    assert len(lines) == len(PYTHON_FAILURE.splitlines())
+
+
+def test_a_failure_without_a_line_of_the_user_is_shown_as_it_is():
+    text = "".join(line for line in PYTHON_FAILURE.splitlines(keepends=True) if "job.py" not in line and "helper.py" not in line)
+    assert shown(parsed(text)[0].report)[0] is None
+    assert shown([]) == (None, [])
+    started = [
+        "Traceback (most recent call last):",
+        f'  File "{NODE}/job.py", line 1, in <module>',
+        "    import numpy",
+        "ModuleNotFoundError: numpy",
+    ]
+    again = [
+        "",
+        "During handling of the above exception, another exception occurred:",
+        "",
+        "Traceback (most recent call last):",
+        "OSError: x",
+    ]
+    assert shown(started * 2) == (
+        "ModuleNotFoundError: numpy (job.py, line 1: import numpy)",
+        [started[0], '  File "job.py", line 1, in <module>', *started[2:]],
+    )
+    assert len(shown(started * 2 + again)[1]) == len(started + again)
+
+
 SAID = {
     "Output directory file:/x/out already exists": "give another --output",
     "Input path does not exist: file:/x/in": "the input does not exist",
@@ -1072,6 +1130,7 @@ def test_what_hadoops_command_prints_is_shown_to_the_user(tmp_path, monkeypatch,
     code, output, messages = run_command(capfdbinary, "submit", JOB, *WORDS, "--no-bundle")
     assert (code, output) == (1, "")
     lines = messages.splitlines()
+    assert lines[-9] == "typedbytes: ZeroDivisionError: division by zero (job.py, line 2: 1 / 0)"  # first of what is said of the failure
     assert "typedbytes: map 100 %, reduce 100 %" in lines
     assert "typedbytes: the job failed, Hadoop's command with code 1" in lines
     assert lines[-1] == "typedbytes: ZeroDivisionError: division by zero"

@@ -21,6 +21,7 @@ from typedbytes.hadoop._modules import beside, calls, foreign, has_steps, is_imp
 from typedbytes.hadoop._python_version import check_python
 from typedbytes.hadoop._steps import jobs_of, removal, steps_of
 from typedbytes.hadoop._submit_errors import JobFailedError, SubmitError
+from typedbytes.hadoop._task_report import shown
 
 __all__ = ["Done", "check", "command_of", "read_output", "submit"]
 
@@ -253,11 +254,10 @@ def _failure(log, code):
     if log.job_id and not log.report:
         for line in _gathered_logs(log.job_id):
             log.parse_line(line)
-    said = [line.removeprefix("typedbytes: ") for line in log.report[-MAX_LINES:]]
-    if not said:
-        said = log.errors()[-1:]
+    own, said = shown(log.report)
     advice = log.advice()
-    lines = [f"the job failed, Hadoop's command with code {code}", *said, *([f"what to do: {advice}"] if advice else [])]
+    lines = [f"the job failed, Hadoop's command with code {code}", *(said[-MAX_LINES:] or log.errors()[-1:])]
+    lines = [*([own] if own else []), *lines, *([f"what to do: {advice}"] if advice else [])]
     return JobFailedError("\n".join(lines), log.report, code)
 
 

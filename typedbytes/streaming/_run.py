@@ -35,7 +35,7 @@ CAUSES = {
     IO_ERROR: "input or output failed",
     INTERRUPTED: "interrupted",
 }
-KEY_NBYTES = 64  # of a key shown in a report
+KEY_NCHARS, KEY_NBYTES = 200, 64  # of a key shown in a report: as a value, and encoded
 DRAIN_NBYTES = 1024 * 1024
 NO_KEY = object()  # no record was read
 
@@ -381,9 +381,13 @@ class TaskRun:
         if key is NO_KEY:
             return []
         try:
-            return [("key", self._input.key_bytes(key)[:KEY_NBYTES].hex())]
+            shown = repr(key)[:KEY_NCHARS]
         except Exception:
-            return []  # decoded under options that encoding it again would need too
+            return []  # it is of a class that is not ours
+        try:
+            return [("key", f"{shown} ({self._input.key_bytes(key)[:KEY_NBYTES].hex()})")]
+        except Exception:
+            return [("key", shown)]  # decoded under options that encoding it again would need too
 
     def _fail(self, error):
         if self._source.error or self._sink.error or side_files.error:

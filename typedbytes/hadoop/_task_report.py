@@ -1,0 +1,47 @@
+"""The report of a failing task as a user reads it: of one attempt, the user's own line first, without the folders of a node.
+
+What this file must not know: where reports come from. Always true: nothing of the last attempt's report is left out.
+"""
+
+import re
+
+__all__ = ["shown"]
+
+#: The folder of a task's container, or of Hadoop's copies of the files of a job.
+NODE_FOLDER = re.compile(r"/(?:[^\s\"':]*/)?(?:container_\w+|filecache/\d+)/(?:\./)?")
+FRAME = re.compile(r'  File "([^"]+)", line (\d+), in ')
+NOT_OWN = re.compile(r"(?:^|/)typedbytes(?:-bundle)?(?:\.zip)?/|/lib/python3|^<")
+START, TRACEBACK = "typedbytes: task failed", "Traceback (most recent call last):"
+
+
+def shown(report):
+    """Return the error with the line of the user's code, None if there is none, and the lines of the last attempt's report.
+
+    >>> own, lines = shown(["Traceback (most recent call last):", '  File "/x/container_1/job.py", line 2, in m', "    1 / 0", "ZeroDivisionError: by zero"])
+    >>> own, lines[1]
+    ('ZeroDivisionError: by zero (job.py, line 2: 1 / 0)', '  File "job.py", line 2, in m')
+    """
+    lines = [NODE_FOLDER.sub("", line) for line in _last_of(report)]
+    return _own_line(lines), [line.removeprefix("typedbytes: ") for line in lines]
+
+
+def _last_of(report):
+    starts = [number for number, line in enumerate(report) if line.startswith(START)]
+    if not starts:  # it failed before it read any input; a line before a traceback says that it belongs to another one
+        starts = [
+            n for n, line in enumerate(report) if line == TRACEBACK and not any("exception" in each for each in report[max(n - 2, 0) : n])
+        ]
+    return report[starts[-1] :] if starts else report
+
+
+def _own_line(lines):
+    """Return the error and the innermost line of the user's own code, or None."""
+    frames = [(number, found) for number, found in enumerate(map(FRAME.match, lines)) if found and not NOT_OWN.search(found[1])]
+    errors = [
+        line for line in lines if line and not line.startswith((" ", "typedbytes: ", TRACEBACK, "During handling", "The above exception"))
+    ]
+    if not frames or not errors:
+        return None
+    number, found = frames[-1]
+    code = "".join(line.strip() for line in lines[number + 1 : number + 2] if line.startswith("    "))
+    return f"{errors[-1]} ({found[1]}, line {found[2]}{f': {code}' if code else ''})"
