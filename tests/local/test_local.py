@@ -720,6 +720,24 @@ def test_options_of_a_job_that_cannot_be(tmp_path, monkeypatch, options, said):
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
 
 
+def test_records_in_memory_are_the_input_of_one_task(words, tmp_path):
+    _, script, _ = words
+    result = run(script, [(0, "a b"), (4, "b")], tmp_path / "out")
+    assert (dict(pairs_of(tmp_path / "out")), result.nmaps) == ({"a": 1, "b": 2}, 1)
+    result = local.run("cat", "cat", inputs=((n, [n]) for n in range(3)), output=tmp_path / "copy", input_format="text", quiet=True)
+    assert pairs_of(tmp_path / "copy") == [(0, [0]), (1, [1]), (2, [2])]
+
+
+@pytest.mark.parametrize(
+    "inputs", [[(0, "a", "b")], [(0, object())], [(0, "a"), "in.txt"], ["in.txt", (0, "a")], (0, "a"), [[0, "a"]], [None]]
+)
+def test_inputs_that_are_neither_paths_nor_pairs(words, tmp_path, inputs):
+    _, script, _ = words
+    with pytest.raises(local.InputError, match="inputs are paths, or tuples of a key and a value"):
+        run(script, inputs, tmp_path / "out")
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
+
+
 def test_progress_is_drawn_on_a_terminal(words, tmp_path):
     path, script, _ = words
     ours, theirs = os.openpty()

@@ -15,7 +15,7 @@ import time
 from typedbytes._sorting.external import CODECS
 from typedbytes.local._commands import from_job, from_script
 from typedbytes.local._errors import CommandError, InputError, JobError, OptionError, OutputError
-from typedbytes.local._inputs import FORMATS as INPUT_FORMATS, find_files, make_splits
+from typedbytes.local._inputs import FORMATS as INPUT_FORMATS, PAIRS, find_files, make_splits, pairs_in
 from typedbytes.local._job import Job, JobSettings, Result
 from typedbytes.local._outputs import FORMATS as OUTPUT_FORMATS, OutputFolder
 from typedbytes.local._processes import Processes
@@ -37,6 +37,7 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
 
     inputs: paths of files and folders, patterns, "-" for standard input; one or a list. SequenceFiles give their pairs, files of typed bytes (.tb) too,
     text files their lines as in Hadoop: an offset and a text; binary data is an InputError. Of a folder, all files except those whose names start with _ or a dot.
+    Or records in memory, an iterable of tuples of a key and a value, which are the input of one map task.
     output: a folder that does not exist yet. reducers: how many reduce tasks, hence part files.
 
     Options, keywords all:
@@ -123,8 +124,12 @@ def _run(
             name, commands, nreducers, secondary, output_format, memory, processes, attempts, codec, quiet, environ, variables
         )
         with OutputFolder(output, output_format, running.caretaker, keep_failed, tmp) as folder:
-            files = find_files([folder.keep_stdin() if each == "-" else each for each in paths])
-            splits = make_splits(files, input_format, split_size)
+            records, paths = pairs_in(paths)
+            if records is not None:
+                splits = make_splits([folder.keep_records(records)], PAIRS)
+            else:
+                files = find_files([folder.keep_stdin() if each == "-" else each for each in paths])
+                splits = make_splits(files, input_format, split_size)
             counters = Job(plan, splits, folder, progress, running).run()
         return Result(folder.path, counters, len(splits), nreducers, time.monotonic() - start)
 

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, NamedTuple, Optional, TypedDict, Union
 
@@ -54,7 +54,7 @@ def run(
     reducer: Optional[_Code] = None,
     combiner: Optional[_Code] = None,
     *,
-    inputs: Union[_Path, Sequence[_Path]],
+    inputs: Union[_Path, Iterable[_Path], Iterable[tuple[Any, Any]]],
     output: _Path,
     reducers: int = 1,
     name: Optional[str] = None,
@@ -64,7 +64,7 @@ def run_script(
     script: _Path,
     arguments: Sequence[str] = (),
     *,
-    inputs: Union[_Path, Sequence[_Path]],
+    inputs: Union[_Path, Iterable[_Path], Iterable[tuple[Any, Any]]],
     output: _Path,
     reducers: Optional[int] = None,
     combiner: Optional[bool] = None,

@@ -15,6 +15,7 @@ import glob
 import os
 import stat
 from collections import namedtuple
+from itertools import chain, islice
 
 from typedbytes import PairReader, PairWriter, _magic
 from typedbytes._sorting._native import LineReader
@@ -26,7 +27,7 @@ TYPE_CHECKING = False  # typing itself is not imported: start-up time
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["FORMATS", "Split", "find_files", "make_splits", "open_split"]
+__all__ = ["FORMATS", "PAIRS", "Split", "find_files", "make_splits", "open_split", "pairs_in"]
 
 BLOCK_NBYTES = 32 << 20  # fs.local.block.size
 SLOP = 1.1  # the last split of a file may be larger by this factor: FileInputFormat.SPLIT_SLOP
@@ -42,6 +43,19 @@ SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".zst": "zstd", ".xz": "xz"}
 # `kind` is one of the three names above; `start` and `length` are bytes of the file, and a length of 0 means the whole file;
 # `codec` is that of compressed text.
 Split = namedtuple("Split", "path kind start length codec", defaults=[None])
+
+
+def pairs_in(inputs):
+    """Return (pairs, None) for an iterable of tuples, and (None, paths) for one of paths. Raises InputError for anything else."""
+    items = iter(inputs)
+    first = [*islice(items, 1)]
+    if first and isinstance(first[0], tuple):
+        return chain(first, items), None
+    paths = [*first, *items]
+    for each in paths:
+        if not isinstance(each, (str, os.PathLike)):
+            raise InputError(f"inputs are paths, or tuples of a key and a value, as in inputs=[(0, 'a line')], not {each!r}")
+    return None, paths
 
 
 def find_files(paths):

@@ -75,6 +75,16 @@ class OutputFolder:
             raise InputError(f"standard input cannot be copied into {folder}: {error.strerror}") from None
         return file.name
 
+    def keep_records(self, pairs):
+        """Write pairs into a file, which can be read again, and return its path. Raises InputError for what is no pair."""
+        path = os.path.join(self._work, "records.tb")
+        try:
+            with open(path, "wb", buffering=0) as file, PairWriter(file, buffer_size=BUFFER_NBYTES) as writer:
+                writer.writes(pairs)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"inputs are paths, or tuples of a key and a value that typed bytes can hold: {error}") from error
+        return path
+
     def spill_folder(self, attempt):
         """Make the folder of an attempt's temporary files."""
         path = os.path.join(self._spilled, attempt)
