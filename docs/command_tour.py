@@ -41,6 +41,7 @@ def make_files(folder):
     (folder / "cut.tb").write_bytes(words[:5000])
     (folder / "empty.tb").write_bytes(b"")
     (folder / "letter.txt").write_text("Dear reader,\nthis is no stream of typed bytes.\n")
+    (folder / "people.csv").write_text('name,born\n"Lovelace, Ada",1815\nGrace Hopper,1906\n')
     (folder / "lines.json").write_text('{"name": "x", "n": 1}\n["a", {"bytes": "AP8="}]\n')
 
 
@@ -129,6 +130,17 @@ SECTIONS = [
             "typedbytes from-json lines.json | typedbytes to-json",
             "typedbytes from-json lines.json | typedbytes to-json --plain",
             "typedbytes to-json --pairs pairs.tb | typedbytes from-json --pairs | cmp - pairs.tb && echo the same",
+        ],
+    ),
+    (
+        "Text and back",
+        [
+            "typedbytes to-text --pairs words.tb | head -n 2",
+            "typedbytes to-text --pairs words.tb | typedbytes from-text --pairs | typedbytes head -2 --pairs --to json",
+            "typedbytes from-text --csv --header people.csv | typedbytes to-json",
+            "typedbytes from-text --csv --header people.csv | typedbytes to-text --tsv --header",
+            "typedbytes from-text letter.txt | typedbytes to-text",
+            "typedbytes from-text --pairs letter.txt",
         ],
     ),
     (

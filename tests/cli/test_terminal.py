@@ -113,6 +113,11 @@ def test_data_sends_nothing_to_the_terminal(file):
         assert "\x07" not in text and "\x9b" not in text and "\u202e" not in text and "\x1b]" not in text
 
 
+def test_text_sends_nothing_to_the_terminal(file):
+    records = file(tb.Encoder().encode_all([{"a\x1b": "\u202eb\nc"}]))
+    assert shown("to-text", "--csv", "--header", records)[0].replace("\r\n", "\n") == 'a\\x1b\n"\\u202eb\\nc"\n'
+
+
 @pytest.mark.parametrize("columns", [20, 33, 80])
 def test_tables_are_as_wide_as_the_terminal(columns, file):
     text, _ = shown("sniff", file(PAIRS), columns=columns, NO_COLOR="1")

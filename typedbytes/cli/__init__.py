@@ -57,6 +57,8 @@ COMMANDS = {
     "uniq": "copy records without repetitions",
     "to-json": "write records as lines of JSON, without loss",
     "from-json": "write the records that lines of JSON describe",
+    "to-text": "write records as lines of text, CSV or TSV",
+    "from-text": "write the records that lines of text, CSV or TSV are",
     "dumptb": "write the pairs of SequenceFiles",
     "loadtb": "read pairs and write a SequenceFile",
     "convert": "convert between containers, codecs and formats",

@@ -75,6 +75,15 @@ def add_number_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", type=natural, default=10, metavar="N", dest="nrecords", help="the number of records (10), also as -N")
 
 
+def add_text_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the forms of a line of text."""
+    rows = parser.add_mutually_exclusive_group()
+    rows.add_argument("--csv", action="store_const", const=",", dest="delimiter", help="rows with commas between fields")
+    rows.add_argument("--tsv", action="store_const", const="\t", dest="delimiter", help="rows with TABs between fields")
+    parser.add_argument("--header", action="store_true", help="the first row holds the names of the fields, the keys of MAPs")
+    parser.add_argument("--separator", metavar="SEP", help="what separates fields, or a key from its value (TAB)")
+
+
 def add_memory_argument(parser: argparse.ArgumentParser) -> None:
     """Declare how much memory a sort may use."""
     parser.add_argument("--memory", type=size, default=512 << 20, metavar="SIZE", help="the memory to use, such as 4G (512M)")

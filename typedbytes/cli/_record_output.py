@@ -162,4 +162,10 @@ def _sequence_file(options, output):
     return SequenceFileOutput(options, output)
 
 
-SINKS = {"typedbytes": _TypedBytes, "json": _Json, "sequencefile": _sequence_file, "block": _Messages}
+def _text(options, output):
+    from typedbytes.cli._text_form import TextOutput  # imported lazily: start-up time
+
+    return TextOutput(options, output)
+
+
+SINKS = {"typedbytes": _TypedBytes, "json": _Json, "text": _text, "sequencefile": _sequence_file, "block": _Messages}
