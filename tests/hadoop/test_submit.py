@@ -1250,6 +1250,7 @@ def test_steps_are_jobs_each_on_the_output_of_the_one_before(tmp_path):
 def test_steps_that_a_script_does_not_say(tmp_path):
     for text, options, message in [
         (STEPS, {}, "does not say what its steps are, with exit code 1: KeyError: 'times'; it must run here too"),
+        (STEPS, {"params": {"a b": 1}}, "the name of a parameter has letters, digits and underscores, 'a b' has others"),
         (STEPS, {"params": {"times": 1}, "nreducers": 0}, "has steps, which need their reducers: leave out --reducers 0"),
         (STEPS, {"params": {"times": 0}, "nreducers": 2}, "has no reducer: give streaming.run"),
         (STEPS.replace("Step(lib.identitymapper)]", "Step(None, lib.sumreducer)]"), {"params": {"times": 1}}, "step 1 of 2 has no mapper"),

@@ -691,7 +691,7 @@ def test_a_job_takes_arguments_variables_properties_and_files(tmp_path):
         capture_output=True,
         text=True,
         cwd=tmp_path,
-        env=environment({"TMPDIR": str(tmp_path)}),
+        env=environment({"TMPDIR": str(tmp_path), "my_limit": "of the shell"}),
     )
     assert done.returncode == 0, done.stderr
     assert dict(pairs_of(tmp_path / "out")) == {"b": (12, "x y", "7", "shipped"), "c": (6, "x y", "7", "shipped")}

@@ -105,7 +105,14 @@ class Plan:
             properties["mapreduce.partition.binarypartitioner.right.offset"] = str(-self.secondary - 1)
         if self.feed == "splits":
             properties.update(_feed.properties(self))
-        return {**properties, **_of_params(self.params), **self.properties}
+        return {**properties, **self.own_properties()}
+
+    def own_properties(self):
+        """Return the parameters and the properties that were given."""
+        try:
+            return {**properties_of(self.params), **self.properties}
+        except ValueError as error:
+            raise SubmitError(str(error)) from None
 
     def other_parts(self):
         """Return the options other than properties."""
@@ -143,13 +150,6 @@ class Plan:
     def shell(self, *start):
         """Return the whole command for a shell, one option per line."""
         return shlex.join(start) + "".join(f" \\\n    {shlex.join(part)}" for part in self.parts())
-
-
-def _of_params(params):
-    try:
-        return properties_of(params)
-    except ValueError as error:
-        raise SubmitError(str(error)) from None
 
 
 def _java_class(option, formats, name):

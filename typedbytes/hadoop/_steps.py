@@ -10,7 +10,7 @@ import sys
 from dataclasses import replace
 
 from typedbytes.hadoop._submit_errors import SubmitError
-from typedbytes.streaming._job_options import REDUCERS, properties_of, steps_in, variables_of
+from typedbytes.streaming._job_options import REDUCERS, steps_in, variables_of
 
 __all__ = ["jobs_of", "removal", "steps_of"]
 
@@ -19,7 +19,7 @@ ASK_SECONDS = 60
 
 def steps_of(plan):
     """Return the roles of each step, which only the script itself knows: it is started here, without input. Raises SubmitError."""
-    variables = variables_of({**properties_of(plan.params), **plan.properties})
+    variables = variables_of(plan.own_properties())
     command = [sys.executable, plan.script, "steps", *plan.arguments]
     try:
         done = subprocess.run(

@@ -54,8 +54,7 @@ class Job:
         self._counters = Counters()  # of attempts that have succeeded
         self.id = f"job_local{random.SystemRandom().randrange(10**9, 10**10)}_0001"
         text_output = plan.output_format == "text"
-        of_job = job_environment(plan.environ, self.id, plan.name, len(splits), plan.nreducers, plan.secondary, text_output)
-        self.environ = {**plan.properties, **of_job}
+        self.environ = job_environment(plan, self.id, len(splits), text_output)
         self.memory = left_of(plan.memory) // plan.processes  # of a task
         self.max_files = _most_files(plan.processes)  # that a task merges at once
         self._segments: list = [()] * len(splits)  # by map task: its sorted runs, a Segment for each partition
