@@ -64,14 +64,26 @@ def main():
 
 def run(folder, mapper, number, npairs):
     """Run one job; return its wall time and the CPU time of the virtual machine and of its children."""
+
+    def start():
+        job = hadoop().job(
+            input=folder / "in.seq", output=folder / f"out-{number}", mapper=mapper, nreducers=0, options=OPTIONS, properties=ONE_SPLIT
+        )
+        if not job.code and job.counters["org.apache.hadoop.mapreduce.TaskCounter"]["MAP_OUTPUT_RECORDS"] != npairs:
+            sys.exit(f"the job did not do its work:\n{job.log}")
+        return job
+
+    return measured(start)
+
+
+def measured(start):
+    """Run a job; return its wall time and the CPU time of the virtual machine and of its children."""
     before, started = cpu_seconds(), time.perf_counter()
-    job = hadoop().job(
-        input=folder / "in.seq", output=folder / f"out-{number}", mapper=mapper, nreducers=0, options=OPTIONS, properties=ONE_SPLIT
-    )
+    job = start()
     wall = time.perf_counter() - started
     after = cpu_seconds()
-    if job.code or job.counters["org.apache.hadoop.mapreduce.TaskCounter"]["MAP_OUTPUT_RECORDS"] != npairs:
-        sys.exit(f"the job did not do its work:\n{job.log}")
+    if job.code:
+        sys.exit(f"the job failed:\n{job.log}")
     return wall, after[0] - before[0], after[1] - before[1]
 
 

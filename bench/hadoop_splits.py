@@ -1,0 +1,117 @@
+"""What whole splits save a Hadoop job, beside Hadoop's own way of handing over single pairs.
+
+Real Hadoop Streaming jobs in one warm virtual machine, in turn: the identity map of (int, long) pairs from a SequenceFile to a
+SequenceFile, with a mapper of pairs and with one of batches; a filter of text; a word count. Wall is that of the whole job as its
+client sees it, less that of the same job on an empty input; CPU is that of the virtual machine and of its tasks' processes,
+less that of the same.
+"""
+
+import argparse
+import random
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "bench"), str(ROOT / "tests" / "support")]
+
+from hadoop_identity import ONE_SPLIT, measured  # noqa: E402
+from hadoop_support import SEQUENCE_FILE_INPUT, SEQUENCE_FILE_OUTPUT, hadoop, python_command  # noqa: E402
+from typedbytes import Long, sequencefile  # noqa: E402
+
+PACKAGE = "org.typedbytes.hadoop"
+SCRIPTS = {
+    "pairs": "streaming.run(lambda key, value: ((key, value),))",
+    "batches": "streaming.run(lambda batch: batch, batch=True)",
+    "filter": "streaming.run(lambda offset, line: ((offset, line),) if 'w77 ' in line else ())",
+    "words": (
+        "def mapper(offset, line):\n    for word in line.split():\n        yield word, 1\n\n"
+        "def reducer(word, counts):\n    yield word, sum(counts)\n\nstreaming.run(mapper, reducer, combiner=reducer)"
+    ),
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, default=4_000_000)
+    parser.add_argument("--megabytes", type=int, default=200, help="of text")
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        make_inputs(folder, options)
+        for name, text in SCRIPTS.items():
+            (folder / f"{name}.py").write_text(f"from typedbytes import streaming\n\n{text}\n")
+        print(f"{options.pairs:,} pairs of (int, long), {options.megabytes} MB of text, {options.rounds} rounds, medians in seconds")
+        print(f"{'job':<10}{'input':<16}{'wall: pairs':>12}{'splits':>9}{'ratio':>7}{'CPU: pairs':>12}{'splits':>9}{'ratio':>7}")
+        for number, (script, source) in enumerate(jobs()):
+            report(script, source, [compare(folder, script, source, f"{number}-{turn}") for turn in range(options.rounds + 1)][1:])
+
+
+def jobs():
+    """Return the jobs: a script and its input."""
+    return [
+        *((script, f"{compression}.seq") for script in ("pairs", "batches") for compression in ("none", "block", "snappy")),
+        ("filter", "text.txt"),
+        ("words", "text.txt"),
+    ]
+
+
+def make_inputs(folder, options):
+    """Write the files that the jobs read, and for each an empty one."""
+    for name in ("none", "block", "snappy"):
+        how = {"compression": "block", "codec": "snappy"} if name == "snappy" else {"compression": name}
+        for npairs, file in (options.pairs, f"{name}.seq"), (0, f"empty-{name}.seq"):
+            with sequencefile.open(str(folder / file), "w", **how) as writer:
+                writer.writes((number, Long(7 * number)) for number in range(npairs))
+    chance = random.Random(3)
+    words = [f"w{int(chance.paretovariate(0.8)) % 50_000}" for _ in range(100_000)]
+    block = "".join(" ".join(chance.choices(words, k=12)) + "\n" for _ in range(15_000))
+    (folder / "text.txt").write_text(block * (options.megabytes * 1_000_000 // len(block) + 1))
+    (folder / "empty-text.txt").write_text("")
+
+
+def compare(folder, script, source, number):
+    """Return (wall, CPU) by pairs and by splits, each less that of an empty input."""
+    found = []
+    for feed in ("pairs", "splits"):
+        work, empty = (run(folder, script, name, feed, f"{number}-{feed}-{name}") for name in (source, f"empty-{source}"))
+        found.append([max(a - b, 1e-3) for a, b in zip(work, empty)])
+    return found
+
+
+def run(folder, script, source, feed, number):
+    """Run one job; return its wall time and CPU time, of the virtual machine and of the tasks."""
+    is_text, reduces = source.endswith(".txt"), script == "words"
+    path = folder / f"{script}.py"
+    how = {"reducer": python_command(path, "reduce"), "combiner": python_command(path, "combine")} if reduces else {}
+    classes, properties, io = (SEQUENCE_FILE_INPUT, SEQUENCE_FILE_OUTPUT), {}, "typedbytes"
+    if is_text:
+        classes = ("org.apache.hadoop.mapred.TextInputFormat", SEQUENCE_FILE_OUTPUT)
+    if feed == "splits":
+        classes, io = (f"{PACKAGE}.SplitInputFormat", f"{PACKAGE}.SplitOutputFormat"), None
+        properties = {
+            "stream.io.identifier.resolver.class": f"{PACKAGE}.SplitIdentifierResolver",
+            "typedbytes.split.format": "text" if is_text else "sequencefile",
+            "stream.map.input": "split", "stream.map.output": "typedbytes" if reduces else "split",
+            "stream.reduce.input": "typedbytes", "stream.reduce.output": "split",
+        }  # fmt: skip
+    wall, machine, tasks = measured(
+        lambda: hadoop().job(
+            input=folder / source, output=folder / f"out-{number}", mapper=python_command(path, "map"), nreducers=int(reduces), io=io,
+            options=("-inputformat", classes[0], "-outputformat", classes[1]), properties={**ONE_SPLIT, **properties}, **how,
+        )
+    )  # fmt: skip
+    return wall, machine + tasks
+
+
+def report(script, source, rounds):
+    """Print the medians of a job by pairs and by splits."""
+    medians = [[statistics.median(each[feed][kind] for each in rounds) for feed in (0, 1)] for kind in (0, 1)]
+    cells = "".join(f"{pairs:>12.2f}{splits:>9.2f}{splits / pairs:>7.2f}" for pairs, splits in medians)
+    print(f"{script:<10}{source:<16}{cells}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
