@@ -20,7 +20,7 @@ from typedbytes.streaming._heartbeat import Heartbeat
 from typedbytes.streaming._process_exit import ProcessExit
 from typedbytes.streaming._report import counters, write_failure, write_line
 from typedbytes.streaming._sidefiles import side_files
-from typedbytes.streaming._task import STEP_LINE, GroupingError, Task, UsageError, find_format, find_role, find_step
+from typedbytes.streaming._task import STEP_LINE, GroupingError, Task, UsageError, find_format, find_role, find_step, has_combiner
 from typedbytes.streaming._user_code import StopEarly, TooManyBadRecords, UserCode
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -127,7 +127,7 @@ def _run(steps, only, argv):
         step = only if steps is None else steps[find_step(len(steps), os.environ) - 1]
         jobs, options = step.jobs, step.options
         role = find_role(argv, os.environ, jobs["combine"] is not None)
-        attempt = TaskRun(role, jobs[role], options)
+        attempt = TaskRun(role, jobs[role], options, jobs["combine"])
         source, sink = take_over()
         _set_signals()
         return attempt.run(source, sink)
@@ -214,11 +214,12 @@ class RunOptions:
 class TaskRun:
     """The work between open descriptors and an exit code."""
 
-    def __init__(self, role, job, options):
+    def __init__(self, role, job, options, combiner=None):
         if job is None:
             raise UsageError(f"the job has nothing to run for the role {role!r}")
         self._role = role
         self._job = job
+        self._combiner = combiner
         self._options = options
         self._group_by = options.group_by if role == "reduce" else None  # a combiner's keys go on to the sort
         self._input_format = find_format(role, "input", os.environ)
@@ -258,6 +259,10 @@ class TaskRun:
     def _open(self):
         options = self._options
         source, self._file = open_files(self._input_format, self._output_format, self._source, self._sink, os.environ)
+        if self._combines_itself():
+            from typedbytes.streaming._combining import CombiningSink
+
+            self._file = CombiningSink(self._sink, self._combiner, options.read_options, options.write_options)
         if options.batch:
             self._input, self._output = open_columns(source, self._file, options.read_options, options.write_options)
             return
@@ -265,6 +270,17 @@ class TaskRun:
         role, composite_keys = self._role, self._composite_keys
         self._input = open_input(self._input_format, source, role, os.environ, options.read_options, undecoded, composite_keys)
         self._output = open_output(self._output_format, self._file, role, os.environ, options.write_options, composite_keys)
+
+    def _combines_itself(self):
+        """Return whether a map task of whole splits combines its output before Hadoop does: where Hadoop would run the script's combiner."""
+        options = self._options
+        is_plain = not (options.batch or options.max_bad) and self._composite_keys is None
+        return (
+            (self._role, self._input_format, self._output_format) == ("map", "split", "typedbytes")
+            and is_plain
+            and self._combiner is not None
+            and has_combiner(os.environ)
+        )
 
     def _work(self):
         user_code = UserCode(self._role, self._job)

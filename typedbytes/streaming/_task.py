@@ -181,6 +181,11 @@ def _class_format(class_name, suffix):
     return name
 
 
+def has_combiner(environ):
+    """Return whether Hadoop runs a combiner of this job."""
+    return bool(environ.get("stream_combine_streamprocessor"))
+
+
 def find_separator(role, direction, environ):
     """Return the bytes between key and value in a line of text."""
     return os.fsencode(environ.get(f"stream_{_side(role)}_{direction}_field_separator") or "\t")

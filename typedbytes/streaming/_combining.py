@@ -1,0 +1,65 @@
+"""A map task's output, combined before Hadoop gets it: what would be handed over, sorted and read back is fewer pairs.
+
+Here: gathering pairs, sorting them, and the combiner's calls. Not here: when a job combines so. Always true: the combiner gets all
+gathered values of a key in one call, in the order in which they came; what it gives goes on to Hadoop, which may run the job's
+combiner on it again.
+"""
+
+import io
+
+from typedbytes import PairReader
+from typedbytes._sorting._native import Sorter
+from typedbytes.streaming._typed_bytes import TypedBytesOutput
+from typedbytes.streaming._user_code import StopEarly, UserCode
+
+#: For pairs and for sorting them, twice: a task has half a gigabyte or more, and most of the gain is there with much less.
+MEMORY_NBYTES = 64 << 20
+
+
+class CombiningSink:
+    """Take whole pairs of typed bytes, as a PairWriter hands them over, and write what a combiner makes of them.
+
+    read_options and write_options are those of PairReader and PairWriter.
+    """
+
+    def __init__(self, sink, combiner, read_options, write_options, memory=MEMORY_NBYTES):
+        dialect = {name: read_options[name] for name in ("dialect",) if name in read_options}
+        self._sorter = Sorter(memory=memory, **dialect)
+        self._read_options = read_options
+        self._output = TypedBytesOutput(sink, write_options)
+        self._user_code = UserCode("combine", combiner)
+        self._is_started = False
+
+    def write(self, data):
+        """Gather pairs, combine them when memory is full, and return how many bytes they were."""
+        source = io.BytesIO(data)
+        while self._sorter.fill(source):
+            self._combine()
+        return len(data)
+
+    def close(self):
+        """Combine the rest; the sink stays open."""
+        self._combine()
+        if self._is_started:
+            self._output.writes(self._user_code.end())
+        self._output.close()
+
+    def _combine(self):
+        gathered = io.BytesIO()
+        if sum(self._sorter.sort()):
+            self._sorter.write(0, gathered)
+        self._sorter.clear()
+        gathered.seek(0)
+        try:
+            for key, values in PairReader(gathered, **self._read_options).groups():
+                self._start()
+                pairs = self._user_code.process(key, values)
+                if pairs is not None:
+                    self._output.writes(pairs)
+        except StopEarly:
+            pass  # the combiner wants no more of what was gathered
+
+    def _start(self):
+        if not self._is_started:
+            self._user_code.start()
+            self._is_started = True
