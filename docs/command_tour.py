@@ -129,6 +129,7 @@ SECTIONS = [
             "typedbytes count lines.json",
             "typedbytes from-json lines.json | typedbytes to-json",
             "typedbytes from-json lines.json | typedbytes to-json --plain",
+            "typedbytes head -1 --plain --pretty lines.json",
             "typedbytes to-json --pairs pairs.tb | typedbytes from-json --pairs | cmp - pairs.tb && echo the same",
         ],
     ),

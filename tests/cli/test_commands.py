@@ -1,6 +1,7 @@
 """What the commands make of records: ranges, samples, statistics, faults, differences, searches, conversions, outputs."""
 
 import contextlib
+import datetime
 import io
 import json
 import os
@@ -82,6 +83,17 @@ def test_a_number_of_records_as_in_head(command, file):
 
 def test_a_number_is_no_option_of_other_commands():
     assert "-2" in bad(66, "cat", "-2")[1]
+
+
+def test_forms_of_json():
+    data = tb.dumps({"d": datetime.date(2020, 1, 2)}) + tb.dumps(b"x")
+    for command in ("head", "tail", "cat", "sort", "to-json", "slice", "uniq"):
+        assert good(command, "--plain", "--values", stdin=data) in (b'{"d": "2020-01-02"}\n"x"\n', b'"x"\n{"d": "2020-01-02"}\n')
+        assert good(command, "--plain", "--pretty", "--values", stdin=data).splitlines()[-1] in (b'"x"', b"}")
+    assert good("head", "--pretty", "--pairs", stdin=ONE + LIST) == b'[\n  1,\n  [\n    1,\n    "hi"\n  ]\n]\n'
+    assert good("--plain", "head", "--to", "json", stdin=data) == good("head", "--plain", stdin=data)
+    for option in "--plain", "--pretty":
+        assert bad(64, "head", option, "--to", "block", stdin=data) == (b"", "--plain and --pretty are forms of JSON, not of block")
 
 
 def test_slice_does_not_look_further():

@@ -1,21 +1,28 @@
 """The JSON form: both directions of every kind, what it refuses, and that nothing is lost on any valid value."""
 
+import base64
+import datetime
+import decimal
 import json
 import pathlib
+import pickle
 import re
 import struct
 import subprocess
 import sys
 import unicodedata
+import uuid
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
 import json_reference
+import typedbytes as tb
 from typedbytes import LimitError, TruncatedError
 from typedbytes._report import _native as _report
 from typedbytes.cli._failure import Failure
 from typedbytes.cli._json_form import JsonFormError, dump_line, encoded_lines, from_tree, load_line, to_tree
+from typedbytes.cli._terminal import indented
 
 VECTORS = pathlib.Path(__file__).parents[2] / "test_vectors"
 NONE_PICKLE = "64 00000004 80024e2e"
@@ -388,6 +395,13 @@ def test_names_with_escapes_may_be_tags():
         assert list(encoded_lines([("here", line)])) == [from_tree(load_line(line))]
 
 
+@settings(max_examples=100)
+@given(st.lists(st.recursive(leaves, lambda trees: st.lists(trees) | st.dictionaries(names, trees), max_leaves=12)))
+def test_indented_json_is_that_of_the_json_module(trees):
+    lines = "".join(f"{json.dumps(tree)}\n" for tree in trees)
+    assert indented(lines) == "".join(f"{json.dumps(tree, indent=2)}\n" for tree in trees)
+
+
 # Plain JSON, which loses types.
 
 
@@ -416,6 +430,35 @@ def test_names_with_escapes_may_be_tags():
 )
 def test_plain(encoded, line):
     assert _report.lines(raw(encoded), plain=True).decode() == line + "\n"
+
+
+@pytest.mark.parametrize(
+    "value, line",
+    [
+        (datetime.date(2020, 1, 2), '"2020-01-02"'),
+        (datetime.time(1, 2, 3), '"01:02:03"'),
+        (datetime.datetime(2020, 1, 2, 3, 4, 5, 6, datetime.timezone.utc), '"2020-01-02T03:04:05.000006+00:00"'),
+        (datetime.timedelta(days=1, seconds=2), '"1 day, 0:00:02"'),
+        (decimal.Decimal("12.50"), "12.50"),
+        (decimal.Decimal("-1E+400"), "-1E+400"),
+        (decimal.Decimal("NaN"), "null"),
+        (decimal.Decimal("Infinity"), "null"),
+        (2**70, "1180591620717411303424"),
+        (uuid.UUID(int=5), '"00000000-0000-0000-0000-000000000005"'),
+        ({decimal.Decimal("1.0"): [datetime.date(1, 1, 1)]}, '{"1.0": ["0001-01-01"]}'),
+    ],
+)
+def test_plain_pickles(value, line):
+    encoded = tb.dumps(value)
+    assert _report.lines(encoded, plain=True).decode() == line + "\n"
+
+
+@pytest.mark.parametrize(
+    "payload", [pickle.dumps({1, 2}), pickle.dumps(1j), b"cos\nsystem\n(S'true'\ntR.", b"not one", b"", b"I" + b"9" * 5000 + b"\n."]
+)
+def test_plain_pickles_that_have_no_form(payload):
+    encoded = b"\x64" + struct.pack(">i", len(payload)) + payload
+    assert json.loads(_report.lines(encoded, plain=True)) == base64.b64encode(payload).decode()
 
 
 def test_plain_json_is_taken_as_it_is():

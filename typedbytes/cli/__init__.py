@@ -88,7 +88,7 @@ EXIT_CODES = {
 
 # Options that several commands share may precede the name of the command.
 OPTIONS_WITH_VALUE = ("--dialect", "--max-bytes", "--from", "--to", "-o", "--output")
-OPTIONS_WITHOUT_VALUE = ("--pairs", "--values", "--json", "--table")
+OPTIONS_WITHOUT_VALUE = ("--pairs", "--values", "--json", "--table", "--plain", "--pretty")
 
 HELP = """\
 usage: typedbytes COMMAND [OPTION...] [FILE...]

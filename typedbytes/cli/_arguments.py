@@ -49,6 +49,13 @@ def add_record_arguments(parser: argparse.ArgumentParser) -> None:
     add_stream_arguments(parser)
     parser.add_argument("--to", choices=NAMES, help="the format of the output (default: typedbytes; json on a terminal)")
     add_output_argument(parser)
+    add_json_arguments(parser)
+
+
+def add_json_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the forms of JSON that only people and other programs read."""
+    parser.add_argument("--plain", action="store_true", help="natural JSON, which loses types and cannot be converted back")
+    parser.add_argument("--pretty", action="store_true", help="JSON with indentation, on several lines for each record")
 
 
 def add_picking_arguments(parser: argparse.ArgumentParser) -> None:

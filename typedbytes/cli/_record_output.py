@@ -7,15 +7,25 @@ from contextlib import contextmanager
 
 import typedbytes
 from typedbytes.cli._encoded_records import is_pairs, split
+from typedbytes.cli._failure import USAGE, Failure
 
 BUFFER_NBYTES = 1 << 16
+
+
+def form_of(options, output):
+    """Return the format in which records are written."""
+    is_json = getattr(options, "plain", False) or getattr(options, "pretty", False)
+    form = options.to or ("json" if output.is_terminal or is_json else "typedbytes")
+    if is_json and form != "json":
+        raise Failure(USAGE, f"--plain and --pretty are forms of JSON, not of {form}")
+    return form
 
 
 class Records:
     """Write the encoded records of one or more readers to a CommandOutput."""
 
     def __init__(self, options, output):
-        form = options.to or ("json" if output.is_terminal else "typedbytes")
+        form = form_of(options, output)
         self._sink = SINKS[form](options, output)
         self._is_sequence_file = form == "sequencefile"
         # On a terminal each record is shown at once.
@@ -86,6 +96,7 @@ class _Json(_TypedBytes):
 
         self._text = _report.lines
         self._form = {"dialect": options.dialect, "plain": getattr(options, "plain", False)}
+        self._indent = _terminal.indented if getattr(options, "pretty", False) else None
         self._colour = _terminal.coloured if _terminal.wants_colours(output) else None
         self._output = output
         self._pairs = False
@@ -97,6 +108,8 @@ class _Json(_TypedBytes):
     def write(self, records):
         """Write them as lines of JSON."""
         text = self._text(records, pairs=self._pairs, **self._form)
+        if self._indent:
+            text = self._indent(text.decode()).encode()
         if self._colour:
             text = self._colour(text.decode()).encode()
         self._output.write(text)

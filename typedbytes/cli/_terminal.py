@@ -9,6 +9,7 @@ import unicodedata
 
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 COLOURS = {"name": "\x1b[34;1m", "string": "\x1b[32m", "word": "\x1b[36m"}
+_PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|\[\]|{}|[][{},:\n]|[^][{},:"\s]+')
 _TOKEN = re.compile(r'(?P<name>"(?:[^"\\]|\\.)*"(?=:))|(?P<string>"(?:[^"\\]|\\.)*")|(?P<word>[-\w.+]+)')
 
 
@@ -24,6 +25,29 @@ def coloured(text):
     '[\\x1b[32m"a"\\x1b[0m, \\x1b[36m1\\x1b[0m]'
     """
     return _TOKEN.sub(lambda found: f"{COLOURS[str(found.lastgroup)]}{found[0]}{PLAIN}", text)
+
+
+def indented(text):
+    """Return lines of JSON with each member and item on a line of its own; no token changes.
+
+    >>> print(indented('{"a": [1, []]}'))
+    {
+      "a": [
+        1,
+        []
+      ]
+    }
+    """
+    pieces, depth, before = [], 0, ""
+    for found in _PIECE.finditer(text):
+        piece = found[0]
+        depth -= piece in ("]", "}")
+        if piece in ("]", "}") or before in (",", "[", "{"):
+            pieces.append("\n" + "  " * depth)
+        pieces.append(": " if piece == ":" else piece)
+        depth += piece in ("[", "{")
+        before = piece
+    return "".join(pieces)
 
 
 def columns(output):

@@ -384,6 +384,8 @@ cdef int put_base64(Walk* w, const unsigned char* p, Py_ssize_t nbytes) except -
 
 
 cdef const unsigned char* put_ext(Walk* w, int code, const unsigned char* p) except NULL:
+    if w.plain and code == PICKLE and not w.hive:
+        return put_plain_pickle(w, p)
     if w.plain:
         return put_string(w, p) if code == BYTESTRING else put_plain_payload(w, p)
     put_text(w, b'{"ext": [', 9)
@@ -397,6 +399,36 @@ cdef const unsigned char* put_ext(Walk* w, int code, const unsigned char* p) exc
 cdef const unsigned char* put_plain_payload(Walk* w, const unsigned char* p) except NULL:
     put_base64(w, p + 4, load_i32(p))
     return p + 4 + load_i32(p)
+
+
+cdef const unsigned char* put_plain_pickle(Walk* w, const unsigned char* p) except NULL:
+    # Only the safe types are read; what has no plain form, or is no such pickle, is base64.
+    from typedbytes._core import loads    # imported lazily: reports of other values need no decoder
+
+    try:
+        text, is_word = plain_object(loads((p - 1)[:5 + load_i32(p)]))
+        data = text.encode()
+    except ValueError:    # a DecodeError too
+        return put_plain_payload(w, p)
+    if is_word:
+        put_text(w, data, len(data))
+    else:
+        put_utf8(w, <const unsigned char*><char*>data, len(data))
+    return p + 4 + load_i32(p)
+
+
+cdef tuple plain_object(value):
+    # The text of an object in plain JSON, and whether it is written without quotes; raises ValueError if there is none.
+    kind = type(value).__name__
+    if value is None or kind == "Decimal" and not value.is_finite():
+        return "null", True
+    if kind in ("int", "Decimal"):
+        return str(value), True
+    if kind in ("date", "datetime", "time"):
+        return value.isoformat(), False
+    if kind in ("UUID", "timedelta", "str"):
+        return str(value), False
+    raise ValueError(f"an object of type {kind} has no plain form")
 
 
 cdef const unsigned char* put_writable(Walk* w, const unsigned char* p) except NULL:

@@ -6,7 +6,7 @@ import tempfile
 
 from typedbytes._sorting import external
 from typedbytes.cli._arguments import add_memory_argument, add_picking_arguments
-from typedbytes.cli._record_output import Records
+from typedbytes.cli._record_output import Records, form_of
 from typedbytes.cli._sort_inputs import Inputs
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -38,7 +38,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """
     inputs = Inputs(options)
     with inputs.reading():
-        if output.is_terminal or options.to not in (None, "typedbytes"):
+        if form_of(options, output) != "typedbytes":
             _sort_and_convert(inputs, options, output)
         else:
             _sort_into(output, inputs, options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typedbytes.cli._arguments import add_output_argument, add_stream_arguments
+from typedbytes.cli._arguments import add_json_arguments, add_output_argument, add_stream_arguments
 from typedbytes.cli.commands import cat
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -17,7 +17,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of to-json."""
     add_stream_arguments(parser)
     add_output_argument(parser)
-    parser.add_argument("--plain", action="store_true", help="natural JSON, which loses types and cannot be converted back")
+    add_json_arguments(parser)
 
 
 def run(options: Namespace, output: CommandOutput) -> int | None:
@@ -25,7 +25,8 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
 
     STRING, INT, BOOL, DOUBLE and LIST are plain JSON, a MAP is an object if nothing is lost, and
     everything else is an object with one member that names the type, such as {"bytes": "AAE="}.
-    With --pairs a line is [key, value]. Pickles are not loaded.
+    With --pairs a line is [key, value]. Pickles are not loaded; with --plain those of dates, times,
+    Decimals, ints and UUIDs are, and written as text and numbers.
 
     examples:
       typedbytes to-json part-00000.tb | less
