@@ -427,6 +427,27 @@ def test_scans_take_their_two_options(use):
             use(**wrong)
 
 
+def evaluated_annotations(node, in_function=False):
+    """Yield the annotations that run when a module is imported."""
+    for child in ast.iter_child_nodes(node):
+        is_function = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))
+        if is_function and not in_function:
+            yield from filter(None, [child.returns, *(each.annotation for each in ast.walk(child.args) if isinstance(each, ast.arg))])
+        elif isinstance(child, ast.AnnAssign) and not in_function:
+            yield child.annotation
+        yield from evaluated_annotations(child, in_function or is_function)
+
+
+def test_annotations_are_those_of_the_oldest_python():
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        is_evaluated = not any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
+        if is_evaluated and any(isinstance(node, ast.BinOp) for each in evaluated_annotations(tree) for node in ast.walk(each)):
+            found.append(path.relative_to(PACKAGE).as_posix())  # a | of types is an error on Python 3.9
+    assert found == []
+
+
 # -- docstrings -------------------------------------------------------------------------------------------
 
 

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 def add_job_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of a job, wherever it runs."""
     add = parser.add_argument
-    add("files", nargs="*", default=[], metavar="SCRIPT INPUT", help="the job, then its input: files, folders, patterns")
+    add(
+        "files", nargs="*", default=[], metavar="SCRIPT INPUT", help="the job, then its input: files, folders, patterns; for run - is stdin"
+    )
     add("-o", "--output", dest="folder", metavar="FOLDER", help="the folder for the part files; it must not exist")
     add(
         "-r",

@@ -3,6 +3,8 @@
 Belongs here: processes of Hadoop's commands. What this file must not know: Hadoop's options, the format of its logs.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import subprocess
