@@ -186,7 +186,7 @@ def test_stats():
         {"of": "key", "type": "STRING", "count": 100, "bytes": 1000, "least": 5, "most": 5, "mean": 5.0},
         {"of": "value", "type": "INT", "count": 100, "bytes": 500, "least": 0, "most": 99, "mean": 49.5},
     ]
-    assert [(row["count"], row["value"]) for row in by_section["most frequent"]] == [(15, '"key 0"'), (15, '"key 1"')]
+    assert [(row["count"], row["value"]) for row in by_section["most frequent"]] == [(15, "key 0"), (15, "key 1")]
     expected = [0, 0, 0]
     for key, _ in PAIRS:
         expected[tb.partition(tb.dumps(key), 3)] += 1
@@ -256,8 +256,21 @@ def test_schema_of_many_names_is_bounded():
 
 def test_freq():
     found = rows(good("freq", "--pairs", "-n", "0", stdin=PAIR_STREAM))
-    assert [(row["value"], row["count"]) for row in found] == [(f'"key {i}"', 15 if i < 2 else 14) for i in range(7)]
-    assert rows(good("freq", stdin=ONE + TWO + ONE))[0] == {"count": 2, "share": 2 / 3, "value": "1"}
+    assert [(row["value"], row["count"]) for row in found] == [(f"key {i}", 15 if i < 2 else 14) for i in range(7)]
+    assert rows(good("freq", stdin=ONE + TWO + ONE))[0] == {"count": 2, "share": 2 / 3, "value": 1}
+
+
+def test_values_in_reports_are_json(file):
+    values = [{"caf\u00e9": [1, b"x"]}, None, 2**40, "x" * 300, "\x9b"]
+    first, second = file(tb.Encoder().encode_all(values)), file(b"", "b.tb")
+    forms = [{"caf\u00e9": [1, {"bytes": "eA=="}]}, None, 2**40, "x" * 300, "\x9b"]
+    assert [row["value"] for row in rows(good("freq", "-n", "0", first))] == forms
+    differences = rows(run("diff", "--unordered", "--values", first, second).stdout)
+    assert [row["value"] for row in differences] == forms
+    assert rows(run("diff", first, second).stdout)[0] == {"record": 0, "first": forms[0]}
+    assert rows(good("freq", "--pairs", stdin=ONE + TWO))[0]["value"] == 1
+    table = good("freq", "-n", "0", "--table", first).decode()
+    assert f'"{"x" * 198}\u2026\n' in table and "\\u009b" in table
 
 
 def test_statistics_of_values_and_pairs_together(file):
@@ -374,7 +387,7 @@ def test_diff(file):
     assert good("diff", one, one) == b""
     done = run("diff", one, other)
     assert (done.returncode, done.stderr) == (1, b"")
-    assert rows(done.stdout) == [{"record": 1, "first": '"hi"', "second": "2"}, {"record": 3, "first": "2"}]
+    assert rows(done.stdout) == [{"record": 1, "first": "hi", "second": 2}, {"record": 3, "first": 2}]
     assert len(rows(run("diff", "-n", "1", one, other).stdout)) == 1
     assert run("diff", "-n", "0", one, other).returncode == 1
     assert run("diff", one, "-", stdin=STREAM).returncode == 0
@@ -386,8 +399,8 @@ def test_diff_without_order(file):
     one, other = file(STREAM + ONE), file(TWO + LIST + ONE + ONE + ONE, "b.tb")
     assert run("diff", "--unordered", file(STREAM, "c.tb"), file(TWO + LIST + TEXT + ONE, "d.tb")).returncode == 0
     assert rows(run("diff", "--unordered", one, other).stdout) == [
-        {"only in": "first", "times": 1, "value": '"hi"'},
-        {"only in": "second", "times": 1, "value": "1"},
+        {"only in": "first", "times": 1, "value": "hi"},
+        {"only in": "second", "times": 1, "value": 1},
     ]
 
 

@@ -1,6 +1,6 @@
 """Reports of commands: a table for people, or lines of JSON for programs.
 
-A row is a dict of JSON values and one line of JSON; a table shows the same.
+A row is a dict of JSON values, some of them given as JSON already, and one line of JSON; a table shows the same.
 """
 
 from math import isfinite
@@ -9,6 +9,10 @@ import typedbytes
 from typedbytes.cli._failure import escaped
 
 MAX_CHARACTERS = 200
+
+
+class Json(str):
+    """The JSON of a value: a report in JSON holds the value, and a table this text, cut when it is long."""
 
 
 def is_table(options, output):
@@ -28,30 +32,38 @@ def _write_json(rows, output):
     from json import dumps  # imported lazily: start-up time
 
     for row in rows:
-        output.line(dumps({name: _json_value(value) for name, value in row.items() if value is not None}))
+        members = (f"{dumps(name)}: {_json(value, dumps)}" for name, value in row.items() if value is not None)
+        output.line(f"{{{', '.join(members)}}}")
 
 
-def _json_value(value):
+def _json(value, dumps):
+    if type(value) is Json:
+        return value
     # JSON has neither infinities nor NaN; a parser would refuse the line.
-    return str(value) if isinstance(value, float) and not isfinite(value) else value
+    return dumps(str(value) if isinstance(value, float) and not isfinite(value) else value)
 
 
 def _write_table(rows, output):
     from typedbytes.cli import _terminal  # imported lazily: start-up time
 
     if rows:
-        shown = [{name: escaped(value) if isinstance(value, str) else value for name, value in row.items()} for row in rows]
+        shown = [{name: _cell(value) for name, value in row.items()} for row in rows]
         for line in _terminal.table(shown, _terminal.columns(output), _terminal.wants_colours(output)):
             output.line(line)
 
 
-def short_line(record, options):
-    """Return the JSON of an encoded value or pair, cut when it is long."""
+def _cell(value):
+    if type(value) is Json and len(value) > MAX_CHARACTERS:
+        value = value[: MAX_CHARACTERS - 1] + "…"
+    return escaped(value) if isinstance(value, str) else value
+
+
+def json_of(record, options):
+    """Return the Json of an encoded value or pair, without loss."""
     from typedbytes._report import _native as _report  # imported lazily: start-up time
 
     is_pair = typedbytes.count(record, dialect=options.dialect) == 2
-    line = _report.lines(record, pairs=is_pair, dialect=options.dialect).decode()[:-1]
-    return line if len(line) <= MAX_CHARACTERS else line[: MAX_CHARACTERS - 1] + "…"
+    return Json(_report.lines(record, pairs=is_pair, dialect=options.dialect).decode()[:-1])
 
 
 def report_sections(sections, options, output):

@@ -4,7 +4,7 @@ import typedbytes
 from typedbytes.cli._encoded_records import is_pairs
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._inputs import names, reading
-from typedbytes.cli._reports import short_line
+from typedbytes.cli._reports import json_of
 
 
 def collect(make, options):
@@ -32,4 +32,4 @@ def type_name(code):
 def most_frequent(counts, nkeys, nrecords, options):
     order = sorted(counts.items(), key=lambda item: -item[1])
     shown = order[:nkeys] if nkeys else order
-    return [{"count": n, "share": n / nrecords, "value": short_line(key, options)} for key, n in shown]
+    return [{"count": n, "share": n / nrecords, "value": json_of(key, options)} for key, n in shown]

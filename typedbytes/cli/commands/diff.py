@@ -8,7 +8,7 @@ from typedbytes.cli._arguments import add_report_arguments, natural
 from typedbytes.cli._encoded_records import joined
 from typedbytes.cli._failure import DIFFERENT, OK, USAGE, Failure
 from typedbytes.cli._inputs import reading, within
-from typedbytes.cli._reports import report, short_line
+from typedbytes.cli._reports import json_of, report
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -90,4 +90,4 @@ def _unordered(first, second, options):
 def _shown(record, options):
     if record is None:
         return None
-    return short_line(record, options)
+    return json_of(record, options)
