@@ -289,6 +289,10 @@ bench-compare: $(VENV)/bench-built ## measure another commit and this one in tur
 bench-hadoop: build ## measure an identity job on Hadoop by /bin/cat and by Python, with a real JVM
 	$(BIN)/python bench/hadoop_identity.py $(BENCH_ARGS)
 
+.PHONY: bench-hadoop-splits
+bench-hadoop-splits: build ## measure whole splits beside Hadoop's single pairs, with a real JVM; 20 minutes
+	$(BIN)/python bench/hadoop_splits.py $(BENCH_ARGS)
+
 .PHONY: bench-instructions
 bench-instructions: build ## count the instructions of the hot paths with callgrind; fail where they have grown by more than 3 %
 	$(BIN)/python bench/instructions.py --check
@@ -303,6 +307,7 @@ bench-quick: $(VENV)/bench-built ## run each bench once and small, so that they 
 	$(BIN)/python bench/report.py --quick
 	$(BIN)/python bench/blocks.py --quick
 	$(BIN)/python bench/hadoop_identity.py --pairs 1000 --rounds 1
+	$(BIN)/python bench/hadoop_splits.py --pairs 1000 --megabytes 2 --rounds 1
 	PYTHONPATH=$(TEST_PATH) $(BIN)/python bench/command.py --quick
 
 .PHONY: clean

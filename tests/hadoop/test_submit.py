@@ -62,6 +62,12 @@ def test_the_command_line_of_a_job_on_whole_splits():
     ]
 
 
+@pytest.mark.parametrize("nreducers, properties, last", [(2, {}, "reduce"), (0, {}, "map"), (1, {"mapreduce.job.reduces": "0"}, "map")])
+def test_the_last_tasks_write_whole_files(nreducers, properties, last):
+    words = plan(feed="splits", feed_jar="p.jar", input_format="text", nreducers=nreducers, properties=properties).words()
+    assert [word for word in words if word.endswith("output=split")] == [f"stream.{last}.output=split"]
+
+
 @pytest.fixture
 def job_and_jar(tmp_path):
     """A plan of a job that calls run(), and the path of a plug-in."""

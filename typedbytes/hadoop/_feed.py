@@ -10,6 +10,7 @@ from dataclasses import replace
 from typedbytes.hadoop import _quoting
 from typedbytes.hadoop._modules import calls
 from typedbytes.hadoop._submit_errors import SubmitError
+from typedbytes.streaming._job_options import REDUCERS
 
 #: Made by "make jar"; a wheel holds it if a JDK was there when it was built.
 JAR = os.path.join(os.path.dirname(__file__), "typedbytes-hadoop.jar")
@@ -64,7 +65,8 @@ def jar(plan):
 
 def properties(plan):
     """Return the properties of a job that has whole splits."""
-    last = "reduce" if plan.nreducers != 0 else "map"
+    nreducers = next((plan.properties[name] for name in REDUCERS if name in plan.properties), plan.nreducers)
+    last = "map" if nreducers in (0, "0") else "reduce"
     found = {
         RESOLVER: f"{_PACKAGE}.SplitIdentifierResolver",
         "typedbytes.split.format": plan.input_format,
