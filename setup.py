@@ -29,10 +29,11 @@ if sys.platform != "win32":
     compile_args += ["-O3", "-fstack-protector-strong", "-Wno-unused-function", "-Wno-attributes", "-fno-inline-functions-called-once"]
 link_args = []
 # Without memory for the names of arguments, Cython 3.3's vectorcall form of tp_new releases arguments that it does not own: it is
-# switched off. Its list comprehensions release an item twice when the list cannot grow. No macro avoids that: the core appends.
+# switched off. Its list comprehensions release an item twice when the list cannot grow. No macro turns that off, so our code calls
+# list.append() instead.
 macros = [("CYTHON_VECTORCALL_TPNEW", "0")]
 core_macros = []
-if sys.platform != "win32" and not switch("TRACE"):  # which would count the branches of each copy
+if sys.platform != "win32" and not switch("TRACE"):  # coverage would count the branches of every inlined copy
     # The scalar cases must be inlined into each container's loop; by itself, the compiler calls them.
     # The other modules gain nothing from it, and take a quarter longer to compile.
     core_macros.append(("CYTHON_INLINE", "__inline__ __attribute__((always_inline))"))

@@ -48,7 +48,6 @@ cdef enum:
     MASK = 0xff
     SCRATCH = 192
 
-cdef long long LEAD = <long long>1 << 56
 cdef long long NAN_BITS = <long long>0x7ff8 << 48
 
 

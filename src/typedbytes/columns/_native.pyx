@@ -30,7 +30,7 @@ from typedbytes.columns.arrow cimport *
 from typedbytes._core cimport ReadBuffer, borrow, bytes_data, new_bytes
 from typedbytes.core.byteorder cimport *
 from typedbytes._core cimport *
-from typedbytes.core.cpython cimport bytes_resize, likely, unlikely
+from typedbytes.core.cpython cimport bytes_resize, likely, raise_pending, unlikely
 from typedbytes.core.memory cimport *
 from typedbytes.core.typecode cimport *
 

@@ -13,11 +13,6 @@ cdef extern from "Python.h":
     int check_signals "PyErr_CheckSignals"() noexcept
 
 
-cdef int raise_current() except? -1:
-    # Raise the exception that such a call has left set.
-    return -1
-
-
 cdef enum:
     LEAST_TEXT = 4096         # bytes reserved for the texts of a value
     PIECE = 0x2000            # records before `stops` is checked
@@ -213,7 +208,7 @@ cdef class Builder:
             try:
                 if outcome == FULL:
                     raise column_limit_error(self.w.most_held)
-                raise_current()
+                raise_pending()
             except LimitError:
                 if self.table.n == 0:
                     raise

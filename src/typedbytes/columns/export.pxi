@@ -420,7 +420,7 @@ cdef int store_error(StreamParts* parts) noexcept:
 
 cdef int store_message(StreamParts* parts) except -1:
     try:
-        raise_current()
+        raise_pending()
     except BaseException as error:
         text = f"{type(error).__name__}: {error}".encode("utf-8", "replace").replace(b"\0", b" ")
     parts.message = <char*>PyMem_RawMalloc(len(text) + 1)

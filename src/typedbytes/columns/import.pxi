@@ -396,11 +396,7 @@ cdef Column* import_array(const ArrowSchema* schema, const ArrowArray* array, in
     elif format in (b"vu", b"vz"):
         c = import_views(array, offset, n, STRING if format == b"vu" else BYTES)
     elif format[:2] == b"w:":
-        c = new_column(VARIABLE_LENGTH, BYTES, 0)
-        c.data = <unsigned char*>array.buffers[1]
-        c.borrowed = True
-        c.used = (offset + n) * int(format[2:])
-        make_even_offsets(c, offset, n, int(format[2:]))
+        c = import_fixed_size_binary(array, offset, n, int(format[2:]))
     elif format == b"n":
         c = new_column(UNKNOWN, -1, 0)
     else:
@@ -478,6 +474,19 @@ cdef int make_even_offsets(Column* c, int64_t offset, int64_t n, int64_t step) e
     for i in range(n + 1):
         c.wide_offsets[i] = (offset + i) * step
     return 0
+
+
+cdef Column* import_fixed_size_binary(const ArrowArray* array, int64_t offset, int64_t n, int64_t width) except NULL:
+    cdef Column* c = new_column(VARIABLE_LENGTH, BYTES, 0)
+    c.data = <unsigned char*>array.buffers[1]
+    c.borrowed = True
+    c.used = (offset + n) * width
+    try:
+        make_even_offsets(c, offset, n, width)
+    except:
+        free_column(c)
+        raise
+    return c
 
 
 cdef Column* import_numbers(const ArrowArray* array, int64_t offset, int64_t n, tuple number) except NULL:

@@ -215,7 +215,7 @@ cdef class Reader:
         cdef long long skipped = 0
         cdef long long nrecords
         if n < 1 and self.state == OPEN:
-            return 0    # asked to see whether the Reader has failed
+            return 0    # a failed or closed Reader still raises below
         self.enter()
         try:
             while skipped < n and not self.at_end():
