@@ -120,8 +120,8 @@ def count(folders):
                 path = folder / file["file"]
                 if path.suffix == ".c":
                     counts.add_generated(path.read_text("utf-8").split("\n"), file["lines"])
-                elif "src/typedbytes" in file["file"]:
-                    counts.add_header(path.relative_to(folder / "src" / "typedbytes").as_posix(), file["lines"])
+                elif "src/typedbytes/" in file["file"]:  # below the folder, or in the copies that Cython makes below build/cython
+                    counts.add_header(file["file"].rpartition("src/typedbytes/")[2], file["lines"])
     return counts
 
 

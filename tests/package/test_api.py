@@ -609,6 +609,8 @@ def test_a_source_uses_only_the_layers_below(path):
     if re.search(r'extern from "\w+/', code):  # our own headers, each declared once, by what everything may use
         assert path.suffix == ".pxd" and not is_part(name)
     allowed = {"errors", "_magic", "_types", "_npy", "_collisions", "_unflushed"}
+    if folder and not folder.startswith("core"):
+        allowed |= {"_core"}
     for other in re.findall(r"from typedbytes\.(\w+) import|^import typedbytes\.?(\w*)", code, re.M):
         assert set(other) - {""} <= allowed, other
 
