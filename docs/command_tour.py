@@ -107,6 +107,7 @@ SECTIONS = [
             "typedbytes validate --table --pairs --repair intact.tb damaged.tb",
             "typedbytes count --pairs intact.tb",
             "typedbytes validate --table -n 1 python2-list_50.tb",
+            "typedbytes validate --table --unicode-errors surrogateescape python2-list_50.tb",
         ],
     ),
     (

@@ -236,6 +236,45 @@ def test_validate_runs_no_pickle(tmp_path):
     assert not (tmp_path / "made").exists()
 
 
+@pytest.mark.parametrize(
+    "wrong, option",
+    [
+        (b"\x07\x00\x00\x00\x04caf\xe9", ["--unicode-errors", "surrogateescape"]),
+        (b"\x64\x00\x00\x00\x03c\n.", ["--pickle", "raw"]),
+    ],
+)
+def test_options_that_accept_what_decoding_refuses(wrong, option, file):
+    stream = ONE + wrong + TWO
+    hint = f" ({' '.join(option)} accepts it) at offset 5, record 1"
+    report, message = bad(65, "validate", stdin=stream)
+    assert message.endswith(hint) and rows(report)[0]["faults"][0]["message"].endswith(hint.partition(" at ")[0])
+    assert rows(good("validate", *option, stdin=stream)) == [fine("standard input", 3, len(stream))]
+    kept, lost = file(b"", "kept.tb"), file(b"", "lost.tb")
+    good("validate", *option, "--values", "--repair", kept, stdin=stream)
+    bad(65, "validate", "--values", "--repair", lost, stdin=stream)
+    assert (good("cat", kept), good("cat", lost)) == (stream, ONE + TWO)
+
+
+def test_text_in_latin_1_in_block_messages():
+    wrong = b"\x07\x00\x00\x00\x04caf\xe9"
+    written, message = bad(65, "cat", "--to", "block", stdin=ONE + wrong)
+    assert rows(good("to-json", stdin=written)) == [{"vector": [1]}]
+    assert message.endswith(" (--unicode-errors surrogateescape accepts it) at offset 5, record 1")
+    messages = good("cat", "--to", "block", "--unicode-errors", "surrogateescape", stdin=ONE + wrong)
+    assert good("cat", stdin=messages) == b"".join(b"\x08\x00\x00\x00\x01" + each for each in (ONE, wrong))
+
+
+def test_a_sequencefile_with_text_in_latin_1(file):
+    pairs = file(b"", "a.seq")
+    good("loadtb", "--overwrite", pairs, stdin=ONE + b"\x07\x00\x00\x00\x04caf\xe9")
+    assert " (--unicode-errors surrogateescape accepts it)" in bad(65, "validate", pairs)[1]
+    assert rows(good("validate", "--unicode-errors", "surrogateescape", pairs))[0]["records"] == 1
+    copy = file(b"", "b.seq")
+    assert " (--unicode-errors surrogateescape accepts it)" in bad(65, "validate", "--repair", copy, pairs)[1]
+    assert good("validate", "--repair", copy, "--unicode-errors", "surrogateescape", pairs) == b""
+    assert good("count", copy) == b"1\n"
+
+
 def test_validate_wants_utf8_and_cat_does_not():
     stream = b"\x07\x00\x00\x00\x01\xff"
     bad(65, "validate", stdin=stream)

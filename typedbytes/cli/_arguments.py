@@ -50,6 +50,13 @@ def add_record_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", choices=NAMES, help="the format of the output (default: typedbytes; json on a terminal)")
     add_output_argument(parser)
     add_json_arguments(parser)
+    add_unicode_argument(parser)
+
+
+def add_unicode_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare what is accepted where values are made of records: for validate and --to block."""
+    handlers = ("strict", "surrogateescape")
+    parser.add_argument("--unicode-errors", choices=handlers, default="strict", help="surrogateescape decodes text that is not UTF-8")
 
 
 def add_json_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from itertools import chain
 
 import typedbytes
+from typedbytes.cli._decoding import decoding, name_option
 from typedbytes.cli._encoded_records import is_pairs, split
 
 MEMORY_NBYTES = 1 << 20
@@ -70,7 +71,7 @@ class Check:
         self.nintact = self.nrecords = self.nbytes = self.nkept = 0
         self._keep = keep
         self._dialect = options.dialect
-        self._decoder = typedbytes.Decoder(dialect=options.dialect)
+        self._decoder = typedbytes.Decoder(**decoding(options))
 
     def run(self, reader):
         """Check all records of a reader of encoded records."""
@@ -106,7 +107,7 @@ class Check:
 
     def _note(self, error, *window):
         if self.nfaults < max(1, self._most_faults):
-            self.faults.append((error, *(window or self._memory.window(error.offset))))
+            self.faults.append((name_option(error), *(window or self._memory.window(error.offset))))
         self.nfaults += 1
 
     def write(self, chunk):

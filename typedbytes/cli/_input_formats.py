@@ -56,7 +56,7 @@ def sequence_file_reader(source, options, **how):
     from typedbytes import sequencefile  # imported lazily: start-up time
 
     limit = {} if options.max_bytes is None else {"max_bytes": options.max_bytes}
-    return sequencefile.Reader(source, dialect=options.dialect, **limit, **how)
+    return sequencefile.Reader(source, **{"dialect": options.dialect, **limit, **how})
 
 
 def source_of(source, name, shown, options):
@@ -100,8 +100,9 @@ def _from_messages(source, options):
     """Yield each message as a VECTOR of its values; with --pairs a message must be two values, a key and its value."""
     from typedbytes.block import ArrowStream, BlockReader  # imported lazily: start-up time
 
-    encoder = typedbytes.Encoder(dialect=options.dialect)
-    for message in BlockReader(source, "native", max_bytes=options.max_bytes, exact=True):
+    as_it_is = {"unicode_errors": "surrogateescape"}  # keeps the bytes of text that is not UTF-8
+    encoder = typedbytes.Encoder(dialect=options.dialect, **as_it_is)
+    for message in BlockReader(source, "native", max_bytes=options.max_bytes, exact=True, **as_it_is):
         values = tuple(value.data if isinstance(value, ArrowStream) else value for value in message)
         if not options.pairs:
             yield encoder.encode(values)

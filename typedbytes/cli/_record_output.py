@@ -6,6 +6,7 @@ A sink is given whole records, and what was read before a failure is written.
 from contextlib import contextmanager
 
 import typedbytes
+from typedbytes.cli._decoding import decoding, name_option
 from typedbytes.cli._encoded_records import is_pairs, split
 from typedbytes.cli._failure import USAGE, Failure
 
@@ -123,10 +124,11 @@ class _Messages(_TypedBytes):
     def __init__(self, options, output):
         from typedbytes.block import BlockEncoder  # imported lazily: start-up time
 
-        self._encoder = BlockEncoder("native")
+        how = decoding(options)  # exact: pickles stay as they are
+        self._encoder = BlockEncoder("native", unicode_errors=how["unicode_errors"])
         self._output = output
         self._dialect = options.dialect
-        self._decoders = [typedbytes.Decoder(dialect=options.dialect, exact=True, map_pairs=each) for each in (False, True)]
+        self._decoders = [typedbytes.Decoder(**how, exact=True, map_pairs=each) for each in (False, True)]
 
     def expect(self, reader):
         """Prepare for the records of this reader."""
@@ -150,7 +152,7 @@ class _Messages(_TypedBytes):
             try:
                 yield from self._decoded(record)
             except typedbytes.DecodeError as error:
-                error.offset += start
+                name_option(error).offset += start
                 error.record = self._nrecords
                 raise
             start += len(record)

@@ -2,6 +2,7 @@
 
 import typedbytes
 from typedbytes import sequencefile
+from typedbytes.cli._decoding import decoding, name_option
 from typedbytes.cli._input_formats import sequence_file_reader
 from typedbytes.cli._inputs import report_skipped
 from typedbytes.cli._output import replacing
@@ -39,7 +40,7 @@ def _with_starts(damaged):
 def _decode(class_name, data, part, options):
     """Decode a key or a value to find errors; their messages give the offset in it."""
     try:
-        sequencefile.decode(class_name, data, dialect=options.dialect)
+        sequencefile.decode(class_name, data, **decoding(options))
     except typedbytes.DecodeError as error:
-        error.message += f", byte {error.offset} of the {part}"
+        name_option(error).message += f", byte {error.offset} of the {part}"
         raise

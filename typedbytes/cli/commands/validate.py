@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 from typedbytes.cli import _input_formats
-from typedbytes.cli._arguments import add_report_arguments, natural
+from typedbytes.cli._arguments import add_report_arguments, add_unicode_argument, natural
+from typedbytes.cli._decoding import decoding
 from typedbytes.cli._encoded_records import unit
 from typedbytes.cli._failure import BAD_DATA, OK, USAGE, Failure, escaped
 from typedbytes.cli._faults import Check, Memory, dump
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of validate."""
     add_report_arguments(parser)
+    add_unicode_argument(parser)
+    parser.add_argument("--pickle", choices=("safe", "raw"), default="safe", help="raw accepts any pickle and looks into none")
     parser.add_argument("--repair", metavar="OUT", help="copy every intact record of one input to OUT")
     parser.add_argument("-n", type=natural, default=10, metavar="N", dest="nfaults", help="report the first N faults of an input (10)")
 
@@ -32,10 +35,11 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """Decode everything and report for each input whether it is good, or where it is bad.
 
     An input is good if typedbytes.Reader accepts it with its default options: the whole format,
-    STRINGs in UTF-8, keys of a MAP that Python can hash, pickles of the safe types only. The report
-    has the first faults: offset, record, path and the bytes around. The first fault of an input is
-    also written to stderr, the other inputs are still read, and the exit code is that of the first
-    bad one.
+    STRINGs in UTF-8, keys of a MAP that Python can hash, pickles of the safe types only. Data of
+    Python 2 often has text in Latin-1: --unicode-errors surrogateescape accepts it. The report has
+    the first faults: offset, record, path and the bytes around. The first fault of an input is also
+    written to stderr, the other inputs are still read, and the exit code is that of the first bad
+    one.
 
     --repair copies the intact records: of a SequenceFile also those after damage, of a stream those
     around values that are complete but wrong, and those before its structure breaks.
@@ -77,7 +81,7 @@ def _validated(name, options, rows):
         with _keeping(options.repair) as keep:
             check = Check(memory, options, keep)
             if form == "sequencefile":
-                with _input_formats.sequence_file_reader(memory, options, resync=True) as reader:
+                with _input_formats.sequence_file_reader(memory, options, resync=True, **decoding(options)) as reader:
                     check.run_sequence_file(reader)
             else:
                 with _input_formats.reader_of(memory, "typedbytes", shown(name), options, raw=True) as reader:
