@@ -4,6 +4,7 @@ The page holds the output of each command, stdout before stderr, and the exit co
 test vectors, so that everybody gets the same; the stream of 2 GB takes about a minute. What needs a terminal runs in tmux.
 """
 
+import collections
 import json
 import os
 import pathlib
@@ -36,6 +37,8 @@ def make_files(folder):
     (folder / "pairs.tb").write_bytes((VECTORS / "foreign/hadoop/golden_pairs.tb").read_bytes())
     words = word_counts(1000)
     (folder / "words.tb").write_bytes(words)
+    counts = collections.Counter(word for word, _ in typedbytes.Decoder().decode_pairs(words))
+    (folder / "counts.tb").write_bytes(typedbytes.Encoder().encode_pairs(counts.items()))
     offset = typedbytes.index(words)[700]
     (folder / "damaged.tb").write_bytes(words[:offset] + b"\x0e" + words[offset + 1 :])
     (folder / "cut.tb").write_bytes(words[:5000])
@@ -70,7 +73,7 @@ follows. Long output is cut at `...`. [The command](command.md) describes each c
 
 `out` holds part files of a Hadoop job, SequenceFiles of typed bytes written by Hadoop's own classes; `pairs.tb` is
 a stream of pairs from Hadoop with keys of every type; `python2-*.tb` were written by the library for Python 2; `words.tb` is
-the output of a word count's mapper, `damaged.tb` the same with one byte changed, `cut.tb` with the end missing.
+the output of a word count's mapper, `counts.tb` that of its reducer, `damaged.tb` the same with one byte changed, `cut.tb` with the end missing.
 """
 
 SECTIONS = [
@@ -151,6 +154,7 @@ SECTIONS = [
             "typedbytes grep -F det --in key --pairs words.tb | typedbytes count --pairs",
             "typedbytes grep -c -F det --in key --pairs words.tb",
             "typedbytes sort --reverse --pairs words.tb | typedbytes head -2 --pairs --to json",
+            "typedbytes sort --by value --reverse --pairs counts.tb | typedbytes head -3 --pairs --to json",
             "typedbytes grep '^u.*[st]$' --pairs words.tb | typedbytes uniq --pairs --all --by key | typedbytes to-json --pairs",
             "typedbytes sort --pairs words.tb -o sorted.tb; typedbytes uniq --by key --pairs sorted.tb | typedbytes count --pairs",
             "typedbytes partition -n 3 --pairs words.tb -o by-reducer; typedbytes count --table --pairs by-reducer",

@@ -491,6 +491,38 @@ def test_pairs_in_a_pipe_are_seen_as_they_come():
         assert pair.startswith(process.stdout.read()) and process.wait(SECONDS) == 64
 
 
+def test_sort_by_value(file):
+    pairs = [(f"key {i}", value) for i, value in enumerate([3, -1, 10**12, 2.5, 3, -(2**40), 0, float("inf")])]
+    first, second = file(tb.Encoder().encode_pairs(pairs[:3])), file(tb.Encoder().encode_pairs(pairs[3:]), "b.tb")
+
+    def by_value(*arguments):
+        return tb.Decoder().decode_pairs(good("sort", "--by", "value", "--pairs", *arguments, first, second))
+
+    assert by_value() == sorted(pairs, key=lambda pair: pair[1])
+    assert by_value("--reverse") == sorted(pairs, key=lambda pair: pair[1], reverse=True)
+    assert rows(good("sort", "--by", "value", "--to", "json", "--pairs", first)) == [list(pairs[i]) for i in (1, 0, 2)]
+    texts = ["b", "", "aa", "caf\u00e9", "a" * 30, "B"]
+    assert values(good("sort", "--by", "value", "--values", stdin=tb.Encoder().encode_all(texts))) == sorted(texts)
+    seq, out = file(b"", "a.seq"), file(b"", "out.seq")
+    good("loadtb", "--overwrite", seq, stdin=tb.Encoder().encode_pairs(pairs))
+    good("sort", "--by", "value", "--to", "sequencefile", seq, "-o", out)
+    assert tb.Decoder().decode_pairs(good("cat", out)) == sorted(pairs, key=lambda pair: pair[1])
+
+
+def test_sort_by_value_in_little_memory():
+    chance = random.Random(2)
+    numbers = [chance.randrange(-(10**6), 10**6) for _ in range(20_000)]
+    assert values(good("sort", "--by", "value", "--memory", "200K", "--values", stdin=tb.Encoder().encode_all(numbers))) == sorted(numbers)
+
+
+def test_values_without_an_order(file):
+    path = file(ONE + tb.dumps({"a": 1}))
+    stdout, message = bad(65, "sort", "--by", "value", "--values", path)
+    assert stdout == b"" and message.startswith(f"{path}: cannot sort by this value, only by numbers, texts, bytes and VECTORs of them: ")
+    assert message.endswith("object of type dict at offset 5, record 1")
+    assert "input ends inside INT" in bad(65, "sort", "--by", "value", "--pairs", stdin=TEXT + ONE[:-1])[1]
+
+
 def grepped(*arguments, stdin=PAIR_STREAM):
     done = run("grep", *arguments, stdin=stdin)
     assert done.returncode == (0 if done.stdout else 1) and done.stderr == b""

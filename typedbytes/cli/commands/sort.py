@@ -8,6 +8,7 @@ from typedbytes._sorting import external
 from typedbytes.cli._arguments import add_memory_argument, add_picking_arguments
 from typedbytes.cli._record_output import Records, form_of
 from typedbytes.cli._sort_inputs import Inputs
+from typedbytes.cli._value_order import with_sort_keys, without_sort_keys
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -21,6 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of sort."""
     add_picking_arguments(parser)
     add_memory_argument(parser)
+    parser.add_argument("--by", choices=("bytes", "value"), default="bytes", help="the order: as Hadoop's (bytes), or of the values")
     parser.add_argument("-r", "--reverse", action="store_true", help="the largest first")
 
 
@@ -32,13 +34,17 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     keys keep their order, also with --reverse. What does not fit into memory is written to temporary
     files in TMPDIR.
 
+    --by value sorts as Python does, numbers by their size and text by its characters, and pairs by
+    their values instead of their keys; then --reverse and head give the largest.
+
     examples:
       typedbytes sort --pairs part-0*.tb -o sorted.tb
+      typedbytes sort --by value --reverse --pairs counts.tb | typedbytes head -3 --pairs
       typedbytes sort --memory 4G < big.tb | typedbytes uniq > distinct.tb
     """
     inputs = Inputs(options)
     with inputs.reading():
-        if form_of(options, output) != "typedbytes":
+        if options.by == "value" or form_of(options, output) != "typedbytes":
             _sort_and_convert(inputs, options, output)
         else:
             _sort_into(output, inputs, options)
@@ -46,15 +52,19 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
 
 def _sort_into(sink, inputs, options):
     sources, nparts = inputs.sources()
-    external.sort(sources, sink, nparts=nparts, memory=options.memory, reverse=options.reverse, dialect=options.dialect)
+    how = {"memory": options.memory, "reverse": options.reverse}
+    if options.by == "value":
+        external.sort((with_sort_keys(source, nparts, options.dialect) for source in sources), sink, **how)
+    else:
+        external.sort(sources, sink, nparts=nparts, dialect=options.dialect, **how)
     return nparts
 
 
 def _sort_and_convert(inputs, options, output):
-    """Sort into a temporary file first: the other formats are made from whole records."""
+    """Sort into a temporary file first: the other formats are made from whole records, and sort keys are removed."""
     with tempfile.TemporaryFile(buffering=0) as file:
         nparts = _sort_into(file, inputs, options)
         file.seek(0)
-        reader = inputs.reader_of_sorted(file, nparts)
+        reader = inputs.reader_of_sorted(without_sort_keys(file) if options.by == "value" else file, nparts)
         with Records(options, output) as records, records.writer(reader) as writer:
             writer.copy(reader)

@@ -1,0 +1,32 @@
+"""Sorting by the values themselves, numbers by their size: each record follows a sort key of its value while it is sorted."""
+
+import typedbytes
+from typedbytes import sortkey
+from typedbytes.cli._encoded_records import Encoded, joined
+
+BYTES_NBYTES = 5  # of the code and the length before a record
+
+
+def with_sort_keys(source, nparts, dialect):
+    """Return a source of pairs, a sort key and a record, for a source of records; the value of a pair decides."""
+    return Encoded(_pairs(source, nparts, dialect))
+
+
+def without_sort_keys(source):
+    """Return a source of the records in such pairs."""
+    return Encoded(record[BYTES_NBYTES:] for _, record in typedbytes.PairReader(source, raw=True))
+
+
+def _pairs(source, nparts, dialect):
+    reader = (typedbytes.PairReader if nparts == 2 else typedbytes.Reader)(source, raw=True, dialect=dialect)
+    decoder = typedbytes.Decoder(dialect=dialect)
+    encoder = typedbytes.Encoder()
+    start = 0
+    for number, record in enumerate(reader):
+        try:
+            key = sortkey.encode(decoder.decode(record[-1] if nparts == 2 else record))
+        except (typedbytes.EncodeError, typedbytes.DecodeError) as error:
+            message = f"cannot sort by this value, only by numbers, texts, bytes and VECTORs of them: {error}"
+            raise typedbytes.FormatError(message, start, record=number) from None
+        yield encoder.encode_pairs([(key, joined(record))])
+        start = reader.offset
