@@ -158,6 +158,7 @@ SECTIONS = [
             "typedbytes grep '^u.*[st]$' --pairs words.tb | typedbytes uniq --pairs --all --by key | typedbytes to-json --pairs",
             "typedbytes sort --pairs words.tb -o sorted.tb; typedbytes uniq --by key --pairs sorted.tb | typedbytes count --pairs",
             "typedbytes partition -n 3 --pairs words.tb -o by-reducer; typedbytes count --table --pairs by-reducer",
+            "typedbytes cut -f \"value['name']\" -f \"value['n']\" --missing null lines.json | typedbytes to-text --csv",
             "typedbytes diff --unordered --pairs words.tb sorted.tb && echo the same",
             "typedbytes diff --table --pairs -n 2 words.tb sorted.tb",
         ],

@@ -412,6 +412,7 @@ def test_a_sniffed_guess_ends_at_the_last_value():
 # Commands that copy some records, or in another order, and what they need besides.
 PICKING = {
     "head": ["-n", "3"], "tail": ["-n", "3"], "slice": ["-r", "::2"], "sample": ["-n", "3", "--seed", "1"], "grep": ["key"], "uniq": [], "sort": [],
+    "cut": ["-f", "value"],
     "partition": ["-n", "2", "-o", "{}/parts"], "diff": ["--unordered", "{}/pairs.tb"], "validate": ["--repair", "{}/repaired"],
 }  # fmt: skip
 
@@ -521,6 +522,55 @@ def test_values_without_an_order(file):
     assert stdout == b"" and message.startswith(f"{path}: cannot sort by this value, only by numbers, texts, bytes and VECTORs of them: ")
     assert message.endswith("object of type dict at offset 5, record 1")
     assert "input ends inside INT" in bad(65, "sort", "--by", "value", "--pairs", stdin=TEXT + ONE[:-1])[1]
+
+
+RECORD = {"user": {"id": 7, "caf\u00e9's": ("x", [1, tb.Byte(2)])}, 5: "five", "l": []}
+
+
+@pytest.mark.parametrize(
+    "path, field",
+    [
+        ("value", RECORD),
+        ("value['user']['id']", 7),
+        ("['user']['id']", 7),
+        ("""value['user']["caf\u00e9's"][1][-1]""", tb.Byte(2)),
+        ("""['user']['caf\\xe9\\'s'][0]""", "x"),
+        ("[5]", "five"),
+        ("['l']", []),
+    ],
+)
+def test_cut(path, field):
+    record = tb.Encoder().encode(RECORD)
+    assert good("cut", "-f", path, "--values", stdin=record * 2) == tb.dumps(field) * 2
+    assert good("cut", "--pairs", "-f", path, stdin=TEXT + record) == tb.dumps(field)
+    two = good("cut", "--pairs", "-f", path, "-f", "key", stdin=TEXT + record)
+    assert two == b"\x08\x00\x00\x00\x02" + tb.dumps(field) + TEXT
+
+
+@pytest.mark.parametrize("path", ["['no']", "['user'][0]", "['l'][0]", "['l'][-1]", "['5']", "[6]", "['user']['id'][0]"])
+def test_fields_that_a_record_lacks(path, file):
+    first = tb.dumps({"user": {"id": [0]}, "l": [0], "no": 0, "5": 0, 6: 0}) if path != "['user'][0]" else tb.dumps({"user": [0]})
+    records = file(first + tb.dumps(RECORD))
+    stdout, message = bad(65, "cut", "-f", path, "--values", records)
+    assert stdout == tb.dumps(0)
+    assert message == f"{records}: no {path} in the record (--missing null writes null) at offset {len(first)}, record 1"
+    assert values(good("cut", "-f", path, "--missing", "null", "--values", records)) == [0, None]
+
+
+def test_cut_gives_values(file):
+    assert good("cut", "-f", "value[0]", "-f", "key", "--pairs", "--to", "json", stdin=TEXT + LIST) == b'{"vector": [1, "hi"]}\n'
+    assert good("cut", "-f", "key", "-f", "value", file(sequence_file())) != b""
+
+
+@pytest.mark.parametrize("path", ["", "keys", "value.name", "value[a]", "value[01]", "value['a]", "value['\\x1']", "value['\\q']", "[1]x"])
+def test_paths_that_are_refused(path):
+    assert bad(64, "cut", "-f", path, "--values", stdin=LIST)[1].startswith("argument -f: expected a path such as key, value[0] or ")
+
+
+def test_cut_without_a_field_or_a_key():
+    assert "cut needs a field: -f PATH" in bad(64, "cut", stdin=LIST)[1]
+    assert "argument -f: values have no key (see --pairs)" in bad(64, "cut", "-f", "key", "--values", stdin=LIST)[1]
+    assert "looks like pairs" in bad(64, "cut", "-f", "value", stdin=PAIR_STREAM)[1]
 
 
 def grepped(*arguments, stdin=PAIR_STREAM):

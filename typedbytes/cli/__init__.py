@@ -52,6 +52,7 @@ COMMANDS = {
     "validate": "decode everything and report what is wrong",
     "diff": "report where two inputs differ",
     "grep": "copy the records that contain a text",
+    "cut": "write the fields at given paths",
     "sort": "sort by encoded key, as Hadoop does",
     "partition": "split by the reducer that Hadoop would choose",
     "uniq": "copy records without repetitions",
@@ -198,7 +199,9 @@ def _plan(arguments):
 def _suggestion(name):
     from difflib import get_close_matches  # imported lazily: start-up time
 
-    return "".join(f"; is it {each}?" for each in get_close_matches(name, COMMANDS, 1))
+    close = get_close_matches(name, COMMANDS)
+    close.sort(key=lambda each: sorted(each) != sorted(name))  # swapped letters are the likeliest slip
+    return "".join(f"; is it {each}?" for each in close[:1])
 
 
 def _run_without_command(arguments, output):
