@@ -28,7 +28,6 @@ _Class = TypeVar("_Class", bound=type)
 
 CODE_NAMES: dict[int, str]
 END: Any
-GO_ON: str
 UUID_LIMIT: int
 
 # The compiled options; those of _options are the keywords that make them.

@@ -175,18 +175,18 @@ cdef class Sorter:
         self.state = OPEN
         return more
 
-    cdef inline Py_ssize_t used(self) noexcept:
+    cdef inline Py_ssize_t arena_nbytes(self) noexcept:
         return self.d.buf.end - self.d.buf.start
 
-    cdef inline Py_ssize_t in_use(self) noexcept:
-        return self.used() + 2 * sizeof(Entry) * self.nentries
+    cdef inline Py_ssize_t memory_nbytes(self) noexcept:
+        return self.arena_nbytes() + 2 * sizeof(Entry) * self.nentries
 
     cdef Py_ssize_t next_step(self) noexcept:
         # The number of bytes that fit together with their entries, if records have the mean size of those before. Without a whole
         # record there is nothing to sort, so reading always goes on.
         if self.nentries == 0:
             return self.step
-        return min(<int64_t>self.step, <int64_t>max(0, self.memory - self.in_use()) * self.used() // self.in_use())
+        return min(<int64_t>self.step, <int64_t>max(0, self.memory - self.memory_nbytes()) * self.arena_nbytes() // self.memory_nbytes())
 
     cdef bint is_full(self) noexcept:
         return self.next_step() < max(1, self.step // 16)
@@ -195,30 +195,30 @@ cdef class Sorter:
         cdef Py_ssize_t nbytes = self.next_step()
         self.return_pages(nbytes)
         self.reserve_arena()
-        nbytes = fill_from(<void*>source, self.arena.bytes + self.used(), min(self.capacity - self.used(), nbytes))
+        nbytes = fill_from(<void*>source, self.arena.bytes + self.arena_nbytes(), min(self.capacity - self.arena_nbytes(), nbytes))
         self.d.buf.end += nbytes
-        self.nbytes_touched = max(self.nbytes_touched, self.used())
+        self.nbytes_touched = max(self.nbytes_touched, self.arena_nbytes())
         return nbytes > 0
 
     cdef void return_pages(self, Py_ssize_t step) noexcept:
         # Goal: a round of large records after one of small ones, which needed as much memory for entries, or the reverse, stays
         # within the limit. Plan: return the pages that this round does not use as soon as the next step does not fit beside them.
         # Rejected: at each `clear`; rounds of one kind would have to fault the same pages in again.
-        cdef Py_ssize_t nbytes = self.used() + step
-        cdef Py_ssize_t nentries = self.nentries + (<int64_t>step * self.nentries // self.used() if self.nentries else 0)
+        cdef Py_ssize_t nbytes = self.arena_nbytes() + step
+        cdef Py_ssize_t nentries = self.nentries + (<int64_t>step * self.nentries // self.arena_nbytes() if self.nentries else 0)
         cdef Py_ssize_t touched = max(self.nbytes_touched, nbytes)
         touched += sizeof(Entry) * (max(self.nentries_touched, nentries) + max(self.nscratch_touched, nentries))
         if touched <= max(self.memory, nbytes + 2 * <Py_ssize_t>sizeof(Entry) * nentries):
             return
-        drop_pages(self.arena.bytes, self.used(), self.nbytes_touched)
+        drop_pages(self.arena.bytes, self.arena_nbytes(), self.nbytes_touched)
         drop_pages(self.entries, self.nentries * sizeof(Entry), self.nentries_touched * sizeof(Entry))
         drop_pages(self.scratch, 0, self.nscratch_touched * sizeof(Entry))
-        self.nbytes_touched, self.nentries_touched, self.nscratch_touched = self.used(), self.nentries, 0
+        self.nbytes_touched, self.nentries_touched, self.nscratch_touched = self.arena_nbytes(), self.nentries, 0
 
     cdef int reserve_arena(self) except -1:
         cdef Py_ssize_t capacity = self.capacity
         cdef Py_ssize_t walked = self.d.buf.cursor - self.d.buf.start
-        cdef Py_ssize_t used = self.used()
+        cdef Py_ssize_t used = self.arena_nbytes()
         cdef unsigned char* larger
         if self.arena.bytes != NULL and used < capacity:
             return 0
@@ -311,7 +311,7 @@ cdef class Sorter:
             outcome = skip_value(&self.skipping, buf)    # reports what is missing
             raise_skipped(&self.d, &self.skipping, outcome)
         self.d.record = 0
-        buf.start_offset = -self.used()
+        buf.start_offset = -self.arena_nbytes()
         return 0
 
     # -- sorting and writing
@@ -393,7 +393,7 @@ cdef class Sorter:
         cdef Py_ssize_t start = self.record_start
         self.enter(True)
         if start:
-            memmove(self.arena.bytes, self.arena.bytes + start, self.used() - start)
+            memmove(self.arena.bytes, self.arena.bytes + start, self.arena_nbytes() - start)
         buf.start_offset += start
         buf.cursor -= start
         buf.end -= start

@@ -13,10 +13,10 @@ cdef extern from *:
         struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
         nanosleep(&t, NULL);
     }
-    static inline void wait_50_ms(pthread_cond_t *condition, pthread_mutex_t *mutex) {
+    static inline void wait_at_most(pthread_cond_t *condition, pthread_mutex_t *mutex, long nanoseconds) {
         struct timespec t;
         clock_gettime(CLOCK_REALTIME, &t);
-        t.tv_nsec += 50000000;
+        t.tv_nsec += nanoseconds;
         if (t.tv_nsec >= 1000000000) { t.tv_nsec -= 1000000000; t.tv_sec++; }
         pthread_cond_timedwait(condition, mutex, &t);
     }
@@ -36,15 +36,15 @@ cdef extern from *:
     int pthread_cond_broadcast(pthread_cond_t*) nogil
     long long now_ns() nogil
     void sleep_ns(long long ns) nogil
-    # At most 50 ms, so that signals are handled in time.
-    void wait_50_ms(pthread_cond_t*, pthread_mutex_t*) nogil
+    # Less than a second.
+    void wait_at_most(pthread_cond_t*, pthread_mutex_t*, long nanoseconds) nogil
 
 cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident() nogil
 
 cdef enum:
     IDLE_ROUNDS = 4           # of the timer thread without a byte to send, before it sleeps until it is woken
-    SLICE_MS = 50
+    SLICE_MS = 50             # of a wait, so that signals are handled in time
 
 
 cdef class CoalescingWriter:
@@ -228,7 +228,7 @@ cdef class CoalescingWriter:
         self.counts.waits += 1
         self.holder = 0
         with nogil:
-            wait_50_ms(&self.changed, &self.mutex)
+            wait_at_most(&self.changed, &self.mutex, SLICE_MS * 1000000)
         self.holder = PyThread_get_thread_ident()
         PyErr_CheckSignals()
         return self.check_failed()
@@ -343,7 +343,7 @@ cdef class CoalescingWriter:
                     idle_rounds = 0
                     continue
             if pause > SLICE_MS * 1000000:
-                wait_50_ms(&self.woken, &self.mutex)    # close() wakes it
+                wait_at_most(&self.woken, &self.mutex, SLICE_MS * 1000000)    # close() wakes it
                 continue
             pthread_mutex_unlock(&self.mutex)
             sleep_ns(pause)

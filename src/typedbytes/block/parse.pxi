@@ -411,7 +411,7 @@ cdef class Parser:
                         self.raise_block_error(b, i, "the padding between values is not zero")
                 self.consume(b, npad)
         if entry.number >= LARGE:
-            return self.start_large(b, entry.code, entry.number)
+            return self.start_large_checked(b, entry.code, entry.number)
         if not self.need(b, entry.number):
             return False
         self.push_body(b, entry, b.cursor, NULL)
@@ -433,13 +433,13 @@ cdef class Parser:
 
     # ---- large values
 
-    cdef bint start_large(self, ReadBuffer* b, int code, int64_t nbytes) except -1:
+    cdef bint start_large_checked(self, ReadBuffer* b, int code, int64_t nbytes) except -1:
         if (self.frame_left >= 0 and nbytes > self.frame_left) or (
                 self.max_bytes and offset_of(b, b.cursor) - self.message_offset > self.max_bytes - nbytes):
             self.raise_past_end(b, nbytes)
-        return self.begin_large(self.entries[self.index] if self.phase == VALUES else Entry(nbytes, code, 0, 0))
+        return self.start_large(self.entries[self.index] if self.phase == VALUES else Entry(nbytes, code, 0, 0))
 
-    cdef bint begin_large(self, Entry entry) except -1:
+    cdef bint start_large(self, Entry entry) except -1:
         self.large_entry = entry
         self.large = new_bytes(NULL, min(entry.number, FIRST_STEP))
         self.nlarge = 0

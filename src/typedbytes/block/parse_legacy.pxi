@@ -54,7 +54,7 @@ cdef bint read_arguments(Parser parser, ReadBuffer* b) except -1:
                 parser.raise_block_error(b, ntype, f"negative length {length}")
             if length >= LARGE:
                 parser.consume(b, ntype + 4)
-                return parser.start_large(b, kind, length)
+                return parser.start_large_checked(b, kind, length)
             if not parser.need(b, ntype + 4 + length):
                 return False
             push_legacy_value(parser, b, kind, b.cursor + ntype + 4, length)

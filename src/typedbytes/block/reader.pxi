@@ -129,7 +129,7 @@ cdef class BlockReader(Parser):
         self.flags = 0
         self.message_layout = BLOCK
         try:
-            self.begin_large(Entry(nbytes, LEGACY_BYTES, 0, 0))
+            self.start_large(Entry(nbytes, LEGACY_BYTES, 0, 0))
             if not self.read_large(&self.buf):
                 self.raise_truncated(&self.buf)
             self.nstack -= 1

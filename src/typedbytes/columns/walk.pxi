@@ -57,9 +57,9 @@ cdef inline void store_fixed(unsigned char* out, const unsigned char* p, int cod
         memcpy(out, &short_number, 2)
 
 
-# The fast path: value number i of a column, and so of the parts of a TUPLE, by the position in data or offsets that i says, and
-# nothing else: `n` and `used` are not kept up to date until truncate_column sets them. It returns the position after the value; NULL if it needs
-# the general path (another type, incomplete input, no capacity), in which case the column has no more values than before.
+# The fast path: load_* store value i of a column, and of each part of a TUPLE, at the position that follows from i alone. They do not
+# update `n` and `used`; truncate_column does that afterwards. They return the position after the value; NULL if it needs the general
+# path (another type, incomplete input, no capacity), in which case the column has no more values than before.
 
 cdef inline const unsigned char* load_fixed(const Column* c, Py_ssize_t i, const unsigned char* p, const unsigned char* end) noexcept nogil:
     cdef Py_ssize_t width = c.width
@@ -77,7 +77,7 @@ cdef inline const unsigned char* load_variable(
     nbytes = load_i32(p + 1)
     start = c.offsets[i]
     p += 5
-    if unlikely(nbytes < 0 or nbytes > end - p or nbytes >= c.capacity - start):    # not even padding fits in no memory at all
+    if unlikely(nbytes < 0 or nbytes > end - p or nbytes >= c.capacity - start):    # `>=`: even an empty text has padding, and may have no memory
         return NULL
     copy_padded(c.data + start, p, nbytes, end)
     c.offsets[i + 1] = <int32_t>(start + nbytes)

@@ -105,9 +105,9 @@ cdef inline PyObject* decode_ascii(const unsigned char* p, Py_ssize_t nbytes) ex
 
 
 # Strings that repeat (MAP keys, short words) are shared through a table. The hash of a string's bytes selects two adjacent slots,
-# which are compared in full. A string that is met for the first time is noted in the first slot, by its bytes alone, and what was
-# there moves to the second; when it is met again it is made for the table. So the strings of the table are few and lie together:
-# each of them keeps the allocator from giving back what lies around it. Keys are always looked up, other strings only while it pays:
+# which are compared in full. On its first occurrence only a string's bytes are recorded, in the first slot, whose old content moves to
+# the second; on its second occurrence the str is made for the table. So the strings of the table are few and lie together: a
+# long-lived str pins the memory around it. Keys are always looked up, other strings only while it pays:
 # a hit raises the balance by one, a miss lowers it, and at zero lookups are suspended for a while. Table and balances are shared
 # by everything that is decoded in this process.
 
@@ -129,7 +129,7 @@ cdef CachedString CACHE[CACHED_STRINGS]
 cdef int HIT_BALANCE = FIRST_BALANCE
 cdef int LONG_BALANCE = FIRST_BALANCE     # of the long keys
 
-cdef inline bint is_cache_useful(int* balance) noexcept:
+cdef inline bint should_look_up(int* balance) noexcept:
     if balance[0] > 0:
         return True
     balance[0] = balance[0] - 1 if balance[0] > MIN_BALANCE else FIRST_BALANCE // 2
@@ -255,7 +255,7 @@ cdef PyObject* decode_long_field(Decoding* d, CachedString* slot, const unsigned
     if unlikely(nbytes > CACHED_KEY_LENGTH):
         return decode_string(d, p, nbytes)
     if unlikely(slot == NULL or not is_long(slot, p, nbytes)):
-        if not is_cache_useful(&LONG_BALANCE):
+        if not should_look_up(&LONG_BALANCE):
             return decode_string(d, p, nbytes)
         words = load_long(p, nbytes)
         slot = cache_slot(&words, nbytes)
@@ -275,7 +275,7 @@ cdef inline PyObject* decode_short_string(Decoding* d, const unsigned char* p, P
     cdef CachedString* slot
     cdef PyObject* text
     global HIT_BALANCE
-    if nbytes > CACHED_LENGTH or not d.use_string_cache or not is_cache_useful(&HIT_BALANCE):
+    if nbytes > CACHED_LENGTH or not d.use_string_cache or not should_look_up(&HIT_BALANCE):
         return decode_string(d, p, nbytes)
     words = load_short(p, nbytes)
     slot = cache_slot(&words, nbytes)
@@ -508,7 +508,8 @@ cdef enum:
     WIDE_NBYTES = 9 + 17 + 1    # of the pickle of an int of 128 bits
 
 cdef inline bint store_wide(unsigned char** p, PyObject* obj) noexcept:
-    # Store an int beyond 64 bits, the caller has reserved WIDE_NBYTES; False, and nothing has happened: it has more than 128.
+    # Store an int beyond 64 bits; the caller has reserved WIDE_NBYTES. False, with nothing stored: it has more than 128 bits, or this
+    # build cannot read an int's digits.
     cdef Py_ssize_t nbytes = wide_int_to_bytes_le(obj, p[0] + 9)
     if nbytes == 0:
         return False

@@ -159,7 +159,7 @@ cdef PyObject* decode_long_payload(Decoding* d, int code, Py_ssize_t length) exc
             and d.buf.mark == NULL:
         d.buf.cursor += 5
         return read_large_bytes(d, length)
-    require(d, 5 + min(length, PY_SSIZE_T_MAX - 5), code)    # more than any buffer holds
+    require(d, 5 + min(length, PY_SSIZE_T_MAX - 5), code)    # no overflow where Py_ssize_t has 32 bits
     if code == BYTES:
         value = decode_bytes(d.buf.cursor + 5, length)
     elif code == STRING:

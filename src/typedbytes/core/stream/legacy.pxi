@@ -74,7 +74,7 @@ cdef class ReadAheadIterator(RecordIterator):
     cdef int end(self, Reader reader) except -1:
         # No record came: at the end of the input, or with an exception set.
         try:
-            reader.keep_failure()
+            reader.raise_if_failed()
             self.release_reader(None, True)
         except BaseException as error:
             self.fail(error)
@@ -94,7 +94,7 @@ cdef class ReadAheadIterator(RecordIterator):
         follow(reader)
         record = (<step_function>self.next_record)(self, reader)
         if record == NULL:
-            reader.keep_failure()
+            reader.raise_if_failed()
             self.release_reader(None, True)
             return NOTHING
         return object_from_stolen(record)

@@ -155,13 +155,13 @@ cdef class Reader:
         self.enter()
         value = (<record_function>self.next_record)(self)
         if value == NULL:
-            self.keep_failure()
+            self.raise_if_failed()
             raise StopIteration
         self.state = OPEN
         return object_from_stolen(value)
 
-    cdef int keep_failure(self) except -1:
-        # Nothing came: an exception is set, or the input is at its end.
+    cdef int raise_if_failed(self) except -1:
+        # After NULL: re-raise the pending exception as the Reader's failure; return 0 at the end of the input.
         cdef PyObject* kind
         cdef PyObject* value
         cdef PyObject* trace

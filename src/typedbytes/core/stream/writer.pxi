@@ -429,7 +429,7 @@ cdef class PairWriter(Writer):
             self.refuse()
         reader.enter()
         if (<parts_function>reader.next_parts)(reader, &parts[0], &parts[1]) <= 0:
-            reader.keep_failure()
+            reader.raise_if_failed()
             return False
         reader.state = OPEN
         key, value = object_from_stolen(parts[0]), object_from_stolen(parts[1])

@@ -48,10 +48,10 @@ cdef struct PickleMachine:
     uint64_t above            # the extent of a container of what was taken off the stack last, without its own bytes
     int64_t budget
     Py_ssize_t nblank         # UUIDs without a number
-    Py_ssize_t nbeyond        # 1: an opcode was looked for at the end
+    bint ran_past_end         # an opcode was looked for at the end
     int nmarks
-    bint is_refused           # the exception that is set says all
-    bint is_broken            # it says what is wrong, and its place is to be added
+    bint exception_is_final           # do not wrap the pending exception
+    bint needs_position            # add the byte offset to its message
     Py_ssize_t marks[MAX_MARKS]
     PyObject* first_values[FIRST_SLOTS]
     uint64_t first_extents[FIRST_SLOTS]
@@ -68,11 +68,11 @@ cdef object read_pickle(const unsigned char* p, Py_ssize_t nbytes):
     m.capacity = FIRST_SLOTS
     m.memo = NULL
     m.memo_index = NULL
-    m.nstack = m.nmemo = m.memo_capacity = m.nblank = m.nbeyond = 0
+    m.nstack = m.nmemo = m.memo_capacity = m.nblank = m.ran_past_end = 0
     m.index_bits = m.nmarks = 0
     m.first_key = 0
     m.above = 0
-    m.is_refused = m.is_broken = False
+    m.exception_is_final = m.needs_position = False
     # Small pickles get somewhat more for their bytes; not much more, since a stream may hold many of them.
     m.budget = (1 << 17) + min(1 << 22, 256 * nbytes) + 64 * nbytes
     try:
@@ -81,15 +81,15 @@ cdef object read_pickle(const unsigned char* p, Py_ssize_t nbytes):
     except MemoryError:
         raise
     except Exception as error:
-        if m.is_refused:
+        if m.exception_is_final:
             raise
         # What the interpreter raises for a value varies with its version; the caller is given one type.
-        reason = str(error) if m.is_broken else f"{type(error).__name__}: {shortened(str(error))}"
+        reason = str(error) if m.needs_position else f"{type(error).__name__}: {shortened(str(error))}"
     finally:
         release_machine(&m)
-    raise ValueError(f"broken pickle at byte {m.p - m.start + m.nbeyond}: {reason}; {GO_ON}")
+    raise ValueError(f"broken pickle at byte {m.p - m.start + m.ran_past_end}: {reason}; {PICKLE_HINT}")
 
-GO_ON = 'pass pickle="trust" for data of your own, or pickle="raw" for the bytes'
+cdef str PICKLE_HINT = 'pass pickle="trust" for data of your own, or pickle="raw" for the bytes'
 
 
 cdef void release_machine(PickleMachine* m) noexcept:
@@ -110,13 +110,13 @@ cdef str shortened(str text):
 
 
 cdef int refuse_pickle(PickleMachine* m, str what) except -1:
-    m.is_refused = True
-    raise ValueError(f"pickle refused: {what}; {GO_ON}")
+    m.exception_is_final = True
+    raise ValueError(f"pickle refused: {what}; {PICKLE_HINT}")
 
 
 cdef int break_off(PickleMachine* m, str what) except -1:
     # The bytes before the cursor, or the lack of more, are no pickle.
-    m.is_broken = True
+    m.needs_position = True
     raise ValueError(what)
 
 
@@ -132,9 +132,9 @@ cdef int spend(PickleMachine* m, Py_ssize_t nbytes) except -1:
 
 
 cdef int handle_signals(PickleMachine* m) except -1:
-    m.is_refused = True    # what a signal's handler raises is no fault of the pickle
+    m.exception_is_final = True    # what a signal's handler raises is no fault of the pickle
     check_signals()
-    m.is_refused = False
+    m.exception_is_final = False
     return 0
 
 
@@ -266,7 +266,7 @@ cdef inline int expect_filled(PickleMachine* m) except -1:
     return 0
 
 
-cdef void measure_above(PickleMachine* m, Py_ssize_t start) noexcept:
+cdef void measure_contents(PickleMachine* m, Py_ssize_t start) noexcept:
     # Reckon the extent of a container of the values from `start` on.
     cdef uint64_t nbytes = 0
     cdef uint64_t flags = 0
@@ -281,14 +281,14 @@ cdef void measure_above(PickleMachine* m, Py_ssize_t start) noexcept:
     m.above = nbytes << SIZE_SHIFT | flags & (HOLDS_NAME | HOLDS_MUTABLE) | levels
 
 
-cdef Py_ssize_t slots_of_last(PickleMachine* m, Py_ssize_t nitems) except -1:
+cdef Py_ssize_t start_of_last(PickleMachine* m, Py_ssize_t nitems) except -1:
     # Where the last items begin.
     if unlikely(nitems > m.nstack):
         return break_off(m, f"an opcode takes {nitems} from a stack of {m.nstack}")
     return m.nstack - nitems
 
 
-cdef Py_ssize_t slots_of_mark(PickleMachine* m) except -1:
+cdef Py_ssize_t start_of_mark(PickleMachine* m) except -1:
     if unlikely(m.nmarks == 0):
         return break_off(m, "an opcode takes the values after a MARK, and there is no MARK")
     m.nmarks -= 1
@@ -305,7 +305,7 @@ cdef PyObject* take_tuple(PickleMachine* m, Py_ssize_t start) except NULL:
     # The values from `start` on, which leave the stack; `above` is the extent of what holds them.
     cdef Py_ssize_t nitems = m.nstack - start
     cdef PyObject* result
-    measure_above(m, start)
+    measure_contents(m, start)
     m.nstack = start
     result = tuple_from_stolen(m.stack + start, nitems)
     if nitems and not m.above & HOLDS_MUTABLE:
@@ -315,14 +315,14 @@ cdef PyObject* take_tuple(PickleMachine* m, Py_ssize_t start) except NULL:
 
 cdef list take_list(PickleMachine* m, Py_ssize_t start):
     cdef Py_ssize_t nitems = m.nstack - start
-    measure_above(m, start)
+    measure_contents(m, start)
     m.nstack = start
     return <list>object_from_stolen(list_from_stolen(m.stack + start, nitems))
 
 
 cdef int move_to_list(PickleMachine* m, list target, Py_ssize_t start) except -1:
     cdef Py_ssize_t nitems = m.nstack - start
-    measure_above(m, start)
+    measure_contents(m, start)
     m.nstack = start
     if nitems == 0:
         return 0    # an empty list may have no memory to copy nothing to
@@ -337,8 +337,8 @@ cdef int push_holder(PickleMachine* m, PyObject* value, uint64_t extent) except 
     return push_slot(m, value, extent)
 
 
-cdef int raise_top(PickleMachine* m, uint64_t extent) except -1:
-    # Let the container on top hold that much more.
+cdef int add_to_top_extent(PickleMachine* m, uint64_t extent) except -1:
+    # Add the extent of new contents to the container on top of the stack.
     cdef uint64_t* top = &m.extents[m.nstack - 1]
     if unlikely(extent & LEVELS > PICKLE_DEPTH):
         return refuse_depth(m)
@@ -368,8 +368,8 @@ cdef PyObject* expect_below(PickleMachine* m, Py_ssize_t start, PyTypeObject* ki
     return m.stack[start - 1]
 
 
-# The memo. What is stored lies in the order in which it came. Picklers number it so, and then a key says where; for all other keys
-# there is a hash table with linear probing: of numbers, so that looking a key up looks at nothing else.
+# The memo: entries in the order of storing. Picklers number keys consecutively, so key - first_key is usually the index. For other
+# keys, a hash table with linear probing holds the key and the index in one number, so that a lookup touches only the table.
 
 cdef inline uint64_t* index_entry(PickleMachine* m, uint32_t key) noexcept:
     # The entry of a key, or the free one (0) that it would get; there is a free one. An entry is a key, and its index in the memo plus 1.
@@ -441,7 +441,7 @@ cdef int enlarge_index(PickleMachine* m) except -1:
 
 
 cdef int put_memo(PickleMachine* m, int64_t key) except -1:
-    # What four bytes can name.
+    # Store the value on top of the stack under a key, which must fit in four bytes, as in LONG_BINPUT.
     cdef PickleMemo* entry
     cdef PyObject* old = NULL
     if not 0 <= key < <int64_t>1 << 32:

@@ -90,7 +90,7 @@ cdef int expect_kind(PickleMachine* m, type kind, object value) except -1:
 # Calls.
 
 cdef int call_name(PickleMachine* m) except -1:
-    cdef Py_ssize_t start = slots_of_last(m, 2)
+    cdef Py_ssize_t start = start_of_last(m, 2)
     cdef uint64_t extent = m.extents[start + 1]
     cdef object name = <object>m.stack[start]
     cdef object arguments = <object>m.stack[start + 1]
@@ -254,7 +254,7 @@ cdef bint is_name(object value, NameKind kind) except -1:
 
 
 cdef int new_object(PickleMachine* m) except -1:
-    cdef Py_ssize_t start = slots_of_last(m, 2)
+    cdef Py_ssize_t start = start_of_last(m, 2)
     cdef object arguments = <object>m.stack[start + 1]
     if not is_name(<object>m.stack[start], NAME_UUID) or type(arguments) is not tuple or len(<tuple>arguments):
         return refuse_making(m)
@@ -265,7 +265,7 @@ cdef int new_object(PickleMachine* m) except -1:
 
 
 cdef int build_object(PickleMachine* m) except -1:
-    cdef Py_ssize_t start = slots_of_last(m, 1)
+    cdef Py_ssize_t start = start_of_last(m, 1)
     cdef object state = <object>m.stack[start]
     cdef PyObject* value
     cdef int64_t level
@@ -322,7 +322,7 @@ cdef int set_items(PickleMachine* m, list items) except -1:
         is_named = is_named and type(items[i]) is str
     if not is_named:
         return refuse_pickle(m, "the state of an object is not by names")
-    raise_top(m, m.above)
+    add_to_top_extent(m, m.above)
     for i in range(0, len(items), 2):
         (<dict>target)[items[i]] = items[i + 1]
     return 0
@@ -340,12 +340,12 @@ cdef int push_open_set(PickleMachine* m) except -1:
 
 cdef int extend_list(PickleMachine* m, Py_ssize_t start) except -1:
     move_to_list(m, <list><object>expect_below(m, start, &PyList_Type), start)
-    return raise_top(m, m.above)
+    return add_to_top_extent(m, m.above)
 
 
 cdef int extend_open_set(PickleMachine* m, Py_ssize_t start) except -1:
     move_to_list(m, (<OpenSet><object>expect_below(m, start, <PyTypeObject*>OpenSet)).items, start)
-    return raise_top(m, m.above)
+    return add_to_top_extent(m, m.above)
 
 
 cdef int push_frozenset(PickleMachine* m, Py_ssize_t start) except -1:

@@ -10,7 +10,7 @@ cdef int run_opcodes(PickleMachine* m) except -1:
     cdef int opcode
     while True:
         if unlikely(m.p == m.end):
-            m.nbeyond = 1
+            m.ran_past_end = 1
             return break_off(m, "it ends without STOP")
         opcode = m.p[0]
         m.p += 1
@@ -276,9 +276,9 @@ cdef bint run_container(PickleMachine* m, int opcode) except -1:
     if opcode == c")":
         push_tuple(m, m.nstack)
     elif 0x85 <= opcode <= 0x87:
-        push_tuple(m, slots_of_last(m, opcode - 0x84))
+        push_tuple(m, start_of_last(m, opcode - 0x84))
     elif opcode == c"t":
-        push_tuple(m, slots_of_mark(m))
+        push_tuple(m, start_of_mark(m))
     elif opcode == c"R":
         call_name(m)
     elif opcode == c"c":
@@ -292,25 +292,25 @@ cdef bint run_container(PickleMachine* m, int opcode) except -1:
     elif opcode == c"]":
         push_list(m, take_list(m, m.nstack))
     elif opcode == c"l":
-        push_list(m, take_list(m, slots_of_mark(m)))
+        push_list(m, take_list(m, start_of_mark(m)))
     elif opcode == c"a":
-        extend_list(m, slots_of_last(m, 1))
+        extend_list(m, start_of_last(m, 1))
     elif opcode == c"e":
-        extend_list(m, slots_of_mark(m))
+        extend_list(m, start_of_mark(m))
     elif opcode == c"}":
         push_dict(m, take_list(m, m.nstack))
     elif opcode == c"d":
-        push_dict(m, take_list(m, slots_of_mark(m)))
+        push_dict(m, take_list(m, start_of_mark(m)))
     elif opcode == c"s":
-        set_items(m, take_list(m, slots_of_last(m, 2)))
+        set_items(m, take_list(m, start_of_last(m, 2)))
     elif opcode == c"u":
-        set_items(m, take_list(m, slots_of_mark(m)))
+        set_items(m, take_list(m, start_of_mark(m)))
     elif opcode == 0x8f:
         push_open_set(m)
     elif opcode == 0x90:
-        extend_open_set(m, slots_of_mark(m))
+        extend_open_set(m, start_of_mark(m))
     elif opcode == 0x91:
-        push_frozenset(m, slots_of_mark(m))
+        push_frozenset(m, start_of_mark(m))
     else:
         return False
     return True
@@ -330,7 +330,7 @@ cdef int push_global(PickleMachine* m) except -1:
 
 
 cdef int push_stacked_name(PickleMachine* m) except -1:
-    cdef list both = take_list(m, slots_of_last(m, 2))
+    cdef list both = take_list(m, start_of_last(m, 2))
     return find_name(m, both[0], both[1])
 
 
