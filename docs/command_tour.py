@@ -99,6 +99,7 @@ SECTIONS = [
             "typedbytes stats --pairs words.tb",
             "typedbytes schema --table python2-list_50.tb",
             "typedbytes freq --table --pairs -n 5 words.tb",
+            "typedbytes aggregate --table --pairs words.tb | head -n 4",
         ],
     ),
     (

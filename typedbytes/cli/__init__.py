@@ -48,6 +48,7 @@ COMMANDS = {
     "stats": "report sizes, types, the largest and the smallest",
     "schema": "report the type at each path",
     "freq": "count how often each key occurs",
+    "aggregate": "report count, sum, minimum, maximum and mean by key",
     "sniff": "report the format of an input",
     "validate": "decode everything and report what is wrong",
     "diff": "report where two inputs differ",
