@@ -100,9 +100,9 @@ def _from_messages(source, options):
     """Yield each message as a VECTOR of its values; with --pairs a message must be two values, a key and its value."""
     from typedbytes.block import ArrowStream, BlockReader  # imported lazily: start-up time
 
-    as_it_is = {"unicode_errors": "surrogateescape"}  # keeps the bytes of text that is not UTF-8
-    encoder = typedbytes.Encoder(dialect=options.dialect, **as_it_is)
-    for message in BlockReader(source, "native", max_bytes=options.max_bytes, exact=True, **as_it_is):
+    handler = "surrogateescape"  # keeps the bytes of text that is not UTF-8
+    encoder = typedbytes.Encoder(dialect=options.dialect, unicode_errors=handler)
+    for message in BlockReader(source, "native", max_bytes=options.max_bytes, exact=True, unicode_errors=handler):
         values = tuple(value.data if isinstance(value, ArrowStream) else value for value in message)
         if not options.pairs:
             yield encoder.encode(values)

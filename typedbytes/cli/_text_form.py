@@ -165,14 +165,15 @@ class TextOutput:
 
     def _lines(self, records):
         """Yield the line of each record, and write the header before the first."""
-        if self._row is None:
+        row = self._row
+        if row is None:
             yield from self._joined(self._texts(records))
         elif self._pairs:
             texts = self._texts(records)
-            yield from map(self._row.line, zip(texts, texts))
+            yield from map(row.line, zip(texts, texts))
         else:
             for record in split(bytes(records), 1, self._dialect):
-                yield self._named_row(record) if self._layout.header else self._row.line(self._fields(record))
+                yield row.line(self._named_fields(record, row) if self._layout.header else self._fields(record))
 
     def _joined(self, texts):
         separator = self._layout.separator
@@ -197,7 +198,8 @@ class TextOutput:
             raise _Unwritable("a row has no form without a field")
         return fields
 
-    def _named_row(self, record):
+    def _named_fields(self, record, row):
+        """Return the values of a MAP in the order of the header, which is written before the first."""
         if record[0] != TypeCode.MAP:
             raise _Unwritable("expected a MAP, whose keys are the header (or leave out --header)")
         texts = list(self._texts(record[5:]))
@@ -205,10 +207,10 @@ class TextOutput:
         if self._columns is None:
             self._columns = list(named)
             if self._columns:
-                self._write_line(self._row.line(self._columns))
+                self._write_line(row.line(self._columns))
         if len(named) < len(texts) // 2 or named.keys() != set(self._columns) or not named:
             raise _Unwritable(f"expected the keys {_short(', '.join(self._columns))} once each, not {_short(', '.join(texts[::2]))}")
-        return self._row.line([named[name] for name in self._columns])
+        return [named[name] for name in self._columns]
 
     def _texts(self, values):
         """Yield the text of each encoded value, which is plain JSON unless it is a string."""

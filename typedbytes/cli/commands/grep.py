@@ -56,7 +56,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
                 search.nparts = 2 if is_pairs(reader) else 1
                 records.choose(reader, search.matching)
     if options.count:
-        output.line(search.nfound)
+        output.line(str(search.nfound))
     return 0 if search.nfound else 1
 
 
