@@ -871,7 +871,10 @@ def map_of(*pairs):
 @pytest.mark.parametrize(
     "record, message",
     [
-        (BAD_TEXT, "STRING is not UTF-8: invalid start byte at its byte 0 at offset {}, record 3"),
+        (
+            BAD_TEXT,
+            "STRING is not UTF-8: invalid start byte at its byte 0 (--unicode-errors surrogateescape accepts it) at offset {}, record 3",
+        ),
         (map_of(("k", 1), ("k", 2)), "a MAP has equal keys, and a message can keep only one of them at offset {}, record 3"),
         (
             b"\x09" + map_of((1, "int"), (True, "bool")) + b"\xff",
