@@ -346,3 +346,14 @@ def test_pairs_are_not_changed_by_the_next_step():
         assert (key, value) == ([i], [i])
         if i % 10 == 0:
             gc.collect()
+
+
+def test_a_codec_by_itself_compresses(tmp_path):
+    path = str(tmp_path / "a.seq")
+    for options, expected in (({"codec": "gzip"}, "block"), ({}, "none"), ({"codec": "gzip", "compression": "record"}, "record")):
+        with sequencefile.open(path, "w", **options) as file:
+            file.write("key", "text" * 100)
+        with sequencefile.open(path) as file:
+            assert (file.compression, list(file)) == (expected, [("key", "text" * 100)])
+    with pytest.raises(tb.FormatError, match="unknown codec 'gz'; known: default, gzip, "):
+        sequencefile.open(path, "w", codec="gz")

@@ -80,8 +80,8 @@ class Writer(_native.Writer):
     """Write a SequenceFile.
 
     file: a path, a URL that fsspec knows, a binary file object or a descriptor. key_class, value_class: names of Writable
-    classes; for Hadoop's own the package can be left out. compression: "none", "record" or "block". codec: its class or one
-    of default, gzip, bzip2, snappy, lz4, zstd. metadata: text by name, for the header. version: 4 to 6. sync_marker: 16
+    classes; for Hadoop's own the package can be left out. compression: "none", "record" or "block"; by default "block" if a
+    codec is given, else "none". codec: its class or one of default, gzip, bzip2, snappy, lz4, zstd. metadata: text by name, for the header. version: 4 to 6. sync_marker: 16
     bytes, random if not given. sync_interval: bytes between markers. block_size: bytes of keys and values that end a block.
     encoders: functions by class name that take an object and return bytes, for classes that this library does not know;
     without one, the object must be bytes or a `typedbytes.Writable`. Other options as for `typedbytes.Encoder`.
@@ -101,9 +101,11 @@ class Writer(_native.Writer):
     __signature__ = _core.PassedOptions(_native.Writer)
 
     def __init__(
-        self, file, *, key_class=_TYPED_BYTES, value_class=_TYPED_BYTES, compression="none", codec="default",
+        self, file, *, key_class=_TYPED_BYTES, value_class=_TYPED_BYTES, compression=None, codec=None,
         sync_marker=None, encoders=None, **options,
     ):  # fmt: skip
+        if compression is None:
+            compression = "none" if codec is None else "block"
         if compression not in _native.COMPRESSIONS:
             raise ValueError(f'compression must be "none", "record" or "block", not {compression!r}')
         key_class, value_class = _writables.full_name(key_class), _writables.full_name(value_class)
@@ -111,7 +113,7 @@ class Writer(_native.Writer):
         if compression == "none":
             codec_class = compress = None
         else:
-            codec_class, _, compress = _codecs.find(codec)
+            codec_class, _, compress = _codecs.find(codec or "default")
             if compress is None:
                 raise ValueError(f"codec {codec!r} cannot be written, only read")
         file, ours = _locations.opened(file, "w")
