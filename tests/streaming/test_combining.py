@@ -68,6 +68,24 @@ def test_an_error_of_the_combiner_fails_the_task(tmp_path):
     assert outcome.code == 1 and "ZeroDivisionError" in outcome.messages and outcome.output == b""
 
 
+def test_after_an_error_of_the_mapper_no_combiner_is_called(tmp_path):
+    text = """
+def mapper(key, value):
+    yield value, 1
+    if key == 900:
+        raise LookupError("the mapper's own")
+
+def combiner(key, values):
+    print("called")
+    raise KeyError("the combiner's")
+
+run(mapper, lambda key, values: (), combiner)
+"""
+    outcome = run_script(tmp_path, text, "map", data=WORDS, environ=COMBINES)
+    assert (outcome.code, outcome.output) == (1, b"") and "the mapper's own" in outcome.messages
+    assert "called" not in outcome.messages and "the combiner's" not in outcome.messages
+
+
 def test_a_combiner_that_stops_early_leaves_the_mapper_alone(tmp_path):
     text = "from typedbytes.streaming import StopEarly\ndef stopping(key, values):\n    raise StopEarly\n" + JOB
     outcome = run_script(tmp_path, text.format(combiner="stopping", options=""), "map", data=WORDS, environ=COMBINES)
@@ -76,6 +94,8 @@ def test_a_combiner_that_stops_early_leaves_the_mapper_alone(tmp_path):
 
 class Kept:
     """A sink that takes some bytes at a time."""
+
+    closed = False
 
     def __init__(self):
         self.taken = bytearray()

@@ -26,12 +26,15 @@ class CombiningSink:
         dialect = {name: read_options[name] for name in ("dialect",) if name in read_options}
         self._sorter = Sorter(memory=memory, **dialect)
         self._read_options = read_options
+        self._sink = sink
         self._output = TypedBytesOutput(sink, write_options)
         self._user_code = UserCode("combine", combiner)
         self._is_started = False
 
     def write(self, data):
         """Gather pairs, combine them when memory is full, and return how many bytes they were."""
+        if self._sink.closed:  # the attempt has failed: no user code is called any more
+            return len(data)
         source = io.BytesIO(data)
         while self._sorter.fill(source):
             self._combine()
@@ -39,9 +42,10 @@ class CombiningSink:
 
     def close(self):
         """Combine the rest; the sink stays open."""
-        self._combine()
-        if self._is_started:
-            self._output.writes(self._user_code.end())
+        if not self._sink.closed:
+            self._combine()
+            if self._is_started:
+                self._output.writes(self._user_code.end())
         self._output.close()
 
     def _combine(self):
