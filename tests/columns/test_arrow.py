@@ -4,11 +4,13 @@ What belongs here: batches handed to those libraries and their data written as t
 columns are read. What is always true in it: a library that is missing fails the run; expected values come from objects.
 """
 
+import ctypes
 import gc
 import io
 import re
 import struct
 import threading
+import tracemalloc
 
 import duckdb
 import numpy
@@ -552,3 +554,21 @@ def test_the_examples_of_the_documentation_run():
     blocks = re.findall(r"```python\n(.*?)```", text, re.S)
     assert len(blocks) == 6
     exec("\n".join(blocks), {})
+
+
+def test_a_width_that_is_no_number_leaves_no_memory_behind():
+    schema, array = pyarrow.array([b"ab"], pyarrow.binary(2)).__arrow_c_array__()
+    pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    ctypes.c_char_p.from_address(pointer_of(schema, b"arrow_schema")).value = b"w:two"
+    imported = _native.ImportedArray(schema, array)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(1000):
+            with pytest.raises(ValueError, match="two"):
+                _native.rows_of_arrow(imported)
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] - before < 50_000
+    finally:
+        tracemalloc.stop()
