@@ -32,7 +32,7 @@ def whole_lines(log):
 
 
 def calls_of(folder, *words, **options):
-    """Return the calls that put what a command writes in place: (name, what of, by its last two names)."""
+    """Return the calls by which a command that runs in this folder puts its output in place there: (name, path or paths)."""
     log = folder.parent / "calls"
     traced = [
         "strace",
@@ -50,7 +50,7 @@ def calls_of(folder, *words, **options):
     subprocess.run(traced, cwd=folder, env=environment({"PYTHONDONTWRITEBYTECODE": "1"}), check=True, **options)
     lines = "\n".join(whole_lines(log.read_text()))
     calls = [(found[0] or found[2] or found[4], found[1] or found[3] or found[5]) for found in CALLS.findall(lines)]
-    return [(name, re.sub(r"\.\d+\.\w{8}\.partial|-\w{16}", "", what)) for name, what in calls]
+    return [(name, re.sub(r"\.\d+\.\w{8}\.partial|-\w{16}", "", what)) for name, what in calls if str(folder) in what]
 
 
 @pytest.fixture
