@@ -26,7 +26,7 @@ from block_row import Row
 from typedbytes.block import BlockReader, BlockWriter, SharedChannel
 
 WARM_MESSAGES = 5000
-JAVA_OPTIONS = ("-Xmx3g", "-XX:+UseParallelGC")  # an array of a MiB is no object of its own kind there
+JAVA_OPTIONS = ("-Xmx3g", "-XX:+UseParallelGC")  # with it an array of 1 MiB is an ordinary object
 #: What a message of 256 MiB takes is young garbage in memory that is there already. Others do better in a heap that is small.
 ROOM_FOR_LARGE = ("-Xms1100m", "-Xmn800m", "-XX:-UseAdaptiveSizePolicy", "-XX:+AlwaysPreTouch")
 

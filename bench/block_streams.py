@@ -53,7 +53,7 @@ def rows(quick):
 
 
 def runs(ways, nmessages, rate, figure):
-    """Return a function for each way that sends so many messages and gives the CPU for one, or the lateness of all."""
+    """Return a function for each way that sends `nmessages` messages and returns the CPU time of one, or the lateness of all."""
     return {name: lambda way=way: run(way, nmessages, rate)[figure] for name, way in ways.items()}
 
 

@@ -167,7 +167,7 @@ def nested(rng):
 
 
 def nested_lists(depth):
-    """Make a list in a list and so on, so many, with a number in the innermost."""
+    """Return `depth` lists, each in the one before, with a number in the innermost."""
 
     def make(rng):
         value = [rng.randrange(256)]
@@ -188,7 +188,7 @@ CYRILLIC_NAMES = [f"название поля {n:02}" for n in range(10)]
 
 
 def mixed_text(nchars, others, every):
-    """Make text of Latin letters where one character in so many is another."""
+    """Return text of Latin letters where one character in `every` is one of `others`."""
 
     def make(rng):
         chars = rng.choices(string.ascii_letters, k=nchars)

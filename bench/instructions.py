@@ -40,7 +40,7 @@ STREAM_SHAPE = "small_int"
 #: callgrind writes what it has counted, and counts from nothing, each time the process is about to call this.
 MARK = "getppid"
 FEATURES = ("avx2", "bmi2", "avx512bw")
-#: The least of so many turns counts: now and then one meets what an earlier one has left the allocator to do.
+#: The lowest count of this many turns is taken: now and then a turn does work that an earlier one left to the allocator.
 NTIMES = 3
 #: All of the environment that the counted process sees: the size of the rest would move its stack.
 KEPT = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "VIRTUAL_ENV") if name in os.environ}
@@ -176,7 +176,7 @@ def run_under_callgrind(out):
 
 
 def least(out, nfiles):
-    """Return the least instructions of a path's turns; its files come after so many others, and one from before the first."""
+    """Return the lowest count of a path's turns; its files follow `nfiles` others, and one from before the first."""
     return min(total(Path(f"{out}.{nfiles + 2 + turn}")) for turn in range(NTIMES))
 
 

@@ -35,7 +35,7 @@ QUICK_SCALE = 0.01
 LEVELS = {"objects": bench_objects, "streams": bench_streams, "filters": bench_filters, "columns": bench_columns}
 #: Who is measured with many values: the others' times there say nothing new.
 LARGE_CONTENDERS = ("typedbytes", "typedbytes stream", "marshal", "msgspec", "pickle")
-#: A filter runs for at least so many rounds: whole processes are long, and the same each time.
+#: A filter runs for at least this many rounds: whole processes take long, and the same time in each.
 FILTER_NROUNDS = 5
 #: What the processor can do that times and goals depend on.
 FEATURES = ("avx2", "avx512bw", "avx512vbmi")

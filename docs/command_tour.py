@@ -43,7 +43,7 @@ def make_files(folder):
     (folder / "damaged.tb").write_bytes(words[:offset] + b"\x0e" + words[offset + 1 :])
     (folder / "cut.tb").write_bytes(words[:5000])
     (folder / "empty.tb").write_bytes(b"")
-    (folder / "letter.txt").write_text("Dear reader,\nthis is no stream of typed bytes.\n")
+    (folder / "letter.txt").write_text("Dear reader,\nthis is not a stream of typed bytes.\n")
     (folder / "people.csv").write_text('name,born\n"Lovelace, Ada",1815\nGrace Hopper,1906\n')
     (folder / "lines.json").write_text('{"name": "x", "n": 1}\n["a", {"bytes": "AP8="}]\n')
 

@@ -72,7 +72,7 @@ class Terminal:
         return self.text.replace("\r\n", "\n")
 
     def read_more(self, nlines):
-        """Read until the line of progress has been drawn so many times again."""
+        """Read until the progress line has been drawn `nlines` more times."""
         wanted = self.text.count("\x1b[K") + nlines
         while self.text.count("\x1b[K") < wanted:
             self.text += os.read(self._ours, 4096).decode()

@@ -149,7 +149,7 @@ GROWING = (
     + tb.dumps([["text%d" % number for number in range(300)], [True] * 500])
     + tb.dumps([{number: (number, 1.5) for number in range(300)}])
 )
-DEEP = functools.reduce(lambda value, _: (value,), range(30), 5)  # no tuple of so many numbers is kept for reuse
+DEEP = functools.reduce(lambda value, _: (value,), range(30), 5)  # the interpreter keeps no tuple of 30 for reuse
 NULLED = tb.Encoder().encode_pairs(([number], {number: True}) for number in range(50))
 
 

@@ -50,7 +50,7 @@ class Odd(dict):
     """A dict whose items are not pairs."""
 
     def items(self):
-        """Return what is no pair."""
+        """Return a record that is not a pair."""
         return [(1, 2, 3)]
 
 

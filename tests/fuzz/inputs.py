@@ -109,7 +109,7 @@ class Maker:
         return self.scalar(code)
 
     def count(self):
-        """Return a number of items; rarely so many that a table of them grows."""
+        """Return a number of items; rarely one at which a table of them grows."""
         return self.chance.choice((0, 1, 2, 3, 4, 5)) if self.chance.random() < 0.98 else self.chance.choice((40, 70, 130))
 
     def counted(self, code, items):

@@ -116,7 +116,7 @@ LEAVES = [
 
 
 def nested(levels, leaf, depth):
-    """Return the opcodes of a leaf inside so many levels, taken in turn from a list of pairs."""
+    """Return the opcodes of a leaf at this depth; the levels around it are taken in turn from a list of pairs."""
     turns, rest = divmod(depth, len(levels))
     starts, ends = [start for start, _ in levels], [end for _, end in levels]
     outer, inner = b"".join(starts), b"".join(starts[:rest])

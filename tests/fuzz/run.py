@@ -1,7 +1,7 @@
 """Fuzz every target for some seconds or some executions, and say what came out.
 
     python tests/fuzz/run.py --seconds 600              all targets, ten minutes in all
-    python tests/fuzz/run.py --executions 3000 --seed 1 each target so many times, the same inputs every time
+    python tests/fuzz/run.py --executions 3000 --seed 1 each target 3,000 times, with the same inputs every time
     python tests/fuzz/run.py --replay bytes FILE ...    run inputs again, such as those that a run has saved
     python tests/fuzz/run.py --engine atheris ...       led by coverage; see coverage.py
 

@@ -27,7 +27,7 @@ def pairs_of(kind, piece, told):
 
 
 def cuts(size, step):
-    """Return the splits of a file that is cut every so many bytes."""
+    """Return the splits of a file that is cut every `step` bytes."""
     return [(start, min(step, size - start)) for start in range(0, size, step)] or [(0, 0)]
 
 

@@ -967,7 +967,7 @@ VERSION = "{}.{}".format(*sys.version_info)
         (["submit", JOB, *WORDS, "--dry-run", "--bundle", "b.zip", "--no-bundle"], 64, "not allowed with"),
         (["submit", JOB, *WORDS, "--target", "emr", "--no-bundle"], 64, "needs --staging"),
         (["submit", JOB, *WORDS, "--input-format", "pairs", "--dry-run", "--no-bundle"], 69, "make SequenceFiles of them"),
-        (["submit", JOB, *WORDS, "--output-format", "texts", "--dry-run", "--no-bundle"], 69, "'texts' is none of the formats"),
+        (["submit", JOB, *WORDS, "--output-format", "texts", "--dry-run", "--no-bundle"], 69, "unknown format 'texts'; known: "),
         (["submit", "no.py", *WORDS, "--no-bundle"], 69, "there is no script no.py"),
         (["bundle"], 64, "bundle writes one ZIP"),
         (["bundle", "x.tar"], 69, "name of a bundle must end with .zip"),

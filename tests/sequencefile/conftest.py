@@ -8,7 +8,7 @@ from sequencefile_pairs import FORMS
 
 @pytest.fixture
 def folder(tmp_path):
-    """Make a folder as a job leaves it: three part files and what is no data."""
+    """Make a folder as a job leaves it: three part files, and files that are not data."""
     parts = [[(f"{part} {i}", i) for i in range(1500)] for part in range(3)]
     for part, pairs in enumerate(parts):
         compression, codec = FORMS[part]

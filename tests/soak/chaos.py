@@ -1,7 +1,7 @@
 """Jobs to which something happens at a random moment: none may report success with output that is wrong, or leave anything.
 
-``python tests/soak/chaos.py LOCAL HADOOP`` does so many jobs of typedbytes.local, two at a time, and so many of a real Hadoop in its local mode,
-each from a seed of its own; it prints what became of each and counts that by fault. The suite does a few. Here: faults, and the
+``python tests/soak/chaos.py LOCAL HADOOP`` runs LOCAL jobs of typedbytes.local, two at a time, and HADOOP jobs of a real Hadoop in its local mode,
+each from a seed of its own; it prints how each ended and counts that by fault. The suite does a few. Here: faults, and the
 judgement of a run. Always true: a run either has exactly the pairs that plain Python gives for its input, or it had a reason to fail and
 has left no output that looks whole; a job of typedbytes.local has left no other file, and no job a process.
 """

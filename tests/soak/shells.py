@@ -82,7 +82,7 @@ class Shell:
         os.write(self._terminal, keys.encode())
 
     def _read(self, timeout):
-        """Return what is shown until nothing has come for so many seconds."""
+        """Return what is shown until nothing has come for `timeout` seconds."""
         shown = b""
         while select.select([self._terminal], [], [], timeout)[0]:
             shown += os.read(self._terminal, 65536)

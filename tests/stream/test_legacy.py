@@ -312,7 +312,7 @@ def test_an_explicit_pickle_follows_the_policy():
         Output(file, pickle="maybe")
 
 
-# The end, and what is none.
+# The end of the input, and what only looks like it.
 
 
 @in_both_ways

@@ -47,7 +47,7 @@ def random_value(chance, kind):
 
 
 def echo_messages(sock, wire, chance, count):
-    """Send random messages in batches and compare what comes back, bytes and values, until so many have come."""
+    """Send random messages in batches and compare the bytes and values that come back, until there are `count`."""
     reader, writer = BlockReader(sock, wire), BlockWriter(sock, wire)
     while count > 0:
         batch = [random_message(chance, wire) for _ in range(100)]

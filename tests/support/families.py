@@ -42,7 +42,7 @@ def map_of(nbytes, make):
 
 
 def maps_of(nbytes, nkeys, make):
-    """Return a LIST of equal MAPs of so many keys each."""
+    """Return a LIST of equal MAPs of `nkeys` keys each."""
     return filled(nbytes, encoded_map([make(n) for n in range(nkeys)]))
 
 

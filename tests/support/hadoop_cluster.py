@@ -26,7 +26,7 @@ class ClusterError(Exception):
 
 
 class Cluster:
-    """A running cluster of so many node managers; without data nodes its file system is that of this machine."""
+    """A running cluster with a given number of node managers; without data nodes its file system is that of this machine."""
 
     def __init__(self, folder, nnodes=1, ndatanodes=0):
         self.folder = folder

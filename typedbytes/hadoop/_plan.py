@@ -156,7 +156,7 @@ def _java_class(option, formats, name):
     if name == "pairs":
         raise SubmitError("Hadoop has no files of pairs: make SequenceFiles of them with typedbytes loadtb, and read them with dumptb")
     if name and name not in formats and "." not in name:
-        raise SubmitError(f"{name!r} is none of the formats {', '.join(formats)}, nor the whole name of a Java class")
+        raise SubmitError(f"unknown format {name!r}; known: {', '.join(formats)}, and the full name of any Java class")
     return _quoting.option(option, formats.get(name, name))
 
 

@@ -23,7 +23,7 @@ class _Window:
         return kind(self, **options)
 
     def give_back(self, nbytes):
-        """Have the file stand so many bytes earlier; each kind of window has its own way."""
+        """Move the position of the file back by `nbytes`; each kind of window does that in its own way."""
         raise NotImplementedError
 
     def close(self):

@@ -102,7 +102,7 @@ class Processes:
     def try_out(self, command, environ, seconds):
         """Run a command without input and return its exit code and its standard error.
 
-        Raises OSError when it cannot be started, subprocess.TimeoutExpired when it takes longer than so many seconds.
+        Raises OSError when it cannot be started, subprocess.TimeoutExpired when it takes longer than `seconds`.
         """
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
         process = self._start_one(command, env=environ, **pipes)
