@@ -62,14 +62,14 @@ cdef enum:
     SYNC_NBYTES = 16
     ESCAPE = -1               # in place of a record's length: a sync marker follows
     ESCAPED_NBYTES = 20       # escape and marker
-    OLDEST = 4
-    NEWEST = 6
+    MIN_VERSION = 4
+    MAX_VERSION = 6
     READ_SIZE = 131072
     WRITE_SIZE = 65536
     WRITE_CAPACITY = WRITE_SIZE + 8192    # the record that fills it rarely makes it grow
     SYNC_INTERVAL = 102400    # bytes between markers: SequenceFile.SYNC_INTERVAL
     BLOCK_NBYTES = 1000000    # keys and values of a block: io.seqfile.compress.blocksize
-    LARGEST_RECORD = 1 << 28
+    MAX_RECORD_NBYTES = 1 << 28
     LARGE_VALUE = 4096        # from this size on, a view is cheaper than a copy
 
 cdef enum CompressionType:

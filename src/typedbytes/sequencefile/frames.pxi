@@ -1,7 +1,7 @@
 # RecordFrames: from bytes to records: header, splits, sync markers, and where the key and the value of each record are.
 
 # What the offset of an error is relative to.
-cdef enum ErrorOffset:
+cdef enum OffsetSpace:
     IN_FILE
     IN_DECOMPRESSED_KEY
     IN_DECOMPRESSED_VALUE
@@ -50,7 +50,7 @@ cdef class RecordFrames:
     cdef const unsigned char* value
     cdef Py_ssize_t nvalue
     cdef bytes value_memory               # the decompressed value
-    cdef ErrorOffset error_offset
+    cdef OffsetSpace error_space
 
     # The block that is open, decompressed.
     cdef list block                       # key lengths, keys, value lengths, values
@@ -82,8 +82,8 @@ cdef class RecordFrames:
         if self.read_bytes(len(SEQUENCE_FILE)) != SEQUENCE_FILE:
             raise FormatError(f"not a SequenceFile: the file does not start with {SEQUENCE_FILE.decode()}", 0)
         self.version = self.read_bytes(1)[0]
-        if not OLDEST <= self.version <= NEWEST:
-            raise FormatError(f"unsupported SequenceFile version {self.version}: expected {OLDEST} to {NEWEST}", 3)
+        if not MIN_VERSION <= self.version <= MAX_VERSION:
+            raise FormatError(f"unsupported SequenceFile version {self.version}: expected {MIN_VERSION} to {MAX_VERSION}", 3)
         self.key_class, self.value_class = self.read_class_name(), self.read_class_name()
         compressed = self.read_bytes(1) != b"\0"
         in_blocks = self.read_bytes(1) != b"\0"
@@ -214,7 +214,7 @@ cdef class RecordFrames:
         cdef ReadBuffer* b = &self.file
         self.framed = False
         self.declared_count = 0
-        self.error_offset = IN_FILE
+        self.error_space = IN_FILE
         if self.is_empty_split:
             return False
         if b.capacity > b.usual_capacity:

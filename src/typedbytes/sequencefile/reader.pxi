@@ -2,6 +2,11 @@
 
 from collections import namedtuple
 
+# Functions called through these types return -1 or NULL and leave their exception set, for recover() or fail_pending(). An except
+# clause in between could crash: if memory is exhausted, an exception may have no traceback.
+ctypedef int (*record_function)(Reader reader, Form form) noexcept
+ctypedef PyObject* (*object_function)(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, bint is_key) noexcept
+
 Skipped = namedtuple("Skipped", "offset nbytes nrecords error", module="typedbytes.sequencefile")
 Skipped.__doc__ = """A part of a file that a Reader with resync=True has skipped.
 
@@ -14,11 +19,6 @@ cdef enum Form:
     BYTES_PAIR                # the bytes of two Writables, not decoded
     TYPED                     # appended to `typed`
     NOTHING
-
-
-# Called through these types, a function returns -1 or NULL and leaves its exception set for the caller.
-ctypedef int (*record_function)(Reader reader, Form form) noexcept
-ctypedef PyObject* (*object_function)(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, bint is_key) noexcept
 
 
 cdef class Reader(RecordFrames):
@@ -35,8 +35,8 @@ cdef class Reader(RecordFrames):
     cdef Skipping skipping                # checks the typed bytes that are copied
     cdef WriteBuffer typed
     cdef object failure
-    cdef WritableClass keys
-    cdef WritableClass values
+    cdef WritableClass key_writable
+    cdef WritableClass value_writable
     cdef Form form
     cdef State state
     cdef bint resync
@@ -47,7 +47,7 @@ cdef class Reader(RecordFrames):
     def __cinit__(self, *args, **options):
         self.state = CLOSED
 
-    def __init__(self, source, *, long long start=0, length=None, raw=False, resync=False, Py_ssize_t max_bytes=LARGEST_RECORD,
+    def __init__(self, source, *, long long start=0, length=None, raw=False, resync=False, Py_ssize_t max_bytes=MAX_RECORD_NBYTES,
                  find_codec=None, find_converters=None, owns=False, **options):
         if self.source is not None:
             raise RuntimeError("a Reader cannot be initialised again")
@@ -96,8 +96,8 @@ cdef class Reader(RecordFrames):
         if self.compression_type != NONE:
             self.decompress = find_codec(self.codec)
             self.block = [None] * 4
-        self.keys = writable_class_of(self.key_class, find_converters)
-        self.values = writable_class_of(self.value_class, find_converters)
+        self.key_writable = writable_class_of(self.key_class, find_converters)
+        self.value_writable = writable_class_of(self.value_class, find_converters)
         return 0
 
     # ---- decoding of a record ----
@@ -145,9 +145,9 @@ cdef class Reader(RecordFrames):
         cdef PyObject* key
         cdef PyObject* value
         self.locate_errors_in_key()
-        key = new_object(self.keys, &self.d, self.key, self.nkey, True)
+        key = new_object(self.key_writable, &self.d, self.key, self.nkey, True)
         self.locate_errors_in_value()
-        value = (<object_function>new_object)(self.values, &self.d, self.value, self.nvalue, False)
+        value = (<object_function>new_object)(self.value_writable, &self.d, self.value, self.nvalue, False)
         if value == NULL:
             decref(key)
             return -1
@@ -173,9 +173,9 @@ cdef class Reader(RecordFrames):
         cdef Py_ssize_t before = written(&self.typed)
         try:
             self.locate_errors_in_key()
-            copy_typed(self.keys, &self.d, &self.skipping, self.key, self.nkey, &self.typed)
+            copy_typed(self.key_writable, &self.d, &self.skipping, self.key, self.nkey, &self.typed)
             self.locate_errors_in_value()
-            copy_typed(self.values, &self.d, &self.skipping, self.value, self.nvalue, &self.typed)
+            copy_typed(self.value_writable, &self.d, &self.skipping, self.value, self.nvalue, &self.typed)
         except BaseException:
             self.typed.cursor = self.typed.start + before
             raise
@@ -184,16 +184,16 @@ cdef class Reader(RecordFrames):
     cdef inline void locate_errors_in_key(self) noexcept:
         # The offset of an error is one in the file if its bytes are decoded directly, else one in the decompressed key or value.
         self.d.buf.start_offset = 0 if self.compression_type == BLOCK else self.record_offset + 8
-        self.error_offset = IN_DECOMPRESSED_KEY if self.compression_type == BLOCK else IN_FILE
+        self.error_space = IN_DECOMPRESSED_KEY if self.compression_type == BLOCK else IN_FILE
 
     cdef inline void locate_errors_in_value(self) noexcept:
         self.d.buf.start_offset = self.record_offset + 8 + self.nkey if self.compression_type == NONE else 0
-        self.error_offset = IN_FILE if self.compression_type == NONE else IN_DECOMPRESSED_VALUE
+        self.error_space = IN_FILE if self.compression_type == NONE else IN_DECOMPRESSED_VALUE
 
     cdef object with_file_offset(self, error):
-        if self.error_offset == IN_FILE:
+        if self.error_space == IN_FILE:
             return error
-        return type(error)(f"{error.message}, byte {error.offset} of the decompressed {'key' if self.error_offset == IN_DECOMPRESSED_KEY else 'value'}",
+        return type(error)(f"{error.message}, byte {error.offset} of the decompressed {'key' if self.error_space == IN_DECOMPRESSED_KEY else 'value'}",
                            self.record_offset, error.code, error.path, error.record)
 
     cdef int skip_damage(self, error) except -1:
@@ -340,8 +340,8 @@ cdef class Reader(RecordFrames):
         self.state = OPEN
         return nskipped
 
-    cdef long long skip_blocks(self, long long most) except -1:
-        # Skips whole blocks that together have at most `most` records; returns the number of records skipped.
+    cdef long long skip_blocks(self, long long max_records) except -1:
+        # Skips whole blocks that together have at most `max_records` records; returns the number of records skipped.
         cdef Py_ssize_t starts[4]
         cdef Py_ssize_t sizes[4]
         cdef Py_ssize_t nbytes
@@ -351,7 +351,7 @@ cdef class Reader(RecordFrames):
                 if not self.advance_to_record():
                     return nskipped
                 nbytes = self.frame_block(starts, sizes)
-                if self.declared_count > most - nskipped:
+                if self.declared_count > max_records - nskipped:
                     return nskipped
                 PyErr_CheckSignals()
                 self.file.cursor += nbytes

@@ -35,9 +35,9 @@ KINDS = {
 # The size of a Writable by its kind; -1: variable.
 cdef Py_ssize_t[14] NBYTES = [-1, -1, -1, 4, 8, -1, -1, 2, 1, 4, 8, 1, 0, -1]
 
-# Least and greatest number by kind, for integers.
-cdef int64_t[9] LEAST = [0, 0, 0, INT32_MIN, INT64_MIN, INT32_MIN, INT64_MIN, -32768, -128]
-cdef int64_t[9] GREATEST = [0, 0, 0, INT32_MAX, INT64_MAX, INT32_MAX, INT64_MAX, 32767, 127]
+# Smallest and largest number by kind, for integers.
+cdef int64_t[9] MIN_NUMBER = [0, 0, 0, INT32_MIN, INT64_MIN, INT32_MIN, INT64_MIN, -32768, -128]
+cdef int64_t[9] MAX_NUMBER = [0, 0, 0, INT32_MAX, INT64_MAX, INT32_MAX, INT64_MAX, 32767, 127]
 
 
 cdef class WritableClass:
@@ -191,7 +191,7 @@ cdef int load_number(WritableClass writable, Decoding* d, const unsigned char* p
         if nbytes == 0 or vint_size(p[0]) != nbytes:
             raise_size(writable, d, vint_size(p[0]) if nbytes else 1, nbytes)
         number[0] = load_vint(p)
-        if not LEAST[writable.kind] <= number[0] <= GREATEST[writable.kind]:
+        if not MIN_NUMBER[writable.kind] <= number[0] <= MAX_NUMBER[writable.kind]:
             raise writable_error(d, f"{number[0]} does not fit in a VIntWritable")
     return 0
 
@@ -351,14 +351,14 @@ cdef inline int encode_typed(Encoding* e, object obj) except -1:
     return 0
 
 
-cdef int encode_buffer(Encoding* e, object obj, bint declared_count) except -1:
+cdef int encode_buffer(Encoding* e, object obj, bint with_length) except -1:
     cdef Py_buffer view
     if not PyObject_CheckBuffer(obj):
         raise EncodeTypeError(f"expected a bytes-like object, not {type(obj).__name__}")
     contiguous = get_view(obj, &view)
     try:
         check_record(view.len)
-        if declared_count:
+        if with_length:
             return append_counted(&e.buf, <const unsigned char*>view.buf, view.len)
         return append_bytes(&e.buf, <const unsigned char*>view.buf, view.len)
     finally:
@@ -387,7 +387,7 @@ cdef int encode_number(WritableClass writable, Encoding* e, object obj) except -
         number = obj
     except OverflowError:
         raise EncodeValueError(f"int does not fit in {article(writable)}") from None
-    if not LEAST[writable.kind] <= number <= GREATEST[writable.kind]:
+    if not MIN_NUMBER[writable.kind] <= number <= MAX_NUMBER[writable.kind]:
         raise EncodeValueError(f"int does not fit in {article(writable)}")
     if writable.kind in (VINT, VLONG):
         e.buf.cursor += store_vint(e.buf.cursor, number)

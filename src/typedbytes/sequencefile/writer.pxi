@@ -1,5 +1,9 @@
 # Writer: from keys and values to bytes, with sync markers and blocks where Hadoop would write them.
 
+# A function called through this type leaves its exception set, for abort_pending(). See reader.pxi.
+ctypedef int (*add_function)(Writer writer, PyObject* key, PyObject* value, bint as_bytes) noexcept
+
+
 cdef class Writer:
     """Writer(sink, *, metadata=None, version=6, sync_interval=102400, block_size=1000000, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nWrite a SequenceFile to an object with write(); see `typedbytes.sequencefile.Writer`.
 
@@ -16,8 +20,8 @@ cdef class Writer:
     cdef readonly bytes sync_marker
     cdef EncodeOptions options
     cdef Encoding out                     # the file's bytes
-    cdef Encoding first                   # BLOCK: the keys of a block
-    cdef Encoding second                  # RECORD: a value before compression. BLOCK: the values of a block
+    cdef Encoding block_keys              # BLOCK: the keys of a block
+    cdef Encoding value_buffer            # RECORD: one value, before compression. BLOCK: the values of a block
     cdef WriteBuffer key_lengths          # BLOCK: as VInts
     cdef WriteBuffer value_lengths
     cdef object sink
@@ -25,40 +29,40 @@ cdef class Writer:
     cdef bint is_raw                      # a sink whose method returns None has taken nothing
     cdef bytes spare                      # bytes already sent, reused as a buffer once no other reference to it exists
     cdef object compress
-    cdef WritableClass keys
-    cdef WritableClass values
+    cdef WritableClass key_writable
+    cdef WritableClass value_writable
     cdef CompressionType compression_type
     cdef State state
     cdef bint plain                       # both classes are TypedBytesWritable, not compressed
     cdef bint owns                        # close() closes the sink too
     cdef Py_ssize_t block_size
     cdef Py_ssize_t nblock                # records in the block
-    cdef Py_ssize_t written_before[3]     # sizes of out, first and second at the start of the record
-    cdef bint in_record                       # a record is being encoded
-    cdef bint is_partial                        # a failure now would leave a partial write or a partial block
+    cdef Py_ssize_t written_before[3]     # sizes of out, block_keys and value_buffer at the start of the record
+    cdef bint in_record                   # a record is being encoded
+    cdef bint is_partial                  # a failure now would leave a partial write or a partial block
     cdef long long sync_interval
     cdef long long last_sync              # the offset after the last sync marker
     cdef long long sent                   # bytes that the sink has taken
     cdef long long nrecords
-    cdef Py_ssize_t send_threshold             # buffered bytes from which on they are sent to the sink
-    cdef bint at_exit                  # the interpreter exits: every record is sent at once, and the sink flushed
-    cdef bint flushed_at_exit                  # the sink has been flushed since
+    cdef Py_ssize_t send_threshold        # buffered bytes from which on they are sent to the sink
+    cdef bint is_finalizing               # the interpreter exits: every record is sent at once, and the sink flushed
+    cdef bint flushed_at_exit             # the sink has been flushed since
     cdef OpenWriter entry
 
     def __cinit__(self, *args, **options):
         self.state = CLOSED
 
     def __init__(self, sink, *, key_class, value_class, compression="none", codec=None, compress=None, metadata=None,
-                 int version=NEWEST, bytes sync_marker, long long sync_interval=SYNC_INTERVAL, Py_ssize_t block_size=BLOCK_NBYTES,
+                 int version=MAX_VERSION, bytes sync_marker, long long sync_interval=SYNC_INTERVAL, Py_ssize_t block_size=BLOCK_NBYTES,
                  key_function=None, value_function=None, owns=False, **options):
         if self.sink is not None:
             raise RuntimeError("a Writer cannot be initialised again")
         self.options = EncodeOptions(**options)
-        self.keys = WritableClass(key_class, key_function)
-        self.values = WritableClass(value_class, value_function)
+        self.key_writable = WritableClass(key_class, key_function)
+        self.value_writable = WritableClass(value_class, value_function)
         self.key_class, self.value_class, self.compression, self.codec = key_class, value_class, compression, codec
         self.compression_type = NONE if compression == "none" else RECORD if compression == "record" else BLOCK
-        self.plain = self.compression_type == NONE and self.keys.kind == TYPED_BYTES and self.values.kind == TYPED_BYTES
+        self.plain = self.compression_type == NONE and self.key_writable.kind == TYPED_BYTES and self.value_writable.kind == TYPED_BYTES
         self.compress = compress
         self.metadata = dict(metadata or {})
         self.version = version
@@ -73,14 +77,14 @@ cdef class Writer:
         self.send_threshold = WRITE_SIZE
         self.state = OPEN
         if register_writer(&self.entry, self, &SEQUENCE_WRITER):
-            self.send_at_once()
+            self.disable_buffering()
 
     cdef int check_arguments(self, sink) except -1:
-        if not OLDEST <= self.version <= NEWEST:
-            raise ValueError(f"version must be {OLDEST} to {NEWEST}, not {self.version}")
-        if self.version == OLDEST and self.codec is not None and self.codec != DEFAULT_CODEC:
+        if not MIN_VERSION <= self.version <= MAX_VERSION:
+            raise ValueError(f"version must be {MIN_VERSION} to {MAX_VERSION}, not {self.version}")
+        if self.version == MIN_VERSION and self.codec is not None and self.codec != DEFAULT_CODEC:
             raise ValueError(f"version 4 supports no codec but DefaultCodec, not {self.codec}")
-        if self.version < NEWEST and self.metadata:
+        if self.version < MAX_VERSION and self.metadata:
             raise ValueError("metadata needs version 6")
         if len(self.sync_marker) != SYNC_NBYTES:
             raise ValueError(f"sync_marker must have {SYNC_NBYTES} bytes, not {len(self.sync_marker)}")
@@ -91,16 +95,16 @@ cdef class Writer:
         return 0
 
     cdef int start_buffers(self) except -1:
-        self.out = self.first = self.second = self.options.template
+        self.out = self.block_keys = self.value_buffer = self.options.template
         start_owned(&self.out.buf, WRITE_CAPACITY)
         if self.compression_type == BLOCK:
             self.start_block()
         if self.compression_type != NONE:
-            start_owned(&self.second.buf, 512)
+            start_owned(&self.value_buffer.buf, 512)
         return 0
 
     cdef int start_block(self) except -1:
-        start_owned(&self.first.buf, 512)
+        start_owned(&self.block_keys.buf, 512)
         start_owned(&self.key_lengths, 512)
         start_owned(&self.value_lengths, 512)
         return 0
@@ -108,15 +112,15 @@ cdef class Writer:
     def __dealloc__(self):
         unregister_writer(&self.entry)
         drop(&self.out.buf)
-        drop(&self.first.buf)
-        drop(&self.second.buf)
+        drop(&self.block_keys.buf)
+        drop(&self.value_buffer.buf)
         drop(&self.key_lengths)
         drop(&self.value_lengths)
 
     def __del__(self):
-        if self.state != OPEN or (self.at_exit and not self.has_unsent()):
+        if self.state != OPEN or (self.is_finalizing and not self.has_unsent()):
             return
-        if not self.at_exit:    # at exit the warning has been given
+        if not self.is_finalizing:    # at exit the warning has been given
             warn_unclosed(self, "of a SequenceFile")
         try:
             self.close()
@@ -181,9 +185,9 @@ cdef class Writer:
     cdef int flush_at_exit(self) except -1:
         if self.state == CLOSED or self.state == HAS_FAILED or (not self.has_unsent() and is_closed(self.sink)):
             return 1
-        if not self.at_exit and self.state == OPEN:
+        if not self.is_finalizing and self.state == OPEN:
             warn_unclosed(self, "of a SequenceFile")
-        self.send_at_once()
+        self.disable_buffering()
         if self.state == BUSY:    # it sends at the end of its record
             return self.flushed_at_exit
         if self.owns and type(self.sink) is not io.FileIO:    # such a sink may write its file only in close()
@@ -197,8 +201,8 @@ cdef class Writer:
     cdef bint has_unsent(self) noexcept:
         return written(&self.out.buf) > 0 or self.nblock > 0
 
-    cdef void send_at_once(self) noexcept:
-        self.at_exit = True
+    cdef void disable_buffering(self) noexcept:
+        self.is_finalizing = True
         self.send_threshold = self.block_size = 1
 
     cdef object release_target(self):
@@ -215,7 +219,7 @@ cdef class Writer:
         flush = getattr(self.sink, "flush", None)
         if flush is not None:
             flush()
-        self.flushed_at_exit = self.at_exit
+        self.flushed_at_exit = self.is_finalizing
         return 0
 
     cdef int send(self) except -1:
@@ -239,7 +243,7 @@ cdef class Writer:
             PyErr_CheckSignals()
         if len(full) == WRITE_CAPACITY:
             self.spare = full
-        if self.at_exit:
+        if self.is_finalizing:
             self.flush_sink()
         self.is_partial = False
         return 0
@@ -267,7 +271,7 @@ cdef class Writer:
         cdef WriteBuffer* b = &self.out.buf
         cdef Py_ssize_t nkey, nbytes
         self.begin_record()
-        nkey = encode_apart(&self.out, key, value, 12, 4)
+        nkey = encode_apart(&self.out, key, value, 12, 4)    # 12 = record, key and inner key lengths; 4 = inner value length
         nbytes = written(b) - self.written_before[0]
         check_record(nbytes - 8)
         store_lengths(b.cursor - nbytes, nkey, nbytes - nkey - 16)
@@ -302,8 +306,8 @@ cdef class Writer:
         # Discards the bytes of a record that failed to encode.
         self.in_record = False
         self.out.buf.cursor = self.out.buf.start + self.written_before[0]
-        self.first.buf.cursor = self.first.buf.start + self.written_before[1]
-        self.second.buf.cursor = self.second.buf.start + self.written_before[2]
+        self.block_keys.buf.cursor = self.block_keys.buf.start + self.written_before[1]
+        self.value_buffer.buf.cursor = self.value_buffer.buf.start + self.written_before[2]
 
     cdef int add_record(self, object key, object value, bint as_bytes) except -1:
         cdef WriteBuffer* b = &self.out.buf
@@ -313,10 +317,10 @@ cdef class Writer:
         start = written(b)
         reserve(b, 8)
         b.cursor += 8
-        encode_part(self.keys, &self.out, key, as_bytes)
+        encode_part(self.key_writable, &self.out, key, as_bytes)
         nkey = written(b) - start - 8
         if self.compression_type == NONE:
-            encode_part(self.values, &self.out, value, as_bytes)
+            encode_part(self.value_writable, &self.out, value, as_bytes)
         else:
             self.append_compressed_value(value, as_bytes)
         check_record(written(b) - start - 8)
@@ -325,20 +329,20 @@ cdef class Writer:
         return 0
 
     cdef int append_compressed_value(self, object value, bint as_bytes) except -1:
-        cdef WriteBuffer* b = &self.second.buf
+        cdef WriteBuffer* b = &self.value_buffer.buf
         b.cursor = b.start
-        encode_part(self.values, &self.second, value, as_bytes)
+        encode_part(self.value_writable, &self.value_buffer, value, as_bytes)
         return self.append(self.compress(PyBytes_FromStringAndSize(<const char*>b.start, written(b))))
 
     cdef int add_to_block(self, object key, object value, bint as_bytes) except -1:
-        cdef WriteBuffer* keys = &self.first.buf
-        cdef WriteBuffer* values = &self.second.buf
+        cdef WriteBuffer* keys = &self.block_keys.buf
+        cdef WriteBuffer* values = &self.value_buffer.buf
         self.written_before[0] = written(&self.out.buf)
         self.written_before[1] = written(keys)
         self.written_before[2] = written(values)
         self.in_record = True
-        encode_part(self.keys, &self.first, key, as_bytes)
-        encode_part(self.values, &self.second, value, as_bytes)
+        encode_part(self.key_writable, &self.block_keys, key, as_bytes)
+        encode_part(self.value_writable, &self.value_buffer, value, as_bytes)
         check_record(written(keys) + written(values))
         reserve(&self.key_lengths, 9)
         reserve(&self.value_lengths, 9)
@@ -356,12 +360,12 @@ cdef class Writer:
         self.append_marker()
         self.append_vint(self.nblock)
         self.append_compressed(finish(&self.key_lengths))
-        self.append_compressed(finish(&self.first.buf))
+        self.append_compressed(finish(&self.block_keys.buf))
         self.append_compressed(finish(&self.value_lengths))
-        self.append_compressed(finish(&self.second.buf))
+        self.append_compressed(finish(&self.value_buffer.buf))
         self.nblock = 0
         self.start_block()
-        start_owned(&self.second.buf, 512)
+        start_owned(&self.value_buffer.buf, 512)
         self.is_partial = False
         return 0
 
@@ -440,7 +444,7 @@ cdef class Writer:
         """
         cdef Py_buffer view
         cdef long long before = self.nrecords
-        if self.keys.kind != TYPED_BYTES or self.values.kind != TYPED_BYTES:
+        if self.key_writable.kind != TYPED_BYTES or self.value_writable.kind != TYPED_BYTES:
             raise TypeError(f"write_typed needs TypedBytesWritable keys and values, not {self.key_class} and {self.value_class}")
         self.enter()
         contiguous = get_view(data, &view)
@@ -495,7 +499,7 @@ cdef class Writer:
         self.enter()
         try:
             self.send()
-            if not self.at_exit:    # else send() has flushed it
+            if not self.is_finalizing:    # else send() has flushed it
                 self.flush_sink()
         except BaseException as error:
             self.fail(error)
@@ -566,9 +570,6 @@ cdef bytes as_writable(const unsigned char* p, Py_ssize_t nbytes):
     store_i32(<unsigned char*>PyBytes_AS_STRING(data), <int32_t>nbytes)
     memcpy(PyBytes_AS_STRING(data) + 4, p, nbytes)
     return data
-
-
-ctypedef int (*add_function)(Writer writer, PyObject* key, PyObject* value, bint as_bytes) noexcept    # -1: an exception is set
 
 
 cdef inline int encode_part(WritableClass writable, Encoding* e, object obj, bint as_bytes) except -1:
