@@ -25,6 +25,7 @@ import wordcount  # noqa: E402
 
 import typedbytes as tb  # noqa: E402
 from hadoop_cluster import Cluster, ClusterError  # noqa: E402
+from portable_jobs import JOBS, lay_out  # noqa: E402
 from typedbytes.streaming import testing  # noqa: E402
 
 SIDE_JOB = """\
@@ -125,11 +126,25 @@ def check_failures(cluster):
         demand(expected in said, f"users get: {expected}", said)
 
 
+def check_portable_jobs(cluster):
+    cluster.fs("-mkdir", "-p", "/in")
+    for name in JOBS:
+        job = lay_out(cluster.folder, name)
+        cluster.fs("-put", "-f", cluster.folder / "in.txt", f"/in/{name}.txt")
+        words = (f"/in/{name}.txt", "-o", f"/out/{name}", "--reducers", 2, "--read", *job.options, *job.submit_options)
+        pairs, said = cluster.submit(f"{name}.py", *words)
+        demand(sorted(pairs) == job.output, f"{name}: as here and in a shell's pipe", said)
+        if job.side_output:
+            others = cluster.fs("-cat", f"/out/{name}/others-*").decode().split()
+            demand(sorted(others) == job.side_output, f"{name}: its side file", said)
+
+
 CHECKS = {
     "words": check_word_count,
     "temperature": check_max_temperature,
     "sessions": check_sessions,
     "side-files": check_side_files,
+    "jobs": check_portable_jobs,
     "failures": check_failures,
 }
 

@@ -12,6 +12,7 @@ import pytest
 import typedbytes as tb
 from hadoop_home import make_home
 from hadoop_support import jars
+from portable_jobs import JOBS, lay_out
 from streaming_support import environment
 
 pytestmark = pytest.mark.hadoop
@@ -113,3 +114,12 @@ def test_why_a_task_failed_is_shown(tmp_path, submit):
     assert "typedbytes: task failed: user code failed (exit code 1)" in lines
     assert "typedbytes: ZeroDivisionError: division by zero" in lines
     assert any(line.startswith("typedbytes: input file: file:") and line.endswith("/in.txt") for line in lines)
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_jobs_that_run_everywhere(tmp_path, submit, name):
+    job = lay_out(tmp_path, name)
+    output, _ = submit(f"{name}.py", "in.txt", "-o", "out", "--reducers", "2", "--read", *job.options, *job.submit_options, *QUICK)
+    assert sorted(tb.PairReader(output)) == job.output
+    others = [line for path in sorted((tmp_path / "out").glob("others-*")) for line in path.read_text().splitlines()]
+    assert others == job.side_output

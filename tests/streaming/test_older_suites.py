@@ -187,7 +187,7 @@ FILES = {
     "eno.txt": "Eno Eno\nBrian\n",
     "excludes.txt": "the\nis\n",
     "hostnames.txt": "1.0.0.1 node1\n1.0.0.2 node2\n",
-    "logs.txt": "1.0.0.1 a b\n1.0.0.2 c\n1.0.0.1 d\n1.0.0.3 nobody\n",
+    "logs.txt": "1.0.0.1 a b\n1.0.0.2 c\n1.0.0.1 d\n1.0.0.3 e\n",
 }
 OUTPUTS = {
     "wordcount": (["brian.txt"], {"Brian": 3, "is": 1, "not": 1, "the": 2, "eel": 1}),
