@@ -34,7 +34,7 @@ SANITIZERS = {
 }
 MAX_BYTES = 4096
 NSEEDS = 300
-MOST_KEPT = 40  # inputs of a target in corpus.txt
+MAX_KEPT = 40  # inputs of a target in corpus.txt
 MAX_KEPT_BYTES = 120
 
 
@@ -127,8 +127,8 @@ def keep(names):
             found = sorted((path.read_bytes() for path in pathlib.Path(small).iterdir()), key=len)
         known = set(inputs.corpus(name))
         short = [data for data in found if 0 < len(data) <= MAX_KEPT_BYTES and data not in known]
-        step = max(1, len(short) // MOST_KEPT)
-        chosen = short[::step][:MOST_KEPT]
+        step = max(1, len(short) // MAX_KEPT)
+        chosen = short[::step][:MAX_KEPT]
         with open(inputs.CORPUS, "a", encoding="ascii") as file:
             file.writelines(f"{name} {data.hex()}\n" for data in chosen)
         print(f"{name}: {len(found)} inputs reach all, {len(chosen)} kept")

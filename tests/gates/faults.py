@@ -241,7 +241,7 @@ FAULTS = [
     Fault("a key's window reaches into the value", "_sorting/order.pxi", tests("sorting/test_external.py"),
           "return window >> (64 - 8 * nbytes) << (64 - 8 * nbytes) if nbytes > 0 else 0", "return window"),
     Fault("a length of 255 is taken for a short one", "_sorting/order.pxi", tests("sorting/test_external.py"),
-          "if length < LONGEST_SHORT:", "if length <= LONGEST_SHORT:"),
+          "if length < MIN_LONG_LENGTH:", "if length <= MIN_LONG_LENGTH:"),
     Fault("the first bytes that differ are passed over", "_sorting/order.pxi", tests("sorting/test_external.py"),
           "return at + (64 - nbits - partition_bits) // 8", "return at + (64 - nbits - partition_bits) // 8 + 1"),
     Fault("where a key ended is lost with the records before it", "_sorting/sorter.pxi", tests("sorting/test_external.py"),

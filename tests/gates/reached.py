@@ -53,7 +53,7 @@ LEFT_OUT = [
 TOO_LARGE = {
     ("_sorting/text_input.pxi", 'raise LimitError("a line is longer than 2^31-1 bytes"'): "a line of 2 GiB in memory",
     ("_sorting/text_input.pxi", "return TOO_LONG"): "the same",
-    ("_sorting/sorter.pxi", 'raise LimitError(f"a record is longer than {LARGEST_ARENA} bytes"'): "a record of 4 GiB in memory",
+    ("_sorting/sorter.pxi", 'raise LimitError(f"a record is longer than {MAX_ARENA_NBYTES} bytes"'): "a record of 4 GiB in memory",
 }
 
 LOCATION = re.compile(r'\s*/\* "(?:src/)?(?:typedbytes/)?([\w/]+\.p\w+)":(\d+)$')

@@ -3,9 +3,16 @@
 import typedbytes as tb
 
 # Lengths at which a key's window changes its form, keys that differ late, and one at the beginning of another's payload.
-LONG = ["x" * n + end for n in (3, 4, 5, 6, 7, 8, 13, 14, 253, 254, 255, 300) for end in ("", "a", "b", "\xff")]
+LONG_KEYS = ["x" * n + end for n in (3, 4, 5, 6, 7, 8, 13, 14, 253, 254, 255, 300) for end in ("", "a", "b", "\xff")]
 
-EDGES = [*LONG, *(text.encode() for text in LONG), *(tb.Ext(code, b"\0" * n) for code in (51, 199) for n in (0, 1, 254, 255)), (), [], {}]
+EDGES = [
+    *LONG_KEYS,
+    *(text.encode() for text in LONG_KEYS),
+    *(tb.Ext(code, b"\0" * n) for code in (51, 199) for n in (0, 1, 254, 255)),
+    (),
+    [],
+    {},
+]
 
 
 def made_pairs(chance, npairs, *, nkeys=50):

@@ -16,8 +16,8 @@ from typedbytes.core.java_hash cimport partition_of
 from typedbytes.core.typecode cimport *
 
 cdef enum:
-    MOST_PARTITIONS = 65536
-    MOST_FIELDS = 64          # of a VECTOR or a MAP that have paths of their own
+    MAX_PARTITIONS = 65536
+    MAX_FIELDS = 64          # of a VECTOR or a MAP that have paths of their own
 
 cdef struct TypeStatistics:
     int64_t n
@@ -96,8 +96,8 @@ cdef class RecordStatistics(Walker):
     cdef uint32_t npartitions
 
     def __init__(self, *, pairs=False, dialect="hadoop", int npartitions=0, dict top=None):
-        if not 0 <= npartitions <= MOST_PARTITIONS:
-            raise ValueError(f"the number of partitions must be 0 to {MOST_PARTITIONS}, not {npartitions}")
+        if not 0 <= npartitions <= MAX_PARTITIONS:
+            raise ValueError(f"the number of partitions must be 0 to {MAX_PARTITIONS}, not {npartitions}")
         memset(self.types, 0, sizeof(self.types))
         self.npartitions = npartitions
         self.by_partition = [0] * npartitions
@@ -233,7 +233,7 @@ cdef class Schema(Walker):
             n = load_i32(p + 1)
             p += 5
             for i in range(n):
-                p = self.visit_value(node.part(i if n <= MOST_FIELDS else "items"), p)
+                p = self.visit_value(node.part(i if n <= MAX_FIELDS else "items"), p)
             return p
         if code == LIST:
             p += 1
@@ -249,12 +249,12 @@ cdef class Schema(Walker):
         return p + self.size(p)
 
     cdef const unsigned char* visit_entry(self, Node node, const unsigned char* p) except NULL:
-        # A STRING key is part of the path of its value, up to MOST_FIELDS keys.
+        # A STRING key is part of the path of its value, up to MAX_FIELDS keys.
         cdef const unsigned char* key = p
         if p[0] == STRING:
             p += self.size(p)
             name = key[5:p - key]
-            if name in node.parts or len(node.parts) < MOST_FIELDS:
+            if name in node.parts or len(node.parts) < MAX_FIELDS:
                 return self.visit_value(node.part(name), p)
         else:
             p = self.visit_value(node.part("keys"), p)

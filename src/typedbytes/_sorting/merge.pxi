@@ -76,14 +76,14 @@ cdef class Merging:
             return 0
         buf.mark = buf.cursor
         for part in range(self.nparts):
-            self.walk(run)
+            self.skip_part(run)
             if part == 0:
                 run.nkey = buf.cursor - buf.mark
         self.return_to(run, buf.mark)
         buf.mark = NULL
         return 0
 
-    cdef int walk(self, Run* run) except -1:
+    cdef int skip_part(self, Run* run) except -1:
         cdef SkipOutcome outcome = skip_value(&self.skipping, &run.buf)
         while outcome != SKIPPED:
             if outcome != NEEDS_MORE or not refill(&run.buf, held(&run.buf) + 1):

@@ -17,7 +17,7 @@ cdef struct Entry:
 
 cdef struct Arena:
     unsigned char* bytes      # of the records, and SLACK more
-    Skipping measuring        # walks over keys that are containers
+    Skipping measuring        # skips keys that are containers
     int nparts                # values of a record: 2 with a key, 1 when it is its own
     int partition_bits        # of the first window, above the key's
     bint hive
@@ -25,11 +25,11 @@ cdef struct Arena:
 
 cdef enum:
     SLACK = 16                # bytes that may be loaded after the last record
-    FEW = 16                  # entries that are sorted by insertion
+    MAX_INSERTION = 16        # entries that are sorted by insertion
     CHECK_SIGNALS_FROM = 0x10000    # entries: smaller parts are sorted without a check for signals
     FIRST_WINDOW = -1
-    MOST_PARTITION_BITS = 16
-    LONGEST_SHORT = 255       # lengths below are one byte of the first window
+    MAX_PARTITION_BITS = 16
+    MIN_LONG_LENGTH = 255     # lengths below it are one byte of the first window; this byte marks the others, which follow whole
 
 
 cdef inline bint has_length(int code, bint hive) noexcept nogil:
@@ -75,10 +75,10 @@ cdef inline int head_of(const unsigned char* key, bint hive, uint64_t* head, int
         return 1
     length = <uint32_t>load_i32(key + 1)
     nbits[0] += 8
-    if length < LONGEST_SHORT:
+    if length < MIN_LONG_LENGTH:
         head[0] = head[0] << 8 | length
         return 5
-    head[0] = head[0] << 8 | LONGEST_SHORT
+    head[0] = head[0] << 8 | MIN_LONG_LENGTH
     return 1
 
 
@@ -115,7 +115,7 @@ cdef inline bint precedes(Arena* a, const Entry* x, const Entry* y, Py_ssize_t a
     return difference > 0 if a.flip else difference < 0
 
 
-cdef void insert_few(Arena* a, Entry* e, Py_ssize_t n, Py_ssize_t at) noexcept nogil:
+cdef void insertion_sort(Arena* a, Entry* e, Py_ssize_t n, Py_ssize_t at) noexcept nogil:
     cdef Entry moving
     cdef Py_ssize_t i, slot
     for i in range(1, n):
@@ -164,7 +164,7 @@ cdef int check_signals() except -1 with gil:
     return PyErr_CheckSignals()
 
 
-cdef int order(Arena* a, Entry* e, Entry* scratch, Py_ssize_t n, Py_ssize_t at) except -1 nogil:
+cdef int radix_sort(Arena* a, Entry* e, Entry* scratch, Py_ssize_t n, Py_ssize_t at) except -1 nogil:
     # `at`: how many bytes of the keys the windows reach to. The largest part is sorted by this loop and all others by calls, so calls nest
     # no deeper than the logarithm of n.
     cdef uint32_t ends[256]
@@ -172,7 +172,7 @@ cdef int order(Arena* a, Entry* e, Entry* scratch, Py_ssize_t n, Py_ssize_t at) 
     cdef Py_ssize_t i, start, size, largest_start, largest_size
     cdef int shift
     cdef bint stuck = False
-    while n > FEW:
+    while n > MAX_INSERTION:
         if n > CHECK_SIGNALS_FROM:
             check_signals()
         differing = 0
@@ -196,11 +196,11 @@ cdef int order(Arena* a, Entry* e, Entry* scratch, Py_ssize_t n, Py_ssize_t at) 
         start = 0
         for i in range(256):
             if ends[i] - start > 1 and start != largest_start:
-                order(a, e + start, scratch, ends[i] - start, at)
+                radix_sort(a, e + start, scratch, ends[i] - start, at)
             start = ends[i]
         e += largest_start
         n = largest_size
-    insert_few(a, e, n, at)
+    insertion_sort(a, e, n, at)
     return 0
 
 

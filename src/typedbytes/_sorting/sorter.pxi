@@ -35,7 +35,7 @@ cdef enum:
     BATCH = 512               # values whose ends are found at once
 
 # Entries count in 32 bits.
-cdef Py_ssize_t LARGEST_ARENA = min(0xffff0000, PY_SSIZE_T_MAX // 2)
+cdef Py_ssize_t MAX_ARENA_NBYTES = min(0xffff0000, PY_SSIZE_T_MAX // 2)
 
 
 include "order.pxi"
@@ -68,8 +68,8 @@ cdef class Sorter:
     (4, 4, '0201020002000201')
     """
 
-    cdef Decoding d               # `buf` is the arena: from `start` records, from `cursor` what has not been walked
-    cdef Skipping skipping        # how far the value at the cursor has been walked
+    cdef Decoding d               # `buf` is the arena: from `start` records, from `cursor` bytes that have not been indexed
+    cdef Skipping skipping        # how far the value at the cursor has been skipped
     cdef Arena arena
     cdef Py_ssize_t capacity      # bytes of the arena, SLACK not counted
     cdef Py_ssize_t record_start  # in the arena: of the record that has not ended
@@ -82,7 +82,7 @@ cdef class Sorter:
     cdef Py_ssize_t nbytes_touched    # of the arena: there are pages for them, whether or not this round needs them
     cdef Py_ssize_t nentries_touched
     cdef Py_ssize_t nscratch_touched
-    cdef Py_ssize_t* sizes        # records by partition
+    cdef Py_ssize_t* record_counts    # by partition
     cdef list starts              # where partitions begin among the entries, and where the last one ends; None: not sorted
     cdef uint32_t npartitions
     cdef Py_ssize_t secondary     # bytes at the end of a key that the partition does not depend on
@@ -96,12 +96,12 @@ cdef class Sorter:
         self.key_end = -1
 
     def __init__(self, *, int nparts=2, npartitions=1, Py_ssize_t secondary=0, by="key", bint reverse=False, Py_ssize_t memory=1 << 28, dialect="hadoop", max_depth=256):
-        if self.sizes != NULL:
+        if self.record_counts != NULL:
             raise RuntimeError("a Sorter cannot be initialised again")
         if nparts not in (1, 2):
             raise ValueError(f"nparts must be 1 or 2, not {nparts}")
-        if not 1 <= npartitions <= 1 << MOST_PARTITION_BITS:
-            raise ValueError(f"the number of partitions must be 1 to {1 << MOST_PARTITION_BITS}, not {npartitions}")
+        if not 1 <= npartitions <= 1 << MAX_PARTITION_BITS:
+            raise ValueError(f"the number of partitions must be 1 to {1 << MAX_PARTITION_BITS}, not {npartitions}")
         if secondary < 0:
             raise ValueError(f"secondary must not be negative, not {secondary}")
         if by not in ("key", "partition"):
@@ -120,12 +120,12 @@ cdef class Sorter:
         self.npartitions = npartitions
         self.secondary = secondary
         self.by_key = by == "key"
-        self.memory = min(memory - min(<Py_ssize_t>WRITE_SIZE, memory // 8), LARGEST_ARENA)    # without the output buffer
+        self.memory = min(memory - min(<Py_ssize_t>WRITE_SIZE, memory // 8), MAX_ARENA_NBYTES)    # without the output buffer
         self.step = max(64, min(<Py_ssize_t>READ_SIZE, memory // 16))
-        self.sizes = <Py_ssize_t*>enlarge(NULL, npartitions * sizeof(Py_ssize_t))
-        if self.sizes == NULL:
+        self.record_counts = <Py_ssize_t*>enlarge(NULL, npartitions * sizeof(Py_ssize_t))
+        if self.record_counts == NULL:
             raise MemoryError
-        memset(self.sizes, 0, npartitions * sizeof(Py_ssize_t))
+        memset(self.record_counts, 0, npartitions * sizeof(Py_ssize_t))
 
     def __dealloc__(self):
         stop_skipping(&self.skipping)
@@ -133,7 +133,7 @@ cdef class Sorter:
         resize_pages(self.arena.bytes, self.capacity + SLACK, 0)
         resize_pages(self.entries, self.entry_capacity * sizeof(Entry), 0)
         resize_pages(self.scratch, self.scratch_capacity * sizeof(Entry), 0)
-        PyMem_RawFree(self.sizes)
+        PyMem_RawFree(self.record_counts)
 
     def __reduce__(self):
         raise TypeError("a Sorter cannot be pickled")
@@ -141,7 +141,7 @@ cdef class Sorter:
     cdef int enter(self, bint as_sorted) except -1:
         if self.state != OPEN:
             refuse_call(self, self.state, self.failure, "sorter")
-        if self.sizes == NULL:
+        if self.record_counts == NULL:
             raise RuntimeError("this Sorter was never initialised")
         if as_sorted != (self.starts is not None):
             raise RuntimeError("call sort() before write() or clear()" if as_sorted else "call clear() before the next fill() or sort()")
@@ -217,26 +217,25 @@ cdef class Sorter:
 
     cdef int reserve_arena(self) except -1:
         cdef Py_ssize_t capacity = self.capacity
-        cdef Py_ssize_t walked = self.d.buf.cursor - self.d.buf.start
+        cdef Py_ssize_t indexed = self.d.buf.cursor - self.d.buf.start
         cdef Py_ssize_t used = self.arena_nbytes()
         cdef unsigned char* larger
         if self.arena.bytes != NULL and used < capacity:
             return 0
-        if used == LARGEST_ARENA:
-            raise LimitError(f"a record is longer than {LARGEST_ARENA} bytes", offset_of(&self.d.buf, self.d.buf.start), record=self.d.record)
-        capacity = min(max(2 * capacity, READ_SIZE // 4), LARGEST_ARENA)
+        if used == MAX_ARENA_NBYTES:
+            raise LimitError(f"a record is longer than {MAX_ARENA_NBYTES} bytes", offset_of(&self.d.buf, self.d.buf.start), record=self.d.record)
+        capacity = min(max(2 * capacity, READ_SIZE // 4), MAX_ARENA_NBYTES)
         larger = <unsigned char*>resize_pages(self.arena.bytes, self.capacity + SLACK, capacity + SLACK)
         if larger == NULL:
             raise MemoryError
         self.capacity = capacity
         self.arena.bytes = larger
         self.d.buf.start = larger
-        self.d.buf.cursor = larger + walked
+        self.d.buf.cursor = larger + indexed
         self.d.buf.end = larger + used
         return 0
 
     cdef int add_entries(self) except -1:
-        # Adds an entry for each whole record.
         cdef SkipOutcome outcome = SKIPPED
         cdef Entry* larger
         cdef Py_ssize_t capacity
@@ -249,26 +248,26 @@ cdef class Sorter:
                 self.entries = larger
                 self.entry_capacity = capacity
             with nogil:
-                outcome = self.walk()
+                outcome = self.index_records()
         self.nentries_touched = max(self.nentries_touched, self.nentries)
         if outcome not in (SKIPPED, NEEDS_MORE):
             raise_skipped(&self.d, &self.skipping, outcome)
         return 0
 
-    cdef SkipOutcome walk(self) noexcept nogil:
-        # Up to the end of the buffered bytes, or of the capacity for entries.
+    cdef SkipOutcome index_records(self) noexcept nogil:
+        # Adds an entry for each whole record that is buffered, as far as the capacity for entries goes.
         cdef ReadBuffer* buf = &self.d.buf
         cdef SkipOutcome outcome = SKIPPED
         cdef long long ends[BATCH + 1]
-        cdef int64_t most, n, i
+        cdef int64_t max_values, n, i
         while held(buf) and self.nentries < self.entry_capacity:
             if self.skipping.depth == 0 and self.skipping.tail == 0:
-                most = min(<Py_ssize_t>BATCH, self.entry_capacity - self.nentries)
-                n = skip_scalars(&self.skipping, buf, most, ends)
+                max_values = min(<Py_ssize_t>BATCH, self.entry_capacity - self.nentries)
+                n = skip_scalars(&self.skipping, buf, max_values, ends)
                 ends[n] = offset_of(buf, buf.cursor)
                 for i in range(n):
                     self.end_value(ends[i + 1] - buf.start_offset)
-                if n == most or not held(buf):
+                if n == max_values or not held(buf):
                     continue
             outcome = skip_value(&self.skipping, buf)
             if outcome != SKIPPED:
@@ -293,7 +292,7 @@ cdef class Sorter:
             entry.window ^= self.arena.flip >> self.arena.partition_bits
         entry.start = <uint32_t>self.record_start
         entry.nbytes = <uint32_t>(end - self.record_start)
-        self.sizes[partition] += 1
+        self.record_counts[partition] += 1
         self.nentries += 1
         self.d.record += 1
         self.record_start = end
@@ -322,10 +321,10 @@ cdef class Sorter:
         try:
             self.make_scratch()
             with nogil:
-                order(&self.arena, self.entries, self.scratch, self.nentries, FIRST_WINDOW if self.by_key else PY_SSIZE_T_MAX)
+                radix_sort(&self.arena, self.entries, self.scratch, self.nentries, FIRST_WINDOW if self.by_key else PY_SSIZE_T_MAX)
             counts = []
             for i in range(self.npartitions):
-                counts.append(self.sizes[i])
+                counts.append(self.record_counts[i])
             self.starts = [0, *accumulate(counts)]
         except BaseException as error:
             self.fail(error)
@@ -400,7 +399,7 @@ cdef class Sorter:
         self.key_end -= start if self.key_end >= 0 else 0
         self.record_start = 0
         self.nentries = 0
-        memset(self.sizes, 0, self.npartitions * sizeof(Py_ssize_t))
+        memset(self.record_counts, 0, self.npartitions * sizeof(Py_ssize_t))
         self.starts = None
         self.state = OPEN
 

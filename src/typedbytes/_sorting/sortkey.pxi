@@ -1,12 +1,12 @@
 # Sort keys: values as LISTs of LONGs whose encoded bytes, which Hadoop compares, have the order of the values.
 #
-# What belongs here: the bytes that sort, and the LONGs that carry them. What this file must not know: streams, files, jobs.
+# What belongs here: the bytes that sort, and the LONGs that hold them. What this file must not know: streams, files, jobs.
 # Always true: no sort key's bytes are the beginning of another's, so that the MARKER at the end of a LIST decides nothing.
 #
 # The plan. BYTES and STRINGs sort by their length first, VECTORs and MAPs by their count, numbers by sign bits. A LIST has
 # neither: its bytes are a type code, the items, a MARKER. LONGs are the densest items of fixed length, eight bytes after a
 # type code that is always the same, so a LIST of LONGs sorts as the bytes inside them. The first of each eight is 1: no such
-# LONG fits an INT, so any library that reads a key and writes it again writes the same bytes. The other seven carry.
+# LONG fits an INT, so any library that reads a key and writes it again writes the same bytes. The other seven are the key's.
 # Rejected: LISTs of BYTEs, twice the bytes; BYTES of one length for all keys, which users would have to guarantee.
 
 from cpython.list cimport PyList_New, PyList_SET_ITEM
@@ -44,7 +44,7 @@ cdef enum:
     NEGATIVE_ZERO = 3
 
     MAX_DEPTH = 256
-    CARRIED = 7          # bytes in a LONG
+    LONG_PAYLOAD = 7     # bytes of a key in a LONG
     MASK = 0xff
     SCRATCH = 192
 
@@ -121,7 +121,7 @@ def encode(value, *, none="error"):
     try:
         put_part(&key, value)
         append_kinds(&key)
-        return carried(key.order.start, written(&key.order))
+        return pack_longs(key.order.start, written(&key.order))
     finally:
         drop(&key.order)
         drop(&key.kinds)
@@ -227,15 +227,15 @@ cdef int put_int(Key* key, object number) except -1:
 cdef int put_number(Key* key, double below, int above, unsigned char kind) except -1:
     # Doubles of one sign are ordered as their bits. With all bits of negative ones inverted, and the sign of the others, all are.
     cdef unsigned char number[10]
-    cdef unsigned char turned
+    cdef unsigned char inverted
     cdef int i
     store_f64(number, below)
     if below != below:
         store_i64(number, NAN_BITS)
-    turned = MASK if number[0] & 0x80 else 0
+    inverted = MASK if number[0] & 0x80 else 0
     for i in range(8):
-        number[i] ^= turned
-    number[0] ^= 0x80 ^ (turned & 0x80)
+        number[i] ^= inverted
+    number[0] ^= 0x80 ^ (inverted & 0x80)
     number[8] = <unsigned char>(above >> 8)
     number[9] = <unsigned char>(above & 0xff)
     put_byte(key, NUMBER)
@@ -257,15 +257,15 @@ cdef int append_kinds(Key* key) except -1:
     return 0
 
 
-cdef list carried(const unsigned char* p, Py_ssize_t nbytes):
-    cdef Py_ssize_t nlongs = (nbytes + CARRIED - 1) // CARRIED
+cdef list pack_longs(const unsigned char* p, Py_ssize_t nbytes):
+    cdef Py_ssize_t nlongs = (nbytes + LONG_PAYLOAD - 1) // LONG_PAYLOAD
     cdef list longs = PyList_New(nlongs)
     cdef unsigned char eight[8]
     cdef Py_ssize_t i
     for i in range(nlongs):
         memset(eight, 0, 8)
         eight[0] = 1
-        memcpy(eight + 1, p + CARRIED * i, min(CARRIED, nbytes - CARRIED * i))
+        memcpy(eight + 1, p + LONG_PAYLOAD * i, min(LONG_PAYLOAD, nbytes - LONG_PAYLOAD * i))
         item = PyLong_FromLongLong(load_i64(eight))
         Py_INCREF(item)
         PyList_SET_ITEM(longs, i, item)
@@ -278,7 +278,7 @@ cdef struct Parts:
     const unsigned char* start
     const unsigned char* p             # the next part
     const unsigned char* end
-    const unsigned char* kind          # of the next number; NULL: parts are walked over, to find where the kinds are
+    const unsigned char* kind          # of the next number; NULL in the first pass
     int depth
 
 
@@ -296,37 +296,37 @@ def decode(key):
     cdef Py_ssize_t nnumbers
     if not isinstance(key, (list, tuple)):
         raise TypeError(f"a sort key is a list of ints, not {type(key).__name__}")
-    data = uncarried(key)
+    data = unpack_longs(key)
     parts.start = parts.p = data
     parts.end = parts.start + len(data)
     parts.kind = NULL
     parts.depth = 0
-    nnumbers = parse_part(&parts, 0)
+    nnumbers = parse_part(&parts, 0)    # first pass: count the numbers, because their kinds follow the last part
     kinds = parts.p
-    take(&parts, nnumbers)
-    check_filling(&parts)
+    read_bytes(&parts, nnumbers)
+    check_padding(&parts)
     parts.p, parts.kind = parts.start, kinds
     return parse_part(&parts, 0)
 
 
-cdef bytes uncarried(object key):
-    cdef bytearray data = bytearray(CARRIED * len(key))
+cdef bytes unpack_longs(object key):
+    cdef bytearray data = bytearray(LONG_PAYLOAD * len(key))
     cdef unsigned char* p = data
     cdef unsigned char eight[8]
     for item in key:
         if not isinstance(item, int) or item >> 56 != 1:
             raise FormatError(f"a sort key is a list of ints from 2^56 to 2^57-1, not {item!r:.40}")
         store_i64(eight, <long long>item)
-        memcpy(p, eight + 1, CARRIED)
-        p += CARRIED
+        memcpy(p, eight + 1, LONG_PAYLOAD)
+        p += LONG_PAYLOAD
     return bytes(data)
 
 
-cdef int check_filling(Parts* parts) except -1:
+cdef int check_padding(Parts* parts) except -1:
     cdef const unsigned char* p = parts.p
     while p < parts.end and p[0] == 0:
         p += 1
-    if p < parts.end or parts.end - parts.p >= CARRIED:
+    if p < parts.end or parts.end - parts.p >= LONG_PAYLOAD:
         raise not_a_key(parts, "there is more than a value")
     return 0
 
@@ -335,7 +335,7 @@ cdef object not_a_key(Parts* parts, str what):
     return FormatError(f"not a sort key: {what}", parts.p - parts.start)
 
 
-cdef const unsigned char* take(Parts* parts, Py_ssize_t nbytes) except NULL:
+cdef const unsigned char* read_bytes(Parts* parts, Py_ssize_t nbytes) except NULL:
     cdef const unsigned char* p = parts.p
     if parts.end - p < nbytes:
         raise not_a_key(parts, "it ends inside a part")
@@ -344,8 +344,8 @@ cdef const unsigned char* take(Parts* parts, Py_ssize_t nbytes) except NULL:
 
 
 cdef object parse_part(Parts* parts, unsigned char mask):
-    # The value; when parts are walked over, the number of numbers in it.
-    cdef unsigned char tag = take(parts, 1)[0] ^ mask
+    # The value; in the first pass, the number of numbers in it.
+    cdef unsigned char tag = read_bytes(parts, 1)[0] ^ mask
     if tag & 0x80:
         mask ^= MASK
         tag ^= MASK
@@ -366,7 +366,7 @@ cdef object parse_tuple(Parts* parts, unsigned char mask):
     if parts.depth == MAX_DEPTH:
         raise LimitError(f"tuples in a sort key nest deeper than {MAX_DEPTH}", parts.p - parts.start)
     parts.depth += 1
-    while take(parts, 1)[0] != END ^ mask:
+    while read_bytes(parts, 1)[0] != END ^ mask:
         parts.p -= 1
         items.append(parse_part(parts, mask))
     parts.depth -= 1
@@ -378,10 +378,10 @@ cdef object parse_bytes(Parts* parts, unsigned char mask, bint is_text):
     cdef const unsigned char* run = parts.p    # bytes without an escape
     cdef unsigned char escaped = 0xff
     while escaped:
-        while take(parts, 1)[0] ^ mask:
+        while read_bytes(parts, 1)[0] ^ mask:
             pass
         append_run(data, run, parts.p, mask)
-        escaped = take(parts, 1)[0] ^ mask
+        escaped = read_bytes(parts, 1)[0] ^ mask
         if escaped != 0 and escaped != 0xff:
             raise not_a_key(parts, "a 0 is followed by neither 0 nor 255")
         run = parts.p
@@ -411,19 +411,19 @@ cdef object text_of(Parts* parts, bytearray data):
 
 
 cdef object parse_number(Parts* parts, unsigned char mask):
-    cdef const unsigned char* p = take(parts, 10)
+    cdef const unsigned char* p = read_bytes(parts, 10)
     cdef unsigned char number[10]
-    cdef unsigned char turned, kind
+    cdef unsigned char inverted, kind
     cdef int i, above
     cdef double below
     if parts.kind == NULL:
         return 1
     for i in range(10):
         number[i] = p[i] ^ mask
-    turned = 0 if number[0] & 0x80 else MASK
-    number[0] ^= 0x80 ^ (turned & 0x80)
+    inverted = 0 if number[0] & 0x80 else MASK
+    number[0] ^= 0x80 ^ (inverted & 0x80)
     for i in range(8):
-        number[i] ^= turned
+        number[i] ^= inverted
     below = load_f64(number)
     above = number[8] << 8 | number[9]
     kind = parts.kind[0]
@@ -439,4 +439,4 @@ cdef object parse_number(Parts* parts, unsigned char mask):
             return below == 1.0
         if kind == NEGATIVE_ZERO and below == 0.0:
             return -0.0
-    raise not_a_key(parts, "a number of no kind")
+    raise not_a_key(parts, "the kind byte does not fit the number")

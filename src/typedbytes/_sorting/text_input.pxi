@@ -24,13 +24,13 @@ from typedbytes.core.typecode cimport LONG, STRING
 from typedbytes.errors import LimitError
 
 cdef enum:
-    TEXT_READ_SIZE = 1 << 18       # bytes asked for at once
+    TEXT_READ_SIZE = 1 << 18  # bytes asked for at once
     HEAD_NBYTES = 14          # of a pair: a LONG, and a STRING's code and length
 
 cdef enum Outcome:
     ENOUGH                    # bytes have been written
-    NEEDS_OUTPUT                # to write
-    NEEDS_INPUT                # to read
+    NEEDS_OUTPUT              # capacity for the pair
+    NEEDS_INPUT               # to find the end of the line
     OVER                      # the split, or the input
     TOO_LONG                  # for a STRING
 
