@@ -26,7 +26,7 @@ from streaming_support import encode, run_script, start
 from typedbytes import block, columns, hadoop, sequencefile
 from typedbytes._core import END, PairGroups, WrappedIterator
 from typedbytes._sorting._native import LineReader
-from typedbytes.streaming import _descriptors, _run, _sidefiles, lib
+from typedbytes.streaming import Step, _descriptors, _run, _sidefiles, lib
 from typedbytes.streaming._rawbytes import RawBytesInput
 from typedbytes.streaming._text import TextInput
 
@@ -706,9 +706,7 @@ def in_a_task(tmp_path, monkeypatch):
         monkeypatch.setenv(f"stream_{role}_input", form)
         monkeypatch.setenv("stream_map_input_ignoreKey", "false")
         (tmp_path / "in").write_bytes(data)
-        run_options = _run.RunOptions(
-            False, *({"group_by": None, "max_bad": 0, **options}[each] for each in ("group_by", "max_bad")), {}, {}
-        )
+        run_options = Step(**options).options
         source = _descriptors.InputDescriptor(os.open(tmp_path / "in", os.O_RDONLY), "rb")
         sink = _descriptors.OutputDescriptor(os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")
         with source:

@@ -21,7 +21,7 @@ from typedbytes.streaming._process_exit import ProcessExit
 from typedbytes.streaming._report import counters, write_failure, write_line
 from typedbytes.streaming._sidefiles import side_files
 from typedbytes.streaming._task import STEP_LINE, GroupingError, Task, UsageError, find_format, find_role, find_step, has_combiner
-from typedbytes.streaming._user_code import StopEarly, TooManyBadRecords, UserCode
+from typedbytes.streaming._user_code import Step, StopEarly, TooManyBadRecords, UserCode
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -171,44 +171,6 @@ def _stop(signum, frame):
     name, code = ("SIGINT", INTERRUPTED) if signum == _signal.SIGINT else ("SIGTERM", TERMINATED)
     write_line(f"typedbytes: stopped by {name}")
     os._exit(code)
-
-
-class Step:
-    """One step of a job of several: a mapper, a reducer, a combiner and their options, as run() takes them.
-
-    >>> from typedbytes.streaming import lib
-    >>> Step(lambda key, value: [(value, 1)], lib.sumreducer).roles
-    ['map', 'reduce']
-    """
-
-    def __init__(
-        self, mapper=None, reducer=None, combiner=None, *, batch=False, group_by=None, max_bad=0, read_options=None, write_options=None
-    ):
-        self.jobs = {"map": mapper, "combine": combiner, "reduce": reducer}
-        self.options = RunOptions(batch, group_by, max_bad, read_options or {}, write_options or {}, getattr(reducer, "partition_by", None))
-
-    @property
-    def roles(self):
-        """The roles that the step has code for."""
-        return [role for role, job in self.jobs.items() if job is not None]
-
-
-class RunOptions:
-    """The options of run(), checked."""
-
-    def __init__(self, batch, group_by, max_bad, read_options, write_options, partition_by=None):
-        self.batch = batch
-        self.group_by = group_by
-        self.part_of = partition_by if group_by is None else group_by  # returns the part of a key that chooses its reducer
-        self.max_bad = max_bad
-        self.read_options = read_options
-        self.write_options = write_options
-        if batch and (group_by is not None or max_bad):
-            raise TypeError("group_by and max_bad are for single pairs, not for batch=True")
-        if group_by is not None and partition_by is not None:
-            raise TypeError("a reducer with partition_by is called for each key, not for groups: leave out group_by")
-        if max_bad < 0:
-            raise ValueError(f"max_bad is a number of records or a share of them, not {max_bad}")
 
 
 class TaskRun:
