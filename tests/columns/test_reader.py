@@ -401,9 +401,9 @@ def test_empty_input_and_empty_batches():
     assert columns.read(b"", schema=["int", "list<string>"]).schema == {"key": "int", "value": "list<string>"}
 
 
-def batches_of(values, most_held, policy="error"):
-    """Return the rows of each batch where a column holds at most `most_held` bytes and items."""
-    builder, view, found = _native.Builder(None, 1, None, policy, most_held=most_held), memoryview(tb.Encoder().encode_all(values)), []
+def batches_of(values, max_held, policy="error"):
+    """Return the rows of each batch where a column holds at most `max_held` bytes and items."""
+    builder, view, found = _native.Builder(None, 1, None, policy, max_held=max_held), memoryview(tb.Encoder().encode_all(values)), []
     while view:
         nbytes, nrows = builder.append_records(view, 10**6)
         assert builder.state in ("limit", "more")
@@ -423,7 +423,7 @@ def test_a_batch_ends_before_offsets_would_wrap():
 def test_a_batch_that_grows_ends_before_offsets_would_wrap():
     for value in (bytes(100), "x" * 100, tb.Ext(144, bytes(100))):
         data = tb.dumps(value)
-        builder = _native.Builder(None, 1, None, "error", most_held=1000)
+        builder = _native.Builder(None, 1, None, "error", max_held=1000)
         assert builder.append_records(data * 7, 100) == (7 * len(data), 7)
         assert builder.append_records(data * 10, 100) == (3 * len(data), 3) and builder.state == "limit"
 

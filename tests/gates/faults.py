@@ -177,7 +177,7 @@ FAULTS = [
     Fault("texts of a column that are UTF-8 only together", "columns/walk.pxi", tests("columns/test_columns.py", "-k", "utf8"),
           "            if start < c.used and c.data[start] & 0xc0 == 0x80:", "            if False:"),
     Fault("column holds more than its offsets can say", "columns/memory.pxi", tests("columns/test_reader.py", "-k", "wrap"),
-          "    c.capacity = min(c.capacity, most)\n", ""),
+          "    c.capacity = min(c.capacity, max_held)\n", ""),
     Fault("offsets of a slice from the start of its array", "columns/import.pxi", tests("columns/test_arrow.py", "-k", "strings_of_all_kinds"),
           "        c.offsets = <int32_t*>array.buffers[1] + offset", "        c.offsets = <int32_t*>array.buffers[1]"),
     Fault("kept memory that two are given", "core/memory.h", tests("columns/test_reader.py", "-k", "one_owner"),
@@ -192,7 +192,7 @@ FAULTS = [
           "    for i in range(n):\n        found.append(describe(columns[i]))\n    return tuple(found)",
           "    return tuple([describe(columns[i]) for i in range(n)])"),
     Fault("rows before an interrupt are kept", "columns/build.pxi", tests("columns/test_reader.py", "-k", "takes_nothing"),
-          "            self.truncate_rows(before)\n            raise", "            raise"),
+          "            self.set_row_count(before)\n            raise", "            raise"),
     # Blocks.
     Fault("checksum not compared", "block/parse_native.pxi", tests("block/test_messages.py", "-k", "flipped"),
           "    if found != right:", "    if False:"),

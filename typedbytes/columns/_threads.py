@@ -106,7 +106,7 @@ class Parallel:
         own = _Run(first, types, start, 0, nbatches + (first.nrows > 0))
         nbefore = own.nbatches
         same = [builder for builder in self._builders if builder.described == types]
-        least_nbytes = min(reader._batch_rows * first.least, reader._batch_nbytes)  # of a batch
+        least_nbytes = min(reader._batch_rows * first.min_record_nbytes, reader._batch_nbytes)  # of a batch
         while len(self._runs) < self._nothers and start + (nbefore - 1) * least_nbytes < len(view):
             builder = same.pop() if same else reader._new_builder(types)
             self._runs.append(_Run(builder, types, start, nbefore, nbatches, (first.nrows, first.nbytes)))
@@ -151,10 +151,10 @@ class Parallel:
         if not self._runs:
             return
         last = self._runs[-1].builder
-        last.stop(True)
+        last.request_stop(True)
         for run in self._runs:
             run.finish()
-        last.stop(False)
+        last.request_stop(False)
 
 
 class _Run:

@@ -10,8 +10,8 @@ _FIXED = {"byte": 1, "bool": 2, "int": 3, "long": 4, "float": 5, "double": 6, "s
 _VARIABLE = {"bytes": 0, "string": 7}
 _NAMES = {code: name for names in (_FIXED, _VARIABLE) for name, code in names.items()}
 _VECTOR, _LIST = 8, 9
-_MOST_ITEMS = 2**31 - 1
-_MOST_LEVELS = 30
+_MAX_ITEMS = 2**31 - 1
+_MAX_LEVELS = 30
 _TOKENS = re.compile(r"\s*([a-z]+|[0-9]+|\.\.\.|[<>,*])")
 
 
@@ -84,8 +84,8 @@ def _expect(tokens, token, text):
 
 def _type(tokens, text, level):
     name = tokens.pop()
-    if level > _MOST_LEVELS:
-        raise ValueError(f"columns nest at most {_MOST_LEVELS} levels")
+    if level > _MAX_LEVELS:
+        raise ValueError(f"columns nest at most {_MAX_LEVELS} levels")
     if name in _FIXED:
         return "fixed", _FIXED[name]
     if name in _VARIABLE:
@@ -132,7 +132,7 @@ def _vector(tokens, text, level):
                 raise ValueError(f"{text!r} is not a column type")
             continue
         if token == "*" and items[0][0] == "fixed":
-            described = "array", items[0][1], _number(tokens, text, 1, _MOST_ITEMS)
+            described = "array", items[0][1], _number(tokens, text, 1, _MAX_ITEMS)
         elif token == "...":
             described = "list", _VECTOR, items[0]
         else:

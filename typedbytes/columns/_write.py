@@ -186,7 +186,7 @@ def _is_numbers(column):
 def _encoded_objects(column, null, chunk):
     """Return the Rows of Python objects, in chunks of this many values; None: in one."""
     values = column if type(column) is list else list(column)
-    valid = _native.null_bits(values)
+    valid = _native.validity_bitmap(values)
     if valid is not None and null is None:
         row = next(number for number, value in enumerate(values) if value is None)
         raise EncodeValueError("value is null: pass nulls=... to say what to write", f"[{row}]")

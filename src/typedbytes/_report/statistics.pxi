@@ -17,7 +17,7 @@ from typedbytes.core.typecode cimport *
 
 cdef enum:
     MAX_PARTITIONS = 65536
-    MAX_FIELDS = 64          # of a VECTOR or a MAP that have paths of their own
+    MAX_FIELDS = 64           # of a VECTOR or a MAP that have paths of their own
 
 cdef struct TypeStatistics:
     int64_t n

@@ -39,8 +39,8 @@ from sys import byteorder
 from typedbytes.errors import EncodeTypeError, EncodeValueError, LimitError
 
 __all__ = [
-    "Batch", "Builder", "ImportedArray", "ImportedArrayStream", "Rows", "arrow_names", "arrow_stream", "encode_rows", "null_bits",
-    "rows_of_arrow", "rows_of_batch", "rows_of_buffer", "rows_of_encoded", "rows_of_parts",
+    "Batch", "Builder", "ImportedArray", "ImportedArrayStream", "Rows", "arrow_names", "arrow_stream", "encode_rows",
+    "rows_of_arrow", "rows_of_batch", "rows_of_buffer", "rows_of_encoded", "rows_of_parts", "validity_bitmap",
 ]
 
 cdef bint LITTLE = byteorder == "little"

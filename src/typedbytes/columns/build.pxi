@@ -14,16 +14,16 @@ cdef extern from "Python.h":
 
 
 cdef enum:
-    LEAST_TEXT = 4096         # bytes reserved for the texts of a value
-    PIECE = 0x2000            # records before `stops` is checked
-    CHECK_INTERVAL = 8         # pieces before signals are checked
+    MIN_TEXT_NBYTES = 4096    # bytes reserved for the texts of a value
+    PIECE = 0x2000            # records before `stop_requested` is checked
+    CHECK_INTERVAL = 8        # pieces before signals are checked
 
 
 cdef class Builder:
     """Decode whole records into the columns of one batch after another.
 
     types: a description for each value of a record; None: inferred from the first record. nvalues: of a record. paths: of each
-    column wanted, (value, item, ...); None: all values. policy: "error", "widen" or "split". most_held: limit for the bytes and
+    column wanted, (value, item, ...); None: all values. policy: "error", "widen" or "split". max_held: limit for the bytes and
     items of a column, at most what offsets can address. `append_records` reports in `state` why it stopped.
     """
 
@@ -37,36 +37,36 @@ cdef class Builder:
     cdef Leaf* leaves
     cdef Py_ssize_t nleaves
     cdef readonly Py_ssize_t stride    # bytes of every record; 0: they differ
-    cdef readonly Py_ssize_t least    # the smallest size of a record
+    cdef readonly Py_ssize_t min_record_nbytes
     cdef bint is_shallow          # no value of the columns' types is too deep
     cdef Py_ssize_t block         # records to load together next
-    cdef bint changed             # a column has changed its type since plan()
-    cdef Py_ssize_t most          # rows wanted in the table
+    cdef bint changed             # a column has changed its type since compute_layout()
+    cdef Py_ssize_t max_rows      # wanted in the table
     cdef readonly Py_ssize_t nbytes    # of the encoded records of the table
-    cdef const unsigned char* stop_at    # where the table has as many bytes as wanted; at most the end of the view
-    cdef Py_ssize_t piece_end     # number of rows at which `stops` is checked next
-    cdef int stops                # see `stop`
-    cdef const unsigned char* first    # byte of the view passed to append_records
+    cdef const unsigned char* bytes_end    # where the table has as many bytes as wanted; at most the end of the view
+    cdef Py_ssize_t piece_end     # number of rows at which `stop_requested` is checked next
+    cdef int stop_requested       # by any thread
+    cdef const unsigned char* view_start    # first byte of the view passed to append_records
     cdef readonly str state       # "more", "full", "limit", "broken", "mismatch", "split"
     cdef readonly tuple expected  # of a mismatch: the type of the column
     cdef readonly Py_ssize_t column    # of a mismatch: the number of the value in its record
-    cdef readonly Py_ssize_t offset   # of a mismatch: offset in the view
+    cdef readonly Py_ssize_t offset    # of a mismatch: offset in the view
     cdef readonly int code
     cdef readonly str path
 
-    def __cinit__(self, types, Py_ssize_t nvalues, paths, policy, *, dialect="hadoop", max_depth=256, Py_ssize_t most_held=INT32_MAX):
+    def __cinit__(self, types, Py_ssize_t nvalues, paths, policy, *, dialect="hadoop", max_depth=256, Py_ssize_t max_held=INT32_MAX):
         self.options = (<DecodeOptions>DecodeOptions(dialect=dialect, max_depth=max_depth)).template
         start_skipping(&self.w.skipping, &self.options)
         self.w.max_depth = self.options.max_depth
         self.w.builder = <PyObject*>self
         self.w.widens = policy == "widen"
         self.w.null = null_of(self.options.hive)
-        self.w.most_held = most_held
+        self.w.max_held = max_held
         self.policy = policy
         self.types = types
         self.nvalues = nvalues
         self.paths = paths
-        self.block = MOST_BLOCK
+        self.block = MAX_BLOCK
         if types is not None:
             self.start(self.empty_table(types))
 
@@ -75,9 +75,9 @@ cdef class Builder:
         stop_skipping(&self.w.skipping)
         PyMem_RawFree(self.leaves)
 
-    def stop(self, bint wanted):
+    def request_stop(self, bint wanted):
         """Ask append_records to return soon, or take that back; any thread may call this at any time."""
-        set_flag(&self.stops, wanted)
+        set_flag(&self.stop_requested, wanted)
 
     @property
     def nrows(self):
@@ -120,20 +120,20 @@ cdef class Builder:
         # Fill this table from now on; release the one before.
         release_table(self.table)
         self.table = table
-        self.plan()
+        self.compute_layout()
 
-    cdef void plan(self) noexcept:
+    cdef void compute_layout(self) noexcept:
         # Compute what all records have in common: size, leaves.
         cdef Py_ssize_t i, size
         cdef Py_ssize_t nleaves = 0
         cdef Py_ssize_t depth = 0
         cdef Py_ssize_t offset = 0
         cdef Leaf* leaf
-        self.stride = self.least = 0
+        self.stride = self.min_record_nbytes = 0
         self.changed = False
         for i in range(self.nvalues):
             size = size_of(self.table.roots[i])
-            self.least += least_of(self.table.roots[i], self.w.widens)
+            self.min_record_nbytes += min_size_of(self.table.roots[i], self.w.widens)
             self.stride = self.stride + size if size and (i == 0 or self.stride) else 0
             nleaves += count_leaves(self.table.roots[i])
             depth = max(depth, depth_of(self.table.roots[i]))
@@ -142,7 +142,7 @@ cdef class Builder:
             self.stride = 0    # the walk refuses what is too deep
         PyMem_RawFree(self.leaves)
         self.leaves = NULL
-        if self.stride and nleaves <= 4 * MOST_PARTS:
+        if self.stride and nleaves <= 4 * MAX_PARTS:
             self.leaves = <Leaf*>PyMem_RawCalloc(nleaves, sizeof(Leaf))
         if self.leaves == NULL:
             self.stride = 0    # also if there is no memory for the leaves: no blocks then
@@ -152,8 +152,8 @@ cdef class Builder:
             leaf = list_leaves(self.table.roots[i], leaf, &offset)
         self.nleaves = leaf - self.leaves
 
-    def append_records(self, view, Py_ssize_t most, Py_ssize_t most_nbytes=PY_SSIZE_T_MAX):
-        """Append records until there are `most` rows or `most_nbytes` encoded bytes; return the number of bytes and of records used.
+    def append_records(self, view, Py_ssize_t max_rows, Py_ssize_t max_nbytes=PY_SSIZE_T_MAX):
+        """Append records until there are `max_rows` rows or `max_nbytes` encoded bytes; return the number of bytes and of records used.
 
         The state afterwards: "more" (the bytes end, maybe inside a record), "full" (there are as many as wanted), "limit" (the next record
         does not fit, and raises LimitError as the first of a batch), "split" (the next record starts another schema), "mismatch"
@@ -163,30 +163,30 @@ cdef class Builder:
         cdef Py_buffer buffer
         PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
         try:
-            return self.append_from(<const unsigned char*>buffer.buf, buffer.len, most, most_nbytes)
+            return self.append_from(<const unsigned char*>buffer.buf, buffer.len, max_rows, max_nbytes)
         finally:
             PyBuffer_Release(&buffer)
             self.w.p = self.w.end = NULL
 
-    cdef tuple append_from(self, const unsigned char* start, Py_ssize_t nbytes, Py_ssize_t most, Py_ssize_t most_nbytes):
+    cdef tuple append_from(self, const unsigned char* start, Py_ssize_t nbytes, Py_ssize_t max_rows, Py_ssize_t max_nbytes):
         cdef Py_ssize_t before
         cdef Outcome outcome
         cdef bint right = True
-        self.w.p = self.first = start
+        self.w.p = self.view_start = start
         self.w.end = start + nbytes
         self.w.checks_each_text = False
-        self.most = most
+        self.max_rows = max_rows
         if self.types is None and not self.infer_types(start, nbytes):
             return 0, 0
         before = self.table.n
-        self.stop_at = start + min(nbytes, max(0, most_nbytes - self.nbytes))
+        self.bytes_end = start + min(nbytes, max(0, max_nbytes - self.nbytes))
         self.piece_end = before + PIECE
         self.reserve()
         with nogil:
             outcome = self.run()
             right = self.texts_are_valid()
         if not right:
-            self.truncate_rows(before)
+            self.set_row_count(before)
             self.w.p = start
         if not right or outcome == REFUSED:
             PyErr_Clear()
@@ -198,16 +198,16 @@ cdef class Builder:
         try:
             return self.conclude(outcome, before)
         except BaseException:
-            self.truncate_rows(before)
+            self.set_row_count(before)
             raise
 
     cdef tuple conclude(self, Outcome outcome, Py_ssize_t before):
         if outcome == NO_MEMORY:
             raise MemoryError
-        if outcome == FULL or outcome == FAILED:
+        if outcome == COLUMN_FULL or outcome == FAILED:
             try:
-                if outcome == FULL:
-                    raise column_limit_error(self.w.most_held)
+                if outcome == COLUMN_FULL:
+                    raise column_limit_error(self.w.max_held)
                 raise_pending()
             except LimitError:
                 if self.table.n == 0:
@@ -217,8 +217,8 @@ cdef class Builder:
             self.state = "split" if self.policy == "split" and self.table.n else "mismatch"
         else:
             self.state = "more" if outcome == MORE else "broken" if outcome == BROKEN else "full"
-        self.nbytes += self.w.p - self.first
-        return self.w.p - self.first, self.table.n - before
+        self.nbytes += self.w.p - self.view_start
+        return self.w.p - self.view_start, self.table.n - before
 
     cdef bint infer_types(self, const unsigned char* start, Py_ssize_t nbytes) except -1:
         # Infer the types from the first record. False, with the state set: it is incomplete or invalid.
@@ -246,14 +246,14 @@ cdef class Builder:
         return True
 
     cdef int reserve(self) except -1:
-        # Reserve capacity for the most rows that the bytes can hold, and for as much data and as many items as the last batch had.
-        cdef Py_ssize_t nbytes = self.stop_at - self.w.p
-        cdef Py_ssize_t n = min(self.most - self.table.n, nbytes // self.least)
+        # Reserve capacity for all rows that the bytes can hold, and for as much data and as many items as the last batch had.
+        cdef Py_ssize_t nbytes = self.bytes_end - self.w.p
+        cdef Py_ssize_t n = min(self.max_rows - self.table.n, nbytes // self.min_record_nbytes)
         cdef Py_ssize_t i
         cdef Column* c
         for i in range(self.nvalues):
             c = self.table.roots[i]
-            if not reserve_rows(c, n) or not reserve_expected(c, LEAST_TEXT, nbytes, self.w.most_held):
+            if not reserve_rows(c, n) or not reserve_expected(c, MIN_TEXT_NBYTES, nbytes, self.w.max_held):
                 raise MemoryError
         return 0
 
@@ -261,14 +261,14 @@ cdef class Builder:
         cdef Outcome outcome = DONE
         cdef int pieces_left = CHECK_INTERVAL
         self.w.depth = 0
-        while self.table.n < self.most and self.wants_bytes() and outcome == DONE and not flag_is_set(&self.stops):
+        while self.table.n < self.max_rows and self.wants_bytes() and outcome == DONE and not flag_is_set(&self.stop_requested):
             if self.changed:
-                outcome = self.replan()
+                outcome = self.recompute_layout()
             if outcome == DONE and self.stride:
                 self.load_blocks()
             if outcome == DONE:
                 # If records have one size: those that load_blocks did not load.
-                outcome = self.walk_records(min(self.piece_end, self.table.n + LEAST_BLOCK) if self.stride else self.piece_end)
+                outcome = self.walk_records(min(self.piece_end, self.table.n + MIN_BLOCK) if self.stride else self.piece_end)
             if self.table.n >= self.piece_end:
                 self.piece_end += PIECE
                 pieces_left -= 1
@@ -280,10 +280,10 @@ cdef class Builder:
 
     cdef inline bint wants_bytes(self) noexcept nogil:
         # At the end of the view the walk has to say whether a record is incomplete.
-        return self.w.p < self.stop_at or self.stop_at == self.w.end
+        return self.w.p < self.bytes_end or self.bytes_end == self.w.end
 
-    cdef Outcome replan(self) noexcept with gil:
-        self.plan()
+    cdef Outcome recompute_layout(self) noexcept with gil:
+        self.compute_layout()
         return FAILED if (<reserve_function>self.reserve)(self) < 0 else DONE
 
     cdef bint interrupted(self) noexcept with gil:
@@ -293,11 +293,11 @@ cdef class Builder:
         # A block that does not match is wasted work, so the next one is small; a block that matches makes the next one larger.
         cdef Walk* w = &self.w
         cdef Py_ssize_t i, n
-        cdef Py_ssize_t left = min(self.most, self.piece_end) - self.table.n
+        cdef Py_ssize_t left = min(self.max_rows, self.piece_end) - self.table.n
         cdef bint fits = True
         while True:
             n = min(self.block, min(left, (w.end - w.p) // self.stride))
-            n = min(n, (self.stop_at - w.p + self.stride - 1) // self.stride)    # the last record may pass it
+            n = min(n, (self.bytes_end - w.p + self.stride - 1) // self.stride)    # the last record may pass it
             if n <= 0:
                 return
             for i in range(self.nvalues):    # nulls may be shorter than the records that reserve() counted on
@@ -308,20 +308,20 @@ cdef class Builder:
                     fits = False
                     break
             if not fits:
-                self.block = LEAST_BLOCK
+                self.block = MIN_BLOCK
                 return
             for i in range(self.nvalues):
                 add_rows(self.table.roots[i], n)
             self.table.n += n
             w.p += n * self.stride
             left -= n
-            self.block = min(2 * self.block, MOST_BLOCK)
+            self.block = min(2 * self.block, MAX_BLOCK)
 
-    cdef Outcome walk_records(self, Py_ssize_t most) noexcept nogil:
+    cdef Outcome walk_records(self, Py_ssize_t max_rows) noexcept nogil:
         cdef Walk* w = &self.w
         cdef const unsigned char* p = w.p
         cdef const unsigned char* end = w.end
-        cdef const unsigned char* stop_at = self.stop_at
+        cdef const unsigned char* bytes_end = self.bytes_end
         cdef const unsigned char* next
         cdef const unsigned char* start
         cdef Column** roots = self.table.roots
@@ -331,17 +331,17 @@ cdef class Builder:
         cdef Py_ssize_t i
         cdef bint fast = self.is_shallow and not w.checks_each_text
         cdef Outcome outcome = DONE
-        most = min(most, self.most)
-        while n < most and not self.changed:
+        max_rows = min(max_rows, self.max_rows)
+        while n < max_rows and not self.changed:
             start = p
-            if p >= stop_at:
+            if p >= bytes_end:
                 outcome = MORE if p == end else DONE
                 break
             for i in range(nvalues):
                 c = roots[i]
                 next = load_one(w, c, n, p, end) if fast and c.wanted else NULL
                 if next == NULL:
-                    truncate_column(c, n)
+                    set_length(c, n)
                     w.p = p
                     outcome = append_value(w, c)
                     if outcome != DONE:
@@ -353,13 +353,13 @@ cdef class Builder:
                 break
             n += 1
         w.p = p
-        self.truncate_rows(n)
+        self.set_row_count(n)
         return outcome
 
-    cdef void truncate_rows(self, Py_ssize_t n) noexcept nogil:
+    cdef void set_row_count(self, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t i
         for i in range(self.nvalues):
-            truncate_column(self.table.roots[i], n)
+            set_length(self.table.roots[i], n)
         self.table.n = n
 
     cdef bint texts_are_valid(self) noexcept nogil:
@@ -396,7 +396,7 @@ cdef class Builder:
         if c.kind == ARRAY and at[0] == VECTOR and w.mismatched_item >= 0:
             steps.append(f"[{w.mismatched_item}]")
             at = w.mismatched_at
-        self.offset = at - self.first
+        self.offset = at - self.view_start
         self.code = at[0]
         self.column = steps[0]
         self.path = "".join(steps[1:])
@@ -414,7 +414,7 @@ cdef class Builder:
             found = make_column(describe_key(&inference) if c.refuses_nulls else describe_value(&inference))
         finally:
             self.w.skipping.depth = self.w.skipping.tail = 0
-        if null_size(found) > MOST_NULL_NBYTES and c.n:
+        if null_size(found) > MAX_NULL_NBYTES and c.n:
             free_column(found)
             return self.refuse(c)
         for _ in range(c.n):
@@ -473,9 +473,9 @@ cdef class Builder:
                 release_table(rest)
                 raise MemoryError
         rest.n = table.n - n
-        self.nbytes = 0 if rest.n == 0 else <Py_ssize_t>(<double>self.nbytes * rest.n / table.n)    # about
+        self.nbytes = 0 if rest.n == 0 else <Py_ssize_t>(<double>self.nbytes * rest.n / table.n)    # an estimate
         for i in range(self.nvalues):
-            truncate_column(table.roots[i], n)
+            set_length(table.roots[i], n)
             if not complete_bits(table.roots[i]):
                 release_table(rest)
                 raise MemoryError

@@ -6,10 +6,10 @@
 
 cdef enum:
     EIO = 5                   # returned by a stream's functions if its source failed
-    MOST_TEXT = 32            # bytes of a format string
+    MAX_FORMAT_NBYTES = 32    # bytes of a format string
 
 cdef struct SchemaParts:
-    char format[MOST_TEXT]
+    char format[MAX_FORMAT_NBYTES]
     char* name
     ArrowSchema* children
     ArrowSchema** pointers

@@ -13,7 +13,6 @@ cdef bint convert_numbers(Column* c, const unsigned char* p, Py_ssize_t n, Py_ss
     cdef bint is_float = kind == "f"
     cdef uint64_t bits
     cdef int64_t number
-    cdef double real
     cdef int32_t narrow
     cdef bint fits = True
     c.code = code_of(kind, itemsize)
@@ -174,7 +173,7 @@ cdef class BufferOwner:
             PyBuffer_Release(&self.view)
 
 
-def null_bits(list values):
+def validity_bitmap(list values):
     """Return a bit for each value, 0 where it is None; None if no value is."""
     cdef Py_ssize_t i
     cdef Py_ssize_t n = len(values)
@@ -195,16 +194,14 @@ def null_bits(list values):
 def rows_of_encoded(bytes data, offsets, bytes valid=None, Py_ssize_t first_bit=0):
     """Return the Rows of encoded values, whose start offsets are an array('q').
 
-    valid, first_bit: what `null_bits` returned, and the bit of the first value.
+    valid, first_bit: what `validity_bitmap` returned, and the bit of the first value.
     """
     cdef Rows rows = Rows()
     cdef Py_buffer starts
     rows.n = len(offsets)
     rows.c = new_column(ENCODED, -1, 0)
     rows.c.n = rows.n
-    rows.c.wide_offsets = <int64_t*>PyMem_RawMalloc((rows.n + 1) * sizeof(int64_t))
-    if rows.c.wide_offsets == NULL:
-        raise MemoryError
+    allocate_wide_offsets(rows.c, rows.n)
     PyObject_GetBuffer(offsets, &starts, PyBUF_SIMPLE)
     memcpy(rows.c.wide_offsets, starts.buf, rows.n * sizeof(int64_t))
     PyBuffer_Release(&starts)
@@ -359,14 +356,23 @@ def rows_of_arrow(ImportedArray imported not None, field=None):
     return rows
 
 
+cdef inline const unsigned char* validity_of(const ArrowArray* array) noexcept nogil:
+    # A bit for each value from the array's own start on, 0: null. NULL: there are no nulls.
+    return <const unsigned char*>array.buffers[0] if array.null_count != 0 and array.n_buffers else NULL
+
+
+cdef inline bint is_valid_at(const unsigned char* valid, int64_t i) noexcept nogil:
+    return valid == NULL or valid[i >> 3] >> (i & 7) & 1
+
+
 cdef Py_ssize_t count_nulls(const ArrowArray* array, int64_t offset, int64_t n) noexcept nogil:
-    cdef const unsigned char* valid = <const unsigned char*>array.buffers[0] if array.n_buffers else NULL
+    cdef const unsigned char* valid = validity_of(array)
     cdef int64_t i
     cdef Py_ssize_t nnulls = 0
-    if array.null_count == 0 or valid == NULL:
+    if valid == NULL:
         return 0
     for i in range(offset, offset + n):
-        nnulls += not valid[i >> 3] >> (i & 7) & 1
+        nnulls += not is_valid_at(valid, i)
     return nnulls
 
 
@@ -403,7 +409,7 @@ cdef Column* import_array(const ArrowSchema* schema, const ArrowArray* array, in
         c = import_nested(schema, array, offset, n, format)
     c.n = n
     if format != b"n" and count_nulls(array, offset, n):
-        c.valid = <const unsigned char*>array.buffers[0]
+        c.valid = validity_of(array)
         c.first_bit = offset
         c.nbits = PY_SSIZE_T_MAX
     return c
@@ -413,7 +419,7 @@ cdef Column* import_nested(const ArrowSchema* schema, const ArrowArray* array, i
     cdef Column* c = NULL
     cdef Py_ssize_t i, nitems
     cdef const ArrowSchema* entries = schema.children[0] if schema.n_children else NULL
-    cdef const ArrowArray* held = array.children[0] if array.n_children else NULL
+    cdef const ArrowArray* child = array.children[0] if array.n_children else NULL
     try:
         if format == b"+s":
             c = new_column(TUPLE, VECTOR, schema.n_children)
@@ -422,18 +428,18 @@ cdef Column* import_nested(const ArrowSchema* schema, const ArrowArray* array, i
         elif format in (b"+l", b"+L"):
             c = new_column(VARIABLE_LIST, LIST, 1)
             borrow_offsets(c, array, offset, n, format == b"+L")
-            c.parts[0] = import_array(entries, held, 0, held.length)
+            c.parts[0] = import_array(entries, child, 0, child.length)
         elif format[:3] == b"+w:":
             nitems = int(format[3:])
             c = new_column(VARIABLE_LIST, VECTOR, 1)
             make_even_offsets(c, offset, n, nitems)
-            c.parts[0] = import_array(entries, held, 0, held.length)
-            turn_into_array(c, offset, nitems)
+            c.parts[0] = import_array(entries, child, 0, child.length)
+            convert_to_array_if_packed(c, offset, nitems)
         elif format == b"+m":
             c = new_column(MAP_ENTRIES, MAP, 2)
             borrow_offsets(c, array, offset, n, False)
             for i in range(2):
-                c.parts[i] = import_array(entries.children[i], held.children[i], held.offset, held.length)
+                c.parts[i] = import_array(entries.children[i], child.children[i], child.offset, child.length)
         else:
             raise EncodeTypeError(f"Arrow type {format.decode('ascii', 'replace')!r} has no type code")
     except BaseException:
@@ -442,7 +448,7 @@ cdef Column* import_nested(const ArrowSchema* schema, const ArrowArray* array, i
     return c
 
 
-cdef void turn_into_array(Column* c, int64_t offset, Py_ssize_t nitems) noexcept:
+cdef void convert_to_array_if_packed(Column* c, int64_t offset, Py_ssize_t nitems) noexcept:
     # Make VECTORs of numbers without nulls an ARRAY.
     cdef Column* part = c.parts[0]
     if part.kind != FIXED or part.valid != NULL or not part.borrowed:
@@ -465,12 +471,19 @@ cdef int borrow_offsets(Column* c, const ArrowArray* array, int64_t offset, int6
     return 0
 
 
-cdef int make_even_offsets(Column* c, int64_t offset, int64_t n, int64_t step) except -1:
-    # The offsets of values that all have the same size.
-    cdef int64_t i
+cdef int allocate_wide_offsets(Column* c, int64_t n) except -1:
+    # For n values; the caller fills in all but the first.
     c.wide_offsets = <int64_t*>PyMem_RawMalloc((n + 1) * sizeof(int64_t))
     if c.wide_offsets == NULL:
         raise MemoryError
+    c.wide_offsets[0] = 0
+    return 0
+
+
+cdef int make_even_offsets(Column* c, int64_t offset, int64_t n, int64_t step) except -1:
+    # The offsets of values that all have the same size.
+    cdef int64_t i
+    allocate_wide_offsets(c, n)
     for i in range(n + 1):
         c.wide_offsets[i] = (offset + i) * step
     return 0
@@ -483,7 +496,7 @@ cdef Column* import_fixed_size_binary(const ArrowArray* array, int64_t offset, i
     c.used = (offset + n) * width
     try:
         make_even_offsets(c, offset, n, width)
-    except:
+    except BaseException:
         free_column(c)
         raise
     return c
@@ -524,20 +537,21 @@ cdef Column* import_views(const ArrowArray* array, int64_t offset, int64_t n, in
     # 16 bytes per value: its length, then either up to 12 bytes of text, or 4 bytes of it, a buffer number and an offset.
     cdef Column* c = new_column(VARIABLE_LENGTH, code, 0)
     cdef const unsigned char* view = <const unsigned char*>array.buffers[1] + 16 * offset
-    cdef const unsigned char* valid = <const unsigned char*>array.buffers[0]
+    cdef const unsigned char* valid = validity_of(array)
     cdef int64_t i, total = 0
     cdef int32_t nbytes, number, start
-    c.wide_offsets = <int64_t*>PyMem_RawMalloc((n + 1) * sizeof(int64_t))
-    if c.wide_offsets != NULL:
+    try:
+        allocate_wide_offsets(c, n)
         for i in range(n):
-            c.wide_offsets[i] = total
-            if array.null_count == 0 or valid == NULL or valid[(offset + i) >> 3] >> ((offset + i) & 7) & 1:
+            if is_valid_at(valid, offset + i):
                 memcpy(&nbytes, view + 16 * i, 4)
                 total += nbytes
-        c.wide_offsets[n] = total
-    if c.wide_offsets == NULL or not reserve_data(c, total):
+            c.wide_offsets[i + 1] = total
+        if not reserve_data(c, total):
+            raise MemoryError
+    except BaseException:
         free_column(c)
-        raise MemoryError
+        raise
     c.used = total
     for i in range(n):
         nbytes = <int32_t>(c.wide_offsets[i + 1] - c.wide_offsets[i])
@@ -572,17 +586,14 @@ cdef Column* import_dictionary(const ArrowSchema* schema, const ArrowArray* arra
 
 
 cdef int encode_dictionary(Column* c, const Column* indices, const Column* values, const ArrowArray* array, int64_t offset, int64_t n) except -1:
-    cdef const unsigned char* valid = <const unsigned char*>array.buffers[0]
+    cdef const unsigned char* valid = validity_of(array)
     cdef int64_t i, index, total = 0
     cdef unsigned char* out
     cdef Nulls none
-    cdef int32_t narrow
     memset(&none, 0, sizeof(Nulls))
-    c.wide_offsets = <int64_t*>PyMem_RawCalloc(n + 1, sizeof(int64_t))
-    if c.wide_offsets == NULL:
-        raise MemoryError
+    allocate_wide_offsets(c, n)
     for i in range(n):
-        if array.null_count == 0 or valid == NULL or valid[(offset + i) >> 3] >> ((offset + i) & 7) & 1:
+        if is_valid_at(valid, offset + i):
             index = index_at(indices, i)
             if not 0 <= index < values.n:
                 raise EncodeValueError(f"dictionary index {index} is out of range: the dictionary has {values.n} values", f"[{i}]")

@@ -1,20 +1,20 @@
 # Column and Table: their memory, its owners, reserving capacity.
 
 cdef enum Kind:
-    FIXED      # scalars of one width: data
-    VARIABLE_LENGTH      # BYTES, STRING, application codes: offsets into data
-    ENCODED    # values of any kind as their encoded bytes: offsets into data
-    ARRAY      # VECTORs of one arity whose items are scalars of one width: nitems of them a value, in data
-    TUPLE      # VECTORs of one arity: a part for each item
-    VARIABLE_LIST     # LISTs, or VECTORs of any length: offsets into one part
-    MAP_ENTRIES     # MAPs: offsets into two parts, keys and mapped values
-    UNKNOWN    # items of LISTs and MAPs that have all been empty: no data
-    UNSIGNED_UNCHECKED    # as FIXED: LONGs copied from uint64 without a range check; negative ones were 2^63 or more
+    FIXED                     # scalars of one width: data
+    VARIABLE_LENGTH           # BYTES, STRING, application codes: offsets into data
+    ENCODED                   # values of any kind as their encoded bytes: offsets into data
+    ARRAY                     # VECTORs of one arity whose items are scalars of one width: nitems of them a value, in data
+    TUPLE                     # VECTORs of one arity: a part for each item
+    VARIABLE_LIST             # LISTs, or VECTORs of any length: offsets into one part
+    MAP_ENTRIES               # MAPs: offsets into two parts, keys and mapped values
+    UNKNOWN                   # items of LISTs and MAPs that have all been empty: no data
+    UNSIGNED_UNCHECKED        # as FIXED: LONGs copied from uint64 without a range check; negative ones were 2^63 or more
 
 cdef enum:
     PADDING = 16              # spare bytes after data, so that short copies have a constant length
-    MOST_LEVELS = 30          # of columns within columns: Arrow's readers support twice as many
-    MOST_PARTS = 1024         # of a TUPLE, and of its parts' parts together
+    MAX_LEVELS = 30           # of columns within columns: Arrow's readers support twice as many
+    MAX_PARTS = 1024          # of a TUPLE, and of its parts' parts together
 
 cdef struct Null:
     const unsigned char* data
@@ -29,13 +29,13 @@ cdef struct Column:
     int width                 # bytes of a payload; FIXED, ARRAY
     Py_ssize_t nitems         # ARRAY
     bint wanted               # its values are stored; if not, those of a part may be
-    bint has_wanted_part               # this TUPLE has a part that is wanted by itself
+    bint has_wanted_part      # this TUPLE has a part that is wanted by itself
     Column** parts            # owned
     Py_ssize_t nparts
     Py_ssize_t n              # values held
     unsigned char* data       # owned, unless borrowed
     Py_ssize_t used           # bytes
-    Py_ssize_t capacity           # bytes, without PADDING
+    Py_ssize_t capacity       # bytes, without PADDING
     int32_t* offsets          # owned, unless borrowed; n + 1 of them
     int64_t* wide_offsets     # owned or borrowed; used instead of offsets by some imported columns
     Py_ssize_t offsets_capacity
@@ -55,7 +55,7 @@ cdef struct Table:
     long nowners
     Column** roots            # one for each value of a record
     Py_ssize_t nroots
-    Column** visible            # borrowed from the roots' trees: the columns of a Batch
+    Column** visible          # borrowed from the roots' trees: the columns of a Batch
     Py_ssize_t nvisible
     Py_ssize_t n              # rows
 
@@ -176,11 +176,11 @@ cdef bint reserve_data(Column* c, Py_ssize_t nbytes) noexcept nogil:
     return True
 
 
-cdef bint reserve_payload(Column* c, Py_ssize_t nbytes, Py_ssize_t most) noexcept nogil:
+cdef bint reserve_payload(Column* c, Py_ssize_t nbytes, Py_ssize_t max_held) noexcept nogil:
     # As reserve_data, but never more than offsets can address: load_variable checks only the capacity.
-    if not reserve_data(c, min(nbytes, most)):
+    if not reserve_data(c, min(nbytes, max_held)):
         return False
-    c.capacity = min(c.capacity, most)
+    c.capacity = min(c.capacity, max_held)
     return True
 
 
@@ -251,8 +251,8 @@ cdef inline int64_t offset_at(const Column* c, Py_ssize_t i) noexcept nogil:
     return c.wide_offsets[i] if c.wide_offsets != NULL else c.offsets[i]
 
 
-cdef void truncate_column(Column* c, Py_ssize_t n) noexcept nogil:
-    # Drop the values from n on, including incomplete ones; or count those up to n that the fast path has loaded.
+cdef void set_length(Column* c, Py_ssize_t n) noexcept nogil:
+    # Make the column hold n values: drop those after, including incomplete ones, or count those that the fast path has loaded.
     cdef Py_ssize_t i
     cdef Py_ssize_t nitems = n
     if not c.wanted and not c.has_wanted_part:
@@ -265,7 +265,7 @@ cdef void truncate_column(Column* c, Py_ssize_t n) noexcept nogil:
             c.used = nitems
             c.checked = min(c.checked, nitems)
     for i in range(c.nparts):
-        truncate_column(c.parts[i], nitems)
+        set_length(c.parts[i], nitems)
     for i in range(n, c.nbits):
         c.bits[i >> 3] |= 1 << (i & 7)
     c.nbits = min(c.nbits, n)

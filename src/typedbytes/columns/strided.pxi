@@ -4,8 +4,8 @@
 # of them; the list of leaves is made from the columns, and again when one of them changes its type.
 
 cdef enum:
-    MOST_BLOCK = 1024         # records: their bytes and those of their columns fit in the L1 cache
-    LEAST_BLOCK = 8
+    MAX_BLOCK = 1024          # records: their bytes and those of their columns fit in the L1 cache
+    MIN_BLOCK = 8
 
 cdef struct Leaf:
     # A field at the same offset in every record.
@@ -34,7 +34,7 @@ cdef Py_ssize_t size_of(const Column* c) noexcept nogil:
     return total
 
 
-cdef Py_ssize_t least_of(const Column* c, bint widens) noexcept nogil:
+cdef Py_ssize_t min_size_of(const Column* c, bint widens) noexcept nogil:
     # The smallest number of encoded bytes of a value.
     cdef Py_ssize_t i
     cdef Py_ssize_t total = 5
@@ -45,7 +45,7 @@ cdef Py_ssize_t least_of(const Column* c, bint widens) noexcept nogil:
     if c.kind == ARRAY:
         return 5 + c.nitems * min(1 + c.width, 5 if widens else 9)
     for i in range(c.nparts if c.kind == TUPLE else 0):
-        total += least_of(c.parts[i], widens)
+        total += min_size_of(c.parts[i], widens)
     return total
 
 
@@ -181,17 +181,17 @@ cdef void expect_as_much(Column* c, const Column* last) noexcept nogil:
         expect_as_much(c.parts[i], last.parts[i])
 
 
-cdef bint reserve_expected(Column* c, Py_ssize_t least, Py_ssize_t nbytes, Py_ssize_t most) noexcept nogil:
-    # Reserve what is expected of texts and items, and `least` of this column, as far as it can come from this number of bytes.
+cdef bint reserve_expected(Column* c, Py_ssize_t min_nbytes, Py_ssize_t nbytes, Py_ssize_t max_held) noexcept nogil:
+    # Reserve what is expected of texts and items, and `min_nbytes` of this column, as far as it can come from this number of bytes.
     # False: out of memory.
     cdef Py_ssize_t i
     if not c.wanted and not c.has_wanted_part:
         return True
-    if c.kind == VARIABLE_LENGTH and c.wanted and not reserve_payload(c, min(nbytes, max(c.expected, least)), most):
+    if c.kind == VARIABLE_LENGTH and c.wanted and not reserve_payload(c, min(nbytes, max(c.expected, min_nbytes)), max_held):
         return False
     for i in range(c.nparts):
         if has_offsets(c) and c.parts[i].kind == FIXED and not reserve_data(c.parts[i], min(nbytes, c.parts[i].expected)):
             return False
-        if not reserve_expected(c.parts[i], 0, nbytes, most):
+        if not reserve_expected(c.parts[i], 0, nbytes, max_held):
             return False
     return True

@@ -69,8 +69,8 @@ cdef tuple with_items_as_columns(tuple described, tuple path):
     if not path:
         return described
     if described[0] == "array":
-        if described[2] > MOST_PARTS:
-            raise LimitError(f"cannot make a column of one item of a VECTOR with more than {MOST_PARTS} items")
+        if described[2] > MAX_PARTS:
+            raise LimitError(f"cannot make a column of one item of a VECTOR with more than {MAX_PARTS} items")
         described = ("tuple", (("fixed", described[1]),) * described[2])
     if described[0] != "tuple" or not 0 <= path[0] < len(described[1]):
         raise LookupError(f"no item {path[0]} to use as a column")
@@ -109,8 +109,8 @@ cdef tuple describe_value(TypeInference* inference):
             return "fixed", code
         return ("raw",) if inference.buf.cursor - start == 1 else ("variable", code)    # Hive's NULL and ENDOFRECORD are bare
     inference.level += 1
-    if inference.level > MOST_LEVELS:
-        raise LimitError(f"columns nest at most {MOST_LEVELS} levels: pass a schema with raw for deeper values")
+    if inference.level > MAX_LEVELS:
+        raise LimitError(f"columns nest at most {MAX_LEVELS} levels: pass a schema with raw for deeper values")
     found = describe_vector(inference) if code == VECTOR else describe_list(inference) if code == LIST else describe_map(inference)
     inference.level -= 1
     return found
@@ -140,8 +140,8 @@ cdef tuple describe_vector(TypeInference* inference):
         inference.buf.cursor = p + nitems * (1 + width)
         return "array", p[0], nitems
     inference.nparts += nitems
-    if inference.nparts > MOST_PARTS:
-        raise LimitError(f"VECTORs with more than {MOST_PARTS} items of different types cannot be columns: pass a schema with raw for them")
+    if inference.nparts > MAX_PARTS:
+        raise LimitError(f"VECTORs with more than {MAX_PARTS} items of different types cannot be columns: pass a schema with raw for them")
     inference.buf.cursor = p
     return "tuple", describe_values(inference, nitems)
 

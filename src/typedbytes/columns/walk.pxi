@@ -8,13 +8,13 @@ cdef enum Outcome:
     MORE          # the bytes end inside the record
     OTHER         # the value is of another kind than its column
     BROKEN        # not a valid value, or too deep: decoding it raises the error
-    FULL          # a column cannot hold more
+    COLUMN_FULL   # it cannot hold more: see max_held
     REFUSED       # as OTHER, and refused by the policy
     FAILED        # an exception is set
     NO_MEMORY
 
 cdef enum:
-    MOST_NULL_NBYTES = 128    # that a null may take, which is encoded in 1 or 9
+    MAX_NULL_NBYTES = 128     # that a null may take, which is encoded in 1 or 9
 
 cdef struct Walk:
     const unsigned char* p
@@ -22,13 +22,13 @@ cdef struct Walk:
     PyObject* builder         # borrowed
     bint widens
     const Null* null          # what is read as a null
-    Py_ssize_t most_held      # bytes of data, and items, of one column: offsets are int32
-    bint checks_each_text              # check that each STRING is UTF-8 as it is appended
+    Py_ssize_t max_held       # bytes of data, and items, of one column: offsets are int32
+    bint checks_each_text     # check that each STRING is UTF-8 as it is appended
     Py_ssize_t depth
     Py_ssize_t max_depth
     Skipping skipping
-    Column* mismatched           # the column of the outcome OTHER or REFUSED
-    Py_ssize_t mismatched_item   # item of an ARRAY; -1: its count
+    Column* mismatched        # the column of the outcome OTHER or REFUSED
+    Py_ssize_t mismatched_item    # item of an ARRAY; -1: its count
     const unsigned char* mismatched_at    # the encoded value found for that item
 
 
@@ -58,7 +58,7 @@ cdef inline void store_fixed(unsigned char* out, const unsigned char* p, int cod
 
 
 # The fast path: load_* store value i of a column, and of each part of a TUPLE, at the position that follows from i alone. They do not
-# update `n` and `used`; truncate_column does that afterwards. They return the position after the value; NULL if it needs the general
+# update `n` and `used`; set_length does that afterwards. They return the position after the value; NULL if it needs the general
 # path (another type, incomplete input, no capacity), in which case the column has no more values than before.
 
 cdef inline const unsigned char* load_fixed(const Column* c, Py_ssize_t i, const unsigned char* p, const unsigned char* end) noexcept nogil:
@@ -77,7 +77,8 @@ cdef inline const unsigned char* load_variable(
     nbytes = load_i32(p + 1)
     start = c.offsets[i]
     p += 5
-    if unlikely(nbytes < 0 or nbytes > end - p or nbytes >= c.capacity - start):    # `>=`: even an empty text has padding, and may have no memory
+    # `>=`: copy_padded writes PADDING bytes even for an empty text, and a column of capacity 0 may have no memory.
+    if unlikely(nbytes < 0 or nbytes > end - p or nbytes >= c.capacity - start):
         return NULL
     copy_padded(c.data + start, p, nbytes, end)
     c.offsets[i + 1] = <int32_t>(start + nbytes)
@@ -131,7 +132,7 @@ cdef const unsigned char* load_nested(
             if unlikely(p == NULL):
                 return NULL
         item = first + count
-    if unlikely(item > w.most_held):
+    if unlikely(item > w.max_held):
         return NULL
     c.offsets[i + 1] = <int32_t>item
     return p
@@ -265,7 +266,7 @@ cdef Outcome append_value(Walk* w, Column* c) noexcept nogil:
             w.depth -= 1
         if outcome != OTHER:
             return outcome
-        if not c.refuses_nulls and is_encoded_null(w.null, w.p, w.end) and null_size(c) <= MOST_NULL_NBYTES:
+        if not c.refuses_nulls and is_encoded_null(w.null, w.p, w.end) and null_size(c) <= MAX_NULL_NBYTES:
             w.p += w.null.nbytes
             return append_null(c, w.null)
         w.mismatched = c
@@ -347,9 +348,9 @@ cdef Outcome append_variable(Walk* w, Column* c) noexcept nogil:
 
 
 cdef Outcome append_payload(Walk* w, Column* c, const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
-    if nbytes > w.most_held - c.used:
-        return FULL
-    if not reserve_payload(c, c.used + nbytes, w.most_held) or not reserve_offsets(c, c.n + 1):
+    if nbytes > w.max_held - c.used:
+        return COLUMN_FULL
+    if not reserve_payload(c, c.used + nbytes, w.max_held) or not reserve_offsets(c, c.n + 1):
         return NO_MEMORY
     memcpy(c.data + c.used, p, nbytes)
     c.used += nbytes
@@ -474,8 +475,8 @@ cdef Outcome append_map(Walk* w, Column* c) noexcept nogil:
 
 
 cdef Outcome end_items(const Walk* w, Column* c) noexcept nogil:
-    if c.parts[0].n > w.most_held:
-        return FULL
+    if c.parts[0].n > w.max_held:
+        return COLUMN_FULL
     if not reserve_offsets(c, c.n + 1):
         return NO_MEMORY
     c.n += 1

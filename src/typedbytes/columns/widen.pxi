@@ -42,15 +42,15 @@ cdef bint widen(Column* c, Walk* w) except -1:
         return widen_numbers(c, code)
     if c.kind == ARRAY and code == VECTOR:
         if w.mismatched_item < 0:
-            return widen_arity(c, w.most_held)
+            return widen_arity(c, w.max_held)
         if widens_to(c.code, w.mismatched_at[0]):
             return widen_numbers(c, w.mismatched_at[0])
-    encode_column(c, w.most_held)
+    encode_column(c, w.max_held)
     return True
 
 
-cdef object column_limit_error(Py_ssize_t most):
-    return LimitError(f"a column can hold at most {most} bytes or items")
+cdef object column_limit_error(Py_ssize_t max_held):
+    return LimitError(f"a column can hold at most {max_held} bytes or items")
 
 
 cdef bint widen_numbers(Column* c, int code) except -1:
@@ -75,13 +75,13 @@ cdef bint widen_numbers(Column* c, int code) except -1:
     return True
 
 
-cdef bint widen_arity(Column* c, Py_ssize_t most) except -1:
+cdef bint widen_arity(Column* c, Py_ssize_t max_held) except -1:
     # From VECTORs of one length to VECTORs of any.
     cdef Py_ssize_t i
     cdef Column* listed = new_column(VARIABLE_LIST, VECTOR, 1)
     try:
-        if c.n * c.nitems > most:
-            raise column_limit_error(most)
+        if c.n * c.nitems > max_held:
+            raise column_limit_error(max_held)
         listed.parts[0] = new_column(FIXED, c.code, 0)
         if not reserve_offsets(listed, c.n):
             raise MemoryError
@@ -105,7 +105,7 @@ cdef bint widen_arity(Column* c, Py_ssize_t most) except -1:
     return True
 
 
-cdef int encode_column(Column* c, Py_ssize_t most) except -1:
+cdef int encode_column(Column* c, Py_ssize_t max_held) except -1:
     # From any type to the encoded bytes of its values.
     cdef Py_ssize_t i
     cdef unsigned char* out
@@ -113,9 +113,9 @@ cdef int encode_column(Column* c, Py_ssize_t most) except -1:
     cdef Column* encoded = new_column(ENCODED, -1, 0)
     memset(&none, 0, sizeof(Nulls))
     try:
-        if bound_of(c, 0, c.n, 0) > most:
-            raise column_limit_error(most)
-        if not reserve_offsets(encoded, c.n) or not reserve_payload(encoded, bound_of(c, 0, c.n, 0), most):
+        if bound_of(c, 0, c.n, 0) > max_held:
+            raise column_limit_error(max_held)
+        if not reserve_offsets(encoded, c.n) or not reserve_payload(encoded, bound_of(c, 0, c.n, 0), max_held):
             raise MemoryError
     except BaseException:
         free_column(encoded)

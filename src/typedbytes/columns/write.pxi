@@ -5,7 +5,7 @@
 # stored column by column in blocks, all others value by value.
 
 cdef struct Nulls:
-    const unsigned char* data # what is written for a null, borrowed; NULL: as it was read, and others are refused
+    const unsigned char* data    # what is written for a null, borrowed; NULL: as it was read, and others are refused
     Py_ssize_t nbytes
     const char* fault         # why a value was refused; NULL: it is null
 
@@ -165,7 +165,7 @@ cdef class Rows:
 
     cdef Column* c
     cdef bint borrowed            # the Column itself belongs to another object
-    cdef list owners               # objects that own the memory
+    cdef list owners              # objects that own the memory
     cdef Py_ssize_t n
 
     def __cinit__(self):
@@ -179,8 +179,8 @@ cdef class Rows:
         return self.n
 
 
-def encode_rows(list columns, list starts, Py_ssize_t n, Py_ssize_t most, nulls, Py_ssize_t nbefore):
-    """Encode up to n rows, about `most` bytes but at least one row; return the bytes and the number of rows.
+def encode_rows(list columns, list starts, Py_ssize_t n, Py_ssize_t max_nbytes, nulls, Py_ssize_t nbefore):
+    """Encode up to n rows, about `max_nbytes` bytes but at least one row; return the bytes and the number of rows.
 
     starts: the first row in each column. nulls: the bytes written for a null, None to refuse them. nbefore: the number of rows
     written before. Raises EncodeValueError whose path is the number of the row, counting those before.
@@ -202,7 +202,7 @@ def encode_rows(list columns, list starts, Py_ssize_t n, Py_ssize_t most, nulls,
             first[i] = starts[i]
             if not 0 <= first[i] <= (<Rows>columns[i]).n - n:
                 raise IndexError("row range is outside the columns")
-        n = fitting(c, first, ncolumns, n, most, written.nbytes)
+        n = fitting(c, first, ncolumns, n, max_nbytes, written.nbytes)
         return fill_bytes(c, first, ncolumns, n, bound_of_rows(c, first, ncolumns, n, written.nbytes) + PADDING, &written, nbefore), n
     finally:
         PyMem_RawFree(c)
@@ -217,9 +217,9 @@ cdef Py_ssize_t bound_of_rows(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns
     return total
 
 
-cdef Py_ssize_t fitting(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssize_t n, Py_ssize_t most, Py_ssize_t null_nbytes) noexcept nogil:
-    # A number of rows, at least one, whose bytes are at most `most`, to within a factor of two.
-    while n > 1 and bound_of_rows(c, first, ncolumns, n, null_nbytes) > most:
+cdef Py_ssize_t fitting(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssize_t n, Py_ssize_t max_nbytes, Py_ssize_t null_nbytes) noexcept nogil:
+    # A number of rows, at least one, whose bytes are at most `max_nbytes`, to within a factor of two.
+    while n > 1 and bound_of_rows(c, first, ncolumns, n, null_nbytes) > max_nbytes:
         n = (n + 1) // 2
     return n
 
@@ -239,7 +239,7 @@ cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssi
         stride = stride + size if size and (i == 0 or stride) else 0
         nleaves += count_leaves(c[i])
     try:
-        if stride and nleaves <= 4 * MOST_PARTS:
+        if stride and nleaves <= 4 * MAX_PARTS:
             leaves = <Leaf*>PyMem_RawCalloc(nleaves, sizeof(Leaf))
             if leaves == NULL:
                 raise MemoryError
@@ -283,7 +283,7 @@ cdef unsigned char* store_blocks(unsigned char* out, Column** c, Py_ssize_t* fir
     cdef Py_ssize_t row = 0
     cdef Py_ssize_t i, block
     while row < n:
-        block = min(n - row, MOST_BLOCK)
+        block = min(n - row, MAX_BLOCK)
         leaf = leaves
         offset = 0
         for i in range(ncolumns):

@@ -38,7 +38,7 @@ cdef class RecordFrames:
     cdef long long end                    # sync markers from this offset on belong to the next split
     cdef long long nrecords
     cdef Py_ssize_t max_bytes
-    cdef unsigned char escaped_marker[20]         # escape and marker
+    cdef unsigned char escaped_marker[20]    # escape and marker
 
     # The record, or block, that is being read.
     cdef long long record_offset          # its offset in the file
