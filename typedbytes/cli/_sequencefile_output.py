@@ -82,7 +82,7 @@ class SequenceFileOutput:
         self._header = header
         self._writing = writing(self._output, **header._asdict(), **self._how)
         self._writer = self._writing.__enter__()
-        self._raws = [_raw_of(name) for name in header[:2]]
+        self._converters = [_converter_of(name) for name in header[:2]]
 
     def copy_raw(self, reader):
         """Copy records that cannot be made from typed bytes as they are; return whether this was done."""
@@ -98,10 +98,10 @@ class SequenceFileOutput:
         if self._header[:2] == (_TYPED, _TYPED):
             self._writer.write_typed(records)
             return
-        key_raw, value_raw = self._raws
+        convert_key, convert_value = self._converters
         parts = split(bytes(records), 1, self._how["dialect"])
         for key, value in zip(parts, parts):
-            self._writer.write_raw(key_raw(key), value_raw(value))
+            self._writer.write_raw(convert_key(key), convert_value(value))
 
     def close(self, is_complete):
         """End the file."""
@@ -111,7 +111,7 @@ class SequenceFileOutput:
             self._writing.__exit__(None, None, None)
 
 
-def _raw_of(class_name):
+def _converter_of(class_name):
     """Return the function that converts the typed bytes of a SequenceFile's Reader back to the bytes of a class."""
     if class_name == _TYPED:
         return lambda typed: len(typed).to_bytes(4, "big") + typed

@@ -25,7 +25,7 @@ from typedbytes.streaming._job_options import OPTION_OF, REDUCERS, properties_of
 
 __all__ = ["CommandError", "InputError", "JobError", "OutputError", "Result", "run", "run_script"]
 
-LEAST_MEMORY = 1 << 20  # of a process
+MIN_MEMORY = 1 << 20  # of a process
 
 
 def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name=None, **options):
@@ -111,8 +111,8 @@ def _run(
     _check(secondary >= 0, f"secondary must be a number of bytes, not {secondary}")
     _check(processes > 0 and attempts > 0, "processes and attempts must be at least 1")
     _check(
-        memory >= processes * LEAST_MEMORY,
-        f"memory must be at least {processes * LEAST_MEMORY} bytes for {processes} processes, not {memory}",
+        memory >= processes * MIN_MEMORY,
+        f"memory must be at least {processes * MIN_MEMORY} bytes for {processes} processes, not {memory}",
     )
     environ = {**os.environ, **(environ or {})}
 

@@ -11,7 +11,7 @@ __all__ = ["CommandError", "InputError", "JobError", "OutputError", "Result", "r
 _Path = Union[str, PathLike[str]]
 _Code = Union[Callable[..., Any], type, str, Sequence[_Path]]
 
-LEAST_MEMORY: int
+MIN_MEMORY: int
 INPUT_FORMATS: tuple[str, ...]
 OUTPUT_FORMATS: tuple[str, ...]
 

@@ -21,6 +21,7 @@ from typedbytes import PairReader, PairWriter, _magic
 from typedbytes._sorting._native import LineReader
 from typedbytes.local._errors import InputError
 from typedbytes.sequencefile import Reader
+from typedbytes.sequencefile._locations import is_hidden
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -89,7 +90,7 @@ def _regular(path):
 def _files_in(folder):
     try:
         with os.scandir(folder) as entries:
-            visible = sorted((entry.name, entry.is_dir()) for entry in entries if not entry.name.startswith(("_", ".")))
+            visible = sorted((entry.name, entry.is_dir()) for entry in entries if not is_hidden(entry.name))
     except OSError as error:
         raise InputError(f"the folder {folder} cannot be read: {error.strerror}") from None
     for name, is_dir in visible:

@@ -65,7 +65,7 @@ class Reader(_native.Reader):
             super().__init__(
                 file,
                 owns=ours,
-                max_bytes=_locations.LARGEST if max_bytes is None else max_bytes,
+                max_bytes=_locations.MAX_RECORD_NBYTES if max_bytes is None else max_bytes,
                 find_codec=_find_decompress,
                 find_converters=partial(_writables.find_converters, decoders=decoders or {}),
                 **options,

@@ -7,9 +7,9 @@ import errno
 import io
 import os
 
-__all__ = ["LARGEST", "file_system", "is_hidden", "opened", "parts", "size"]
+__all__ = ["MAX_RECORD_NBYTES", "file_system", "is_hidden", "opened", "parts", "size"]
 
-LARGEST = 2**31 - 1
+MAX_RECORD_NBYTES = 2**31 - 1  # its length is an int32
 _HDFS = ("hdfs://", "arrow_hdfs://")
 _HDFS_NEEDS = (
     "hdfs:// needs pyarrow, a JDK in JAVA_HOME, Hadoop with libhdfs.so in HADOOP_HOME, and CLASSPATH=$(hadoop classpath --glob); "

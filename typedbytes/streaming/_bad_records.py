@@ -14,7 +14,7 @@ from typedbytes.streaming._sidefiles import side_file
 from typedbytes.streaming._user_code import StopEarly, TooManyBadRecords, pairs_of
 
 NSHOWN = 10  # records whose errors are shown; the side file has them all
-LEAST_RECORDS = 1000  # a share is taken of at least as many
+MIN_RECORDS = 1000  # a share is taken of at least as many
 
 
 class BadRecords:
@@ -33,7 +33,7 @@ class BadRecords:
             write_line(f"typedbytes: bad record {self._nbad}, of {nread} read: {type(error).__name__}: {error}")
         self._file = self._file or side_file("bad-records")
         self._file.write(record)
-        self.check(max(nread, LEAST_RECORDS), error)
+        self.check(max(nread, MIN_RECORDS), error)
 
     def check(self, nread, cause=None):
         """Raise TooManyBadRecords when more than the limit are bad among `nread` records."""

@@ -17,8 +17,8 @@ static inline int32_t hash_of(const unsigned char *p, ptrdiff_t nbytes) {
     return (int32_t)h;
 }
 
-/* Seven bytes that bring the hash `h` of those before them to `wanted`: its distance in base 31, which takes no more. */
-static inline void steer_hash(unsigned char *p, uint32_t h, uint32_t wanted) {
+/* Store seven bytes that bring the hash `h` of those before them to `wanted`: its distance in base 31, which takes no more. */
+static inline void store_hash_suffix(unsigned char *p, uint32_t h, uint32_t wanted) {
     uint32_t distance = wanted - h * 1742810335u;    /* the power 31^7, in Java's int */
     for (int i = 6; i >= 0; i--, distance /= 31) p[i] = (unsigned char)(distance % 31);
 }

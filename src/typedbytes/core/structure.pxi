@@ -8,7 +8,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.memoryview cimport PyMemoryView_FromMemory
 
-from typedbytes.core.java_hash cimport hash_of, steer_hash
+from typedbytes.core.java_hash cimport hash_of, store_hash_suffix
 
 cdef enum:
     SCAN_INTERVAL = 0x10000  # values between two checks for signals, for which the GIL is taken
@@ -205,6 +205,6 @@ def joined_with_hash(bytes head, bytes like, bytes key, bytes sign, bytes paddin
     for part in (head, like, key, sign):
         memcpy(end, PyBytes_AS_STRING(part), PyBytes_GET_SIZE(part))
         end += PyBytes_GET_SIZE(part)
-    steer_hash(end, <uint32_t>hash_of(p, nfront), <uint32_t>hash_of(<const unsigned char*>PyBytes_AS_STRING(like), len(like)))
+    store_hash_suffix(end, <uint32_t>hash_of(p, nfront), <uint32_t>hash_of(<const unsigned char*>PyBytes_AS_STRING(like), len(like)))
     memcpy(end + 7, PyBytes_AS_STRING(padding), len(padding))
     return whole
