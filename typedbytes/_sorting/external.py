@@ -2,7 +2,7 @@
 
     sort(sources, sink, memory=...)    streams of pairs or values into one sorted stream
     Spills                             runs in a folder, each with a segment for every partition; written and merged
-    left_of(memory)                    the part of a process's memory that is left for both
+    memory_for_records(memory)         the part of a process's memory that is left for both
 
 Here: files, their compression, and how many are open at once. Not here: the order, which the Sorter has. Always true: records
 with equal keys come out in the order in which they went in; a run that lacks something is an error, not a shorter run.
@@ -24,11 +24,11 @@ from collections import namedtuple
 from typedbytes._atomic import temporary_folder
 from typedbytes._sorting._native import Sorter, merge
 
-__all__ = ["CODECS", "MAX_FILES", "Segment", "Spills", "left_of", "sort"]
+__all__ = ["CODECS", "MAX_FILES", "Segment", "Spills", "memory_for_records", "sort"]
 
 CODECS = ("none", "zlib", "lz4", "zstd")
 
-BUFFER_NBYTES = 1 << 16, 1 << 20  # of a file that is merged: least and most
+BUFFER_NBYTES = 1 << 16, 1 << 20  # of a file that is merged: minimum and maximum
 MAX_FILES = 128  # merged at once, far from what a process may open
 CHUNK_NBYTES = 1 << 16  # of compressed bytes
 INTERPRETER_NBYTES = 24 << 20  # with our modules and a progress bar
@@ -42,12 +42,12 @@ def sort(sources, sink, *, nparts=2, memory=1 << 28, folder=None, codec="none", 
 
     sources: binary files with readinto(). sink: an object with write(). nparts: 2 for pairs, 1 for values. memory: bytes of a process that
     does nothing else. folder: where temporary files go, codec: their compression, one of CODECS. reverse, dialect, max_depth and errors as
-    for `typedbytes._sorting.external._native.Sorter`.
+    for `typedbytes._sorting._native.Sorter`.
     """
-    memory = left_of(memory)
-    with temporary_folder("typedbytes-sort-", folder) as spilled:
+    memory = memory_for_records(memory)
+    with temporary_folder("typedbytes-sort-", folder) as spill_folder:
         sorter = Sorter(nparts=nparts, memory=memory, **options)
-        spills = Spills(spilled, codec=codec, nparts=nparts, memory=memory, **options)
+        spills = Spills(spill_folder, codec=codec, nparts=nparts, memory=memory, **options)
         segments = []
         for source in sources:
             while sorter.fill(source):
@@ -61,10 +61,10 @@ def sort(sources, sink, *, nparts=2, memory=1 << 28, folder=None, codec="none", 
         return nrecords
 
 
-def left_of(memory):
+def memory_for_records(memory):
     """Return how much of a process's memory is left for records: the interpreter takes 24 MiB, or half of less than 48 MiB.
 
-    >>> left_of(512 << 20) >> 20
+    >>> memory_for_records(512 << 20) >> 20
     488
     """
     return memory - min(INTERPRETER_NBYTES, memory // 2)
@@ -81,10 +81,10 @@ class Spills:
             raise ValueError(f"codec must be one of {', '.join(CODECS)}, not {codec!r}")
         self._folder = folder
         self._codec = codec
-        self._packing = _packing(codec)  # raise for a missing library now
-        self._unpacking_nbytes = 0 if self._packing is None else self._packing.nbytes
+        self._compression = _find_codec(codec)  # raise for a missing library now
+        self._decompressor_nbytes = 0 if self._compression is None else self._compression.nbytes
         self._memory = memory
-        self._most_files = max_files
+        self._max_files = max_files
         self._options = options
 
     def add(self, sorter):
@@ -98,22 +98,22 @@ class Spills:
     def merge(self, segments, sink):
         """Merge segments into a sink and return the number of records; of equal keys, those of earlier segments go first."""
         segments = [segment for segment in segments if segment.nrecords]
-        most = max(2, min(self._most_files, self._memory // (BUFFER_NBYTES[0] + self._unpacking_nbytes) - 1))
-        while len(segments) > most:
-            segments = [self._merged(segments[i : i + most]) for i in range(0, len(segments), most)]
-        return self._merge_few(segments, sink)
+        max_segments = max(2, min(self._max_files, self._memory // (BUFFER_NBYTES[0] + self._decompressor_nbytes) - 1))
+        while len(segments) > max_segments:
+            segments = [self._merge_into_file(segments[i : i + max_segments]) for i in range(0, len(segments), max_segments)]
+        return self._merge_at_once(segments, sink)
 
-    def _merged(self, segments):
+    def _merge_into_file(self, segments):
         with self._new_file() as file:
-            return self._write_segment(file, sum(segment.nrecords for segment in segments), self._merge_few, segments)
+            return self._write_segment(file, sum(segment.nrecords for segment in segments), self._merge_at_once, segments)
 
-    def _merge_few(self, segments, sink):
-        least, most = BUFFER_NBYTES
-        buffer_size = max(least, min(most, self._memory // (len(segments) + 1) - self._unpacking_nbytes))
+    def _merge_at_once(self, segments, sink):
+        min_nbytes, max_nbytes = BUFFER_NBYTES
+        buffer_size = max(min_nbytes, min(max_nbytes, self._memory // (len(segments) + 1) - self._decompressor_nbytes))
         files = []
         try:
             for segment in segments:
-                files.append(_opened(segment))
+                files.append(_open_segment(segment))
             nrecords = merge(files, sink, buffer_size=buffer_size, **self._options)
         finally:
             for file in files:
@@ -128,23 +128,23 @@ class Spills:
         os.close(descriptor)
         return open(path, "wb", buffering=0)
 
-    def _write_segment(self, file, nrecords, write, what):
+    def _write_segment(self, file, nrecords, write, source):
         start = file.tell()
-        if self._packing is None:
-            write(what, file)
+        if self._compression is None:
+            write(source, file)
         else:
-            packer = _Packer(file, self._packing.make_compressor())
-            write(what, packer)
-            packer.finish()
+            writer = _CompressedWriter(file, self._compression.make_compressor())
+            write(source, writer)
+            writer.finish()
         return Segment(file.name, start, file.tell() - start, nrecords, self._codec)
 
 
-def _opened(segment):
-    part = _Part(segment)
-    return part if segment.codec == "none" else _Unpacked(part, _PACKINGS[segment.codec]().make_decompressor())
+def _open_segment(segment):
+    part = _SegmentReader(segment)
+    return part if segment.codec == "none" else _DecompressedReader(part, _CODECS[segment.codec]().make_decompressor())
 
 
-class _Part(io.RawIOBase):
+class _SegmentReader(io.RawIOBase):
     """Read a segment's bytes."""
 
     def __init__(self, segment):
@@ -169,38 +169,38 @@ class _Part(io.RawIOBase):
 
 # make_compressor() gives an object with compress(data) and flush(); make_decompressor() one with decompress(data, max_length),
 # needs_input and eof, like those of the standard library's bz2. nbytes: memory of a decompressor, measured and rounded up.
-_Packing = namedtuple("_Packing", "make_compressor make_decompressor nbytes")
+_Codec = namedtuple("_Codec", "make_compressor make_decompressor nbytes")
 
 
 def _zlib():
     import zlib
 
-    return _Packing(lambda: zlib.compressobj(1), _Inflating, 96 << 10)
+    return _Codec(lambda: zlib.compressobj(1), _ZlibDecompressor, 96 << 10)
 
 
 def _lz4():
     import cramjam  # its absence is reported here
 
-    return _Packing(lambda: _Lz4Compressor(cramjam.lz4), lambda: _Lz4Decompressor(cramjam.lz4), 192 << 10)
+    return _Codec(lambda: _Lz4Compressor(cramjam.lz4), lambda: _Lz4Decompressor(cramjam.lz4), 192 << 10)
 
 
 def _zstd():
     from typedbytes._zstd import zstd
 
-    return _Packing(lambda: zstd.ZstdCompressor(level=1), zstd.ZstdDecompressor, 448 << 10)
+    return _Codec(lambda: zstd.ZstdCompressor(level=1), zstd.ZstdDecompressor, 448 << 10)
 
 
-_PACKINGS = {"zlib": _zlib, "lz4": _lz4, "zstd": _zstd}
+_CODECS = {"zlib": _zlib, "lz4": _lz4, "zstd": _zstd}
 
 
-def _packing(codec):
+def _find_codec(codec):
     try:
-        return None if codec == "none" else _PACKINGS[codec]()
+        return None if codec == "none" else _CODECS[codec]()
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(f"the codec {codec} needs a library: pip install 'typedbytes[{codec}]'", name=error.name) from None
 
 
-class _Inflating:
+class _ZlibDecompressor:
     """A zlib stream with the interface of a BZ2Decompressor."""
 
     def __init__(self):
@@ -287,7 +287,7 @@ class _Lz4Decompressor:
         return len(self._packed) < _LZ4_HEADER.size or len(self._packed) < self._lengths()[1]
 
 
-class _Packer:
+class _CompressedWriter:
     """Compress what is written."""
 
     def __init__(self, file, compressor):
@@ -309,8 +309,8 @@ class _Packer:
                 nbytes += self._file.write(view[nbytes:])
 
 
-class _Unpacked(io.RawIOBase):
-    """Decompress what a _Packer has written."""
+class _DecompressedReader(io.RawIOBase):
+    """Decompress what a _CompressedWriter has written."""
 
     def __init__(self, part, decompressor):
         self._part = part

@@ -19,7 +19,7 @@ from typedbytes.local._inputs import FORMATS as INPUT_FORMATS, PAIRS, find_files
 from typedbytes.local._job import Job, JobSettings, Result
 from typedbytes.local._outputs import FORMATS as OUTPUT_FORMATS, OutputFolder
 from typedbytes.local._processes import Processes
-from typedbytes.local._shipped import take_along
+from typedbytes.local._shipped import ship_files
 from typedbytes.local._steps import run_steps
 from typedbytes.streaming._job_options import OPTION_OF, REDUCERS, properties_of, variables_of
 
@@ -76,7 +76,7 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
         options["environ"] = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(options.get("environ") or {})}
     options["properties"] = _properties(options)
     with Processes() as processes:
-        processes.folder, options["environ"] = take_along(options.pop("files", ()), options.get("environ"), processes.caretaker)
+        processes.folder, options["environ"] = ship_files(options.pop("files", ()), options.get("environ"), processes.caretaker)
         return _run(processes, name or "typedbytes", [commands], inputs, output, reducers, **options)
 
 
@@ -90,7 +90,7 @@ def run_script(script, arguments=(), *, inputs, output, reducers=None, combiner=
     properties = options["properties"] = _properties(options)
     reducers = _reducers_of(properties, reducers)
     with Processes() as processes:
-        processes.folder, options["environ"] = take_along(options.pop("files", ()), options.get("environ"), processes.caretaker)
+        processes.folder, options["environ"] = ship_files(options.pop("files", ()), options.get("environ"), processes.caretaker)
         environ = {**variables_of(properties), **options["environ"]}
         steps = from_script(processes, script, arguments, combiner, None if reducers is None else reducers > 0, environ)
         return _run(processes, os.path.basename(script), steps, inputs, output, reducers, **options)
@@ -104,16 +104,7 @@ def _run(
     processes = (os.cpu_count() or 1) if processes is None else processes
     properties = properties or {}
     reducers = _reducers_of(properties, 1 if reducers is None else reducers)
-    _check(output_format in OUTPUT_FORMATS, f"output_format must be one of {', '.join(OUTPUT_FORMATS)}, not {output_format!r}")
-    _check(input_format in INPUT_FORMATS, f"input_format must be one of {', '.join(INPUT_FORMATS)}, not {input_format!r}")
-    _check(codec in CODECS, f"codec must be one of {', '.join(CODECS)}, not {codec!r}")
-    _check(0 <= reducers <= 65536, f"there are 0 to 65536 reducers, not {reducers}")
-    _check(secondary >= 0, f"secondary must be a number of bytes, not {secondary}")
-    _check(processes > 0 and attempts > 0, "processes and attempts must be at least 1")
-    _check(
-        memory >= processes * MIN_MEMORY,
-        f"memory must be at least {processes * MIN_MEMORY} bytes for {processes} processes, not {memory}",
-    )
+    _check_options(output_format, input_format, codec, reducers, secondary, processes, attempts, memory)
     environ = {**os.environ, **(environ or {})}
 
     def run_step(name, commands, paths, output, input_format, output_format, more=()):
@@ -137,6 +128,20 @@ def _run(
     if len(steps) == 1:
         return run_step(name, steps[0], paths, output, input_format, output_format)
     return run_steps(run_step, name, steps, paths, output, input_format, output_format, running.caretaker)
+
+
+def _check_options(output_format, input_format, codec, reducers, secondary, processes, attempts, memory):
+    for option, value, known in (
+        ("output_format", output_format, OUTPUT_FORMATS),
+        ("input_format", input_format, INPUT_FORMATS),
+        ("codec", codec, CODECS),
+    ):
+        _check(value in known, f"{option} must be one of {', '.join(known)}, not {value!r}")
+    _check(0 <= reducers <= 65536, f"there are 0 to 65536 reducers, not {reducers}")
+    _check(secondary >= 0, f"secondary must be a number of bytes, not {secondary}")
+    _check(processes > 0 and attempts > 0, "processes and attempts must be at least 1")
+    min_memory = processes * MIN_MEMORY
+    _check(memory >= min_memory, f"memory must be at least {min_memory} bytes for {processes} processes, not {memory}")
 
 
 def _properties(options):

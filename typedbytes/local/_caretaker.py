@@ -43,7 +43,7 @@ class Caretaker:
         finally:
             os.close(reader)
 
-    def take(self, what):
+    def add(self, what):
         """Take care of a process group or a folder from now on."""
         self._note("+", what)
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from typedbytes._exit_codes import OK, TERMINATED, USAGE
-from typedbytes.local._environment import HADOOPS
+from typedbytes.local._environment import HADOOP_PREFIXES
 from typedbytes.local._errors import CommandError, JobError
 from typedbytes.local._signals import name_of
 from typedbytes.streaming._job_options import steps_in
@@ -36,12 +36,12 @@ def from_job(role, job, reducer=None):
         "-m",
         "typedbytes.local._function",
         role,
-        *_place_of(job),
-        *(_place_of(reducer) if hasattr(reducer, "partition_by") else ()),
+        *_import_path_of(job),
+        *(_import_path_of(reducer) if hasattr(reducer, "partition_by") else ()),
     ]
 
 
-def _place_of(job):
+def _import_path_of(job):
     """Return where a process finds a function: the file or the module, and the name in it."""
     name, module = getattr(job, "__qualname__", None), getattr(job, "__module__", None)
     if name is None or "<" in name:
@@ -65,8 +65,8 @@ def from_script(processes, script, arguments, combines, reduces, environ=None):
     wanted = {"map": True, "combine": combines is not False and reduces is not False, "reduce": reduces is not False}
     steps = _steps_of(processes, script, [*start, "steps", *arguments], environ)
     if steps is None:
-        asked = {role: commands[role] for role in ("combine", "reduce") if wanted[role]}
-        steps = [["map", *(role for role, lines in _ask(processes, script, asked, environ).items() if lines is not None)]]
+        commands_to_probe = {role: commands[role] for role in ("combine", "reduce") if wanted[role]}
+        steps = [["map", *(role for role, lines in _probe(processes, script, commands_to_probe, environ).items() if lines is not None)]]
     if len(steps) > 1 and reduces is False:
         raise CommandError(f"{script} has {len(steps)} steps, which need their reducers: leave out --reducers 0")
     if reduces and not any("reduce" in roles for roles in steps):
@@ -88,19 +88,19 @@ def _steps_of(processes, script, command, environ):
     with open(script, "rb") as file:
         if b"steps" not in file.read():
             return None
-    lines = _ask(processes, script, {"steps": command}, environ)["steps"]
+    lines = _probe(processes, script, {"steps": command}, environ)["steps"]
     try:
         return steps_in(lines or []) or None
     except ValueError as error:
         raise CommandError(f"{script}: {error}") from None
 
 
-def _ask(processes, script, commands, environ):
-    """Return what a script says on standard error to roles, a list of lines, or None to those that it has not; all are asked at once."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(HADOOPS)}
+def _probe(processes, script, commands, environ):
+    """Return the lines of standard error of a script started with each role, None for a role that it has not; all are started at once."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(HADOOP_PREFIXES)}
     environ = {**inherited, **(environ or {})}
     with processes.threads(len(commands) or 1) as pool:
-        answers = {role: pool.submit(processes.try_out, command, environ, PROBE_SECONDS) for role, command in commands.items()}
+        answers = {role: pool.submit(processes.run_without_input, command, environ, PROBE_SECONDS) for role, command in commands.items()}
         return {role: _lines_of(answer, commands[role][0], script) for role, answer in answers.items()}
 
 

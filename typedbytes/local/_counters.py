@@ -37,20 +37,20 @@ class Counters(dict):
             for name, amount in names.items():
                 self.add(group, name, amount)
 
-    def beyond(self, ncounters=0, ngroups=0):
+    def exceeded_limit(self, ncounters=0, ngroups=0):
         """Return which limit of Hadoop these counters exceed, or None; ncounters, ngroups: Hadoop's own, which count too."""
         groups = [names for group, names in self.items() if not group.startswith(OWN_PREFIX)]
-        for what, number, most in (
+        for what, number, limit in (
             ("counters", sum(map(len, groups)), MAX_COUNTERS - ncounters),
             ("groups of counters", len(groups), MAX_GROUPS - ngroups),
         ):
-            if number > most:
-                return f"{number} {what}, more than the {most} that Hadoop allows a job"
+            if number > limit:
+                return f"{number} {what}, more than the {limit} that Hadoop allows a job"
         return None
 
 
 class Messages:
-    """Handle the lines of one attempt; `beyond` says which of Hadoop's limits its counters exceed, or is None.
+    """Handle the lines of one attempt; `exceeded_limit` says which of Hadoop's limits its counters exceed, or is None.
 
     The lines of a mapper and its combiner arrive at the same time, from a thread for each.
     """
@@ -58,7 +58,7 @@ class Messages:
     def __init__(self, quiet=False):
         self.counters = Counters()
         self.tail: deque = deque(maxlen=TAIL_NLINES)
-        self.beyond = None
+        self.exceeded_limit = None
         self._quiet = quiet
         self._lock = Lock()
 
@@ -82,8 +82,8 @@ class Messages:
 
     def _count(self, report):
         group, name, amount = report.rstrip(",").split(",")  # Java's split() drops trailing empty strings
-        self.counters.add(_cut(group, 128), _cut(name, 64), _long(amount))
-        self.beyond = self.counters.beyond()
+        self.counters.add(_shortened(group, 128), _shortened(name, 64), _parse_long(amount))
+        self.exceeded_limit = self.counters.exceeded_limit()
 
     def _pass_on(self, line):
         text = _text(line.rstrip(b"\r\n"))
@@ -99,15 +99,15 @@ def _text(data):
     return data.decode("utf-8", "backslashreplace")
 
 
-def _cut(name, most):
+def _shortened(name, max_units):
     """Return a name cut as Hadoop does: a character beyond 16 bits counts twice in Java, and half of one becomes a question mark."""
     units = name.encode("utf-16-le")
-    if len(units) <= 2 * most:
+    if len(units) <= 2 * max_units:
         return name
-    return units[: 2 * most - 2].decode("utf-16-le", "surrogatepass").encode("utf-8", "replace").decode()
+    return units[: 2 * max_units - 2].decode("utf-16-le", "surrogatepass").encode("utf-8", "replace").decode()
 
 
-def _long(text):
+def _parse_long(text):
     """Return the result of Java's Long.parseLong; raises ValueError where that fails."""
     if not _LONG.fullmatch(text) or max(text) > "\uffff":
         raise ValueError(text)

@@ -8,7 +8,7 @@ from typedbytes.streaming._task import BINARY_PARTITIONER
 
 __all__ = ["attempt_id", "combiner_environment", "job_environment", "map_environment", "task_environment"]
 
-HADOOPS = "mapreduce_", "mapred_", "map_input_", "stream_", "typedbytes_step"  # variables start so
+HADOOP_PREFIXES = "mapreduce_", "mapred_", "map_input_", "stream_", "typedbytes_step"  # variables start so
 _CLASSES = "org.apache.hadoop.streaming.io."
 _TYPED_BYTES = "org.apache.hadoop.typedbytes.TypedBytesWritable"
 
@@ -29,11 +29,11 @@ def job_environment(plan, job_id, nmaps, text_output):
     if secondary:
         variables["mapred_partitioner_class"] = BINARY_PARTITIONER
         variables["mapreduce_partition_binarypartitioner_right_offset"] = -secondary - 1
-    inherited = {name: value for name, value in plan.environ.items() if not name.startswith(HADOOPS)}
+    inherited = {name: value for name, value in plan.environ.items() if not name.startswith(HADOOP_PREFIXES)}
     formats = {(side, direction): "TypedBytes" for side in ("map", "reduce") for direction in ("input", "output")}
     if text_output:
         formats[last, "output"] = "Text"
-    return {**inherited, **plan.properties, **_spelled(variables), **_format_environment(formats)}
+    return {**inherited, **plan.properties, **_under_both_names(variables), **_format_environment(formats)}
 
 
 def combiner_environment():
@@ -61,7 +61,7 @@ def _task_id(job_id, kind, number):
 
 def task_environment(job_id, kind, number, attempt, folder):
     """Return the variables of an attempt; folder: whose files become part of the job's output."""
-    return _spelled(
+    return _under_both_names(
         {
             "mapreduce_task_id mapred_tip_id": _task_id(job_id, kind, number),
             "mapreduce_task_attempt_id mapred_task_id": attempt_id(job_id, kind, number, attempt),
@@ -74,7 +74,7 @@ def task_environment(job_id, kind, number, attempt, folder):
 
 def map_environment(split):
     """Return the variables that describe a map task's input."""
-    return _spelled(
+    return _under_both_names(
         {
             "mapreduce_map_input_file map_input_file": f"file:{split.path}",
             "mapreduce_map_input_start map_input_start": split.start,
@@ -83,6 +83,6 @@ def map_environment(split):
     )
 
 
-def _spelled(variables):
+def _under_both_names(variables):
     """Return variables under each of their names, the new one and the old one."""
     return {name: str(value) for names, value in variables.items() for name in names.split()}

@@ -13,22 +13,20 @@ from errno import EDQUOT, ENOSPC
 from functools import partial
 from threading import Lock
 
-from typedbytes._sorting.external import MAX_FILES, Spills, left_of
+from typedbytes._sorting.external import MAX_FILES, Spills, memory_for_records
 from typedbytes.errors import DecodeError
 from typedbytes.local._counters import Counters, Messages
 from typedbytes.local._environment import attempt_id, combiner_environment, job_environment, map_environment, task_environment
 from typedbytes.local._errors import JobError
-from typedbytes.local._maptask import MapTask, Noted, feed_split
+from typedbytes.local._maptask import MapTask, ProgressSink, feed_split
 from typedbytes.local._processes import TaskError
 
 __all__ = ["Job", "JobSettings", "Result"]
 
 TASK_COUNTERS = "org.apache.hadoop.mapreduce.TaskCounter"
-TICK_SECONDS = 0.2
-HADOOPS_OWN = {
-    False: (2, 2),
-    True: (8, 3),
-}  # Hadoop's own counters that count towards its limits, and their groups, without and with reducers
+POLL_SECONDS = 0.2
+# Hadoop's own counters that count towards its limits, and their groups, without and with reducers.
+OWN_COUNTERS = {False: (2, 2), True: (8, 3)}
 PHASES = {"m": "map", "r": "reduce"}
 
 # commands: of "map", "combine" and "reduce", a list of words each or None. memory: bytes for all tasks together.
@@ -55,15 +53,15 @@ class Job:
         self.id = f"job_local{random.SystemRandom().randrange(10**9, 10**10)}_0001"
         text_output = plan.output_format == "text"
         self.environ = job_environment(plan, self.id, len(splits), text_output)
-        self.memory = left_of(plan.memory) // plan.processes  # of a task
-        self.max_files = _most_files(plan.processes)  # that a task merges at once
+        self.memory = memory_for_records(plan.memory) // plan.processes  # of a task
+        self.max_files = _max_files(plan.processes)  # that a task merges at once
         self._segments: list = [()] * len(splits)  # by map task: its sorted runs, a Segment for each partition
 
     def run(self):
         """Run the job and return its counters. Raises JobError."""
         try:
             self._run_phase("map", self._map, [split.length for split in self._splits])
-            self._run_phase("reduce", self._reduce, [_nbytes(self._share(number)) for number in range(self.plan.nreducers)])
+            self._run_phase("reduce", self._reduce, [_nbytes(self._segments_of(number)) for number in range(self.plan.nreducers)])
         except OSError as error:
             advice = (
                 "; free disk space, or choose other folders: for the output, and tmp (--tmp) for temporary files"
@@ -81,7 +79,7 @@ class Job:
         with self.processes.threads(self.plan.processes) as pool:
             waiting = {pool.submit(function, number, partial(done.__setitem__, number)) for number in range(len(sizes))}
             while waiting:
-                ended, waiting = wait(waiting, TICK_SECONDS, FIRST_COMPLETED)
+                ended, waiting = wait(waiting, POLL_SECONDS, FIRST_COMPLETED)
                 for future in ended:
                     future.result()
                 if self._progress is not None:
@@ -107,9 +105,9 @@ class Job:
                     self.output.commit_attempt(attempt.folder)
                     self._counters.merge(attempt.messages.counters)
                     self._counters.merge({TASK_COUNTERS: counted})
-                    beyond = self._counters.beyond(*HADOOPS_OWN[self.plan.nreducers > 0])
-                if beyond:
-                    raise JobError(f"the tasks have {beyond} in addition to its own", attempt.messages.tail)
+                    exceeded = self._counters.exceeded_limit(*OWN_COUNTERS[self.plan.nreducers > 0])
+                if exceeded:
+                    raise JobError(f"the tasks have {exceeded} in addition to its own", attempt.messages.tail)
                 return
 
     # -- map
@@ -121,13 +119,13 @@ class Job:
         def run(attempt):
             partitioning = {"npartitions": self.plan.nreducers or 1, "secondary": self.plan.secondary}
             task = MapTask(attempt.spills, partitioning, self.memory, partial(attempt.run, "combine") if combines else None)
-            take = task.take if self.plan.nreducers else partial(self.output.write_part, number, attempt.folder)
+            collect = task.collect if self.plan.nreducers else partial(self.output.write_part, number, attempt.folder)
             counted = {}
 
             def feed(sink):
                 counted["MAP_INPUT_RECORDS"] = feed_split(split, sink, note)
 
-            counted["MAP_OUTPUT_RECORDS"] = attempt.run("map", feed, take)
+            counted["MAP_OUTPUT_RECORDS"] = attempt.run("map", feed, collect)
             self._segments[number] = task.segments
             return {**counted, **task.counted}
 
@@ -136,22 +134,22 @@ class Job:
 
     # -- reduce
 
-    def _share(self, number):
+    def _segments_of(self, number):
         """Return the segments of a reduce task, in the order of the map tasks."""
         return [run[number] for runs in self._segments for run in runs]
 
     def _reduce(self, number, note):
-        segments = self._share(number)
+        segments = self._segments_of(number)
         nrecords = sum(segment.nrecords for segment in segments)
 
         def run(attempt):
-            take = partial(self.output.write_part, number, attempt.folder)
+            collect = partial(self.output.write_part, number, attempt.folder)
 
             def feed(sink):
-                attempt.spills.merge(segments, Noted(sink, note))
+                attempt.spills.merge(segments, ProgressSink(sink, note))
 
             # A reducer without input is not run: Hadoop drops its output.
-            nwritten = attempt.run("reduce", feed, take) if nrecords else take(None)
+            nwritten = attempt.run("reduce", feed, collect) if nrecords else collect(None)
             return {"REDUCE_INPUT_RECORDS": nrecords, "REDUCE_OUTPUT_RECORDS": nwritten}
 
         self._attempt("r", number, f"{nrecords} pairs", {}, run)
@@ -169,18 +167,18 @@ class TaskAttempt:
         self._job = job
         self._name = name
 
-    def run(self, role, feed, take):
+    def run(self, role, feed, collect):
         """Run the command of a role; as Processes.run."""
         job = self._job
         environ = {**self._environ, **combiner_environment()} if role == "combine" else self._environ
-        return job.processes.run(job.plan.commands[role], environ, feed, take, self.messages)
+        return job.processes.run(job.plan.commands[role], environ, feed, collect, self.messages)
 
     def drop(self):
         """Remove the files of an attempt that has failed."""
         self._job.output.drop_attempt(self._name)
 
 
-def _most_files(processes):
+def _max_files(processes):
     # Half of the descriptors is left for pipes and everything else.
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MAX_FILES if limit == resource.RLIM_INFINITY else min(MAX_FILES, limit // 2 // processes)

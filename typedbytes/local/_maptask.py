@@ -9,7 +9,7 @@ from typedbytes.errors import DecodeError
 from typedbytes.local._inputs import open_split
 from typedbytes.local._processes import TaskError
 
-__all__ = ["MapTask", "Noted", "feed_split"]
+__all__ = ["MapTask", "ProgressSink", "feed_split"]
 
 
 def feed_split(split, sink, note):
@@ -19,7 +19,7 @@ def feed_split(split, sink, note):
     """
     try:
         with open_split(split) as reader:
-            reader.copy_to(Noted(sink, lambda nbytes: note(reader.position)))
+            reader.copy_to(ProgressSink(sink, lambda nbytes: note(reader.position)))
             return reader.record
     except BrokenPipeError:
         raise
@@ -34,7 +34,7 @@ def feed_split(split, sink, note):
         raise TaskError(f"reading the input failed: {error}") from None
 
 
-class Noted:
+class ProgressSink:
     """A sink that reports the number of bytes written so far: note(nbytes)."""
 
     def __init__(self, sink, note):
@@ -52,7 +52,7 @@ class Noted:
 class MapTask:
     """Collect a mapper's output; `segments` are its sorted runs, a Segment for each partition.
 
-    partitioning: options of a Sorter. combine(feed, read): runs the combiner as Processes.run runs a process, None for a job without one.
+    partitioning: options of a Sorter. combine(feed, collect): runs the combiner as Processes.run runs a process, None for a job without one.
     """
 
     def __init__(self, spills, partitioning, memory, combine):
@@ -65,7 +65,7 @@ class MapTask:
         if combine is not None:
             self.counted.update(COMBINE_INPUT_RECORDS=0, COMBINE_OUTPUT_RECORDS=0)
 
-    def take(self, source):
+    def collect(self, source):
         """Read all pairs of the mapper and return their number."""
         if self._combine is None:
             return self._spill_all(source, self._memory)

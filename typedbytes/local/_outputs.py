@@ -43,7 +43,7 @@ class OutputFolder:
         self._done = os.path.join(self._work, "output")
         self._attempts = os.path.join(self._work, "attempts")
         self._caretaker = caretaker
-        self._have_removed()
+        self._add_to_caretaker()
         try:
             for folder, mode in ((self._work, 0o700), (self._spilled, 0o700), (self._done, 0o777), (self._attempts, 0o777)):
                 os.mkdir(folder, mode)
@@ -52,9 +52,9 @@ class OutputFolder:
                 f"no folder can be made in {os.path.dirname(error.filename)}: {error.strerror}; choose another path"
             ) from None
 
-    def _have_removed(self):
+    def _add_to_caretaker(self):
         for folder in (self._spilled, self._work):
-            self._caretaker.take(folder)
+            self._caretaker.add(folder)
 
     def attempt_folder(self, attempt):
         """Make the folder of an attempt; files that its task puts there become part of the output."""
@@ -124,13 +124,13 @@ class OutputFolder:
         try:
             if kind is None:
                 self._commit()
-                self._have_removed()
+                self._add_to_caretaker()
         except JobError as uncommitted:
-            self._tell_kept(uncommitted)
+            self._note_kept_folder(uncommitted)
             raise
-        self._tell_kept(error)
+        self._note_kept_folder(error)
 
-    def _tell_kept(self, error):
+    def _note_kept_folder(self, error):
         if self._keep_failed and isinstance(error, JobError):
             error.kept = self._work
 

@@ -59,7 +59,7 @@ class Processes:
         return self
 
     def __exit__(self, *error):
-        _surely(self._end)
+        _call_despite_signals(self._end)
 
     def _end(self):
         self.stop()
@@ -76,63 +76,63 @@ class Processes:
             for process in self._running:
                 _kill(process)
 
-    def run(self, command, environ, feed, take, messages):
-        """Run a process: feed(sink) writes its input, take(source) reads its output, messages.handle(line) gets its standard error.
+    def run(self, command, environ, feed, collect, messages):
+        """Run a process: feed(sink) writes its input, collect(source) reads its output, messages.handle(line) gets its standard error.
 
-        Returns what take returns. Raises TaskError when the attempt failed.
+        Returns what collect returns. Raises TaskError when the attempt failed.
         """
-        process, unread = self._start(command, environ)
+        process, unread = self._start_with_pipes(command, environ)
         feeder = _Thread(self._feed, process, feed)
-        listener = _Thread(_listen, process.stderr, messages)
+        message_reader = _Thread(_read_messages, process.stderr, messages)
         with unread:
             try:
-                result, failure = _attempt(take, process.stdout)
+                result, failure = _try_call(collect, process.stdout)
                 if failure is not None and not isinstance(failure, TruncatedError):
                     _kill(process)  # an input that ends early ends by itself
                 process.stdout.close()
                 process.wait()
             finally:
-                self._end_one(process)  # and its children that still run
-            has_left = bool(unread.read(1))  # waits for the feeder; nothing left when it is done and all was read
-        for thread in (feeder, listener):
+                self._end_process(process)  # and its children that still run
+            has_unread = bool(unread.read(1))  # waits for the feeder; nothing left when it is done and all was read
+        for thread in (feeder, message_reader):
             thread.join()
-        self._judge(process.returncode, feeder.error, has_left, failure, messages)
+        self._check_outcome(process.returncode, feeder.error, has_unread, failure, messages)
         return result
 
-    def try_out(self, command, environ, seconds):
+    def run_without_input(self, command, environ, seconds):
         """Run a command without input and return its exit code and its standard error.
 
         Raises OSError when it cannot be started, subprocess.TimeoutExpired when it takes longer than `seconds`.
         """
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-        process = self._start_one(command, env=environ, **pipes)
+        process = self._start_process(command, env=environ, **pipes)
         try:
             _, messages = process.communicate(timeout=seconds)
         finally:
-            self._end_one(process)
+            self._end_process(process)
             process.communicate()
         return process.returncode, messages
 
-    def _start_one(self, command, **options):
+    def _start_process(self, command, **options):
         with self._lock:
             if self.stopped:
                 raise TaskError("the job was stopped", final=True)
             process = subprocess.Popen(command, start_new_session=True, cwd=self.folder, **options)
-            self.caretaker.take(process.pid)
+            self.caretaker.add(process.pid)
             self._running.add(process)
         return process
 
-    def _end_one(self, process):
+    def _end_process(self, process):
         _kill(process)
         with self._lock:
             self._running.discard(process)
             self.caretaker.forget(process.pid)
 
-    def _start(self, command, environ):
+    def _start_with_pipes(self, command, environ):
         """Return a process, and our own reading end of its input, which shows what it has not read."""
         unread, stdin = (open(end, mode, buffering=0) for end, mode in zip(os.pipe(), ("rb", "wb")))
         try:
-            process = self._start_one(command, env=environ, bufsize=0, stdin=unread, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            process = self._start_process(command, env=environ, bufsize=0, stdin=unread, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         except BaseException as error:
             unread.close()
             stdin.close()
@@ -141,7 +141,7 @@ class Processes:
             raise
         process.stdin = stdin
         for pipe in (process.stdin, process.stdout):
-            _enlarge(pipe)
+            _enlarge_pipe(pipe)
         return process, unread
 
     def _feed(self, process, feed):
@@ -158,25 +158,25 @@ class Processes:
             except BrokenPipeError:
                 pass
 
-    def _judge(self, code, fed, has_left, taken, messages):
+    def _check_outcome(self, code, feed_error, has_unread, read_error, messages):
         if self.stopped:
             raise TaskError("the job was stopped", final=True)
-        if fed is not None and not isinstance(fed, BrokenPipeError):
-            raise fed
-        if taken is not None and not isinstance(taken, DecodeError):
-            raise taken
-        if taken is not None and not isinstance(taken, TruncatedError):
-            raise TaskError(f"its output is not a stream of pairs: {taken}{_advice(taken)}")
+        if feed_error is not None and not isinstance(feed_error, BrokenPipeError):
+            raise feed_error
+        if read_error is not None and not isinstance(read_error, DecodeError):
+            raise read_error
+        if read_error is not None and not isinstance(read_error, TruncatedError):
+            raise TaskError(f"its output is not a stream of pairs: {read_error}{_advice(read_error)}")
         if code:
-            raise TaskError(_said_by(code, messages.tail), final=code in FINAL_CODES)
-        if taken is not None:
-            raise TaskError(f"its output is truncated: {taken}{_advice(taken)}")
-        if fed is not None or has_left:
+            raise TaskError(_exit_reason(code, messages.tail), final=code in FINAL_CODES)
+        if read_error is not None:
+            raise TaskError(f"its output is truncated: {read_error}{_advice(read_error)}")
+        if feed_error is not None or has_unread:
             raise TaskError(
                 "it ended with exit code 0 before it had read all of its input; a script of typedbytes ends with streaming.run(...)"
             )
-        if messages.beyond:
-            raise TaskError(f"it has {messages.beyond}", final=True)
+        if messages.exceeded_limit:
+            raise TaskError(f"it has {messages.exceeded_limit}", final=True)
 
 
 class _Threads:
@@ -191,15 +191,15 @@ class _Threads:
 
     def __exit__(self, kind, error, traceback):
         if kind is not None:
-            _surely(self._stop)
-        _surely(self._pool.shutdown)
+            _call_despite_signals(self._stop)
+        _call_despite_signals(self._pool.shutdown)
 
     def _stop(self):
         self._processes.stop()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _surely(function):
+def _call_despite_signals(function):
     """Call a function, and again if a signal interrupts it: ending a job must not stop half-way."""
     try:
         function()
@@ -241,20 +241,20 @@ class _Thread(threading.Thread):
             self.error = error
 
 
-def _attempt(function, *arguments):
+def _try_call(function, *arguments):
     try:
         return function(*arguments), None
     except Exception as error:
         return None, error
 
 
-def _listen(pipe, messages):
+def _read_messages(pipe, messages):
     with pipe:
         for line, whole in lines_of(pipe):
             messages.handle(line, whole)
 
 
-def _said_by(code, tail):
+def _exit_reason(code, tail):
     if code < 0:
         return f"it was ended by {name_of(-code)}"
     if code == USAGE and tail and tail[-1].startswith("typedbytes: "):
@@ -275,7 +275,7 @@ def _kill(process):
         pass
 
 
-def _enlarge(pipe):
+def _enlarge_pipe(pipe):
     try:
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_NBYTES)  # Linux, Python 3.10
     except (AttributeError, OSError):

@@ -9,10 +9,10 @@ import tempfile
 from typedbytes.local._errors import CommandError
 from typedbytes.streaming._job_options import link_of
 
-__all__ = ["take_along"]
+__all__ = ["ship_files"]
 
 
-def take_along(files, environ, caretaker):
+def ship_files(files, environ, caretaker):
     """Return the folder of files given as PATH or PATH#NAME, None if there are none, and the variables of tasks that run in it.
 
     Raises CommandError.
@@ -21,7 +21,7 @@ def take_along(files, environ, caretaker):
     if not files:
         return None, environ
     folder = os.path.join(tempfile.gettempdir(), f"typedbytes-{os.urandom(8).hex()}")
-    caretaker.take(folder)
+    caretaker.add(folder)
     os.mkdir(folder, 0o700)
     for file in files:
         path, name = link_of(os.fspath(file))

@@ -25,7 +25,7 @@ def run_steps(run_step, name, steps, inputs, output, input_format, output_format
         is_last = number == len(steps)
         target = output if is_last else f"{start}{number}"
         if not is_last:
-            caretaker.take(target)
+            caretaker.add(target)
         formats = input_format, output_format if is_last else "sequencefile"
         try:
             more = {"typedbytes.step": str(number)}

@@ -46,7 +46,12 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
 
 def _partition_into(folder, inputs, options):
     sources, nparts = inputs.sources()
-    how = {"nparts": nparts, "npartitions": options.npartitions, "memory": external.left_of(options.memory), "dialect": options.dialect}
+    how = {
+        "nparts": nparts,
+        "npartitions": options.npartitions,
+        "memory": external.memory_for_records(options.memory),
+        "dialect": options.dialect,
+    }
     try:
         sorter = Sorter(by="partition", **how)
     except ValueError as error:
