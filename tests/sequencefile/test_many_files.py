@@ -66,19 +66,19 @@ def test_a_thread_of_the_pool_that_ends_the_reading_does_not_wait_for_itself(fol
     monkeypatch.setattr("typedbytes.sequencefile._parallel.WrappedIterator", iter)  # to see inside
     reading = sequencefile.read(root, processes=2, split_size=4000)
     next(reading)
-    answers = reading.gi_frame.f_locals["answers"]
+    results = reading.gi_frame.f_locals["results"]
     said, ended = [], threading.Event()
 
     def end(done):
         try:
-            answers.close()
+            results.close()
         except BaseException as error:
             said.append(error)
         said.append(threading.current_thread())
         ended.set()
 
     is_set = threading.Event()
-    answers.gi_frame.f_locals["pool"].submit(is_set.wait).add_done_callback(end)
+    results.gi_frame.f_locals["pool"].submit(is_set.wait).add_done_callback(end)
     is_set.set()
     assert ended.wait(SECONDS) and len(said) == 1
     assert said != [threading.main_thread()]

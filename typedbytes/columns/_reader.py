@@ -287,7 +287,7 @@ class BatchReader(_core.RecordIterator):
         self._start, self._nbuffered = self._reader.offset, len(view)
         nbytes = nrecords = 0
         if self._parallel is not None:
-            nbytes, nrecords = self._parallel.take(self, view)
+            nbytes, nrecords = self._parallel.decode(self, view)
             self._is_new = self._is_new and not nbytes
             if self._ready:
                 return nbytes, nrecords

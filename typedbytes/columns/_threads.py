@@ -41,7 +41,7 @@ class _Workers:
         if not alive:
             self._calls = queue.SimpleQueue()
         while len(alive) < n:
-            alive.append(threading.Thread(target=_answer, args=(self._calls,), name="columns", daemon=True))
+            alive.append(threading.Thread(target=_run_calls, args=(self._calls,), name="columns", daemon=True))
             alive[-1].start()
         self._threads = alive
 
@@ -50,7 +50,7 @@ class _Workers:
         self._calls.put((function, args))
 
 
-def _answer(calls):
+def _run_calls(calls):
     while True:
         function, args = calls.get()
         function(*args)
@@ -71,43 +71,43 @@ class Parallel:
     """
 
     def __init__(self, threads):
-        self._nothers = threads - 1
+        self._nworkers = threads - 1
         self._own_run: Any = None  # of the calling thread
         self._runs = []  # of the workers, in order, after the own run
         self._builders = []  # empty, for reuse
 
     def close(self):
         """Wait until no run is being decoded, and discard all; the threads stay."""
-        self._wait()
+        self._stop_and_wait()
         self._runs = []
 
-    def take(self, reader, view):
+    def decode(self, reader, view):
         """Decode from the start of the view, add batches to reader._ready, and return the number of bytes and of records used."""
         in_memory = reader._memory is not None
         view, start = (reader._memory, reader._start) if in_memory else (view, 0)
         end, nrecords = start, 0
         if self._own_run is None:
-            end, nrecords = self._collect(reader, end, nrecords)
-            self._begin(reader, view, end)
+            end, nrecords = self._adopt_runs(reader, end, nrecords)
+            self._start_runs(reader, view, end)
         if self._own_run is not None and not reader._ready:
-            end, n = self._go_on(reader, view, 1 if in_memory else self._own_run.nbatches)
+            end, n = self._continue_own_run(reader, view, 1 if in_memory else self._own_run.nbatches)
             nrecords += n
         if not in_memory:
-            end, nrecords = self._collect(reader, end, nrecords)
+            end, nrecords = self._adopt_runs(reader, end, nrecords)
         return end - start, nrecords
 
-    def _begin(self, reader, view, start):
+    def _start_runs(self, reader, view, start):
         """Start the own run here and workers after it, unless the next record is a fault or one thread has all that is left."""
         first = reader._builder
         types = None if first.state in _FAULTS else _types(first, view, start)
         if types is None:
             return
-        nbatches = _nbatches(reader, view, start, (len(view) - start) // (1 + self._nothers))
+        nbatches = _nbatches(reader, view, start, (len(view) - start) // (1 + self._nworkers))
         own = _Run(first, types, start, 0, nbatches + (first.nrows > 0))
         nbefore = own.nbatches
         same = [builder for builder in self._builders if builder.described == types]
-        least_nbytes = min(reader._batch_rows * first.min_record_nbytes, reader._batch_nbytes)  # of a batch
-        while len(self._runs) < self._nothers and start + (nbefore - 1) * least_nbytes < len(view):
+        min_nbytes = min(reader._batch_rows * first.min_record_nbytes, reader._batch_nbytes)  # of a batch
+        while len(self._runs) < self._nworkers and start + (nbefore - 1) * min_nbytes < len(view):
             builder = same.pop() if same else reader._new_builder(types)
             self._runs.append(_Run(builder, types, start, nbefore, nbatches, (first.nrows, first.nbytes)))
             nbefore += nbatches
@@ -119,7 +119,7 @@ class Parallel:
         for run in self._runs:
             _workers.call(run.decode_on_worker, reader, view)
 
-    def _go_on(self, reader, view, nbatches):
+    def _continue_own_run(self, reader, view, nbatches):
         """Decode nbatches of the own run, or what is left of it; one at a time if the source is in memory, as the caller uses them."""
         run = self._own_run
         before = run.nrecords
@@ -131,9 +131,9 @@ class Parallel:
         run.batches = []
         return run.end, run.nrecords - before
 
-    def _collect(self, reader, end, nrecords):
-        """Take the batches of the runs that follow from `end` on; the reader continues with the builder of the last of these runs."""
-        self._wait()
+    def _adopt_runs(self, reader, end, nrecords):
+        """Add the batches of the runs that follow from `end` on; the reader continues with the builder of the last of these runs."""
+        self._stop_and_wait()
         for run in self._runs:
             builder = reader._builder
             # Rows without a batch remain before a record that was refused, and if there was no memory for the batch.
@@ -146,7 +146,7 @@ class Parallel:
         self._runs = []
         return end, nrecords
 
-    def _wait(self):
+    def _stop_and_wait(self):
         """Stop the last worker, and wait for all."""
         if not self._runs:
             return

@@ -110,10 +110,10 @@ def _type(tokens, text, level):
     return described
 
 
-def _number(tokens, text, least, most):
+def _number(tokens, text, min_number, max_number):
     digits = tokens.pop()
-    if digits is None or not digits.isdigit() or not least <= int(digits) <= most:
-        raise ValueError(f"{text!r} is not a column type: expected a number from {least} to {most}")
+    if digits is None or not digits.isdigit() or not min_number <= int(digits) <= max_number:
+        raise ValueError(f"{text!r} is not a column type: expected a number from {min_number} to {max_number}")
     return int(digits)
 
 

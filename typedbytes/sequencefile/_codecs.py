@@ -39,17 +39,17 @@ def find(name):
 _FIRST_PIECE_NBYTES = 1024
 
 
-def _inflating(make, error):
+def _stream_decompressor(make, error):
     """Return decompress() for one or more concatenated streams, as Hadoop's DecompressorStream reads them."""
 
     def decompress(data, limit):
         # The first stream gets all the data. A stream copies the data after its end, so later streams, of which hostile bytes
         # can hold many, get pieces of growing size.
-        parts, remaining, at, nbytes = [], limit, 0, len(data)
-        while at < len(data):  # some codecs compress empty data to no bytes
+        parts, remaining, offset, nbytes = [], limit, 0, len(data)
+        while offset < len(data):  # some codecs compress empty data to no bytes
             stream = make()
             while not stream.eof:
-                piece = bytes(data[at : at + nbytes]) if at else data
+                piece = bytes(data[offset : offset + nbytes]) if offset else data
                 if not piece:
                     raise TruncatedError("compressed data ends early")
                 try:
@@ -59,9 +59,9 @@ def _inflating(make, error):
                 remaining -= len(part)
                 _check_limit(remaining, limit)
                 parts.append(part)
-                at += len(piece)
+                offset += len(piece)
                 nbytes *= 2
-            at -= len(stream.unused_data)
+            offset -= len(stream.unused_data)
             nbytes = _FIRST_PIECE_NBYTES
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
@@ -76,7 +76,7 @@ def _check_limit(remaining, limit):
 def _default():
     import zlib
 
-    return _inflating(zlib.decompressobj, zlib.error), zlib.compress
+    return _stream_decompressor(zlib.decompressobj, zlib.error), zlib.compress
 
 
 def _gzip():
@@ -86,19 +86,19 @@ def _gzip():
         stream = zlib.compressobj(wbits=31)
         return stream.compress(data) + stream.flush()
 
-    return _inflating(lambda: zlib.decompressobj(wbits=31), zlib.error), compress
+    return _stream_decompressor(lambda: zlib.decompressobj(wbits=31), zlib.error), compress
 
 
 def _bzip2():
     import bz2
 
-    return _inflating(bz2.BZ2Decompressor, (OSError, ValueError)), bz2.compress
+    return _stream_decompressor(bz2.BZ2Decompressor, (OSError, ValueError)), bz2.compress
 
 
 def _zstd():
     from typedbytes._zstd import zstd
 
-    return _inflating(zstd.ZstdDecompressor, zstd.ZstdError), zstd.compress
+    return _stream_decompressor(zstd.ZstdDecompressor, zstd.ZstdError), zstd.compress
 
 
 # ---- chunks with their lengths: Hadoop's BlockCompressorStream ---------------------------------------------------
@@ -109,48 +109,48 @@ def _zstd():
 _BUFFER_NBYTES = 256 * 1024  # io.compression.codec.snappy.buffersize and its like
 
 
-def _chunked(expand, error):
-    """Return decompress() for chunks, given expand(chunk, most) -> bytes, which raises `error` for damage."""
+def _chunk_decompressor(decompress_chunk, error):
+    """Return decompress() for chunks, given decompress_chunk(chunk, max_nbytes) -> bytes, which raises `error` for damage."""
 
     def decompress(data, limit):
-        parts, remaining, at = [], limit, 0
-        while at < len(data):
-            left = _read_length(data, at)
-            at += 4
+        parts, remaining, offset = [], limit, 0
+        while offset < len(data):
+            left = _read_length(data, offset)
+            offset += 4
             remaining -= left
             _check_limit(remaining, limit)
             while left:
-                end = at + 4 + _read_length(data, at)
+                end = offset + 4 + _read_length(data, offset)
                 if end > len(data):
                     raise TruncatedError("compressed data ends inside a chunk")
                 try:
-                    part = expand(bytes(data[at + 4 : end]), left)
+                    part = decompress_chunk(bytes(data[offset + 4 : end]), left)
                 except error as reason:
                     raise FormatError(f"damaged compressed data: {reason}") from reason
                 if not 0 < len(part) <= left:
                     raise FormatError(f"chunk of {len(part)} bytes in a block with {left} bytes left")
                 parts.append(part)
                 left -= len(part)
-                at = end
+                offset = end
         return b"".join(parts)
 
     return decompress
 
 
-def _read_length(data, at):
-    if at + 4 > len(data):
+def _read_length(data, offset):
+    if offset + 4 > len(data):
         raise TruncatedError("compressed data ends inside a length")
-    return int.from_bytes(data[at : at + 4], "big")
+    return int.from_bytes(data[offset : offset + 4], "big")
 
 
-def _chunking(shrink, overhead):
+def _chunk_compressor(compress_chunk, overhead):
     """Return compress() with the chunks of Hadoop's compressors at the default buffer size."""
-    most = _BUFFER_NBYTES - overhead
+    max_nbytes = _BUFFER_NBYTES - overhead
 
     def compress(data):
         parts = [len(data).to_bytes(4, "big")]
-        for start in range(0, len(data), most):
-            chunk = shrink(data[start : start + most])
+        for start in range(0, len(data), max_nbytes):
+            chunk = compress_chunk(data[start : start + max_nbytes])
             parts += (len(chunk).to_bytes(4, "big"), chunk)
         return b"".join(parts)
 
@@ -162,17 +162,17 @@ def _snappy():
 
     snappy = cramjam.snappy
 
-    def expand(chunk, most):
+    def decompress_chunk(chunk, max_nbytes):
         # The library allocates the declared length before it decompresses; three bytes of Snappy copy 64 at most.
         declared = snappy.decompress_raw_len(chunk)
-        if declared > most or declared > 32 * len(chunk):
+        if declared > max_nbytes or declared > 32 * len(chunk):
             raise FormatError(f"chunk of {len(chunk)} bytes declares {declared} decompressed bytes")
         return bytes(snappy.decompress_raw(chunk))
 
-    def shrink(data):
+    def compress_chunk(data):
         return bytes(snappy.compress_raw(data))
 
-    return _chunked(expand, cramjam.DecompressionError), _chunking(shrink, _BUFFER_NBYTES // 6 + 32)
+    return _chunk_decompressor(decompress_chunk, cramjam.DecompressionError), _chunk_compressor(compress_chunk, _BUFFER_NBYTES // 6 + 32)
 
 
 def _lz4():
@@ -180,26 +180,26 @@ def _lz4():
 
     lz4 = cramjam.lz4
 
-    def expand(chunk, most):
-        data = bytearray(min(most, 256 * len(chunk)))  # a byte of LZ4 expands to 255 at most
+    def decompress_chunk(chunk, max_nbytes):
+        data = bytearray(min(max_nbytes, 256 * len(chunk)))  # a byte of LZ4 expands to 255 at most
         nbytes = lz4.decompress_block_into(chunk, data, output_len=len(data))
         del data[nbytes:]
         return data
 
-    def shrink(data):
+    def compress_chunk(data):
         return bytes(lz4.compress_block(data, store_size=False))
 
-    return _chunked(expand, cramjam.DecompressionError), _chunking(shrink, _BUFFER_NBYTES // 255 + 16)
+    return _chunk_decompressor(decompress_chunk, cramjam.DecompressionError), _chunk_compressor(compress_chunk, _BUFFER_NBYTES // 255 + 16)
 
 
 def _lzo():
     from lzallright import LZOCompressor, LZOError
 
-    def expand(chunk, most):
+    def decompress_chunk(chunk, max_nbytes):
         # The library allocates this size first, and more as needed.
-        return LZOCompressor.decompress(chunk, min(most, 256 * len(chunk)))
+        return LZOCompressor.decompress(chunk, min(max_nbytes, 256 * len(chunk)))
 
-    return _chunked(expand, LZOError), None
+    return _chunk_decompressor(decompress_chunk, LZOError), None
 
 
 _APACHE = "org.apache.hadoop.io.compress."

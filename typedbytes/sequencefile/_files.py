@@ -104,18 +104,9 @@ class Writer(_native.Writer):
         self, file, *, key_class=_TYPED_BYTES, value_class=_TYPED_BYTES, compression=None, codec=None,
         sync_marker=None, encoders=None, **options,
     ):  # fmt: skip
-        if compression is None:
-            compression = "none" if codec is None else "block"
-        if compression not in _native.COMPRESSIONS:
-            raise ValueError(f'compression must be "none", "record" or "block", not {compression!r}')
+        compression, codec_class, compress = _find_compress(compression, codec)
         key_class, value_class = _writables.full_name(key_class), _writables.full_name(value_class)
         encoders = encoders or {}
-        if compression == "none":
-            codec_class = compress = None
-        else:
-            codec_class, _, compress = _codecs.find(codec or "default")
-            if compress is None:
-                raise ValueError(f"codec {codec!r} cannot be written, only read")
         file, ours = _locations.opened(file, "w")
         try:
             super().__init__(
@@ -135,6 +126,20 @@ class Writer(_native.Writer):
             if ours:
                 file.close()
             raise
+
+
+def _find_compress(compression, codec):
+    """Return what is compressed, the codec's class name and its function; the last two are None without compression."""
+    if compression is None:
+        compression = "none" if codec is None else "block"
+    if compression not in _native.COMPRESSIONS:
+        raise ValueError(f'compression must be "none", "record" or "block", not {compression!r}')
+    if compression == "none":
+        return compression, None, None
+    class_name, _, compress = _codecs.find(codec or "default")
+    if compress is None:
+        raise ValueError(f"codec {codec!r} cannot be written, only read")
+    return compression, class_name, compress
 
 
 def _find_decompress(name):

@@ -87,7 +87,7 @@ class MapFile:
             try:
                 ordered = order(key)
             except DecodeError as error:
-                raise _placed(error, start) from None
+                raise _with_record_offset(error, start) from None
             yield start, ordered, value
 
     def __enter__(self):
@@ -149,11 +149,11 @@ class MapFile:
 
 def _order_of(class_name):
     """Return a function of a key's bytes whose results compare as Hadoop compares the keys."""
-    if class_name in _IN_ORDER:
-        return _IN_ORDER[class_name]
+    if class_name in _ORDERS:
+        return _ORDERS[class_name]
     raise TypeError(
         f"cannot look up keys of unknown order, of class {class_name!r}: read the MapFile's data as a SequenceFile; "
-        f"known: {', '.join(name.rpartition('.')[2] for name in _IN_ORDER)}"
+        f"known: {', '.join(name.rpartition('.')[2] for name in _ORDERS)}"
     )
 
 
@@ -161,10 +161,10 @@ def _decode_at(class_name, value, offset, **options):
     try:
         return decode(class_name, value, **options)
     except DecodeError as error:
-        raise _placed(error, offset) from None
+        raise _with_record_offset(error, offset) from None
 
 
-def _placed(error, offset):
+def _with_record_offset(error, offset):
     """Return an error of a key or a value with the offset of its record."""
     return type(error)(f"{error.message}, byte {error.offset} of a key or value", offset, error.code, error.path)
 
@@ -190,14 +190,14 @@ def _by_float(layout):
     return order
 
 
-def _counted(data):
+def _without_length(data):
     return data[4:]
 
 
-_IN_ORDER = {
+_ORDERS = {
     f"{_IO}Text": lambda data: decode(f"{_IO}Text", data, unicode_errors="surrogateescape").encode("utf-8", "surrogateescape"),
-    f"{_IO}BytesWritable": _counted,
-    _writables.full_name("TypedBytesWritable"): _counted,
+    f"{_IO}BytesWritable": _without_length,
+    _writables.full_name("TypedBytesWritable"): _without_length,
     f"{_IO}IntWritable": _by_number(">i"),
     f"{_IO}LongWritable": _by_number(">q"),
     f"{_IO}ShortWritable": _by_number(">h"),

@@ -41,12 +41,12 @@ def read(paths, *, processes=1, ordered=False, progress=None, split_size=1 << 24
         files = [file for path in paths for file in _locations.parts(path)]
     else:
         files = _locations.parts(paths)
-    splits = list(_cut(files, split_size))
-    answers = _in_turn(splits, options) if processes == 1 else _in_parallel(splits, options, processes, ordered)
-    return WrappedIterator(_delivered(answers, sum(length for _, _, length in splits), progress))
+    splits = list(_make_splits(files, split_size))
+    results = _read_in_order(splits, options) if processes == 1 else _read_in_pool(splits, options, processes, ordered)
+    return WrappedIterator(_with_progress(results, sum(length for _, _, length in splits), progress))
 
 
-def _cut(files, split_size):
+def _make_splits(files, split_size):
     for file in files:
         nbytes = _locations.size(file) or 0
         # Of size 0, or unknown to the server: one split of the whole file. For an empty file, that reports the missing header.
@@ -54,22 +54,22 @@ def _cut(files, split_size):
             yield file, start, min(split_size, nbytes - start)
 
 
-def _delivered(answers, total, progress):
+def _with_progress(results, total, progress):
     done = 0
-    for nbytes, records in answers:
+    for nbytes, records in results:
         yield from records
         done += nbytes
         if progress is not None:
             progress(done, total)
 
 
-def _in_turn(splits, options):
+def _read_in_order(splits, options):
     for split in splits:
         skipped: list = []
-        yield split[2], _answered(split[0], _records(split, options, skipped), skipped)
+        yield split[2], _records_and_warnings(split[0], _records_of(split, options, skipped), skipped)
 
 
-def _records(split, options, skipped):
+def _records_of(split, options, skipped):
     """Yield the records of a split, and append skipped parts to a list; errors name the file."""
     path, start, length = split
     try:
@@ -82,7 +82,7 @@ def _records(split, options, skipped):
         raise type(error)(f"{path}: {error.message}", error.offset, error.code, error.path, record) from None
 
 
-def _answered(path, records, skipped, error=None):
+def _records_and_warnings(path, records, skipped, error=None):
     yield from records
     for each in skipped:
         warnings.warn(
@@ -95,12 +95,12 @@ def _answered(path, records, skipped, error=None):
         raise error
 
 
-def _work(split, options):
+def _read_split(split, options):
     """Return the records of a split, its skipped parts, and the error that ended it; runs in a worker process."""
     records: list = []
     skipped: list = []
     try:
-        records.extend(_records(split, options, skipped))
+        records.extend(_records_of(split, options, skipped))
     except DecodeError as error:
         return records, skipped, error
     except Exception as error:
@@ -119,20 +119,20 @@ def _is_portable(error):
     return True
 
 
-def _in_parallel(splits, options, processes, ordered):
+def _read_in_pool(splits, options, processes, ordered):
     from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait  # lazy import: start-up time
 
     waiting = deque(splits)
-    under_way: dict = {}
+    running: dict = {}
     pool, waits = ProcessPoolExecutor(processes), True
     try:
-        while waiting or under_way:
-            while waiting and len(under_way) < 2 * processes:
+        while waiting or running:
+            while waiting and len(running) < 2 * processes:
                 split = waiting.popleft()
-                under_way[pool.submit(_work, split, options)] = split
-            first = next(iter(under_way)) if ordered else wait(under_way, return_when=FIRST_COMPLETED).done.pop()
-            split = under_way.pop(first)
-            yield split[2], _answered(split[0], *first.result())
+                running[pool.submit(_read_split, split, options)] = split
+            first = next(iter(running)) if ordered else wait(running, return_when=FIRST_COMPLETED).done.pop()
+            split = running.pop(first)
+            yield split[2], _records_and_warnings(split[0], *first.result())
     except GeneratorExit:
         waits = False  # the garbage collector may run this in any thread, even the pool's own, which cannot join itself
         raise

@@ -15,7 +15,7 @@ from typedbytes.sequencefile._native import KINDS
 __all__ = ["find_converters", "full_name"]
 
 _IO = "org.apache.hadoop.io."
-_DEEPEST = 64
+_MAX_DEPTH = 64
 
 
 def full_name(name):
@@ -30,8 +30,8 @@ def find_converters(class_name, decoders):
         return decoder, lambda data: Encoder().encode(decoder(data))
     if class_name not in _SELF_DESCRIBING:
         return None, None
-    to_typed = (lambda data: _encode(_decode_all(class_name, data, exact=True))) if class_name in _MAPS else None
-    return lambda data: _decode_all(class_name, data, exact=False), to_typed
+    to_typed = (lambda data: _encode(_decode_whole(class_name, data, exact=True))) if class_name in _MAPS else None
+    return lambda data: _decode_whole(class_name, data, exact=False), to_typed
 
 
 def _encode(value):
@@ -49,103 +49,103 @@ class _OpaqueError(Exception):
     """Raised for a class whose size is not known: the bytes are kept undecoded."""
 
 
-def _decode_all(class_name, data, exact):
-    body = _Bytes(data, exact)
+def _decode_whole(class_name, data, exact):
+    body = _WritableReader(data, exact)
     try:
         value = _SELF_DESCRIBING[class_name](body)
     except _OpaqueError:
         return Writable(class_name, data)
-    if body.at != len(data):
-        raise FormatError(f"{len(data) - body.at} bytes after the end of a Writable", body.at)
+    if body.offset != len(data):
+        raise FormatError(f"{len(data) - body.offset} bytes after the end of a Writable", body.offset)
     return Writable(class_name, data) if body.is_opaque else value
 
 
-class _Bytes:
+class _WritableReader:
     """Reads the bytes of a Writable in order."""
 
     def __init__(self, data, exact):
         self.data = data
-        self.at = 0
+        self.offset = 0
         self.exact = exact
         self.is_opaque = False  # what was read cannot be represented in Python
         self.depth = 0
 
-    def take(self, nbytes):
+    def read_bytes(self, nbytes):
         """Return n bytes."""
         if nbytes < 0:
-            raise FormatError(f"negative length {nbytes}", self.at)
-        if nbytes > len(self.data) - self.at:
+            raise FormatError(f"negative length {nbytes}", self.offset)
+        if nbytes > len(self.data) - self.offset:
             raise TruncatedError("a Writable ends early", len(self.data))
-        self.at += nbytes
-        return self.data[self.at - nbytes : self.at]
+        self.offset += nbytes
+        return self.data[self.offset - nbytes : self.offset]
 
-    def number(self, layout):
+    def read_number(self, layout):
         """Return a number of a fixed size."""
-        return struct.unpack(layout, self.take(struct.calcsize(layout)))[0]
+        return struct.unpack(layout, self.read_bytes(struct.calcsize(layout)))[0]
 
-    def count(self):
+    def read_count(self):
         """Return a count of items of at least one byte each."""
-        number = self.number(">i")
-        if not 0 <= number <= len(self.data) - self.at:
-            raise FormatError(f"count {number} with {len(self.data) - self.at} bytes left", self.at - 4)
+        number = self.read_number(">i")
+        if not 0 <= number <= len(self.data) - self.offset:
+            raise FormatError(f"count {number} with {len(self.data) - self.offset} bytes left", self.offset - 4)
         return number
 
-    def vint(self):
+    def read_vint(self):
         """Return a number as WritableUtils.writeVLong writes it."""
-        first = self.number(">b")
+        first = self.read_number(">b")
         if first >= -112:
             return first
         nbytes = -112 - first if first >= -120 else -120 - first
-        number = int.from_bytes(self.take(nbytes), "big")
+        number = int.from_bytes(self.read_bytes(nbytes), "big")
         number = ~number if first < -120 else number
         if not -(2**63) <= number < 2**63:
-            raise FormatError("number does not fit in 64 bits", self.at - nbytes - 1)
+            raise FormatError("number does not fit in 64 bits", self.offset - nbytes - 1)
         return number
 
-    def text(self, nbytes):
+    def read_text(self, nbytes):
         """Return n bytes of UTF-8 as text."""
-        start = self.at
-        return self.decoded(self.take(nbytes), "utf-8", "strict", start)
+        start = self.offset
+        return self.decode_text(self.read_bytes(nbytes), "utf-8", "strict", start)
 
-    def java_text(self):
+    def read_java_text(self):
         """Return text as DataOutput.writeUTF and UTF8 write it: u16 length, UTF-8 of UTF-16 code units, NUL as two bytes."""
-        start = self.at
-        data = self.take(self.number(">H")).replace(b"\xc0\x80", b"\0")
-        halves = self.decoded(data, "utf-8", "surrogatepass", start)
+        start = self.offset
+        data = self.read_bytes(self.read_number(">H")).replace(b"\xc0\x80", b"\0")
+        halves = self.decode_text(data, "utf-8", "surrogatepass", start)
         return halves.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
-    def decoded(self, data, encoding, errors, start):
+    def decode_text(self, data, encoding, errors, start):
         """Return bytes as text, or raise FormatError with their offset."""
         try:
             return data.decode(encoding, errors)
         except UnicodeDecodeError as error:
             raise FormatError(f"text is not UTF-8: {error.reason}", start) from error
 
-    def deeper(self, read):
+    def read_nested(self, read):
         """Read a nested Writable."""
-        if self.depth == _DEEPEST:
-            raise LimitError(f"Writables nest deeper than {_DEEPEST}", self.at)
+        if self.depth == _MAX_DEPTH:
+            raise LimitError(f"Writables nest deeper than {_MAX_DEPTH}", self.offset)
         self.depth += 1
         value = read(self)
         self.depth -= 1
         return value
 
 
-def _exactly(kind, read):
+def _typed_if_exact(kind, read):
     return lambda body: kind(read(body)) if body.exact else read(body)
 
 
-def _bytes(body):
-    return body.take(body.number(">i"))
+def _read_bytes(body):
+    return body.read_bytes(body.read_number(">i"))
 
 
-def _map(body):
+def _read_map(body):
     """Read a MapWritable: its table of class numbers, then pairs, each key and value after the number of its class."""
-    classes = dict(_NUMBERED)
-    for _ in range(body.number(">b")):
-        number = body.number(">b")
-        classes[number] = body.java_text()
-    pairs = _Pairs((_numbered(body, classes), _numbered(body, classes)) for _ in range(body.count()))
+    classes = dict(_PREDEFINED_CLASSES)
+    for _ in range(body.read_number(">b")):
+        number = body.read_number(">b")
+        classes[number] = body.read_java_text()
+    pairs = _Pairs((_read_member(body, classes), _read_member(body, classes)) for _ in range(body.read_count()))
     if body.exact:
         return pairs
     has_keys = not any(isinstance(key, (dict, list)) for key, _ in pairs)
@@ -154,14 +154,14 @@ def _map(body):
     return mapping
 
 
-def _numbered(body, classes):
-    number = body.number(">b")
+def _read_member(body, classes):
+    number = body.read_number(">b")
     if number not in classes:
-        raise FormatError(f"unknown class number {number}: not in the map's table", body.at - 1)
-    start, class_name = body.at, classes[number]
-    value = body.deeper(_reader_of(class_name))
+        raise FormatError(f"unknown class number {number}: not in the map's table", body.offset - 1)
+    start, class_name = body.offset, classes[number]
+    value = body.read_nested(_reader_of(class_name))
     if body.exact and class_name in _WITHOUT_CODE:
-        return Writable(class_name, body.data[start : body.at])
+        return Writable(class_name, body.data[start : body.offset])
     return value
 
 
@@ -172,46 +172,46 @@ def _reader_of(class_name):
     return read
 
 
-def _object(body):
+def _read_object(body):
     """Read an ObjectWritable: its declared class, then the data of that class."""
-    declared = body.java_text()
+    declared = body.read_java_text()
     if declared in _PRIMITIVES:
         return _PRIMITIVES[declared](body)
     if declared == "java.lang.String":
-        return body.java_text()
+        return body.read_java_text()
     if declared.startswith("["):
-        return [body.deeper(_object) for _ in range(body.count())]
+        return [body.read_nested(_read_object) for _ in range(body.read_count())]
     if declared == f"{_IO}ObjectWritable$NullInstance":
-        body.java_text()
+        body.read_java_text()
         return None
     if declared == f"{_IO}ArrayPrimitiveWritable$Internal":
-        return _primitives(body)
-    name = body.java_text()
+        return _read_primitives(body)
+    name = body.read_java_text()
     if name == f"{_IO}ObjectWritable$NullInstance":
-        body.java_text()
+        body.read_java_text()
         return None
-    return body.deeper(_reader_of(name))
+    return body.read_nested(_reader_of(name))
 
 
-def _primitives(body):
+def _read_primitives(body):
     """Read an ArrayPrimitiveWritable: the name of the type, a count, the items."""
-    start = body.at
-    name = body.java_text()
+    start = body.offset
+    name = body.read_java_text()
     if name not in _PRIMITIVES or name == "void":
         raise FormatError(f"array of unknown type {name!r:.60}", start)
-    return [_PRIMITIVES[name](body) for _ in range(body.count())]
+    return [_PRIMITIVES[name](body) for _ in range(body.read_count())]
 
 
-def _number_reader(layout):
-    return lambda body: body.number(layout)
+def _reader_of_number(layout):
+    return lambda body: body.read_number(layout)
 
 
-_int, _long, _short, _byte = map(_number_reader, (">i", ">q", ">h", ">b"))
-_float, _double = map(_number_reader, (">f", ">d"))
+_int, _long, _short, _byte = map(_reader_of_number, (">i", ">q", ">h", ">b"))
+_float, _double = map(_reader_of_number, (">f", ">d"))
 
 
-def _boolean(body):
-    return body.number(">B") != 0
+def _read_boolean(body):
+    return body.read_number(">B") != 0
 
 
 _PRIMITIVES = {
@@ -221,33 +221,33 @@ _PRIMITIVES = {
     "byte": _byte,
     "float": _float,
     "double": _double,
-    "boolean": _boolean,
-    "char": lambda body: chr(body.number(">H")),
+    "boolean": _read_boolean,
+    "char": lambda body: chr(body.read_number(">H")),
     "void": lambda body: None,
 }
 _SIMPLE = {
-    f"{_IO}BytesWritable": _bytes,
-    f"{_IO}Text": lambda body: body.text(body.vint()),
+    f"{_IO}BytesWritable": _read_bytes,
+    f"{_IO}Text": lambda body: body.read_text(body.read_vint()),
     f"{_IO}IntWritable": _int,
-    f"{_IO}VIntWritable": lambda body: body.vint(),
-    f"{_IO}LongWritable": _exactly(Long, _long),
-    f"{_IO}VLongWritable": _exactly(Long, lambda body: body.vint()),
-    f"{_IO}ByteWritable": _exactly(Byte, _byte),
-    f"{_IO}FloatWritable": _exactly(Float, _float),
+    f"{_IO}VIntWritable": lambda body: body.read_vint(),
+    f"{_IO}LongWritable": _typed_if_exact(Long, _long),
+    f"{_IO}VLongWritable": _typed_if_exact(Long, lambda body: body.read_vint()),
+    f"{_IO}ByteWritable": _typed_if_exact(Byte, _byte),
+    f"{_IO}FloatWritable": _typed_if_exact(Float, _float),
     f"{_IO}DoubleWritable": _double,
-    f"{_IO}BooleanWritable": _boolean,
+    f"{_IO}BooleanWritable": _read_boolean,
     f"{_IO}ShortWritable": _short,
     f"{_IO}NullWritable": lambda body: None,
-    f"{_IO}UTF8": lambda body: body.java_text(),
-    f"{_IO}MD5Hash": lambda body: body.take(16),
+    f"{_IO}UTF8": lambda body: body.read_java_text(),
+    f"{_IO}MD5Hash": lambda body: body.read_bytes(16),
 }
 
 
 _MAPS = (f"{_IO}MapWritable", f"{_IO}SortedMapWritable")
 _SELF_DESCRIBING = {
-    **dict.fromkeys(_MAPS, _map),
-    f"{_IO}ObjectWritable": _object,
-    f"{_IO}ArrayPrimitiveWritable": _primitives,
+    **dict.fromkeys(_MAPS, _read_map),
+    f"{_IO}ObjectWritable": _read_object,
+    f"{_IO}ArrayPrimitiveWritable": _read_primitives,
     f"{_IO}UTF8": _SIMPLE[f"{_IO}UTF8"],
     f"{_IO}MD5Hash": _SIMPLE[f"{_IO}MD5Hash"],
 }
@@ -256,7 +256,7 @@ _WITHOUT_CODE = {
 }
 
 # The predefined classes of every AbstractMapWritable, numbered from -127.
-_NUMBERED = dict(
+_PREDEFINED_CLASSES = dict(
     enumerate(
         [
             f"{_IO}{name}"
