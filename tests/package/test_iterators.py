@@ -698,7 +698,7 @@ def in_a_task(tmp_path, monkeypatch):
 
     def run(name):
         data, role, options, _ = TASKS[name]
-        monkeypatch.setattr("typedbytes.streaming._report.counters", counted := Counted())
+        monkeypatch.setattr("typedbytes.streaming._reporter.counters", counted := Counted())
         monkeypatch.setattr("typedbytes.streaming._run.counters", counted)
         monkeypatch.setattr("typedbytes.streaming._run.side_files", side_files := _sidefiles.SideFiles())
         monkeypatch.setattr("typedbytes.streaming._sidefiles.side_files", side_files)

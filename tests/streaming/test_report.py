@@ -5,14 +5,14 @@ import threading
 
 import pytest
 
-from typedbytes.streaming import _report, counter, status
-from typedbytes.streaming._report import LINE_NBYTES, CounterBuffer, write_line
+from typedbytes.streaming import _reporter, counter, status
+from typedbytes.streaming._reporter import LINE_NBYTES, CounterBuffer, write_line
 
 
 @pytest.fixture
 def counters(monkeypatch):
-    monkeypatch.setattr(_report, "counters", CounterBuffer())
-    return _report.counters
+    monkeypatch.setattr(_reporter, "counters", CounterBuffer())
+    return _reporter.counters
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def clock(monkeypatch):
             return self.seconds
 
     clock = Clock()
-    monkeypatch.setattr(_report, "time", clock)
+    monkeypatch.setattr(_reporter, "time", clock)
     return clock
 
 

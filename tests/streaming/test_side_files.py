@@ -13,7 +13,7 @@ import pytest
 from fresh import run_fresh
 from streaming_support import encode, environment, finish, read_message, run_script, start, write_script
 from typedbytes import Decoder, sortkey
-from typedbytes.streaming import _heartbeat, _report, side_file
+from typedbytes.streaming import _heartbeat, _reporter, side_file
 
 PAIRS = encode(("a", 1), ("a", 2), ("b", 3))
 REDUCE = {"mapreduce_task_ismap": "false", "mapreduce_task_partition": "12"}
@@ -159,8 +159,8 @@ def test_a_shell_that_fails_or_is_missing_fails_the_task(tmp_path, shell):
 
 @pytest.fixture
 def heartbeat(monkeypatch):
-    monkeypatch.setattr(_report, "last_status", None)
-    monkeypatch.setattr(_report, "pings", 0)
+    monkeypatch.setattr(_reporter, "last_status", None)
+    monkeypatch.setattr(_reporter, "pings", 0)
     count = [0]
     heartbeat = _heartbeat.Heartbeat(lambda: count[0])
     heartbeat.count = count
@@ -196,10 +196,10 @@ def test_a_heartbeat_is_sent_when_records_were_read(heartbeat, capfd):
 
 
 def test_a_ping_sends_a_heartbeat_and_the_last_status_is_repeated(heartbeat, capfd):
-    _report.ping()
+    _reporter.ping()
     heartbeat.beat()
     assert said(capfd)[0].startswith("reporter:status:0 records read")
-    _report.status("half way")
+    _reporter.status("half way")
     heartbeat.count[0] = 1
     heartbeat.beat()
     heartbeat.beat()

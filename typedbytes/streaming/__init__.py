@@ -21,7 +21,7 @@ what anything else prints goes to standard error. The exit code is 0 only when a
 every record was processed and all output was delivered.
 """
 
-from typedbytes.streaming._report import counter, ping, status
+from typedbytes.streaming._reporter import counter, ping, status
 from typedbytes.streaming._run import run
 from typedbytes.streaming._sidefiles import side_file
 from typedbytes.streaming._task import Task, task

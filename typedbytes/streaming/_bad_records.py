@@ -9,7 +9,7 @@ and the output themselves. The output of a record is encoded as a whole before a
 from typedbytes import dumps
 from typedbytes._core import END, PairGroups, RecordIterator, step_as_base
 from typedbytes.errors import DecodeError
-from typedbytes.streaming._report import counter, write_line
+from typedbytes.streaming._reporter import counter, write_line
 from typedbytes.streaming._sidefiles import side_file
 from typedbytes.streaming._user_code import StopEarly, TooManyBadRecords, pairs_of
 

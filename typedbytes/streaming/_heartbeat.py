@@ -8,7 +8,7 @@ The content of records is not known here.
 import time
 from _thread import allocate_lock, start_new_thread
 
-from typedbytes.streaming import _report
+from typedbytes.streaming import _reporter
 
 BEAT_SECONDS = 60.0
 
@@ -32,10 +32,10 @@ class Heartbeat:
         now = self._progress()
         if now != self._before:
             self._before = now
-            _report.say_status(_report.last_status or f"{now[0]} records read, {_memory_megabytes()} MB of memory at most")
+            _reporter.say_status(_reporter.last_status or f"{now[0]} records read, {_memory_megabytes()} MB of memory at most")
 
     def _progress(self):
-        return self._count(), _report.pings
+        return self._count(), _reporter.pings
 
     def _beat_on(self, report_begun):
         report_begun()

@@ -10,7 +10,7 @@ import atexit
 import os
 
 from typedbytes._exit_codes import FAILED
-from typedbytes.streaming._report import write_line
+from typedbytes.streaming._reporter import write_line
 
 
 class ProcessExit:

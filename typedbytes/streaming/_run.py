@@ -18,7 +18,7 @@ from typedbytes.streaming._descriptors import take_over
 from typedbytes.streaming._formats import open_columns, open_files, open_input, open_output
 from typedbytes.streaming._heartbeat import Heartbeat
 from typedbytes.streaming._process_exit import ProcessExit
-from typedbytes.streaming._report import counters, write_failure, write_line
+from typedbytes.streaming._reporter import counters, write_failure, write_line
 from typedbytes.streaming._sidefiles import side_files
 from typedbytes.streaming._task import STEP_LINE, GroupingError, Task, UsageError, find_format, find_role, find_step, has_combiner
 from typedbytes.streaming._user_code import Step, StopEarly, TooManyBadRecords, UserCode

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 
 from typedbytes import Decoder, Encoder, PairReader, dumps
 from typedbytes._core import PairGroups
-from typedbytes.streaming import _report
+from typedbytes.streaming import _reporter
 from typedbytes.streaming._record_io import checked_pair
 from typedbytes.streaming._user_code import StopEarly, UserCode, pairs_of
 
@@ -93,12 +93,12 @@ def counted():
     {('words', 'seen'): 2}
     """
     amounts = {}
-    before, _report.counters = _report.counters, _report.CounterBuffer()
+    before, _reporter.counters = _reporter.counters, _reporter.CounterBuffer()
     try:
         yield amounts
     finally:
-        amounts.update(_report.counters.take())
-        _report.counters = before
+        amounts.update(_reporter.counters.take())
+        _reporter.counters = before
 
 
 def _called(user_code, records):
