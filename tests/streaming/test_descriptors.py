@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from streaming_support import encode, environment, run_script
-from typedbytes.streaming._descriptors import InputDescriptor, OutputDescriptor, take_over
+from typedbytes.streaming._descriptors import InputDescriptor, OutputDescriptor, open_descriptors
 
 COPY = """
 def mapper(key, value):
@@ -28,7 +28,7 @@ def standard_files():
 def taken_over():
     """Take standard input and output over for the length of a with block, which a task never leaves."""
     saved, stdout = (os.dup(0), os.dup(1)), sys.stdout
-    source, sink = take_over()
+    source, sink = open_descriptors()
     try:
         yield source, sink
     finally:

@@ -318,7 +318,7 @@ def test_a_pipe_of_what_is_no_typed_bytes_says_what_to_do(tmp_path):
 
 
 def test_internal_error(tmp_path):
-    script = "import typedbytes.streaming._run as inside\ninside.take_over = lambda: 1 / 0\n" + COPY
+    script = "import typedbytes.streaming._run as inside\ninside.open_descriptors = lambda: 1 / 0\n" + COPY
     outcome = run_script(tmp_path, script, "map", data=GOOD)
     assert (outcome.code, outcome.output) == (70, b"")
     assert outcome.details()["task failed"] == "internal error (exit code 70)"

@@ -7,7 +7,7 @@ from typedbytes.streaming._task import Task
 
 
 def advice_on(role, error, environ):
-    """Return what to do about input that is no typed bytes, or None under Hadoop.
+    """Return what to do about input that is not typed bytes, or None under Hadoop.
 
     >>> class Error:
     ...     record = 0
@@ -18,6 +18,6 @@ def advice_on(role, error, environ):
         return None
     if role == "map":
         script = os.path.basename(sys.argv[0])
-        said = f'for lines of text: "cat FILE | stream_map_input=text python {script} map", or "typedbytes run {script} FILE -o FOLDER"'
-        return None if error.record else said
+        advice = f'for lines of text: "cat FILE | stream_map_input=text python {script} map", or "typedbytes run {script} FILE -o FOLDER"'
+        return None if error.record else advice
     return 'sort pairs with "typedbytes sort --pairs", sort alone takes them apart; for lines of text set stream_reduce_input=text'

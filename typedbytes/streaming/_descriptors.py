@@ -15,7 +15,7 @@ import sys
 from io import FileIO
 
 
-class _Private(FileIO):
+class _TaskDescriptor(FileIO):
     """A descriptor of the task's process; ``error`` is the OSError it failed with, or None."""
 
     error: OSError | None = None
@@ -36,7 +36,7 @@ class _Private(FileIO):
             raise OSError("the records belong to the process that Hadoop started, not to one forked from it")
 
 
-class InputDescriptor(_Private):
+class InputDescriptor(_TaskDescriptor):
     """The task's input; ``ended`` says whether its end has been read."""
 
     ended = False
@@ -45,7 +45,7 @@ class InputDescriptor(_Private):
         """Read what is there into the buffer and return the number of bytes, 0 at the end."""
         try:
             self._check_owner()
-            nbytes = _blocked("input", super().readinto(buffer))
+            nbytes = _check_blocking("input", super().readinto(buffer))
             if nbytes == 0:
                 self.check()  # the end of another file is not that of the input
                 self.ended = True
@@ -60,14 +60,14 @@ class InputDescriptor(_Private):
             raise RuntimeError("the task is done, but the end of its input has not been read: records are left")
 
 
-class OutputDescriptor(_Private):
+class OutputDescriptor(_TaskDescriptor):
     """The task's output."""
 
     def write(self, data):
         """Write what fits and return the number of bytes."""
         try:
             self.check()
-            return _blocked("output", super().write(data))
+            return _check_blocking("output", super().write(data))
         except OSError as error:
             self.error = error
             raise
@@ -86,20 +86,20 @@ def _identity_of(descriptor):
     return found.st_dev, found.st_ino
 
 
-def _blocked(name, nbytes):
+def _check_blocking(name, nbytes):
     # A non-blocking descriptor returns None when it has no data, which must not be taken for the end.
     if nbytes is None:
         raise BlockingIOError(f"standard {name} is non-blocking")
     return nbytes
 
 
-def take_over():
+def open_descriptors():
     """Return the task's InputDescriptor and OutputDescriptor, and replace descriptors 0 and 1."""
     _open_stderr()
     source = InputDescriptor(os.dup(0), "rb", closefd=False)  # stays open as long as the process, as descriptor 0 does
     sink = OutputDescriptor(os.dup(1), "wb")
     os.dup2(2, 1)
-    _place(os.open(os.devnull, os.O_RDONLY), 0)
+    _move_descriptor(os.open(os.devnull, os.O_RDONLY), 0)
     if sys.stdout is not None:
         sys.stdout.flush()  # only now: what was printed before belongs on standard error too
     sys.stdout = sys.stderr
@@ -111,10 +111,10 @@ def _open_stderr():
     try:
         os.fstat(2)
     except OSError:
-        _place(os.open(os.devnull, os.O_WRONLY), 2)
+        _move_descriptor(os.open(os.devnull, os.O_WRONLY), 2)
 
 
-def _place(fd, target):
+def _move_descriptor(fd, target):
     if fd != target:
         os.dup2(fd, target)
         os.close(fd)

@@ -24,7 +24,7 @@ class Heartbeat:
         """Start a daemon thread."""
         begun = allocate_lock()
         begun.acquire()
-        start_new_thread(self._beat_on, (begun.release,))
+        start_new_thread(self._run, (begun.release,))
         begun.acquire()  # before Python 3.12, a thread that is still starting while the interpreter ends crashes it
 
     def beat(self):
@@ -32,12 +32,12 @@ class Heartbeat:
         now = self._progress()
         if now != self._before:
             self._before = now
-            _reporter.say_status(_reporter.last_status or f"{now[0]} records read, {_memory_megabytes()} MB of memory at most")
+            _reporter.send_status(_reporter.last_status or f"{now[0]} records read, {_memory_megabytes()} MB of memory at most")
 
     def _progress(self):
         return self._count(), _reporter.pings
 
-    def _beat_on(self, report_begun):
+    def _run(self, report_begun):
         report_begun()
         while True:
             time.sleep(BEAT_SECONDS)

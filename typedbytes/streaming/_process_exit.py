@@ -20,12 +20,12 @@ class ProcessExit:
         self._pid = os.getpid()
         self._code = FAILED  # until the task is done
         self._was_read = False
-        self._leave = os._exit
-        os._exit = self._leave_by_code
-        os.execv, os.execve = self._only_when_done(os.execv), self._only_when_done(os.execve)
-        atexit.register(self._leave_at_last)
+        self._exit_at_once = os._exit
+        os._exit = self._exit_now
+        os.execv, os.execve = self._refused_before_the_end(os.execv), self._refused_before_the_end(os.execve)
+        atexit.register(self._check_at_exit)
 
-    def settle(self, code):
+    def set_code(self, code):
         """Set the exit code of the task and return the SystemExit that ends the process with it."""
         self._code = code
         return TaskExit(self)
@@ -38,24 +38,24 @@ class ProcessExit:
     def _overrides(self):
         return self._code != 0 and os.getpid() == self._pid
 
-    def _leave_by_code(self, status):
+    def _exit_now(self, status):
         if self._overrides() and status & 0xFF == 0:  # the part of a status that a parent process sees
             write_line(f"typedbytes: os._exit({status}) before the task was done: exit code {self._code}")
             status = self._code
-        self._leave(status)
+        self._exit_at_once(status)
 
-    def _only_when_done(self, become):
-        def become_another_program(*arguments, **named):
+    def _refused_before_the_end(self, exec_function):
+        def exec_when_done(*arguments, **named):
             if self._overrides():
                 raise RuntimeError("a task cannot exec another program; start a child process")
-            become(*arguments, **named)
+            exec_function(*arguments, **named)
 
-        return become_another_program
+        return exec_when_done
 
-    def _leave_at_last(self):
+    def _check_at_exit(self):
         if self._overrides() and not self._was_read:
             write_line(f"typedbytes: the SystemExit of run() was caught: exit code {self._code}")
-            self._leave(self._code)
+            self._exit_at_once(self._code)
 
 
 class TaskExit(SystemExit):

@@ -60,7 +60,7 @@ class RecordOutput:
     def writes(self, pairs):
         """Write every pair of an iterable."""
         for pair in pairs:
-            self._put(self.encode(*checked_pair(pair)))
+            self._append(self.encode(*checked_pair(pair)))
 
     def encoded(self, pair):
         """Return the record of a pair."""
@@ -69,13 +69,13 @@ class RecordOutput:
     def write_encoded(self, records):
         """Write records that were encoded before."""
         for record in records:
-            self._put(record)
+            self._append(record)
 
     def close(self):
         """Write the rest; the sink stays open."""
         self._flush()
 
-    def _put(self, record):
+    def _append(self, record):
         self._buffer += record
         self.record += 1
         if len(self._buffer) >= BUFFER_NBYTES:

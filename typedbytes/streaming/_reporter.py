@@ -58,13 +58,13 @@ class CounterBuffer:
         if not -AMOUNTS // 2 <= amount < AMOUNTS // 2:
             raise ValueError(f"counter {key} takes amounts of 64 bits, as Hadoop does, not {amount:#x}")
         with self._lock:
-            self._admit(key)
+            self._add_name(key)
             amount += self._amounts.get(key, 0)
             self._amounts[key] = (amount + AMOUNTS // 2) % AMOUNTS - AMOUNTS // 2  # as Hadoop adds them
             if time.monotonic() - self._sent_at >= SEND_SECONDS:
                 self._send()
 
-    def take(self):
+    def pop_unsent(self):
         """Return the amounts that were not sent, and clear them."""
         with self._lock:
             amounts, self._amounts = self._amounts, {}
@@ -75,7 +75,7 @@ class CounterBuffer:
         with self._lock:
             self._send()
 
-    def _admit(self, key):
+    def _add_name(self, key):
         if key not in self._names and len(self._names) >= MAX_COUNTERS:
             raise ValueError(f"counter {key} would be one more than {MAX_COUNTERS}")
         self._names.add(key)
@@ -113,10 +113,10 @@ def status(text):
     """
     global last_status
     last_status = f"{text}"
-    say_status(last_status)
+    send_status(last_status)
 
 
-def say_status(text):
+def send_status(text):
     """Send a line of text as the state of the task."""
     _send(f"status:{text}")
 

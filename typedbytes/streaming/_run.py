@@ -14,7 +14,7 @@ import sys
 from typedbytes._core import PairGroups
 from typedbytes._exit_codes import BAD_DATA, FAILED, INTERNAL, INTERRUPTED, IO_ERROR, OK, TERMINATED, USAGE
 from typedbytes.errors import DecodeError
-from typedbytes.streaming._descriptors import take_over
+from typedbytes.streaming._descriptors import open_descriptors
 from typedbytes.streaming._formats import open_columns, open_files, open_input, open_output
 from typedbytes.streaming._heartbeat import Heartbeat
 from typedbytes.streaming._process_exit import ProcessExit
@@ -115,7 +115,7 @@ def run(
     if steps is not None and (not steps or given != (None, None, None, False, None, 0, None, None)):
         raise TypeError("steps is a list of at least one Step(mapper, reducer, combiner, ...): the options of a step are its own")
     process_exit = ProcessExit()
-    raise process_exit.settle(_run(steps, only, sys.argv if argv is None else argv))
+    raise process_exit.set_code(_run(steps, only, sys.argv if argv is None else argv))
 
 
 def _run(steps, only, argv):
@@ -128,7 +128,7 @@ def _run(steps, only, argv):
         jobs, options = step.jobs, step.options
         role = find_role(argv, os.environ, jobs["combine"] is not None)
         attempt = TaskRun(role, jobs[role], options, jobs["combine"])
-        source, sink = take_over()
+        source, sink = open_descriptors()
         _set_signals()
         return attempt.run(source, sink)
     except UsageError as error:

@@ -56,7 +56,7 @@ class CompositeKeys:
         self.part_of = part_of
         self.groups = groups
         self.nreducers = nreducers
-        self.arrives = None  # whether the keys read have this form; None: no key was read
+        self.input_is_composite = None  # whether the keys read have this form; None: no key was read
         odd = secondary % 2 * len(BYTES_OF_NONE)
         if secondary < odd:
             raise GroupingError(
@@ -109,21 +109,21 @@ class CompositeKeyInput(UndecodedInput):
         composite_keys = self._composite_keys
         for whole, value in self._reader:
             key = composite_keys.split(whole)
-            if composite_keys.arrives != (key is not None):
-                self._settle(key is not None)
+            if composite_keys.input_is_composite != (key is not None):
+                self._set_input_form(key is not None)
             yield (whole if key is None else key), value
 
-    def _settle(self, arrives):
+    def _set_input_form(self, is_composite):
         composite_keys = self._composite_keys
-        if composite_keys.arrives is not None:
+        if composite_keys.input_is_composite is not None:
             self._failure = FormatError("a composite key for grouping is among keys that are not", self.offset, record=self.record - 1)
             raise self._failure
-        if not arrives and composite_keys.nreducers is not None:
+        if not is_composite and composite_keys.nreducers is not None:
             raise GroupingError(
                 f"the keys come from a mapper without group_by or partition_by, and {composite_keys.nreducers} reducers could group them wrongly: "
                 "give the same run(...) that mapper too (lib.identitymapper passes pairs on), or name a partitioner that does it (-partitioner CLASS)"
             )
-        composite_keys.arrives = arrives
+        composite_keys.input_is_composite = is_composite
 
     def groups(self):
         """Return an iterator of (key, values) over adjacent pairs of one group."""
@@ -139,8 +139,8 @@ class CompositeKeyInput(UndecodedInput):
                 yield start, b"", value
                 continue
             key = composite_keys.split(whole)
-            if composite_keys.arrives != (key is not None):
-                self._settle(key is not None)
+            if composite_keys.input_is_composite != (key is not None):
+                self._set_input_form(key is not None)
             record = whole if key is None else key, value
             start = None if key is None else composite_keys.start
             yield (self.group_of(record), *record)
@@ -149,7 +149,7 @@ class CompositeKeyInput(UndecodedInput):
         """Return bytes that are the same for all pairs of a group, of the raw pair that was read last."""
         if not self._composite_keys.groups:
             return record[0]
-        if self._composite_keys.arrives:
+        if self._composite_keys.input_is_composite:
             return self._composite_keys.start
         return dumps(self._composite_keys.part_of(self._key_of(*record)))
 
@@ -162,7 +162,7 @@ class CompositeKeyInput(UndecodedInput):
         return dumps(key)
 
     def _key_of(self, key, value):
-        return self._decoded(key, len(value) + (self._composite_keys.ntail if self._composite_keys.arrives else 0))
+        return self._decoded(key, len(value) + (self._composite_keys.ntail if self._composite_keys.input_is_composite else 0))
 
     def _value_of(self, value):
         return self._decoded(value, 0)
@@ -190,7 +190,7 @@ class CompositeKeyOutput(TypedBytesOutput):
         key, value = checked_pair(pair)
         encode, composite_keys = self._encode, self._composite_keys
         encoded_key, encoded_value = encode(key), encode(value)
-        if composite_keys.arrives is False:
+        if composite_keys.input_is_composite is False:
             return encoded_key, encoded_value
         return composite_keys.join(encode(composite_keys.part_of(key)), encoded_key), encoded_value
 

@@ -42,7 +42,7 @@ class SideFiles:
             raise ValueError(f"the side file {name!r} already exists")
         folder = _spool_folder()
         os.makedirs(folder, exist_ok=True)
-        file = self._files[name] = open(os.path.join(folder, _hidden(name)), "wb")
+        file = self._files[name] = open(os.path.join(folder, _temporary_name(name)), "wb")
         return file
 
     def commit(self):
@@ -126,5 +126,5 @@ def _remote_folder():
     return folder if _local_path(folder) is None else None
 
 
-def _hidden(name):
+def _temporary_name(name):
     return f".{name}.{Task(os.environ).attempt_id or os.getpid()}"

@@ -33,14 +33,14 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _kept(function):
+def _raising_again(function):
     """Make a generator function return an iterator that raises its error again, instead of ending, after it has failed."""
 
     @functools.wraps(function)
-    def made(*arguments, **named):
+    def wrapped(*arguments, **named):
         return WrappedIterator(function(*arguments, **named))
 
-    return made
+    return wrapped
 
 
 def identitymapper(key, value):
@@ -70,7 +70,7 @@ def sumreducer(key, values):
     return iter(((key, sum(values)),))
 
 
-@_kept
+@_raising_again
 def sumsreducer(key, values):
     """Yield the key and a tuple of sums, one for each part of its values, which are tuples of one length; a combiner too.
 
@@ -120,7 +120,7 @@ def nlargestreducer(n, key=None):
     >>> list(nlargestreducer(2)("a", [1, [5, 3], 4]))
     [('a', [5, 4])]
     """
-    return _chosen(heapq.nlargest, n, key)
+    return _choosing_reducer(heapq.nlargest, n, key)
 
 
 def nsmallestreducer(n, key=None):
@@ -129,11 +129,11 @@ def nsmallestreducer(n, key=None):
     >>> list(nsmallestreducer(2)("a", [1, [5, 3], 4]))
     [('a', [1, 3])]
     """
-    return _chosen(heapq.nsmallest, n, key)
+    return _choosing_reducer(heapq.nsmallest, n, key)
 
 
-def _chosen(choose, n, order):
-    @_kept
+def _choosing_reducer(choose, n, order):
+    @_raising_again
     def reducer(key, values):
         lists = (value if isinstance(value, list) else [value] for value in values)
         yield key, choose(n, itertools.chain.from_iterable(lists), key=order)
@@ -141,17 +141,17 @@ def _chosen(choose, n, order):
     return reducer
 
 
-@_kept
+@_raising_again
 def statscombiner(key, values):
     """Yield the key and (number, sum, sum of squares, least, greatest) of its values; see statsreducer.
 
     >>> list(statscombiner("a", [1, 3]))
     [('a', (2, 4, 10, 1, 3))]
     """
-    yield key, _measured(values)
+    yield key, _combined_statistics(values)
 
 
-@_kept
+@_raising_again
 def statsreducer(key, values):
     """Yield the key and (number, mean, standard deviation of a sample, least, greatest) of its values.
 
@@ -160,12 +160,12 @@ def statsreducer(key, values):
     >>> list(statsreducer("a", [1, (2, 4, 10, 1, 3), 5]))
     [('a', (4, 2.5, 1.9148542155126762, 1, 5))]
     """
-    n, total, squares, least, greatest = _measured(values)
+    n, total, squares, least, greatest = _combined_statistics(values)
     variance = max((squares - total * total / n) / (n - 1), 0) if n > 1 else 0
     yield key, (n, total / n, math.sqrt(variance), least, greatest)
 
 
-def _measured(values):
+def _combined_statistics(values):
     measures = (value if isinstance(value, tuple) else (1, value, value * value, value, value) for value in values)
     n, total, squares, least, greatest = next(measures)
     for more in measures:
@@ -201,12 +201,12 @@ class MultiMapper:
         for user_code in self._user_code:
             user_code.start()
 
-    @_kept
+    @_raising_again
     def map(self, key, value):
         for user_code in self._user_code:
             yield from pairs_of(user_code.process(key, value))
 
-    @_kept
+    @_raising_again
     def close(self):
         for user_code in self._user_code:
             yield from user_code.end()
@@ -258,7 +258,7 @@ class JoinCombiner:
     [((7, True), 19.9)]
     """
 
-    @_kept
+    @_raising_again
     def reduce(self, key, values):
         body, mark = key
         for key, value in pairs_of((self.secondary if mark else self.primary)(body, values)):
@@ -324,15 +324,15 @@ class Combining:
         self.configure = self._user_code.start
 
     def map(self, key, value):
-        return self._take(self._user_code.process(key, value))
+        return self._add_pairs(self._user_code.process(key, value))
 
-    @_kept
+    @_raising_again
     def close(self):
-        yield from self._take(self._user_code.end())
-        yield from self._leave()
+        yield from self._add_pairs(self._user_code.end())
+        yield from self._pop_sums()
 
-    @_kept
-    def _take(self, pairs):
+    @_raising_again
+    def _add_pairs(self, pairs):
         for key, value in pairs_of(pairs):
             encoded = dumps(key)
             if encoded in self._sums:
@@ -341,8 +341,8 @@ class Combining:
             else:
                 self._sums[encoded] = [key, value]
                 if len(self._sums) >= self._nkeys:
-                    yield from self._leave()
+                    yield from self._pop_sums()
 
-    def _leave(self):
+    def _pop_sums(self):
         sums, self._sums = self._sums, {}
         return map(tuple, sums.values())

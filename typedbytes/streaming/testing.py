@@ -97,7 +97,7 @@ def counted():
     try:
         yield amounts
     finally:
-        amounts.update(_reporter.counters.take())
+        amounts.update(_reporter.counters.pop_unsent())
         _reporter.counters = before
 
 
