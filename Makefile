@@ -8,6 +8,10 @@ BIN = $(VENV)/bin
 TEST_PATH = $(CURDIR):$(CURDIR)/tests:$(CURDIR)/tests/support:$(CURDIR)/tests/soak
 # Byte code is written when a module is first imported: most are never.
 PIP_INSTALL = -m pip install --quiet --disable-pip-version-check --no-compile
+# Groups of dependencies need a newer pip than Python comes with.
+INSTALL_PIP = $(PIP_INSTALL) 'pip>=25.1'
+EXTRAS = sequencefile,progress,numpy
+INSTALL_HERE = $(PIP_INSTALL) --config-settings editable_mode=compat --editable '.[$(EXTRAS)]'
 SOURCES := setup.py pyproject.toml $(wildcard src/typedbytes/* src/typedbytes/*/* src/typedbytes/*/*/*)
 
 PYTHON_VERSIONS := 3.9 3.10 3.11 3.12 3.13
@@ -27,7 +31,8 @@ build: $(VENV)/built ## make .venv and install the project into it, editable, wi
 
 $(VENV)/built: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(PIP_INSTALL) --config-settings editable_mode=compat --editable '.[test]'
+	$(BIN)/python $(INSTALL_PIP)
+	$(BIN)/python $(INSTALL_HERE) --group test
 	@touch $@
 
 .PHONY: test
@@ -36,7 +41,7 @@ test: build ## run the whole suite, up to 18 minutes on a busy machine; PYTEST_A
 
 build/lint/built: pyproject.toml
 	$(PYTHON) -m venv build/lint
-	build/lint/bin/python $(PIP_INSTALL) 'pip>=25.1'
+	build/lint/bin/python $(INSTALL_PIP)
 	build/lint/bin/python $(PIP_INSTALL) --group lint
 	@touch $@
 
@@ -49,7 +54,7 @@ lint: build/lint/built ## check style and spelling with ruff, cython-lint and co
 
 build/types/built: pyproject.toml
 	$(PYTHON) -m venv build/types
-	build/types/bin/python $(PIP_INSTALL) 'pip>=25.1'
+	build/types/bin/python $(INSTALL_PIP)
 	build/types/bin/python $(PIP_INSTALL) --group types numpy
 	@touch $@
 
@@ -69,6 +74,18 @@ ON_A_PYTHON := $(foreach version,$(PYTHON_VERSIONS),build-$(version) test-$(vers
 $(ON_A_PYTHON): version = $(lastword $(subst -, ,$@))
 $(ON_A_PYTHON):
 	$(MAKE) $(firstword $(subst -, ,$@)) PYTHON=$(call need_python,$(version)) VENV=build/venv-$(version)
+
+build/venv-lowest/built: $(SOURCES)
+	$(call need_python,3.9) -m venv build/venv-lowest
+	build/venv-lowest/bin/python $(PIP_INSTALL) uv
+	VIRTUAL_ENV=build/venv-lowest build/venv-lowest/bin/uv pip install --quiet --resolution lowest-direct --group test \
+	    --config-settings editable_mode=compat --editable '.[$(EXTRAS)]'
+	@touch $@
+
+.PHONY: test-lowest
+test-lowest: build/venv-lowest/built ## run what uses other packages with the oldest of each that pyproject.toml allows; on Python 3.9
+	build/venv-lowest/bin/python -m pytest -m "not hadoop and not once" $(PYTEST_ARGS) tests/sequencefile tests/columns tests/sorting \
+	    tests/core/test_npy.py tests/cli/test_terminal.py tests/cli/test_compression.py
 
 # Newer than what the machine has: Debian's, in a system of its own, which has neither JDK nor Maven.
 NEWER_VERSIONS := 3.14 3.15
@@ -116,7 +133,7 @@ fuzz: build ## fuzz every target, SECONDS (60) in all
 	$(BIN)/python tests/fuzz/run.py --seconds $(SECONDS) $(FUZZ_ARGS)
 
 $(VENV)/fuzz-built: $(VENV)/built pyproject.toml
-	$(BIN)/python $(PIP_INSTALL) --config-settings editable_mode=compat --editable '.[test,fuzz]'
+	$(BIN)/python $(PIP_INSTALL) --group fuzz
 	@touch $@
 
 .PHONY: fuzz-coverage
@@ -197,7 +214,7 @@ cluster: build ## run jobs on HDFS and YARN with three nodes on this machine; ne
 
 build/spark/built: $(SOURCES)
 	$(PYTHON) -m venv build/spark
-	build/spark/bin/python $(PIP_INSTALL) pyspark --config-settings editable_mode=compat --editable '.[sequencefile]'
+	build/spark/bin/python $(INSTALL_HERE) pyspark
 	@touch $@
 
 .PHONY: spark
@@ -206,7 +223,7 @@ spark: build/spark/built ## exchange SequenceFiles with a real Spark, 450 MB of 
 
 build/file-systems/built: $(SOURCES)
 	$(PYTHON) -m venv build/file-systems
-	build/file-systems/bin/python $(PIP_INSTALL) s3fs gcsfs 'moto[server]' gcp-storage-emulator requests --config-settings editable_mode=compat --editable '.[sequencefile]'
+	build/file-systems/bin/python $(INSTALL_HERE) s3fs gcsfs 'moto[server]' gcp-storage-emulator requests
 	@touch $@
 
 .PHONY: file-systems
@@ -230,14 +247,15 @@ dist-check: build ## build sdist and wheel, install each in a folder of its own,
 	    folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
 	    cp -R RELIABILITY.md pyproject.toml src tests test_vectors examples docs "$$folder"; \
 	    $(BIN)/python -m venv "$$folder/venv"; \
-	    "$$folder/venv/bin/python" $(PIP_INSTALL) "$$archive[test]"; \
+	    "$$folder/venv/bin/python" $(INSTALL_PIP); \
+	    "$$folder/venv/bin/python" $(PIP_INSTALL) "$$archive[$(EXTRAS)]" --group test; \
 	    (cd "$$folder" && venv/bin/python -m pytest -m "not hadoop" --ignore=tests/package/test_sdist.py --ignore=tests/package/test_wheels.py $(PYTEST_ARGS) tests); \
 	    rm -rf "$$folder"; \
 	done
 
 build/wheel-tools/built: pyproject.toml
 	$(PYTHON) -m venv build/wheel-tools
-	build/wheel-tools/bin/python $(PIP_INSTALL) 'pip>=25.1'
+	build/wheel-tools/bin/python $(INSTALL_PIP)
 	build/wheel-tools/bin/python $(PIP_INSTALL) --group wheels
 	@touch $@
 
@@ -261,7 +279,7 @@ bench-blocks: $(VENV)/bench-built ## measure block messages beside Py4J, pyarrow
 	$(BIN)/python bench/blocks.py $(BENCH_ARGS)
 
 $(VENV)/bench-built: $(VENV)/built pyproject.toml
-	$(BIN)/python $(PIP_INSTALL) --config-settings editable_mode=compat --editable '.[test,bench]'
+	$(BIN)/python $(PIP_INSTALL) --group bench
 	@touch $@
 
 .PHONY: bench
