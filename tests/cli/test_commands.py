@@ -373,8 +373,8 @@ def test_memory_of_a_source():
     buffer = bytearray(100_000)
     while memory.readinto(buffer):
         pass
-    assert memory.between(len(data) - 100, len(data) + 5) == (data[-100:], len(data) - 100)
-    found, start = memory.between(0, len(data))
+    assert memory.kept_bytes(len(data) - 100, len(data) + 5) == (data[-100:], len(data) - 100)
+    found, start = memory.kept_bytes(0, len(data))
     assert data.endswith(found) and start == len(data) - len(found) and 1 << 20 <= len(found) < (1 << 20) + 200_000
     assert memory.drain() == len(data)
 

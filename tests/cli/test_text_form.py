@@ -131,7 +131,7 @@ def test_text_that_is_refused(arguments, text, message):
         (["--header"], "argument --header: needs --csv or --tsv, and no --pairs"),
         (["--header", "--csv", "--pairs"], "argument --header: needs --csv or --tsv, and no --pairs"),
         (["--separator", ","], "argument --separator: only --pairs, --csv and --tsv separate anything"),
-        (["--csv", "--separator", "ab"], "argument --separator: a row needs one character that is no quote and no line end, not 'ab'"),
+        (["--csv", "--separator", "ab"], "argument --separator: a row needs one character other than a quote or a line end, not 'ab'"),
         (["--pairs", "--separator", ""], "argument --separator: expected text without a line end, not ''"),
         (["--csv", "--tsv"], "argument --tsv: not allowed with argument --csv"),
     ],

@@ -151,7 +151,7 @@ def _run(arguments):
             return failure.report()
 
 
-def _take_name(arguments):
+def _pop_command_name(arguments):
     """Remove the command's name, the first argument that is neither an option nor the value of a shared one, and return it."""
     option = None
     for index, argument in enumerate(arguments):
@@ -186,7 +186,7 @@ def _plan(arguments):
     """Return the work to do, a function of a CommandOutput, and the path given by --output, or None."""
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:], "--help"]
-    name = _take_name(arguments)
+    name = _pop_command_name(arguments)
     if name is None:
         return lambda output: _run_without_command(arguments, output), None
     parser = parser_of(name)

@@ -86,7 +86,7 @@ def add_format_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_number_argument(parser: argparse.ArgumentParser) -> None:
     """Declare how many records a command copies."""
-    parser.add_argument("-n", type=natural, default=10, metavar="N", dest="nrecords", help="the number of records (10), also as -N")
+    parser.add_argument("-n", type=integer, default=10, metavar="N", dest="nrecords", help="the number of records (10), also as -N")
 
 
 def add_text_arguments(parser: argparse.ArgumentParser) -> None:
@@ -109,18 +109,18 @@ def add_sequence_file_limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-bytes", type=positive, metavar="N", help="refuse a record or block of more than N bytes")
 
 
-def natural(text, least=0):
-    """Return the number that an option gives: `least` or more."""
+def integer(text, minimum=0):
+    """Return the number that an option gives: `minimum` or more."""
     # int() refuses thousands of digits; 20 digits exceed any count.
     number = int("0" + text.lstrip("0")[:20]) if text.isascii() and text.isdigit() else -1
-    if number < least:
-        raise argparse.ArgumentTypeError(f"expected an integer of at least {least}, not {text!r}")
+    if number < minimum:
+        raise argparse.ArgumentTypeError(f"expected an integer of at least {minimum}, not {text!r}")
     return min(number, sys.maxsize - 1)
 
 
 def positive(text):
     """Return the number that an option gives: 1 or more."""
-    return natural(text, 1)
+    return integer(text, 1)
 
 
 def size(text):

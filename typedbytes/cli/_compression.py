@@ -94,10 +94,10 @@ class Decompressed(io.RawIOBase):
         self._stream = self._start()
         return data
 
-    def _decompress(self, data, most):
+    def _decompress(self, data, max_nbytes):
         is_over = not data and self._stream.needs_input
         try:
-            piece = self._stream.decompress(data, most)
+            piece = self._stream.decompress(data, max_nbytes)
         except self._error as error:
             raise typedbytes.FormatError(f"damaged {self.kind} data: {error}", self._nbytes) from None
         if is_over and not piece and not self._stream.eof:
@@ -118,9 +118,9 @@ def _gzip():
         unused_data = property(lambda self: self._stream.unused_data)
         needs_input = property(lambda self: not self._stream.unconsumed_tail)
 
-        def decompress(self, data, most):
-            """Return the next decompressed bytes, `most` at most."""
-            return self._stream.decompress(self._stream.unconsumed_tail + data, most)
+        def decompress(self, data, max_nbytes):
+            """Return the next decompressed bytes, at most `max_nbytes`."""
+            return self._stream.decompress(self._stream.unconsumed_tail + data, max_nbytes)
 
     return Stream, zlib.error
 

@@ -23,7 +23,7 @@ from typedbytes._exit_codes import (
 )
 
 __all__ = [
-    "BAD_DATA", "DIFFERENT", "INTERNAL", "INTERRUPTED", "IO_ERROR", "JOB_FAILED", "NO_INPUT", "OK", "UNAVAILABLE", "USAGE", "Failure", "because",
+    "BAD_DATA", "DIFFERENT", "INTERNAL", "INTERRUPTED", "IO_ERROR", "JOB_FAILED", "NO_INPUT", "OK", "UNAVAILABLE", "USAGE", "Failure", "reason_of",
     "escaped", "say",
 ]  # fmt: skip
 
@@ -68,7 +68,7 @@ def escaped(text):
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text)
 
 
-def because(error):
+def reason_of(error):
     """Return the reason of an OSError as the system words it."""
     if isinstance(error, FileNotFoundError) and not error.strerror:  # raised with a name only
         return f"{os.strerror(errno.ENOENT)}: {error}"

@@ -38,14 +38,14 @@ class Memory(io.RawIOBase):
             self._start += len(self._pieces.popleft())
         return nbytes
 
-    def between(self, start, stop):
+    def kept_bytes(self, start, stop):
         """Return those bytes between two offsets that are still kept, and the offset of the first."""
         start = max(start, self._start)
         return b"".join(self._pieces)[start - self._start : max(0, stop - self._start)], start
 
     def window(self, offset):
         """Return the bytes around an offset, and the offset of the first."""
-        return self.between(max(0, offset - WINDOW_NBYTES) // 16 * 16, offset + WINDOW_NBYTES)
+        return self.kept_bytes(max(0, offset - WINDOW_NBYTES) // 16 * 16, offset + WINDOW_NBYTES)
 
     def drain(self):
         """Read the rest and return the number of bytes of the whole source, as far as it can be read."""
@@ -65,7 +65,7 @@ class Check:
 
     def __init__(self, memory, options, keep=None):
         self._memory = memory
-        self._most_faults = options.nfaults
+        self._max_faults = options.nfaults
         self.faults = []
         self.nfaults = 0
         self.nintact = self.nrecords = self.nbytes = self.nkept = 0
@@ -90,7 +90,7 @@ class Check:
         for _ in chain(reader, [None]):  # once more for damage after the last pair
             if len(reader.skipped) != nseen:
                 nseen = len(reader.skipped)
-                self._look_around(reader.skipped, windows)
+                self._add_windows(reader.skipped, windows)
         for each in reader.skipped:
             if each.error.record is not None:
                 each.error.record += nmissing  # the reader counts only the pairs that it returns
@@ -98,7 +98,7 @@ class Check:
             nmissing += each.nrecords or 0
         self.nintact, self.nbytes = reader.record, reader.offset
 
-    def _look_around(self, skipped, windows):
+    def _add_windows(self, skipped, windows):
         """Add the windows of the last faults, while their bytes are kept."""
         for each in reversed(skipped):
             if each.error.offset in windows:
@@ -106,7 +106,7 @@ class Check:
             windows[each.error.offset] = self._memory.window(each.error.offset)
 
     def _note(self, error, *window):
-        if self.nfaults < max(1, self._most_faults):
+        if self.nfaults < max(1, self._max_faults):
             self.faults.append((name_option(error), *(window or self._memory.window(error.offset))))
         self.nfaults += 1
 
@@ -140,7 +140,7 @@ class Check:
 
     def _with_path(self, error):
         """Return an error of structure with the path that decoding reports, if its record is still kept."""
-        data, start = self._memory.between(self.nbytes, error.offset + 16)
+        data, start = self._memory.kept_bytes(self.nbytes, error.offset + 16)
         if start == self.nbytes:
             try:
                 self._decode(data)

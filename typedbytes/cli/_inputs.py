@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import typedbytes
 from typedbytes.cli import _input_formats, _progress
 from typedbytes.cli._compression import decompressed, put_back
-from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, OK, UNAVAILABLE, Failure, because
+from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, OK, UNAVAILABLE, Failure, reason_of
 
 WILD = frozenset("*?[")
 
@@ -20,11 +20,11 @@ def names(options):
     """Return the names of the inputs, with folders and patterns replaced by the files they match."""
     found = []
     for path in options.files or ["-"]:
-        found += within(path)
+        found += matching_names(path)
     return found
 
 
-def within(path):
+def matching_names(path):
     """Return the names of the files that a path, a folder, a pattern or a URL matches."""
     if path == "-" or not ("://" in path or WILD.intersection(path) or os.path.isdir(path)):
         return [path]
@@ -116,7 +116,7 @@ def _source(name):
         source = open(0, "rb", buffering=0, closefd=False)
         return source if source.seekable() else _BlockingPipe(source)  # reading a file never blocks
     except OSError as error:
-        raise Failure(NO_INPUT, f"{shown(name)}: {because(error)}") from None
+        raise Failure(NO_INPUT, f"{shown(name)}: {reason_of(error)}") from None
 
 
 @contextmanager
@@ -127,7 +127,7 @@ def as_input_failure(name, status=IO_ERROR):
     except typedbytes.DecodeError as error:
         raise Failure(BAD_DATA, f"{shown(name)}: {error}") from None
     except OSError as error:
-        raise Failure(status, f"{shown(name)}: {because(error)}") from None
+        raise Failure(status, f"{shown(name)}: {reason_of(error)}") from None
     except ModuleNotFoundError as error:
         raise Failure(UNAVAILABLE, f"{shown(name)}: {error}") from None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typedbytes.cli._arguments import natural
+from typedbytes.cli._arguments import integer
 from typedbytes.cli._failure import USAGE, Failure
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -21,7 +21,7 @@ def add_job_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "-r",
         "--reducers",
-        type=natural,
+        type=integer,
         metavar="N",
         help="the number of reduce tasks and part files; 0: no reducer (1, or 0 if the script has no reducer)",
     )
@@ -30,11 +30,16 @@ def add_job_arguments(parser: argparse.ArgumentParser) -> None:
     combiner.add_argument("--no-combiner", dest="combiner", action="store_false", default=None, help="do not run the script's combiner")
     add(
         "--secondary",
-        type=natural,
+        type=integer,
         default=0,
         metavar="N",
         help="the number of bytes at the end of a key that do not choose the reducer; group_by needs none (0)",
     )
+    _add_format_arguments(add)
+    _add_repeatable_arguments(add)
+
+
+def _add_format_arguments(add):
     add(
         "--input-format",
         default="auto",
@@ -47,6 +52,9 @@ def add_job_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="F",
         help="sequencefile or text; for run also pairs, for submit a Java class (sequencefile)",
     )
+
+
+def _add_repeatable_arguments(add):
     add("--arg", action="append", default=[], metavar="WORD", help="pass WORD to the script after its role; may be repeated")
     add("--param", action="append", default=[], metavar="NAME=VALUE", help="a parameter: tasks find it in task().params")
     add("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable in the environment of each task")

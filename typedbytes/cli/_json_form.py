@@ -128,8 +128,8 @@ def from_tree(tree, dialect="hadoop", plain=False):
     return bytes(out)
 
 
-def _expect(met, wanted, found):
-    if not met:
+def _expect(holds, wanted, found):
+    if not holds:
         raise JsonFormError(f"expected {wanted}, not {reprlib.repr(found)}")
 
 
@@ -157,7 +157,7 @@ def _write_null(tree, out, hive):
     out += bytes([TypeCode.NULL]) if hive else PICKLED_NONE
 
 
-def _write_truth(tree, out, hive):
+def _write_boolean(tree, out, hive):
     _append_number(_U8, TypeCode.BOOL, tree, out)
 
 
@@ -236,19 +236,19 @@ def _write_vector(held, out, hive):
 
 
 def _write_map(held, out, hive):
-    met = type(held) is list and all(type(pair) is list and len(pair) == 2 for pair in held)
-    _expect(met, "an array of [key, value] arrays", held)
+    is_valid = type(held) is list and all(type(pair) is list and len(pair) == 2 for pair in held)
+    _expect(is_valid, "an array of [key, value] arrays", held)
     return _write_pairs(held, out)
 
 
 def _write_writable(held, out, hive):
-    class_name, payload = _from_two(held, str, 'an array ["class", "base64"]')
+    class_name, payload = _from_pair(held, str, 'an array ["class", "base64"]')
     name = _from_text(class_name)
     _append_payload(TypeCode.WRITABLE, _I32.pack(len(name)) + name + payload, out)
 
 
 def _write_ext(held, out, hive):
-    code, payload = _from_two(held, int, 'an array [code, "base64"]')
+    code, payload = _from_pair(held, int, 'an array [code, "base64"]')
     _expect(50 <= code <= 200, "an application code from 50 to 200", code)
     if hive and code == TypeCode.ENDOFRECORD:
         _expect(not payload, "ENDOFRECORD without payload", payload)
@@ -280,7 +280,7 @@ def _from_base64(held):
     return binascii.a2b_base64(held)
 
 
-def _from_two(held, kind, wanted):
+def _from_pair(held, kind, wanted):
     _expect(type(held) is list and len(held) == 2 and type(held[0]) is kind, wanted, held)
     return held[0], _from_base64(held[1])
 
@@ -288,7 +288,7 @@ def _from_two(held, kind, wanted):
 def _from_number(held, layout):
     """Return the bits of a finite number, "inf", "-inf" or "nan:" and the bits themselves."""
     if type(held) is str:
-        return _from_special(held, layout)
+        return _from_special_number(held, layout)
     _expect(type(held) in (int, float), _NUMBER, held)
     try:
         packed = layout.pack(held)
@@ -298,7 +298,7 @@ def _from_number(held, layout):
     return packed
 
 
-def _from_special(held, layout):
+def _from_special_number(held, layout):
     if held in ("inf", "-inf"):
         return layout.pack(float(held))
     _expect(re.fullmatch(f"nan:[0-9a-fA-F]{{{2 * layout.size}}}", held), _NUMBER, held)
@@ -312,7 +312,7 @@ _NUMBER = 'a number, "inf", "-inf" or "nan:" and its bits in hex'
 
 _WRITERS = {
     type(None): _write_null,
-    bool: _write_truth,
+    bool: _write_boolean,
     int: _write_integer,
     float: _write_double,
     str: _write_text,

@@ -11,7 +11,7 @@ import stat
 from contextlib import contextmanager
 
 from typedbytes._atomic import atomic_file
-from typedbytes.cli._failure import USAGE, Failure, because
+from typedbytes.cli._failure import USAGE, Failure, reason_of
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -28,7 +28,7 @@ class OutputError(Exception):
     """Raised when an output cannot be written; not an OSError, so that it is not mistaken for an error of an input."""
 
     def __init__(self, name, error):
-        super().__init__(f"{name}: {because(error)}")
+        super().__init__(f"{name}: {reason_of(error)}")
         self.is_broken_pipe = isinstance(error, BrokenPipeError)
 
 

@@ -54,7 +54,7 @@ class _Meter:
         self._nbytes = _size(source)
         self._start = time.monotonic()
         self._is_shown = False
-        self.source = source if source.seekable() else _Counted(source)
+        self.source = source if source.seekable() else _CountingSource(source)
 
     def show(self, *signal_and_frame):
         """Rewrite the line."""
@@ -113,7 +113,7 @@ def _size(source):
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-class _Counted(io.RawIOBase):
+class _CountingSource(io.RawIOBase):
     """Read from a pipe and count."""
 
     def __init__(self, source):

@@ -60,8 +60,8 @@ class Records:
                 for record in choose(chunk):
                     writer.write_raw(record)
 
-            with typedbytes.Writer(UntilFailure(write), buffer_size=self._nbytes) as walk:
-                walk.copy(reader)
+            with typedbytes.Writer(UntilFailure(write), buffer_size=self._nbytes) as copier:
+                copier.copy(reader)
 
 
 class UntilFailure:

@@ -38,7 +38,7 @@ def copy_from_end(options, output, wanted):
 
 def _chosen_from_end(options, wanted):
     """Yield (reader, record); as many records are held as the negative numbers may mean."""
-    most = -min(wanted.start, wanted.stop)
+    max_held = -min(wanted.start, wanted.stop)
     before = range(wanted.start, sys.maxsize, wanted.step) if wanted.start >= 0 else ()
     held: deque = deque()
     total = 0
@@ -47,9 +47,9 @@ def _chosen_from_end(options, wanted):
             for record in reader:
                 total += 1
                 held.append((reader, joined(record)))
-                if len(held) > most:
+                if len(held) > max_held:
                     oldest = held.popleft()
-                    if total - 1 - most in before:
+                    if total - 1 - max_held in before:
                         yield oldest
     last = range(total)[wanted]
     for number, each in enumerate(held, total - len(held)):

@@ -41,7 +41,7 @@ def header_of(reader):
     return Header(_TYPED, _TYPED, {}) if file is None else Header(*(getattr(file, each) for each in Header._fields))
 
 
-def agreed(header, other):
+def check_same_header(header, other):
     """Return the header for records of both; raise Failure if classes or metadata differ."""
     if header[:2] != other[:2]:
         both = " and ".join("/".join(name.rpartition(".")[2] for name in each[:2]) for each in (header, other))
@@ -76,7 +76,7 @@ class SequenceFileOutput:
         if self._header is None:
             self._start(header_of(reader))
         else:
-            agreed(self._header, header_of(reader))
+            check_same_header(self._header, header_of(reader))
 
     def _start(self, header):
         self._header = header

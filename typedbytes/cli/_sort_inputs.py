@@ -6,7 +6,7 @@ from itertools import chain
 
 import typedbytes
 from typedbytes.cli._encoded_records import Encoded, Pairs
-from typedbytes.cli._failure import BAD_DATA, IO_ERROR, USAGE, Failure, because
+from typedbytes.cli._failure import BAD_DATA, IO_ERROR, USAGE, Failure, reason_of
 from typedbytes.cli._input_formats import CHUNK_NBYTES, limited_source_of
 from typedbytes.cli._inputs import as_input_failure, names, opened, recognised, refuse_pairs, shown
 
@@ -29,7 +29,7 @@ class Inputs:
         except typedbytes.DecodeError as error:
             raise Failure(BAD_DATA, f"{shown(self._name)}: {error}") from None
         except OSError as error:
-            raise Failure(IO_ERROR, f"temporary files: {because(error)}") from None
+            raise Failure(IO_ERROR, f"temporary files: {reason_of(error)}") from None
 
     def sources(self):
         """Return an iterator over the sources, and the number of values in a record."""
@@ -45,12 +45,12 @@ class Inputs:
 
     def _check_header(self, source, is_first):
         """Raise Failure if the inputs for a SequenceFile have different classes."""
-        from typedbytes.cli._sequencefile_output import agreed, header_of  # imported lazily: start-up time
+        from typedbytes.cli._sequencefile_output import check_same_header, header_of  # imported lazily: start-up time
 
         if is_first:
             self._sequence_file = getattr(source, "sequence_file", None)
             self._header = header_of(source)
-        agreed(self._header, header_of(source))
+        check_same_header(self._header, header_of(source))
 
     def _agrees(self, nparts, expected):
         if nparts != expected:
@@ -67,10 +67,10 @@ class Inputs:
                 source = limited_source_of(source, form, shown(name), self._options)
                 if getattr(self._options, "to", None) == "sequencefile":
                     self._check_header(source, is_first=number == 0)
-                yield _Blaming(source, name), nparts
+                yield _NamedSource(source, name), nparts
 
 
-class _Blaming(io.RawIOBase):
+class _NamedSource(io.RawIOBase):
     """Read from a source; an OSError becomes a Failure that names the input, so that it is not mistaken for one of an output."""
 
     def __init__(self, source, name):

@@ -60,8 +60,8 @@ def columns(output):
         return None
 
 
-def table(rows, most=None, is_bold=False):
-    """Return the lines of a table of dicts, numbers to the right; lines longer than `most` characters are cut.
+def table(rows, max_width=None, is_bold=False):
+    """Return the lines of a table of dicts, numbers to the right; lines longer than `max_width` characters are cut.
 
     >>> table([{"word": "a", "n": 10}, {"word": "bc", "n": 5}])
     ['word   n', 'a     10', 'bc     5']
@@ -70,16 +70,16 @@ def table(rows, most=None, is_bold=False):
     cells = [[_cell(row.get(head)) for head in heads] for row in rows]
     widths = [max(map(_width, column)) for column in zip(heads, *cells)]
     right = [all(type(row.get(head)) in (int, float, type(None)) for row in rows) for head in heads]
-    lines = [_line(each, widths, right, most) for each in [heads, *cells]]
+    lines = [_line(each, widths, right, max_width) for each in [heads, *cells]]
     return [f"{BOLD}{lines[0]}{PLAIN}", *lines[1:]] if is_bold else lines
 
 
-def _line(cells, widths, right, most):
+def _line(cells, widths, right, max_width):
     padded = [" " * (width - _width(cell)) for cell, width in zip(cells, widths)]
     line = "  ".join(space + cell if to_right else cell + space for cell, space, to_right in zip(cells, padded, right)).rstrip()
-    if most is None or _width(line) <= most:
+    if max_width is None or _width(line) <= max_width:
         return line
-    while _width(line) > most - 1:
+    while _width(line) > max_width - 1:
         line = line[:-1]
     return line + "…"
 

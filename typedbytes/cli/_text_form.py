@@ -27,7 +27,7 @@ class Layout:
         self.separator = options.separator or options.delimiter or "\t"
         if self.is_rows and (len(self.separator) != 1 or self.separator in '"\r\n'):
             raise Failure(
-                USAGE, f"argument --separator: a row needs one character that is no quote and no line end, not {self.separator!r}"
+                USAGE, f"argument --separator: a row needs one character other than a quote or a line end, not {self.separator!r}"
             )
         if options.separator == "" or "\n" in self.separator or "\r" in self.separator:
             raise Failure(USAGE, f"argument --separator: expected text without a line end, not {options.separator!r}")

@@ -76,7 +76,7 @@ class OutputFolder:
         return file.name
 
     def keep_records(self, pairs):
-        """Write pairs into a file, which can be read again, and return its path. Raises InputError for what is no pair."""
+        """Write pairs into a file, which can be read again, and return its path. Raises InputError for what is not a pair."""
         path = os.path.join(self._work, "records.tb")
         try:
             with open(path, "wb", buffering=0) as file, PairWriter(file, buffer_size=BUFFER_NBYTES) as writer:

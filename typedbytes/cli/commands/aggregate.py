@@ -29,7 +29,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """Report the count, sum, minimum, maximum and mean of the values of each key, which are numbers.
 
     Keys are compared by their bytes, are reported in the order in which they come, and are kept in
-    memory. Values without keys make one row. A value that is no number is an error.
+    memory. Values without keys make one row. A value that is not a number is an error.
 
     examples:
       typedbytes aggregate --pairs part-0*.tb
@@ -66,7 +66,7 @@ def _add_all(reader, groups, dialect):
 def _row(key, numbers, options):
     named = {} if key is None else {"key": json_of(key, options)}
     mean = numbers.total / numbers.count
-    return {**named, "count": numbers.count, "sum": numbers.total, "min": numbers.least, "max": numbers.most, "mean": mean}
+    return {**named, "count": numbers.count, "sum": numbers.total, "min": numbers.minimum, "max": numbers.maximum, "mean": mean}
 
 
 class _Numbers:
@@ -74,15 +74,15 @@ class _Numbers:
 
     def __init__(self):
         self.count = self.total = 0
-        self.least = self.most = None
+        self.minimum = self.maximum = None
 
     def add(self, number):
-        """Add one; raise TypeError if it is no number, and OverflowError if a float cannot hold the sum."""
+        """Add one; raise TypeError if it is not a number, and OverflowError if a float cannot hold the sum."""
         if type(number) not in (int, float):
             raise TypeError(f"expected a number, not an object of type {type(number).__name__}")
         self.total += number
         float(self.total)  # the mean is one
         self.count += 1
         if number == number:  # NaN has no order
-            self.least = number if self.least is None else min(self.least, number)
-            self.most = number if self.most is None else max(self.most, number)
+            self.minimum = number if self.minimum is None else min(self.minimum, number)
+            self.maximum = number if self.maximum is None else max(self.maximum, number)

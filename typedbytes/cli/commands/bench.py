@@ -43,7 +43,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     if not data:
         raise Failure(USAGE, "the input has no records to measure")
     try:
-        rows = list(_measured(data, pairs, options))
+        rows = list(_measure_all(data, pairs, options))
     except typedbytes.DecodeError as error:  # reading has checked only the structure
         raise Failure(BAD_DATA, f"the records to measure: {error}") from None
     if options.plot:
@@ -52,19 +52,19 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     report(rows, options, output)
 
 
-class _Enough(Exception):
+class _EnoughError(Exception):
     """Raised to stop reading."""
 
 
 class _Collector:
-    def __init__(self, most):
+    def __init__(self, max_nbytes):
         self.data = bytearray()
-        self._most = most
+        self._max_nbytes = max_nbytes
 
     def write(self, records):
         """Keep whole records, until there are enough."""
-        if len(self.data) >= self._most:
-            raise _Enough
+        if len(self.data) >= self._max_nbytes:
+            raise _EnoughError
         self.data += records
 
 
@@ -76,12 +76,12 @@ def _read_records(options):
             try:
                 with typedbytes.Writer(collector) as writer:
                     writer.copy(reader)
-            except _Enough:
+            except _EnoughError:
                 break
     return bytes(collector.data), pairs
 
 
-def _measured(data, pairs, options):
+def _measure_all(data, pairs, options):
     decoder, encoder = typedbytes.Decoder(dialect=options.dialect, pickle="raw"), typedbytes.Encoder(dialect=options.dialect)
     decode, encode = (decoder.decode_pairs, encoder.encode_pairs) if pairs else (decoder.decode_all, encoder.encode_all)
     records = decode(data)
@@ -92,7 +92,7 @@ def _measured(data, pairs, options):
         "to JSON": lambda: _report.lines(data, pairs=pairs, dialect=options.dialect),
     }
     for name, operation in operations.items():
-        seconds = _best(operation)
+        seconds = _best_seconds(operation)
         yield {
             "operation": name,
             "records": len(records),
@@ -102,7 +102,7 @@ def _measured(data, pairs, options):
         }
 
 
-def _best(operation):
+def _best_seconds(operation):
     best, end = float("inf"), time.perf_counter() + SECONDS
     while True:
         start = time.perf_counter()
@@ -114,10 +114,10 @@ def _best(operation):
 
 def _bar_chart(rows):
     """Return an SVG bar chart of the rates."""
-    most = max(row["MB/s"] for row in rows)
+    highest = max(row["MB/s"] for row in rows)
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="{40 * len(rows) + 20}" font-family="sans-serif" font-size="14">']
     for number, row in enumerate(rows):
-        y, width = 40 * number + 15, 400 * row["MB/s"] / most
+        y, width = 40 * number + 15, 400 * row["MB/s"] / highest
         parts.append(f'<text x="10" y="{y + 17}">{row["operation"]}</text>')
         parts.append(f'<rect x="100" y="{y}" width="{width:.1f}" height="24" fill="#4878a8"/>')
         parts.append(f'<text x="{width + 108:.1f}" y="{y + 17}">{row["MB/s"]:,.0f} MB/s</text>')

@@ -12,8 +12,8 @@ import os
 from typedbytes import dumps, loads
 from typedbytes.block import ArrowStream, BlockEncoder, BlockReader, BlockWriter, Command
 from typedbytes.block._native import array_view, element_name
-from typedbytes.cli._arguments import complete_with, natural, positive
-from typedbytes.cli._failure import BAD_DATA, IO_ERROR, USAGE, Failure, because
+from typedbytes.cli._arguments import complete_with, integer, positive
+from typedbytes.cli._failure import BAD_DATA, IO_ERROR, USAGE, Failure, reason_of
 from typedbytes.cli._inputs import lines, names, opened
 from typedbytes.cli._json_form import JsonFormError, dump_line, from_tree, load_line, to_tree
 from typedbytes.errors import DecodeError, EncodeError
@@ -40,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--checksum", action="store_true", help="end native messages with a checksum")
     parser.add_argument("--listen", default="127.0.0.1:0", metavar="ADDRESS", help="peer: HOST:PORT, or the path of a Unix socket")
     parser.add_argument("--mode", choices=("ack", "echo"), default="ack", help="peer: answer with a byte 1, or with the message")
-    parser.add_argument("--connections", type=natural, metavar="N", help="peer: end after N connections")
+    parser.add_argument("--connections", type=integer, metavar="N", help="peer: end after N connections")
 
 
 def run(options: Namespace, output: CommandOutput) -> int | None:
@@ -141,7 +141,7 @@ def _serve(server, options):
                 _answer(connection, options)
             except (DecodeError, OSError) as error:
                 status = BAD_DATA if isinstance(error, DecodeError) else IO_ERROR
-                Failure(status, f"connection {served}: {error if status == BAD_DATA else because(error)}").report()
+                Failure(status, f"connection {served}: {error if status == BAD_DATA else reason_of(error)}").report()
 
 
 def _answer(connection, options):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import islice, zip_longest
 
-from typedbytes.cli._arguments import add_report_arguments, natural
+from typedbytes.cli._arguments import add_report_arguments, integer
 from typedbytes.cli._encoded_records import joined
 from typedbytes.cli._failure import DIFFERENT, OK, USAGE, Failure
-from typedbytes.cli._inputs import reading, within
+from typedbytes.cli._inputs import matching_names, reading
 from typedbytes.cli._reports import json_of, report
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -23,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of diff."""
     add_report_arguments(parser)
     parser.add_argument("--unordered", action="store_true", help="compare how often each record occurs, in any order")
-    parser.add_argument("-n", type=natural, default=10, metavar="N", dest="ndifferences", help="report the first N differences (10)")
+    parser.add_argument("-n", type=integer, default=10, metavar="N", dest="ndifferences", help="report the first N differences (10)")
 
 
 def run(options: Namespace, output: CommandOutput) -> int | None:
@@ -50,7 +50,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
 
 def _records_of(path, options):
     """Yield the encoded records of an input, or of the part files of a folder."""
-    for name in within(path):
+    for name in matching_names(path):
         with reading(name, options, raw=True) as reader:
             for record in reader:
                 yield joined(record)

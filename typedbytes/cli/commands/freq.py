@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typedbytes._report._native import RecordStatistics
-from typedbytes.cli._arguments import add_report_arguments, natural
+from typedbytes.cli._arguments import add_report_arguments, integer
 from typedbytes.cli._reports import report
 from typedbytes.cli._statistics import collect, most_frequent
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of freq."""
     add_report_arguments(parser)
-    parser.add_argument("-n", type=natural, default=10, metavar="N", dest="nkeys", help="report the N most frequent (10); 0: all")
+    parser.add_argument("-n", type=integer, default=10, metavar="N", dest="nkeys", help="report the N most frequent (10); 0: all")
 
 
 def run(options: Namespace, output: CommandOutput) -> int | None:

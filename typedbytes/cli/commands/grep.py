@@ -48,7 +48,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes grep '^(GET|HEAD) ' logs.tb -o requests.tb
     """
     search = _Search(options)
-    with nullcontext(_Discarded()) if options.count else Records(options, output) as records:
+    with nullcontext(_NoOutput()) if options.count else Records(options, output) as records:
         for name in names(options):
             with reading(name, options, raw=True) as reader:
                 if options.part != "any" and not is_pairs(reader):
@@ -60,13 +60,13 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     return 0 if search.nfound else 1
 
 
-class _Discarded:
+class _NoOutput:
     """In the place of Records where the chosen records are only counted."""
 
     def choose(self, reader, choose):
         """Walk over the records that choose(chunk) yields, for chunks of whole records."""
-        with typedbytes.Writer(UntilFailure(lambda chunk: deque(choose(chunk), 0))) as walk:
-            walk.copy(reader)
+        with typedbytes.Writer(UntilFailure(lambda chunk: deque(choose(chunk), 0))) as copier:
+            copier.copy(reader)
 
 
 class _Search:

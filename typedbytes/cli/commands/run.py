@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import time
 
-from typedbytes.cli._arguments import natural, size
+from typedbytes.cli._arguments import integer, size
 from typedbytes.cli._failure import JOB_FAILED, NO_INPUT, UNAVAILABLE, USAGE, Failure, say
 from typedbytes.cli._job_options import add_job_arguments, job_files, job_settings, named
 
@@ -31,9 +31,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--memory", type=size, default=512 << 20, metavar="SIZE", help="memory of this process, which sorts and merges for all tasks (512M)"
     )
-    add("--processes", type=natural, metavar="N", help="the number of tasks that run at once (that of processors)")
+    add("--processes", type=integer, metavar="N", help="the number of tasks that run at once (that of processors)")
     add("--split-size", type=size, metavar="SIZE", help="the input of a map task (32M, as in Hadoop for local files)")
-    add("--attempts", type=natural, default=1, metavar="N", help="the number of attempts of a task (1)")
+    add("--attempts", type=integer, default=1, metavar="N", help="the number of attempts of a task (1)")
     add("--tmp", metavar="FOLDER", help="the folder for temporary files (beside the output)")
     add("--codec", choices=("none", "zlib", "lz4", "zstd"), default="none", help="the compression of temporary files (none)")
     add("--keep-failed", action="store_true", help="keep the folder of a job that fails, and report its path")

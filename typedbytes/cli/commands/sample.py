@@ -8,7 +8,7 @@ from argparse import ArgumentTypeError
 from itertools import groupby
 from operator import itemgetter
 
-from typedbytes.cli._arguments import add_number_argument, add_picking_arguments, natural
+from typedbytes.cli._arguments import add_number_argument, add_picking_arguments, integer
 from typedbytes.cli._encoded_records import joined
 from typedbytes.cli._inputs import names, reading
 from typedbytes.cli._record_output import Records
@@ -26,7 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_picking_arguments(parser)
     add_number_argument(parser)
     parser.add_argument("-p", "--fraction", type=_fraction, metavar="P", help="copy each record with probability P instead")
-    parser.add_argument("--seed", type=natural, metavar="N", help="the seed; the same seed draws the same records")
+    parser.add_argument("--seed", type=integer, metavar="N", help="the seed; the same seed draws the same records")
 
 
 def run(options: Namespace, output: CommandOutput) -> int | None:

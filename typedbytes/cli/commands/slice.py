@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from typedbytes.cli._arguments import add_picking_arguments, natural
+from typedbytes.cli._arguments import add_picking_arguments, integer
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._record_range import copy_from_end, copy_range
 
@@ -58,4 +58,4 @@ def _is_number(text):
 
 
 def _number(text, default):
-    return (-natural(text[1:]) if text.startswith("-") else natural(text)) if text else default
+    return (-integer(text[1:]) if text.startswith("-") else integer(text)) if text else default

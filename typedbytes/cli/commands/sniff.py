@@ -45,13 +45,13 @@ def _describe(name, options):
         if isinstance(source, Decompressed):
             row["compressed"] = source.kind
         try:
-            _look(source, name, options, row)
+            _describe_contents(source, name, options, row)
         except (Failure, typedbytes.DecodeError, ModuleNotFoundError, OSError) as error:
             row["fault"] = str(error)
     return row
 
 
-def _look(source, name, options, row):
+def _describe_contents(source, name, options, row):
     """Add what the first bytes and the first values show."""
     form, source = recognised(source, options)
     head = source.read(16) if source.seekable() else b""

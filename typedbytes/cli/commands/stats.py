@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typedbytes._report._native import RecordStatistics
-from typedbytes.cli._arguments import add_report_arguments, natural
+from typedbytes.cli._arguments import add_report_arguments, integer
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._reports import report_sections
 from typedbytes.cli._statistics import collect, most_frequent, type_name
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of stats."""
     add_report_arguments(parser)
-    parser.add_argument("-n", type=natural, default=0, metavar="N", dest="nkeys", help="report the N most frequent keys (0)")
-    parser.add_argument("--reducers", type=natural, default=0, metavar="N", help="report how many records each of N reducers would get")
+    parser.add_argument("-n", type=integer, default=0, metavar="N", dest="nkeys", help="report the N most frequent keys (0)")
+    parser.add_argument("--reducers", type=integer, default=0, metavar="N", help="report how many records each of N reducers would get")
 
 
 def run(options: Namespace, output: CommandOutput) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 from typedbytes.cli import _input_formats
-from typedbytes.cli._arguments import add_report_arguments, add_unicode_argument, natural
+from typedbytes.cli._arguments import add_report_arguments, add_unicode_argument, integer
 from typedbytes.cli._decoding import decoding
 from typedbytes.cli._encoded_records import unit
 from typedbytes.cli._failure import BAD_DATA, OK, USAGE, Failure, escaped
@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_unicode_argument(parser)
     parser.add_argument("--pickle", choices=("safe", "raw"), default="safe", help="raw accepts any pickle and looks into none")
     parser.add_argument("--repair", metavar="OUT", help="copy every intact record of one input to OUT")
-    parser.add_argument("-n", type=natural, default=10, metavar="N", dest="nfaults", help="report the first N faults of an input (10)")
+    parser.add_argument("-n", type=integer, default=10, metavar="N", dest="nfaults", help="report the first N faults of an input (10)")
 
 
 def run(options: Namespace, output: CommandOutput) -> int | None:
@@ -78,7 +78,7 @@ def _validated(name, options, rows):
             from typedbytes.cli._repair import repair  # imported lazily: start-up time
 
             return repair(memory, name, options)
-        with _keeping(options.repair) as keep:
+        with _repaired_file(options.repair) as keep:
             check = Check(memory, options, keep)
             if form == "sequencefile":
                 with _input_formats.sequence_file_reader(memory, options, resync=True, **decoding(options)) as reader:
@@ -98,7 +98,7 @@ def _validated(name, options, rows):
 
 
 @contextmanager
-def _keeping(name):
+def _repaired_file(name):
     """Yield the function that writes to the file of this name, or None without a name."""
     if name is None:
         yield None
