@@ -202,6 +202,17 @@ def test_an_int_is_written_as_by_pickle(number):
     assert safe_dumps(number) == pickle.dumps(number, 2)
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_int_at_every_edge_of_digits_and_bytes_survives(sign):
+    for nbits in range(60, 700):
+        for number in (sign * ((1 << nbits) + step) for step in (-1, 0, 1)):
+            data = safe_dumps(number)
+            assert data == pickle.dumps(number, 2)
+            assert safe_loads(data) == number
+            signed = number.to_bytes(100, "little", signed=True)  # with more bytes of the sign than it takes
+            assert safe_loads(b"\x80\x02\x8a\x64" + signed + b".") == number
+
+
 def test_equal_scalars_give_equal_bytes_whoever_shares_their_parts():
     name = "".join(["I", "ST"])
     twice = frozenset({(1, name), (2, name)})

@@ -2,6 +2,8 @@
 #ifndef TYPEDBYTES_CPYTHON_INTS_H
 #define TYPEDBYTES_CPYTHON_INTS_H
 
+#include "core/byteorder.h"
+
 #if TB_KNOWN_LAYOUT && PYLONG_BITS_IN_DIGIT == 30
 #define TB_KNOWN_DIGITS 1
 #if PY_VERSION_HEX >= 0x030c0000
@@ -144,37 +146,39 @@ static inline Py_ssize_t wide_int_to_bytes_le(PyObject *number, unsigned char *o
     return 0;
 }
 
+#if TB_KNOWN_DIGITS
+/* Four digits are 15 bytes: two overlapping words. `sign` is all ones for a negative number, whose bits are inverted on the way; the
+ * one that two's complement adds to them comes afterwards. */
+static inline void four_digits_to_bytes(const digit *digits, uint64_t sign, unsigned char *out) {
+    store_u64_le(out, (digits[0] | (uint64_t)digits[1] << 30 | (uint64_t)digits[2] << 60) ^ sign);
+    store_u64_le(out + 7, (digits[1] >> 26 | (uint64_t)digits[2] << 4 | (uint64_t)digits[3] << 34) ^ sign);
+}
+
+static inline void four_digits_from_bytes(digit *digits, uint64_t sign, const unsigned char *p) {
+    uint64_t low = load_u64_le(p) ^ sign, high = load_u64_le(p + 7) ^ sign;
+    digits[0] = (digit)(low & PyLong_MASK);
+    digits[1] = (digit)(low >> 30 & PyLong_MASK);
+    digits[2] = (digit)(high >> 4 & PyLong_MASK);
+    digits[3] = (digit)(high >> 34);
+}
+#endif
+
 static Py_ssize_t int_to_bytes_le(PyObject *number, unsigned char *out, Py_ssize_t capacity) {
 #if TB_KNOWN_DIGITS
     const digit *digits = TB_DIGITS(number);
-    Py_ssize_t ndigits = TB_NDIGITS(number), nbytes = 0, i;
-    int negative = TB_NEGATIVE(number), nbits = 0;
-    uint64_t bits = 0;
-    uint32_t carry = negative;    /* two's complement: invert and add one, on the way */
-    if (ndigits * 30 / 8 + 2 > capacity) return -1;
-    if (capacity >= 17 && (nbytes = wide_int_to_bytes_le(number, out)) != 0) return nbytes;
-    for (i = 0; i < ndigits; i++) {
-        uint32_t d = digits[i];
-        if (negative) {
-            d = (d ^ PyLong_MASK) + carry;
-            carry = d >> 30;
-            d &= PyLong_MASK;
-        }
-        bits |= (uint64_t)d << nbits;
-        for (nbits += 30; nbits >= 32; nbits -= 32) {    /* four bytes at a time, in the order of every machine */
-            out[nbytes] = (unsigned char)bits;
-            out[nbytes + 1] = (unsigned char)(bits >> 8);
-            out[nbytes + 2] = (unsigned char)(bits >> 16);
-            out[nbytes + 3] = (unsigned char)(bits >> 24);
-            nbytes += 4;
-            bits >>= 32;
-        }
-    }
-    for (; nbits >= 8; nbits -= 8) { out[nbytes++] = (unsigned char)bits; bits >>= 8; }
-    if (negative) bits |= (uint64_t)0xff << nbits;
-    out[nbytes++] = (unsigned char)bits;
-    out[nbytes++] = negative ? 0xff : 0;
-    while (nbytes > 1 && out[nbytes - 1] == (negative ? 0xff : 0) && (out[nbytes - 2] >> 7) == negative) nbytes--;
+    digit last_digits[4] = {0, 0, 0, 0};
+    unsigned char last_bytes[15];
+    Py_ssize_t ndigits = TB_NDIGITS(number), nbytes = ndigits * 30 / 8 + 2, i, nfull = 0;    /* the last byte is of the sign */
+    int negative = TB_NEGATIVE(number);
+    uint64_t sign = negative ? ~(uint64_t)0 : 0;
+    if (nbytes > capacity) return -1;
+    if (capacity >= 17 && (i = wide_int_to_bytes_le(number, out)) != 0) return i;
+    for (i = 0; i + 4 <= ndigits; i += 4, nfull += 15) four_digits_to_bytes(digits + i, sign, out + nfull);
+    memcpy(last_digits, digits + i, (size_t)(ndigits - i) * sizeof(digit));
+    four_digits_to_bytes(last_digits, sign, last_bytes);
+    memcpy(out + nfull, last_bytes, (size_t)(nbytes - nfull));
+    if (negative) for (i = 0; ++out[i] == 0; i++) {}
+    while (nbytes > 1 && out[nbytes - 1] == (unsigned char)sign && out[nbytes - 2] >> 7 == negative) nbytes--;
     return nbytes;
 #else
     (void)number; (void)out; (void)capacity;
@@ -212,14 +216,15 @@ static PyObject *int_from_two_words(const unsigned char *p, Py_ssize_t nbytes) {
 
 static PyObject *int_from_bytes_le(const unsigned char *p, Py_ssize_t nbytes) {
 #if TB_KNOWN_DIGITS
-    Py_ssize_t ndigits = nbytes * 8 / 30 + 1, i = 0, nd;
-    int negative = nbytes > 0 && p[nbytes - 1] >> 7, nbits = 0;
-    uint64_t bits = 0;
-    uint32_t carry = negative;    /* two's complement: invert and add one, on the way */
+    Py_ssize_t ndigits = nbytes * 8 / 30 + 1, nd;
+    int negative = nbytes > 0 && p[nbytes - 1] >> 7;
+    uint64_t sign = negative ? ~(uint64_t)0 : 0;
+    unsigned char last_bytes[15];
+    digit last_digits[4];
     PyLongObject *number;
     digit *digits;
     if (nbytes <= 8) {            /* small ones are shared, and have no digits to trim */
-        uint64_t value = negative ? ~(uint64_t)0 : 0;
+        uint64_t value = sign;
         memcpy(&value, p, (size_t)nbytes);
         if (PY_LITTLE_ENDIAN) return PyLong_FromLongLong((int64_t)value);
     } else if (PY_LITTLE_ENDIAN && nbytes <= 16) {
@@ -228,30 +233,12 @@ static PyObject *int_from_bytes_le(const unsigned char *p, Py_ssize_t nbytes) {
     number = new_int(ndigits);
     if (number == NULL) return NULL;
     digits = TB_DIGITS(number);
-    for (nd = 0; nd < ndigits; nd++) {
-        uint32_t d;
-        while (nbits < 30 && i < nbytes) {
-            if (nbits <= 32 && nbytes - i >= 4) {
-                uint32_t word = (uint32_t)p[i] | (uint32_t)p[i + 1] << 8 | (uint32_t)p[i + 2] << 16 | (uint32_t)p[i + 3] << 24;
-                bits |= (uint64_t)word << nbits;
-                nbits += 32;
-                i += 4;
-            } else {
-                bits |= (uint64_t)p[i++] << nbits;
-                nbits += 8;
-            }
-        }
-        if (i == nbytes && negative && nbits < 30) bits |= ~(uint64_t)0 << nbits;    /* the sign goes on */
-        d = (uint32_t)bits & PyLong_MASK;
-        bits >>= 30;
-        nbits = nbits > 30 ? nbits - 30 : 0;
-        if (negative) {
-            d = (d ^ PyLong_MASK) + carry;
-            carry = d >> 30;
-            d &= PyLong_MASK;
-        }
-        digits[nd] = d;
-    }
+    for (nd = 0; nbytes >= 15; nd += 4, p += 15, nbytes -= 15) four_digits_from_bytes(digits + nd, sign, p);
+    memset(last_bytes, (unsigned char)sign, sizeof(last_bytes));    /* the sign goes on */
+    memcpy(last_bytes, p, (size_t)nbytes);
+    four_digits_from_bytes(last_digits, sign, last_bytes);
+    memcpy(digits + nd, last_digits, (size_t)(ndigits - nd) * sizeof(digit));
+    if (negative) for (nd = 0; (digits[nd] = (digits[nd] + 1) & PyLong_MASK) == 0; nd++) {}
     while (ndigits > 0 && digits[ndigits - 1] == 0) ndigits--;
     TB_SET_SIZE(number, ndigits, negative);
     if (ndigits <= 1) return shared_if_small(number, ndigits, negative);

@@ -523,24 +523,13 @@ cdef inline bint store_wide(unsigned char** p, PyObject* obj) noexcept:
 
 cdef int encode_wide_int(Encoding* e, PyObject* obj) except -1:
     # Beyond 64 bits: the pickle that the older libraries write, PROTO 2, LONG1, STOP.
-    cdef unsigned char* p
-    cdef Py_ssize_t nbytes
     if e.pickle == RAW or e.int_width:
         return raise_encode_value(e, "int does not fit 64 bits")
-    reserve_for(e, 5 + 4 + 260 + 1)
+    reserve_for(e, WIDE_NBYTES)
     if store_wide(&e.buf.cursor, obj):
         return 0
-    p = e.buf.cursor
-    nbytes = int_to_bytes_le(obj, p + 9, 260)
-    if not 0 <= nbytes <= 255:
-        return encode_plain(e, int.__pos__(<object>obj))    # of a subclass, whose methods may give another value
-    memcpy(p + 5, b"\x80\x02\x8a", 3)
-    p[8] = <unsigned char>nbytes
-    p[9 + nbytes] = c"."
-    p[0] = PICKLE
-    store_i32(p + 1, <int32_t>(nbytes + 5))
-    e.buf.cursor = p + 5 + nbytes + 5
-    return 0
+    # Of a subclass, whose methods may give another value, the number itself.
+    return encode_plain(e, <object>obj if Py_TYPE(obj) == &PyLong_Type else int.__pos__(<object>obj))
 
 
 cdef int encode_pickled(Encoding* e, bytes data) except -1:
