@@ -77,7 +77,7 @@ def temporary_folder(prefix, parent=None):
     paths = [os.path.join(each, f"{prefix}{os.urandom(8).hex()}") for each in ([parent] if parent else _temporary_parents())]
     _unfinished.update(paths)  # before any exists: a signal during the creation could leave one of tempfile's
     try:
-        yield _first_made(paths)
+        yield _make_first(paths)
     finally:
         for path in paths:
             _remove(path)
@@ -87,7 +87,7 @@ def _temporary_parents():
     return [*filter(None, [os.environ.get("TMPDIR")]), "/tmp", "/var/tmp", os.getcwd()]
 
 
-def _first_made(paths):
+def _make_first(paths):
     for path in paths:
         try:
             os.mkdir(path, 0o700)

@@ -124,7 +124,7 @@ def _literal(data):
     return bytes(data[start : start + nbytes]).decode(encoding), start + nbytes
 
 
-def _evaluated(literal):
+def _evaluate(literal):
     try:
         return ast.literal_eval(literal)
     except ValueError:
@@ -134,7 +134,7 @@ def _evaluated(literal):
 
 def _fields(literal):
     _check_literal(literal)
-    fields = _evaluated(literal)
+    fields = _evaluate(literal)
     if type(fields) is not dict or fields.keys() != {"descr", "fortran_order", "shape"}:
         raise ValueError("the header is not a dict of descr, fortran_order and shape")
     descr, is_fortran, shape = fields["descr"], fields["fortran_order"], fields["shape"]

@@ -11,12 +11,14 @@ TIMEOUT = 5.0  # seconds for a daemon thread that is in the middle of a write
 
 def report(kind, sink, error):
     """Report a writer of this kind whose sink has not received everything."""
-    if not isinstance(sys.stderr, _Failing):
-        sys.stderr = _Failing(sys.stderr)
-    sys.stderr.report(f"typedbytes: unclosed {kind}: what it held for {_shown(sink)} at the end is lost: {type(error).__name__}: {error}\n")
+    if not isinstance(sys.stderr, _FailingStderr):
+        sys.stderr = _FailingStderr(sys.stderr)
+    sys.stderr.report(
+        f"typedbytes: unclosed {kind}: what it held for {_sink_name(sink)} at the end is lost: {type(error).__name__}: {error}\n"
+    )
 
 
-def _shown(sink):
+def _sink_name(sink):
     try:
         name = getattr(sink, "name", None)
     except Exception:
@@ -24,7 +26,7 @@ def _shown(sink):
     return type(sink).__name__ if name is None else f"{type(sink).__name__} {name!r:.200}"
 
 
-class _Failing:
+class _FailingStderr:
     """Replace standard error, and fail at its last flush, which the interpreter checks at its very end."""
 
     closed = False

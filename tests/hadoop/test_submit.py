@@ -25,7 +25,7 @@ from hadoop_support import ROOT
 from typedbytes import cli, hadoop, sequencefile
 from typedbytes.hadoop import _bundle, _installed, _modules
 from typedbytes.hadoop._job_log import ADVICE, JobLogParser
-from typedbytes.hadoop._task_report import shown
+from typedbytes.hadoop._task_report import summarize
 
 JOB = ROOT / "examples" / "wordcount.py"
 COMPARATOR = "mapreduce.job.output.key.comparator.class=org.apache.hadoop.io.BytesWritable$Comparator"
@@ -303,16 +303,16 @@ def test_modules_beside_a_script_travel_with_it(tmp_path):
         two="",
         three="import one",
     )
-    files, others = _modules.beside(script)
+    files, others = _modules.local_modules(script)
     assert [os.path.basename(path) for path in files] == ["one.py", "three.py", "two.py"]
     assert others == {"os", "typedbytes", "numpy"}
-    assert _modules.foreign(others) == ["numpy"]
-    assert _modules.foreign(["sys", "json", "_io", "zlib", "xml", "no_such_thing"]) == ["no_such_thing"]
+    assert _modules.third_party(others) == ["numpy"]
+    assert _modules.third_party(["sys", "json", "_io", "zlib", "xml", "no_such_thing"]) == ["no_such_thing"]
 
 
 def test_what_a_script_may_do_without_is_not_asked_for(tmp_path):
     script = written(tmp_path, job="try:\n    import no_such_thing\nexcept ImportError:\n    pass\ndef f():\n    import nor_this\n")
-    assert _modules.beside(script) == ([], set())
+    assert _modules.local_modules(script) == ([], set())
 
 
 def test_a_package_beside_a_script_belongs_into_a_bundle(tmp_path):
@@ -320,7 +320,7 @@ def test_a_package_beside_a_script_belongs_into_a_bundle(tmp_path):
     (tmp_path / "mine" / "__init__.py").write_text("")
     script = written(tmp_path, job="import mine")
     with pytest.raises(hadoop.SubmitError, match="put it into the bundle with --module .*mine"):
-        _modules.beside(script)
+        _modules.local_modules(script)
 
 
 def test_modules_that_are_in_the_bundle(small, tmp_path):
@@ -353,7 +353,7 @@ def test_a_script_that_is_not_python(tmp_path, text):
     path = tmp_path / "job.py"
     path.write_text(text, "latin-1")
     with pytest.raises(hadoop.SubmitError, match="is not Python 3"):
-        _modules.beside(str(path))
+        _modules.local_modules(str(path))
 
 
 def test_check_adds_modules_and_names_what_is_missing(tmp_path, monkeypatch):
@@ -758,7 +758,7 @@ json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)
 
 def test_a_failure_on_yarn_starts_with_the_users_own_line():
     log, _ = parsed("".join(PYTHON_FAILURE.replace("ATTEMPT", str(attempt)) + LOG for attempt in range(4)))
-    own, lines = shown(log.report)
+    own, lines = summarize(log.report)
     assert own == "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0) (helper.py, line 3: return json.loads(value))"
     assert lines[:3] == ["task failed: user code failed (exit code 1)", "attempt: attempt_1_0002_m_000000_3", "key: 'b' (070000000162)"]
     assert [line for line in lines if "File" in line] == [
@@ -772,8 +772,8 @@ def test_a_failure_on_yarn_starts_with_the_users_own_line():
 
 def test_a_failure_without_a_line_of_the_user_is_shown_as_it_is():
     text = "".join(line for line in PYTHON_FAILURE.splitlines(keepends=True) if "job.py" not in line and "helper.py" not in line)
-    assert shown(parsed(text)[0].report)[0] is None
-    assert shown([]) == (None, [])
+    assert summarize(parsed(text)[0].report)[0] is None
+    assert summarize([]) == (None, [])
     started = [
         "Traceback (most recent call last):",
         f'  File "{NODE}/job.py", line 1, in <module>',
@@ -787,11 +787,11 @@ def test_a_failure_without_a_line_of_the_user_is_shown_as_it_is():
         "Traceback (most recent call last):",
         "OSError: x",
     ]
-    assert shown(started * 2) == (
+    assert summarize(started * 2) == (
         "ModuleNotFoundError: numpy (job.py, line 1: import numpy)",
         [started[0], '  File "job.py", line 1, in <module>', *started[2:]],
     )
-    assert len(shown(started * 2 + again)[1]) == len(started + again)
+    assert len(summarize(started * 2 + again)[1]) == len(started + again)
 
 
 SAID = {

@@ -27,7 +27,7 @@ def emr(plan, staging, cluster):
     >>> commands
     ['aws s3 cp job.py s3://b/jobs/', 'aws emr add-steps --cluster-id j-1 --steps file://steps.json']
     """
-    staged, local = _staged(plan, staging)
+    staged, local = _with_staged_files(plan, staging)
     step = {
         "Type": "CUSTOM_JAR",
         "Name": plan.all_properties()["mapreduce.job.name"],
@@ -47,7 +47,7 @@ def dataproc(plan, staging, cluster, region, jar=DATAPROC_JAR):
     >>> job["hadoopJob"]["args"][:2], commands[0]
     (['-files', 'gs://b/jobs/job.py'], 'gcloud storage cp job.py gs://b/jobs/')
     """
-    staged, local = _staged(plan, staging)
+    staged, local = _with_staged_files(plan, staging)
     args = [word for part in staged.other_parts() for word in part]
     properties = dict(word.split("=", 1) for _, word in staged.property_parts())
     job = {
@@ -55,38 +55,38 @@ def dataproc(plan, staging, cluster, region, jar=DATAPROC_JAR):
         "hadoopJob": {"mainJarFileUri": jar, "args": args, "properties": properties},
     }
     copies = [shlex.join(["gcloud", "storage", "cp", path, f"{staging.rstrip('/')}/"]) for path in local]
-    listed = _listed([f"{name}={value}" for name, value in properties.items()])
+    listed = _gcloud_list([f"{name}={value}" for name, value in properties.items()])
     submit = ["gcloud", "dataproc", "jobs", "submit", "hadoop", f"--cluster={cluster}", f"--region={region}"]
     submit += [f"--jar={jar}", f"--properties={listed}", "--", *args]
     return job, [*copies, shlex.join(submit)]
 
 
-def _listed(items):
+def _gcloud_list(items):
     """Return items as a list for gcloud: a prefix like ^;^ selects another separator, since values can contain commas."""
-    for between in DELIMITERS:
-        if not any(between in item for item in items):
-            return f"^{between}^{between.join(items)}"
+    for separator in DELIMITERS:
+        if not any(separator in item for item in items):
+            return f"^{separator}^{separator.join(items)}"
     raise SubmitError(
         f"gcloud cannot separate the properties, because they contain all of {DELIMITERS}: use --target hadoop on the cluster"
     )
 
 
-def _staged(plan, staging):
+def _with_staged_files(plan, staging):
     """Return the plan with its local files moved to the staging folder, and the local paths of these files."""
     local = []
 
-    def moved(path):
+    def staged_path(path):
         if "://" in path:
             return path
         local.append(f"./{path}" if path.startswith("-") else path)
         return f"{staging.rstrip('/')}/{os.path.basename(path)}"
 
-    def linked(text):
+    def staged_link(text):
         file = _quoting.shipped(text)
-        return f"{moved(file.path)}#{file.link}"
+        return f"{staged_path(file.path)}#{file.link}"
 
     shipped(plan)  # raises SubmitError for two files of one name in the staging folder
-    script, files, archives = moved(plan.script), [*map(linked, plan.files)], [*map(linked, plan.archives)]
-    bundle = plan.bundle and moved(plan.bundle)
-    jar = plan.feed_jar and moved(plan.feed_jar)
+    script, files, archives = staged_path(plan.script), [*map(staged_link, plan.files)], [*map(staged_link, plan.archives)]
+    bundle = plan.bundle and staged_path(plan.bundle)
+    jar = plan.feed_jar and staged_path(plan.feed_jar)
     return replace(plan, script=script, files=files, archives=archives, bundle=bundle, feed_jar=jar), [*dict.fromkeys(local)]

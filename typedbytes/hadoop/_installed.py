@@ -54,7 +54,7 @@ def default_file_system(environ=os.environ):
     return "" if "${" in found or any(item.tag.endswith("}include") for item in tree.iter()) else found
 
 
-def gathers_logs(environ=os.environ):
+def aggregates_logs(environ=os.environ):
     """Return whether log aggregation is enabled in YARN's configuration."""
     tree = _configuration("yarn-site.xml", environ)
     return tree is not None and _properties(tree).get("yarn.log-aggregation-enable") == "true"

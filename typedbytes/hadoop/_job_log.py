@@ -90,10 +90,10 @@ ADVICE = [
 LOG_LINE = re.compile(r"^(?:\d{4}-\d\d-\d\d[ T]|\d\d/\d\d/\d\d |\[[\w .#-]+\] (?:INFO|WARN|ERROR|DEBUG) )")
 PROGRESS = re.compile(r"map (\d+)% reduce (\d+)%")
 JOB_ID = re.compile(r"\bjob_\w+_\d+\b")
-NEWS = re.compile(r"The url to track the job: (?!http://localhost:8080/).*|Task Id : .*Status : FAILED.*")
+NOTABLE = re.compile(r"The url to track the job: (?!http://localhost:8080/).*|Task Id : .*Status : FAILED.*")
 COUNTERS = re.compile(r"Counters: \d+$")
 ERROR = re.compile(r"^(?:Caused by: |Error: )?(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error)\b|\bERROR\b")
-NO_NEWS = re.compile(r"Job not successful!|Streaming Command Failed!")
+JOB_FAILED = re.compile(r"Job not successful!|Streaming Command Failed!")
 MAX_LINES = 20_000  # kept of a log
 
 
@@ -116,16 +116,16 @@ class JobLogParser:
         self.lines.append(line)
         del self.lines[:-MAX_LINES]
         if not (self._parse_counter(line) or self._parse_report(line)):
-            self._parse_news(line)
+            self._parse_progress(line)
 
     def errors(self):
         """Return the lines in which Java names an error, except those that only say that the job failed."""
-        return [line.strip() for line in self.lines if ERROR.search(line) and not NO_NEWS.search(line)]
+        return [line.strip() for line in self.lines if ERROR.search(line) and not JOB_FAILED.search(line)]
 
     def advice(self):
         """Return advice about the errors in the log, or None."""
         text = "\n".join([*self.report, *self.lines])
-        matches = ((re.search(said, text), advice) for said, advice in ADVICE)
+        matches = ((re.search(pattern, text), advice) for pattern, advice in ADVICE)
         return next((advice.format(*found.groups()) for found, advice in matches if found), None)
 
     def _parse_counter(self, line):
@@ -152,7 +152,7 @@ class JobLogParser:
             self.report.append(line)
         return is_ours
 
-    def _parse_news(self, line):
+    def _parse_progress(self, line):
         found = JOB_ID.search(line)
         if found and self.job_id is None:
             self.job_id = found[0]
@@ -161,6 +161,6 @@ class JobLogParser:
         if found and (int(found[1]), int(found[2])) != self.progress:
             self.progress = int(found[1]), int(found[2])
             self._say(f"map {self.progress[0]} %, reduce {self.progress[1]} %")
-        found = NEWS.search(line)
+        found = NOTABLE.search(line)
         if found:
             self._say(found[0])

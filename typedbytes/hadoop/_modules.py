@@ -13,7 +13,7 @@ import sysconfig
 from typedbytes.hadoop._submit_errors import SubmitError
 
 
-def beside(script, bundled=()):
+def local_modules(script, bundled=()):
     """Return the paths of the modules beside a script that it imports, directly or not, and the names of all others.
 
     A package is a folder. Raises SubmitError for a script that does not exist or is not Python, and for a package beside it
@@ -25,7 +25,7 @@ def beside(script, bundled=()):
     seen: set[str] = set()
     todo = [script]
     while todo:
-        for name in sorted(_imported(todo.pop()) - seen):
+        for name in sorted(_imported_modules(todo.pop()) - seen):
             seen.add(name)
             path, package = os.path.join(folder, f"{name}.py"), os.path.join(folder, name)
             if os.path.exists(path) and not os.path.exists(os.path.join(package, "__init__.py")):
@@ -43,7 +43,7 @@ def beside(script, bundled=()):
     return sorted(files), others
 
 
-def foreign(names):
+def third_party(names):
     """Return the names of modules that are not in the standard library, except typedbytes."""
     return sorted(name for name in names if name not in ("typedbytes", "__main__") and not _is_standard(name))
 
@@ -54,26 +54,26 @@ def is_importable(name):
 
 
 def calls(script, name):
-    """Return whether a script calls a function or method of that name. Raises SubmitError as `beside` does."""
-    return any(_name(node.func) == name for node in ast.walk(_parsed(script)) if isinstance(node, ast.Call))
+    """Return whether a script calls a function or method of that name. Raises SubmitError as `local_modules` does."""
+    return any(_name(node.func) == name for node in ast.walk(_parse(script)) if isinstance(node, ast.Call))
 
 
 def roles(script):
     """Return whether a script gives ``streaming.run(...)`` a "combine" and a "reduce"; None where its source does not say.
 
-    Raises SubmitError as `beside` does.
+    Raises SubmitError as `local_modules` does.
     """
     found = _calls_of_run(script)
-    return {role: _gives(found, number, name) for role, number, name in (("combine", 2, "combiner"), ("reduce", 1, "reducer"))}
+    return {role: _has_argument(found, number, name) for role, number, name in (("combine", 2, "combiner"), ("reduce", 1, "reducer"))}
 
 
 def has_steps(script):
-    """Return whether a script gives ``streaming.run(...)`` steps. Raises SubmitError as `beside` does."""
+    """Return whether a script gives ``streaming.run(...)`` steps. Raises SubmitError as `local_modules` does."""
     return any(each.arg == "steps" for call in _calls_of_run(script) for each in call.keywords)
 
 
 def _calls_of_run(script):
-    tree = _parsed(script)
+    tree = _parse(script)
     ours = {
         alias.asname or alias.name.partition(".")[0]
         for node in ast.walk(tree)
@@ -98,7 +98,7 @@ def _root(function):
     return getattr(function, "id", None)
 
 
-def _gives(found, number, name):
+def _has_argument(found, number, name):
     """Return whether one of these calls has an argument, by its number or its name; None if they do not say."""
     answers = [_argument(call, number, name) for call in found]
     return None if not answers or (None in answers and True not in answers) else True in answers
@@ -112,7 +112,7 @@ def _argument(call, number, name):
     return None if isinstance(given[0], ast.Starred) else not (isinstance(given[0], ast.Constant) and given[0].value is None)
 
 
-def _parsed(path):
+def _parse(path):
     try:
         with open(path, "rb") as file:
             return ast.parse(file.read(), path)
@@ -122,9 +122,9 @@ def _parsed(path):
         raise SubmitError(f"{path} is not Python {sys.version_info[0]}.{sys.version_info[1]}: {error}") from None
 
 
-def _imported(path):
+def _imported_modules(path):
     names: set[str] = set()
-    for node in _parsed(path).body:
+    for node in _parse(path).body:
         if isinstance(node, ast.Import):
             names.update(alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:

@@ -14,8 +14,8 @@ from typedbytes.hadoop._submit_errors import SubmitError
 
 __all__ = ["check_python"]
 
-ASK = "import sys; print('%d.%d' % sys.version_info[:2])"
-ASK_SECONDS = 20
+VERSION_SCRIPT = "import sys; print('%d.%d' % sys.version_info[:2])"
+TIMEOUT_SECONDS = 20
 
 
 def check_python(plan, say):
@@ -26,7 +26,7 @@ def check_python(plan, say):
     if not versions:
         return  # it has no compiled module of ours
     wanted = " or ".join(sorted(versions, key=lambda version: int(version.partition(".")[2])))
-    found = {each: f"the nodes run Python {each}" for each in plan.python_versions} or _known(plan.python)
+    found = {each: f"the nodes run Python {each}" for each in plan.python_versions} or _version_of(plan.python)
     if not versions.issuperset(found):
         version = sorted(found.keys() - versions)[0]
         raise SubmitError(
@@ -37,7 +37,7 @@ def check_python(plan, say):
         say(f"the nodes must have Python {wanted} as {plan.python}: if they have another, give its version with --python-version")
 
 
-def _known(python):
+def _version_of(python):
     """Return the version of a Python with how it is known, as a dict; an empty one if it is not known."""
     named = re.search(r"python(3\.\d+)$", python)
     if named:
@@ -46,7 +46,9 @@ def _known(python):
     if path is None:
         return {}
     try:
-        done = subprocess.run([path, "-I", "-S", "-c", ASK], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=ASK_SECONDS)
+        done = subprocess.run(
+            [path, "-I", "-S", "-c", VERSION_SCRIPT], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT_SECONDS
+        )
     except (OSError, subprocess.TimeoutExpired):
         return {}
     found = re.fullmatch(r"(3\.\d+)\n", done.stdout)

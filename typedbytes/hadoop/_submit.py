@@ -17,13 +17,13 @@ from typedbytes._core import WrappedIterator
 from typedbytes.hadoop._bundle import differences, versions_in
 from typedbytes.hadoop._feed import with_feed
 from typedbytes.hadoop._input_formats import find_format
-from typedbytes.hadoop._installed import default_file_system, find_command, find_jar, gathers_logs
+from typedbytes.hadoop._installed import aggregates_logs, default_file_system, find_command, find_jar
 from typedbytes.hadoop._job_log import JobLogParser
-from typedbytes.hadoop._modules import beside, calls, foreign, has_steps, is_importable, roles
+from typedbytes.hadoop._modules import calls, has_steps, is_importable, local_modules, roles, third_party
 from typedbytes.hadoop._python_version import check_python
 from typedbytes.hadoop._steps import jobs_of, removal, steps_of
 from typedbytes.hadoop._submit_errors import JobFailedError, SubmitError
-from typedbytes.hadoop._task_report import shown
+from typedbytes.hadoop._task_report import summarize
 
 __all__ = ["Done", "check", "command_of", "read_output", "submit"]
 
@@ -59,13 +59,13 @@ def check(plan, say=lambda line: None):
             raise SubmitError(f"there is no file {name} to ship with the job{advice}")
     check_python(plan, say)
     inside = _modules_in(plan.bundle)
-    files, others = beside(plan.script, inside)
+    files, others = local_modules(plan.script, inside)
     for path in [*files, *(path for path in plan.files if path.endswith(".py") and "://" not in path)]:
         if _module_of(path) in inside:
             _check_same(path, plan.bundle)
     files = [path for path in files if _module_of(path) not in inside]
     shipped = {_module_of(path) for path in plan.files}
-    for name in sorted(set(foreign(others)) - shipped - inside):
+    for name in sorted(set(third_party(others)) - shipped - inside):
         if not is_importable(name):
             raise SubmitError(
                 f"{plan.script} imports {name}, which is neither beside it nor installed here: correct the name, ship the file with "
@@ -189,13 +189,13 @@ def read_output(path, environ=os.environ):
     """
     scheme, colon, rest = path.partition(":")
     if not colon or "/" in scheme:
-        return WrappedIterator(_pairs_of(path) if _is_here(environ) else _fetched(path, environ))
+        return WrappedIterator(_pairs_of(path) if _paths_are_local(environ) else _fetch_pairs(path, environ))
     if scheme == "file":
         return WrappedIterator(_pairs_of("/" + rest.lstrip("/")))
-    return WrappedIterator(_fetched(path, environ) if scheme == "hdfs" or not is_importable("fsspec") else _pairs_of(path))
+    return WrappedIterator(_fetch_pairs(path, environ) if scheme == "hdfs" or not is_importable("fsspec") else _pairs_of(path))
 
 
-def _is_here(environ):
+def _paths_are_local(environ):
     """Return whether a path without a scheme is a local path for Hadoop too, or no Hadoop is installed."""
     found = default_file_system(environ)
     if found:
@@ -216,7 +216,7 @@ def _pairs_of(path):
             yield from sequencefile.read(part)
 
 
-def _fetched(path, environ):
+def _fetch_pairs(path, environ):
     with tempfile.TemporaryDirectory() as folder:
         pattern = re.sub(r"([\\*?\[\]{}])", r"\\\1", path) + "/part-*"
         command = [find_command("hadoop", environ), "fs", "-get", pattern, folder]
@@ -254,18 +254,18 @@ def _check_same(path, bundle):
 
 def _failure(log, code):
     if log.job_id and not log.report:
-        for line in _gathered_logs(log.job_id):
+        for line in _aggregated_logs(log.job_id):
             log.parse_line(line)
-    own, said = shown(log.report)
+    user_error, report = summarize(log.report)
     advice = log.advice()
-    lines = [f"the job failed, Hadoop's command with code {code}", *(said[-MAX_LINES:] or log.errors()[-1:])]
-    lines = [*([own] if own else []), *lines, *([f"what to do: {advice}"] if advice else [])]
+    lines = [f"the job failed, Hadoop's command with code {code}", *(report[-MAX_LINES:] or log.errors()[-1:])]
+    lines = [*([user_error] if user_error else []), *lines, *([f"what to do: {advice}"] if advice else [])]
     return JobFailedError("\n".join(lines), log.report, code)
 
 
-def _gathered_logs(job_id):
+def _aggregated_logs(job_id):
     """Return the stderr and syslog lines of a job's tasks from YARN, or an empty list."""
-    if "local" in job_id or not gathers_logs():
+    if "local" in job_id or not aggregates_logs():
         return []
     application = job_id.replace("job_", "application_", 1)
     deadline = time.monotonic() + LOGS_SECONDS

@@ -5,24 +5,24 @@ What this file must not know: where reports come from. Always true: nothing of t
 
 import re
 
-__all__ = ["shown"]
+__all__ = ["summarize"]
 
 #: The folder of a task's container, or of Hadoop's copies of the files of a job.
 NODE_FOLDER = re.compile(r"/(?:[^\s\"':]*/)?(?:container_\w+|filecache/\d+)/(?:\./)?")
 FRAME = re.compile(r'  File "([^"]+)", line (\d+), in ')
-NOT_OWN = re.compile(r"(?:^|/)typedbytes(?:-bundle)?(?:\.zip)?/|/lib/python3|^<")
+NOT_USER_CODE = re.compile(r"(?:^|/)typedbytes(?:-bundle)?(?:\.zip)?/|/lib/python3|^<")
 START, TRACEBACK = "typedbytes: task failed", "Traceback (most recent call last):"
 
 
-def shown(report):
+def summarize(report):
     """Return the error with the line of the user's code, None if there is none, and the lines of the last attempt's report.
 
-    >>> own, lines = shown(["Traceback (most recent call last):", '  File "/x/container_1/job.py", line 2, in m', "    1 / 0", "ZeroDivisionError: by zero"])
-    >>> own, lines[1]
+    >>> error, lines = summarize(["Traceback (most recent call last):", '  File "/x/container_1/job.py", line 2, in m', "    1 / 0", "ZeroDivisionError: by zero"])
+    >>> error, lines[1]
     ('ZeroDivisionError: by zero (job.py, line 2: 1 / 0)', '  File "job.py", line 2, in m')
     """
     lines = [NODE_FOLDER.sub("", line) for line in _last_of(report)]
-    return _own_line(lines), [line.removeprefix("typedbytes: ") for line in lines]
+    return _user_error(lines), [line.removeprefix("typedbytes: ") for line in lines]
 
 
 def _last_of(report):
@@ -34,9 +34,9 @@ def _last_of(report):
     return report[starts[-1] :] if starts else report
 
 
-def _own_line(lines):
+def _user_error(lines):
     """Return the error and the innermost line of the user's own code, or None."""
-    frames = [(number, found) for number, found in enumerate(map(FRAME.match, lines)) if found and not NOT_OWN.search(found[1])]
+    frames = [(number, found) for number, found in enumerate(map(FRAME.match, lines)) if found and not NOT_USER_CODE.search(found[1])]
     errors = [
         line for line in lines if line and not line.startswith((" ", "typedbytes: ", TRACEBACK, "During handling", "The above exception"))
     ]

@@ -3,7 +3,7 @@
 # What belongs here: one direction, from bytes to text. What this file must not know: files, Python values, the other
 # direction. The walk goes over the encoded bytes, because decoding is not lossless: BOOL 5, a MAP with a key twice and a MAP
 # and a LIST of VECTORs look alike as Python values.
-# Always true: a value is walked over with `skip_value` before it is written, so that writing it needs no checks.
+# Always true: a value is passed over with `skip_value` before it is written, so that writing it needs no checks.
 
 from libc.math cimport fabs, isfinite, isnan
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -301,7 +301,7 @@ cdef bint put_utf8(Walk* w, const unsigned char* p, Py_ssize_t nbytes) except -1
         if width == 0:
             w.out.cursor = w.out.start + before
             return False
-        if is_obeyed(p, width):
+        if is_control(p, width):
             put_code_unit(w, (p[0] & 0x1f) << 6 | p[1] & 0x3f if width == 2 else (p[0] & 0xf) << 12 | (p[1] & 0x3f) << 6 | p[2] & 0x3f)
         else:
             memcpy(w.out.cursor, p, width)
@@ -351,7 +351,7 @@ cdef int width_of(const unsigned char* p, const unsigned char* end) noexcept:
     return 0
 
 
-cdef bint is_obeyed(const unsigned char* p, int width) noexcept:
+cdef bint is_control(const unsigned char* p, int width) noexcept:
     # Control characters of terminals, line ends of some programs, and characters that change the direction of writing: U+0080 to U+009F,
     # U+2028 to U+202E, U+2066 to U+2069.
     if width == 2:
@@ -478,7 +478,7 @@ cdef const unsigned char* put_list(Walk* w, const unsigned char* p) except NULL:
 cdef const unsigned char* put_map(Walk* w, const unsigned char* p) except NULL:
     # A plain object when all keys are different STRINGs in UTF-8 and it cannot be taken for a tag.
     cdef Py_ssize_t npairs = load_i32(p)
-    cdef bint is_object = w.plain or names_it(w, p + 4, npairs)
+    cdef bint is_object = w.plain or can_be_object(w, p + 4, npairs)
     cdef Py_ssize_t i
     p += 4
     put_text(w, b"{" if is_object else b'{"map": [', 1 if is_object else 9)
@@ -507,8 +507,8 @@ cdef const unsigned char* put_name(Walk* w, const unsigned char* p) except NULL:
     return p
 
 
-cdef bint names_it(Walk* w, const unsigned char* p, Py_ssize_t npairs) except -1:
-    # Returns whether the keys at p can be the names of an object. The values between them are walked over: each depth does so
+cdef bint can_be_object(Walk* w, const unsigned char* p, Py_ssize_t npairs) except -1:
+    # Returns whether the keys at p can be the names of an object. The values between them are skipped: each depth does so
     # once, so the work is at most that of the depth allowed.
     cdef ReadBuffer look
     cdef const unsigned char* keys[FEW_KEYS]

@@ -77,26 +77,24 @@ cdef inline unsigned char* write_number(unsigned char* out, const unsigned char*
     return out + 1 + width
 
 
-cdef inline unsigned char* write_payload(unsigned char* out, const Column* c, Py_ssize_t i) noexcept nogil:
+cdef inline unsigned char* copy_payload(unsigned char* out, const Column* c, int64_t start, Py_ssize_t nbytes) noexcept nogil:
     # Our own data and the output have PADDING; imported data may end with its last text.
-    cdef int64_t start = offset_at(c, i)
-    cdef Py_ssize_t nbytes = offset_at(c, i + 1) - start
-    out = write_head(out, c.code, nbytes)
     if nbytes <= PADDING and start + PADDING <= c.used:
         memcpy(out, c.data + start, PADDING)
     else:
         copy_short(out, c.data + start, nbytes)
     return out + nbytes
+
+
+cdef inline unsigned char* write_payload(unsigned char* out, const Column* c, Py_ssize_t i) noexcept nogil:
+    cdef int64_t start = offset_at(c, i)
+    cdef Py_ssize_t nbytes = offset_at(c, i + 1) - start
+    return copy_payload(write_head(out, c.code, nbytes), c, start, nbytes)
 
 
 cdef inline unsigned char* write_encoded(unsigned char* out, const Column* c, Py_ssize_t i) noexcept nogil:
     cdef int64_t start = offset_at(c, i)
-    cdef Py_ssize_t nbytes = offset_at(c, i + 1) - start
-    if nbytes <= PADDING and start + PADDING <= c.used:
-        memcpy(out, c.data + start, PADDING)
-    else:
-        copy_short(out, c.data + start, nbytes)
-    return out + nbytes
+    return copy_payload(out, c, start, offset_at(c, i + 1) - start)
 
 
 cdef unsigned char* write_one_value(unsigned char* out, const Column* c, Py_ssize_t i, Nulls* nulls) noexcept nogil:
