@@ -78,11 +78,11 @@ def described(head):
     """Return what a message says of input that is not typed bytes and starts with these, or None if the format is not known.
 
     >>> described(b"SEQ\\x06"), described(b"\\x1f\\x8b\\x08")
-    ('a SequenceFile, which typedbytes.sequencefile reads', 'gzip data, to be decompressed first')
+    ('a SequenceFile, which typedbytes.sequencefile reads', 'gzip data, to be decompressed first, as a Reader of a path does')
     """
     compression = compression_of(head)
     if compression:
-        return f"{compression} data, to be decompressed first"
+        return f"{compression} data, to be decompressed first, as a Reader of a path does"
     encoding = _marked(head, BYTE_ORDER_MARKS)
     if encoding:
         return f"text in {encoding}, not typed bytes"

@@ -1,6 +1,6 @@
 """Readers and writers over files, paths, descriptors, sockets and buffers, and the four functions named as in json and pickle.
 
-What belongs here: opening paths, wrapping descriptors, closing what was opened. The streams themselves are compiled.
+What belongs here: opening paths and URLs, wrapping descriptors, closing what was opened. The streams themselves are compiled.
 """
 
 import io
@@ -11,13 +11,38 @@ from typedbytes import _core
 __all__ = ["Reader", "PairReader", "Writer", "PairWriter", "dump", "load", "dump_all", "iter_load"]
 
 
+_COMPRESSED_STARTS = b"\x1f\xfd\x28B"  # the first bytes of compressed files; files of typed bytes start with others, B apart
+
+
 def _opened(file, mode):
-    """Return (file, whether we opened it): paths are opened, descriptors wrapped, other objects returned as they are."""
+    """Return (file, whether we opened it): paths and URLs are opened, descriptors wrapped, other objects returned as they are."""
     if isinstance(file, (str, os.PathLike)):
-        return io.FileIO(file, mode), True
+        if isinstance(file, str) and "://" in file:
+            from typedbytes.sequencefile import _locations  # lazy import: start-up time
+
+            opened, _ = _locations.opened(file, mode[0])
+        else:
+            opened = io.FileIO(file, mode)
+        return _decompressed(opened) if mode == "rb" else opened, True
     if isinstance(file, int) and not isinstance(file, bool):
         return io.FileIO(file, mode, closefd=False), False
     return file, False
+
+
+def _decompressed(file):
+    """Return a file that we opened, or its decompressed contents; closes it if they cannot be had."""
+    try:
+        if file.seekable():  # looking at the first bytes of a pipe would wait for them
+            head = file.read(1)
+            file.seek(-len(head), io.SEEK_CUR)
+            if head and head in _COMPRESSED_STARTS:
+                from typedbytes._compression import decompressed  # lazy import: start-up time
+
+                return decompressed(file)
+    except BaseException:
+        file.close()
+        raise
+    return file
 
 
 class _Opening:

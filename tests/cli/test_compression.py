@@ -13,8 +13,8 @@ import pytest
 
 import typedbytes as tb
 from commands import LINES, STREAM, bad, good, run
+from typedbytes._compression import decompressed
 from typedbytes._zstd import zstd
-from typedbytes.cli._compression import decompressed
 from typedbytes.sequencefile import Writer
 
 COMPRESS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstd.compress}
@@ -41,7 +41,7 @@ class Pipe(io.RawIOBase):
 
 
 def read(data, most=1 << 20, wanted=1 << 17):
-    source = decompressed(Pipe(data, most), "it")
+    source = decompressed(Pipe(data, most))
     return b"".join(iter(lambda: source.read(wanted), b""))
 
 
@@ -50,7 +50,7 @@ def read(data, most=1 << 20, wanted=1 << 17):
 def test_all_comes_out(kind, most, wanted):
     packed = COMPRESS[kind](PAIRS)
     assert read(packed, most, wanted) == PAIRS
-    assert decompressed(io.BytesIO(packed), "it").read(5) == PAIRS[:5]
+    assert decompressed(io.BytesIO(packed)).read(5) == PAIRS[:5]
     several = packed + COMPRESS[kind](b"") + COMPRESS[kind](b"more") + bytes(1000)
     assert read(several, most, wanted) == PAIRS + b"more"
     assert read(COMPRESS[kind](b"")) == b""
@@ -68,7 +68,7 @@ def test_a_cut_is_reported_at_every_offset(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_little_input_makes_much_output_a_piece_at_a_time(kind):
-    source = decompressed(io.BytesIO(COMPRESS[kind](bytes(20_000_000))), "it")
+    source = decompressed(io.BytesIO(COMPRESS[kind](bytes(20_000_000))))
     assert len(source.read(1000)) <= 1000
     assert 0 < len(source.read(100_000)) <= 100_000
 
@@ -76,7 +76,7 @@ def test_little_input_makes_much_output_a_piece_at_a_time(kind):
 @pytest.mark.parametrize("data", [b"", b"\x1f", b"BZh9", b"BZh91AY", b"BZ", b"\x28\xb5\x2f", b"\xfd7zXZ", STREAM])
 def test_what_only_starts_alike_comes_as_it_is(data):
     assert read(data) == data
-    assert decompressed(io.BytesIO(data), "it").read() == data
+    assert decompressed(io.BytesIO(data)).read() == data
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -9,8 +9,8 @@ import sys
 from contextlib import contextmanager
 
 import typedbytes
+from typedbytes._compression import decompressed, put_back
 from typedbytes.cli import _input_formats, _progress
-from typedbytes.cli._compression import decompressed, put_back
 from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, OK, UNAVAILABLE, Failure, reason_of
 
 WILD = frozenset("*?[")
@@ -70,7 +70,7 @@ def refuse_pairs(source, form, name, options):
 def opened(name):
     """Open an input and yield its decompressed contents; any error meanwhile becomes a Failure that names the input."""
     with _source(name) as source, as_input_failure(name), _progress.watching(source, shown(name)) as watched:
-        yield decompressed(watched, shown(name))
+        yield decompressed(watched)
 
 
 def lines(options):

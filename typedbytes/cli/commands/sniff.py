@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 
 import typedbytes
+from typedbytes._compression import Decompressed
 from typedbytes.cli import _input_formats
 from typedbytes.cli._arguments import add_report_arguments
-from typedbytes.cli._compression import Decompressed
 from typedbytes.cli._failure import Failure
 from typedbytes.cli._inputs import names, opened, recognised, shown
 from typedbytes.cli._pair_detection import MAX_VALUES, holds, types

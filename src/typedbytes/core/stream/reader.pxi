@@ -6,7 +6,8 @@ cdef class Reader:
     raw: give each value as its encoded bytes, without looking inside. read_ahead: False reads no byte beyond the value that is
     returned, so that the file's position is exact. buffer_size: bytes asked for at once. Other options as for `Decoder`.
     Iteration gives the values; after an error the Reader stays failed and raises that error again. Objects and descriptors
-    given stay open; a path is opened and closed by the Reader.
+    given stay open; a path, or a URL that fsspec knows, is opened and closed by the Reader, and a compressed file decompressed: gzip,
+    bzip2, xz or Zstandard, recognised by its first bytes.
 
     >>> list(Reader(b"\\x02\\x01\\x02\\x00"))
     [True, False]

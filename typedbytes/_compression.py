@@ -5,15 +5,19 @@ No more is decompressed at once than was asked for; damage is a DecodeError whos
 
 import io
 
-import typedbytes
 from typedbytes._magic import COMPRESSIONS
-from typedbytes.cli._failure import UNAVAILABLE, Failure
+from typedbytes.errors import FormatError, TruncatedError
+
+__all__ = ["Decompressed", "decompressed", "put_back"]
 
 READ_NBYTES = 1 << 16
 
 
-def decompressed(source, shown):
-    """Return a source of the decompressed contents; a source that is not compressed is returned as it is."""
+def decompressed(source):
+    """Return a source of the decompressed contents; a source that is not compressed is returned as it is.
+
+    A compression whose library is missing raises ModuleNotFoundError.
+    """
     head = b""
     while any(mark.startswith(head) for mark in COMPRESSIONS if mark != head):
         piece = source.read(1)
@@ -21,7 +25,7 @@ def decompressed(source, shown):
             break
         head += piece
     source = put_back(head, source)
-    return Decompressed(source, COMPRESSIONS[head], shown) if head in COMPRESSIONS else source
+    return Decompressed(source, COMPRESSIONS[head]) if head in COMPRESSIONS else source
 
 
 def put_back(head, source):
@@ -55,11 +59,12 @@ class _Prefixed(io.RawIOBase):
 class Decompressed(io.RawIOBase):
     """Decompress a source of this kind; it may hold several compressed streams, followed by zeros."""
 
-    def __init__(self, source, kind, shown):
+    def __init__(self, source, kind):
         try:
             self._start, self._error = _LIBRARIES[kind]()
         except ModuleNotFoundError as error:
-            raise Failure(UNAVAILABLE, f"{shown}: {kind} needs the library {error.name}: pip install 'typedbytes[{kind}]'") from None
+            message = f"{kind} needs the library {error.name}: pip install 'typedbytes[{kind}]'"
+            raise ModuleNotFoundError(message, name=error.name) from None
         self.kind = kind
         self._source = source
         self._stream = self._start()
@@ -81,6 +86,11 @@ class Decompressed(io.RawIOBase):
         self._nbytes += len(piece)
         return len(piece)
 
+    def close(self):
+        """Close the source too."""
+        super().close()
+        self._source.close()
+
     def _next_data(self):
         """Return the next compressed bytes, none if the stream has enough; None at the end."""
         if not self._stream.eof:
@@ -99,9 +109,9 @@ class Decompressed(io.RawIOBase):
         try:
             piece = self._stream.decompress(data, max_nbytes)
         except self._error as error:
-            raise typedbytes.FormatError(f"damaged {self.kind} data: {error}", self._nbytes) from None
+            raise FormatError(f"damaged {self.kind} data: {error}", self._nbytes) from None
         if is_over and not piece and not self._stream.eof:
-            raise typedbytes.TruncatedError(f"{self.kind} data ends early", self._nbytes)
+            raise TruncatedError(f"{self.kind} data ends early", self._nbytes)
         return piece
 
 

@@ -1,0 +1,99 @@
+"""What readers and writers open by themselves: compressed files, URLs; what they leave closed."""
+
+import bz2
+import gzip
+import lzma
+import os
+
+import pytest
+
+import typedbytes as tb
+from fresh import lowest_free_descriptor, run_fresh
+from typedbytes import columns
+from typedbytes._zstd import zstd
+
+COMPRESS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstd.compress}
+PAIRS = [(f"word {number}", number) for number in range(20_000)]
+DATA = tb.Encoder().encode_pairs(PAIRS)
+
+
+@pytest.fixture(params=COMPRESS)
+def packed(request, tmp_path):
+    """Return the path of a compressed file."""
+    path = tmp_path / "part-00000"
+    path.write_bytes(COMPRESS[request.param](DATA))
+    return path
+
+
+def test_a_compressed_file_is_read_by_its_path(packed):
+    free = lowest_free_descriptor()
+    with tb.PairReader(packed) as reader:
+        assert list(reader) == PAIRS
+        assert reader.offset == len(DATA)
+    assert list(tb.iter_load(str(packed)))[::2] == [key for key, _ in PAIRS]
+    assert tb.load(packed) == PAIRS[0][0]
+    assert sum(len(batch) for batch in columns.read(packed, pairs=True)) == len(PAIRS)
+    assert lowest_free_descriptor() == free
+
+
+def test_damage_of_a_compressed_file_is_a_decode_error(packed):
+    packed.write_bytes(packed.read_bytes()[:-100])
+    with pytest.raises(tb.TruncatedError, match="data ends early at offset"):
+        list(tb.Reader(packed))
+
+
+def test_a_file_that_only_starts_alike_comes_as_it_is(tmp_path):
+    values = [tb.Ext(ord("B"), b"Zh91AY")]
+    assert tb.dump_all(values, tmp_path / "a.gz") == 1
+    with tb.Reader(tmp_path / "a.gz") as reader:
+        assert list(reader) == values
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    """Reading the first byte would wait for it."""
+    os.mkfifo(tmp_path / "pipe")
+    source = os.open(tmp_path / "pipe", os.O_RDWR)
+    try:
+        with tb.Reader(tmp_path / "pipe") as reader:
+            os.write(source, tb.dumps(True))
+            assert reader.read() is True
+    finally:
+        os.close(source)
+
+
+def test_urls(tmp_path):
+    url = f"file://{tmp_path}/a.tb"
+    assert tb.dump_all([1, 2], url) == 2
+    assert (tmp_path / "a.tb").read_bytes() == tb.Encoder().encode_all([1, 2])
+    with tb.Reader(url) as reader:
+        assert list(reader) == [1, 2]
+    (tmp_path / "a.tb").write_bytes(gzip.compress(DATA))
+    assert list(tb.PairReader(url)) == PAIRS
+    with pytest.raises(ValueError, match="Protocol not known: nosuch"):
+        tb.Reader("nosuch://a/b")
+
+
+def test_a_library_that_is_missing(tmp_path):
+    (tmp_path / "a.zst").write_bytes(zstd.compress(DATA))
+    code = f"""
+        import sys, typedbytes as tb
+        sys.modules["compression"] = sys.modules["backports"] = sys.modules["fsspec"] = None
+        for path in ({str(tmp_path / "a.zst")!r}, "s3://bucket/key"):
+            try:
+                tb.Reader(path)
+            except ModuleNotFoundError as error:
+                print(error)
+    """
+    first, second = run_fresh(code).splitlines()
+    assert first.startswith("zstd needs the library ") and first.endswith("pip install 'typedbytes[zstd]'")
+    assert second == "a URL needs the library fsspec: pip install 'typedbytes[fsspec]'"
+
+
+def test_what_is_not_needed_is_not_imported(tmp_path):
+    tb.dump(1, tmp_path / "a.tb")
+    code = f"""
+        import sys, typedbytes as tb
+        print(tb.load({str(tmp_path / "a.tb")!r}))
+        print([name for name in sys.modules if name.startswith(("typedbytes._comp", "typedbytes.seq", "typedbytes._magic", "fsspec"))])
+    """
+    assert run_fresh(code) == "1\n[]"
