@@ -10,6 +10,7 @@ import copy
 import datetime as datetime_module
 import decimal as decimal_module
 import enum
+import gc
 import json
 import pickle
 import pickletools
@@ -220,6 +221,31 @@ def test_equal_scalars_give_equal_bytes_whoever_shares_their_parts():
     assert safe_dumps(copy.copy(twice)) == safe_dumps(twice)
     assert sorted(safe_dumps(copied)) == sorted(safe_dumps(twice))
     assert safe_dumps(timezone.utc) == safe_dumps(timezone(timedelta(0)))
+
+
+DIGITS = st.text("0123456789", max_size=20)
+
+
+@given(st.sampled_from(["", "-"]), DIGITS, st.sampled_from(["", "."]), DIGITS)
+def test_a_decimal_of_any_digits_is_as_its_constructor_makes_it(sign, before, point, after):
+    text = sign + before + point + after
+    pickled = b"\x80\x02cdecimal\nDecimal\nX" + len(text).to_bytes(4, "little") + text.encode() + b"\x85R."
+    if not before + after:
+        refused(pickled)
+        return
+    expected, value = Decimal(text), safe_loads(pickled)
+    assert value.as_tuple() == expected.as_tuple()
+    assert (str(value), hash(value), sys.getsizeof(value)) == (str(expected), hash(expected), sys.getsizeof(expected))
+    assert value * value + 1 == expected * expected + 1
+    assert copy.copy(-value) == -expected and safe_dumps(value) == safe_dumps(expected)
+
+
+def test_a_decimal_is_whole_when_it_is_collected():
+    for text in ("0", "-0.00", "1234567890123456789", "-.1234567890123456789", "12345678901234567890"):
+        values = [safe_loads(safe_dumps(Decimal(text))) for _ in range(1000)]
+        gc.collect()
+        assert values == 1000 * [Decimal(text)]
+        assert {value.scaleb(3) for value in values} == {Decimal(text).scaleb(3)}
 
 
 def test_a_decimal_reads_the_same_in_any_context():

@@ -1,4 +1,4 @@
-/* With cpython_ints.h, the only file that knows the interpreter's own layout.
+/* With cpython_ints.h and cpython_decimal.h, the only file that knows the interpreter's own layout.
  *
  * Each function has a portable form built from the public API; TYPEDBYTES_PORTABLE selects it everywhere, so that the tests
  * can run both. The fast forms hold for CPython 3.9 to 3.15 with the layouts named below; anything else gets the portable
@@ -37,6 +37,7 @@ PyAPI_FUNC(PyObject *) _PyDict_FromItems(PyObject *const *keys, Py_ssize_t keys_
 #endif
 
 #include "core/cpython_ints.h"
+#include "core/cpython_decimal.h"
 
 /* For many at once: the interpreter's free list is soon empty, and then checking it is wasted time. */
 static inline PyObject *float_from_f64(double value) {

@@ -1,7 +1,7 @@
 # The interpreter's own layout, where knowing it pays; see cpython.h.
 
 from libc.stdint cimport int64_t
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 
 cdef extern from *:
     # Branch hints: macros that Cython defines in every file it generates.
@@ -24,6 +24,9 @@ cdef extern from "core/cpython.h":
     # The same of an int beyond 64 bits, up to 17 bytes; 0: longer, or not known here.
     Py_ssize_t wide_int_to_bytes_le(PyObject* number, unsigned char* out) noexcept
     PyObject* int_from_bytes_le(const unsigned char* p, Py_ssize_t nbytes) except NULL
+    # Decimals of few digits, while Decimal("-12345678901234567.89") is as expected; NULL without an exception: not such a text.
+    bint knows_decimals(PyObject* made) noexcept
+    PyObject* small_decimal(PyTypeObject* kind, const unsigned char* text, Py_ssize_t nchars) except? NULL
     # Digits of 30 bits; and the bytes of a set's table outside the object.
     Py_ssize_t ndigits_of(PyObject* number) noexcept
     Py_ssize_t set_table_size(PyObject* o) noexcept

@@ -252,6 +252,7 @@ cdef PyObject* new_delta(int days, int seconds, int microseconds) except? NULL:
 
 cdef PyObject* recognise_decimal(PickleForm* f) except? NULL:
     cdef const unsigned char* text
+    cdef PyObject* value = NULL
     cdef Py_ssize_t nbytes
     skip_put(f)
     if f.end - f.p >= 5 and f.p[0] == c"X":
@@ -267,7 +268,9 @@ cdef PyObject* recognise_decimal(PickleForm* f) except? NULL:
     if not expect_call(f, 0x85) or f.p != f.end or not is_ascii(text, nbytes):
         return NULL
     bind_decimal()
-    return new_decimal(decode_ascii(text, nbytes))
+    if HAS_SMALL_DECIMALS:
+        value = small_decimal(DECIMAL_TYPE, text, nbytes)
+    return value if value != NULL else new_decimal(decode_ascii(text, nbytes))
 
 
 cdef PyObject* new_decimal(PyObject* text) except NULL:

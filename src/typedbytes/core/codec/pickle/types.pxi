@@ -89,6 +89,8 @@ cdef PyTypeObject* ZONE_TYPE
 cdef PyTypeObject* DECIMAL_TYPE
 cdef PyTypeObject* UUID_TYPE
 
+cdef bint HAS_SMALL_DECIMALS = False
+
 cdef object Timezone, Decimal, TRAPPING, UUID, SAFETIES, UNKNOWN_SAFETY
 
 
@@ -110,7 +112,7 @@ cdef int bind_datetime() except -1:
 
 
 cdef int bind_decimal() except -1:
-    global DECIMAL_TYPE, Decimal, TRAPPING
+    global DECIMAL_TYPE, HAS_SMALL_DECIMALS, Decimal, TRAPPING
     if DECIMAL_TYPE != NULL:
         return 0
     import decimal
@@ -118,6 +120,8 @@ cdef int bind_decimal() except -1:
     TRAPPING = decimal.Context(traps=[decimal.InvalidOperation])
     Decimal = decimal.Decimal
     DECIMAL_TYPE = <PyTypeObject*>Decimal
+    probe = Decimal("-12345678901234567.89")
+    HAS_SMALL_DECIMALS = knows_decimals(<PyObject*>probe)
     return 0
 
 
