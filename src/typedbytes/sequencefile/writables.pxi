@@ -322,7 +322,7 @@ cdef int encode_writable(WritableClass writable, Encoding* e, object obj) except
     if writable.kind == TYPED_BYTES:
         return encode_typed(e, obj)
     if writable.kind == BYTES_WRITABLE:
-        return encode_buffer(e, obj, True)
+        return encode_buffer(writable, e, obj, True)
     if writable.kind == TEXT:
         return encode_text(e, obj)
     reserve(&e.buf, 9)
@@ -351,10 +351,10 @@ cdef inline int encode_typed(Encoding* e, object obj) except -1:
     return 0
 
 
-cdef int encode_buffer(Encoding* e, object obj, bint with_length) except -1:
+cdef int encode_buffer(WritableClass writable, Encoding* e, object obj, bint with_length) except -1:
     cdef Py_buffer view
     if not PyObject_CheckBuffer(obj):
-        raise EncodeTypeError(f"expected a bytes-like object, not {type(obj).__name__}")
+        raise EncodeTypeError(f"expected a bytes-like object for {article(writable)}, not {type(obj).__name__}")
     contiguous = get_view(obj, &view)
     try:
         check_record(view.len)
@@ -386,9 +386,9 @@ cdef int encode_number(WritableClass writable, Encoding* e, object obj) except -
     try:
         number = obj
     except OverflowError:
-        raise EncodeValueError(f"int does not fit in {article(writable)}") from None
+        raise out_of_range(writable, f"an int of {obj.bit_length()} bits") from None
     if not MIN_NUMBER[writable.kind] <= number <= MAX_NUMBER[writable.kind]:
-        raise EncodeValueError(f"int does not fit in {article(writable)}")
+        raise out_of_range(writable, f"the int {number}")
     if writable.kind in (VINT, VLONG):
         e.buf.cursor += store_vint(e.buf.cursor, number)
         return 0
@@ -404,6 +404,10 @@ cdef int encode_number(WritableClass writable, Encoding* e, object obj) except -
     return 0
 
 
+cdef object out_of_range(WritableClass writable, str number):
+    return EncodeValueError(f"{number} does not fit in {article(writable)} ({MIN_NUMBER[writable.kind]} to {MAX_NUMBER[writable.kind]})")
+
+
 cdef int encode_float(WritableClass writable, Encoding* e, object obj) except -1:
     # The caller has reserved nine bytes.
     cdef double number
@@ -412,11 +416,11 @@ cdef int encode_float(WritableClass writable, Encoding* e, object obj) except -1
     try:
         number = obj
     except OverflowError:
-        raise EncodeValueError(f"number is too large for {article(writable)}") from None
+        raise EncodeValueError(f"an int of {obj.bit_length()} bits is too large for {article(writable)}") from None
     if writable.kind == DOUBLE_WRITABLE:
         store_f64(e.buf.cursor, number)
     elif not store_f32(e.buf.cursor, number):
-        raise EncodeValueError("number is too large for a FloatWritable")
+        raise EncodeValueError(f"the number {number} is too large for a FloatWritable")
     e.buf.cursor += NBYTES[writable.kind]
     return 0
 
@@ -425,13 +429,13 @@ cdef int encode_other(WritableClass writable, Encoding* e, object obj) except -1
     if type(obj) is Writable:
         if obj.class_name != writable.class_name:
             raise EncodeTypeError(f"expected a {writable.class_name}, not a {obj.class_name}")
-        return encode_buffer(e, obj.data, False)
+        return encode_buffer(writable, e, obj.data, False)
     if writable.function is not None:
         obj = writable.function(obj)
     elif not PyObject_CheckBuffer(obj):
         raise EncodeTypeError(f"unknown class {writable.class_name!r}: pass encoders=, or bytes instead of {type(obj).__name__}; "
                               f"known: {', '.join(name.rpartition('.')[2] for name in KINDS)}")
-    return encode_buffer(e, obj, False)
+    return encode_buffer(writable, e, obj, False)
 
 
 cdef str article(WritableClass writable):

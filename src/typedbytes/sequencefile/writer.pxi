@@ -574,7 +574,7 @@ cdef bytes as_writable(const unsigned char* p, Py_ssize_t nbytes):
 
 cdef inline int encode_part(WritableClass writable, Encoding* e, object obj, bint as_bytes) except -1:
     if as_bytes:
-        return encode_buffer(e, obj, False)
+        return encode_buffer(writable, e, obj, False)
     return encode_typed(e, obj) if writable.kind == TYPED_BYTES else encode_writable(writable, e, obj)
 
 
