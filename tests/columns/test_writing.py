@@ -3,6 +3,7 @@
 import array
 import collections
 import io
+import re
 
 import numpy
 import pytest
@@ -98,29 +99,32 @@ def test_other_columns():
     assert written([((), ())], pairs=False) == b""
 
 
-@pytest.mark.parametrize(
-    ("given_columns", "error"),
-    [
-        ([[1], [1, 2]], tb.EncodeValueError),
-        ([[1], [2], [3]], tb.EncodeValueError),
-        ({"key": [1]}, tb.EncodeValueError),
-        (["ab", [1, 2]], tb.EncodeTypeError),
-        ([[1], b"a"], tb.EncodeTypeError),
-        (7, tb.EncodeTypeError),
-        ([[1], [object()]], tb.EncodeTypeError),
-        ([[1], numpy.ma.masked_array([1], [True])], tb.EncodeTypeError),
-        ([[1, 2], ([1, 2], [1])], tb.EncodeValueError),
-        ([[1], numpy.zeros((1, 2, 2))], tb.EncodeTypeError),
-        ([[1], numpy.zeros((1, 2, 2), "U1")], tb.EncodeTypeError),
-        ([[1], numpy.array("a")], tb.EncodeTypeError),
-        ([[1], numpy.array([[1, 2]], "M8[s]")], tb.EncodeTypeError),
-        ([[1], numpy.array([1], "M8[s]")], tb.EncodeTypeError),
-        ([[1], [{1j, "set"}, 2 + 3j, object]], tb.EncodeTypeError),
-        ([[None], [1]], tb.EncodeValueError),
-    ],
-)
-def test_columns_that_cannot_be_written(given_columns, error):
-    with pytest.raises(error):
+REFUSED = [
+    ([[1], [1, 2]], tb.EncodeValueError, "the columns differ in length: 1 and 2 rows"),
+    ([[1], [2], [3]], tb.EncodeValueError, "expected 2 columns, key and value, not 3"),
+    ({"key": [1]}, tb.EncodeValueError, "expected 2 columns, key and value, not 1"),
+    (["ab", [1, 2]], tb.EncodeTypeError, "column 'key': expected an array or a sequence of values, not str"),
+    ([[1], b"a"], tb.EncodeTypeError, "column 'value': expected an array or a sequence of values, not bytes"),
+    ({"value": 5, "key": [1]}, tb.EncodeTypeError, "column 'value': expected an array or a sequence of values, not int"),
+    ([None, [1]], tb.EncodeTypeError, "column 'key': expected an array or a sequence of values, not NoneType"),
+    ([[1], ([1], 5)], tb.EncodeTypeError, "column 'value': expected an array or a sequence of values, not int"),
+    (7, tb.EncodeTypeError, "columns must be a dict, a sequence, a table of Arrow, a Batch or a BatchReader, not int"),
+    ([[1], [object()]], tb.EncodeTypeError, "column 'value': cannot encode an object of type object"),
+    ([[1], numpy.ma.masked_array([1], [True])], tb.EncodeTypeError, "column 'value': cannot use a masked array"),
+    ([[1, 2], ([1, 2], [1])], tb.EncodeValueError, "column 'value': the columns of a VECTOR differ in length"),
+    ([[1], numpy.zeros((1, 2, 2))], tb.EncodeTypeError, "column 'value': cannot use a buffer of format 'd' and 3 dimensions"),
+    ([[1], numpy.zeros((1, 2, 2), "U1")], tb.EncodeTypeError, "column 'value': cannot use an array of 3 dimensions"),
+    ([[1], numpy.array("a")], tb.EncodeTypeError, "column 'value': cannot use an array of 0 dimensions"),
+    ([[1], numpy.array([[1, 2]], "M8[s]")], tb.EncodeTypeError, "column 'value': cannot encode an object of type numpy.datetime64"),
+    ([[1], numpy.array([1], "M8[s]")], tb.EncodeTypeError, "column 'value': cannot encode an object of type numpy.datetime64"),
+    ([[1], [{1j, "set"}, 2 + 3j, object]], tb.EncodeTypeError, "column 'value': cannot encode an object of type type"),
+    ([[None], [1]], tb.EncodeValueError, "column 'key': value is null: pass nulls=... to say what to write, at [0]"),
+]
+
+
+@pytest.mark.parametrize(("given_columns", "error", "message"), REFUSED)
+def test_columns_that_cannot_be_written(given_columns, error, message):
+    with pytest.raises(error, match=f"^{re.escape(message)}"):
         written(given_columns)
 
 

@@ -10,7 +10,7 @@ from typedbytes._core import Encoder
 from typedbytes.columns import _native
 from typedbytes.columns._batch import Batch
 from typedbytes.columns._reader import BatchReader
-from typedbytes.errors import EncodeTypeError, EncodeValueError
+from typedbytes.errors import EncodeError, EncodeTypeError, EncodeValueError
 from typedbytes.files import Writer
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -79,7 +79,7 @@ def _tables(columns, names, null):
     if isinstance(columns, (dict, list, tuple)):
         found = list(columns.values()) if isinstance(columns, dict) else columns
         order = _order(list(columns) if isinstance(columns, dict) else range(len(columns)), names)
-        yield [_rows(found[number], null) for number in order]
+        yield [_named_rows(name, found[number], null) for name, number in zip(names, order)]
         return
     if isinstance(columns, (Batch, BatchReader)):
         for batch in columns if isinstance(columns, BatchReader) else (columns,):
@@ -106,13 +106,21 @@ def _imported(column):
         return iter((_native.ImportedArray(*column.__arrow_c_array__()),))
     if hasattr(column, "__arrow_c_stream__"):
         return iter(_native.ImportedArrayStream(column.__arrow_c_stream__()))
-    raise EncodeTypeError(f"cannot use a {type(column).__name__} as columns")
+    raise EncodeTypeError(f"columns must be a dict, a sequence, a table of Arrow, a Batch or a BatchReader, not {type(column).__name__}")
+
+
+def _named_rows(name, column, null):
+    """Return the Rows of a column; an error says which column it is."""
+    try:
+        return _rows(column, null)
+    except EncodeError as error:
+        raise type(error)(f"column {name!r}: {error.message}", error.path) from None
 
 
 def _rows(column, null, chunk=_CHUNK):
     """Return the Rows of a column: a list, because it may come in chunks. chunk: see _encoded_objects."""
     if isinstance(column, (str, bytes, dict)):
-        raise EncodeTypeError(f"cannot use a {type(column).__name__} as a column")
+        raise _not_a_column(column)
     if isinstance(column, tuple):
         return [_native.rows_of_parts([_single_chunk(part, null) for part in column])]
     if hasattr(column, "__arrow_c_array__") or hasattr(column, "__arrow_c_stream__"):
@@ -128,6 +136,10 @@ def _rows(column, null, chunk=_CHUNK):
     if hasattr(column, "__array__") and column.ndim != 1:
         return [_rows_of_grid(column.__array__(), null)]
     return _encoded_objects(column, null, chunk)
+
+
+def _not_a_column(found):
+    return EncodeTypeError(f"expected an array or a sequence of values, not {type(found).__name__}")
 
 
 def _rows_of_grid(grid, null):
@@ -185,6 +197,8 @@ def _is_numbers(column):
 
 def _encoded_objects(column, null, chunk):
     """Return the Rows of Python objects, in chunks of this many values; None: in one."""
+    if not (hasattr(column, "__iter__") or hasattr(column, "__getitem__")):
+        raise _not_a_column(column)
     values = column if type(column) is list else list(column)
     valid = _native.validity_bitmap(values)
     if valid is not None and null is None:
@@ -201,8 +215,9 @@ def _encoded_objects(column, null, chunk):
 
 def _encoded(table, null, nbefore):
     """Yield the bytes of a table in pieces, each with its number of rows; nbefore rows were written before."""
-    if len({sum(map(len, chunks)) for chunks in table}) > 1:
-        raise EncodeValueError("the columns differ in length")
+    lengths = [sum(map(len, chunks)) for chunks in table]
+    if len({*lengths}) > 1:
+        raise EncodeValueError(f"the columns differ in length: {' and '.join(map(str, lengths))} rows")
     chunks = [iter(chunks) for chunks in table]
     rows: list[Any] = [next(some, None) for some in chunks]
     starts = [0] * len(rows)
