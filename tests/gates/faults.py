@@ -178,7 +178,7 @@ FAULTS = [
           "            if start < c.used and c.data[start] & 0xc0 == 0x80:", "            if False:"),
     Fault("column holds more than its offsets can say", "columns/memory.pxi", tests("columns/test_reader.py", "-k", "wrap"),
           "    c.capacity = min(c.capacity, max_held)\n", ""),
-    Fault("offsets of a slice from the start of its array", "columns/import.pxi", tests("columns/test_arrow.py", "-k", "strings_of_all_kinds"),
+    Fault("offsets of a slice from the start of its array", "columns/import_arrow.pxi", tests("columns/test_arrow.py", "-k", "strings_of_all_kinds"),
           "        c.offsets = <int32_t*>array.buffers[1] + offset", "        c.offsets = <int32_t*>array.buffers[1]"),
     Fault("kept memory that two are given", "core/memory.h", tests("columns/test_reader.py", "-k", "one_owner"),
           "        void *block = exchange(&kept[i], NULL);", "        void *block = kept[i];"),

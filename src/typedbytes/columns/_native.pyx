@@ -10,7 +10,7 @@
 #     build.pxi     the Builder: mismatch policies, batches
 #     write.pxi     columns to bytes
 #     export.pxi    Batches as buffers and as Arrow structures
-#     import.pxi    buffers and Arrow structures of other libraries as columns
+#     import_arrow.pxi    buffers and Arrow structures of other libraries as columns
 #
 # Invariants: memory grows with the bytes received, never with a declared count; a Table is changed only by the Builder that fills
 # it, and never once it belongs to a Batch; everything exported from a Batch keeps its Table alive.
@@ -53,4 +53,4 @@ include "walk.pxi"
 include "widen.pxi"
 include "build.pxi"
 include "export.pxi"
-include "import.pxi"
+include "import_arrow.pxi"
