@@ -2,15 +2,16 @@
 #
 # Here: the memory of columns, decoding into them, encoding from them, Arrow's structures. Not here: sources, sinks, NumPy; the
 # caller passes bytes in and gets bytes back. The parts:
-#     memory.pxi    Column and Table: their memory, its owners, reserving capacity
-#     type.pxi      a column's type: from a description, from a value, back to a description
-#     strided.pxi   blocks of records of one size, decoded and encoded
-#     walk.pxi      bytes to columns, value by value
-#     widen.pxi     a column that meets a value of another type
-#     build.pxi     the Builder: mismatch policies, batches
-#     write.pxi     columns to bytes
-#     export.pxi    Batches as buffers and as Arrow structures
-#     import_arrow.pxi    buffers and Arrow structures of other libraries as columns
+#     memory.pxi         Column and Table: their memory, its owners, reserving capacity
+#     type.pxi           a column's type: from a description, from a value, back to a description
+#     strided.pxi        blocks of records of one size, decoded and encoded
+#     walk.pxi           bytes to columns, value by value
+#     widen.pxi          a column that meets a value of another type
+#     build.pxi          the Builder: mismatch policies, batches
+#     write.pxi          columns to bytes
+#     export.pxi         Batches as buffers and as Arrow structures
+#     import_buffer.pxi  buffers, encoded values and Batches as columns
+#     import_arrow.pxi   Arrow structures of other libraries as columns
 #
 # Invariants: memory grows with the bytes received, never with a declared count; a Table is changed only by the Builder that fills
 # it, and never once it belongs to a Batch; everything exported from a Batch keeps its Table alive.
@@ -53,4 +54,5 @@ include "walk.pxi"
 include "widen.pxi"
 include "build.pxi"
 include "export.pxi"
+include "import_buffer.pxi"
 include "import_arrow.pxi"
