@@ -25,8 +25,8 @@ TYPEDBYTES = pathlib.Path(sys.executable).with_name("typedbytes")  # as pip inst
 LONG = 60  # seconds, after which a command is not run again
 
 #: What is to be reached: GB of typed bytes for a second of CPU; CPU of the other tools, times ours; CPU above a bare Python's.
-LEAST_GIGABYTES = {"count": 1.0, "cat": 1.0}
-LEAST_RATIOS = {"sort": 1.0, "to-json": 1.0}
+MIN_GIGABYTES = {"count": 1.0, "cat": 1.0}
+MIN_RATIOS = {"sort": 1.0, "to-json": 1.0}
 MAX_START_UP = 0.040
 PLAIN_FILTERS = ("cat", "head", "count", "to-json")
 
@@ -160,13 +160,13 @@ def start_up(folder, runs):
 def judged(commands, best, nbytes, starts):
     """Yield (goal, reached, is met)."""
     titles = {title for title, _ in commands}
-    for title in sorted(titles.intersection(LEAST_GIGABYTES)):
-        least = LEAST_GIGABYTES[title]
+    for title in sorted(titles.intersection(MIN_GIGABYTES)):
+        least = MIN_GIGABYTES[title]
         (seconds, cpu), *_ = times_of(title, commands, best)
         rate = nbytes / cpu / 1e9
         yield f"{title}: {least:.1f} GB for a second of CPU", f"{rate:.2f} ({nbytes / seconds / 1e9:.2f} by the clock)", rate >= least
-    for title in sorted(titles.intersection(LEAST_RATIOS)):
-        least = LEAST_RATIOS[title]
+    for title in sorted(titles.intersection(MIN_RATIOS)):
+        least = MIN_RATIOS[title]
         (seconds, cpu), *others = times_of(title, commands, best)
         other_seconds, other_cpu = min(others, key=itemgetter(1))
         ratio = other_cpu / cpu

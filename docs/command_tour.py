@@ -19,8 +19,8 @@ import typedbytes
 ROOT = pathlib.Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "command-tour.md"
 VECTORS = ROOT / "test_vectors"
-MOST_LINES = 24
-MOST_CHARACTERS = 160
+MAX_LINES = 24
+MAX_CHARACTERS = 160
 BIG_NBYTES = 2_000_000_000
 
 
@@ -204,8 +204,8 @@ def tour(folder, sections, is_timed=False):
             yield "```console"
             yield f"$ {command}"
             lines = (done.stdout + done.stderr).rstrip("\n").splitlines()
-            yield from (line if len(line) <= MOST_CHARACTERS else line[:MOST_CHARACTERS] + " ..." for line in lines[:MOST_LINES])
-            if len(lines) > MOST_LINES:
+            yield from (line if len(line) <= MAX_CHARACTERS else line[:MAX_CHARACTERS] + " ..." for line in lines[:MAX_LINES])
+            if len(lines) > MAX_LINES:
                 yield "..."
             yield "```\n"
             if done.returncode:

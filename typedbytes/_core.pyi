@@ -202,7 +202,7 @@ def advance(
     offset: int,
     nvalues: int,
     *,
-    most_nbytes: int | None = None,
+    min_nbytes: int | None = None,
     step: int = 1,
     dialect: Dialect = "hadoop",
     max_depth: int = 256,

@@ -25,8 +25,8 @@ sys.path[:0] = [str(TESTS), str(TESTS / "support")]
 
 from gates import figures, workshop  # noqa: E402
 
-LEAST_BRANCHES = 0.9
-LEAST_PYTHON = 0.95
+MIN_BRANCHES = 0.9
+MIN_PYTHON = 0.95
 WHOLE, PORTABLE = "reached", "reached-portable"
 CODEC = [
     *(f"tests/core/test_{name}.py" for name in ("vectors", "encoder", "unencodable", "changing_objects", "depth", "reference", "hostile")),
@@ -146,7 +146,7 @@ def judge(counts):
     outcomes, bad = outcomes_of(counts.branches, lines, sources, "branch")
     calls, uncalled = outcomes_of(counts.calls, lines, sources, None)
     totals = dict(lines=len(lines), lines_missed=len(missed), branches=outcomes, branches_missed=bad, calls=calls, calls_missed=uncalled)
-    return totals, not missed and share(totals, "branches") >= LEAST_BRANCHES
+    return totals, not missed and share(totals, "branches") >= MIN_BRANCHES
 
 
 def why_too_large(name, text):
@@ -203,7 +203,7 @@ def main(arguments):
     for part in ("lines", "branches", "calls", "python_lines"):
         print(f"{part.replace('_', ' '):<16}{totals[part]:>6}  missed {totals[part + '_missed']:>5}  {share(totals, part):6.1%}")
     figures.report(**totals)
-    return 0 if passed and enough and share(totals, "python_lines") >= LEAST_PYTHON else 1
+    return 0 if passed and enough and share(totals, "python_lines") >= MIN_PYTHON else 1
 
 
 def share(totals, part):

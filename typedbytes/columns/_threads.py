@@ -238,13 +238,13 @@ def _nbatches(reader, view, start, share):
 def _after_batches(reader, builder, view, start, nbatches, nrows, nbytes):
     """Return the offset after a number of batches, None if it is outside the view; the first already has some rows and bytes."""
     for _ in range(nbatches):
-        max_rows, most_nbytes = reader._batch_rows - nrows, reader._batch_nbytes - nbytes
+        max_rows, min_nbytes = reader._batch_rows - nrows, reader._batch_nbytes - nbytes
         nrows = nbytes = 0
         if builder.stride:
-            start += min(max_rows, -(-most_nbytes // builder.stride)) * builder.stride
+            start += min(max_rows, -(-min_nbytes // builder.stride)) * builder.stride
             continue
         start = _core.advance(
-            view, start, max_rows * len(reader._names), most_nbytes=most_nbytes, step=len(reader._names), **reader._structure
+            view, start, max_rows * len(reader._names), min_nbytes=min_nbytes, step=len(reader._names), **reader._structure
         )
         if start is None:
             return None

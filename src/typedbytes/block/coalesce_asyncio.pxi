@@ -94,7 +94,7 @@ cdef class AsyncCoalescingWriter:
             return 1
         if self.failure is not None:
             return 1 if self.error_reported else self.check()
-        if not self.pending():
+        if not self.unsent_nbytes():
             self.disable_buffering()
             return 1
         if self.encoder.busy:
@@ -104,7 +104,7 @@ cdef class AsyncCoalescingWriter:
         self.disable_buffering()
         self.sink.check_open()
         self.send_some()
-        if self.pending():
+        if self.unsent_nbytes():
             return 0
         self.encoder.leave()
         self.nsent = 0
@@ -175,9 +175,9 @@ cdef class AsyncCoalescingWriter:
             await self._wait_drained()
 
     cdef inline bint has_capacity(self) noexcept:
-        return self.pending() < self.buffer_size and not self.encoder.nparts
+        return self.unsent_nbytes() < self.buffer_size and not self.encoder.nparts
 
-    cdef inline Py_ssize_t pending(self) noexcept:
+    cdef inline Py_ssize_t unsent_nbytes(self) noexcept:
         return self.encoder.nbytes() - self.nsent
 
     cdef int put(self, args, id, bint reply) except -1:
@@ -205,7 +205,7 @@ cdef class AsyncCoalescingWriter:
 
     def _flush_due(self):
         self.flush_scheduled = False
-        if not self.is_blocked and not self.is_closed and self.failure is None and self.pending():
+        if not self.is_blocked and not self.is_closed and self.failure is None and self.unsent_nbytes():
             self.counts.by_age += 1
             self.send()
 
@@ -254,7 +254,7 @@ cdef class AsyncCoalescingWriter:
         return 0
 
     def _on_writable(self):
-        if self.pending():
+        if self.unsent_nbytes():
             self.send()
 
     cdef int wake(self) except -1:
@@ -264,7 +264,7 @@ cdef class AsyncCoalescingWriter:
                 if not waiter.done():
                     waiter.set_result(None)
                     break    # that task wakes the next one
-        if self.failure is not None or self.is_closed or not self.pending():
+        if self.failure is not None or self.is_closed or not self.unsent_nbytes():
             drainers, self.drainers = self.drainers, []
             for waiter in drainers:
                 if not waiter.done():
@@ -284,15 +284,15 @@ cdef class AsyncCoalescingWriter:
         """
         self.check()
         self.counts.by_request += 1
-        if not self.is_blocked and self.pending():
+        if not self.is_blocked and self.unsent_nbytes():
             self.send()
         await self._wait_drained()
 
     async def _wait_drained(self):
-        while self.pending() and self.failure is None and not self.is_closed:
+        while self.unsent_nbytes() and self.failure is None and not self.is_closed:
             self.drainers.append(self.loop.create_future())
             await self.drainers[len(self.drainers) - 1]
-        if self.failure is not None or self.pending():
+        if self.failure is not None or self.unsent_nbytes():
             self.check()
 
     async def close(self):

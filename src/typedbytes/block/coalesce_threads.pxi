@@ -201,7 +201,7 @@ cdef class CoalescingWriter:
         if self.holder == me:
             raise RuntimeError("this CoalescingWriter is in use: re-entered from a hook")
         if self.entry.is_inherited:    # the mutex may stay locked for ever, and the parent sends what is in the buffer
-            raise RuntimeError("this CoalescingWriter belongs to the process that made it")
+            raise RuntimeError("this CoalescingWriter belongs to the process that created it")
         if pthread_mutex_trylock(&self.mutex) != 0:
             with nogil:
                 pthread_mutex_lock(&self.mutex)
@@ -501,6 +501,7 @@ cdef class CoalescingWriter:
             finally:
                 self.leave()
         finally:
+            # Re-entered from a hook, the call inside fails: the outer one still holds the mutex, and the writer stays open.
             if self.holder != PyThread_get_thread_ident():
                 self.is_closed = True
                 unregister_writer(&self.entry)

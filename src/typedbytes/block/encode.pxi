@@ -226,18 +226,18 @@ cdef class BlockEncoder:
                 PyMem_Free(pieces)
         return self.nbytes()
 
-    cdef Py_ssize_t list_pieces(self, iovec* pieces, Py_ssize_t most, Py_ssize_t offset) except -1:
-        # Fill in the pieces that follow `offset` bytes, `most` at most, and return their number.
+    cdef Py_ssize_t list_pieces(self, iovec* pieces, Py_ssize_t max_pieces, Py_ssize_t offset) except -1:
+        # Fill in the pieces that follow `offset` bytes, `max_pieces` at most, and return their number.
         cdef Py_ssize_t npieces = 0
         cdef Py_ssize_t at = 0
         cdef Py_ssize_t i, end
         for i in range(self.nparts + 1):
             end = self.parts[i].at if i < self.nparts else written(&self.buf)
-            if npieces < most and end - at > offset:
+            if npieces < max_pieces and end - at > offset:
                 npieces += set_piece(&pieces[npieces], self.buf.start + at + offset, end - at - offset)
             offset = max(offset - (end - at), 0)
             if i < self.nparts:
-                if npieces < most and self.parts[i].nbytes > offset:
+                if npieces < max_pieces and self.parts[i].nbytes > offset:
                     npieces += set_piece(&pieces[npieces], self.parts[i].p + offset, self.parts[i].nbytes - offset)
                 offset = max(offset - self.parts[i].nbytes, 0)
             at = end
@@ -279,7 +279,7 @@ cdef class BlockEncoder:
                     raise EncodeTypeError(f"a message is a sequence of values, not {type(args).__name__}")
                 args = tuple(args)
             if self.layout == NATIVE:
-                append_native_message(self, args, checked_id(id), reply)
+                append_native_message(self, args, parse_id(id), reply)
             elif reply or (id is not 0 and id != 0):
                 raise EncodeValueError("id= and reply= need wire='native': the legacy layouts have neither")
             else:
@@ -448,13 +448,13 @@ cdef inline int set_piece(iovec* piece, const unsigned char* p, Py_ssize_t nbyte
     return nbytes > 0
 
 
-cdef int check_limit(Py_ssize_t number, str what, int64_t most) except -1:
-    if number > most:
-        raise EncodeValueError(f"a message of {number} {what} is longer than {most}")
+cdef int check_limit(Py_ssize_t number, str what, int64_t limit) except -1:
+    if number > limit:
+        raise EncodeValueError(f"a message of {number} {what} is longer than {limit}")
     return 0
 
 
-cdef uint32_t checked_id(object id) except? 0xffffffff:
+cdef uint32_t parse_id(object id) except? 0xffffffff:
     if not 0 <= id <= MAX_ENTRIES:
         raise EncodeValueError(f"id must be 0..2^32-1, not {id}")
     return id

@@ -80,9 +80,7 @@ cdef class Parser:
     cdef int configure(self, wire, max_bytes, skip_bad, dict options) except -1:
         self.layout = layout_of(wire)
         self.options = DecodeOptions(**options)
-        if max_bytes is not None and max_bytes < 1:
-            raise ValueError(f"max_bytes must be at least 1, not {max_bytes}")
-        self.max_bytes = 0 if max_bytes is None else min(max_bytes, sys.maxsize // 2)
+        self.max_bytes = parse_max_bytes(max_bytes)
         self.skip_bad = skip_bad
         return 0
 
@@ -133,10 +131,15 @@ cdef class Parser:
             return True
         return self.need_more(b, nbytes)
 
+    cdef inline bint is_past_end(self, ReadBuffer* b, int64_t nbytes) noexcept:
+        # Whether the frame or the message as limited by max_bytes has fewer bytes left.
+        if self.frame_left >= 0 and nbytes > self.frame_left:
+            return True
+        return self.max_bytes and offset_of(b, b.cursor) - self.message_offset > self.max_bytes - nbytes
+
     cdef bint need_more(self, ReadBuffer* b, Py_ssize_t nbytes) except -1:
         cdef bint found
-        if (self.frame_left >= 0 and nbytes > self.frame_left) \
-                or (self.max_bytes and offset_of(b, b.cursor) - self.message_offset > self.max_bytes - nbytes):
+        if self.is_past_end(b, nbytes):
             return self.raise_past_end(b, nbytes)
         if held(b) >= nbytes:
             return True
@@ -147,12 +150,16 @@ cdef class Parser:
         return found
 
     cdef inline int consume(self, ReadBuffer* b, Py_ssize_t nbytes) except -1:
-        if self.flags & CHECKSUM:
-            self.crc = crc32c(self.crc, b.cursor, nbytes)
-        if self.frame_left >= 0:
-            self.frame_left -= nbytes
+        self.account(b.cursor, nbytes)
         b.cursor += nbytes
         return 0
+
+    cdef inline void account(self, const unsigned char* p, Py_ssize_t nbytes) noexcept:
+        # Count bytes that have been read towards the frame's checksum and length.
+        if self.flags & CHECKSUM:
+            self.crc = crc32c(self.crc, p, nbytes)
+        if self.frame_left >= 0:
+            self.frame_left -= nbytes
 
     # ---- values
 
@@ -434,8 +441,7 @@ cdef class Parser:
     # ---- large values
 
     cdef bint start_large_checked(self, ReadBuffer* b, int code, int64_t nbytes) except -1:
-        if (self.frame_left >= 0 and nbytes > self.frame_left) or (
-                self.max_bytes and offset_of(b, b.cursor) - self.message_offset > self.max_bytes - nbytes):
+        if self.is_past_end(b, nbytes):
             self.raise_past_end(b, nbytes)
         return self.start_large(self.entries[self.index] if self.phase == VALUES else Entry(nbytes, code, 0, 0))
 
@@ -471,10 +477,7 @@ cdef class Parser:
             if got == 0:
                 self.wanted = 1
                 return False
-            if self.flags & CHECKSUM:
-                self.crc = crc32c(self.crc, target, got)
-            if self.frame_left >= 0:
-                self.frame_left -= got
+            self.account(target, got)
             self.nlarge += got
         return self.finish_large(b)
 

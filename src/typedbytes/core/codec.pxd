@@ -111,6 +111,9 @@ cdef struct Encoding:
     PyObject* default         # borrowed, NULL: none
     const char* unicode_errors    # borrowed, NULL: strict
 
+# The limit that max_bytes= gives, 0 for none; raises ValueError.
+cdef Py_ssize_t parse_max_bytes(max_bytes) except -1
+
 cdef class EncodeOptions:
     cdef Encoding template    # with an empty buffer that knows the size of the last large output
     cdef object default

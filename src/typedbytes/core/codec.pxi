@@ -91,7 +91,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     DEFAULT_DEPTH = 256
-    HIGHEST_DEPTH = 10_000    # far below what the C stack of a main thread allows
+    DEPTH_LIMIT = 10_000    # far below what the C stack of a main thread allows
 
 # Odd, and different in every process that has hash randomisation.
 cdef uint64_t SECRET = <uint64_t>hash("typedbytes") | 1
@@ -132,15 +132,15 @@ cdef class DecodeOptions:
         cdef Decoding* d = &self.template
         memset(d, 0, sizeof(Decoding))
         self.ext_hook = checked_callable("ext_hook", ext_hook)
-        self.unicode_errors = checked_errors(unicode_errors)
-        d.pickle = checked_pickle(pickle)
+        self.unicode_errors = parse_error_handler(unicode_errors)
+        d.pickle = parse_pickle_policy(pickle)
         d.exact = exact
         d.map_pairs = map_pairs
         d.ext_hook = NULL if ext_hook is None else <PyObject*>ext_hook
         d.unicode_errors = NULL if unicode_errors == "strict" else PyBytes_AS_STRING(self.unicode_errors)
-        d.hive = checked_dialect(dialect)
-        d.max_depth = checked_depth(max_depth)
-        d.max_bytes = checked_bytes(max_bytes)
+        d.hive = is_hive_dialect(dialect)
+        d.max_depth = parse_max_depth(max_depth)
+        d.max_bytes = parse_max_bytes(max_bytes)
         d.record = -1
         d.last_field = CACHE
         d.check_interval = FIRST_INTERVAL
@@ -162,14 +162,14 @@ cdef class EncodeOptions:
         if int_width not in ("auto", 32, 64):
             raise ValueError(f'int_width must be "auto", 32 or 64, not {int_width!r}')
         self.default = checked_callable("default", default)
-        self.unicode_errors = checked_errors(unicode_errors)
+        self.unicode_errors = parse_error_handler(unicode_errors)
         e.int_width = 0 if int_width == "auto" else int_width
-        e.pickle = checked_pickle(pickle)
+        e.pickle = parse_pickle_policy(pickle)
         e.default = NULL if default is None else <PyObject*>default
         e.sort_keys = sort_keys
         e.unicode_errors = NULL if unicode_errors == "strict" else PyBytes_AS_STRING(self.unicode_errors)
-        e.hive = checked_dialect(dialect)
-        e.max_depth = checked_depth(max_depth)
+        e.hive = is_hive_dialect(dialect)
+        e.max_depth = parse_max_depth(max_depth)
 
 
 cdef object checked_callable(str name, function):
@@ -178,12 +178,12 @@ cdef object checked_callable(str name, function):
     return function
 
 
-cdef bytes checked_errors(name):
+cdef bytes parse_error_handler(name):
     lookup_error(name)
     return name.encode("ascii")
 
 
-cdef PicklePolicy checked_pickle(policy) except *:
+cdef PicklePolicy parse_pickle_policy(policy) except *:
     if policy == "safe":
         return SAFE
     if policy == "trust":
@@ -193,21 +193,21 @@ cdef PicklePolicy checked_pickle(policy) except *:
     raise ValueError(f'pickle must be "safe", "trust" or "raw", not {policy!r}')
 
 
-cdef bint checked_dialect(dialect) except -1:
+cdef bint is_hive_dialect(dialect) except -1:
     if dialect not in ("hadoop", "hive"):
         raise ValueError(f'dialect must be "hadoop" or "hive", not {dialect!r}')
     return dialect == "hive"
 
 
-cdef Py_ssize_t checked_depth(max_depth) except -1:
-    if not 0 <= max_depth <= HIGHEST_DEPTH:
-        raise ValueError(f"max_depth must be 0 to {HIGHEST_DEPTH}, not {max_depth}")
+cdef Py_ssize_t parse_max_depth(max_depth) except -1:
+    if not 0 <= max_depth <= DEPTH_LIMIT:
+        raise ValueError(f"max_depth must be 0 to {DEPTH_LIMIT}, not {max_depth}")
     return max_depth
 
 
-cdef Py_ssize_t checked_bytes(max_bytes) except -1:
+cdef Py_ssize_t parse_max_bytes(max_bytes) except -1:
     if max_bytes is None:
         return 0
     if max_bytes < 1:
         raise ValueError(f"max_bytes must be at least 1, not {max_bytes}")
-    return min(max_bytes, sys.maxsize // 2)
+    return min(max_bytes, sys.maxsize // 2)    # half, so that adding an offset cannot overflow

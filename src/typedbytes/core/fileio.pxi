@@ -15,7 +15,7 @@ from typedbytes.core.cpython cimport int_to_i64
 import io
 
 cdef enum:
-    LARGEST_COPY = 1 << 20    # bytes asked for at once where they are copied
+    MAX_COPY = 1 << 20    # bytes asked for at once where they are copied
 
 cdef class Source:
     # Made by open_source.
@@ -58,13 +58,13 @@ cdef Py_ssize_t fill_from(void* source, unsigned char* target, Py_ssize_t capaci
         nbytes = checked_read(self.method, self.method(view), capacity)
         view.release()
     elif self.kind == READ_INTO_COPY:
-        chunk = PyByteArray_FromStringAndSize(NULL, min(capacity, <Py_ssize_t>LARGEST_COPY))    # a method that returns little would clear much
+        chunk = PyByteArray_FromStringAndSize(NULL, min(capacity, <Py_ssize_t>MAX_COPY))    # a method that returns little would clear much
         capacity = len(chunk)
         nbytes = checked_read(self.method, self.method(chunk), capacity)
         nbytes = min(nbytes, <Py_ssize_t>len(chunk))    # a method may make it shorter
         memcpy(target, <char*>chunk, nbytes)
     else:
-        capacity = min(capacity, <Py_ssize_t>LARGEST_COPY)
+        capacity = min(capacity, <Py_ssize_t>MAX_COPY)
         nbytes = copy_read(self.method, self.method(capacity), target, capacity)
     self.ended = nbytes == 0
     return nbytes

@@ -30,8 +30,8 @@ static void *enlarge(void *memory, size_t nbytes) {
 
 /* Smaller blocks are kept when they are freed, for the next allocation: a fixed number of them, the oldest replaced first.
    There are never more, kept and held, than were held at one time. A sanitizer has to see every block freed. */
-#define LEAST_KEPT ((size_t)64 << 10)
-#define MOST_KEPT ((size_t)1 << 20)
+#define MIN_KEPT ((size_t)64 << 10)
+#define MAX_KEPT ((size_t)1 << 20)
 #define NKEPT 64u
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -73,7 +73,7 @@ static inline unsigned long next_displaced(void) {
 
 /* Keep a block of this size, or free it. */
 static void release_memory(void *memory, size_t nbytes) {
-    if (KEEPS && memory != NULL && nbytes >= LEAST_KEPT && nbytes <= MOST_KEPT) {
+    if (KEEPS && memory != NULL && nbytes >= MIN_KEPT && nbytes <= MAX_KEPT) {
         *(size_t *)memory = nbytes;
         for (unsigned i = 0; i < NKEPT; i++)
             if (put_into_empty(&kept[i], memory))
@@ -105,7 +105,7 @@ static void *take_kept(size_t *nbytes) {
 /* enlarge() for memory that release_memory() frees, of `had` bytes. It may allocate more bytes than requested, and stores how many. */
 static void *enlarge_kept(void *memory, size_t had, size_t *nbytes) {
     void *larger = NULL;
-    if (KEEPS && *nbytes >= LEAST_KEPT && *nbytes <= MOST_KEPT)
+    if (KEEPS && *nbytes >= MIN_KEPT && *nbytes <= MAX_KEPT)
         larger = take_kept(nbytes);
     if (larger == NULL)
         return enlarge(memory, *nbytes);

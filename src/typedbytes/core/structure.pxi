@@ -94,22 +94,22 @@ def count(data, *, dialect="hadoop", max_depth=256):
     return nvalues
 
 
-def advance(data, Py_ssize_t offset, long long nvalues, *, most_nbytes=None, int step=1, dialect="hadoop", max_depth=256):
+def advance(data, Py_ssize_t offset, long long nvalues, *, min_nbytes=None, int step=1, dialect="hadoop", max_depth=256):
     """Return the offset after n values from the one at `offset` on, None when there are fewer complete ones.
 
-    most_nbytes: stop earlier: after the first multiple of `step` values that reach this number of bytes.
+    min_nbytes: stop earlier, after the first multiple of `step` values with at least this many bytes.
 
     >>> advance(b"\\x02\\x01\\x02\\x00", 0, 2), advance(b"\\x02\\x01\\x02", 0, 2)
     (4, None)
-    >>> advance(b"\\x02\\x01" * 9, 0, 8, most_nbytes=3, step=2), advance(b"\\x02\\x01" * 9, 0, 8, most_nbytes=5, step=2)
+    >>> advance(b"\\x02\\x01" * 9, 0, 8, min_nbytes=3, step=2), advance(b"\\x02\\x01" * 9, 0, 8, min_nbytes=5, step=2)
     (4, 8)
     """
     cdef Scan scan = Scan(data, offset, dialect, max_depth)
     cdef const unsigned char* end = scan.d.buf.end
     cdef int64_t nskipped = 0
     cdef SkipOutcome outcome
-    if most_nbytes is not None and most_nbytes <= held(&scan.d.buf):
-        scan.d.buf.end = scan.d.buf.cursor + <Py_ssize_t>(most_nbytes - 1)    # what ends here or before has not reached it
+    if min_nbytes is not None and min_nbytes <= held(&scan.d.buf):
+        scan.d.buf.end = scan.d.buf.cursor + <Py_ssize_t>(min_nbytes - 1)    # what ends here or before has not reached it
     outcome = skip_most(scan, nvalues, &nskipped)
     if nskipped < nvalues and scan.d.buf.end < end:
         scan.d.buf.end = end

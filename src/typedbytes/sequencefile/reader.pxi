@@ -53,12 +53,10 @@ cdef class Reader(RecordFrames):
             raise RuntimeError("a Reader cannot be initialised again")
         if start < 0 or (length is not None and length < 0):
             raise ValueError(f"start and length must not be negative, not {start} and {length}")
-        if max_bytes < 1:
-            raise ValueError(f"max_bytes must be at least 1, not {max_bytes}")
         self.options = DecodeOptions(**options)
         self.d = self.options.template
         self.d.use_string_cache = True
-        self.max_bytes = min(max_bytes, MAX_LENGTH)
+        self.max_bytes = min(parse_max_bytes(max_bytes), MAX_LENGTH)
         start_skipping(&self.skipping, &self.d)
         self.form = BYTES_PAIR if raw else OBJECTS
         self.resync = resync

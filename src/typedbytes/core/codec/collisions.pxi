@@ -123,7 +123,7 @@ cdef bint are_equal(object a, object b) except -1:
 cdef bytes encoded_key(object key):
     cdef Encoding e
     memset(&e, 0, sizeof(Encoding))
-    e.max_depth = HIGHEST_DEPTH
+    e.max_depth = DEPTH_LIMIT
     start_owned(&e.buf, 64)
     try:
         encode_record(&e, <PyObject*>key)

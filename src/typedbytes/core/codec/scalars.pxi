@@ -1,15 +1,15 @@
 # Values of fixed size. decode_* get a pointer to the payload, whose bytes the caller has checked to be there.
 
 cdef enum:
-    LEAST_SHARED = -128
-    MOST_SHARED = 1023
+    MIN_SHARED = -128
+    MAX_SHARED = 1023
 
 # Shared ints; filled at import, never freed.
-cdef PyObject* SHARED_INTS[MOST_SHARED - LEAST_SHARED + 1]
+cdef PyObject* SHARED_INTS[MAX_SHARED - MIN_SHARED + 1]
 
 cdef int share_ints() except -1:
-    for number in range(LEAST_SHARED, MOST_SHARED + 1):
-        SHARED_INTS[number - LEAST_SHARED] = PyLong_FromLong(number)
+    for number in range(MIN_SHARED, MAX_SHARED + 1):
+        SHARED_INTS[number - MIN_SHARED] = PyLong_FromLong(number)
 
 share_ints()
 
@@ -33,8 +33,8 @@ cdef inline PyObject* int_or_null(int64_t number) noexcept:
     # NULL: an exception is set.
     # One comparison for both limits: the sign of random numbers is mispredicted every other time.
     cdef PyObject* shared
-    if <uint64_t>number - <uint64_t>LEAST_SHARED <= MOST_SHARED - LEAST_SHARED:
-        shared = SHARED_INTS[number - LEAST_SHARED]
+    if <uint64_t>number - <uint64_t>MIN_SHARED <= MAX_SHARED - MIN_SHARED:
+        shared = SHARED_INTS[number - MIN_SHARED]
         incref(shared)
         return shared
     return int_from_i64(number)
@@ -45,7 +45,7 @@ cdef inline PyObject* int_object(int64_t number) except NULL:
 
 
 cdef inline PyObject* decode_byte(const unsigned char* p) except NULL:
-    cdef PyObject* shared = SHARED_INTS[<signed char>p[0] - LEAST_SHARED]
+    cdef PyObject* shared = SHARED_INTS[<signed char>p[0] - MIN_SHARED]
     incref(shared)
     return shared
 

@@ -78,7 +78,6 @@ cdef class GroupValues:
         return self
 
     def __next__(self):
-        cdef PyObject* value
         self.check()
         if self.over:
             raise StopIteration

@@ -34,8 +34,8 @@ cdef class Writer:
     cdef long long nrecords
     cdef State state
     cdef bint owns                # the sink is closed with the Writer
-    cdef bint is_finalizing          # the interpreter ends: all goes out at once, and the sink is flushed
-    cdef bint flushed_at_exit          # it has been since
+    cdef bint is_finalizing       # the interpreter exits: every record is sent at once, and the sink is flushed
+    cdef bint flushed_at_exit     # the sink has been flushed since
     cdef OpenWriter entry
 
     def __cinit__(self, *args, **options):
@@ -65,7 +65,7 @@ cdef class Writer:
         drop(&self.e.buf)
 
     def __del__(self):
-        if self.state == CLOSED or self.entry.is_inherited or not self.pending():
+        if self.state == CLOSED or self.entry.is_inherited or not self.unsent_nbytes():
             return
         warn_unclosed(self, "with unwritten records")
         try:
@@ -82,7 +82,7 @@ cdef class Writer:
     def __exit__(self, *exception):
         self.close()
 
-    cdef Py_ssize_t pending(self):
+    cdef Py_ssize_t unsent_nbytes(self):
         return written(&self.e.buf) + self.unsent_end - self.unsent_start
 
     cdef int refuse(self) except -1:
@@ -97,7 +97,7 @@ cdef class Writer:
         return 0
 
     cdef int disown(self) except -1:
-        self.sent += self.pending()
+        self.sent += self.unsent_nbytes()
         self.unsent = None
         self.unsent_start = self.unsent_end
         self.e.buf.cursor = self.e.buf.start
@@ -106,7 +106,7 @@ cdef class Writer:
     # ---- the end of the interpreter
 
     cdef int flush_at_exit(self) except -1:
-        cdef bint unwritten = self.pending() > 0
+        cdef bint unwritten = self.unsent_nbytes() > 0
         if self.state == CLOSED or self.entry.is_inherited or (not unwritten and is_closed(self.sink)):
             return 1
         self.disable_buffering()
@@ -347,7 +347,7 @@ cdef class Writer:
         2
         >>> writer.close()
         """
-        return self.sent + self.pending()
+        return self.sent + self.unsent_nbytes()
 
     @property
     def record(self):

@@ -157,7 +157,6 @@ cdef PyObject* recognise_date(PickleForm* f) except? NULL:
 
 cdef PyObject* recognise_time(PickleForm* f) except? NULL:
     cdef unsigned char s[6]
-    cdef PyObject* value
     if not take_state(f, s, 6):
         return NULL
     zone = take_zone(f)

@@ -196,7 +196,6 @@ cdef int add_part(PartsLevel* level, PyObject* item) except -1:
 
 cdef int add_parts(PartsLevel* level, PyObject* holder) except -1:
     cdef Py_ssize_t i
-    cdef PyObject* item
     if Py_TYPE(holder) == &PyTuple_Type:
         for i in range(PyTuple_GET_SIZE(holder)):
             add_part(level, PyTuple_GET_ITEM(holder, i))
