@@ -209,7 +209,7 @@ cdef class Parser:
         # Returns a Message, or None when more input is needed: `wanted` is the number of bytes that the buffer must hold.
         while True:
             try:
-                done = self.walk(b)
+                done = self.run_phases(b)
             except BlockError as error:
                 raise_without_memory(error)
                 # The end of a frame with a declared length is known, and the next message follows it.
@@ -261,7 +261,7 @@ cdef class Parser:
             self.stack_capacity = 0
         return 0
 
-    cdef bint walk(self, ReadBuffer* b) except -1:
+    cdef bint run_phases(self, ReadBuffer* b) except -1:
         # Returns True when a message is complete.
         while True:
             if self.phase == HEAD:

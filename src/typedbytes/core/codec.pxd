@@ -43,7 +43,7 @@ cdef struct Decoding:
     long long record_offset   # where the record starts
     long long record          # its index in the stream, -1: not a stream
     bint use_string_cache            # share repeated short STRINGs; set where more than one value is decoded
-    void* last_field          # slot of the last MAP key in the string cache
+    void* last_map_key          # slot of the last MAP key in the string cache
     int in_key                # MAP keys open: what is unhashable is refused
     bint exact
     bint map_pairs

@@ -177,7 +177,7 @@ cdef class Decoder:
 
     cdef DecodeOptions options
     cdef Decoding fed             # the push side: storage without a source
-    cdef Skipping skipping        # how far the value at the mark has been walked
+    cdef Skipping skipping        # how far the value at the mark has been skipped
     cdef object failure
     cdef State state
     cdef bint ended               # close() has been called
@@ -303,7 +303,7 @@ cdef class Decoder:
         return value
 
     cdef object next_fed(self):
-        # The walk finds out whether the value is whole; what it finds wrong, decoding reports in the order of the bytes.
+        # Skipping finds out whether the value is whole; what it finds wrong, decoding reports in the order of the bytes.
         cdef ReadBuffer* buf = &self.fed.buf
         cdef SkipOutcome outcome
         if buf.storage == NULL or (buf.mark == NULL and not held(buf)):

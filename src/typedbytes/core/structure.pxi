@@ -15,7 +15,7 @@ cdef enum:
 
 
 cdef class Scan:
-    # A walk over a buffer, whose view it holds.
+    # A scan of a buffer, whose view it holds.
     cdef Py_buffer view
     cdef bint has_view
     cdef object memory        # what `view` looks at

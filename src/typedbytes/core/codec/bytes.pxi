@@ -123,7 +123,7 @@ cdef struct CachedString:
     short_words words         # a key longer than CACHED_LENGTH that has a text: where its bytes are, see long_bytes
     Py_ssize_t nbytes
     PyObject* text            # owned, NULL: met once, or an empty slot
-    CachedString* follower    # where the MAP key after this one was found last, NULL: not known
+    CachedString* next_key    # where the MAP key after this one was found last, NULL: not known
 
 cdef CachedString CACHE[CACHED_STRINGS]
 cdef int HIT_BALANCE = FIRST_BALANCE
@@ -154,20 +154,20 @@ cdef inline CachedString* cache_slot(const short_words* words, Py_ssize_t nbytes
     return &CACHE[hash_short(words, nbytes) & (CACHED_STRINGS - 2)]
 
 
-cdef PyObject* decode_new_cached(Decoding* d, CachedString* slot, const short_words* words, const unsigned char* p,
+cdef PyObject* decode_and_cache(Decoding* d, CachedString* slot, const short_words* words, const unsigned char* p,
                                  Py_ssize_t nbytes) except NULL:
     cdef PyObject* text
     cdef bint is_first = not is_same(slot, words, nbytes)
     slot += is_first
-    is_first &= not is_same(slot, words, nbytes)
+    is_first &= not is_same(slot, words, nbytes)    # in neither slot
     if is_ascii(p, nbytes):
         text = new_ascii(nbytes) if is_first else new_pooled_ascii(nbytes)
         copy_short(PyUnicode_DATA(text), p, nbytes)
     else:
         text = text_from_utf8(p, nbytes)
         if text == NULL:
-            return decode_invalid_text(d, p, nbytes)    # what an error handler makes of it is not for others
-    if is_first:
+            return decode_invalid_text(d, p, nbytes)    # not cached: error handlers differ between decoders
+    if is_first:    # shift the first slot to the second and record the bytes in the first
         empty_slot(slot)
         slot -= 1
         slot[1] = slot[0]
@@ -210,7 +210,7 @@ cdef void empty_slot(CachedString* slot) noexcept:
         slot.text = NULL
 
 
-cdef inline PyObject* decode_key_string(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+cdef inline PyObject* decode_pair_key(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
     cdef short_words words
     cdef CachedString* slot
     cdef PyObject* text
@@ -220,27 +220,27 @@ cdef inline PyObject* decode_key_string(Decoding* d, const unsigned char* p, Py_
     slot = cache_slot(&words, nbytes)
     text = find_cached(slot, &words, nbytes)
     if unlikely(text == NULL):
-        return decode_new_cached(d, slot, &words, p, nbytes)
+        return decode_and_cache(d, slot, &words, p, nbytes)
     incref(text)
     return text
 
 
-cdef inline PyObject* decode_field(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+cdef inline PyObject* decode_map_key(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
     # A MAP key: records are alike, so it is most likely the one that followed the last one before. It is compared before a hash is computed.
     cdef short_words words
-    cdef CachedString* slot = (<CachedString*>d.last_field).follower
+    cdef CachedString* slot = (<CachedString*>d.last_map_key).next_key
     cdef PyObject* text
     if unlikely(nbytes > CACHED_LENGTH):
-        return decode_long_field(d, slot, p, nbytes)
+        return decode_long_map_key(d, slot, p, nbytes)
     words = load_short(p, nbytes)
     if unlikely(slot == NULL or not is_same(slot, &words, nbytes) or slot.text == NULL):
         slot = cache_slot(&words, nbytes)
         text = find_cached(slot, &words, nbytes)
         if unlikely(text == NULL):
-            return decode_new_cached(d, slot, &words, p, nbytes)
+            return decode_and_cache(d, slot, &words, p, nbytes)
         slot += text != slot.text
-        (<CachedString*>d.last_field).follower = slot
-    d.last_field = slot
+        (<CachedString*>d.last_map_key).next_key = slot
+    d.last_map_key = slot
     incref(slot.text)
     return slot.text
 
@@ -249,7 +249,7 @@ cdef inline bint is_long(const CachedString* slot, const unsigned char* p, Py_ss
     return slot.nbytes == nbytes and slot.text != NULL and memcmp(long_bytes(slot), p, nbytes) == 0
 
 
-cdef PyObject* decode_long_field(Decoding* d, CachedString* slot, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+cdef PyObject* decode_long_map_key(Decoding* d, CachedString* slot, const unsigned char* p, Py_ssize_t nbytes) except NULL:
     cdef short_words words
     global LONG_BALANCE
     if unlikely(nbytes > CACHED_KEY_LENGTH):
@@ -262,10 +262,10 @@ cdef PyObject* decode_long_field(Decoding* d, CachedString* slot, const unsigned
         slot += not is_long(slot, p, nbytes)
         if not is_long(slot, p, nbytes):
             LONG_BALANCE -= 1
-            return decode_new_cached(d, slot - 1, &words, p, nbytes)
-        (<CachedString*>d.last_field).follower = slot
+            return decode_and_cache(d, slot - 1, &words, p, nbytes)
+        (<CachedString*>d.last_map_key).next_key = slot
     LONG_BALANCE += LONG_BALANCE < MAX_BALANCE
-    d.last_field = slot
+    d.last_map_key = slot
     incref(slot.text)
     return slot.text
 
@@ -282,7 +282,7 @@ cdef inline PyObject* decode_short_string(Decoding* d, const unsigned char* p, P
     text = find_cached(slot, &words, nbytes)
     if text == NULL:
         HIT_BALANCE -= 1
-        return decode_new_cached(d, slot, &words, p, nbytes)
+        return decode_and_cache(d, slot, &words, p, nbytes)
     HIT_BALANCE += HIT_BALANCE < MAX_BALANCE
     incref(text)
     return text

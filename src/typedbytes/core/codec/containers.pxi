@@ -1,8 +1,8 @@
 # VECTOR LIST MAP, both ways.
 
 cdef enum:
-    MAX_RUN = 1024     # items of a run for which capacity is reserved at once
-    SPILL = 8192            # items of a LIST that are kept on the stack before they move to their list
+    MAX_RUN = 1024    # items of a run for which capacity is reserved at once
+    SPILL = 8192      # items of a LIST that are kept on the stack before they move to their list
 
 
 cdef inline int open_container(Decoding* d, PathFrame* frame, int code) except -1:
@@ -57,11 +57,11 @@ cdef int enlarge_stack(Decoding* d, PyObject* item) except -1:
 # registers and needs no dispatch. A container looks for a run after its first item; if there is none, again at twice that index,
 # and so on: with mixed types, a check after each item would be mispredicted each time.
 
-cdef inline Py_ssize_t first_look(Py_ssize_t count) noexcept:
+cdef inline Py_ssize_t first_run_check(Py_ssize_t count) noexcept:
     return 1 if count > 3 else 0    # never
 
 
-cdef inline Py_ssize_t next_look(Py_ssize_t index, Py_ssize_t nfound) noexcept:
+cdef inline Py_ssize_t next_run_check(Py_ssize_t index, Py_ssize_t nfound) noexcept:
     return index + nfound + 1 if nfound else 2 * index
 
 
@@ -69,25 +69,26 @@ cdef inline int code_ahead(const Decoding* d) noexcept:
     return d.buf.cursor[0] if d.buf.cursor < d.buf.end else -1
 
 
-cdef inline Py_ssize_t try_run(Decoding* d, int code, Py_ssize_t most, Py_ssize_t* look) except -1:
-    # Decode `most` items at most while they are of the code of the one before; return how many.
+cdef inline Py_ssize_t try_run(Decoding* d, int code, Py_ssize_t max_items, Py_ssize_t* run_check) except -1:
+    # Decode at most `max_items` items while they are of the code of the one before; return how many.
     cdef Py_ssize_t nfound = 0
     if d.buf.cursor == d.buf.end:
-        look[0] += 1    # not known yet
+        run_check[0] += 1    # the next type code is not in the buffer yet: try one item later
         return 0
     if d.buf.cursor[0] == code and (BOOL <= code <= DOUBLE and code != FLOAT or code == PICKLE):
-        nfound = decode_run(d, most)
-    look[0] = next_look(look[0], nfound)
+        nfound = decode_run(d, max_items)
+    run_check[0] = next_run_check(run_check[0], nfound)
     return nfound
 
 
-cdef Py_ssize_t decode_run(Decoding* d, Py_ssize_t most) except -1:
+cdef Py_ssize_t decode_run(Decoding* d, Py_ssize_t max_items) except -1:
     # Decode the items of the code at the cursor that are in the buffer.
     cdef const unsigned char* p = d.buf.cursor
     cdef const unsigned char* end = d.buf.end
     cdef PyObject** item = d.stack + d.nstack
-    cdef PyObject** stop = item + min(most, d.stack_capacity - d.nstack)
+    cdef PyObject** stop = item + min(max_items, d.stack_capacity - d.nstack)
     cdef int code = p[0]
+    cdef Py_ssize_t nfound
     cdef bint failed = False
     if code == INT:
         while item < stop and end - p >= 5 and p[0] == INT and not failed:
@@ -120,10 +121,10 @@ cdef Py_ssize_t decode_run(Decoding* d, Py_ssize_t most) except -1:
     if unlikely(failed):
         d.nstack = item - 1 - d.stack
         return -1
-    most = item - d.stack - d.nstack
+    nfound = item - d.stack - d.nstack
     d.buf.cursor = p
-    d.nstack += most
-    return most
+    d.nstack += nfound
+    return nfound
 
 
 # wire    8 VECTOR: i32 count, that many values.
@@ -135,17 +136,17 @@ cdef PyObject* decode_vector(Decoding* d, Py_ssize_t count) except NULL:
     cdef PathFrame frame
     cdef Py_ssize_t base = d.nstack
     cdef int code = -1
-    cdef Py_ssize_t look = first_look(count)    # for a run, at this index
+    cdef Py_ssize_t run_check = first_run_check(count)    # index at which a run is looked for next
     open_container(d, &frame, VECTOR)
     d.buf.cursor += 5
     while frame.index < count:
-        if frame.index == look - 1:
+        if frame.index == run_check - 1:
             code = code_ahead(d)
         push(d, decode_value(d))
         frame.index += 1
         check_signals_at(frame.index)
-        if frame.index == look:
-            frame.index += try_run(d, code, min(count - look, until_check(look)), &look)
+        if frame.index == run_check:
+            frame.index += try_run(d, code, min(count - run_check, until_check(run_check)), &run_check)
             check_signals_at(frame.index)
     close_container(d, &frame)
     d.nstack = base
@@ -160,9 +161,10 @@ cdef PyObject* decode_vector(Decoding* d, Py_ssize_t count) except NULL:
 cdef PyObject* decode_list(Decoding* d) except NULL:
     cdef PathFrame frame
     cdef Py_ssize_t base = d.nstack
+    cdef Py_ssize_t nitems
     cdef list spilled = None
     cdef int code
-    cdef Py_ssize_t look = 1    # for a run, at this index
+    cdef Py_ssize_t run_check = 1    # index at which a run is looked for next
     open_container(d, &frame, LIST)
     d.buf.cursor += 1
     while True:
@@ -174,16 +176,17 @@ cdef PyObject* decode_list(Decoding* d) except NULL:
         push(d, decode_value(d))
         frame.index += 1
         check_signals_at(frame.index)
-        if frame.index == look:
-            frame.index += try_run(d, code, min(SPILL - (d.nstack - base), until_check(look)), &look)
+        if frame.index == run_check:
+            frame.index += try_run(d, code, min(SPILL - (d.nstack - base), until_check(run_check)), &run_check)
             check_signals_at(frame.index)
         if unlikely(d.nstack - base == SPILL):
             spilled = spill(d, base, spilled)
     d.buf.cursor += 1
     close_container(d, &frame)
     if spilled is None:
-        base, d.nstack = d.nstack - base, base
-        return list_from_stolen(d.stack + d.nstack, base)
+        nitems = d.nstack - base
+        d.nstack = base
+        return list_from_stolen(d.stack + base, nitems)
     spilled = spill(d, base, spilled)
     Py_INCREF(spilled)
     return <PyObject*>spilled
@@ -314,20 +317,20 @@ cdef inline int close_encoded(Encoding* e, PathFrame* frame) except -1:
 
 # Runs, as in decoding: items of one exact type, for which capacity is reserved at once. None of them runs Python code.
 
-cdef inline Py_ssize_t try_encode_run(Encoding* e, PyTypeObject* kind, PyObject** items, Py_ssize_t most,
-                                      Py_ssize_t* look) except -1:
-    # Encode items[0:most] as far as they are of the type of the one before; return how many.
+cdef inline Py_ssize_t try_encode_run(Encoding* e, PyTypeObject* kind, PyObject** items, Py_ssize_t max_items,
+                                      Py_ssize_t* run_check) except -1:
+    # Encode items[0:max_items] as far as they are of the type of the one before; return how many.
     cdef Py_ssize_t nfound = 0
     if Py_TYPE(items[0]) == kind and (kind == &PyLong_Type or kind == &PyFloat_Type or kind == &PyBool_Type):
-        nfound = encode_run(e, items, most)
-    look[0] = next_look(look[0], nfound)
+        nfound = encode_run(e, items, max_items)
+    run_check[0] = next_run_check(run_check[0], nfound)
     return nfound
 
 
-cdef Py_ssize_t encode_run(Encoding* e, PyObject** items, Py_ssize_t most) except -1:
+cdef Py_ssize_t encode_run(Encoding* e, PyObject** items, Py_ssize_t max_items) except -1:
     cdef PyTypeObject* kind = Py_TYPE(items[0])
     cdef PyObject** item = items
-    cdef PyObject** stop = items + min(most, MAX_RUN)
+    cdef PyObject** stop = items + min(max_items, MAX_RUN)
     cdef unsigned char* p
     cdef int64_t number
     reserve_for(e, 9 * (stop - items))
@@ -353,35 +356,35 @@ cdef Py_ssize_t encode_run(Encoding* e, PyObject** items, Py_ssize_t most) excep
     return item - items
 
 
-# Each owns its container while Python code may run, which could drop the caller's reference.
+# Each function below holds its container in `kept`: Python code that it calls may drop the caller's reference.
 
-cdef int encode_tuple(Encoding* e, object owned) except -1:
+cdef int encode_tuple(Encoding* e, object obj) except -1:
     cdef PathFrame frame
-    cdef object kept = owned
+    cdef object kept = obj
     cdef PyObject* items = <PyObject*>kept
     cdef Py_ssize_t count = PyTuple_GET_SIZE(items)
     cdef PyTypeObject* kind
-    cdef Py_ssize_t look = first_look(count)    # for a run, at this index
+    cdef Py_ssize_t run_check = first_run_check(count)    # index at which a run is looked for next
     open_counted(e, &frame, VECTOR, count)
     while frame.index < count:
         kind = Py_TYPE(PyTuple_GET_ITEM(items, frame.index))
         encode_value(e, PyTuple_GET_ITEM(items, frame.index))
         frame.index += 1
-        if frame.index == look and look < count:
-            frame.index += try_encode_run(e, kind, (<PyTupleObject*>items).ob_item + look,
-                                          min(count - look, until_check(look)), &look)
+        if frame.index == run_check and run_check < count:
+            frame.index += try_encode_run(e, kind, (<PyTupleObject*>items).ob_item + run_check,
+                                          min(count - run_check, until_check(run_check)), &run_check)
         check_signals_at(frame.index)
     close_encoded(e, &frame)
     return 0
 
 
-cdef int encode_list(Encoding* e, object owned) except -1:
+cdef int encode_list(Encoding* e, object obj) except -1:
     # The size is read at each step: hooks may change the list, and a LIST has no count that could become wrong.
     cdef PathFrame frame
-    cdef object kept = owned
+    cdef object kept = obj
     cdef PyObject* items = <PyObject*>kept
     cdef PyTypeObject* kind
-    cdef Py_ssize_t look = first_look(PyList_GET_SIZE(items))    # for a run, at this index
+    cdef Py_ssize_t run_check = first_run_check(PyList_GET_SIZE(items))    # index at which a run is looked for next
     open_encoded(e, &frame, LIST)
     reserve_for(e, 1)
     e.buf.cursor[0] = LIST
@@ -390,9 +393,9 @@ cdef int encode_list(Encoding* e, object owned) except -1:
         kind = Py_TYPE(PyList_GET_ITEM(items, frame.index))
         encode_value(e, PyList_GET_ITEM(items, frame.index))
         frame.index += 1
-        if frame.index == look and look < PyList_GET_SIZE(items):
-            frame.index += try_encode_run(e, kind, list_items(items) + look,
-                                          min(PyList_GET_SIZE(items) - look, until_check(look)), &look)
+        if frame.index == run_check and run_check < PyList_GET_SIZE(items):
+            frame.index += try_encode_run(e, kind, list_items(items) + run_check,
+                                          min(PyList_GET_SIZE(items) - run_check, until_check(run_check)), &run_check)
         check_signals_at(frame.index)
     reserve_for(e, 1)
     e.buf.cursor[0] = MARKER
@@ -401,9 +404,9 @@ cdef int encode_list(Encoding* e, object owned) except -1:
     return 0
 
 
-cdef int encode_dict(Encoding* e, object owned) except -1:
+cdef int encode_dict(Encoding* e, object obj) except -1:
     cdef PathFrame frame
-    cdef object kept = owned
+    cdef object kept = obj
     cdef PyObject* mapping = <PyObject*>kept
     cdef Py_ssize_t npairs = PyDict_GET_SIZE(mapping)
     cdef Py_ssize_t position = 0

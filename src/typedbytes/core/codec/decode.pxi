@@ -62,7 +62,7 @@ cdef inline PyObject* decode_value(Decoding* d) except NULL:
 
 
 cdef inline PyObject* decode_key(Decoding* d, bint in_map) except NULL:
-    # A key is most likely a short string that was there before; in a MAP it also follows the one that it followed before.
+    # Most keys are short strings that occurred before; in a MAP, usually after the same key as before.
     cdef const unsigned char* p = d.buf.cursor
     cdef Py_ssize_t left = d.buf.end - p
     cdef Py_ssize_t length
@@ -70,7 +70,7 @@ cdef inline PyObject* decode_key(Decoding* d, bint in_map) except NULL:
         length = load_length(p + 1)
         if likely(0 <= length <= left - 5):
             d.buf.cursor = p + 5 + length
-            return decode_field(d, p + 5, length) if in_map else decode_key_string(d, p + 5, length)
+            return decode_map_key(d, p + 5, length) if in_map else decode_pair_key(d, p + 5, length)
     return decode_value(d)
 
 
@@ -86,7 +86,7 @@ cdef PyObject* decode_other(Decoding* d) except NULL:
     cdef Py_ssize_t length
     cdef PyObject* number
     if code == PICKLE and d.pickle != RAW and not d.exact and held(&d.buf) >= 9:
-        # None and wide ints, the most frequent pickles, without the way that leads to all others.
+        # Fast path for the most frequent pickles: None and wide ints.
         length = load_length(p + 1)
         if 4 <= length <= held(&d.buf) - 5:
             number = recognise_number(p + 5, length)
@@ -159,7 +159,7 @@ cdef PyObject* decode_long_payload(Decoding* d, int code, Py_ssize_t length) exc
             and d.buf.mark == NULL:
         d.buf.cursor += 5
         return read_large_bytes(d, length)
-    require(d, 5 + min(length, PY_SSIZE_T_MAX - 5), code)    # no overflow where Py_ssize_t has 32 bits
+    require(d, 5 + min(length, PY_SSIZE_T_MAX - 5), code)    # avoids overflow where Py_ssize_t has 32 bits
     if code == BYTES:
         value = decode_bytes(d.buf.cursor + 5, length)
     elif code == STRING:

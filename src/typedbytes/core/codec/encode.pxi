@@ -19,7 +19,7 @@ cdef inline int encode_value(Encoding* e, PyObject* obj) except -1:
         return encode_bytes(e, obj)
     if obj == Py_None:
         return encode_none(e)
-    # Containers are not left to encode_other: with two calls for a level, the processor forgets twice as soon where to return to.
+    # Containers are not left to encode_other: a second call per level would overflow the processor's return-address stack sooner.
     if kind == &PyTuple_Type:
         return encode_tuple(e, <object>obj)
     if kind == &PyList_Type:

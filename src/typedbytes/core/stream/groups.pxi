@@ -46,7 +46,7 @@ cdef object next_group(PairReader reader):
         reader.mark_value()
     except DecodeError:
         if not reader.raw:
-            # The walk found it; decoding says what comes first from the left, and its path.
+            # Skipping found it; decoding says what comes first from the left, and its path.
             buf.cursor = buf.mark
             buf.mark = NULL
             xdecref(decode_record(&reader.d))
@@ -117,10 +117,10 @@ cdef class GroupValues:
         # A record's limit holds for key and value together, as elsewhere.
         reader.d.record_offset = offset_of(&reader.d.buf, reader.d.buf.cursor) - PyBytes_GET_SIZE(self.key)
         if not wanted:
-            reader.walk()
+            reader.skip_one_value()
         elif reader.raw:
             reader.d.buf.mark = reader.d.buf.cursor
-            reader.walk()
+            reader.skip_one_value()
             found = reader.take_marked()
         else:
             found = object_from_stolen(decode_rest(&reader.d))

@@ -134,9 +134,9 @@ cdef class Reader:
         # Walk one value, the record's first; afterwards it lies between mark and cursor.
         self.d.record_offset = offset_of(&self.d.buf, self.d.buf.cursor)
         self.d.buf.mark = self.d.buf.cursor
-        return self.walk()
+        return self.skip_one_value()
 
-    cdef int walk(self) except -1:
+    cdef int skip_one_value(self) except -1:
         # A declared length counts against the record's limit before its bytes are there, as in decoding.
         cdef ReadBuffer* buf = &self.d.buf
         cdef SkipOutcome outcome
@@ -237,7 +237,7 @@ cdef class Reader:
         self.check_signals()
         self.d.record_offset = offset_of(&self.d.buf, self.d.buf.cursor)
         for i in range(self.nparts):
-            self.walk()
+            self.skip_one_value()
         self.d.record += 1
         return 0
 
@@ -468,7 +468,7 @@ cdef class PairReader(Reader):
         self.check_signals()
         self.mark_value()
         nkey = buf.cursor - buf.mark
-        self.walk()
+        self.skip_one_value()
         pair = (buf.mark[:nkey], (buf.mark + nkey)[:buf.cursor - buf.mark - nkey])
         buf.mark = NULL
         self.count_record()
