@@ -1,0 +1,224 @@
+# The inner loop of typedbytes.legacy.Output.
+#
+# An Output writes each record to its file at once. To a file with a buffer, to standard output and in writes(), records wait as long
+# as an iteration has input that it has read ahead: they are sent before it reads more, ends or is given up, so that a process never
+# waits for input with records unsent. The windows of legacy send them in read1(); a file that is read directly is one on a disk.
+# Meanwhile the file is guarded: a method of it that is called sends them first.
+
+cdef enum:
+    MAX_COPIED = 32768    # bytes of a record that are copied to what waits
+
+cdef RecordOutput DEFERRED = None    # the output with records that wait
+
+
+cpdef int send_deferred() except -1:
+    """Write what an Output has deferred."""
+    cdef RecordOutput output = DEFERRED    # owned: sending clears what may be the last reference
+    return 0 if output is None else output.send()
+
+
+cdef class SendFirst:
+    """Call a method of a file, after what waits for it has been sent."""
+
+    cdef object file
+    cdef object method    # of the class
+
+    def __call__(self, *args, **options):
+        send_deferred()
+        return self.method(self.file, *args, **options)
+
+
+cdef int guard(object file) except -1:
+    # An attribute of a file comes before the method of its class.
+    cdef SendFirst first
+    for name in GUARDED:
+        first = SendFirst.__new__(SendFirst)
+        first.file, first.method = file, getattr(type(file), name)
+        file.__dict__[name] = first
+    return 0
+
+
+cdef int unguard(object file) except -1:
+    for name in GUARDED:
+        if type(file.__dict__.get(name)) is SendFirst:
+            del file.__dict__[name]
+    return 0
+
+
+cdef class RecordOutput(FlushedAtExit):
+    """Write values to a file, each in a call of its own. A subclass has _write_with_handlers(record)."""
+
+    cdef EncodeOptions options
+    cdef object sink
+    cdef object method          # of a sink whose class is the interpreter's; None: looked up in each call
+    cdef dict handlers
+    cdef bint is_raw
+    cdef bint may_defer
+    cdef bint is_guarded        # where records wait, and no method of the file is another one than its class's
+    cdef bint may_gather        # no user code can look at the file while an iteration is copied
+    cdef WriteBuffer spare      # for the next record
+    cdef WriteBuffer waiting    # whole records
+
+    def __cinit__(self, *args, **options):
+        self.options = PLAIN_ENCODE
+
+    def __dealloc__(self):
+        drop(&self.spare)
+        drop(&self.waiting)
+
+    def __configure__(self, dict handlers, bint is_stdout, bint may_gather, **options):
+        """Set what write() looks at; is_stdout: the file is a FileIO for standard output. Used by legacy."""
+        self.options = EncodeOptions(**options)
+        self.handlers = handlers
+        self.is_guarded = (is_stdout or type(self.sink) is io.BufferedWriter) and GUARDED.isdisjoint(self.sink.__dict__)
+        self.may_defer = self.is_guarded
+        self.may_gather = may_gather
+
+    @property
+    def file(self):
+        """The file; it has all that was written."""
+        self.send()
+        return self.sink
+
+    @file.setter
+    def file(self, file):
+        send_deferred()    # an Output that has the same file too: its methods are the guards meanwhile
+        self.sink = file
+        self.method = file.write if type(file) in (io.BufferedWriter, io.BytesIO, io.FileIO) else None
+        self.is_raw = isinstance(file, io.RawIOBase)
+        self.may_defer = self.is_guarded = False
+
+    def write(self, obj):
+        """Write one value.
+
+        Raises EncodeTypeError or EncodeValueError, and what the file raises.
+
+        >>> import io; from typedbytes import Output
+        >>> Output(io.BytesIO()).write([1, 2.5, "text"])
+        """
+        cdef EncodeOptions options = self.options
+        cdef Encoding e
+        if self.handlers:
+            self._write_with_handlers(obj)
+            return
+        memcpy(&e, &options.template, sizeof(Encoding))
+        self.borrow_buffer(&e.buf)
+        try:
+            encode_record(&e, <PyObject*>obj)
+            self.write_or_defer(&e.buf)
+        finally:
+            self.return_buffer(&e.buf)
+
+    def writes(self, iterable):
+        """Write every value of an iterable; raises as `write`.
+
+        >>> import io; from typedbytes import Output
+        >>> Output(io.BytesIO()).writes([1, 2])
+        """
+        records = iter(iterable)
+        if type(records) is ReadAheadIterator and self.may_gather and not self.handlers:
+            self.may_defer = True
+        try:
+            write = self.write
+            for record in records:
+                write(record)
+                record = None    # a reader reuses a tuple to which there is no other reference
+        finally:
+            self.may_defer = self.is_guarded
+            self.send()
+
+    cdef int borrow_buffer(self, WriteBuffer* b) except -1:
+        # Memory for a record; not in self meanwhile, since encoding and writing may call code that writes another one.
+        if self.spare.owner == NULL:
+            return start_owned(b, WRITE_SIZE + SCRATCH)
+        b.start = b.cursor = self.spare.start
+        b.end = self.spare.end
+        b.owner = self.spare.owner
+        self.spare.owner = NULL
+        return 0
+
+    cdef void return_buffer(self, WriteBuffer* b) noexcept:
+        if self.spare.owner != NULL or b.end - b.start > 4 * (WRITE_SIZE + SCRATCH):
+            drop(b)
+        else:
+            self.spare.start = self.spare.cursor = b.start    # by its parts: a copy of all would wait for what was written to the cursor
+            self.spare.end = b.end
+            self.spare.owner = b.owner
+
+    cdef int write_or_defer(self, WriteBuffer* b) except -1:
+        if self.may_defer and is_ahead(AHEAD) and written(b) <= MAX_COPIED:
+            return self.defer(b)
+        if DEFERRED is not None:
+            send_deferred()
+        return self.write_to_file(b)
+
+    cdef int defer(self, WriteBuffer* b) except -1:
+        global DEFERRED
+        if DEFERRED is self and self.waiting.end - self.waiting.cursor < written(b):
+            self.send()
+        if DEFERRED is not self or self.entry.is_inherited:
+            send_deferred()
+            if self.waiting.owner == NULL:
+                start_owned(&self.waiting, WRITE_SIZE + SCRATCH)
+            self.waiting.cursor = self.waiting.start
+            if self.is_guarded:
+                guard(self.sink)
+            DEFERRED = self
+        memcpy(self.waiting.cursor, b.start, written(b))
+        self.waiting.cursor += written(b)
+        return self.send() if written(&self.waiting) >= WRITE_SIZE else 0
+
+    cdef int send(self) except -1:
+        global DEFERRED
+        if DEFERRED is not self:
+            return 0
+        DEFERRED = None
+        if self.is_guarded:
+            unguard(self.sink)
+        if self.entry.is_inherited:    # it is the parent's to write
+            return adopt_writer(&self.entry)
+        return self.write_to_file(&self.waiting)
+
+    cdef int write_to_file(self, WriteBuffer* b) except -1:
+        # The file gets the buffer's own bytes, which are filled again if it keeps no reference to them. A file of the caller's gets a copy.
+        cdef Py_ssize_t nbytes = written(b)
+        cdef Py_ssize_t capacity = b.end - b.start
+        cdef Py_ssize_t ntaken
+        cdef bytes filled
+        if self.method is None:
+            return write_all(self.sink, b.start[:nbytes])
+        bytes_shorten(&b.owner, nbytes)
+        filled = take_owner(b)
+        ntaken = checked_written(self.method(filled), nbytes, self.is_raw)
+        if ntaken < nbytes:
+            write_all(self.sink, memoryview(filled)[ntaken:])
+        if b.owner == NULL and bytes_restore(<PyObject*>filled, capacity):
+            adopt(b, filled)
+        return 0
+
+
+cdef class PairRecordOutput(RecordOutput):
+    """Write pairs as RecordOutput writes values."""
+
+    def write(self, pair):
+        """Write a key and its value: both, or neither where no handler is registered.
+
+        Raises as `Output.write`, and ValueError for anything but a pair.
+
+        >>> import io; from typedbytes import PairedOutput
+        >>> PairedOutput(io.BytesIO()).write(("key", 1))
+        """
+        # No cdef method of RecordOutput is overridden here: PairedOutput has the virtual methods of its first base, Output.
+        cdef EncodeOptions options = self.options
+        cdef Encoding e
+        key, value = pair
+        if self.handlers:
+            self._write_with_handlers((key, value))
+            return
+        memcpy(&e, &options.template, sizeof(Encoding))
+        self.borrow_buffer(&e.buf)
+        try:
+            encode_pair(&e, <PyObject*>key, <PyObject*>value)
+            self.write_or_defer(&e.buf)
+        finally:
+            self.return_buffer(&e.buf)
