@@ -3,7 +3,7 @@
 #
 # What belongs here: layouts, parsing a message, transferring bytes with one system call. What this file must not know: how a
 # descriptor was opened, names of files, the command. docs/block-format.md is the specification.
-#     encode.pxi              values to bytes: the encoder, and what is shared by encode_legacy.pxi and encode_native.pxi
+#     encoder.pxi             values to bytes: the encoder, and what is shared by encode_legacy.pxi and encode_native.pxi
 #     values.pxi              the type of a value, and where its bytes are
 #     parse.pxi               bytes to values: the parser, and what is shared by parse_legacy.pxi and parse_native.pxi
 #     decoder.pxi             input that is fed in pieces
@@ -359,7 +359,7 @@ cdef bytes byte_swapped(bytes items, Py_ssize_t size):
     return bytes(result)
 
 
-include "encode.pxi"
+include "encoder.pxi"
 include "encode_legacy.pxi"
 include "encode_native.pxi"
 include "values.pxi"
