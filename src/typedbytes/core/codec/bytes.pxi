@@ -155,7 +155,7 @@ cdef inline CachedString* cache_slot(const short_words* words, Py_ssize_t nbytes
 
 
 cdef PyObject* decode_and_cache(Decoding* d, CachedString* slot, const short_words* words, const unsigned char* p,
-                                 Py_ssize_t nbytes) except NULL:
+                                Py_ssize_t nbytes) except NULL:
     cdef PyObject* text
     cdef bint is_first = not is_same(slot, words, nbytes)
     slot += is_first
