@@ -31,7 +31,7 @@ from typedbytes.streaming._rawbytes import RawBytesInput
 from typedbytes.streaming._text import TextInput
 
 PACKAGE = pathlib.Path(tb.__file__).parent
-MOST = 100_000  # steps of any iterator here
+MAX_STEPS = 100_000  # steps of any iterator here
 
 
 class Broken(Exception):
@@ -275,7 +275,7 @@ def drive_made(iterator):
                 errors.append(error)
         return None
 
-    for _ in range(MOST):
+    for _ in range(MAX_STEPS):
         item = step(iterator)
         if item is END or item is None:
             return items, errors, item is END
@@ -581,7 +581,7 @@ def test_what_a_source_or_a_hook_raises(make, error, tmp_path):
     expected, whole = unbroken(make, tmp_path)
     if not whole and isinstance(error, StopIteration):
         error = Broken("values that end early are no mistake")
-    for at in range(MOST):
+    for at in range(MAX_STEPS):
         tools = Tools(tmp_path, error, at)
         errors = check(make, tools, expected)
         if not errors:
@@ -611,17 +611,17 @@ def test_input_that_is_damaged(make, tmp_path):
 @pytest.mark.parametrize("make", ALL)
 def test_what_breaks_in_at_any_opcode(make, tmp_path):
     expected, _ = unbroken(make, tmp_path)
-    for at in range(MOST):
+    for at in range(MAX_STEPS):
         trace = Trace(at)
         check(lambda tools: Traced(make(tools), trace), Tools(tmp_path), expected)
         if not trace.raised:
             break
-    assert at < MOST - 1
+    assert at < MAX_STEPS - 1
 
 
 @pytest.mark.parametrize("file", [Plain, buffered])
 def test_what_breaks_in_between_a_key_and_its_value(file, tmp_path):
-    for at in range(MOST):
+    for at in range(MAX_STEPS):
         source, trace, pairs = tb.PairedInput(Tools(tmp_path).file(TYPED, file)), Trace(at), []
         with contextlib.suppress(Broken):
             with trace:
@@ -631,7 +631,7 @@ def test_what_breaks_in_between_a_key_and_its_value(file, tmp_path):
         assert set(pairs) <= set(PAIRS)
         if not trace.raised:
             break
-    assert 3 < at < MOST - 1 and pairs == PAIRS
+    assert 3 < at < MAX_STEPS - 1 and pairs == PAIRS
 
 
 class Traced:
@@ -734,7 +734,7 @@ def test_a_task_that_succeeds_has_passed_all_on(name, in_a_task):
     nvalues = TASKS[name][-1]
     assert in_a_task(name) == (0, nvalues, 0)
     codes = set()
-    for at in range(MOST):
+    for at in range(MAX_STEPS):
         trace = Trace(at, PACKAGE / "streaming")
         try:
             with trace:
@@ -745,7 +745,7 @@ def test_a_task_that_succeeds_has_passed_all_on(name, in_a_task):
         assert code or n == nvalues or nbad, f"{nvalues - n} of {nvalues} values were lost at opcode {at}"
         if not trace.raised:
             break
-    assert at < MOST - 1 and codes > {0}
+    assert at < MAX_STEPS - 1 and codes > {0}
 
 
 CATCHING = """
