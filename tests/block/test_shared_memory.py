@@ -348,8 +348,8 @@ def test_a_system_without_sealed_memory_is_reported(monkeypatch):
 
 
 def test_more_memory_than_there_is_is_refused(monkeypatch):
-    assert 1 << 20 < _shared_memory._available() < 1 << 50
-    monkeypatch.setattr(_shared_memory, "_available", lambda: 4095)
+    assert 1 << 20 < _shared_memory._available_nbytes() < 1 << 50
+    monkeypatch.setattr(_shared_memory, "_available_nbytes", lambda: 4095)
     with socket_pair() as (ours, _):
         with pytest.raises(OSError, match="more than the 4095") as caught:
             SharedChannel(ours, 4096)

@@ -20,7 +20,18 @@ _ADD_SEALS, _GET_SEALS = 1033, 1034  # Linux values; some builds of Python lack 
 _SEAL_SEAL, _SEAL_SHRINK, _SEAL_GROW, _SEAL_FUTURE_WRITE = 1, 2, 4, 16
 _SEALS = _SEAL_SHRINK | _SEAL_FUTURE_WRITE  # no byte can be removed by truncation or by a hole
 _ALIGNMENT = 64
-_MARK = struct.Struct("<QQ")  # epoch and length, before each body
+_HEAD = struct.Struct("<QQ")  # epoch and length, before each body
+
+
+class _Range:
+    """The memory of a body that this side has reserved."""
+
+    __slots__ = ("start", "end", "is_published")
+
+    def __init__(self, start, end):
+        self.start = start
+        self.end = end
+        self.is_published = False
 
 
 class SharedBody:
@@ -121,7 +132,7 @@ class SharedChannel:
         self._reader = BlockReader(sock, "native")
         self._writer = BlockWriter(sock, "native")
         self._memory = None
-        self._used = {}  # epoch -> [start, end, whether it is published] of each reserved body
+        self._ranges = {}  # epoch -> _Range of each reserved body
         self._bodies = {}  # epoch -> SharedBody whose view is in use
         self._epoch = 0
 
@@ -140,25 +151,25 @@ class SharedChannel:
         """
         if nbytes < 0:
             raise ValueError(f"nbytes must not be negative: {nbytes}")
-        length = -(-(_MARK.size + nbytes) // _ALIGNMENT) * _ALIGNMENT
+        length = -(-(_HEAD.size + nbytes) // _ALIGNMENT) * _ALIGNMENT
         while True:
-            start = self._gap(length)
+            start = self._find_gap(length)
             if start is not None:
                 break
-            if not any(entry[2] for entry in self._used.values()):
+            if not any(each.is_published for each in self._ranges.values()):
                 raise ValueError(f"{nbytes} bytes do not fit into shared memory of {len(self._memory)}: publish or release bodies first")
-            self._wait()
+            self._wait_for_release()
         self._epoch += 1
-        self._used[self._epoch] = [start, start + length, False]
-        offset = start + _MARK.size
+        self._ranges[self._epoch] = _Range(start, start + length)
+        offset = start + _HEAD.size
         return self._add_body(offset, nbytes, (), self._epoch)
 
-    def _gap(self, length):
+    def _find_gap(self, length):
         start = 0
-        for first, end, _ in sorted(self._used.values()):
-            if first - start >= length:
+        for used in sorted(self._ranges.values(), key=lambda each: each.start):
+            if used.start - start >= length:
                 return start
-            start = end
+            start = used.end
         return start if len(self._memory) - start >= length else None
 
     def _add_body(self, offset, nbytes, values, epoch):
@@ -167,24 +178,24 @@ class SharedChannel:
         return body
 
     def _publish(self, body, values):
-        entry = self._used.get(body.id)
-        if entry is None or entry[2]:
+        reserved = self._ranges.get(body.id)
+        if reserved is None or reserved.is_published:
             raise ValueError("a body is published once, by the side that reserved it: this one was already published, or was received")
-        _MARK.pack_into(self._memory, body.offset - _MARK.size, body.id, body.nbytes)
+        _HEAD.pack_into(self._memory, body.offset - _HEAD.size, body.id, body.nbytes)
         self._writer.write([Command("body"), body.offset, body.nbytes, body.id, *values], id=body.id & 0xFFFFFFFF, reply=True)
-        entry[2] = True
+        reserved.is_published = True
         self._bodies.pop(body.id).view.release()
 
-    def _wait(self):
+    def _wait_for_release(self):
         (epoch,) = self._expect("free", int)
-        if epoch not in self._used or not self._used[epoch][2]:
+        if epoch not in self._ranges or not self._ranges[epoch].is_published:
             raise BlockError(f"the other side frees body {epoch}, which was not published")
-        del self._used[epoch]
+        del self._ranges[epoch]
 
     def flush(self):
         """Wait until the other side has released every published body."""
-        while any(entry[2] for entry in self._used.values()):
-            self._wait()
+        while any(each.is_published for each in self._ranges.values()):
+            self._wait_for_release()
 
     def receive(self):
         """Return the next SharedBody, or None where the other side has closed the channel."""
@@ -194,9 +205,9 @@ class SharedChannel:
         if len(message) < 4 or message[0] != "body" or any(type(each) is not int for each in message[1:4]):
             raise BlockError(f"expected a 'body' message, not {message!r:.80}")
         offset, nbytes, epoch = message[1:4]
-        if not _MARK.size <= offset <= len(self._memory) or not 0 <= nbytes <= len(self._memory) - offset:
+        if not _HEAD.size <= offset <= len(self._memory) or not 0 <= nbytes <= len(self._memory) - offset:
             raise BlockError(f"{nbytes} bytes at {offset} lie outside the shared memory of {len(self._memory)}")
-        if _MARK.unpack_from(self._memory, offset - _MARK.size) != (epoch, nbytes):
+        if _HEAD.unpack_from(self._memory, offset - _HEAD.size) != (epoch, nbytes):
             raise BlockError("the shared body is not the one that its message describes")
         if epoch in self._bodies:
             raise BlockError(f"the other side publishes body {epoch} again, which has not been released")
@@ -206,7 +217,7 @@ class SharedChannel:
         if body.id not in self._bodies or self._bodies[body.id] is not body:
             return
         body.view.release()
-        if self._used.pop(body.id, None) is None:  # received: the other side waits for the answer
+        if self._ranges.pop(body.id, None) is None:  # received: the other side waits for the answer
             self._writer.write([Command("free"), body.id])
         del self._bodies[body.id]
 
@@ -239,7 +250,7 @@ def _make_sealed(nbytes):
         raise _unsupported()
     import fcntl  # not on Windows
 
-    available = _available()
+    available = _available_nbytes()
     if nbytes > available:  # when memory runs out, the kernel kills processes
         raise OSError(errno.ENOMEM, f"shared memory of {nbytes} bytes is more than the {available} that this machine has left")
     file = os.memfd_create(_NAME, os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
@@ -257,7 +268,7 @@ def _make_sealed(nbytes):
     return file, memory
 
 
-def _available():
+def _available_nbytes():
     """Return how many bytes of memory can be allocated without swapping."""
     with open("/proc/meminfo", "rb") as file:
         fields = dict(line.split(b":") for line in file)
