@@ -14,6 +14,8 @@
 {'word': [1, 2.5, b'raw']}
 """
 
+import sys
+
 from typedbytes._core import Decoder, Encoder, dumps, loads
 from typedbytes._types import Byte, Ext, Float, Long, Writable
 from typedbytes.errors import (
@@ -32,6 +34,7 @@ from typedbytes.files import PairReader, PairWriter, Reader, Writer, dump, dump_
 __version__ = "0.1.0"
 
 # Imported when first used: start-up is paid by every Hadoop task.
+_MODULES = ("block", "columns", "errors", "files", "hadoop", "legacy", "local", "sequencefile", "sortkey", "streaming")
 _LATER = {"TypeCode": "typedbytes._typecodes"}
 _LATER.update(dict.fromkeys(("count", "hash_code", "index", "partition", "skip"), "typedbytes._core"))
 _LATER.update(dict.fromkeys(("Bytes", "Input", "Output", "PairedInput", "PairedOutput"), "typedbytes.legacy"))
@@ -47,6 +50,12 @@ __all__ = [
 
 
 def __getattr__(name):
+    if name in _MODULES:
+        try:
+            __import__(f"typedbytes.{name}")
+        except ImportError as error:  # on Windows there is no block
+            raise AttributeError(f"module 'typedbytes.{name}' cannot be imported: {error}") from error
+        return sys.modules[f"typedbytes.{name}"]
     if name not in _LATER:
         raise AttributeError(f"module 'typedbytes' has no attribute {name!r}")
     # The module of that name, without the time that importing importlib takes.
@@ -55,4 +64,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *_LATER})
+    return sorted({*__all__, *_LATER, *_MODULES, *(name for name in globals() if name.startswith("_"))})

@@ -1,3 +1,15 @@
+from typedbytes import (
+    block as block,
+    columns as columns,
+    errors as errors,
+    files as files,
+    hadoop as hadoop,
+    legacy as legacy,
+    local as local,
+    sequencefile as sequencefile,
+    sortkey as sortkey,
+    streaming as streaming,
+)
 from typedbytes._core import (
     Decoder as Decoder,
     Encoder as Encoder,

@@ -11,6 +11,10 @@ from typedbytes import _core
 __all__ = ["Reader", "PairReader", "Writer", "PairWriter", "dump", "load", "dump_all", "iter_load"]
 
 
+def __dir__():
+    return __all__
+
+
 _COMPRESSED_STARTS = b"\x1f\xfd\x28B"  # the first bytes of compressed files; files of typed bytes start with others, B apart
 
 

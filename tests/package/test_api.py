@@ -64,6 +64,29 @@ def test_dir_shows_the_names_that_come_later():
     assert all(hasattr(tb, name) for name in dir(tb))
 
 
+def test_modules_come_when_asked_for():
+    code = """
+        import sys, typedbytes as tb
+        before = {name for name in sys.modules if name.startswith("typedbytes")}
+        print([name for name in ("block", "columns", "hadoop", "local", "sequencefile", "streaming") if f"typedbytes.{name}" in before])
+        print(tb.columns.read.__name__, tb.sortkey is sys.modules["typedbytes.sortkey"], tb.streaming.run.__name__)
+        sys.modules["typedbytes.block"] = None
+        print(hasattr(tb, "block"))
+    """
+    assert run_fresh(code) == "[]\nread True run\nFalse"
+
+
+def test_dir_shows_what_is_public_and_no_more():
+    public = [path for path in PACKAGE.rglob("*.pyi") if path.stem == "__init__" or not path.stem.startswith("_")]
+    modules = [module for module in map(module_of, public) if is_public(module)]
+    assert {f"typedbytes.{name}" for name in tb._MODULES} == {each.__name__ for each in modules if each.__name__.count(".") == 1}
+    for module in modules:
+        shown = {name for name in dir(module) if not name.startswith("_")}
+        own_modules = {name for name in shown if inspect.ismodule(getattr(module, name)) and getattr(module, name) in modules}
+        constants = typedbytes.legacy.__all__ if module is tb else ()
+        assert shown - own_modules - {*constants} == {*module.__all__} - {*constants}, module
+
+
 def test_a_name_that_is_not_there():
     with pytest.raises(AttributeError, match="module 'typedbytes' has no attribute 'load_all'"):
         _ = tb.load_all

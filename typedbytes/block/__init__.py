@@ -35,4 +35,9 @@ __all__ = [
     "Command", "Message", "SharedBody", "SharedChannel",
 ]  # fmt: skip
 
+
+def __dir__():
+    return __all__
+
+
 Sequence.register(Message)

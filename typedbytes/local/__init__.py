@@ -25,6 +25,11 @@ from typedbytes.streaming._job_options import OPTION_OF, REDUCERS, properties_of
 
 __all__ = ["CommandError", "InputError", "JobError", "OutputError", "Result", "run", "run_script"]
 
+
+def __dir__():
+    return __all__
+
+
 MIN_MEMORY = 1 << 20  # of a process
 
 

@@ -33,6 +33,10 @@ __all__ = [
 ]  # fmt: skip
 
 
+def __dir__():
+    return __all__
+
+
 def _raising_again(function):
     """Make a generator function return an iterator that raises its error again, instead of ending, after it has failed."""
 

@@ -25,6 +25,11 @@ from typedbytes.streaming._user_code import StopEarly, UserCode, pairs_of
 
 __all__ = ["call_map", "call_reduce", "counted", "run_job", "shuffle"]
 
+
+def __dir__():
+    return __all__
+
+
 INPUT_FILE = "mapreduce_map_input_file"
 
 
