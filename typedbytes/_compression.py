@@ -115,24 +115,25 @@ class Decompressed(io.RawIOBase):
         return piece
 
 
+class _GzipStream:
+    """Give zlib's stream the interface of the others."""
+
+    def __init__(self, stream):
+        self._stream = stream
+
+    eof = property(lambda self: self._stream.eof)
+    unused_data = property(lambda self: self._stream.unused_data)
+    needs_input = property(lambda self: not self._stream.unconsumed_tail)
+
+    def decompress(self, data, most):
+        """Return the next decompressed bytes, `most` at most."""
+        return self._stream.decompress(self._stream.unconsumed_tail + data, most)
+
+
 def _gzip():
     import zlib
 
-    class Stream:
-        """Give zlib's stream the interface of the others."""
-
-        def __init__(self):
-            self._stream = zlib.decompressobj(wbits=31)
-
-        eof = property(lambda self: self._stream.eof)
-        unused_data = property(lambda self: self._stream.unused_data)
-        needs_input = property(lambda self: not self._stream.unconsumed_tail)
-
-        def decompress(self, data, max_nbytes):
-            """Return the next decompressed bytes, at most `max_nbytes`."""
-            return self._stream.decompress(self._stream.unconsumed_tail + data, max_nbytes)
-
-    return Stream, zlib.error
+    return lambda: _GzipStream(zlib.decompressobj(wbits=31)), zlib.error
 
 
 def _bzip2():
