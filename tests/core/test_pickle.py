@@ -265,6 +265,62 @@ def test_any_value_survives(value):
 # Objects that do not.
 
 
+@pytest.mark.parametrize("kind", [set, frozenset])
+@pytest.mark.parametrize(
+    "make", [int, str, lambda n: n * 2**20, lambda n: -n, lambda n: n << 32], ids=["small", "text", "far", "negative", "long"]
+)
+def test_a_set_of_any_size_survives_and_takes_no_more_memory(kind, make):
+    for nitems in [*range(70), 76, 77, 78, 100, 127, 128, 153, 154, 307, 1000, 5000]:
+        value = kind(map(make, range(nitems)))
+        decoded = safe_loads(safe_dumps(value))
+        assert decoded == value and type(decoded) is kind
+        assert sys.getsizeof(decoded) <= sys.getsizeof(value)
+        assert all(element in decoded for element in value)
+        assert set(decoded) - value == value - set(decoded) == set()
+
+
+def test_a_decoded_set_grows_and_shrinks():
+    for nitems in range(200):
+        decoded = safe_loads(safe_dumps(set(range(nitems))))
+        decoded |= set(range(1000))
+        decoded -= set(range(500))
+        assert decoded == set(range(500, 1000))
+
+
+def test_equal_elements_of_a_pickled_set_are_one():
+    elements = 3 * b"K\x01K\x02M\x01\x00J\x01\x00\x00\x00\x8a\x01\x01"
+    assert safe_loads(b"\x80\x02c__builtin__\nset\n](" + elements + b"e\x85R.") == {1, 2}
+
+
+def test_what_was_removed_from_a_set_is_not_written():
+    value = set(range(300))
+    for number in range(0, 300, 2):
+        value.remove(number)
+    assert safe_loads(safe_dumps(value)) == set(range(1, 300, 2))
+    value.clear()
+    assert safe_dumps(value) == safe_dumps(set())
+
+
+def test_a_set_that_the_collector_changes_is_written_as_it_is_then():
+    class Adding:
+        def __init__(self):
+            self.itself = self
+
+        def __del__(self):
+            value.update(range(1000, 3000))
+
+    value = set(range(200))
+    before, threshold = set(value), gc.get_threshold()
+    gc.collect()
+    try:
+        gc.set_threshold(1, 1, 1)
+        Adding()
+        written = safe_loads(safe_dumps(value))
+    finally:
+        gc.set_threshold(*threshold)
+    assert written in (before, before | set(range(1000, 3000)))
+
+
 class Whole(int):
     pass
 

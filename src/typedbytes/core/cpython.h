@@ -78,6 +78,65 @@ static inline void prefetch(const void *p) {
 #endif
 }
 
+/* The elements of a set, as a tuple. Where they are in its table is random: a branch for each entry would be mispredicted. */
+static PyObject *set_elements(PyObject *set) {
+#if TB_KNOWN_LAYOUT
+    const PySetObject *o = (const PySetObject *)set;
+    Py_ssize_t nitems = PySet_GET_SIZE(set), n = 0;
+    PyObject *elements = PyTuple_New(nitems);    /* the collector may run meanwhile, and change the set */
+    if (elements == NULL) return NULL;
+    if (PySet_GET_SIZE(set) == nitems) {
+        PyObject **items = ((PyTupleObject *)elements)->ob_item;
+        for (const setentry *entry = o->table; n < nitems; entry++) {
+            items[n] = entry->key;
+            n += (entry->key != NULL) & (entry->hash != -1);    /* -1: a key that was removed */
+        }
+        for (n = 0; n < nitems; n++) Py_INCREF(items[n]);
+        return elements;
+    }
+    Py_DECREF(elements);
+#endif
+    return PySequence_Tuple(set);
+}
+
+/* Give a new, empty set the table for so many elements: growing in steps takes as long as adding them. */
+static inline void set_reserve(PyObject *set, Py_ssize_t nitems) {
+#if TB_KNOWN_LAYOUT
+    PySetObject *o = (PySetObject *)set;
+    Py_ssize_t nentries = PySet_MINSIZE;
+    while (nentries - 1 <= nitems * 5 / 3) nentries *= 2;    /* it grows when three fifths are full */
+    if (nentries > PySet_MINSIZE) {
+        setentry *table = (setentry *)PyMem_Calloc((size_t)nentries, sizeof(setentry));
+        if (table == NULL) return;
+        o->table = table;
+        o->mask = nentries - 1;
+    }
+#else
+    (void)set; (void)nitems;
+#endif
+}
+
+/* Add an element to a set that only we hold; steals the element, also on failure. */
+static inline int set_add_stolen(PyObject *set, PyObject *item) {
+#if TB_KNOWN_LAYOUT
+    PySetObject *o = (PySetObject *)set;
+    Py_hash_t hash = PyObject_Hash(item);
+    if (hash != -1) {
+        setentry *entry = &o->table[(size_t)hash & (size_t)o->mask];    /* where every search begins */
+        if (entry->key == NULL && (o->fill + 1) * 5 < o->mask * 3) {
+            entry->key = item;
+            entry->hash = hash;
+            o->fill++;
+            o->used++;
+            return 0;
+        }
+    }
+#endif
+    int outcome = PySet_Add(set, item);
+    Py_DECREF(item);
+    return outcome;
+}
+
 static inline void prefetch_set_entry(PyObject *set, Py_hash_t hash) {
 #if !defined(PYPY_VERSION)
     const PySetObject *o = (const PySetObject *)set;

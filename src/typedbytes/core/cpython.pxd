@@ -31,6 +31,10 @@ cdef extern from "core/cpython.h":
     Py_ssize_t ndigits_of(PyObject* number) noexcept
     Py_ssize_t set_table_size(PyObject* o) noexcept
     PyObject** list_items(PyObject* o) noexcept
+    # A new tuple of a set's elements. Of a new set: room for so many, and an element whose reference it takes over.
+    PyObject* set_elements(PyObject* o) except NULL
+    void set_reserve(PyObject* o, Py_ssize_t nitems) noexcept
+    int set_add_stolen(PyObject* o, PyObject* item) except -1
     # Have memory brought into the cache without waiting for it; the entry of a set where the search for that hash value begins.
     void prefetch(const void* p) noexcept
     void prefetch_set_entry(PyObject* o, Py_hash_t hash) noexcept

@@ -336,12 +336,42 @@ cdef PyObject* recognise_set(PickleForm* f, PyObject* target) except? NULL:
     # Steals the set.
     try:
         skip_put(f)
-        if expect_stored(f, b"]", 1) and add_elements(f, target) and expect_call(f, 0x85) and f.p == f.end:
+        if not expect_stored(f, b"]", 1):
+            return NULL
+        set_reserve(target, count_elements(f[0]))
+        if add_elements(f, target) and expect_call(f, 0x85) and f.p == f.end:
             incref(target)
             return target
         return NULL
     finally:
         decref(target)
+
+
+cdef Py_ssize_t count_elements(PickleForm f) noexcept:
+    # How many there are before the first opcode of another kind.
+    cdef Py_ssize_t count = 0
+    cdef Py_ssize_t nbytes
+    while f.end - f.p >= 5:
+        if f.p[0] == c"J":
+            nbytes = 5
+        elif f.p[0] == c"M":
+            nbytes = 3
+        elif f.p[0] == c"K":
+            nbytes = 2
+        elif f.p[0] == c"X":
+            nbytes = 5 + <Py_ssize_t>load_u32_le(f.p + 1)
+        elif f.p[0] == c"U" or f.p[0] == 0x8a:
+            nbytes = 2 + f.p[1]
+        elif f.p[0] == c"(" or f.p[0] == c"e" or f.p[0] == c"a" or f.p[0] == c"q":
+            f.p += 2 if f.p[0] == c"q" else 1
+            continue
+        else:
+            break
+        if nbytes > f.end - f.p:
+            break
+        count += 1
+        f.p += nbytes
+    return count
 
 
 cdef bint add_elements(PickleForm* f, PyObject* target) except -1:
@@ -389,8 +419,5 @@ cdef bint add_element(PickleForm* f, PyObject* target) except -1:
         f.p += 2 + f.p[1]
     else:
         return False
-    try:
-        PySet_Add(target, item)
-    finally:
-        decref(item)
+    set_add_stolen(target, item)
     return True

@@ -62,9 +62,6 @@ cdef extern from "Python.h":
     PyObject* PySet_New(PyObject* items) except NULL
     PyObject* PyFrozenSet_New(PyObject* items) except NULL
     int PySet_Add(PyObject* o, PyObject* item) except -1
-    Py_ssize_t PySet_GET_SIZE(PyObject* o) noexcept
-    PyObject* PyObject_GetIter(PyObject* o) except NULL
-    PyObject* next_of "PyIter_Next"(PyObject* o) noexcept    # NULL: the end, or an exception is set
     PyObject* PyErr_Occurred() noexcept
     ctypedef struct PyASCIIObject:
         pass

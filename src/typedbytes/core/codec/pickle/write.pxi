@@ -324,84 +324,63 @@ cdef int write_flat(Encoding* e, object value) except -1:
 # What holds values.
 
 cdef struct OpenPickle:
-    PyObject* container    # owned
-    PyObject* iterator     # owned; NULL: a tuple
+    PyObject* items        # owned: a tuple, or one of a set's elements
     Py_ssize_t index       # of the next item
+    bint is_set
 
 
 cdef int write_containers(Encoding* e, object obj) except -1:
     cdef OpenPickle stack[PICKLE_DEPTH]
+    cdef OpenPickle* opened
     cdef Py_ssize_t depth = 0
     cdef PyObject* item
     try:
         open_pickled(e, stack, &depth, <PyObject*>obj)
         while depth:
-            item = next_pickled(&stack[depth - 1])
-            if item == NULL:
-                close_pickled(e, stack, &depth)
+            opened = &stack[depth - 1]
+            if opened.index == PyTuple_GET_SIZE(opened.items):
+                close_pickled(e, opened)
+                depth -= 1
+                decref(opened.items)
                 continue
-            try:
-                if not write_scalar(e, item):
-                    open_pickled(e, stack, &depth, item)
-            finally:
-                decref(item)
+            item = PyTuple_GET_ITEM(opened.items, opened.index)
+            opened.index += 1
+            if not write_scalar(e, item):
+                open_pickled(e, stack, &depth, item)
     finally:
         while depth:
             depth -= 1
-            decref(stack[depth].container)
-            Py_XDECREF(stack[depth].iterator)
+            decref(stack[depth].items)
     return 0
 
 
 cdef int open_pickled(Encoding* e, OpenPickle* stack, Py_ssize_t* depth, PyObject* container) except -1:
-    cdef OpenPickle* opened
-    cdef PyObject* iterator = NULL
+    cdef OpenPickle* opened = &stack[depth[0]]
     if depth[0] == PICKLE_DEPTH:
         raise TypeError(f"cannot pickle a value nested deeper than {PICKLE_DEPTH} levels")
-    if Py_TYPE(container) == &PyTuple_Type:
-        if PyTuple_GET_SIZE(container) > 3:
-            write_opcodes(e, b"(", 1)
+    opened.index = 0
+    opened.is_set = Py_TYPE(container) != &PyTuple_Type
+    if opened.is_set:
+        opened.items = set_elements(container)
     else:
-        if Py_TYPE(container) == &PySet_Type:
-            write_opcodes(e, b"c__builtin__\nset\n]", 18)
-        else:
-            write_opcodes(e, b"c__builtin__\nfrozenset\n]", 24)
-        if PySet_GET_SIZE(container) > 1:
-            write_opcodes(e, b"(", 1)
-        iterator = PyObject_GetIter(container)
-    opened = &stack[depth[0]]
-    incref(container)
-    opened.container, opened.iterator, opened.index = container, iterator, 0
+        incref(container)
+        opened.items = container
     depth[0] += 1
+    if Py_TYPE(container) == &PySet_Type:
+        write_opcodes(e, b"c__builtin__\nset\n]", 18)
+    elif opened.is_set:
+        write_opcodes(e, b"c__builtin__\nfrozenset\n]", 24)
+    if PyTuple_GET_SIZE(opened.items) > (1 if opened.is_set else 3):
+        write_opcodes(e, b"(", 1)
     return 0
 
 
-cdef PyObject* next_pickled(OpenPickle* opened) except? NULL:
-    # A new reference; NULL without an exception: the end.
-    cdef PyObject* item
-    opened.index += 1
-    if opened.iterator != NULL:
-        return next_of(opened.iterator)
-    if opened.index > PyTuple_GET_SIZE(opened.container):
-        return NULL
-    item = PyTuple_GET_ITEM(opened.container, opened.index - 1)
-    incref(item)
-    return item
-
-
-cdef int close_pickled(Encoding* e, OpenPickle* stack, Py_ssize_t* depth) except -1:
-    cdef OpenPickle* opened = &stack[depth[0] - 1]
-    cdef Py_ssize_t nitems = opened.index - 1
-    if opened.iterator == NULL:
-        write_opcodes(e, <const char*>b")\x85\x86\x87t" + min(nitems, 4), 1)
-    else:
-        if nitems:
-            write_opcodes(e, b"a" if nitems == 1 else b"e", 1)
-        write_opcodes(e, b"\x85R", 2)
-    depth[0] -= 1
-    decref(opened.container)
-    Py_XDECREF(opened.iterator)
-    return 0
+cdef int close_pickled(Encoding* e, const OpenPickle* opened) except -1:
+    if not opened.is_set:
+        return write_opcodes(e, <const char*>b")\x85\x86\x87t" + min(opened.index, 4), 1)
+    if opened.index:
+        write_opcodes(e, b"a" if opened.index == 1 else b"e", 1)
+    return write_opcodes(e, b"\x85R", 2)
 
 
 def safe_dumps(obj):
