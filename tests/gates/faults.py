@@ -172,9 +172,9 @@ FAULTS = [
     Fault("failed pair leaves its key", "core/stream/writer.pxi", tests("stream/test_writer.py"),
           "                self.e.buf.cursor = self.e.buf.start + before\n                raise", "                raise"),
     # Columns.
-    Fault("number of a column beyond the end", "columns/walk.pxi", fuzz("columns"),
+    Fault("number of a column beyond the end", "columns/load.pxi", fuzz("columns"),
           "    if unlikely(end - p <= width or p[0] != c.code", "    if unlikely(end - p < width or p[0] != c.code"),
-    Fault("texts of a column that are UTF-8 only together", "columns/walk.pxi", tests("columns/test_columns.py", "-k", "utf8"),
+    Fault("texts of a column that are UTF-8 only together", "columns/text.pxi", tests("columns/test_columns.py", "-k", "utf8"),
           "            if start < c.used and c.data[start] & 0xc0 == 0x80:", "            if False:"),
     Fault("column holds more than its offsets can say", "columns/memory.pxi", tests("columns/test_reader.py", "-k", "wrap"),
           "    c.capacity = min(c.capacity, max_held)\n", ""),

@@ -6,6 +6,8 @@
 #     type.pxi           a column's type: from a description, from a value, back to a description
 #     strided.pxi        blocks of records of one size, decoded and encoded
 #     walk.pxi           bytes to columns, value by value
+#     load.pxi           the same for values of the types that their columns have
+#     text.pxi           whether STRINGs are UTF-8
 #     widen.pxi          a column that meets a value of another type
 #     build.pxi          the Builder: mismatch policies, batches
 #     write.pxi          columns to bytes
@@ -51,6 +53,8 @@ include "type.pxi"
 include "strided.pxi"
 include "write.pxi"
 include "walk.pxi"
+include "load.pxi"
+include "text.pxi"
 include "widen.pxi"
 include "build.pxi"
 include "export.pxi"

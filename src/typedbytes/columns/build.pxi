@@ -171,7 +171,7 @@ cdef class Builder:
     cdef tuple append_from(self, const unsigned char* start, Py_ssize_t nbytes, Py_ssize_t max_rows, Py_ssize_t max_nbytes):
         cdef Py_ssize_t before
         cdef Outcome outcome
-        cdef bint right = True
+        cdef bint is_valid = True
         self.w.p = self.view_start = start
         self.w.end = start + nbytes
         self.w.checks_each_text = False
@@ -184,11 +184,11 @@ cdef class Builder:
         self.reserve()
         with nogil:
             outcome = self.run()
-            right = self.texts_are_valid()
-        if not right:
+            is_valid = self.texts_are_valid()
+        if not is_valid:
             self.set_row_count(before)
             self.w.p = start
-        if not right or outcome == REFUSED:
+        if not is_valid or outcome == REFUSED:
             PyErr_Clear()
             # Rare, and the end of this batch: decode again, checking each text, to find the first invalid one or whether one
             # precedes the value that was refused.
