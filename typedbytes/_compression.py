@@ -121,9 +121,17 @@ class _GzipStream:
     def __init__(self, stream):
         self._stream = stream
 
-    eof = property(lambda self: self._stream.eof)
-    unused_data = property(lambda self: self._stream.unused_data)
-    needs_input = property(lambda self: not self._stream.unconsumed_tail)
+    @property
+    def eof(self):
+        return self._stream.eof
+
+    @property
+    def unused_data(self):
+        return self._stream.unused_data
+
+    @property
+    def needs_input(self):
+        return not self._stream.unconsumed_tail
 
     def decompress(self, data, most):
         """Return the next decompressed bytes, `most` at most."""
