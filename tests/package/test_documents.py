@@ -1,0 +1,35 @@
+"""The code of the documents runs, and the names that the guide for the older libraries gives as replacements are there."""
+
+import pathlib
+import re
+
+import pytest
+
+import typedbytes as tb
+from commands import good
+from typedbytes.streaming import lib, testing
+
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+BLOCK_COUNTS = {"format.md": 1, "migration.md": 3}
+PLACES = {"streaming": tb.streaming, "sequencefile": tb.sequencefile, "local": tb.local, "testing": testing, "lib": lib}
+
+
+@pytest.mark.parametrize("name", BLOCK_COUNTS)
+def test_the_code_runs(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (DOCS / name).read_text(), re.S)
+    assert len(blocks) == BLOCK_COUNTS[name]
+    exec("\n".join(blocks), {"__name__": "document"})
+
+
+def test_the_replacements_are_there():
+    rows = re.findall(r"^\| `(.*)` \| (.*) \|$", (DOCS / "migration.md").read_text(), re.M)
+    assert len(rows) == 24
+    names = [pair for _, now in rows for pair in re.findall(r"`(\w+)\.(\w+)", now) if pair[0] in PLACES]
+    assert len(names) == 22
+    for place, name in names:
+        assert hasattr(PLACES[place], name), (place, name)
+    commands = {name for _, now in rows for name in re.findall(r"`(?:typedbytes )?(run|submit|to-\w+) ", now)}
+    assert commands == {"run", "submit", "to-text", "to-json"}
+    for command in commands:
+        assert good(command, "--help")
