@@ -20,7 +20,7 @@
 # Always true: no byte is read before the buffer has confirmed that it holds it; memory follows the bytes received, not the lengths
 # that they declare; items of open containers are owned by the decoding's stack, which abandon() empties.
 
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, INT32_MAX, INT32_MIN
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, INT32_MAX, INT32_MIN, INT64_MAX
 from libc.stdlib cimport qsort
 from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE

@@ -36,7 +36,7 @@ cdef extern from "core/cpython.h":
     void set_reserve(PyObject* o, Py_ssize_t nitems) noexcept
     int set_add_stolen(PyObject* o, PyObject* item) except -1
     # Have memory brought into the cache without waiting for it; the entry of a set where the search for that hash value begins.
-    void prefetch(const void* p) noexcept
+    void prefetch(const void* p) noexcept nogil
     void prefetch_set_entry(PyObject* o, Py_hash_t hash) noexcept
     # A bytes object whose nbytes, 2**31 + 4 at most, the caller fills in.
     PyObject* new_filled_bytes(Py_ssize_t nbytes) except NULL

@@ -7,6 +7,11 @@ cdef enum:
     HAS_MARKER = -3
     IS_MARKER = -4
 
+cdef enum:
+    CACHE_LINE = 64
+    FETCHED_AHEAD = 256       # bytes between the cursor and what is brought into the cache
+    MAX_FETCHED = 512         # bytes of a payload: after a longer one it costs more than it saves
+
 # Size of a value by its type code, type code included, or one of the names above; in Hadoop's and in Hive's dialect.
 cdef signed char SIZES[2][256]
 
@@ -41,6 +46,44 @@ cdef void stop_skipping(Skipping* s) noexcept:
     s.pending = NULL
 
 
+cdef inline void fetch_ahead(const unsigned char* p, int64_t nbytes) noexcept nogil:
+    # Before a step over a payload: the processor does not foresee where the heads of such values are, and waits for memory at each.
+    cdef const unsigned char* end = p + FETCHED_AHEAD + nbytes
+    if nbytes < CACHE_LINE or nbytes > MAX_FETCHED:
+        return
+    p += FETCHED_AHEAD
+    while p < end:
+        prefetch(p)
+        p += CACHE_LINE
+
+
+cdef inline int64_t skip_run(const signed char* sizes, const unsigned char** cursor, const unsigned char* end, int64_t most) noexcept nogil:
+    # Skip the scalars that are there as a whole, `most` of them or fewer, within a container; return how many.
+    cdef const unsigned char* p = cursor[0]
+    cdef int64_t n = 0
+    cdef int64_t length
+    cdef int size
+    while n < most and p < end:
+        size = sizes[p[0]]
+        if size > 0:
+            if unlikely(end - p < size):
+                break
+            p += size
+        elif size == HAS_LENGTH:
+            if unlikely(end - p < 5):
+                break
+            length = load_length(p + 1)
+            if unlikely(length < 0 or length > end - p - 5):
+                break
+            fetch_ahead(p, length)
+            p += 5 + length
+        else:
+            break
+        n += 1
+    cursor[0] = p
+    return n
+
+
 cdef int64_t skip_scalars(const Skipping* s, ReadBuffer* buf, int64_t most, long long* offsets) noexcept nogil:
     # Goal: streams of scalars at a few cycles a value. Plan: two codes of fixed size are remembered, so that the size of a value
     # that has one of them is not a load that the next value depends on; bench: scan. Gives the number of values passed, `most` of
@@ -71,6 +114,7 @@ cdef int64_t skip_scalars(const Skipping* s, ReadBuffer* buf, int64_t most, long
             length = load_length(p + 1)
             if unlikely(length < 0 or length > end - p - 5):
                 break
+            fetch_ahead(p, length)
             p += 5 + length
         elif sizes[code] > 0:
             other_code, other_size = one_code, one_size
@@ -86,6 +130,7 @@ cdef int64_t skip_scalars(const Skipping* s, ReadBuffer* buf, int64_t most, long
 cdef SkipOutcome skip_value(Skipping* s, ReadBuffer* buf) noexcept nogil:
     # An entry of `pending` is (values still to come) << 8 | type code of the container; a LIST's number stays 1.
     # When the outcome is NEEDS_MORE, `buf.cursor` and `s` say where to go on.
+    cdef const signed char* sizes = SIZES[s.hive]
     cdef const unsigned char* p = buf.cursor
     cdef const unsigned char* end = buf.end
     cdef int64_t length
@@ -99,12 +144,18 @@ cdef SkipOutcome skip_value(Skipping* s, ReadBuffer* buf) noexcept nogil:
                 buf.cursor = p
                 return NEEDS_MORE
         else:
+            if s.depth > 0:
+                # All but the last: that one may end its container.
+                if s.pending[s.depth - 1] & 0xff == LIST:
+                    skip_run(sizes, &p, end, INT64_MAX)
+                else:
+                    s.pending[s.depth - 1] -= skip_run(sizes, &p, end, (s.pending[s.depth - 1] >> 8) - 1) << 8
             buf.cursor = p
             if unlikely(p == end):
                 s.code = s.pending[s.depth - 1] & 0xff if s.depth else -1
                 return NEEDS_MORE
             s.code = p[0]
-            size = SIZES[s.hive][p[0]]
+            size = sizes[p[0]]
             if size > 0:
                 if unlikely(end - p < size):
                     return NEEDS_MORE
