@@ -17,17 +17,23 @@ The layouts are described in docs/block-format.md.
 
 from collections.abc import Sequence
 
-from typedbytes.block._native import (
-    ArrowStream,
-    AsyncCoalescingWriter,
-    BlockDecoder,
-    BlockEncoder,
-    BlockReader,
-    BlockWriter,
-    CoalescingWriter,
-    Command,
-    Message,
-)
+try:
+    from typedbytes.block._native import (
+        ArrowStream,
+        AsyncCoalescingWriter,
+        BlockDecoder,
+        BlockEncoder,
+        BlockReader,
+        BlockWriter,
+        CoalescingWriter,
+        Command,
+        Message,
+    )
+except ModuleNotFoundError:
+    from typedbytes._posix import require_posix
+
+    require_posix("typedbytes.block")
+    raise
 from typedbytes.block._shared_memory import SharedBody, SharedChannel
 
 __all__ = [

@@ -129,6 +129,8 @@ def _exit_code(arguments):
         return BROKEN_PIPE if error.is_broken_pipe else Failure(IO_ERROR, str(error)).report()
     except MemoryError:
         return Failure(INTERNAL, "out of memory").report()
+    except ImportError as error:  # this system lacks what a part needs
+        return Failure(UNAVAILABLE, str(error)).report()
     except KeyboardInterrupt as error:
         remove_unfinished()
         if isinstance(error, Stopped):

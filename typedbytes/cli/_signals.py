@@ -7,7 +7,8 @@ A signal that was ignored at the start, for example by nohup, stays ignored.
 import _signal  # as in a task: signal itself would cost each command its import
 import sys
 
-SIGNALS = _signal.SIGHUP, _signal.SIGINT, _signal.SIGTERM
+# Windows has no SIGHUP.
+SIGNALS = [getattr(_signal, name) for name in ("SIGHUP", "SIGINT", "SIGTERM") if hasattr(_signal, name)]
 
 
 class Stopped(KeyboardInterrupt):

@@ -16,7 +16,15 @@ from typedbytes._sorting.external import CODECS
 from typedbytes.local._commands import from_job, from_script
 from typedbytes.local._errors import CommandError, InputError, JobError, OptionError, OutputError
 from typedbytes.local._inputs import FORMATS as INPUT_FORMATS, PAIRS, find_files, make_splits, pairs_in
-from typedbytes.local._job import Job, JobSettings, Result
+
+try:
+    from typedbytes.local._job import Job, JobSettings, Result
+except ModuleNotFoundError:
+    from typedbytes._posix import require_posix
+
+    require_posix("typedbytes.local")
+    raise
+
 from typedbytes.local._outputs import FORMATS as OUTPUT_FORMATS, OutputFolder
 from typedbytes.local._processes import Processes
 from typedbytes.local._shipped import ship_files

@@ -32,7 +32,7 @@ class Heartbeat:
         now = self._progress()
         if now != self._before:
             self._before = now
-            _reporter.send_status(_reporter.last_status or f"{now[0]} records read, {_memory_megabytes()} MB of memory at most")
+            _reporter.send_status(_reporter.last_status or f"{now[0]} records read{_most_memory()}")
 
     def _progress(self):
         return self._count(), _reporter.pings
@@ -44,7 +44,9 @@ class Heartbeat:
             self.beat()
 
 
-def _memory_megabytes():
-    from resource import RUSAGE_SELF, getrusage
-
-    return getrusage(RUSAGE_SELF).ru_maxrss // 1024
+def _most_memory():
+    try:
+        from resource import RUSAGE_SELF, getrusage
+    except ModuleNotFoundError:  # not on Windows
+        return ""
+    return f", {getrusage(RUSAGE_SELF).ru_maxrss // 1024} MB of memory at most"

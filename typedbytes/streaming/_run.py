@@ -161,7 +161,8 @@ def _may_hold_pairs(returned):
 
 
 def _set_signals():
-    _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)  # a closed pipe is reported as an error
+    if hasattr(_signal, "SIGPIPE"):  # not on Windows
+        _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)  # a closed pipe is reported as an error
     _signal.signal(_signal.SIGTERM, _stop)
     _signal.signal(_signal.SIGINT, _stop)
 

@@ -1,21 +1,17 @@
 """The command block: messages to lines of JSON and back, and a peer that answers them.
 
-encode(decode(x)) == x for messages of this library. _json_form has the form of a value.
+encode(decode(x)) == x for messages of this library; _message_form has their form. typedbytes.block is imported by what uses it: it needs
+POSIX, the description of the arguments does not.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import os
 
-from typedbytes import dumps, loads
-from typedbytes.block import ArrowStream, BlockEncoder, BlockReader, BlockWriter, Command
-from typedbytes.block._native import array_view, element_name
 from typedbytes.cli._arguments import complete_with, integer, positive
 from typedbytes.cli._failure import BAD_DATA, IO_ERROR, USAGE, Failure, reason_of
 from typedbytes.cli._inputs import lines, names, opened
-from typedbytes.cli._json_form import JsonFormError, dump_line, from_tree, load_line, to_tree
+from typedbytes.cli._json_form import JsonFormError, dump_line, load_line
 from typedbytes.errors import DecodeError, EncodeError
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -27,7 +23,6 @@ if TYPE_CHECKING:
     from typedbytes.cli._output import CommandOutput
 
 WIRES = ("line", "block", "bytes", "type8", "total", "header", "native")
-OUR_TAGS = ("command", "array", "arrow")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -66,20 +61,25 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
 
 
 def _encode(options, output):
+    from typedbytes.block import BlockEncoder
+    from typedbytes.cli._message_form import values_from_json
+
     encoder = BlockEncoder(options.wire, **_checksum(options))
     for location, line in lines(options):
         if line.isspace():
             continue
         try:
-            args, head = _from_line(load_line(line))
+            args, head = values_from_json(load_line(line))
             output.write(encoder.encode(args, **head))
         except (JsonFormError, EncodeError, DecodeError) as error:  # a value is converted by its typed bytes
             raise Failure(BAD_DATA, f"{location}: {error}") from None
 
 
 def _decode(options, output):
+    from typedbytes.cli._message_form import json_of
+
     for message in _messages(options):
-        args = [_to_json(value) for value in message]
+        args = [json_of(value) for value in message]
         if message.id is None:
             output.line(dump_line(args))
         else:
@@ -87,6 +87,8 @@ def _decode(options, output):
 
 
 def _echo(options, output):
+    from typedbytes.block import BlockEncoder
+
     encoders = {"native": BlockEncoder("native", **_checksum(options))}
     for message in _messages(options):
         wire = options.wire if message.id is None else "native"
@@ -145,6 +147,8 @@ def _serve(server, options):
 
 
 def _answer(connection, options):
+    from typedbytes.block import BlockReader, BlockWriter
+
     writers = {wire: BlockWriter(connection, wire) for wire in {options.wire, "native"}}
     for message in BlockReader(connection, options.wire, max_bytes=options.max_bytes):
         if options.mode == "ack":
@@ -163,64 +167,8 @@ def _checksum(options):
 
 
 def _messages(options):
+    from typedbytes.block import BlockReader
+
     for name in names(options):
         with opened(name) as source:
             yield from BlockReader(source, options.wire, max_bytes=options.max_bytes, exact=True)
-
-
-# The JSON form of a message.
-
-
-def _from_line(tree):
-    """Return the values of a message, and its id and reply flag."""
-    head = {}
-    if type(tree) is dict:
-        if not {"args"} <= set(tree) <= {"id", "reply", "args"}:
-            raise JsonFormError('expected an array, or an object of "args", "id" and "reply"')
-        head = {"id": tree.get("id", 0), "reply": tree.get("reply", False)}
-        if type(head["id"]) is not int or type(head["reply"]) is not bool:
-            raise JsonFormError("expected a number as id, and true or false as reply")
-        tree = tree["args"]
-    if type(tree) is not list:
-        raise JsonFormError("expected an array of the values of a message")
-    return [_from_json(each) for each in tree], head
-
-
-def _from_json(tree):
-    """Return the value of a tree."""
-    tag = next((name for name in OUR_TAGS if type(tree) is dict and name in tree), None)
-    if tag == "command" and len(tree) == 1 and type(tree["command"]) is str:
-        return Command(tree["command"])
-    if tag == "arrow" and len(tree) == 1:
-        return ArrowStream(_from_base64(tree["arrow"]))
-    if tag == "array" and set(tree) == {"array", "shape", "data"}:
-        try:
-            return array_view(tree["array"], tree["shape"], _from_base64(tree["data"]))
-        except (TypeError, ValueError) as error:
-            raise JsonFormError(f"not an array: {error}") from None
-    return None if tree is None else loads(from_tree(tree), exact=True)
-
-
-def _to_json(value):
-    """Return the tree of a value."""
-    if isinstance(value, Command):
-        return {"command": str(value)}
-    if isinstance(value, ArrowStream):
-        return {"arrow": _base64(value.data)}
-    if isinstance(value, memoryview):
-        return {"array": element_name(value), "shape": list(value.shape or ()), "data": _base64(value.tobytes())}
-    tree = None if value is None else to_tree(dumps(value))
-    if type(tree) is dict and any(name in tree for name in OUR_TAGS):
-        return {"map": [[key, item] for key, item in tree.items()]}
-    return tree
-
-
-def _base64(data):
-    return base64.b64encode(data).decode("ascii")
-
-
-def _from_base64(text):
-    try:
-        return base64.b64decode(text, validate=True)
-    except (TypeError, binascii.Error):
-        raise JsonFormError("expected bytes in base64") from None
