@@ -10,10 +10,12 @@ import gzip
 import os
 import sys
 import tarfile
+import tempfile
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.sdist import sdist
+from setuptools.errors import CompileError, PlatformError
 
 
 def switch(name):
@@ -81,7 +83,8 @@ extensions = [
 class BuildExt(build_ext):
     """Translate the Cython sources when something is built; asking for the metadata does not."""
 
-    def run(self):
+    def build_extensions(self):
+        self.check_compiler()
         from Cython.Build import cythonize
 
         translated = cythonize(
@@ -89,7 +92,22 @@ class BuildExt(build_ext):
         )
         for extension, result in zip(self.extensions, translated):
             extension.sources = result.sources
-        super().run()
+        super().build_extensions()
+
+    def check_compiler(self):
+        """Raise PlatformError if C cannot be compiled here; found out before the minute that the translation takes."""
+        with tempfile.TemporaryDirectory() as folder:
+            source = os.path.join(folder, "probe.c")
+            with open(source, "w") as file:
+                file.write("#include <Python.h>\n")
+            try:
+                self.compiler.compile([source], output_dir=folder)
+            except CompileError as error:
+                message = (
+                    "building typedbytes needs a C compiler, named by CC or the one that Python was built with, and Python's headers; "
+                    f"on Debian and Ubuntu: apt install gcc python3-dev ({error})"
+                )
+                raise PlatformError(message) from None
 
 
 class SourceArchive(sdist):

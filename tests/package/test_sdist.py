@@ -47,3 +47,21 @@ def test_metadata_needs_no_cython(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     run_setup("egg_info", f"--egg-base={tmp_path}")
     assert "Name: typedbytes" in (tmp_path / "typedbytes.egg-info" / "PKG-INFO").read_text()
+
+
+@pytest.mark.parametrize("compiler", ["cc", "/nonexistent/cc", "refuses"])
+def test_without_a_compiler_a_build_ends_before_the_translation(compiler, tmp_path, monkeypatch):
+    (tmp_path / "Cython.py").write_text("raise ImportError")
+    refuses = tmp_path / "refuses"  # as for a header that is missing
+    refuses.write_text("#!/bin/sh\nexit 1\n")
+    refuses.chmod(0o755)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("CC", str(refuses) if compiler == "refuses" else compiler)
+    command = [sys.executable, "setup.py", "-q", "build", f"--build-base={tmp_path / 'build'}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    last = done.stderr.splitlines()[-1]
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert last.startswith(
+        "error: building typedbytes needs a C compiler, named by CC or the one that Python was built with, and Python's headers; "
+    )
