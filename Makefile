@@ -30,6 +30,7 @@ help: ## list the targets
 build: $(VENV)/built ## make .venv and install the project into it, editable, with all that the tests need
 
 $(VENV)/built: $(SOURCES)
+	@echo "making $(VENV): compiles, and fetches what the tests need; one to four minutes"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(INSTALL_PIP)
 	$(BIN)/python $(INSTALL_HERE) --group test
@@ -37,6 +38,7 @@ $(VENV)/built: $(SOURCES)
 
 .PHONY: test
 test: build ## run the whole suite, up to 18 minutes on a busy machine; PYTEST_ARGS='-m "not hadoop"' needs no JDK and Maven, 7 minutes
+	@echo "running the tests: the whole suite takes up to 18 minutes, 7 without Hadoop's (PYTEST_ARGS='-m \"not hadoop\"'); at the right is how far it is"
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 build/lint/built: pyproject.toml
