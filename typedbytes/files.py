@@ -18,9 +18,13 @@ def __dir__():
 _COMPRESSED_STARTS = b"\x1f\xfd\x28B"  # the first bytes of compressed files; files of typed bytes start with others, B apart
 
 
+def _is_path(file):
+    return isinstance(file, (str, os.PathLike))
+
+
 def _opened(file, mode):
     """Return (file, whether we opened it): paths and URLs are opened, descriptors wrapped, other objects returned as they are."""
-    if isinstance(file, (str, os.PathLike)):
+    if _is_path(file):
         if isinstance(file, str) and "://" in file:
             from typedbytes.sequencefile import _locations  # lazy import: start-up time
 
@@ -55,6 +59,8 @@ class _Opening:
     __slots__ = ()
 
     def __init__(self, file, **options):
+        if self._mode == "wb" and _is_path(file):
+            self._stream(io.BytesIO(), **options)  # refuses wrong options before the file is emptied
         file, ours = _opened(file, self._mode)
         try:
             super().__init__(file, owns=ours, **options)
@@ -85,6 +91,7 @@ class Writer(_Opening, _core.Writer):
     __doc__ = _core.Writer.__doc__
     __signature__ = _core.PassedOptions(_core.Writer)
     _mode = "wb"
+    _stream = _core.Writer
 
 
 class PairWriter(_Opening, _core.PairWriter):
@@ -92,6 +99,7 @@ class PairWriter(_Opening, _core.PairWriter):
     __doc__ = _core.PairWriter.__doc__
     __signature__ = _core.PassedOptions(_core.PairWriter)
     _mode = "wb"
+    _stream = _core.PairWriter
 
 
 def dump(
@@ -106,17 +114,22 @@ def dump(
     >>> dump(True, file); file.getvalue().hex()
     '0201'
     """
-    with Writer(
-        file,
-        int_width=int_width,
-        pickle=pickle,
-        default=default,
-        sort_keys=sort_keys,
-        unicode_errors=unicode_errors,
-        dialect=dialect,
-        max_depth=max_depth,
-    ) as writer:
-        writer.write(obj)
+    options = {
+        "int_width": int_width,
+        "pickle": pickle,
+        "default": default,
+        "sort_keys": sort_keys,
+        "unicode_errors": unicode_errors,
+        "dialect": dialect,
+        "max_depth": max_depth,
+    }
+    if _is_path(file):
+        data = _core.dumps(obj, **options)  # an error leaves the file as it is
+        with Writer(file) as writer:
+            writer.write_raw(data)
+    else:
+        with Writer(file, **options) as writer:
+            writer.write(obj)
 
 
 def load(
@@ -156,6 +169,7 @@ def dump_all(
     >>> dump_all([1, 2], io.BytesIO())
     2
     """
+    objects = iter(iterable)
     with Writer(
         file,
         int_width=int_width,
@@ -166,7 +180,7 @@ def dump_all(
         dialect=dialect,
         max_depth=max_depth,
     ) as writer:
-        return writer.writes(iterable)
+        return writer.writes(objects)
 
 
 def iter_load(

@@ -5,6 +5,8 @@ Here: objects accepted as columns, and their nulls. Not here: the encoding, whic
 
 from __future__ import annotations
 
+from itertools import chain, islice
+
 from typedbytes import _core
 from typedbytes._core import Encoder
 from typedbytes.columns import _native
@@ -48,18 +50,28 @@ def write(sink, columns, *, pairs=True, nulls="error", null_value=None):
     """
     names = ("key", "value") if pairs else ("value",)
     null = _null(nulls, null_value)
+    pieces = _pieces(columns, names, null)
+    first = list(islice(pieces, 1))  # columns that are refused leave a file as it is
     if isinstance(sink, _core.Writer):
-        return _write(sink, columns, names, null)
+        return _write(sink, chain(first, pieces))
     with Writer(sink) as writer:
-        return _write(writer, columns, names, null)
+        return _write(writer, chain(first, pieces))
 
 
-def _write(writer, columns, names, null):
+def _pieces(columns, names, null):
+    """Yield the encoded rows of columns in pieces, each with its number of rows."""
     nrows = 0
     for table in _tables(columns, names, null):
         for data, n in _encoded(table, null, nrows):
-            writer.__write_encoded__(data, n)
+            yield data, n
             nrows += n
+
+
+def _write(writer, pieces):
+    nrows = 0
+    for data, n in pieces:
+        writer.__write_encoded__(data, n)
+        nrows += n
     return nrows
 
 

@@ -4,6 +4,7 @@ Here: what connects the record loop with the other files of this package. Not he
 opened here is closed here, after a failure too.
 """
 
+import io
 import os
 from functools import partial
 
@@ -107,21 +108,21 @@ class Writer(_native.Writer):
         compression, codec_class, compress = _find_compress(compression, codec)
         key_class, value_class = _writables.full_name(key_class), _writables.full_name(value_class)
         encoders = encoders or {}
+        options.update(
+            key_class=key_class,
+            value_class=value_class,
+            compression=compression,
+            codec=codec_class,
+            compress=compress,
+            sync_marker=os.urandom(16) if sync_marker is None else sync_marker,
+            key_function=encoders.get(key_class),
+            value_function=encoders.get(value_class),
+        )
+        if isinstance(file, (str, os.PathLike)):
+            _native.Writer(io.BytesIO(), **options).close()  # refuses wrong options before the file is emptied
         file, ours = _locations.opened(file, "w")
         try:
-            super().__init__(
-                file,
-                owns=ours,
-                key_class=key_class,
-                value_class=value_class,
-                compression=compression,
-                codec=codec_class,
-                compress=compress,
-                sync_marker=os.urandom(16) if sync_marker is None else sync_marker,
-                key_function=encoders.get(key_class),
-                value_function=encoders.get(value_class),
-                **options,
-            )
+            super().__init__(file, owns=ours, **options)
         except BaseException:
             if ours:
                 file.close()

@@ -49,8 +49,8 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes validate --repair good.seq bad.seq
       hadoop jar hadoop-streaming.jar dumptb out | typedbytes validate --pairs
     """
-    if options.repair is not None and len(names(options)) != 1:
-        raise Failure(USAGE, "--repair takes one FILE (see typedbytes validate --help)")
+    if options.repair is not None and (not options.files or len(names(options)) != 1):
+        raise Failure(USAGE, "--repair OUT takes one FILE to repair, or - for standard input: typedbytes validate --repair OUT FILE")
     options.picks = options.repair is not None
     status = OK
     rows: list = []

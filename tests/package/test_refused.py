@@ -1,0 +1,46 @@
+"""What is refused before anything is written leaves the file at its path as it was."""
+
+import subprocess
+import sys
+
+import pytest
+
+import typedbytes as tb
+from streaming_support import environment
+from typedbytes import columns, sequencefile
+
+CALLS = {
+    "Writer: unknown option": lambda path: tb.Writer(path, pickel="safe"),
+    "Writer: unknown mode": lambda path: tb.Writer(path, "a"),
+    "Writer: bad value of an option": lambda path: tb.Writer(path, pickle="yes"),
+    "Writer: bad buffer": lambda path: tb.Writer(path, buffer_size=0),
+    "PairWriter: bad depth": lambda path: tb.PairWriter(path, max_depth=-1),
+    "dump: bad value of an option": lambda path: tb.dump(1, path, pickle="yes"),
+    "dump: an object without a type code": lambda path: tb.dump(object(), path),
+    "dump_all: not an iterable": lambda path: tb.dump_all(3, path),
+    "sequencefile: unknown option": lambda path: sequencefile.open(path, "w", key_clas="Text"),
+    "sequencefile: bad metadata": lambda path: sequencefile.open(path, "w", metadata={"a": 3}),
+    "sequencefile: bad marker": lambda path: sequencefile.open(path, "w", sync_marker=b"short"),
+    "columns: different lengths": lambda path: columns.write(path, {"a": [1], "b": [1, 2]}),
+    "columns: too many": lambda path: columns.write(path, {"a": [1], "b": [1], "c": [1]}),
+    "columns: an object without a type code": lambda path: columns.write(path, [[object()]], pairs=False),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("kind", ["path", "str"])
+def test_a_refused_call_leaves_the_file(tmp_path, name, kind):
+    path = tmp_path / "kept"
+    path.write_bytes(b"what was there")
+    with pytest.raises((TypeError, ValueError)):
+        CALLS[name](path if kind == "path" else str(path))
+    assert path.read_bytes() == b"what was there"
+
+
+def test_a_repair_without_an_input_leaves_the_file(tmp_path):
+    path = tmp_path / "damaged.tb"
+    path.write_bytes(b"\2\1\2")
+    words = [sys.executable, "-m", "typedbytes", "validate", "--repair", path]
+    done = subprocess.run(words, env=environment(), stdin=subprocess.DEVNULL, capture_output=True)
+    assert (done.returncode, path.read_bytes()) == (64, b"\2\1\2")
+    assert b"typedbytes validate --repair OUT FILE" in done.stderr
