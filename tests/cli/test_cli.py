@@ -77,11 +77,11 @@ def test_validate(file):
 
 
 def test_validate_goes_on_after_a_bad_input(file):
-    first, second, third = file(ONE), file(b"\x0e", "b.tb"), file(TWO, "c.tb")
-    done = run("validate", first, second, "no", third)
+    first, second, third, text = file(ONE), file(b"\x0e", "b.tb"), file(TWO, "c.tb"), file(b"some text\n", "d.txt")
+    done = run("validate", first, second, "no", third, text)
     assert done.returncode == 65
-    assert [(row["input"], row["ok"]) for row in rows(done.stdout)] == [(first, True), (second, False), (third, True)]
-    assert [line.split(": ")[1] for line in done.stderr.decode().splitlines()] == [second, "no"]
+    assert [(row["input"], row["ok"]) for row in rows(done.stdout)] == [(first, True), (second, False), (third, True), (text, False)]
+    assert [line.split(": ")[1] for line in done.stderr.decode().splitlines()] == [second, "no", text]
 
 
 def test_to_json():
@@ -250,8 +250,8 @@ def test_options_that_accept_what_decoding_refuses(wrong, option, file):
     assert message.endswith(hint) and rows(report)[0]["faults"][0]["message"].endswith(hint.partition(" at ")[0])
     assert rows(good("validate", *option, stdin=stream)) == [fine("standard input", 3, len(stream))]
     kept, lost = file(b"", "kept.tb"), file(b"", "lost.tb")
-    good("validate", *option, "--values", "--repair", kept, stdin=stream)
-    bad(65, "validate", "--values", "--repair", lost, stdin=stream)
+    good("validate", *option, "--values", "--repair", kept, "-", stdin=stream)
+    bad(65, "validate", "--values", "--repair", lost, "-", stdin=stream)
     assert (good("cat", kept), good("cat", lost)) == (stream, ONE + TWO)
 
 

@@ -62,6 +62,7 @@ def test_numbers_without_end():
     assert good("head", "-n", "0" * 5000 + "3", stdin=NUMBERS) == NUMBERS[:15]
     assert good("sort", "--memory", "1e300", stdin=NUMBERS) == NUMBERS
     assert "expected a size" in bad(64, "sort", "--memory", "1e999", stdin=NUMBERS)[1]
+    assert "expected at least 64K, not '1'" in bad(64, "sort", "--memory", "1", stdin=NUMBERS)[1]
 
 
 def test_slice_from_the_end_of_many_inputs(file):
@@ -337,7 +338,7 @@ def test_repair_of_a_stream(tmp_path):
     row = rows(bad(65, "validate", "--values", "--repair", str(out), stdin=stream)[0])[0]
     assert out.read_bytes() == ONE + TWO + TEXT
     assert row["records"] == 3 and row["lost bytes"] == len(stream) - len(ONE + TWO + TEXT)
-    assert rows(good("validate", "--repair", str(out), stdin=STREAM))[0]["lost bytes"] == 0
+    assert rows(good("validate", "--repair", str(out), "-", stdin=STREAM))[0]["lost bytes"] == 0
     assert out.read_bytes() == STREAM
 
 

@@ -37,6 +37,13 @@ def test_a_refused_call_leaves_the_file(tmp_path, name, kind):
     assert path.read_bytes() == b"what was there"
 
 
+@pytest.mark.parametrize("make", [tb.Writer, tb.PairWriter, sequencefile.Writer], ids=["values", "pairs", "sequencefile"])
+def test_a_file_that_is_open_for_reading_is_refused_at_once(tmp_path, make):
+    (tmp_path / "kept").write_bytes(b"what was there")
+    with open(tmp_path / "kept", "rb") as file, pytest.raises(ValueError, match="not open for writing"):
+        make(file)
+
+
 def test_a_repair_without_an_input_leaves_the_file(tmp_path):
     path = tmp_path / "damaged.tb"
     path.write_bytes(b"\2\1\2")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+MIN_MEMORY = 64 << 10  # of a sort
 UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
@@ -100,7 +101,7 @@ def add_text_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_memory_argument(parser: argparse.ArgumentParser) -> None:
     """Declare how much memory a sort may use."""
-    parser.add_argument("--memory", type=size, default=512 << 20, metavar="SIZE", help="the memory to use, such as 4G (512M)")
+    parser.add_argument("--memory", type=_memory, default=512 << 20, metavar="SIZE", help="the memory to use, such as 4G (512M)")
 
 
 def add_sequence_file_limits(parser: argparse.ArgumentParser) -> None:
@@ -121,6 +122,14 @@ def integer(text, minimum=0):
 def positive(text):
     """Return the number that an option gives: 1 or more."""
     return integer(text, 1)
+
+
+def _memory(text):
+    """Return the number of bytes that a sort may use: with less than this it would write a temporary file for a few records."""
+    nbytes = size(text)
+    if nbytes < MIN_MEMORY:
+        raise argparse.ArgumentTypeError(f"expected at least 64K, not {text!r}: a number without a unit is of bytes")
+    return nbytes
 
 
 def size(text):

@@ -463,5 +463,5 @@ cdef uint32_t parse_id(object id) except? 0xffffffff:
 cdef Layout layout_of(object wire) except *:
     found = LAYOUTS.get(wire) if type(wire) in (str, int) else None
     if found is None:
-        raise ValueError(f"wire must be one of {', '.join(map(repr, LAYOUTS))}, not {wire!r}")
+        raise ValueError(f"wire must be one of {', '.join(repr(name) for name in LAYOUTS if name != 1)} or 1, not {wire!r}")
     return found

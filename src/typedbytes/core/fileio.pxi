@@ -107,6 +107,8 @@ cdef Py_ssize_t copy_read(object method, object data, unsigned char* target, Py_
 cdef object find_write_method(object file):
     if isinstance(file, io.TextIOBase):
         raise TypeError("a binary file is needed, not one opened as text")
+    if isinstance(file, io.IOBase) and not file.writable():
+        raise ValueError("the file is not open for writing")
     for name in ("write", "send", "sendall"):    # the first two return how much they took
         method = getattr(file, name, None)
         if callable(method):

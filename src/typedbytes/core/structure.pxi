@@ -165,7 +165,7 @@ def index(data, *, dialect="hadoop", max_depth=256):
 
 
 def hash_code(encoded):
-    """Return Java's hashCode of a TypedBytesWritable that holds these bytes, a signed 32-bit int.
+    """Return Java's hashCode of a TypedBytesWritable that holds these bytes, a signed 32-bit int: `hash_code(dumps(key))`.
 
     >>> hash_code(b"\\x03\\x00\\x00\\x00\\x05")
     31399719
@@ -179,9 +179,9 @@ def hash_code(encoded):
 
 
 def partition(encoded, int npartitions):
-    """Return the partition that Hadoop's HashPartitioner gives to a key with these encoded bytes.
+    """Return the partition that Hadoop's HashPartitioner gives to a key with these encoded bytes: `partition(dumps(key), n)`.
 
-    Raises ValueError when `npartitions` is not positive.
+    The bytes are taken as they are, whether or not they are one value. Raises ValueError when `npartitions` is not positive.
 
     >>> partition(b"\\x03\\x00\\x00\\x00\\x05", 2)
     1

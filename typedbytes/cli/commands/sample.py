@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of sample."""
     add_picking_arguments(parser)
-    add_number_argument(parser)
-    parser.add_argument("-p", "--fraction", type=_fraction, metavar="P", help="copy each record with probability P instead")
+    number = parser.add_mutually_exclusive_group()
+    add_number_argument(number)
+    number.add_argument("-p", "--fraction", type=_fraction, metavar="P", help="copy each record with probability P instead")
     parser.add_argument("--seed", type=integer, metavar="N", help="the seed; the same seed draws the same records")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 
 from typedbytes.cli import _input_formats
@@ -49,8 +50,8 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes validate --repair good.seq bad.seq
       hadoop jar hadoop-streaming.jar dumptb out | typedbytes validate --pairs
     """
-    if options.repair is not None and (not options.files or len(names(options)) != 1):
-        raise Failure(USAGE, "--repair OUT takes one FILE to repair, or - for standard input: typedbytes validate --repair OUT FILE")
+    if options.repair is not None:
+        _check_repair(options)
     options.picks = options.repair is not None
     status = OK
     rows: list = []
@@ -59,6 +60,8 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
             found = _validated(name, options, rows)
         except Failure as failure:
             found = failure.report()
+            if found == BAD_DATA:
+                rows.append({"input": shown(name), "ok": False, "records": 0, "unit": None, "bytes": None, "message": str(failure)})
         status = status or found
         if not is_table(options, output):
             report(rows, options, output)
@@ -66,6 +69,14 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     if rows:
         _write_tables(rows, options, output)
     return status
+
+
+def _check_repair(options):
+    if len(names(options)) != 1:
+        raise Failure(USAGE, "--repair takes one FILE (see typedbytes validate --help)")
+    if not options.files and os.path.exists(options.repair):  # it may be the file to repair
+        message = f"--repair {options.repair}: which input? typedbytes validate --repair OUT FILE, with - for standard input"
+        raise Failure(USAGE, message)
 
 
 def _validated(name, options, rows):
