@@ -378,7 +378,7 @@ def test_a_function_passes_on_each_option(name, monkeypatch):
     parameters = inspect.signature(function).parameters.values()
     options = {item.name: object() for item in parameters if item.kind is item.KEYWORD_ONLY}
     with pytest.raises(Passed) as passed:
-        function(*["file"] * (len(parameters) - len(options)), **options)
+        function(*[io.BytesIO()] * (len(parameters) - len(options)), **options)
     assert passed.value.args[0] == {**options, **({"read_ahead": False} if name == "load" else {})}
 
 
