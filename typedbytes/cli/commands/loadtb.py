@@ -38,7 +38,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes loadtb --compression block --codec zstd --overwrite out.seq < pairs.tb
     """
     if len(options.files) != 1:
-        raise Failure(USAGE, "loadtb writes one FILE (see typedbytes loadtb --help)")
+        raise Failure(USAGE, "loadtb writes one FILE and reads stdin: typedbytes loadtb FILE < pairs.tb")
     (name,) = options.files
     how = {"compression": options.compression, "codec": options.codec, "dialect": options.dialect}
     options.pairs = True
