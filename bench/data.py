@@ -184,7 +184,13 @@ def named_fields(names):
 
 
 LONG_NAMES = [f"a_field_whose_name_is_longer_than_most_{n:02}" for n in range(10)]
+MANY_NAMES = [f"user_{n:05}" for n in range(30_000)]
 CYRILLIC_NAMES = [f"название поля {n:02}" for n in range(10)]
+
+
+def few_of(names):
+    """Make records of ten numbers whose keys are any of these."""
+    return lambda rng: {name: rng.randrange(1000) for name in rng.sample(names, 10)}
 
 
 def mixed_text(nchars, others, every):
@@ -256,6 +262,7 @@ SHAPES = {
         Shape("deep_20", 500, nested_lists(20), list),
         Shape("deep_200", 50, nested_lists(200), list),
         Shape("long_keys", 500, named_fields(LONG_NAMES), list[dict[str, int]]),
+        Shape("many_keys", 2_000, few_of(MANY_NAMES), list[dict[str, int]]),
         Shape("cyrillic_keys", 500, named_fields(CYRILLIC_NAMES), list[dict[str, int]]),
         Shape("german_1000", 200, mixed_text(1000, "äöüß", 50), list[str]),
         Shape("latin_10k", 20, mixed_text(10_000, "é", 300), list[str]),
@@ -281,7 +288,9 @@ SHAPES = {
 #: Shapes of text alone.
 TEXTS = ("german_1000", "latin_10k", "quotes_10k", "cyrillic_1000", "cjk_1000", "emoji_10k")
 #: Shapes that need fresh objects for each measurement of encode: those with text that is not ASCII, and words.
-WITH_TEXT = frozenset(("text_100", "text_1000", "word_pairs", "large_pairs", "word_count", "long_keys", "cyrillic_keys", *TEXTS))
+WITH_TEXT = frozenset(
+    ("text_100", "text_1000", "word_pairs", "large_pairs", "word_count", "long_keys", "many_keys", "cyrillic_keys", *TEXTS)
+)
 #: Shapes whose items are pairs, as streams of keys and values have them.
 PAIRS = frozenset(("word_pairs",))
 #: Shapes of values that are written as pickles, and those that marshal has too; MessagePack, CBOR and JSON lack them.

@@ -20,7 +20,7 @@ DECODE = {
     "int64": 0.55, "int32": 0.55, "small_int": 0.5, "double": 0.85, "bool": 0.4, "ascii_8": 0.65, "word_pairs": 0.75,
     "tuple_2": 0.75, "wide_int": 0.8, "text_1000": 0.65, "bytes_100": 1.02, "bytes_10k": 1.02, "dict_5": 0.95,
     "dict_100": 0.6, "tuple_keys": 1.0, "nested": 0.45, "none": 1.0, "uint64": 1.0, "bytearray_20": 1.0, "empty": 1.0,
-    "ints_5": 1.0, "word_count": 1.0, "deep_20": 1.0, "deep_200": 1.0, "long_keys": 1.0, "cyrillic_keys": 1.0,
+    "ints_5": 1.0, "word_count": 1.0, "deep_20": 1.0, "deep_200": 1.0, "long_keys": 1.0, "many_keys": 1.0, "cyrillic_keys": 1.0,
     **dict.fromkeys(TEXTS, 0.9),
 }  # fmt: skip
 ENCODE = {

@@ -283,6 +283,21 @@ def test_keys_of_any_text_are_shared_by_the_maps_of_a_list():
     assert run_fresh(code) == "shared"
 
 
+def test_keys_that_never_repeat_are_not_looked_up_until_others_do():
+    code = """
+        import typedbytes as tb
+
+        different = [{f"key {number}": number} for number in range(40_000)]
+        assert tb.loads(tb.dumps(different)) == different
+        again = [{"again": number} for number in range(2_000)]
+        decoded = tb.loads(tb.dumps(again))
+        assert decoded == again
+        keys = [next(iter(one)) for one in decoded]
+        print(len(set(map(id, keys[:100]))), len(set(map(id, keys[-500:]))))
+    """
+    assert run_fresh(code) == "100 1"
+
+
 def test_long_keys_that_are_almost_equal_are_distinguished():
     rng = random.Random(8)
     texts = [letter * offset + other + letter * (length - offset) for length in (24, 25, 32, 100, 255, 256, 300) for offset in (0, 8, 12, length)

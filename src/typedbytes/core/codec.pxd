@@ -121,7 +121,7 @@ cdef class EncodeOptions:
 
 # As decode_single_scalar: the bytes of one scalar, at once.
 cdef PyObject* encode_single_scalar(const Encoding* options, PyObject* obj) except? NULL
-# The same of a bytearray, None or an int of 64 to 128 bits.
+# The same of a bytearray or None.
 cdef PyObject* encode_rarer_scalar(const Encoding* options, PyObject* obj) except? NULL
 # The same of a small tuple, list or dict of scalars.
 cdef PyObject* encode_small_container(const Encoding* options, PyObject* obj) except? NULL

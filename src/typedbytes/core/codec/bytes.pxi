@@ -107,9 +107,9 @@ cdef inline PyObject* decode_ascii(const unsigned char* p, Py_ssize_t nbytes) ex
 # Strings that repeat (MAP keys, short words) are shared through a table. The hash of a string's bytes selects two adjacent slots,
 # which are compared in full. On its first occurrence only a string's bytes are recorded, in the first slot, whose old content moves to
 # the second; on its second occurrence the str is made for the table. So the strings of the table are few and lie together: a
-# long-lived str pins the memory around it. Keys are always looked up, other strings only while it pays:
-# a hit raises the balance by one, a miss lowers it, and at zero lookups are suspended for a while. Table and balances are shared
-# by everything that is decoded in this process.
+# long-lived str pins the memory around it. Keys of pairs are always looked up, other strings only while it pays:
+# a hit raises the balance by one, a miss lowers it, and at zero lookups are suspended for a while. For MAP keys that is when as many
+# have missed as the table holds. Table and balances are shared by everything that is decoded in this process.
 
 cdef enum:
     CACHED_STRINGS = 8192
@@ -128,6 +128,7 @@ cdef struct CachedString:
 cdef CachedString CACHE[CACHED_STRINGS]
 cdef int HIT_BALANCE = FIRST_BALANCE
 cdef int LONG_BALANCE = FIRST_BALANCE     # of the long keys
+cdef int KEY_BALANCE = CACHED_STRINGS     # of the other MAP keys
 
 cdef inline bint should_look_up(int* balance) noexcept:
     if balance[0] > 0:
@@ -230,14 +231,19 @@ cdef inline PyObject* decode_map_key(Decoding* d, const unsigned char* p, Py_ssi
     cdef short_words words
     cdef CachedString* slot = (<CachedString*>d.last_map_key).next_key
     cdef PyObject* text
+    global KEY_BALANCE
     if unlikely(nbytes > CACHED_LENGTH):
         return decode_long_map_key(d, slot, p, nbytes)
     words = load_short(p, nbytes)
     if unlikely(slot == NULL or not is_same(slot, &words, nbytes) or slot.text == NULL):
+        if unlikely(not should_look_up(&KEY_BALANCE)):
+            return decode_string(d, p, nbytes)
         slot = cache_slot(&words, nbytes)
         text = find_cached(slot, &words, nbytes)
         if unlikely(text == NULL):
+            KEY_BALANCE -= 1
             return decode_and_cache(d, slot, &words, p, nbytes)
+        KEY_BALANCE += KEY_BALANCE < CACHED_STRINGS
         slot += text != slot.text
         (<CachedString*>d.last_map_key).next_key = slot
     d.last_map_key = slot

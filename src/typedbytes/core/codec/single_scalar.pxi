@@ -47,7 +47,9 @@ cdef PyObject* encode_single_scalar(const Encoding* options, PyObject* obj) exce
     cdef PyTypeObject* kind = Py_TYPE(obj)
     cdef PyObject* result
     cdef int64_t number
-    if kind == &PyLong_Type and options.int_width == 0 and int_to_i64(obj, &number):
+    if kind == &PyLong_Type and options.int_width == 0:
+        if unlikely(not int_to_i64(obj, &number)):
+            return encode_single_wide(options, obj)
         result = new_filled_bytes(5 if number == <int32_t>number else 9)
         store_int(<unsigned char*>bytes_data(result), number)
         return result
@@ -66,18 +68,20 @@ cdef PyObject* encode_single_scalar(const Encoding* options, PyObject* obj) exce
     return NULL
 
 
-cdef PyObject* encode_rarer_scalar(const Encoding* options, PyObject* obj) except? NULL:
-    cdef PyTypeObject* kind = Py_TYPE(obj)
+cdef PyObject* encode_single_wide(const Encoding* options, PyObject* obj) except? NULL:
     cdef unsigned char scratch[WIDE_NBYTES]
     cdef unsigned char* p = scratch
+    return bytes_of(scratch, p) if options.pickle != RAW and store_wide(&p, obj) else NULL
+
+
+cdef PyObject* encode_rarer_scalar(const Encoding* options, PyObject* obj) except? NULL:
+    cdef PyTypeObject* kind = Py_TYPE(obj)
     if kind == &PyByteArray_Type:
         return single_payload(BYTES, PyByteArray_AS_STRING(obj), PyByteArray_GET_SIZE(obj))
     if options.pickle == RAW:
         return NULL
     if obj == Py_None and not options.hive:
         return bytes_of(<const unsigned char*>PICKLED_NONE, <const unsigned char*>PICKLED_NONE + PICKLED_NONE_NBYTES)
-    if kind == &PyLong_Type and options.int_width == 0 and store_wide(&p, obj):
-        return bytes_of(scratch, p)
     return NULL
 
 
