@@ -85,7 +85,7 @@ def add_format_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_argument(parser)
 
 
-def add_number_argument(parser: argparse.ArgumentParser) -> None:
+def add_number_argument(parser: argparse._ActionsContainer) -> None:
     """Declare how many records a command copies."""
     parser.add_argument("-n", type=integer, default=10, metavar="N", dest="nrecords", help="the number of records (10), also as -N")
 

@@ -62,7 +62,9 @@ def sequence_file_reader(source, options, **how):
 def source_of(source, name, shown, options):
     """Return a source of typed bytes that converts a source in this format."""
     if name == "text":
-        raise Failure(BAD_DATA, f"{shown}: text that is neither typed bytes nor lines of JSON (typedbytes from-text reads lines, CSV and TSV)")
+        raise Failure(
+            BAD_DATA, f"{shown}: text that is neither typed bytes nor lines of JSON (typedbytes from-text reads lines, CSV and TSV)"
+        )
     if name in FOREIGN.values():
         hint = " (typedbytes convert --from parquet reads it)" if name == "parquet" else ""
         raise Failure(BAD_DATA, f"{shown}: not typed bytes but {name}{hint}")
