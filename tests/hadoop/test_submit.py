@@ -998,6 +998,7 @@ def test_one_job_has_one_set_of_options():
         "param",
         "properties",
         "ship",
+        "archive",
         "help",
     }
     assert found["run"].keys() & found["submit"].keys() == shared

@@ -13,8 +13,10 @@ import re
 import stat
 import subprocess
 import sys
+import tarfile
 import threading
 import time
+import zipfile
 
 import pytest
 
@@ -699,9 +701,33 @@ def test_a_job_takes_arguments_variables_properties_and_files(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job", "modules", "out", "words"]  # the folder of the tasks is gone
 
 
+@pytest.mark.parametrize("name", ["data.zip", "data.jar", "data.tar", "data.tar.gz"])
+def test_a_job_finds_its_archives_unpacked(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.txt").write_text("x\n")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "words").write_text("stop")
+    if "tar" in name:
+        with tarfile.open(name, "w:gz" if name.endswith("gz") else "w") as archive:
+            archive.add("a")
+    else:
+        with zipfile.ZipFile(name, "w") as archive:
+            archive.write("a/words")
+    for output, given, folder in (("out1", name, name), ("out2", f"{name}#known", "known")):
+        read = f"from typedbytes import streaming\nstreaming.run(lambda key, value: [(open({folder + '/a/words'!r}).read(), 1)])"
+        words = command(write_script(tmp_path, read), "in.txt", "-o", output, "--archive", given)
+        done = subprocess.run(words, capture_output=True, text=True, env=environment({"TMPDIR": str(tmp_path)}))
+        assert done.returncode == 0, done.stderr
+        assert pairs_of(tmp_path / output) == [("stop", 1)]
+    assert sorted(os.listdir(tmp_path)) == sorted(["a", "in.txt", "job.py", name, "out1", "out2"])
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        ({"archives": ["no.zip"]}, "there is no file no.zip to ship with the job"),
+        ({"archives": ["in.txt"]}, "in.txt is not an archive: zip, jar, tar or tar.gz is expected"),
+        ({"archives": ["in.txt#job.py"], "files": ["job.py"]}, "two files are called job.py in the folder of a task: write in.txt#NAME"),
         ({"files": ["no.txt"]}, "there is no file no.txt to ship with the job"),
         ({"files": ["in.txt#../x"]}, "in.txt cannot be called '../x' in the folder of a task"),
         ({"files": ["in.txt", "job.py#in.txt"]}, "two files are called in.txt in the folder of a task: write job.py#NAME"),

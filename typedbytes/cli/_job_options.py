@@ -67,6 +67,13 @@ def _add_repeatable_arguments(add):
         help="a property of the job; tasks find a.b as the variable a_b",
     )
     add("--ship", action="append", default=[], metavar="FILE[#NAME]", help="a file that each task finds in its folder")
+    add(
+        "--archive",
+        action="append",
+        default=[],
+        metavar="FILE[#NAME]",
+        help="an archive, zip or tar, that each task finds unpacked as NAME",
+    )
 
 
 def job_files(options: argparse.Namespace, command: str) -> tuple[str, list[str]]:
@@ -86,6 +93,7 @@ def job_settings(options: argparse.Namespace) -> dict:
         "params": named(options.param, "--param"),
         "properties": named(options.properties, "-D"),
         "files": options.ship,
+        "archives": options.archive,
     }
 
 

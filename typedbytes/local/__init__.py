@@ -72,6 +72,7 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
     properties     properties of the job, as Hadoop's -D: tasks find "a.b" as the variable a_b; those of Hadoop itself have no other effect,
                    except the number of reducers
     files          paths, or "PATH#NAME", of files that each task finds in its folder, which is then a folder of their own
+    archives       the same of archives, zip or tar, that each task finds unpacked
     quiet          do not pass on the tasks' standard error
     progress       called as progress(phase, done, total) with "map" or "reduce" and bytes of input
 
@@ -89,7 +90,7 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
         options["environ"] = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(options.get("environ") or {})}
     options["properties"] = _properties(options)
     with Processes() as processes:
-        processes.folder, options["environ"] = ship_files(options.pop("files", ()), options.get("environ"), processes.caretaker)
+        processes.folder, options["environ"] = _shipped(options, processes.caretaker)
         return _run(processes, name or "typedbytes", [commands], inputs, output, reducers, **options)
 
 
@@ -103,10 +104,14 @@ def run_script(script, arguments=(), *, inputs, output, reducers=None, combiner=
     properties = options["properties"] = _properties(options)
     reducers = _reducers_of(properties, reducers)
     with Processes() as processes:
-        processes.folder, options["environ"] = ship_files(options.pop("files", ()), options.get("environ"), processes.caretaker)
+        processes.folder, options["environ"] = _shipped(options, processes.caretaker)
         environ = {**variables_of(properties), **options["environ"]}
         steps = from_script(processes, script, arguments, combiner, None if reducers is None else reducers > 0, environ)
         return _run(processes, os.path.basename(script), steps, inputs, output, reducers, **options)
+
+
+def _shipped(options, caretaker):
+    return ship_files(options.pop("files", ()), options.pop("archives", ()), options.get("environ"), caretaker)
 
 
 def _run(

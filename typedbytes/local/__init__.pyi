@@ -46,6 +46,7 @@ class _Options(TypedDict, total=False):
     environ: Optional[Mapping[str, str]]
     properties: Optional[Mapping[str, str]]
     files: Sequence[_Path]
+    archives: Sequence[_Path]
     quiet: bool
     progress: Optional[Callable[[Literal["map", "reduce"], int, int], Any]]
 

@@ -32,7 +32,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     bundle.add_argument("--bundle", metavar="ZIP", help="an archive of typedbytes bundle (default: one is made, with the options below)")
     bundle.add_argument("--no-bundle", action="store_true", help="the nodes have typedbytes installed")
     add_bundle_arguments(parser)
-    add("--archive", action="append", default=[], metavar="FILE#NAME", help="an archive that each task finds unpacked as NAME")
     add("--feed", choices=("splits", "pairs"), help="what map tasks get: whole splits, much cheaper, or single pairs (splits if possible)")
     add("--feed-jar", metavar="JAR", help="the plug-in for whole splits, if it is not installed")
     add("--streaming-jar", metavar="JAR", help="Hadoop's streaming jar, if it is not found")
@@ -92,7 +91,6 @@ def _plan(options, folder):
         python=options.python,
         bundle=_bundle(options, folder),
         python_versions=options.python_versions,
-        archives=options.archive,
         environment=named(options.env, "--env"),
         feed=options.feed,
         feed_jar=options.feed_jar,
