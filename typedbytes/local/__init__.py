@@ -90,7 +90,7 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
         options["environ"] = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(options.get("environ") or {})}
     options["properties"] = _properties(options)
     with Processes() as processes:
-        processes.folder, options["environ"] = _shipped(options, processes.caretaker)
+        processes.folder, options["environ"] = _ship(options, processes.caretaker)
         return _run(processes, name or "typedbytes", [commands], inputs, output, reducers, **options)
 
 
@@ -104,13 +104,13 @@ def run_script(script, arguments=(), *, inputs, output, reducers=None, combiner=
     properties = options["properties"] = _properties(options)
     reducers = _reducers_of(properties, reducers)
     with Processes() as processes:
-        processes.folder, options["environ"] = _shipped(options, processes.caretaker)
+        processes.folder, options["environ"] = _ship(options, processes.caretaker)
         environ = {**variables_of(properties), **options["environ"]}
         steps = from_script(processes, script, arguments, combiner, None if reducers is None else reducers > 0, environ)
         return _run(processes, os.path.basename(script), steps, inputs, output, reducers, **options)
 
 
-def _shipped(options, caretaker):
+def _ship(options, caretaker):
     return ship_files(options.pop("files", ()), options.pop("archives", ()), options.get("environ"), caretaker)
 
 
