@@ -33,7 +33,7 @@ ENCODE = {
 DECODE_WIDE = {"text_1000": 0.4}
 
 #: Values that are written as pickles: times at most, as parts of those of pickle itself, for a list and for one value at a time.
-PICKLED_LIST = {"date": 1, "datetime": 1, "datetime_zone": 1, "decimal": 1, "uuid": 1, "int_2048": 1, "set_100": 1, "row_8": 0.5}
+PICKLED_LIST = {"date": 1, "datetime": 1, "datetime_zone": 1, "decimal": 0.5, "uuid": 1, "int_2048": 0.5, "set_100": 1, "row_8": 0.5}
 PICKLED_EACH = 0.5
 
 #: Nanoseconds at most for a key or a value of a stream.
