@@ -23,7 +23,7 @@ from libc.string cimport memchr, memcpy, memmove, memset
 from posix.uio cimport iovec, writev
 from posix.unistd cimport read, write
 from cpython.buffer cimport (
-    PyBUF_READ, PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer,
+    PyBUF_READ, PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer,
 )
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
@@ -40,7 +40,7 @@ from typedbytes._core cimport (
 from typedbytes.core.byteorder cimport *
 from typedbytes._core cimport *
 from typedbytes.core.cpython cimport (
-    as_failure, bytes_resize, float_from_f64, int_from_i64, int_to_i64, new_ascii, raise_without_memory, tuple_from_stolen, unlikely,
+    as_failure, bytes_resize, float_from_f64, has_buffer, int_from_i64, int_to_i64, new_ascii, raise_without_memory, tuple_from_stolen, unlikely,
 )
 from typedbytes.block.crc32c cimport crc32c, crc32c_start
 from typedbytes.core.typecode cimport *

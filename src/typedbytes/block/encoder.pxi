@@ -369,7 +369,7 @@ cdef class BlockEncoder:
             owner = borrow_buffer(value.data, v)
             v.code = ARROW
             return owner
-        elif PyObject_CheckBuffer(value):
+        elif has_buffer(value):
             return borrow_buffer(value, v)
         elif self.layout == NATIVE and is_arrow_table(value):
             return self.classify_other(arrow_stream_of(value), v, nreplaced)

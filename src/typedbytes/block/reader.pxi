@@ -23,7 +23,7 @@ cdef class BlockReader(Parser):
         if not 1 <= buffer_size <= MAX_BUFFER:
             raise ValueError(f"buffer_size must be 1..{MAX_BUFFER}, not {buffer_size}")
         self.configure(wire, max_bytes, skip_bad, options)
-        self.connect(io.BytesIO(source) if PyObject_CheckBuffer(source) else source, max(buffer_size, 2 * LARGE))
+        self.connect(io.BytesIO(source) if has_buffer(source) else source, max(buffer_size, 2 * LARGE))
         self.buf.read_ahead = True
         self.source = source
         self.state = OPEN

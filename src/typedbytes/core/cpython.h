@@ -440,6 +440,32 @@ static inline void gc_resume(int was_on) {
 #endif
 }
 
+/* Whether it is a bytes-like object. PyPy has the slot in types that it is written with, io.BytesIO among them, which have no buffer. */
+static inline int has_buffer(PyObject *object) {
+#if defined(PYPY_VERSION)
+    Py_buffer view;
+    if (!PyObject_CheckBuffer(object)) return 0;
+    if (PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) == 0) {
+        PyBuffer_Release(&view);
+        return 1;
+    }
+    int has_one = !PyErr_ExceptionMatches(PyExc_TypeError);    /* which cannot be had now: the use that needs it says why */
+    PyErr_Clear();
+    return has_one;
+#else
+    return PyObject_CheckBuffer(object);
+#endif
+}
+
+#if defined(PYPY_VERSION)
+/* What Cython calls before it frees an object. PyPy has called __del__ by then, and ends the process when a function gets an object
+   that is being freed. */
+#undef PyObject_GC_IsFinalized
+#define PyObject_GC_IsFinalized(object) 1
+#undef PyObject_CallFinalizerFromDealloc
+#define PyObject_CallFinalizerFromDealloc(object) 0
+#endif
+
 /* Warn that `source` was not closed; imports nothing where the interpreter is ending. */
 static inline int warn_of_resource(PyObject *source, PyObject *text) {
 #if defined(PYPY_VERSION)

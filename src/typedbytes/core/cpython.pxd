@@ -13,6 +13,7 @@ cdef extern from "core/cpython.h":
     # New references; NULL: an exception is set.
     PyObject* int_from_i64(int64_t value) noexcept
     PyObject* float_from_f64(double value) noexcept
+    bint has_buffer(object obj) noexcept    # as PyObject_CheckBuffer
     # 0, or -1: an exception is set, as warnings are errors.
     int warn_of_resource(PyObject* source, PyObject* text) noexcept
     # 1: stored in *value; 0: beyond 64 bits. The object is an int (or of a subclass).

@@ -8,7 +8,7 @@
 
 from libc.stdint cimport int64_t
 from libc.string cimport memchr, memcmp, memcpy, memset
-from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, PyBUF_WRITE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, PyBUF_WRITE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.memoryview cimport PyMemoryView_FromMemory, PyMemoryView_GET_BUFFER
@@ -18,7 +18,7 @@ from cpython.list cimport PyList_CheckExact
 from cpython.tuple cimport PyTuple_CheckExact
 
 from typedbytes.core.byteorder cimport load_i32
-from typedbytes.core.cpython cimport as_failure, bytes_become, bytes_restore, bytes_shorten, dict_next, inherit_next, int_to_i64, keyword_function, object_from_stolen, pair_from_stolen, replace_calls, tuple_from_stolen, unlikely
+from typedbytes.core.cpython cimport as_failure, bytes_become, bytes_restore, bytes_shorten, dict_next, has_buffer, inherit_next, int_to_i64, keyword_function, object_from_stolen, pair_from_stolen, replace_calls, tuple_from_stolen, unlikely
 
 import io
 import os

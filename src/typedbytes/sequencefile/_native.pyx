@@ -24,7 +24,7 @@
 
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int16_t, int32_t, int64_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy, memset
-from cpython.buffer cimport PyBUF_READ, PyBuffer_Release, PyObject_CheckBuffer
+from cpython.buffer cimport PyBUF_READ, PyBuffer_Release
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.memoryview cimport PyMemoryView_FromMemory, PyMemoryView_GET_BUFFER
@@ -39,7 +39,7 @@ from typedbytes.core.byteorder cimport (
     load_f32, load_f64, load_i16, load_i32, load_i64, store_f32, store_f64, store_i16, store_i32, store_i64,
 )
 from typedbytes._core cimport *
-from typedbytes.core.cpython cimport as_failure, pair_from_stolen, raise_pending, raise_without_memory
+from typedbytes.core.cpython cimport as_failure, has_buffer, pair_from_stolen, raise_pending, raise_without_memory
 from typedbytes.core.typecode cimport *
 
 import io

@@ -64,7 +64,7 @@ cdef class RecordFrames:
 
     cdef int connect(self, source) except -1:
         cdef Py_buffer* view
-        if PyObject_CheckBuffer(source):
+        if has_buffer(source):
             memory = memoryview(source)
             self.memory = memory if memory.c_contiguous else memoryview(memory.tobytes())
             view = PyMemoryView_GET_BUFFER(self.memory)

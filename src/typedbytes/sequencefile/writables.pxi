@@ -353,7 +353,7 @@ cdef inline int encode_typed(Encoding* e, object obj) except -1:
 
 cdef int encode_buffer(WritableClass writable, Encoding* e, object obj, bint with_length) except -1:
     cdef Py_buffer view
-    if not PyObject_CheckBuffer(obj):
+    if not has_buffer(obj):
         raise EncodeTypeError(f"expected a bytes-like object for {article(writable)}, not {type(obj).__name__}")
     contiguous = get_view(obj, &view)
     try:
@@ -432,7 +432,7 @@ cdef int encode_other(WritableClass writable, Encoding* e, object obj) except -1
         return encode_buffer(writable, e, obj.data, False)
     if writable.function is not None:
         obj = writable.function(obj)
-    elif not PyObject_CheckBuffer(obj):
+    elif not has_buffer(obj):
         raise EncodeTypeError(f"unknown class {writable.class_name!r}: pass encoders=, or bytes instead of {type(obj).__name__}; "
                               f"known: {', '.join(name.rpartition('.')[2] for name in KINDS)}")
     return encode_buffer(writable, e, obj, False)

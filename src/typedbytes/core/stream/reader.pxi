@@ -49,7 +49,7 @@ cdef class Reader:
 
     cdef int connect(self, source, bint read_ahead, Py_ssize_t buffer_size) except -1:
         cdef Py_buffer* view
-        if not PyObject_CheckBuffer(source):
+        if not has_buffer(source):
             self.input = open_source(source, read_ahead)
             start_filled(&self.d.buf, buffer_size, fill_from, <void*>self.input)
             self.d.buf.read_ahead = read_ahead
