@@ -139,3 +139,9 @@ def test_every_cut_of_a_null():
     for end in range(len(tb.dumps(1)) + 1, len(data)):
         with pytest.raises(tb.TruncatedError):
             list(columns.read(data[:end], pairs=False))
+
+
+def test_a_part_of_a_tuple_that_is_always_null_is_an_array_of_none():
+    (batch,) = columns.read(tb.Encoder().encode_all([(1, None), (2, None)]), pairs=False)
+    numbers, nulls = batch.column("value")
+    assert (list(numbers), list(nulls)) == ([1, 2], [None, None])

@@ -3,9 +3,11 @@
 import array
 import codecs
 import collections
+import datetime
 import decimal
 import enum
 import mmap
+import pickle
 import sys
 import threading
 
@@ -578,3 +580,16 @@ def test_a_large_output_before_does_not_weigh_on_small_ones():
     for _ in range(2):
         assert sys.getsizeof(encoder.encode("y" * 70_000)) < 80_000
         assert sys.getsizeof(encoder.encode("y" * 700)) < 800
+
+
+@pytest.mark.parametrize("value", [{1}, frozenset(), 1j, datetime.date(2020, 1, 2), decimal.Decimal("1.5")], ids=repr)
+def test_a_value_type_is_pickled_as_pickle_does_on_request(value):
+    encoded = tb.dumps(value, pickle="trust")
+    assert (encoded[:1], pickle.loads(encoded[5:]), tb.loads(encoded)) == (b"d", value, value)
+
+
+def test_encode_takes_its_argument_by_name():
+    assert tb.Encoder().encode(obj=1) == tb.dumps(1)
+    for arguments, named in [((), {}), ((1, 2), {}), ((), {"value": 1})]:
+        with pytest.raises(TypeError):
+            tb.Encoder().encode(*arguments, **named)

@@ -1022,3 +1022,9 @@ def test_an_int_that_says_another_length_than_it_has_is_refused(nbytes):
     with pytest.raises(FormatError) as caught:
         Decoder().decode_from(wire + b"\7" * 300)
     assert (caught.value.offset, caught.value.code) == (0, 100)
+
+
+def test_text_with_a_length_of_eight_bytes():
+    text = "h\xe9"
+    data = text.encode()
+    assert safe_loads(b"\x80\x04\x8d" + len(data).to_bytes(8, "little") + data + b".") == text

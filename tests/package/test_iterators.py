@@ -15,6 +15,7 @@ import io
 import itertools
 import os
 import pathlib
+import pickle
 import re
 import signal
 import sys
@@ -792,3 +793,43 @@ run(reducer=reducer)
             child.stdin.close()
         messages += child.stderr.read()
     assert child.returncode == 1 and b"ValueError: too slow" in messages
+
+
+# -- what internal callers ask of an iterator -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [
+    lambda: WrappedIterator(iter(())),
+    lambda: PairGroups(iter([(1, 2)]), lambda key: key),
+    lambda: next(PairGroups(iter([(1, 2)]), lambda key: key))[1],
+    lambda: next(tb.PairReader(BY_TWO).groups())[1],
+    lambda: tb.PairReader(BY_TWO).groups(),
+], ids=["wrapped", "pair groups", "values", "group values", "groups"])  # fmt: skip
+def test_an_iterator_cannot_be_pickled(make):
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(make())
+
+
+def test_an_iterator_that_has_not_reached_its_end_says_so():
+    iterator = WrappedIterator(iter([1]))
+    with pytest.raises(RuntimeError, match="the end of a WrappedIterator has not been reached: records are left"):
+        iterator._check_end()
+    assert list(iterator) == [1]
+    iterator._check_end()
+
+
+def test_an_iterator_whose_call_failed_stays_failed():
+    iterator = WrappedIterator(iter([1]))
+    for call in (lambda: iterator._call(lambda: 1 / 0), iterator._check_end, lambda: next(iterator)):
+        with pytest.raises(ZeroDivisionError):
+            call()
+
+
+def test_a_reader_that_has_not_read_its_input_says_so():
+    reader = tb.Reader(BY_TWO)
+    next(reader)
+    with pytest.raises(RuntimeError, match="the end of the input of a Reader has not been read: records are left"):
+        reader._check_end()
+    reader.close()
+    with pytest.raises(ValueError, match="closed reader"):
+        reader._check_end()

@@ -5,6 +5,7 @@ import io
 import pytest
 
 from typedbytes import FormatError, TruncatedError
+from typedbytes._core import TextReader
 from typedbytes.streaming._rawbytes import RawBytesInput, RawBytesOutput
 from typedbytes.streaming._record_io import BUFFER_NBYTES
 from typedbytes.streaming._text import TextInput, TextOutput
@@ -212,3 +213,12 @@ def test_values_are_gone_with_the_next_group():
 
 def test_no_groups():
     assert listed(TextInput(io.BytesIO(b""), b"\t").groups()) == []
+
+
+def test_a_separator_of_several_bytes_is_found_after_a_part_of_it():
+    assert list(TextReader(b"axab1\nab\nax\n", separator=b"ab")) == [("ax", "1"), ("", ""), ("ax", "")]
+
+
+def test_an_empty_separator_is_refused():
+    with pytest.raises(ValueError, match="a separator is at least one byte"):
+        TextReader(b"", separator=b"")
