@@ -7,11 +7,14 @@ crash. The allocators of C itself are not seen; the core uses Python's.
 
 import array
 import contextlib
+import datetime
+import decimal
 import functools
 import gc
 import io
 import itertools
 import os
+import pickle
 import socket
 import sys
 from pathlib import Path
@@ -439,7 +442,31 @@ def new_keys():
     return tb.loads(tb.dumps(maps)) == maps
 
 
+# Pickles: sets whose tables grow, shared objects in a memo, deep ones; and columns with nulls at every place.
+PICKLED = [
+    set(range(400)),
+    frozenset(map(str, range(300))),
+    {(1, "a"), (2, "b")},
+    datetime.date(2020, 1, 2),
+    decimal.Decimal("1.25"),
+    2**900,
+    1j,
+]
+SHARED = [str(number) * 3 for number in range(300)]
+MEMOS = pickle.dumps(tuple((text, text, (text,)) for text in SHARED), 2)
+OTHER_MEMOS = b"\x80\x02(" + b"".join(b"K\x01r" + (number * 7919).to_bytes(4, "little") for number in range(300)) + b"t."
+NULLS = tb.Encoder().encode_pairs(
+    (None if number % 7 == 1 else number, None if number % 5 == 2 else ("t%d" % number, None if number % 3 else [number, None], True))
+    for number in range(400)
+)
+
 OPERATIONS = {
+    "loads_pickled": lambda: [tb.loads(tb.dumps(value)) for value in PICKLED],
+    "loads_memo": lambda: [len(_core.safe_loads(MEMOS)), _core.safe_loads(OTHER_MEMOS)],
+    "dumps_pickled": lambda: [tb.dumps(value) for value in PICKLED],
+    "columns_with_nulls": lambda: rewritten(NULLS),
+    "columns_with_nulls_widen": lambda: rewritten(NULLS + tb.dumps(2**40) + tb.dumps(None), policy="widen"),
+    "columns_arrow_nulls": lambda: _native.arrow_names(_native.ImportedArray(*taken(NULLS)[0].__arrow_c_array__())),
     "loads": lambda: tb.loads(tb.dumps(VALUES)),
     "loads_exact": lambda: tb.loads(tb.dumps(VALUES), exact=True, map_pairs=True),
     "loads_hook": lambda: tb.loads(tb.dumps([tb.Ext(60, b"x")] * 20), ext_hook=shown),
