@@ -402,7 +402,7 @@ cdef const unsigned char* put_plain_payload(Walk* w, const unsigned char* p) exc
 
 
 cdef const unsigned char* put_plain_pickle(Walk* w, const unsigned char* p) except NULL:
-    # Only the safe types are read; what has no plain form, or is no such pickle, is base64.
+    # Only the safe types are read; what has no plain form, or is not such a pickle, is base64.
     from typedbytes._core import loads    # imported lazily: reports of other values need no decoder
 
     try:

@@ -105,9 +105,9 @@ cdef inline PyObject* decode_ascii(const unsigned char* p, Py_ssize_t nbytes) ex
 
 
 # Strings that repeat (MAP keys, short words) are shared through a table. The hash of a string's bytes selects two adjacent slots,
-# which are compared in full. On its first occurrence only a string's bytes are recorded, in the first slot, whose old content moves to
-# the second; on its second occurrence the str is made for the table. So the strings of the table are few and lie together: a
-# long-lived str pins the memory around it. Keys of pairs are always looked up, other strings only while it pays:
+# which are compared in full. On its first occurrence only a string's bytes are recorded, in the first slot; the slot's old content
+# moves to the second. On its second occurrence the str is created from pooled memory and kept. Pooling matters because a long-lived
+# str scattered on the heap would pin the memory around it. Keys of pairs are always looked up, other strings only while it pays:
 # a hit raises the balance by one, a miss lowers it, and at zero lookups are suspended for a while. For MAP keys that is when as many
 # have missed as the table holds. Table and balances are shared by everything that is decoded in this process.
 

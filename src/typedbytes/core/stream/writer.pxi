@@ -3,7 +3,7 @@
 cdef class Writer:
     """Writer(sink, *, buffer_size=65536, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nWrite a stream of values to a file object, descriptor, socket or path.
 
-    buffer_size: bytes gathered before they are handed over; only whole records are. Other options as for `Encoder`. An object
+    buffer_size: bytes gathered before they are sent, always as whole records. Other options as for `Encoder`. An object
     that fails to encode writes nothing, and the Writer stays usable. What could not be written stays in the buffer:
     flush() and close() try again, and raise again. Objects and descriptors given stay open; a path or a URL is opened and
     closed by the Writer.

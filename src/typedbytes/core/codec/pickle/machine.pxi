@@ -45,7 +45,7 @@ cdef struct PickleMachine:
     uint32_t first_key        # of the memo
     uint64_t* memo_index      # NULL: each key is one more than the one before it
     int index_bits            # log2 of its entries
-    uint64_t above            # the extent of a container of what was taken off the stack last, without its own bytes
+    uint64_t contents_extent  # the extent of a container of what was taken off the stack last, without its own bytes
     int64_t budget
     Py_ssize_t nblank         # UUIDs without a number
     bint ran_past_end         # an opcode was looked for at the end
@@ -58,7 +58,7 @@ cdef struct PickleMachine:
 
 
 cdef object read_pickle(const unsigned char* p, Py_ssize_t nbytes):
-    # Raises ValueError for whatever is no plain value: other types, broken bytes, bytes after the end, and pickles made to cost
+    # Raises ValueError for whatever is not a plain value: other types, broken bytes, bytes after the end, and pickles made to cost
     # more than their size.
     cdef PickleMachine m
     m.start = m.p = p
@@ -71,7 +71,7 @@ cdef object read_pickle(const unsigned char* p, Py_ssize_t nbytes):
     m.nstack = m.nmemo = m.memo_capacity = m.nblank = m.ran_past_end = 0
     m.index_bits = m.nmarks = 0
     m.first_key = 0
-    m.above = 0
+    m.contents_extent = 0
     m.exception_is_final = m.needs_position = False
     # Small pickles get somewhat more for their bytes; not much more, since a stream may hold many of them.
     m.budget = (1 << 17) + min(1 << 22, 256 * nbytes) + 64 * nbytes
@@ -115,7 +115,7 @@ cdef int refuse_pickle(PickleMachine* m, str what) except -1:
 
 
 cdef int break_off(PickleMachine* m, str what) except -1:
-    # The bytes before the cursor, or the lack of more, are no pickle.
+    # The bytes before the cursor, or the lack of more, are not a pickle.
     m.needs_position = True
     raise ValueError(what)
 
@@ -132,7 +132,7 @@ cdef int spend(PickleMachine* m, Py_ssize_t nbytes) except -1:
 
 
 cdef int handle_signals(PickleMachine* m) except -1:
-    m.exception_is_final = True    # what a signal's handler raises is no fault of the pickle
+    m.exception_is_final = True    # what a signal's handler raises is not a fault of the pickle
     check_signals()
     m.exception_is_final = False
     return 0
@@ -253,7 +253,7 @@ cdef int enlarge_slots(PickleMachine* m, PyObject* value) except -1:
 
 
 cdef void* enlarged(void* full, const void* first, Py_ssize_t nbytes) noexcept:
-    # Memory of twice as many bytes with the same contents; `first` is no memory of its own. NULL: there is none.
+    # Memory of twice as many bytes with the same contents; `first` is not an allocation of its own. NULL: out of memory.
     cdef void* larger = PyMem_Realloc(NULL if full == first else full, 2 * nbytes)
     if larger != NULL and full == first:
         memcpy(larger, first, nbytes)
@@ -278,7 +278,7 @@ cdef void measure_contents(PickleMachine* m, Py_ssize_t start) noexcept:
         nbytes += m.extents[i] >> SIZE_SHIFT
     if start < m.nstack:
         levels += 1
-    m.above = nbytes << SIZE_SHIFT | flags & (HOLDS_NAME | HOLDS_MUTABLE) | levels
+    m.contents_extent = nbytes << SIZE_SHIFT | flags & (HOLDS_NAME | HOLDS_MUTABLE) | levels
 
 
 cdef Py_ssize_t start_of_last(PickleMachine* m, Py_ssize_t nitems) except -1:
@@ -302,13 +302,13 @@ cdef inline void drop_slots(PickleMachine* m, Py_ssize_t start) noexcept:
 
 
 cdef PyObject* take_tuple(PickleMachine* m, Py_ssize_t start) except NULL:
-    # The values from `start` on, which leave the stack; `above` is the extent of what holds them.
+    # The values from `start` on, which leave the stack; `contents_extent` is that of what holds them.
     cdef Py_ssize_t nitems = m.nstack - start
     cdef PyObject* result
     measure_contents(m, start)
     m.nstack = start
     result = tuple_from_stolen(m.stack + start, nitems)
-    if nitems and not m.above & HOLDS_MUTABLE:
+    if nitems and not m.contents_extent & HOLDS_MUTABLE:
         PyObject_GC_UnTrack(result)    # no cycle can go through it
     return result
 

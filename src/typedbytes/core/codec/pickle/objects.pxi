@@ -13,7 +13,7 @@
 #     UUID                    nothing, by NEWOBJ or copy_reg._reconstructor(UUID, object, None); then once BUILD with a dict
 #                             of "int", an int of 128 bits, and at most "is_safe", which is 0, -1 or None
 #
-# The other plain values have opcodes of their own: None, bool, int, float, str, bytes and tuple. A tuple is no value by itself.
+# The other plain values have opcodes of their own: None, bool, int, float, str, bytes and tuple. A tuple is not a value by itself.
 
 cdef enum NameKind:
     NAME_BYTES
@@ -301,7 +301,7 @@ cdef int push_list(PickleMachine* m, list items) except -1:
     if not m.nstack or Py_TYPE(m.stack[m.nstack - 1]) != <PyTypeObject*>PickledName:
         return refuse_pickle(m, "it holds a list, which has a type code of its own")
     Py_INCREF(items)
-    return push_holder(m, <PyObject*>items, of_mutable(m.above))
+    return push_holder(m, <PyObject*>items, of_mutable(m.contents_extent))
 
 
 cdef int push_dict(PickleMachine* m, list items) except -1:
@@ -322,7 +322,7 @@ cdef int set_items(PickleMachine* m, list items) except -1:
         is_named = is_named and type(items[i]) is str
     if not is_named:
         return refuse_pickle(m, "the state of an object is not by names")
-    add_to_top_extent(m, m.above)
+    add_to_top_extent(m, m.contents_extent)
     for i in range(0, len(items), 2):
         (<dict>target)[items[i]] = items[i + 1]
     return 0
@@ -340,17 +340,17 @@ cdef int push_open_set(PickleMachine* m) except -1:
 
 cdef int extend_list(PickleMachine* m, Py_ssize_t start) except -1:
     move_to_list(m, <list><object>expect_below(m, start, &PyList_Type), start)
-    return add_to_top_extent(m, m.above)
+    return add_to_top_extent(m, m.contents_extent)
 
 
 cdef int extend_open_set(PickleMachine* m, Py_ssize_t start) except -1:
     move_to_list(m, (<OpenSet><object>expect_below(m, start, <PyTypeObject*>OpenSet)).items, start)
-    return add_to_top_extent(m, m.above)
+    return add_to_top_extent(m, m.contents_extent)
 
 
 cdef int push_frozenset(PickleMachine* m, Py_ssize_t start) except -1:
     cdef list items = take_list(m, start)
-    cdef uint64_t extent = m.above & ~<uint64_t>HOLDS_MUTABLE
+    cdef uint64_t extent = m.contents_extent & ~<uint64_t>HOLDS_MUTABLE
     made = frozenset_of(m, items)
     Py_INCREF(made)
     return push_set(m, <PyObject*>made, extent)

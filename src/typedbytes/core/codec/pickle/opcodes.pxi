@@ -318,7 +318,7 @@ cdef bint run_container(PickleMachine* m, int opcode) except -1:
 
 cdef int push_tuple(PickleMachine* m, Py_ssize_t start) except -1:
     cdef PyObject* made = take_tuple(m, start)
-    return push_holder(m, made, with_own_size(m.above, made))
+    return push_holder(m, made, with_own_size(m.contents_extent, made))
 
 
 cdef int push_global(PickleMachine* m) except -1:
