@@ -224,7 +224,7 @@ def test_failure_of_a_hook_is_user_code(tmp_path):
 def test_usage(tmp_path, script, words, environ):
     outcome = run_script(tmp_path, script, *words, data=GOOD, environ=environ)
     assert (outcome.code, outcome.output) == (64, b"")
-    assert outcome.lines[-1].endswith("job.py map|combine|reduce")
+    assert outcome.lines[-1].endswith("job.py map|combine|reduce, or: typedbytes run job.py INPUT -o FOLDER")
     assert len(outcome.lines) == 2
 
 

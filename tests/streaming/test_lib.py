@@ -217,6 +217,26 @@ def test_counters():
     assert task().input_file is None
 
 
+def test_parameters():
+    class Scaled:
+        def __init__(self):
+            self.by = int(task().params["by"])
+
+        def __call__(self, key, value):
+            yield key, value * self.by
+
+    def shown(key, values):
+        yield key, (sum(values), task().params)
+
+    params = {"by": "3"}
+    assert call_map(Scaled, [(1, 2)], params=params) == [(1, 6)]
+    assert call_reduce(shown, [(1, 2)], params=params) == [(1, (2, params))]
+    assert run_job([(1, 2)], Scaled, shown, lib.sumreducer, params=params) == [(1, (6, params))]
+    with pytest.raises(TypeError):
+        call_map(Scaled, [(1, 2)], params={"by": "3", "times": 4})
+    assert task().params == {}
+
+
 def test_the_names_of_lib_are_all_there():
     assert lib.__all__ == sorted(lib.__all__)
     made = {name for name, thing in vars(lib).items() if getattr(thing, "__module__", "") == lib.__name__ and not name.startswith("_")}

@@ -109,7 +109,7 @@ def test_names_that_belong_to_others(tmp_path, name):
 def test_a_name_is_for_one_file(tmp_path):
     script = "from typedbytes.streaming import side_file\nrun(lambda key, value: [(key, side_file('x').write(b''))])"
     outcome = run_script(tmp_path, script, "map", data=PAIRS, environ={"mapreduce_task_output_dir": str(tmp_path)})
-    assert outcome.code == 1 and "already exists" in outcome.lines[-1]
+    assert outcome.code == 1 and "already exists: open it once per task, in configure()" in outcome.lines[-1]
     with pytest.raises(RuntimeError, match="belong to a task"):
         side_file("x")
 

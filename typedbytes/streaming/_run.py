@@ -134,7 +134,7 @@ def _run(steps, only, argv):
     except UsageError as error:
         write_line(f"typedbytes: {error}")
         if not isinstance(error, GroupingError):
-            write_line(f"usage: {argv[0]} map|combine|reduce")
+            write_line(f"usage: {argv[0]} map|combine|reduce, or: typedbytes run {os.path.basename(argv[0])} INPUT -o FOLDER")
         return USAGE
     except OSError as error:
         return _fail(IO_ERROR, error)

@@ -39,7 +39,7 @@ class SideFiles:
             raise ValueError(f"{name!r} cannot be the name of a side file: it must be a plain name that does not start with part-, _ or .")
         name = self._final_name(name)
         if name in self._files:
-            raise ValueError(f"the side file {name!r} already exists")
+            raise ValueError(f"the side file {name!r} already exists: open it once per task, in configure()")
         folder = _spool_folder()
         os.makedirs(folder, exist_ok=True)
         file = self._files[name] = open(os.path.join(folder, _temporary_name(name)), "wb")

@@ -21,6 +21,7 @@ from typedbytes import Decoder, Encoder, PairReader, dumps
 from typedbytes._core import PairGroups
 from typedbytes.streaming import _reporter
 from typedbytes.streaming._record_io import checked_pair
+from typedbytes.streaming._task import PARAM
 from typedbytes.streaming._user_code import StopEarly, UserCode, pairs_of
 
 __all__ = ["call_map", "call_reduce", "counted", "run_job", "shuffle"]
@@ -33,29 +34,32 @@ def __dir__():
 INPUT_FILE = "mapreduce_map_input_file"
 
 
-def call_map(mapper, pairs, *, input_file=None):
+def call_map(mapper, pairs, *, input_file=None, params=None):
     """Return the pairs that a mapper, a function, object or class as for run(), makes of pairs.
 
-    `input_file` is the value of task().input_file during the call.
+    `input_file` is the value of task().input_file during the call, and `params` are the parameters in task().params.
 
     >>> call_map(lambda key, value: [(value, key)], [("a", 1)])
     [(1, 'a')]
     """
-    user_code = UserCode("map", mapper)
-    with _input_file(input_file):
-        return _called(user_code, PairReader(_encoded(pairs)))
+    variables = _variables(params)
+    if input_file is not None:
+        variables[INPUT_FILE] = input_file
+    with _environment(variables):
+        return _called(UserCode("map", mapper), PairReader(_encoded(pairs)))
 
 
-def call_reduce(reducer, pairs, *, group_by=None):
+def call_reduce(reducer, pairs, *, group_by=None, params=None):
     """Return the pairs that a reducer or a combiner makes of pairs, grouped by adjacent equal keys.
 
-    `group_by` is that of run().
+    `group_by` is that of run(), and `params` are the parameters in task().params.
 
     >>> call_reduce(lambda key, values: [(key, sum(values))], [("a", 1), ("a", 2), ("b", 3)])
     [('a', 3), ('b', 3)]
     """
     reader = PairReader(_encoded(pairs))
-    return _called(UserCode("reduce", reducer), reader.groups() if group_by is None else PairGroups(reader, group_by))
+    with _environment(_variables(params)):
+        return _called(UserCode("reduce", reducer), reader.groups() if group_by is None else PairGroups(reader, group_by))
 
 
 def shuffle(pairs):
@@ -68,23 +72,23 @@ def shuffle(pairs):
     return Decoder().decode_pairs(b"".join(item for pair in raw for item in pair))
 
 
-def run_job(pairs, mapper, reducer=None, combiner=None, *, group_by=None):
+def run_job(pairs, mapper, reducer=None, combiner=None, *, group_by=None, params=None):
     """Return the pairs that a job of one map task and one reduce task makes of pairs.
 
-    `group_by` is that of run().
+    `group_by` is that of run(), and `params` are the parameters in task().params.
 
     >>> run_job([(0, 5), (1, 7)], lambda key, value: [("all", value)], lambda key, values: [(key, max(values))])
     [('all', 7)]
     """
-    pairs = call_map(mapper, pairs)
+    pairs = call_map(mapper, pairs, params=params)
     if combiner is not None:
-        pairs = call_reduce(combiner, shuffle(pairs))
+        pairs = call_reduce(combiner, shuffle(pairs), params=params)
     if reducer is None:
         return pairs
     pairs = shuffle(pairs)
     if group_by is not None:
         pairs.sort(key=lambda pair: dumps(group_by(pair[0])))
-    return call_reduce(reducer, pairs, group_by=group_by)
+    return call_reduce(reducer, pairs, group_by=group_by, params=params)
 
 
 @contextmanager
@@ -123,13 +127,16 @@ def _encoded(pairs):
     return Encoder().encode_pairs(pairs)
 
 
+def _variables(params):
+    return {PARAM + name: value for name, value in (params or {}).items()}
+
+
 @contextmanager
-def _input_file(path):
-    before = os.environ.get(INPUT_FILE)
-    if path is not None:
-        os.environ[INPUT_FILE] = path
+def _environment(variables):
+    before = {name: os.environ.get(name) for name in variables}
     try:
+        os.environ.update(variables)
         yield
     finally:
-        if path is not None:
-            os.environ.pop(INPUT_FILE) if before is None else os.environ.update({INPUT_FILE: before})
+        for name, value in before.items():
+            os.environ.pop(name, None) if value is None else os.environ.update({name: value})
