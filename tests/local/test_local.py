@@ -647,10 +647,20 @@ def test_the_command_runs_a_job_and_prints_its_counters(words, tmp_path):
         (["text.py", "in.txt", "-o", "out"], 1, "typedbytes: returned: str, expected pairs of key and value"),
         (["broken.py", "in.txt", "-o", "out"], 64, "No module named 'no_such_module'"),
         (["failing.py", "in.txt", "-o", "out"], 1, "ZeroDivisionError"),
+        (
+            ["bad.py", "in.txt", "-o", "out"],
+            1,
+            "exit code 65: 2 records are bad, and max_bad=1 allows no more; the last error: ValueError: x",
+        ),
     ],
 )
 def test_the_command_says_what_is_wrong(words, tmp_path, words_given, code, said):
     write_script(tmp_path, "import no_such_module", "broken.py")
+    write_script(
+        tmp_path,
+        "from typedbytes import streaming\ndef mapper(key, value):\n    raise ValueError('x')\nstreaming.run(mapper, max_bad=1)",
+        "bad.py",
+    )
     for name, returned in (("failing", "1 / 0"), ("pair", "(key, value)"), ("text", "value"), ("noisy", "[]")):
         start = "print('loading', flush=True)" if name == "noisy" else ""
         write_script(tmp_path, f"from typedbytes import streaming\n{start}\nstreaming.run(lambda key, value: {returned})", f"{name}.py")

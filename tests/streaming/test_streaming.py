@@ -204,6 +204,14 @@ def test_what_is_not_a_pair_is_not_a_record(tmp_path, given, form):
     assert outcome.lines[-1].startswith(("TypeError: ", "ValueError: ", "typedbytes.errors.EncodeTypeError: "))
 
 
+def test_the_report_says_where_a_function_for_other_objects_goes(tmp_path):
+    outcome = run_script(tmp_path, "run(lambda key, value: [(key, object())])", "map", data=COUNTS)
+    assert outcome.code == 1
+    assert 'run(..., write_options={"default": function})' in outcome.details()["what to do"]
+    script = 'run(lambda key, value: [(key, 1j.conjugate)], write_options={"default": lambda thing: "made"})'
+    assert run_script(tmp_path, script, "map", data=COUNTS).code == 0
+
+
 def test_a_pair_is_handed_over_as_soon_as_it_is_there(tmp_path):
     child = start(tmp_path, "run(lambda key, value: status(key))", "map")
     for key in ("first", "second"):

@@ -259,6 +259,9 @@ def _exit_reason(code, tail):
         return f"it was ended by {name_of(-code)}"
     if code == USAGE and tail and tail[-1].startswith("typedbytes: "):
         return f"exit code {code}: {tail[-1][12:]}"
+    too_many = "TooManyBadRecords: "
+    if code == BAD_DATA and tail and too_many in tail[-1]:
+        return f"exit code {code}: {tail[-1].partition(too_many)[2]}"
     said = FINAL_CODES.get(code) or (tail[-1] if tail else "it wrote nothing to standard error")
     return f"exit code {code}: {said}"
 

@@ -23,14 +23,17 @@ class BadRecords:
     def __init__(self, limit):
         self._limit = limit
         self._nbad = 0
+        self._last = ""
         self._file = None
 
     def add(self, record, error, nread):
         """Keep the bytes of a record and report why it is skipped; raises TooManyBadRecords."""
         self._nbad += 1
         counter("typedbytes", "BadRecords")
+        said = f"{type(error).__name__}: {error}"
+        self._last = said.partition("\n")[0]
         if self._nbad <= NSHOWN:
-            write_line(f"typedbytes: bad record {self._nbad}, of {nread} read: {type(error).__name__}: {error}")
+            write_line(f"typedbytes: bad record {self._nbad}, of {nread} read: {said}")
         self._file = self._file or side_file("bad-records")
         self._file.write(record)
         self.check(max(nread, MIN_RECORDS), error)
@@ -39,7 +42,8 @@ class BadRecords:
         """Raise TooManyBadRecords when more than the limit are bad among `nread` records."""
         allowed = self._limit * nread if isinstance(self._limit, float) else self._limit
         if self._nbad > allowed:
-            raise TooManyBadRecords(f"{self._nbad} records are bad, and max_bad={self._limit} allows no more") from cause
+            said = f"{self._nbad} records are bad, and max_bad={self._limit} allows no more; the last error: {self._last}"
+            raise TooManyBadRecords(said) from cause
 
 
 class BadRecordSkipper:

@@ -13,7 +13,7 @@ import sys
 
 from typedbytes._core import PairGroups
 from typedbytes._exit_codes import BAD_DATA, FAILED, INTERNAL, INTERRUPTED, IO_ERROR, OK, TERMINATED, USAGE
-from typedbytes.errors import DecodeError
+from typedbytes.errors import DecodeError, EncodeTypeError
 from typedbytes.streaming._descriptors import open_descriptors
 from typedbytes.streaming._formats import open_columns, open_files, open_input, open_output
 from typedbytes.streaming._heartbeat import Heartbeat
@@ -386,4 +386,11 @@ class TaskRun:
     def _exit_details(self, error):
         if isinstance(error, SystemExit):
             return [("exit", "the task may end before its input only by raising StopEarly")]
+        if isinstance(error, EncodeTypeError):
+            return [
+                (
+                    "what to do",
+                    'for what the job returns: run(..., write_options={"default": function}), which makes it an object that can be encoded',
+                )
+            ]
         return []
