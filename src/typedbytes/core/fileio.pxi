@@ -28,6 +28,10 @@ cdef Source open_source(object file, bint read_ahead):
     return source
 
 
+# RawIOBase's own method, which raises NotImplementedError; PyPy has none.
+cdef object ABSTRACT_READINTO = getattr(io.RawIOBase, "readinto", None)
+
+
 cdef tuple find_read_method(object file, bint read_ahead):
     # One raw read a call where there is such a method, so that a value is returned as soon as it has come.
     if isinstance(file, io.TextIOBase):
@@ -38,7 +42,7 @@ cdef tuple find_read_method(object file, bint read_ahead):
         return READ_INTO, file.readinto1
     for name in ("readinto1", "readinto", "recv_into") if read_ahead else ("readinto", "recv_into"):
         method = getattr(file, name, None)
-        if callable(method) and getattr(type(file), name, None) is not io.RawIOBase.readinto:    # which raises NotImplementedError
+        if callable(method) and getattr(type(file), name, None) is not ABSTRACT_READINTO:
             return READ_INTO_COPY, method
     for name in ("read1", "read", "recv") if read_ahead else ("read",):
         method = getattr(file, name, None)
