@@ -2,8 +2,8 @@
 
 A source is used by an internal protocol, which typedbytes.Reader, PairReader and the TypedPairs of a SequenceFile implement:
 
-    __use_encoded__(use, nbytes)    call use(view) with whole or partial encoded records, at least nbytes if there are so many; it
-                                    returns the bytes and records used. Return False, without a call, at the end of input
+    __use_encoded__(use, nbytes)    call use(view) with whole or partial encoded records, at least nbytes unless fewer are left;
+                                    it returns the bytes and records used. Return False, without a call, at the end of input
     read()                          decode the next record, to raise its error
     offset, record                  where the next record is
     close()

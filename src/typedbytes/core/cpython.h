@@ -99,7 +99,7 @@ static PyObject *set_elements(PyObject *set) {
     return PySequence_Tuple(set);
 }
 
-/* Give a new, empty set the table for so many elements: growing in steps takes as long as adding them. */
+/* Give a new, empty set a table for `nitems` elements: growing in steps takes as long as adding them. */
 static inline void set_reserve(PyObject *set, Py_ssize_t nitems) {
 #if TB_KNOWN_LAYOUT
     PySetObject *o = (PySetObject *)set;

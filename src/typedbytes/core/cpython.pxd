@@ -32,7 +32,7 @@ cdef extern from "core/cpython.h":
     Py_ssize_t ndigits_of(PyObject* number) noexcept
     Py_ssize_t set_table_size(PyObject* o) noexcept
     PyObject** list_items(PyObject* o) noexcept
-    # A new tuple of a set's elements. Of a new set: room for so many, and an element whose reference it takes over.
+    # A new tuple of a set's elements; reserve capacity in a new set; add an element, whose reference the set takes over.
     PyObject* set_elements(PyObject* o) except NULL
     void set_reserve(PyObject* o, Py_ssize_t nitems) noexcept
     int set_add_stolen(PyObject* o, PyObject* item) except -1
