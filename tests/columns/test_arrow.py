@@ -553,7 +553,8 @@ def test_the_examples_of_the_documentation_run():
     text = (ROOT.parent / "docs" / "columns.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, re.S)
     assert len(blocks) == 6
-    exec("\n".join(blocks), {})
+    for block in blocks:
+        exec(block, {})
 
 
 def test_a_width_that_is_no_number_leaves_no_memory_behind():
