@@ -25,7 +25,10 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(ROOT / "test_vectors" / "java"))
 
-import jars  # noqa: E402
+try:
+    import jars
+except ModuleNotFoundError:
+    sys.exit("demo.py needs the checkout of the sources: it uses test_vectors/java")
 
 STREAMING = "org.apache.hadoop.streaming.HadoopStreaming"
 NREDUCERS = 2

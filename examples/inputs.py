@@ -59,7 +59,9 @@ def matrices(nrows, path):
 
 
 if __name__ == "__main__":
-    what, number, *rest = sys.argv[1:] or sys.exit(__doc__)
+    if len(sys.argv) < 3 or sys.argv[1] not in ("weather", "log", "matrices"):
+        sys.exit(__doc__)
+    what, number, *rest = sys.argv[1:]
     if what == "matrices":
         matrices(int(number), *rest)
     else:

@@ -144,3 +144,16 @@ def test_the_demo_removes_only_what_a_demo_has_made(example, tmp_path):
         example("demo").make_empty(ours)
         assert [path.name for path in ours.iterdir()] == ["made-by-demo"]
         (ours / "output").mkdir()
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["weather"]])
+def test_inputs_says_how_it_is_called(words):
+    done = subprocess.run([sys.executable, EXAMPLES / "inputs.py", *words], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "") and done.stderr.startswith("Make inputs for the examples")
+
+
+def test_the_demo_says_that_it_needs_the_sources(tmp_path):
+    for name in ("demo.py", "wordcount.py"):
+        (tmp_path / name).write_bytes((EXAMPLES / name).read_bytes())
+    done = subprocess.run([sys.executable, tmp_path / "demo.py"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "demo.py needs the checkout of the sources: it uses test_vectors/java\n")
