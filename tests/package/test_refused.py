@@ -1,5 +1,6 @@
 """What is refused before anything is written leaves the file at its path as it was."""
 
+import io
 import subprocess
 import sys
 
@@ -40,8 +41,23 @@ def test_a_refused_call_leaves_the_file(tmp_path, name, kind):
 @pytest.mark.parametrize("make", [tb.Writer, tb.PairWriter, sequencefile.Writer], ids=["values", "pairs", "sequencefile"])
 def test_a_file_that_is_open_for_reading_is_refused_at_once(tmp_path, make):
     (tmp_path / "kept").write_bytes(b"what was there")
-    with open(tmp_path / "kept", "rb") as file, pytest.raises(ValueError, match="not open for writing"):
-        make(file)
+    for buffering in (-1, 0):
+        with open(tmp_path / "kept", "rb", buffering) as file, pytest.raises(ValueError, match="not open for writing"):
+            make(file)
+
+
+def test_a_class_with_a_write_of_its_own_is_written_to():
+    class Sink(io.RawIOBase):  # its writable() is that of io.IOBase, which says no
+        written = b""
+
+        def write(self, data):
+            self.written += bytes(data)
+            return len(data)
+
+    sink = Sink()
+    with tb.Writer(sink) as writer:
+        writer.write(5)
+    assert sink.written == tb.dumps(5)
 
 
 def test_a_repair_without_an_input_leaves_the_file(tmp_path):

@@ -108,10 +108,19 @@ cdef Py_ssize_t copy_read(object method, object data, unsigned char* target, Py_
         PyBuffer_Release(&view)
 
 
+cdef bint is_not_for_writing(object file):
+    if not isinstance(file, io.IOBase) or file.writable():
+        return False
+    # A class may define write() and leave IOBase's own writable(), which always says no.
+    cdef object cls = type(file)
+    cdef object write = getattr(cls, "write", None)
+    return cls.writable is not io.IOBase.writable or write is None or write is io.BufferedIOBase.write
+
+
 cdef object find_write_method(object file):
     if isinstance(file, io.TextIOBase):
         raise TypeError("a binary file is needed, not one opened as text")
-    if isinstance(file, io.IOBase) and not file.writable():
+    if is_not_for_writing(file):
         raise ValueError("the file is not open for writing")
     for name in ("write", "send", "sendall"):    # the first two return how much they took
         method = getattr(file, name, None)
