@@ -172,6 +172,21 @@ def test_large_columns_are_written_in_parts(tmp_path):
     assert (tmp_path / "out").read_bytes()[:18] == pairs_of((numbers[0], 0.0))
 
 
+@pytest.mark.parametrize("step", [1, -1], ids=["grows", "shrinks"])
+def test_a_list_that_changes_while_it_is_encoded_is_refused(step):
+    class Changing(dict):
+        def items(self):
+            if step > 0:
+                values.extend([7] * 4000)
+            else:
+                del values[-3:]
+            return [(1, 2)]
+
+    values = [None, Changing(), *range(4095)]
+    with pytest.raises(RuntimeError, match="the column changed size while it was encoded"):
+        written([values], pairs=False, nulls="hive")
+
+
 @pytest.mark.parametrize("nulls", ["hive", "value"])
 def test_objects_beyond_one_chunk_and_their_nulls(nulls):
     values = ["é" * (number % 7) if number % 5 else None for number in range(10_000)]

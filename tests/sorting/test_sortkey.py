@@ -8,6 +8,7 @@ import functools
 import itertools
 import math
 import random
+from typing import NamedTuple
 
 import pytest
 from hypothesis import example, given, settings, strategies as st
@@ -161,8 +162,20 @@ class Seven:
         return 7
 
 
+class Place(NamedTuple):
+    name: str
+    height: float
+
+
 def test_what_else_can_be_part_of_a_key():
     assert decode(encode((bytearray(b"a"), memoryview(b"b"), Seven(), tb.Long(5), tb.Float(1.5)))) == (b"a", b"b", 7, 5, 1.5)
+    assert same(decode(encode((Place("oslo", 23.0), 1))), (("oslo", 23.0), 1))
+
+
+@pytest.mark.parametrize("nbytes", [192, 40_000, 100_000, 1_000_000])
+def test_a_long_text_comes_back(nbytes):
+    value = ("x" * nbytes, b"\0" * nbytes)
+    assert same(decode(encode(value)), value)
 
 
 @pytest.mark.parametrize(
@@ -248,6 +261,28 @@ def longs(*payloads):
 def test_what_is_not_a_key(key):
     with pytest.raises(tb.FormatError):
         decode(key)
+
+
+def test_a_list_whose_len_is_wrong():
+    class Wrong(list):
+        def __len__(self):
+            return 1
+
+    value = "x" * 3_000_000
+    assert decode(Wrong(encode(value))) == value
+
+
+def test_an_int_of_a_subclass_runs_no_code_of_its_own():
+    class Growing(int):
+        def grow(self, *args):
+            key.extend([2**56] * 1_000_000)
+            return 1
+
+        __rshift__ = __index__ = __int__ = __ge__ = __ne__ = grow
+
+    key = [Growing(number) for number in encode((5, "five"))]
+    n = len(key)
+    assert decode(key) == (5, "five") and len(key) == n
 
 
 @pytest.mark.parametrize("key", [None, 5, "key", b"key", {}])

@@ -217,11 +217,14 @@ def _encoded_objects(column, null, chunk):
         row = next(number for number, value in enumerate(values) if value is None)
         raise EncodeValueError("value is null: pass nulls=... to say what to write", f"[{row}]")
     encoder = Encoder()
-    chunk = chunk or max(len(values), 1)
+    nvalues = len(values)
+    chunk = chunk or max(nvalues, 1)
     found = []
-    for start in range(0, max(len(values), 1), chunk):
+    for start in range(0, max(nvalues, 1), chunk):
         data = encoder.encode_all(values[start : start + chunk])
         found.append(_native.rows_of_encoded(data, _core.index(data), valid, start))
+    if sum(map(len, found)) != nvalues:  # `valid` has no bits for others
+        raise RuntimeError("the column changed size while it was encoded")
     return found
 
 

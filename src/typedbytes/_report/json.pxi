@@ -60,7 +60,6 @@ def lines(data, *, bint pairs=False, bint plain=False, dialect="hadoop"):
     cdef Py_buffer view
     w.hive, w.plain, w.work_count = d.hive, plain, 0
     w.out.owner = NULL
-    w.out.expected = 0
     d.record = 0
     contiguous = get_view(data, &view)
     skipping.pending = w.skipping.pending = NULL

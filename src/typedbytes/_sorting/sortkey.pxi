@@ -16,7 +16,7 @@ from cpython.ref cimport Py_INCREF
 from libc.math cimport INFINITY, floor, nextafter
 from libc.string cimport memcpy, memset
 
-from typedbytes._core cimport WriteBuffer, drop, reserve, start_scratch, written
+from typedbytes._core cimport WriteBuffer, drop, finish, reserve, start_scratch, written
 from typedbytes.core.byteorder cimport load_f64, load_i64, store_f64, store_i64
 from typedbytes.core.cpython cimport raise_without_memory
 
@@ -170,7 +170,8 @@ cdef inline int put_byte(Key* key, unsigned char byte) except -1:
     return 0
 
 
-cdef int put_tuple(Key* key, tuple items) except -1:
+cdef int put_tuple(Key* key, object value) except -1:
+    cdef tuple items = <tuple>value    # of a subclass too, such as a named tuple: the items that it stores
     cdef Py_ssize_t i
     if key.depth == MAX_DEPTH:
         raise EncodeValueError(f"tuples in a sort key nest deeper than {MAX_DEPTH}", path_of(key))
@@ -310,16 +311,30 @@ def decode(key):
 
 
 cdef bytes unpack_longs(object key):
-    cdef bytearray data = bytearray(LONG_PAYLOAD * len(key))
-    cdef unsigned char* p = data
+    # Memory grows with the items that come: a subclass's own methods decide how many that is, not its len().
+    cdef unsigned char scratch[SCRATCH]
+    cdef WriteBuffer data
+    start_scratch(&data, scratch, SCRATCH)
+    try:
+        for item in key:
+            put_long(&data, item)
+        return finish(&data)
+    finally:
+        drop(&data)
+
+
+cdef int put_long(WriteBuffer* data, object item) except -1:
+    # The number is read as the interpreter stores it, so an int of a subclass runs no code.
     cdef unsigned char eight[8]
-    for item in key:
-        if not isinstance(item, int) or item >> 56 != 1:
-            raise FormatError(f"a sort key is a list of ints from 2^56 to 2^57-1, not {item!r:.40}")
-        store_i64(eight, <long long>item)
-        memcpy(p, eight + 1, LONG_PAYLOAD)
-        p += LONG_PAYLOAD
-    return bytes(data)
+    cdef int overflow
+    cdef long long number = PyLong_AsLongLongAndOverflow(item, &overflow) if isinstance(item, int) else 0
+    if number >> 8 * LONG_PAYLOAD != 1:
+        raise FormatError(f"a sort key is a list of ints from 2^56 to 2^57-1, not {item!r:.40}")
+    store_i64(eight, number)
+    reserve(data, LONG_PAYLOAD)
+    memcpy(data.cursor, eight + 1, LONG_PAYLOAD)
+    data.cursor += LONG_PAYLOAD
+    return 0
 
 
 cdef int check_padding(Parts* parts) except -1:

@@ -221,7 +221,7 @@ def rows_of_encoded(bytes data, offsets, bytes valid=None, Py_ssize_t first_bit=
     if valid is not None:
         rows.c.valid = <const unsigned char*>PyBytes_AS_STRING(valid)
         rows.c.first_bit = first_bit
-        rows.c.nbits = PY_SSIZE_T_MAX
+        rows.c.nbits = 8 * len(valid)
         rows.owners.append(valid)
     return rows
 

@@ -73,12 +73,18 @@ cdef enum:
     MIN_SLACK = 16          # part of a large output that is reserved beyond the size of the one before
     MAX_SLACK = 8           # part of a large output that may stay allocated after its end
 
+# These two set every field, whatever was in them; lend_scratch is for a copy of another buffer, and leaves `expected` as it is.
 cdef inline void start_scratch(WriteBuffer* b, unsigned char* scratch, Py_ssize_t nbytes) noexcept:
+    b.expected = 0
+    lend_scratch(b, scratch, nbytes)
+
+cdef int start_owned(WriteBuffer* b, Py_ssize_t nbytes) except -1
+
+cdef inline void lend_scratch(WriteBuffer* b, unsigned char* scratch, Py_ssize_t nbytes) noexcept:
     b.owner = NULL
     b.start = b.cursor = scratch
     b.end = scratch + nbytes
 
-cdef int start_owned(WriteBuffer* b, Py_ssize_t nbytes) except -1
 cdef int grow(WriteBuffer* b, Py_ssize_t nbytes) except -1
 # The bytes object itself, full or not; the buffer is left without memory.
 cdef bytes take_owner(WriteBuffer* b)

@@ -154,6 +154,7 @@ cdef void release(ReadBuffer* b) noexcept:
 cdef int start_owned(WriteBuffer* b, Py_ssize_t nbytes) except -1:
     b.owner = NULL
     b.start = b.cursor = b.end = NULL
+    b.expected = 0
     b.owner = new_bytes(NULL, nbytes)
     b.start = b.cursor = <unsigned char*>bytes_data(b.owner)
     b.end = b.start + nbytes

@@ -129,6 +129,7 @@ cdef class Encoder:
         cdef Encoding e = options.template
         cdef Py_ssize_t index = 0
         start_owned(&e.buf, 4 * SCRATCH)
+        e.buf.expected = options.template.buf.expected
         try:
             for item in iterable:
                 if as_pairs:

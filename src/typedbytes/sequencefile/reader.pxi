@@ -283,7 +283,6 @@ cdef class Reader(RecordFrames):
     def __read_encoded__(self, Py_ssize_t nbytes):
         """Return what read_typed does, and as int64 numbers the offset of each pair's record, or of its block. Used by columns."""
         cdef WriteBuffer offsets
-        offsets.expected = 0
         start_owned(&offsets, 512)
         try:
             data = self.typed_pairs(nbytes, &offsets)

@@ -19,7 +19,7 @@ cdef bytes encode_whole_object(EncodeOptions options, object obj):
     if scalar != NULL:
         return <bytes>object_from_stolen(scalar)
     memcpy(&e, &options.template, sizeof(Encoding))
-    start_scratch(&e.buf, scratch, SCRATCH)
+    lend_scratch(&e.buf, scratch, SCRATCH)
     try:
         encode_record(&e, <PyObject*>obj)
         return finish_output(options, &e)
