@@ -41,10 +41,11 @@ test: build ## run the whole suite, up to 18 minutes on a busy machine; PYTEST_A
 	@echo "running the tests: the whole suite takes up to 18 minutes, 7 without Hadoop's (PYTEST_ARGS='-m \"not hadoop\"'); at the right is how far it is"
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-build/lint/built: pyproject.toml
-	$(PYTHON) -m venv build/lint
-	build/lint/bin/python $(INSTALL_PIP)
-	build/lint/bin/python $(PIP_INSTALL) --group lint
+# The tools of a dependency group, in an environment of their own.
+build/lint/built build/types/built build/docs/built: build/%/built: pyproject.toml
+	$(PYTHON) -m venv build/$*
+	build/$*/bin/python $(INSTALL_PIP)
+	build/$*/bin/python $(PIP_INSTALL) --group $*
 	@touch $@
 
 .PHONY: lint
@@ -54,18 +55,20 @@ lint: build/lint/built ## check style and spelling with ruff, cython-lint and co
 	git ls-files 'src/*.px[di]' | PATH="$(CURDIR)/build/lint/bin:$$PATH" xargs cython-lint
 	git ls-files | xargs build/lint/bin/codespell
 
-build/types/built: pyproject.toml
-	$(PYTHON) -m venv build/types
-	build/types/bin/python $(INSTALL_PIP)
-	build/types/bin/python $(PIP_INSTALL) --group types numpy
-	@touch $@
-
 .PHONY: types
 types: build build/types/built ## check the package with mypy, the stubs against the built modules, and that every public name has a type; half a minute
 	build/types/bin/mypy
 	MYPYPATH=$(CURDIR) PYTHONPATH=$(CURDIR) build/types/bin/stubtest typedbytes --concise --mypy-config-file pyproject.toml \
 	    --ignore-disjoint-bases --allowlist .stubtest-allowed
 	PYTHONPATH=$(CURDIR) build/types/bin/basedpyright --pythonpath build/types/bin/python --verifytypes typedbytes --ignoreexternal
+
+.PHONY: docs
+docs: build build/docs/built ## build the site into build/site; fails at a broken link and at a public name without documentation; half a minute
+	PYTHONPATH=$(CURDIR) build/docs/bin/python -m sphinx --quiet --fail-on-warning --fresh-env --doctree-dir build/doctrees docs build/site
+
+.PHONY: docs-serve
+docs-serve: docs ## show the site on http://localhost:8000
+	build/docs/bin/python -m http.server --bind localhost --directory build/site 8000
 
 .PHONY: test-all-pythons
 test-all-pythons: $(foreach version,$(PYTHON_VERSIONS),$(if $(call find_python,$(version)),test-$(version))) ## run the suite on every installed Python of 3.9 to 3.13

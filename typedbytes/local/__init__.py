@@ -53,28 +53,28 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
     Or records in memory, an iterable of tuples of a key and a value, which are the input of one map task.
     output: a folder that does not exist yet. reducers: how many reduce tasks, hence part files.
 
-    Options, keywords all:
+    Options, keywords all::
 
-    output_format  "sequencefile", "pairs" (typed bytes, part-00000.tb) or "text" (the last task writes text, as with
-                   stream.reduce.output=text)
-    input_format   "auto", "text", "pairs" or "sequencefile"
-    secondary      how many bytes at the end of each encoded key only sort, and choose no reducer: as BinaryPartitioner does it
-                   with the right offset -secondary - 1 (0)
-    split_size     bytes of input for a map task (32 MiB, as Hadoop on local files)
-    processes      tasks that run at once (the number of processors)
-    memory         bytes of this process, which sorts and merges for all tasks together (512 MiB)
-    tmp            folder for temporary files (a folder beside the output)
-    codec          of temporary files: "none", "zlib", "lz4", "zstd"
-    attempts       how often a task is tried (1)
-    keep_failed    leave the folder of a job that failed; JobError.kept says where
-    params         parameters of the job, by name: tasks find {"x": 3} as task().params["x"], "3"
-    environ        more variables for the tasks
-    properties     properties of the job, as Hadoop's -D: tasks find "a.b" as the variable a_b; those of Hadoop itself have no other effect,
-                   except the number of reducers
-    files          paths, or "PATH#NAME", of files that each task finds in its folder, which is then a folder of their own
-    archives       the same of archives, zip or tar, that each task finds unpacked
-    quiet          do not pass on the tasks' standard error
-    progress       called as progress(phase, done, total) with "map" or "reduce" and bytes of input
+      output_format  "sequencefile", "pairs" (typed bytes, part-00000.tb) or "text" (the last task writes text, as with
+                     stream.reduce.output=text)
+      input_format   "auto", "text", "pairs" or "sequencefile"
+      secondary      how many bytes at the end of each encoded key only sort, and choose no reducer: as BinaryPartitioner does it
+                     with the right offset -secondary - 1 (0)
+      split_size     bytes of input for a map task (32 MiB, as Hadoop on local files)
+      processes      tasks that run at once (the number of processors)
+      memory         bytes of this process, which sorts and merges for all tasks together (512 MiB)
+      tmp            folder for temporary files (a folder beside the output)
+      codec          of temporary files: "none", "zlib", "lz4", "zstd"
+      attempts       how often a task is tried (1)
+      keep_failed    leave the folder of a job that failed; JobError.kept says where
+      params         parameters of the job, by name: tasks find {"x": 3} as task().params["x"], "3"
+      environ        more variables for the tasks
+      properties     properties of the job, as Hadoop's -D: tasks find "a.b" as the variable a_b; those of Hadoop itself have no other effect,
+                     except the number of reducers
+      files          paths, or "PATH#NAME", of files that each task finds in its folder, which is then a folder of their own
+      archives       the same of archives, zip or tar, that each task finds unpacked
+      quiet          do not pass on the tasks' standard error
+      progress       called as progress(phase, done, total) with "map" or "reduce" and bytes of input
 
     >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -1,0 +1,101 @@
+"""The site that `make docs` builds: these pages, the documents beside the sources, and the docstrings.
+
+The documents link to each other as files of the repository, so that they can be read there; `resolve_links` makes these links
+links between pages. The build fails when a public name is missing from the reference.
+"""
+
+import importlib
+import os
+import pathlib
+import pkgutil
+import re
+
+from sphinx.errors import ExtensionError
+
+import typedbytes
+from typedbytes import cli
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+project = "typedbytes"
+author = "The typedbytes developers"
+version = release = typedbytes.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
+nitpicky = True
+default_role = "code"  # single backquotes in docstrings
+
+myst_heading_anchors = 3
+
+autodoc_default_options = {"members": True, "member-order": "bysource"}
+autodoc_typehints = "none"
+
+html_theme = "furo"
+html_title = "typedbytes"
+copybutton_prompt_text = r">>> |\$ |\.\.\. "
+copybutton_prompt_is_regexp = True
+
+# The page of each document, and of each folder, that lies outside docs/.
+PAGES = {
+    "README.md": "index",
+    "SECURITY.md": "security",
+    "CHANGELOG.md": "changelog",
+    "CONTRIBUTING.md": "contributing",
+    "RELIABILITY.md": "reliability",
+    "examples": "examples",
+    "bench/README.md": "benchmarks",
+    "bench/results": "benchmarks",
+    "bench/results/command.md": "benchmarks",
+}
+
+
+def public_names():
+    """Return the full name of everything that a public module lists in `__all__`."""
+    modules = [each.name for each in pkgutil.walk_packages(typedbytes.__path__, "typedbytes.") if not re.search(r"\._|\.cli", each.name)]
+    names = {f"typedbytes.{each}" for each in typedbytes.__all__}
+    for module in map(importlib.import_module, modules):
+        own = [each for each in module.__all__ if getattr(module, each) is not getattr(typedbytes, each, None)]  # the rest is above
+        names.update(f"{module.__name__}.{each}" for each in own)
+    return names
+
+
+def commands():
+    """Return the help of every command as Markdown."""
+    helps = [(name, cli.parser_of(name).format_help()) for name in sorted(cli.COMMANDS)]
+    return "\n".join(f"## {name}\n\n```text\n{help}```\n" for name, help in helps)
+
+
+def include(app, docname, source):
+    """Put documents from outside docs/ into the pages that include them, and resolve the links of all."""
+
+    def included(match):
+        path = ROOT / "docs" / match[1]
+        return resolve_links(docname, path.parent, path.read_text().split("\n", 1)[1])  # the page has the title
+
+    page = pathlib.Path(app.env.doc2path(docname))
+    own = resolve_links(docname, page.parent, source[0]).replace("{commands}", commands())
+    source[0] = re.sub(r"```\{include\} (.*)\n```\n", included, own)
+
+
+def resolve_links(docname, folder, text):
+    """Make links to files of the repository, relative to `folder`, links to pages; one to a file without a page becomes its text."""
+
+    def resolved(match):
+        label, target, anchor = match.groups()
+        path = os.path.relpath(folder / target, ROOT)
+        page = path[len("docs/") : -len(".md")] if re.fullmatch(r"docs/.*\.md", path) else PAGES.get(path)
+        return f"[{label}](/{page}.md{anchor or ''})" if page else label
+
+    return re.sub(r"\[([^]\n]*(?:\n[^]\n]*)?)\]\((?!https?:|/)([^)#\s]+)(#[^)\s]*)?\)", resolved, text)
+
+
+def check_public_names(app, exception):
+    """Raise ExtensionError if the reference lacks a public name."""
+    missing = public_names() - set(app.env.get_domain("py").objects) if app.builder.name == "html" and not exception else ()
+    if missing:
+        raise ExtensionError(f"not in the reference: {', '.join(sorted(missing))}")
+
+
+def setup(app):
+    app.connect("source-read", include)
+    app.connect("build-finished", check_public_names)

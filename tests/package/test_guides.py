@@ -1,0 +1,55 @@
+"""The tutorial and the guides: what they say to type runs, block by block, and prints what they show."""
+
+import doctest
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+from streaming_support import environment
+
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+PAGES = sorted(each.relative_to(DOCS).as_posix() for each in [DOCS / "tutorial.md", *DOCS.glob("guides/*.md")] if each.name != "index.md")
+
+
+def run_python(block, folder, names):
+    """Save a block that begins with the name of its file; execute any other as a script in `folder`, after those before it."""
+    script = re.match(r"# (\w+\.py)\n", block)
+    if script:
+        (folder / script[1]).write_text(block)
+    else:
+        exec(block, names)
+
+
+def run_console(block, folder):
+    """Run what follows each `$`, with its lines of `>`, by a shell in `folder`; what it prints is what the block shows."""
+    bin_folder = os.path.dirname(sys.executable)
+    environ = environment({"PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}"})
+    for command in re.split(r"^\$ ", block, flags=re.M)[1:]:
+        words, *rest = command.splitlines()
+        more = [line[2:] for line in rest if re.match(">( |$)", line)]
+        expected = "".join(f"{line}\n" for line in rest[len(more) :])
+        done = subprocess.run(
+            ["bash", "-c", "\n".join([words, *more])],
+            cwd=folder,
+            env=environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=True,
+        )
+        assert doctest.OutputChecker().check_output(expected, done.stdout, doctest.ELLIPSIS), (words, done.stdout)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_does_what_it_says(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    names = {"__name__": "page"}
+    blocks = re.findall(r"^```(python|console)\n(.*?)^```$", (DOCS / name).read_text(), re.S | re.M)
+    assert blocks
+    for language, block in blocks:
+        run_python(block, tmp_path, names) if language == "python" else run_console(block, tmp_path)
