@@ -9,8 +9,10 @@ import pickle
 import select
 import signal
 import socket
+import subprocess
 import threading
 import time
+from unittest import mock
 
 import pytest
 
@@ -159,6 +161,35 @@ def test_a_byte_does_not_wait_for_ever(max_delay, nmessages):
             assert reader.read() == [number]
             time.sleep(0.02 * (number % 3))  # awake and asleep
         assert writer.stats["by_age"] == nmessages
+
+
+def test_a_time_of_day_that_is_set_back_delays_nothing(tmp_path):
+    # To a wait until a time of day, a clock that runs ahead wherever it is asked is one that is set back during the wait.
+    source = """
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <time.h>
+        int clock_gettime(clockid_t clock, struct timespec *t) {
+            int (*usual)(clockid_t, struct timespec *) = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+            int result = usual(clock, t);
+            if (clock == CLOCK_REALTIME) t->tv_sec += 100000;
+            return result;
+        }
+    """
+    (tmp_path / "ahead.c").write_text(source)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "ahead.so", tmp_path / "ahead.c", "-ldl"], check=True, capture_output=True)
+    code = """
+        import socket, sys, time
+        from typedbytes.block import CoalescingWriter
+        ours, theirs = socket.socketpair()
+        theirs.settimeout(60)
+        with ours, theirs, CoalescingWriter(ours, max_delay=0.12) as writer:
+            writer.write([1])
+            print(len(theirs.recv(100)), time.time() > float(sys.argv[1]) + 50_000)
+    """
+    loaded = " ".join(filter(None, [os.environ.get("LD_PRELOAD"), str(tmp_path / "ahead.so")]))
+    with mock.patch.dict(os.environ, LD_PRELOAD=loaded):
+        assert run_fresh(code, time.time()) == "12 True"
 
 
 def test_without_an_age_only_a_flush_sends():
@@ -460,6 +491,37 @@ def test_a_child_does_not_send_what_is_its_parent_s():
     assert run_fresh(code) == "refused refused 12"
 
 
+@pytest.mark.parametrize("max_delay", [0.0, 3600.0])
+def test_a_child_does_not_send_what_tasks_of_its_parent_wrote(max_delay):
+    code = f"""
+        import asyncio, os, socket
+        from typedbytes.block import AsyncCoalescingWriter
+
+        async def main():
+            ours, theirs = socket.socketpair()
+            ours.setblocking(False)
+            writer = AsyncCoalescingWriter(ours, max_delay={max_delay})
+            await writer.write([1])
+            if os.fork() == 0:
+                await asyncio.sleep(0)  # the loop calls what sends
+                for use in (lambda: writer.write([2]), writer.drain):
+                    try:
+                        await use()
+                    except RuntimeError:
+                        os.write(1, b"refused ")
+                await writer.close()
+                del writer
+                os._exit(0)
+            os.wait()
+            await writer.close()
+            print(len(theirs.recv(1000)))
+            ours.close(); theirs.close()
+
+        asyncio.run(main())
+    """
+    assert run_fresh(code) == "refused refused 12"
+
+
 @pytest.mark.parametrize("writer_of", [BlockWriter, CoalescingWriter])
 def test_bytes_in_flight_are_bounded(writer_of):
     with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()) as sock:
@@ -716,6 +778,16 @@ def test_a_hook_of_a_task_that_re_enters_is_refused():
             await writer.write([None])
 
     assert run_async(work) == [[1], [5]]
+
+
+def test_a_sink_that_does_not_block_is_refused():
+    with connected() as (ours, _):
+        ours.settimeout(60)
+        CoalescingWriter(ours).close()
+        ours.setblocking(False)
+        for sink in (ours, ours.fileno()):
+            with pytest.raises(ValueError, match="the sink must block"):
+                CoalescingWriter(sink)
 
 
 def test_a_socket_that_blocks_is_refused():

@@ -16,7 +16,7 @@ cdef class AsyncCoalescingWriter:
     sink: a socket that does not block. wire and further options: as for `BlockEncoder`. flush_bytes: a batch of this size is
     sent at once; a smaller one at the next iteration of the loop, or after max_delay seconds. buffer_size: bytes that may wait
     to be sent; beyond that, `await writer.write(...)` waits. It also waits until a value of 64 KiB or more has been sent, which
-    is not copied. max_inflight: as for `CoalescingWriter`.
+    is not copied. max_inflight: as for `CoalescingWriter`. A forked child process can neither write nor send its parent's messages.
 
     >>> import asyncio, socket
     >>> async def main():
@@ -133,6 +133,8 @@ cdef class AsyncCoalescingWriter:
             raise self.failure
         if self.is_closed or self.encoder is None:
             raise ValueError("I/O operation on a closed writer")
+        if self.entry.is_inherited:    # the parent sends what is in the buffer
+            raise RuntimeError("this AsyncCoalescingWriter belongs to the process that created it")
         if self.encoder.busy:
             self.encoder.enter()
         return 0
@@ -151,7 +153,7 @@ cdef class AsyncCoalescingWriter:
         ...             await writer.write([1])
         >>> asyncio.run(main())
         """
-        if self.failure is not None or self.is_closed or self.encoder is None:
+        if self.failure is not None or self.is_closed or self.encoder is None or self.entry.is_inherited:
             self.check()
         if self.waiters or not self.has_capacity():
             return self._write_later(args, id, reply)
@@ -203,9 +205,11 @@ cdef class AsyncCoalescingWriter:
                 self.loop.call_soon(self.flush_soon)
         return 0
 
+    # The loop's callbacks, which a forked child that goes on in the loop calls too.
+
     def _flush_due(self):
         self.flush_scheduled = False
-        if not self.is_blocked and not self.is_closed and self.failure is None and self.unsent_nbytes():
+        if not self.entry.is_inherited and not self.is_blocked and not self.is_closed and self.failure is None and self.unsent_nbytes():
             self.counts.by_age += 1
             self.send()
 
@@ -254,7 +258,7 @@ cdef class AsyncCoalescingWriter:
         return 0
 
     def _on_writable(self):
-        if self.unsent_nbytes():
+        if not self.entry.is_inherited and self.unsent_nbytes():
             self.send()
 
     cdef int wake(self) except -1:
@@ -306,7 +310,7 @@ cdef class AsyncCoalescingWriter:
         ...         await AsyncCoalescingWriter(ours).close()
         >>> asyncio.run(main())
         """
-        if self.is_closed or self.encoder is None:
+        if self.is_closed or self.encoder is None or self.entry.is_inherited:
             return
         if self.encoder.busy:
             self.encoder.enter()

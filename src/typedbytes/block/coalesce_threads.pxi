@@ -13,13 +13,31 @@ cdef extern from *:
         struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
         nanosleep(&t, NULL);
     }
+    /* The time of day may be set back, and a wait until a time of it would become so much longer. */
+    #ifdef __APPLE__
+    static inline int start_condition(pthread_cond_t *condition) { return pthread_cond_init(condition, NULL); }
+    static inline void wait_at_most(pthread_cond_t *condition, pthread_mutex_t *mutex, long nanoseconds) {
+        struct timespec t = {0, nanoseconds};
+        pthread_cond_timedwait_relative_np(condition, mutex, &t);
+    }
+    #else
+    static inline int start_condition(pthread_cond_t *condition) {
+        pthread_condattr_t attributes;
+        int failed = pthread_condattr_init(&attributes);
+        if (failed) return failed;
+        failed = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+        if (!failed) failed = pthread_cond_init(condition, &attributes);
+        pthread_condattr_destroy(&attributes);
+        return failed;
+    }
     static inline void wait_at_most(pthread_cond_t *condition, pthread_mutex_t *mutex, long nanoseconds) {
         struct timespec t;
-        clock_gettime(CLOCK_REALTIME, &t);
+        clock_gettime(CLOCK_MONOTONIC, &t);
         t.tv_nsec += nanoseconds;
         if (t.tv_nsec >= 1000000000) { t.tv_nsec -= 1000000000; t.tv_sec++; }
         pthread_cond_timedwait(condition, mutex, &t);
     }
+    #endif
     """
     ctypedef struct pthread_mutex_t:
         pass
@@ -30,12 +48,12 @@ cdef extern from *:
     int pthread_mutex_lock(pthread_mutex_t*) nogil
     int pthread_mutex_trylock(pthread_mutex_t*) nogil
     int pthread_mutex_unlock(pthread_mutex_t*) nogil
-    int pthread_cond_init(pthread_cond_t*, void*) nogil
     int pthread_cond_destroy(pthread_cond_t*) nogil
     int pthread_cond_wait(pthread_cond_t*, pthread_mutex_t*) nogil
     int pthread_cond_broadcast(pthread_cond_t*) nogil
     long long now_ns() nogil
     void sleep_ns(long long ns) nogil
+    int start_condition(pthread_cond_t*) nogil    # returns an errno
     # Less than a second.
     void wait_at_most(pthread_cond_t*, pthread_mutex_t*, long nanoseconds) nogil
 
@@ -50,7 +68,7 @@ cdef enum:
 cdef class CoalescingWriter:
     """CoalescingWriter(sink, wire='bytes', *, flush_bytes=16384, max_delay=0.0003, buffer_size=65536, max_inflight=None, checksum=False, int_width='auto', pickle='safe', default=None, sort_keys=False, unicode_errors='strict', dialect='hadoop', max_depth=256)\n--\n\nGather small messages and send them in batches, from one thread or several.
 
-    sink: a socket, descriptor or raw file. wire and further options: as for `BlockEncoder`. flush_bytes: a batch of this size
+    sink: a socket, descriptor or raw file, in blocking mode. wire and further options: as for `BlockEncoder`. flush_bytes: a batch of this size
     is sent at once. max_delay: seconds that a byte may wait for its batch; None: until a batch is full or flush() is called.
     buffer_size: bytes that may be gathered while a batch is on its way; when they are used up, write() waits. max_inflight:
     bytes that may wait in the kernel's send buffer, which bounds the time that a message spends there.
@@ -99,9 +117,9 @@ cdef class CoalescingWriter:
     cdef bint is_ready
 
     def __cinit__(self, *args, **options):
-        pthread_mutex_init(&self.mutex, NULL)
-        pthread_cond_init(&self.changed, NULL)
-        pthread_cond_init(&self.woken, NULL)
+        cdef int failed = pthread_mutex_init(&self.mutex, NULL) or start_condition(&self.changed) or start_condition(&self.woken)
+        if failed:
+            raise_errno(failed)
 
     def __init__(self, sink, wire="bytes", *, Py_ssize_t flush_bytes=FLUSH_BYTES, max_delay=0.0003,
                  Py_ssize_t buffer_size=COALESCE_BUFFER, max_inflight=None, **options):
@@ -116,10 +134,12 @@ cdef class CoalescingWriter:
         self.flush_bytes = flush_bytes
         self.delay_ns = -1 if max_delay is None else <long long>(max_delay * 1e9)
         timeout = getattr(sink, "gettimeout", lambda: None)()
+        if timeout == 0.0 or (timeout is None and not os.get_blocking(self.sink.descriptor)):
+            raise ValueError("the sink must block: socket.setblocking(True), or a timeout")
         self.timeout_ms = <long long>(timeout * 1000) if timeout else -1
         bound_inflight(self.sink, max_inflight)
-        self.filling = allocate(self.capacity)
-        self.sending = allocate(self.capacity)
+        self.filling = resized(self.filling, self.capacity)    # which an __init__ that failed may have left
+        self.sending = resized(self.sending, self.capacity)
         start_scratch(&self.encoder.buf, self.filling, self.capacity)
         self.is_ready = True
         if register_writer(&self.entry, self, &COALESCING_WRITER):
@@ -556,8 +576,8 @@ cdef WriterKind COALESCING_WRITER = WriterKind(
     flush_at_exit=flush_coalescing_at_exit, release_target=release_target_of_coalescing, mark_inherited=NULL)
 
 
-cdef unsigned char* allocate(Py_ssize_t nbytes) except NULL:
-    cdef unsigned char* memory = <unsigned char*>PyMem_Malloc(nbytes)
+cdef unsigned char* resized(unsigned char* memory, Py_ssize_t nbytes) except NULL:
+    memory = <unsigned char*>PyMem_Realloc(memory, nbytes)
     if memory == NULL:
         raise MemoryError
     return memory
