@@ -89,6 +89,15 @@ def resolve_links(docname, folder, text):
     return re.sub(r"\[([^]\n]*(?:\n[^]\n]*)?)\]\((?!https?:|/)([^)#\s]+)(#[^)\s]*)?\)", resolved, text)
 
 
+def keep_tables(app, what, name, obj, options, lines):
+    """Make what a module's docstring indents, its table of names, a literal block."""
+    if what == "module":
+        starts = [i for i in range(1, len(lines)) if re.match(" {4}", lines[i]) and not lines[i - 1] and not lines[i - 2].endswith("::")]
+        inside = [i for i in starts if not re.match(" {4}", lines[i - 2])]  # a blank line ends no block
+        for i in reversed(inside):
+            lines[i:i] = ["::", ""]
+
+
 def check_public_names(app, exception):
     """Raise ExtensionError if the reference lacks a public name."""
     missing = public_names() - set(app.env.get_domain("py").objects) if app.builder.name == "html" and not exception else ()
@@ -98,4 +107,5 @@ def check_public_names(app, exception):
 
 def setup(app):
     app.connect("source-read", include)
+    app.connect("autodoc-process-docstring", keep_tables)
     app.connect("build-finished", check_public_names)
