@@ -557,6 +557,16 @@ def test_the_examples_of_the_documentation_run():
         exec(block, {})
 
 
+def test_an_array_is_imported_once():
+    before = pyarrow.total_allocated_bytes()
+    imported = _native.ImportedArray(*pyarrow.array(range(100_000)).__arrow_c_array__())
+    with pytest.raises(RuntimeError, match="initialised again"):
+        imported.__init__(*pyarrow.array(range(100_000)).__arrow_c_array__())
+    del imported
+    gc.collect()
+    assert pyarrow.total_allocated_bytes() == before
+
+
 def test_a_width_that_is_no_number_leaves_no_memory_behind():
     schema, array = pyarrow.array([b"ab"], pyarrow.binary(2)).__arrow_c_array__()
     pointer_of = ctypes.pythonapi.PyCapsule_GetPointer

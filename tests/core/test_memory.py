@@ -5,6 +5,7 @@ import decimal
 import gc
 import io
 import random
+import socket
 import sys
 import tracemalloc
 
@@ -14,6 +15,8 @@ import pytest
 import typedbytes as tb
 from decoding_values import BAD_TEXT, COLLIDING, DATA, EXT, HANDLERS, PARTS, VALUES, encoded_map, exts
 from fresh import run_fresh
+from typedbytes.block import CoalescingWriter
+from typedbytes.sequencefile import _native as _sequence
 
 DECLARED = [
     bytes([code]) + b"\x7f\xff\xff\xff" + more
@@ -352,15 +355,50 @@ def kept_by(work):
         tracemalloc.stop()
 
 
-def test_making_again_what_could_not_be_made_keeps_nothing():
-    reader = tb.Reader.__new__(tb.Reader)
+OPTIONS = {"key_class": "Text", "value_class": "Text", "sync_marker": bytes(16)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "options"),
+    [
+        (tb.Reader, [object()], {}),
+        (_sequence.Reader, [object()], {}),
+        (_sequence.Writer, [io.BytesIO()], {**OPTIONS, "compression": "block", "codec": "a.B", "metadata": {"number": 5}}),
+    ],
+    ids=["Reader", "SequenceFile Reader", "SequenceFile Writer"],
+)
+def test_making_again_what_could_not_be_made_keeps_nothing(kind, arguments, options):
+    made = kind.__new__(kind)
 
     def fail():
-        for _ in range(1000):
-            with pytest.raises(TypeError):
-                reader.__init__(object())
+        for _ in range(200):
+            with pytest.raises((TypeError, AttributeError)):
+                made.__init__(*arguments, **options)
 
     assert kept_by(fail) < 100_000
+
+
+def test_making_again_what_there_was_no_memory_for_keeps_nothing():
+    import _testcapi as allocations
+
+    ours, theirs = socket.socketpair()
+
+    def fail():
+        writer = CoalescingWriter.__new__(CoalescingWriter)
+        for number in range(1, 200):
+            allocations.set_nomemory(number, number + 1)
+            try:
+                writer.__init__(ours, max_delay=None)
+                break
+            except MemoryError:
+                pass
+            finally:
+                allocations.remove_mem_hooks()
+        else:
+            pytest.fail("there is never enough memory")
+
+    with ours, theirs:
+        assert kept_by(fail) < 50_000
 
 
 def test_feeding_again_what_there_was_no_memory_for_keeps_nothing():

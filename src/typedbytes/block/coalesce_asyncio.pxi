@@ -70,10 +70,11 @@ cdef class AsyncCoalescingWriter:
         self.flush_bytes = flush_bytes
         self.buffer_size = buffer_size
         self.max_delay = max_delay
-        self.encoder = BlockEncoder(wire, **options)
-        self.encoder.enlarge(flush_bytes + SCRATCH)
+        encoder = BlockEncoder(wire, **options)
+        (<BlockEncoder>encoder).enlarge(flush_bytes + SCRATCH)
         if register_writer(&self.entry, self, &ASYNC_WRITER):
             self.disable_buffering()
+        self.encoder = encoder
 
     def __dealloc__(self):
         unregister_writer(&self.entry)

@@ -141,9 +141,9 @@ cdef class CoalescingWriter:
         self.filling = resized(self.filling, self.capacity)    # which an __init__ that failed may have left
         self.sending = resized(self.sending, self.capacity)
         start_scratch(&self.encoder.buf, self.filling, self.capacity)
-        self.is_ready = True
         if register_writer(&self.entry, self, &COALESCING_WRITER):
             self.disable_buffering()
+        self.is_ready = True
         if max_delay is not None:
             self.start_thread()
 

@@ -11,6 +11,8 @@ cdef class ImportedArray:
 
     def __init__(self, schema, array):
         cdef ArrowArray* given
+        if self.schema is not None:
+            raise RuntimeError("an ImportedArray cannot be initialised again")
         if not PyCapsule_IsValid(schema, "arrow_schema") or not PyCapsule_IsValid(array, "arrow_array"):
             raise TypeError("__arrow_c_array__() must return capsules of a schema and an array")
         given = <ArrowArray*>PyCapsule_GetPointer(array, "arrow_array")

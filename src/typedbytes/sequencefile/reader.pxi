@@ -57,6 +57,7 @@ cdef class Reader(RecordFrames):
         self.d = self.options.template
         self.d.use_string_cache = True
         self.max_bytes = min(parse_max_bytes(max_bytes), MAX_LENGTH)
+        stop_skipping(&self.skipping)    # of an __init__ that failed
         start_skipping(&self.skipping, &self.d)
         self.form = BYTES_PAIR if raw else OBJECTS
         self.resync = resync

@@ -95,6 +95,7 @@ cdef class Writer:
         return 0
 
     cdef int start_buffers(self) except -1:
+        self.drop_buffers()    # of an __init__ that failed
         self.out = self.block_keys = self.value_buffer = self.options.template
         start_owned(&self.out.buf, WRITE_CAPACITY)
         if self.compression_type == BLOCK:
@@ -109,13 +110,16 @@ cdef class Writer:
         start_owned(&self.value_lengths, 512)
         return 0
 
-    def __dealloc__(self):
-        unregister_writer(&self.entry)
+    cdef void drop_buffers(self) noexcept:
         drop(&self.out.buf)
         drop(&self.block_keys.buf)
         drop(&self.value_buffer.buf)
         drop(&self.key_lengths)
         drop(&self.value_lengths)
+
+    def __dealloc__(self):
+        unregister_writer(&self.entry)
+        self.drop_buffers()
 
     def __del__(self):
         if self.state != OPEN or (self.is_finalizing and not self.has_unsent()):
