@@ -1,7 +1,9 @@
 """The reader and writer of SequenceFiles: round trips, sync markers, blocks, splits, memory."""
 
+import contextlib
 import ctypes
 import io
+import mmap
 import pathlib
 import random
 import struct
@@ -102,6 +104,26 @@ def test_bytes_longer_than_a_record_can_be():
             writer.write_raw(b"key", huge)
         writer.write(1, 2)
     assert sink.getvalue() == written([(1, 2)])
+
+
+def test_a_value_longer_than_a_record_can_be():
+    # Of one byte more the codec itself says that it is too long. Pages that were never written to are one page of zeros.
+    with mmap.mmap(-1, 2**31 - 1, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ) as pages:
+        with contextlib.suppress(OSError):  # a kernel without huge pages: the same, after 512 times as many page faults
+            pages.madvise(mmap.MADV_HUGEPAGE)
+        with memoryview(pages) as view, pytest.raises(tb.EncodeValueError, match="2147483656 bytes is too long"):
+            sequencefile.encode("TypedBytesWritable", view)
+
+
+def test_text_longer_than_a_record_can_be():
+    text = "".join(map(chr, range(48, 58)))  # which no one else has
+    length = ctypes.c_ssize_t.from_address(id(text) + object.__basicsize__)
+    length.value = 2**31 - 1  # what is there must not be read
+    try:
+        with pytest.raises(tb.EncodeValueError, match="2147483647 bytes is too long"):
+            sequencefile.encode("Text", text)
+    finally:
+        length.value = 10
 
 
 def test_floats_keep_their_bits():

@@ -343,11 +343,15 @@ cdef int encode_writable(WritableClass writable, Encoding* e, object obj) except
 
 
 cdef inline int encode_typed(Encoding* e, object obj) except -1:
+    # Checked here too: the Writer sees a value only once it is compressed, and `encode` has no record.
     cdef Py_ssize_t start = written(&e.buf)
+    cdef Py_ssize_t nbytes
     reserve(&e.buf, 4)
     e.buf.cursor += 4
     encode_record(e, <PyObject*>obj)
-    store_i32(e.buf.start + start, <int32_t>(written(&e.buf) - start - 4))    # encode_record has checked the limit
+    nbytes = written(&e.buf) - start - 4
+    check_record(nbytes + 4)
+    store_i32(e.buf.start + start, <int32_t>nbytes)
     return 0
 
 
@@ -368,11 +372,13 @@ cdef int encode_buffer(WritableClass writable, Encoding* e, object obj, bint wit
 cdef int encode_text(Encoding* e, object obj) except -1:
     if not isinstance(obj, str):
         raise EncodeTypeError(f"expected a str for a Text, not {type(obj).__name__}")
+    check_record(len(<str>obj))    # before it is encoded, which takes no fewer bytes
     try:
         data = (<str>obj).encode("utf-8", "strict" if e.unicode_errors == NULL else (<bytes>e.unicode_errors).decode("ascii"))
     except UnicodeEncodeError as error:
         raise_without_memory(error)
         raise EncodeValueError(f"str cannot be encoded as UTF-8: {error.reason}") from error
+    check_record(len(data))
     reserve(&e.buf, 9)
     e.buf.cursor += store_vint(e.buf.cursor, len(data))
     return append_bytes(&e.buf, <const unsigned char*>PyBytes_AS_STRING(data), len(data))

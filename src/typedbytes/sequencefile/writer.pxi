@@ -375,6 +375,7 @@ cdef class Writer:
 
     cdef int append_compressed(self, bytes data) except -1:
         compressed = self.compress(data)
+        check_record(len(compressed))    # what a codec cannot make smaller it makes larger
         self.append_vint(len(compressed))
         return self.append(compressed)
 
