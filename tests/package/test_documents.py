@@ -23,6 +23,14 @@ def test_the_code_runs(name, tmp_path, monkeypatch):
         exec(block, {"__name__": "document"})
 
 
+def test_the_supported_pythons_are_said_once_and_rightly():
+    root = DOCS.parent
+    minors = re.findall(r'"Programming Language :: Python :: 3\.(\d+)"', (root / "pyproject.toml").read_text())
+    for name in ("README.md", "docs/platforms.md"):
+        assert re.search(r"Python (3\.\d+ to 3\.\d+)", (root / name).read_text())[1] == f"3.{minors[0]} to 3.{minors[-1]}", name
+    assert not re.search(r"3\.\d", (root / "SECURITY.md").read_text())
+
+
 def test_the_replacements_are_there():
     rows = re.findall(r"^\| `(.*)` \| (.*) \|$", (DOCS / "migration.md").read_text(), re.M)
     assert len(rows) == 24
