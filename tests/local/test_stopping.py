@@ -14,6 +14,7 @@ import sys
 import termios
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -21,6 +22,7 @@ from fresh import SECONDS
 from local_jobs import pairs_of, write_script
 from streaming_support import environment
 from typedbytes import local
+from typedbytes.local import _processes
 
 #: Every process that the job starts writes its number into a file of its own; the mapper then waits for the file "go".
 WAITING = """
@@ -281,3 +283,34 @@ def test_a_script_that_such_a_signal_ends_is_reported(tmp_path):
     (tmp_path / "in.txt").write_text("line\n")
     with pytest.raises(local.JobError, match=r"was ended by signal 35 \(SIGRTMIN\+1\) when it was started without input"):
         local.run_script(script, inputs=tmp_path / "in.txt", output=tmp_path / "out")
+
+
+def exists(pid):
+    """Return whether a number is that of a process, which may have ended."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_only_numbers_that_are_still_its_processes_own_are_ended(monkeypatch):
+    # A process that has ended keeps its number until it is waited for; then the number may become that of others.
+    started, own, usual = [], [], os.killpg
+    monkeypatch.setattr(os, "killpg", lambda group, number: (own.append(exists(group)), usual(group, number)))
+
+    def fail_late(sink):
+        until(lambda: started and not exists(started[0]))
+        raise LookupError("late")
+
+    messages = SimpleNamespace(handle=lambda line, whole: None, tail=[], exceeded_limit=None)
+    command = [sys.executable, "-c", "import os; print(os.getpid())"]
+    with _processes.Processes() as processes:
+        for feed, outcome in ((lambda sink: None, contextlib.nullcontext()), (fail_late, pytest.raises(LookupError, match="late"))):
+            with outcome:
+                processes.run(command, os.environ, feed, lambda source: started.append(int(source.read())), messages)
+            started.clear()
+        assert processes.run_without_input([sys.executable, "-c", "raise SystemExit('no')"], os.environ, SECONDS) == (1, b"no\n")
+        with pytest.raises(subprocess.TimeoutExpired):
+            processes.run_without_input(["sleep", "600"], os.environ, 0.01)
+    assert len(own) >= 4 and all(own)

@@ -74,7 +74,7 @@ class Processes:
         with self._lock:
             self.stopped = True
             for process in self._running:
-                _kill(process)
+                _kill_group(process)
 
     def run(self, command, environ, feed, collect, messages):
         """Run a process: feed(sink) writes its input, collect(source) reads its output, messages.handle(line) gets its standard error.
@@ -88,9 +88,9 @@ class Processes:
             try:
                 result, failure = _try_call(collect, process.stdout)
                 if failure is not None and not isinstance(failure, TruncatedError):
-                    _kill(process)  # an input that ends early ends by itself
+                    self._kill(process)  # an input that ends early ends by itself
                 process.stdout.close()
-                process.wait()
+                _wait_for_end(process)
             finally:
                 self._end_process(process)  # and its children that still run
             has_unread = bool(unread.read(1))  # waits for the feeder; nothing left when it is done and all was read
@@ -106,12 +106,18 @@ class Processes:
         """
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
         process = self._start_process(command, env=environ, **pipes)
-        try:
-            _, messages = process.communicate(timeout=seconds)
-        finally:
-            self._end_process(process)
-            process.communicate()
-        return process.returncode, messages
+        found = []
+        waiter = _Thread(lambda: (found.append(process.stderr.read()), _wait_for_end(process)))
+        with process.stderr:
+            try:
+                waiter.join(seconds)
+                if waiter.is_alive():
+                    raise subprocess.TimeoutExpired(command, seconds)
+            finally:
+                self._kill(process)
+                waiter.join()
+                self._end_process(process)
+        return process.returncode, found[0]
 
     def _start_process(self, command, **options):
         with self._lock:
@@ -123,10 +129,16 @@ class Processes:
         return process
 
     def _end_process(self, process):
-        _kill(process)
         with self._lock:
+            _kill_group(process)
             self._running.discard(process)
             self.caretaker.forget(process.pid)
+        process.wait()  # only now may its number become that of another process or group
+
+    def _kill(self, process):
+        with self._lock:
+            if process in self._running:
+                _kill_group(process)
 
     def _start_with_pipes(self, command, environ):
         """Return a process, and our own reading end of its input, which shows what it has not read."""
@@ -150,7 +162,7 @@ class Processes:
         except BrokenPipeError:
             raise
         except BaseException:
-            _kill(process)
+            self._kill(process)
             raise
         finally:
             try:
@@ -270,7 +282,15 @@ def _advice(error):
     return "" if error.record else "; only pairs of typed bytes may go to standard output, also before streaming.run(...)"
 
 
-def _kill(process):
+def _wait_for_end(process):
+    """Wait until a process has ended; its number stays its own until `process.wait()`."""
+    try:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    except (AttributeError, ChildProcessError):  # macOS before Python 3.13; a program that ignores SIGCHLD
+        process.wait()
+
+
+def _kill_group(process):
     # The process has its own session, so its children are ended too.
     try:
         os.killpg(process.pid, signal.SIGKILL)
