@@ -106,8 +106,8 @@ class Processes:
         """
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
         process = self._start_process(command, env=environ, **pipes)
-        found = []
-        waiter = _Thread(lambda: (found.append(process.stderr.read()), _wait_for_end(process)))
+        found: list[bytes] = []
+        waiter = _Thread(_read_until_end, process, found)
         with process.stderr:
             try:
                 waiter.join(seconds)
@@ -258,6 +258,11 @@ def _try_call(function, *arguments):
         return function(*arguments), None
     except Exception as error:
         return None, error
+
+
+def _read_until_end(process, found):
+    found.append(process.stderr.read())
+    _wait_for_end(process)
 
 
 def _read_messages(pipe, messages):
