@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 
 import typedbytes as tb
 from column_values import EXACT, rows_of
+from fresh import run_fresh
 from typedbytes import columns
 from vectors import exact_repr
 
@@ -145,3 +146,42 @@ def test_a_part_of_a_tuple_that_is_always_null_is_an_array_of_none():
     (batch,) = columns.read(tb.Encoder().encode_all([(1, None), (2, None)]), pairs=False)
     numbers, nulls = batch.column("value")
     assert (list(numbers), list(nulls)) == ([1, 2], [None, None])
+
+
+def test_a_batch_without_memory_for_its_nulls_keeps_them():
+    code = """
+        import _testcapi, typedbytes as tb
+        from typedbytes.columns import _native
+
+        # the bits of the values, whose only null comes early, have to grow when those of the keys have been cut
+        data = tb.Encoder().encode_pairs([(0, None if row == 1 else row) for row in range(3000)] + [(None, 5), (None, 6)])
+
+        def filled():
+            builder = _native.Builder(None, 2, None, "error")
+            assert builder.append_records(data, 10**6)[1] == 3002
+            return builder
+
+        def batches(builder):
+            found = [builder.finish(_native.Batch, ("key", "value"), *rows) for rows in ([3000], [])]
+            return b"".join(
+                _native.encode_rows([_native.rows_of_batch(batch, number) for number in (0, 1)], [0, 0], len(batch), 1 << 30, None, 0)[0]
+                for batch in found
+            )
+
+        assert batches(filled()) == data
+        number = 1
+        while True:
+            builder = filled()
+            _testcapi.set_nomemory(number, number + 1)
+            try:
+                builder.finish(_native.Batch, ("key", "value"), 3000)
+                break
+            except MemoryError:
+                pass
+            finally:
+                _testcapi.remove_mem_hooks()
+            assert batches(builder) == data, number
+            number += 1
+        print(number > 5)
+    """
+    assert run_fresh(code) == "True"

@@ -193,3 +193,42 @@ def test_objects_beyond_one_chunk_and_their_nulls(nulls):
     expected = tb.Encoder(dialect="hive" if nulls == "hive" else "hadoop")
     assert written([values], pairs=False, nulls=nulls) == expected.encode_all(values)
     assert written([values, (values, [1] * 10_000)], nulls=nulls) == expected.encode_pairs([(value, (value, 1)) for value in values])
+
+
+def rows_of_numbers():
+    return _native.rows_of_buffer(array.array("i", [1, 2]))
+
+
+def test_rows_are_items_of_one_vector():
+    items = rows_of_numbers()
+    vectors = _native.rows_of_parts([items])
+    assert (len(items), len(vectors)) == (0, 2)
+    for rows in (items, _native.Rows()):
+        with pytest.raises(ValueError, match="these Rows are empty"):
+            _native.encode_rows([rows], [0], 0, 100, None, 0)
+        with pytest.raises(ValueError, match="Rows of its own"):
+            _native.rows_of_parts([rows])
+    with pytest.raises(TypeError):
+        _native.encode_rows([None], [0], 0, 100, None, 0)
+    del items
+    assert _native.encode_rows([vectors], [0], 2, 100, None, 0) == (tb.Encoder().encode_all([(1,), (2,)]), 2)
+
+
+def test_rows_of_a_batch_are_items_of_no_vector():
+    batch = read_one(pairs_of((1, 2), (3, 4)))
+    with pytest.raises(ValueError, match="Rows of its own"):
+        _native.rows_of_parts([rows_of_numbers(), _native.rows_of_batch(batch, 1)])
+    assert written(batch) == pairs_of((1, 2), (3, 4))
+
+
+def test_a_builder_without_rows():
+    builder = _native.Builder(None, 2, None, "error")
+    assert builder.last_group() == 0
+    for rows in (None, 0, 1):
+        with pytest.raises(ValueError, match="0 rows are held"):
+            builder.finish(_native.Batch, ("key", "value"), rows)
+    builder.append_records(pairs_of((1, 2)), 10)
+    for rows in (-1, 2):
+        with pytest.raises(ValueError, match="1 rows are held"):
+            builder.finish(_native.Batch, ("key", "value"), rows)
+    assert len(builder.finish(_native.Batch, ("key", "value"), 1)) == 1

@@ -448,8 +448,10 @@ cdef class Builder:
 
     def last_group(self):
         """Return the row at which the last run of equal keys starts; the key is the first value of a record."""
+        cdef Py_ssize_t i = self.nrows - 1
+        if i < 0:
+            return 0
         cdef Column* c = self.table.roots[0]
-        cdef Py_ssize_t i = self.table.n - 1
         while i > 0 and same_values(c, i, i - 1):
             i -= 1
         return i
@@ -457,28 +459,30 @@ cdef class Builder:
     def finish(self, kind, tuple names, rows=None):
         """Return the rows held as a Batch of class `kind`, and start the next batch with the current types.
 
-        rows: the number of rows to return; the others are kept for the next batch.
+        rows: the number of rows to return; the others are kept for the next batch. Raises ValueError while there are no types,
+        and for more rows than there are.
         """
         cdef Batch batch = kind.__new__(kind)
         cdef Table* table = self.table
         cdef Table* rest
         cdef Py_ssize_t i
-        cdef Py_ssize_t n = table.n if rows is None else rows
+        cdef Py_ssize_t n = self.nrows if rows is None else rows
+        if table == NULL or not 0 <= n <= table.n:
+            raise ValueError(f"{self.nrows} rows are held, not {n}, or their types are not known")
         self.types = self.described
         rest = self.empty_table(self.types)
         for i in range(self.nvalues):
             expect_as_much(rest.roots[i], table.roots[i])
         for i in range(self.nvalues):
-            if not copy_rows(rest.roots[i], table.roots[i], n, table.n):
+            # All that may fail comes before the first row is dropped: after a MemoryError the rows are as they were.
+            if not copy_rows(rest.roots[i], table.roots[i], n, table.n) or not reserve_all_bits(table.roots[i]):
                 release_table(rest)
                 raise MemoryError
         rest.n = table.n - n
         self.nbytes = 0 if rest.n == 0 else <Py_ssize_t>(<double>self.nbytes * rest.n / table.n)    # an estimate
         for i in range(self.nvalues):
             set_length(table.roots[i], n)
-            if not complete_bits(table.roots[i]):
-                release_table(rest)
-                raise MemoryError
+            complete_bits(table.roots[i])
         table.n = n
         batch.table = table
         batch.names = names

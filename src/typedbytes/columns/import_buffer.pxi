@@ -229,7 +229,7 @@ def rows_of_encoded(bytes data, offsets, bytes valid=None, Py_ssize_t first_bit=
 def rows_of_parts(list parts):
     """Return the Rows of VECTORs whose items come from these Rows, which are empty afterwards.
 
-    Raises EncodeValueError when they differ in length.
+    Raises EncodeValueError when they differ in length, and ValueError for Rows of a Batch or that have been taken already.
     """
     cdef Rows rows = Rows()
     cdef Rows part
@@ -239,9 +239,12 @@ def rows_of_parts(list parts):
     rows.c = new_column(TUPLE, VECTOR, len(parts))
     rows.n = rows.c.n = len(parts[0]) if parts else 0
     for i, part in enumerate(parts):
+        if part.c == NULL or part.borrowed:
+            raise ValueError("an item of a VECTOR must be Rows of its own")
+        rows.owners += part.owners
         rows.c.parts[i] = part.c
         part.c = NULL
-        rows.owners += part.owners
+        part.n = 0
     return rows
 
 

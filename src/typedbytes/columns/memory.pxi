@@ -230,21 +230,26 @@ cdef bint mark_null(Column* c, Py_ssize_t i) noexcept nogil:
     return True
 
 
-cdef bint complete_bits(Column* c) noexcept nogil:
-    # Give every value a bit, in columns that have nulls. False: out of memory.
+cdef bint reserve_all_bits(Column* c) noexcept nogil:
+    # Have a bit for every value, in columns that have nulls. False: out of memory.
     cdef Py_ssize_t i
     for i in range(c.nparts):
-        if not complete_bits(c.parts[i]):
+        if not reserve_all_bits(c.parts[i]):
             return False
+    return c.bits == NULL or reserve_bits(c, c.n)
+
+
+cdef void complete_bits(Column* c) noexcept nogil:
+    # Give every value a bit, in columns that have nulls and for which reserve_all_bits has returned True.
+    cdef Py_ssize_t i
+    for i in range(c.nparts):
+        complete_bits(c.parts[i])
     if c.bits == NULL:
-        return True
+        return
     if c.nbits == 0:
         free_nulls(c)    # what was null has been dropped again
-        return True
-    if not reserve_bits(c, c.n):
-        return False
+        return
     c.nbits = c.n
-    return True
 
 
 cdef inline int64_t offset_at(const Column* c, Py_ssize_t i) noexcept nogil:

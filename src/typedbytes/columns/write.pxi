@@ -196,7 +196,9 @@ def encode_rows(list columns, list starts, Py_ssize_t n, Py_ssize_t max_nbytes, 
             written.data = <const unsigned char*>PyBytes_AS_STRING(nulls)
             written.nbytes = len(nulls)
         for i in range(ncolumns):
-            c[i] = (<Rows>columns[i]).c
+            c[i] = (<Rows?>columns[i]).c
+            if c[i] == NULL:
+                raise ValueError("these Rows are empty: they were never filled, or are items of a VECTOR now")
             first[i] = starts[i]
             if not 0 <= first[i] <= (<Rows>columns[i]).n - n:
                 raise IndexError("row range is outside the columns")
