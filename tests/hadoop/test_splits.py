@@ -11,8 +11,9 @@ import zipfile
 import pytest
 
 import typedbytes as tb
-from hadoop_support import SEQUENCE_FILE_OUTPUT, hadoop, jars, python_command
+from hadoop_support import SEQUENCE_FILE_OUTPUT, ZSTD, hadoop, jars, python_command
 from typedbytes import sequencefile
+from typedbytes._zstd import zstd
 from typedbytes.streaming._splits import open_split
 
 pytestmark = pytest.mark.hadoop
@@ -73,7 +74,7 @@ def test_lines_at_random(tmp_path):
         check("text", path, range(1, path.stat().st_size + 2, 5))
 
 
-@pytest.mark.parametrize("suffix, compress", [(".gz", gzip.compress), (".bz2", bz2.compress)])
+@pytest.mark.parametrize("suffix, compress", [(".gz", gzip.compress), (".bz2", bz2.compress), (".zst", zstd.compress)])
 def test_compressed_text_is_one_split(suffix, compress, tmp_path):
     path = tmp_path / f"in.txt{suffix}"
     path.write_bytes(compress(b"one\r\ntwo\n" * 1000))
@@ -90,12 +91,19 @@ CLASSES = {
 }
 
 
-@pytest.mark.parametrize("compression", ["none", "record", "block", "snappy"])
+COMPRESSIONS = {
+    **{name: {"compression": name} for name in ("none", "record", "block")},
+    **{name: {"compression": "block", "codec": name} for name in ("snappy", "lz4")},
+    "zstd": {"compression": "block", "codec": ZSTD},
+}
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("classes", CLASSES)
 def test_pairs_of_a_sequence_file_are_those_of_hadoop_wherever_it_is_cut(classes, compression, tmp_path):
     name, pairs = CLASSES[classes]
-    how = {"compression": "block", "codec": "snappy"} if compression == "snappy" else {"compression": compression}
     path = tmp_path / "in.seq"
+    how = COMPRESSIONS[compression]
     with sequencefile.open(
         str(path), "w", key_class=name, value_class=name, sync_interval=100, block_size=300, metadata={"of": "me"}, **how
     ) as file:
@@ -229,6 +237,27 @@ def test_a_file_of_typed_bytes_is_one_split(run_job, tmp_path):
     job = run_job(IDENTITY, "typedbytes", whole_output=True, properties={"mapreduce.input.fileinputformat.split.maxsize": 1000})
     assert job.code == 0, job.log
     assert list(sequencefile.read(tmp_path / "out")) == pairs
+
+
+def test_zstd_text_is_read_where_hadoop_has_a_codec_for_it(run_job, tmp_path):
+    (tmp_path / "in" / "a.txt.zst").write_bytes(zstd.compress(b"one two\n" * 1000))
+    job = run_job(JOB, "text", nreducers=1, properties={"io.compression.codecs": ZSTD})
+    assert job.code == 0, job.log
+    assert list(sequencefile.read(tmp_path / "out")) == [("one", 1000), ("two", 1000)]
+    job = run_job(JOB, "text", nreducers=1, name="without")
+    assert job.code != 0 and "native zStandard library not available" in job.log
+
+
+def test_zstd_sequence_files_need_no_codec_of_hadoop(run_job, tmp_path):
+    pairs = [(number, tb.Long(7 * number)) for number in range(3000)]
+    with sequencefile.open(str(tmp_path / "in" / "a.seq"), "w", compression="block", codec="zstd") as file:
+        file.writes(pairs)
+    written = {"": "true", ".type": "BLOCK", ".codec": "org.apache.hadoop.io.compress.ZStandardCodec"}
+    properties = {f"mapreduce.output.fileoutputformat.compress{name}": value for name, value in written.items()}
+    job = run_job(IDENTITY, "sequencefile", whole_output=True, properties=properties)
+    assert job.code == 0, job.log
+    with sequencefile.open(str(tmp_path / "out" / "part-00000"), exact=True) as file:
+        assert (file.read_all(), file.codec) == (pairs, "org.apache.hadoop.io.compress.ZStandardCodec")
 
 
 FAILING = {

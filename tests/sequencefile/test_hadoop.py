@@ -7,7 +7,7 @@ import random
 import pytest
 
 import typedbytes as tb
-from hadoop_support import hadoop
+from hadoop_support import ZSTD, hadoop
 from sequencefile_decoders import DECODERS
 from sequencefiles import CODECS, files, kinds, same
 from typedbytes import sequencefile
@@ -15,8 +15,6 @@ from vectors import ROOT
 
 pytestmark = pytest.mark.hadoop
 
-# Hadoop's own ZStandardCodec needs native code; this one is a library's for the same bytes.
-ZSTD = "io.airlift.compress.zstd.ZstdCodec"
 OURS = [ZSTD if codec == "zstd" else codec for codec in CODECS if codec != "lzo"]
 FORMS = [("none", "default"), *((compression, codec) for compression in ("record", "block") for codec in OURS)]
 

@@ -33,6 +33,9 @@ import jars  # noqa: E402
 SEQUENCE_FILE_INPUT = "SequenceFileInputFormat"
 SEQUENCE_FILE_OUTPUT = "org.apache.hadoop.mapred.SequenceFileOutputFormat"
 
+#: Hadoop's own ZStandardCodec needs native code; this one is a library's for the same bytes.
+ZSTD = "io.airlift.compress.zstd.ZstdCodec"
+
 _MAIN = "org.typedbytes.vectors.Main"
 
 

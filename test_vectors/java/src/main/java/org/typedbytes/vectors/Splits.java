@@ -27,9 +27,16 @@ import org.typedbytes.hadoop.SplitInputFormat;
 final class Splits {
     private Splits() {}
 
+    /** A job that reads .zst files too: Hadoop's own codec for them needs native code. */
+    private static JobConf job() {
+        JobConf job = new JobConf();
+        job.set("io.compression.codecs", "io.airlift.compress.zstd.ZstdCodec");
+        return job;
+    }
+
     /** For each line "start length": the pairs of that split as typed bytes, after the number of their bytes. */
     static void pairs(String format, String path, InputStream in, OutputStream sink) throws IOException {
-        JobConf job = new JobConf();
+        JobConf job = job();
         TextInputFormat text = new TextInputFormat();
         text.configure(job);
         InputFormat<?, ?> files = format.equals("text") ? text : new SequenceFileInputFormat<Writable, Writable>();
@@ -57,7 +64,7 @@ final class Splits {
     static void whole(String format, String path, InputStream in, OutputStream sink) throws IOException {
         DataOutputStream out = new DataOutputStream(sink);
         for (FileSplit split : splits(path, in)) {
-            JobConf job = new JobConf();
+            JobConf job = job();
             job.set("typedbytes.split.format", format);
             ByteArrayOutputStream pieces = new ByteArrayOutputStream();
             SplitInputFormat files = new SplitInputFormat();
@@ -82,7 +89,7 @@ final class Splits {
 
     /** For a size: "start length" of each split that {@link SplitInputFormat} makes of a file, and that Hadoop's own formats make. */
     static void sizes(String format, String path, long size, OutputStream sink) throws IOException {
-        JobConf job = new JobConf();
+        JobConf job = job();
         job.set("typedbytes.split.format", format);
         job.setLong("mapreduce.input.fileinputformat.split.maxsize", size);
         FileInputFormat.setInputPaths(job, new Path(new File(path).toURI()));
