@@ -97,6 +97,7 @@ ENDS = {
     "end": ("writers = make(*KINDS)", 0),
     "sys.exit": ("writers = make(*KINDS); sys.exit(3)", 3),
     "exception": ("writers = make(*KINDS); raise LookupError", 1),
+    "at exit": ("writers = [tb.Writer(os.devnull)]; atexit._run_exitfuncs(); writers += make(*KINDS); gc.enable()", 0),
     "fork": (
         """
         writers = make(*[name for name in KINDS if name not in HELD_BY_SINKS])
@@ -290,8 +291,74 @@ def test_a_daemon_thread_that_never_returns_is_reported(tmp_path):
     assert child.stderr.count(b"is lost: TimeoutError: another thread was using it") == 3
 
 
-def test_a_socket_that_is_full_at_the_end_is_reported():
+def test_a_signal_ends_the_waiting_for_daemon_threads(tmp_path):
+    interrupts = """
+    import signal
+    def until():
+        while "typedbytes._unflushed" not in sys.modules:    # the end waits
+            time.sleep(0.001)
+        os.kill(os.getpid(), signal.SIGINT)
+        threading.Event().wait()
+    """
+    child = run(textwrap.dedent(interrupts) + textwrap.dedent(BUSY), *(tmp_path / name for name in "abc"), start=START)
+    assert child.returncode == 120
+    assert child.stderr.count(b"is lost: KeyboardInterrupt") == 3
+
+
+def test_daemon_threads_in_the_middle_of_a_message_are_waited_for(tmp_path):
     code = """
+        def slow(obj):
+            inside.release()
+            while "typedbytes._unflushed" not in sys.modules:    # the end waits
+                time.sleep(0.001)
+            return 2
+        inside = threading.Semaphore(0)
+        files = [open(path, "wb", buffering=0) for path in sys.argv[1:]]
+        os.set_blocking(files[1].fileno(), False)
+        writer = CoalescingWriter(files[0], max_delay=None, default=slow)
+        def work():
+            for value in 1, object(): writer.write([value])
+            threading.Event().wait()
+        async def main():
+            writers.append(AsyncCoalescingWriter(files[1], max_delay=1000, default=slow))
+            for value in 1, object(): await writers[0].write([value])
+            threading.Event().wait()
+        writers = []
+        for target in work, lambda: asyncio.run(main()):
+            threading.Thread(target=target, daemon=True).start()
+            inside.acquire()
+    """
+    child = run(code, tmp_path / "a", tmp_path / "b", start=START)
+    assert (child.returncode, child.stderr) == (0, b"")
+    for name in "ab":  # the first is there; the second if its thread came to write it
+        assert [each[0] for each in BlockReader((tmp_path / name).read_bytes())] in ([1], [1, 2])
+
+
+def test_a_writer_that_another_writer_s_sink_closes_at_the_end(tmp_path):
+    code = """
+        older = tb.Writer(sys.argv[1]); older.writes(VALUES)
+        class Sink(io.FileIO):
+            def write(self, data):
+                older.close()
+                return super().write(data)
+        newer = tb.Writer(Sink(sys.argv[2], "w")); newer.writes(VALUES)
+    """
+    child = run(code, tmp_path / "1", tmp_path / "2", start=START)
+    assert (child.returncode, child.stderr) == (0, b"")
+    for name in "12":
+        assert tb.Decoder().decode_all((tmp_path / name).read_bytes()) == VALUES
+
+
+@pytest.mark.parametrize(
+    ("last", "code", "message"),
+    [
+        ("", 120, b"unclosed AsyncCoalescingWriter: what it held for socket"),
+        ("w = None; gc.collect()", 0, b"BlockingIOError: [Errno 11] the rest cannot be sent"),
+    ],
+    ids=["at the end", "forgotten"],
+)
+def test_a_socket_that_is_full_is_reported(last, code, message):
+    fill = """
         import socket
         from typedbytes import _unflushed
         _unflushed.TIMEOUT = 0.02
@@ -303,9 +370,9 @@ def test_a_socket_that_is_full_at_the_end_is_reported():
             return w
         w = asyncio.run(main())
     """
-    child = run(code, start=START)
-    assert child.returncode == 120
-    assert b"unclosed AsyncCoalescingWriter: what it held for socket" in child.stderr
+    child = run(textwrap.dedent(fill) + last, start=START)
+    assert child.returncode == code
+    assert message in child.stderr
 
 
 @pytest.mark.parametrize("delay", ["0.0001", "None"])
@@ -425,7 +492,7 @@ def test_a_forgotten_writer_writes_what_it_holds(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", ["BlockWriter_plain", "CoalescingWriter", "AsyncCoalescingWriter", "Writer", "sequencefile_block"])
 def test_an_unclosed_writer_whose_sink_refuses_is_reported_on_standard_error(kind):
-    child = run(f"make_{kind}('/dev/full'); gc.collect(); os._exit(0)", "")
+    child = run(f"make_{kind}('/dev/full'); gc.collect()", "")
     assert child.returncode == 0
     expected = rf"Exception ignored in: <typedbytes\.\w+(\.\w+)*\.{kind.split('_')[0]} object .*>\nTraceback .*Error: .*\n"
     assert re.fullmatch(expected.replace("sequencefile", "Writer"), child.stderr.decode(), re.DOTALL), child.stderr.decode()

@@ -143,6 +143,7 @@ cdef class CoalescingWriter:
         start_scratch(&self.encoder.buf, self.filling, self.capacity)
         if register_writer(&self.entry, self, &COALESCING_WRITER):
             self.disable_buffering()
+            max_delay = None    # no thread can be started any more, and none is needed
         self.is_ready = True
         if max_delay is not None:
             self.start_thread()
