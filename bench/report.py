@@ -47,12 +47,12 @@ def main():
     parser.add_argument("--npasses", type=int, default=2, help="how often all is measured: busy neighbours go away (%(default)s)")
     parser.add_argument("--only", default="", help="measure the races with this in their name")
     parser.add_argument("--quick", action="store_true", help="show that this still runs")
-    parser.add_argument("--vectors", type=int, default=-1, help="for text: 0 no wide ones, 1 AVX2, 2 AVX-512; the best, unless given")
+    parser.add_argument("--vectors", type=int, help="for text: 0 no wide ones, 1 AVX2, 2 AVX-512; the best, unless given")
     parser.add_argument("--render", action="store_true", help="measure nothing")
     arguments = parser.parse_args()
 
-    vectors = goals.VECTORS[_core._limit_vectors(arguments.vectors)]
-    folder = PARTIAL_RESULTS if arguments.quick or arguments.only or arguments.vectors >= 0 else RESULTS
+    vectors = goals.VECTORS[_core._limit_vectors(2 if arguments.vectors is None else arguments.vectors)]
+    folder = PARTIAL_RESULTS if arguments.quick or arguments.only or arguments.vectors is not None else RESULTS
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{sys.implementation.name}-{sys.version_info.major}.{sys.version_info.minor}.json"
     if arguments.quick:

@@ -26,7 +26,7 @@ def few_objects():
 @pytest.fixture(scope="module", autouse=True)
 def kind_of_loops():
     """Transcode text by the kind of loops that TYPEDBYTES_VECTORS names, 0 to 2, or else by the best; see make test-dispatch."""
-    _core._limit_vectors(int(os.environ.get("TYPEDBYTES_VECTORS", -1)))
+    _core._limit_vectors(int(os.environ.get("TYPEDBYTES_VECTORS", 2)))
 
 
 @pytest.fixture(scope="session")

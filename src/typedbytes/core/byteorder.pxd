@@ -64,6 +64,6 @@ cdef extern from "core/utf8.h" nogil:
     Py_ssize_t utf8_from_ucs2(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept
     Py_ssize_t utf8_from_ucs4(unsigned char* out, const void* text, Py_ssize_t nchars) noexcept
     # Which kind of loops is used from now on: 0 for every processor's, 1 AVX2, 2 AVX-512, `most` at most; -1: the best there is.
-    int limit_vectors(int most) noexcept
+    int limit_vectors(int limit) noexcept
     enum:
         UTF8_SLACK

@@ -34,28 +34,25 @@ enum { VECTORS_ANY, VECTORS_AVX2, VECTORS_AVX512 };
 #include "core/utf8/avx2.h"
 #include "core/utf8/avx512.h"
 
-static int most_vectors(void) {
-    return has_wide_vectors() ? VECTORS_AVX512 : has_avx2() ? VECTORS_AVX2 : VECTORS_ANY;
-}
-
 static int vectors_used = -1;    /* not yet asked; tests and benchmarks set it lower */
 
-static inline int vectors(void) {
-    return vectors_used >= 0 ? vectors_used : (vectors_used = most_vectors());
+/* Use the greatest kind of loops that the processor has, `limit` at most, from now on; the kind that is used. */
+static int limit_vectors(int limit) {
+    if (limit >= VECTORS_AVX512 && has_wide_vectors()) return vectors_used = VECTORS_AVX512;
+    if (limit >= VECTORS_AVX2 && has_avx2()) return vectors_used = VECTORS_AVX2;
+    return vectors_used = VECTORS_ANY;
 }
 
-/* The greatest of the kinds of loops to use from now on; the kind that is used. */
-static int limit_vectors(int most) {
-    const int there = most_vectors();
-    return vectors_used = most < 0 || most > there ? there : most;
+static inline int vectors(void) {
+    return vectors_used >= 0 ? vectors_used : limit_vectors(VECTORS_AVX512);
 }
 
 #define TB_CHOOSE(NAME, OTHER, ...)                                                                     \
     (vectors() == VECTORS_AVX512 ? wide_##NAME(__VA_ARGS__)                                             \
      : vectors() == VECTORS_AVX2 ? avx2_##NAME(__VA_ARGS__) : OTHER##_##NAME(__VA_ARGS__))
 #else
-static int limit_vectors(int most) {
-    (void)most;
+static int limit_vectors(int limit) {
+    (void)limit;
     return VECTORS_ANY;
 }
 

@@ -331,12 +331,12 @@ cdef PyObject* text_from_utf8(const unsigned char* p, Py_ssize_t nbytes) except?
     return NULL
 
 
-def _limit_vectors(int most):
-    """Transcode text by loops of a kind at most, for tests and benchmarks: 0 for every processor's, 1 AVX2, 2 AVX-512, -1 the best.
+def _limit_vectors(int limit):
+    """Transcode text by loops of a kind at most, for tests and benchmarks: 0 for every processor's, 1 AVX2, 2 AVX-512.
 
     Returns the kind in use.
     """
-    return limit_vectors(most)
+    return limit_vectors(limit)
 
 
 cdef PyObject* decode_invalid_text(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
