@@ -297,8 +297,10 @@ def test_a_signal_ends_the_waiting_for_daemon_threads(tmp_path):
     def until():
         while "typedbytes._unflushed" not in sys.modules:    # the end waits
             time.sleep(0.001)
-        os.kill(os.getpid(), signal.SIGINT)
+        if first.acquire(blocking=False):
+            os.kill(os.getpid(), signal.SIGINT)
         threading.Event().wait()
+    first = threading.Lock()
     """
     child = run(textwrap.dedent(interrupts) + textwrap.dedent(BUSY), *(tmp_path / name for name in "abc"), start=START)
     assert child.returncode == 120

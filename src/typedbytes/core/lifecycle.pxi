@@ -2,6 +2,7 @@
 #
 # Always true: an object that is in use refuses a second call, and one that has failed raises the same error again.
 
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
 
 from typedbytes.core.cpython cimport warn_of_resource

@@ -89,12 +89,13 @@ def _flush_all():
     waiting = [item for item in open_writers() if not flush_or_report(item)]
     if not waiting:
         return
-    from time import monotonic, sleep
-    from typedbytes import _unflushed    # lazy import: only where writing failed
     try:
+        from time import monotonic, sleep
+        from typedbytes import _unflushed    # lazy import: only where writing failed
         deadline = monotonic() + _unflushed.TIMEOUT
         while waiting and monotonic() < deadline:
             sleep(0.001)    # daemon threads go on meanwhile
+            PyErr_CheckSignals()    # which another thread may have received
             waiting = [item for item in waiting if not flush_or_report(item)]
         error = TimeoutError(f"another thread was using it, or the sink took nothing, for {_unflushed.TIMEOUT} s")
     except BaseException as interruption:    # by a signal's handler
