@@ -1,6 +1,6 @@
 """Arrays in the .npy format: what type code 102 holds.
 
-Here belong the two directions between an array and its bytes. This file must not know TypedBytes. NumPy is imported
+Here: the two directions between an array and its bytes. Not here: TypedBytes. NumPy is imported
 by the first call, never before. What always holds in it: no pickle is written or read, nothing is allocated before
 the data is known to fill it exactly, and each direction takes only what the other can give back.
 

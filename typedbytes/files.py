@@ -1,6 +1,6 @@
 """Readers and writers over files, paths, descriptors, sockets and buffers, and the four functions named as in json and pickle.
 
-What belongs here: opening paths and URLs, wrapping descriptors, closing what was opened. The streams themselves are compiled.
+Here: opening paths and URLs, wrapping descriptors, closing what was opened. The streams themselves are compiled.
 """
 
 import io

@@ -488,7 +488,7 @@ OPERATIONS = {
     "pairs": lambda: list(tb.PairReader(Short(PAIRS))),
     "groups": lambda: [(key, list(values)) for key, values in tb.PairReader(Short(PAIRS), buffer_size=64).groups()],
     "pairs_raw": lambda: list(tb.PairReader(Short(PAIRS), buffer_size=64, raw=True)),
-    "groups_by": lambda: [(key, list(values)) for key, values in _core.PairGroups(tb.PairReader(Short(PAIRS), buffer_size=64), repr)],
+    "groups_by": lambda: [(key, list(values)) for key, values in _core.RecordGroups(tb.PairReader(Short(PAIRS), buffer_size=64), repr)],
     "text_lines": lambda: list(_core.TextReader(Short(b"a\tb\nlonger than what is short\n"), b"\t", buffer_size=64)),
     "raw_bytes": lambda: list(_core.RawBytesReader(Short(b"\0\0\0\1k\0\0\0\2vv" * 3), buffer_size=64)),
     "kept": lambda: list(_core.WrappedIterator(tb.PairReader(Short(PAIRS)))),

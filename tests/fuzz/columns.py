@@ -1,7 +1,7 @@
 """Columns beside objects: what both make of the same bytes must be the same, whatever the policy and the source.
 
 Belongs here: reading columns by choices, and the exact decoder that each reading is held against. It knows nothing of how columns
-are made. Always true: a batch holds the next records; what ends the reading is the decoder's own error, or a mismatch or a limit
+are made. Invariant: a batch holds the next records; what ends the reading is the decoder's own error, or a mismatch or a limit
 of columns in a record that the decoder can read.
 """
 

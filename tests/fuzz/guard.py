@@ -1,6 +1,6 @@
 """Memory that ends exactly where an unreadable page begins, so that reading one byte too many is a crash in any build.
 
-Belongs here: the pages and the views of them. It does not know what is read. Always true: after the last byte of the
+Belongs here: the pages and the views of them. It does not know what is read. Invariant: after the last byte of the
 view that `put` returned last, and before the first byte of the one that `put_first` returned last, is a page without permissions.
 """
 

@@ -1,6 +1,6 @@
 """The sets of options that targets choose from: one byte of an input names one.
 
-Belongs here: tables of options and the hooks in them. It knows nothing of the checks. Always true: no set names the pickle
+Belongs here: tables of options and the hooks in them. It knows nothing of the checks. Invariant: no set names the pickle
 policy "trust", which runs what the bytes say.
 """
 

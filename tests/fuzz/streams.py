@@ -1,6 +1,6 @@
 """The same bytes in pieces: what a stream gives must not hang on how it comes in.
 
-Belongs here: sources that give what they like, feeding, pairs, groups, raw copies. It knows nothing of misuse. Always true: the
+Belongs here: sources that give what they like, feeding, pairs, groups, raw copies. It knows nothing of misuse. Invariant: the
 answer that the pieces are held against is that of one whole buffer.
 """
 

@@ -1,6 +1,6 @@
 """The targets by name: each a function of bytes that returns when all is well, and how its inputs are made.
 
-Belongs here: names and makers. It knows nothing of engines. Always true: a target documents what may be raised by catching it;
+Belongs here: names and makers. It knows nothing of engines. Invariant: a target documents what may be raised by catching it;
 whatever comes out of it is a finding.
 """
 

@@ -8,7 +8,7 @@ A fault is a text that occurs once in one file of src/ and its replacement. It i
 which only the extensions affected are built again, with little optimisation; then the gate runs in the copy. A gate that ends well
 has missed the fault. Faults that only a sanitizer can see for sure go into a copy that is built with one.
 
-Belongs here: the faults, their gates, the drill. It knows nothing of what gates look for. Always true: every gate ends well
+Belongs here: the faults, their gates, the drill. It knows nothing of what gates look for. Invariant: every gate ends well
 on the copy without a fault, which the drill looks at first.
 """
 
@@ -58,7 +58,7 @@ FAULTS = [
           "            if likely(<uint64_t>(length + 5) <= <uint64_t>left):\n                d.buf.cursor = p + 5 + length\n                return decode_bytes"),
     Fault("LIST looks for its MARKER after the end", "core/codec/containers.pxi", fuzz("bytes"),
           "        if unlikely(d.buf.cursor == d.buf.end):\n            require(d, 1, LIST)", "        pass"),
-    Fault("class name into what follows the WRITABLE", "core/codec/bytes.pxi", fuzz("reference"),
+    Fault("class name into what follows the WRITABLE", "core/codec/application.pxi", fuzz("reference"),
           "    if not 0 <= nname <= nbytes - 4:", "    if not 0 <= nname <= nbytes:"),
     Fault("pickled int longer than its PICKLE", "core/codec/pickle/recognise.pxi", tests("core/test_pickle.py"),
           "    if p[2] == 0x8a and nbytes == 5 + p[3]:", "    if p[2] == 0x8a and nbytes >= 5:"),
@@ -70,8 +70,8 @@ FAULTS = [
           "PyMem_Realloc(offsets, capacity * sizeof(long long))", "PyMem_Realloc(offsets, capacity * sizeof(int))"),
     # Lengths.
     Fault("negative length accepted", "core/codec/decode.pxi", VECTORS,
-          "        if length < 0:\n            return raise_negative(d, length, code)\n        return decode_long_payload",
-          "        return decode_long_payload"),
+          "        if length < 0:\n            return raise_negative(d, length, code)\n        return decode_payload",
+          "        return decode_payload"),
     Fault("negative count accepted", "core/codec/decode.pxi", VECTORS,
           "        if length < 0:\n            return raise_negative(d, length, code)\n        return decode_vector",
           "        return decode_vector"),
@@ -101,7 +101,7 @@ FAULTS = [
           "return *c < 0x800 || (*c & 0xf800) == 0xd800 ? 0 : 3;", "return *c < 0x800 ? 0 : 3;"),
     Fault("overlong character accepted", "core/utf8/plain.h", VECTORS,
           "if (lead < 0xc2 || end - p < 2", "if (lead < 0xc0 || end - p < 2"),
-    Fault("strings of two lengths taken for one", "core/codec/bytes.pxi", tests("core/test_memory.py"),
+    Fault("strings of two lengths taken for one", "core/codec/strings.pxi", tests("core/test_memory.py"),
           "    return slot.nbytes == nbytes and same_short(&slot.words, words)",
           "    return same_short(&slot.words, words)"),
     # References and memory.
@@ -131,7 +131,7 @@ FAULTS = [
     Fault("collector left switched off", "core/cpython.h", fuzz("bytes"),
           "    if (was_on) PyGC_Enable();", "    (void)was_on;"),
     # Errors and state.
-    Fault("error points one byte too far", "core/codec/bytes.pxi", VECTORS,
+    Fault("error points one byte too far", "core/codec/strings.pxi", VECTORS,
           "                               offset_of(&d.buf, p) - 5, STRING, error)", "                               offset_of(&d.buf, p) - 4, STRING, error)"),
     Fault("error of close() only printed", "core/stream.pxi", tests("core/test_decoder.py"),
           "    cdef int check_rest(self) except -1:", "    cdef int check_rest(self) noexcept:"),

@@ -3,7 +3,7 @@
     python tests/gates/leaks.py [--thorough]    one line for each group of operations that leaks, and a summary
 
 Belongs here: operations over the vectors, and the count. It knows nothing of what is right: an error is as good as a value.
-Always true: what caches fill once does not count, since only what grows in every round does; numbers that the interpreter and
+Invariant: what caches fill once does not count, since only what grows in every round does; numbers that the interpreter and
 the core share must be referred to as often afterwards as before.
 """
 

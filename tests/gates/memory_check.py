@@ -3,7 +3,7 @@
     python tests/gates/memory_check.py
 
 Wants valgrind (Debian: apt-get install valgrind). Belongs here: that run, and reading its report. It knows nothing of checks.
-Always true: only errors in our code count, since the interpreter and its libraries have some of their own; a read of
+Invariant: only errors in our code count, since the interpreter and its libraries have some of their own; a read of
 uninitialised memory is planted first and must be found.
 """
 

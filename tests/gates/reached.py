@@ -9,7 +9,7 @@ which source line it came. Python's lines are counted by coverage.py meanwhile.
 A branch is an outcome of a decision in our sources: of an `if`, a loop, an `and`, a comparison of `min`. What
 Cython adds to find out whether a call has failed is counted apart, as outcomes of calls: most of them fail only without memory.
 
-Belongs here: the builds and the counts. It knows nothing of tests. Always true: a line of the core that is not reached fails
+Belongs here: the builds and the counts. It knows nothing of tests. Invariant: a line of the core that is not reached fails
 this gate, but for those that only gigabytes of memory reach, which are listed and reported.
 """
 

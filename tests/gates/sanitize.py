@@ -2,7 +2,7 @@
 
     python tests/gates/sanitize.py [ARGUMENT OF PYTEST ...]
 
-Belongs here: the switches, the environment of such a build, the runs. It knows nothing of tests. Always true: memory comes from
+Belongs here: the switches, the environment of such a build, the runs. It knows nothing of tests. Invariant: memory comes from
 malloc, since pymalloc's blocks have no red zones; leaks are not looked for here, since an interpreter never frees everything
 (leaks.py does); the first report ends the process.
 """

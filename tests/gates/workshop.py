@@ -1,6 +1,6 @@
 """Copies of the sources, built with other switches, under build/, so that the checkout's own extensions stay as they are.
 
-Belongs here: copying and building. It knows nothing of what is run. Always true: a copy has what git knows and what it does not
+Belongs here: copying and building. It knows nothing of what is run. Invariant: a copy has what git knows and what it does not
 ignore; a copy that is up to date is built again only where a source has changed.
 """
 

@@ -1,6 +1,6 @@
 """Jobs on their way to Hadoop: the command lines, what travels with a job, archives, and messages to users.
 
-Belongs here: everything of typedbytes.hadoop that needs no Hadoop. Always true: what Hadoop said in these tests was recorded from
+Belongs here: everything of typedbytes.hadoop that needs no Hadoop. Invariant: what Hadoop said in these tests was recorded from
 Hadoop 3.4.2 and its Java.
 """
 

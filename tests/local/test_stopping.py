@@ -1,6 +1,6 @@
 """Jobs and filters that are ended from outside: by a signal, by many, by one that nothing can handle, by a terminal that is closed.
 
-What jobs leave at random moments is the matter of chaos.py. Always true: a test waits for events, and what it looks for is looked for
+What jobs leave at random moments is the matter of chaos.py. Invariant: a test waits for events, and what it looks for is looked for
 until it is there or gone.
 """
 

@@ -1,6 +1,6 @@
 """Files and folders that get their names when they are whole: what is on the disk by then, and what an error leaves.
 
-Always true: the order of the system calls is looked at, since no test can stop the machine.
+Invariant: the order of the system calls is looked at, since no test can stop the machine.
 """
 
 import os

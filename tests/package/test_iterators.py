@@ -1,7 +1,7 @@
 """Every iterator that users get, and what becomes of it when something breaks in.
 
 Belongs here: finding the iterators among the public names, breaking into each in every way there is, and tasks whose user code
-catches what came. Always true: after an error an iterator says it again or goes on without loss; it never says "end" before all has
+catches what came. Invariant: after an error an iterator says it again or goes on without loss; it never says "end" before all has
 come. A new iterator fails the first test until it has a recipe here.
 """
 
@@ -25,7 +25,7 @@ import pytest
 import typedbytes as tb
 from streaming_support import encode, run_script, start
 from typedbytes import block, columns, hadoop, sequencefile
-from typedbytes._core import END, PairGroups, WrappedIterator
+from typedbytes._core import END, RecordGroups, WrappedIterator
 from typedbytes._sorting._native import LineReader
 from typedbytes.streaming import Step, _descriptors, _run, _sidefiles, lib
 from typedbytes.streaming._rawbytes import RawBytesInput
@@ -292,7 +292,7 @@ def drive_made(iterator):
 
 
 def is_group(value):
-    return type(value).__name__ in ("GroupValues", "PairValues", "Traced")
+    return type(value).__name__ in ("ReaderGroupValues", "RecordGroupValues", "Traced")
 
 
 def check(make, tools, expected):
@@ -537,9 +537,9 @@ INSIDE = {
     "raw bytes": [lambda tools: RawBytesInput(tools.file(RAW)).pairs()],
     "raw bytes in groups": [lambda tools: RawBytesInput(tools.file(RAW)).groups()],
     "group_by": [
-        lambda tools: PairGroups(tb.PairReader(tools.file(TYPED)), tools.hook),
-        lambda tools: PairGroups(TextInput(tools.file(TEXT), b"\t").pairs(), tools.hook),
-        lambda tools: PairGroups(tb.PairReader(TYPED), key_of=lambda key, value: tools.hook(key), value_of=tools.hook),
+        lambda tools: RecordGroups(tb.PairReader(tools.file(TYPED)), tools.hook),
+        lambda tools: RecordGroups(TextInput(tools.file(TEXT), b"\t").pairs(), tools.hook),
+        lambda tools: RecordGroups(tb.PairReader(TYPED), key_of=lambda key, value: tools.hook(key), value_of=tools.hook),
     ],
     "kept": [lambda tools: WrappedIterator(pair for pair in tools.values(*PAIRS))],
     "lines of a split": [lambda tools: iter(LineReader(tools.file(TEXT)).read_typed, b"")],
@@ -800,8 +800,8 @@ run(reducer=reducer)
 
 @pytest.mark.parametrize("make", [
     lambda: WrappedIterator(iter(())),
-    lambda: PairGroups(iter([(1, 2)]), lambda key: key),
-    lambda: next(PairGroups(iter([(1, 2)]), lambda key: key))[1],
+    lambda: RecordGroups(iter([(1, 2)]), lambda key: key),
+    lambda: next(RecordGroups(iter([(1, 2)]), lambda key: key))[1],
     lambda: next(tb.PairReader(BY_TWO).groups())[1],
     lambda: tb.PairReader(BY_TWO).groups(),
 ], ids=["wrapped", "pair groups", "values", "group values", "groups"])  # fmt: skip

@@ -2,7 +2,7 @@
 
 ``python tests/soak/chaos.py LOCAL HADOOP`` runs LOCAL jobs of typedbytes.local, two at a time, and HADOOP jobs of a real Hadoop in its local mode,
 each from a seed of its own; it prints how each ended and counts that by fault. The suite does a few. Here: faults, and the
-judgement of a run. Always true: a run either has exactly the pairs that plain Python gives for its input, or it had a reason to fail and
+judgement of a run. Invariant: a run either has exactly the pairs that plain Python gives for its input, or it had a reason to fail and
 has left no output that looks whole; a job of typedbytes.local has left no other file, and no job a process.
 """
 

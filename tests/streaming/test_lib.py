@@ -1,6 +1,6 @@
 """Ready-made mappers and reducers, and the helpers to test jobs with.
 
-Belongs here: jobs in this process, through the testing helpers. Always true: what a job gives is compared with plain Python, and
+Belongs here: jobs in this process, through the testing helpers. Invariant: what a job gives is compared with plain Python, and
 a combiner may run never, once or several times without a difference.
 """
 

@@ -1,7 +1,7 @@
 """YARN on this machine, with or without HDFS, and the commands of a user of it.
 
 Belongs here: starting tests/cluster/Cluster.java, and jobs submitted to it by ``typedbytes submit``. It knows nothing of what a job
-should give. Always true: each task of a job is a virtual machine and a process of its own, on a bare Python that has only the bundle;
+should give. Invariant: each task of a job is a virtual machine and a process of its own, on a bare Python that has only the bundle;
 all files are in the folder given; a command that fails raises ClusterError with what it said.
 """
 

@@ -1,6 +1,6 @@
 """A HADOOP_HOME with what a job needs of one: the commands hadoop and yarn, and the streaming jar.
 
-Belongs here: the folder, made of jars from Maven. Always true: the commands run Hadoop's own classes, the ones that its
+Belongs here: the folder, made of jars from Maven. Invariant: the commands run Hadoop's own classes, the ones that its
 own scripts run; what is missing here is only what those scripts find out about a machine.
 """
 

@@ -1,6 +1,6 @@
 """A warm Java virtual machine: Hadoop Streaming jobs in local mode, and Hadoop's own readers of TypedBytes.
 
-Belongs here: talking to the ``serve`` command of test_vectors/java. It knows nothing of what a test expects. Always true:
+Belongs here: talking to the ``serve`` command of test_vectors/java. It knows nothing of what a test expects. Invariant:
 the scripts of a job see the package this test run sees; a command that Hadoop does not finish in time ends the machine,
 and the test with it.
 

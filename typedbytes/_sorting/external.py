@@ -4,7 +4,7 @@
     Spills                             runs in a folder, each with a segment for every partition; written and merged
     memory_for_records(memory)         the part of a process's memory that is left for both
 
-Here: files, their compression, and how many are open at once. Not here: the order, which the Sorter has. Always true: records
+Here: files, their compression, and how many are open at once. Not here: the order, which the Sorter has. Invariant: records
 with equal keys come out in the order in which they went in; a run that lacks something is an error, not a shorter run.
 
 >>> import io

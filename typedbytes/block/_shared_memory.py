@@ -1,6 +1,6 @@
 """Large bodies in memory that two processes share: a message over a socket says where in it a body is.
 
-Here: the memory, its seals, its free ranges. Not here: messages, which are compiled. Always true: the memory that another process
+Here: the memory, its seals, its free ranges. Not here: messages, which are compiled. Invariant: the memory that another process
 gives is used only when it is sealed, so that no byte of it can go away.
 """
 

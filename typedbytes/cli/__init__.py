@@ -27,7 +27,7 @@ from typedbytes._exit_codes import (
     USAGE,
 )  # fmt: skip
 from typedbytes.cli._failure import Failure, forget_unwritable_stderr
-from typedbytes.cli._output import CommandOutput, OutputError, replacing
+from typedbytes.cli._output import CommandOutput, OutputError, replace_file
 from typedbytes.cli._signals import Stoppable, Stopped
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -142,7 +142,7 @@ def _run(arguments):
     try:
         work, file = _plan(arguments)
         if file not in (None, "-"):
-            with replacing(file) as output:
+            with replace_file(file) as output:
                 return work(output) or OK
     except Failure as failure:
         return failure.report()

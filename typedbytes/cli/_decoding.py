@@ -1,7 +1,7 @@
 """How commands that make values of records decode: text that is not UTF-8, and pickles, which no command ever runs."""
 
 
-def decoding(options):
+def decoder_options(options):
     """Return the options of a Decoder that the options of a command mean."""
     return {
         "dialect": options.dialect,

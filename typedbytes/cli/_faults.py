@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import chain
 
 import typedbytes
-from typedbytes.cli._decoding import decoding, name_option
+from typedbytes.cli._decoding import decoder_options, name_option
 from typedbytes.cli._encoded_records import is_pairs, split
 
 MEMORY_NBYTES = 1 << 20
@@ -71,7 +71,7 @@ class Check:
         self.nintact = self.nrecords = self.nbytes = self.nkept = 0
         self._keep = keep
         self._dialect = options.dialect
-        self._decoder = typedbytes.Decoder(**decoding(options))
+        self._decoder = typedbytes.Decoder(**decoder_options(options))
 
     def run(self, reader):
         """Check all records of a reader of encoded records."""

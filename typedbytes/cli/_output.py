@@ -86,12 +86,12 @@ class CommandOutput:
 
 
 @contextmanager
-def replacing(name, overwrite=True):
+def replace_file(name, overwrite=True):
     """Yield a CommandOutput that becomes the file of this name; without overwrite an existing file is a Failure."""
     try:
         if not overwrite and _is_file(name):
             raise FileExistsError
-        with _atomic_file(name, overwrite) as raw, CommandOutput(raw, name) as output:
+        with _open_output(name, overwrite) as raw, CommandOutput(raw, name) as output:
             yield output
     except FileExistsError:
         raise Failure(USAGE, f"{name}: file exists (--overwrite replaces it)") from None
@@ -109,12 +109,12 @@ def _is_file(name):
 
 
 @contextmanager
-def _atomic_file(name, overwrite):
+def _open_output(name, overwrite):
     """Yield the raw file; on an error the file of this name is unchanged."""
     if "://" in name:
-        from typedbytes.cli._paths import creating  # imported lazily: start-up time
+        from typedbytes.cli._paths import create_file_of_url  # imported lazily: start-up time
 
-        with creating(name) as file:
+        with create_file_of_url(name) as file:
             yield file
         return
     descriptor = _descriptor(name)

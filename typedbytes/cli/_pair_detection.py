@@ -41,7 +41,7 @@ def _name(code):
 
 def watch_for_pairs(source, shown, dialect):
     """Return the source; Failure is raised, here or while it is read, if it looks like pairs."""
-    guess = _Guess(shown, dialect)
+    guess = _PairGuess(shown, dialect)
     if not source.seekable():
         return _Guessed(source, guess)
     head, piece = b"", None
@@ -54,7 +54,7 @@ def watch_for_pairs(source, shown, dialect):
     return source
 
 
-class _Guess:
+class _PairGuess:
     """A guess that stays open until there are enough values."""
 
     def __init__(self, shown, dialect):

@@ -100,7 +100,7 @@ def exists(url):
 
 
 @contextmanager
-def creating(url):
+def create_file_of_url(url):
     """Open a URL for writing; the file exists after the block, unless the block fails."""
     with _as_url_failure(url):
         fs, path = _locations.file_system(url)

@@ -6,7 +6,7 @@ A sink is given whole records, and what was read before a failure is written.
 from contextlib import contextmanager
 
 import typedbytes
-from typedbytes.cli._decoding import decoding, name_option
+from typedbytes.cli._decoding import decoder_options, name_option
 from typedbytes.cli._encoded_records import is_pairs, split
 from typedbytes.cli._failure import USAGE, Failure
 
@@ -124,7 +124,7 @@ class _Messages(_TypedBytes):
     def __init__(self, options, output):
         from typedbytes.block import BlockEncoder  # imported lazily: start-up time
 
-        how = decoding(options)  # exact: pickles stay as they are
+        how = decoder_options(options)  # exact: pickles stay as they are
         self._encoder = BlockEncoder("native", unicode_errors=how["unicode_errors"])
         self._output = output
         self._dialect = options.dialect

@@ -2,11 +2,11 @@
 
 import typedbytes
 from typedbytes import sequencefile
-from typedbytes.cli._decoding import decoding, name_option
+from typedbytes.cli._decoding import decoder_options, name_option
 from typedbytes.cli._input_formats import sequence_file_reader
 from typedbytes.cli._inputs import report_skipped
-from typedbytes.cli._output import replacing
-from typedbytes.cli._sequencefile_output import writing
+from typedbytes.cli._output import replace_file
+from typedbytes.cli._sequencefile_output import open_sequencefile
 
 
 def repair(source, name, options):
@@ -15,7 +15,7 @@ def repair(source, name, options):
         how = {each: getattr(damaged, each) for each in ("key_class", "value_class", "version", "compression", "metadata")}
         bad = []
         # The input may be the file to replace: the copy gets its name when it is complete.
-        with replacing(options.repair) as file, writing(file, codec=damaged.codec or "default", **how) as writer:
+        with replace_file(options.repair) as file, open_sequencefile(file, codec=damaged.codec or "default", **how) as writer:
             for index, (start, key, value) in enumerate(_with_starts(damaged)):
                 try:
                     _decode(damaged.key_class, key, "key", options)
@@ -40,7 +40,7 @@ def _with_starts(damaged):
 def _decode(class_name, data, part, options):
     """Decode a key or a value to find errors; their messages give the offset in it."""
     try:
-        sequencefile.decode(class_name, data, **decoding(options))
+        sequencefile.decode(class_name, data, **decoder_options(options))
     except typedbytes.DecodeError as error:
         name_option(error).message += f", byte {error.offset} of the {part}"
         raise

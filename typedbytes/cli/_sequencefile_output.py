@@ -21,7 +21,7 @@ Header = namedtuple("Header", "key_class value_class metadata")
 
 
 @contextmanager
-def writing(output, **how):
+def open_sequencefile(output, **how):
     """Yield a writer of a SequenceFile to a CommandOutput."""
     try:
         writer = sequencefile.Writer(output, **how)
@@ -80,7 +80,7 @@ class SequenceFileOutput:
 
     def _start(self, header):
         self._header = header
-        self._writing = writing(self._output, **header._asdict(), **self._how)
+        self._writing = open_sequencefile(self._output, **header._asdict(), **self._how)
         self._writer = self._writing.__enter__()
         self._converters = [_converter_of(name) for name in header[:2]]
 

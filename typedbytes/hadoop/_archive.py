@@ -1,7 +1,7 @@
 """The files of an archive before it is written: names, contents, and the source of each.
 
-Belongs here: which names an archive may have, and which files of a folder go into it. What this file must not know: wheels, pip,
-jobs. Always true: a name is a relative path of printable characters inside the archive's folder; no two names differ in case
+Here: which names an archive may have, and which files of a folder go into it. Not here: wheels, pip,
+jobs. Invariant: a name is a relative path of printable characters inside the archive's folder; no two names differ in case
 only; files left out of a folder are listed in `left_out`, except those of no use in an archive.
 """
 

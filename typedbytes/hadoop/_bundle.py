@@ -1,7 +1,7 @@
 """The archive with our package, and the other modules of a job, for nodes that have only Python.
 
-Belongs here: what goes into the archive and where. What this file must not know: which names an archive may have, jobs, Hadoop's
-command line. Always true: the archive is a zip of exactly the files that imports need; its bytes depend on the files only; the
+Here: what goes into the archive and where. Not here: which names an archive may have, jobs, Hadoop's
+command line. Invariant: the archive is a zip of exactly the files that imports need; its bytes depend on the files only; the
 name of a compiled module has its Python version and platform, so that those for several can be in one folder.
 
 Our own package is one tree for all versions. Other packages can have another release for each, so each version has a folder of

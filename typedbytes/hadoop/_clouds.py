@@ -1,6 +1,6 @@
 """A job for a cloud: its description in JSON and the commands that submit it. This module sends nothing.
 
-Belongs here: Amazon EMR's steps and Google Dataproc's jobs. What this file must not know: accounts and credentials.
+Here: Amazon EMR's steps and Google Dataproc's jobs. Not here: accounts and credentials.
 Sources: EMR's API reference, AddJobFlowSteps, and ``aws emr add-steps``; Dataproc's REST reference, HadoopJob, and
 ``gcloud dataproc jobs submit hadoop``.
 """

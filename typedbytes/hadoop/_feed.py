@@ -1,6 +1,6 @@
 """How a job's splits reach its map tasks: whole, by the plug-in of src/java/hadoop, or pair by pair, by Hadoop's own formats.
 
-Belongs here: where the plug-in is, which jobs it suits, and what a job's command line needs for it. What this file must not know:
+Here: where the plug-in is, which jobs it suits, and what a job's command line needs for it. Not here:
 what the tasks do with a split.
 """
 

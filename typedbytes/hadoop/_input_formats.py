@@ -1,6 +1,6 @@
 """The format of a job's inputs, where they can be looked at from here.
 
-Belongs here: the first bytes of local files. What this file must not know: Hadoop's options and classes. Always true: a format that was
+Here: the first bytes of local files. Not here: Hadoop's options and classes. Invariant: a format that was
 given is not doubted, and inputs that only the cluster can see are taken for text, which is said.
 """
 

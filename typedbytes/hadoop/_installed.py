@@ -1,6 +1,6 @@
 """The Hadoop that is installed here: its command, its streaming jar, its configuration.
 
-Belongs here: HADOOP_HOME, PATH and the folders of distributions. What this file must not know: jobs.
+Here: HADOOP_HOME, PATH and the folders of distributions. Not here: jobs.
 """
 
 import glob

@@ -1,6 +1,6 @@
 """Parses the log that Hadoop's client prints while a job runs: progress, counters, errors.
 
-Belongs here: parsing that log line by line. What this file must not know: how the job was started. Always true: no line makes
+Here: parsing that log line by line. Not here: how the job was started. Invariant: no line makes
 the parser fail; unknown lines are ignored.
 """
 

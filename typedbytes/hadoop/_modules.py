@@ -1,6 +1,6 @@
 """The modules that a script imports, which are shipped with it or must be on the nodes; and the functions that it calls.
 
-Belongs here: finding imports and calls in source code. What this file must not know: Hadoop. Always true: no code is imported
+Here: finding imports and calls in source code. Not here: Hadoop. Invariant: no code is imported
 or run; only imports at the top level of a script count, not those in a function or a try.
 """
 

@@ -1,7 +1,7 @@
 """A job as a command line of Hadoop Streaming.
 
-Belongs here: the options and their values. What this file must not know: what is installed where, processes, clouds. Always
-true: Hadoop's generic options come before those of streaming, as it requires, and every script is started by a named
+Here: the options and their values. Not here: what is installed where, processes, clouds. Invariant:
+Hadoop's generic options come before those of streaming, as it requires, and every script is started by a named
 interpreter, since a task's PATH is not that of the submitter.
 """
 

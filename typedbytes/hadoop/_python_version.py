@@ -1,6 +1,6 @@
 """Whether a bundle fits the Python of the nodes, as far as it is known here.
 
-What this file must not know: what is in a bundle. Always true: a job whose nodes are said to run a Python that its bundle is not
+Not here: what is in a bundle. Invariant: a job whose nodes are said to run a Python that its bundle is not
 for is refused before it starts; the nodes themselves are not asked.
 """
 

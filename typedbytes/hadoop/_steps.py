@@ -1,7 +1,7 @@
 """A job of several steps as one job of Hadoop after the other, each on the output of the one before.
 
-Belongs here: which steps a script has, and the plan of each. What this file must not know: Hadoop's command line, processes of Hadoop.
-Always true: no folder between two steps has a name that another job could use.
+Here: which steps a script has, and the plan of each. Not here: Hadoop's command line, processes of Hadoop.
+Invariant: no folder between two steps has a name that another job could use.
 """
 
 import os

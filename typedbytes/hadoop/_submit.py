@@ -1,6 +1,6 @@
 """Run a job on the Hadoop installed here, and read its output.
 
-Belongs here: processes of Hadoop's commands. What this file must not know: Hadoop's options, the format of its logs.
+Here: processes of Hadoop's commands. Not here: Hadoop's options, the format of its logs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The report of a failing task as a user reads it: of one attempt, the user's own line first, without the folders of a node.
 
-What this file must not know: where reports come from. Always true: nothing of the last attempt's report is left out.
+Not here: where reports come from. Invariant: nothing of the last attempt's report is left out.
 """
 
 import re

@@ -6,7 +6,7 @@ from typedbytes import _codes as codes
 from typedbytes._core import END, PairReader, ReadAheadIterator, Reader, replace_bytes, send_deferred
 from typedbytes.errors import DecodeError, FormatError, TruncatedError
 from typedbytes.legacy._base import Bytes, _Legacy, read_only
-from typedbytes.legacy._windows import open_window
+from typedbytes.legacy._read_ahead import open_window
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 

@@ -1,6 +1,6 @@
 """The commands of a job's tasks: from a script, from functions, or as they are given.
 
-Here: which words start a mapper, a combiner or a reducer. Not here: running them in a job. Always true: a task is a process of its
+Here: which words start a mapper, a combiner or a reducer. Not here: running them in a job. Invariant: a task is a process of its
 own, which finds its code as Hadoop's would: in a file.
 """
 

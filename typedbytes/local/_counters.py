@@ -1,6 +1,6 @@
 """The standard error of tasks: counters are added up, other lines are passed on.
 
-The lines are those of Hadoop Streaming: "reporter:counter:group,name,amount" and "reporter:status:text". Always true: a line counts
+The lines are those of Hadoop Streaming: "reporter:counter:group,name,amount" and "reporter:status:text". Invariant: a line counts
 here if it counts in Hadoop, with the same amount; as in Hadoop, the counters of an attempt count only once it has succeeded, and a task
 or job that exceeds Hadoop's limits fails.
 """

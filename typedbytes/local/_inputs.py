@@ -1,6 +1,6 @@
 """The input of a job: paths and patterns, the files they name, and their splits, as Hadoop's FileInputFormat makes them.
 
-Here: names, sizes, kinds of files and the bytes of a split as pairs of typed bytes. Not here: tasks. Always true: a file belongs
+Here: names, sizes, kinds of files and the bytes of a split as pairs of typed bytes. Not here: tasks. Invariant: a file belongs
 to the job once for each path that names it; no named file is skipped silently.
 
 A SequenceFile gives the typed bytes that Hadoop's streaming gives to a task. A file of typed bytes, known by its name (.tb or

@@ -1,6 +1,6 @@
 """The data of one attempt of a map task: from a split to its mapper, and from the mapper to sorted runs by way of the combiner.
 
-Here: both ends of the mapper's pipes. Not here: processes. Always true: what is combined is sorted again, so that a
+Here: both ends of the mapper's pipes. Not here: processes. Invariant: what is combined is sorted again, so that a
 combiner that writes other keys than it was given, or another order, spoils nothing.
 """
 

@@ -1,7 +1,7 @@
 """The output folder of a job: part files as Hadoop names them, all of them at once or none.
 
 Here: formats of part files, and the folder beside the output in which everything grows until the job is done. Not here: tasks.
-Always true: the output folder appears by one rename, with everything in it, on the disk; an attempt's files come into it only when
+Invariant: the output folder appears by one rename, with everything in it, on the disk; an attempt's files come into it only when
 the attempt has succeeded; what a failed job leaves is nothing, or what the user asked to keep. Removing is the caretaker's matter.
 """
 

@@ -1,6 +1,6 @@
 """The files that travel with a job: a folder that holds them under their names, in which the tasks run.
 
-Here: that folder. Not here: tasks. Always true: the folder is removed with the job; the files themselves are links to where they are,
+Here: that folder. Not here: tasks. Invariant: the folder is removed with the job; the files themselves are links to where they are,
 archives are unpacked.
 """
 

@@ -1,6 +1,6 @@
 """A job of several steps: one job after the other, each on the output of the one before.
 
-Here: what is between the steps. Not here: running one of them. Always true: what is between two steps is removed with the job, however
+Here: what is between the steps. Not here: running one of them. Invariant: what is between two steps is removed with the job, however
 that ends, and as soon as the second has succeeded.
 """
 

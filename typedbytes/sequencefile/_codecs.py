@@ -1,7 +1,7 @@
 """Hadoop's compression codecs by class name: compress bytes, and decompress them within a limit.
 
-Here: Hadoop's own framing, and the library for each codec, imported when a file needs it. Not here: what the bytes mean. Always
-true: output is no longer than the limit, and temporary memory is in proportion to the input; bytes that the codec cannot have
+Here: Hadoop's own framing, and the library for each codec, imported when a file needs it. Not here: what the bytes mean. Invariant:
+output is no longer than the limit, and temporary memory is in proportion to the input; bytes that the codec cannot have
 written raise FormatError, TruncatedError or LimitError, with offset 0.
 """
 

@@ -1,6 +1,6 @@
 """Reader and Writer by name: open paths and URLs, look up codecs and classes.
 
-Here: what connects the record loop with the other files of this package. Not here: bytes of the format. Always true: a file
+Here: what connects the record loop with the other files of this package. Not here: bytes of the format. Invariant: a file
 opened here is closed here, after a failure too.
 """
 

@@ -1,6 +1,6 @@
 """Paths, URLs and folders of part files.
 
-Here: opening, listing and sizes. Not here: the contents of files. Always true: fsspec is imported for a URL only.
+Here: opening, listing and sizes. Not here: the contents of files. Invariant: fsspec is imported for a URL only.
 """
 
 import errno

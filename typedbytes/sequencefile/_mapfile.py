@@ -1,6 +1,6 @@
 """MapFile: a folder with a sorted SequenceFile, `data`, and a file with every n-th key and its offset, `index`.
 
-Here: look-up by key. Not here: reading records. Always true: keys are compared as Hadoop's comparators do, so a class whose order
+Here: look-up by key. Not here: reading records. Invariant: keys are compared as Hadoop's comparators do, so a class whose order
 is not known here is refused; an index that contradicts its data is an error, and an incomplete one only costs time.
 """
 

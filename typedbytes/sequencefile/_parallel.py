@@ -1,6 +1,6 @@
 """Read many files by several processes.
 
-Here: dividing files into splits and distributing them. Not here: the records of a split. Always true: at most two splits per
+Here: dividing files into splits and distributing them. Not here: the records of a split. Invariant: at most two splits per
 process are in progress, which bounds memory; every record is returned once.
 """
 

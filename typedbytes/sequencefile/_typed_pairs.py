@@ -1,6 +1,6 @@
 """The pairs of a SequenceFile as typed bytes, in chunks, for columns.
 
-Here: the part of PairReader's interface that columns uses. Not here: decoding. Always true: pairs are passed on whole, and those
+Here: the part of PairReader's interface that columns uses. Not here: decoding. Invariant: pairs are passed on whole, and those
 before damage before its error; every pair has the offset of its record, or of its block, in the file.
 """
 

@@ -1,7 +1,7 @@
 """Writables that contain others and name their classes: maps, objects, arrays of primitives.
 
-Here: the self-describing classes of org.apache.hadoop.io. Not here: the simple classes, which the compiled module decodes. Always
-true: no class is decoded that this file does not name; nesting is bounded, and counts are checked against the bytes that
+Here: the self-describing classes of org.apache.hadoop.io. Not here: the simple classes, which the compiled module decodes. Invariant:
+no class is decoded that this file does not name; nesting is bounded, and counts are checked against the bytes that
 remain.
 """
 

@@ -7,7 +7,7 @@ and the output themselves. The output of a record is encoded as a whole before a
 """
 
 from typedbytes import dumps
-from typedbytes._core import END, PairGroups, RecordIterator, step_as_base
+from typedbytes._core import END, RecordGroups, RecordIterator, step_as_base
 from typedbytes.errors import DecodeError
 from typedbytes.streaming._reporter import counter, write_line
 from typedbytes.streaming._sidefiles import side_file
@@ -74,7 +74,7 @@ class BadRecordSkipper:
 
     def reduce(self, process):
         """Call a reducer for each group."""
-        self._groups = PairGroups(KeyedPairs(self, self._input.raw_pairs()))
+        self._groups = RecordGroups(KeyedPairs(self, self._input.raw_pairs()))
         for key, records in self._groups:
             values = DecodableValues(self, records)
             self._call(values, lambda: process(key, values))

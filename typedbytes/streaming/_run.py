@@ -11,7 +11,7 @@ import _signal  # signal itself imports enum, half of the start-up time of a tas
 import os
 import sys
 
-from typedbytes._core import PairGroups
+from typedbytes._core import RecordGroups
 from typedbytes._exit_codes import BAD_DATA, FAILED, INTERNAL, INTERRUPTED, IO_ERROR, OK, TERMINATED, USAGE
 from typedbytes.errors import DecodeError, EncodeTypeError
 from typedbytes.streaming._descriptors import open_descriptors
@@ -306,7 +306,7 @@ class TaskRun:
             return self._input.pairs()
         if self._group_by is None or self._composite_keys is not None:
             return self._input.groups()
-        return PairGroups(self._input.pairs(), self._group_by)
+        return RecordGroups(self._input.pairs(), self._group_by)
 
     def _emit(self, pairs):
         if pairs is not None:

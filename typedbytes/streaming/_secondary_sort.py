@@ -13,7 +13,7 @@ keys that arrive without this form are passed on without it, and a job with seve
 """
 
 from typedbytes import Encoder, dumps, hash_code
-from typedbytes._core import PairGroups, WrappedIterator, advance, joined_with_hash
+from typedbytes._core import RecordGroups, WrappedIterator, advance, joined_with_hash
 from typedbytes.errors import DecodeError, FormatError
 from typedbytes.streaming._record_io import checked_pair
 from typedbytes.streaming._task import GroupingError, Task, find_secondary
@@ -128,8 +128,8 @@ class CompositeKeyInput(UndecodedInput):
     def groups(self):
         """Return an iterator of (key, values) over adjacent pairs of one group."""
         if self._composite_keys.groups:
-            return PairGroups(self._by_part(), key_of=self._key_of, value_of=self._value_of)
-        return PairGroups(self._split_pairs(), key_of=self._key_of, value_of=self._value_of)
+            return RecordGroups(self._by_part(), key_of=self._key_of, value_of=self._value_of)
+        return RecordGroups(self._split_pairs(), key_of=self._key_of, value_of=self._value_of)
 
     def _by_part(self):
         # Pairs of one part follow each other, so only the first of their keys is decoded.

@@ -1,7 +1,7 @@
 """Whole splits: the task's side of the Java classes in src/java/hadoop, which hand over files' bytes instead of pairs.
 
 Here: what a split's bytes are, and the same pairs as typed bytes, so that all that reads typed bytes reads splits too; a
-SequenceFile as the task's output. Not here: when a job uses them. Always true: the pairs are those that Hadoop would have passed on
+SequenceFile as the task's output. Not here: when a job uses them. Invariant: the pairs are those that Hadoop would have passed on
 one by one; the input is read to its end.
 """
 

@@ -18,7 +18,7 @@ import os
 from contextlib import contextmanager
 
 from typedbytes import Decoder, Encoder, PairReader, dumps
-from typedbytes._core import PairGroups
+from typedbytes._core import RecordGroups
 from typedbytes.streaming import _reporter
 from typedbytes.streaming._record_io import checked_pair
 from typedbytes.streaming._task import PARAM
@@ -59,7 +59,7 @@ def call_reduce(reducer, pairs, *, group_by=None, params=None):
     """
     reader = PairReader(_encoded(pairs))
     with _environment(_variables(params)):
-        return _called(UserCode("reduce", reducer), reader.groups() if group_by is None else PairGroups(reader, group_by))
+        return _called(UserCode("reduce", reducer), reader.groups() if group_by is None else RecordGroups(reader, group_by))
 
 
 def shuffle(pairs):

@@ -1,9 +1,9 @@
 # Encoded values as lines of JSON, in the lossless form of docs/json-form.md and in its plain one.
 #
-# What belongs here: one direction, from bytes to text. What this file must not know: files, Python values, the other
+# Here: one direction, from bytes to text. Not here: files, Python values, the other
 # direction. The walk goes over the encoded bytes, because decoding is not lossless: BOOL 5, a MAP with a key twice and a MAP
 # and a LIST of VECTORs look alike as Python values.
-# Always true: a value is passed over with `skip_value` before it is written, so that writing it needs no checks.
+# Invariant: a value is passed over with `skip_value` before it is written, so that writing it needs no checks.
 
 from libc.math cimport fabs, isfinite, isnan
 from libc.stdint cimport int32_t, int64_t, uint64_t

@@ -1,7 +1,7 @@
 # Statistics of many records: number, size and range by type, and the partitions of their keys in Hadoop.
 #
-# What belongs here: counting over encoded bytes. What this file must not know: Python values, files, how statistics are formatted.
-# Always true: a record is passed over with `skip_value` before it is read, so that reading it needs no checks.
+# Here: counting over encoded bytes. Not here: Python values, files, how statistics are formatted.
+# Invariant: a record is passed over with `skip_value` before it is read, so that reading it needs no checks.
 
 from libc.math cimport isnan
 from libc.stdint cimport int64_t, uint32_t

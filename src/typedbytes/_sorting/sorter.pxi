@@ -1,12 +1,12 @@
 # Sorts encoded records as Hadoop does between map and reduce, without objects and without the GIL.
 #
-# What belongs here: collecting the records of a stream, sorting them by partition and key, writing them, merging sorted
-# streams. What this file must not know: files, compression, how much memory a job has; a source is an object with readinto,
+# Here: collecting the records of a stream, sorting them by partition and key, writing them, merging sorted
+# streams. Not here: files, compression, how much memory a job has; a source is an object with readinto,
 # a sink one with write. The parts:
 #     order.pxi   the order itself
 #     merge.pxi   many sorted streams into one
 #
-# Always true: records are whole and their structure has been checked before they are moved; records with equal keys keep the
+# Invariant: records are whole and their structure has been checked before they are moved; records with equal keys keep the
 # order in which they came; memory follows what has come in.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t

@@ -1,7 +1,7 @@
 # Sort keys: values as LISTs of LONGs whose encoded bytes, which Hadoop compares, have the order of the values.
 #
-# What belongs here: the bytes that sort, and the LONGs that hold them. What this file must not know: streams, files, jobs.
-# Always true: no sort key's bytes are the beginning of another's, so that the MARKER at the end of a LIST decides nothing.
+# Here: the bytes that sort, and the LONGs that hold them. Not here: streams, files, jobs.
+# Invariant: no sort key's bytes are the beginning of another's, so that the MARKER at the end of a LIST decides nothing.
 #
 # The plan. BYTES and STRINGs sort by their length first, VECTORs and MAPs by their count, numbers by sign bits. A LIST has
 # neither: its bytes are a type code, the items, a MARKER. LONGs are the densest items of fixed length, eight bytes after a

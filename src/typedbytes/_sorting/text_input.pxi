@@ -1,13 +1,13 @@
 # Lines of text as pairs of typed bytes, as Hadoop's TextInputFormat passes them to a streaming task.
 #
-# What belongs here: where lines start and end, which of them belong to a split, what bytes that are not UTF-8 become. What this
-# file must not know: files, compression; a source is an object with readinto.
+# Here: where lines start and end, which of them belong to a split, what bytes that are not UTF-8 become. Not
+# here: files, compression; a source is an object with readinto.
 #
 # The rules are those of LineRecordReader and LineReader: a line ends with LF, CR or CR LF; a split has the lines that start after
 # its first byte (in the file's first split: at it) up to the one that starts right after its last; a byte order mark at the start
 # of a file is not part of its first line. And those of Text.toString: what is not UTF-8 becomes U+FFFD.
 #
-# Always true: every line of a file belongs to one split, wherever it is cut; memory follows the longest line.
+# Invariant: every line of a file belongs to one split, wherever it is cut; memory follows the longest line.
 
 from libc.stdint cimport INT32_MAX, int32_t
 from libc.string cimport memchr, memcmp, memcpy

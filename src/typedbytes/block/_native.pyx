@@ -1,7 +1,7 @@
 # Binary block messages: sequences of values that two processes exchange as a whole, in the legacy layouts and the
 # native format.
 #
-# What belongs here: layouts, parsing a message, transferring bytes with one system call. What this file must not know: how a
+# Here: layouts, parsing a message, transferring bytes with one system call. Not here: how a
 # descriptor was opened, names of files, the command. docs/block-format.md is the specification.
 #     encoder.pxi             values to bytes: the encoder, and what is shared by encode_legacy.pxi and encode_native.pxi
 #     values.pxi              the type of a value, and where its bytes are
@@ -10,7 +10,7 @@
 #     sockets.pxi             system calls on sockets, descriptors and files; used by reader.pxi and writer.pxi
 #     coalesce.pxi            many messages in few system calls: coalesce_threads.pxi and coalesce_asyncio.pxi
 #
-# Always true: a declared length is compared with the bytes that remain; a message is decoded completely or not at all; an
+# Invariant: a declared length is compared with the bytes that remain; a message is decoded completely or not at all; an
 # object in use raises RuntimeError when it is used again.
 
 # Builtin functions are called faster than Cython's own; they carry their signatures in their docstrings.

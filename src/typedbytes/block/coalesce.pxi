@@ -4,7 +4,7 @@
 # into one while the other is being sent; the writer that fills the first up to flush_bytes sends it, and a thread without the
 # GIL sends what has waited longer than max_delay. Rejected: a queue of objects, a timer for each message.
 #
-# Always true: the mutex protects all fields that are not Python objects, and no thread waits for the mutex while it holds the
+# Invariant: the mutex protects all fields that are not Python objects, and no thread waits for the mutex while it holds the
 # GIL; only the thread that set `is_sending` uses the buffer that is being sent; writers wait while the buffer is full.
 
 cdef enum:

@@ -1,6 +1,6 @@
 # Values to bytes. A value is classified once, for all layouts, and then appended in the layout of the encoder.
 #
-# Always true: a small value is copied into the buffer, a large value becomes a Part, which points to the caller's memory and
+# Invariant: a small value is copied into the buffer, a large value becomes a Part, which points to the caller's memory and
 # owns a reference to it; a message that cannot be encoded leaves neither bytes nor parts.
 
 cdef struct Part:

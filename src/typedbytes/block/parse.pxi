@@ -1,6 +1,6 @@
 # Bytes to values: one pass over a message, which can stop anywhere when it needs more input, and resumes there.
 #
-# Always true: no byte is read twice; no memory is allocated for a declared length before its bytes arrive; a small value is
+# Invariant: no byte is read twice; no memory is allocated for a declared length before its bytes arrive; a small value is
 # decoded in the buffer, a large value is read into its final memory. The error is that of the first malformed byte, however
 # the input is split.
 

@@ -1,6 +1,6 @@
 # Sockets, descriptors and files: system calls without the GIL, and the methods of other objects.
 #
-# Always true: short reads and writes are counted; a call that a signal interrupted is repeated; one that would block waits until
+# Invariant: short reads and writes are counted; a call that a signal interrupted is repeated; one that would block waits until
 # the socket's timeout; the return value of an object's method is checked.
 
 cdef class Sink:

@@ -1,7 +1,7 @@
 # ReadBuffer and WriteBuffer: small structs with inline checked access; growing and refilling are out of line.
 #
-# What belongs here: cursors, capacity, growth. What this file must not know: type codes, Python values, files.
-# Always true: start <= cursor <= end; bytes from `mark` (when set) or `cursor` up to `end` survive a refill.
+# Here: cursors, capacity, growth. Not here: type codes, Python values, files.
+# Invariant: start <= cursor <= end; bytes from `mark` (when set) or `cursor` up to `end` survive a refill.
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF

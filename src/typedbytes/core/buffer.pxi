@@ -1,6 +1,6 @@
 # The out-of-line half of ReadBuffer and WriteBuffer: refilling, growing, releasing.
 #
-# Always true: memory grows with the bytes that have really come in, never with a length that the input declares;
+# Invariant: memory grows with the bytes that have really come in, never with a length that the input declares;
 # a failed allocation leaves the old memory owned exactly once.
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyObject_GetBuffer

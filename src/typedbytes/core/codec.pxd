@@ -130,4 +130,4 @@ cdef int encode_record(Encoding* e, PyObject* obj) except -1
 cdef int encode_pair(Encoding* e, PyObject* key, PyObject* value) except -1
 # As encode_pair, with `before` bytes left in front of the key and `between` bytes in front of the value, for the caller to fill.
 # Return how many bytes the key takes.
-cdef Py_ssize_t encode_apart(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before, Py_ssize_t between) except -1
+cdef Py_ssize_t encode_spaced_pair(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before, Py_ssize_t between) except -1

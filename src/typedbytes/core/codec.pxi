@@ -1,10 +1,12 @@
 # The codec: encode, decode and skip of every type code, side by side.
 #
-# What belongs here: bytes to values and back, options, the errors of both directions. What this file must not know: files,
+# Here: bytes to values and back, options, the errors of both directions. Not here: files,
 # descriptors, what outlives a call. The parts are included because they call one another:
 #     core/codec/errors.pxi          errors with offset, code and path
 #     core/codec/scalars.pxi         BYTE BOOL INT LONG FLOAT DOUBLE, Hive's SHORT and NULL
-#     core/codec/bytes.pxi           BYTES STRING and the application codes 50..200
+#     core/codec/bytes.pxi           BYTES; values with a length in bytes
+#     core/codec/strings.pxi         STRING, and the table of strings that repeat
+#     core/codec/application.pxi     WRITABLE, PICKLE and the other application codes 50..200
 #     core/codec/pickle/             code 100 under the safe policy: types, write; recognise, machine, opcodes, objects, sets
 #     core/codec/gc_signals.pxi      when the collector is paused and signals are checked
 #     core/codec/containers.pxi      VECTOR LIST MAP
@@ -17,7 +19,7 @@
 #     core/codec/sort_keys.pxi       MAP entries in the order of their encoded keys
 #     core/codec/skip.pxi            structure without values
 #
-# Always true: no byte is read before the buffer has confirmed that it holds it; memory follows the bytes received, not the lengths
+# Invariant: no byte is read before the buffer has confirmed that it holds it; memory follows the bytes received, not the lengths
 # that they declare; items of open containers are owned by the decoding's stack, which abandon() empties.
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, INT32_MAX, INT32_MIN, INT64_MAX
@@ -99,6 +101,8 @@ cdef uint64_t SECRET = <uint64_t>hash("typedbytes") | 1
 include "codec/errors.pxi"
 include "codec/scalars.pxi"
 include "codec/bytes.pxi"
+include "codec/strings.pxi"
+include "codec/application.pxi"
 include "codec/pickle/types.pxi"
 include "codec/pickle/write.pxi"
 include "codec/pickle/recognise.pxi"

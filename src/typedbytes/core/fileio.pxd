@@ -1,6 +1,6 @@
 # File objects as where the bytes of a ReadBuffer come from, and where those of a WriteBuffer go.
 #
-# What belongs here: which method of a file object is called, and a check of what it returns. What this file must not know: what
+# Here: which method of a file object is called, and a check of what it returns. Not here: what
 # the bytes mean; paths and descriptors.
 
 cdef enum ReadMethod:

@@ -1,6 +1,6 @@
 # File objects as sources and sinks; see fileio.pxd.
 #
-# Always true: a count that a file returns is checked before it is used; a file that is asked for bytes is asked for at least one;
+# Invariant: a count that a file returns is checked before it is used; a file that is asked for bytes is asked for at least one;
 # one that returns None, because it would have to wait, raises BlockingIOError and loses nothing.
 
 from libc.stdint cimport int64_t

@@ -1,6 +1,6 @@
 # The life of what reads and writes: open, in use, failed or closed; in a forked child; when the interpreter ends.
 #
-# What belongs here: the states, what a call in a wrong one raises, the list of open writers. What this file must not know: buffers,
+# Here: the states, what a call in a wrong one raises, the list of open writers. Not here: buffers,
 # values, files.
 
 from cpython.object cimport PyObject

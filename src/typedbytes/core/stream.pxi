@@ -1,9 +1,9 @@
 # Encoder, Decoder, Reader, Writer and the pair forms: what must outlive a call.
 #
-# What belongs here: buffers with a source or a sink, one-call encode and decode, groups of pairs, iterators that stay failed. What this file must not
-# know: type codes, paths, the environment. Nothing is opened here; a source or sink is an object with a method to call.
+# Here: buffers with a source or a sink, one-call encode and decode, groups of pairs, iterators that stay failed. Not
+# here: type codes, paths, the environment. Nothing is opened here; a source or sink is an object with a method to call.
 #
-# Always true: an object that is in use refuses a second use (a hook or another thread); a reader that failed stays failed;
+# Invariant: an object that is in use refuses a second use (a hook or another thread); a reader that failed stays failed;
 # a writer's buffer holds whole records only.
 
 from libc.stdint cimport int64_t
@@ -39,9 +39,9 @@ cdef extern from "Python.h":
 
 cdef enum:
     SCRATCH = 512             # output up to here is written on the C stack first
-    FEW_ITEMS = 16            # of open containers wait on the C stack
-    BRIEF = 256               # input up to here holds too few strings for the table of short ones
-    PAUSE_FROM = 4096         # input from here on is decoded with the collector switched off
+    STACK_NITEMS = 16            # of open containers wait on the C stack
+    MIN_CACHED_NBYTES = 256               # input up to here holds too few strings for the table of short ones
+    MIN_PAUSED_NBYTES = 4096         # input from here on is decoded with the collector switched off
     READ_SIZE = 131072        # what Hadoop buffers on its side of the pipe
     WRITE_SIZE = 65536        # what a pipe takes at once
     SCALARS_AT_ONCE = 65536   # records of these are skipped before signals are looked at

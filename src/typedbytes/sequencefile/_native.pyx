@@ -1,6 +1,6 @@
 # Reads and writes Hadoop's SequenceFile: header, sync markers, records and blocks, keys and values.
 #
-# What belongs here: the file format. What this file must not know: paths, URLs, which library implements a codec. A source or
+# Here: the file format. Not here: paths, URLs, which library implements a codec. A source or
 # sink is an object with a method to call; a codec is a function of bytes. The parts:
 #     writables.pxi  keys and values: conversion between Hadoop's Writables and objects, and to typed bytes
 #     frames.pxi     header, records, blocks, sync markers, splits
@@ -17,7 +17,7 @@
 #     block    sync, VInt number of records, then four buffers, each a VInt length and n compressed bytes: the key lengths
 #              as VInts, the keys, the value lengths, the values
 #
-# Always true: an object that is in use refuses a second use; a reader that failed stays failed; memory is allocated only for
+# Invariant: an object that is in use refuses a second use; a reader that failed stays failed; memory is allocated only for
 # bytes that have arrived, except for a codec's output, which max_bytes bounds.
 
 # cython: binding=False, embedsignature=True, embedsignature.format=clinic

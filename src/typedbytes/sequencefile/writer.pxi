@@ -275,7 +275,7 @@ cdef class Writer:
         cdef WriteBuffer* b = &self.out.buf
         cdef Py_ssize_t nkey, nbytes
         self.begin_record()
-        nkey = encode_apart(&self.out, key, value, 12, 4)    # 12 = record, key and inner key lengths; 4 = inner value length
+        nkey = encode_spaced_pair(&self.out, key, value, 12, 4)    # 12 = record, key and inner key lengths; 4 = inner value length
         nbytes = written(b) - self.written_before[0]
         check_record(nbytes - 8)
         store_lengths(b.cursor - nbytes, nkey, nbytes - nkey - 16)

@@ -10,7 +10,7 @@ from typedbytes.cli._arguments import add_report_arguments, positive
 from typedbytes.cli._encoded_records import is_pairs
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure
 from typedbytes.cli._inputs import names, reading
-from typedbytes.cli._output import replacing
+from typedbytes.cli._output import replace_file
 from typedbytes.cli._reports import report
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -47,7 +47,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     except typedbytes.DecodeError as error:  # reading has checked only the structure
         raise Failure(BAD_DATA, f"the records to measure: {error}") from None
     if options.plot:
-        with replacing(options.plot) as file:
+        with replace_file(options.plot) as file:
             file.write(_bar_chart(rows).encode())
     report(rows, options, output)
 

@@ -6,9 +6,9 @@ import typedbytes
 from typedbytes.cli._arguments import add_sequence_file_limits
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._inputs import reading
-from typedbytes.cli._output import replacing
+from typedbytes.cli._output import replace_file
 from typedbytes.cli._record_output import UntilFailure
-from typedbytes.cli._sequencefile_output import writing
+from typedbytes.cli._sequencefile_output import open_sequencefile
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -42,6 +42,6 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     (name,) = options.files
     how = {"compression": options.compression, "codec": options.codec, "dialect": options.dialect}
     options.pairs = True
-    with replacing(name, options.overwrite) as file, reading("-", options, raw=True) as pairs, writing(file, **how) as writer:
+    with replace_file(name, options.overwrite) as file, reading("-", options, raw=True) as pairs, open_sequencefile(file, **how) as writer:
         with typedbytes.PairWriter(UntilFailure(writer.write_typed)) as copy:
             copy.copy(pairs)

@@ -40,7 +40,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes partition -n 8 --pairs pairs.tb -o by-reducer
     """
     inputs = Inputs(options)
-    with inputs.reading(), _replacing(options.folder) as folder:
+    with inputs.reading(), _replace_folder(options.folder) as folder:
         _partition_into(folder, inputs, options)
 
 
@@ -71,7 +71,7 @@ def _append(sorter, folder):
 
 
 @contextmanager
-def _replacing(path):
+def _replace_folder(path):
     try:
         with atomic_folder(path) as folder:
             yield folder

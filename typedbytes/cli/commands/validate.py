@@ -7,12 +7,12 @@ from contextlib import contextmanager
 
 from typedbytes.cli import _input_formats
 from typedbytes.cli._arguments import add_report_arguments, add_unicode_argument, integer
-from typedbytes.cli._decoding import decoding
+from typedbytes.cli._decoding import decoder_options
 from typedbytes.cli._encoded_records import unit
 from typedbytes.cli._failure import BAD_DATA, OK, USAGE, Failure, escaped
 from typedbytes.cli._faults import Check, Memory, dump
 from typedbytes.cli._inputs import names, opened, recognised, refuse_pairs, shown
-from typedbytes.cli._output import replacing
+from typedbytes.cli._output import replace_file
 from typedbytes.cli._reports import is_table, report
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -92,7 +92,7 @@ def _validated(name, options, rows):
         with _repaired_file(options.repair) as keep:
             check = Check(memory, options, keep)
             if form == "sequencefile":
-                with _input_formats.sequence_file_reader(memory, options, resync=True, **decoding(options)) as reader:
+                with _input_formats.sequence_file_reader(memory, options, resync=True, **decoder_options(options)) as reader:
                     check.run_sequence_file(reader)
             else:
                 with _input_formats.reader_of(memory, "typedbytes", shown(name), options, raw=True) as reader:
@@ -114,7 +114,7 @@ def _repaired_file(name):
     if name is None:
         yield None
     else:
-        with replacing(name) as file:
+        with replace_file(name) as file:
             yield file.write
 
 

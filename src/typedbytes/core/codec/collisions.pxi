@@ -30,7 +30,7 @@ cdef inline bint is_wide(PyObject* number) noexcept:
     return not int_to_i64(number, &ignored)
 
 
-cdef int refuse_colliding(Decoding* d, Py_ssize_t base, long long offset) except -1:
+cdef int check_collisions(Decoding* d, Py_ssize_t base, long long offset) except -1:
     # Goal: comparing keys of equal hash must not cost out of proportion to the MAP's bytes. Plan: count keys and their weight
     # in a table with a bucket for each key, selected by hash and a secret; keys are compared only when a bucket is full.
     # Rejected: a dict by hash value, whose own keys could be made to collide; weighing every key, which takes as long as decoding it.
@@ -49,7 +49,7 @@ cdef int refuse_colliding(Decoding* d, Py_ssize_t base, long long offset) except
             check_signals_at(i - base)
             if has_weak_hash(d.stack[i]) and fills_bucket(
                     &buckets[<uint64_t>PyObject_Hash(d.stack[i]) * SECRET >> shift], d.stack + base, (i - base) // 2):
-                return refuse_unequal(d, base, offset)
+                return check_collisions_exactly(d, base, offset)
     finally:
         PyMem_Free(buckets)
     return 0
@@ -91,7 +91,7 @@ cdef Py_ssize_t weight_of(PyObject* key, Py_ssize_t most) except -1:
     return min(weight, most + 1)
 
 
-cdef int refuse_unequal(Decoding* d, Py_ssize_t base, long long offset) except -1:
+cdef int check_collisions_exactly(Decoding* d, Py_ssize_t base, long long offset) except -1:
     # The exact check. Equal keys may repeat without limit; they are recognised by their encodings, unless they contain a NaN.
     from typedbytes._collisions import Collisions
     cdef dict met = {}

@@ -240,7 +240,7 @@ cdef PyObject* decode_map(Decoding* d, Py_ssize_t npairs) except NULL:
     if d.map_pairs:
         return pairs_from_stack(d, base)
     if unlikely(nweak > MAX_BUCKET_NKEYS or (nweak > 1 and weak_nbytes > MAX_BUCKET_NBYTES)):
-        refuse_colliding(d, base, offset)
+        check_collisions(d, base, offset)
     return dict_from_stack(d, base)
 
 

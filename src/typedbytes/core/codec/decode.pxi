@@ -102,7 +102,7 @@ cdef PyObject* decode_other(Decoding* d) except NULL:
         length = load_length(d.buf.cursor + 1)
         if length < 0:
             return raise_negative(d, length, code)
-        return decode_long_payload(d, code, length)
+        return decode_payload(d, code, length)
     if code == VECTOR or code == MAP:
         if code == MAP:
             refuse_in_key(d, code)
@@ -152,7 +152,7 @@ cdef inline PyObject* consume(Decoding* d, Py_ssize_t nbytes, PyObject* value) n
     return value
 
 
-cdef PyObject* decode_long_payload(Decoding* d, int code, Py_ssize_t length) except NULL:
+cdef PyObject* decode_payload(Decoding* d, int code, Py_ssize_t length) except NULL:
     # The cursor is at the type code, and the head is in the buffer; the payload may still have to be read.
     cdef PyObject* value
     if code == BYTES and length >= LARGE and length > held(&d.buf) - 5 and d.buf.fill != NULL and not d.max_bytes \
@@ -179,10 +179,10 @@ cdef inline int refuse_in_key(Decoding* d, int code) except -1:
 cdef inline int require(Decoding* d, Py_ssize_t wanted, int code) except -1:
     if likely(held(&d.buf) >= wanted):
         return 0
-    return fetch(d, wanted, code)
+    return refill_or_raise(d, wanted, code)
 
 
-cdef int fetch(Decoding* d, Py_ssize_t wanted, int code) except -1:
+cdef int refill_or_raise(Decoding* d, Py_ssize_t wanted, int code) except -1:
     if d.max_bytes:
         if offset_of(&d.buf, d.buf.cursor) + wanted - d.record_offset > d.max_bytes:
             return raise_record_limit(d)

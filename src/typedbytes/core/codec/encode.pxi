@@ -191,7 +191,7 @@ cdef int encode_pair(Encoding* e, PyObject* key, PyObject* value) except -1:
 
 # Pairs with gaps before key and value, for lengths that are known only afterwards; bench: SequenceFiles, write.
 
-ctypedef Py_ssize_t (*apart_function)(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before,
+ctypedef Py_ssize_t (*spaced_pair_function)(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before,
                                       Py_ssize_t between) noexcept    # negative: an exception is set
 
 
@@ -208,9 +208,9 @@ cdef inline Py_ssize_t encode_both(Encoding* e, PyObject* key, PyObject* value, 
     return nkey
 
 
-cdef Py_ssize_t encode_apart(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before, Py_ssize_t between) except -1:
+cdef Py_ssize_t encode_spaced_pair(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before, Py_ssize_t between) except -1:
     cdef Py_ssize_t offset = written(&e.buf)
-    cdef Py_ssize_t nkey = (<apart_function>encode_both)(e, key, value, before, between)
+    cdef Py_ssize_t nkey = (<spaced_pair_function>encode_both)(e, key, value, before, between)
     if unlikely(nkey < 0):
         return roll_back(e, offset)
     return nkey

@@ -24,7 +24,7 @@ cdef int fill_sizes() except -1:
     for code in range(256):
         SIZES[1][code] = SIZES[0][code]
     for code in (SHORT, NULL_CODE, ENDOFRECORD):
-        SIZES[1][code] = 1 + bare_size(code)
+        SIZES[1][code] = 1 + hive_payload_size(code)
 
 fill_sizes()
 
@@ -46,7 +46,7 @@ cdef void stop_skipping(Skipping* s) noexcept:
     s.pending = NULL
 
 
-cdef inline void fetch_ahead(const unsigned char* p, int64_t nbytes) noexcept nogil:
+cdef inline void prefetch_payload(const unsigned char* p, int64_t nbytes) noexcept nogil:
     # Before a step over a payload: the processor does not foresee where the heads of such values are, and waits for memory at each.
     cdef const unsigned char* end = p + FETCHED_AHEAD + nbytes
     if nbytes < CACHE_LINE or nbytes > MAX_FETCHED:
@@ -75,7 +75,7 @@ cdef inline int64_t skip_run(const signed char* sizes, const unsigned char** cur
             length = load_length(p + 1)
             if unlikely(length < 0 or length > end - p - 5):
                 break
-            fetch_ahead(p, length)
+            prefetch_payload(p, length)
             p += 5 + length
         else:
             break
@@ -114,7 +114,7 @@ cdef int64_t skip_scalars(const Skipping* s, ReadBuffer* buf, int64_t most, long
             length = load_length(p + 1)
             if unlikely(length < 0 or length > end - p - 5):
                 break
-            fetch_ahead(p, length)
+            prefetch_payload(p, length)
             p += 5 + length
         elif sizes[code] > 0:
             other_code, other_size = one_code, one_size

@@ -7,7 +7,7 @@
 # A failure is reported on stderr, and the process ends with exit code 120. Rejected: a set of weak references, which costs more than the
 # rest of making a writer; closing, after which those functions could not write their last records.
 #
-# Always true: a writer is in the list from the end of its __init__ until it is closed or gone. The list is used with the
+# Invariant: a writer is in the list from the end of its __init__ until it is closed or gone. The list is used with the
 # GIL held and without a call into Python, by register_writer, unregister_writer, _mark_all_inherited and open_writers alone: in
 # an interpreter without the GIL these four, and no other code, need a mutex.
 

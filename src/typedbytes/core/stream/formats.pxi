@@ -15,7 +15,7 @@ cdef class FormatReader(PairReader):
     # A PairReader's skipping and grouping are for typed bytes only.
 
     def groups(self):
-        return PairGroups(self)
+        return RecordGroups(self)
 
     cdef inline PyObject* pair_of_objects(self, object key, object value) except NULL:
         incref(<PyObject*>key)

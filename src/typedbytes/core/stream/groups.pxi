@@ -1,6 +1,6 @@
 # The groups of a PairReader: runs of adjacent pairs whose encoded keys are equal.
 
-cdef class Groups:
+cdef class ReaderGroups:
     """Iterate over the groups of a PairReader; made by its method `groups`."""
 
     cdef PairReader reader
@@ -36,10 +36,10 @@ cdef class Groups:
 
 cdef object next_group(PairReader reader):
     cdef ReadBuffer* buf = &reader.d.buf
-    cdef GroupValues values
+    cdef ReaderGroupValues values
     if reader.at_end():
         return NOTHING
-    values = GroupValues.__new__(GroupValues)
+    values = ReaderGroupValues.__new__(ReaderGroupValues)
     values.reader = reader
     values.fresh = True
     try:
@@ -63,7 +63,7 @@ cdef object next_group(PairReader reader):
     return key, values
 
 
-cdef class GroupValues:
+cdef class ReaderGroupValues:
     """Iterate over the values of one group, read as they are asked for."""
 
     cdef PairReader reader

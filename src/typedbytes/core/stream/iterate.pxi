@@ -104,7 +104,7 @@ cdef class WrappedIterator(RecordIterator):
         self.over = True
 
 
-cdef class PairGroups(RecordIterator):
+cdef class RecordGroups(RecordIterator):
     """Iterate over runs of adjacent records as (key, values); for records that do not come from a PairReader.
 
     Records are (key, value), and keys are compared, or what is encoded of group_by(key); or (group_key, key, value), and group keys are.
@@ -120,7 +120,7 @@ cdef class PairGroups(RecordIterator):
     cdef object value
     cdef bint due
     cdef bint ended           # the records
-    cdef PairValues group     # whose values come next
+    cdef RecordGroupValues group     # whose values come next
 
     def __init__(self, records, group_by=None, key_of=None, value_of=None):
         self.records = iter(records)
@@ -129,20 +129,20 @@ cdef class PairGroups(RecordIterator):
         self.value_of = value_of
 
     cdef object step(self):
-        cdef PairValues group = self.group
+        cdef RecordGroupValues group = self.group
         if group is not None:
             while self.has_next(group):
                 self.due = False
             self.group = None
         if not self.due and not self.read_record():
             return NOTHING
-        group = PairValues.__new__(PairValues)
+        group = RecordGroupValues.__new__(RecordGroupValues)
         group.groups = self
         group.group_key = self.group_key
         self.group = group
         return (self.key if self.key_of is None else self.key_of(self.key, self.value)), group
 
-    cdef bint has_next(self, PairValues group) except -1:
+    cdef bint has_next(self, RecordGroupValues group) except -1:
         if not self.due and not self.read_record():
             return False
         return self.group_key is group.group_key or self.group_key == group.group_key
@@ -171,10 +171,10 @@ cdef class PairGroups(RecordIterator):
         return True
 
 
-cdef class PairValues:
+cdef class RecordGroupValues:
     """Iterate over the values of one group, until the next group is asked for."""
 
-    cdef PairGroups groups
+    cdef RecordGroups groups
     cdef object group_key
 
     def __reduce__(self):
@@ -184,7 +184,7 @@ cdef class PairValues:
         return self
 
     def __next__(self):
-        cdef PairGroups groups = self.groups
+        cdef RecordGroups groups = self.groups
         cdef bint there = False
         value = None
         if groups is None or groups.group is not self:

@@ -432,7 +432,7 @@ cdef class PairReader(Reader):
     """
 
     cdef object last_pair        # the tuple returned last, reused when there is no other reference to it
-    cdef GroupValues group        # whose values come next
+    cdef ReaderGroupValues group        # whose values come next
 
     def __cinit__(self, *args, **options):
         self.nparts = 2
@@ -486,4 +486,4 @@ cdef class PairReader(Reader):
         >>> [(key, sum(values)) for key, values in PairReader(pairs).groups()]
         [('a', 3), ('b', 3)]
         """
-        return Groups(self)
+        return ReaderGroups(self)

@@ -123,14 +123,14 @@ cdef object decode_whole(DecodeOptions options, object data, Form form):
 
 cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssize_t nbytes, Form form):
     cdef Decoding d
-    cdef PyObject* few[FEW_ITEMS]
+    cdef PyObject* few[STACK_NITEMS]
     cdef bint paused = False
     memcpy(&d, &options.template, sizeof(Decoding))
     d.stack = d.initial_stack = few
-    d.stack_capacity = FEW_ITEMS
-    if nbytes >= PAUSE_FROM and d.ext_hook == NULL and d.pickle != TRUST:
+    d.stack_capacity = STACK_NITEMS
+    if nbytes >= MIN_PAUSED_NBYTES and d.ext_hook == NULL and d.pickle != TRUST:
         paused = pause_collector()
-    d.use_string_cache = form != VALUE or nbytes >= BRIEF
+    d.use_string_cache = form != VALUE or nbytes >= MIN_CACHED_NBYTES
     d.buf.start = d.buf.cursor = p
     d.buf.end = p + nbytes
     try:

@@ -2,7 +2,7 @@
 #
 # - nothing is imported, looked up or called by a name from the data: a name is one of those in objects.pxi, or it is refused;
 # - no object is changed once it is complete, so no class and no value in use can be reached through BUILD;
-# - memory follows the bytes that are there, and time is linear in them: see spend();
+# - memory follows the bytes that are there, and time is linear in them: see charge();
 # - nothing recurses; containers count their levels as they are made and filled, and one more than PICKLE_DEPTH is refused at
 #   once: what walks them, hashing, comparing, printing or freeing, recurses on the C stack, and a thread's may be small;
 # - what comes out is of an exact type from the list in objects.pxi, nested PICKLE_DEPTH levels at most.
@@ -114,7 +114,7 @@ cdef int refuse_pickle(PickleMachine* m, str what) except -1:
     raise ValueError(f"pickle refused: {what}; {PICKLE_HINT}")
 
 
-cdef int break_off(PickleMachine* m, str what) except -1:
+cdef int raise_malformed(PickleMachine* m, str what) except -1:
     # The bytes before the cursor, or the lack of more, are not a pickle.
     m.needs_position = True
     raise ValueError(what)
@@ -124,7 +124,7 @@ cdef int refuse_depth(PickleMachine* m) except -1:
     return refuse_pickle(m, f"it nests deeper than {PICKLE_DEPTH} levels")
 
 
-cdef int spend(PickleMachine* m, Py_ssize_t nbytes) except -1:
+cdef int charge(PickleMachine* m, Py_ssize_t nbytes) except -1:
     m.budget -= nbytes
     if unlikely(m.budget < 0):
         return refuse_pickle(m, "its shared or colliding parts cost more than its size")
@@ -143,9 +143,9 @@ cdef int handle_signals(PickleMachine* m) except -1:
 cdef object pickle_result(PickleMachine* m):
     cdef uint64_t extent
     if m.nstack != 1:
-        break_off(m, f"it ends with {m.nstack} values on its stack, not one")
+        raise_malformed(m, f"it ends with {m.nstack} values on its stack, not one")
     if m.nmarks:
-        break_off(m, "it ends with a MARK that no opcode has used")
+        raise_malformed(m, "it ends with a MARK that no opcode has used")
     if m.p != m.end:
         refuse_pickle(m, f"{m.end - m.p} bytes follow its end")
     value = <object>m.stack[0]
@@ -262,7 +262,7 @@ cdef void* enlarged(void* full, const void* first, Py_ssize_t nbytes) noexcept:
 
 cdef inline int expect_filled(PickleMachine* m) except -1:
     if unlikely(m.nstack == 0):
-        return break_off(m, "an opcode stores the value on top of the stack, which is empty")
+        return raise_malformed(m, "an opcode stores the value on top of the stack, which is empty")
     return 0
 
 
@@ -284,13 +284,13 @@ cdef void measure_contents(PickleMachine* m, Py_ssize_t start) noexcept:
 cdef Py_ssize_t start_of_last(PickleMachine* m, Py_ssize_t nitems) except -1:
     # Where the last items begin.
     if unlikely(nitems > m.nstack):
-        return break_off(m, f"an opcode takes {nitems} from a stack of {m.nstack}")
+        return raise_malformed(m, f"an opcode takes {nitems} from a stack of {m.nstack}")
     return m.nstack - nitems
 
 
 cdef Py_ssize_t start_of_mark(PickleMachine* m) except -1:
     if unlikely(m.nmarks == 0):
-        return break_off(m, "an opcode takes the values after a MARK, and there is no MARK")
+        return raise_malformed(m, "an opcode takes the values after a MARK, and there is no MARK")
     m.nmarks -= 1
     return min(m.marks[m.nmarks], m.nstack)
 
@@ -362,7 +362,7 @@ cdef int set_mark(PickleMachine* m) except -1:
 cdef PyObject* expect_below(PickleMachine* m, Py_ssize_t start, PyTypeObject* kind) except NULL:
     # The value below that slot.
     if unlikely(start == 0):
-        break_off(m, "an opcode adds to the object below its values, and there is none")
+        raise_malformed(m, "an opcode adds to the object below its values, and there is none")
     if unlikely(Py_TYPE(m.stack[start - 1]) != kind):
         refuse_pickle(m, f"it adds to an object of type {name_of_kind(<object>m.stack[start - 1])}")
     return m.stack[start - 1]
@@ -465,7 +465,7 @@ cdef int get_memo(PickleMachine* m, int64_t key) except -1:
     cdef PickleMemo* entry = find_memo(m, key)
     cdef PyTypeObject* kind
     if entry == NULL:
-        return break_off(m, f"nothing is stored under the number {key}")
+        return raise_malformed(m, f"nothing is stored under the number {key}")
     kind = Py_TYPE(entry.value)
     if kind == &PyList_Type or kind == &PyDict_Type or kind == &PySet_Type or kind == <PyTypeObject*>OpenSet:
         return refuse_pickle(m, f"it shares a {name_of_kind(<object>entry.value)}")
@@ -473,10 +473,10 @@ cdef int get_memo(PickleMachine* m, int64_t key) except -1:
         if entry.extent & HOLDS_MUTABLE:
             return refuse_pickle(m, "it shares a tuple that holds a list or dict")
         if not entry.extent & IS_MEASURED:    # a level has its price even where it holds next to nothing
-            spend(m, (entry.extent >> SIZE_SHIFT) + 512 * ((entry.extent & LEVELS) + 1))
+            charge(m, (entry.extent >> SIZE_SHIFT) + 512 * ((entry.extent & LEVELS) + 1))
             entry.extent |= IS_MEASURED
-        spend(m, entry.extent >> SIZE_SHIFT)
+        charge(m, entry.extent >> SIZE_SHIFT)
     elif kind == &PyLong_Type or kind == DECIMAL_TYPE:    # their hash is reckoned from the whole of them each time
-        spend(m, entry.extent >> SIZE_SHIFT)
+        charge(m, entry.extent >> SIZE_SHIFT)
     incref(entry.value)
     return push_slot(m, entry.value, entry.extent & ~<uint64_t>IS_MEASURED)

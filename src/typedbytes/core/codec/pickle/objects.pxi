@@ -157,14 +157,14 @@ cdef object called(PickleMachine* m, NameKind kind, tuple arguments):
 cdef int expect_count(PickleMachine* m, tuple arguments, Py_ssize_t least, Py_ssize_t most) except -1:
     if not least <= len(arguments) <= most:
         wanted = least if least == most else f"{least} or more" if most == PY_SSIZE_T_MAX else f"{least} to {most}"
-        return break_off(m, f"a constructor is given {len(arguments)} arguments, not {wanted}")
+        return raise_malformed(m, f"a constructor is given {len(arguments)} arguments, not {wanted}")
     return 0
 
 
 cdef object text_to_copy(PickleMachine* m, object text):
     # The same text may go into many calls: each pays for what it makes, memory being dearer than time.
     expect_kind(m, str, text)
-    spend(m, 8 * len(<str>text))
+    charge(m, 8 * len(<str>text))
     return text
 
 
@@ -187,7 +187,7 @@ cdef const unsigned char* state_of(PickleMachine* m, object value, Py_ssize_t nb
         value = (<str>value).encode("utf-8")
         kept.append(value)
     if PyBytes_GET_SIZE(value) != nbytes:
-        break_off(m, f"the state of a date or time has {PyBytes_GET_SIZE(value)} bytes, not {nbytes}")
+        raise_malformed(m, f"the state of a date or time has {PyBytes_GET_SIZE(value)} bytes, not {nbytes}")
     return <const unsigned char*>PyBytes_AS_STRING(value)
 
 
@@ -277,7 +277,7 @@ cdef int build_object(PickleMachine* m) except -1:
         return refuse_pickle(m, "it changes an object that is complete")
     number = (<dict>state).get("int")
     if number is None:
-        return break_off(m, "the state of a UUID has no int")
+        return raise_malformed(m, "the state of a UUID has no int")
     expect_kind(m, int, number)
     if not 0 <= number < UUID_LIMIT:
         return refuse_pickle(m, "it holds a UUID out of range")

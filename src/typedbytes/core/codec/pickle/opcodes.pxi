@@ -11,7 +11,7 @@ cdef int run_opcodes(PickleMachine* m) except -1:
     while True:
         if unlikely(m.p == m.end):
             m.ran_past_end = 1
-            return break_off(m, "it ends without STOP")
+            return raise_malformed(m, "it ends without STOP")
         opcode = m.p[0]
         m.p += 1
         if opcode == c".":
@@ -28,7 +28,7 @@ cdef int run_opcodes(PickleMachine* m) except -1:
 cdef inline const unsigned char* take_data(PickleMachine* m, int64_t nbytes) except NULL:
     cdef const unsigned char* p = m.p
     if unlikely(not 0 <= nbytes <= m.end - p):
-        break_off(m, f"an opcode declares {nbytes} bytes, of which {m.end - p} are there" if nbytes >= 0 else f"negative length {nbytes}")
+        raise_malformed(m, f"an opcode declares {nbytes} bytes, of which {m.end - p} are there" if nbytes >= 0 else f"negative length {nbytes}")
     m.p = p + nbytes
     return p
 
@@ -48,7 +48,7 @@ cdef const unsigned char* take_long_data(PickleMachine* m, Py_ssize_t* nbytes) e
     cdef const unsigned char* p = take_data(m, 8)
     cdef uint64_t length = load_u32_le(p) | <uint64_t>load_u32_le(p + 4) << 32
     if length > <uint64_t>(m.end - m.p):
-        break_off(m, f"an opcode declares {length} bytes, of which {m.end - m.p} are there")
+        raise_malformed(m, f"an opcode declares {length} bytes, of which {m.end - m.p} are there")
     nbytes[0] = <Py_ssize_t>length
     return take_data(m, nbytes[0])
 
@@ -57,7 +57,7 @@ cdef const unsigned char* take_line(PickleMachine* m, Py_ssize_t* nbytes) except
     cdef const unsigned char* start = m.p
     cdef const unsigned char* end = <const unsigned char*>memchr(start, c"\n", m.end - start)
     if end == NULL:
-        break_off(m, "a line has no end")
+        raise_malformed(m, "a line has no end")
     nbytes[0] = end - start
     m.p = end + 1
     return start
@@ -98,7 +98,7 @@ cdef bint run_scalar(PickleMachine* m, int opcode) except -1:
     elif opcode == c"F":
         p = take_line(m, &nbytes)
         if nbytes > MAX_FLOAT_LENGTH:
-            break_off(m, f"a float has {nbytes} characters, more than {MAX_FLOAT_LENGTH}")
+            raise_malformed(m, f"a float has {nbytes} characters, more than {MAX_FLOAT_LENGTH}")
         push_flat(m, float_of_line(p, nbytes))
     else:
         return False
@@ -124,7 +124,7 @@ cdef PyObject* int_of_digits(PickleMachine* m, const unsigned char* p, Py_ssize_
         if i - start < 18:
             number = 10 * number + (p[i] - c"0")
     if not is_number:
-        break_off(m, f"{p[:min(nbytes, 40)]!r} is not a number of 1 to {MAX_DIGITS} digits")
+        raise_malformed(m, f"{p[:min(nbytes, 40)]!r} is not a number of 1 to {MAX_DIGITS} digits")
     if end - start <= 18:
         return int_object(-number if start else number)
     wide = int(p[:end])
@@ -188,7 +188,7 @@ cdef PyObject* quoted_text(PickleMachine* m, const unsigned char* p, Py_ssize_t 
     cdef Py_ssize_t nout = 0
     cdef Py_ssize_t i = 1
     if nbytes < 2 or (p[0] != c"'" and p[0] != c'"') or p[nbytes - 1] != p[0]:
-        break_off(m, "a string has no quotes around it")
+        raise_malformed(m, "a string has no quotes around it")
     out = <unsigned char*>PyMem_Malloc(nbytes)
     if out == NULL:
         raise MemoryError
@@ -223,7 +223,7 @@ cdef unsigned char unescaped(PickleMachine* m, unsigned char letter) except 0:
         return c"\r"
     if letter == c"t":
         return c"\t"
-    break_off(m, f"unknown escape of {chr(letter)!a} in a string")
+    raise_malformed(m, f"unknown escape of {chr(letter)!a} in a string")
 
 
 # The memo, and what steers the machine.
@@ -252,7 +252,7 @@ cdef bint run_memo(PickleMachine* m, int opcode) except -1:
     elif opcode == 0x95:    # a hint for readers of files; its length still has to be true
         p = take_data(m, 8)
         if (load_u32_le(p) | <uint64_t>load_u32_le(p + 4) << 32) > <uint64_t>(m.end - m.p):
-            break_off(m, f"a frame declares {load_u32_le(p) | <uint64_t>load_u32_le(p + 4) << 32} bytes, of which {m.end - m.p} are there")
+            raise_malformed(m, f"a frame declares {load_u32_le(p) | <uint64_t>load_u32_le(p + 4) << 32} bytes, of which {m.end - m.p} are there")
     else:
         return False
     return True
@@ -267,7 +267,7 @@ cdef int run_memo_line(PickleMachine* m, int opcode) except -1:
         return put_memo(m, number) if opcode == c"p" else get_memo(m, number)
     if opcode == c"p":
         return put_memo(m, -1)
-    return break_off(m, "it asks for an object under a number out of range")
+    return raise_malformed(m, "it asks for an object under a number out of range")
 
 
 # Containers and objects.

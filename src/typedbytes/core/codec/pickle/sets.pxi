@@ -227,7 +227,7 @@ cdef int pay_comparisons(PickleMachine* m, const HashedItem* group, Py_ssize_t n
     finally:
         PyMem_Free(level.items)
         PyMem_Free(below.items)
-    return spend(m, size * (ngroup if is_quick else size))
+    return charge(m, size * (ngroup if is_quick else size))
 
 
 cdef int pay_level(PickleMachine* m, const PartsLevel* level, Py_ssize_t* size, bint* is_quick) except -1:
@@ -246,7 +246,7 @@ cdef int pay_level(PickleMachine* m, const PartsLevel* level, Py_ssize_t* size, 
             is_quick[0] &= has_quick_comparison(level.items[i])
         elif kind == &PyFrozenSet_Type:
             is_quick[0] = False
-    spend(m, nbytes)
+    charge(m, nbytes)
     size[0] += level.nitems + nflat // 16
     return 0
 

@@ -3,6 +3,44 @@
 
 cdef enum:
     PICKLE_DEPTH = 100
+    WIDE_NBYTES = 9 + 17 + 1    # of the pickle of an int of 128 bits
+
+# PICKLE, its length, which is filled in, PROTO 2, LONG1.
+cdef const char* WIDE_HEAD = b"\x64\x00\x00\x00\x00\x80\x02\x8a"
+
+
+cdef inline bint store_wide(unsigned char** p, PyObject* obj) noexcept:
+    # Store an int beyond 64 bits; the caller has reserved WIDE_NBYTES. False, with nothing stored: it has more than 128 bits, or this
+    # build cannot read an int's digits.
+    cdef Py_ssize_t nbytes = wide_int_to_bytes_le(obj, p[0] + 9)
+    if nbytes == 0:
+        return False
+    memcpy(p[0], WIDE_HEAD, 8)
+    p[0][4] = <unsigned char>(nbytes + 5)
+    p[0][8] = <unsigned char>nbytes
+    p[0][9 + nbytes] = c"."
+    p[0] += nbytes + 10
+    return True
+
+
+cdef int encode_wide_int(Encoding* e, PyObject* obj) except -1:
+    # Beyond 64 bits: the pickle that the older libraries write, PROTO 2, LONG1, STOP.
+    if e.pickle == RAW or e.int_width:
+        return raise_encode_value(e, "int does not fit 64 bits")
+    reserve_for(e, WIDE_NBYTES)
+    if store_wide(&e.buf.cursor, obj):
+        return 0
+    # Of a subclass, whose methods may give another value, the number itself.
+    return encode_plain(e, <object>obj if Py_TYPE(obj) == &PyLong_Type else int.__pos__(<object>obj))
+
+
+cdef int encode_pickled(Encoding* e, bytes data) except -1:
+    return encode_payload(e, PICKLE, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+
+
+cdef bytes trusted_pickle_of(object obj):
+    from pickle import dumps
+    return dumps(obj, 2)
 
 
 cdef int encode_plain(Encoding* e, object obj) except -1:

@@ -1,0 +1,325 @@
+# STRING, and the table of strings that repeat.
+
+# wire    7 STRING: i32 length in bytes, UTF-8.
+# python  str both ways; unicode_errors= decides what other bytes and lone surrogates become.
+# errors  FormatError at the type code: negative length, not UTF-8. EncodeValueError: lone surrogate, over 2^31-1 bytes.
+# source  Hadoop TypedBytesOutput.writeString (strict here, as our decision); vectors string_*.
+
+cdef inline PyObject* decode_string(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+    if likely(is_ascii(p, nbytes)):
+        return decode_ascii(p, nbytes)
+    return decode_text(d, p, nbytes)
+
+
+cdef inline PyObject* decode_ascii(const unsigned char* p, Py_ssize_t nbytes) except NULL:
+    cdef PyObject* text = new_ascii(nbytes)
+    copy_short(PyUnicode_DATA(text), p, nbytes)
+    return text
+
+
+# Strings that repeat (MAP keys, short words) are shared through a table. The hash of a string's bytes selects two adjacent slots,
+# which are compared in full. On its first occurrence only a string's bytes are recorded, in the first slot; the slot's old content
+# moves to the second. On its second occurrence the str is created from pooled memory and kept. Pooling matters because a long-lived
+# str scattered on the heap would pin the memory around it. Keys of pairs are always looked up, other strings only while it pays:
+# a hit raises the balance by one, a miss lowers it, and at zero lookups are suspended for a while. For MAP keys that is when as many
+# have missed as the table holds. Table and balances are shared by everything that is decoded in this process.
+
+cdef enum:
+    CACHED_STRINGS = 8192
+    CACHED_LENGTH = 24        # of words; longer ones rarely repeat
+    CACHED_KEY_LENGTH = 256   # of MAP keys
+    FIRST_BALANCE = 32
+    MAX_BALANCE = 64
+    MIN_BALANCE = -1024
+
+cdef struct CachedString:
+    short_words words         # a key longer than CACHED_LENGTH that has a text: where its bytes are, see long_bytes
+    Py_ssize_t nbytes
+    PyObject* text            # owned, NULL: met once, or an empty slot
+    CachedString* next_key    # where the MAP key after this one was found last, NULL: not known
+
+cdef CachedString CACHE[CACHED_STRINGS]
+cdef int HIT_BALANCE = FIRST_BALANCE
+cdef int LONG_BALANCE = FIRST_BALANCE     # of the long keys
+cdef int KEY_BALANCE = CACHED_STRINGS     # of the other MAP keys
+
+cdef inline bint should_look_up(int* balance) noexcept:
+    if balance[0] > 0:
+        return True
+    balance[0] = balance[0] - 1 if balance[0] > MIN_BALANCE else FIRST_BALANCE // 2
+    return False
+
+
+cdef inline bint is_same(const CachedString* slot, const short_words* words, Py_ssize_t nbytes) noexcept:
+    return slot.nbytes == nbytes and same_short(&slot.words, words)
+
+
+cdef inline PyObject* find_cached(CachedString* slot, const short_words* words, Py_ssize_t nbytes) noexcept:
+    # Borrowed; NULL without an exception when it is not there.
+    if likely(is_same(slot, words, nbytes)):
+        return slot.text
+    slot += 1
+    if is_same(slot, words, nbytes):
+        return slot.text
+    return NULL
+
+
+cdef inline CachedString* cache_slot(const short_words* words, Py_ssize_t nbytes) noexcept:
+    return &CACHE[hash_short(words, nbytes) & (CACHED_STRINGS - 2)]
+
+
+cdef PyObject* decode_and_cache(Decoding* d, CachedString* slot, const short_words* words, const unsigned char* p,
+                                Py_ssize_t nbytes) except NULL:
+    cdef PyObject* text
+    cdef bint is_first = not is_same(slot, words, nbytes)
+    slot += is_first
+    is_first &= not is_same(slot, words, nbytes)    # in neither slot
+    if is_ascii(p, nbytes):
+        text = new_ascii(nbytes) if is_first else new_pooled_ascii(nbytes)
+        copy_short(PyUnicode_DATA(text), p, nbytes)
+    else:
+        text = text_from_utf8(p, nbytes)
+        if text == NULL:
+            return decode_invalid_text(d, p, nbytes)    # not cached: error handlers differ between decoders
+    if is_first:    # shift the first slot to the second and record the bytes in the first
+        empty_slot(slot)
+        slot -= 1
+        slot[1] = slot[0]
+        slot.words = words[0]
+        slot.nbytes = nbytes
+        slot.text = NULL
+    else:
+        fill_slot(slot, p, text)
+    return text
+
+
+cdef inline unsigned char* long_bytes(const CachedString* slot) noexcept:
+    # Of a long key that has a text: in the text, or else owned by the slot.
+    cdef unsigned char* p
+    memcpy(&p, &slot.words, sizeof(p))
+    return p
+
+
+cdef int fill_slot(CachedString* slot, const unsigned char* p, PyObject* text) noexcept:
+    cdef unsigned char* kept
+    empty_slot(slot)    # what is there may be another long key
+    if slot.nbytes > CACHED_LENGTH:
+        kept = <unsigned char*>PyUnicode_DATA(text)
+        if not PyUnicode_IS_ASCII(text):
+            kept = <unsigned char*>PyMem_Malloc(slot.nbytes)
+            if kept == NULL:
+                return 0    # not remembered
+            memcpy(kept, p, slot.nbytes)
+        memcpy(&slot.words, &kept, sizeof(kept))
+    incref(text)
+    slot.text = text
+    return 0
+
+
+cdef void empty_slot(CachedString* slot) noexcept:
+    if slot.text != NULL:
+        if slot.nbytes > CACHED_LENGTH and not PyUnicode_IS_ASCII(slot.text):
+            PyMem_Free(long_bytes(slot))
+        decref(slot.text)
+        slot.text = NULL
+
+
+cdef inline PyObject* decode_pair_key(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+    cdef short_words words
+    cdef CachedString* slot
+    cdef PyObject* text
+    if unlikely(nbytes > CACHED_LENGTH):
+        return decode_string(d, p, nbytes)
+    words = load_short(p, nbytes)
+    slot = cache_slot(&words, nbytes)
+    text = find_cached(slot, &words, nbytes)
+    if unlikely(text == NULL):
+        return decode_and_cache(d, slot, &words, p, nbytes)
+    incref(text)
+    return text
+
+
+cdef inline PyObject* decode_map_key(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+    # A MAP key: records are alike, so it is most likely the one that followed the last one before. It is compared before a hash is computed.
+    cdef short_words words
+    cdef CachedString* slot = (<CachedString*>d.last_map_key).next_key
+    cdef PyObject* text
+    global KEY_BALANCE
+    if unlikely(nbytes > CACHED_LENGTH):
+        return decode_long_map_key(d, slot, p, nbytes)
+    words = load_short(p, nbytes)
+    if unlikely(slot == NULL or not is_same(slot, &words, nbytes) or slot.text == NULL):
+        if unlikely(not should_look_up(&KEY_BALANCE)):
+            return decode_string(d, p, nbytes)
+        slot = cache_slot(&words, nbytes)
+        text = find_cached(slot, &words, nbytes)
+        if unlikely(text == NULL):
+            KEY_BALANCE -= 1
+            return decode_and_cache(d, slot, &words, p, nbytes)
+        KEY_BALANCE += KEY_BALANCE < CACHED_STRINGS
+        slot += text != slot.text
+        (<CachedString*>d.last_map_key).next_key = slot
+    d.last_map_key = slot
+    incref(slot.text)
+    return slot.text
+
+
+cdef inline bint is_long(const CachedString* slot, const unsigned char* p, Py_ssize_t nbytes) noexcept:
+    return slot.nbytes == nbytes and slot.text != NULL and memcmp(long_bytes(slot), p, nbytes) == 0
+
+
+cdef PyObject* decode_long_map_key(Decoding* d, CachedString* slot, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+    cdef short_words words
+    global LONG_BALANCE
+    if unlikely(nbytes > CACHED_KEY_LENGTH):
+        return decode_string(d, p, nbytes)
+    if unlikely(slot == NULL or not is_long(slot, p, nbytes)):
+        if not should_look_up(&LONG_BALANCE):
+            return decode_string(d, p, nbytes)
+        words = load_long(p, nbytes)
+        slot = cache_slot(&words, nbytes)
+        slot += not is_long(slot, p, nbytes)
+        if not is_long(slot, p, nbytes):
+            LONG_BALANCE -= 1
+            return decode_and_cache(d, slot - 1, &words, p, nbytes)
+        (<CachedString*>d.last_map_key).next_key = slot
+    LONG_BALANCE += LONG_BALANCE < MAX_BALANCE
+    d.last_map_key = slot
+    incref(slot.text)
+    return slot.text
+
+
+cdef inline PyObject* decode_short_string(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+    cdef short_words words
+    cdef CachedString* slot
+    cdef PyObject* text
+    global HIT_BALANCE
+    if nbytes > CACHED_LENGTH or not d.use_string_cache or not should_look_up(&HIT_BALANCE):
+        return decode_string(d, p, nbytes)
+    words = load_short(p, nbytes)
+    slot = cache_slot(&words, nbytes)
+    text = find_cached(slot, &words, nbytes)
+    if text == NULL:
+        HIT_BALANCE -= 1
+        return decode_and_cache(d, slot, &words, p, nbytes)
+    HIT_BALANCE += HIT_BALANCE < MAX_BALANCE
+    incref(text)
+    return text
+
+
+cdef inline PyObject* find_string(const unsigned char* p, Py_ssize_t nbytes, bint is_key) noexcept:
+    # A new reference; NULL without an exception: not in the cache.
+    cdef short_words words = load_short(p, nbytes)
+    cdef PyObject* text = find_cached(cache_slot(&words, nbytes), &words, nbytes)
+    global HIT_BALANCE
+    if likely(text != NULL):
+        HIT_BALANCE += not is_key and HIT_BALANCE < MAX_BALANCE
+        incref(text)
+    return text
+
+
+cdef PyObject* decode_text(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+    cdef PyObject* text = text_from_utf8(p, nbytes)
+    return text if likely(text != NULL) else decode_invalid_text(d, p, nbytes)
+
+
+cdef PyObject* text_from_utf8(const unsigned char* p, Py_ssize_t nbytes) except? NULL:
+    # Text that is not ASCII: measured, made in its final width, and filled. NULL without an exception: it is not UTF-8.
+    cdef unsigned char greatest
+    cdef Py_ssize_t nchars = utf8_measure(p, nbytes, &greatest)
+    cdef PyObject* text
+    cdef bint valid
+    if greatest < 0xc4:
+        text = PyUnicode_New(nchars, 0xff)
+        valid = utf8_to_ucs1(p, nbytes, PyUnicode_DATA(text), nchars)
+    elif greatest < 0xf0:
+        text = PyUnicode_New(nchars, 0xffff)
+        valid = utf8_to_ucs2(p, nbytes, PyUnicode_DATA(text), nchars)
+    else:
+        text = PyUnicode_New(nchars, 0x10ffff)
+        valid = utf8_to_ucs4(p, nbytes, PyUnicode_DATA(text), nchars)
+    if likely(valid):
+        return text
+    decref(text)
+    return NULL
+
+
+def _limit_vectors(int limit):
+    """Transcode text by loops of a kind at most, for tests and benchmarks: 0 for every processor's, 1 AVX2, 2 AVX-512.
+
+    Returns the kind in use.
+    """
+    return limit_vectors(limit)
+
+
+cdef PyObject* decode_invalid_text(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
+    # `p` is the payload of a STRING; errors report the offset of its type code. The collector runs while an error handler does.
+    cdef bint was_ours = resume_collector()
+    cdef PyObject* text
+    try:
+        text = PyUnicode_DecodeUTF8(<const char*>p, nbytes, d.unicode_errors)
+    except UnicodeDecodeError as error:
+        raise_without_memory(error)
+        return raise_format_at(d, f"STRING is not UTF-8: {error.reason} at its byte {error.start}",
+                               offset_of(&d.buf, p) - 5, STRING, error)
+    if was_ours:
+        pause_collector()
+    return text
+
+
+cdef inline int encode_str(Encoding* e, PyObject* obj) except -1:
+    if likely(PyUnicode_IS_COMPACT_ASCII(obj)):
+        return encode_payload(e, STRING, PyUnicode_DATA(obj), PyUnicode_GET_LENGTH(obj))
+    return encode_text(e, obj)
+
+
+cdef int encode_text(Encoding* e, PyObject* obj) except -1:
+    cdef Py_ssize_t nchars, nbytes
+    cdef const char* utf8
+    cdef unsigned char* head
+    cdef int kind
+    PyUnicode_READY(obj)
+    nchars = PyUnicode_GET_LENGTH(obj)
+    if PyUnicode_IS_ASCII(obj):    # of a subclass
+        return encode_payload(e, STRING, PyUnicode_DATA(obj), nchars)
+    utf8 = known_utf8(obj, &nbytes)
+    if utf8 != NULL:
+        return encode_payload(e, STRING, utf8, nbytes)
+    kind = PyUnicode_KIND(obj)
+    if nchars > MAX_LENGTH:
+        return raise_too_long(e, STRING, nchars)
+    # The most that a character of this kind can take; the length is known, and stored, afterwards. Text that might be too long for
+    # the format is measured before memory is allocated for it.
+    nbytes = nchars * (2 if kind == 1 else 3 if kind == 2 else 4)
+    if unlikely(nbytes > MAX_LENGTH):
+        nbytes = utf8_length(kind, PyUnicode_DATA(obj), nchars)
+        if nbytes < 0:
+            return encode_surrogates(e, <object>obj)
+        if nbytes > MAX_LENGTH:
+            return raise_too_long(e, STRING, nbytes)
+    reserve_for(e, 5 + nbytes + UTF8_SLACK)
+    head = e.buf.cursor
+    if kind == 1:
+        nbytes = utf8_from_ucs1(head + 5, PyUnicode_DATA(obj), nchars)
+    elif kind == 2:
+        nbytes = utf8_from_ucs2(head + 5, PyUnicode_DATA(obj), nchars)
+    else:
+        nbytes = utf8_from_ucs4(head + 5, PyUnicode_DATA(obj), nchars)
+    if nbytes < 0:
+        return encode_surrogates(e, <object>obj)
+    head[0] = STRING
+    store_i32(head + 1, <int32_t>nbytes)
+    e.buf.cursor = head + 5 + nbytes
+    return 0
+
+
+cdef int encode_surrogates(Encoding* e, object text) except -1:
+    if e.unicode_errors == NULL:
+        return raise_encode_value(e, "str holds a lone surrogate, which UTF-8 cannot encode")
+    kept = text    # an error handler may drop the caller's reference
+    try:
+        data = str.encode(kept, "utf-8", (<bytes>e.unicode_errors).decode("ascii"))
+    except UnicodeEncodeError as error:
+        raise_without_memory(error)
+        raise EncodeValueError(f"str cannot be written as UTF-8: {error.reason}", path_of(e.frame)) from error
+    return encode_payload(e, STRING, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
