@@ -13,6 +13,7 @@ import typedbytes as tb
 from fresh import run_fresh
 from fuzz.guard import Guard
 from seeds import short_seeds
+from typedbytes import _core
 from vectors import outcome
 
 HERE = Path(__file__).parent
@@ -29,6 +30,9 @@ USES = {
     "reader": lambda data: list(tb.Reader(data)),
     "reader_skip": lambda data: tb.Reader(data).skip(99),
     "groups": lambda data: [len(list(values)) for _, values in tb.PairReader(data).groups()],
+    "advance": lambda data: [
+        _core.advance(data, 0, 9, min_nbytes=least, step=2) for least in (None, 1, 2, max(len(data), 1), len(data) + 1)
+    ],
     "hash_code": tb.hash_code,
 }
 
@@ -92,6 +96,20 @@ def every_writing():
 def test_nothing_is_touched_beyond_the_bytes(inputs, at_least):
     found = run_fresh(f"import test_guard_page; test_guard_page.{inputs.__name__}()", flags=("-X", "faulthandler"), folders=[HERE])
     assert int(found) >= at_least
+
+
+def no_steps():
+    """Refuse to advance by numbers that lead nowhere, at the edge."""
+    edge = Guard()
+    for data in (b"", b"\2\1" * 9):
+        for numbers in ({"min_nbytes": 0}, {"min_nbytes": -5}, {"step": 0}, {"step": -1}, {"nvalues": -1}, {"offset": len(data) + 1}):
+            with pytest.raises(ValueError):
+                _core.advance(**{"data": edge.put(data), "offset": len(data), "nvalues": 4, "min_nbytes": 3, **numbers})
+    print("refused")
+
+
+def test_advance_refuses_numbers_that_lead_nowhere():
+    assert run_fresh("import test_guard_page; test_guard_page.no_steps()", flags=("-X", "faulthandler"), folders=[HERE]) == "refused"
 
 
 def too_far():

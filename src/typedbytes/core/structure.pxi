@@ -97,7 +97,8 @@ def count(data, *, dialect="hadoop", max_depth=256):
 def advance(data, Py_ssize_t offset, long long nvalues, *, min_nbytes=None, int step=1, dialect="hadoop", max_depth=256):
     """Return the offset after n values from the one at `offset` on, None when there are fewer complete ones.
 
-    min_nbytes: stop earlier, after the first multiple of `step` values with at least this many bytes.
+    min_nbytes: stop earlier, after the first multiple of `step` values with at least this many bytes. Raises ValueError for an
+    offset outside the data, a negative n, and a `min_nbytes` or `step` below 1.
 
     >>> advance(b"\\x02\\x01\\x02\\x00", 0, 2), advance(b"\\x02\\x01\\x02", 0, 2)
     (4, None)
@@ -108,6 +109,8 @@ def advance(data, Py_ssize_t offset, long long nvalues, *, min_nbytes=None, int 
     cdef const unsigned char* end = scan.d.buf.end
     cdef int64_t nskipped = 0
     cdef SkipOutcome outcome
+    if nvalues < 0 or step < 1 or (min_nbytes is not None and min_nbytes < 1):
+        raise ValueError(f"expected n >= 0, min_nbytes >= 1 and step >= 1, not {nvalues}, {min_nbytes} and {step}")
     if min_nbytes is not None and min_nbytes <= held(&scan.d.buf):
         scan.d.buf.end = scan.d.buf.cursor + <Py_ssize_t>(min_nbytes - 1)    # what ends here or before has not reached it
     outcome = skip_most(scan, nvalues, &nskipped)
