@@ -18,7 +18,7 @@ __all__ = [
 
 
 def _shown(path):
-    """Shorten a path for a message; the attribute keeps it whole."""
+    """Shorten a path for a message; the attribute has all of it."""
     return path if len(path) <= 120 else f"{path[:60]}...{path[-50:]}"
 
 
@@ -75,7 +75,8 @@ class DecodeError(TypedBytesError, ValueError):
     """Report bytes that are not valid.
 
     `offset` counts bytes from the start of the input, `code` is the type code being read (None: none), `path` leads to the
-    value inside its record (like ``[3]["key"]``), `record` is the record's index in a stream (None: not a stream).
+    value inside its record (like ``[3]["key"]``, a key of more than 1000 characters cut), `record` is the record's index in a
+    stream (None: not a stream).
 
     >>> import typedbytes
     >>> try:

@@ -23,7 +23,7 @@ def find(name):
     """
     short = _SHORT.get(name, name)
     if short not in _CODECS:
-        raise FormatError(f"unknown codec {name!r}; known: {', '.join(_CODECS)}, and class names like {_APACHE}GzipCodec")
+        raise FormatError(f"unknown codec {name!r:.80}; known: {', '.join(_CODECS)}, and class names like {_APACHE}GzipCodec")
     class_name, load = _CODECS[short]
     try:
         return Codec(name if name in _SHORT else class_name, *load())

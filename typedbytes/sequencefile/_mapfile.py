@@ -152,7 +152,7 @@ def _order_of(class_name):
     if class_name in _ORDERS:
         return _ORDERS[class_name]
     raise TypeError(
-        f"cannot look up keys of unknown order, of class {class_name!r}: read the MapFile's data as a SequenceFile; "
+        f"cannot look up keys of unknown order, of class {class_name!r:.80}: read the MapFile's data as a SequenceFile; "
         f"known: {', '.join(name.rpartition('.')[2] for name in _ORDERS)}"
     )
 

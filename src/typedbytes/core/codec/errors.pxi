@@ -35,13 +35,35 @@ cdef str quoted(str text):
     return "".join(parts)
 
 
-cdef str shown_key(PyObject* key):
-    if type(<object>key) is str:
-        return quoted(<object>key)
+cdef enum:
+    MAX_SHOWN = 1000    # characters of a key, which may be as long as the input, or bytes of an object without a length
+
+cdef str shown_key(PyObject* borrowed):
+    key = <object>borrowed
+    if type(key) is str:
+        return quoted(key) if len(<str>key) <= MAX_SHOWN else quoted((<str>key)[:MAX_SHOWN]) + "..."
     try:
-        return repr(<object>key)
+        if type(key) is bytes and len(<bytes>key) > MAX_SHOWN:
+            return repr((<bytes>key)[:MAX_SHOWN]) + "..."
+        if extent_of(key, MAX_SHOWN) <= MAX_SHOWN:
+            return repr(key)
     except Exception:
-        return f"<{type(<object>key).__name__}>"
+        pass
+    return f"<{type(key).__name__}>"
+
+
+cdef Py_ssize_t extent_of(object key, Py_ssize_t most) except -1:
+    # About the length of its repr; of what has items, no more than is needed to see that it is above `most`.
+    cdef Py_ssize_t extent = 2
+    if type(key) is str or type(key) is bytes:
+        return len(key)
+    if not isinstance(key, (tuple, frozenset)):
+        return sys.getsizeof(key)
+    for item in key:
+        if extent > most:
+            break
+        extent += 2 + extent_of(item, most - extent)
+    return extent
 
 
 cdef str path_of(PathFrame* frame):
