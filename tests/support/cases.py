@@ -82,6 +82,7 @@ CASES = {
         "no byte after the input is read, at any size",
         "core/test_guard_page.py::test_nothing_is_touched_beyond_the_bytes",
         "core/test_guard_page.py::test_a_byte_too_far_kills",
+        "core/test_guard_page.py::test_advance_refuses_numbers_that_lead_nowhere",
     ),
     "A11": case(
         "numbers at the last byte before a page that cannot be touched are read as elsewhere",
