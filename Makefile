@@ -41,6 +41,11 @@ test: build ## run the whole suite, up to 18 minutes on a busy machine; PYTEST_A
 	@echo "running the tests: the whole suite takes up to 18 minutes, 7 without Hadoop's (PYTEST_ARGS='-m \"not hadoop\"'); at the right is how far it is"
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
+HADOOP_VERSION ?= 2.10.2
+.PHONY: test-hadoop
+test-hadoop: build ## run the tests of jobs and of whole splits with another Hadoop, HADOOP_VERSION (2.10.2); 4 minutes
+	HADOOP_VERSION=$(HADOOP_VERSION) $(BIN)/python -m pytest $(PYTEST_ARGS) tests/hadoop/test_splits.py tests/hadoop/test_submitted_jobs.py
+
 # The tools of a dependency group, in an environment of their own.
 build/lint/built build/types/built build/docs/built: build/%/built: pyproject.toml
 	$(PYTHON) -m venv build/$*

@@ -2,7 +2,8 @@
 
 Belongs here: finding the JDK and Maven, fetching Hadoop's jars, compiling the Java sources beside this file, and the
 command line that starts them. It knows nothing of the commands of ``Main.java`` and never imports typedbytes.
-Always true: the jars and the classes in ``build/`` are whole, and made from the ``pom.xml`` and the sources of now.
+Always true: the jars and the classes in ``build/`` are whole, and made from the ``pom.xml`` and the sources of now; the classes are
+compiled with the Hadoop that the ``pom.xml`` names, whichever the variable HADOOP_VERSION has them run with.
 """
 
 import hashlib
@@ -64,12 +65,20 @@ def class_path():
         raise MissingToolError(f"Hadoop does not run with this Java ({java}):\n{described}\n{INSTALL_JDK}")
     jars = jars_of(POM, "hadoop-jars")
     classes = _made(BUILD / "java-classes", [POM, *SOURCES], lambda folder: _compile(folder, jars))
-    return os.pathsep.join([str(classes), str(jars / "*")])
+    return os.pathsep.join([str(classes), str(hadoop_jars() / "*")])
 
 
-def jars_of(pom, name):
+def hadoop_jars():
+    """Give the folder of the jars of Hadoop that jobs run with: of the version in HADOOP_VERSION, or else of the ``pom.xml``."""
+    version = os.environ.get("HADOOP_VERSION")
+    if not version:
+        return jars_of(POM, "hadoop-jars")
+    return jars_of(POM, f"hadoop-jars-{version}", f"-Dhadoop.version={version}", *(["-Phadoop-2"] if version.startswith("2.") else []))
+
+
+def jars_of(pom, name, *options):
     """Give the folder of that name with the jars that a pom.xml asks for, fetched when they are not there yet."""
-    return _made(BUILD / name, [pom], lambda folder: _fetch_jars(pom, folder))
+    return _made(BUILD / name, [pom], lambda folder: _fetch_jars(pom, folder, options))
 
 
 def build_with_maven(module):
@@ -97,12 +106,12 @@ def _find_maven():
     return maven
 
 
-def _fetch_jars(pom, folder):
+def _fetch_jars(pom, folder, arguments):
     maven = _find_maven()
     print("fetching Hadoop's jars with Maven, once", file=sys.stderr, flush=True)
     options = " ".join([*QUICK_START, os.environ.get("MAVEN_OPTS", "")])
     _run(
-        [maven, "-B", "-q", "-f", pom, "dependency:copy-dependencies", f"-DoutputDirectory={folder}"],
+        [maven, "-B", "-q", "-f", pom, "dependency:copy-dependencies", f"-DoutputDirectory={folder}", *arguments],
         "Maven could not fetch Hadoop's jars: it needs a way to Maven Central, once",
         environ={**os.environ, "MAVEN_OPTS": options},
     )

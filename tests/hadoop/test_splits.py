@@ -11,7 +11,7 @@ import zipfile
 import pytest
 
 import typedbytes as tb
-from hadoop_support import SEQUENCE_FILE_OUTPUT, ZSTD, hadoop, jars, python_command
+from hadoop_support import SEQUENCE_FILE_OUTPUT, ZSTD, airlift_codec, hadoop, jars, python_command
 from typedbytes import sequencefile
 from typedbytes._zstd import zstd
 from typedbytes.streaming._splits import open_split
@@ -93,8 +93,7 @@ CLASSES = {
 
 COMPRESSIONS = {
     **{name: {"compression": name} for name in ("none", "record", "block")},
-    **{name: {"compression": "block", "codec": name} for name in ("snappy", "lz4")},
-    "zstd": {"compression": "block", "codec": ZSTD},
+    **{name.lower(): {"compression": "block", "codec": airlift_codec(name)} for name in ("Snappy", "Lz4", "Zstd")},
 }
 
 

@@ -23,8 +23,7 @@ QUICK = ["-D", "mapreduce.client.progressmonitor.pollinterval=20", "-D", "mapred
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
     """Return a HADOOP_HOME of the jars of Maven."""
-    folder = jars.jars_of(jars.POM, "hadoop-jars")
-    home = make_home(tmp_path_factory.mktemp("hadoop") / "home", folder, jars.find_tool("java"))
+    home = make_home(tmp_path_factory.mktemp("hadoop") / "home", jars.hadoop_jars(), jars.find_tool("java"))
     (home / "core-site.xml").write_text("<configuration/>")  # without it Hadoop's shell does not start
     return home
 

@@ -33,8 +33,13 @@ import jars  # noqa: E402
 SEQUENCE_FILE_INPUT = "SequenceFileInputFormat"
 SEQUENCE_FILE_OUTPUT = "org.apache.hadoop.mapred.SequenceFileOutputFormat"
 
-#: Hadoop's own ZStandardCodec needs native code; this one is a library's for the same bytes.
-ZSTD = "io.airlift.compress.zstd.ZstdCodec"
+
+def airlift_codec(name):
+    """Return a library's codec for the same bytes as Hadoop's own, which needs native code: for Zstd, and before Hadoop 3.3 also for others."""
+    return f"io.airlift.compress.{name.lower()}.{name}Codec"
+
+
+ZSTD = airlift_codec("Zstd")
 
 _MAIN = "org.typedbytes.vectors.Main"
 
