@@ -8,7 +8,9 @@ from cpython.object cimport PyObject
 cdef enum State:
     OPEN
     BUSY          # in a call: another one comes from a hook, or from a second thread
-    HAS_FAILED    # every call raises the same error again
+    # Every call raises the first error again; of a Writer of SequenceFiles, one that says what has become of the file. The Writer of a
+    # stream is never in this state: nothing that it holds is lost by an error, and it goes on.
+    HAS_FAILED
     CLOSED
 
 # Raise what a call in any state but OPEN raises. failure: the error to raise again; role: "reader", "writer".

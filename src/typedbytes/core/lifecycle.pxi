@@ -1,6 +1,6 @@
 # What a call in a wrong state raises; see lifecycle.pxd.
 #
-# Invariant: an object that is in use refuses a second call, and one that has failed raises the same error again.
+# Invariant: an object that is in use refuses a second call, and one that has failed every call.
 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
