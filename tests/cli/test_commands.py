@@ -187,7 +187,7 @@ def test_stats():
         {"of": "key", "type": "STRING", "count": 100, "bytes": 1000, "least": 5, "most": 5, "mean": 5.0},
         {"of": "value", "type": "INT", "count": 100, "bytes": 500, "least": 0, "most": 99, "mean": 49.5},
     ]
-    assert [(row["count"], row["value"]) for row in by_section["most frequent"]] == [(15, "key 0"), (15, "key 1")]
+    assert [(row["count"], row["key"]) for row in by_section["most frequent"]] == [(15, "key 0"), (15, "key 1")]
     expected = [0, 0, 0]
     for key, _ in PAIRS:
         expected[tb.partition(tb.dumps(key), 3)] += 1
@@ -257,7 +257,7 @@ def test_schema_of_many_names_is_bounded():
 
 def test_freq():
     found = rows(good("freq", "--pairs", "-n", "0", stdin=PAIR_STREAM))
-    assert [(row["value"], row["count"]) for row in found] == [(f"key {i}", 15 if i < 2 else 14) for i in range(7)]
+    assert [(row["key"], row["count"]) for row in found] == [(f"key {i}", 15 if i < 2 else 14) for i in range(7)]
     assert rows(good("freq", stdin=ONE + TWO + ONE))[0] == {"count": 2, "share": 2 / 3, "value": 1}
 
 
@@ -269,7 +269,7 @@ def test_values_in_reports_are_json(file):
     differences = rows(run("diff", "--unordered", "--values", first, second).stdout)
     assert [row["value"] for row in differences] == forms
     assert rows(run("diff", first, second).stdout)[0] == {"record": 0, "first": forms[0]}
-    assert rows(good("freq", "--pairs", stdin=ONE + TWO))[0]["value"] == 1
+    assert rows(good("freq", "--pairs", stdin=ONE + TWO))[0]["key"] == 1
     table = good("freq", "-n", "0", "--table", first).decode()
     assert f'"{"x" * 198}\u2026\n' in table and "\\u009b" in table
 

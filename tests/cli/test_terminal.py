@@ -91,10 +91,10 @@ def test_reports_are_tables(file):
     path = file(PAIRS)
     text, status = shown("freq", "--pairs", "-n", "2", path)
     assert status == 0
-    assert text == '\x1b[1mcount  share  value\x1b[0m\n    1    0.2  "key 0"\n    1    0.2  "key 1"\n'
+    assert text == '\x1b[1mcount  share  key\x1b[0m\n    1    0.2  "key 0"\n    1    0.2  "key 1"\n'
     assert shown("freq", "--pairs", "-n", "2", path, NO_COLOR="1")[0] == ESCAPE.sub("", text)
     assert shown("freq", "--pairs", "-n", "2", path, TERM="dumb")[0] == ESCAPE.sub("", text)
-    assert shown("freq", "--pairs", "-n", "1", "--json", path)[0] == '{"count": 1, "share": 0.2, "value": "key 0"}\n'
+    assert shown("freq", "--pairs", "-n", "1", "--json", path)[0] == '{"count": 1, "share": 0.2, "key": "key 0"}\n'
 
 
 def test_records_are_readable(file):
@@ -103,7 +103,7 @@ def test_records_are_readable(file):
     assert status == 0 and "\x1b[32m" in text
     assert ESCAPE.sub("", text) == '["key 0", 0]\n["key 1", 1]\n'
     assert shown("tail", "-n", "1", "--pairs", path, NO_COLOR="1")[0] == '["key 4", 4]\n'
-    assert shown("cat", "--to", "typedbytes", file(tb.dumps("plain"), "b.tb"))[0].endswith("plain")
+    assert "binary output is not written" in shown("cat", "--to", "typedbytes", file(tb.dumps("plain"), "b.tb"))[0]
 
 
 def test_data_sends_nothing_to_the_terminal(file):

@@ -26,7 +26,7 @@ from typedbytes._exit_codes import (
     UNAVAILABLE,
     USAGE,
 )  # fmt: skip
-from typedbytes.cli._failure import Failure, forget_unwritable_stderr
+from typedbytes.cli._failure import Failure, forget_unwritable_stderr, nearest
 from typedbytes.cli._output import CommandOutput, OutputError, replace_file
 from typedbytes.cli._signals import Stoppable, Stopped
 
@@ -166,7 +166,7 @@ def _pop_command_name(arguments):
         elif option not in (None, "--", *OPTIONS_WITHOUT_VALUE):  # the argument may be its value
             raise Failure(USAGE, f"no command before {option} {argument}: the options of a command follow its name (see typedbytes --help)")
         else:
-            raise Failure(USAGE, f"no command {argument!r}{_suggestion(argument)} (see typedbytes --help)")
+            raise Failure(USAGE, f"no command {argument!r}{nearest(argument, COMMANDS)} (see typedbytes --help)")
     return None
 
 
@@ -197,14 +197,6 @@ def _plan(arguments):
         return lambda output: output.write(parser.format_help().encode()), None
     command = _module(name)
     return lambda output: command.run(options, output), getattr(options, "output", None)
-
-
-def _suggestion(name):
-    from difflib import get_close_matches  # imported lazily: start-up time
-
-    close = get_close_matches(name, COMMANDS)
-    close.sort(key=lambda each: sorted(each) != sorted(name))  # swapped letters are the likeliest slip
-    return "".join(f"; is it {each}?" for each in close[:1])
 
 
 def _run_without_command(arguments, output):

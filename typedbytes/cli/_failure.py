@@ -23,7 +23,7 @@ from typedbytes._exit_codes import (
 )
 
 __all__ = [
-    "BAD_DATA", "DIFFERENT", "INTERNAL", "INTERRUPTED", "IO_ERROR", "JOB_FAILED", "NO_INPUT", "OK", "UNAVAILABLE", "USAGE", "Failure", "reason_of",
+    "BAD_DATA", "DIFFERENT", "INTERNAL", "INTERRUPTED", "IO_ERROR", "JOB_FAILED", "NO_INPUT", "OK", "UNAVAILABLE", "USAGE", "Failure", "nearest", "reason_of",
     "escaped", "say",
 ]  # fmt: skip
 
@@ -39,6 +39,15 @@ class Failure(Exception):
         """Write the message to stderr and return the exit code."""
         say(f"typedbytes: {self}")
         return self.status
+
+
+def nearest(word, words, cutoff=0.6):
+    """Return the end of a message about a word that is not one of these: the one that it may be, if any is near."""
+    from difflib import get_close_matches  # imported lazily: start-up time
+
+    close = get_close_matches(word, words, cutoff=cutoff)
+    close.sort(key=lambda each: sorted(each) != sorted(word))  # swapped letters are the likeliest slip
+    return "".join(f"; is it {each}?" for each in close[:1])
 
 
 def say(text):

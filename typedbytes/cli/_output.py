@@ -63,6 +63,11 @@ class CommandOutput:
         with self._as_output_error():
             self._file.flush()
 
+    def refuse_terminal(self) -> None:
+        """Raise Failure if this is a terminal, which would take the bytes of a binary format for its own commands."""
+        if self.is_terminal:
+            raise Failure(USAGE, "binary output is not written to a terminal: give -o FILE, or pipe it, for instance to typedbytes to-json")
+
     def fileno(self) -> int:
         """Return the descriptor."""
         return self._raw.fileno()

@@ -9,7 +9,7 @@ import argparse
 import os
 import sys
 
-from typedbytes.cli._failure import USAGE, Failure
+from typedbytes.cli._failure import USAGE, Failure, nearest
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -54,7 +54,10 @@ class Parser(argparse.ArgumentParser):
         end = arguments.index("--") if "--" in arguments else len(arguments)
         if not {"-h", "--help"}.isdisjoint(arguments[:end]):
             return argparse.Namespace(help=True)
-        options = self.parse_intermixed_args(self._without_negatives(arguments[:end]))
+        options, unknown = self.parse_known_intermixed_args(self._without_negatives(arguments[:end]))
+        if unknown:
+            option = unknown[0].partition("=")[0]
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{nearest(option, self._option_string_actions, 0.75)}")
         options.files = options.files + arguments[end + 1 :]
         if "pairs" in options:
             is_pairs = _record_kind() if options.pairs is None else options.pairs

@@ -11,6 +11,7 @@ from typedbytes.cli._encoded_records import is_pairs, split
 from typedbytes.cli._failure import USAGE, Failure
 
 BUFFER_NBYTES = 1 << 16
+TEXT_FORMS = ("json", "text")
 
 
 def form_of(options, output):
@@ -19,6 +20,8 @@ def form_of(options, output):
     form = options.to or ("json" if output.is_terminal or is_json else "typedbytes")
     if is_json and form != "json":
         raise Failure(USAGE, f"--plain and --pretty are forms of JSON, not of {form}")
+    if form not in TEXT_FORMS:
+        output.refuse_terminal()
     return form
 
 

@@ -29,7 +29,9 @@ def type_name(code):
         return f"code {code}"
 
 
-def most_frequent(counts, nkeys, nrecords, options):
+def most_frequent(counts, nkeys, nrecords, options, pairs):
+    """Return the rows of the values that occur most often: of pairs, their keys."""
+    name = "key" if pairs else "value"
     order = sorted(counts.items(), key=lambda item: -item[1])
     shown = order[:nkeys] if nkeys else order
-    return [{"count": n, "share": n / nrecords, "value": json_of(key, options)} for key, n in shown]
+    return [{"count": n, "share": n / nrecords, name: json_of(key, options)} for key, n in shown]

@@ -1,4 +1,4 @@
-"""Sorting by the values themselves, numbers by their size: each record follows a sort key of its value while it is sorted."""
+"""Sorting by values, numbers by their size: each record follows a sort key of its value, or of a field of it, while it is sorted."""
 
 import typedbytes
 from typedbytes import sortkey
@@ -7,9 +7,9 @@ from typedbytes.cli._encoded_records import Encoded, joined
 BYTES_NBYTES = 5  # of the code and the length before a record
 
 
-def with_sort_keys(source, nparts, dialect):
-    """Return a source of pairs, a sort key and a record, for a source of records; the value of a pair decides."""
-    return Encoded(_pairs(source, nparts, dialect))
+def with_sort_keys(source, nparts, dialect, fields):
+    """Return a source of pairs, a sort key and a record, for a source of records; what is at the path of `fields` decides."""
+    return Encoded(_pairs(source, nparts, dialect, fields))
 
 
 def without_sort_keys(source):
@@ -17,14 +17,16 @@ def without_sort_keys(source):
     return Encoded(record[BYTES_NBYTES:] for _, record in typedbytes.PairReader(source, raw=True))
 
 
-def _pairs(source, nparts, dialect):
+def _pairs(source, nparts, dialect, fields):
     reader = (typedbytes.PairReader if nparts == 2 else typedbytes.Reader)(source, raw=True, dialect=dialect)
     decoder = typedbytes.Decoder(dialect=dialect)
     encoder = typedbytes.Encoder()
     start = 0
     for number, record in enumerate(reader):
         try:
-            key = sortkey.encode(decoder.decode(record[-1] if nparts == 2 else record))
+            key = sortkey.encode(decoder.decode(fields.of(record)))
+        except LookupError as error:
+            raise typedbytes.FormatError(f"no {error.args[0]} in the record to sort it by", start, record=number) from None
         except (typedbytes.EncodeError, typedbytes.DecodeError) as error:
             message = f"cannot sort by this value, only by numbers, texts, bytes and VECTORs of them: {error}"
             raise typedbytes.FormatError(message, start, record=number) from None

@@ -64,6 +64,7 @@ def _encode(options, output):
     from typedbytes.block import BlockEncoder
     from typedbytes.cli._message_form import values_from_json
 
+    output.refuse_terminal()
     encoder = BlockEncoder(options.wire, **_checksum(options))
     for location, line in lines(options):
         if line.isspace():
@@ -89,6 +90,7 @@ def _decode(options, output):
 def _echo(options, output):
     from typedbytes.block import BlockEncoder
 
+    output.refuse_terminal()
     encoders = {"native": BlockEncoder("native", **_checksum(options))}
     for message in _messages(options):
         wire = options.wire if message.id is None else "native"

@@ -112,6 +112,7 @@ def _with_columns(batches, schema):
 
 def _write_tables(options, output):
     """Write the batches of all inputs, in the schema of the first."""
+    output.refuse_terminal()
     pyarrow = _pyarrow()
     writer, sink = None, _File(output)
     with sink:

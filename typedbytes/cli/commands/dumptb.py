@@ -34,6 +34,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes dumptb out | typedbytes to-json --pairs
       typedbytes dumptb hdfs://namenode/user/me/out > pairs.tb
     """
+    output.refuse_terminal()
     status = OK
     for name in names(options):
         with opened(name) as source, sequence_file_reader(source, options, resync=options.resync) as pairs:

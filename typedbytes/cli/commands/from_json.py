@@ -31,5 +31,6 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes to-json a.tb | sed s/colour/color/ | typedbytes from-json > b.tb
       echo '{"name": "x", "data": {"bytes": "AAE="}}' | typedbytes from-json | xxd
     """
+    output.refuse_terminal()
     for record in encoded_lines(lines(options), options.pairs, options.dialect, options.plain):
         output.write(record)

@@ -33,5 +33,6 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """
     from typedbytes.cli._text_form import encoded_text  # imported lazily: --help needs no csv
 
+    output.refuse_terminal()
     for record in encoded_text(options):
         output.write(record)

@@ -6,6 +6,7 @@ import tempfile
 
 from typedbytes._sorting import external
 from typedbytes.cli._arguments import add_memory_argument, add_picking_arguments
+from typedbytes.cli._fields import Fields
 from typedbytes.cli._record_output import Records, form_of
 from typedbytes.cli._sort_inputs import Inputs
 from typedbytes.cli._value_order import with_sort_keys, without_sort_keys
@@ -22,7 +23,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of sort."""
     add_picking_arguments(parser)
     add_memory_argument(parser)
-    parser.add_argument("--by", choices=("bytes", "value"), default="bytes", help="the order: as Hadoop's (bytes), or of the values")
+    parser.add_argument(
+        "--by", default="bytes", metavar="ORDER", help="bytes, as Hadoop has it, or what is sorted by: value, key, a path as of cut (bytes)"
+    )
     parser.add_argument("-r", "--reverse", action="store_true", help="the largest first")
 
 
@@ -35,36 +38,40 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     files in TMPDIR.
 
     --by value sorts as Python does, numbers by their size and text by its characters, and pairs by
-    their values instead of their keys; then --reverse and head give the largest.
+    their values instead of their keys; then --reverse and head give the largest. --by key is the same
+    for their keys, and --by PATH for what is at a path, such as value.size or value[0] (see cut).
 
     examples:
       typedbytes sort --pairs part-0*.tb -o sorted.tb
       typedbytes sort --by value --reverse --pairs counts.tb | typedbytes head -3 --pairs
+      typedbytes sort --by value.size --values logs.tb -o by-size.tb
       typedbytes sort --memory 4G < big.tb | typedbytes uniq > distinct.tb
     """
     inputs = Inputs(options)
+    fields = None if options.by == "bytes" else Fields([options.by], "--by", options)
     with inputs.reading():
-        if options.by == "value" or form_of(options, output) != "typedbytes":
-            _sort_and_convert(inputs, options, output)
+        if fields or form_of(options, output) != "typedbytes":
+            _sort_and_convert(inputs, options, output, fields)
         else:
-            _sort_into(output, inputs, options)
+            _sort_into(output, inputs, options, fields)
 
 
-def _sort_into(sink, inputs, options):
+def _sort_into(sink, inputs, options, fields):
     sources, nparts = inputs.sources()
     how = {"memory": options.memory, "reverse": options.reverse}
-    if options.by == "value":
-        external.sort((with_sort_keys(source, nparts, options.dialect) for source in sources), sink, **how)
+    if fields:
+        fields.check(nparts == 2)
+        external.sort((with_sort_keys(source, nparts, options.dialect, fields) for source in sources), sink, **how)
     else:
         external.sort(sources, sink, nparts=nparts, dialect=options.dialect, **how)
     return nparts
 
 
-def _sort_and_convert(inputs, options, output):
+def _sort_and_convert(inputs, options, output, fields):
     """Sort into a temporary file first: the other formats are made from whole records, and sort keys are removed."""
     with tempfile.TemporaryFile(buffering=0) as file:
-        nparts = _sort_into(file, inputs, options)
+        nparts = _sort_into(file, inputs, options, fields)
         file.seek(0)
-        reader = inputs.reader_of_sorted(without_sort_keys(file) if options.by == "value" else file, nparts)
+        reader = inputs.reader_of_sorted(without_sort_keys(file) if fields else file, nparts)
         with Records(options, output) as records, records.writer(reader) as writer:
             writer.copy(reader)

@@ -47,7 +47,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     if types:
         sections["types"] = types
     if top:
-        sections["most frequent"] = most_frequent(top, options.nkeys, statistics.nrecords, options)
+        sections["most frequent"] = most_frequent(top, options.nkeys, statistics.nrecords, options, pairs)
     if options.reducers:
         sections["reducers"] = _reducers(statistics.partitions)
     report_sections(sections, options, output)

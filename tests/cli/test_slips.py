@@ -1,0 +1,106 @@
+"""What a newcomer types first: options that are nearly right, binary output on a terminal, paths in each of their forms."""
+
+import json
+import os
+import pty
+import subprocess
+
+import pytest
+
+import typedbytes as tb
+from commands import COMMAND, bad, good, rows, run
+from fresh import SECONDS
+
+PAIRS = tb.Encoder().encode_pairs([(name, {"n": n, "tags": [f"t{n}", "x"]}) for name, n in [("b", 10), ("a", 9), ("c", -1)]])
+
+
+@pytest.mark.parametrize(
+    "arguments, nearest", [(["head", "--pair"], "--pairs"), (["sort", "--revers"], "--reverse"), (["cat", "--form=json"], "--from")]
+)
+def test_an_option_that_is_nearly_right(arguments, nearest):
+    result = run(*arguments)
+    assert result.returncode == 64
+    assert f"unrecognized arguments: {arguments[1]}; is it {nearest}? (see typedbytes {arguments[0]} --help)" in result.stderr.decode()
+
+
+def test_an_option_like_no_other():
+    assert b"unrecognized arguments: --zzz (see typedbytes head --help)" in run("head", "--zzz").stderr
+
+
+BINARY = [
+    ["dumptb"],
+    ["from-json"],
+    ["from-text"],
+    ["cat", "--to", "typedbytes", "--pairs"],
+    ["sort", "--to", "typedbytes", "--pairs"],
+    ["head", "--to", "sequencefile", "--pairs"],
+    ["convert", "--to", "block", "--pairs"],
+    ["convert", "--to", "parquet", "--pairs"],
+    ["block", "encode"],
+    ["block", "echo"],
+]
+
+
+@pytest.mark.parametrize("arguments", BINARY, ids=" ".join)
+def test_binary_output_is_refused_on_a_terminal(arguments):
+    ours, theirs = pty.openpty()
+    try:
+        result = subprocess.run([*COMMAND, *arguments], input=PAIRS, stdout=theirs, stderr=subprocess.PIPE, timeout=SECONDS)
+    finally:
+        os.close(theirs)
+        try:
+            shown = os.read(ours, 1000)
+        except OSError:  # nothing, and the terminal is closed
+            shown = b""
+        os.close(ours)
+    assert (result.returncode, shown) == (64, b"")
+    assert b"typedbytes: binary output is not written to a terminal: give -o FILE, or pipe it" in result.stderr
+    assert result.stderr.count(b"\n") == 1
+
+
+def test_a_file_is_written_from_a_terminal(tmp_path):
+    ours, theirs = pty.openpty()
+    result = subprocess.run([*COMMAND, "from-json", "-o", tmp_path / "out"], input=b"1\n", stdout=theirs, timeout=SECONDS)
+    os.close(theirs)
+    os.close(ours)
+    assert (result.returncode, (tmp_path / "out").read_bytes()) == (0, tb.dumps(1))
+
+
+def _cut(path):
+    return [tb.loads(each) for each in tb.Reader(good("cut", "--pairs", "-f", path, stdin=PAIRS), raw=True)]
+
+
+@pytest.mark.parametrize("path", ["value['tags'][0]", 'value["tags"][0]', "value.tags.0", "value.tags[0]", ".tags[0]", '["tags"][0]'])
+def test_a_path_in_each_form(path):
+    assert _cut(path) == ["t10", "t9", "t-1"]
+    assert [tb.loads(each)["tags"][0] for _, each in tb.PairReader(good("sort", "--pairs", "--by", path, stdin=PAIRS), raw=True)] == [
+        "t-1",
+        "t10",
+        "t9",
+    ]
+
+
+@pytest.mark.parametrize("path", ["value.", "value..a", "value.a b", "value.[0]", "valuex", "value.-1", "value.01", ""])
+def test_what_is_no_path(path):
+    message = f"expected a path such as key, value[0] or value.name, not {path!r}"
+    assert message in bad(64, "cut", "--pairs", "-f", path, stdin=PAIRS)[1]
+    assert message in bad(64, "sort", "--pairs", "--by", path, stdin=PAIRS)[1]
+
+
+@pytest.mark.parametrize("order, keys", [("bytes", "abc"), ("key", "abc"), ("value.n", "cab")])
+@pytest.mark.parametrize("form", ["json", "typedbytes"])
+def test_sort_by_key_and_by_path(order, keys, form):
+    data = good("sort", "--pairs", "--by", order, "--to", form, stdin=PAIRS)
+    found = [json.loads(line)[0] for line in data.splitlines()] if form == "json" else [key for key, _ in tb.PairReader(data)]
+    assert "".join(found) == keys
+
+
+def test_sort_by_what_is_missing():
+    assert "no value.m in the record to sort it by at offset 0, record 0" in bad(65, "sort", "--pairs", "--by", "value.m", stdin=PAIRS)[1]
+    assert "argument --by: values have no key (see --pairs)" in bad(64, "sort", "--values", "--by", "key", stdin=PAIRS)[1]
+
+
+def test_the_most_frequent_keys_are_called_keys():
+    assert [list(row) for row in rows(good("freq", "--pairs", "-n", "1", stdin=PAIRS))] == [["count", "share", "key"]]
+    assert [list(row) for row in rows(good("freq", "--values", "-n", "1", stdin=PAIRS))] == [["count", "share", "value"]]
+    assert [list(row)[-1] for row in rows(good("stats", "--pairs", "-n", "1", stdin=PAIRS)) if row["section"] == "most frequent"] == ["key"]
