@@ -30,6 +30,9 @@ class TypedBytesError(Exception):
     True
     """
 
+    def __init__(self, *args):  # which inspect.signature does not find in a compiled base
+        super().__init__(*args)
+
 
 class EncodeError(TypedBytesError):
     """Report an object that cannot be written; `path` is its location in the value given.

@@ -269,7 +269,11 @@ def test_text_too_long_to_write_once_encoded(character):
     """
     width = 1 if character < "\u0100" else 2 if character < "\U00010000" else 4
     nbytes = 2**31 - 8 + 8 * (len(character.encode("utf-8", "surrogatepass")) - 1)
-    said = f"STRING of {nbytes} is longer than 2^31-1" if character != "\ud800" else "str holds a lone surrogate, which UTF-8 cannot encode"
+    said = (
+        f"STRING of {nbytes} is longer than 2^31-1"
+        if character != "\ud800"
+        else "str holds a lone surrogate, which UTF-8 cannot encode: pass unicode_errors, such as surrogateescape"
+    )
     assert run_fresh(code, ord(character), width) == f"{said}, at [1] True"
 
 

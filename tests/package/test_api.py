@@ -787,7 +787,7 @@ MESSAGES = {
         lambda: tb.loads(b"\x09\x02\1"),
         "input ends inside LIST: at least 1 more bytes needed at offset 3, path [1]",
     ),
-    "trailing": (lambda: tb.loads(b"\x02\1\x02"), "1 bytes after the value at offset 2"),
+    "trailing": (lambda: tb.loads(b"\x02\1\x02"), "1 byte after the value: iter_load reads several at offset 2"),
     "unknown": (lambda: tb.loads(b"\x09\x0d"), "unknown type code 13 at offset 1, path [0]"),
     "marker": (lambda: tb.loads(b"\xff"), "MARKER outside a LIST at offset 0"),
     "length": (lambda: tb.loads(b"\7\xff\xff\xff\xff"), "negative length or count -1 of STRING at offset 0"),
@@ -815,9 +815,12 @@ MESSAGES = {
     "own_type": (lambda: tb.dumps(pathlib.PurePosixPath()), "cannot encode an object of type pathlib"),
     "width": (lambda: tb.dumps(2**31, int_width=32), "int does not fit an INT of 32 bits"),
     "wide": (lambda: tb.dumps(2**63, pickle="raw"), "int does not fit 64 bits"),
-    "surrogate": (lambda: tb.dumps("\udc80"), "str holds a lone surrogate, which UTF-8 cannot encode"),
+    "surrogate": (
+        lambda: tb.dumps("\udc80"),
+        "str holds a lone surrogate, which UTF-8 cannot encode: pass unicode_errors, such as surrogateescape",
+    ),
     "float": (lambda: tb.dumps(tb.Float(1e300)), "number is too large for a FLOAT"),
-    "nesting": (lambda: tb.dumps([[]], max_depth=1), "containers nest deeper than max_depth=1, at [0]"),
+    "nesting": (lambda: tb.dumps([[]], max_depth=1), "containers nest deeper than max_depth=1, or one holds itself, at [0]"),
 }
 
 

@@ -25,7 +25,7 @@ class MismatchError(DecodeError):
     >>> import typedbytes
     >>> list(read(typedbytes.dumps(1) + typedbytes.dumps("a"), schema=["int"], pairs=False))
     Traceback (most recent call last):
-    typedbytes.columns.MismatchError: STRING in column 'value', which holds int, at offset 5, record 1
+    typedbytes.columns.MismatchError: STRING in column 'value', which holds int (on_mismatch="widen" or "split" reads on), at offset 5, record 1
     """
 
     __module__ = "typedbytes.columns"
@@ -41,7 +41,8 @@ def read(
     fewer in the last one, or if a column would exceed 2^31-1 bytes or items. batch_nbytes: a batch also ends with the record by
     which it has that many encoded bytes, so that memory does not depend on the size of records; None: 8 MiB, or 128 bytes for each
     of batch_rows if that is more. schema: a type for each value of a record, by
-    name or in order ({"word": "string", "n": "long"}); None: taken from the first record. columns: the names, or paths such as
+    order (["string", "long"]), or in a dict with new names in order ({"word": "string", "n": "long"}) or with those that the columns
+    have, key and value or 0 and 1, in any; None: taken from the first record. columns: the names, or paths such as
     "value.1", of those wanted; the others are skipped. pairs: whether records are pairs, named key and value, or single
     values. on_mismatch: what to do with a value of another type than its column: "error" raises MismatchError after the rows
     before it; "widen" changes the column to a type for both (INT to LONG, FLOAT to DOUBLE, VECTORs of one length to VECTORs
@@ -313,8 +314,9 @@ class BatchReader(_core.RecordIterator):
         if state == "mismatch":
             name, found, expected = self._names[builder.column], _code_name(builder.code), _type_strings.format_type(builder.expected)
             offset = self._reader.offset if self._in_file else self._start + builder.offset
+            hint = ' (on_mismatch="widen" or "split" reads on)' if self._policy == "error" else ""
             raise MismatchError(
-                f"{found} in column {name!r}, which holds {expected},", offset, builder.code, builder.path, self._reader.record
+                f"{found} in column {name!r}, which holds {expected}{hint},", offset, builder.code, builder.path, self._reader.record
             )
         self._reader.read()
         raise FormatError("record is valid but cannot be a row", self._reader.offset)
@@ -331,7 +333,10 @@ def _schema(schema, pairs, dialect):
     names = ("key", "value") if pairs else ("value",)
     if schema is None:
         return names, None
+    if isinstance(schema, str):
+        raise TypeError(f"schema must be a list of {len(names)} types or a dict, not the str {schema!r}")
     if isinstance(schema, dict):
+        schema = _in_order(schema, names)
         texts, own = tuple(schema.values()), tuple(schema)
     else:
         texts, own = tuple(schema), names
@@ -342,6 +347,18 @@ def _schema(schema, pairs, dialect):
         if ("ext<177>" if dialect == "hive" else "short") in text:
             raise ValueError(f"type {text!r} does not exist in dialect {dialect!r}")
     return own, types
+
+
+def _in_order(schema, names):
+    """Return a schema by the columns' names; one by their own names, or by their numbers, may be in any order."""
+    if schema.keys() == set(range(len(names))):
+        return {name: schema[number] for number, name in enumerate(names)}
+    if schema.keys() == set(names):
+        return {name: schema[name] for name in names}
+    for name in schema:
+        if not isinstance(name, str):
+            raise TypeError(f"the columns of a schema have names or the numbers 0 to {len(names) - 1}, not {name!r}")
+    return schema
 
 
 def _projection(columns, names):

@@ -71,15 +71,22 @@ def _tokens(text):
     while position < len(text):
         match = _TOKENS.match(text, position)
         if match is None:
-            raise ValueError(f"{text!r} is not a column type")
+            raise _not_a_type(text)
         found.append(match.group(1))
         position = match.end()
     return [None, *found[::-1]]
 
 
+def _not_a_type(text):
+    names = ", ".join([*_FIXED, *_VARIABLE])
+    return ValueError(
+        f"{text!r} is not a column type: {names}, raw, vector<...>, list<...>, map<..., ...> or ext<N>; ext<100> holds pickles"
+    )
+
+
 def _expect(tokens, token, text):
     if tokens.pop() != token:
-        raise ValueError(f"{text!r} is not a column type")
+        raise _not_a_type(text)
 
 
 def _type(tokens, text, level):
@@ -93,7 +100,7 @@ def _type(tokens, text, level):
     if name in ("raw", "unknown"):
         return (name,)
     if name not in ("vector", "list", "map", "ext"):
-        raise ValueError(f"{text!r} is not a column type")
+        raise _not_a_type(text)
     _expect(tokens, "<", text)
     if name == "vector":
         return _vector(tokens, text, level)
@@ -129,14 +136,14 @@ def _vector(tokens, text, level):
             return _array_of(items) or ("tuple", tuple(items))
         if token == "," or len(items) > 1:
             if token != ",":
-                raise ValueError(f"{text!r} is not a column type")
+                raise _not_a_type(text)
             continue
         if token == "*" and items[0][0] == "fixed":
             described = "array", items[0][1], _number(tokens, text, 1, _MAX_ITEMS)
         elif token == "...":
             described = "list", _VECTOR, items[0]
         else:
-            raise ValueError(f"{text!r} is not a column type")
+            raise _not_a_type(text)
         _expect(tokens, ">", text)
         return described
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typedbytes._core import ParametersOf
+
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ class Bytes(bytes):
 
     __module__ = "typedbytes.legacy"
     __slots__ = ()
+    __signature__ = ParametersOf(lambda source=b"", encoding="utf-8", errors="strict": None)
 
     def __repr__(self):
         return f"Bytes({bytes.__repr__(self)})"

@@ -106,8 +106,8 @@ class Writer(_native.Writer):
         sync_marker=None, encoders=None, **options,
     ):  # fmt: skip
         compression, codec_class, compress = _find_compress(compression, codec)
-        key_class, value_class = _writables.full_name(key_class), _writables.full_name(value_class)
         encoders = encoders or {}
+        key_class, value_class = (_writables.checked_name(each, encoders) for each in (key_class, value_class))
         options.update(
             key_class=key_class,
             value_class=value_class,
@@ -137,7 +137,8 @@ def _find_compress(compression, codec):
         raise ValueError(f'compression must be "none", "record" or "block", not {compression!r}')
     if compression == "none":
         return compression, None, None
-    class_name, _, compress = _codecs.find(codec or "default")
+    name = "default" if codec is None else str(codec)
+    class_name, _, compress = _codecs.find(name if "." in name else name.lower())  # class names have packages
     if compress is None:
         raise ValueError(f"codec {codec!r} cannot be written, only read")
     return compression, class_name, compress

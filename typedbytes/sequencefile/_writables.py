@@ -23,6 +23,18 @@ def full_name(name):
     return _FULL_NAMES.get(name, name)
 
 
+def checked_name(name, encoders):
+    """Return the full class name for what is to be written; raises ValueError for a short name that is nearly one of Hadoop's own."""
+    if name not in _FULL_NAMES and name not in encoders and "." not in name:
+        from difflib import get_close_matches  # lazy import: start-up time
+
+        for near in get_close_matches(name, _FULL_NAMES, 1, 0.85):
+            raise ValueError(
+                f"unknown class {name!r}: is it {near}? A class of your own has a package in its name, or an entry in encoders"
+            )
+    return full_name(name)
+
+
 def find_converters(class_name, decoders):
     """Return two functions of the bytes of a class, one that decodes and one that converts to typed bytes; each can be None."""
     if class_name in decoders:

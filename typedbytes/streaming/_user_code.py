@@ -14,6 +14,9 @@ class StopEarly(Exception):
     because Hadoop fails a task that leaves input unread.
     """
 
+    def __init__(self, *args):  # which inspect.signature does not find in a compiled base
+        super().__init__(*args)
+
 
 class TooManyBadRecords(TypedBytesError):
     """More records were bad than `max_bad` allows."""

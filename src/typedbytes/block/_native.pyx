@@ -52,6 +52,7 @@ import sys
 from binascii import a2b_base64, b2a_base64
 from time import monotonic
 
+from typedbytes._core import ParametersOf
 from typedbytes._types import Byte, Ext, Float, Long, Writable
 from typedbytes.errors import (
     BlockError, DecodeError, EncodeError, EncodeTypeError, EncodeValueError, LimitError, TruncatedError,
@@ -186,6 +187,7 @@ class Command(str):
     """
 
     __slots__ = ()
+    __signature__ = ParametersOf(lambda text="": None)
 
     def __repr__(self):
         return f"Command({str.__repr__(self)})"

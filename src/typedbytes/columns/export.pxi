@@ -213,7 +213,7 @@ cdef void free_stream(object capsule) noexcept:
 
 
 cdef class Batch:
-    """Hold the columns of some rows, which never change."""
+    """Batch()\n--\n\nHold the columns of some rows, which never change."""
 
     cdef Table* table
     cdef readonly tuple names

@@ -418,6 +418,24 @@ cdef class PassedOptions:
         ]
         return Signature(own + passed)
 
+
+cdef class ParametersOf:
+    """The `__signature__` of a class made in Python whose base shows none: that of a function. A subclass may have its own."""
+
+    cdef object function, owner
+
+    def __init__(self, function):
+        self.function = function
+
+    def __set_name__(self, owner, name):
+        self.owner = owner
+
+    def __get__(self, instance, owner):
+        if owner is not self.owner:
+            return None
+        from inspect import signature    # lazy import: start-up time
+        return signature(self.function)
+
 include "stream/iterate.pxi"
 include "stream/reader.pxi"
 include "stream/groups.pxi"

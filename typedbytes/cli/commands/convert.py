@@ -178,6 +178,9 @@ def _as_data_failure(name):
     pyarrow = _pyarrow()
     try:
         yield
+    except columns.MismatchError as error:
+        error.message = error.message.partition(" (on_mismatch")[0] + ","  # no option of this command
+        raise
     except (typedbytes.DecodeError, MemoryError):
         raise  # reported as everywhere; pyarrow's MemoryError is also an ArrowException
     except (pyarrow.ArrowException, typedbytes.EncodeError, ValueError) as error:

@@ -113,6 +113,8 @@ cdef int raise_truncated(Decoding* d, Py_ssize_t wanted, int code) except -1:
         code = d.frame.code
     if code < 0:
         message = "input ends where a value should start"
+        if offset_of(&d.buf, d.buf.end) > d.record_offset:
+            message = "input ends after a key, where its value should start: pairs are an even number of values (a Reader reads single ones)"
     else:
         message = f"input ends inside {name_of(code)}: at least {max(wanted - there, 1)} more bytes needed"
     raise decode_error(TruncatedError, d, message, offset_of(&d.buf, d.buf.end), code)
@@ -153,7 +155,8 @@ cdef PyObject* raise_uncomparable(Decoding* d) except NULL:
 
 
 cdef int raise_trailing(Decoding* d) except -1:
-    raise decode_error(FormatError, d, f"{held(&d.buf)} bytes after the value",
+    cdef Py_ssize_t nbytes = held(&d.buf)
+    raise decode_error(FormatError, d, f"{nbytes} byte{'s' if nbytes > 1 else ''} after the value: iter_load reads several",
                        offset_of(&d.buf, d.buf.cursor), d.buf.cursor[0])
 
 
@@ -187,7 +190,7 @@ cdef int raise_encode_value(Encoding* e, str message) except -1:
 
 
 cdef int raise_encode_depth(Encoding* e) except -1:
-    return raise_encode_value(e, f"containers nest deeper than max_depth={e.max_depth}")
+    return raise_encode_value(e, f"containers nest deeper than max_depth={e.max_depth}, or one holds itself")
 
 
 cdef int raise_too_long(Encoding* e, int code, Py_ssize_t length) except -1:

@@ -315,7 +315,7 @@ cdef int encode_text(Encoding* e, PyObject* obj) except -1:
 
 cdef int encode_surrogates(Encoding* e, object text) except -1:
     if e.unicode_errors == NULL:
-        return raise_encode_value(e, "str holds a lone surrogate, which UTF-8 cannot encode")
+        return raise_encode_value(e, "str holds a lone surrogate, which UTF-8 cannot encode: pass unicode_errors, such as surrogateescape")
     kept = text    # an error handler may drop the caller's reference
     try:
         data = str.encode(kept, "utf-8", (<bytes>e.unicode_errors).decode("ascii"))

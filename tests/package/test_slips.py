@@ -1,0 +1,133 @@
+"""What a newcomer gets wrong first: the message says what to do, and signatures show what is taken."""
+
+import importlib
+import inspect
+import io
+
+import numpy
+import pytest
+
+import typedbytes as tb
+from typedbytes import block, columns, sequencefile
+
+MODULES = [
+    "", ".block", ".columns", ".errors", ".files", ".hadoop", ".legacy", ".local", ".sequencefile", ".sortkey", ".streaming", ".streaming.lib",
+    ".streaming.testing",
+]  # fmt: skip
+
+
+def _callables():
+    for name in MODULES:
+        module = importlib.import_module("typedbytes" + name)
+        for public in getattr(module, "__all__", None) or dir(module):
+            found = getattr(module, public)
+            if callable(found) and not public.startswith("_"):
+                yield f"{module.__name__}.{public}", found
+                for method, _ in inspect.getmembers(found, inspect.isroutine) if isinstance(found, type) else ():
+                    if method in vars(found) and not method.startswith("_"):
+                        yield f"{module.__name__}.{public}.{method}", getattr(found, method)
+
+
+CALLABLES = {name: found for name, found in _callables() if type(found).__module__ != "operator"}
+
+
+def test_every_public_callable_has_a_signature():
+    assert len(CALLABLES) > 200
+    without = []
+    for name, found in CALLABLES.items():
+        try:
+            inspect.signature(found)
+        except ValueError:
+            without.append(name)
+    assert without == []
+
+
+def test_a_subclass_of_a_class_without_parameters_of_its_own_shows_its_own():
+    class Mine(block.Command):
+        def __init__(self, text, more):
+            pass
+
+    assert list(inspect.signature(Mine).parameters) == ["text", "more"]
+    assert list(inspect.signature(block.Command).parameters) == ["text"]
+
+
+THREE = tb.Encoder().encode_all(["a", 1, "b"])
+ODD = "input ends after a key, where its value should start: pairs are an even number of values (a Reader reads single ones) at offset 17, record 1"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda: list(tb.PairReader(THREE)),
+        lambda: list(tb.PairReader(io.BytesIO(THREE), raw=True)),
+        lambda: list(tb.PairReader(THREE).groups()),
+        lambda: tb.PairReader(THREE).skip(2),
+        lambda: list(columns.read(THREE)),
+    ],
+)
+def test_an_odd_number_of_values_is_not_pairs(use):
+    with pytest.raises(tb.TruncatedError) as caught:
+        use()
+    assert str(caught.value) == ODD
+
+
+def test_an_input_that_ends_elsewhere_is_described_as_before():
+    for use in (lambda: tb.loads(b""), lambda: tb.Decoder().decode_from(b"\x02\1", 2)):
+        with pytest.raises(tb.TruncatedError, match="^input ends where a value should start at offset"):
+            use()
+
+
+def test_a_container_in_itself():
+    items: list = []
+    items.append(items)
+    with pytest.raises(tb.EncodeValueError, match="deeper than max_depth=256, or one holds itself, at"):
+        tb.dumps(items)
+
+
+TWO = tb.Encoder().encode_pairs([("a", 1), ("b", 2)])
+
+
+@pytest.mark.parametrize("schema", [{"value": "long", "key": "string"}, {1: "long", 0: "string"}, ["string", "long"]])
+def test_a_schema_in_each_form(schema):
+    (batch,) = columns.read(tb.Encoder(int_width=64).encode_pairs([("a", 1)]), schema=schema)
+    assert batch.schema == {"key": "string", "value": "long"}
+
+
+@pytest.mark.parametrize(
+    "schema, kind, message",
+    [
+        ("string", TypeError, "schema must be a list of 2 types or a dict, not the str 'string'"),
+        ({0: "string", 2: "int"}, TypeError, "the columns of a schema have names or the numbers 0 to 1, not 0"),
+        (
+            ["string", "int32"],
+            ValueError,
+            "'int32' is not a column type: byte, bool, int, long, float, double, short, bytes, string, raw, ",
+        ),
+        (["string", "pickle"], ValueError, "ext<100> holds pickles"),
+    ],
+)
+def test_a_schema_that_is_wrong(schema, kind, message):
+    with pytest.raises(kind) as caught:
+        columns.read(TWO, schema=schema)
+    assert message in str(caught.value)
+
+
+def test_a_class_that_is_nearly_one_of_hadoops(tmp_path):
+    for how in ({"key_class": "IntWriteable"}, {"value_class": "IntWriteable"}):
+        with pytest.raises(ValueError, match="unknown class 'IntWriteable': is it IntWritable"):
+            sequencefile.Writer(tmp_path / "a", **how)
+    assert not (tmp_path / "a").exists()
+    sequencefile.Writer(io.BytesIO(), key_class="IntWriteable", encoders={"IntWriteable": bytes}).close()
+    sequencefile.Writer(io.BytesIO(), key_class="org.me.IntWriteable").close()
+
+
+@pytest.mark.parametrize("codec", ["Gzip", "GZIP", "gzip"])
+def test_the_name_of_a_codec_in_either_case(codec):
+    file = io.BytesIO()
+    sequencefile.Writer(file, codec=codec).close()
+    assert sequencefile.Reader(file.getvalue()).codec == "org.apache.hadoop.io.compress.GzipCodec"
+
+
+def test_arrays_of_objects_are_refused():
+    with pytest.raises(tb.EncodeTypeError):
+        tb.dumps(numpy.array([object()]))
