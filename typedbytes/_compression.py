@@ -1,16 +1,18 @@
-"""Inputs compressed as a whole with gzip, bzip2, xz or Zstandard: recognised by their first bytes, and decompressed.
+"""Files compressed as a whole with gzip, bzip2, xz or Zstandard: inputs are recognised by their first bytes, outputs by their names.
 
 No more is decompressed at once than was asked for; damage is a DecodeError whose offset counts the decompressed bytes before it.
 """
 
 import io
+import os
 
 from typedbytes._magic import COMPRESSIONS
 from typedbytes.errors import FormatError, TruncatedError
 
-__all__ = ["Decompressed", "decompressed", "put_back"]
+__all__ = ["Compressed", "Decompressed", "compressor", "decompressed", "put_back"]
 
 READ_NBYTES = 1 << 16
+SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 
 
 def decompressed(source):
@@ -60,11 +62,7 @@ class Decompressed(io.RawIOBase):
     """Decompress a source of this kind; it may hold several compressed streams, followed by zeros."""
 
     def __init__(self, source, kind):
-        try:
-            self._start, self._error = _LIBRARIES[kind]()
-        except ModuleNotFoundError as error:
-            message = f"{kind} needs the library {error.name}: pip install 'typedbytes[{kind}]'"
-            raise ModuleNotFoundError(message, name=error.name) from None
+        self._start, self._error, _ = _library(kind)
         self.kind = kind
         self._source = source
         self._stream = self._start()
@@ -115,6 +113,61 @@ class Decompressed(io.RawIOBase):
         return piece
 
 
+def compressor(path):
+    """Return the compressor that the suffix of a path names, or None.
+
+    A compression whose library is missing raises ModuleNotFoundError.
+    """
+    kind = SUFFIXES.get(os.path.splitext(os.fsdecode(path))[1])
+    return None if kind is None else _library(kind)[2]()
+
+
+class Compressed(io.RawIOBase):
+    """Compress into a raw file, which is complete when this is closed; after an error nothing more is written to it."""
+
+    def __init__(self, file, stream, write_all):
+        self._file = file
+        self._stream = stream
+        self._write_all = write_all
+        self._failure = None
+        self._process = os.getpid()
+
+    def writable(self):
+        """Say that it can be written to."""
+        return True
+
+    def write(self, data):
+        """Compress bytes; return their number."""
+        self._check_process()
+        self._pass_on(self._stream.compress(data))
+        return memoryview(data).nbytes
+
+    def close(self):
+        """Write the end and close the file."""
+        if self.closed:
+            return
+        try:
+            if self._failure is None and os.getpid() == self._process:  # a forked child has a copy
+                self._pass_on(self._stream.flush())
+        finally:
+            super().close()
+            self._file.close()
+
+    def _check_process(self):
+        if os.getpid() != self._process:
+            raise OSError("a compressed file is written by the process that has opened it")
+
+    def _pass_on(self, data):
+        """Write compressed bytes; the stream has passed them, so that a failure cannot be made good."""
+        if self._failure is not None:
+            raise self._failure
+        try:
+            self._write_all(self._file, data)
+        except BaseException as error:
+            self._failure = error
+            raise
+
+
 class _GzipStream:
     """Give zlib's stream the interface of the others."""
 
@@ -141,25 +194,33 @@ class _GzipStream:
 def _gzip():
     import zlib
 
-    return lambda: _GzipStream(zlib.decompressobj(wbits=31)), zlib.error
+    return lambda: _GzipStream(zlib.decompressobj(wbits=31)), zlib.error, lambda: zlib.compressobj(wbits=31)
 
 
 def _bzip2():
     import bz2
 
-    return bz2.BZ2Decompressor, OSError
+    return bz2.BZ2Decompressor, OSError, bz2.BZ2Compressor
 
 
 def _xz():
     import lzma
 
-    return lzma.LZMADecompressor, lzma.LZMAError
+    return lzma.LZMADecompressor, lzma.LZMAError, lzma.LZMACompressor
 
 
 def _zstd():
     from typedbytes._zstd import zstd
 
-    return zstd.ZstdDecompressor, zstd.ZstdError
+    return zstd.ZstdDecompressor, zstd.ZstdError, zstd.ZstdCompressor
 
 
-_LIBRARIES = {"gzip": _gzip, "bzip2": _bzip2, "xz": _xz, "zstd": _zstd}  # imported when an input needs it
+_LIBRARIES = {"gzip": _gzip, "bzip2": _bzip2, "xz": _xz, "zstd": _zstd}  # imported when a file needs it
+
+
+def _library(kind):
+    """Return what makes a decompressor, its error, and what makes a compressor."""
+    try:
+        return _LIBRARIES[kind]()
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"{kind} needs the library {error.name}: pip install 'typedbytes[{kind}]'", name=error.name) from None

@@ -15,6 +15,7 @@ def __dir__():
     return __all__
 
 
+_COMPRESSED_ENDS = (".gz", ".bz2", ".xz", ".zst")  # of the names of files that are written compressed
 _COMPRESSED_STARTS = b"\x1f\xfd\x28B"  # the first bytes of compressed files; files of typed bytes start with others, B apart
 
 
@@ -25,16 +26,34 @@ def _is_path(file):
 def _opened(file, mode):
     """Return (file, whether we opened it): paths and URLs are opened, descriptors wrapped, other objects returned as they are."""
     if _is_path(file):
+        stream = None if mode == "rb" else _compressor(file)  # before the file is emptied
         if isinstance(file, str) and "://" in file:
             from typedbytes.sequencefile import _locations  # lazy import: start-up time
 
             opened, _ = _locations.opened(file, mode[0])
         else:
             opened = io.FileIO(file, mode)
-        return _decompressed(opened) if mode == "rb" else opened, True
+        return _decompressed(opened) if mode == "rb" else _compressed(opened, stream), True
     if isinstance(file, int) and not isinstance(file, bool):
         return io.FileIO(file, mode, closefd=False), False
     return file, False
+
+
+def _compressor(path):
+    """Return the compressor for a file of this name, None for a file that is not compressed."""
+    if not os.fsdecode(path).endswith(_COMPRESSED_ENDS):
+        return None
+    from typedbytes._compression import compressor  # lazy import: start-up time
+
+    return compressor(path)
+
+
+def _compressed(file, stream):
+    if stream is None:
+        return file
+    from typedbytes._compression import Compressed  # lazy import: start-up time
+
+    return Compressed(file, stream, _core.write_all)
 
 
 def _decompressed(file):

@@ -6,7 +6,7 @@ cdef class Writer:
     buffer_size: bytes gathered before they are sent, always as whole records. Other options as for `Encoder`. An object
     that fails to encode writes nothing, and the Writer stays usable. What could not be written stays in the buffer:
     flush() and close() try again, and raise again. Objects and descriptors given stay open; a path or a URL is opened and
-    closed by the Writer.
+    closed by the Writer, and written compressed if its name ends with .gz, .bz2, .xz or .zst: complete when the Writer is closed.
 
     A Writer that was not closed writes what it holds when it is deleted, or when the interpreter ends. A failure is reported on
     standard error, and at the end of the interpreter the exit code is 120. Neither comes after os._exit(), with which children of
