@@ -68,6 +68,9 @@ def test_the_last_tasks_write_whole_files(nreducers, properties, last):
     assert [word for word in words if word.endswith("output=split")] == [f"stream.{last}.output=split"]
 
 
+OUTPUT = "mapreduce.output.fileoutputformat.compress"
+
+
 @pytest.fixture
 def job_and_jar(tmp_path):
     """A plan of a job that calls run(), and the path of a plug-in."""
@@ -85,7 +88,7 @@ def test_whole_splits_are_chosen_where_the_job_allows_them(job_and_jar):
     assert chosen.feed == "splits" and "-libjars" in chosen.words() and any("--feed pairs" in line for line in said)
     for changes in (
         {"feed": "pairs"}, {"bundle": None}, {"input_format": "com.example.F"}, {"feed_jar": "/none.jar"},
-        {"properties": {"textinputformat.record.delimiter": ";"}},
+        {"properties": {"textinputformat.record.delimiter": ";"}}, {"properties": {OUTPUT: "true", f"{OUTPUT}.codec": "a.B"}},
     ):  # fmt: skip
         checked = hadoop.check(dataclasses.replace(job, **{"feed_jar": jar, **changes}))
         assert checked.feed == "pairs" and "-io" in checked.words(), changes
@@ -97,6 +100,18 @@ def test_whole_splits_are_chosen_where_the_job_allows_them(job_and_jar):
         ({"input_format": "com.example.F"}, "its input is neither text nor SequenceFiles but com.example.F; submit it with --feed pairs"),
         ({"properties": {"textinputformat.record.delimiter": ";"}}, "it sets textinputformat.record.delimiter"),
         ({"properties": {"stream.io.identifier.resolver.class": "a.B"}}, "it sets stream.io.identifier.resolver.class"),
+        (
+            {"properties": {"mapreduce.input.linerecordreader.line.maxlength": "9"}},
+            "it sets mapreduce.input.linerecordreader.line.maxlength",
+        ),
+        ({"properties": {"typedbytes.split.format": "text"}}, "it sets typedbytes.split.format"),
+        ({"properties": {OUTPUT: "true", f"{OUTPUT}.codec": "com.example.LzopCodec"}}, "unknown codec 'com.example.LzopCodec'"),
+        (
+            {"properties": {OUTPUT: "true", f"{OUTPUT}.codec": "lzo"}},
+            "its tasks cannot write the SequenceFiles that its properties ask for",
+        ),
+        ({"properties": {OUTPUT: "true", f"{OUTPUT}.type": "FILE"}}, 'compression must be "none", "record" or "block"'),
+        ({"feed": "both"}, "feed must be 'splits' or 'pairs', not 'both'"),
         ({"feed_jar": "/none.jar"}, "whole splits need the plug-in /none.jar: run make jar"),
         ({"script": "other.py"}, "does not call run"),
     ],
@@ -106,7 +121,7 @@ def test_whole_splits_that_a_job_cannot_have_are_refused(changes, message, job_a
     monkeypatch.chdir(tmp_path)
     (tmp_path / "other.py").write_text("print()\n")
     with pytest.raises(hadoop.SubmitError, match=re.escape(message)):
-        hadoop.check(dataclasses.replace(job, feed="splits", **{"feed_jar": jar, **changes}))
+        hadoop.check(dataclasses.replace(job, **{"feed": "splits", "feed_jar": jar, **changes}))
 
 
 def test_the_plug_in_is_staged_for_a_cloud(job_and_jar):

@@ -4,9 +4,11 @@ Here: where the plug-in is, which jobs it suits, and what a job's command line n
 what the tasks do with a split.
 """
 
+import io
 import os
 from dataclasses import replace
 
+from typedbytes.errors import FormatError
 from typedbytes.hadoop import _quoting
 from typedbytes.hadoop._modules import calls
 from typedbytes.hadoop._submit_errors import SubmitError
@@ -18,6 +20,7 @@ JAR = os.path.join(os.path.dirname(__file__), "typedbytes-hadoop.jar")
 RESOLVER = "stream.io.identifier.resolver.class"
 _PACKAGE = "org.typedbytes.hadoop"
 _FORMATS = ("text", "sequencefile")
+_FORMAT_PROPERTY = "typedbytes.split.format"
 
 #: Properties of TextInputFormat that change what a line is; only Hadoop knows them.
 _OF_LINES = ("textinputformat.record.delimiter", "mapreduce.input.linerecordreader.line.maxlength")
@@ -32,6 +35,8 @@ def with_feed(plan, say=lambda line: None):
     plug_in = plan.feed_jar or JAR
     if plan.feed == "pairs":
         return plan
+    if plan.feed not in (None, "splits"):
+        raise SubmitError(f"feed must be 'splits' or 'pairs', not {plan.feed!r}")
     hindrance = _hindrance(plan)
     if plan.feed is None:
         if hindrance or not plan.bundle or "://" in plan.script or not os.path.isfile(plug_in):
@@ -50,12 +55,28 @@ def _hindrance(plan):
     """Return why a job cannot have whole splits, or None."""
     if plan.input_format not in _FORMATS:
         return f"its input is neither text nor SequenceFiles but {plan.input_format}"
-    for name in (RESOLVER, *(_OF_LINES if plan.input_format == "text" else ())):
+    for name in (RESOLVER, _FORMAT_PROPERTY, *(_OF_LINES if plan.input_format == "text" else ())):
         if name in plan.properties:
             return f"it sets {name}"
     if "://" not in plan.script and not calls(plan.script, "run"):
         return f"{plan.script} does not call run(...), which reads them"
-    return None
+    return _unwritable(plan)
+
+
+def _unwritable(plan):
+    """Return why the tasks cannot write SequenceFiles compressed as the job's properties say, or None."""
+    from typedbytes import sequencefile
+    from typedbytes.streaming._splits import compression_of
+
+    if plan.output_format != "sequencefile":
+        return None
+    try:
+        with sequencefile.Writer(io.BytesIO(), **compression_of({name.replace(".", "_"): value for name, value in plan.properties.items()})):
+            return None
+    except (ValueError, FormatError) as error:
+        return f"its tasks cannot write the SequenceFiles that its properties ask for: {error}"
+    except ModuleNotFoundError:
+        return None  # the bundle may have it
 
 
 def jar(plan):
@@ -69,7 +90,7 @@ def properties(plan):
     last = "map" if nreducers in (0, "0") else "reduce"
     found = {
         RESOLVER: f"{_PACKAGE}.SplitIdentifierResolver",
-        "typedbytes.split.format": plan.input_format,
+        _FORMAT_PROPERTY: plan.input_format,
         **{f"stream.{side}": "typedbytes" for side in ("map.output", "reduce.input", "reduce.output")},
         "stream.map.input": "split",
         "mapreduce.client.libjars.wildcard": "false",  # else a jar that is on the job's own file system reaches no task

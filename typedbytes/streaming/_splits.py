@@ -13,7 +13,7 @@ from typedbytes import sequencefile
 from typedbytes._sorting._native import LineReader
 from typedbytes.streaming._task import UsageError
 
-__all__ = ["SequenceFileSink", "open_split"]
+__all__ = ["SequenceFileSink", "compression_of", "open_split"]
 
 CHUNK_NBYTES = 1 << 18
 COMPRESSION = "mapreduce_output_fileoutputformat_compress"
@@ -62,7 +62,7 @@ class SequenceFileSink:
     """Take whole pairs of typed bytes, as a PairWriter hands them over, and write them as a SequenceFile, compressed as the job says."""
 
     def __init__(self, sink, environ):
-        self._file = sequencefile.Writer(sink, **_compression(environ))
+        self._file = sequencefile.Writer(sink, **compression_of(environ))
 
     def write(self, data):
         """Write pairs and return how many bytes of typed bytes they were."""
@@ -74,7 +74,7 @@ class SequenceFileSink:
         self._file.close()
 
 
-def _compression(environ):
+def compression_of(environ):
     """Return the options of a Writer for the compression of the job's output, by the rules of SequenceFileOutputFormat."""
     if environ.get(COMPRESSION, "false") != "true":
         return {}
