@@ -6,6 +6,7 @@ the bundle. A process of YARN takes memory: about 1 GB in all.
 """
 
 import argparse
+import concurrent.futures
 import contextlib
 import random
 import sys
@@ -39,6 +40,39 @@ class Job:
         yield line, int("no number" if line == "bad" else 1)
 
 streaming.run(Job, max_bad=1)
+"""
+# Half-way through its input, the first attempt of a task gets into the trouble that its parameters name.
+TROUBLED_JOB = """\
+import os, signal, time
+from typedbytes import streaming
+
+PARAMS = streaming.task().params
+IS_FIRST = os.environ["mapreduce_task_attempt_id"].endswith("_0")
+
+def get_into_trouble(role):
+    if not IS_FIRST or role != PARAMS["role"]:
+        return
+    if PARAMS["trouble"] == "task":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif PARAMS["trouble"] == "machine":
+        os.kill(os.getppid(), signal.SIGKILL)
+    elif PARAMS["trouble"] == "node" or os.environ["mapreduce_task_partition"] == "0":
+        open(PARAMS["waiting"] + os.environ["mapreduce_task_partition"], "w").close()
+        while not os.path.exists(PARAMS["waiting"] + "over"):  # or until it is killed
+            time.sleep(0.1)
+
+def mapper(offset, line):
+    if line.endswith("50000"):
+        get_into_trouble("map")
+    yield int(line), line
+
+def reducer(number, lines):
+    if number % 100000 == 50000:
+        get_into_trouble("reduce")
+    for line in lines:
+        yield number, line
+
+streaming.run(mapper, reducer)
 """
 FAILING_JOB = """\
 from typedbytes import streaming
@@ -139,6 +173,76 @@ def check_portable_jobs(cluster):
             demand(sorted(others) == job.side_output, f"{name}: its side file", said)
 
 
+class TroubledJobs:
+    """Jobs on whole splits, whose tasks get into trouble; each record must be there once, or the job must fail."""
+
+    nfiles, nlines = 4, 100_000
+
+    def __init__(self, cluster):
+        self._cluster = cluster
+        jars.build_with_maven(jars.SPLITS)
+        (cluster.folder / "troubled.py").write_text(TROUBLED_JOB)
+        for part in range(self.nfiles):
+            (cluster.folder / f"numbers-{part}.txt").write_text("".join(f"{n}\n" for n in self._numbers[part]))
+        cluster.fs("-mkdir", "-p", "/in/numbers")
+        cluster.fs("-put", "-f", *cluster.folder.glob("numbers-*.txt"), "/in/numbers")
+
+    @property
+    def _numbers(self):
+        return [range(1 + part * self.nlines, 1 + (part + 1) * self.nlines) for part in range(self.nfiles)]
+
+    def submit(self, name, trouble, role="map", *, code=0, properties=()):
+        """Run a job in that trouble and return its pairs and what was said."""
+        words = ["/in/numbers", "-o", f"/out/{name}", "--reducers", 2 if role == "reduce" else 0, *([] if code else ["--read"])]
+        words += ["--feed", "splits", "--feed-jar", jars.BUILD / "java-hadoop" / "typedbytes-hadoop.jar"]
+        for param in (f"trouble={trouble}", f"role={role}", f"waiting={self._cluster.folder}/{name}-"):
+            words += ["--param", param]
+        for each in properties:
+            words += ["-D", each]
+        return self._cluster.submit("troubled.py", *words, code=code)
+
+    def check(self, what, pairs, said):
+        expected = [(number, str(number)) for numbers in self._numbers for number in numbers]
+        demand(sorted(pairs) == expected, f"{what}: each record is there once", said)
+
+
+def check_killed_tasks(cluster):
+    jobs = TroubledJobs(cluster)
+    again = [f"mapreduce.{role}.maxattempts=2" for role in ("map", "reduce")]
+    for trouble, role in [("task", "map"), ("machine", "map"), ("task", "reduce"), ("machine", "reduce")]:
+        pairs, said = jobs.submit(f"killed-{trouble}-{role}", trouble, role, properties=again)
+        jobs.check(f"whole splits, the first attempt of each {role} task killed, its {trouble}", pairs, said)
+        demand(f"Failed {role} tasks: {jobs.nfiles if role == 'map' else 2}" in said, "each of them was", said)
+    _, said = jobs.submit("killed", "task", code=1)
+    left = cluster.fs("-ls", "-R", "/out/killed").decode()
+    demand("part-" not in left and "_SUCCESS" not in left, "whole splits, killed for good: the job fails and leaves nothing", said + left)
+
+
+def check_speculation(cluster):
+    jobs = TroubledJobs(cluster)
+    quick = ["mapreduce.job.speculative.retry-after-no-speculate=500", "mapreduce.job.speculative.retry-after-speculate=1000"]
+    for role in ("map", "reduce"):
+        pairs, said = jobs.submit(f"slow-{role}", "wait", role, properties=[f"mapreduce.{role}.speculative=true", *quick])
+        jobs.check(f"whole splits, one {role} task stands still and another attempt overtakes it", pairs, said)
+        ntasks = jobs.nfiles if role == "map" else 2
+        demand(f"Launched {role} tasks: {ntasks + 1}" in said, f"the {role} task had two attempts", said)
+
+
+def check_killed_node(cluster):
+    jobs = TroubledJobs(cluster)
+    with concurrent.futures.ThreadPoolExecutor() as executor:
+        # No node is large enough for all: one without the application master has some.
+        properties = ["mapreduce.map.maxattempts=2", "mapreduce.map.memory.mb=1024"]
+        job = executor.submit(jobs.submit, "node", "node", properties=properties)
+        while len(list(cluster.folder.glob("node-*"))) < jobs.nfiles and not job.done():
+            time.sleep(0.1)
+        ntasks = cluster.kill_node()
+        (cluster.folder / "node-over").touch()
+        pairs, said = job.result()
+    demand(ntasks > 0, "a node with running tasks was killed", said)
+    jobs.check("whole splits, a node with tasks killed, of HDFS and of YARN", pairs, said)
+
+
 CHECKS = {
     "words": check_word_count,
     "temperature": check_max_temperature,
@@ -146,6 +250,9 @@ CHECKS = {
     "side-files": check_side_files,
     "jobs": check_portable_jobs,
     "failures": check_failures,
+    "killed-tasks": check_killed_tasks,
+    "speculation": check_speculation,
+    "killed-node": check_killed_node,  # the last: it does not come back
 }
 
 

@@ -52,6 +52,12 @@ class Cluster:
         """Stop the cluster."""
         self._machine.communicate()
 
+    def kill_node(self):
+        """End a node of YARN that has tasks but no application master, and one of HDFS; return how many containers it had."""
+        self._machine.stdin.write(b"kill a node\n")
+        self._machine.stdin.flush()
+        return int(self._machine.stdout.readline())
+
     def fs(self, *words):
         """Run a command of Hadoop's file system shell."""
         home = Path(self._environ["HADOOP_HOME"])
