@@ -59,6 +59,8 @@ def matrices(nrows, path):
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] in (["-h"], ["--help"]):
+        sys.exit(print(__doc__))
     if len(sys.argv) < 3 or sys.argv[1] not in ("weather", "log", "matrices"):
         sys.exit(__doc__)
     what, number, *rest = sys.argv[1:]

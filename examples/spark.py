@@ -12,11 +12,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-import pyspark
-from pyspark import SparkConf, SparkContext
+if sys.argv[1:] in (["-h"], ["--help"]):  # before what help does not need
+    sys.exit(print(__doc__))
 
-import typedbytes as tb
-from typedbytes import sequencefile
+import pyspark  # noqa: E402
+from pyspark import SparkConf, SparkContext  # noqa: E402
+
+import typedbytes as tb  # noqa: E402
+from typedbytes import sequencefile  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "test_vectors" / "java"))

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import json
+from decimal import Decimal
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -157,3 +159,23 @@ def test_an_output_file_is_complete_or_unchanged(file, tmp_path):
     assert (tmp_path / "out.txt").read_bytes() == b"before"
     assert good("to-text", "-o", out, stdin=TEXT) == b""
     assert (tmp_path / "out.txt").read_bytes() == b"hi\n"
+
+
+def test_numbers_are_inferred_where_wanted():
+    text = "1,-2,2.5,1e3,007,+1,,x,9223372036854775807,9223372036854775808,-0\n"
+    found = [1, -2, 2.5, 1000.0, "007", "+1", "", "x", 2**63 - 1, "9223372036854775808", 0]
+    assert [[(type(item), item) for item in row] for row in values_of(text, "--csv", "--infer")] == [[(type(item), item) for item in found]]
+    assert values_of("9" * 5000 + "\n1\n", "--infer") == ["9" * 5000, 1]
+    assert values_of("1,n\n2,3\n", "--csv", "--header", "--infer") == [{"1": 2, "n": 3}]
+    assert values_of("a\t1\n2\tb\n", "--infer", "--pairs") == ["a", 1, 2, "b"]
+    assert values_of("1\n") == ["1"]
+
+
+def test_decimals_are_added_up_exactly():
+    stream = ENCODER.encode_pairs([("a", Decimal("0.1")), ("a", Decimal("0.2")), ("a", 1)])
+    (line,) = good("aggregate", "--pairs", stdin=stream).splitlines()
+    assert json.loads(line, parse_float=Decimal) == {
+        "key": "a", "count": 3, "sum": Decimal("1.3"), "min": Decimal("0.1"), "max": 1, "mean": Decimal("1.3") / 3,
+    }  # fmt: skip
+    assert b'"sum": "NaN"' in good("aggregate", stdin=ENCODER.encode_all([Decimal("NaN")]))
+    assert "cannot add this value up: " in bad(65, "aggregate", "--values", stdin=ENCODER.encode_all([Decimal(1), 0.5]))[1]

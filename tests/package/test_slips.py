@@ -1,15 +1,21 @@
 """What a newcomer gets wrong first: the message says what to do, and signatures show what is taken."""
 
+import ast
 import importlib
 import inspect
 import io
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy
 import pytest
 
 import typedbytes as tb
+from fresh import SECONDS
 from typedbytes import block, columns, sequencefile
 
+ROOT = Path(__file__).parents[2]
 MODULES = [
     "", ".block", ".columns", ".errors", ".files", ".hadoop", ".legacy", ".local", ".sequencefile", ".sortkey", ".streaming", ".streaming.lib",
     ".streaming.testing",
@@ -131,3 +137,10 @@ def test_the_name_of_a_codec_in_either_case(codec):
 def test_arrays_of_objects_are_refused():
     with pytest.raises(tb.EncodeTypeError):
         tb.dumps(numpy.array([object()]))
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+def test_an_example_says_what_it_is(path):
+    done = subprocess.run([sys.executable, path, "--help"], capture_output=True, text=True, timeout=SECONDS, cwd=path.parent)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ast.get_docstring(ast.parse(path.read_text())).partition("\n")[0][:40] in done.stdout

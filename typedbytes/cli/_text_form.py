@@ -5,6 +5,7 @@ Text has no types: all that is read becomes STRINGs. What a line or row could no
 
 import csv
 import json
+import re
 
 import typedbytes
 from typedbytes import TypeCode
@@ -15,6 +16,9 @@ from typedbytes.cli._input_formats import lines_of
 from typedbytes.cli._inputs import names, opened, shown
 
 MAX_FIELD_NBYTES = (1 << 31) - 1
+MAX_INTEGER_NCHARS = 20  # of 64 bits and a sign
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
+_NUMBER = re.compile(rf"{_INTEGER.pattern}(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 
 
 class Layout:
@@ -46,10 +50,11 @@ def encoded_text(options):
     encoder = typedbytes.Encoder()
     encode = (lambda pair: encoder.encode_pairs([pair])) if layout.pairs else encoder.encode
     records = _rows if layout.is_rows else _pairs if layout.pairs else iter
+    infer = _inferred if options.infer else lambda record: record
     for name in names(options):
         with opened(name) as source:
             lines = _Lines(lines_of(source, shown(name), options.max_bytes), layout)
-            yield from map(encode, records(lines))
+            yield from map(encode, map(infer, records(lines)))
 
 
 class _Lines:
@@ -112,6 +117,20 @@ def _fields(lines):
         yield from filter(None, csv.reader(lines, delimiter=lines.layout.separator, strict=True))
     except csv.Error as error:
         raise lines.failure(error) from None
+
+
+def _inferred(record):
+    """Return a record whose texts are numbers where they are those of JSON; the keys of a dict are names."""
+    if type(record) is tuple:
+        return tuple(map(_inferred, record))
+    if type(record) is dict:
+        return {name: _inferred(text) for name, text in record.items()}
+    if not _NUMBER.fullmatch(record):
+        return record
+    if not _INTEGER.fullmatch(record):
+        return float(record)
+    number = int(record[: MAX_INTEGER_NCHARS + 1])  # int() refuses thousands of digits
+    return number if -(1 << 63) <= number < 1 << 63 else record
 
 
 def _short(text):

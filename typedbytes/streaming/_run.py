@@ -20,7 +20,7 @@ from typedbytes.streaming._heartbeat import Heartbeat
 from typedbytes.streaming._process_exit import ProcessExit
 from typedbytes.streaming._reporter import counters, write_failure, write_line
 from typedbytes.streaming._sidefiles import side_files
-from typedbytes.streaming._task import STEP_LINE, GroupingError, Task, UsageError, find_format, find_role, find_step, has_combiner
+from typedbytes.streaming._task import STEP_LINE, GroupingError, Task, UsageError, find_format, find_role, find_step, has_combiner, usage
 from typedbytes.streaming._user_code import Step, StopEarly, TooManyBadRecords, UserCode
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -120,6 +120,9 @@ def run(
 
 def _run(steps, only, argv):
     try:
+        if argv[1:2] in (["-h"], ["--help"]):
+            print(usage(argv), getattr(sys.modules["__main__"], "__doc__", None) or "", sep="\n\n", flush=True)
+            return OK
         if steps is not None and argv[1:2] == ["steps"]:
             for each in steps:
                 write_line(STEP_LINE + " ".join(each.roles))
@@ -134,7 +137,7 @@ def _run(steps, only, argv):
     except UsageError as error:
         write_line(f"typedbytes: {error}")
         if not isinstance(error, GroupingError):
-            write_line(f"usage: {argv[0]} map|combine|reduce, or: typedbytes run {os.path.basename(argv[0])} INPUT -o FOLDER")
+            write_line(usage(argv))
         return USAGE
     except OSError as error:
         return _fail(IO_ERROR, error)

@@ -120,6 +120,11 @@ def task():
     return Task(os.environ)
 
 
+def usage(argv):
+    """Return how a job's script is started."""
+    return f"usage: {argv[0]} map|combine|reduce, or: typedbytes run {os.path.basename(argv[0])} INPUT -o FOLDER"
+
+
 def find_role(argv, environ, combines=False):
     """Return the role named on the command line, or else the one in the environment.
 

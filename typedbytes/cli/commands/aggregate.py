@@ -9,7 +9,7 @@ from typedbytes.cli._arguments import add_report_arguments
 from typedbytes.cli._encoded_records import is_pairs
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._inputs import names, reading
-from typedbytes.cli._reports import json_of, report
+from typedbytes.cli._reports import Json, json_of, report
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -29,7 +29,8 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """Report the count, sum, minimum, maximum and mean of the values of each key, which are numbers.
 
     Keys are compared by their bytes, are reported in the order in which they come, and are kept in
-    memory. Values without keys make one row. A value that is not a number is an error.
+    memory. Values without keys make one row. Decimals are added up exactly, but not
+    together with floats. A value that is not a number is an error.
 
     examples:
       typedbytes aggregate --pairs part-0*.tb
@@ -66,7 +67,19 @@ def _add_all(reader, groups, dialect):
 def _row(key, numbers, options):
     named = {} if key is None else {"key": json_of(key, options)}
     mean = numbers.total / numbers.count
-    return {**named, "count": numbers.count, "sum": numbers.total, "min": numbers.minimum, "max": numbers.maximum, "mean": mean}
+    found = {"sum": numbers.total, "min": numbers.minimum, "max": numbers.maximum, "mean": mean}
+    return {**named, "count": numbers.count, **{name: _shown(number) for name, number in found.items()}}
+
+
+def _is_decimal(number):
+    return type(number).__module__ == "decimal"  # which is not imported for this: start-up time
+
+
+def _shown(number):
+    """Return a number of a report: a Decimal with each of its digits, of which infinities and NaN are text."""
+    if not _is_decimal(number):
+        return number
+    return Json(number) if number.is_finite() else str(number)
 
 
 class _Numbers:
@@ -78,7 +91,7 @@ class _Numbers:
 
     def add(self, number):
         """Add one; raise TypeError if it is not a number, and OverflowError if a float cannot hold the sum."""
-        if type(number) not in (int, float):
+        if type(number) not in (int, float) and not _is_decimal(number):
             raise TypeError(f"expected a number, not an object of type {type(number).__name__}")
         self.total += number
         float(self.total)  # the mean is one
