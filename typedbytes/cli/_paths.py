@@ -3,7 +3,6 @@
 As in Hadoop, names that start with _ or a dot are not part files.
 """
 
-import glob
 import io
 import os
 from contextlib import contextmanager, suppress
@@ -18,32 +17,13 @@ WITHOUT_TRANSACTIONS = ("hdfs://", "arrow_hdfs://", "webhdfs://", "swebhdfs://")
 def files(path_or_url):
     """Return the names of the files that a folder, a pattern or a URL matches."""
     with _as_url_failure(path_or_url):
-        matching = _matching(path_or_url)
+        matching = _locations.matching(path_or_url)
         if not matching:
             raise Failure(NO_INPUT, f"{path_or_url}: matches no file")
         found = [name for match in matching for name in _locations.parts(match)]
     if not found:
         raise Failure(NO_INPUT, f"{path_or_url}: no part files in it")
     return found
-
-
-def _matching(path_or_url):
-    if not glob.has_magic(path_or_url) or os.path.exists(path_or_url):
-        return [path_or_url]
-    if "://" not in path_or_url:
-        return _visible(glob.glob(path_or_url), path_or_url)
-    fs, path = _locations.file_system(path_or_url)
-    return _visible(map(fs.unstrip_protocol, fs.glob(path)), path_or_url)
-
-
-def _visible(found, pattern):
-    """Return the matches of a pattern in order, and hidden names only if the pattern starts with the same character."""
-    first = _name(pattern)[:1]
-    return sorted(each for each in found if not _locations.is_hidden(_name(each)) or _name(each).startswith(first))
-
-
-def _name(path_or_url):
-    return path_or_url.rstrip("/").rpartition("/")[2]
 
 
 def reading_url(url):

@@ -37,7 +37,8 @@ def read(
 ):  # fmt: skip
     """Read a stream of pairs of one shape, or of values, as batches of columns.
 
-    source: any source that a Reader accepts; the path or the bytes of a SequenceFile, or a Reader of one. batch_rows: rows of a batch,
+    source: any source that a Reader accepts; the path or the bytes of a SequenceFile, or a Reader of one; a folder of part files, a
+    pattern such as "out/part-*", or a list of paths, whose errors name the file, with offset and record in it. batch_rows: rows of a batch,
     fewer in the last one, or if a column would exceed 2^31-1 bytes or items. batch_nbytes: a batch also ends with the record by
     which it has that many encoded bytes, so that memory does not depend on the size of records; None: 8 MiB, or 128 bytes for each
     of batch_rows if that is more. schema: a type for each value of a record, by
@@ -98,8 +99,10 @@ class BatchReader(_core.RecordIterator):
         self._structure = structure = {"dialect": dialect, "max_depth": max_depth}
         self._builder = self._new_builder(types)
         self._is_new = types is None  # the types are inferred from the next record
-        self._in_file = _sources.is_sequence_file(source)
-        self._reader = (_sources.sequence_file if self._in_file else _sources.stream)(source, pairs, structure)
+        files = _sources.files_of(source)
+        self._files = None if files is None else _sources.Files(files, pairs, structure)
+        self._in_file = files is None and _sources.is_sequence_file(source)
+        self._reader = self._files or (_sources.sequence_file if self._in_file else _sources.stream)(source, pairs, structure)
         self._parallel = Parallel(threads) if threads > 1 else None
         self._memory = _sources.memory_of(source) if threads > 1 and not self._in_file else None
         self._ready = []
@@ -216,9 +219,11 @@ class BatchReader(_core.RecordIterator):
             return _core.END
         try:
             batch = self._ready.pop(0) if self._ready else self._next()
-        except BaseException:
+        except BaseException as error:
             self._close()
-            raise
+            if self._files is None or not isinstance(error, DecodeError):
+                raise
+            raise self._files.named(error) from None
         if batch is None:
             self._has_ended = True
             self._close()
@@ -313,7 +318,8 @@ class BatchReader(_core.RecordIterator):
         builder = self._builder
         if state == "mismatch":
             name, found, expected = self._names[builder.column], _code_name(builder.code), _type_strings.format_type(builder.expected)
-            offset = self._reader.offset if self._in_file else self._start + builder.offset
+            is_in_file = self._in_file or (self._files is not None and self._files.in_file)
+            offset = self._reader.offset if is_in_file else self._start + builder.offset
             hint = ' (on_mismatch="widen" or "split" reads on)' if self._policy == "error" else ""
             raise MismatchError(
                 f"{found} in column {name!r}, which holds {expected}{hint},", offset, builder.code, builder.path, self._reader.record

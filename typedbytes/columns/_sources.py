@@ -30,6 +30,11 @@ def is_sequence_file(source):
     """Return whether a source is a Reader of a SequenceFile, or the path or the bytes of one."""
     if _is_sequence_reader(source):
         return True
+    if isinstance(source, str) and "://" in source:
+        from typedbytes.sequencefile import _locations  # lazy import: start-up time
+
+        with _locations.opened(source, "r")[0] as file:
+            return file.read(len(SEQUENCE_FILE)) == SEQUENCE_FILE
     if isinstance(source, (str, os.PathLike)):
         if not os.path.isfile(source):
             return False  # reading from a pipe would consume its bytes
@@ -45,6 +50,69 @@ def is_sequence_file(source):
 def _is_sequence_reader(source):
     # Lazy import: a program that has not imported sequencefile, or not yet to its end, cannot have a Reader of it.
     return isinstance(source, getattr(sys.modules.get("typedbytes.sequencefile"), "Reader", ()))
+
+
+def files_of(source):
+    """Return the files of a list, a folder or a pattern; None for any other source."""
+    is_path = isinstance(source, (str, os.PathLike))
+    name = os.fsdecode(source) if is_path else ""
+    is_pattern = any(each in name for each in "*?[") and not os.path.exists(name)
+    if not (isinstance(source, (list, tuple)) or is_pattern or "://" in name or os.path.isdir(name)):
+        return None
+    from typedbytes.sequencefile import _locations  # lazy import: start-up time
+
+    found = _locations.files(source)
+    return None if found == [source] else found
+
+
+class Files:
+    """The source for the records of several files, one after the other; offset and record are those in the current one."""
+
+    def __init__(self, files, pairs, structure):
+        self._files = iter(files)
+        self._how = pairs, structure
+        self._name, self._reader, self.in_file = None, stream(b"", *self._how), False
+        self._open_next()
+
+    def __use_encoded__(self, use, nbytes):
+        while not self._reader.__use_encoded__(use, nbytes):
+            if not self._open_next():
+                return False
+        return True
+
+    def _open_next(self):
+        name = next(self._files, None)
+        if name is None:
+            return False
+        self._reader.close()
+        self._name, self.in_file = name, is_sequence_file(name)
+        self._reader = (sequence_file if self.in_file else stream)(name, *self._how)
+        return True
+
+    def named(self, error):
+        """Return an error in the data with the name of the file."""
+        message = f"{os.fsdecode(self._name)}: {error.message}"
+        return type(error)(message, error.offset, error.code, error.path, error.record)
+
+    def read(self):
+        """Decode the next record, to raise its error."""
+        return self._reader.read()
+
+    @property
+    def offset(self):
+        return self._reader.offset
+
+    @property
+    def record(self):
+        return self._reader.record
+
+    @property
+    def closed(self):
+        return self._reader.closed
+
+    def close(self):
+        """Close the current file."""
+        self._reader.close()
 
 
 def memory_of(source):

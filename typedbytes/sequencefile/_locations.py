@@ -7,7 +7,7 @@ import errno
 import io
 import os
 
-__all__ = ["MAX_RECORD_NBYTES", "file_system", "is_hidden", "opened", "parts", "size"]
+__all__ = ["MAX_RECORD_NBYTES", "file_system", "files", "is_hidden", "matching", "opened", "parts", "size"]
 
 MAX_RECORD_NBYTES = 2**31 - 1  # its length is an int32
 _HDFS = ("hdfs://", "arrow_hdfs://")
@@ -40,6 +40,39 @@ def file_system(path):
         kind = ImportError if isinstance(error, ImportError) else OSError
         reason = str(error).partition("\n")[0]  # the rest lists where libraries were searched
         raise kind(f"{reason}: {_HDFS_NEEDS}") from error
+
+
+def matching(path):
+    """Return the paths or URLs that a pattern matches, in order, and anything else as it is; names that start with _ or a dot match only patterns that do."""
+    import glob  # lazy import: start-up time
+
+    pattern = os.fspath(path)
+    if not glob.has_magic(pattern) or os.path.exists(pattern):
+        return [path]
+    if not _is_url(pattern):
+        return _visible(glob.glob(pattern), pattern)
+    fs, remote = file_system(pattern)
+    return _visible(map(fs.unstrip_protocol, fs.glob(remote)), pattern)
+
+
+def _visible(found, pattern):
+    first = _name(pattern)[:1]
+    return sorted(each for each in found if not is_hidden(_name(each)) or _name(each).startswith(first))
+
+
+def _name(path):
+    return path.rstrip("/").rpartition("/")[2]
+
+
+def files(paths):
+    """Return the files of a path, URL, folder or pattern, or of several of them; raises FileNotFoundError for a pattern that matches none."""
+    found = []
+    for path in paths if isinstance(paths, (list, tuple)) else [paths]:
+        matches = matching(path)
+        if not matches:
+            raise FileNotFoundError(errno.ENOENT, "no file matches the pattern", os.fspath(path))
+        found += [file for match in matches for file in parts(match)]
+    return found
 
 
 def parts(path):

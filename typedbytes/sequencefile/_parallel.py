@@ -19,7 +19,7 @@ __all__ = ["read"]
 def read(paths, *, processes=1, ordered=False, progress=None, split_size=1 << 24, **options):
     """Iterate over the (key, value) pairs of files and folders of part files, read by several processes.
 
-    paths: a path or URL, or several. The files of a folder are read in the order of their names, except those whose names start
+    paths: a path, URL or pattern such as "out/part-*", or several. The files of a folder are read in the order of their names, except those whose names start
     with _ or a dot; a folder inside it with any other name raises IsADirectoryError. processes: 1 reads in this process, in
     order. ordered: with several processes, keep the order of files and records; otherwise splits are returned as they are
     ready. progress: called with (bytes done, total bytes) after each split. split_size: bytes. Other options as for `Reader`;
@@ -37,11 +37,7 @@ def read(paths, *, processes=1, ordered=False, progress=None, split_size=1 << 24
     """
     if processes < 1 or split_size < 1:
         raise ValueError(f"processes and split_size must be at least 1, not {processes} and {split_size}")
-    if isinstance(paths, (list, tuple)):
-        files = [file for path in paths for file in _locations.parts(path)]
-    else:
-        files = _locations.parts(paths)
-    splits = list(_make_splits(files, split_size))
+    splits = list(_make_splits(_locations.files(paths), split_size))
     results = _read_in_order(splits, options) if processes == 1 else _read_in_pool(splits, options, processes, ordered)
     return WrappedIterator(_with_progress(results, sum(length for _, _, length in splits), progress))
 
