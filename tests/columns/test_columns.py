@@ -433,10 +433,11 @@ def test_nothing_is_imported_until_an_array_is_asked_for():
         assert sink.getvalue() == data
         try:
             batch.column("value")
-        except ImportError:
-            print(held.tolist(), [name for name in ("numpy", "pyarrow") if sys.modules.get(name)])
+        except ImportError as error:
+            print(held.tolist(), [name for name in ("numpy", "pyarrow") if sys.modules.get(name)], error)
     """
-    assert run_fresh(code) == "[1, 2] []"
+    needed = "a column as an array needs NumPy: pip install 'typedbytes[numpy]'; buffers() and Arrow data do without"
+    assert run_fresh(code) == f"[1, 2] [] {needed}"
 
 
 def test_memory_follows_the_input():

@@ -12,7 +12,7 @@ import numpy
 import pytest
 
 import typedbytes as tb
-from fresh import SECONDS
+from fresh import SECONDS, run_fresh
 from typedbytes import block, columns, sequencefile
 
 ROOT = Path(__file__).parents[2]
@@ -144,3 +144,15 @@ def test_an_example_says_what_it_is(path):
     done = subprocess.run([sys.executable, path, "--help"], capture_output=True, text=True, timeout=SECONDS, cwd=path.parent)
     assert (done.returncode, done.stderr) == (0, "")
     assert ast.get_docstring(ast.parse(path.read_text())).partition("\n")[0][:40] in done.stdout
+
+
+def test_an_array_without_numpy_is_kept_as_it_is():
+    data = tb.dumps(numpy.arange(3))
+    code = f"""
+        import sys
+        sys.modules["numpy"] = None
+        import typedbytes as tb
+        value = tb.loads({data!r})
+        print(type(value).__name__, value.code, tb.dumps(value) == {data!r})
+    """
+    assert run_fresh(code) == "Ext 102 True"

@@ -79,7 +79,7 @@ EXIT_CODES = {
     USAGE: "the command line is wrong",
     BAD_DATA: "bad data",
     NO_INPUT: "an input cannot be opened",
-    UNAVAILABLE: "a library is not installed",
+    UNAVAILABLE: "a library is not installed; submit and bundle: a job cannot be submitted as it is",
     INTERNAL: "out of memory",
     IO_ERROR: "reading or writing failed",
     HANGUP: "the terminal was closed",

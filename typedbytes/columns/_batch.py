@@ -102,8 +102,7 @@ class Batch(_native.Batch):
         return found
 
     def _array(self, number, path, described):
-        import numpy
-
+        numpy = _numpy()
         kind = described[0]
         valid = self._column_memory(number, path, "valid")
         if kind in ("fixed", "array"):
@@ -137,6 +136,15 @@ class Batch(_native.Batch):
         for index, (name, part) in enumerate(_type_strings.parts(described).items()):
             found[name] = self._buffers(number, [*path, index], part)
         return found
+
+
+def _numpy():
+    try:
+        import numpy
+    except ModuleNotFoundError as error:
+        message = "a column as an array needs NumPy: pip install 'typedbytes[numpy]'; buffers() and Arrow data do without"
+        raise ModuleNotFoundError(message, name=error.name) from None
+    return numpy
 
 
 def split_name(path, names):

@@ -71,7 +71,9 @@ def _unwritable(plan):
     if plan.output_format != "sequencefile":
         return None
     try:
-        with sequencefile.Writer(io.BytesIO(), **compression_of({name.replace(".", "_"): value for name, value in plan.properties.items()})):
+        with sequencefile.Writer(
+            io.BytesIO(), **compression_of({name.replace(".", "_"): value for name, value in plan.properties.items()})
+        ):
             return None
     except (ValueError, FormatError) as error:
         return f"its tasks cannot write the SequenceFiles that its properties ask for: {error}"

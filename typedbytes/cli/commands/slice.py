@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of slice."""
     add_picking_arguments(parser)
-    parser.add_argument("-r", "--range", default=":", metavar="START:STOP:STEP", help="as in Python, counted over all inputs")
+    parser.add_argument(
+        "-r", "--range", default=":", metavar="START:STOP:STEP", help="as in Python, counted over all inputs (:, which is all records)"
+    )
 
 
 def run(options: Namespace, output: CommandOutput) -> int | None:
