@@ -17,10 +17,16 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "bench"), str(ROOT / "tests" / "support")]
 
 from hadoop_identity import ONE_SPLIT, measured  # noqa: E402
-from hadoop_support import SEQUENCE_FILE_INPUT, SEQUENCE_FILE_OUTPUT, hadoop, python_command  # noqa: E402
+from hadoop_support import SEQUENCE_FILE_INPUT, SEQUENCE_FILE_OUTPUT, ZSTD, Hadoop, hadoop, python_command  # noqa: E402
 from typedbytes import Long, sequencefile  # noqa: E402
 
 PACKAGE = "org.typedbytes.hadoop"
+COMPRESSIONS = {
+    "none": {"compression": "none"},
+    "block": {"compression": "block"},
+    "snappy": {"compression": "block", "codec": "snappy"},
+    "zstd": {"compression": "block", "codec": ZSTD},
+}
 SCRIPTS = {
     "pairs": "streaming.run(lambda key, value: ((key, value),))",
     "batches": "streaming.run(lambda batch: batch, batch=True)",
@@ -37,7 +43,9 @@ def main():
     parser.add_argument("--pairs", type=int, default=4_000_000)
     parser.add_argument("--megabytes", type=int, default=200, help="of text")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("scripts", nargs="*", choices=[*SCRIPTS, []], default=[], help=f"which: {' '.join(SCRIPTS)} (all)")
     options = parser.parse_args()
+    Hadoop.java_options = ()
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         make_inputs(folder, options)
@@ -46,13 +54,15 @@ def main():
         print(f"{options.pairs:,} pairs of (int, long), {options.megabytes} MB of text, {options.rounds} rounds, medians in seconds")
         print(f"{'job':<10}{'input':<16}{'wall: pairs':>12}{'splits':>9}{'ratio':>7}{'CPU: pairs':>12}{'splits':>9}{'ratio':>7}")
         for number, (script, source) in enumerate(jobs()):
+            if options.scripts and script not in options.scripts:
+                continue
             report(script, source, [compare(folder, script, source, f"{number}-{turn}") for turn in range(options.rounds + 1)][1:])
 
 
 def jobs():
     """Return the jobs: a script and its input."""
     return [
-        *((script, f"{compression}.seq") for script in ("pairs", "batches") for compression in ("none", "block", "snappy")),
+        *((script, f"{compression}.seq") for script in ("pairs", "batches") for compression in COMPRESSIONS),
         ("filter", "text.txt"),
         ("words", "text.txt"),
     ]
@@ -60,8 +70,7 @@ def jobs():
 
 def make_inputs(folder, options):
     """Write the files that the jobs read, and for each an empty one."""
-    for name in ("none", "block", "snappy"):
-        how = {"compression": "block", "codec": "snappy"} if name == "snappy" else {"compression": name}
+    for name, how in COMPRESSIONS.items():
         for npairs, file in (options.pairs, f"{name}.seq"), (0, f"empty-{name}.seq"):
             with sequencefile.open(str(folder / file), "w", **how) as writer:
                 writer.writes((number, Long(7 * number)) for number in range(npairs))

@@ -73,11 +73,13 @@ def hadoop():
 class Hadoop:
     """One Java virtual machine that runs command after command."""
 
+    java_options = jars.QUICK_START  #: a bench has none: what it measures must be compiled as on a cluster
+
     def __init__(self):
         command = jars.java_command(
             _MAIN,
             "serve",
-            options=[*jars.QUICK_START, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Xmx1g"],
+            options=[*self.java_options, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Xmx1g"],
         )
         self._workshop = tempfile.TemporaryDirectory(prefix="typedbytes-hadoop-")
         self._folder = Path(self._workshop.name).resolve()
