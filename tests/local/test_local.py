@@ -546,6 +546,7 @@ def test_what_failed_is_kept_when_asked_for(tmp_path):
         ({"inputs": "nothing*"}, "no such input: "),
         ({"inputs": "folder"}, "name it as an input of its own"),
         ({"script": "nothing.py"}, "there is no script"),
+        ({"script": "/proc/self/mem"}, "the script /proc/self/mem cannot be read: Input/output error"),
         ({"script": "killed.py"}, "killed.py was ended by SIGKILL when it was started without input"),
         ({"script": "terminated.py"}, "terminated.py was ended by SIGTERM when it was started without input"),
         (

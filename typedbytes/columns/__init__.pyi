@@ -8,7 +8,7 @@ from typedbytes.errors import DecodeError
 
 __all__ = ["Batch", "BatchReader", "MismatchError", "read", "write"]
 
-_Schema = Union[Mapping[str, str], Iterable[str]]
+_Schema = Union[Mapping[str, str], Mapping[int, str], Iterable[str]]
 
 class MismatchError(DecodeError): ...
 

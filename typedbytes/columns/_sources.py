@@ -71,7 +71,7 @@ class Files:
     def __init__(self, files, pairs, structure):
         self._files = iter(files)
         self._how = pairs, structure
-        self._name, self._reader, self.in_file = None, stream(b"", *self._how), False
+        self._name, self._reader, self.in_file = "", stream(b"", *self._how), False
         self._open_next()
 
     def __use_encoded__(self, use, nbytes):

@@ -85,9 +85,12 @@ def _start_of(script):
 
 def _steps_of(processes, script, command, environ):
     """Return the roles of each step of a script's job, None for a job of one step; only a script that may have some is asked."""
-    with open(script, "rb") as file:
-        if b"steps" not in file.read():
-            return None
+    try:
+        with open(script, "rb") as file:
+            if b"steps" not in file.read():
+                return None
+    except OSError as error:
+        raise CommandError(f"the script {script} cannot be read: {error.strerror}") from None
     lines = _probe(processes, script, {"steps": command}, environ)["steps"]
     try:
         return steps_in(lines or []) or None
