@@ -36,12 +36,22 @@ static uint32_t crc32c_by_table(uint32_t crc, const unsigned char *p, ptrdiff_t 
 #define CRC32C_8(crc, word) ((uint32_t)_mm_crc32_u64((crc), (word)))
 #define CRC32C_1(crc, byte) _mm_crc32_u8((crc), (byte))
 static int crc32c_has_instruction(void) { __builtin_cpu_init(); return __builtin_cpu_supports("sse4.2"); }
-#elif defined(__ARM_FEATURE_CRC32)
+#elif defined(__AARCH64EL__) && defined(__GNUC__) && (defined(__ARM_FEATURE_CRC32) || defined(__linux__))
 #include <arm_acle.h>
+#ifdef __ARM_FEATURE_CRC32    /* all that this is compiled for have it */
 #define CRC32C_TARGET
+static int crc32c_has_instruction(void) { return 1; }
+#else
+#include <sys/auxv.h>
+#ifdef __clang__
+#define CRC32C_TARGET __attribute__((target("crc")))
+#else
+#define CRC32C_TARGET __attribute__((target("+crc")))
+#endif
+static int crc32c_has_instruction(void) { return (getauxval(AT_HWCAP) & 1 << 7) != 0; }    /* HWCAP_CRC32, which older headers lack */
+#endif
 #define CRC32C_8(crc, word) __crc32cd((crc), (word))
 #define CRC32C_1(crc, byte) __crc32cb((crc), (byte))
-static int crc32c_has_instruction(void) { return 1; }
 #endif
 
 #ifdef CRC32C_8
