@@ -124,6 +124,12 @@ test-portable: build ## run the codec's tests on a build that uses the interpret
 	cd build/portable && PYTHONPATH=$(CURDIR)/build/portable $(abspath $(BIN))/python -m pytest $(PYTEST_ARGS) \
 	    $(CODEC_TESTS:%=tests/%.py)
 
+# Of another processor: Debian's Python of its kind by qemu, in a system of its own; what is compiled is compiled here, by zig.
+MACHINES := aarch64 s390x armhf i386
+.PHONY: $(MACHINES:%=test-on-%)
+$(MACHINES:%=test-on-%): test-on-%: build build/wheel-tools/built
+	VENV=$(VENV) WHEEL_TOOLS=build/wheel-tools .ci/on-machine $* --hypothesis-profile=brief $(PYTEST_ARGS) $(CODEC_TESTS:%=tests/%.py)
+
 .PHONY: test-dispatch
 test-dispatch: build ## run the codec's tests with the loops over text of each kind of processor: every one's, AVX2, AVX-512; 4 minutes
 	@set -e; for most in 0 1 2; do \
