@@ -817,3 +817,12 @@ def test_what_fails_to_encode_is_not_sent():
     writer.write([2])
     writer.close()
     assert list(BlockReader(sink.getvalue())) == [[1], [2]]
+
+
+def test_the_end_of_a_socket_stays_the_end():
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            BlockWriter(theirs).write([1])
+        reader = BlockReader(ours)
+        assert [reader.read(), reader.read(), reader.read()] == [[1], None, None]

@@ -17,6 +17,7 @@ import os
 import pickle
 import socket
 import sys
+import uuid
 from pathlib import Path
 
 import pytest
@@ -181,10 +182,10 @@ def mismatched():
     return ntaken, builder.state, builder.path, builder.expected
 
 
-def in_groups():
+def in_groups(data=None, max_rows=40):
     """Return batches that end where a key does."""
     builder = _native.Builder(None, 2, None, "error")
-    builder.append_records(CONTAINERS, 40)
+    builder.append_records(data or CONTAINERS, max_rows)
     batches = [builder.finish(_native.Batch, ("key", "value"), builder.last_group()), builder.finish(_native.Batch, ("key", "value"))]
     return [as_bytes([_native.rows_of_batch(batch, number) for number in (0, 1)]) for batch in batches]
 
@@ -451,6 +452,13 @@ PICKLED = [
     decimal.Decimal("1.25"),
     2**900,
     1j,
+    uuid.UUID(int=2**127 + 5),
+]
+# A string of protocol 0, a number whose size is not one of the interpreter's small ints, elements of one hash.
+UNUSUAL = [
+    b"S'text'\n.",
+    pickle.dumps((decimal.Decimal("1" * 900),), 2),
+    b"\x80\x02c__builtin__\nset\n](K\x01\x85G?\xf0\0\0\0\0\0\0\x85e\x85R.",
 ]
 SHARED = [str(number) * 3 for number in range(300)]
 MEMOS = pickle.dumps(tuple((text, text, (text,)) for text in SHARED), 2)
@@ -459,8 +467,16 @@ NULLS = tb.Encoder().encode_pairs(
     (None if number % 7 == 1 else number, None if number % 5 == 2 else ("t%d" % number, None if number % 3 else [number, None], True))
     for number in range(400)
 )
+# A column whose type comes late; nulls in rows of a fixed size; nulls only in the rows that the next batch gets.
+LATE_TYPE = tb.Encoder().encode_pairs([(number, None) for number in range(3000)] + [(1, (1, "t", [1.5], None))])
+FIXED_NULLS = tb.Encoder().encode_pairs((number, None if number % 9 == 8 else (2**40, number, True)) for number in range(3000))
+NULLS_LAST = tb.Encoder().encode_pairs((number // 50, None if number > 60 else (number, "text")) for number in range(80))
 
 OPERATIONS = {
+    "columns_late_type": lambda: rewritten(LATE_TYPE),
+    "columns_fixed_nulls": lambda: rewritten(FIXED_NULLS),
+    "columns_nulls_last": lambda: in_groups(NULLS_LAST, 80),
+    "loads_unusual": lambda: [_core.safe_loads(data) for data in UNUSUAL],
     "loads_pickled": lambda: [tb.loads(tb.dumps(value)) for value in PICKLED],
     "loads_memo": lambda: [len(_core.safe_loads(MEMOS)), _core.safe_loads(OTHER_MEMOS)],
     "dumps_pickled": lambda: [tb.dumps(value) for value in PICKLED],

@@ -2,6 +2,7 @@
 
 import array
 import collections
+import gc
 
 import pytest
 
@@ -231,3 +232,25 @@ def test_what_is_too_long_is_refused_before_it_is_looked_at(name, count):
         assert line.startswith(repr(path))
         assert f" of {count} is longer than 2^31-1" in line
         assert line.endswith(" 0 True")
+
+
+def test_a_set_that_the_collector_changes_is_written_as_it_was_or_is():
+    class Trap:
+        def __del__(self):
+            values.add("added")
+
+    values = set(range(1000, 1100))
+    states = [set(values), {*values, "added"}]
+    thresholds = gc.get_threshold()
+    gc.disable()
+    trap = Trap()
+    trap.itself = trap
+    del trap
+    try:
+        gc.set_threshold(1)
+        gc.enable()  # it runs at the next container that is made
+        data = tb.dumps(values)
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.enable()
+    assert tb.loads(data) in states

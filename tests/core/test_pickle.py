@@ -652,6 +652,35 @@ def test_the_state_of_a_uuid_is_checked(state):
     refused(b"cuuid\nUUID\n)\x81" + state + b"b.")
 
 
+def test_a_uuid_without_a_number_may_be_dropped_again():
+    blank = b"cuuid\nUUID\n)\x81"
+    replaced = blank + b"}U\x03int" + blank + b"sU\x03intK\x09sb"  # the state's number is given twice
+    assert safe_loads(replaced + b".") == UUID(int=9)
+    refused(replaced + b"\x85" * 100 + b".")
+
+
+def test_a_uuid_whose_number_is_none_is_not_written():
+    value = UUID(int=9)
+    object.__setattr__(value, "int", object())
+    with pytest.raises(TypeError, match="cannot pickle object under the safe policy|cannot pickle builtins.object"):
+        safe_dumps(value)
+
+
+def test_an_interpreter_without_datetime_s_c_interface():
+    code = """
+        import datetime, sys
+        from typedbytes import _core
+        class WithoutInterface:
+            timezone = datetime.timezone
+        sys.modules["datetime"] = WithoutInterface
+        try:
+            _core.safe_loads(bytes.fromhex(sys.argv[1]))
+        except (AttributeError, ValueError) as error:
+            print(error)
+    """
+    assert "AttributeError" in run_fresh(code, pickle.dumps(date(2020, 1, 2), 2).hex())
+
+
 FROZENSET = b"c__builtin__\nfrozenset\n]"
 
 

@@ -469,6 +469,27 @@ def test_a_child_of_fork_cannot_use_the_sequence_file_of_its_parent(tmp_path):
     assert pairs_in(tmp_path / "file") == PAIRS
 
 
+def test_a_child_that_was_forked_inside_a_record_writes_none_of_its_parent_s(tmp_path):
+    code = """
+        def fork(obj):
+            global child
+            child = os.fork()
+            return bytes(1 << 20)    # more than waits in a buffer
+        w = sequencefile.Writer(sys.argv[1], default=fork)
+        try:
+            w.write(1, object())
+        except RuntimeError as error:
+            print(error, flush=True)
+        if child:
+            os.wait()
+            w.close()
+    """
+    child = run(code, tmp_path / "file", start=START, stdout=subprocess.PIPE)
+    assert (child.returncode, child.stderr) == (0, b"")
+    assert child.stdout == b"this Writer belongs to the process that created it\n"
+    assert pairs_in(tmp_path / "file") == [(1, bytes(1 << 20))]
+
+
 def test_what_a_child_of_fork_adds_to_the_writers_of_its_parent_is_written(tmp_path):
     code = """
         w = tb.Writer(sys.argv[1]); w.writes(VALUES)

@@ -211,3 +211,34 @@ def test_writes_calls_a_write_that_is_overridden():
     sink = Noting()
     Negating(sink).writes(Input(io.BytesIO(b"\x02\x01\x02\x00")))
     assert sink.pieces == [b"\x02\x00", b"\x02\x01"]
+
+
+def test_records_that_wait_are_sent_when_their_buffer_is_full(tmp_path):
+    text = "text" * 700
+    with open(tmp_path / "file", "wb") as file:
+        output = Output(file)
+        for _, _ in PairedInput(io.BytesIO(DATA)):
+            output.write(text)
+    assert (tmp_path / "file").read_bytes() == typedbytes.dumps(text) * len(PAIRS)
+
+
+def test_a_file_that_takes_a_part_and_then_nothing_is_an_error():
+    ours, theirs = os.pipe()
+    os.set_blocking(theirs, False)
+    with open(ours, "rb", buffering=0) as source, open(theirs, "wb", buffering=0) as sink:
+        with pytest.raises(BlockingIOError):
+            Output(sink).write(b"b" * 200_000)
+        taken = source.read(1 << 20)
+        assert typedbytes.dumps(b"b" * 200_000).startswith(taken) and taken
+
+
+def test_a_file_that_shows_more_than_it_gives_is_reported_after_bad_bytes_too():
+    class Lying(io.BytesIO):
+        def peek(self, nbytes):
+            return self.getvalue()
+
+        def read(self, nbytes=-1):
+            return b""
+
+    with pytest.raises(OSError, match="gave less than peek"):
+        list(Input(Lying(typedbytes.dumps(1) + b"\x0b")))

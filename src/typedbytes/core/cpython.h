@@ -342,22 +342,6 @@ static inline int bytes_restore(PyObject *bytes, Py_ssize_t nbytes) {
 #endif
 }
 
-/* Make a bytes object one of a subclass in place, as an assignment to __class__ does for classes of one layout; 0 where others may
- * have a reference to it, or the layouts may differ. */
-static inline int bytes_become(PyObject *bytes, PyObject *subclass) {
-#if TB_KNOWN_LAYOUT && !defined(Py_TRACE_REFS) && !defined(Py_GIL_DISABLED)
-    PyTypeObject *type = (PyTypeObject *)subclass;
-    if (Py_REFCNT(bytes) != 1 || Py_SIZE(bytes) < 2 || type->tp_basicsize != PyBytes_Type.tp_basicsize
-        || type->tp_free != PyBytes_Type.tp_free || PyType_HasFeature(type, Py_TPFLAGS_HAVE_GC)) return 0;    /* short ones are shared */
-    Py_INCREF(type);
-    Py_SET_TYPE(bytes, type);
-    return 1;
-#else
-    (void)bytes; (void)subclass;
-    return 0;
-#endif
-}
-
 /* The same, after the items of a list. PyList_Append would grow the list in many small steps. */
 static int list_extend_stolen(PyObject *list, PyObject **items, Py_ssize_t nitems) {
 #if TB_KNOWN_LAYOUT

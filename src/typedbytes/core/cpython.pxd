@@ -72,7 +72,6 @@ cdef extern from "core/cpython.h":
     int bytes_shorten(PyObject** bytes_object, Py_ssize_t nbytes) except -1
     # What bytes_shorten took off; False: not possible.
     bint bytes_restore(PyObject* bytes_object, Py_ssize_t nbytes) noexcept
-    bint bytes_become(PyObject* bytes_object, PyObject* subclass) noexcept
     # Replace the C function of a builtin function or method with keywords; returns the original one, NULL: nothing was changed.
     ctypedef object (*keyword_function)(PyObject* owner, PyObject* const* args, Py_ssize_t nargs, PyObject* names)
     keyword_function replace_calls(object function, keyword_function quick) noexcept

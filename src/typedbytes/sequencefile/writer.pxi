@@ -187,7 +187,7 @@ cdef class Writer:
     # ---- interpreter exit ----
 
     cdef int flush_at_exit(self) except -1:
-        if self.state == CLOSED or self.state == HAS_FAILED or (not self.has_unsent() and is_closed(self.sink)):
+        if self.state == CLOSED or self.state == HAS_FAILED or self.entry.is_inherited or (not self.has_unsent() and is_closed(self.sink)):
             return 1
         if not self.is_finalizing and self.state == OPEN:
             warn_unclosed(self, "of a SequenceFile")

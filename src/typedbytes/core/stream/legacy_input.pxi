@@ -9,7 +9,7 @@ cdef extern from "Python.h":
 
 
 cdef enum:
-    MAX_RETYPED = 256    # containers in containers; deeper ones come from pickles
+    MAX_SEARCHED_DEPTH = 256    # containers in containers; deeper ones come from pickles
 
 cdef Reader AHEAD = None    # the reader of the iteration that made the last step
 
@@ -95,15 +95,15 @@ cdef class ReadAheadIterator(RecordIterator):
             if parts[0] == NULL:
                 return NULL
             reader.state = OPEN
-            if may_have_bytes(parts[0]) and not retype_bytes(parts[0], <PyObject*>self.bytes_type, MAX_RETYPED):
+            if may_have_bytes(parts[0]) and not has_no_bytes(parts[0], MAX_SEARCHED_DEPTH):
                 return self.replaced(parts[0], NULL)
             return parts[0]
         if (<parts_function>(<PairReader>reader).next_parts)(<PairReader>reader, &parts[0], &parts[1]) <= 0:
             return NULL
         reader.state = OPEN
-        if may_have_bytes(parts[0]) and not retype_bytes(parts[0], <PyObject*>self.bytes_type, MAX_RETYPED):
+        if may_have_bytes(parts[0]) and not has_no_bytes(parts[0], MAX_SEARCHED_DEPTH):
             parts[0] = self.replaced(parts[0], parts[1])
-        if may_have_bytes(parts[1]) and not retype_bytes(parts[1], <PyObject*>self.bytes_type, MAX_RETYPED):
+        if may_have_bytes(parts[1]) and not has_no_bytes(parts[1], MAX_SEARCHED_DEPTH):
             parts[1] = self.replaced(parts[1], parts[0])
         if Py_REFCNT(<PyObject*>(<PairReader>reader).last_pair) != 1:
             # The caller still holds the last pair; as a rule not the one before.
@@ -157,29 +157,27 @@ cdef inline bint may_have_bytes(PyObject* o) noexcept:
     return PyBytes_CheckExact(<object>o) or PyTuple_CheckExact(<object>o) or PyList_CheckExact(<object>o) or PyDict_CheckExact(<object>o)
 
 
-cdef bint retype_bytes(PyObject* o, PyObject* bytes_type, int depth) noexcept:
-    # Make the bytes in a value ones of another class where nothing else has a reference to them; False: some are left to replace.
+cdef bint has_no_bytes(PyObject* o, int depth) noexcept:
+    # False also for what is nested deeper or shared, which replace_bytes looks through: shared parts may unfold to any number.
     cdef Py_ssize_t i = 0
     cdef PyObject* key
     cdef PyObject* value
-    if PyBytes_CheckExact(<object>o):
-        return bytes_become(o, bytes_type)
     if not may_have_bytes(o):
         return True
     if PyTuple_CheckExact(<object>o) and PyTuple_GET_SIZE(o) == 0:
         return True    # it is shared
-    if Py_REFCNT(o) != 1 or depth == 0:
+    if PyBytes_CheckExact(<object>o) or Py_REFCNT(o) != 1 or depth == 0:
         return False
     if PyTuple_CheckExact(<object>o):
-        while i < PyTuple_GET_SIZE(o) and retype_bytes(PyTuple_GET_ITEM(o, i), bytes_type, depth - 1):
+        while i < PyTuple_GET_SIZE(o) and has_no_bytes(PyTuple_GET_ITEM(o, i), depth - 1):
             i += 1
         return i == PyTuple_GET_SIZE(o)
     if PyList_CheckExact(<object>o):
-        while i < PyList_GET_SIZE(o) and retype_bytes(PyList_GET_ITEM(o, i), bytes_type, depth - 1):
+        while i < PyList_GET_SIZE(o) and has_no_bytes(PyList_GET_ITEM(o, i), depth - 1):
             i += 1
         return i == PyList_GET_SIZE(o)
     while dict_next(o, &i, &key, &value):
-        if not retype_bytes(key, bytes_type, depth - 1) or not retype_bytes(value, bytes_type, depth - 1):
+        if not has_no_bytes(key, depth - 1) or not has_no_bytes(value, depth - 1):
             return False
     return True
 
