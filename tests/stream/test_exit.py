@@ -469,25 +469,48 @@ def test_a_child_of_fork_cannot_use_the_sequence_file_of_its_parent(tmp_path):
     assert pairs_in(tmp_path / "file") == PAIRS
 
 
-def test_a_child_that_was_forked_inside_a_record_writes_none_of_its_parent_s(tmp_path):
-    code = """
+# What makes a writer over `path` with default=fork, and what writes one value.
+FORKING = {
+    "Writer": ("tb.Writer(path, default=fork)", "w.write(value)"),
+    "Writer_buffered": ("tb.Writer(open(path, 'wb'), default=fork)", "w.write(value)"),
+    "BlockWriter": ("BlockWriter(open(path, 'wb'), 'native', buffer_size=65536, default=fork)", "w.write([value])"),
+    "CoalescingWriter": (
+        "CoalescingWriter(open(path, 'wb', buffering=0), 'native', buffer_size=1 << 21, max_delay=None, default=fork)",
+        "w.write([value])",
+    ),
+    "sequencefile": ("sequencefile.Writer(path, default=fork)", "w.write('key', value)"),
+}
+
+
+@pytest.mark.parametrize("kind", FORKING)
+def test_a_child_that_was_forked_inside_a_record_writes_none_of_its_parent_s(kind, tmp_path):
+    make, write = FORKING[kind]
+    code = f"""
         def fork(obj):
             global child
-            child = os.fork()
-            return bytes(1 << 20)    # more than waits in a buffer
-        w = sequencefile.Writer(sys.argv[1], default=fork)
+            child = child or os.fork()
+            return list(range(50_000))    # more than waits in a buffer
+        def write(value):
+            {write}
+        path, child = sys.argv[1], None
+        w = {make}
+        write(1)
         try:
-            w.write(1, object())
+            write(object())
+            w.flush()
         except RuntimeError as error:
-            print(error, flush=True)
+            print(child == 0, error, flush=True)
         if child:
             os.wait()
+            write(2)
             w.close()
     """
-    child = run(code, tmp_path / "file", start=START, stdout=subprocess.PIPE)
+    child = run(code, tmp_path / kind, start=START, stdout=subprocess.PIPE)
     assert (child.returncode, child.stderr) == (0, b"")
-    assert child.stdout == b"this Writer belongs to the process that created it\n"
-    assert pairs_in(tmp_path / "file") == [(1, bytes(1 << 20))]
+    name = "Writer" if kind == "sequencefile" else kind.split("_")[0]
+    assert child.stdout.decode() == f"True this {name} belongs to the process that created it\n"
+    records = [value for _, value in pairs_in(tmp_path / kind)] if kind == "sequencefile" else records_of(kind, tmp_path / kind)
+    assert records == [1, list(range(50_000)), 2]
 
 
 def test_what_a_child_of_fork_adds_to_the_writers_of_its_parent_is_written(tmp_path):

@@ -135,7 +135,7 @@ cdef class AsyncCoalescingWriter:
         if self.is_closed or self.encoder is None:
             raise ValueError("I/O operation on a closed writer")
         if self.entry.is_inherited:    # the parent sends what is in the buffer
-            raise RuntimeError("this AsyncCoalescingWriter belongs to the process that created it")
+            raise_inherited(self)
         if self.encoder.busy:
             self.encoder.enter()
         return 0

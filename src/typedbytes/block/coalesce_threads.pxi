@@ -222,7 +222,7 @@ cdef class CoalescingWriter:
         if self.holder == me:
             raise RuntimeError("this CoalescingWriter is in use: re-entered from a hook")
         if self.entry.is_inherited:    # the mutex may stay locked for ever, and the parent sends what is in the buffer
-            raise RuntimeError("this CoalescingWriter belongs to the process that created it")
+            raise_inherited(self)
         if pthread_mutex_trylock(&self.mutex) != 0:
             with nogil:
                 pthread_mutex_lock(&self.mutex)
@@ -373,6 +373,8 @@ cdef class CoalescingWriter:
 
     cdef int advance(self) except -1:
         # Wait until another thread has sent its batch, or send one.
+        if self.entry.is_inherited:    # forked inside a message
+            raise_inherited(self)
         return self.wait() if self.is_sending else self.send_ours()
 
     cdef int advance_open(self) except -1:

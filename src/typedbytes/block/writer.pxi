@@ -119,6 +119,8 @@ cdef class BlockWriter:
         cdef Py_ssize_t nbytes = encoder.nbytes()
         if nbytes == 0:
             return 0
+        if self.entry.is_inherited:    # forked inside a message
+            raise_inherited(self)
         self.sink.sent = 0
         try:
             encoder.send_to(self.sink)

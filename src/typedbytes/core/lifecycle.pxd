@@ -16,6 +16,8 @@ cdef enum State:
 # Raise what a call in any state but OPEN raises. failure: the error to raise again; role: "reader", "writer".
 cdef int refuse_call(object owner, State state, object failure, str role) except -1
 cdef int raise_in_use(object owner) except -1
+# For a writer in a forked child, where what it holds is not to be sent.
+cdef int raise_inherited(object owner) except -1
 
 
 # Writers that are open when this process forks, or when the interpreter ends; see core/lifecycle/exit.pxi.

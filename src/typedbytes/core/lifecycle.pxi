@@ -29,4 +29,8 @@ cdef int refuse_call(object owner, State state, object failure, str role) except
 cdef int raise_in_use(object owner) except -1:
     raise RuntimeError(f"this {type(owner).__name__} is in use: re-entered from a hook, or used by two threads")
 
+
+cdef int raise_inherited(object owner) except -1:
+    raise RuntimeError(f"this {type(owner).__name__} belongs to the process that created it")
+
 include "lifecycle/exit.pxi"

@@ -122,7 +122,7 @@ cdef class Writer:
         self.drop_buffers()
 
     def __del__(self):
-        if self.state != OPEN or (self.is_finalizing and not self.has_unsent()):
+        if self.state != OPEN or self.entry.is_inherited or (self.is_finalizing and not self.has_unsent()):
             return
         if not self.is_finalizing:    # at exit the warning has been given
             warn_unclosed(self, "of a SequenceFile")
@@ -389,7 +389,7 @@ cdef class Writer:
 
     cdef int refuse(self) except -1:
         if self.entry.is_inherited and self.state != CLOSED:
-            raise RuntimeError("this Writer belongs to the process that created it")
+            raise_inherited(self)
         if self.state == HAS_FAILED:
             raise ValueError("this Writer has failed: the last records may be written in part")
         return refuse_call(self, self.state, None, "writer")

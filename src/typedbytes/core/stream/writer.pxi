@@ -148,6 +148,8 @@ cdef class Writer:
     cdef int send(self) except -1:
         # The bytes are not changed as long as the sink keeps a reference to them.
         cdef Py_ssize_t nbytes = written(&self.e.buf)
+        if self.entry.is_inherited:    # forked inside a record
+            raise_inherited(self)
         self.send_rest()
         if nbytes:
             filled = self.change_buffers()
