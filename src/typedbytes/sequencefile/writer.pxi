@@ -12,9 +12,7 @@ cdef class Writer:
     """
 
     cdef readonly int version
-    cdef readonly str key_class
-    cdef readonly str value_class
-    cdef readonly str compression
+    cdef readonly str key_class, value_class, compression
     cdef readonly object codec
     cdef readonly dict metadata
     cdef readonly bytes sync_marker
@@ -187,7 +185,7 @@ cdef class Writer:
     # ---- interpreter exit ----
 
     cdef int flush_at_exit(self) except -1:
-        if self.state == CLOSED or self.state == HAS_FAILED or self.entry.is_inherited or (not self.has_unsent() and is_closed(self.sink)):
+        if self.entry.is_inherited or self.state in (CLOSED, HAS_FAILED) or (not self.has_unsent() and is_closed(self.sink)):
             return 1
         if not self.is_finalizing and self.state == OPEN:
             warn_unclosed(self, "of a SequenceFile")
