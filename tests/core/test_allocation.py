@@ -190,6 +190,14 @@ def in_groups(data=None, max_rows=40):
     return [as_bytes([_native.rows_of_batch(batch, number) for number in (0, 1)]) for batch in batches]
 
 
+def no_rows_yet():
+    """Return a batch of no row, and the next one, which has its nulls."""
+    builder = _native.Builder(None, 2, None, "error")
+    builder.append_records(NULLS, 10**6)
+    batches = [builder.finish(_native.Batch, ("key", "value"), 0), builder.finish(_native.Batch, ("key", "value"))]
+    return [as_bytes([_native.rows_of_batch(batch, number) for number in (0, 1)]) for batch in batches]
+
+
 def through_arrow(data):
     """Export, take back, and write."""
     imported = _native.ImportedArray(*taken(data)[0].__arrow_c_array__())
@@ -439,7 +447,7 @@ def new_keys():
     """Decode MAPs with keys of three kinds that were not met before; return whether they come back."""
     number = next(NUMBERS)
     keys = ["k%d" % number, "a key longer than others %d" % number, "ключ, длиннее других %d" % number]
-    maps = [{key: 1} for key in keys] * 3
+    maps = [{key: 1} for key in keys] * 9  # so often that looking them up goes on to pay
     return tb.loads(tb.dumps(maps)) == maps
 
 
@@ -470,12 +478,16 @@ NULLS = tb.Encoder().encode_pairs(
 # A column whose type comes late; nulls in rows of a fixed size; nulls only in the rows that the next batch gets.
 LATE_TYPE = tb.Encoder().encode_pairs([(number, None) for number in range(3000)] + [(1, (1, "t", [1.5], None))])
 FIXED_NULLS = tb.Encoder().encode_pairs((number, None if number % 9 == 8 else (2**40, number, True)) for number in range(3000))
+ONE_NULL = tb.Encoder().encode_pairs((number, (None if number == 3 else number, "t")) for number in range(1200))
 NULLS_LAST = tb.Encoder().encode_pairs((number // 50, None if number > 60 else (number, "text")) for number in range(80))
 
 OPERATIONS = {
     "columns_late_type": lambda: rewritten(LATE_TYPE),
     "columns_fixed_nulls": lambda: rewritten(FIXED_NULLS),
     "columns_nulls_last": lambda: in_groups(NULLS_LAST, 80),
+    "columns_one_null": lambda: rewritten(ONE_NULL),
+    "columns_no_rows_yet": no_rows_yet,
+    "columns_nulls_of_parts": lambda: taken(NULLS, paths=((1, 0),))[1],
     "loads_unusual": lambda: [_core.safe_loads(data) for data in UNUSUAL],
     "loads_pickled": lambda: [tb.loads(tb.dumps(value)) for value in PICKLED],
     "loads_memo": lambda: [len(_core.safe_loads(MEMOS)), _core.safe_loads(OTHER_MEMOS)],

@@ -51,6 +51,7 @@ LEFT_OUT = [
 ]
 #: These lines, and what it would take to reach them.
 UNREACHABLE = {
+    ("block/coalesce_threads.pxi", "raise_errno(failed)"): "a system that refuses a mutex",
     ("core/codec/pickle/write.pxi", "return raise_too_long(e, PICKLE, nbytes)"): "a value whose pickle has 2 GiB",
     ("core/codec/encode.pxi", "except EncodeError:"): "the same",
     ("core/codec/encode.pxi", "raise"): "the same",

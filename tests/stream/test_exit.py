@@ -469,6 +469,23 @@ def test_a_child_of_fork_cannot_use_the_sequence_file_of_its_parent(tmp_path):
     assert pairs_in(tmp_path / "file") == PAIRS
 
 
+def test_a_child_cannot_use_a_writer_of_its_parent_s_tasks(tmp_path):
+    code = """
+        w = make_AsyncCoalescingWriter(sys.argv[1])
+        if os.fork() == 0:
+            try:
+                w.write([1])
+            except RuntimeError as error:
+                print(error, flush=True)
+            sys.exit()
+        os.wait()
+    """
+    child = run(code, tmp_path / "file", stdout=subprocess.PIPE)
+    assert (child.returncode, child.stderr) == (0, b"")
+    assert child.stdout == b"this AsyncCoalescingWriter belongs to the process that created it\n"
+    assert records_of("CoalescingWriter", tmp_path / "file") == VALUES
+
+
 # What makes a writer over `path` with default=fork, and what writes one value.
 FORKING = {
     "Writer": ("tb.Writer(path, default=fork)", "w.write(value)"),
