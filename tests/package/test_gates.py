@@ -102,8 +102,8 @@ def test_lines_and_outcomes_are_counted_where_they_come_from():
 def test_lines_that_no_test_reaches_are_in_the_sources():
     for name, start in reached.UNREACHABLE:
         text = (reached.workshop.ROOT / "src" / "typedbytes" / name).read_text("utf-8").split("\n")
-        assert [reached.why_too_large(name, line.strip()) is not None for line in text if line.strip().startswith(start)] == [True]
-    assert reached.why_too_large("_sorting/sorter.pxi", "return TOO_LONG") is None
+        assert [reached.why_unreachable(name, line.strip()) is not None for line in text if line.strip().startswith(start)] == [True]
+    assert reached.why_unreachable("_sorting/sorter.pxi", "return TOO_LONG") is None
 
 
 def test_figures_are_parsed_as_they_were_reported(capsys):

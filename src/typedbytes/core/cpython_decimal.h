@@ -69,8 +69,7 @@ static PyObject *small_decimal(PyTypeObject *kind, const unsigned char *text, Py
     if (nchars <= (point >= 0)) return NULL;    /* no digit */
     return new_small_decimal(kind, negative, number, ndigits ? ndigits : 1, point < 0 ? 0 : point + 1 - nchars);
 #else
-    (void)kind; (void)text; (void)nchars;
-    return NULL;
+    return (void)kind, (void)text, (void)nchars, (PyObject *)NULL;    /* never called: knows_decimals() says no */
 #endif
 }
 

@@ -46,18 +46,18 @@ cdef bytes trusted_pickle_of(object obj):
 cdef int encode_plain(Encoding* e, object obj) except -1:
     # Code 100 and the pickle of a plain value. TypeError for anything else, subclasses included: pickling those runs or names code
     # of the user's.
-    cdef Py_ssize_t offset, nbytes
+    cdef Py_ssize_t offset, total
     cdef unsigned char* p
     reserve_for(e, 5)
     offset = written(&e.buf)
     e.buf.cursor += 5
     write_pickle(e, obj)
-    nbytes = written(&e.buf) - offset - 5
-    if unlikely(nbytes > MAX_LENGTH):
-        return raise_too_long(e, PICKLE, nbytes)
+    total = written(&e.buf) - offset - 5
+    if unlikely(total > MAX_LENGTH):
+        return raise_too_long(e, PICKLE, total)
     p = e.buf.start + offset
     p[0] = PICKLE
-    store_i32(p + 1, <int32_t>nbytes)
+    store_i32(p + 1, <int32_t>total)
     return 0
 
 
