@@ -38,7 +38,7 @@ def read(
     """Read a stream of pairs of one shape, or of values, as batches of columns.
 
     source: any source that a Reader accepts; the path or the bytes of a SequenceFile, or a Reader of one; a folder of part files, a
-    pattern such as "out/part-*", or a list of paths, whose errors name the file, with offset and record in it. batch_rows: rows of a batch,
+    pattern such as `out/part-*`, or a list of paths, whose errors name the file, with offset and record in it. batch_rows: rows of a batch,
     fewer in the last one, or if a column would exceed 2^31-1 bytes or items. batch_nbytes: a batch also ends with the record by
     which it has that many encoded bytes, so that memory does not depend on the size of records; None: 8 MiB, or 128 bytes for each
     of batch_rows if that is more. schema: a type for each value of a record, by

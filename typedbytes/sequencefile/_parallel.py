@@ -19,7 +19,7 @@ __all__ = ["read"]
 def read(paths, *, processes=1, ordered=False, progress=None, split_size=1 << 24, **options):
     """Iterate over the (key, value) pairs of files and folders of part files, read by several processes.
 
-    paths: a path, URL or pattern such as "out/part-*", or several. The files of a folder are read in the order of their names, except those whose names start
+    paths: a path, URL or pattern such as `out/part-*`, or several. The files of a folder are read in the order of their names, except those whose names start
     with _ or a dot; a folder inside it with any other name raises IsADirectoryError. processes: 1 reads in this process, in
     order. ordered: with several processes, keep the order of files and records; otherwise splits are returned as they are
     ready. progress: called with (bytes done, total bytes) after each split. split_size: bytes. Other options as for `Reader`;
