@@ -1,4 +1,4 @@
-"""The BatchReader: sources, threads that decode ahead, signals, faults in order, options."""
+"""The BatchReader: sources, threads that decode ahead, signals, faults in order, options. Limits of a column are in test_columns."""
 
 import array
 import contextlib

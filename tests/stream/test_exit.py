@@ -97,7 +97,7 @@ ENDS = {
     "end": ("writers = make(*KINDS)", 0),
     "sys.exit": ("writers = make(*KINDS); sys.exit(3)", 3),
     "exception": ("writers = make(*KINDS); raise LookupError", 1),
-    "at exit": ("writers = [tb.Writer(os.devnull)]; atexit._run_exitfuncs(); writers += make(*KINDS); gc.enable()", 0),
+    "at exit": ("writers = [tb.Writer(os.devnull)]; atexit._run_exitfuncs(); writers += make(*KINDS); gc.enable(); close_files()", 0),
     "fork": (
         """
         writers = make(*[name for name in KINDS if name not in HELD_BY_SINKS])

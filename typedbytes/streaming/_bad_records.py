@@ -58,10 +58,10 @@ class BadRecordSkipper:
         self._is_broken = is_broken  # returns whether the input or the output has failed
         self._groups = None
 
-    def run(self, role, process):
-        """Call user code in one of the two roles below; a limit given as a share is checked at the end of the records."""
+    def run(self, each, process):
+        """Call user code by `each`, the method map or reduce; a limit given as a share is checked at the end of the records."""
         try:
-            role(process)
+            each(process)
         except StopEarly:
             self._bad.check(self._input.record)
             raise

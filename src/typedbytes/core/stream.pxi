@@ -3,6 +3,8 @@
 # Here: buffers with a source or a sink, one-call encode and decode, groups of pairs, iterators that stay failed. Not
 # here: type codes, paths, the environment. Nothing is opened here; a source or sink is an object with a method to call.
 #
+# Methods like __use_encoded__ are for our other modules: a user's subclass has no names of this form.
+#
 # Invariant: an object that is in use refuses a second use (a hook or another thread); a reader that failed stays failed;
 # a writer's buffer holds whole records only.
 

@@ -1,4 +1,5 @@
-# Keys and values: converts the bytes of Hadoop's Writables to objects and back, and to typed bytes.
+# Keys and values: converts the bytes of Hadoop's simple Writables to objects and back, and to typed bytes; those that hold others are in
+# typedbytes/sequencefile/_writables.py.
 
 cdef enum Kind:
     TYPED_BYTES

@@ -2,7 +2,7 @@
 #
 # An Output writes each record to its file at once. To a file with a buffer, to standard output and in writes(), records wait as long
 # as an iteration has input that it has read ahead: they are sent before it reads more, ends or is given up, so that a process never
-# waits for input with records unsent. The windows of legacy send them in read1(); a file that is read directly is one on a disk.
+# waits for input with records unsent. The windows of typedbytes/legacy/_read_ahead.py send them in read1(); a file that is read directly is one on a disk.
 # Meanwhile the file is guarded: a method of it that is called sends them first.
 
 cdef enum:
@@ -54,7 +54,7 @@ cdef class RecordOutput(FlushedAtExit):
     cdef dict handlers
     cdef bint is_raw
     cdef bint may_defer
-    cdef bint is_guarded        # where records wait, and no method of the file is another one than its class's
+    cdef bint is_guarded        # where records may wait: no method of the file is overridden on the object
     cdef bint may_gather        # no user code can look at the file while an iteration is copied
     cdef WriteBuffer spare      # for the next record
     cdef WriteBuffer waiting    # whole records
@@ -141,7 +141,7 @@ cdef class RecordOutput(FlushedAtExit):
         if self.spare.owner != NULL or b.end - b.start > 4 * (WRITE_SIZE + SCRATCH):
             drop(b)
         else:
-            self.spare.start = self.spare.cursor = b.start    # by its parts: a copy of all would wait for what was written to the cursor
+            self.spare.start = self.spare.cursor = b.start    # field by field: a copy of the struct would stall on the recent store to `cursor`
             self.spare.end = b.end
             self.spare.owner = b.owner
 
