@@ -11,7 +11,7 @@ import _signal  # signal itself imports enum, half of the start-up time of a tas
 import os
 import sys
 
-from typedbytes._core import RecordGroups
+from typedbytes._core import END, RecordGroups, RecordLoop
 from typedbytes._exit_codes import BAD_DATA, FAILED, INTERNAL, INTERRUPTED, IO_ERROR, OK, TERMINATED, USAGE
 from typedbytes.errors import DecodeError, EncodeTypeError
 from typedbytes.streaming._descriptors import open_descriptors
@@ -37,7 +37,6 @@ CAUSES = {
 }
 KEY_NCHARS, KEY_NBYTES = 200, 64  # of a key shown in a report: as a value, and encoded
 DRAIN_NBYTES = 1024 * 1024
-NO_KEY = object()  # no record was read
 
 
 def run(
@@ -267,17 +266,13 @@ class TaskRun:
             self._process(process)
 
     def _process(self, process):
-        write = self._output.writes
-        key, pairs = NO_KEY, None
+        records = self._records()
+        self._layers.append(records)
+        loop = RecordLoop(records, process, self._output)
         try:
-            records = self._records()
-            self._layers.append(records)
-            for key, value in records:
-                pairs = process(key, value)
-                if pairs is not None:
-                    write(pairs)
+            loop.run()
         except BaseException:
-            self._note(key, pairs)
+            self._note(loop.key, loop.returned)
             raise
 
     def _process_batches(self, process):
@@ -285,7 +280,7 @@ class TaskRun:
             for batch in self._input.batches() if self._role == "map" else self._input.whole_groups():
                 self._emit(process(batch))
         except BaseException:
-            self._note(NO_KEY)
+            self._note(END)
             raise
 
     def _process_and_skip_bad(self, process):
@@ -298,7 +293,7 @@ class TaskRun:
         try:
             skipper.run(skipper.map if self._role == "map" else skipper.reduce, process)
         except BaseException:
-            self._note(NO_KEY)
+            self._note(END)
             raise
 
     def _is_broken(self):
@@ -360,7 +355,7 @@ class TaskRun:
             self._details.append(("returned", f"{type(returned).__name__}, expected pairs of key and value: yield them, or return a list"))
 
     def _key_details(self, key):
-        if key is NO_KEY:
+        if key is END:
             return []
         try:
             shown = repr(key)[:KEY_NCHARS]

@@ -7,8 +7,6 @@ one by one; the input is read to its end.
 
 from __future__ import annotations
 
-import io
-
 from typedbytes import sequencefile
 from typedbytes._sorting._native import LineReader
 from typedbytes.streaming._task import UsageError
@@ -20,7 +18,7 @@ COMPRESSION = "mapreduce_output_fileoutputformat_compress"
 
 
 def open_split(source, environ):
-    """Return a file of the split's pairs as typed bytes."""
+    """Return a source of the split's pairs as typed bytes: an object with read1()."""
     kind = environ.get("typedbytes_split_format")
     if kind == "typedbytes":
         return source
@@ -32,7 +30,7 @@ def open_split(source, environ):
     raise UsageError(f"no way to read a split of the format {kind}")
 
 
-class _SplitPairs(io.RawIOBase):
+class _SplitPairs:
     """Read the pairs of a reader with read_typed() as one stream of typed bytes."""
 
     def __init__(self, reader, source):
@@ -40,16 +38,14 @@ class _SplitPairs(io.RawIOBase):
         self._source = source
         self._rest = memoryview(b"")
 
-    def readinto(self, target):
-        """Fill the front of a buffer; return how many bytes that were."""
+    def read1(self, nbytes):
+        """Return the next bytes, `nbytes` of them at most; none at the end."""
         if not self._rest:
             self._rest = memoryview(self._reader.read_typed(CHUNK_NBYTES))
             if not self._rest:
                 self._drain()
-        nbytes = min(len(target), len(self._rest))
-        target[:nbytes] = self._rest[:nbytes]
-        self._rest = self._rest[nbytes:]
-        return nbytes
+        front, self._rest = self._rest[:nbytes], self._rest[nbytes:]
+        return front
 
     def _drain(self):
         # A split of text ends before the bytes that were needed to see so.

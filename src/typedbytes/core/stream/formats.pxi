@@ -17,10 +17,16 @@ cdef class FormatReader(PairReader):
     def groups(self):
         return RecordGroups(self)
 
-    cdef inline PyObject* pair_of_objects(self, object key, object value) except NULL:
-        incref(<PyObject*>key)
-        incref(<PyObject*>value)
-        return self.pair_of(<PyObject*>key, <PyObject*>value)
+    cdef PyObject* next_record(self) except? NULL:
+        cdef PyObject* key
+        cdef PyObject* value
+        return self.pair_of(key, value) if self.next_parts(&key, &value) else NULL
+
+
+cdef inline void give_parts(PyObject** key, PyObject** value, object key_made, object value_made) noexcept:
+    incref(<PyObject*>key_made)
+    incref(<PyObject*>value_made)
+    key[0], value[0] = <PyObject*>key_made, <PyObject*>value_made
 
 
 cdef class TextReader(FormatReader):
@@ -36,18 +42,20 @@ cdef class TextReader(FormatReader):
         self.separator = separator
         self.nfields = nfields
 
-    cdef PyObject* next_record(self) except? NULL:
+    cdef bint next_parts(self, PyObject** key, PyObject** value) except -1:
         cdef ReadBuffer* buf = &self.d.buf
         cdef Py_ssize_t nbytes
-        cdef PyObject* pair
         if self.at_end():
-            return NULL
+            return False
         self.check_signals()
         nbytes = self.find_line()
-        pair = self.numbered(nbytes) if self.separator is None else self.split(nbytes)
+        if self.separator is None:
+            give_parts(key, value, self.d.record, self.item(buf.cursor, nbytes))
+        else:
+            self.split(nbytes, key, value)
         buf.cursor += min(nbytes + 1, held(buf))
         self.count_record()
-        return pair
+        return True
 
     cdef Py_ssize_t find_line(self) except -1:
         # The size of the line at the cursor, without its LF.
@@ -62,10 +70,7 @@ cdef class TextReader(FormatReader):
             if not refill(buf, nseen + 1):
                 return nseen
 
-    cdef inline PyObject* numbered(self, Py_ssize_t nbytes) except NULL:
-        return self.pair_of_objects(self.d.record, self.item(self.d.buf.cursor, nbytes))
-
-    cdef PyObject* split(self, Py_ssize_t nbytes) except NULL:
+    cdef int split(self, Py_ssize_t nbytes, PyObject** key, PyObject** value) except -1:
         cdef const unsigned char* line = self.d.buf.cursor
         cdef const unsigned char* end = line + nbytes
         cdef const unsigned char* rest = line
@@ -80,8 +85,10 @@ cdef class TextReader(FormatReader):
             rest = found + nseparator
             nfound += 1
         if nfound == 0:
-            return self.pair_of_objects(self.item(line, nbytes), self.item(end, 0))
-        return self.pair_of_objects(self.item(line, rest - nseparator - line), self.item(rest, end - rest))
+            give_parts(key, value, self.item(line, nbytes), self.item(end, 0))
+        else:
+            give_parts(key, value, self.item(line, rest - nseparator - line), self.item(rest, end - rest))
+        return 0
 
     cdef inline object item(self, const unsigned char* p, Py_ssize_t nbytes):
         if self.raw:
@@ -101,21 +108,20 @@ cdef const unsigned char* find_bytes(const unsigned char* p, const unsigned char
 cdef class RawBytesReader(FormatReader):
     """Read pairs of bytes."""
 
-    cdef PyObject* next_record(self) except? NULL:
+    cdef bint next_parts(self, PyObject** key, PyObject** value) except -1:
         cdef ReadBuffer* buf = &self.d.buf
         cdef Py_ssize_t nkey, nvalue
-        cdef PyObject* pair
         if self.at_end():
-            return NULL
+            return False
         self.check_signals()
         nkey = self.find_item(0)
         if held(buf) == 4 + nkey and not refill(buf, 4 + nkey + 1):
             self.raise_cut("input ended between key and value")
         nvalue = self.find_item(4 + nkey)
-        pair = self.pair_of_objects(bytes_object(<const char*>buf.cursor + 4, nkey), bytes_object(<const char*>buf.cursor + 4 + nkey + 4, nvalue))
+        give_parts(key, value, bytes_object(<const char*>buf.cursor + 4, nkey), bytes_object(<const char*>buf.cursor + 4 + nkey + 4, nvalue))
         buf.cursor += 4 + nkey + 4 + nvalue
         self.count_record()
-        return pair
+        return True
 
     cdef Py_ssize_t find_item(self, Py_ssize_t start) except -1:
         # The size of the item whose length is `start` bytes after the cursor; all of it is held then. Memory grows with the bytes that

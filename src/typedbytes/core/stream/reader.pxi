@@ -446,6 +446,15 @@ cdef class PairReader(Reader):
             return NULL
         return self.pair_of(key, value)
 
+    cdef bint take_parts(self, PyObject** key, PyObject** value) except -1:
+        # The next pair, as a call from outside; False: the end of input.
+        self.enter()
+        if (<parts_function>self.next_parts)(self, key, value) <= 0:
+            self.raise_if_failed()
+            return False
+        self.state = OPEN
+        return True
+
     cdef bint next_parts(self, PyObject** key, PyObject** value) except -1:
         # False: the end of input.
         if self.at_end():
@@ -487,3 +496,9 @@ cdef class PairReader(Reader):
         [('a', 3), ('b', 3)]
         """
         return ReaderGroups(self)
+
+
+cdef bint reads_parts(object items) except -1:
+    # Whether they are a PairReader whose pairs may be taken apart: iteration over them would give the same keys and values.
+    return isinstance(items, PairReader) and not (<PairReader>items).raw and type(items).__next__ is PairReader.__next__ \
+        and type(items).__iter__ is PairReader.__iter__

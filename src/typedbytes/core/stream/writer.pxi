@@ -215,9 +215,13 @@ cdef class Writer:
         3
         """
         cdef long long before = self.nrecords
+        self.write_items(iterable)
+        return self.nrecords - before
+
+    cdef int write_items(self, object items) except -1:
         if self.state != OPEN:
             self.refuse()
-        for item in iterable:
+        for item in items:
             self.enter()
             try:
                 self.encode_item(item)
@@ -226,7 +230,7 @@ cdef class Writer:
                 self.state = OPEN
             if not self.nrecords & SIGNAL_MASK:
                 PyErr_CheckSignals()
-        return self.nrecords - before
+        return 0
 
     def copy(self, Reader reader not None):
         """Write every record that a Reader has left as its encoded bytes, and return their number.
@@ -413,27 +417,25 @@ cdef class PairWriter(Writer):
         ...     writer.writes([("a", 1), ("b", 2)])
         2
         """
+        return Writer.writes(self, pairs)
+
+    cdef int write_items(self, object items) except -1:
         cdef PairReader reader
-        cdef long long before = self.nrecords
-        if not isinstance(pairs, PairReader) or (<PairReader>pairs).raw or type(pairs).__next__ is not PairReader.__next__ \
-                or type(pairs).__iter__ is not PairReader.__iter__:
-            return Writer.writes(self, pairs)
-        reader = pairs
+        if not reads_parts(items):
+            return Writer.write_items(self, items)
+        reader = items
         while self.write_next(reader):
             if not self.nrecords & SIGNAL_MASK:
                 PyErr_CheckSignals()
-        return self.nrecords - before
+        return 0
 
     cdef bint write_next(self, PairReader reader) except -1:
         # From a reader to here, without a tuple between.
         cdef PyObject* parts[2]
         if self.state != OPEN:
             self.refuse()
-        reader.enter()
-        if (<parts_function>reader.next_parts)(reader, &parts[0], &parts[1]) <= 0:
-            reader.raise_if_failed()
+        if not reader.take_parts(&parts[0], &parts[1]):
             return False
-        reader.state = OPEN
         key, value = object_from_stolen(parts[0]), object_from_stolen(parts[1])
         self.enter()
         try:

@@ -1,0 +1,54 @@
+# The inner loop of a task: each record of its input goes to user code, and what that returns to its output.
+#
+# Between the reader, the function and the writer nothing is called by name: a pair of a PairReader is no tuple before the function
+# makes one, and what the function returns is encoded as it is iterated over.
+
+cdef class RecordLoop:
+    """Call function(key, value) for each record of an iterable, and write the pairs it returns to an output; None is no pairs.
+
+    `key` and `returned` are those of the record that was processed last; END and None before.
+    """
+
+    cdef object records
+    cdef object function
+    cdef object output
+    cdef Writer writer        # the output, where its writes() is that of a PairWriter
+    cdef readonly object key
+    cdef readonly object returned
+
+    def __init__(self, records, function, output):
+        self.records = records
+        self.function = function
+        self.output = output
+        self.writer = output if isinstance(output, PairWriter) and type(output).writes is PairWriter.writes else None
+        self.key = NOTHING
+
+    def __reduce__(self):
+        raise TypeError("a RecordLoop cannot be pickled")
+
+    def run(self):
+        """Process the records up to their end; raises what reading, the function or writing raises."""
+        if reads_parts(self.records):
+            while self.process_next(self.records):
+                pass
+            return
+        for key, value in self.records:
+            self.process(key, value)
+
+    cdef bint process_next(self, PairReader reader) except -1:
+        cdef PyObject* key
+        cdef PyObject* value
+        if not reader.take_parts(&key, &value):
+            return False
+        self.process(object_from_stolen(key), object_from_stolen(value))
+        return True
+
+    cdef inline int process(self, object key, object value) except -1:
+        self.key = key
+        self.returned = self.function(key, value)
+        if self.returned is None:
+            return 0
+        if self.writer is None:
+            self.output.writes(self.returned)
+            return 0
+        return self.writer.write_items(self.returned)
