@@ -76,7 +76,7 @@ def test_slice_from_the_end_of_many_inputs(file):
 @pytest.mark.parametrize("command", ["head", "tail", "sample"])
 def test_a_number_of_records_as_in_head(command, file):
     for n in (0, 2, 12):
-        seed = ["--seed", "1"] if command == "sample" else []
+        seed = ["--values", "--seed", "1"] if command == "sample" else []
         assert good(command, f"-{n}", *seed, file(NUMBERS)) == good(command, "-n", str(n), *seed, file(NUMBERS)) != b"" or n == 0
     assert "argument -n: expected an integer" in bad(64, command, "-2x", stdin=NUMBERS)[1]
     assert "argument -n: expected an integer" in bad(64, command, "-n", "-2", stdin=NUMBERS)[1]
@@ -473,6 +473,57 @@ def test_the_environment_says_what_a_record_is(capfdbinary, monkeypatch, file):
 )
 def test_what_seems_to_be_values_is_taken_for_values(data, file):
     assert good("slice", file(data)) == good("slice", "--values", file(data)) == data
+
+
+TEXTS = tb.Encoder().encode_pairs([("zeta", "a"), ("alpha", "b"), ("mid", "zz")])
+TAKEN_APART = {
+    "sort": [],
+    "uniq": [],
+    "sample": ["-n", "2"],
+    "partition": ["-n", "2", "-o", "{}/parts"],
+    "convert": ["--to", "parquet", "-o", "{}/a.parquet"],
+    "validate": ["--repair", "{}/good.tb"],
+    "diff": ["--unordered", "{}/in.tb"],
+}
+
+
+@pytest.mark.parametrize("command", TAKEN_APART)
+def test_what_may_be_pairs_of_one_type_is_said_to_be_taken_for_values(command, tmp_path):
+    path = tmp_path / "in.tb"
+    path.write_bytes(TEXTS)
+    words = [command, *(word.format(tmp_path) for word in TAKEN_APART[command]), str(path)]
+    done = run(*words)
+    note = f"typedbytes: {path}: read as single values: use --pairs for pairs of two STRINGs, or --values to leave out this line"
+    assert done.returncode == 0 and set(done.stderr.decode().splitlines()) == {note}
+    _remove(tmp_path / "parts")
+    assert good(*words[:-1], "--values", words[-1]) == done.stdout or command == "sample"
+
+
+@pytest.mark.parametrize("command", [["sort"], ["uniq"], ["sample", "-n", "2"], ["convert", "--to", "parquet"]], ids=lambda words: words[0])
+def test_an_input_is_not_replaced_before_it_is_clear_what_a_record_is(command, tmp_path):
+    (tmp_path / "in.tb").write_bytes(TEXTS)
+    os.symlink("in.tb", tmp_path / "link")
+    for name in ("in.tb", "link", "./in.tb"):
+        message = bad(64, *command, "in.tb", "-o", name, cwd=tmp_path)[1]
+        assert message == "in.tb: values, or pairs of two STRINGs? --values or --pairs must say it where -o replaces an input"
+    assert (tmp_path / "in.tb").read_bytes() == TEXTS
+    good(*command, "--pairs", str(tmp_path / "in.tb"), "-o", str(tmp_path / "in.tb"))
+
+
+@pytest.mark.parametrize("command", ["count", "to-text", "convert"])
+def test_what_looks_like_pairs_is_said_where_nothing_is_taken_apart(command, file):
+    extra = ["--to", "json"] if command == "convert" else []
+    done = run(command, *extra, file(PAIR_STREAM))
+    assert done.returncode == 0 and b"read as single values, but it looks like pairs (STRING INT STRING INT): use --pairs" in done.stderr
+    for word in "--pairs", "--values":
+        good(command, *extra, word, file(PAIR_STREAM))
+
+
+@pytest.mark.parametrize("pairs", [[("z", 1), ("a", 2.5)], [("z", 1), (2, 3), (None, 4)], [("a", [1]), ("b", {"c": 1}), ("d", "e")]])
+def test_pairs_of_several_types_are_seen(pairs, file):
+    data = tb.Encoder().encode_pairs(pairs)
+    assert rows(good("sniff", stdin=data))[0]["holds"] == "pairs, it seems"
+    assert "the input looks like pairs" in bad(64, "sort", file(data))[1]
 
 
 def test_large_pairs_are_seen_too(file):

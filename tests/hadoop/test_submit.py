@@ -1,7 +1,7 @@
 """Jobs on their way to Hadoop: the command lines, what travels with a job, archives, and messages to users.
 
-Belongs here: everything of typedbytes.hadoop that needs no Hadoop. Invariant: what Hadoop said in these tests was recorded from
-Hadoop 3.4.2 and its Java.
+Here: everything of typedbytes.hadoop that needs no Hadoop. Invariant: what Hadoop said in these tests was recorded from Hadoop 3.4.2 and
+its Java.
 """
 
 import contextlib
@@ -1254,7 +1254,11 @@ def test_steps_are_jobs_each_on_the_output_of_the_one_before(tmp_path):
     jobs = hadoop.jobs_of(checked)
     between = [job.output for job in jobs[:2]]
     assert re.fullmatch(r"hdfs:///out-\w{8}-step1 hdfs:///out-\w{8}-step2", " ".join(between))
-    assert [(job.inputs, job.output) for job in jobs] == [(["in"], between[0]), ([between[0]], between[1]), ([between[1]], "hdfs:///out/")]
+    assert [(job.inputs, job.output) for job in jobs] == [
+        (["in"], between[0]),
+        ([f"{between[0]}/part-*"], between[1]),
+        ([f"{between[1]}/part-*"], "hdfs:///out/"),
+    ]
     assert [(job.nreducers, job.combiner) for job in jobs] == [(0, False), (3, True), (3, True)]
     assert [(job.input_format, job.output_format) for job in jobs] == [
         ("com.example.F", "sequencefile"),
@@ -1286,11 +1290,12 @@ def test_steps_are_printed_for_a_shell(tmp_path, monkeypatch, capfdbinary):
     words = ("submit", written(tmp_path, job=STEPS), *WORDS, "--no-bundle", "--param", "times=1", "-D", "fs.defaultFS=hdfs://h")
     code, output, _ = run_command(capfdbinary, *words, "--dry-run")
     assert code == 0
-    one, two, remove = (shlex.split(each) for each in output.replace("\\\n", "").split(" &&\n"))
+    one, two, remove, remove_empty = (shlex.split(each) for each in output.replace("\\\n", "").split(" &&\n"))
     between = one[one.index("-output") + 1]
     assert one[:3] == two[:3] == ["hadoop", "jar", "hadoop-streaming.jar"]
-    assert (two[two.index("-input") + 1], two[two.index("-output") + 1]) == (between, "out")
-    assert remove == ["hadoop", "fs", "-D", "fs.defaultFS=hdfs://h", "-rm", "-r", "-f", "-skipTrash", between]
+    assert (two[two.index("-input") + 1], two[two.index("-output") + 1]) == (f"{between}/part-*", "out")
+    assert remove == ["hadoop", "fs", "-D", "fs.defaultFS=hdfs://h", "-rm", "-r", "-f", "-skipTrash", f"{between}/part-*", f"{between}/_*"]
+    assert remove_empty == ["hadoop", "fs", "-D", "fs.defaultFS=hdfs://h", "-rmdir", "--ignore-fail-on-non-empty", between]
     code, _, messages = run_command(capfdbinary, *words, "--target", "emr", "--staging", "s3://b/j")
     assert code == 69 and "a job of several steps is not described for emr" in messages
 
@@ -1307,7 +1312,10 @@ def test_steps_are_run_one_after_the_other(tmp_path, monkeypatch, home, fails):
         done = hadoop.submit(job, say=said.append)
         assert (done.output, done.counters["words = all"]["lost"]) == ("out", -2)
         assert [line for line in said if line.startswith("step")] == ["step 1 of 2", "step 2 of 2"]
-    *jobs, removed = (tmp_path / "asked").read_text().splitlines()
+    asked = (tmp_path / "asked").read_text().splitlines()
+    jobs = [line for line in asked if not line.startswith("fs ")]
     assert len(jobs) == (1 if fails else 2)
     (between,) = re.findall(r"-output (out-\w+-step1) ", jobs[0])
-    assert removed == f"fs -rm -r -f -skipTrash {between}"
+    whole = [f"fs -rm -r -f -skipTrash {between}"]
+    output = [f"fs -rm -r -f -skipTrash {between}/part-* {between}/_*", f"fs -rmdir --ignore-fail-on-non-empty {between}"]
+    assert asked[len(jobs) :] == (whole if fails else output)

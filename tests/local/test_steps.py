@@ -65,6 +65,36 @@ def test_a_step_that_fails_leaves_nothing_and_is_named(job, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
 
 
+LEAVING_OUT = """
+    from typedbytes import streaming
+    from typedbytes.streaming import Step, side_file
+
+    class Numbers:
+        def configure(self):
+            self.log = side_file("log")
+
+        def __call__(self, offset, line):
+            self.log.write(str(line).encode())
+            yield int(line), 1
+
+    if __name__ == "__main__":
+        streaming.run(steps=[Step(Numbers, max_bad=2)] * 2)
+"""
+
+
+def test_side_files_of_every_step_end_in_the_output_and_are_no_input(tmp_path):
+    (tmp_path / "in.txt").write_text("1\nx\n2\n")
+    script = write_script(tmp_path, LEAVING_OUT)
+    run(script, tmp_path / "in.txt", tmp_path / "out")
+    assert sorted(pairs_of(tmp_path / "out")) == [(1, 1), (1, 1)]
+    files = {name: (tmp_path / "out" / name).read_bytes() for name in os.listdir(tmp_path / "out")}
+    assert set(files) == {"_SUCCESS", "part-00000", "step1-log-m-00000", "step1-bad-records-m-00000", "step2-log-m-00000"}
+    assert files["step1-log-m-00000"] == b"1x2" and files["step1-bad-records-m-00000"].endswith(b"x")
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py", "out"]
+    run(script, tmp_path / "out", tmp_path / "again")
+    assert sorted(pairs_of(tmp_path / "again")) == [(1, 1), (1, 1)]
+
+
 def test_an_output_that_exists_is_an_error_before_the_first_step(job, tmp_path):
     (tmp_path / "out").mkdir()
     steps = []

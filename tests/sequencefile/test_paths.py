@@ -8,10 +8,11 @@ import socket
 import pytest
 
 import typedbytes as tb
+from commands import run
 from fresh import run_fresh
 from sequencefile_bytes import MARKER, written
 from sequencefile_pairs import NUMBERS, pairs_of
-from typedbytes import sequencefile
+from typedbytes import columns, sequencefile
 
 
 def test_paths_and_files_to_read_from(tmp_path):
@@ -141,3 +142,27 @@ def test_importing_brings_no_library():
         print(sorted({"cramjam", "fsspec", "bz2", "zlib", "numpy", "concurrent.futures", "typedbytes.streaming"} & set(sys.modules)))
     """
     assert run_fresh(code, flags=("-S",)) == "[]"
+
+
+SIDE_FILES = ["log-r-00000", "bad-records-m-00003", "step1-log-m-00000", "log.txt-m-00010.gz", "log-c-00000-4711"]
+
+
+def test_side_files_beside_part_files_are_no_input(tmp_path):
+    with sequencefile.open(tmp_path / "part-00000", "w") as writer:
+        writer.write("k", 1)
+    with sequencefile.open(tmp_path / "more.seq", "w") as writer:
+        writer.write("l", 2)
+    for name in SIDE_FILES:
+        (tmp_path / name).write_bytes(b"not a SequenceFile")
+    assert list(sequencefile.read(tmp_path)) == [("l", 2), ("k", 1)]
+    assert list(sequencefile.read(tmp_path.as_uri())) == [("l", 2), ("k", 1)]
+    with columns.read(tmp_path) as batches:
+        assert [len(batch) for batch in batches] == [2]
+    assert run("to-json", "--pairs", str(tmp_path)).stdout.splitlines() == [b'["l", 2]', b'["k", 1]']
+
+
+def test_side_files_alone_are_read(tmp_path):
+    for name in SIDE_FILES:
+        with sequencefile.open(tmp_path / name, "w") as writer:
+            writer.write(name, 1)
+    assert {key for key, _ in sequencefile.read(tmp_path)} == set(SIDE_FILES)

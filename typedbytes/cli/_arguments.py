@@ -69,7 +69,7 @@ def add_json_arguments(parser: argparse.ArgumentParser) -> None:
 def add_picking_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of every command that copies only some records or reorders them: it must know whether they are pairs."""
     add_record_arguments(parser)
-    parser.set_defaults(picks=True)
+    parser.set_defaults(pair_check="refuse")
 
 
 def add_report_arguments(parser: argparse.ArgumentParser) -> None:

@@ -39,7 +39,7 @@ def reading(name, options, raw=False):
     """Open an input and yield its reader; any error meanwhile becomes a Failure that names the input."""
     with opened(name) as source:
         form, source = recognised(source, options)
-        source = refuse_pairs(source, form, name, options)
+        source = check_for_pairs(source, form, name, options)
         with _input_formats.reader_of(source, form, shown(name), options, raw) as reader:
             yield reader
 
@@ -57,19 +57,19 @@ def recognised(source, options):
     return form, put_back(head, source)
 
 
-def refuse_pairs(source, form, name, options):
-    """Return the source; raise Failure if it looks like pairs, the command depends on it, and no option says what a record is."""
-    if form != "typedbytes" or not getattr(options, "picks", False) or not options.is_record_kind_unknown:
+def check_for_pairs(source, form, name, options):
+    """Return the source, watched for what looks like pairs if the command depends on it, and no option says what a record is."""
+    if form != "typedbytes" or not getattr(options, "pair_check", None) or not options.is_record_kind_unknown:
         return source
     from typedbytes.cli import _pair_detection  # imported lazily: start-up time
 
-    return _pair_detection.watch_for_pairs(source, shown(name), options.dialect)
+    return _pair_detection.watch_for_pairs(source, shown(name), options)
 
 
 @contextmanager
 def opened(name):
     """Open an input and yield its decompressed contents; any error meanwhile becomes a Failure that names the input."""
-    with _source(name) as source, as_input_failure(name), _progress.watching(source, shown(name)) as watched:
+    with _source(name) as source, as_input_failure(name), _progress.show_progress(source, shown(name)) as watched:
         yield decompressed(watched)
 
 

@@ -1,33 +1,37 @@
 """Guess from the types of the first values whether a stream holds single values, or keys and values in turn.
 
-A command that would separate keys from their values is ended. Bytes that were examined are read again, and a pipe is not read
-further than the command would read it.
+A command that would separate keys from their values is ended, others say what they took the input for. Bytes that were examined are
+read again, and a pipe is not read further than the command would read it.
 """
 
 import io
+import os
 from contextlib import suppress
 
 import typedbytes
-from typedbytes.cli._failure import USAGE, Failure
+from typedbytes.cli._failure import USAGE, Failure, say
 
 MAX_VALUES = 1000
 SHOWN_TYPES = 8
 SEEMS_PAIRS = "pairs, it seems"
+UNDECIDED = "values or pairs"
+# What a command does about such a guess, as its option pair_check.
+NOTE, REFUSE, REORDER = "note", "refuse", "reorder"
 HEAD_NBYTES = 1 << 16  # examined at first, and more if they hold less than four values
 MAX_NBYTES = 1 << 20
 
 
-def holds(codes):
-    """Guess what the values are by their type codes."""
+def guess_records(codes):
+    """Guess from their type codes what values are: pairs, if all keys would have one type, or all values, and the others another."""
     if not codes:
         return "nothing"
     keys, values = set(codes[::2]), set(codes[1::2])
-    if len(codes) > 2 and len(codes) % 2 == 0 and len(keys) == len(values) == 1:
-        return SEEMS_PAIRS if keys != values else "values or pairs"
-    return "values"
+    if len(codes) == 2 or len(codes) % 2 or min(len(keys), len(values)) > 1:
+        return "values"
+    return SEEMS_PAIRS if keys != values else UNDECIDED
 
 
-def types(codes):
+def type_names(codes):
     """Return the names of the first type codes."""
     return " ".join(map(_name, codes[:SHOWN_TYPES]))
 
@@ -39,11 +43,11 @@ def _name(code):
         return str(code)
 
 
-def watch_for_pairs(source, shown, dialect):
-    """Return the source; Failure is raised, here or while it is read, if it looks like pairs."""
-    guess = _PairGuess(shown, dialect)
+def watch_for_pairs(source, shown, options):
+    """Return the source, which is checked, here or while it is read, as soon as there are enough values for a guess."""
+    guess = _PairGuess(shown, options)
     if not source.seekable():
-        return _Guessed(source, guess)
+        return _GuessedPipe(source, guess)
     head, piece = b"", None
     while piece != b"" and guess.is_open and len(head) < MAX_NBYTES:
         piece = source.read(HEAD_NBYTES)
@@ -57,26 +61,54 @@ def watch_for_pairs(source, shown, dialect):
 class _PairGuess:
     """A guess that stays open until there are enough values."""
 
-    def __init__(self, shown, dialect):
+    def __init__(self, shown, options):
         self._shown = shown
-        self._dialect = dialect
+        self._options = options
         self.is_open = True
 
     def look(self, head, is_all):
-        """Examine the start of an input, or all of it; raise Failure if that looks like pairs."""
+        """Examine the start of an input, or all of it, and check the guess if it is one."""
         codes = []
         with suppress(typedbytes.DecodeError):  # an incomplete value, or damage that the command will report
-            for value, _ in zip(typedbytes.Reader(head, dialect=self._dialect, raw=True), range(MAX_VALUES)):
+            for value, _ in zip(typedbytes.Reader(head, dialect=self._options.dialect, raw=True), range(MAX_VALUES)):
                 codes.append(value[0])
         if not is_all:
             del codes[len(codes) // 2 * 2 :]  # its value may not have arrived
-        if holds(codes) == SEEMS_PAIRS:
-            message = f"{self._shown}: the input looks like pairs ({types(codes[:4])}): use --pairs, or --values if that is wrong"
-            raise Failure(USAGE, f"{message} (TYPEDBYTES_RECORDS=pairs or =values sets it for all commands)")
         self.is_open = len(codes) <= 2 and not is_all
+        if not self.is_open:
+            check_guess(guess_records(codes), codes, self._shown, self._options)
 
 
-class _Guessed(io.RawIOBase):
+def check_guess(guess, types, shown, options):
+    """Say what an input was taken for where that may be wrong; raise Failure where records would be taken apart."""
+    if guess == SEEMS_PAIRS:
+        looks = f"looks like pairs ({type_names(types[:4])}): use --pairs, or --values if that is wrong"
+        if options.pair_check == NOTE:
+            say(f"typedbytes: {shown}: read as single values, but it {looks}")
+            return
+        raise Failure(USAGE, f"{shown}: the input {looks} (TYPEDBYTES_RECORDS=pairs or =values sets it for all commands)")
+    if guess == UNDECIDED and options.pair_check == "reorder":
+        _check_undecided(_name(types[0]), shown, options)
+
+
+def _check_undecided(type_name, shown, options):
+    if _is_replaced(options):
+        message = f"{shown}: values, or pairs of two {type_name}s? --values or --pairs must say it where -o replaces an input"
+        raise Failure(USAGE, message)
+    if options.files:  # what comes through a pipe is still where it came from
+        say(f"typedbytes: {shown}: read as single values: use --pairs for pairs of two {type_name}s, or --values to leave out this line")
+
+
+def _is_replaced(options):
+    output = getattr(options, "output", None)
+    return (
+        output is not None
+        and os.path.exists(output)
+        and any(os.path.exists(each) and os.path.samefile(each, output) for each in options.files)
+    )
+
+
+class _GuessedPipe(io.RawIOBase):
     """Read from a pipe, and guess from its first bytes whether it holds pairs."""
 
     def __init__(self, source, guess):

@@ -17,10 +17,10 @@ WITHOUT_TRANSACTIONS = ("hdfs://", "arrow_hdfs://", "webhdfs://", "swebhdfs://")
 def files(path_or_url):
     """Return the names of the files that a folder, a pattern or a URL matches."""
     with _as_url_failure(path_or_url):
-        matching = _locations.matching(path_or_url)
-        if not matching:
+        paths = _locations.glob_paths(path_or_url)
+        if not paths:
             raise Failure(NO_INPUT, f"{path_or_url}: matches no file")
-        found = [name for match in matching for name in _locations.parts(match)]
+        found = [name for path in paths for name in _locations.parts(path)]
     if not found:
         raise Failure(NO_INPUT, f"{path_or_url}: no part files in it")
     return found
@@ -84,7 +84,7 @@ def create_file_of_url(url):
     """Open a URL for writing; the file exists after the block, unless the block fails."""
     with _as_url_failure(url):
         fs, path = _locations.file_system(url)
-    how = _moving if url.startswith(WITHOUT_TRANSACTIONS) else _in_a_transaction
+    how = _replace_by_rename if url.startswith(WITHOUT_TRANSACTIONS) else _in_a_transaction
     with how(fs, path, url) as file:
         yield file
 
@@ -98,7 +98,7 @@ def _in_a_transaction(fs, path, url):
 
 
 @contextmanager
-def _moving(fs, path, url):
+def _replace_by_rename(fs, path, url):
     """Write to a file beside it, and rename it after the block: HDFS does not rename over existing files."""
     folder, _, name = path.rpartition("/")
     partial = f"{folder}/.{name}.{os.getpid()}.partial"

@@ -21,7 +21,7 @@ ERASE = "\r\x1b[K"
 
 
 @contextmanager
-def watching(source, name):
+def show_progress(source, name):
     """Show the progress of reading a source during the block; yields the source to read from."""
     if not _is_enabled():
         yield source

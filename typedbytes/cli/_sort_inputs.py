@@ -8,7 +8,7 @@ import typedbytes
 from typedbytes.cli._encoded_records import Encoded, Pairs
 from typedbytes.cli._failure import BAD_DATA, IO_ERROR, USAGE, Failure, reason_of
 from typedbytes.cli._input_formats import CHUNK_NBYTES, limited_source_of
-from typedbytes.cli._inputs import as_input_failure, names, opened, recognised, refuse_pairs, shown
+from typedbytes.cli._inputs import as_input_failure, check_for_pairs, names, opened, recognised, shown
 
 
 class Inputs:
@@ -21,7 +21,7 @@ class Inputs:
         self._opened = self._open_each()
 
     @contextmanager
-    def reading(self):
+    def name_failures(self):
         """Turn an error in the data into a Failure that names the input, and an OSError into one of the temporary files; close the input."""
         try:
             with closing(self._opened):  # not left to the collector: tracebacks refer to it
@@ -63,7 +63,7 @@ class Inputs:
                 self._name = name
                 form, source = recognised(source, self._options)
                 nparts = 2 if self._options.pairs or form == "sequencefile" else 1
-                source = refuse_pairs(source, form, name, self._options)
+                source = check_for_pairs(source, form, name, self._options)
                 source = limited_source_of(source, form, shown(name), self._options)
                 if getattr(self._options, "to", None) == "sequencefile":
                     self._check_header(source, is_first=number == 0)

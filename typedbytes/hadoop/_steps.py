@@ -12,7 +12,7 @@ from dataclasses import replace
 from typedbytes.hadoop._submit_errors import SubmitError
 from typedbytes.streaming._job_options import REDUCERS, steps_in, variables_of
 
-__all__ = ["jobs_of", "removal", "steps_of"]
+__all__ = ["jobs_of", "removal", "removals_of_output", "steps_of"]
 
 ASK_SECONDS = 60
 
@@ -47,16 +47,24 @@ def jobs_of(plan):
 
 
 def removal(plan, paths):
-    """Return the words after Hadoop's command that remove folders between steps, also those that are not there."""
-    systems = [word for name, value in plan.properties.items() if name.startswith("fs.") for word in ("-D", f"{name}={value}")]
-    return ["fs", *systems, "-rm", "-r", "-f", "-skipTrash", *paths]
+    """Return the words after Hadoop's command that remove paths, also those that are not there."""
+    return ["fs", *_file_systems(plan), "-rm", "-r", "-f", "-skipTrash", *paths]
+
+
+def removals_of_output(plan, path):
+    """Return the words of two commands that remove the output of a step, but not a folder in which its tasks left side files."""
+    return removal(plan, [f"{path}/part-*", f"{path}/_*"]), ["fs", *_file_systems(plan), "-rmdir", "--ignore-fail-on-non-empty", path]
+
+
+def _file_systems(plan):
+    return [word for name, value in plan.properties.items() if name.startswith("fs.") for word in ("-D", f"{name}={value}")]
 
 
 def _job_of(plan, number, outputs):
     roles, is_last = plan.steps[number - 1], number == len(outputs)
     properties = {name: value for name, value in plan.properties.items() if name not in REDUCERS}
     nreducers = next((int(plan.properties[name]) for name in REDUCERS if name in plan.properties), plan.nreducers or 1)
-    start = {} if number == 1 else {"inputs": [outputs[number - 2]], "input_format": "sequencefile"}
+    start = {} if number == 1 else {"inputs": [f"{outputs[number - 2]}/part-*"], "input_format": "sequencefile"}
     return replace(
         plan,
         **start,

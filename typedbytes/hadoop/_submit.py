@@ -21,7 +21,7 @@ from typedbytes.hadoop._installed import aggregates_logs, default_file_system, f
 from typedbytes.hadoop._job_log import JobLogParser
 from typedbytes.hadoop._modules import calls, has_steps, is_importable, local_modules, roles, third_party
 from typedbytes.hadoop._python_version import check_python
-from typedbytes.hadoop._steps import jobs_of, removal, steps_of
+from typedbytes.hadoop._steps import jobs_of, removal, removals_of_output, steps_of
 from typedbytes.hadoop._submit_errors import JobFailedError, SubmitError
 from typedbytes.hadoop._task_report import summarize
 
@@ -121,10 +121,11 @@ def _submit_steps(jobs, start, say):
             for group, amounts in done.counters.items():
                 _add(counters.setdefault(group, {}), amounts)
             if number:
-                _remove([between.pop(0)], job, start, say)
+                for words in removals_of_output(job, between.pop(0)):
+                    _run_shell(words, start, say)
     finally:
         if between:
-            _remove(between, jobs[0], start, say)
+            _run_shell(removal(jobs[0], between), start, say)
     return replace(done, counters=counters)
 
 
@@ -133,9 +134,9 @@ def _add(amounts, more):
         amounts[name] = amount + amounts.get(name, 0) if isinstance(amount, int) else amount
 
 
-def _remove(paths, plan, start, say):
+def _run_shell(words, start, say):
     done = subprocess.run(
-        [start[0], *removal(plan, paths)],
+        [start[0], *words],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -143,7 +144,7 @@ def _remove(paths, plan, start, say):
         errors="replace",
     )
     if done.returncode:
-        say(f"{', '.join(paths)} could not be removed: {done.stdout.strip()}")
+        say(f"hadoop {' '.join(words)} failed: {done.stdout.strip()}")
 
 
 def _submit(plan, start, say):

@@ -21,7 +21,7 @@ from typedbytes import PairReader, PairWriter, _magic
 from typedbytes._sorting._native import LineReader
 from typedbytes.local._errors import InputError
 from typedbytes.sequencefile import Reader
-from typedbytes.sequencefile._locations import is_hidden
+from typedbytes.sequencefile._locations import visible_names
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -60,7 +60,7 @@ def pairs_in(inputs):
 
 
 def find_files(paths):
-    """Return the files that paths name: files, patterns, and the contents of folders except names that start with _ or a dot."""
+    """Return the files that paths name: files, patterns, and the visible contents of folders."""
     return [os.path.abspath(path) for named in paths for path in _files_of(os.fspath(named))]
 
 
@@ -90,13 +90,14 @@ def _regular(path):
 def _files_in(folder):
     try:
         with os.scandir(folder) as entries:
-            visible = sorted((entry.name, entry.is_dir()) for entry in entries if not is_hidden(entry.name))
+            found = {entry.name: entry.is_dir() for entry in entries}
     except OSError as error:
         raise InputError(f"the folder {folder} cannot be read: {error.strerror}") from None
-    for name, is_dir in visible:
-        if is_dir:
+    names = visible_names(found)
+    for name in names:
+        if found[name]:
             raise InputError(f"{folder} holds the folder {name}; name it as an input of its own, or {os.path.join(folder, '*')}")
-    return [_regular(os.path.join(folder, name)) for name, _ in visible]
+    return [_regular(os.path.join(folder, name)) for name in names]
 
 
 def make_splits(paths, format_name="auto", split_size=None):

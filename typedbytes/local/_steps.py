@@ -1,7 +1,7 @@
 """A job of several steps: one job after the other, each on the output of the one before.
 
 Here: what is between the steps. Not here: running one of them. Invariant: what is between two steps is removed with the job, however
-that ends, and as soon as the second has succeeded.
+that ends, and as soon as the second has succeeded; side files of every step end in the output.
 """
 
 import os
@@ -11,6 +11,7 @@ from typedbytes.local._counters import Counters
 from typedbytes.local._errors import JobError
 from typedbytes.local._job import Result
 from typedbytes.local._outputs import check_output
+from typedbytes.sequencefile._locations import visible_names
 
 __all__ = ["run_steps"]
 
@@ -34,9 +35,25 @@ def run_steps(run_step, name, steps, inputs, output, input_format, output_format
             error.args = (f"step {number} of {len(steps)}: {error}",)
             raise
         if number > 1:
-            shutil.rmtree(inputs[0], ignore_errors=True)
+            _remove_part_files(inputs[0])
         inputs, input_format = [target], "sequencefile"
+    for number in range(1, len(steps)):
+        _move_files(f"{start}{number}", output)
     return _sum(results)
+
+
+def _remove_part_files(folder):
+    for name in os.listdir(folder):
+        if name.startswith("part-"):
+            os.unlink(os.path.join(folder, name))
+
+
+def _move_files(folder, target):
+    """Move what the tasks of a step wrote beside its output."""
+    for name in visible_names(os.listdir(folder)):
+        if not name.startswith("part-"):
+            os.replace(os.path.join(folder, name), os.path.join(target, name))
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _sum(results):

@@ -7,9 +7,10 @@ import errno
 import io
 import os
 
-__all__ = ["MAX_RECORD_NBYTES", "file_system", "files", "is_hidden", "matching", "opened", "parts", "size"]
+__all__ = ["MAX_RECORD_NBYTES", "file_system", "files", "glob_paths", "is_hidden", "opened", "parts", "size", "visible_names"]
 
 MAX_RECORD_NBYTES = 2**31 - 1  # its length is an int32
+_SIDE_FILE = r".+-(?:[mr]-\d{5,}|c-\d{5,}-\d+)(?:\..+)?"  # of a map task, a reduce task or a combiner
 _HDFS = ("hdfs://", "arrow_hdfs://")
 _HDFS_NEEDS = (
     "hdfs:// needs pyarrow, a JDK in JAVA_HOME, Hadoop with libhdfs.so in HADOOP_HOME, and CLASSPATH=$(hadoop classpath --glob); "
@@ -42,7 +43,7 @@ def file_system(path):
         raise kind(f"{reason}: {_HDFS_NEEDS}") from error
 
 
-def matching(path):
+def glob_paths(path):
     """Return the paths or URLs that a pattern matches, in order, and anything else as it is; names that start with _ or a dot match only patterns that do."""
     import glob  # lazy import: start-up time
 
@@ -68,7 +69,7 @@ def files(paths):
     """Return the files of a path, URL, folder or pattern, or of several of them; raises FileNotFoundError for a pattern that matches none."""
     found = []
     for path in paths if isinstance(paths, (list, tuple)) else [paths]:
-        matches = matching(path)
+        matches = glob_paths(path)
         if not matches:
             raise FileNotFoundError(errno.ENOENT, "no file matches the pattern", os.fspath(path))
         found += [file for match in matches for file in parts(match)]
@@ -76,7 +77,7 @@ def files(paths):
 
 
 def parts(path):
-    """Return the files of a location: itself, or those of a folder whose names do not start with _ or a dot.
+    """Return the files of a location: itself, or those of a folder that `visible_names` leaves.
 
     Any other folder inside it raises IsADirectoryError: its files would be missing from the result.
     """
@@ -107,9 +108,22 @@ def is_hidden(name):
     return name.startswith(("_", "."))
 
 
+def visible_names(names):
+    """Return the sorted names of a folder that an input of it means: not the hidden ones, nor side files beside part files.
+
+    What tasks write beside their output, as log-r-00000 and bad-records-m-00003, is not output. Without part files it is read.
+    """
+    visible = sorted(name for name in names if not is_hidden(name))
+    if not any(name.startswith("part-") for name in visible):
+        return visible
+    import re  # lazy import: start-up time
+
+    return [name for name in visible if name.startswith("part-") or not re.fullmatch(_SIDE_FILE, name)]
+
+
 def _visible_files(found, path):
     """Return the names that are not hidden, sorted; `found` maps each name to whether it is a folder."""
-    names = sorted(name for name in found if not is_hidden(name))
+    names = visible_names(found)
     for name in names:
         if found[name]:
             raise IsADirectoryError(errno.EISDIR, f"a folder among the part files: {path}/{name}")

@@ -83,9 +83,12 @@ class SideFiles:
                 pass  # the folder of a failed attempt is removed anyway
 
     def _final_name(self, name):
-        # As Hadoop names a task's files. A map task may run its combiner many times, each time in a process.
-        number = f"{self._role[0]}-{Task(os.environ).partition or 0:05}"
-        return f"{name}-{number}-{os.getpid()}" if self._role == "combine" else f"{name}-{number}"
+        # As Hadoop names a task's files. A map task may run its combiner many times, each time in a process. The files of all
+        # steps of a job end in one folder.
+        task = Task(os.environ)
+        step = f"step{task.step}-" if task.step else ""
+        process = f"-{os.getpid()}" if self._role == "combine" else ""
+        return f"{step}{name}-{self._role[0]}-{task.partition or 0:05}{process}"
 
 
 side_files = SideFiles()
@@ -94,7 +97,7 @@ side_files = SideFiles()
 def side_file(name):
     """Open a binary file that is moved beside the part files of the job's output when the task has succeeded.
 
-    It is named like ``name-m-00003``, after the kind of task and its number. The file is closed at the end of the task, if
+    It is named like ``name-m-00003``, after the kind of task and its number; in a job of several steps, ``step1-name-m-00003``. The file is closed at the end of the task, if
     it is not yet, and removed when the task fails. Outside Hadoop it is moved to the current folder. Raises RuntimeError
     outside run(), ValueError for a second file of one name in a task and for a name with a prefix of Hadoop's own files.
 

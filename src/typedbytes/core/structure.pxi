@@ -60,13 +60,13 @@ def skip(data, Py_ssize_t offset=0, *, dialect="hadoop", max_depth=256):
     return offset_of(&scan.d.buf, scan.d.buf.cursor)
 
 
-cdef SkipOutcome skip_some(Scan scan, int64_t most, long long* offsets, int64_t* nskipped) noexcept nogil:
-    # Skip up to `most` values; the number of complete ones is added to the count.
+cdef SkipOutcome skip_some(Scan scan, int64_t max_values, long long* offsets, int64_t* nskipped) noexcept nogil:
+    # Skip up to `max_values` values; the number of complete ones is added to the count.
     cdef SkipOutcome outcome = SKIPPED
     cdef int64_t n = 0
-    while n < most and held(&scan.d.buf):
-        n += skip_scalars(&scan.skipping, &scan.d.buf, most - n, NULL if offsets == NULL else offsets + n)
-        if n == most or not held(&scan.d.buf):
+    while n < max_values and held(&scan.d.buf):
+        n += skip_scalars(&scan.skipping, &scan.d.buf, max_values - n, NULL if offsets == NULL else offsets + n)
+        if n == max_values or not held(&scan.d.buf):
             break
         if offsets != NULL:
             offsets[n] = offset_of(&scan.d.buf, scan.d.buf.cursor)
@@ -113,7 +113,7 @@ def advance(data, Py_ssize_t offset, long long nvalues, *, min_nbytes=None, int 
         raise ValueError(f"expected n >= 0, min_nbytes >= 1 and step >= 1, not {nvalues}, {min_nbytes} and {step}")
     if min_nbytes is not None and min_nbytes <= held(&scan.d.buf):
         scan.d.buf.end = scan.d.buf.cursor + <Py_ssize_t>(min_nbytes - 1)    # what ends here or before has not reached it
-    outcome = skip_most(scan, nvalues, &nskipped)
+    outcome = skip_values(scan, nvalues, &nskipped)
     if nskipped < nvalues and scan.d.buf.end < end:
         scan.d.buf.end = end
         nvalues = nskipped + step - nskipped % step
@@ -121,16 +121,16 @@ def advance(data, Py_ssize_t offset, long long nvalues, *, min_nbytes=None, int 
             outcome = skip_value(&scan.skipping, &scan.d.buf)    # goes on within the value
             nskipped += outcome == SKIPPED
         if outcome == SKIPPED:
-            outcome = skip_most(scan, nvalues, &nskipped)
+            outcome = skip_values(scan, nvalues, &nskipped)
     return offset_of(&scan.d.buf, scan.d.buf.cursor) if nskipped == nvalues else None
 
 
-cdef SkipOutcome skip_most(Scan scan, int64_t most, int64_t* nskipped) except *:
-    # The values up to the most, as far as they are whole.
+cdef SkipOutcome skip_values(Scan scan, int64_t max_values, int64_t* nskipped) except *:
+    # Skip up to `max_values` values, as far as they are whole.
     cdef SkipOutcome outcome = SKIPPED
-    while nskipped[0] < most and held(&scan.d.buf) and outcome == SKIPPED:
+    while nskipped[0] < max_values and held(&scan.d.buf) and outcome == SKIPPED:
         with nogil:
-            outcome = skip_some(scan, min(most - nskipped[0], SCAN_INTERVAL), NULL, nskipped)
+            outcome = skip_some(scan, min(max_values - nskipped[0], SCAN_INTERVAL), NULL, nskipped)
         PyErr_CheckSignals()
     return outcome
 

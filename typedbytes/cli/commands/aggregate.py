@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of aggregate."""
     add_report_arguments(parser)
-    parser.set_defaults(picks=True)
+    parser.set_defaults(pair_check="refuse")
 
 
 def run(options: Namespace, output: CommandOutput) -> int | None:

@@ -102,7 +102,7 @@ def _echo(options, output):
 def _peer(options, output):
     by_path = ":" not in options.listen
     try:
-        server = _listening(options.listen, by_path)
+        server = _listen(options.listen, by_path)
     except (OSError, ValueError, OverflowError, TypeError) as error:  # the last two: an impossible port or host
         raise Failure(USAGE, f"{options.listen}: cannot listen: {error}") from None
     try:
@@ -116,7 +116,7 @@ def _peer(options, output):
             os.unlink(options.listen)
 
 
-def _listening(address, by_path):
+def _listen(address, by_path):
     """Return a socket that listens at HOST:PORT, or at the path of a Unix socket."""
     import socket
 

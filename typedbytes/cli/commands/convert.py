@@ -11,7 +11,7 @@ from typedbytes.cli._arguments import add_file_arguments, add_output_argument
 from typedbytes.cli._encoded_records import Encoded
 from typedbytes.cli._failure import BAD_DATA, UNAVAILABLE, USAGE, Failure
 from typedbytes.cli._input_formats import NAMES, limited_source_of
-from typedbytes.cli._inputs import names, opened, reading, recognised, shown
+from typedbytes.cli._inputs import check_for_pairs, names, opened, reading, recognised, shown
 from typedbytes.cli._record_output import Records
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -55,21 +55,22 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """
     if options.codec in (None, "none") and options.to == "sequencefile":
         options.codec, options.compression = "default", "none"
+    options.pair_check = "reorder" if options.to in TABLES else "note"
     if options.to in TABLES:
         _write_tables(options, output)
         return None
     with Records(options, output) as records:
         for name in names(options):
-            with _reading(name, options) as reader:
+            with _open_records(name, options) as reader:
                 records.copy(reader)
 
 
-def _reading(name, options):
-    return _reading_table(name, options) if options.from_ in TABLES else reading(name, options, raw=True)
+def _open_records(name, options):
+    return _open_table(name, options) if options.from_ in TABLES else reading(name, options, raw=True)
 
 
 @contextmanager
-def _reading_table(name, options):
+def _open_table(name, options):
     with opened(name) as source, _as_data_failure(name):
         kind = typedbytes.PairReader if options.pairs else typedbytes.Reader
         yield kind(Encoded(_encoded_batches(source, options)), dialect=options.dialect, raw=True)
@@ -133,6 +134,7 @@ def _batches_of(source, name, options):
         yield from _batches(source, options.from_)
         return
     form, source = recognised(source, options)
+    source = check_for_pairs(source, form, name, options)
     pairs = options.pairs or form == "sequencefile"
     batches = columns.read(limited_source_of(source, form, shown(name), options), pairs=pairs, dialect=options.dialect)
     yield from map(_pyarrow().record_batch, batches)

@@ -10,12 +10,17 @@ from typedbytes.cli._reports import report
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
 
     from typedbytes.cli._output import CommandOutput
 
 SKIP_NRECORDS = 1 << 16
-add_arguments = add_report_arguments
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments of count."""
+    add_report_arguments(parser)
+    parser.set_defaults(pair_check="note")
 
 
 def run(options: Namespace, output: CommandOutput) -> int | None:

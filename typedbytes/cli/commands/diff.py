@@ -39,7 +39,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """
     if len(options.files) != 2:
         raise Failure(USAGE, "diff compares two inputs (see typedbytes diff --help)")
-    options.picks = options.unordered
+    options.pair_check = "reorder" if options.unordered else None
     find = _unordered if options.unordered else _in_order
     first, second = (_records_of(path, options) for path in options.files)
     differences: Iterator = find(first, second, options)

@@ -54,7 +54,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
                 if options.part != "any" and not is_pairs(reader):
                     raise Failure(USAGE, f"argument --in: values have no {options.part} (see --pairs)")
                 search.nparts = 2 if is_pairs(reader) else 1
-                records.choose(reader, search.matching)
+                records.choose(reader, search.matches)
     if options.count:
         output.line(str(search.nfound))
     return 0 if search.nfound else 1
@@ -92,7 +92,7 @@ class _Search:
         self.nparts = 1
         self.nfound = 0
 
-    def matching(self, chunk):
+    def matches(self, chunk):
         """Yield the records to copy."""
         chunk = bytes(chunk)
         found = [match.start() for match in self._find(chunk)] if self._find else None

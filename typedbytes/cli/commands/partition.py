@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of partition."""
     add_stream_arguments(parser)
-    parser.set_defaults(picks=True)
+    parser.set_defaults(pair_check="reorder")
     add_memory_argument(parser)
     parser.add_argument("-n", type=positive, required=True, metavar="N", dest="npartitions", help="the number of reducers")
     parser.add_argument("-o", "--output", required=True, metavar="FOLDER", dest="folder", help="the folder for part-00000 and so on")
@@ -40,7 +40,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes partition -n 8 --pairs pairs.tb -o by-reducer
     """
     inputs = Inputs(options)
-    with inputs.reading(), _replace_folder(options.folder) as folder:
+    with inputs.name_failures(), _replace_folder(options.folder) as folder:
         _partition_into(folder, inputs, options)
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of sample."""
     add_picking_arguments(parser)
+    parser.set_defaults(pair_check="reorder")
     number = parser.add_mutually_exclusive_group()
     add_number_argument(number)
     number.add_argument("-p", "--fraction", type=_fraction, metavar="P", help="copy each record with probability P instead")

@@ -10,7 +10,7 @@ from typedbytes.cli import _input_formats
 from typedbytes.cli._arguments import add_report_arguments
 from typedbytes.cli._failure import Failure
 from typedbytes.cli._inputs import names, opened, recognised, shown
-from typedbytes.cli._pair_detection import MAX_VALUES, holds, types
+from typedbytes.cli._pair_detection import MAX_VALUES, guess_records, type_names
 from typedbytes.cli._reports import report
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -89,4 +89,4 @@ def _values(source, form, name, options):
                 codes.append(value[0])
         except (Failure, typedbytes.DecodeError) as error:
             fault["fault"] = str(error)
-    return {"holds": holds(codes), "types": types(codes), **fault}
+    return {"holds": guess_records(codes), "types": type_names(codes), **fault}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of sort."""
     add_picking_arguments(parser)
+    parser.set_defaults(pair_check="reorder")
     add_memory_argument(parser)
     parser.add_argument(
         "--by", default="bytes", metavar="ORDER", help="bytes, as Hadoop has it, or what is sorted by: value, key, a path as of cut (bytes)"
@@ -49,7 +50,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """
     inputs = Inputs(options)
     fields = None if options.by == "bytes" else Fields([options.by], "--by", options)
-    with inputs.reading():
+    with inputs.name_failures():
         if fields or form_of(options, output) != "typedbytes":
             _sort_and_convert(inputs, options, output, fields)
         else:

@@ -143,13 +143,13 @@ def _printed(plan, options):
 
 def _shell_commands(jobs, command):
     """Return the commands of a job's steps, each only after those before it have succeeded."""
-    from typedbytes.hadoop._steps import removal
+    from typedbytes.hadoop._steps import removals_of_output
 
     commands = []
     for number, job in enumerate(jobs):
         commands.append(job.shell(*command))
         if number:
-            commands.append(shlex.join([command[0], *removal(job, [jobs[number - 1].output])]))
+            commands += [shlex.join([command[0], *words]) for words in removals_of_output(job, jobs[number - 1].output)]
     return " &&\n".join(commands).split("\n")
 
 

@@ -18,6 +18,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_stream_arguments(parser)
     add_output_argument(parser)
     add_text_arguments(parser)
+    parser.set_defaults(pair_check="note")
 
 
 def run(options: Namespace, output: CommandOutput) -> int | None:

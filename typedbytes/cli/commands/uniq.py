@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of uniq."""
     add_picking_arguments(parser)
+    parser.set_defaults(pair_check="reorder")
     parser.add_argument("--by", choices=("record", "key"), default="record", help="what to compare (record)")
     parser.add_argument("--all", action="store_true", help="compare with all records before, not only the last")
 

@@ -11,7 +11,7 @@ from typedbytes.cli._decoding import decoder_options
 from typedbytes.cli._encoded_records import unit
 from typedbytes.cli._failure import BAD_DATA, OK, USAGE, Failure, escaped
 from typedbytes.cli._faults import Check, Memory, dump
-from typedbytes.cli._inputs import names, opened, recognised, refuse_pairs, shown
+from typedbytes.cli._inputs import check_for_pairs, names, opened, recognised, shown
 from typedbytes.cli._output import replace_file
 from typedbytes.cli._reports import is_table, report
 
@@ -52,7 +52,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """
     if options.repair is not None:
         _check_repair(options)
-    options.picks = options.repair is not None
+    options.pair_check = "reorder" if options.repair is not None else None
     status = OK
     rows: list = []
     for name in names(options):
@@ -83,7 +83,7 @@ def _validated(name, options, rows):
     """Validate an input, append its row of the report, and return the exit code."""
     with opened(name) as source:
         form, source = recognised(source, options)
-        source = refuse_pairs(source, form, name, options)
+        source = check_for_pairs(source, form, name, options)
         memory = Memory(source if form == "sequencefile" else _input_formats.source_of(source, form, shown(name), options))
         if form == "sequencefile" and options.repair is not None:
             from typedbytes.cli._repair import repair  # imported lazily: start-up time

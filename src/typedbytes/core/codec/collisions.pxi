@@ -67,19 +67,19 @@ cdef inline bint fills_bucket(Bucket* bucket, PyObject** pairs, Py_ssize_t index
     return bucket.nkeys > MAX_BUCKET_NKEYS or bucket.weight > MAX_BUCKET_NBYTES
 
 
-cdef Py_ssize_t weight_of(PyObject* key, Py_ssize_t most) except -1:
-    # About the bytes that a comparison reads, or `most` + 1: a key may be as long as the input. Each level of tuples weighs
-    # something, so `most` bounds the recursion as well.
+cdef Py_ssize_t weight_of(PyObject* key, Py_ssize_t limit) except -1:
+    # About the bytes that a comparison reads, or `limit` + 1: a key may be as long as the input. Each level of tuples weighs
+    # something, so `limit` bounds the recursion as well.
     cdef PyTypeObject* kind = Py_TYPE(key)
     cdef Py_ssize_t weight = 8
     cdef Py_ssize_t i
     if kind == &PyTuple_Type:
-        if PyTuple_GET_SIZE(key) > most:
-            return most + 1
+        if PyTuple_GET_SIZE(key) > limit:
+            return limit + 1
         for i in range(PyTuple_GET_SIZE(key)):
-            if weight > most:
+            if weight > limit:
                 break
-            weight += weight_of(PyTuple_GET_ITEM(key, i), most - weight)
+            weight += weight_of(PyTuple_GET_ITEM(key, i), limit - weight)
     elif kind == &PyUnicode_Type:
         weight = SCALAR_NBYTES + PyUnicode_GET_LENGTH(key) * PyUnicode_KIND(key)
     elif kind == &PyBytes_Type:
@@ -88,7 +88,7 @@ cdef Py_ssize_t weight_of(PyObject* key, Py_ssize_t most) except -1:
         weight = SCALAR_NBYTES
     else:
         weight = sys.getsizeof(<object>key)
-    return min(weight, most + 1)
+    return min(weight, limit + 1)
 
 
 cdef int check_collisions_exactly(Decoding* d, Py_ssize_t base, long long offset) except -1:

@@ -52,17 +52,17 @@ cdef str shown_key(PyObject* borrowed):
     return f"<{type(key).__name__}>"
 
 
-cdef Py_ssize_t extent_of(object key, Py_ssize_t most) except -1:
-    # About the length of its repr; of what has items, no more than is needed to see that it is above `most`.
+cdef Py_ssize_t extent_of(object key, Py_ssize_t limit) except -1:
+    # About the length of its repr; of what has items, no more than is needed to see that it is above `limit`.
     cdef Py_ssize_t extent = 2
     if type(key) is str or type(key) is bytes:
         return len(key)
     if not isinstance(key, (tuple, frozenset)):
         return sys.getsizeof(key)
     for item in key:
-        if extent > most:
+        if extent > limit:
             break
-        extent += 2 + extent_of(item, most - extent)
+        extent += 2 + extent_of(item, limit - extent)
     return extent
 
 

@@ -57,13 +57,14 @@ cdef inline void prefetch_payload(const unsigned char* p, int64_t nbytes) noexce
         p += CACHE_LINE
 
 
-cdef inline int64_t skip_run(const signed char* sizes, const unsigned char** cursor, const unsigned char* end, int64_t most) noexcept nogil:
-    # Skip the scalars that are there as a whole, `most` of them or fewer, within a container; return how many.
+cdef inline int64_t skip_run(const signed char* sizes, const unsigned char** cursor, const unsigned char* end,
+                             int64_t max_values) noexcept nogil:
+    # Skip the scalars that are there as a whole, `max_values` of them or fewer, within a container; return how many.
     cdef const unsigned char* p = cursor[0]
     cdef int64_t n = 0
     cdef int64_t length
     cdef int size
-    while n < most and p < end:
+    while n < max_values and p < end:
         size = sizes[p[0]]
         if size > 0:
             if unlikely(end - p < size):
@@ -84,9 +85,9 @@ cdef inline int64_t skip_run(const signed char* sizes, const unsigned char** cur
     return n
 
 
-cdef int64_t skip_scalars(const Skipping* s, ReadBuffer* buf, int64_t most, long long* offsets) noexcept nogil:
+cdef int64_t skip_scalars(const Skipping* s, ReadBuffer* buf, int64_t max_values, long long* offsets) noexcept nogil:
     # Goal: streams of scalars at a few cycles a value. Plan: two codes of fixed size are remembered, so that the size of a value
-    # that has one of them is not a load that the next value depends on; bench: scan. Gives the number of values passed, `most` of
+    # that has one of them is not a load that the next value depends on; bench: scan. Gives the number of values passed, `max_values` of
     # them or fewer: the cursor may be at a container, at anything invalid or at the end. Their offsets are stored in
     # `offsets` unless that is NULL. The Skipping is at a value boundary.
     cdef const signed char* sizes = SIZES[s.hive]
@@ -96,7 +97,7 @@ cdef int64_t skip_scalars(const Skipping* s, ReadBuffer* buf, int64_t most, long
     cdef int64_t length
     cdef int code, one_code = -1, other_code = -1
     cdef Py_ssize_t one_size = 0, other_size = 0
-    while n < most and p < end:
+    while n < max_values and p < end:
         code = p[0]
         if offsets != NULL:
             offsets[n] = offset_of(buf, p)
