@@ -117,7 +117,7 @@ define in_a_copy
 endef
 
 CODEC_TESTS := $(addprefix core/test_,vectors hostile encoder unencodable changing_objects depth decoder hooks map_keys signals collector concurrency memory) \
-    $(addprefix stream/test_,writer copy failing_sinks)
+    $(addprefix stream/test_,writer copy legacy failing_sinks)
 .PHONY: test-portable
 test-portable: build ## run the codec's tests on a build that uses the interpreter's public API only
 	$(call in_a_copy,portable,TYPEDBYTES_PORTABLE)

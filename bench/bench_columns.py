@@ -1,8 +1,8 @@
 """Columns: pairs in memory to arrays and back, beside objects of the same values, and structure counted without either.
 
-What belongs here: how columns, our own objects and msgspec go over the same pairs. What is always true in it: columns are
-released batch by batch or held as two whole arrays, as the name says; "memcpy" copies the encoded bytes and nothing else.
-What has two threads is by the clock, and so is what it is compared with.
+Here: how columns, our own objects and msgspec go over the same pairs. Invariant: columns are released batch by batch or held as two whole
+arrays, as the name says; "memcpy" copies the encoded bytes and nothing else. What has two threads is by the clock, and so is what it is
+compared with.
 """
 
 import io

@@ -1,6 +1,6 @@
 """A row of the race of block messages.
 
-What belongs here: what a row is, and whether its goal is reached. What this file must not know: what is moved.
+Here: what a row is, and whether its goal is reached. Not here: what is moved.
 """
 
 from dataclasses import dataclass

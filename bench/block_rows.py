@@ -1,7 +1,6 @@
 """The rows of the race of block messages: what is moved, by whom, and what is to be reached.
 
-What belongs here: contenders as functions that move one message and wait for what shows that it was moved. What this file must not
-know: how time is taken.
+Here: contenders as functions that move one message and wait for what shows that it was moved. Not here: how time is taken.
 """
 
 import contextlib

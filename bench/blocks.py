@@ -4,10 +4,9 @@
     python bench/blocks.py --only bytes    the rows with this in their name, into build/bench/results/
     python bench/blocks.py --quick         each row once and small, into build/bench/results/
 
-What belongs here: rows, their contenders and the table. What is always true in it: a row's contenders are measured in turn within
-each round; a JVM has answered 5,000 messages before it is measured; times are p50 by the clock that never goes back.
-Baselines named "published" are our own re-implementations of published algorithms, in Python as there; Py4J, pyarrow and
-multiprocessing.connection are themselves.
+Here: rows, their contenders and the table. Invariant: a row's contenders are measured in turn within each round; a JVM has answered 5,000
+messages before it is measured; times are p50 by the clock that never goes back. Baselines named "published" are our own
+re-implementations of published algorithms, in Python as there; Py4J, pyarrow and multiprocessing.connection are themselves.
 """
 
 import argparse

@@ -1,8 +1,7 @@
 """Who is measured: this project, what a user could pick instead, and our own slow reference.
 
-What belongs here: how each is asked, in the fastest way it documents, and which shapes it cannot do. What this file must not
-know: clocks, reports. What is always true in it: an answer can be checked, since each has both directions; a library that
-is not installed is left out, and `versions` says so.
+Here: how each is asked, in the fastest way it documents, and which shapes it cannot do. Not here: clocks, reports. Invariant: an answer
+can be checked, since each has both directions; a library that is not installed is left out, and `versions` says so.
 """
 
 import importlib

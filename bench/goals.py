@@ -1,7 +1,7 @@
 """What is to be reached, and whether it was.
 
-What belongs here: limits and the judgement on a run's results. What this file must not know: how anything is measured. What is
-always true in it: a ratio is between times of one run; a goal whose shape was not measured is left out, not met.
+Here: limits and the judgement on a run's results. Not here: how anything is measured. Invariant: a ratio is between times of one run; a
+goal whose shape was not measured is left out, not met.
 """
 
 from dataclasses import dataclass

@@ -4,8 +4,8 @@
     python bench/instructions.py --check     the same; fail where there are more than the bound allows
     python bench/instructions.py --update    count, and write bench/instructions.json
 
-What belongs here: the paths that are counted, and the comparison. What is always true in it: counts of another interpreter,
-compiler, C library, valgrind or processor are not compared; then it says so, and does not fail.
+Here: the paths that are counted, and the comparison. Invariant: counts of another interpreter, compiler, C library, valgrind or processor
+are not compared; then it says so, and does not fail.
 """
 
 import argparse

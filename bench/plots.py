@@ -1,6 +1,6 @@
 """A record as plots, SVG and PNG.
 
-What belongs here: how the numbers are drawn. What this file must not know: how anything is measured.
+Here: how the numbers are drawn. Not here: how anything is measured.
 """
 
 import matplotlib

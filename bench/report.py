@@ -5,8 +5,8 @@
     python bench/report.py --quick         a small round of the first race of each kind, into build/bench/results/
     python bench/report.py --render        write the .md and the plots of the .json again
 
-What belongs here: the order of the run, and its record. What is always true in it: tables and plots are made from the record
-alone, and bench/results/ holds the record of a whole run.
+Here: the order of the run, and its record. Invariant: tables and plots are made from the record alone, and bench/results/ holds the
+record of a whole run.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """A record as tables in Markdown.
 
-What belongs here: which numbers are in which column. What this file must not know: how anything is measured.
+Here: which numbers are in which column. Not here: how anything is measured.
 """
 
 import goals

@@ -1,8 +1,7 @@
 """Columns hold what an exact decoder gives for the same bytes, whatever the source, the policy and the batch size.
 
-What belongs here: types, values, text, mismatches and projections, held against the decoder, the reference and the vectors. What
-this file must not know: threads and faults of sources (test_reader), writing (test_writing), Arrow's consumers (test_arrow). What is
-always true in it: expected values come from objects.
+Here: types, values, text, mismatches and projections, held against the decoder, the reference and the vectors. Not here: threads and
+faults of sources (test_reader), writing (test_writing), Arrow's consumers (test_arrow). Invariant: expected values come from objects.
 """
 
 import ctypes

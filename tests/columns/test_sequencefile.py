@@ -1,7 +1,7 @@
 """Columns of SequenceFiles hold what the file's own reader gives, whatever the classes and the compression, and say where damage is.
 
-What belongs here: columns straight from SequenceFiles. What this file must not know: how columns are filled, which other files
-ask. What is always true in it: expected values come from objects, expected offsets from a Reader.
+Here: columns straight from SequenceFiles. Not here: how columns are filled, which other files ask. Invariant: expected values come from
+objects, expected offsets from a Reader.
 """
 
 import io

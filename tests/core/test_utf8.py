@@ -1,6 +1,6 @@
 """UTF-8 to and from text, by each kind of loops that the processor has, held against the interpreter's own codec.
 
-What belongs here: which bytes are text, which text they are, and where they stop being text. `LEVEL_NAMES` are the kinds of loops.
+Here: which bytes are text, which text they are, and where they stop being text. `LEVEL_NAMES` are the kinds of loops.
 """
 
 import random

@@ -5,8 +5,8 @@
 Wants a JDK. For each input the Java reader has to give as many messages as the slow reference, and to end as that does: with the
 input, or with the exception that it documents. Bombs declare large sizes in few bytes; anything but the right exception is a finding.
 
-Belongs here: the comparison, the bombs, the list of explained differences. It knows nothing of how other inputs are made. Always
-true: whatever the input, nothing but BlockException and EOFException comes out of the reader.
+Here: the comparison, the bombs, the list of explained differences. Not here: how other inputs are made. Invariant: whatever the input,
+nothing but BlockException and EOFException comes out of the reader.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from fuzz import blocks, inputs  # noqa: E402
 from gates import figures  # noqa: E402
 from typedbytes.errors import BlockError, LimitError, TruncatedError  # noqa: E402
 
-SOURCE = pathlib.Path(__file__).with_name("BlockHostile.java")
+SOURCE = pathlib.Path(__file__).with_name("ReadHostileBlocks.java")
 WIRES = ("line", "block", "bytes", "type8", "total", "header", "native")  # in the order of Java's Wire
 SMALL = ("-Xmx64m", "-Xss512k", "-XX:MaxDirectMemorySize=64m", "-XX:+UseSerialGC", "-Xshare:auto")
 MAX_SECONDS = 600
@@ -142,7 +142,7 @@ def read_by_java(batch, seed):
     supply = bytearray()
     for wire, data in batch:
         supply += struct.pack(">BHi", WIRES.index(wire), steps.choice((0, 0, 1, 7)) if len(data) < 5000 else 0, len(data)) + data
-    command = [jars.find_tool("java"), *SMALL, "-cp", f"{block_peer.classes()}:{hostile_classes()}", "BlockHostile"]
+    command = [jars.find_tool("java"), *SMALL, "-cp", f"{block_peer.classes()}:{hostile_classes()}", "ReadHostileBlocks"]
     lines = subprocess.run(command, input=supply, stdout=subprocess.PIPE, timeout=MAX_SECONDS).stdout.decode().splitlines()
     assert len(lines) == len(batch), f"the virtual machine ended after {len(lines)} of {len(batch)} inputs"
     return [(int(count), *rest.partition(" ")[::2]) for count, _, rest in (line.partition(" ") for line in lines)]

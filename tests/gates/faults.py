@@ -8,8 +8,8 @@ A fault is a text that occurs once in one file of src/ and its replacement. It i
 which only the extensions affected are built again, with little optimisation; then the gate runs in the copy. A gate that ends well
 has missed the fault. Faults that only a sanitizer can see for sure go into a copy that is built with one.
 
-Belongs here: the faults, their gates, the drill. It knows nothing of what gates look for. Invariant: every gate ends well
-on the copy without a fault, which the drill looks at first.
+Here: the faults, their gates, the drill. Not here: what gates look for. Invariant: every gate ends well on the copy without a fault,
+which the drill looks at first.
 """
 
 import argparse

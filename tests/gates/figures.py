@@ -1,6 +1,6 @@
 """What a gate has counted, as its last line that begins with `figures: `, for people and for the page of figures alike.
 
-Belongs here: writing and reading that line. It does not know gates. Invariant: figures are numbers by name, or tables of them.
+Here: writing and reading that line. Not here: gates. Invariant: figures are numbers by name, or tables of them.
 """
 
 import json

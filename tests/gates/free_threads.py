@@ -6,8 +6,8 @@ Builds CPython 3.13 from Debian's source package, once, into ~/.cache/typedbytes
 apt-get). Extensions there turn the GIL on again unless they say that they do without, and this package does: the threads run
 with the GIL that its import brings back, and once more where that is forbidden (PYTHON_GIL=0).
 
-Belongs here: getting that interpreter, the threads, reading the report. It knows nothing of checks. Invariant: only reports
-with a frame of ours count; there must be none as the package is imported, and what comes without the GIL is reported.
+Here: getting that interpreter, the threads, reading the report. Not here: checks. Invariant: only reports with a frame of ours count;
+there must be none as the package is imported, and what comes without the GIL is reported.
 """
 
 import os

@@ -9,8 +9,8 @@ which source line it came. Python's lines are counted by coverage.py meanwhile.
 A branch is an outcome of a decision in our sources: of an `if`, a loop, an `and`, a comparison of `min`. What
 Cython adds to find out whether a call has failed is counted apart, as outcomes of calls: most of them fail only without memory.
 
-Belongs here: the builds and the counts. It knows nothing of tests. Invariant: a line of the core that is not reached fails
-this gate, but for those that only gigabytes of memory reach, which are listed and reported.
+Here: the builds and the counts. Not here: tests. Invariant: a line of the core that is not reached fails this gate, but for those that
+only gigabytes of memory reach, which are listed and reported.
 """
 
 import collections
@@ -31,7 +31,7 @@ WHOLE, PORTABLE = "reached", "reached-portable"
 CODEC = [
     *(f"tests/core/test_{name}.py" for name in ("vectors", "encoder", "unencodable", "changing_objects", "depth", "reference", "hostile")),
     *(f"tests/core/test_{name}.py" for name in ("decoder", "hooks", "map_keys", "signals", "collector", "concurrency", "memory")),
-    *(f"tests/stream/test_{name}.py" for name in ("writer", "copy", "failing_sinks")),
+    *(f"tests/stream/test_{name}.py" for name in ("writer", "copy", "legacy", "failing_sinks")),
 ]
 #: Tests that count what coverage.py takes for itself run without it, as do those with signals, which it checks where nothing can be
 #: raised, and those of an interpreter that ends or is another, where it has something to say itself; those whose subject is an

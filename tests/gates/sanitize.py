@@ -2,9 +2,9 @@
 
     python tests/gates/sanitize.py [ARGUMENT OF PYTEST ...]
 
-Belongs here: the switches, the environment of such a build, the runs. It knows nothing of tests. Invariant: memory comes from
-malloc, since pymalloc's blocks have no red zones; leaks are not looked for here, since an interpreter never frees everything
-(leaks.py does); the first report ends the process.
+Here: the switches, the environment of such a build, the runs. Not here: tests. Invariant: memory comes from malloc, since pymalloc's
+blocks have no red zones; leaks are not looked for here, since an interpreter never frees everything (leaks.py does); the first report
+ends the process.
 """
 
 import pathlib
@@ -34,6 +34,7 @@ LEFT_OUT = {
     "sorting/test_external.py::test_a_process_that_sorts_stays_within_the_limit_whatever_the_codec": "as above",
     "sorting/test_external.py::test_memory_that_cannot_be_had_is_an_error_wherever_it_is_wanted": "it cannot run where memory is limited",
     "hadoop/test_submit.py::test_what_is_in_a_bundle": "its environment has nothing but what a node's has, so no sanitizer",
+    "block/test_coalescing.py::test_a_time_of_day_that_is_set_back_delays_nothing": "AddressSanitizer asks its clock before there is memory",
     "package/test_gates.py": "blocks are not counted where malloc gives them",
     "cli/test_cli.py::test_text_by_mistake": "AddressSanitizer cannot start where memory is limited",
     "cli/test_cli.py::test_out_of_memory": "as above",

@@ -1,7 +1,7 @@
 """The table of cases is whole: no number is missing, every test it names is there, and nothing in it is unknown.
 
-Belongs here: the numbers there are, and where tests are found; docs/bugs-found.md may name no others. What this file must not
-know: what a case or a bug says. Tests are found in the sources, without importing them.
+Here: the numbers there are, and where tests are found; docs/bugs-found.md may name no others. Not here: what a case or a bug says. Tests
+are found in the sources, without importing them.
 """
 
 import ast

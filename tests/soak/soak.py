@@ -8,8 +8,8 @@ One process makes the records, one moves them, one compares what arrives with wh
 middle is measured: its memory and its descriptors after each way of moving records had its turn once, and at the end. Exit
 code 1 when the memory has grown by more than 1 MiB, a descriptor was left open, or a byte was another.
 
-What belongs here: the pipes, the ways, the measuring. What is always true in it: the same seed moves the same bytes; each turn
-has pipes, readers and writers of its own, so that making and closing them is a part of it.
+Here: the pipes, the ways, the measuring. Invariant: the same seed moves the same bytes; each turn has pipes, readers and writers of its
+own, so that making and closing them is a part of it.
 """
 
 import argparse

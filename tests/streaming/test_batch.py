@@ -1,7 +1,6 @@
 """Jobs on columns: what mappers and reducers with batch=True get, and what becomes of the columns and pairs that they return.
 
-What belongs here: tasks as child processes with batches. What this file must not know: how columns are read. What is always true
-in it: the same job on pairs says what is right.
+Here: tasks as child processes with batches. Not here: how columns are read. Invariant: the same job on pairs says what is right.
 """
 
 import itertools

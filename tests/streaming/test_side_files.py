@@ -1,6 +1,6 @@
 """What a task has beside its records: side files, a sign of life, groups of several keys.
 
-Belongs here: tasks as child processes, and the folder that Hadoop names. Invariant: a task that fails leaves no file.
+Here: tasks as child processes, and the folder that Hadoop names. Invariant: a task that fails leaves no file.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Every way of decoding block messages, and how outcomes are compared.
 
-What belongs here: calls that must all come to the same. What this file must not know: what is right. What is always true in it: a
-way gives the messages before a fault, and of the fault what the reference says of one.
+Here: calls that must all come to the same. Not here: what is right. Invariant: a way gives the messages before a fault, and of the fault
+what the reference says of one.
 """
 
 import numpy

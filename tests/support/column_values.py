@@ -1,7 +1,7 @@
 """What columns hold, as the values that an exact decoder gives for the same bytes.
 
-What belongs here: the way from a batch's memory to objects, by the type of each column, slow and obvious. What this file must not
-know: how columns were filled. What is always true in it: only the bytes of `buffers` are looked at, by struct.
+Here: the way from a batch's memory to objects, by the type of each column, slow and obvious. Not here: how columns were filled.
+Invariant: only the bytes of `buffers` are looked at, by struct.
 """
 
 import struct

@@ -1,7 +1,7 @@
 """Families of input made to cost much for its size: each gives about as many bytes as are asked for.
 
-What belongs here: bytes, made from a size alone, the same each time. What this file must not know: what they cost, and what
-may be made of them. What is always true in it: the cost that a family is after grows with its size, and its name says what it is.
+Here: bytes, made from a size alone, the same each time. Not here: what they cost, and what may be made of them. Invariant: the cost that
+a family is after grows with its size, and its name says what it is.
 """
 
 import struct

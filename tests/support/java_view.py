@@ -1,8 +1,7 @@
 """The tagged JSON in which Hadoop's Java describes what it has read, and the same for a value of ours.
 
-Belongs here: what java_view gives for a Python value and bits_only for Java's own JSON are equal exactly when both sides
-read the same. Floats are compared by their bits, since digits do not distinguish NaNs; the entries of a MAP are in
-one order, since Java sorts them.
+Here: what java_view gives for a Python value and bits_only for Java's own JSON are equal exactly when both sides read the same. Floats
+are compared by their bits, since digits do not distinguish NaNs; the entries of a MAP are in one order, since Java sorts them.
 """
 
 import struct

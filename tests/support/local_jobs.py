@@ -1,6 +1,6 @@
 """Jobs of typedbytes.local for the tests: scripts, inputs, and what is read back of an output.
 
-It knows nothing of what a test expects. Invariant: a job runs in the test's own folder and sees the package that this test run sees.
+Not here: what a test expects. Invariant: a job runs in the test's own folder and sees the package that this test run sees.
 """
 
 import collections

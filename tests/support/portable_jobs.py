@@ -1,6 +1,6 @@
 """Six jobs as users write them, tests/jobs/*.py, for every way to run a job: their inputs, options and outputs, and a shell's pipe.
 
-It knows no engine. Invariant: the same script and the same options give the same pairs everywhere.
+Not here: which engine runs them. Invariant: the same script and the same options give the same pairs everywhere.
 """
 
 from dataclasses import dataclass, field

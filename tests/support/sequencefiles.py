@@ -1,7 +1,7 @@
 """SequenceFiles for the tests: those that Hadoop wrote, what is in them, and headers spelled by hand.
 
-What belongs here: reading the vectors, and comparing what Hadoop's reader gives with Python values. What this file must not
-know: which implementation is being tested. What is always true in it: a float is compared by its bits.
+Here: reading the vectors, and comparing what Hadoop's reader gives with Python values. Not here: which implementation is being tested.
+Invariant: a float is compared by its bits.
 """
 
 import functools

@@ -1,8 +1,7 @@
 """Every way of reading a value, as a function from chunks of bytes and options to the values in them.
 
-What belongs here: calls of typedbytes that must all come to the same. What this file must not know: what is
-right. What is always true in it: a way puts the values before a fault into `values`, which the caller passes in, and
-raises the fault itself.
+Here: calls of typedbytes that must all come to the same. Not here: what is right. Invariant: a way puts the values before a fault into
+`values`, which the caller passes in, and raises the fault itself.
 """
 
 import io

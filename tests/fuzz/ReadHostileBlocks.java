@@ -16,10 +16,10 @@ import org.typedbytes.block.Wire;
  *
  * <p>An input on standard input is: u8 wire, u16 bytes that the channel gives at once (0: all), i32 length, bytes.
  */
-public final class BlockHostile {
+public final class ReadHostileBlocks {
     private static int nmessages;
 
-    private BlockHostile() {
+    private ReadHostileBlocks() {
     }
 
     public static void main(String[] arguments) throws IOException {
