@@ -153,6 +153,11 @@ class Compressed(io.RawIOBase):
             super().close()
             self._file.close()
 
+    def abandon(self):
+        """Close the file without the end, which makes what was written look complete."""
+        super().close()
+        self._file.close()
+
     def _check_process(self):
         if os.getpid() != self._process:
             raise OSError("a compressed file is written by the process that has opened it")

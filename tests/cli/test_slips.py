@@ -1,6 +1,9 @@
 """What a newcomer types first: options that are nearly right, binary output on a terminal, paths in each of their forms."""
 
+import bz2
+import gzip
 import json
+import lzma
 import os
 import pty
 import subprocess
@@ -10,6 +13,7 @@ import pytest
 import typedbytes as tb
 from commands import COMMAND, bad, good, rows, run
 from fresh import SECONDS
+from typedbytes._zstd import zstd
 
 PAIRS = tb.Encoder().encode_pairs([(name, {"n": n, "tags": [f"t{n}", "x"]}) for name, n in [("b", 10), ("a", 9), ("c", -1)]])
 
@@ -95,6 +99,17 @@ def test_sort_by_key_and_by_path(order, keys, form):
     assert "".join(found) == keys
 
 
+def test_a_second_order_decides_among_equals():
+    records = [("x", [2, "b"]), ("y", [1, "b"]), ("z", [2, "a"]), ("w", [1, "b"])]
+    stdin = tb.Encoder().encode_pairs(records)
+    data = good("sort", "--pairs", "--by", "value[0]", "--by", "value[1]", stdin=stdin)
+    assert list(tb.PairReader(data)) == sorted(records, key=lambda record: record[1])
+    data = good("sort", "--pairs", "--by", "value[1]", "--by", "key", stdin=stdin)
+    assert [key for key, _ in tb.PairReader(data)] == ["z", "w", "x", "y"]
+    message = "argument --by: expected a path such as key, value[0] or value.name, not 'bytes'"
+    assert message in bad(64, "sort", "--pairs", "--by", "bytes", "--by", "key", stdin=stdin)[1]
+
+
 def test_sort_by_what_is_missing():
     assert "no value.m in the record to sort it by at offset 0, record 0" in bad(65, "sort", "--pairs", "--by", "value.m", stdin=PAIRS)[1]
     assert "argument --by: values have no key (see --pairs)" in bad(64, "sort", "--values", "--by", "key", stdin=PAIRS)[1]
@@ -104,3 +119,31 @@ def test_the_most_frequent_keys_are_called_keys():
     assert [list(row) for row in rows(good("freq", "--pairs", "-n", "1", stdin=PAIRS))] == [["count", "share", "key"]]
     assert [list(row) for row in rows(good("freq", "--values", "-n", "1", stdin=PAIRS))] == [["count", "share", "value"]]
     assert [list(row)[-1] for row in rows(good("stats", "--pairs", "-n", "1", stdin=PAIRS)) if row["section"] == "most frequent"] == ["key"]
+
+
+@pytest.mark.parametrize("suffix, library", [(".gz", gzip), (".bz2", bz2), (".xz", lzma), (".zst", zstd)])
+def test_an_output_is_compressed_by_its_name(tmp_path, suffix, library):
+    path = tmp_path / f"out.tb{suffix}"
+    good("cat", "--pairs", "-o", path, stdin=PAIRS)
+    assert library.decompress(path.read_bytes()) == PAIRS
+    good("sort", "--pairs", path, "-o", path)
+    assert [key for key, _ in tb.PairReader(path)] == ["a", "b", "c"]
+    before = path.read_bytes()
+    bad(65, "cat", "--pairs", "-o", path, stdin=PAIRS[:-1])
+    assert path.read_bytes() == before
+
+
+def test_a_compressed_output_that_is_not_complete_has_no_end(tmp_path):
+    path = tmp_path / "pipe.gz"
+    os.mkfifo(path)
+    with subprocess.Popen(["cat", path], stdout=subprocess.PIPE) as cat:
+        bad(65, "cat", "--pairs", "-o", path, stdin=PAIRS[:-1])
+        data = cat.stdout.read()
+    with pytest.raises(EOFError):
+        gzip.decompress(data or b"\x1f\x8b")
+
+
+def test_a_sequencefile_is_never_compressed_by_its_name(tmp_path):
+    path = tmp_path / "part.gz"
+    good("loadtb", path, stdin=PAIRS)
+    assert path.read_bytes()[:3] == b"SEQ"

@@ -156,3 +156,20 @@ def test_an_array_without_numpy_is_kept_as_it_is():
         print(type(value).__name__, value.code, tb.dumps(value) == {data!r})
     """
     assert run_fresh(code) == "Ext 102 True"
+
+
+@pytest.mark.parametrize("module", ["None", "types.ModuleType('backports')"], ids=["no backports", "backports of others"])
+def test_a_missing_library_has_its_whole_name(module):
+    code = f"""
+        import sys, types
+        sys.modules["compression"] = None
+        sys.modules["backports"] = {module}
+        import typedbytes as tb
+        from typedbytes import sequencefile
+        for function in (lambda: tb.Writer("never.zst"), lambda: sequencefile.Writer("never", codec="zstd")):
+            try:
+                function()
+            except ModuleNotFoundError as error:
+                print(error.name, "needs the library backports.zstd: pip install 'typedbytes[zstd]'" in str(error))
+    """
+    assert run_fresh(code).split("\n") == ["backports.zstd True"] * 2

@@ -142,7 +142,7 @@ def _run(arguments):
     try:
         work, file = _plan(arguments)
         if file not in (None, "-"):
-            with replace_file(file) as output:
+            with replace_file(file, compress=True) as output:
                 return work(output) or OK
     except Failure as failure:
         return failure.report()

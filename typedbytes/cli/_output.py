@@ -85,23 +85,43 @@ class CommandOutput:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         # After an error the buffer is dropped: closing the descriptor first keeps it from being flushed later.
         if kind is not None:
-            self._raw.close()
+            getattr(self._raw, "abandon", self._raw.close)()
         with self._as_output_error():
             self._file.close()
 
 
 @contextmanager
-def replace_file(name, overwrite=True):
-    """Yield a CommandOutput that becomes the file of this name; without overwrite an existing file is a Failure."""
+def replace_file(name, overwrite=True, compress=False):
+    """Yield a CommandOutput that becomes the file of this name; without overwrite an existing file is a Failure.
+
+    With compress, a suffix such as .gz decides on a compression.
+    """
+    stream = _compressor(name) if compress else None
     try:
         if not overwrite and _is_file(name):
             raise FileExistsError
-        with _open_output(name, overwrite) as raw, CommandOutput(raw, name) as output:
+        with _open_output(name, overwrite) as raw, CommandOutput(_compressed(raw, stream), name) as output:
             yield output
     except FileExistsError:
         raise Failure(USAGE, f"{name}: file exists (--overwrite replaces it)") from None
     except OSError as error:
         raise OutputError(name, error) from None
+
+
+def _compressor(name):
+    """Return the compressor that a name's suffix asks for, or None."""
+    from typedbytes._compression import compressor  # imported lazily: start-up time
+
+    return compressor(name)
+
+
+def _compressed(raw, stream):
+    if stream is None:
+        return raw
+    from typedbytes._compression import Compressed  # imported lazily: start-up time
+    from typedbytes._core import write_all
+
+    return Compressed(raw, stream, write_all)
 
 
 def _is_file(name):

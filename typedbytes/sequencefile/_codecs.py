@@ -16,14 +16,18 @@ __all__ = ["Codec", "find"]
 Codec = namedtuple("Codec", "class_name decompress compress")
 
 
-def find(name):
+def find(name, *, to_write=False):
     """Return the Codec of a class name, or of a short name such as "gzip".
 
-    Raises FormatError for an unknown name, and ModuleNotFoundError, which says what to install, for a missing library.
+    Raises FormatError for an unknown name; ValueError for one to write with that is only read; and ModuleNotFoundError, which
+    says what to install, for a missing library.
     """
     short = _SHORT.get(name, name)
+    known = [each for each in _CODECS if not (to_write and each in _READ_ONLY)]
     if short not in _CODECS:
-        raise FormatError(f"unknown codec {name!r:.80}; known: {', '.join(_CODECS)}, and class names like {_APACHE}GzipCodec")
+        raise FormatError(f"unknown codec {name!r:.80}; known: {', '.join(known)}, and class names like {_APACHE}GzipCodec")
+    if short not in known:
+        raise ValueError(f"codec {name!r} cannot be written, only read; to write: {', '.join(known)}")
     class_name, load = _CODECS[short]
     try:
         return Codec(name if name in _SHORT else class_name, *load())
@@ -213,6 +217,7 @@ _CODECS = {
     "zstd": (f"{_APACHE}ZStandardCodec", _zstd),
     "lzo": ("com.hadoop.compression.lzo.LzoCodec", _lzo),
 }
+_READ_ONLY = ("lzo",)
 # Codec class names in files, to the short name; aircompressor's classes are compatible with Hadoop's own.
 _SHORT = {class_name: short for short, (class_name, _) in _CODECS.items()}
 _SHORT.update({f"{_APACHE}DeflateCodec": "default", f"{_APACHE}LzoCodec": "lzo"})

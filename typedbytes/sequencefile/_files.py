@@ -138,9 +138,7 @@ def _find_compress(compression, codec):
     if compression == "none":
         return compression, None, None
     name = "default" if codec is None else str(codec)
-    class_name, _, compress = _codecs.find(name if "." in name else name.lower())  # class names have packages
-    if compress is None:
-        raise ValueError(f"codec {codec!r} cannot be written, only read")
+    class_name, _, compress = _codecs.find(name if "." in name else name.lower(), to_write=True)  # class names have packages
     return compression, class_name, compress
 
 

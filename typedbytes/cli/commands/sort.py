@@ -25,8 +25,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.set_defaults(pair_check="reorder")
     add_memory_argument(parser)
     parser.add_argument(
-        "--by", default="bytes", metavar="ORDER", help="bytes, as Hadoop has it, or what is sorted by: value, key, a path as of cut (bytes)"
-    )
+        "--by", action="append", metavar="ORDER",
+        help="bytes, as Hadoop has it, or what is sorted by: value, key, a path as of cut; given again, it decides among equals (bytes)",
+    )  # fmt: skip
     parser.add_argument("-r", "--reverse", action="store_true", help="the largest first")
 
 
@@ -41,15 +42,16 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     --by value sorts as Python does, numbers by their size and text by its characters, and pairs by
     their values instead of their keys; then --reverse and head give the largest. --by key is the same
     for their keys, and --by PATH for what is at a path, such as value.size or value[0] (see cut).
+    A second --by decides where the first finds equals.
 
     examples:
       typedbytes sort --pairs part-0*.tb -o sorted.tb
       typedbytes sort --by value --reverse --pairs counts.tb | typedbytes head -3 --pairs
-      typedbytes sort --by value.size --values logs.tb -o by-size.tb
+      typedbytes sort --by value.size --by value.name --values logs.tb -o by-size.tb
       typedbytes sort --memory 4G < big.tb | typedbytes uniq > distinct.tb
     """
     inputs = Inputs(options)
-    fields = None if options.by == "bytes" else Fields([options.by], "--by", options)
+    fields = None if options.by in (None, ["bytes"]) else Fields(options.by, "--by", options)
     with inputs.name_failures():
         if fields or form_of(options, output) != "typedbytes":
             _sort_and_convert(inputs, options, output, fields)
