@@ -446,15 +446,6 @@ cdef class PairReader(Reader):
             return NULL
         return self.pair_of(key, value)
 
-    cdef bint take_parts(self, PyObject** key, PyObject** value) except -1:
-        # The next pair, as a call from outside; False: the end of input.
-        self.enter()
-        if (<parts_function>self.next_parts)(self, key, value) <= 0:
-            self.raise_if_failed()
-            return False
-        self.state = OPEN
-        return True
-
     cdef bint next_parts(self, PyObject** key, PyObject** value) except -1:
         # False: the end of input.
         if self.at_end():
@@ -496,6 +487,16 @@ cdef class PairReader(Reader):
         [('a', 3), ('b', 3)]
         """
         return ReaderGroups(self)
+
+
+cdef inline bint take_parts(PairReader reader, PyObject** key, PyObject** value) except -1:
+    # The next pair, as a call from outside; False: the end of input.
+    reader.enter()
+    if (<parts_function>reader.next_parts)(reader, key, value) <= 0:
+        reader.raise_if_failed()
+        return False
+    reader.state = OPEN
+    return True
 
 
 cdef bint reads_parts(object items) except -1:

@@ -38,7 +38,7 @@ cdef class RecordLoop:
     cdef bint process_next(self, PairReader reader) except -1:
         cdef PyObject* key
         cdef PyObject* value
-        if not reader.take_parts(&key, &value):
+        if not take_parts(reader, &key, &value):
             return False
         self.process(object_from_stolen(key), object_from_stolen(value))
         return True

@@ -434,7 +434,7 @@ cdef class PairWriter(Writer):
         cdef PyObject* parts[2]
         if self.state != OPEN:
             self.refuse()
-        if not reader.take_parts(&parts[0], &parts[1]):
+        if not take_parts(reader, &parts[0], &parts[1]):
             return False
         key, value = object_from_stolen(parts[0]), object_from_stolen(parts[1])
         self.enter()
