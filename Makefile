@@ -26,6 +26,13 @@ need_python = $(or $(find_python),$(error there is no python$(1), neither in $(P
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
+AS_ROOT = $(if $(filter 0,$(shell id -u)),,sudo )
+.PHONY: system-packages
+system-packages: ## install what the suite needs beside Python, where it is missing: a JDK, Maven, valgrind, strace; Debian and Ubuntu
+	@command -v javac && command -v mvn && command -v valgrind && command -v strace || { \
+	    $(AS_ROOT)apt-get update && \
+	    $(AS_ROOT)apt-get install --yes --no-install-recommends openjdk-17-jdk-headless maven valgrind strace; }
+
 .PHONY: build
 build: $(VENV)/built ## make .venv and install the project into it, editable, with all that the tests need
 
@@ -57,6 +64,8 @@ build/lint/built build/types/built build/docs/built: build/%/built: pyproject.to
 lint: build/lint/built ## check style and spelling with ruff, cython-lint and codespell; 5 seconds, compiles nothing
 	build/lint/bin/ruff check
 	build/lint/bin/ruff format --check
+	build/lint/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	build/lint/bin/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 	git ls-files 'src/*.px[di]' | PATH="$(CURDIR)/build/lint/bin:$$PATH" xargs cython-lint
 	git ls-files | xargs build/lint/bin/codespell
 
@@ -286,6 +295,10 @@ jar: ## make the plug-in of Hadoop for whole splits, run its tests, and put it i
 .PHONY: wheels
 wheels: jar build/wheel-tools/built ## build wheels on every installed Python, by zig those for musl and aarch64; check them; 8 minutes of CPU
 	VENV=build/wheel-tools .ci/wheels build/wheels $(WHEELS)
+
+.PHONY: release-check
+release-check: jar dist-check docs build/wheel-tools/built ## make what a release consists of and check it: dist-check, wheels, docs, metadata; 40 minutes
+	VENV=build/wheel-tools .ci/release-check build/release $(WHEELS)
 
 BASE ?= HEAD~1
 BENCH_ARGS ?=
