@@ -27,9 +27,9 @@ COMPRESSIONS = {
     **{b"BZh%d" % level + start: "bzip2" for level in range(1, 10) for start in (b"1AY&SY", b"\x17rE8P\x90")},
 }
 
-# Formats given by mistake; typed bytes that start so would have a first value of 1 GB or more.
+# Formats given by mistake; typed bytes that start so would have a first value of 1 GB or more, or none.
 FOREIGN = {
-    b"PAR1": "parquet", b"ARROW": "arrow-file", b"Obj\x01": "avro", b"ORC": "orc", b"RCF": "rcfile", b"PK\x03\x04": "zip",
+    b"PAR1": "parquet", b"ARROW": "arrow-file", b"\xff\xff\xff\xff": "arrow", b"Obj\x01": "avro", b"ORC": "orc", b"RCF": "rcfile", b"PK\x03\x04": "zip",
     b"\x7fELF": "program",
 }  # fmt: skip
 BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "UTF-8", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
@@ -66,7 +66,8 @@ def is_sequence_file(head):
 
 _DESCRIPTIONS = {
     "sequencefile": "a SequenceFile, which typedbytes.sequencefile reads", "block": "a block message, which typedbytes.block reads",
-    "parquet": "a Parquet file, not typed bytes", "arrow-file": "an Arrow file, not typed bytes", "avro": "an Avro file, not typed bytes",
+    "parquet": "a Parquet file, not typed bytes", "arrow-file": "an Arrow file, not typed bytes",
+    "arrow": "an Arrow stream, not typed bytes", "avro": "an Avro file, not typed bytes",
     "orc": "an ORC file, not typed bytes", "rcfile": "an RCFile, not typed bytes", "zip": "a ZIP archive, not typed bytes",
     "program": "a program, not typed bytes",
 }  # fmt: skip

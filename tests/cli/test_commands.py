@@ -952,13 +952,41 @@ def test_an_input_that_ends_early_is_recognised(head):
 
 
 @pytest.mark.parametrize(
-    "head, name", [(b"PAR1\x15", "parquet"), (b"PK\x03\x04\x14", "zip"), (b"Obj\x01\x04", "avro"), (b"\xef\xbb\xbf1\n", "text")]
+    "head, name",
+    [
+        (b"PAR1\x15", "parquet"),
+        (b"\xff\xff\xff\xff\x90", "arrow"),
+        (b"PK\x03\x04\x14", "zip"),
+        (b"Obj\x01\x04", "avro"),
+        (b"\xef\xbb\xbf1\n", "text"),
+    ],
 )
 def test_other_files_by_mistake(head, name):
     assert _input_formats.recognise(head) == name
     message = bad(65, "cat", stdin=head + bytes(100))[1]
-    assert name in message and ("convert --from parquet" in message) == (name == "parquet")
+    assert name in message and (f"convert --from {name}" in message) == (name in ("parquet", "arrow"))
     assert bad(65, "cat", "--from", "typedbytes", stdin=head + bytes(100))[1].endswith("record 0")
+
+
+@pytest.mark.parametrize("form", ["arrow", "parquet"])
+def test_a_table_that_convert_has_written_is_recognised(tmp_path, form):
+    data, table, again = tb.Encoder().encode_pairs(PAIRS), tmp_path / "table", tmp_path / "again"
+    good("convert", "--to", form, "--pairs", "-o", table, stdin=data)
+    assert good("convert", "--to", "typedbytes", "--pairs", table) == data
+    assert good("convert", "--to", "typedbytes", "--pairs", stdin=table.read_bytes()) == data
+    good("convert", "--to", "parquet", "--pairs", table, "-o", again)
+    assert good("convert", "--to", "typedbytes", "--pairs", again) == data
+
+
+def test_a_file_of_arrow_is_read(tmp_path):
+    pairs = pyarrow.table({"key": ["a", "b"], "value": [1, 2]})
+    with pyarrow.ipc.new_file(tmp_path / "file", pairs.schema) as writer:
+        writer.write_table(pairs, max_chunksize=1)
+    for how in ([], ["--from", "arrow-file"]):
+        for arguments in ({"stdin": (tmp_path / "file").read_bytes()}, {}):
+            names = [] if arguments else [tmp_path / "file"]
+            data = good("convert", *how, "--to", "typedbytes", "--pairs", *names, **arguments)
+            assert tb.Decoder().decode_pairs(data) == [("a", 1), ("b", 2)]
 
 
 def test_no_value_is_taken_for_text():

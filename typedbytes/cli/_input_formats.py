@@ -13,6 +13,7 @@ from typedbytes.cli._failure import BAD_DATA, Failure
 NAMES = ("typedbytes", "sequencefile", "json", "block")
 MAX_NBYTES = 5  # the code and the length of a value
 CHUNK_NBYTES = 1 << 16
+_TABLES = ("parquet", "arrow", "arrow-file")
 _MARKS = {SEQUENCE_FILE: "sequencefile", BLOCK_MESSAGE: "block", **FOREIGN, **dict.fromkeys(BYTE_ORDER_MARKS, "text")}
 _PRINTABLE = frozenset((*b"\t\n\r", *range(0x20, 0x7F), *range(0x80, 0x100)))
 _STARTS_OF_JSON = (*(bytes([each]) for each in b'{["-0123456789'), b"true", b"fals", b"null")
@@ -66,7 +67,7 @@ def source_of(source, name, shown, options):
             BAD_DATA, f"{shown}: text that is neither typed bytes nor lines of JSON (typedbytes from-text reads lines, CSV and TSV)"
         )
     if name in FOREIGN.values():
-        hint = " (typedbytes convert --from parquet reads it)" if name == "parquet" else ""
+        hint = f" (typedbytes convert --from {name} reads it)" if name in _TABLES else ""
         raise Failure(BAD_DATA, f"{shown}: not typed bytes but {name}{hint}")
     if name == "sequencefile":
         pairs = sequence_file_reader(source, options, raw=True)

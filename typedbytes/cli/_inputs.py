@@ -35,10 +35,17 @@ def matching_names(path):
 
 
 @contextmanager
-def reading(name, options, raw=False):
-    """Open an input and yield its reader; any error meanwhile becomes a Failure that names the input."""
+def reading(name, options, raw=False, others=None):
+    """Open an input and yield its reader; any error meanwhile becomes a Failure that names the input.
+
+    others: for further formats, by name, a function of the source that returns a reader.
+    """
     with opened(name) as source:
         form, source = recognised(source, options)
+        if others and form in others:
+            with others[form](source) as reader:
+                yield reader
+            return
         source = check_for_pairs(source, form, name, options)
         with _input_formats.reader_of(source, form, shown(name), options, raw) as reader:
             yield reader

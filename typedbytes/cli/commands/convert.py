@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from contextlib import contextmanager
+from functools import partial
 
 import typedbytes
 from typedbytes import columns
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from typedbytes.cli._output import CommandOutput
 
 TABLES = ("arrow", "parquet")
+READ_TABLES = (*TABLES, "arrow-file")
 CODECS = ("none", "default", "gzip", "bzip2", "snappy", "lz4", "zstd")
 
 
@@ -29,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of convert."""
     add_file_arguments(parser)
     parser.add_argument(
-        "--from", choices=NAMES + TABLES, dest="from_", help="the format of the inputs (default: recognised by their first bytes)"
+        "--from", choices=NAMES + READ_TABLES, dest="from_", help="the format of the inputs (default: recognised by their first bytes)"
     )
     parser.add_argument("--to", choices=NAMES + TABLES, required=True, help="the format of the output")
     parser.add_argument("--codec", choices=CODECS, help="sequencefile, parquet: compression (none)")
@@ -42,8 +44,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, output: CommandOutput) -> int | None:
     """Read records in any format and write them in another.
 
-    Arrow is a stream of record batches (its IPC format), Parquet a file; both need pyarrow, and
-    records of one schema: a pair becomes the columns key and value. A row read from them becomes a
+    Arrow is a stream of record batches (its IPC format), arrow-file the same with an index, Parquet a
+    file; all need pyarrow, and records of one schema: a pair becomes the columns key and value. A row read from them becomes a
     VECTOR, or with --pairs and two columns a pair; nulls need --dialect hive. From SequenceFile to
     SequenceFile keys and values keep their classes, and the file its metadata.
 
@@ -51,7 +53,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes convert --to sequencefile --codec zstd -o part-00000 --pairs pairs.tb
       typedbytes convert --to sequencefile --codec gzip -o smaller.seq part-00000.seq
       typedbytes convert --to parquet --pairs part-0*.tb -o words.parquet
-      typedbytes convert --from parquet --to json words.parquet
+      typedbytes convert --to json words.parquet
     """
     if options.codec in (None, "none") and options.to == "sequencefile":
         options.codec, options.compression = "default", "none"
@@ -61,24 +63,21 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
         return None
     with Records(options, output) as records:
         for name in names(options):
-            with _open_records(name, options) as reader:
+            tables = {form: partial(_table_reader, form, name, options) for form in READ_TABLES}
+            with reading(name, options, raw=True, others=tables) as reader:
                 records.copy(reader)
 
 
-def _open_records(name, options):
-    return _open_table(name, options) if options.from_ in TABLES else reading(name, options, raw=True)
-
-
 @contextmanager
-def _open_table(name, options):
-    with opened(name) as source, _as_data_failure(name):
+def _table_reader(form, name, options, source):
+    with _as_data_failure(name):
         kind = typedbytes.PairReader if options.pairs else typedbytes.Reader
-        yield kind(Encoded(_encoded_batches(source, options)), dialect=options.dialect, raw=True)
+        yield kind(Encoded(_encoded_batches(source, form, options)), dialect=options.dialect, raw=True)
 
 
-def _encoded_batches(source, options):
+def _encoded_batches(source, form, options):
     """Yield the rows of a table as typed bytes."""
-    for batch in _batches(source, options.from_):
+    for batch in _batches(source, form):
         if options.pairs and batch.num_columns != 2:
             raise Failure(USAGE, f"expected two columns for pairs, not {batch.num_columns}")
         rows = batch if options.pairs else {"value": tuple(batch.columns)}
@@ -95,8 +94,13 @@ def _batches(source, form):
         stream = pyarrow.ipc.open_stream(buffered)
         yield from _with_columns(stream, stream.schema)
         buffered.detach()
+        return
+    source = source if source.seekable() else io.BytesIO(source.read())
+    if form == "arrow-file":
+        file = pyarrow.ipc.open_file(source)
+        yield from _with_columns(map(file.get_batch, range(file.num_record_batches)), file.schema)
     else:
-        file = pyarrow.parquet.ParquetFile(source if source.seekable() else io.BytesIO(source.readall()))
+        file = pyarrow.parquet.ParquetFile(source)
         yield from _with_columns(file.iter_batches(), file.schema_arrow)
 
 
@@ -130,10 +134,10 @@ def _write_tables(options, output):
 
 def _batches_of(source, name, options):
     """Yield the rows of a table, or the records of another input, as batches."""
-    if options.from_ in TABLES:
-        yield from _batches(source, options.from_)
-        return
     form, source = recognised(source, options)
+    if form in READ_TABLES:
+        yield from _batches(source, form)
+        return
     source = check_for_pairs(source, form, name, options)
     pairs = options.pairs or form == "sequencefile"
     batches = columns.read(limited_source_of(source, form, shown(name), options), pairs=pairs, dialect=options.dialect)
