@@ -25,11 +25,20 @@ def values_of(text, *arguments):
 
 
 def test_lines():
-    assert lines_of("a", 1, 1.5, True, None, ("x", 2), {"k": ["v"]}, b"caf\xc3\xa9", b"\xff") == (
-        'a\n1\n1.5\ntrue\nnull\n["x", 2]\n{"k": ["v"]}\ncaf\u00e9\n/w==\n'
+    assert lines_of("a", 1, 1.5, True, None, ("x", 2), {"k": ["v"]}, b"caf\xc3\xa9", [b"\xff"]) == (
+        'a\n1\n1.5\ntrue\nnull\n["x", 2]\n{"k": ["v"]}\ncaf\u00e9\n["/w=="]\n'
     )
     assert values_of("a\r\n\n\u2028b\nlast") == ["a", "", "\u2028b", "last"]
     assert values_of("") == []
+
+
+def test_bytes_are_written_as_they_are():
+    """Also a STRING that is not UTF-8, and a byte string of the older libraries."""
+    values = b"\x00\0\0\0\2\xff\x80" + b"\x07\0\0\0\1\xe9" + b"\x65\0\0\0\1\xfe"
+    assert good("to-text", stdin=values) == b"\xff\x80\n\xe9\n\xfe\n"
+    assert good("to-text", "--pairs", stdin=values[:7] * 2) == b"\xff\x80\t\xff\x80\n"
+    assert good("to-text", "--csv", stdin=b"\x08\0\0\0\2" + values[:7] + ONE) == b"\xff\x80,1\n"
+    assert r"a line end in '\udcff\n'" in bad(65, "to-text", stdin=b"\x00\0\0\0\2\xff\n")[1]
 
 
 def test_pairs():

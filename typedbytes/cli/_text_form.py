@@ -15,6 +15,7 @@ from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, escaped
 from typedbytes.cli._input_formats import lines_of
 from typedbytes.cli._inputs import names, opened, shown
 
+_WITH_TEXT = (TypeCode.STRING, TypeCode.BYTES, TypeCode.BYTESTRING)
 MAX_FIELD_NBYTES = (1 << 31) - 1
 MAX_INTEGER_NCHARS = 20  # of 64 bits and a sign
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
@@ -180,7 +181,7 @@ class TextOutput:
         self._nrecords += nlines
 
     def _write_line(self, line):
-        self._output.write(f"{escaped(line) if self._output.is_terminal else line}\n".encode())
+        self._output.write(f"{escaped(line) if self._output.is_terminal else line}\n".encode(errors="surrogateescape"))
 
     def _lines(self, records):
         """Yield the line of each record, and write the header before the first."""
@@ -232,9 +233,13 @@ class TextOutput:
         return [named[name] for name in self._columns]
 
     def _texts(self, values):
-        """Yield the text of each encoded value, which is plain JSON unless it is a string."""
-        for line in _report.lines(values, plain=True, dialect=self._dialect).decode().split("\n")[:-1]:
-            yield json.loads(line) if line[0] == '"' else line
+        """Yield the text of each encoded value, which is plain JSON unless it is a string or bytes; surrogates are other bytes than UTF-8."""
+        lines = _report.lines(values, plain=True, dialect=self._dialect).decode().split("\n")
+        for value, line in zip(split(bytes(values), 1, self._dialect), lines):
+            if value[0] in _WITH_TEXT:
+                yield value[5:].decode(errors="surrogateescape")
+            else:
+                yield json.loads(line) if line[0] == '"' else line
 
 
 class _Row:
