@@ -34,6 +34,7 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 
 from typedbytes.core.byteorder cimport *
 from typedbytes.core.cpython cimport *
+from typedbytes.core.threads cimport NO_GIL, call_at_thread_end, shared_list_item
 from typedbytes.core.typecode cimport *
 
 import sys
@@ -79,6 +80,7 @@ cdef extern from "Python.h":
     int PyList_Append(PyObject* o, PyObject* item) except -1
     Py_ssize_t PyDict_GET_SIZE(PyObject* o) noexcept
     PyObject* PyDict_New() except NULL
+    object PyDict_Copy(object o)
     int PyDict_SetItem(PyObject* o, PyObject* key, PyObject* value) noexcept    # negative: an exception is set
     bint PyErr_ExceptionMatches(object kind) noexcept
     void PyErr_Clear() noexcept

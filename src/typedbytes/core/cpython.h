@@ -274,6 +274,9 @@ static inline PyObject *tuple_from_stolen(PyObject **items, Py_ssize_t nitems) {
 /* As zip does: the pair returned last is reused if the caller holds its only reference. */
 static inline PyObject *pair_from_stolen(PyObject *pair, PyObject *first, PyObject *second) {
     PyObject *items[2] = {first, second};
+#if defined(Py_GIL_DISABLED)
+    return tuple_from_stolen(items, 2);    /* another thread may be reading it */
+#endif
     if (Py_REFCNT(pair) != 1) return tuple_from_stolen(items, 2);
     items[0] = PyTuple_GET_ITEM(pair, 0);
     items[1] = PyTuple_GET_ITEM(pair, 1);
@@ -408,8 +411,9 @@ static int PyGC_Disable(void) {
 static void PyGC_Enable(void) { call_gc(gc_enable); }
 #endif
 
+/* Without the GIL it is a switch of all threads, and is left alone. */
 static inline int gc_pause(void) {
-#if !defined(PYPY_VERSION)
+#if !defined(PYPY_VERSION) && !defined(Py_GIL_DISABLED)
     return PyGC_Disable();
 #else
     return 0;

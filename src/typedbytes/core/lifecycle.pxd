@@ -5,7 +5,11 @@
 
 from cpython.object cimport PyObject
 
-cdef enum State:
+from typedbytes.core.threads cimport shared_state
+
+ctypedef shared_state State    # OPEN is 0, as new objects are
+
+cdef enum:
     OPEN
     BUSY          # in a call: another one comes from a hook, or from a second thread
     # Every call raises the first error again; of a Writer of SequenceFiles, one that says what has become of the file. The Writer of a

@@ -7,6 +7,8 @@ from cpython.object cimport PyObject
 
 from typedbytes.core.cpython cimport warn_of_resource
 
+from typedbytes.core.threads cimport lock_writers
+
 import atexit
 import os
 

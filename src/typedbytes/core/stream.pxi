@@ -20,6 +20,7 @@ from cpython.list cimport PyList_CheckExact
 from cpython.tuple cimport PyTuple_CheckExact
 
 from typedbytes.core.byteorder cimport load_i32
+from typedbytes.core.threads cimport claim_state
 from typedbytes.core.cpython cimport as_failure, bytes_restore, bytes_shorten, dict_next, has_buffer, inherit_next, int_to_i64, keyword_function, object_from_stolen, pair_from_stolen, replace_calls, tuple_from_stolen, unlikely
 
 import io
@@ -283,9 +284,8 @@ cdef class Decoder:
         return start_filled(&self.fed.buf, READ_SIZE, NULL, NULL)
 
     cdef int enter(self) except -1:
-        if self.state != OPEN:
+        if not claim_state(&self.state, OPEN, BUSY):
             refuse_call(self, self.state, self.failure, "decoder")
-        self.state = BUSY
         return 0
 
     def __iter__(self):

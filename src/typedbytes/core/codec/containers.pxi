@@ -389,7 +389,9 @@ cdef int encode_list(Encoding* e, object obj) except -1:
     reserve_for(e, 1)
     e.buf.cursor[0] = LIST
     e.buf.cursor += 1
-    while frame.index < PyList_GET_SIZE(items):
+    if NO_GIL:
+        encode_shared_items(e, &frame, items)
+    while not NO_GIL and frame.index < PyList_GET_SIZE(items):
         kind = Py_TYPE(PyList_GET_ITEM(items, frame.index))
         encode_value(e, PyList_GET_ITEM(items, frame.index))
         frame.index += 1
@@ -404,9 +406,21 @@ cdef int encode_list(Encoding* e, object obj) except -1:
     return 0
 
 
+cdef int encode_shared_items(Encoding* e, PathFrame* frame, PyObject* items) except -1:
+    # Of a list that other threads may change: each item is owned while it is encoded.
+    cdef PyObject* item = shared_list_item(items, frame.index)
+    while item != NULL:
+        kept = object_from_stolen(item)
+        encode_value(e, item)
+        frame.index += 1
+        check_signals_at(frame.index)
+        item = shared_list_item(items, frame.index)
+    return 0
+
+
 cdef int encode_dict(Encoding* e, object obj) except -1:
     cdef PathFrame frame
-    cdef object kept = obj
+    cdef object kept = PyDict_Copy(obj) if NO_GIL else obj    # other threads may change it
     cdef PyObject* mapping = <PyObject*>kept
     cdef Py_ssize_t npairs = PyDict_GET_SIZE(mapping)
     cdef Py_ssize_t position = 0
@@ -418,7 +432,7 @@ cdef int encode_dict(Encoding* e, object obj) except -1:
     while frame.index < npairs and dict_next(mapping, &position, &key, &value):
         encode_entry(e, &frame, <object>key, <object>value)
         check_signals_at(frame.index)
-    if unlikely(frame.index != npairs or PyDict_GET_SIZE(mapping) != npairs):
+    if unlikely(frame.index != npairs or PyDict_GET_SIZE(<PyObject*>obj) != npairs):
         raise RuntimeError("dict changed size while it was encoded")
     close_encoded(e, &frame)
     return 0

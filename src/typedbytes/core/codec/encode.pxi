@@ -38,6 +38,8 @@ cdef int encode_other(Encoding* e, object obj) except -1:
     cdef PyTypeObject* kind = Py_TYPE(<PyObject*>obj)
     kept = obj
     if kind == &PyByteArray_Type:
+        if NO_GIL:
+            return encode_buffer(e, obj)    # which keeps other threads from resizing it
         return encode_payload(e, BYTES, PyByteArray_AS_STRING(<PyObject*>obj), PyByteArray_GET_SIZE(<PyObject*>obj))
     if is_pickled_type(kind):
         return encode_pickled_type(e, obj)

@@ -29,6 +29,8 @@ cdef bint PAUSED_BY_US = False
 
 cdef bint pause_collector() noexcept:
     global PAUSED_BY_US
+    if NO_GIL:
+        return False
     cdef bint was_on = gc_pause()
     PAUSED_BY_US |= was_on
     return was_on
@@ -36,6 +38,8 @@ cdef bint pause_collector() noexcept:
 
 cdef bint resume_collector() noexcept:
     global PAUSED_BY_US
+    if NO_GIL:
+        return False
     cdef bint was_ours = PAUSED_BY_US
     gc_resume(was_ours)
     PAUSED_BY_US = False

@@ -76,7 +76,7 @@ cdef PyObject* encode_single_wide(const Encoding* options, PyObject* obj) except
 
 cdef PyObject* encode_rarer_scalar(const Encoding* options, PyObject* obj) except? NULL:
     cdef PyTypeObject* kind = Py_TYPE(obj)
-    if kind == &PyByteArray_Type:
+    if kind == &PyByteArray_Type and not NO_GIL:    # other threads may resize it
         return single_payload(BYTES, PyByteArray_AS_STRING(obj), PyByteArray_GET_SIZE(obj))
     if options.pickle == RAW:
         return NULL
@@ -118,6 +118,8 @@ cdef PyObject* encode_small_container(const Encoding* options, PyObject* obj) ex
     cdef bint stored
     if options.max_depth == 0 or options.int_width or options.sort_keys:
         return NULL
+    if NO_GIL and kind != &PyTuple_Type:
+        return NULL    # other threads may change it
     if kind == &PyTuple_Type:
         stored = store_small_items(&p, scratch + SMALL_NBYTES, VECTOR, (<PyTupleObject*>obj).ob_item, PyTuple_GET_SIZE(obj))
     elif kind == &PyList_Type:

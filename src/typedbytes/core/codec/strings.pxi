@@ -22,26 +22,37 @@ cdef inline PyObject* decode_ascii(const unsigned char* p, Py_ssize_t nbytes) ex
 # moves to the second. On its second occurrence the str is created from pooled memory and kept. Pooling matters because a long-lived
 # str scattered on the heap would pin the memory around it. Keys of pairs are always looked up, other strings only while it pays:
 # a hit raises the balance by one, a miss lowers it, and at zero lookups are suspended for a while. For MAP keys that is when as many
-# have missed as the table holds. Table and balances are shared by everything that is decoded in this process.
+# have missed as the table holds. Table and balances are shared by everything that is decoded in this
+# process; without the GIL, in this thread.
 
 cdef enum:
-    CACHED_STRINGS = 8192
     CACHED_LENGTH = 24        # of words; longer ones rarely repeat
     CACHED_KEY_LENGTH = 256   # of MAP keys
-    FIRST_BALANCE = 32
     MAX_BALANCE = 64
     MIN_BALANCE = -1024
 
-cdef struct CachedString:
-    short_words words         # a key longer than CACHED_LENGTH that has a text: where its bytes are, see long_bytes
-    Py_ssize_t nbytes
-    PyObject* text            # owned, NULL: met once, or an empty slot
-    CachedString* next_key    # where the MAP key after this one was found last, NULL: not known
+cdef extern from "core/strings.h":
+    enum:
+        CACHED_STRINGS
+        FIRST_BALANCE
+    ctypedef struct CachedString:
+        short_words words
+        Py_ssize_t nbytes
+        PyObject* text
+        CachedString* next_key
+    CachedString* CACHE "string_table"
+    int HIT_BALANCE "hit_balance"
+    int LONG_BALANCE "long_balance"
+    int KEY_BALANCE "key_balance"
+    void** LAST_MAP_KEY(Decoding* d) noexcept
 
-cdef CachedString CACHE[CACHED_STRINGS]
-cdef int HIT_BALANCE = FIRST_BALANCE
-cdef int LONG_BALANCE = FIRST_BALANCE     # of the long keys
-cdef int KEY_BALANCE = CACHED_STRINGS     # of the other MAP keys
+
+cdef void release_strings(object capsule) noexcept:
+    # This thread ends.
+    cdef Py_ssize_t i
+    for i in range(CACHED_STRINGS):
+        empty_slot(&CACHE[i])
+
 
 cdef inline bint should_look_up(int* balance) noexcept:
     if balance[0] > 0:
@@ -113,6 +124,8 @@ cdef int fill_slot(CachedString* slot, const unsigned char* p, PyObject* text) n
         memcpy(&slot.words, &kept, sizeof(kept))
     incref(text)
     slot.text = text
+    if NO_GIL:
+        call_at_thread_end(release_strings)
     return 0
 
 
@@ -142,7 +155,7 @@ cdef inline PyObject* decode_pair_key(Decoding* d, const unsigned char* p, Py_ss
 cdef inline PyObject* decode_map_key(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
     # A MAP key: records are alike, so it is most likely the one that followed the last one before. It is compared before a hash is computed.
     cdef short_words words
-    cdef CachedString* slot = (<CachedString*>d.last_map_key).next_key
+    cdef CachedString* slot = (<CachedString*>LAST_MAP_KEY(d)[0]).next_key
     cdef PyObject* text
     global KEY_BALANCE
     if unlikely(nbytes > CACHED_LENGTH):
@@ -158,8 +171,8 @@ cdef inline PyObject* decode_map_key(Decoding* d, const unsigned char* p, Py_ssi
             return decode_and_cache(d, slot, &words, p, nbytes)
         KEY_BALANCE += KEY_BALANCE < CACHED_STRINGS
         slot += text != slot.text
-        (<CachedString*>d.last_map_key).next_key = slot
-    d.last_map_key = slot
+        (<CachedString*>LAST_MAP_KEY(d)[0]).next_key = slot
+    LAST_MAP_KEY(d)[0] = slot
     incref(slot.text)
     return slot.text
 
@@ -182,9 +195,9 @@ cdef PyObject* decode_long_map_key(Decoding* d, CachedString* slot, const unsign
         if not is_long(slot, p, nbytes):
             LONG_BALANCE -= 1
             return decode_and_cache(d, slot - 1, &words, p, nbytes)
-        (<CachedString*>d.last_map_key).next_key = slot
+        (<CachedString*>LAST_MAP_KEY(d)[0]).next_key = slot
     LONG_BALANCE += LONG_BALANCE < MAX_BALANCE
-    d.last_map_key = slot
+    LAST_MAP_KEY(d)[0] = slot
     incref(slot.text)
     return slot.text
 

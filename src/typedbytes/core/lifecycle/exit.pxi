@@ -8,8 +8,8 @@
 # rest of making a writer; closing, after which those functions could not write their last records.
 #
 # Invariant: a writer is in the list from the end of its __init__ until it is closed or gone. The list is used with the
-# GIL held and without a call into Python, by register_writer, unregister_writer, _mark_all_inherited and open_writers alone: in
-# an interpreter without the GIL these four, and no other code, need a mutex.
+# GIL held and without a call into Python, by register_writer, unregister_writer, _mark_all_inherited and open_writers alone. Without
+# the GIL the first two hold a mutex; the others run in a child with one thread, and at the end of the interpreter.
 
 cdef OpenWriter* NEWEST = NULL
 cdef bint IS_REGISTERED = False
@@ -21,10 +21,12 @@ cdef int register_writer(OpenWriter* entry, object writer, const WriterKind* kin
     register_at_exit()
     entry.writer = <PyObject*>writer
     entry.kind = kind
+    lock_writers(True)
     entry.older = NEWEST
     if NEWEST != NULL:
         NEWEST.newer = entry
     NEWEST = entry
+    lock_writers(False)
     return IS_FINALIZING
 
 
@@ -32,6 +34,7 @@ cdef void unregister_writer(OpenWriter* entry) noexcept:
     global NEWEST
     if entry.writer == NULL:
         return
+    lock_writers(True)
     if entry.newer != NULL:
         entry.newer.older = entry.older
     else:
@@ -40,6 +43,7 @@ cdef void unregister_writer(OpenWriter* entry) noexcept:
         entry.older.newer = entry.newer
     entry.newer = entry.older = NULL
     entry.writer = NULL
+    lock_writers(False)
 
 
 cdef int register_at_exit() except -1:

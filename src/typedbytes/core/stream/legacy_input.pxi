@@ -105,7 +105,7 @@ cdef class ReadAheadIterator(RecordIterator):
             parts[0] = self.replaced(parts[0], parts[1])
         if may_have_bytes(parts[1]) and not has_no_bytes(parts[1], MAX_SEARCHED_DEPTH):
             parts[1] = self.replaced(parts[1], parts[0])
-        if Py_REFCNT(<PyObject*>(<PairReader>reader).last_pair) != 1:
+        if not NO_GIL and Py_REFCNT(<PyObject*>(<PairReader>reader).last_pair) != 1:
             # The caller still holds the last pair; as a rule not the one before.
             (<PairReader>reader).last_pair, self.returned_before = self.returned_before, (<PairReader>reader).last_pair
         return (<PairReader>reader).pair_of(parts[0], parts[1])
@@ -148,6 +148,8 @@ cdef class ReadAheadIterator(RecordIterator):
 cdef inline int follow(Reader reader) except -1:
     # Called before a step of the iteration with this reader; None: an iteration is over.
     global AHEAD
+    if NO_GIL:
+        return 0
     if AHEAD is not reader:
         AHEAD = reader
     return send_deferred() if DEFERRED is not None and not is_ahead(reader) else 0

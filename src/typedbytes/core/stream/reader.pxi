@@ -83,9 +83,8 @@ cdef class Reader:
         raise RuntimeError("groups() has read a key whose value comes from its group: take a value or the next group before anything else")
 
     cdef inline int enter(self) except -1:
-        if unlikely(self.state != OPEN or self.value_due):
+        if unlikely(self.value_due or not claim_state(&self.state, OPEN, BUSY)):
             return self.refuse()
-        self.state = BUSY
         return 0
 
     cdef int fail(self, error) except -1:
@@ -381,7 +380,7 @@ cdef class Reader:
 
         >>> Reader(b"").close()
         """
-        if self.state == BUSY:
+        if not claim_state(&self.state, OPEN, BUSY) and self.state == BUSY:
             self.refuse()
         self.state = CLOSED
         abandon(&self.d)

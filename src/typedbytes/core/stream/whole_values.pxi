@@ -28,7 +28,7 @@ cdef bytes encode_whole_object(EncodeOptions options, object obj):
 
 
 cdef bytes finish_output(EncodeOptions options, Encoding* e):
-    if written(&e.buf) > LARGE_OUTPUT:
+    if not NO_GIL and written(&e.buf) > LARGE_OUTPUT:
         options.template.buf.expected = written(&e.buf)
     return finish(&e.buf)
 

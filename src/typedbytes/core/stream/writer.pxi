@@ -89,11 +89,10 @@ cdef class Writer:
         return refuse_call(self, self.state, None, "writer")
 
     cdef inline int enter(self) except -1:
-        if self.state != OPEN:
+        if not claim_state(&self.state, OPEN, BUSY):
             return self.refuse()
         if self.entry.is_inherited:
             self.disown()
-        self.state = BUSY
         return 0
 
     cdef int disown(self) except -1:
@@ -101,7 +100,11 @@ cdef class Writer:
         self.unsent = None
         self.unsent_start = self.unsent_end
         self.e.buf.cursor = self.e.buf.start
-        return adopt_writer(&self.entry)
+        try:
+            return adopt_writer(&self.entry)
+        except BaseException:
+            self.state = OPEN
+            raise
 
     # ---- the end of the interpreter
 
@@ -165,7 +168,7 @@ cdef class Writer:
         # is released only when there is another.
         cdef WriteBuffer empty = self.e.buf
         spare, self.spare = self.spare, None
-        if spare is not None and Py_REFCNT(<PyObject*>spare) == 1:
+        if not NO_GIL and spare is not None and Py_REFCNT(<PyObject*>spare) == 1:
             adopt(&empty, spare)
         else:
             start_owned(&empty, self.buffer_size + SCRATCH)

@@ -190,7 +190,7 @@ cdef object take_zone(PickleForm* f):
         zone = take_new_zone(f)
         if zone is None or not expect_call(f, 0x86):
             f.p = NULL
-        elif f.p == f.end and nbytes <= 256:
+        elif not NO_GIL and f.p == f.end and nbytes <= 256:
             READ_ZONE, READ_ZONE_BYTES = zone, start[:nbytes]
     if f.p != f.end:
         f.p = NULL

@@ -331,7 +331,7 @@ cdef int write_zone(Encoding* e, object zone) except -1:
             return raise_unpickled(part)
         write_scalar(e, <PyObject*>part)
     write_opcodes(e, b"\x85R" if len(arguments) == 1 else b"\x86R", 2)
-    if written(&e.buf) - offset <= 256:
+    if not NO_GIL and written(&e.buf) - offset <= 256:
         WRITTEN_ZONE, WRITTEN_ZONE_BYTES = zone, (e.buf.start + offset)[:written(&e.buf) - offset]
     return 0
 

@@ -1,0 +1,82 @@
+/* What threads share, in an interpreter without the GIL; with it, each of these is what it looks like. */
+#ifndef TYPEDBYTES_THREADS_H
+#define TYPEDBYTES_THREADS_H
+
+#include <Python.h>
+
+#ifdef Py_GIL_DISABLED
+#define TB_NO_GIL 1
+#if defined(_MSC_VER)
+#define TB_OF_THREAD __declspec(thread)
+#else
+#define TB_OF_THREAD _Thread_local
+#endif
+#else
+#define TB_NO_GIL 0
+#define TB_OF_THREAD
+#endif
+
+/* A state that one thread at a time may claim. */
+#if TB_NO_GIL && !defined(_MSC_VER)
+typedef _Atomic int shared_state;
+#elif TB_NO_GIL
+typedef volatile long shared_state;
+#else
+typedef int shared_state;
+#endif
+
+/* Whether it was `from`; then it is `to`. */
+static inline int claim_state(shared_state *state, int from, int to) {
+#if TB_NO_GIL && !defined(_MSC_VER)
+    return __atomic_compare_exchange_n((int *)state, &from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+#elif TB_NO_GIL
+    return _InterlockedCompareExchange(state, to, from) == from;
+#else
+    if (*state != from) return 0;
+    *state = to;
+    return 1;
+#endif
+}
+
+/* A new reference to an item of a list that other threads may change; NULL without an exception: it is shorter by now. */
+static inline PyObject *shared_list_item(PyObject *list, Py_ssize_t index) {
+#if TB_NO_GIL
+    PyObject *item = PyList_GetItemRef(list, index);
+    if (item == NULL) PyErr_Clear();
+    return item;
+#else
+    PyObject *item = PyList_GET_ITEM(list, index);
+    Py_INCREF(item);
+    return item;
+#endif
+}
+
+/* The list of open writers is used by one thread at a time. */
+static inline void lock_writers(int locked) {
+#if TB_NO_GIL
+    static PyMutex mutex;
+    if (locked) PyMutex_Lock(&mutex);
+    else PyMutex_Unlock(&mutex);
+#else
+    (void)locked;
+#endif
+}
+
+/* Have release() called by this thread when it ends; without memory it never is. */
+static inline void call_at_thread_end(PyCapsule_Destructor release) {
+#if TB_NO_GIL
+    static TB_OF_THREAD int is_registered;
+    PyObject *objects = is_registered ? NULL : PyThreadState_GetDict(), *kind, *value, *trace;
+    is_registered = 1;
+    if (objects == NULL) return;
+    PyErr_Fetch(&kind, &value, &trace);
+    PyObject *capsule = PyCapsule_New(&is_registered, NULL, release);
+    if (capsule == NULL || PyDict_SetItemString(objects, "typedbytes.strings", capsule) < 0) PyErr_Clear();
+    Py_XDECREF(capsule);
+    PyErr_Restore(kind, value, trace);
+#else
+    (void)release;
+#endif
+}
+
+#endif
