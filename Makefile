@@ -239,11 +239,12 @@ cluster: build ## run jobs on HDFS and YARN with three nodes on this machine; ne
 
 build/spark/built: $(SOURCES)
 	$(PYTHON) -m venv build/spark
-	build/spark/bin/python $(INSTALL_HERE) pyspark
+	build/spark/bin/python $(INSTALL_HERE) 'pyspark>=4' 'pyarrow>=18' 'pandas<3' pytest hypothesis
 	@touch $@
 
 .PHONY: spark
-spark: build/spark/built ## exchange SequenceFiles with a real Spark, 450 MB of PySpark from the package index; needs JDK 17
+spark: build/spark/built ## data frames and SequenceFiles of a real Spark, 450 MB of PySpark from the package index; needs JDK 17; 3 minutes
+	build/spark/bin/python -m pytest -W default $(PYTEST_ARGS) tests/spark/sessions.py
 	build/spark/bin/python examples/spark.py
 
 build/file-systems/built: $(SOURCES)

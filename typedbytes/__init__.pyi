@@ -8,6 +8,7 @@ from typedbytes import (
     local as local,
     sequencefile as sequencefile,
     sortkey as sortkey,
+    spark as spark,
     streaming as streaming,
 )
 from typedbytes._core import (

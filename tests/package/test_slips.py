@@ -17,7 +17,7 @@ from typedbytes import block, columns, sequencefile
 
 ROOT = Path(__file__).parents[2]
 MODULES = [
-    "", ".block", ".columns", ".errors", ".files", ".hadoop", ".legacy", ".local", ".sequencefile", ".sortkey", ".streaming", ".streaming.lib",
+    "", ".block", ".columns", ".errors", ".files", ".hadoop", ".legacy", ".local", ".sequencefile", ".sortkey", ".spark", ".streaming", ".streaming.lib",
     ".streaming.testing",
 ]  # fmt: skip
 

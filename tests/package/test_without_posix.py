@@ -46,6 +46,9 @@ def test_every_module_but_two_packages():
     assert set(run_without_posix(code).splitlines()) == {
         f"ImportError {part} needs a POSIX system, and this one has no fcntl: run it on Linux, on Windows in WSL"
         for part in ("typedbytes.block", "typedbytes.local")
+    } | {
+        "ModuleNotFoundError typedbytes.spark needs PySpark: pip install 'typedbytes[spark]'",
+        "ModuleNotFoundError typedbytes.spark.register needs PySpark 4: pip install 'typedbytes[spark]'",
     }
 
 

@@ -1,0 +1,166 @@
+"""What Spark's tasks read and write, without Spark: splits as record batches of one schema, and folders that are whole or not there."""
+
+import os
+
+import pyarrow
+import pytest
+
+import typedbytes as tb
+from typedbytes import sequencefile
+from typedbytes.spark import _output, _splits
+from typedbytes.spark._splits import Options, SchemaError, Split
+
+PAIRS = [(f"word {i}", i) for i in range(300)]
+
+
+def write(path, pairs, **how):
+    with sequencefile.open(path, "w", **how) as writer:
+        writer.writes(pairs)
+    return str(path)
+
+
+def rows_of(path, schema=None, **given):
+    """Return the rows of a path, split by split."""
+    options = Options(given)
+    schema = schema or _splits.infer_schema(path, options)
+    return [
+        tuple(row.values())
+        for split in _splits.make_splits(path, options)
+        for batch in _splits.batches_of(split, options, schema)
+        for row in batch.to_pylist()
+    ]
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"codec": "default", "block_size": 500}, {"compression": "record", "codec": "gzip", "sync_interval": 200}]
+)
+def test_each_record_is_in_one_split_of_any_size(tmp_path, how):
+    path = write(tmp_path / "in.seq", PAIRS, **how)
+    nbytes = os.path.getsize(path)
+    for size in (1, 7, 100, 1000, nbytes - 1, nbytes, nbytes + 1):
+        assert rows_of(path, splitSize=size) == PAIRS, size
+
+
+def test_files_of_several_formats(tmp_path):
+    write(tmp_path / "part-00000", PAIRS[:10])
+    with tb.PairWriter(tmp_path / "part-00001") as writer:
+        writer.writes(PAIRS[10:20])
+    with tb.PairWriter(tmp_path / "part-00002.gz") as writer:
+        writer.writes(PAIRS[20:])
+    (tmp_path / "_SUCCESS").touch()
+    assert rows_of(str(tmp_path)) == rows_of(f"{tmp_path}/part-*") == PAIRS
+    named = rows_of(str(tmp_path), pathColumn="_path")
+    assert named[0] == (*PAIRS[0], f"{tmp_path}/part-00000") and named[-1] == (*PAIRS[-1], f"{tmp_path}/part-00002.gz")
+
+
+def test_values_that_are_no_pairs(tmp_path):
+    tb.dump_all([1, 2, 3], tmp_path / "in.tb")
+    assert rows_of(str(tmp_path / "in.tb"), pairs="false") == [(1,), (2,), (3,)]
+
+
+def test_numbers_become_those_of_the_schema(tmp_path):
+    write(tmp_path / "a.seq", [("a", 1 << 40)])
+    write(tmp_path / "b.seq", [("b", 1), ("c", 1 << 41)])
+    assert rows_of(str(tmp_path)) == [("a", 1 << 40), ("b", 1), ("c", 1 << 41)]
+    os.rename(tmp_path / "a.seq", tmp_path / "z.seq")
+    write(tmp_path / "b.seq", [("b", 1)])
+    with pytest.raises(
+        SchemaError, match="z.seq: the column value holds int64, and the schema has int32: give another schema, or mergeSchema"
+    ):
+        rows_of(str(tmp_path))
+    assert rows_of(str(tmp_path), mergeSchema="true") == [("b", 1), ("a", 1 << 40)]
+
+
+@pytest.mark.parametrize(
+    "value, kind",
+    [("text", "string"), (1.5, "double"), ([1], "list<item: int32>"), ((1, 2), r"fixed_size_list<item: int32>\[2\]"), (b"x", "binary")],
+)
+def test_a_value_that_does_not_fit_is_an_error_that_names_the_file(tmp_path, value, kind):
+    write(tmp_path / "a.seq", [("a", 1)])
+    write(tmp_path / "b.seq", [("b", value)])
+    with pytest.raises(SchemaError, match=f"b.seq: the column value holds {kind}, and the schema has int32"):
+        rows_of(str(tmp_path))
+
+
+def test_a_column_of_several_types_holds_encoded_values_everywhere(tmp_path):
+    write(tmp_path / "a.seq", [("a", 1), ("b", "x")])
+    write(tmp_path / "b.seq", [("c", "y")])
+    assert rows_of(str(tmp_path)) == [("a", tb.dumps(1)), ("b", tb.dumps("x")), ("c", tb.dumps("y"))]
+    os.rename(tmp_path / "a.seq", tmp_path / "z.seq")
+    with pytest.raises(SchemaError, match="holds values of several types, and the schema has string"):
+        rows_of(str(tmp_path))
+
+
+def test_nulls_and_lists(tmp_path):
+    pairs = [("a", (1, 2)), ("b", None), ("c", (3, 4))]
+    assert rows_of(write(tmp_path / "in.seq", pairs)) == [("a", [1, 2]), ("b", None), ("c", [3, 4])]
+
+
+def test_what_holds_nothing(tmp_path):
+    path = write(tmp_path / "in.seq", [])
+    with pytest.raises(SchemaError, match="there are no records to take the schema from"):
+        _splits.infer_schema(path, Options({}))
+    assert rows_of(path, _splits.Schema(pyarrow.schema([("key", pyarrow.string()), ("value", pyarrow.int32())]), {})) == []
+
+
+@pytest.mark.parametrize("given", [{"splitSize": "0"}, {"splitSize": "1x"}, {"pairs": "maybe"}])
+def test_wrong_options(given):
+    with pytest.raises(ValueError, match=next(iter(given))):
+        Options(given)
+
+
+def test_sizes():
+    assert [Options({"SPLITSIZE": text}).split_size for text in ("10", "5k", "2M", "1g", 7)] == [10, 5 << 10, 2 << 20, 1 << 30, 7]
+
+
+BATCHES = [pyarrow.record_batch({"k": ["a", "b"], "v": [1, None]}), pyarrow.record_batch({"k": ["c"], "v": [3]})]
+
+
+@pytest.fixture(params=["{}", "memory://{}"])
+def folder(request, tmp_path):
+    return request.param.format(tmp_path / "out")
+
+
+@pytest.mark.parametrize("codec", ["none", "default", "zstd"])
+def test_a_job_writes_its_files_when_all_tasks_have_succeeded(folder, codec):
+    output = _output.Output(folder, {"codec": codec}, False)
+    written = [output.write(iter(BATCHES), 0, 5), output.write(iter([]), 1, 6), output.write(iter(BATCHES[1:]), 2, 7)]
+    output.write(iter(BATCHES), 0, 8)  # an attempt that was not chosen
+    output.commit(written)
+    assert sorted(sequencefile.read(folder)) == [("a", 1), ("b", None), ("c", 3), ("c", 3)]
+    more = _output.Output(folder, {}, False)
+    more.commit([more.write(iter(BATCHES[1:]), 0, 1)])
+    assert len(list(sequencefile.read(folder))) == 5
+    instead = _output.Output(folder, {}, True)
+    instead.commit([instead.write(iter(BATCHES[1:]), 0, 1)])
+    assert list(sequencefile.read(folder)) == [("c", 3)]
+
+
+def test_a_job_that_is_given_up_leaves_nothing(tmp_path):
+    output = _output.Output(str(tmp_path), {}, False)
+    output.write(iter(BATCHES), 0, 5)
+    with pytest.raises(tb.EncodeValueError, match="value is null"):
+        _output.Output(str(tmp_path), {"nulls": "error"}, False).write(iter(BATCHES), 1, 6)
+    output.abort()
+    assert [name for name in os.listdir(tmp_path) if not name.startswith("_temporary")] == []
+    assert not os.path.exists(output._temporary)
+
+
+def test_an_unknown_codec_is_refused_before_the_job():
+    with pytest.raises(tb.FormatError, match="unknown codec 'best'"):
+        _output.Output("never", {"codec": "best"}, False)
+
+
+def test_a_split_of_a_stream_of_pairs_is_the_file(tmp_path):
+    (tmp_path / "in.tb").write_bytes(tb.Encoder().encode_pairs(PAIRS))
+    assert _splits.make_splits(str(tmp_path / "in.tb"), Options({"splitSize": 10})) == [Split(str(tmp_path / "in.tb"), None, None)]
+
+
+def test_what_is_missing_is_said():
+    from typedbytes import spark
+
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'typedbytes\[spark\]'"):
+        spark.register(None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'typedbytes\[spark\]'"):
+        spark.read(None, "never")
+    assert dir(spark) == ["read", "register"]

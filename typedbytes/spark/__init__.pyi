@@ -1,0 +1,6 @@
+from typing import Any
+
+__all__ = ["read", "register"]
+
+def register(spark: Any) -> None: ...
+def read(spark: Any, path: str, schema: Any = None, **options: Any) -> Any: ...

@@ -1,0 +1,32 @@
+"""A data frame by mapInArrow, for a Spark without data sources in Python: each task reads the splits that its rows name."""
+
+from __future__ import annotations
+
+try:
+    from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+except ImportError as error:
+    raise ModuleNotFoundError("typedbytes.spark needs PySpark: pip install 'typedbytes[spark]'", name="pyspark") from error
+
+from typedbytes.spark._splits import Options, Schema, Split, batches_of, infer_schema, make_splits
+
+__all__ = ["read"]
+
+
+def read(spark, path, schema, options):
+    """Return a data frame of the records of a path."""
+    options = Options(options)
+    if schema is None:
+        inferred = infer_schema(path, options)
+        schema = from_arrow_schema(inferred.arrow)
+        plan = Schema(to_arrow_schema(schema), inferred.types)
+    else:
+        plan = Schema(to_arrow_schema(schema), {})
+    rows = [tuple(split) for split in make_splits(path, options)]
+    splits = spark.createDataFrame(rows, "path string, start long, length long").repartition(max(len(rows), 1))
+
+    def records(batches):
+        for batch in batches:
+            for row in batch.to_pylist():
+                yield from batches_of(Split(**row), options, plan)
+
+    return splits.mapInArrow(records, schema)

@@ -1,0 +1,106 @@
+"""The data source of Spark 4: its classes are imported by Spark's own workers."""
+
+from __future__ import annotations
+
+try:
+    from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSourceReader, InputPartition, WriterCommitMessage
+except ImportError as error:
+    raise ModuleNotFoundError("typedbytes.spark.register needs PySpark 4: pip install 'typedbytes[spark]'", name="pyspark") from error
+
+from typedbytes.spark._output import Output
+from typedbytes.spark._splits import Options, Schema, batches_of, infer_schema, make_splits
+
+__all__ = ["TypedBytesDataSource"]
+
+
+class TypedBytesDataSource(DataSource):
+    """Read and write SequenceFiles and typed bytes."""
+
+    @classmethod
+    def name(cls):
+        """Return the name of the format."""
+        return "typedbytes"
+
+    def schema(self):
+        """Return the schema of the path, if none was given."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        return from_arrow_schema(infer_schema(self._path(), Options(self.options)).arrow)
+
+    def reader(self, schema):
+        """Return the reader of the path."""
+        return _Reader(self._path(), Options(self.options), schema)
+
+    def writer(self, schema, overwrite):
+        """Return the writer of a data frame with a key and a value."""
+        if len(schema) != 2:
+            raise ValueError(f"a SequenceFile has a key and a value: select two columns, not {len(schema)}")
+        return _Writer(Output(self._path(), self.options, overwrite))
+
+    def _path(self):
+        try:
+            return self.options["path"].removeprefix("file://")
+        except KeyError:
+            raise ValueError("no path: load(path) and save(path) take one") from None
+
+
+class _Partition(InputPartition):
+    def __init__(self, split):
+        super().__init__(tuple(split))
+        self.split = split
+
+
+class _Reader(DataSourceReader):
+    def __init__(self, path, options, schema):
+        self._path = path
+        self._options = options
+        self._schema = Schema(_arrow(schema), _encoded_columns(path, options, schema))
+
+    def partitions(self):
+        """Return the splits."""
+        return [_Partition(split) for split in make_splits(self._path, self._options)]
+
+    def read(self, partition):
+        """Yield the record batches of a split."""
+        return batches_of(partition.split, self._options, self._schema)
+
+
+class _Writer(DataSourceArrowWriter):
+    def __init__(self, output):
+        self._output = output
+
+    def write(self, iterator):
+        """Write the batches of a task; return what it wrote."""
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        written = self._output.write(iter(iterator), context.partitionId(), context.taskAttemptId())
+        return _Written(written)
+
+    def commit(self, messages):
+        """Finish the job."""
+        self._output.commit([message.written for message in messages])
+
+    def abort(self, messages):
+        """Give the job up."""
+        self._output.abort()
+
+
+class _Written(WriterCommitMessage):
+    def __init__(self, written):
+        self.written = written
+
+
+def _arrow(schema):
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return to_arrow_schema(schema)
+
+
+def _encoded_columns(path, options, schema):
+    """Return which columns hold encoded values, of a schema that has binary ones."""
+    from pyspark.sql.types import BinaryType
+
+    if not any(isinstance(field.dataType, BinaryType) for field in schema):
+        return {}
+    return infer_schema(path, options).types
