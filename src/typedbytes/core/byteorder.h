@@ -101,50 +101,6 @@ static inline int is_ascii(const unsigned char *p, ptrdiff_t nbytes) {
     return !(seen & 0x80);
 }
 
-/* At most 24 bytes as three words, overlapping where there are fewer: with equal lengths, equal words mean equal bytes. */
-typedef struct { uint64_t a, b, c; } short_words;
-
-static inline short_words load_short(const unsigned char *p, ptrdiff_t nbytes) {
-    short_words w = {0, 0, 0};
-    if (nbytes >= 8) {
-        memcpy(&w.a, p, 8);
-        memcpy(&w.c, p + nbytes - 8, 8);
-        if (nbytes > 16) memcpy(&w.b, p + 8, 8);
-    } else if (nbytes >= 4) {
-        uint32_t first, last;
-        memcpy(&first, p, 4);
-        memcpy(&last, p + nbytes - 4, 4);
-        w.a = first | (uint64_t)last << 32;
-    } else if (nbytes > 0) {
-        w.a = (uint64_t)p[0] | (uint64_t)p[nbytes / 2] << 8 | (uint64_t)p[nbytes - 1] << 16;
-    }
-    return w;
-}
-
-/* More than 24 bytes: both ends, and a hash of what lies between. Equal words do not mean equal bytes. */
-static inline short_words load_long(const unsigned char *p, ptrdiff_t nbytes) {
-    short_words w = {0, 0, 0};
-    memcpy(&w.a, p, 8);
-    memcpy(&w.c, p + nbytes - 8, 8);
-    for (ptrdiff_t i = 8; i < nbytes - 8; i += 8) {
-        uint64_t word;
-        memcpy(&word, p + i, 8);
-        w.b = (w.b ^ word) * 0x9e3779b97f4a7c15u;
-        w.b ^= w.b >> 32;
-    }
-    return w;
-}
-
-static inline int same_short(const short_words *x, const short_words *y) {
-    return ((x->a ^ y->a) | (x->b ^ y->b) | (x->c ^ y->c)) == 0;
-}
-
-/* The products do not depend on one another; the topmost bits of each depend on all of its word. */
-static inline uint32_t hash_short(const short_words *w, ptrdiff_t nbytes) {
-    uint64_t h = (w->a + (uint64_t)nbytes) * 0x9e3779b97f4a7c15u ^ w->b * 0xff51afd7ed558ccdu ^ w->c * 0xc4ceb9fe1a85ec53u;
-    return (uint32_t)(h >> 51);    /* thirteen bits, for 8,192 slots */
-}
-
 /* memcpy for sizes that are mostly small: no call, and no byte beyond either end. */
 static inline void copy_short(void *to, const void *from, ptrdiff_t nbytes) {
     unsigned char *out = (unsigned char *)to;

@@ -17,14 +17,6 @@ cdef extern from "core/byteorder.h" nogil:
 
     void copy_short(void* to, const void* source, Py_ssize_t nbytes) noexcept
     bint is_ascii(const unsigned char* p, Py_ssize_t nbytes) noexcept
-    # At most 24 bytes, loaded to compare and to hash them.
-    ctypedef struct short_words:
-        pass
-    short_words load_short(const unsigned char* p, Py_ssize_t nbytes) noexcept
-    # More than 24, of which the words are no more than a hash.
-    short_words load_long(const unsigned char* p, Py_ssize_t nbytes) noexcept
-    bint same_short(const short_words* x, const short_words* y) noexcept
-    uint32_t hash_short(const short_words* words, Py_ssize_t nbytes) noexcept
 
     # Nonzero: one of the n has another code, and what is in `out` is useless.
     bint load_bytes(const unsigned char* p, Py_ssize_t stride, unsigned char code, unsigned char* out, Py_ssize_t step, Py_ssize_t n) noexcept

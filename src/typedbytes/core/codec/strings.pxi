@@ -5,6 +5,8 @@
 # errors  FormatError at the type code: negative length, not UTF-8. EncodeValueError: lone surrogate, over 2^31-1 bytes.
 # source  Hadoop TypedBytesOutput.writeString (strict here, as our decision); vectors string_*.
 
+from typedbytes.core.strings cimport *
+
 cdef inline PyObject* decode_string(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
     if likely(is_ascii(p, nbytes)):
         return decode_ascii(p, nbytes)
@@ -30,21 +32,6 @@ cdef enum:
     CACHED_KEY_LENGTH = 256   # of MAP keys
     MAX_BALANCE = 64
     MIN_BALANCE = -1024
-
-cdef extern from "core/strings.h":
-    enum:
-        CACHED_STRINGS
-        FIRST_BALANCE
-    ctypedef struct CachedString:
-        short_words words
-        Py_ssize_t nbytes
-        PyObject* text
-        CachedString* next_key
-    CachedString* CACHE "string_table"
-    int HIT_BALANCE "hit_balance"
-    int LONG_BALANCE "long_balance"
-    int KEY_BALANCE "key_balance"
-    void** LAST_MAP_KEY(Decoding* d) noexcept
 
 
 cdef void release_strings(object capsule) noexcept:
@@ -155,7 +142,7 @@ cdef inline PyObject* decode_pair_key(Decoding* d, const unsigned char* p, Py_ss
 cdef inline PyObject* decode_map_key(Decoding* d, const unsigned char* p, Py_ssize_t nbytes) except NULL:
     # A MAP key: records are alike, so it is most likely the one that followed the last one before. It is compared before a hash is computed.
     cdef short_words words
-    cdef CachedString* slot = (<CachedString*>LAST_MAP_KEY(d)[0]).next_key
+    cdef CachedString* slot = (<CachedString*>last_key_slot(&d.last_map_key)[0]).next_key
     cdef PyObject* text
     global KEY_BALANCE
     if unlikely(nbytes > CACHED_LENGTH):
@@ -171,8 +158,8 @@ cdef inline PyObject* decode_map_key(Decoding* d, const unsigned char* p, Py_ssi
             return decode_and_cache(d, slot, &words, p, nbytes)
         KEY_BALANCE += KEY_BALANCE < CACHED_STRINGS
         slot += text != slot.text
-        (<CachedString*>LAST_MAP_KEY(d)[0]).next_key = slot
-    LAST_MAP_KEY(d)[0] = slot
+        (<CachedString*>last_key_slot(&d.last_map_key)[0]).next_key = slot
+    last_key_slot(&d.last_map_key)[0] = slot
     incref(slot.text)
     return slot.text
 
@@ -195,9 +182,9 @@ cdef PyObject* decode_long_map_key(Decoding* d, CachedString* slot, const unsign
         if not is_long(slot, p, nbytes):
             LONG_BALANCE -= 1
             return decode_and_cache(d, slot - 1, &words, p, nbytes)
-        (<CachedString*>LAST_MAP_KEY(d)[0]).next_key = slot
+        (<CachedString*>last_key_slot(&d.last_map_key)[0]).next_key = slot
     LONG_BALANCE += LONG_BALANCE < MAX_BALANCE
-    LAST_MAP_KEY(d)[0] = slot
+    last_key_slot(&d.last_map_key)[0] = slot
     incref(slot.text)
     return slot.text
 

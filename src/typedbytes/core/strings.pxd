@@ -1,0 +1,29 @@
+# The table of strings that repeat; see strings.h and codec/strings.pxi.
+
+from cpython.object cimport PyObject
+from libc.stdint cimport uint32_t
+
+cdef extern from "core/strings.h":
+    # At most 24 bytes, loaded to compare and to hash them.
+    ctypedef struct short_words:
+        pass
+    short_words load_short(const unsigned char* p, Py_ssize_t nbytes) noexcept
+    # More than 24, of which the words are no more than a hash.
+    short_words load_long(const unsigned char* p, Py_ssize_t nbytes) noexcept
+    bint same_short(const short_words* x, const short_words* y) noexcept
+    uint32_t hash_short(const short_words* words, Py_ssize_t nbytes) noexcept
+
+    enum:
+        CACHED_STRINGS
+        FIRST_BALANCE
+    ctypedef struct CachedString:
+        short_words words
+        Py_ssize_t nbytes
+        PyObject* text
+        CachedString* next_key
+    CachedString* CACHE "string_table"
+    int HIT_BALANCE "hit_balance"
+    int LONG_BALANCE "long_balance"
+    int KEY_BALANCE "key_balance"
+    # Where the slot of the last MAP key is kept: in the decoding, or in this thread.
+    void** last_key_slot(void** of_decoding) noexcept
