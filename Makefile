@@ -190,6 +190,20 @@ test-valgrind: build ## decode vectors and corpus under valgrind
 test-free-threads: build ## run threads without the GIL under TSan; builds that Python first
 	$(BIN)/python tests/gates/free_threads.py
 
+# Of the newest Hypothesis and NumPy there are no wheels for it, and of Arrow's consumers none at all, which the codec's tests do not use.
+FREE_THREADED_TESTS := $(addprefix core/test_,vectors hostile encoder unencodable changing_objects decoder hooks map_keys signals collector concurrency) \
+    $(addprefix stream/test_,writer copy failing_sinks)
+build/venv-3.13t/built: $(SOURCES)
+	$(call need_python,3.13t) -m venv build/venv-3.13t
+	build/venv-3.13t/bin/python $(PIP_INSTALL) --only-binary :all: pytest 'hypothesis==6.112.0' 'numpy<2.4'
+	build/venv-3.13t/bin/python $(PIP_INSTALL) --config-settings editable_mode=compat --editable .
+	@touch $@
+
+.PHONY: test-3.13t
+test-3.13t: build/venv-3.13t/built ## run the codec's tests, and 8 threads for STRESS (240) seconds, on a python3.13t with PYTHON_GIL=0
+	PYTHON_GIL=0 build/venv-3.13t/bin/python -m pytest --hypothesis-profile=brief $(PYTEST_ARGS) $(FREE_THREADED_TESTS:%=tests/%.py)
+	PYTHON_GIL=0 build/venv-3.13t/bin/python tests/soak/shared_by_threads.py $(or $(STRESS),240) 8
+
 .PHONY: soak-coalescing
 soak-coalescing: build ## send 10,000,000 small messages of four threads to a slow reader; none may be lost or written in part
 	PYTHONPATH=$(TEST_PATH) $(BIN)/python tests/soak/block_coalescing.py 10000000
