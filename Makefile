@@ -355,6 +355,10 @@ bench-hadoop: build ## measure an identity job on Hadoop by /bin/cat and by Pyth
 bench-hadoop-splits: build ## measure whole splits beside Hadoop's single pairs, with a real JVM; 20 minutes
 	$(BIN)/python bench/hadoop_splits.py $(BENCH_ARGS)
 
+.PHONY: bench-spark
+bench-spark: build/spark/built ## read pairs into a data frame of Spark beside its own SequenceFiles and Parquet; 10 minutes
+	build/spark/bin/python bench/spark.py $(BENCH_ARGS)
+
 .PHONY: bench-instructions
 bench-instructions: build ## count the instructions of the hot paths with callgrind; fail where they have grown by more than 3 %
 	$(BIN)/python bench/instructions.py --check

@@ -66,8 +66,7 @@ def is_sequence_file(head):
 
 _DESCRIPTIONS = {
     "sequencefile": "a SequenceFile, which typedbytes.sequencefile reads", "block": "a block message, which typedbytes.block reads",
-    "parquet": "a Parquet file, not typed bytes", "arrow-file": "an Arrow file, not typed bytes",
-    "arrow": "an Arrow stream, not typed bytes", "avro": "an Avro file, not typed bytes",
+    "parquet": "a Parquet file, not typed bytes", "arrow-file": "an Arrow file, not typed bytes", "avro": "an Avro file, not typed bytes",
     "orc": "an ORC file, not typed bytes", "rcfile": "an RCFile, not typed bytes", "zip": "a ZIP archive, not typed bytes",
     "program": "a program, not typed bytes",
 }  # fmt: skip

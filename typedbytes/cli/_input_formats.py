@@ -67,7 +67,7 @@ def source_of(source, name, shown, options):
             BAD_DATA, f"{shown}: text that is neither typed bytes nor lines of JSON (typedbytes from-text reads lines, CSV and TSV)"
         )
     if name in FOREIGN.values():
-        hint = f" (typedbytes convert --from {name} reads it)" if name in _TABLES else ""
+        hint = " (typedbytes convert reads it)" if name in _TABLES else ""
         raise Failure(BAD_DATA, f"{shown}: not typed bytes but {name}{hint}")
     if name == "sequencefile":
         pairs = sequence_file_reader(source, options, raw=True)

@@ -31,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of convert."""
     add_file_arguments(parser)
     parser.add_argument(
-        "--from", choices=NAMES + READ_TABLES, dest="from_", help="the format of the inputs (default: recognised by their first bytes)"
+        "--from", choices=NAMES + TABLES, dest="from_", help="the format of the inputs (default: recognised by their first bytes)"
     )
     parser.add_argument("--to", choices=NAMES + TABLES, required=True, help="the format of the output")
     parser.add_argument("--codec", choices=CODECS, help="sequencefile, parquet: compression (none)")
@@ -44,10 +44,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, output: CommandOutput) -> int | None:
     """Read records in any format and write them in another.
 
-    Arrow is a stream of record batches (its IPC format), arrow-file the same with an index, Parquet a
-    file; all need pyarrow, and records of one schema: a pair becomes the columns key and value. A row read from them becomes a
-    VECTOR, or with --pairs and two columns a pair; nulls need --dialect hive. From SequenceFile to
-    SequenceFile keys and values keep their classes, and the file its metadata.
+    Arrow is a stream of record batches (its IPC format; its files are read too), Parquet a file; both
+    need pyarrow, and records of one schema: a pair becomes the columns key and value. A row read
+    from them becomes a VECTOR, or with --pairs and two columns a pair; nulls need --dialect hive.
+    From SequenceFile to SequenceFile keys and values keep their classes, and the file its metadata.
 
     examples:
       typedbytes convert --to sequencefile --codec zstd -o part-00000 --pairs pairs.tb

@@ -25,9 +25,9 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """Write each value as a line of text, and each pair as its key, a TAB and its value.
 
     STRING and BYTES are written as they are, everything else as to-json --plain writes it: containers
-    as JSON. Types are lost: the STRING 5 and the INT 5 are the same line. With --csv or --tsv the
-    items of a VECTOR or LIST are the fields of a row, in quotes where Python's csv module needs them.
-    With --header each value is a MAP with the keys of the first one.
+    as JSON, NaN as null. Types are lost: the STRING 5 and the INT 5 are the same line. With --csv or
+    --tsv the items of a VECTOR or LIST are the fields of a row, in quotes where Python's csv module
+    needs them. With --header each value is a MAP with the keys of the first one.
 
     What does not fit on a line is an error, and the records before it are written: a line end, or
     the separator in a key, without --csv or --tsv; a MAP with other keys.
