@@ -31,7 +31,13 @@ def main():
     arguments = parser.parse_args()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     folder = tempfile.mkdtemp()
-    spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.memory", "4g").getOrCreate()
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.memory", "4g")
+        .getOrCreate()
+    )
     try:
         spark.sparkContext.setLogLevel("OFF")
         typedbytes.spark.register(spark)
@@ -48,7 +54,7 @@ def write(folder, npairs):
         os.mkdir(f"{folder}/{each}")
     for number in range(NFILES):
         pairs = [(WORDS[i % len(WORDS)], i) for i in range(number, npairs, NFILES)]
-        with sequencefile.open(f"{folder}/typed/part-{number:05d}", "w", int_width="long") as writer:
+        with sequencefile.open(f"{folder}/typed/part-{number:05d}", "w", int_width=64) as writer:
             writer.writes(pairs)
         with sequencefile.open(f"{folder}/simple/part-{number:05d}", "w", key_class="Text", value_class="LongWritable") as writer:
             writer.writes(pairs)
