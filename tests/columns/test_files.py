@@ -1,5 +1,8 @@
 """Columns of several files: folders of part files, patterns, lists; hidden names, errors that name the file."""
 
+import pickle
+
+import pyarrow
 import pytest
 
 import typedbytes as tb
@@ -85,3 +88,49 @@ def test_an_error_names_the_file(tmp_path, data, kind, message):
             next(reader)
         assert str(caught.value).startswith(f"{tmp_path / 'part-1'}: {message}")
     assert reader.closed
+
+
+def test_splits_hold_each_record_once(folder):
+    expected = sum(ROWS, [])
+    for size in (1, 100, 5000, 1 << 20):
+        found = columns.splits(folder, size)
+        assert [row for split in found for row in rows_of(pickle.loads(pickle.dumps(split)))] == expected, size
+        if found[0].start is None:
+            assert found == [columns.Split(str(path), None, None) for path in sorted(folder.glob("part-*"))]
+        elif size < 1 << 20:
+            assert len(found) > 3 and {split.start % size for split in found} == {0}
+    assert columns.splits([folder / "part-*", str(folder)])[:3] == columns.splits(folder)
+
+
+def test_a_split_has_the_schema_that_is_given(folder):
+    first, *_ = columns.splits(folder)
+    with columns.read(first, schema=["string", "long"], on_mismatch="widen") as reader:
+        assert reader.schema == {"key": "string", "value": "long"}
+    assert rows_of(first, threads=2) == rows_of(first)
+
+
+def test_wrong_splits(tmp_path):
+    with pytest.raises(ValueError, match="split_size must be at least 1, not 0"):
+        columns.splits(tmp_path, 0)
+    with pytest.raises(FileNotFoundError):
+        columns.splits(tmp_path / "part-*")
+    assert columns.splits(tmp_path) == []
+
+
+def test_an_error_in_a_split_names_the_file(tmp_path):
+    with sequencefile.Writer(tmp_path / "a.seq", sync_interval=100) as writer:
+        writer.writes(ROWS[0])
+    data = bytearray((tmp_path / "a.seq").read_bytes())
+    data[-3:] = b""
+    (tmp_path / "a.seq").write_bytes(data)
+    first, *_, last = columns.splits(tmp_path / "a.seq", 10_000)
+    assert sum(map(len, columns.read(first))) > 0
+    with pytest.raises(tb.TruncatedError, match=f"^{tmp_path}/a.seq: ") as caught:
+        list(columns.read(last))
+    assert caught.value.record is None
+
+
+def test_parts_of_records_of_which_there_are_none():
+    with columns.read(b"", columns=["value.1", "key", "value.0.2"]) as reader:
+        assert reader.schema == {"value.1": "unknown", "key": "unknown", "value.0.2": "unknown"}
+    assert pyarrow.table(columns.read(b"", columns=["value.1"])).schema == pyarrow.schema([("value.1", pyarrow.null())])

@@ -1,16 +1,23 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, Optional, Union
+from os import PathLike
+from typing import Any, Literal, NamedTuple, Optional, Union
 
 from numpy.typing import NDArray
 from typing_extensions import Self
 
 from typedbytes.errors import DecodeError
 
-__all__ = ["Batch", "BatchReader", "MismatchError", "read", "write"]
+__all__ = ["Batch", "BatchReader", "MismatchError", "Split", "read", "splits", "write"]
 
+_Path = Union[str, PathLike[str]]
 _Schema = Union[Mapping[str, str], Mapping[int, str], Iterable[str]]
 
 class MismatchError(DecodeError): ...
+
+class Split(NamedTuple):
+    path: _Path
+    start: Optional[int]
+    length: Optional[int]
 
 class Batch:
     def __len__(self) -> int: ...
@@ -70,6 +77,7 @@ def read(
     dialect: Literal["hadoop", "hive"] = "hadoop",
     max_depth: int = 256,
 ) -> BatchReader: ...
+def splits(paths: Union[_Path, Sequence[_Path]], split_size: int = ...) -> list[Split]: ...
 def write(
     sink: Any,
     columns: Any,

@@ -38,7 +38,7 @@ def read(
     """Read a stream of pairs of one shape, or of values, as batches of columns.
 
     source: any source that a Reader accepts; the path or the bytes of a SequenceFile, or a Reader of one; a folder of part files, a
-    pattern such as `out/part-*`, or a list of paths, whose errors name the file, with offset and record in it. batch_rows: rows of a batch,
+    pattern such as `out/part-*`, a list of paths, or a Split, whose errors name the file, with offset and record in it. batch_rows: rows of a batch,
     fewer in the last one, or if a column would exceed 2^31-1 bytes or items. batch_nbytes: a batch also ends with the record by
     which it has that many encoded bytes, so that memory does not depend on the size of records; None: 8 MiB, or 128 bytes for each
     of batch_rows if that is more. schema: a type for each value of a record, by
@@ -232,8 +232,11 @@ class BatchReader(_core.RecordIterator):
         return batch
 
     def _empty(self):
-        types = self._builder.described or (("unknown",),) * len(self._names)
-        return self._new_builder(types).finish(Batch, self._visible)
+        types = self._builder.described
+        if types:
+            return self._new_builder(types).finish(Batch, self._visible)
+        types = (("unknown",),) * len(self._visible)  # a path into one would find nothing
+        return _native.Builder(types, len(types), None, self._policy, **self._structure).finish(Batch, self._visible)
 
     def _next(self):
         """Return the next batch, None at the end of input."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import namedtuple
 
 from typedbytes._magic import SEQUENCE_FILE
 from typedbytes.files import PairReader, Reader
@@ -26,10 +27,55 @@ _READ_NBYTES = 1 << 20
 _AS_THEY_ARE: Any = {"exact": True, "pickle": "raw", "map_pairs": True}  # options for decoding an invalid record, to raise its error
 
 
+class Split(namedtuple("Split", "path start length")):
+    """Hold what one process reads of a file: a part of a SequenceFile, or a whole file, whose start and length are None.
+
+    `read` takes it as a source. It is a tuple that any process can be sent.
+
+    >>> Split("counts/part-00000", 0, 4096).length
+    4096
+    """
+
+    __module__ = "typedbytes.columns"
+    __slots__ = ()
+
+
+def splits(paths, split_size=128 << 20):
+    """Return the splits of files: each record is in exactly one, and those of a file are in its order.
+
+    paths: a path, URL, folder of part files or pattern such as `out/part-*`, or a list of them. split_size: the bytes of a SequenceFile
+    that a split has; it is cut at the sync markers after them. Files of typed bytes have none, and are one split each.
+
+    Raises ValueError for a split_size below 1, FileNotFoundError for what is not there.
+
+    >>> import os, tempfile
+    >>> from typedbytes import columns
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("part-00000", "part-00001"):
+    ...         _ = columns.write(os.path.join(folder, name), {"key": ["a"], "value": [1]})
+    ...     [sum(map(len, columns.read(split))) for split in splits(folder)]
+    [1, 1]
+    """
+    from typedbytes.sequencefile import _locations  # lazy import: start-up time
+
+    if split_size < 1:
+        raise ValueError(f"split_size must be at least 1, not {split_size}")
+    found = []
+    for file in _locations.files(paths):
+        if not is_sequence_file(file):
+            found.append(Split(file, None, None))
+            continue
+        nbytes = _locations.size(file)
+        found += [Split(file, start, min(split_size, nbytes - start)) for start in range(0, nbytes, split_size)]
+    return found
+
+
 def is_sequence_file(source):
-    """Return whether a source is a Reader of a SequenceFile, or the path or the bytes of one."""
+    """Return whether a source is a Reader of a SequenceFile, a split, the path or the bytes of one."""
     if _is_sequence_reader(source):
         return True
+    if isinstance(source, Split):
+        return source.start is not None
     if isinstance(source, str) and "://" in source:
         from typedbytes.sequencefile import _locations  # lazy import: start-up time
 
@@ -53,7 +99,9 @@ def _is_sequence_reader(source):
 
 
 def files_of(source):
-    """Return the files of a list, a folder or a pattern; None for any other source."""
+    """Return the files of a list, a folder or a pattern, and a split itself; None for any other source."""
+    if isinstance(source, Split):
+        return [source]
     is_path = isinstance(source, (str, os.PathLike))
     name = os.fsdecode(source) if is_path else ""
     is_pattern = any(each in name for each in "*?[") and not os.path.exists(name)
@@ -91,8 +139,9 @@ class Files:
 
     def named(self, error):
         """Return an error in the data with the name of the file."""
-        message = f"{os.fsdecode(self._name)}: {error.message}"
-        return type(error)(message, error.offset, error.code, error.path, error.record)
+        path, start, _ = self._name if isinstance(self._name, Split) else (self._name, None, None)
+        record = None if start else error.record  # known in the first split only
+        return type(error)(f"{os.fsdecode(path)}: {error.message}", error.offset, error.code, error.path, record)
 
     def read(self):
         """Decode the next record, to raise its error."""
@@ -132,10 +181,12 @@ def sequence_file(source, pairs, structure):
     if not pairs:
         raise ValueError("the records of a SequenceFile are pairs")
     is_owned = not _is_sequence_reader(source)
-    reader = sequencefile.Reader(source, **structure) if is_owned else source
+    where, part = (source.path, {"start": source.start, "length": source.length}) if isinstance(source, Split) else (source, {})
+    reader = sequencefile.Reader(where, **part, **structure) if is_owned else source
     return TypedPairs(reader, is_owned, **_AS_THEY_ARE, **structure)
 
 
 def stream(source, pairs, structure):
     """Return the source for the records of a stream."""
+    source = source.path if isinstance(source, Split) else source
     return (PairReader if pairs else Reader)(source, buffer_size=_READ_NBYTES, **_AS_THEY_ARE, **structure)

@@ -103,4 +103,4 @@ def _encoded_columns(path, options, schema):
 
     if not any(isinstance(field.dataType, BinaryType) for field in schema):
         return {}
-    return infer_schema(path, options).types
+    return infer_schema(path, options).raw

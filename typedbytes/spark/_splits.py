@@ -1,17 +1,15 @@
-"""Files as splits, and splits as Arrow record batches: what both ways into Spark read. Needs pyarrow, and no Spark.
+"""What both ways into Spark read: splits as record batches of the schema that a data frame has. Needs pyarrow, and no Spark.
 
-Here: options, dividing files, the schema of a path. Invariant: each record is in exactly one split, and all batches of a path have
-its schema: a value that does not fit is an error that names the file.
+Here: options, and the types that Spark has. Not here: dividing files, and conversion to a schema, which are columns'.
 """
 
 from __future__ import annotations
 
 import os
-from collections import namedtuple
 
-from typedbytes import columns, sequencefile
-from typedbytes.columns import _sources
-from typedbytes.errors import TypedBytesError
+from typedbytes import columns
+from typedbytes.columns import Split, _tables
+from typedbytes.columns._tables import Schema, SchemaError
 from typedbytes.sequencefile import _locations
 
 __all__ = ["Options", "Schema", "SchemaError", "Split", "batches_of", "infer_schema", "make_splits"]
@@ -19,16 +17,6 @@ __all__ = ["Options", "Schema", "SchemaError", "Split", "batches_of", "infer_sch
 SPLIT_NBYTES = 128 << 20
 _UNITS = {"k": 10, "m": 20, "g": 30}
 _WORDS = {"true": True, "false": False}
-
-# A part of a SequenceFile; other files are read whole, and start and length are None.
-Split = namedtuple("Split", "path start length")
-
-# What a path holds: the schema of Arrow, and the types of columns by which each split is read, None: its own.
-Schema = namedtuple("Schema", "arrow types")
-
-
-class SchemaError(TypedBytesError, ValueError):
-    """Raised for records that do not fit the schema of a data frame."""
 
 
 class Options:
@@ -63,34 +51,20 @@ def _size(text):
 
 def make_splits(path, options):
     """Return the splits of a path, in the order of its files."""
-    splits = []
-    for file in _locations.files(path):
-        if not _sources.is_sequence_file(file):
-            splits.append(Split(file, None, None))
-            continue
-        nbytes = _locations.size(file)
-        splits += [Split(file, start, min(options.split_size, nbytes - start)) for start in range(0, nbytes, options.split_size)]
-    return splits
+    return columns.splits(path, options.split_size)
 
 
 def infer_schema(path, options):
     """Return the Schema of a path by the first records of its first file that has any, with `mergeSchema` of all its files."""
     import pyarrow
 
-    types, arrow = None, None
-    for file in _locations.files(path):
-        with columns.read(file, schema=types, on_mismatch="widen", **options.structure) as reader:
-            batch = next(iter(reader), None)
-        if batch is not None:
-            types, arrow = batch.schema, pyarrow.record_batch(batch).schema
-            if not options.merge:
-                break
-    if types is None or arrow is None:
+    found = _tables.infer_schema(_locations.files(path), options.merge, options.structure)
+    if found is None:
         raise SchemaError(f"{os.fsdecode(path)}: there are no records to take the schema from: give one")
-    fields = [pyarrow.field(field.name, _listed(field.type)) for field in arrow]
+    fields = [pyarrow.field(field.name, _listed(field.type)) for field in found.arrow]
     if options.path_column:
         fields.append(pyarrow.field(options.path_column, pyarrow.string()))
-    return Schema(pyarrow.schema(fields), {name: "raw" for name, kind in types.items() if kind == "raw"})
+    return Schema(pyarrow.schema(fields), found.raw)
 
 
 def _listed(kind):
@@ -108,78 +82,7 @@ def _listed(kind):
 
 def batches_of(split, options, schema):
     """Yield the records of a split as record batches of a Schema; raises SchemaError for one that does not fit."""
-    if split.start is None:
-        source = split.path
-    else:
-        structure = {"dialect": options.structure["dialect"]}
-        source = sequencefile.Reader(split.path, start=split.start, length=split.length, **structure)
     try:
-        with columns.read(source, schema=_types_for(split, options, schema), on_mismatch="widen", **options.structure) as reader:
-            for batch in reader:
-                yield _fitted(batch, split, options, schema)
-    finally:
-        if split.start is not None:
-            source.close()
-
-
-def _types_for(split, options, schema):
-    """Return the types to read a split by: its own, but those of columns that hold encoded values."""
-    if not schema.types:
-        return None
-    with columns.read(split.path, on_mismatch="widen", batch_rows=1, **options.structure) as reader:
-        return {**reader.schema, **schema.types}
-
-
-def _fitted(batch, split, options, schema):
-    import pyarrow
-
-    found = pyarrow.record_batch(batch)
-    arrays = list(found.columns)
-    if options.path_column:
-        arrays.append(pyarrow.array([os.fsdecode(split.path)] * len(found), pyarrow.string()))
-    if len(arrays) != len(schema.arrow):
-        raise SchemaError(f"{os.fsdecode(split.path)}: records have {len(arrays)} columns, and the schema {len(schema.arrow)}")
-    for i, field in enumerate(schema.arrow):
-        if arrays[i].type != field.type:
-            arrays[i] = _cast(arrays[i], field, batch, split)
-    return pyarrow.RecordBatch.from_arrays(arrays, schema=schema.arrow)
-
-
-def _cast(array, field, batch, split):
-    import pyarrow
-
-    is_encoded = batch.schema.get(field.name) == "raw"
-    try:
-        if not is_encoded and _fits(array.type, field.type):
-            return array.cast(field.type)
-    except pyarrow.ArrowException:
-        pass  # a number that is too large
-    kinds = f"{'values of several types' if is_encoded else array.type}, and the schema has {field.type}"
-    raise SchemaError(f"{os.fsdecode(split.path)}: the column {field.name} holds {kinds}: give another schema, or mergeSchema")
-
-
-def _fits(kind, wanted):
-    """Return whether a cast keeps what values are; it may still fail for one that is too large."""
-    from pyarrow import types
-
-    if kind == wanted or types.is_null(kind):
-        return True
-    if types.is_integer(kind):
-        return types.is_integer(wanted)
-    if types.is_floating(kind):
-        return types.is_floating(wanted) and wanted.bit_width >= kind.bit_width
-    if types.is_string(kind):
-        return types.is_large_string(wanted)
-    if types.is_binary(kind):
-        return types.is_large_binary(wanted)
-    if types.is_list(kind) or types.is_fixed_size_list(kind):
-        return types.is_list(wanted) and _fits(kind.value_type, wanted.value_type)
-    if types.is_map(kind):
-        return types.is_map(wanted) and _fits(kind.key_type, wanted.key_type) and _fits(kind.item_type, wanted.item_type)
-    if types.is_struct(kind):
-        return (
-            types.is_struct(wanted)
-            and [each.name for each in kind] == [each.name for each in wanted]
-            and all(_fits(ours.type, theirs.type) for ours, theirs in zip(kind, wanted))
-        )
-    return False
+        yield from _tables.batches_of(split, schema, options.structure, options.path_column)
+    except SchemaError as error:
+        raise SchemaError(f"{error}: give another schema, or mergeSchema") from None

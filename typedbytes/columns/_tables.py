@@ -1,0 +1,111 @@
+"""Splits as Arrow record batches of one schema. Needs pyarrow.
+
+Here: the schema of some files, and conversion to it. Invariant: all batches have the schema; a value that does not fit is an
+error that names the file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import namedtuple
+
+from typedbytes.columns._reader import read
+from typedbytes.errors import TypedBytesError
+
+__all__ = ["Schema", "SchemaError", "batches_of", "infer_schema"]
+
+# The schema of Arrow, and the types of the columns that hold encoded values, by name.
+Schema = namedtuple("Schema", "arrow raw")
+
+
+class SchemaError(TypedBytesError, ValueError):
+    """Raised for records that do not fit a schema."""
+
+
+def infer_schema(files, merge, structure):
+    """Return the Schema by the first records of the first file that has any, with `merge` of all files; None without records."""
+    import pyarrow
+
+    types, arrow = None, None
+    for file in files:  # each in a list: errors name it
+        with read([file], schema=types, on_mismatch="widen", **structure) as reader:
+            batch = next(iter(reader), None)
+        if batch is not None:
+            types, arrow = batch.schema, pyarrow.record_batch(batch).schema
+            if not merge:
+                break
+    if types is None or arrow is None:
+        return None
+    return Schema(arrow, {name: "raw" for name, kind in types.items() if kind == "raw"})
+
+
+def batches_of(split, schema, structure, path_column=None):
+    """Yield the records of a split as record batches of a Schema, with its path as the last column if that has a name.
+
+    Raises SchemaError for a value that does not fit.
+    """
+    with read(split, schema=_types_for(split, schema, structure), on_mismatch="widen", **structure) as reader:
+        for batch in reader:
+            yield _fitted(batch, os.fsdecode(split.path), schema.arrow, path_column)
+
+
+def _types_for(split, schema, structure):
+    """Return the types to read a split by: its own, but those of columns that hold encoded values."""
+    if not schema.raw:
+        return None
+    with read(split.path, on_mismatch="widen", batch_rows=1, **structure) as reader:
+        return {**reader.schema, **schema.raw}
+
+
+def _fitted(batch, path, schema, path_column):
+    import pyarrow
+
+    found = pyarrow.record_batch(batch)
+    arrays = list(found.columns)
+    if path_column:
+        arrays.append(pyarrow.array([path] * len(found), pyarrow.string()))
+    if len(arrays) != len(schema):
+        raise SchemaError(f"{path}: records have {len(arrays)} columns, and the schema {len(schema)}")
+    for i, field in enumerate(schema):
+        if arrays[i].type != field.type:
+            arrays[i] = _cast(arrays[i], field, batch.schema.get(field.name) == "raw", path)
+    return pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _cast(array, field, is_encoded, path):
+    import pyarrow
+
+    try:
+        if not is_encoded and _fits(array.type, field.type):
+            return array.cast(field.type)
+    except pyarrow.ArrowException:
+        pass  # a number that is too large
+    kinds = f"{'values of several types' if is_encoded else array.type}, and the schema has {field.type}"
+    raise SchemaError(f"{path}: the column {field.name} holds {kinds}")
+
+
+def _fits(kind, wanted):
+    """Return whether a cast keeps what values are; it may still fail for one that is too large."""
+    from pyarrow import types
+
+    if kind == wanted or types.is_null(kind):
+        return True
+    if types.is_integer(kind):
+        return types.is_integer(wanted)
+    if types.is_floating(kind):
+        return types.is_floating(wanted) and wanted.bit_width >= kind.bit_width
+    if types.is_string(kind):
+        return types.is_large_string(wanted)
+    if types.is_binary(kind):
+        return types.is_large_binary(wanted)
+    if types.is_list(kind) or types.is_fixed_size_list(kind):
+        return types.is_list(wanted) and _fits(kind.value_type, wanted.value_type)
+    if types.is_map(kind):
+        return types.is_map(wanted) and _fits(kind.key_type, wanted.key_type) and _fits(kind.item_type, wanted.item_type)
+    if types.is_struct(kind):
+        return (
+            types.is_struct(wanted)
+            and [each.name for each in kind] == [each.name for each in wanted]
+            and all(_fits(ours.type, theirs.type) for ours, theirs in zip(kind, wanted))
+        )
+    return False
