@@ -18,9 +18,8 @@ import typedbytes as tb
 from commands import COMMAND, LIST, ONE, STREAM, TEXT, TWO, bad, good, rows, run, until_it_has_read
 from fresh import SECONDS, run_fresh
 from typedbytes import sequencefile
-from typedbytes.cli import _input_formats, _progress, _terminal, main
+from typedbytes.cli import _input_formats, _progress, _tables, _terminal, main
 from typedbytes.cli._faults import Memory
-from typedbytes.cli.commands import convert
 
 PAIRS = [(f"key {i % 7}", i) for i in range(100)]
 PAIR_STREAM = tb.Encoder().encode_pairs(PAIRS)
@@ -866,7 +865,7 @@ def test_no_tables():
 
 
 def test_mistakes_of_ours_are_not_blamed_on_the_data():
-    with pytest.raises(TypeError, match="ours"), convert._as_data_failure("table"):
+    with pytest.raises(TypeError, match="ours"), _tables.as_data_failure("table"):
         raise TypeError("ours")
 
 

@@ -196,7 +196,8 @@ def _plan(arguments):
     if options.help:
         return lambda output: output.write(parser.format_help().encode()), None
     command = _module(name)
-    return lambda output: command.run(options, output), getattr(options, "output", None)
+    writes_folder = getattr(command, "writes_folder", lambda options: False)
+    return lambda output: command.run(options, output), None if writes_folder(options) else getattr(options, "output", None)
 
 
 def _run_without_command(arguments, output):

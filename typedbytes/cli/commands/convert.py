@@ -8,12 +8,13 @@ from functools import partial
 
 import typedbytes
 from typedbytes import columns
-from typedbytes.cli._arguments import add_file_arguments, add_output_argument
+from typedbytes.cli._arguments import add_file_arguments, add_output_argument, size
 from typedbytes.cli._encoded_records import Encoded
-from typedbytes.cli._failure import BAD_DATA, UNAVAILABLE, USAGE, Failure
+from typedbytes.cli._failure import BAD_DATA, USAGE, Failure
 from typedbytes.cli._input_formats import NAMES, limited_source_of
 from typedbytes.cli._inputs import check_for_pairs, names, opened, reading, recognised, shown
 from typedbytes.cli._record_output import Records
+from typedbytes.cli._tables import as_data_failure, imported_pyarrow, table_writer
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -38,7 +39,17 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--compression", choices=("record", "block"), default="block", help="sequencefile: compress each value, or blocks (block)"
     )
+    parser.add_argument("--split-size", type=size, metavar="SIZE", help="arrow, parquet: the bytes of a SequenceFile for each file of a folder (128M)")
     add_output_argument(parser)
+
+
+def writes_folder(options: Namespace) -> bool:
+    """Return whether -o is a folder that the command makes itself."""
+    if options.to not in TABLES:
+        return False
+    from typedbytes.cli._table_folder import is_folder  # imported lazily: start-up time
+
+    return is_folder(options)
 
 
 def run(options: Namespace, output: CommandOutput) -> int | None:
@@ -47,6 +58,8 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     Arrow is a stream of record batches (its IPC format; its files are read too), Parquet a file; both
     need pyarrow, and records of one schema: a pair becomes the columns key and value. A row read
     from them becomes a VECTOR, or with --pairs and two columns a pair; nulls need --dialect hive.
+    If -o ends in a slash, or has no suffix and an input is a folder, it becomes a folder with a
+    file for each split of the inputs. A conversion that ends early goes on with the same command.
     From SequenceFile to SequenceFile keys and values keep their classes, and the file its metadata.
 
     examples:
@@ -54,10 +67,18 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes convert --to sequencefile --codec gzip -o smaller.seq part-00000.seq
       typedbytes convert --to parquet --pairs part-0*.tb -o words.parquet
       typedbytes convert --to json words.parquet
+      typedbytes convert --to parquet --codec zstd counts -o counts-parquet
     """
     if options.codec in (None, "none") and options.to == "sequencefile":
         options.codec, options.compression = "default", "none"
     options.pair_check = "reorder" if options.to in TABLES else "note"
+    if writes_folder(options):
+        from typedbytes.cli._table_folder import write_folder  # imported lazily: start-up time
+
+        write_folder(options)
+        return None
+    if options.split_size is not None:
+        raise Failure(USAGE, "--split-size is for a folder of Arrow or Parquet files: -o FOLDER/")
     if options.to in TABLES:
         _write_tables(options, output)
         return None
@@ -70,7 +91,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
 
 @contextmanager
 def _table_reader(form, name, options, source):
-    with _as_data_failure(name):
+    with as_data_failure(name):
         kind = typedbytes.PairReader if options.pairs else typedbytes.Reader
         yield kind(Encoded(_encoded_batches(source, form, options)), dialect=options.dialect, raw=True)
 
@@ -88,7 +109,7 @@ def _encoded_batches(source, form, options):
 
 def _batches(source, form):
     """Yield the batches of a table, or one empty batch with its columns."""
-    pyarrow = _pyarrow()
+    pyarrow = imported_pyarrow()
     if form == "arrow":
         buffered = io.BufferedReader(source)
         stream = pyarrow.ipc.open_stream(buffered)
@@ -106,7 +127,7 @@ def _batches(source, form):
 
 def _with_columns(batches, schema):
     """Yield the batches that hold rows; if there are none, an empty one."""
-    pyarrow, has_rows = _pyarrow(), False
+    pyarrow, has_rows = imported_pyarrow(), False
     for batch in batches:
         if batch.num_rows:
             has_rows = True
@@ -118,14 +139,13 @@ def _with_columns(batches, schema):
 def _write_tables(options, output):
     """Write the batches of all inputs, in the schema of the first."""
     output.refuse_terminal()
-    pyarrow = _pyarrow()
     writer, sink = None, _File(output)
     with sink:
         for name in names(options):
-            with opened(name) as source, _as_data_failure(name):
+            with opened(name) as source, as_data_failure(name):
                 for batch in _batches_of(source, name, options):
                     if writer is None:
-                        writer = _table_writer(pyarrow, sink, batch.schema, options)
+                        writer = table_writer(sink, batch.schema, options)
                     writer.write_batch(batch)
         if writer is None:
             raise Failure(BAD_DATA, "there are no records to take the columns from")
@@ -141,13 +161,7 @@ def _batches_of(source, name, options):
     source = check_for_pairs(source, form, name, options)
     pairs = options.pairs or form == "sequencefile"
     batches = columns.read(limited_source_of(source, form, shown(name), options), pairs=pairs, dialect=options.dialect)
-    yield from map(_pyarrow().record_batch, batches)
-
-
-def _table_writer(pyarrow, sink, schema, options):
-    if options.to == "arrow":
-        return pyarrow.ipc.new_stream(sink, schema)
-    return pyarrow.parquet.ParquetWriter(sink, schema, compression=options.codec or "none")
+    yield from map(imported_pyarrow().record_batch, batches)
 
 
 class _File(io.RawIOBase):
@@ -176,29 +190,3 @@ class _File(io.RawIOBase):
             self._output.write(data)
         self._nbytes += memoryview(data).nbytes
         return memoryview(data).nbytes
-
-
-@contextmanager
-def _as_data_failure(name):
-    """Turn errors of pyarrow, and of records that are not columns, into a Failure that names the input."""
-    pyarrow = _pyarrow()
-    try:
-        yield
-    except columns.MismatchError as error:
-        error.message = error.message.partition(" (on_mismatch")[0] + ","  # no option of this command
-        raise
-    except (typedbytes.DecodeError, MemoryError):
-        raise  # reported as everywhere; pyarrow's MemoryError is also an ArrowException
-    except (pyarrow.ArrowException, typedbytes.EncodeError, ValueError) as error:
-        # A plain ValueError: the name of a column is not UTF-8, or a Parquet file has a second schema.
-        message = str(error).replace("pass nulls=... to say what to write", "--dialect hive writes NULL for it")
-        raise Failure(BAD_DATA, f"{shown(name)}: {message}") from None
-
-
-def _pyarrow():
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ModuleNotFoundError:
-        raise Failure(UNAVAILABLE, "arrow and parquet need the library pyarrow: pip install pyarrow") from None
-    return pyarrow

@@ -1,0 +1,164 @@
+"""convert to a folder of Arrow or Parquet files: what is in it, and how an interrupted conversion goes on."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pyarrow
+import pyarrow.dataset
+import pyarrow.parquet
+import pytest
+
+import typedbytes as tb
+from commands import COMMAND, bad, good, run
+from fresh import SECONDS
+from typedbytes import sequencefile
+
+ROWS = [[(f"{part}{number}", number) for number in range(1000)] for part in "abc"]
+ALL = sum(ROWS, [])
+
+
+@pytest.fixture
+def counts(tmp_path):
+    folder = tmp_path / "counts"
+    folder.mkdir()
+    for number, rows in enumerate(ROWS):
+        with sequencefile.Writer(folder / f"part-0000{number}", sync_interval=500) as writer:
+            writer.writes(rows)
+    (folder / "_SUCCESS").touch()
+    return folder
+
+
+def rows_of(folder, form="parquet"):
+    """Return the rows of a folder as pyarrow reads it."""
+    return [tuple(row.values()) for row in pyarrow.dataset.dataset(folder, format=form).to_table().to_pylist()]
+
+
+@pytest.mark.parametrize("size", ["1M", "7000", "1000"])
+def test_one_file_for_each_split(counts, size):
+    out = counts.with_name("table")
+    assert good("convert", "--to", "parquet", "--split-size", size, str(counts), "-o", str(out)) == b""
+    nsplits = sum(-(-file.stat().st_size // tb_size(size)) for file in counts.glob("part-*"))
+    assert sorted(os.listdir(out)) == ["_SUCCESS", "_conversion.json", *(f"part-{n:05}.parquet" for n in range(nsplits))]
+    assert rows_of(out) == ALL
+    assert not out.with_name("table.unfinished").exists()
+
+
+def tb_size(text):
+    return 1 << 20 if text == "1M" else int(text)
+
+
+def test_what_makes_a_folder(counts, tmp_path):
+    pairs = tmp_path / "pairs.tb"
+    pairs.write_bytes(tb.Encoder().encode_pairs(ROWS[0]))
+    good("convert", "--to", "arrow", "--pairs", str(pairs), "-o", f"{tmp_path}/slash/")
+    with pyarrow.ipc.open_stream(tmp_path / "slash" / "part-00000.arrow") as stream:
+        assert [tuple(row.values()) for row in stream.read_all().to_pylist()] == ROWS[0]
+    (tmp_path / "empty").mkdir()
+    good("convert", "--to", "parquet", "--codec", "zstd", str(counts), str(pairs), "--pairs", "-o", f"{tmp_path}/empty")
+    assert rows_of(tmp_path / "empty") == ALL + ROWS[0]
+    good("convert", "--to", "parquet", str(counts), "-o", f"{tmp_path}/one.parquet")
+    assert (tmp_path / "one.parquet").is_file()
+    good("convert", "--to", "parquet", str(counts / "part-00000"), "-o", f"{tmp_path}/nosuffix")
+    assert (tmp_path / "nosuffix").is_file()
+
+
+def test_numbers_of_several_widths_have_one_schema(tmp_path):
+    source = tmp_path / "in"
+    source.mkdir()
+    for number, value in enumerate((1, 1 << 40, None)):
+        with sequencefile.Writer(source / f"part-{number}") as writer:
+            writer.writes([("k", value), ("l", 2)])
+    good("convert", "--to", "parquet", str(source), "-o", str(tmp_path / "out"))
+    assert rows_of(tmp_path / "out") == [("k", 1), ("l", 2), ("k", 1 << 40), ("l", 2), ("k", None), ("l", 2)]
+
+
+def test_what_is_refused_leaves_nothing(counts, tmp_path):
+    words = ["convert", "--to", "parquet"]
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "mine").touch()
+    lines = tmp_path / "a.json"
+    lines.write_text('["a", 1]\n')
+    before = sorted(os.listdir(tmp_path))
+    assert bad(64, *words, str(counts), "-o", str(full))[1] == f"{full}: the folder is not empty"
+    assert "on this machine only" in bad(64, *words, str(counts), "-o", "memory://out/")[1]
+    assert "--max-bytes is not for a folder" in bad(64, *words, "--max-bytes", "9", str(counts), "-o", f"{tmp_path}/out")[1]
+    assert "standard input cannot become a folder" in bad(64, *words, "-o", f"{tmp_path}/out/")[1]
+    assert "json cannot become a folder" in bad(64, *words, str(lines), "-o", f"{tmp_path}/out/")[1]
+    assert "--split-size is for a folder" in bad(64, *words, "--split-size", "9", str(counts), "-o", f"{tmp_path}/out.parquet")[1]
+    pairs = tmp_path / "counts" / "part-00003"
+    pairs.write_bytes(tb.Encoder().encode_pairs(ROWS[0]))
+    assert "SequenceFiles beside typed bytes: --pairs" in bad(64, *words, "--values", str(counts), "-o", f"{tmp_path}/out")[1]
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def damaged(path):
+    data = bytearray(path.read_bytes())
+    data[-20] ^= 255
+    path.write_bytes(data[:-7])
+
+
+def test_a_damaged_file_ends_it_and_the_others_are_kept(counts, tmp_path):
+    out = tmp_path / "out"
+    whole = (counts / "part-00002").read_bytes()
+    when = os.stat(counts / "part-00002").st_mtime_ns
+    damaged(counts / "part-00002")
+    done = run("convert", "--to", "parquet", str(counts), "-o", str(out))
+    assert done.returncode == 65 and f"{counts}/part-00002: " in done.stderr.decode()
+    assert "the same command goes on with the others" in done.stderr.decode()
+    assert not out.exists()
+    (counts / "part-00002").write_bytes(whole)
+    os.utime(counts / "part-00002", ns=(when, when))
+    assert "remove it to begin anew" in bad(64, "convert", "--to", "parquet", str(counts), "-o", str(out))[1]
+
+
+def test_an_interrupted_conversion_goes_on(tmp_path):
+    source, out = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    rows = [(number, "x" * 100) for number in range(200_000)]
+    for number in range(3):
+        with sequencefile.Writer(source / f"part-{number}", codec="default") as writer:
+            writer.writes(rows)
+    command = ["convert", "--to", "parquet", "--codec", "zstd", "--split-size", "50K", str(source), "-o", str(out)]
+    unfinished = tmp_path / "out.unfinished"
+    for number in (signal.SIGINT, signal.SIGKILL, signal.SIGTERM):
+        already = set(unfinished.glob("part-*"))
+        process = subprocess.Popen([*COMMAND, *command], stderr=subprocess.PIPE)
+        while not set(unfinished.glob("part-*")) - already and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(number)
+        message = process.communicate(timeout=SECONDS)[1].decode()
+        assert process.returncode in (-number, 128 + number), message
+        assert not out.exists() and already < set(unfinished.glob("part-*"))
+        if number != signal.SIGKILL:
+            assert "the same command goes on with the others" in message
+            assert not list(unfinished.glob(".*.partial"))
+    kept = {path.name: path.stat().st_mtime_ns for path in unfinished.glob("part-*")}
+    assert "with other options" in bad(64, *command, "--codec", "gzip")[1]
+    done = run(*command)
+    assert (done.returncode, done.stderr.decode()) == (
+        0, f"typedbytes: {len(kept)} of {len(json.loads((out / '_conversion.json').read_text())['splits'])} files are in {unfinished} already\n",
+    )  # fmt: skip
+    assert {name: (out / name).stat().st_mtime_ns for name in kept} == kept
+    assert rows_of(out) == rows * 3
+
+
+def test_two_at_once(tmp_path, counts):
+    import fcntl
+
+    unfinished = tmp_path / "out.unfinished"
+    unfinished.mkdir()
+    descriptor = os.open(unfinished, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    message = bad(64, "convert", "--to", "parquet", str(counts), "-o", str(tmp_path / "out"))[1]
+    os.close(descriptor)
+    assert message == f"{unfinished}: another process writes to it"
+
+
+def test_a_disk_that_is_full(counts, tmp_path):
+    script = f"ulimit -f 1; exec {' '.join(COMMAND)} convert --to parquet {counts} -o {tmp_path}/out"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=SECONDS)
+    assert done.returncode == 74 and b"File too large" in done.stderr, done.stderr
