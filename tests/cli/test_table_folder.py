@@ -112,7 +112,7 @@ def test_a_damaged_file_ends_it_and_the_others_are_kept(counts, tmp_path):
     assert not out.exists()
     (counts / "part-00002").write_bytes(whole)
     os.utime(counts / "part-00002", ns=(when, when))
-    assert "remove it to begin anew" in bad(64, "convert", "--to", "parquet", str(counts), "-o", str(out))[1]
+    assert "remove it to start again" in bad(64, "convert", "--to", "parquet", str(counts), "-o", str(out))[1]
 
 
 def test_an_interrupted_conversion_goes_on(tmp_path):

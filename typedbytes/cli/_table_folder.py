@@ -121,7 +121,7 @@ def _begun(unfinished, description):
             with atomic_file(path) as raw, raw:
                 raw.write(json.dumps(description, indent=1).encode())
         if _read(path) != description:
-            raise Failure(USAGE, f"{unfinished}: of other inputs, or with other options: remove it to begin anew")
+            raise Failure(USAGE, f"{unfinished}: of other inputs, or with other options: remove it to start again")
         for name in os.listdir(unfinished):
             if name.endswith(".partial"):  # of a process that was killed
                 os.unlink(os.path.join(unfinished, name))

@@ -27,17 +27,14 @@ _READ_NBYTES = 1 << 20
 _AS_THEY_ARE: Any = {"exact": True, "pickle": "raw", "map_pairs": True}  # options for decoding an invalid record, to raise its error
 
 
-class Split(namedtuple("Split", "path start length")):
-    """Hold what one process reads of a file: a part of a SequenceFile, or a whole file, whose start and length are None.
+Split = namedtuple("Split", "path start length", module="typedbytes.columns")
+Split.__doc__ = """Hold what one process reads of a file: a part of a SequenceFile, or a whole file, whose start and length are None.
 
-    `read` takes it as a source. It is a tuple that any process can be sent.
+`read` takes it as a source. It is a tuple, which can be sent to any process.
 
-    >>> Split("counts/part-00000", 0, 4096).length
-    4096
-    """
-
-    __module__ = "typedbytes.columns"
-    __slots__ = ()
+>>> Split("counts/part-00000", 0, 4096).length
+4096
+"""
 
 
 def splits(paths, split_size=128 << 20):

@@ -39,7 +39,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--compression", choices=("record", "block"), default="block", help="sequencefile: compress each value, or blocks (block)"
     )
-    parser.add_argument("--split-size", type=size, metavar="SIZE", help="arrow, parquet: the bytes of a SequenceFile for each file of a folder (128M)")
+    parser.add_argument(
+        "--split-size", type=size, metavar="SIZE", help="arrow, parquet: the bytes of a SequenceFile for each file of a folder (128M)"
+    )
     add_output_argument(parser)
 
 
