@@ -257,8 +257,9 @@ build/spark/built: $(SOURCES)
 	@touch $@
 
 .PHONY: spark
-spark: build/spark/built ## data frames and SequenceFiles of a real Spark, 450 MB of PySpark from the package index; needs JDK 17; 3 minutes
+spark: build/spark/built ## data frames and SequenceFiles of a real Spark, 450 MB of PySpark from the package index; needs JDK 17; 5 minutes
 	build/spark/bin/python -m pytest -W default $(PYTEST_ARGS) tests/spark/sessions.py
+	build/spark/bin/python -m pytest -W default $(PYTEST_ARGS) tests/spark/cluster.py
 	build/spark/bin/python examples/spark.py
 
 build/file-systems/built: $(SOURCES)
