@@ -286,7 +286,7 @@ dist-check: build ## build sdist and wheel, install each in a folder of its own,
 	$(BIN)/python -m build --sdist --wheel --outdir build/dist
 	@set -e; for archive in build/dist/*; do \
 	    folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
-	    cp -R RELIABILITY.md pyproject.toml src tests test_vectors examples docs "$$folder"; \
+	    git ls-files -z ':!typedbytes' | tar --create --null --files-from=- | tar --extract --directory="$$folder"; \
 	    $(BIN)/python -m venv "$$folder/venv"; \
 	    "$$folder/venv/bin/python" $(INSTALL_PIP); \
 	    "$$folder/venv/bin/python" $(PIP_INSTALL) "$$archive[$(EXTRAS)]" --group test; \

@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+import typedbytes
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/troubleshooting.md").read_text()
 ROWS = re.findall(r"^\| `([^`]+)` \| [^|]+ \| [^|]+ \|$", PAGE, re.M)
@@ -18,8 +20,8 @@ def strings_of(path):
 SOURCES = (
     "\n".join(
         strings_of(path)
-        for folder in ("src/typedbytes", "typedbytes")
-        for path in sorted((ROOT / folder).rglob("*.p*"))
+        for folder in (ROOT / "src/typedbytes", pathlib.Path(typedbytes.__file__).parent)
+        for path in sorted(folder.rglob("*.p*"))
         if path.suffix in (".py", ".pyx", ".pxi")
     )
     + (ROOT / "setup.py").read_text()
