@@ -101,13 +101,18 @@ def run_script(script, arguments=(), *, inputs, output, reducers=None, combiner=
     has a reducer, and 0 otherwise. combiner: False leaves it out, None uses it when the script has one, and with True it must have one.
     Of a script with several steps, each reads what the step before wrote, and the counters and tasks of the Result are those of all together.
     """
+    return run_script_by(Job, script, arguments, inputs=inputs, output=output, reducers=reducers, combiner=combiner, **options)
+
+
+def run_script_by(engine, script, arguments, *, inputs, output, reducers, combiner, **options):
+    """Run the job of a script, each step by an engine: engine(plan, splits, output, progress, processes).run() returns its counters."""
     properties = options["properties"] = _properties(options)
     reducers = _reducers_of(properties, reducers)
     with Processes() as processes:
         processes.folder, options["environ"] = _ship(options, processes.caretaker)
         environ = {**variables_of(properties), **options["environ"]}
         steps = from_script(processes, script, arguments, combiner, None if reducers is None else reducers > 0, environ)
-        return _run(processes, os.path.basename(script), steps, inputs, output, reducers, **options)
+        return _run(processes, os.path.basename(script), steps, inputs, output, reducers, engine=engine, **options)
 
 
 def _ship(options, caretaker):
@@ -115,7 +120,7 @@ def _ship(options, caretaker):
 
 
 def _run(
-    running, name, steps, inputs, output, reducers, *, output_format="sequencefile", input_format="auto", secondary=0, split_size=None, processes=None,
+    running, name, steps, inputs, output, reducers, *, engine=Job, output_format="sequencefile", input_format="auto", secondary=0, split_size=None, processes=None,
     memory=512 << 20, tmp=None, codec="none", attempts=1, keep_failed=False, environ=None, properties=None,
     quiet=False, progress=None,
 ):  # fmt: skip
@@ -132,14 +137,14 @@ def _run(
         plan = JobSettings(
             name, commands, nreducers, secondary, output_format, memory, processes, attempts, codec, quiet, environ, variables
         )
-        with OutputFolder(output, output_format, running.caretaker, keep_failed, tmp) as folder:
+        with OutputFolder(output, running.caretaker, keep_failed, tmp) as folder:
             records, paths = pairs_in(paths)
             if records is not None:
                 splits = make_splits([folder.keep_records(records)], PAIRS)
             else:
                 files = find_files([folder.keep_stdin() if each == "-" else each for each in paths])
                 splits = make_splits(files, input_format, split_size)
-            counters = Job(plan, splits, folder, progress, running).run()
+            counters = engine(plan, splits, folder, progress, running).run()
         return Result(folder.path, counters, len(splits), nreducers, time.monotonic() - start)
 
     paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs

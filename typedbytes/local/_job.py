@@ -13,15 +13,15 @@ from errno import EDQUOT, ENOSPC
 from functools import partial
 from threading import Lock
 
-from typedbytes._sorting.external import MAX_FILES, Spills, memory_for_records
+from typedbytes._sorting.external import MAX_FILES, memory_for_records
 from typedbytes.errors import DecodeError
-from typedbytes.local._counters import Counters, Messages
-from typedbytes.local._environment import attempt_id, combiner_environment, job_environment, map_environment, task_environment
+from typedbytes.local._attempt import TaskAttempt, described, total_records
+from typedbytes.local._counters import Counters
+from typedbytes.local._environment import job_environment, map_environment
 from typedbytes.local._errors import JobError
-from typedbytes.local._maptask import MapTask, ProgressSink, feed_split
 from typedbytes.local._processes import TaskError
 
-__all__ = ["Job", "JobSettings", "Result"]
+__all__ = ["OWN_COUNTERS", "TASK_COUNTERS", "Job", "JobSettings", "Result", "max_files"]
 
 TASK_COUNTERS = "org.apache.hadoop.mapreduce.TaskCounter"
 POLL_SECONDS = 0.2
@@ -54,7 +54,7 @@ class Job:
         text_output = plan.output_format == "text"
         self.environ = job_environment(plan, self.id, len(splits), text_output)
         self.memory = memory_for_records(plan.memory) // plan.processes  # of a task
-        self.max_files = _max_files(plan.processes)  # that a task merges at once
+        self.max_files = max_files(plan.processes)  # that a task merges at once
         self._segments: list = [()] * len(splits)  # by map task: its sorted runs, a Segment for each partition
 
     def run(self):
@@ -89,13 +89,13 @@ class Job:
 
     def _attempt(self, kind, number, source, environ, run):
         """Call run(attempt) until it succeeds, and keep the files and counters of that attempt."""
-        for count in range(self.plan.attempts):
-            attempt = TaskAttempt(self, kind, number, count, environ)
+        for tries in range(self.plan.attempts):
+            attempt = TaskAttempt(self, kind, number, tries, environ)
             try:
                 counted = run(attempt)
             except TaskError as error:
                 what = f"{PHASES[kind]} task {number} ({source}) failed: {error}"
-                if error.final or count + 1 == self.plan.attempts or self.processes.stopped:
+                if error.final or tries + 1 == self.plan.attempts or self.processes.stopped:
                     raise JobError(what, attempt.messages.tail) from None
                 attempt.messages.handle(f"typedbytes: {what}; trying again\n".encode())
                 attempt.drop()
@@ -114,23 +114,12 @@ class Job:
 
     def _map(self, number, note):
         split = self._splits[number]
-        combines = self.plan.nreducers and self.plan.commands["combine"]
 
         def run(attempt):
-            partitioning = {"npartitions": self.plan.nreducers or 1, "secondary": self.plan.secondary}
-            task = MapTask(attempt.spills, partitioning, self.memory, partial(attempt.run, "combine") if combines else None)
-            collect = task.collect if self.plan.nreducers else partial(self.output.write_part, number, attempt.folder)
-            counted = {}
+            self._segments[number], counted = attempt.run_map(split, note)
+            return counted
 
-            def feed(sink):
-                counted["MAP_INPUT_RECORDS"] = feed_split(split, sink, note)
-
-            counted["MAP_OUTPUT_RECORDS"] = attempt.run("map", feed, collect)
-            self._segments[number] = task.segments
-            return {**counted, **task.counted}
-
-        source = f"{split.path}, bytes {split.start} to {split.start + split.length}"
-        self._attempt("m", number, source, map_environment(split), run)
+        self._attempt("m", number, described(split), map_environment(split), run)
 
     # -- reduce
 
@@ -140,45 +129,11 @@ class Job:
 
     def _reduce(self, number, note):
         segments = self._segments_of(number)
-        nrecords = sum(segment.nrecords for segment in segments)
-
-        def run(attempt):
-            collect = partial(self.output.write_part, number, attempt.folder)
-
-            def feed(sink):
-                attempt.spills.merge(segments, ProgressSink(sink, note))
-
-            # A reducer without input is not run: Hadoop drops its output.
-            nwritten = attempt.run("reduce", feed, collect) if nrecords else collect(None)
-            return {"REDUCE_INPUT_RECORDS": nrecords, "REDUCE_OUTPUT_RECORDS": nwritten}
-
-        self._attempt("r", number, f"{nrecords} pairs", {}, run)
+        self._attempt("r", number, f"{total_records(segments)} pairs", {}, lambda attempt: attempt.run_reduce(segments, note))
 
 
-class TaskAttempt:
-    """The state of one attempt of a task: folders, environment, messages, temporary files."""
-
-    def __init__(self, job, kind, number, count, environ):
-        name = attempt_id(job.id, kind, number, count)
-        self.folder = job.output.attempt_folder(name)
-        self.messages = Messages(job.plan.quiet)
-        self.spills = Spills(job.output.spill_folder(name), codec=job.plan.codec, memory=job.memory, max_files=job.max_files)
-        self._environ = {**job.environ, **environ, **task_environment(job.id, kind, number, count, self.folder)}
-        self._job = job
-        self._name = name
-
-    def run(self, role, feed, collect):
-        """Run the command of a role; as Processes.run."""
-        job = self._job
-        environ = {**self._environ, **combiner_environment()} if role == "combine" else self._environ
-        return job.processes.run(job.plan.commands[role], environ, feed, collect, self.messages)
-
-    def drop(self):
-        """Remove the files of an attempt that has failed."""
-        self._job.output.drop_attempt(self._name)
-
-
-def _max_files(processes):
+def max_files(processes):
+    """Return how many files each of several tasks of a process may have open."""
     # Half of the descriptors is left for pipes and everything else.
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MAX_FILES if limit == resource.RLIM_INFINITY else min(MAX_FILES, limit // 2 // processes)

@@ -50,7 +50,7 @@ class ProgressSink:
 
 
 class MapTask:
-    """Collect a mapper's output; `segments` are its sorted runs, a Segment for each partition.
+    """Collect a mapper's output; `runs` are its sorted runs, each with a Segment for every partition.
 
     partitioning: options of a Sorter. combine(feed, collect): runs the combiner as Processes.run runs a process, None for a job without one.
     """
@@ -60,7 +60,7 @@ class MapTask:
         self._partitioning = partitioning
         self._memory = memory
         self._combine = combine
-        self.segments = []
+        self.runs = []
         self.counted = {"SPILLED_RECORDS": 0}
         if combine is not None:
             self.counted.update(COMBINE_INPUT_RECORDS=0, COMBINE_OUTPUT_RECORDS=0)
@@ -84,7 +84,7 @@ class MapTask:
         while more:
             more = sorter.fill(source)
             run = self._spills.add(sorter)
-            self.segments.append(run)
+            self.runs.append(run)
             nrecords += sum(segment.nrecords for segment in run)
         self.counted["SPILLED_RECORDS"] += nrecords
         return nrecords

@@ -12,7 +12,7 @@ from typedbytes import PairReader, PairWriter, sequencefile
 from typedbytes._atomic import name_folder, sync, sync_contents
 from typedbytes.local._errors import InputError, JobError, OutputError
 
-__all__ = ["FORMATS", "OutputFolder", "check_output"]
+__all__ = ["FORMATS", "OutputFolder", "check_output", "write_part"]
 
 BUFFER_NBYTES = 1 << 18
 
@@ -27,12 +27,11 @@ def check_output(path):
 
 
 class OutputFolder:
-    """The working folder of a job; a context manager that leaves the complete output or nothing."""
+    """The working folder of a job; a context manager that leaves the complete output or nothing. `attempts`: where attempts have theirs."""
 
-    def __init__(self, path, format_name, caretaker, keep_failed=False, temporary=None):
+    def __init__(self, path, caretaker, keep_failed=False, temporary=None):
         check_output(path)
         self.path = os.path.abspath(path)
-        self._format_name = format_name
         self._keep_failed = keep_failed
         parent, name = os.path.split(self.path)
         if temporary is not None and not os.path.isdir(temporary):
@@ -41,11 +40,11 @@ class OutputFolder:
         self._work = os.path.join(parent, f".{name[:50]}-{token}")
         self._spilled = os.path.join(os.path.abspath(temporary) if temporary is not None else self._work, f"typedbytes-{token}")
         self._done = os.path.join(self._work, "output")
-        self._attempts = os.path.join(self._work, "attempts")
+        self.attempts = os.path.join(self._work, "attempts")
         self._caretaker = caretaker
         self._add_to_caretaker()
         try:
-            for folder, mode in ((self._work, 0o700), (self._spilled, 0o700), (self._done, 0o777), (self._attempts, 0o777)):
+            for folder, mode in ((self._work, 0o700), (self._spilled, 0o700), (self._done, 0o777), (self.attempts, 0o777)):
                 os.mkdir(folder, mode)
         except OSError as error:
             raise OutputError(
@@ -58,7 +57,7 @@ class OutputFolder:
 
     def attempt_folder(self, attempt):
         """Make the folder of an attempt; files that its task puts there become part of the output."""
-        path = os.path.join(self._attempts, attempt)
+        path = os.path.join(self.attempts, attempt)
         os.mkdir(path)  # not its parents: those of a job that was stopped must not appear again
         return path
 
@@ -94,12 +93,8 @@ class OutputFolder:
     def drop_attempt(self, attempt):
         """Remove both folders of an attempt that has failed, unless failed attempts are kept."""
         if not self._keep_failed:
-            for folder in (os.path.join(self._attempts, attempt), os.path.join(self._spilled, attempt)):
+            for folder in (os.path.join(self.attempts, attempt), os.path.join(self._spilled, attempt)):
                 shutil.rmtree(folder, ignore_errors=True)
-
-    def write_part(self, number, folder, source=None):
-        """Write the pairs of a source, a task's output, as a part file in an attempt's folder; return their number."""
-        return _WRITERS[self._format_name](os.path.join(folder, f"part-{number:05}"), source)
 
     def settle_attempt(self, folder):
         """Sync an attempt's files to the disk; attempts may do this at the same time."""
@@ -142,6 +137,11 @@ class OutputFolder:
             name_folder(self._done, self.path)
         except OSError as error:
             raise OutputError(f"the output {self.path} cannot be created: {error.strerror}") from None
+
+
+def write_part(folder, number, format_name, source=None):
+    """Write the pairs of a source, a task's output, as a part file into an attempt's folder; return their number."""
+    return _WRITERS[format_name](os.path.join(folder, f"part-{number:05}"), source)
 
 
 def _write_pairs(path, source):
