@@ -253,12 +253,14 @@ cluster: build ## run jobs on HDFS and YARN with three nodes on this machine; ne
 
 build/spark/built: $(SOURCES)
 	$(PYTHON) -m venv build/spark
+	build/spark/bin/python $(INSTALL_PIP)
 	build/spark/bin/python $(INSTALL_HERE) 'pyspark>=4' 'pyarrow>=18' 'pandas<3' pytest hypothesis
 	@touch $@
 
 .PHONY: spark
-spark: build/spark/built ## data frames and SequenceFiles of a real Spark, 450 MB of PySpark from the package index; needs JDK 17; 5 minutes
+spark: build/spark/built ## data frames, SequenceFiles and jobs of a real Spark, 450 MB of PySpark from the package index; needs JDK 17; 9 minutes
 	build/spark/bin/python -m pytest -W default $(PYTEST_ARGS) tests/spark/sessions.py
+	build/spark/bin/python -m pytest -W default $(PYTEST_ARGS) tests/spark/jobs.py
 	build/spark/bin/python -m pytest -W default $(PYTEST_ARGS) tests/spark/cluster.py
 	build/spark/bin/python examples/spark.py
 

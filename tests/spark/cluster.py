@@ -16,6 +16,7 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
+from local_jobs import pairs_of, write_script, write_words
 from typedbytes import sequencefile, spark as typedbytes_spark
 
 SPARK_CLASS = os.path.join(os.path.dirname(pyspark.__file__), "bin", "spark-class")
@@ -159,3 +160,37 @@ def test_killed_executors_lose_and_double_nothing_that_is_written(spark, source,
     assert sorted(sequencefile.read(str(out))) == sorted(PAIRS)
     names = sorted(os.listdir(out))
     assert names[0] == "_SUCCESS" and all(name.startswith("part-") for name in names[1:])
+
+
+def test_killed_executors_lose_and_double_nothing_of_a_job(spark, marks, tmp_path):
+    script = write_script(
+        tmp_path,
+        f"""
+        import os, time
+        from typedbytes import streaming
+        from typedbytes.streaming import lib
+
+        class Mapper:
+            def __call__(self, offset, line):
+                streaming.counter("lines", "read")
+                for word in line.split():
+                    yield word, 1
+
+            def close(self):
+                time.sleep(0.3)
+                open(f"{marks}/{{os.getpid()}}-{{time.monotonic_ns()}}", "w").close()
+
+        streaming.run(Mapper, lib.sumreducer)
+        """,
+    )
+    counted = write_words(tmp_path / "in.txt", 20_000)
+    nlines = (tmp_path / "in.txt").read_text("utf-8").count("\n")
+    killer = Killer(marks)
+    done = typedbytes_spark.run_script(
+        spark, script, inputs=tmp_path / "in.txt", output=tmp_path / "out", reducers=3, split_size=5000, quiet=True
+    )
+    killer.join()
+    assert len(killer.killed) == 2 and done.nmaps > 20
+    assert dict(pairs_of(tmp_path / "out")) == counted
+    assert done.counters["lines"]["read"] == nlines
+    assert sorted(os.listdir(tmp_path / "out")) == ["_SUCCESS", "part-00000", "part-00001", "part-00002"]

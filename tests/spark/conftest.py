@@ -2,4 +2,4 @@
 
 import importlib.util
 
-collect_ignore = [] if importlib.util.find_spec("pyspark") else ["sessions.py", "cluster.py"]
+collect_ignore = [] if importlib.util.find_spec("pyspark") else ["cluster.py", "jobs.py", "sessions.py"]

@@ -163,4 +163,4 @@ def test_what_is_missing_is_said():
         spark.register(None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'typedbytes\[spark\]'"):
         spark.read(None, "never")
-    assert dir(spark) == ["read", "register"]
+    assert dir(spark) == ["read", "register", "run_script"]

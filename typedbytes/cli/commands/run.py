@@ -11,7 +11,7 @@ import sys
 import time
 
 from typedbytes.cli._arguments import integer, size
-from typedbytes.cli._failure import JOB_FAILED, NO_INPUT, UNAVAILABLE, USAGE, Failure, say
+from typedbytes.cli._failure import say
 from typedbytes.cli._job_options import add_job_arguments, job_files, job_settings, named
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -31,6 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--memory", type=size, default=512 << 20, metavar="SIZE", help="memory of this process, which sorts and merges for all tasks (512M)"
     )
+    add("--engine", choices=("local", "spark"), default="local", help="what runs the tasks; spark: PySpark on this machine (local)")
     add("--processes", type=integer, metavar="N", help="the number of tasks that run at once (that of processors)")
     add("--split-size", type=size, metavar="SIZE", help="the input of a map task (32M, as in Hadoop for local files)")
     add("--attempts", type=integer, default=1, metavar="N", help="the number of attempts of a task (1)")
@@ -54,13 +55,18 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       zcat big.gz | typedbytes run job.py - -o out --output-format text
       typedbytes dumptb counts | typedbytes to-json --pairs
     """
-    from typedbytes import local
-    from typedbytes.local._errors import OptionError
-
     script, inputs = job_files(options, "run")
-    with _progress(options.quiet) as progress:
-        try:
-            result = local.run_script(
+    if options.engine == "spark":
+        from typedbytes.cli._spark_job import run_on_spark  # imported lazily: start-up time
+
+        run_on_spark(options, script, inputs, "local[*]")
+        return None
+    from typedbytes import local
+    from typedbytes.cli._job_result import run_and_report  # imported lazily: start-up time
+
+    def job():
+        with _progress(options.quiet) as progress:
+            return local.run_script(
                 script,
                 options.arg,
                 inputs=inputs,
@@ -71,39 +77,12 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
                 **job_settings(options),
                 **{name: getattr(options, name) for name in _PASSED_ON},
             )
-        except local.JobError as error:
-            failure: local.JobError | None = error
-        except (OptionError, ModuleNotFoundError) as error:
-            raise Failure(UNAVAILABLE if isinstance(error, ModuleNotFoundError) else USAGE, str(error)) from None
-        else:
-            failure = None
-    if failure is not None:
-        raise _failure_of(failure, options.quiet)
-    if not options.quiet:
-        _report(result)
+
+    run_and_report(job, options.quiet)
+    return None
 
 
 _PASSED_ON = "memory", "processes", "split_size", "attempts", "tmp", "codec", "keep_failed", "quiet"
-
-
-def _failure_of(error, quiet):
-    """Return the Failure of a job; write the last output of its task, unless that was written already."""
-    from typedbytes import local
-
-    if quiet or isinstance(error, local.CommandError):
-        for line in error.tail:
-            say(line)
-    kept = f"; {error.kept} was kept" if error.kept else ""
-    status = {local.InputError: NO_INPUT, local.OutputError: USAGE, local.CommandError: USAGE}.get(type(error), JOB_FAILED)
-    return Failure(status, f"{error}{kept}")
-
-
-def _report(result):
-    for group, names in sorted(result.counters.items()):
-        for name, amount in sorted(names.items()):
-            say(f"{group.rpartition('.')[2]}: {name} = {amount:,}")
-    tasks = f"{result.nmaps} map and {result.nreducers} reduce tasks"
-    say(f"typedbytes: done: {result.output}, {tasks}, {result.seconds:.1f} s")
 
 
 def _progress(quiet):

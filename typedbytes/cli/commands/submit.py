@@ -26,6 +26,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of submit."""
     add_job_arguments(parser)
     add = parser.add_argument
+    add("--engine", choices=("hadoop", "spark"), default="hadoop", help="what runs the job; spark needs PySpark here (hadoop)")
+    add("--master", metavar="URL", help="spark: the cluster, as spark://host:7077, yarn or local[4] (that of Spark's settings)")
     add("--name", default="", help="the name of the job (the script's name)")
     add("--python", default="python3", metavar="PATH", help="the Python of the nodes (python3)")
     bundle = parser.add_mutually_exclusive_group()
@@ -44,18 +46,23 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, output: CommandOutput) -> int | None:
-    """Run a job on Hadoop.
+    """Run a job on Hadoop, or on Spark.
 
     Hadoop is found by HADOOP_HOME or PATH, and the cluster by HADOOP_CONF_DIR. The script, the
     modules beside it that it imports, and this package are sent with the job. Progress, counters and
     the messages of failed tasks go to stderr. The exit code is 1 if the job fails, and 69 if
-    something is missing.
+    something is missing. On Spark the machines share a file system, where input and output are.
 
     examples:
       typedbytes submit wordcount.py books -o counts --reducers 2
       typedbytes submit job.py books -o out --require numpy --module mypackage --python-version 3.11
       typedbytes submit wordcount.py books -o counts --dry-run
+      typedbytes submit wordcount.py books -o counts --engine spark --master spark://host:7077
     """
+    if options.engine == "spark":
+        return _submit_to_spark(options)
+    if options.master:
+        raise Failure(USAGE, "--master is for --engine spark")
     from typedbytes import hadoop
 
     try:
@@ -68,6 +75,19 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     except hadoop.JobFailedError as error:
         say_lines(str(error))
         return JOB_FAILED
+    except hadoop.SubmitError as error:
+        raise Failure(UNAVAILABLE, str(error)) from None
+
+
+def _submit_to_spark(options):
+    from typedbytes import hadoop
+    from typedbytes.cli._spark_job import run_on_spark  # imported lazily: start-up time
+
+    script, inputs = job_files(options, "submit")
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            makes_bundle = bool(options.bundle or any(bundle_settings(options).values()))
+            run_on_spark(options, script, inputs, options.master, _bundle(options, folder) if makes_bundle else None)
     except hadoop.SubmitError as error:
         raise Failure(UNAVAILABLE, str(error)) from None
 

@@ -1,0 +1,118 @@
+"""Streaming jobs as tasks of a real Spark, beside the same jobs on this machine; `make spark` runs these tests.
+
+What this machine gives is compared with a real Hadoop elsewhere: so all three engines give the same part files.
+"""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from pyspark.sql import SparkSession
+
+import beside_hadoop
+from local_jobs import WORD_COUNT, pairs_of, parts_of, run, write_script
+from portable_jobs import JOBS, lay_out
+from streaming_support import environment
+from typedbytes import local, sequencefile, spark as typedbytes_spark
+
+
+@pytest.fixture(scope="module")
+def spark():
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.log.level", "OFF").getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.mark.parametrize("case", beside_hadoop.ALL, ids=str)
+def test_examples_give_the_same_parts(spark, tmp_path, case):
+    example = beside_hadoop.EXAMPLE[case.name]
+    example.make(tmp_path / "in")
+    options = {
+        "inputs": str(tmp_path / "in"), "reducers": case.nreducers, "secondary": example.secondary, "quiet": True,
+        "combiner": None if case.combiner else False, "split_size": max(1000, (tmp_path / "in").stat().st_size // 3),
+    }  # fmt: skip
+    script = beside_hadoop.EXAMPLES / case.name
+    ours = typedbytes_spark.run_script(spark, script, output=tmp_path / "spark", **options)
+    there = local.run_script(script, output=tmp_path / "local", **options)
+    assert parts_of(tmp_path / "spark") == parts_of(tmp_path / "local") and any(parts_of(tmp_path / "spark"))
+    assert sorted(os.listdir(tmp_path / "spark")) == sorted(os.listdir(tmp_path / "local"))
+    assert (ours.counters, ours.nmaps, ours.nreducers) == (there.counters, there.nmaps, there.nreducers)
+    assert sorted(os.listdir(tmp_path)) == ["in", "local", "spark"]
+
+
+@pytest.mark.parametrize("name", JOBS)
+@pytest.mark.parametrize("command", ["run", "submit"])
+def test_jobs_as_users_write_them(tmp_path, name, command):
+    job = lay_out(tmp_path, name)
+    words = [sys.executable, "-m", "typedbytes", command, "--engine", "spark", "--reducers", "2"]
+    words += ["--master", "local[2]", *job.submit_options] if command == "submit" else []
+    done = subprocess.run(
+        [*words, f"{name}.py", "in.txt", "-o", "out", *job.options], cwd=tmp_path, env=environment(), stderr=subprocess.PIPE
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    assert sorted(pairs_of(tmp_path / "out")) == job.output
+    others = [line for path in sorted((tmp_path / "out").glob("others-*")) for line in path.read_text().splitlines()]
+    assert others == job.side_output
+
+
+def test_map_only_text_and_records_in_memory(spark, tmp_path):
+    script = write_script(tmp_path, "from typedbytes import streaming\nstreaming.run(lambda key, value: [(value, key)])\n")
+    typedbytes_spark.run_script(spark, script, inputs=[(1, "a"), (2, "b")], output=tmp_path / "out", output_format="text", quiet=True)
+    assert (tmp_path / "out" / "part-00000").read_text() == "a\t1\nb\t2\n"
+
+
+def test_pairs_that_are_larger_than_what_a_task_may_hold(spark, tmp_path):
+    script = write_script(
+        tmp_path, "from typedbytes import streaming\nstreaming.run(lambda k, v: [(k, v)], lambda k, vs: ((k, v) for v in vs))\n"
+    )
+    rows = [(number % 1000, os.urandom(500)) for number in range(400_000)]
+    with sequencefile.Writer(tmp_path / "in.seq") as writer:
+        writer.writes(rows)
+    typedbytes_spark.run_script(
+        spark, script, inputs=tmp_path / "in.seq", output=tmp_path / "out", reducers=2, split_size=10**9, quiet=True
+    )
+    found = list(sequencefile.read(str(tmp_path / "out")))
+    assert sorted(found) == sorted(rows)
+    of_one_key = [value for key, value in rows if key == 7]
+    assert [value for key, value in found if key == 7] == of_one_key
+
+
+FAILING = """
+    from typedbytes import streaming
+
+    def mapper(offset, line):
+        yield 1 / len(line.strip()), line
+
+    streaming.run(mapper{})
+"""
+
+
+@pytest.mark.parametrize("reducer", ["", ", lambda key, values: [(key, len(list(values)))]"])
+def test_a_task_that_fails_fails_the_job(spark, tmp_path, reducer):
+    script = write_script(tmp_path, FAILING.format(reducer))
+    (tmp_path / "in.txt").write_text("a\n\n")
+    with pytest.raises(local.JobError, match=r"map task 0 \(.*in.txt, bytes 0 to 3\) failed: exit code 1: ZeroDivisionError") as caught:
+        typedbytes_spark.run_script(spark, script, inputs=tmp_path / "in.txt", output=tmp_path / "out", quiet=True)
+    assert any("ZeroDivisionError" in line for line in caught.value.tail)
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
+
+
+def test_a_command_that_fails(tmp_path):
+    write_script(tmp_path, FAILING.format(""))
+    (tmp_path / "in.txt").write_text("\n")
+    command = [sys.executable, "-m", "typedbytes", "run", "--engine", "spark", "job.py", "in.txt", "-o", "out"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and "ZeroDivisionError" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("typedbytes: map task 0")
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
+
+
+def test_a_session_that_is_there_stays(spark, tmp_path):
+    script = write_script(tmp_path, WORD_COUNT)
+    (tmp_path / "in.txt").write_text("a b a\n")
+    for name in ("one", "two"):
+        typedbytes_spark.run_script(spark, script, inputs=tmp_path / "in.txt", output=tmp_path / name, quiet=True)
+    run(script, tmp_path / "in.txt", tmp_path / "here")
+    assert parts_of(tmp_path / "one") == parts_of(tmp_path / "two") == parts_of(tmp_path / "here")

@@ -1,0 +1,130 @@
+"""A streaming job on Spark: an engine for the jobs of typedbytes.local, whose tasks are Spark's.
+
+Here: what the driver does. Invariant: Spark chooses where and how often a task runs; which pairs it gets, their order and the part files
+are those of the other engines, and the output is there when the job has succeeded, and only then.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import sys
+import tarfile
+from functools import partial
+
+from typedbytes.hadoop._modules import local_modules
+from typedbytes.local._counters import Counters
+from typedbytes.local._errors import JobError
+from typedbytes.local._job import OWN_COUNTERS
+from typedbytes.spark import _tasks
+from typedbytes.spark._tasks import PYTHON, Setting, TaskFailed
+
+TYPE_CHECKING = False  # typing itself is not imported: start-up time
+
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["BUNDLE", "SparkJob"]
+
+BUNDLE = "typedbytes-bundle"  # the folder of a bundle among the files of an application
+
+
+class SparkJob:
+    """One run of a job over splits into an OutputFolder, as typedbytes.local.Job."""
+
+    def __init__(self, session, plan, splits, output, progress, processes):
+        self._context = session.sparkContext
+        self._splits = list(enumerate(splits))
+        self._output = output
+        self._nreducers = plan.nreducers
+        script, commands = _relocated(plan.commands)
+        shipped = _archive(script, processes.folder)
+        own = {name: value for name, value in plan.environ.items() if os.environ.get(name) != value and name != "PYTHONPATH"}
+        job_id = f"job_spark{random.SystemRandom().randrange(10**9, 10**10)}_0001"
+        self._setting = Setting(job_id, plan._replace(commands=commands, environ=own), len(splits), output.attempts, shipped)
+
+    def run(self):
+        """Run the job and return its counters. Raises JobError."""
+        setting = self._context.broadcast(self._setting)
+        try:
+            outcomes = self._reduced(setting) if self._nreducers else self._mapped(setting)
+        except Exception as error:
+            found = TaskFailed.found_in(str(error))
+            if found is not None:
+                raise JobError(*found) from None
+            if type(error).__module__.partition(".")[0] in ("py4j", "pyspark"):  # executors that were lost too often
+                raise JobError(f"Spark gave the job up: {str(error).strip().splitlines()[0]}", str(error).splitlines()) from error
+            raise
+        finally:
+            setting.unpersist()
+        return self._committed(outcomes)
+
+    def _tasks(self):
+        return self._context.parallelize(self._splits, max(len(self._splits), 1))
+
+    def _mapped(self, setting):
+        return self._tasks().map(partial(_map_only, setting)).collect()
+
+    def _reduced(self, setting):
+        pieces = self._tasks().flatMap(partial(_map, setting))
+        ordered = pieces.repartitionAndSortWithinPartitions(self._nreducers, _tasks.partition_of)
+        return ordered.mapPartitionsWithIndex(partial(_reduce, setting)).collect()
+
+    def _committed(self, outcomes):
+        """Make the files of the attempts that count the output, and return the sum of their counters."""
+        counters = Counters()
+        for name, counted in outcomes:
+            self._output.commit_attempt(os.path.join(self._output.attempts, name))
+            counters.merge(counted)
+        exceeded = counters.exceeded_limit(*OWN_COUNTERS[self._nreducers > 0])
+        if exceeded:
+            raise JobError(f"the tasks have {exceeded} in addition to its own")
+        return counters
+
+
+def _place():
+    """Return a number that no other attempt has in this application, and the folder of the bundle, None without one."""
+    from pyspark import SparkFiles, TaskContext
+
+    context: Any = TaskContext.get()
+    bundle = SparkFiles.get(BUNDLE)
+    return context.taskAttemptId(), bundle if os.path.isdir(bundle) else None
+
+
+def _map_only(setting, numbered):
+    return _tasks.run_map_only(setting.value, *numbered, *_place())
+
+
+def _map(setting, numbered):
+    return _tasks.run_map(setting.value, *numbered, *_place())
+
+
+def _reduce(setting, number, pieces):
+    return _tasks.run_reduce(setting.value, number, pieces, *_place())
+
+
+def _relocated(commands):
+    """Return the script of commands, and the commands for a folder that holds it, with the Python of the machine."""
+    start = 1 if commands["map"][0] == sys.executable else 0
+    script = commands["map"][start]
+    name = os.path.basename(script)
+    first = [PYTHON, name] if start else [os.path.join(".", name)]
+    return script, {role: words and [*first, *words[start + 1 :]] for role, words in commands.items()}
+
+
+def _archive(script, folder):
+    """Return an archive of a script, the modules beside it that it imports, and the files of a folder."""
+    beside = os.path.dirname(script)
+    modules = local_modules(script, os.listdir(beside))[0] if script.endswith(".py") else []
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w", dereference=True) as archive:
+        for path in (script, *modules):
+            archive.add(path, os.path.basename(path), filter=_without_caches)
+        for name in os.listdir(folder) if folder else ():
+            archive.add(os.path.join(folder, name), name)
+    return data.getvalue()
+
+
+def _without_caches(member):
+    return None if os.path.basename(member.name) == "__pycache__" else member

@@ -1,0 +1,186 @@
+"""The tasks of a streaming job within Spark's: what runs on a worker. Needs no Spark.
+
+A map task sorts its output as it would for Hadoop and hands Spark's shuffle pieces of its sorted runs; a reduce task merges those of its
+partition. Invariant: Spark moves bytes, and no pair becomes an object; what a task has counted, and which files it has written, travels
+with its output, so that it counts once however often Spark tries the task.
+"""
+
+import io
+import json
+import os
+import pickle
+import sys
+import tarfile
+import tempfile
+from collections import namedtuple
+from contextlib import contextmanager
+
+from typedbytes._atomic import sync_contents
+from typedbytes._sorting.external import Segment
+from typedbytes.errors import DecodeError
+from typedbytes.local._attempt import TaskAttempt, described
+from typedbytes.local._environment import job_environment, map_environment
+from typedbytes.local._job import TASK_COUNTERS, max_files
+from typedbytes.local._processes import Processes, TaskError
+
+__all__ = ["PYTHON", "Setting", "TaskFailed", "partition_of", "run_map", "run_map_only", "run_reduce"]
+
+PIECE_NBYTES = 1 << 16  # Spark gathers up to a thousand pieces before it looks at their size
+MEMORY = 128 << 20  # of a task
+PYTHON = "{python}"  # the first word of a command that starts with the Python of the machine
+
+# What all tasks of a job have in common. attempts: the folder in which each attempt has one for its part of the output.
+# shipped: the script, its modules and what else is to be in a task's folder, as the bytes of a tar archive.
+Setting = namedtuple("Setting", "id plan nmaps attempts shipped")
+
+
+class TaskFailed(Exception):
+    """An attempt failed. The text has what the driver needs to report it, in one line, in whatever Spark puts around it."""
+
+    MARK = "typedbytes-task-failed:"
+
+    def __init__(self, reason, tail):
+        super().__init__(self.MARK + json.dumps([reason, list(tail)]))
+
+    @classmethod
+    def found_in(cls, text):
+        """Return (reason, tail) of a failure of which the text of an error tells, or None."""
+        for line in text.splitlines():
+            _, mark, found = line.partition(cls.MARK)
+            if mark:
+                return json.JSONDecoder().raw_decode(found)[0]
+        return None
+
+
+class _Worker:
+    """What TaskAttempt knows of its job, on a worker."""
+
+    def __init__(self, setting, folder, bundle, processes):
+        python = [sys.executable]
+        commands = {
+            role: words and (python if words[0] == PYTHON else words[:1]) + words[1:] for role, words in setting.plan.commands.items()
+        }
+        inherited = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+        path = os.pathsep.join([folder, *filter(None, [bundle]), *map(os.path.abspath, inherited)])
+        environ = {**os.environ, **setting.plan.environ, "PYTHONPATH": path}
+        self.plan = setting.plan._replace(commands=commands, environ=environ)
+        self.id = setting.id
+        self.environ = job_environment(self.plan, self.id, setting.nmaps, self.plan.output_format == "text")
+        self.memory = MEMORY
+        self.max_files = max_files(os.cpu_count() or 1)
+        self.processes = processes
+        self.output = self
+        self._attempts = setting.attempts
+        self._folder = folder
+
+    def attempt_folder(self, name):
+        """Make the folder of an attempt's part of the output."""
+        path = os.path.join(self._attempts, name)
+        os.mkdir(path)
+        return path
+
+    def spill_folder(self, name):
+        """Make the folder of an attempt's temporary files."""
+        path = os.path.join(self._folder, f".{name}")
+        os.mkdir(path)
+        return path
+
+
+@contextmanager
+def _attempt(setting, kind, number, place, environ, source):
+    """Yield a TaskAttempt, and the folder of its own that it runs in, with the job's files; failures become TaskFailed."""
+    with Processes() as processes:
+        # The caretaker removes it when the process is killed.
+        folder = os.path.join(tempfile.gettempdir(), f"typedbytes-{os.urandom(8).hex()}")
+        processes.caretaker.add(folder)
+        os.mkdir(folder, 0o700)
+        with tarfile.open(fileobj=io.BytesIO(setting.shipped)) as archive:
+            archive.extraction_filter = getattr(tarfile, "tar_filter", None)
+            archive.extractall(folder)
+        processes.folder = folder
+        attempt_number, bundle = place
+        attempt = TaskAttempt(_Worker(setting, folder, bundle, processes), kind, number, attempt_number, environ)
+        try:
+            yield attempt, folder
+        except (TaskError, OSError, DecodeError) as error:
+            phase = {"m": "map", "r": "reduce"}[kind]
+            where = "" if isinstance(error, TaskError) else "temporary files or output: "
+            raise TaskFailed(f"{phase} task {number} ({source}) failed: {where}{error}", attempt.messages.tail) from None
+        sync_contents(attempt.folder)
+
+
+def _outcome(attempt, counted):
+    """Return what the driver is to know of an attempt that has succeeded: its folder's name and its counters."""
+    counters = attempt.messages.counters
+    counters.merge({TASK_COUNTERS: counted})
+    return attempt.name, {group: dict(names) for group, names in counters.items()}
+
+
+def run_map_only(setting, number, split, *place):
+    """Run a map task whose output is the job's; return its outcome. place: the number of the attempt, and the folder of a bundle or None."""
+    with _attempt(setting, "m", number, place, map_environment(split), described(split)) as (attempt, _):
+        _, counted = attempt.run_map(split, _ignore)
+    return _outcome(attempt, counted)
+
+
+def run_map(setting, number, split, *place):
+    """Run a map task; yield its outcome for the first partition, and the pieces of its sorted runs, by keys in the order of reading.
+
+    A key is the partition, the number of the map task, that of the run and that of the piece; a value the number of records in the
+    segment and bytes.
+    """
+    with _attempt(setting, "m", number, place, map_environment(split), described(split)) as (attempt, _):
+        runs, counted = attempt.run_map(split, _ignore)
+        for i, run in enumerate(runs):
+            for partition, segment in enumerate(run):
+                if segment.nrecords:
+                    for j, piece in enumerate(_pieces(segment)):
+                        yield (partition, number, i, j), (segment.nrecords, piece)
+    yield (0, number, -1, 0), (0, pickle.dumps(_outcome(attempt, counted)))
+
+
+def _ignore(nbytes):
+    """Take note of progress, which Spark shows itself."""
+
+
+def _pieces(segment):
+    with open(segment.path, "rb") as file:
+        file.seek(segment.start)
+        left = segment.nbytes
+        while left:
+            piece = file.read(min(left, PIECE_NBYTES))
+            if not piece:
+                raise OSError(f"the temporary file {segment.path} lacks {left} bytes")
+            left -= len(piece)
+            yield piece
+
+
+def partition_of(key):
+    """Return the partition of a piece."""
+    return key[0]
+
+
+def run_reduce(setting, number, pieces, *place):
+    """Run a reduce task on the pieces of its partition, in order; return the outcomes that it has, its own the last."""
+    outcomes: list[tuple[str, dict]] = []
+    with _attempt(setting, "r", number, place, {}, "the output of the map tasks") as (attempt, folder):
+        segments = list(_received(pieces, os.path.join(folder, ".received"), outcomes))
+        counted = attempt.run_reduce(segments, _ignore)
+    return [*outcomes, _outcome(attempt, counted)]
+
+
+def _received(pieces, path, outcomes):
+    """Write pieces to a file and yield the segments that they are of."""
+    with open(path, "wb", buffering=0) as file:
+        current, start, total = None, 0, 0
+        for (_, number, run, _), (nrecords, data) in pieces:
+            if run < 0:
+                outcomes.append(pickle.loads(data))
+                continue
+            if current != (number, run):
+                if current is not None:
+                    yield Segment(path, start, file.tell() - start, total, "none")
+                current, start, total = (number, run), file.tell(), nrecords
+            file.write(data)
+        if current is not None:
+            yield Segment(path, start, file.tell() - start, total, "none")
