@@ -86,8 +86,8 @@ def test_what_is_refused_leaves_nothing(counts, tmp_path):
     assert bad(64, *words, str(counts), "-o", str(full))[1] == f"{full}: the folder is not empty"
     assert "on this machine only" in bad(64, *words, str(counts), "-o", "memory://out/")[1]
     assert "--max-bytes is not for a folder" in bad(64, *words, "--max-bytes", "9", str(counts), "-o", f"{tmp_path}/out")[1]
-    assert "standard input cannot become a folder" in bad(64, *words, "-o", f"{tmp_path}/out/")[1]
-    assert "json cannot become a folder" in bad(64, *words, str(lines), "-o", f"{tmp_path}/out/")[1]
+    assert "standard input is read once: give -o a file" in bad(64, *words, "-o", f"{tmp_path}/out/")[1]
+    assert "json is not read by splits: give -o a file" in bad(64, *words, str(lines), "-o", f"{tmp_path}/out/")[1]
     assert "--split-size is for a folder" in bad(64, *words, "--split-size", "9", str(counts), "-o", f"{tmp_path}/out.parquet")[1]
     pairs = tmp_path / "counts" / "part-00003"
     pairs.write_bytes(tb.Encoder().encode_pairs(ROWS[0]))
@@ -162,3 +162,30 @@ def test_a_disk_that_is_full(counts, tmp_path):
     script = f"ulimit -f 1; exec {' '.join(COMMAND)} convert --to parquet {counts} -o {tmp_path}/out"
     done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=SECONDS)
     assert done.returncode == 74 and b"File too large" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("out", ["out.parquet", "out/"])
+def test_types_for_all_records(tmp_path, out):
+    rows = [[("a", 1), ("b", 2)], [("c", 1), ("d", 1 << 40), ("e", 3)], [("f", "text"), ("g", None)]]
+    for number, pairs in enumerate(rows):
+        (tmp_path / f"{number}.tb").write_bytes(tb.Encoder().encode_pairs(pairs))
+    files = [str(tmp_path / f"{number}.tb") for number in range(3)]
+    words = ["convert", "--to", "parquet", "--pairs", "-o", str(tmp_path / out)]
+    assert "column 'value'" in bad(65, *words[:-1], str(tmp_path / "x.parquet"), *files[:2])[1]
+    good(*words, "--widen", *files[:2])
+    assert rows_of(tmp_path / out) == rows[0] + rows[1]
+    good(*words[:-1], str(tmp_path / "all.arrow"), "--to", "arrow", "--widen", *files)
+    with pyarrow.ipc.open_stream(tmp_path / "all.arrow") as stream:
+        found = [tuple(row.values()) for row in stream.read_all().to_pylist()]
+    assert [(key, tb.loads(value)) for key, value in found] == sum(rows, [])
+    assert "--widen is for arrow and parquet" in bad(64, "convert", "--to", "json", "--widen", files[0])[1]
+    assert "standard input is read once: leave out --widen" in bad(64, "convert", "--to", "arrow", "--widen")[1]
+
+
+@pytest.mark.parametrize("form", ["arrow", "parquet"])
+def test_a_file_of_another_schema_is_named(tmp_path, form):
+    for number, value in enumerate((1, "text")):
+        (tmp_path / f"{number}.tb").write_bytes(tb.Encoder().encode_pairs([("a", value)]))
+    files = [str(tmp_path / f"{number}.tb") for number in range(2)]
+    message = bad(65, "convert", "--to", form, "--pairs", "-o", str(tmp_path / "out.x"), *files)[1]
+    assert message.startswith(f"{files[1]}: ")

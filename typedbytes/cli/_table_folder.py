@@ -9,26 +9,19 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections import namedtuple
 from contextlib import contextmanager
 
-from typedbytes import columns
 from typedbytes._atomic import atomic_file, name_folder, sync
-from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, USAGE, Failure, reason_of, say
-from typedbytes.cli._inputs import check_for_pairs, names, opened, recognised
+from typedbytes.cli._failure import USAGE, Failure, say
 from typedbytes.cli._output import OutputError
+from typedbytes.cli._table_plan import batches_of, make_plan
 from typedbytes.cli._tables import imported_pyarrow, table_writer
-from typedbytes.columns import _tables
-from typedbytes.errors import DecodeError
 from typedbytes.sequencefile import _locations
 
 __all__ = ["SPLIT_NBYTES", "is_folder", "write_folder"]
 
 SPLIT_NBYTES = 128 << 20
 PLAN = "_conversion.json"
-
-# The splits, by the names of their files; the Schema; and how columns are read.
-Plan = namedtuple("Plan", "splits schema structure")
 
 
 def is_folder(options):
@@ -44,17 +37,18 @@ def write_folder(options):
     folder = options.output.rstrip("/")
     _check(options, folder)
     imported_pyarrow()
-    plan = _plan(options)
+    plan = make_plan(options, options.split_size or SPLIT_NBYTES)
+    parts = {f"part-{number:05}.{options.to}": split for number, split in enumerate(plan.splits)}
     unfinished = f"{folder}.unfinished"
-    with _as_output_failure(folder), _begun(unfinished, _description(plan, options)):
-        done = {name for name in plan.splits if os.path.exists(os.path.join(unfinished, name))}
+    with _as_output_failure(folder), _begun(unfinished, _description(parts, plan, options)):
+        done = {name for name in parts if os.path.exists(os.path.join(unfinished, name))}
         if done:
-            say(f"typedbytes: {len(done)} of {len(plan.splits)} files are in {unfinished} already")
+            say(f"typedbytes: {len(done)} of {len(parts)} files are in {unfinished} already")
         try:
-            _convert({name: split for name, split in plan.splits.items() if name not in done}, unfinished, plan, options)
+            _convert({name: split for name, split in parts.items() if name not in done}, unfinished, plan, options)
         except BaseException:
-            n = sum(os.path.exists(os.path.join(unfinished, name)) for name in plan.splits)
-            say(f"typedbytes: {n} of {len(plan.splits)} files are in {unfinished}: the same command goes on with the others")
+            n = sum(os.path.exists(os.path.join(unfinished, name)) for name in parts)
+            say(f"typedbytes: {n} of {len(parts)} files are in {unfinished}: the same command goes on with the others")
             raise
         open(os.path.join(unfinished, "_SUCCESS"), "wb").close()
         name_folder(unfinished, folder, over_empty=True)
@@ -66,40 +60,14 @@ def _check(options, folder):
         raise Failure(USAGE, f"{folder}: a folder is written on this machine only")
     for name, given in (("--from", options.from_), ("--max-bytes", options.max_bytes)):
         if given is not None:
-            raise Failure(USAGE, f"{name} is not for a folder: its inputs are SequenceFiles and typed bytes")
+            raise Failure(USAGE, f"{name} is not for a folder, of which SequenceFiles and typed bytes are the inputs")
     if os.path.isdir(folder) and os.listdir(folder):
         raise Failure(USAGE, f"{folder}: the folder is not empty")
 
 
-def _plan(options):
-    files = names(options)
-    kinds = [_kind(name, options) for name in files]
-    if len({*kinds}) > 1 and not options.pairs:
-        raise Failure(USAGE, "SequenceFiles beside typed bytes: --pairs reads the latter as pairs too")
-    structure = {"pairs": bool(options.pairs or "sequencefile" in kinds), "dialect": options.dialect}
-    with _as_input_failure():
-        splits = columns.splits(files, options.split_size or SPLIT_NBYTES)
-        schema = _tables.infer_schema(files, True, structure)
-    if schema is None:
-        raise Failure(BAD_DATA, "there are no records to take the columns from")
-    return Plan({f"part-{number:05}.{options.to}": split for number, split in enumerate(splits)}, schema, structure)
-
-
-def _kind(name, options):
-    """Return the format of an input; raise Failure for one that is not read by splits, or seems to hold pairs."""
-    if name == "-":
-        raise Failure(USAGE, "standard input cannot become a folder: give -o a file")
-    with opened(name) as source:
-        kind, source = recognised(source, options)
-        if kind not in ("sequencefile", "typedbytes"):
-            raise Failure(USAGE, f"{name}: {kind} cannot become a folder: give -o a file")
-        check_for_pairs(source, kind, name, options)
-    return kind
-
-
-def _description(plan, options):
+def _description(parts, plan, options):
     """Return what two commands must have in common for one to go on with what the other began."""
-    paths = dict.fromkeys(os.fsdecode(split.path) for split in plan.splits.values())
+    paths = dict.fromkeys(os.fsdecode(split.path) for split in plan.splits)
     inputs = {path: [_locations.size(path), None if "://" in path else os.stat(path).st_mtime_ns] for path in paths}
     return {
         "to": options.to,
@@ -107,7 +75,7 @@ def _description(plan, options):
         **plan.structure,
         "schema": str(plan.schema.arrow),
         "inputs": inputs,
-        "splits": {name: [os.fsdecode(path), *part] for name, (path, *part) in plan.splits.items()},
+        "splits": {name: [os.fsdecode(path), *part] for name, (path, *part) in parts.items()},
     }
 
 
@@ -169,28 +137,10 @@ def _convert(splits, folder, plan, options):
 
 def _write_part(path, split, plan, options, stop):
     with atomic_file(path) as raw, raw, table_writer(raw, plan.schema.arrow, options) as writer:
-        for batch in _batches(split, plan):
+        for batch in batches_of(split, plan):
             if stop.is_set():
                 raise InterruptedError
             writer.write_batch(batch)
-
-
-def _batches(split, plan):
-    with _as_input_failure(split.path):
-        yield from _tables.batches_of(split, plan.schema, plan.structure)
-
-
-@contextmanager
-def _as_input_failure(path=None):
-    """Turn errors of reading into Failure; those in the data name their file."""
-    try:
-        yield
-    except (DecodeError, _tables.SchemaError) as error:
-        raise Failure(BAD_DATA, str(error)) from None
-    except FileNotFoundError as error:
-        raise Failure(NO_INPUT, f"{error.filename or path}: {reason_of(error)}") from None
-    except OSError as error:
-        raise Failure(IO_ERROR, f"{path or error.filename}: {reason_of(error)}") from None
 
 
 @contextmanager

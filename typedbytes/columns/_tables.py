@@ -22,18 +22,22 @@ class SchemaError(TypedBytesError, ValueError):
     """Raised for records that do not fit a schema."""
 
 
-def infer_schema(files, merge, structure):
-    """Return the Schema by the first records of the first file that has any, with `merge` of all files; None without records."""
+def infer_schema(files, structure, *, of_all_files=False, of_all_records=False):
+    """Return the Schema by the first records of the first file that has any; None without records.
+
+    of_all_files: it holds the first records of each file; of_all_records: and all others.
+    """
     import pyarrow
 
     types, arrow = None, None
     for file in files:  # each in a list: errors name it
         with read([file], schema=types, on_mismatch="widen", **structure) as reader:
-            batch = next(iter(reader), None)
-        if batch is not None:
-            types, arrow = batch.schema, pyarrow.record_batch(batch).schema
-            if not merge:
-                break
+            for batch in reader:
+                types, arrow = batch.schema, pyarrow.record_batch(batch).schema
+                if not of_all_records:
+                    break
+        if types is not None and not (of_all_files or of_all_records):
+            break
     if types is None or arrow is None:
         return None
     return Schema(arrow, {name: "raw" for name, kind in types.items() if kind == "raw"})

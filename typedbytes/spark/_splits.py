@@ -58,7 +58,7 @@ def infer_schema(path, options):
     """Return the Schema of a path by the first records of its first file that has any, with `mergeSchema` of all its files."""
     import pyarrow
 
-    found = _tables.infer_schema(_locations.files(path), options.merge, options.structure)
+    found = _tables.infer_schema(_locations.files(path), options.structure, of_all_files=options.merge)
     if found is None:
         raise SchemaError(f"{os.fsdecode(path)}: there are no records to take the schema from: give one")
     fields = [pyarrow.field(field.name, _listed(field.type)) for field in found.arrow]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from contextlib import contextmanager
 from functools import partial
 
@@ -42,6 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--split-size", type=size, metavar="SIZE", help="arrow, parquet: the bytes of a SequenceFile for each file of a folder (128M)"
     )
+    parser.add_argument("--widen", action="store_true", help="arrow, parquet: give columns types for all records; reads the inputs twice")
     add_output_argument(parser)
 
 
@@ -62,6 +64,8 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     from them becomes a VECTOR, or with --pairs and two columns a pair; nulls need --dialect hive.
     If -o ends in a slash, or has no suffix and an input is a folder, it becomes a folder with a
     file for each split of the inputs. A conversion that ends early goes on with the same command.
+    Where types change within an input, --widen finds one for all: LONG for INT and LONG, and encoded
+    values for all else.
     From SequenceFile to SequenceFile keys and values keep their classes, and the file its metadata.
 
     examples:
@@ -79,6 +83,8 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
 
         write_folder(options)
         return None
+    if options.widen and options.to not in TABLES:
+        raise Failure(USAGE, "--widen is for arrow and parquet")
     if options.split_size is not None:
         raise Failure(USAGE, "--split-size is for a folder of Arrow or Parquet files: -o FOLDER/")
     if options.to in TABLES:
@@ -139,19 +145,37 @@ def _with_columns(batches, schema):
 
 
 def _write_tables(options, output):
-    """Write the batches of all inputs, in the schema of the first."""
+    """Write the batches of all inputs, in the schema of the first, or with --widen in one for all."""
     output.refuse_terminal()
     writer, sink = None, _File(output)
     with sink:
-        for name in names(options):
-            with opened(name) as source, as_data_failure(name):
-                for batch in _batches_of(source, name, options):
-                    if writer is None:
-                        writer = table_writer(sink, batch.schema, options)
-                    writer.write_batch(batch)
+        for name, batch in _widened(options) if options.widen else _as_they_come(options):
+            with as_data_failure(name):  # a batch may have another schema
+                if writer is None:
+                    writer = table_writer(sink, batch.schema, options)
+                writer.write_batch(batch)
         if writer is None:
             raise Failure(BAD_DATA, "there are no records to take the columns from")
         writer.close()
+
+
+def _as_they_come(options):
+    """Yield (name, batch) of all inputs."""
+    for name in names(options):
+        with opened(name) as source, as_data_failure(name):
+            for batch in _batches_of(source, name, options):
+                yield name, batch
+
+
+def _widened(options):
+    """Yield (name, batch) of all inputs, in one schema."""
+    from typedbytes.cli._table_plan import batches_of, make_plan  # imported lazily: start-up time
+
+    imported_pyarrow()
+    plan = make_plan(options, sys.maxsize)
+    for split in plan.splits:
+        for batch in batches_of(split, plan):
+            yield split.path, batch
 
 
 def _batches_of(source, name, options):
