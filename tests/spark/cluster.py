@@ -17,6 +17,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from local_jobs import pairs_of, write_script, write_words
+from portable_jobs import JOBS, lay_out
+from streaming_support import environment
 from typedbytes import sequencefile, spark as typedbytes_spark
 
 SPARK_CLASS = os.path.join(os.path.dirname(pyspark.__file__), "bin", "spark-class")
@@ -58,35 +60,37 @@ def executors():
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory):
+def master(tmp_path_factory):
     folder, port = tmp_path_factory.mktemp("cluster"), free_port()
-    environ = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_HOSTNAME": "127.0.0.1"}
-    os.environ.update(environ)
-    master = f"spark://127.0.0.1:{port}"
+    os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_HOSTNAME="127.0.0.1")
+    url = f"spark://127.0.0.1:{port}"
+    worker = ["worker.Worker", "--cores", "1", "--memory", "1g", "--webui-port", "0", "--work-dir"]
     commands = [["master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"]]
-    commands += [
-        ["worker.Worker", "--cores", "1", "--memory", "1g", "--webui-port", "0", "--work-dir", str(folder / name), master] for name in "ab"
-    ]
+    commands += [[*worker, str(folder / name), url] for name in "ab"]
     processes = []
     try:
         for name, command in zip(("master", "a", "b"), commands):
             with open(folder / f"{name}.log", "wb") as log:
                 words = [SPARK_CLASS, f"{DEPLOY}.{command[0]}", *command[1:]]
-                processes.append(subprocess.Popen(words, stdout=log, stderr=log, env=environ, start_new_session=True))
+                processes.append(subprocess.Popen(words, stdout=log, stderr=log, start_new_session=True))
             if name == "master":
                 wait_for(lambda: accepts(port), "master")
-        builder = SparkSession.builder.master(master).config("spark.ui.enabled", "false").config("spark.driver.host", "127.0.0.1")
-        builder = builder.config("spark.executor.memory", "512m").config("spark.executor.cores", "1").config("spark.task.maxFailures", "8")
-        session = builder.getOrCreate()
-        session.sparkContext.setLogLevel("OFF")
-        typedbytes_spark.register(session)
-        wait_for(lambda: len(executors()) == 2, "second executor")
-        yield session
-        session.stop()
+        yield url
     finally:
         for process in processes:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+
+
+@pytest.fixture(scope="module")
+def spark(master):
+    builder = SparkSession.builder.master(master).config("spark.ui.enabled", "false").config("spark.driver.host", "127.0.0.1")
+    builder = builder.config("spark.executor.memory", "512m").config("spark.executor.cores", "1").config("spark.task.maxFailures", "8")
+    session = builder.config("spark.log.level", "OFF").getOrCreate()
+    typedbytes_spark.register(session)
+    wait_for(lambda: len(executors()) == 2, "second executor")
+    yield session
+    session.stop()
 
 
 @pytest.fixture
@@ -137,6 +141,19 @@ def load(spark, path):
     frame = spark.read.format("typedbytes").option("splitSize", "4k").load(str(path))
     assert frame.rdd.getNumPartitions() > 30
     return frame
+
+
+def test_workers_with_a_bare_python_get_the_package_by_a_bundle(master, tmp_path):
+    # The first test: its session ends before there is another, which would have all processors.
+    python = os.path.realpath(sys.executable)
+    assert subprocess.run([python, "-c", "import typedbytes"], cwd=tmp_path, stderr=subprocess.DEVNULL).returncode == 1
+    lay_out(tmp_path, "medians")
+    words = [sys.executable, "-m", "typedbytes", "submit", "--engine", "spark", "--master", master, "--python", python]
+    words += [*JOBS["medians"].submit_options, "medians.py", "in.txt", "-o", "out", "--reducers", "2"]
+    environ = {**environment(), "SPARK_LOCAL_IP": "127.0.0.1"}
+    done = subprocess.run(words, cwd=tmp_path, env=environ, stderr=subprocess.PIPE, text=True, timeout=3 * SECONDS)
+    assert done.returncode == 0, done.stderr
+    assert sorted(pairs_of(tmp_path / "out")) == JOBS["medians"].output
 
 
 def test_both_workers_read_and_every_record_is_there_once(spark, source, marks):

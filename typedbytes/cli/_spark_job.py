@@ -10,6 +10,7 @@ from typedbytes.cli._failure import UNAVAILABLE, USAGE, Failure
 from typedbytes.cli._job_options import job_settings, named
 from typedbytes.cli._job_result import run_and_report
 
+PYTHON = "python3"  # what --python is if it is not given
 # Options of run and of submit, and their values when they are not given.
 NOT_FOR_SPARK = {
     "memory": 512 << 20, "processes": None, "attempts": 1, "tmp": None, "codec": "none",
@@ -51,8 +52,10 @@ def _session(options, master, bundle):
         from pyspark.sql import SparkSession
     except ModuleNotFoundError:
         raise Failure(UNAVAILABLE, "--engine spark needs PySpark: pip install 'typedbytes[spark]'") from None
+    os.environ["PYSPARK_PYTHON"] = _python_of_workers(options, master)
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     builder = SparkSession.builder.appName(getattr(options, "name", "") or os.path.basename(options.files[0]))
-    for name, value in _settings(options, master, bundle).items():
+    for name, value in _settings(master, bundle).items():
         builder = builder.config(name, value)
     try:
         session = builder.getOrCreate()
@@ -64,17 +67,18 @@ def _session(options, master, bundle):
         session.stop()
 
 
-def _settings(options, master, bundle):
+def _python_of_workers(options, master):
+    """Return what --python or Spark's own variable says; on this machine, and without either, the running Python or `python3`."""
+    is_here = master is None or master.startswith("local")
+    given = getattr(options, "python", PYTHON)
+    return given if given != PYTHON else os.environ.get("PYSPARK_PYTHON") or (sys.executable if is_here else PYTHON)
+
+
+def _settings(master, bundle):
     """Return the properties of the session: Spark's own messages are left out, because a failed task is reported."""
     settings = {"spark.log.level": "OFF", "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
     if master:
         settings["spark.master"] = master
-    python = getattr(options, "python", None)
-    if master and master.startswith("local"):
-        python = sys.executable
-    if python:
-        settings["spark.pyspark.python"] = python
-        settings["spark.pyspark.driver.python"] = sys.executable
     if bundle:
         from typedbytes.spark._job import BUNDLE
 
