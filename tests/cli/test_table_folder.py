@@ -61,6 +61,7 @@ def test_what_makes_a_folder(counts, tmp_path):
     assert rows_of(tmp_path / "empty") == ALL + ROWS[0]
     good("convert", "--to", "parquet", str(counts), "-o", f"{tmp_path}/one.parquet")
     assert (tmp_path / "one.parquet").is_file()
+    assert good("convert", "--to", "parquet", str(counts), "-o", "-").startswith(b"PAR1")
     good("convert", "--to", "parquet", str(counts / "part-00000"), "-o", f"{tmp_path}/nosuffix")
     assert (tmp_path / "nosuffix").is_file()
 

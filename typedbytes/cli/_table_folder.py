@@ -21,15 +21,18 @@ from typedbytes.sequencefile import _locations
 __all__ = ["SPLIT_NBYTES", "is_folder", "write_folder"]
 
 SPLIT_NBYTES = 128 << 20
+MAX_NTHREADS = 8  # each holds about 40 MiB
 PLAN = "_conversion.json"
 
 
 def is_folder(options):
     """Return whether -o is a folder: one that exists, a name with a slash at its end, or without a suffix if an input is a folder."""
-    name = options.output or ""
+    name = options.output
+    if name in (None, "-"):
+        return False
     if name.endswith("/") or os.path.isdir(name):
         return True
-    return bool(name) and not os.path.exists(name) and not os.path.splitext(name)[1] and any(map(os.path.isdir, options.files))
+    return not os.path.exists(name) and not os.path.splitext(name)[1] and any(map(os.path.isdir, options.files))
 
 
 def write_folder(options):
@@ -124,7 +127,7 @@ def _convert(splits, folder, plan, options):
     from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
     stop = threading.Event()
-    pool = ThreadPoolExecutor(os.cpu_count() or 1)
+    pool = ThreadPoolExecutor(min(os.cpu_count() or 1, MAX_NTHREADS))
     try:
         futures = [pool.submit(_write_part, os.path.join(folder, name), split, plan, options, stop) for name, split in splits.items()]
         for future in wait(futures, return_when=FIRST_EXCEPTION).done:
