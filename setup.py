@@ -29,6 +29,8 @@ if sys.platform != "win32":
 compile_args = []
 if sys.platform != "win32":
     compile_args += ["-O3", "-fstack-protector-strong", "-Wno-unused-function", "-Wno-attributes", "-fno-inline-functions-called-once"]
+    # The limits that -O2 has for inlining: the modules are a tenth smaller, and no path is slower.
+    compile_args += ["--param=max-inline-insns-auto=15", "--param=early-inlining-insns=6", "--param=inline-min-speedup=30"]
 link_args = []
 # Without memory for the names of arguments, Cython 3.3's vectorcall form of tp_new releases arguments that it does not own: it is
 # switched off. Its list comprehensions release an item twice when the list cannot grow. No macro turns that off, so our code calls
