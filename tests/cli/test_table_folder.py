@@ -76,6 +76,26 @@ def test_numbers_of_several_widths_have_one_schema(tmp_path):
     assert rows_of(tmp_path / "out") == [("k", 1), ("l", 2), ("k", 1 << 40), ("l", 2), ("k", None), ("l", 2)]
 
 
+def test_maps_are_structs_with_the_fields_of_all_files(tmp_path):
+    source = tmp_path / "in"
+    source.mkdir()
+    files = [[{"x": 1}, {"x": 2}], [{"x": 3, "y": "s"}, {}], [{"z": 1.5, "y": "t"}, None], [{"x": 1 << 40}]]
+    for number, values in enumerate(files):
+        (source / f"part-{number}").write_bytes(tb.Encoder().encode_all(values))
+    good("convert", "--to", "parquet", str(source), "-o", str(tmp_path / "out"))
+    found = pyarrow.parquet.read_table(tmp_path / "out").column("value")
+    assert [field.name for field in found.type] == ["x", "y", "z"]
+    assert found.to_pylist() == [
+        value if value is None else {name: value.get(name) for name in "xyz"} for values in files for value in values
+    ]
+    later = [[{"x": 1, "y": "s"}, {"w": b"late"}], [{"x": 2}]]
+    for number, values in enumerate(later):
+        (source / f"part-{number}").write_bytes(tb.Encoder().encode_all(values))
+    good("convert", "--to", "parquet", "--widen", str(source), "-o", str(tmp_path / "all"))
+    names = [field.name for field in pyarrow.parquet.read_table(tmp_path / "all").column("value").type]
+    assert names == ["x", "y", "w", "z"]
+
+
 def test_what_is_refused_leaves_nothing(counts, tmp_path):
     words = ["convert", "--to", "parquet"]
     full = tmp_path / "full"

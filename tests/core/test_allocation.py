@@ -154,6 +154,8 @@ GROWING = (
     + tb.dumps([{number: (number, 1.5) for number in range(300)}])
 )
 DEEP = functools.reduce(lambda value, _: (value,), range(30), 5)  # the interpreter keeps no tuple of 30 for reuse
+STRUCTS = tb.Encoder().encode_all([{}, {"a": 1, "b": "x", "c": [{"d": 1.5, "e": True}]}, {"b": "y"}] * 50)
+STRUCTS_WIDENED = tb.Encoder().encode_all([{"a": 1}, {"b": 2}] * 200 + [{"a": "x"}, {"c": (1, 2)}, {"a": None}, {"c": (3,)}, {1: 2}])
 NULLED = tb.Encoder().encode_pairs(([number], {number: True}) for number in range(50))
 
 
@@ -173,6 +175,13 @@ def rewritten(data, nvalues=2, **options):
     """Return what the columns of some bytes are written as, and where that ended."""
     batch, ntaken = taken(data, nvalues, **options)
     return as_bytes([_native.rows_of_batch(batch, number) for number in range(nvalues)]), ntaken
+
+
+def written_as_maps(data):
+    """Return what structs that Arrow lends are written as."""
+    batch, _ = taken(data, 1)
+    imported = _native.ImportedArray(*batch.__arrow_c_array__(), structs_as_maps=True)
+    return as_bytes([_native.rows_of_arrow(imported, 0)])
 
 
 def mismatched():
@@ -550,6 +559,9 @@ OPERATIONS = {
     "columns_loosened": lambda: rewritten(tb.dumps((1, 2)) * 30 + tb.dumps((1, 2, 3)), 1, policy="widen"),
     "columns_of_arrays": lambda: rewritten(tb.dumps([(1, 2)] * 500), 1),
     "columns_mismatch": mismatched,
+    "columns_structs": lambda: rewritten(STRUCTS, 1),
+    "columns_structs_widen": lambda: rewritten(STRUCTS_WIDENED, 1, policy="widen"),
+    "columns_structs_arrow": lambda: written_as_maps(STRUCTS),
     "columns_groups": in_groups,
     "columns_of_others": from_others,
     "columns_of_buffers": from_buffers,

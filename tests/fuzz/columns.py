@@ -9,7 +9,7 @@ import io
 import re
 
 import typedbytes
-from column_values import EXACT, rows_of
+from column_values import EXACT, as_struct, rows_of
 from fuzz.choices import Choices
 from fuzz.guard import Guard
 from fuzz.streams import SOURCES, said, taken
@@ -58,7 +58,8 @@ def check_reading(wire, source, options, **manner):
         # What is kept as encoded bytes is only walked, and the payload of a WRITABLE is not looked at.
         assert "Unreadable" in spelled(rows[len(expected)], True), (rows, trouble)
         return
-    assert spelled(rows, widens) == spelled(expected[: len(rows)], widens), (rows, expected)
+    dialect = options["dialect"]
+    assert spelled(as_struct(rows, dialect), widens) == spelled(as_struct(expected[: len(rows)], dialect), widens), (rows, expected)
     if isinstance(end, columns.MismatchError):
         assert not widens, end
         check_end(end, wire, rows, expected, trouble)

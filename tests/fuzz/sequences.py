@@ -8,7 +8,7 @@ import functools
 import io
 
 import typedbytes
-from column_values import EXACT, rows_of
+from column_values import EXACT, as_struct, rows_of
 from fuzz import options as sets
 from fuzz.choices import Choices
 from fuzz.guard import Guard
@@ -147,8 +147,9 @@ def check_columns(choices, wire, options, pairs, trouble):
     fault = taken(expected, typedbytes.PairReader(typed, **EXACT, **structure))
     with columns.read(sequencefile.Reader(wire, **options), choices.pick((1, 3, 1000)), on_mismatch="split", **structure) as batch_reader:
         found = taken(batches, batch_reader)
-    rows = [row for batch in batches for row in rows_of(batch, structure.get("dialect", "hadoop"))]
-    assert exact_repr(rows) == exact_repr(expected[: len(rows)])
+    dialect = structure.get("dialect", "hadoop")
+    rows = [row for batch in batches for row in rows_of(batch, dialect)]
+    assert exact_repr(as_struct(rows, dialect)) == exact_repr(as_struct(expected[: len(rows)], dialect))
     if len(rows) == len(expected) and fault is None:
         assert said(found) == said(end)
     else:

@@ -1,6 +1,7 @@
 """What columns hold, as the values that an exact decoder gives for the same bytes.
 
-Here: the way from a batch's memory to objects, by the type of each column, slow and obvious. Not here: how columns were filled.
+Here: the way from a batch's memory to objects, by the type of each column, slow and obvious; a struct as the pairs of its fields that
+are not null. Not here: how columns were filled.
 Invariant: only the bytes of `buffers` are looked at, by struct.
 """
 
@@ -36,12 +37,31 @@ def parsed(text):
 
 def values_of(held, described, nvalues, dialect):
     """Return the values of a column from its buffers; nulls as the decoder gives what they were read from."""
-    null = decoded(b"\x0c" if dialect == "hive" else tb.dumps(None), dialect)
+    null = decoded_null(dialect)
     if described == ("unknown",):
         return [null] * nvalues
     values = values_with_nulls(held, described, nvalues, dialect)
     valid = bytes(held["valid"]) if "valid" in held else b"\xff" * nvalues
     return [value if valid[n >> 3] >> (n & 7) & 1 else null for n, value in enumerate(values)]
+
+
+def decoded_null(dialect):
+    """Return what a decoder gives for the bytes that are read as a null."""
+    return decoded(b"\x0c" if dialect == "hive" else tb.dumps(None), dialect)
+
+
+def as_struct(value, dialect="hadoop"):
+    """Return a value, with the pairs of all MAPs that may be structs in order of their keys, and without those that are null."""
+    if type(value) not in (list, tuple):
+        return value
+    items = [as_struct(item, dialect) for item in value]
+    if type(value) is tuple:
+        return tuple(items)
+    if not items or not all(type(item) is tuple and len(item) == 2 and type(item[0]) is str for item in items):
+        return items
+    if len({key for key, _ in items}) < len(items):
+        return items
+    return sorted(((key, item) for key, item in items if item != decoded_null(dialect)), key=lambda pair: pair[0])
 
 
 def values_with_nulls(held, described, nvalues, dialect):
@@ -53,8 +73,14 @@ def values_with_nulls(held, described, nvalues, dialect):
         items = numbers(held["data"], described[1], nvalues * described[2])
         return [tuple(items[n * described[2] : (n + 1) * described[2]]) for n in range(nvalues)]
     if kind in ("variable", "raw"):
-        return [payload(piece, described, dialect) for piece in pieces(held, nvalues)]
+        # A field that its MAP lacks has no bytes; an encoded value has some.
+        return [payload(piece, described, dialect) if piece or kind == "variable" else None for piece in pieces(held, nvalues)]
     parts = _type_strings.parts(described)
+    if kind == "struct":
+        return [
+            [(name, value) for name, value in zip(parts, row) if value != decoded_null(dialect)]
+            for row in zip(*(values_of(held[name], part, nvalues, dialect) for name, part in parts.items()))
+        ]
     if kind == "tuple":
         columns = [values_of(held[name], part, nvalues, dialect) for name, part in parts.items()]
         return list(zip(*columns)) if columns else [()] * nvalues

@@ -85,4 +85,5 @@ def write(
     pairs: bool = True,
     nulls: Literal["error", "hive", "value"] = "error",
     null_value: Any = None,
+    structs: Literal["vector", "map"] = "vector",
 ) -> int: ...

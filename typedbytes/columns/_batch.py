@@ -42,7 +42,7 @@ class Batch(_native.Batch):
         name: the number of a column, its name, or a path of names such as "value.0" to a part of it. Numbers and BOOLs are one
         array of int8, bool, int16, int32, int64, float32 or float64; VECTORs of one arity and one kind of number are an array
         of shape (rows, items), other VECTORs a tuple of arrays, one for each item. A LIST column is a tuple of int32 offsets
-        (rows + 1) and the column of all items; MAPs are offsets, keys, values. STRINGs and all else are copied into an
+        (rows + 1) and the column of all items; MAPs are offsets, keys, values, or as a struct a dict of arrays by field. STRINGs and all else are copied into an
         array of str or bytes objects. Nulls are masked among numbers, in a numpy.ma.MaskedArray, and None among objects; a LIST or
         a MAP that is null is empty here. Raises LookupError if there is no such column, ImportError without NumPy.
 
@@ -59,7 +59,7 @@ class Batch(_native.Batch):
         """Return the memory of a column as memoryviews by name; NumPy is not needed.
 
         Numbers have "data"; STRINGs, BYTES and raw columns "offsets" (int32, rows + 1) and "data"; LISTs and MAPs "offsets" and the
-        buffers of their parts by name, VECTORs those of their items. A column with nulls has "valid" too: a bit for each row, the
+        buffers of their parts by name, VECTORs those of their items, structs those of their fields. A column with nulls has "valid" too: a bit for each row, the
         least significant first, which is 0 for a null.
 
         >>> import typedbytes
@@ -118,6 +118,8 @@ class Batch(_native.Batch):
             return numpy.full(self._nvalues(number, path), None)
         within = _type_strings.parts(described)
         arrays = [self._array(number, [*path, index], part) for index, part in enumerate(within.values())]
+        if kind == "struct":
+            return dict(zip(within, arrays))
         return tuple(arrays) if kind == "tuple" else (numpy.asarray(self._column_memory(number, path, "offsets")), *arrays)
 
     def _offsets_and_data(self, number, path):

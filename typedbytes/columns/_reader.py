@@ -320,7 +320,8 @@ class BatchReader(_core.RecordIterator):
         """Raise the error of the next record."""
         builder = self._builder
         if state == "mismatch":
-            name, found, expected = self._names[builder.column], _code_name(builder.code), _type_strings.format_type(builder.expected)
+            name, expected = self._names[builder.column], _type_strings.format_type(builder.expected)
+            found = builder.key_fault or _code_name(builder.code)
             is_in_file = self._in_file or (self._files is not None and self._files.in_file)
             offset = self._reader.offset if is_in_file else self._start + builder.offset
             hint = ' (on_mismatch="widen" or "split" reads on)' if self._policy == "error" else ""
@@ -352,9 +353,9 @@ def _schema(schema, pairs, dialect):
     if len(texts) != len(names):
         raise ValueError(f"schema must have {len(names)} types, not {len(texts)}")
     types = tuple(map(_type_strings.parse, texts))
-    for text in map(_type_strings.format_type, types):
-        if ("ext<177>" if dialect == "hive" else "short") in text:
-            raise ValueError(f"type {text!r} does not exist in dialect {dialect!r}")
+    for described in types:
+        if (177 if dialect == "hive" else 11) in _type_strings.codes(described):
+            raise ValueError(f"type {_type_strings.format_type(described)!r} does not exist in dialect {dialect!r}")
     return own, types
 
 

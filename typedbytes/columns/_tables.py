@@ -14,8 +14,8 @@ from typedbytes.errors import TypedBytesError
 
 __all__ = ["Schema", "SchemaError", "batches_of", "infer_schema"]
 
-# The schema of Arrow, and the types of the columns that hold encoded values, by name.
-Schema = namedtuple("Schema", "arrow raw")
+# The schema of Arrow, and the types by which columns are read whose type a few records do not show: encoded values and structs, by name.
+Schema = namedtuple("Schema", "arrow types")
 
 
 class SchemaError(TypedBytesError, ValueError):
@@ -40,7 +40,7 @@ def infer_schema(files, structure, *, of_all_files=False, of_all_records=False):
             break
     if types is None or arrow is None:
         return None
-    return Schema(arrow, {name: "raw" for name, kind in types.items() if kind == "raw"})
+    return Schema(arrow, {name: kind for name, kind in types.items() if kind == "raw" or "struct<" in kind})
 
 
 def batches_of(split, schema, structure, path_column=None):
@@ -54,11 +54,11 @@ def batches_of(split, schema, structure, path_column=None):
 
 
 def _types_for(split, schema, structure):
-    """Return the types to read a split by: its own, but those of columns that hold encoded values."""
-    if not schema.raw:
+    """Return the types to read a split by: its own, but for columns that hold encoded values or structs."""
+    if not schema.types:
         return None
     with read(split.path, on_mismatch="widen", batch_rows=1, **structure) as reader:
-        return {**reader.schema, **schema.raw}
+        return {**reader.schema, **schema.types}
 
 
 def _fitted(batch, path, schema, path_column):
@@ -92,6 +92,8 @@ def _fits(kind, wanted):
     """Return whether a cast keeps what values are; it may still fail for one that is too large."""
     from pyarrow import types
 
+    if wanted is None:
+        return False
     if kind == wanted or types.is_null(kind):
         return True
     if types.is_integer(kind):
@@ -107,9 +109,11 @@ def _fits(kind, wanted):
     if types.is_map(kind):
         return types.is_map(wanted) and _fits(kind.key_type, wanted.key_type) and _fits(kind.item_type, wanted.item_type)
     if types.is_struct(kind):
-        return (
-            types.is_struct(wanted)
-            and [each.name for each in kind] == [each.name for each in wanted]
-            and all(_fits(ours.type, theirs.type) for ours, theirs in zip(kind, wanted))
-        )
+        return types.is_struct(wanted) and all(_fits(each.type, _field_type(wanted, each.name)) for each in kind)
     return False
+
+
+def _field_type(struct, name):
+    """Return the type of a field; None: there is none, or several of that name."""
+    number = struct.get_field_index(name)
+    return struct.field(number).type if number >= 0 else None

@@ -12,7 +12,8 @@ _NAMES = {code: name for names in (_FIXED, _VARIABLE) for name, code in names.it
 _VECTOR, _LIST = 8, 9
 _MAX_ITEMS = 2**31 - 1
 _MAX_LEVELS = 30
-_TOKENS = re.compile(r"\s*([a-z]+|[0-9]+|\.\.\.|[<>,*])")
+_TOKENS = re.compile(r'\s*([A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\]|\\.)*"|[0-9]+|\.\.\.|[<>,*:])')
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def parse(text):
@@ -46,7 +47,28 @@ def format_type(described):
         return f"vector<{', '.join(map(format_type, rest[0]))}>"
     if name == "list":
         return f"list<{format_type(rest[1])}>" if rest[0] == _LIST else f"vector<{format_type(rest[1])}...>"
+    if name == "struct":
+        return f"struct<{', '.join(f'{_format_name(field)}: {format_type(part)}' for field, part in rest[0])}>"
     return f"map<{format_type(rest[0])}, {format_type(rest[1])}>"
+
+
+def _format_name(field):
+    if _PLAIN_NAME.fullmatch(field):
+        return field
+    import json  # imported lazily: start-up time
+
+    return json.dumps(field, ensure_ascii=False)
+
+
+def codes(described):
+    """Return the type codes of the scalars in a type.
+
+    >>> sorted(codes(parse("map<string, struct<short: long>>")))
+    [4, 7]
+    """
+    if described[0] in ("fixed", "variable", "array"):
+        return {described[1]}
+    return set().union(*map(codes, parts(described).values()))
 
 
 def parts(described):
@@ -62,7 +84,7 @@ def parts(described):
         return {"item": rest[1]}
     if name == "map":
         return {"key": rest[0], "value": rest[1]}
-    return {}
+    return dict(rest[0]) if name == "struct" else {}
 
 
 def _tokens(text):
@@ -80,7 +102,7 @@ def _tokens(text):
 def _not_a_type(text):
     names = ", ".join([*_FIXED, *_VARIABLE])
     return ValueError(
-        f"{text!r} is not a column type: {names}, raw, vector<...>, list<...>, map<..., ...> or ext<N>; ext<100> holds pickles"
+        f"{text!r} is not a column type: {names}, raw, vector<...>, list<...>, map<..., ...>, struct<name: ...> or ext<N>; ext<100> holds pickles"
     )
 
 
@@ -99,11 +121,13 @@ def _type(tokens, text, level):
         return "variable", _VARIABLE[name]
     if name in ("raw", "unknown"):
         return (name,)
-    if name not in ("vector", "list", "map", "ext"):
+    if name not in ("vector", "list", "map", "struct", "ext"):
         raise _not_a_type(text)
     _expect(tokens, "<", text)
     if name == "vector":
         return _vector(tokens, text, level)
+    if name == "struct":
+        return "struct", _fields(tokens, text, level)
     described: tuple
     if name == "ext":
         described = "variable", _number(tokens, text, 50, 200)
@@ -146,6 +170,39 @@ def _vector(tokens, text, level):
             raise _not_a_type(text)
         _expect(tokens, ">", text)
         return described
+
+
+def _fields(tokens, text, level):
+    fields: dict[str, tuple] = {}
+    while True:
+        name = _field_name(tokens.pop(), text)
+        if name in fields:
+            raise ValueError(f"{text!r} is not a column type: it has two fields {name!r}")
+        _expect(tokens, ":", text)
+        fields[name] = _type(tokens, text, level + 1)
+        token = tokens.pop()
+        if token == ">":
+            return tuple(fields.items())
+        if token != ",":
+            raise _not_a_type(text)
+
+
+def _field_name(token, text):
+    """Return the name that a token is: a plain one, or any as JSON writes it."""
+    if token is None or not (_PLAIN_NAME.fullmatch(token) or token.startswith('"')):
+        raise _not_a_type(text)
+    if _PLAIN_NAME.fullmatch(token):
+        return token
+    import json  # imported lazily: start-up time
+
+    try:
+        name = json.loads(token)
+        name.encode("utf-8")
+    except ValueError:
+        raise _not_a_type(text) from None
+    if "\0" in name:
+        raise ValueError(f"{text!r} is not a column type: Arrow has no NUL in the name of a field")
+    return name
 
 
 def _array_of(items):

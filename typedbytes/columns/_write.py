@@ -5,6 +5,7 @@ Here: objects accepted as columns, and their nulls. Not here: the encoding, whic
 
 from __future__ import annotations
 
+from collections import namedtuple
 from itertools import chain, islice
 
 from typedbytes import _core
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["write"]
 
 _WRITE_NBYTES = 1 << 20
+_Options = namedtuple("_Options", "null structs_as_maps")  # null: the bytes written for one, None to refuse them
 _CHUNK = 4096  # Python objects encoded together: their bytes stay in the cache until they are written
 
 
-def write(sink, columns, *, pairs=True, nulls="error", null_value=None):
+def write(sink, columns, *, pairs=True, nulls="error", null_value=None, structs="vector"):
     """Write columns as a stream of pairs, or of values, and return the number of rows.
 
     sink: anything that a Writer accepts, or a Writer. columns: two of them, key and value, or with pairs=False one: a dict, a
@@ -36,7 +38,8 @@ def write(sink, columns, *, pairs=True, nulls="error", null_value=None):
     which are the items of a VECTOR, as are the rows of an array of two dimensions. The bytes are those that the encoder
     writes for the same values; numbers keep their width, as NumPy scalars do. nulls: "error", "hive" (Hive's NULL) or
     "value" (the encoding of null_value); None in a sequence of objects is a null, and so are values that pandas marks as missing.
-    With "error" the nulls of a Batch are written as they were read.
+    With "error" the nulls of a Batch are written as they were read. structs: what an Arrow struct becomes, "vector" or "map": a MAP
+    with the names of the fields as keys, without the fields that are null unless `nulls` says what to write for them.
 
     Raises EncodeTypeError for columns without a type code, EncodeValueError for nulls (with nulls="error") and for columns of
     different lengths. If a value is refused, some of the rows before it may have been written.
@@ -49,8 +52,9 @@ def write(sink, columns, *, pairs=True, nulls="error", null_value=None):
     [('a', 0.5), ('b', 1.5)]
     """
     names = ("key", "value") if pairs else ("value",)
-    null = _null(nulls, null_value)
-    pieces = _pieces(columns, names, null)
+    if structs not in ("vector", "map"):
+        raise ValueError(f'structs must be "vector" or "map", not {structs!r}')
+    pieces = _pieces(columns, names, _Options(_null(nulls, null_value), structs == "map"))
     first = list(islice(pieces, 1))  # columns that are refused leave a file as it is
     if isinstance(sink, _core.Writer):
         return _write(sink, chain(first, pieces))
@@ -58,11 +62,11 @@ def write(sink, columns, *, pairs=True, nulls="error", null_value=None):
         return _write(writer, chain(first, pieces))
 
 
-def _pieces(columns, names, null):
+def _pieces(columns, names, options):
     """Yield the encoded rows of columns in pieces, each with its number of rows."""
     nrows = 0
-    for table in _tables(columns, names, null):
-        for data, n in _encoded(table, null, nrows):
+    for table in _tables(columns, names, options):
+        for data, n in _encoded(table, options.null, nrows):
             yield data, n
             nrows += n
 
@@ -86,18 +90,18 @@ def _null(nulls, null_value):
     raise ValueError(f'nulls must be "error", "hive" or "value", not {nulls!r}')
 
 
-def _tables(columns, names, null):
+def _tables(columns, names, options):
     """Yield tables: for each column the list of its Rows."""
     if isinstance(columns, (dict, list, tuple)):
         found = list(columns.values()) if isinstance(columns, dict) else columns
         order = _order(list(columns) if isinstance(columns, dict) else range(len(columns)), names)
-        yield [_named_rows(name, found[number], null) for name, number in zip(names, order)]
+        yield [_named_rows(name, found[number], options) for name, number in zip(names, order)]
         return
     if isinstance(columns, (Batch, BatchReader)):
         for batch in columns if isinstance(columns, BatchReader) else (columns,):
             yield [[_native.rows_of_batch(batch, number)] for number in _order(batch.names, names)]
         return
-    for imported in _imported(columns):
+    for imported in _imported(columns, options):
         fields = _native.arrow_names(imported)
         if fields is None:
             raise EncodeTypeError("expected a table of columns: put a single column in a list")
@@ -112,55 +116,55 @@ def _order(found, names):
     return [found.index(name) for name in names] if set(found) == set(names) else range(len(found))
 
 
-def _imported(column):
+def _imported(column, options):
     """Iterate over the arrays that an object exports through the Arrow C data interface; EncodeTypeError if it has no such method."""
     if hasattr(column, "__arrow_c_array__"):
-        return iter((_native.ImportedArray(*column.__arrow_c_array__()),))
+        return iter((_native.ImportedArray(*column.__arrow_c_array__(), structs_as_maps=options.structs_as_maps),))
     if hasattr(column, "__arrow_c_stream__"):
-        return iter(_native.ImportedArrayStream(column.__arrow_c_stream__()))
+        return iter(_native.ImportedArrayStream(column.__arrow_c_stream__(), structs_as_maps=options.structs_as_maps))
     raise EncodeTypeError(f"columns must be a dict, a sequence, a table of Arrow, a Batch or a BatchReader, not {type(column).__name__}")
 
 
-def _named_rows(name, column, null):
+def _named_rows(name, column, options):
     """Return the Rows of a column; an error says which column it is."""
     try:
-        return _rows(column, null)
+        return _rows(column, options)
     except EncodeError as error:
         raise type(error)(f"column {name!r}: {error.message}", error.path) from None
 
 
-def _rows(column, null, chunk=_CHUNK):
+def _rows(column, options, chunk=_CHUNK):
     """Return the Rows of a column: a list, because it may come in chunks. chunk: see _encoded_objects."""
     if isinstance(column, (str, bytes, dict)):
         raise _not_a_column(column)
     if isinstance(column, tuple):
-        return [_native.rows_of_parts([_single_chunk(part, null) for part in column])]
+        return [_native.rows_of_parts([_single_chunk(part, options) for part in column])]
     if hasattr(column, "__arrow_c_array__") or hasattr(column, "__arrow_c_stream__"):
-        return [_native.rows_of_arrow(imported) for imported in _imported(column)]
+        return [_native.rows_of_arrow(imported) for imported in _imported(column, options)]
     if hasattr(column, "mask") and hasattr(column, "filled"):
         raise EncodeTypeError("cannot use a masked array as a column: its mask would be lost")
     if hasattr(column, "__array__") and not hasattr(column, "__buffer__"):
         if _has_null_mask(column):
-            return _rows_with_mask(getattr(column, "array", column), null, chunk)
+            return _rows_with_mask(getattr(column, "array", column), options, chunk)
         column = column.__array__()
     if _is_numbers(column):
         return [_native.rows_of_buffer(column)]
     if hasattr(column, "__array__") and column.ndim != 1:
-        return [_rows_of_grid(column.__array__(), null)]
-    return _encoded_objects(column, null, chunk)
+        return [_rows_of_grid(column.__array__(), options)]
+    return _encoded_objects(column, options, chunk)
 
 
 def _not_a_column(found):
     return EncodeTypeError(f"expected an array or a sequence of values, not {type(found).__name__}")
 
 
-def _rows_of_grid(grid, null):
+def _rows_of_grid(grid, options):
     """Return the Rows of a two-dimensional array of objects other than numbers."""
     if grid.ndim != 2:
         raise EncodeTypeError(f"cannot use an array of {grid.ndim} dimensions as a column")
     if not grid.shape[1]:
-        return _encoded_objects([()] * len(grid), null, None)[0]
-    return _native.rows_of_parts([_single_chunk(column, null) for column in grid.T])
+        return _encoded_objects([()] * len(grid), options, None)[0]
+    return _native.rows_of_parts([_single_chunk(column, options) for column in grid.T])
 
 
 def _has_null_mask(column):
@@ -169,16 +173,16 @@ def _has_null_mask(column):
     return hasattr(dtype, "na_value") and not (dtype.kind == "f" and isinstance(dtype.na_value, float))
 
 
-def _rows_with_mask(column, null, chunk):
+def _rows_with_mask(column, options, chunk):
     """Return the Rows of a pandas array with a null mask. NumPy might convert such an array to floats, with NaNs for nulls."""
     converted = _as_arrow(column)
     if converted is not None:
-        return _rows(converted, null, chunk)
+        return _rows(converted, options, chunk)
     is_null = column.isna()
     if not is_null.any():
-        return _rows(column.__array__(), null, chunk)
+        return _rows(column.__array__(), options, chunk)
     values = iter(column[~is_null].__array__())
-    return _encoded_objects([None if missing else next(values) for missing in is_null], null, chunk)
+    return _encoded_objects([None if missing else next(values) for missing in is_null], options, chunk)
 
 
 def _as_arrow(column):
@@ -190,9 +194,9 @@ def _as_arrow(column):
     return None if hasattr(converted.type, "extension_name") else converted
 
 
-def _single_chunk(part, null):
+def _single_chunk(part, options):
     """Return the Rows of a column that is an item of a VECTOR."""
-    rows = _rows(part, null, None)
+    rows = _rows(part, options, None)
     if len(rows) != 1:
         raise EncodeTypeError("an item of a VECTOR has several chunks: combine them into one")
     return rows[0]
@@ -207,13 +211,13 @@ def _is_numbers(column):
         return False
 
 
-def _encoded_objects(column, null, chunk):
+def _encoded_objects(column, options, chunk):
     """Return the Rows of Python objects, in chunks of this many values; None: in one."""
     if not (hasattr(column, "__iter__") or hasattr(column, "__getitem__")):
         raise _not_a_column(column)
     values = column if type(column) is list else list(column)
     valid = _native.validity_bitmap(values)
-    if valid is not None and null is None:
+    if valid is not None and options.null is None:
         row = next(number for number, value in enumerate(values) if value is None)
         raise EncodeValueError("value is null: pass nulls=... to say what to write", f"[{row}]")
     encoder = Encoder()

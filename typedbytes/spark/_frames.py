@@ -18,7 +18,7 @@ def read(spark, path, schema, options):
     if schema is None:
         inferred = infer_schema(path, options)
         schema = from_arrow_schema(inferred.arrow)
-        plan = Schema(to_arrow_schema(schema), inferred.raw)
+        plan = Schema(to_arrow_schema(schema), inferred.types)
     else:
         plan = Schema(to_arrow_schema(schema), {})
     rows = [tuple(split) for split in make_splits(path, options)]

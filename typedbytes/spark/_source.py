@@ -54,7 +54,7 @@ class _Reader(DataSourceReader):
     def __init__(self, path, options, schema):
         self._path = path
         self._options = options
-        self._schema = Schema(_arrow(schema), _encoded_columns(path, options, schema))
+        self._schema = Schema(_arrow(schema), _types_by_name(path, options, schema))
 
     def partitions(self):
         """Return the splits."""
@@ -97,10 +97,10 @@ def _arrow(schema):
     return to_arrow_schema(schema)
 
 
-def _encoded_columns(path, options, schema):
-    """Return which columns hold encoded values, of a schema that has binary ones."""
-    from pyspark.sql.types import BinaryType
+def _types_by_name(path, options, schema):
+    """Return the types of columns that hold encoded values or structs, if the schema has columns that may."""
+    from pyspark.sql.types import BinaryType, StructType
 
-    if not any(isinstance(field.dataType, BinaryType) for field in schema):
+    if not any(isinstance(field.dataType, (BinaryType, StructType)) for field in schema):
         return {}
-    return infer_schema(path, options).raw
+    return infer_schema(path, options).types

@@ -64,7 +64,7 @@ def infer_schema(path, options):
     fields = [pyarrow.field(field.name, _listed(field.type)) for field in found.arrow]
     if options.path_column:
         fields.append(pyarrow.field(options.path_column, pyarrow.string()))
-    return Schema(pyarrow.schema(fields), found.raw)
+    return Schema(pyarrow.schema(fields), found.types)
 
 
 def _listed(kind):

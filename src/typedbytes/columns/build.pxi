@@ -53,6 +53,7 @@ cdef class Builder:
     cdef readonly Py_ssize_t offset    # of a mismatch: offset in the view
     cdef readonly int code
     cdef readonly str path
+    cdef readonly str key_fault   # of a mismatch: what a struct cannot hold of a MAP; None: another type
 
     def __cinit__(self, types, Py_ssize_t nvalues, paths, policy, *, dialect="hadoop", max_depth=256, Py_ssize_t max_held=INT32_MAX):
         self.options = (<DecodeOptions>DecodeOptions(dialect=dialect, max_depth=max_depth)).template
@@ -120,6 +121,7 @@ cdef class Builder:
         # Fill this table from now on; release the one before.
         release_table(self.table)
         self.table = table
+        self.w.missing_nbytes = 0
         self.compute_layout()
 
     cdef void compute_layout(self) noexcept:
@@ -169,7 +171,7 @@ cdef class Builder:
             self.w.p = self.w.end = NULL
 
     cdef tuple append_from(self, const unsigned char* start, Py_ssize_t nbytes, Py_ssize_t max_rows, Py_ssize_t max_nbytes):
-        cdef Py_ssize_t before
+        cdef Py_ssize_t before, missing_nbytes
         cdef Outcome outcome
         cdef bint is_valid = True
         self.w.p = self.view_start = start
@@ -179,6 +181,7 @@ cdef class Builder:
         if self.types is None and not self.infer_types(start, nbytes):
             return 0, 0
         before = self.table.n
+        missing_nbytes = self.w.missing_nbytes
         self.bytes_end = start + min(nbytes, max(0, max_nbytes - self.nbytes))
         self.piece_end = before + PIECE
         self.reserve()
@@ -187,6 +190,7 @@ cdef class Builder:
             is_valid = self.texts_are_valid()
         if not is_valid:
             self.set_row_count(before)
+            self.w.missing_nbytes = missing_nbytes
             self.w.p = start
         if not is_valid or outcome == REFUSED:
             PyErr_Clear()
@@ -207,7 +211,7 @@ cdef class Builder:
         if outcome == COLUMN_FULL or outcome == FAILED:
             try:
                 if outcome == COLUMN_FULL:
-                    raise column_limit_error(self.w.max_held)
+                    raise missing_limit_error() if self.w.missing_nbytes > MAX_MISSING_NBYTES else column_limit_error(self.w.max_held)
                 raise_pending()
             except LimitError:
                 if self.table.n == 0:
@@ -328,12 +332,13 @@ cdef class Builder:
         cdef Column* c
         cdef Py_ssize_t nvalues = self.nvalues
         cdef Py_ssize_t n = self.table.n
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, missing_nbytes
         cdef bint fast = self.is_shallow and not w.checks_each_text
         cdef Outcome outcome = DONE
         max_rows = min(max_rows, self.max_rows)
         while n < max_rows and not self.changed:
             start = p
+            missing_nbytes = w.missing_nbytes
             if p >= bytes_end:
                 outcome = MORE if p == end else DONE
                 break
@@ -350,6 +355,8 @@ cdef class Builder:
                 p = next
             if outcome != DONE:
                 p = start
+                if outcome != COLUMN_FULL:
+                    w.missing_nbytes = missing_nbytes
                 break
             n += 1
         w.p = p
@@ -381,7 +388,7 @@ cdef class Builder:
         w.p = at
         if outcome != DONE:
             return outcome
-        if c.kind == UNKNOWN:
+        if c.kind == UNKNOWN or has_only_empty_maps(c, at[0]):
             return self.adopt_type(c, after)
         if self.policy == "widen" and not c.has_wanted_part and widen(c, w):
             self.changed = True
@@ -392,6 +399,7 @@ cdef class Builder:
         cdef Walk* w = &self.w
         cdef const unsigned char* at = w.p
         self.expected = describe(c)
+        self.key_fault = find_key_fault(c, w) if c.kind == STRUCT and at[0] == MAP else None
         steps = self.steps_to(c)
         if c.kind == ARRAY and at[0] == VECTOR and w.mismatched_item >= 0:
             steps.append(f"[{w.mismatched_item}]")
@@ -405,22 +413,32 @@ cdef class Builder:
     cdef Outcome adopt_type(self, Column* c, const unsigned char* after) except FAILED:
         cdef TypeInference inference
         cdef Column* found
+        cdef Py_ssize_t i
+        cdef bint is_missing = c.null == &MISSING_FIELD
         borrow(&inference.buf, self.w.p, after - self.w.p)
         inference.skipping = &self.w.skipping
         inference.skipping.max_depth = self.w.max_depth
         inference.level = len(self.steps_to(c)) - 1
         inference.nparts = 0
         try:
-            found = make_column(describe_key(&inference) if c.refuses_nulls else describe_value(&inference))
+            found = make_column(describe_value(&inference))
         finally:
             self.w.skipping.depth = self.w.skipping.tail = 0
-        if null_size(found) > MAX_NULL_NBYTES and c.n:
+        if null_size(found) > MAX_NULL_NBYTES and c.n and not is_missing:
             free_column(found)
             return self.refuse(c)
-        for _ in range(c.n):
-            if append_null(found, self.w.null) != DONE:
-                free_column(found)
-                raise MemoryError
+        if count_missing(&self.w, null_size(found) * c.n if is_missing or found.kind == STRUCT else 0) != DONE:
+            free_column(found)
+            return COLUMN_FULL
+        try:
+            for i in range(c.n):
+                if c.kind == MAP_ENTRIES and not is_null(c, i):
+                    append_empty(found)
+                elif append_null(found, c.null if c.null != NULL else self.w.null) != DONE:
+                    raise MemoryError
+        except BaseException:
+            free_column(found)
+            raise
         replace_column(c, found)
         return DONE
 
@@ -491,6 +509,23 @@ cdef class Builder:
         return batch
 
 
+cdef bint has_only_empty_maps(const Column* c, int code) noexcept:
+    return c.kind == MAP_ENTRIES and code == MAP and c.parts[0].kind == UNKNOWN
+
+
+cdef str find_key_fault(const Column* c, Walk* w):
+    # Why the MAP at the cursor is no value of a STRUCT.
+    cdef list names = keys_at(w)
+    if names is None:
+        return "MAP whose keys are not different STRINGs"
+    known = set(field_names(c))
+    return next(f"key {name!r}" for name in names if name not in known)
+
+
+cdef object missing_limit_error():
+    return LimitError(f"the fields that MAPs of a column lack take more than {MAX_MISSING_NBYTES} bytes: pass a schema with map or raw")
+
+
 cdef bint same_values(const Column* c, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
     # Whether two values have the same bits, that is, the same encoding.
     cdef Py_ssize_t nbytes, k, part, start, other
@@ -501,7 +536,7 @@ cdef bint same_values(const Column* c, Py_ssize_t i, Py_ssize_t j) noexcept nogi
     if c.kind == FIXED or c.kind == ARRAY:
         nbytes = c.width * (c.nitems if c.kind == ARRAY else 1)
         return memcmp(c.data + i * nbytes, c.data + j * nbytes, nbytes) == 0
-    if c.kind == TUPLE:
+    if has_parts_per_value(c):
         for part in range(c.nparts):
             if not same_values(c.parts[part], i, j):
                 return False

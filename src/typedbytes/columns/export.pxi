@@ -84,10 +84,10 @@ cdef int export_schema(ArrowSchema* schema, const Column* c, bytes name, int64_t
     elif c.kind == ARRAY:
         parts = start_schema(schema, b"+w:%d" % c.nitems, name, flags, 1)
         start_schema(&parts.children[0], <bytes>FORMATS[c.code], b"item", ARROW_FLAG_NULLABLE, 0)
-    elif c.kind == TUPLE:
+    elif has_parts_per_value(c):
         parts = start_schema(schema, b"+s", name, flags, c.nparts)
         for i in range(c.nparts):
-            export_schema(&parts.children[i], c.parts[i], b"%d" % i, ARROW_FLAG_NULLABLE)
+            export_schema(&parts.children[i], c.parts[i], b"%d" % i if c.kind == TUPLE else encoded_name(c.parts[i]), ARROW_FLAG_NULLABLE)
     elif c.kind == VARIABLE_LIST:
         parts = start_schema(schema, b"+l", name, flags, 1)
         export_schema(&parts.children[0], c.parts[0], b"item", ARROW_FLAG_NULLABLE)

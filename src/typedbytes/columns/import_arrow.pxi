@@ -8,8 +8,9 @@ cdef class ImportedArray:
 
     cdef ArrowArray array
     cdef object schema            # the capsule
+    cdef bint structs_as_maps     # structs are MAPs; otherwise VECTORs
 
-    def __init__(self, schema, array):
+    def __init__(self, schema, array, *, structs_as_maps=False):
         cdef ArrowArray* given
         if self.schema is not None:
             raise RuntimeError("an ImportedArray cannot be initialised again")
@@ -19,6 +20,7 @@ cdef class ImportedArray:
         if given.release == NULL:
             raise ValueError("the Arrow array has already been consumed")
         self.schema = schema
+        self.structs_as_maps = structs_as_maps
         self.array = given[0]
         given.release = NULL
 
@@ -38,13 +40,15 @@ cdef class ImportedArrayStream:
 
     cdef object capsule
     cdef object schema
+    cdef bint structs_as_maps
 
-    def __init__(self, capsule):
+    def __init__(self, capsule, *, structs_as_maps=False):
         cdef ArrowSchema* schema
         cdef ArrowArrayStream* stream
         if not PyCapsule_IsValid(capsule, "arrow_array_stream"):
             raise TypeError("__arrow_c_stream__() must return a capsule of a stream")
         self.capsule = capsule
+        self.structs_as_maps = structs_as_maps
         stream = self.stream()
         schema = <ArrowSchema*>PyMem_RawCalloc(1, sizeof(ArrowSchema))
         if schema == NULL:
@@ -77,19 +81,21 @@ cdef class ImportedArrayStream:
             self.fail()
         if array.release == NULL:
             raise StopIteration
-        return ImportedArray(self.schema, capsule)
+        return ImportedArray(self.schema, capsule, structs_as_maps=self.structs_as_maps)
 
 
 def arrow_names(ImportedArray imported not None):
     """Return the names of the fields of a struct, such as a record batch; None for an array of another type."""
     cdef ArrowSchema* schema = imported.schema_of()
+    return None if strcmp(schema.format, "+s") else tuple(field_names_of(schema))
+
+
+cdef list field_names_of(const ArrowSchema* schema):
     cdef list names = []
     cdef int64_t i
-    if strcmp(schema.format, "+s"):
-        return None
     for i in range(schema.n_children):
         names.append((<bytes>schema.children[i].name).decode("utf-8") if schema.children[i].name != NULL else "")
-    return tuple(names)
+    return names
 
 
 def rows_of_arrow(ImportedArray imported not None, field=None):
@@ -104,12 +110,12 @@ def rows_of_arrow(ImportedArray imported not None, field=None):
     rows.n = array.length
     rows.owners.append(imported)
     if field is None:
-        rows.c = import_array(schema, array, 0, array.length)
+        rows.c = import_array(schema, array, 0, array.length, imported.structs_as_maps)
         return rows
     if count_nulls(array, array.offset, array.length):
         raise EncodeValueError("a row of the struct is null")
     i = field
-    rows.c = import_array(schema.children[i], array.children[i], array.offset, array.length)
+    rows.c = import_array(schema.children[i], array.children[i], array.offset, array.length, imported.structs_as_maps)
     return rows
 
 
@@ -139,13 +145,13 @@ cdef dict ARROW_NUMBERS = {
 }
 
 
-cdef Column* import_array(const ArrowSchema* schema, const ArrowArray* array, int64_t before, int64_t n) except NULL:
+cdef Column* import_array(const ArrowSchema* schema, const ArrowArray* array, int64_t before, int64_t n, bint structs_as_maps) except NULL:
     # n values, starting at array.offset + before.
     cdef bytes format = schema.format
     cdef int64_t offset = array.offset + before
     cdef Column* c
     if schema.dictionary != NULL:
-        c = import_dictionary(schema, array, offset, n)
+        c = import_dictionary(schema, array, offset, n, structs_as_maps)
     elif format in ARROW_NUMBERS:
         c = import_numbers(array, offset, n, <tuple>ARROW_NUMBERS[format])
     elif format == b"b":
@@ -163,7 +169,7 @@ cdef Column* import_array(const ArrowSchema* schema, const ArrowArray* array, in
     elif format == b"n":
         c = new_column(UNKNOWN, -1, 0)
     else:
-        c = import_nested(schema, array, offset, n, format)
+        c = import_nested(schema, array, offset, n, format, structs_as_maps)
     c.n = n
     if format != b"n" and count_nulls(array, offset, n):
         c.valid = validity_of(array)
@@ -172,7 +178,8 @@ cdef Column* import_array(const ArrowSchema* schema, const ArrowArray* array, in
     return c
 
 
-cdef Column* import_nested(const ArrowSchema* schema, const ArrowArray* array, int64_t offset, int64_t n, bytes format) except NULL:
+cdef Column* import_nested(
+        const ArrowSchema* schema, const ArrowArray* array, int64_t offset, int64_t n, bytes format, bint structs_as_maps) except NULL:
     cdef Column* c = NULL
     cdef Py_ssize_t i, nitems
     cdef const ArrowSchema* entries = schema.children[0] if schema.n_children else NULL
@@ -181,28 +188,44 @@ cdef Column* import_nested(const ArrowSchema* schema, const ArrowArray* array, i
         if format == b"+s":
             c = new_column(TUPLE, VECTOR, schema.n_children)
             for i in range(schema.n_children):
-                c.parts[i] = import_array(schema.children[i], array.children[i], offset, n)
+                c.parts[i] = import_array(schema.children[i], array.children[i], offset, n, structs_as_maps)
+            if structs_as_maps:
+                convert_to_struct(c, schema)
         elif format in (b"+l", b"+L"):
             c = new_column(VARIABLE_LIST, LIST, 1)
             borrow_offsets(c, array, offset, n, format == b"+L")
-            c.parts[0] = import_array(entries, child, 0, child.length)
+            c.parts[0] = import_array(entries, child, 0, child.length, structs_as_maps)
         elif format[:3] == b"+w:":
             nitems = int(format[3:])
             c = new_column(VARIABLE_LIST, VECTOR, 1)
             make_even_offsets(c, offset, n, nitems)
-            c.parts[0] = import_array(entries, child, 0, child.length)
+            c.parts[0] = import_array(entries, child, 0, child.length, structs_as_maps)
             convert_to_array_if_packed(c, offset, nitems)
         elif format == b"+m":
             c = new_column(MAP_ENTRIES, MAP, 2)
             borrow_offsets(c, array, offset, n, False)
             for i in range(2):
-                c.parts[i] = import_array(entries.children[i], child.children[i], child.offset, child.length)
+                c.parts[i] = import_array(entries.children[i], child.children[i], child.offset, child.length, structs_as_maps)
         else:
             raise EncodeTypeError(f"Arrow type {format.decode('ascii', 'replace')!r} has no type code")
     except BaseException:
         free_column(c)
         raise
     return c
+
+
+cdef int convert_to_struct(Column* c, const ArrowSchema* schema) except -1:
+    # Make VECTORs MAPs, whose keys are the names of the fields.
+    cdef list names = field_names_of(schema)
+    cdef Py_ssize_t i
+    if len(set(names)) < len(names):
+        raise EncodeTypeError(f"cannot write a struct with several fields of one name: {', '.join(names)}")
+    for i in range(c.nparts):
+        set_key(c.parts[i], names[i])
+        c.parts[i].null = &MISSING_FIELD
+    c.kind = STRUCT
+    c.code = MAP
+    return 0
 
 
 cdef void convert_to_array_if_packed(Column* c, int64_t offset, Py_ssize_t nitems) noexcept:
@@ -312,14 +335,15 @@ cdef Column* import_views(const ArrowArray* array, int64_t offset, int64_t n, in
     return c
 
 
-cdef Column* import_dictionary(const ArrowSchema* schema, const ArrowArray* array, int64_t offset, int64_t n) except NULL:
+cdef Column* import_dictionary(
+        const ArrowSchema* schema, const ArrowArray* array, int64_t offset, int64_t n, bint structs_as_maps) except NULL:
     # Expand to encoded values: typed bytes have no dictionaries.
     cdef Column* c = new_column(ENCODED, -1, 0)
     cdef Column* indices = NULL
     cdef Column* values = NULL
     try:
         indices = import_numbers(array, offset, n, <tuple>ARROW_NUMBERS[<bytes>schema.format])
-        values = import_array(schema.dictionary, array.dictionary, 0, array.dictionary.length)
+        values = import_array(schema.dictionary, array.dictionary, 0, array.dictionary.length, structs_as_maps)
         if has_nulls(values):
             raise EncodeTypeError("cannot write a dictionary with a null among its values")
         values.n = array.dictionary.length

@@ -77,7 +77,7 @@ cdef const unsigned char* load_nested(
     if c.kind == ARRAY:
         return load_array(c, i, p, end)
     if unlikely(not has_offsets(c) or c.kind == ENCODED or c.offsets_capacity - i < 2):
-        return NULL
+        return load_struct(w, c, i, p, end) if c.kind == STRUCT else NULL
     first = c.offsets[i]
     if c.code == LIST:
         if unlikely(p == end or p[0] != LIST):
@@ -103,6 +103,24 @@ cdef const unsigned char* load_nested(
     if unlikely(item > w.max_held):
         return NULL
     c.offsets[i + 1] = <int32_t>item
+    return p
+
+
+cdef const unsigned char* load_struct(
+        const Walk* w, const Column* c, Py_ssize_t i, const unsigned char* p, const unsigned char* end) noexcept nogil:
+    # A MAP that has all fields, in their order.
+    cdef Py_ssize_t number
+    cdef const Column* part
+    if unlikely(end - p < 5 or p[0] != MAP or load_i32(p + 1) != c.nparts):
+        return NULL
+    p += 5
+    for number in range(c.nparts):
+        part = c.parts[number]
+        if unlikely(end - p < part.key_nbytes or memcmp(p, part.key, part.key_nbytes)):
+            return NULL
+        p = load_one(w, part, i, p + part.key_nbytes, end)
+        if unlikely(p == NULL):
+            return NULL
     return p
 
 

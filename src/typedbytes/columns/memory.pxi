@@ -8,6 +8,7 @@ cdef enum Kind:
     TUPLE                     # VECTORs of one arity: a part for each item
     VARIABLE_LIST             # LISTs, or VECTORs of any length: offsets into one part
     MAP_ENTRIES               # MAPs: offsets into two parts, keys and mapped values
+    STRUCT                    # MAPs whose keys are STRINGs: a part for each key; a MAP may lack some of them
     UNKNOWN                   # items of LISTs and MAPs that have all been empty: no data
     UNSIGNED_UNCHECKED        # as FIXED: LONGs copied from uint64 without a range check; negative ones were 2^63 or more
 
@@ -15,6 +16,8 @@ cdef enum:
     PADDING = 16              # spare bytes after data, so that short copies have a constant length
     MAX_LEVELS = 30           # of columns within columns: Arrow's readers support twice as many
     MAX_PARTS = 1024          # of a TUPLE, and of its parts' parts together
+    MAX_FIELDS = 256          # of a STRUCT that is inferred or widened
+    MAX_MISSING_NBYTES = 16 << 20    # that missing fields take in a batch: no bytes of the input back them
 
 cdef struct Null:
     const unsigned char* data
@@ -22,6 +25,7 @@ cdef struct Null:
 
 cdef Null PICKLED_NULL = Null(<const unsigned char*>PICKLED_NONE, PICKLED_NONE_NBYTES)
 cdef Null HIVE_NULL = Null(b"\x0c", 1)
+cdef Null MISSING_FIELD = Null(b"", 0)    # a null of a field that its MAP does not have
 
 cdef struct Column:
     Kind kind
@@ -50,6 +54,9 @@ cdef struct Column:
     Py_ssize_t bits_capacity  # bytes
     const Null* null          # how the nulls held were encoded; NULL: unknown
     bint refuses_nulls        # keys of MAPs: Arrow has no null there
+    bint is_map_value         # values of a MAP whose keys are STRINGs: those of several types make it a STRUCT
+    unsigned char* key        # owned; of a STRUCT's field: its key, encoded
+    Py_ssize_t key_nbytes
 
 cdef struct Table:
     long nowners
@@ -85,6 +92,11 @@ cdef Column* new_column(Kind kind, int code, Py_ssize_t nparts) except NULL:
         raise MemoryError
     c.nparts = nparts
     return c
+
+
+cdef bint has_parts_per_value(const Column* c) noexcept nogil:
+    # Whether each of its parts has one value for each of its own.
+    return c.kind == TUPLE or c.kind == STRUCT
 
 
 cdef bint has_offsets(const Column* c) noexcept nogil:
@@ -124,6 +136,7 @@ cdef void free_column(Column* c) noexcept nogil:
     free_memory(c)
     free_nulls(c)
     PyMem_RawFree(c.parts)
+    PyMem_RawFree(c.key)
     PyMem_RawFree(c)
 
 
@@ -292,7 +305,7 @@ cdef bint copy_rows(Column* to, const Column* c, Py_ssize_t first, Py_ssize_t la
             return False
         memcpy(to.data + to.used, c.data + first * nbytes, (last - first) * nbytes)
         to.used += (last - first) * nbytes
-    elif c.kind == TUPLE:
+    elif has_parts_per_value(c):
         for i in range(c.nparts):
             if not copy_rows(to.parts[i], c.parts[i], first, last):
                 return False

@@ -63,7 +63,7 @@ cdef Py_ssize_t depth_of(const Column* c) noexcept nogil:
     # Levels of nested VECTORs, LISTs and MAPs.
     cdef Py_ssize_t i
     cdef Py_ssize_t deepest = 0
-    if c.kind != TUPLE and c.kind != VARIABLE_LIST and c.kind != MAP_ENTRIES:
+    if not has_parts_per_value(c) and c.kind != VARIABLE_LIST and c.kind != MAP_ENTRIES:
         return c.kind == ARRAY
     for i in range(c.nparts):
         deepest = max(deepest, depth_of(c.parts[i]))

@@ -1,7 +1,8 @@
 # A column's type: from a description, from a value, back to a description.
 #
 # Descriptions are tuples: ("fixed", code), ("variable", code), ("raw",), ("array", code, nitems), ("tuple", (part, ...)),
-# ("list", LIST or VECTOR, item), ("map", key, value), ("unknown",). _type_strings.py converts them to and from text.
+# ("list", LIST or VECTOR, item), ("map", key, value), ("struct", ((name, part), ...)), ("unknown",). _type_strings.py converts them to and
+# from text.
 
 cdef Column* make_column(tuple described) except NULL:
     name = described[0]
@@ -22,9 +23,42 @@ cdef Column* make_column(tuple described) except NULL:
         return add_parts(new_column(TUPLE, VECTOR, len(described[1])), described[1])
     if name == "list":
         return add_parts(new_column(VARIABLE_LIST, described[1], 1), (described[2],))
+    if name == "struct":
+        return make_struct(described[1])
     c = add_parts(new_column(MAP_ENTRIES, MAP, 2), described[1:])
     c.parts[0].refuses_nulls = True
+    c.parts[1].is_map_value = c.parts[0].code == STRING
     return c
+
+
+cdef Column* make_struct(tuple fields) except NULL:
+    cdef Py_ssize_t i
+    cdef Column* c = add_parts(new_column(STRUCT, MAP, len(fields)), tuple([part for _, part in fields]))
+    try:
+        for i in range(len(fields)):
+            set_key(c.parts[i], fields[i][0])
+    except BaseException:
+        free_column(c)
+        raise
+    return c
+
+
+cdef int set_key(Column* c, str name) except -1:
+    # Make the column a field of this name.
+    cdef bytes text = name.encode("utf-8")
+    cdef Py_ssize_t nbytes = len(text)
+    c.key = <unsigned char*>PyMem_RawMalloc(5 + nbytes)
+    if c.key == NULL:
+        raise MemoryError
+    c.key_nbytes = 5 + nbytes
+    c.key[0] = STRING
+    store_i32(c.key + 1, <int32_t>nbytes)
+    memcpy(c.key + 5, PyBytes_AS_STRING(text), nbytes)
+    return 0
+
+
+cdef bytes encoded_name(const Column* c):
+    return c.key[5:c.key_nbytes]
 
 
 cdef Column* add_parts(Column* c, tuple described) except NULL:
@@ -53,7 +87,14 @@ cdef tuple describe(const Column* c):
         return "tuple", describe_all(c.parts, c.nparts)
     if c.kind == VARIABLE_LIST:
         return "list", c.code, describe(c.parts[0])
+    if c.kind == STRUCT:
+        return "struct", tuple(zip(field_names(c), describe_all(c.parts, c.nparts)))
     return "map", describe(c.parts[0]), describe(c.parts[1])
+
+
+cdef list field_names(const Column* c):
+    cdef Py_ssize_t i
+    return [encoded_name(c.parts[i]).decode("utf-8") for i in range(c.nparts)]
 
 
 cdef tuple describe_all(Column** columns, Py_ssize_t n):
@@ -159,12 +200,63 @@ cdef tuple describe_list(TypeInference* inference):
 
 
 cdef tuple describe_map(TypeInference* inference):
+    # A STRUCT, if the keys can be fields and the values are of several types; otherwise the first pair has the types of all.
     cdef const unsigned char* start = inference.buf.cursor
     cdef tuple key = ("unknown",), value = ("unknown",)
+    cdef Py_ssize_t n = load_i32(start + 1)
+    cdef list names = read_keys(inference.skipping, start, inference.buf.end) if n <= MAX_FIELDS else None
     inference.buf.cursor += 5
-    if load_i32(start + 1):
+    if n:
         key = describe_key(inference)
         value = describe_value(inference)
+    found = describe_fields(inference, names, value) if names else None
     inference.buf.cursor = start
     skip_value(inference.skipping, &inference.buf)
-    return "map", key, value
+    return ("map", key, value) if found is None else found
+
+
+cdef tuple describe_fields(TypeInference* inference, list names, tuple first):
+    # The cursor is after the first pair. None: the values have one type, or there are too many of them.
+    cdef Py_ssize_t nparts = inference.nparts
+    cdef Py_ssize_t level = inference.level
+    cdef list types = [first]
+    try:
+        for _ in range(1, len(names)):
+            skip_value(inference.skipping, &inference.buf)    # the key
+            types.append(describe_value(inference))
+        inference.nparts += len(names)
+        if inference.nparts <= MAX_PARTS and len({family_of(described) for described in types} - {None}) > 1:
+            return "struct", tuple(zip(names, types))
+    except LimitError:
+        inference.level = level
+    inference.nparts = nparts
+    return None
+
+
+cdef object family_of(tuple described):
+    # What the values have in common that one column of a MAP can hold, if it is widened; None: any.
+    kind = described[0]
+    if kind == "fixed":
+        return LONG if described[1] == INT else DOUBLE if described[1] == FLOAT else described[1]
+    if kind in ("array", "tuple"):
+        return VECTOR
+    if kind in ("map", "struct"):
+        return MAP
+    return None if kind == "unknown" else kind if kind == "raw" else described[1]
+
+
+cdef list read_keys(Skipping* skipping, const unsigned char* p, const unsigned char* end):
+    # The keys of a complete MAP at p as str, if they can be the names of a STRUCT's fields: STRINGs, all different, as Arrow can have them.
+    # None: they cannot.
+    cdef ReadBuffer buf
+    cdef Py_ssize_t n = load_i32(p + 1)
+    cdef list names = []
+    borrow(&buf, p + 5, end - p - 5)
+    for _ in range(n):
+        p = buf.cursor
+        skip_value(skipping, &buf)
+        if p[0] != STRING or not is_text(p + 5, buf.cursor - p - 5) or memchr(p + 5, 0, buf.cursor - p - 5) != NULL:
+            return None
+        names.append(p[5:buf.cursor - p].decode("utf-8"))
+        skip_value(skipping, &buf)
+    return names if len(set(names)) == len(names) else None

@@ -23,6 +23,7 @@ cdef struct Walk:
     bint widens
     const Null* null          # what is read as a null
     Py_ssize_t max_held       # bytes of data, and items, of one column: offsets are int32
+    Py_ssize_t missing_nbytes    # that missing fields take in this batch; at most MAX_MISSING_NBYTES
     bint checks_each_text     # check that each STRING is UTF-8 as it is appended
     Py_ssize_t depth
     Py_ssize_t max_depth
@@ -53,7 +54,7 @@ cdef Py_ssize_t null_size(const Column* c) noexcept nogil:
 
 
 cdef Outcome append_null(Column* c, const Null* null) noexcept nogil:
-    # Append a value that is null, and so are its parts.
+    # Append a value that is null, and so are its parts; fields of a STRUCT are missing.
     cdef Py_ssize_t i, nbytes
     cdef Outcome outcome
     if not c.wanted and not c.has_wanted_part:
@@ -68,14 +69,15 @@ cdef Outcome append_null(Column* c, const Null* null) noexcept nogil:
         if not reserve_offsets(c, c.n + 1):
             return NO_MEMORY
         c.offsets[c.n + 1] = c.offsets[c.n]
-    elif c.kind == TUPLE:
+    elif has_parts_per_value(c):
         for i in range(c.nparts):
-            outcome = append_null(c.parts[i], null)
+            outcome = append_null(c.parts[i], &MISSING_FIELD if c.kind == STRUCT else null)
             if outcome != DONE:
                 return outcome
     if c.kind != UNKNOWN and not mark_null(c, c.n):
         return NO_MEMORY
-    c.null = null
+    if null != &MISSING_FIELD or c.null == NULL:
+        c.null = null    # fields that are missing here and null there are written as null
     c.n += 1
     return DONE
 
@@ -106,6 +108,8 @@ cdef Outcome append_value(Walk* w, Column* c) noexcept nogil:
                 outcome = append_tuple(w, c)
             elif c.kind == VARIABLE_LIST:
                 outcome = append_list(w, c)
+            elif c.kind == STRUCT:
+                outcome = append_struct(w, c)
             else:
                 outcome = append_map(w, c)
             w.depth -= 1
@@ -114,6 +118,8 @@ cdef Outcome append_value(Walk* w, Column* c) noexcept nogil:
         if not c.refuses_nulls and is_encoded_null(w.null, w.p, w.end) and null_size(c) <= MAX_NULL_NBYTES:
             w.p += w.null.nbytes
             return append_null(c, w.null)
+        if c.is_map_value and w.widens and c.kind != UNKNOWN and not widens_within(c, w.p[0]):
+            return OTHER    # of the MAP, which becomes a STRUCT if it can
         w.mismatched = c
         outcome = resolve_mismatch(w)
         if outcome != DONE:
@@ -304,19 +310,107 @@ cdef Outcome append_list(Walk* w, Column* c) noexcept nogil:
     return end_items(w, c)
 
 
+cdef inline bint widens_within(const Column* c, int code) noexcept nogil:
+    # Whether a column of a MAP's values may hold this type code too, without becoming encoded values.
+    if c.kind == FIXED:
+        return widens_to(c.code, code)
+    return c.kind == ENCODED or code == (VECTOR if c.kind == ARRAY else c.code)
+
+
 cdef Outcome append_map(Walk* w, Column* c) noexcept nogil:
+    cdef const unsigned char* start = w.p
     cdef Py_ssize_t count
     cdef Outcome outcome = read_count(w, MAP, &count)
     if outcome != DONE:
         return outcome
+    if count and c.parts[0].kind == UNKNOWN:
+        return OTHER    # the first pair decides the type
     w.p += 5
     for _ in range(count):
         outcome = append_value(w, c.parts[0])
         if outcome == DONE:
             outcome = append_value(w, c.parts[1])
+        if outcome == OTHER:
+            w.p = start
+            set_length(c, c.n)
         if outcome != DONE:
             return outcome
     return end_items(w, c)
+
+
+cdef Outcome append_struct(Walk* w, Column* c) noexcept nogil:
+    # OTHER: a key that is no field, one that comes twice, or a missing field whose null may be too large.
+    cdef const unsigned char* start = w.p
+    cdef Py_ssize_t count
+    cdef Py_ssize_t field = -1
+    cdef Outcome outcome = read_count(w, MAP, &count)
+    if outcome != DONE:
+        return outcome
+    w.p += 5
+    for _ in range(count):
+        outcome = find_field(w, c, &field)
+        if outcome == DONE:
+            outcome = append_value(w, c.parts[field])
+        if outcome != DONE:
+            break
+    if outcome == DONE:
+        outcome = append_missing_fields(w, c)
+    if outcome == OTHER:
+        w.p = start
+        set_length(c, c.n)
+    if outcome == DONE:
+        c.n += 1
+    return outcome
+
+
+cdef Outcome find_field(Walk* w, const Column* c, Py_ssize_t* field) noexcept nogil:
+    # Read a key, and find the field of that name that has no value yet; the one after the last found is tried first.
+    cdef Py_ssize_t i, nbytes
+    cdef const Column* part
+    cdef const unsigned char* p = w.p
+    if p == w.end:
+        return MORE
+    if p[0] != STRING:
+        return OTHER
+    if w.end - p < 5:
+        return MORE
+    nbytes = load_i32(p + 1)
+    if nbytes < 0:
+        return BROKEN
+    if nbytes > w.end - p - 5:
+        return MORE
+    i = field[0]
+    for _ in range(c.nparts):
+        i = i + 1 if i + 1 < c.nparts else 0
+        part = c.parts[i]
+        if part.key_nbytes == 5 + nbytes and memcmp(part.key + 5, p + 5, nbytes) == 0:
+            field[0] = i
+            w.p = p + 5 + nbytes
+            return DONE if part.n == c.n else OTHER
+    return OTHER
+
+
+cdef Outcome append_missing_fields(Walk* w, Column* c) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef Outcome outcome
+    cdef Column* part
+    for i in range(c.nparts):
+        part = c.parts[i]
+        if part.n == c.n:
+            outcome = count_missing(w, null_size(part))
+            if outcome == DONE:
+                outcome = append_null(part, &MISSING_FIELD)
+            if outcome != DONE:
+                return outcome
+    return DONE
+
+
+cdef Outcome count_missing(Walk* w, Py_ssize_t nbytes) noexcept nogil:
+    if nbytes > MAX_MISSING_NBYTES - w.missing_nbytes:
+        w.missing_nbytes = MAX_MISSING_NBYTES + 1
+        return COLUMN_FULL
+    w.missing_nbytes += nbytes
+    return DONE
 
 
 cdef Outcome end_items(const Walk* w, Column* c) noexcept nogil:

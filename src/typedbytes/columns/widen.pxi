@@ -13,18 +13,28 @@ cdef bint find_path(Column* c, Column* wanted, list steps) except -1:
     if c == wanted:
         return True
     for i in range(c.nparts):
-        index = c.parts[i].n - c.offsets[c.n] if has_offsets(c) and c.offsets_capacity else c.parts[i].n if has_offsets(c) else i
-        steps.append(f"[{index}]" if c.kind != MAP_ENTRIES else f".key({index})" if i == 0 else f".value({index})")
+        steps.append(step_to(c, i))
         if find_path(c.parts[i], wanted, steps):
             return True
         steps.pop()
     return False
 
 
+cdef str step_to(const Column* c, Py_ssize_t i):
+    cdef Py_ssize_t index
+    if c.kind == STRUCT:
+        return f"[{encoded_name(c.parts[i]).decode('utf-8')!r}]"
+    index = c.parts[i].n - c.offsets[c.n] if has_offsets(c) and c.offsets_capacity else c.parts[i].n if has_offsets(c) else i
+    return f"[{index}]" if c.kind != MAP_ENTRIES else f".key({index})" if i == 0 else f".value({index})"
+
+
 cdef void replace_column(Column* c, Column* other) noexcept:
-    # Replace a column by another, which is freed.
+    # Replace a column by another, which is freed; what it is to its parent stays.
     cdef bint wanted = c.wanted
     cdef bint refuses_nulls = c.refuses_nulls
+    cdef bint is_map_value = c.is_map_value
+    cdef unsigned char* key = c.key
+    cdef Py_ssize_t key_nbytes = c.key_nbytes
     free_parts(c)
     free_memory(c)
     free_nulls(c)
@@ -32,7 +42,18 @@ cdef void replace_column(Column* c, Column* other) noexcept:
     c[0] = other[0]
     c.wanted = wanted
     c.refuses_nulls = refuses_nulls
+    c.is_map_value = is_map_value
+    c.key = key
+    c.key_nbytes = key_nbytes
     PyMem_RawFree(other)
+
+
+cdef void move_nulls(Column* to, Column* c) noexcept:
+    to.valid = to.bits = c.bits
+    to.nbits = c.nbits
+    to.bits_capacity = c.bits_capacity
+    to.null = c.null
+    c.bits = NULL
 
 
 cdef bint widen(Column* c, Walk* w) except -1:
@@ -45,8 +66,125 @@ cdef bint widen(Column* c, Walk* w) except -1:
             return widen_arity(c, w.max_held)
         if widens_to(c.code, w.mismatched_at[0]):
             return widen_numbers(c, w.mismatched_at[0])
+    if c.kind == MAP_ENTRIES and code == MAP:    # a value in it is of another type
+        if not convert_map_to_struct(c, w):
+            encode_column(c.parts[1], w.max_held)
+        return True
+    if c.kind == STRUCT and code == MAP and add_fields(c, w):
+        return True
     encode_column(c, w.max_held)
     return True
+
+
+cdef bint convert_map_to_struct(Column* c, Walk* w) except -1:
+    # From MAPs of few different STRINGs to a STRUCT. False: it is not possible, and nothing has changed.
+    cdef Column* values = c.parts[1]
+    cdef Column* fields
+    cdef list items = []
+    cdef list others = keys_at(w)
+    cdef dict names = {}
+    if others is None or c.parts[0].kind != VARIABLE_LENGTH or not find_fields(c, names, items):
+        return False
+    if len(names.keys() | others) > MAX_FIELDS:
+        return False
+    if count_missing(w, null_size(values) * (len(names) * c.n - len(items))) != DONE:
+        w.missing_nbytes = 0    # of the STRUCT that was not made
+        return False
+    described = describe(values)
+    fields = make_struct(tuple([(name, described) for name in names]))
+    try:
+        fill_struct(fields, c, items)
+    except BaseException:
+        free_column(fields)
+        raise
+    replace_column(c, fields)
+    return True
+
+
+cdef bint find_fields(const Column* c, dict names, list items) except -1:
+    # Give each key of the MAPs a number, and each pair that of its key. False: the keys cannot be names of fields.
+    cdef Py_ssize_t i, item, number, start, nbytes
+    cdef const Column* keys = c.parts[0]
+    cdef list last_row = []
+    for i in range(c.n):
+        for item in range(c.offsets[i], c.offsets[i + 1]):
+            start = keys.offsets[item]
+            nbytes = keys.offsets[item + 1] - start
+            if not is_text(keys.data + start, nbytes) or memchr(keys.data + start, 0, nbytes) != NULL:
+                return False
+            number = names.setdefault(keys.data[start:start + nbytes].decode("utf-8"), len(names))
+            if number == len(last_row):
+                last_row.append(-1)
+            if last_row[number] == i or number == MAX_FIELDS:
+                return False
+            last_row[number] = i
+            items.append(number)
+    return True
+
+
+cdef int fill_struct(Column* fields, const Column* c, list items) except -1:
+    # Append the MAPs of a column to a STRUCT, whose field `items[k]` has the value k.
+    cdef Py_ssize_t i, item, number
+    for i in range(c.n):
+        if is_null(c, i):
+            if append_null(fields, c.null) != DONE:
+                raise MemoryError
+            continue
+        for item in range(c.offsets[i], c.offsets[i + 1]):
+            number = items[item]
+            if not copy_rows(fields.parts[number], c.parts[1], item, item + 1):
+                raise MemoryError
+        append_empty(fields)
+    return 0
+
+
+cdef int append_empty(Column* c) except -1:
+    # Append a MAP: without pairs, or with the fields that have a value already.
+    cdef Py_ssize_t i
+    if c.kind == STRUCT:
+        for i in range(c.nparts):
+            if c.parts[i].n == c.n and append_null(c.parts[i], &MISSING_FIELD) != DONE:
+                raise MemoryError
+    else:
+        if not reserve_offsets(c, c.n + 1):
+            raise MemoryError
+        c.offsets[c.n + 1] = c.offsets[c.n]
+    c.n += 1
+    return 0
+
+
+cdef bint add_fields(Column* c, Walk* w) except -1:
+    # Add the keys of the MAP at the cursor to a STRUCT. False: they cannot be fields, or all are.
+    cdef list names = keys_at(w)
+    cdef Column** larger
+    cdef Column* part
+    if names is None:
+        return False
+    known = set(field_names(c))
+    names = [name for name in names if name not in known]
+    if not names or c.nparts + len(names) > MAX_FIELDS:
+        return False
+    larger = <Column**>enlarge(c.parts, (c.nparts + len(names)) * sizeof(Column*))
+    if larger == NULL:
+        raise MemoryError
+    c.parts = larger
+    for name in names:
+        part = new_column(UNKNOWN, -1, 0)
+        part.n = c.n
+        part.null = &MISSING_FIELD
+        c.parts[c.nparts] = part
+        c.nparts += 1
+        set_key(part, name)
+    return True
+
+
+cdef list keys_at(Walk* w):
+    # As read_keys, for the complete MAP at the cursor.
+    w.skipping.max_depth = w.max_depth - w.depth
+    try:
+        return read_keys(&w.skipping, w.p, w.end)
+    finally:
+        w.skipping.depth = w.skipping.tail = 0
 
 
 cdef object column_limit_error(Py_ssize_t max_held):
@@ -91,11 +229,7 @@ cdef bint widen_arity(Column* c, Py_ssize_t max_held) except -1:
     for i in range(c.n):
         listed.offsets[i + 1] = <int32_t>((i + 1) * c.nitems)
     listed.n = c.n
-    listed.valid = listed.bits = c.bits
-    listed.nbits = c.nbits
-    listed.bits_capacity = c.bits_capacity
-    listed.null = c.null
-    c.bits = NULL
+    move_nulls(listed, c)
     listed.parts[0].data = c.data
     listed.parts[0].used = c.used
     listed.parts[0].capacity = c.capacity
@@ -126,5 +260,7 @@ cdef int encode_column(Column* c, Py_ssize_t max_held) except -1:
         encoded.offsets[i + 1] = <int32_t>(out - encoded.data)
     encoded.n = c.n
     encoded.used = out - encoded.data
+    if c.null == &MISSING_FIELD:    # such a null has no bytes
+        move_nulls(encoded, c)
     replace_column(c, encoded)
     return 0

@@ -35,10 +35,10 @@ cdef Py_ssize_t bound_of(const Column* c, Py_ssize_t first, Py_ssize_t last, Py_
         return total + n * (5 + c.nitems * (1 + c.width))
     if c.kind == UNKNOWN or n == 0:
         return total
-    if c.kind == TUPLE:
+    if has_parts_per_value(c):
         total += 5 * n
         for i in range(c.nparts):
-            total += bound_of(c.parts[i], first, last, null_nbytes)
+            total += n * c.parts[i].key_nbytes + bound_of(c.parts[i], first, last, null_nbytes)
         return total
     start = offset_at(c, first)
     end = offset_at(c, last)
@@ -123,6 +123,8 @@ cdef unsigned char* write_one_value(unsigned char* out, const Column* c, Py_ssiz
             if out == NULL:
                 return NULL
         return out
+    if c.kind == STRUCT:
+        return write_struct(out, c, i, nulls)
     if c.kind == UNSIGNED_UNCHECKED:
         memcpy(&number, c.data + i * c.width, 8)
         if number < 0:
@@ -151,6 +153,26 @@ cdef unsigned char* write_one_value(unsigned char* out, const Column* c, Py_ssiz
     if c.code == LIST:
         out[0] = MARKER
         out += 1
+    return out
+
+
+cdef unsigned char* write_struct(unsigned char* out, const Column* c, Py_ssize_t i, Nulls* nulls) noexcept nogil:
+    # The fields that are not missing.
+    cdef unsigned char* head = out
+    cdef const Column* part
+    cdef Py_ssize_t number
+    cdef Py_ssize_t count = 0
+    out += 5
+    for number in range(c.nparts):
+        part = c.parts[number]
+        if nulls.data == NULL and part.null == &MISSING_FIELD and (is_null(part, i) or part.kind == UNKNOWN):
+            continue
+        memcpy(out, part.key, part.key_nbytes)
+        out = write_one_value(out + part.key_nbytes, part, i, nulls)
+        if out == NULL:
+            return NULL
+        count += 1
+    write_head(head, MAP, count)
     return out
 
 

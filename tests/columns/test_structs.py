@@ -1,0 +1,264 @@
+"""MAPs whose keys are STRINGs as structs: inferred, widened, with missing fields, written back."""
+
+import io
+import struct
+
+import numpy
+import pyarrow
+import pytest
+from hypothesis import given, strategies as st
+
+import reference
+import typedbytes as tb
+from column_values import EXACT, as_struct, rows_of
+from fresh import run_fresh
+from typedbytes import columns
+from vectors import Dribble, exact_repr
+
+ENCODER = tb.Encoder()
+NAMES = ["x", "y", "z", "some longer name", "é", 'a "b"', ""]
+SCALARS = [st.integers(-9, 9), st.text(max_size=3), st.floats(), st.booleans(), st.binary(max_size=20), st.none()]
+NESTED = [st.lists(st.integers(-9, 9), max_size=3), st.tuples(st.text(max_size=2), st.integers(0, 9)), *SCALARS]
+
+
+def read(values, *arguments, **options):
+    return list(columns.read(ENCODER.encode_all(values), *arguments, pairs=False, **options))
+
+
+def read_one(values, **options):
+    (batch,) = read(values, **options)
+    return batch
+
+
+def objects_of(batch):
+    """Return the rows as pyarrow shows them, which has checked the batch."""
+    table = pyarrow.record_batch(batch)
+    table.validate(full=True)
+    return table.column("value").to_pylist()
+
+
+def written(batch, **options):
+    sink = io.BytesIO()
+    columns.write(sink, batch, pairs=False, **options)
+    return sink.getvalue()
+
+
+def without_nulls(value):
+    """Return a value without the fields that are None, at any level."""
+    if isinstance(value, dict):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+@st.composite
+def like_records(draw):
+    """Return dicts whose values have a type by name; any of them may be missing, and the names come in any order."""
+    kinds = draw(st.dictionaries(st.sampled_from(NAMES), st.sampled_from(NESTED), min_size=2))
+    record = st.lists(st.sampled_from(sorted(kinds)), unique=True).flatmap(
+        lambda names: st.fixed_dictionaries({name: kinds[name] for name in names})
+    )
+    return draw(st.lists(st.one_of(record, st.none()), min_size=1, max_size=20))
+
+
+@given(like_records(), st.sampled_from(["error", "widen", "split"]), st.integers(1, 9), st.sampled_from([1, 2]), st.booleans())
+def test_any_records(records, policy, batch_rows, threads, dribbles):
+    data = b"".join(reference.dumps(record) for record in records)
+    expected = list(tb.Reader(data, **EXACT))
+    rows, batches = [], []
+    with columns.read(Dribble(data) if dribbles else data, batch_rows, pairs=False, on_mismatch=policy, threads=threads) as reader:
+        try:
+            batches.extend(reader)
+        except columns.MismatchError as error:
+            assert policy != "widen"
+            assert error.record == sum(map(len, batches))
+    for batch in batches:
+        rows += [value for (value,) in rows_of(batch)]
+        pyarrow.record_batch(batch).validate(full=True)
+    assert policy != "widen" or len(rows) == len(records)
+    assert exact_repr(as_struct(rows)) == exact_repr(as_struct(expected[: len(rows)]))
+    again = [value for batch in batches for value in tb.Reader(written(batch), **EXACT)]
+    assert exact_repr(as_struct(again)) == exact_repr(as_struct(expected[: len(rows)]))
+
+
+def test_a_map_with_values_of_several_types_is_a_struct():
+    batch = read_one([{"x": 1, "y": "s"}, {"y": "t"}, {}, None, {"y": "u", "x": 5}])
+    assert batch.schema == {"value": "struct<x: int, y: string>"}
+    assert objects_of(batch) == [{"x": 1, "y": "s"}, {"x": None, "y": "t"}, {"x": None, "y": None}, None, {"x": 5, "y": "u"}]
+    assert written(batch) == ENCODER.encode_all([{"x": 1, "y": "s"}, {"y": "t"}, {}, None, {"x": 5, "y": "u"}])
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"a": 1, "b": 2}, "map<string, int>"),
+        ({"a": 1, "b": 1 << 40}, "map<string, long>"),
+        ({"a": None, "b": 1, "c": None}, "map<string, int>"),
+        ({"a": (1, 2), "b": (1, "x")}, "map<string, raw>"),
+        ({"a": 1, 2: "b"}, "map<raw, raw>"),
+        ({"a": 1, "b\0": "b"}, "map<string, raw>"),
+        ({"a": 1, "b": True}, "struct<a: int, b: bool>"),
+        ({"a": "x", "b": b"x"}, "struct<a: string, b: bytes>"),
+        ({"a": None, "b": 1, "c": "x"}, "struct<a: unknown, b: int, c: string>"),
+        ({"a": {"p": 1, "q": "x"}, "b": [{"r": 1, "s": "y"}]}, "struct<a: struct<p: int, q: string>, b: list<struct<r: int, s: string>>>"),
+        ({"a b": 1, "é": "x", '"': 0.5}, 'struct<"a b": int, "é": string, "\\"": double>'),
+        ({str(n): n if n else "x" for n in range(257)}, "map<string, raw>"),
+    ],
+)
+def test_what_is_a_struct(value, text):
+    with columns.read(ENCODER.encode(value), pairs=False, on_mismatch="widen") as reader:
+        assert reader.schema == {"value": text}
+    if text.startswith("struct"):
+        batch = read_one([value])
+        assert batch.schema == {"value": text}
+        assert read_one([value], schema=[text]).schema == batch.schema
+        assert without_nulls(objects_of(batch)) == without_nulls([value])
+
+
+def test_widening_adds_fields_and_makes_maps_structs():
+    rows = [{"x": 1}, {"x": 2, "w": 3}, {"x": 4, "y": "s"}, {"z": [1.5]}, {"x": 1 << 40}]
+    batch = read_one(rows, on_mismatch="widen")
+    assert batch.schema == {"value": "struct<x: long, w: int, y: string, z: list<double>>"}
+    assert without_nulls(objects_of(batch)) == rows
+    assert list(tb.Reader(written(batch))) == rows
+    parts = read(rows, 1, on_mismatch="widen")
+    assert [list(tb.Reader(written(part))) for part in parts] == [[row] for row in rows]
+    assert parts[1].schema == {"value": "map<string, int>"}
+    assert parts[-1].schema == {"value": "struct<x: long, y: string, z: list<double>>"}
+
+
+def test_the_first_maps_may_be_empty():
+    rows = [{}, {}, None, {"x": 1, "y": "s"}, {}]
+    batch = read_one(rows)
+    assert batch.schema == {"value": "struct<x: int, y: string>"}
+    assert objects_of(batch)[2] is None and written(batch) == ENCODER.encode_all(rows)
+    assert read_one([{}, {1: 2}]).schema == {"value": "map<int, int>"}
+
+
+def test_a_field_that_is_null_somewhere_is_written_as_null_where_it_is_missing():
+    rows = [{"x": 1, "y": "s"}, {"y": "t"}, {"x": None, "y": "u"}]
+    assert list(tb.Reader(written(read_one(rows)))) == [rows[0], {"x": None, "y": "t"}, rows[2]]
+    assert list(tb.Reader(written(read_one(rows[:2])))) == rows[:2]
+    assert list(tb.Reader(written(read_one(rows[:2]), nulls="value", null_value=0))) == [rows[0], {"x": 0, "y": "t"}]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "fault"),
+    [
+        ([("x", 1), ("z", "s")], "key 'z' in column 'value', which holds struct<x: int, y: string>"),
+        ([("x", 1), (1, "s")], "MAP whose keys are not different STRINGs in column"),
+        ([("x", 1), ("x", 2)], "MAP whose keys are not different STRINGs in column"),
+    ],
+)
+def test_what_a_struct_does_not_hold(pairs, fault):
+    first = ENCODER.encode({"x": 1, "y": "s"})
+    other = struct.pack(">Bi", 10, len(pairs)) + b"".join(ENCODER.encode(part) for pair in pairs for part in pair)
+    with pytest.raises(columns.MismatchError, match=fault) as caught:
+        list(columns.read(first + other, pairs=False))
+    assert (caught.value.offset, caught.value.record, caught.value.code) == (len(first), 1, 10)
+    (batch,) = columns.read(first + other, pairs=False, on_mismatch="widen")
+    if batch.schema == {"value": "raw"}:
+        assert written(batch) == first + other
+    else:
+        assert batch.schema == {"value": "struct<x: int, y: string, z: string>"}
+
+
+def test_a_value_of_another_type_names_its_field():
+    with pytest.raises(columns.MismatchError, match=r"STRING in column 'value', which holds int.*, path \[0\]\['x'\]"):
+        read([({"x": 1, "y": "s"}, 1), ({"y": "t", "x": "u"}, 2)])
+    rows = [{"x": 1, "y": "s"}, {"y": "t"}, {"x": "u"}, {"y": "v"}]
+    batch = read_one(rows, on_mismatch="widen")
+    assert batch.schema == {"value": "struct<x: raw, y: string>"} and list(tb.Reader(written(batch))) == rows
+    assert objects_of(batch)[1] == {"x": None, "y": "t"} and batch.column("value.x").tolist()[3] is None
+
+
+def test_maps_with_many_keys_or_keys_twice_stay_maps():
+    many = [{str(n): n} for n in range(300)] + [{"x": "s"}]
+    batch = read_one(many, on_mismatch="widen")
+    assert batch.schema == {"value": "map<string, raw>"} and list(tb.Reader(written(batch))) == many
+    twice = b"\x0a\0\0\0\x02" + ENCODER.encode_all(["x", 1, "x", 2])
+    (batch,) = columns.read(twice + ENCODER.encode({"x": "s"}), pairs=False, on_mismatch="widen")
+    assert batch.schema == {"value": "map<string, raw>"} and written(batch) == twice + ENCODER.encode({"x": "s"})
+    fields = [{"x": 1, "y": "s"}] + [{str(n): n} for n in range(300)]
+    batch = read_one(fields, on_mismatch="widen")
+    assert batch.schema == {"value": "raw"} and list(tb.Reader(written(batch))) == fields
+
+
+def test_numpy_has_a_dict_of_fields():
+    batch = read_one([{"x": 1, "y": "s", "v": (1.5, 2.5)}, {"y": "t", "v": (3.5, 4.5)}])
+    found = batch.column("value")
+    assert list(found) == ["x", "y", "v"]
+    assert found["x"].tolist() == [1, None] and found["y"].tolist() == ["s", "t"]
+    assert numpy.array_equal(batch.column("value.v.1"), [2.5, 4.5])
+    held = batch.buffers("value")
+    assert held["x"]["valid"][0] & 3 == 1 and bytes(held["y"]["data"]) == b"st"
+    with pytest.raises(LookupError, match="no part 'z' in struct<x: int"):
+        batch.column("value.z")
+
+
+def test_arrow_structs_as_maps():
+    column = pyarrow.array([{"x": 1, "y": "s"}, {"x": None, "y": "t"}, None])
+    with pytest.raises(tb.EncodeValueError, match="value is null"):
+        written([column], structs="map")
+    assert list(tb.Reader(written([column[:2]], structs="map"))) == [{"x": 1, "y": "s"}, {"y": "t"}]
+    assert list(tb.Reader(written([column], structs="map", nulls="value"))) == [{"x": 1, "y": "s"}, {"x": None, "y": "t"}, None]
+    lists = pyarrow.array([[{"x": 1, "z": {"w": True}}], []])
+    assert list(tb.Reader(written([lists], structs="map"))) == [[{"x": 1, "z": {"w": True}}], []]
+    assert list(tb.Reader(written([column[:1]]))) == [(1, "s")]
+    twins = pyarrow.StructArray.from_arrays([pyarrow.array([1]), pyarrow.array([2])], names=["x", "x"])
+    with pytest.raises(tb.EncodeTypeError, match="several fields of one name: x, x"):
+        written([twins], structs="map")
+    with pytest.raises(ValueError, match='structs must be "vector" or "map"'):
+        written([column], structs="dict")
+
+
+def test_round_trip_by_arrow():
+    rows = [{"id": n, "name": str(n), "tags": ["a"] * (n % 3)} for n in range(100)]
+    table = pyarrow.table(columns.read(ENCODER.encode_all(rows), pairs=False))
+    assert written(table, structs="map") == ENCODER.encode_all(rows)
+
+
+def test_missing_fields_end_a_batch_before_they_take_much_memory():
+    wide = {"id": 1, "vector": (0.5,) * 1000}
+    rows = [wide] + [{"id": n} for n in range(5000)]
+    batches = read(rows)
+    assert len(batches) > 1 and sum(map(len, batches)) == len(rows)
+    assert max(map(len, batches)) <= (16 << 20) // 8000 + 2
+    assert all(batch.schema == batches[0].schema for batch in batches)
+    late = [{"id": n, "name": "x"} for n in range(5000)] + [wide]
+    batches = read(late, on_mismatch="widen")
+    assert sum(map(len, batches)) == len(late)
+    assert without_nulls(objects_of(batches[-1]))[-1] == {"id": 1, "vector": list(wide["vector"])}
+    lacking = ENCODER.encode([wide] + [{}] * 5000)
+    with pytest.raises(tb.LimitError, match="the fields that MAPs of a column lack take more than"):
+        list(columns.read(lacking, pairs=False))
+
+
+def test_type_texts():
+    for text in ("struct<x: int>", 'struct<"a b": list<struct<y: bytes>>, short: long>', 'struct<"": int, "1": int>'):
+        assert columns.read(b"", schema=[text], pairs=False).schema == {"value": text}
+    for text in (
+        "struct<>",
+        "struct<x>",
+        "struct<x: int, x: int>",
+        'struct<"x: int>',
+        "struct<1: int>",
+        "struct<x int>",
+        'struct<"\\0": int>',
+        "struct<x: short>",
+    ):
+        with pytest.raises(ValueError, match="is not a column type|does not exist in dialect"):
+            columns.read(b"", schema=[text], pairs=False)
+
+
+def test_a_struct_within_columns_that_are_not_read_is_skipped():
+    data = ENCODER.encode_pairs([("a", ({"x": 1, "y": "s"}, 5)), ("b", ({"z": 1}, 6))])
+    (batch,) = columns.read(data, columns=["key", "value.1"])
+    assert batch.column("value.1").tolist() == [5, 6]
+
+
+def test_json_is_not_imported_for_plain_names():
+    run_fresh(
+        "import sys, typedbytes as tb; from typedbytes import columns\n"
+        "(batch,) = columns.read(tb.dumps({'x': 1, 'y': 's'}), pairs=False)\n"
+        "assert batch.schema == {'value': 'struct<x: int, y: string>'} and 'json' not in sys.modules"
+    )
