@@ -34,7 +34,7 @@ if sys.platform != "win32":
 link_args = []
 # Without memory for the names of arguments, Cython 3.3's vectorcall form of tp_new releases arguments that it does not own: it is
 # switched off. Its list comprehensions release an item twice when the list cannot grow. No macro turns that off, so our code calls
-# list.append() instead.
+# list.append() instead, as a test sees.
 macros = [("CYTHON_VECTORCALL_TPNEW", "0")]
 core_macros = []
 if sys.platform != "win32" and not switch("TRACE"):  # coverage would count the branches of every inlined copy

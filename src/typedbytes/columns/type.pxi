@@ -33,7 +33,10 @@ cdef Column* make_column(tuple described) except NULL:
 
 cdef Column* make_struct(tuple fields) except NULL:
     cdef Py_ssize_t i
-    cdef Column* c = add_parts(new_column(STRUCT, MAP, len(fields)), tuple([part for _, part in fields]))
+    cdef list types = []
+    for _, described in fields:
+        types.append(described)
+    cdef Column* c = add_parts(new_column(STRUCT, MAP, len(fields)), tuple(types))
     try:
         for i in range(len(fields)):
             set_key(c.parts[i], fields[i][0])
@@ -93,8 +96,11 @@ cdef tuple describe(const Column* c):
 
 
 cdef list field_names(const Column* c):
+    cdef list names = []
     cdef Py_ssize_t i
-    return [encoded_name(c.parts[i]).decode("utf-8") for i in range(c.nparts)]
+    for i in range(c.nparts):
+        names.append(encoded_name(c.parts[i]).decode("utf-8"))
+    return names
 
 
 cdef tuple describe_all(Column** columns, Py_ssize_t n):

@@ -82,6 +82,7 @@ cdef bint convert_map_to_struct(Column* c, Walk* w) except -1:
     cdef Column* fields
     cdef list items = []
     cdef list others = keys_at(w)
+    cdef list described = []
     cdef dict names = {}
     if others is None or c.parts[0].kind != VARIABLE_LENGTH or not find_fields(c, names, items):
         return False
@@ -90,8 +91,10 @@ cdef bint convert_map_to_struct(Column* c, Walk* w) except -1:
     if count_missing(w, null_size(values) * (len(names) * c.n - len(items))) != DONE:
         w.missing_nbytes = 0    # of the STRUCT that was not made
         return False
-    described = describe(values)
-    fields = make_struct(tuple([(name, described) for name in names]))
+    value_type = describe(values)
+    for name in names:
+        described.append((name, value_type))
+    fields = make_struct(tuple(described))
     try:
         fill_struct(fields, c, items)
     except BaseException:
@@ -155,13 +158,16 @@ cdef int append_empty(Column* c) except -1:
 
 cdef bint add_fields(Column* c, Walk* w) except -1:
     # Add the keys of the MAP at the cursor to a STRUCT. False: they cannot be fields, or all are.
-    cdef list names = keys_at(w)
+    cdef list keys = keys_at(w)
+    cdef list names = []
     cdef Column** larger
     cdef Column* part
-    if names is None:
+    if keys is None:
         return False
     known = set(field_names(c))
-    names = [name for name in names if name not in known]
+    for name in keys:
+        if name not in known:
+            names.append(name)
     if not names or c.nparts + len(names) > MAX_FIELDS:
         return False
     larger = <Column**>enlarge(c.parts, (c.nparts + len(names)) * sizeof(Column*))
@@ -172,9 +178,13 @@ cdef bint add_fields(Column* c, Walk* w) except -1:
         part = new_column(UNKNOWN, -1, 0)
         part.n = c.n
         part.null = &MISSING_FIELD
+        try:
+            set_key(part, name)
+        except BaseException:
+            free_column(part)
+            raise
         c.parts[c.nparts] = part
         c.nparts += 1
-        set_key(part, name)
     return True
 
 

@@ -414,11 +414,10 @@ cdef class PassedOptions:
         from inspect import Signature, signature    # lazy import: start-up time
         _self, *own, _options = signature(self.init).parameters.values()
         names = {parameter.name for parameter in own}
-        passed = [
-            parameter for parameter in signature(self.target).parameters.values()
-            if parameter.kind is parameter.KEYWORD_ONLY and parameter.name not in names and parameter.name not in self.hidden
-        ]
-        return Signature(own + passed)
+        for parameter in signature(self.target).parameters.values():
+            if parameter.kind is parameter.KEYWORD_ONLY and parameter.name not in names and parameter.name not in self.hidden:
+                own.append(parameter)
+        return Signature(own)
 
 
 cdef class ParametersOf:

@@ -90,7 +90,7 @@ def _flush_all():
     # Called at the end of the interpreter.
     global IS_FINALIZING
     IS_FINALIZING = True
-    waiting = [item for item in open_writers() if not flush_or_report(item)]
+    waiting = unflushed(open_writers())
     if not waiting:
         return
     try:
@@ -100,12 +100,21 @@ def _flush_all():
         while waiting and monotonic() < deadline:
             sleep(0.001)    # daemon threads go on meanwhile
             PyErr_CheckSignals()    # which another thread may have received
-            waiting = [item for item in waiting if not flush_or_report(item)]
+            waiting = unflushed(waiting)
         error = TimeoutError(f"another thread was using it, or the sink took nothing, for {_unflushed.TIMEOUT} s")
     except BaseException as interruption:    # by a signal's handler
         error = interruption
     for item in waiting:
         report_unwritten(item, error)
+
+
+cdef list unflushed(list waiting):
+    # Those that still have something to write: another thread uses them, or their sinks take nothing for now.
+    cdef list found = []
+    for item in waiting:
+        if not flush_or_report(item):
+            found.append(item)
+    return found
 
 
 cdef bint flush_or_report(tuple item):
