@@ -1,5 +1,6 @@
 """Block messages over sockets, pipes and files: the number of system calls and copies, and peers that fail."""
 
+import asyncio
 import contextlib
 import errno
 import gc
@@ -757,6 +758,54 @@ def test_what_is_closed_is_a_bad_descriptor():
             with pytest.raises(OSError) as caught:
                 use(target)
             assert caught.value.errno == errno.EBADF
+
+
+def drain(sink, close):
+    """Write by a writer of asyncio, after a call."""
+
+    async def write():
+        writer = tb.block.AsyncCoalescingWriter(sink)
+        close()
+        writer.write([1])
+        await writer.drain()
+
+    sink.setblocking(False)
+    asyncio.run(write())
+
+
+def write(sink, close):
+    """Write by a BlockWriter, after a call."""
+    writer = BlockWriter(sink)
+    close()
+    writer.write([1])
+
+
+def read(source, close):
+    """Read by a BlockReader, after a call."""
+    reader = BlockReader(source)
+    close()
+    reader.read()
+
+
+@pytest.mark.parametrize("use", [drain, write, read])
+def test_what_its_owner_has_closed_is_not_used(tmp_path, use):
+    ours, theirs = socket.socketpair()
+    number = ours.fileno()
+    with open(tmp_path / "other", "w+b", buffering=0) as other, theirs:
+        other.write(bytes(8))
+        other.seek(0)
+
+        def close():
+            ours.close()
+            os.dup2(other.fileno(), number)
+
+        try:
+            with pytest.raises(OSError) as caught:
+                use(ours, close)
+            assert caught.value.errno == errno.EBADF
+        finally:
+            os.close(number)
+        assert other.tell() == 0 and other.read() == bytes(8)
 
 
 class Stops:

@@ -239,6 +239,7 @@ cdef class AsyncCoalescingWriter:
         cdef BlockEncoder encoder = self.encoder
         cdef Py_ssize_t npieces, ntaken
         cdef Py_ssize_t total = encoder.nbytes()
+        self.sink.check_open()
         while self.nsent < total:
             npieces = encoder.list_pieces(pieces, 2 * FEW_PARTS + 1, self.nsent)
             ntaken = send_pieces(self.sink.descriptor, self.sink.is_socket, pieces, npieces)

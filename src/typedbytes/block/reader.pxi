@@ -198,6 +198,7 @@ cdef Py_ssize_t fill_from_descriptor(void* source, unsigned char* target, Py_ssi
     cdef int descriptor = reader.descriptor
     if reader.ended:
         return 0
+    check_owned(reader.source, descriptor)
     PyErr_CheckSignals()
     while True:
         with nogil:

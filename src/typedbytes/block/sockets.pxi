@@ -30,13 +30,13 @@ cdef class Sink:
         set_no_delay(self)
 
     cdef int check_open(self) except -1:
-        # When the owner has closed the descriptor, its number may be that of another file.
-        if self.descriptor >= 0 and not is_descriptor(self.target) and self.target.fileno() != self.descriptor:
-            raise_errno(EBADF)
+        if self.descriptor >= 0:
+            check_owned(self.target, self.descriptor)
         return 0
 
     cdef int send(self, iovec* pieces, Py_ssize_t npieces) except -1:
         cdef Py_ssize_t ntaken
+        self.check_open()
         while npieces:
             if self.descriptor >= 0:
                 ntaken = self.call(pieces, npieces)
@@ -134,6 +134,13 @@ cdef bint has_plain_descriptor(object target) except -1:
         return True
     module = sys.modules.get("socket")
     return module is not None and type(target) is module.socket
+
+
+cdef int check_owned(object target, int descriptor) except -1:
+    # When the owner has closed the descriptor, its number may be that of another file.
+    if not is_descriptor(target) and target.fileno() != descriptor:
+        raise_errno(EBADF)
+    return 0
 
 
 cdef bint is_socket(int descriptor) noexcept:
