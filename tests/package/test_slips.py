@@ -13,7 +13,8 @@ import pytest
 
 import typedbytes as tb
 from fresh import SECONDS, run_fresh
-from typedbytes import block, columns, sequencefile
+from typedbytes import block, columns, sequencefile, streaming
+from typedbytes.streaming import testing
 
 ROOT = Path(__file__).parents[2]
 MODULES = [
@@ -173,3 +174,37 @@ def test_a_missing_library_has_its_whole_name(module):
                 print(error.name, "needs the library backports.zstd: pip install 'typedbytes[zstd]'" in str(error))
     """
     assert run_fresh(code).split("\n") == ["backports.zstd True"] * 2
+
+
+class Renamed:
+    """A mapper and reducer with the methods that mrjob calls around them."""
+
+    def map(self, key, value):
+        yield key, value
+
+    def reduce(self, key, values):
+        yield from ((key, value) for value in values)
+
+    def mapper_init(self):
+        raise AssertionError
+
+    def reducer_final(self):
+        raise AssertionError
+
+
+def test_methods_of_mrjob_are_not_left_out_unsaid():
+    with pytest.raises(TypeError, match=r"has a method mapper_init\(\), which is not called: name it configure\(\)"):
+        testing.call_map(Renamed, [(1, 2)])
+    with pytest.raises(TypeError, match=r"has a method reducer_final\(\), which is not called: name it close\(\)"):
+        testing.call_reduce(Renamed, [(1, 2)])
+
+
+def test_a_function_is_no_step():
+    with pytest.raises(TypeError, match=r"steps is a list of Step\(mapper, reducer, combiner, ...\), and <.*> is none"):
+        streaming.run(steps=[str.upper])
+
+
+@pytest.mark.parametrize("data", [b"SEQ", io.BytesIO(b"SEQ"), 0])
+def test_read_takes_paths(data):
+    with pytest.raises(TypeError, match=rf"sequencefile.read takes paths, not a {type(data).__name__}: sequencefile.open reads bytes"):
+        sequencefile.read(data)

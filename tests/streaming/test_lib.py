@@ -131,6 +131,17 @@ def test_a_join_distinguishes_keys_as_hadoop_does():
     assert call_reduce(Orders, pairs) == [("customer", "int"), ("customer", "nan"), ("nan", 4.0)]
 
 
+def test_a_join_of_dumbo_that_compares_the_key_itself():
+    class Named(Orders):
+        def secondary_blocked(self, key):
+            if self._key != key:
+                self.name = "unknown"
+            return False
+
+    pairs = [((7, False), "Ada"), ((7, True), 20.0), ((8, True), 5.5)]
+    assert call_reduce(Named, pairs) == [("customer", "Ada"), ("Ada", 20.0), ("unknown", 5.5)]
+
+
 def test_an_outer_join_and_a_combiner():
     class Outer(Orders):
         name = "unknown"

@@ -5,6 +5,7 @@ own, which finds its code as Hadoop's would: in a file.
 """
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from typedbytes.streaming._job_options import steps_in
 __all__ = ["from_job", "from_script"]
 
 PROBE_SECONDS = 60
+PORTED = ("dumbo", "hadoopy", "mrjob")  # libraries with a guide of how to port their jobs
 
 
 def from_job(role, job, reducer=None):
@@ -107,6 +109,16 @@ def _probe(processes, script, commands, environ):
         return {role: _lines_of(answer, commands[role][0], script) for role, answer in answers.items()}
 
 
+def _advice_on(lines):
+    """Return the end of a message about a script whose last line is an error: what to do about a module that is missing."""
+    missing = re.fullmatch(r"ModuleNotFoundError: No module named '(\w+).*", lines[-1] if lines else "")
+    if missing is None:
+        return ""
+    if missing[1] in PORTED:
+        return f"; typedbytes runs jobs of {missing[1]} once they are ported: docs/guides/port-{missing[1]}.md says how"
+    return f"; install the module for {sys.executable}, or correct its name"
+
+
 def _lines_of(answer, program, script):
     try:
         code, messages = answer.result()
@@ -121,8 +133,6 @@ def _lines_of(answer, program, script):
         line for line in messages.decode("utf-8", "backslashreplace").splitlines() if line.strip() and not line.startswith("reporter:")
     ]
     if code not in (OK, USAGE):
-        is_missing = lines[-1:] and lines[-1].startswith("ModuleNotFoundError: ")
-        advice = f"; install the module for {sys.executable}, or correct its name" if is_missing else ""
         said = f": {lines[-1]}" if lines else ""
-        raise CommandError(f"{script} fails before it reads any input, with exit code {code}{said}{advice}", lines)
+        raise CommandError(f"{script} fails before it reads any input, with exit code {code}{said}{_advice_on(lines)}", lines)
     return lines if code == OK else None

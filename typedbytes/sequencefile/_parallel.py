@@ -4,6 +4,7 @@ Here: dividing files into splits and distributing them. Not here: the records of
 process are in progress, which bounds memory; every record is returned once.
 """
 
+import os
 import pickle
 import warnings
 from collections import deque
@@ -37,6 +38,9 @@ def read(paths, *, processes=1, ordered=False, progress=None, split_size=1 << 24
     """
     if processes < 1 or split_size < 1:
         raise ValueError(f"processes and split_size must be at least 1, not {processes} and {split_size}")
+    for path in paths if isinstance(paths, (list, tuple)) else [paths]:
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError(f"sequencefile.read takes paths, not a {type(path).__name__}: sequencefile.open reads bytes and binary files")
     splits = list(_make_splits(_locations.files(paths), split_size))
     results = _read_in_order(splits, options) if processes == 1 else _read_in_pool(splits, options, processes, ordered)
     return WrappedIterator(_with_progress(results, sum(length for _, _, length in splits), progress))

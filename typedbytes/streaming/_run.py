@@ -113,6 +113,9 @@ def run(
     given = mapper, reducer, combiner, batch, group_by, max_bad, read_options, write_options
     if steps is not None and (not steps or given != (None, None, None, False, None, 0, None, None)):
         raise TypeError("steps is a list of at least one Step(mapper, reducer, combiner, ...): the options of a step are its own")
+    for step in steps or ():
+        if not isinstance(step, Step):
+            raise TypeError(f"steps is a list of Step(mapper, reducer, combiner, ...), and {step!r} is none")
     process_exit = ProcessExit()
     raise process_exit.set_code(_run(steps, only, sys.argv if argv is None else argv))
 

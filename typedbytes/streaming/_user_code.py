@@ -61,6 +61,8 @@ class RunOptions:
 
 
 METHODS = {"map": "map", "combine": "reduce", "reduce": "reduce"}
+# mrjob's names for what is called before the first record and after the last: they would be left out without a word.
+MRJOB_NAMES = {"map": "mapper", "combine": "combiner", "reduce": "reducer"}
 
 
 class UserCode:
@@ -74,6 +76,10 @@ class UserCode:
         self.close = getattr(job, "close", None)
         if not callable(self.process):
             raise TypeError(f"{job!r} is not a function and has no method {METHODS[role]}()")
+        for ending, ours in (("init", "configure"), ("final", "close")):
+            theirs = f"{MRJOB_NAMES[role]}_{ending}"
+            if hasattr(job, theirs):
+                raise TypeError(f"{job!r} has a method {theirs}(), which is not called: name it {ours}()")
 
     def start(self):
         """Call configure(), if defined."""

@@ -295,18 +295,19 @@ class JoinReducer(JoinCombiner):
     """
 
     partition_by = operator.itemgetter(0)
-    _key = None
+    _key = None  # of the last first side: dumbo's subclasses compare it
+    _encoded_key = None
 
     def reduce(self, key, values):
         body, mark = key
         if not mark:
-            self._key = dumps(body)
+            self._key, self._encoded_key = body, dumps(body)
             return self.primary(body, values)
         return None if self.secondary_blocked(body) else self.secondary(body, values)
 
     def secondary_blocked(self, key):
         """Return whether to leave out the second side of a key: by default when there was no first."""
-        return self._key != dumps(key)
+        return self._encoded_key != dumps(key)
 
 
 class Combining:
