@@ -553,6 +553,10 @@ def test_what_failed_is_kept_when_asked_for(tmp_path):
             {"script": "broken.py"},
             "fails before it reads any input, with exit code 1: ModuleNotFoundError: .*; install the module for /.*",
         ),
+        (
+            {"script": "unported.py"},
+            "No module named 'dumbo'; typedbytes runs jobs of dumbo once they are ported: docs/guides/port-dumbo.md",
+        ),
         ({"script": "mapper.py", "reducers": 2}, "mapper.py has no reducer: .*--reducers 0"),
         ({"inputs": "fifo"}, "fifo is a pipe, .*give it as standard input"),
         ({"inputs": "*fo"}, "fifo is a pipe, "),
@@ -568,6 +572,7 @@ def test_what_the_user_has_to_mend_is_said(words, tmp_path, change, said):
     os.mkfifo(tmp_path / "fifo")
     os.mknod(tmp_path / "socket", stat.S_IFSOCK | 0o600)
     (tmp_path / "links").mkdir()
+    (tmp_path / "unported.py").write_text("from dumbo.lib import sumreducer\n")
     (tmp_path / "links" / "broken").symlink_to("nowhere")
     write_script(tmp_path, "from typedbytes import streaming; streaming.run(list)", "mapper.py")
     write_script(tmp_path, "import no_such_module", "broken.py")
@@ -807,8 +812,8 @@ def test_a_limit_on_files_fails_the_job_and_says_so(words, tmp_path):
     path, script, _ = words
     limited = ["bash", "-c", 'ulimit -f 4; exec "$@"', "limited", *command(script, path, "-o", tmp_path / "out", "--no-combiner")]
     done = subprocess.run(limited, capture_output=True, env=environment(), text=True)
-    assert done.returncode == 1, done.stderr
-    assert "File too large" in done.stderr
+    assert done.returncode == 74, done.stderr
+    assert "File too large; raise the limit on the size of a file: ulimit -f unlimited" in done.stderr
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
 
 

@@ -76,6 +76,7 @@ def add_report_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of every command that reads records and reports on them."""
     add_stream_arguments(parser)
     add_format_arguments(parser)
+    parser.set_defaults(pair_check="note")
 
 
 def add_format_arguments(parser: argparse.ArgumentParser) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typedbytes import local
-from typedbytes.cli._failure import JOB_FAILED, NO_INPUT, UNAVAILABLE, USAGE, Failure, say
+from typedbytes.cli._failure import IO_ERROR, JOB_FAILED, NO_INPUT, UNAVAILABLE, USAGE, Failure, say
 from typedbytes.local._errors import OptionError
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -33,7 +33,8 @@ def _failure_of(error, quiet):
         for line in error.tail:
             say(line)
     kept = f"; {error.kept} was kept" if error.kept else ""
-    status = {local.InputError: NO_INPUT, local.OutputError: USAGE, local.CommandError: USAGE}.get(type(error), JOB_FAILED)
+    otherwise = IO_ERROR if isinstance(error.__cause__, OSError) else JOB_FAILED
+    status = {local.InputError: NO_INPUT, local.OutputError: USAGE, local.CommandError: USAGE}.get(type(error), otherwise)
     return Failure(status, f"{error}{kept}")
 
 

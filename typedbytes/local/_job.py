@@ -9,7 +9,7 @@ import random
 import resource
 from collections import namedtuple
 from concurrent.futures import FIRST_COMPLETED, wait
-from errno import EDQUOT, ENOSPC
+from errno import EDQUOT, EFBIG, ENOSPC
 from functools import partial
 from threading import Lock
 
@@ -38,6 +38,9 @@ JobSettings = namedtuple(
 # The result of a job that succeeded: the path of its output, its counters by group and name, its tasks, and its duration.
 Result = namedtuple("Result", "output counters nmaps nreducers seconds")
 
+NO_SPACE = "; free disk space, or choose other folders: for the output, and tmp (--tmp) for temporary files"
+ADVICE = {ENOSPC: NO_SPACE, EDQUOT: NO_SPACE, EFBIG: "; raise the limit on the size of a file: ulimit -f unlimited"}
+
 
 class Job:
     """One run of a job over splits into an OutputFolder."""
@@ -63,11 +66,7 @@ class Job:
             self._run_phase("map", self._map, [split.length for split in self._splits])
             self._run_phase("reduce", self._reduce, [_nbytes(self._segments_of(number)) for number in range(self.plan.nreducers)])
         except OSError as error:
-            advice = (
-                "; free disk space, or choose other folders: for the output, and tmp (--tmp) for temporary files"
-                if error.errno in (ENOSPC, EDQUOT)
-                else ""
-            )
+            advice = ADVICE.get(error.errno, "")
             raise JobError(f"writing or reading temporary files or output failed: {error}{advice}") from error
         except DecodeError as error:
             raise JobError(f"a temporary file does not hold what was written to it: {error}") from error

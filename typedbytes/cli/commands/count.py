@@ -20,7 +20,6 @@ SKIP_NRECORDS = 1 << 16
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of count."""
     add_report_arguments(parser)
-    parser.set_defaults(pair_check="note")
 
 
 def run(options: Namespace, output: CommandOutput) -> int | None:
