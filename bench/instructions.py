@@ -42,11 +42,13 @@ MARK = "getppid"
 FEATURES = ("avx2", "bmi2", "avx512bw")
 #: The lowest count of this many turns is taken: now and then a turn does work that an earlier one left to the allocator.
 NTIMES = 3
+#: Bytes: of what the interpreter asks for and gives back at once, and of memory that is kept for the paths, more than they use.
+ARENA, SPARE = 1 << 18, 1 << 26
 #: All of the environment that the counted process sees: the size of the rest would move its stack.
 KEPT = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "VIRTUAL_ENV") if name in os.environ}
-#: Long copies in vectors: the processor's own instruction for them would count once for each byte, and whether memory has to be
-#: copied when it grows depends on what lies after it.
-KEPT["GLIBC_TUNABLES"] = "glibc.cpu.x86_rep_movsb_threshold=1000000000:glibc.cpu.x86_rep_stosb_threshold=1000000000"
+#: Long copies in one kind of loop: the processor's own instruction for them would count once for each byte, and the loop for the longest
+#: depends on the cache's size and on where the bytes lie. And whether memory has to be copied when it grows depends on what lies after it.
+KEPT["GLIBC_TUNABLES"] = ":".join(f"glibc.cpu.x86_{name}_threshold=1000000000" for name in ("rep_movsb", "rep_stosb", "non_temporal"))
 
 
 def main():
@@ -138,6 +140,7 @@ def stream_paths(items):
 
 def run_marked():
     """Take each path to warm up, and then between marks, at both sizes; print its name and the number of values."""
+    _pins = pinned_arenas()
     for scale in SCALES:
         for name, path, nvalues in list(paths(scale)):
             path()
@@ -161,6 +164,15 @@ def count():
         more_values = int(lines[half + index][1]) - int(nvalues)
         counts[name] = round((totals[half + index] - totals[index]) / more_values, 2)
     return counts
+
+
+def pinned_arenas():
+    """Return objects that keep the interpreter from giving memory back.
+
+    Memory that is new costs each object some instructions more than memory that was used before, and what is given back depends on
+    what else is in it: even on the length of the path of this file.
+    """
+    return [object() for _ in range(SPARE // sys.getsizeof(object()))][:: ARENA // sys.getsizeof(object()) // 2]
 
 
 def run_under_callgrind(out):
