@@ -5,7 +5,6 @@ import sys
 
 from typedbytes.streaming._task import Task
 
-
 # Text of Python 2, which dumbo and hadoopy wrote: under Hadoop too.
 NOT_UTF8 = (
     'options = {"unicode_errors": "surrogateescape"}; run(..., read_options=options, write_options=options) keeps the bytes of such text'
