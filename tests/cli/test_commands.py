@@ -509,7 +509,7 @@ def test_an_input_is_not_replaced_before_it_is_clear_what_a_record_is(command, t
     good(*command, "--pairs", str(tmp_path / "in.tb"), "-o", str(tmp_path / "in.tb"))
 
 
-@pytest.mark.parametrize("command", ["count", "to-text", "convert"])
+@pytest.mark.parametrize("command", ["count", "to-text", "convert", "freq", "stats"])
 def test_what_looks_like_pairs_is_said_where_nothing_is_taken_apart(command, file):
     extra = ["--to", "json"] if command == "convert" else []
     done = run(command, *extra, file(PAIR_STREAM))

@@ -207,6 +207,18 @@ def test_failure_of_a_hook_is_user_code(tmp_path):
     assert outcome.lines[-1] == "ZeroDivisionError: division by zero"
 
 
+@pytest.mark.parametrize("environ", [{}, ATTEMPT])
+def test_text_of_python_2_names_the_option_that_keeps_it(tmp_path, environ):
+    data = bytes.fromhex("0700000002 63e9 0300000001")
+    outcome = run_script(tmp_path, COPY, "map", data=data, environ=environ)
+    assert outcome.code == 65 and outcome.output == b""
+    advice = outcome.details()["what to do"]
+    assert advice.startswith('options = {"unicode_errors": "surrogateescape"}; run(..., read_options=options, write_options=options)')
+    options = '{"unicode_errors": "surrogateescape"}'
+    kept = run_script(tmp_path, COPY[:-1] + f", read_options={options}, write_options={options})", "map", data=data, environ=environ)
+    assert (kept.code, kept.output) == (0, data)
+
+
 # 64: usage.
 
 
