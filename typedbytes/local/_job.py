@@ -66,7 +66,7 @@ class Job:
             self._run_phase("map", self._map, [split.length for split in self._splits])
             self._run_phase("reduce", self._reduce, [_nbytes(self._segments_of(number)) for number in range(self.plan.nreducers)])
         except OSError as error:
-            advice = ADVICE.get(error.errno, "")
+            advice = ADVICE.get(error.errno or 0, "")
             raise JobError(f"writing or reading temporary files or output failed: {error}{advice}") from error
         except DecodeError as error:
             raise JobError(f"a temporary file does not hold what was written to it: {error}") from error
