@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -139,11 +140,13 @@ def test_a_damaged_file_ends_it_and_the_others_are_kept(counts, tmp_path):
 def test_an_interrupted_conversion_goes_on(tmp_path):
     source, out = tmp_path / "in", tmp_path / "out"
     source.mkdir()
-    rows = [(number, "x" * 100) for number in range(200_000)]
-    for number in range(3):
-        with sequencefile.Writer(source / f"part-{number}", codec="default") as writer:
-            writer.writes(rows)
-    command = ["convert", "--to", "parquet", "--codec", "zstd", "--split-size", "50K", str(source), "-o", str(out)]
+    # Some seconds of work, in files of some milliseconds: on a busy machine too a signal comes long before the last one.
+    rows = [(number, "x" * 100) for number in range(1000)]
+    with sequencefile.Writer(source / "part-000", codec="default") as writer:
+        writer.writes(rows)
+    for number in range(1, 300):
+        shutil.copy(source / "part-000", source / f"part-{number:03}")
+    command = ["convert", "--to", "parquet", "--codec", "zstd", str(source), "-o", str(out)]
     unfinished = tmp_path / "out.unfinished"
     for number in (signal.SIGINT, signal.SIGKILL, signal.SIGTERM):
         already = set(unfinished.glob("part-*"))
@@ -164,7 +167,7 @@ def test_an_interrupted_conversion_goes_on(tmp_path):
         0, f"typedbytes: {len(kept)} of {len(json.loads((out / '_conversion.json').read_text())['splits'])} files are in {unfinished} already\n",
     )  # fmt: skip
     assert {name: (out / name).stat().st_mtime_ns for name in kept} == kept
-    assert rows_of(out) == rows * 3
+    assert rows_of(out) == rows * 300
 
 
 def test_two_at_once(tmp_path, counts):
