@@ -19,6 +19,7 @@ from setuptools.errors import CompileError, PlatformError
 
 
 def switch(name):
+    """Return whether a switch of the build, TYPEDBYTES_ and its name in the environment, is on."""
     return os.environ.get(f"TYPEDBYTES_{name}", "0") not in ("", "0")
 
 
@@ -86,6 +87,7 @@ class BuildExt(build_ext):
     """Translate the Cython sources when something is built; asking for the metadata does not."""
 
     def build_extensions(self):
+        """Check the compiler, translate the sources, and compile what came of them."""
         self.check_compiler()
         from Cython.Build import cythonize
 
@@ -116,6 +118,7 @@ class SourceArchive(sdist):
     """Write the same bytes for the same files: sorted names, no owners, and one time, SOURCE_DATE_EPOCH or 1980."""
 
     def make_archive(self, base_name, format, root_dir=None, base_dir=None, owner=None, group=None):
+        """Make a gzip file of the archive's entries in their order, whoever makes it and whenever."""
         time = int(os.environ.get("SOURCE_DATE_EPOCH", 315532800))
 
         def plain(entry):

@@ -38,27 +38,27 @@ _NAMES = {SEQUENCE_FILE: "sequencefile", BLOCK_MESSAGE: "block", **FOREIGN}
 
 
 def compression_of(head):
-    """Return the name of the compression of a file that starts with these bytes, or None.
+    r"""Return the name of the compression of a file that starts with these bytes, or None.
 
-    >>> compression_of(b"\\x1f\\x8b\\x08"), compression_of(b"text")
+    >>> compression_of(b"\x1f\x8b\x08"), compression_of(b"text")
     ('gzip', None)
     """
     return _marked(head, COMPRESSIONS)
 
 
 def name_of(head):
-    """Return the name of the format of a file that starts with these bytes, compressed or not, or None.
+    r"""Return the name of the format of a file that starts with these bytes, compressed or not, or None.
 
-    >>> name_of(b"PAR1\\x15"), name_of(b"text")
+    >>> name_of(b"PAR1\x15"), name_of(b"text")
     ('parquet', None)
     """
     return _marked(head, COMPRESSIONS) or _marked(head, _NAMES)
 
 
 def is_sequence_file(head):
-    """Return whether a file that starts with these bytes is a SequenceFile.
+    r"""Return whether a file that starts with these bytes is a SequenceFile.
 
-    >>> is_sequence_file(b"SEQ\\x06"), is_sequence_file(b"SEQUENCE")
+    >>> is_sequence_file(b"SEQ\x06"), is_sequence_file(b"SEQUENCE")
     (True, False)
     """
     return head.startswith(SEQUENCE_FILE) and head[3:4] < b" "  # a version
@@ -75,9 +75,9 @@ _MIN_TEXT_NBYTES = 5  # a type code and a length of printable characters: 150 MB
 
 
 def described(head):
-    """Return what a message says of input that is not typed bytes and starts with these, or None if the format is not known.
+    r"""Return what a message says of input that is not typed bytes and starts with these, or None if the format is not known.
 
-    >>> described(b"SEQ\\x06"), described(b"\\x1f\\x8b\\x08")
+    >>> described(b"SEQ\x06"), described(b"\x1f\x8b\x08")
     ('a SequenceFile, which typedbytes.sequencefile reads', 'gzip data, to be decompressed first, as a Reader of a path does')
     """
     compression = compression_of(head)

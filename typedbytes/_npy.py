@@ -37,13 +37,13 @@ def is_available():
 
 
 def dumps_array(array):
-    """Write an array in the .npy format.
+    r"""Write an array in the .npy format.
 
     Raises TypeError for an array that holds Python objects or is masked: only a pickle could keep it.
 
     >>> import numpy
     >>> dumps_array(numpy.arange(3, dtype="i1"))[-3:]
-    b'\\x00\\x01\\x02'
+    b'\x00\x01\x02'
     """
     _check_writable(array)
     is_fortran = array.flags.f_contiguous and not array.flags.c_contiguous

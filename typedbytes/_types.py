@@ -102,14 +102,14 @@ class _Opaque(tuple):
 
 
 class Ext(_Opaque):
-    """Hold the payload of an application code that has no meaning here; it re-encodes byte for byte.
+    r"""Hold the payload of an application code that has no meaning here; it re-encodes byte for byte.
 
     `code` is 50..200 (in Hive's dialect also 11, 12 and 177 with the payloads it defines), `data` any bytes-like object.
     Raises ValueError for another code.
 
     >>> import typedbytes
     >>> typedbytes.loads(bytes.fromhex("9000000002abcd"))
-    Ext(144, b'\\xab\\xcd')
+    Ext(144, b'\xab\xcd')
     """
 
     __slots__ = ()

@@ -75,7 +75,7 @@ class EncodeValueError(EncodeError, ValueError):
 
 
 class DecodeError(TypedBytesError, ValueError):
-    """Report bytes that are not valid.
+    r"""Report bytes that are not valid.
 
     `offset` counts bytes from the start of the input, `code` is the type code being read (None: none), `path` leads to the
     value inside its record (like ``[3]["key"]``, a key of more than 1000 characters cut), `record` is the record's index in a
@@ -83,7 +83,7 @@ class DecodeError(TypedBytesError, ValueError):
 
     >>> import typedbytes
     >>> try:
-    ...     typedbytes.loads(b"\\x09\\x0b")
+    ...     typedbytes.loads(b"\x09\x0b")
     ... except typedbytes.DecodeError as error:
     ...     print(error.offset, error.code, error.path)
     1 11 [0]
@@ -107,30 +107,30 @@ class DecodeError(TypedBytesError, ValueError):
 
 
 class TruncatedError(DecodeError, EOFError):
-    """Report input that ends inside a value; `offset` is where the bytes end.
+    r"""Report input that ends inside a value; `offset` is where the bytes end.
 
     >>> import typedbytes
-    >>> typedbytes.loads(b"\\x03\\x00")
+    >>> typedbytes.loads(b"\x03\x00")
     Traceback (most recent call last):
     typedbytes.errors.TruncatedError: input ends inside INT: at least 3 more bytes needed at offset 2
     """
 
 
 class LimitError(DecodeError):
-    """Report input beyond a limit that the caller set or left at its default.
+    r"""Report input beyond a limit that the caller set or left at its default.
 
     >>> import typedbytes
-    >>> typedbytes.loads(b"\\x09\\x09\\xff\\xff", max_depth=1)
+    >>> typedbytes.loads(b"\x09\x09\xff\xff", max_depth=1)
     Traceback (most recent call last):
     typedbytes.errors.LimitError: containers nest deeper than max_depth=1 at offset 1, path [0]
     """
 
 
 class FormatError(DecodeError):
-    """Report bytes that no TypedBytes writer should produce.
+    r"""Report bytes that no TypedBytes writer should produce.
 
     >>> import typedbytes
-    >>> typedbytes.loads(b"\\xff")
+    >>> typedbytes.loads(b"\xff")
     Traceback (most recent call last):
     typedbytes.errors.FormatError: MARKER outside a LIST at offset 0
     """

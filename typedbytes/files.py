@@ -154,12 +154,12 @@ def dump(
 def load(
     file, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, unicode_errors="strict", dialect="hadoop", max_depth=256, max_bytes=None,
 ):  # fmt: skip
-    """Read one value from a file object, descriptor, path or socket, and nothing after it.
+    r"""Read one value from a file object, descriptor, path or socket, and nothing after it.
 
     Options and errors as for `loads`; at the end of the file TruncatedError, which is an EOFError.
 
     >>> import io
-    >>> load(io.BytesIO(b"\\x02\\x01"))
+    >>> load(io.BytesIO(b"\x02\x01"))
     True
     """
     with Reader(
@@ -205,9 +205,9 @@ def dump_all(
 def iter_load(
     file, *, raw=False, read_ahead=True, buffer_size=131072, pickle="safe", exact=False, map_pairs=False, ext_hook=None, unicode_errors="strict", dialect="hadoop", max_depth=256, max_bytes=None,
 ):  # fmt: skip
-    """Iterate over the values of a file or of a bytes-like buffer; the same as `Reader`.
+    r"""Iterate over the values of a file or of a bytes-like buffer; the same as `Reader`.
 
-    >>> list(iter_load(b"\\x02\\x01\\x02\\x00"))
+    >>> list(iter_load(b"\x02\x01\x02\x00"))
     [True, False]
     """
     return Reader(

@@ -1,4 +1,4 @@
-"""Sort streams of encoded records that are larger than memory: sorted runs in temporary files, and their merge.
+r"""Sort streams of encoded records that are larger than memory: sorted runs in temporary files, and their merge.
 
     sort(sources, sink, memory=...)    streams of pairs or values into one sorted stream
     Spills                             runs in a folder, each with a segment for every partition; written and merged
@@ -9,7 +9,7 @@ with equal keys come out in the order in which they went in; a run that lacks so
 
 >>> import io
 >>> sink = io.BytesIO()
->>> sort([io.BytesIO(b"\\x02\\x01"), io.BytesIO(b"\\x02\\x00")], sink, nparts=1)
+>>> sort([io.BytesIO(b"\x02\x01"), io.BytesIO(b"\x02\x00")], sink, nparts=1)
 2
 >>> sink.getvalue().hex()
 '02000201'

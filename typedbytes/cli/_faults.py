@@ -151,9 +151,9 @@ class Check:
 
 
 def dump(window, start, marked):
-    """Return bytes as lines of hex and text; the byte at the offset `marked` follows a >.
+    r"""Return bytes as lines of hex and text; the byte at the offset `marked` follows a >.
 
-    >>> dump(b"ab\\x00", 16, 17)
+    >>> dump(b"ab\x00", 16, 17)
     ['00000010   61>62 00                                         ab.']
     """
     lines = []

@@ -19,10 +19,10 @@ def wants_colours(output):
 
 
 def coloured(text):
-    """Return lines of JSON in colours.
+    r"""Return lines of JSON in colours.
 
     >>> coloured('["a", 1]')
-    '[\\x1b[32m"a"\\x1b[0m, \\x1b[36m1\\x1b[0m]'
+    '[\x1b[32m"a"\x1b[0m, \x1b[36m1\x1b[0m]'
     """
     return _TOKEN.sub(lambda found: f"{COLOURS[str(found.lastgroup)]}{found[0]}{PLAIN}", text)
 

@@ -121,18 +121,18 @@ class BatchReader(_core.RecordIterator):
 
     @property
     def record(self):
-        """The number of records in the batches returned so far.
+        r"""The number of records in the batches returned so far.
 
-        >>> reader = read(b"\\x02\\x01" * 6, batch_rows=2); next(reader).names, reader.record
+        >>> reader = read(b"\x02\x01" * 6, batch_rows=2); next(reader).names, reader.record
         (('key', 'value'), 2)
         """
         return self._nrows
 
     @property
     def offset(self):
-        """The number of bytes of the source used for records so far.
+        r"""The number of bytes of the source used for records so far.
 
-        >>> reader = read(b"\\x02\\x01" * 6, batch_rows=2); next(reader).names, reader.offset
+        >>> reader = read(b"\x02\x01" * 6, batch_rows=2); next(reader).names, reader.offset
         (('key', 'value'), 8)
         """
         return self._offset

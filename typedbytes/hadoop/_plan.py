@@ -37,7 +37,7 @@ OUTPUT_FORMATS = {
 
 @dataclass
 class Plan:
-    """A job: its script, input, output and options.
+    r"""A job: its script, input, output and options.
 
     The last line of the script is ``streaming.run(...)``. A format is "text", "sequencefile" or the name of a Java class; the input's
     also "auto". "auto", and None for `nreducers` and `combiner`, leave it to `check`, which looks at the inputs and the script; a plan that
@@ -47,10 +47,10 @@ class Plan:
 
     >>> plan = Plan("job.py", ["in"], "out", bundle=None)
     >>> print(plan.shell("hadoop", "jar", "hadoop-streaming.jar"))    # doctest: +ELLIPSIS
-    hadoop jar hadoop-streaming.jar \\
-        -D mapreduce.job.name=job.py \\
+    hadoop jar hadoop-streaming.jar \
+        -D mapreduce.job.name=job.py \
     ...
-        -mapper 'python3 job.py map' \\
+        -mapper 'python3 job.py map' \
         -reducer 'python3 job.py reduce'
     """
 

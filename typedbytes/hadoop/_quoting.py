@@ -33,12 +33,12 @@ Shipped = namedtuple("Shipped", "path link")
 
 
 def command(words):
-    """Return a command that Hadoop Streaming splits into these words.
+    r"""Return a command that Hadoop Streaming splits into these words.
 
     It splits at spaces outside of quotes, and has no escapes.
 
     >>> command(["python3", "it's.py", "map"])
-    'python3 "it\\'s.py" map'
+    'python3 "it\'s.py" map'
     """
     text = " ".join(map(_quoted, words))
     before, after = text.startswith(('"', "-")), text.endswith('"')

@@ -19,13 +19,13 @@ _SHORT_READ_SIZE = 8192
 
 
 class Input(_Legacy):
-    """Read values from a binary file object.
+    r"""Read values from a binary file object.
 
     unicode_errors: as in bytes.decode. pickle: "safe", "trust" or "raw", as for `typedbytes.loads`.
     `eof` is true once the end of the file has been reached. Raises TypeError for a file opened as text.
 
     >>> import io
-    >>> Input(io.BytesIO(b"\\x02\\x01")).read()
+    >>> Input(io.BytesIO(b"\x02\x01")).read()
     True
     """
 
@@ -66,11 +66,11 @@ class Input(_Legacy):
     # Values.
 
     def read(self):
-        """Return the next value, or None at the end of the file; `eof` distinguishes that from a None in the file.
+        r"""Return the next value, or None at the end of the file; `eof` distinguishes that from a None in the file.
 
         Raises as `typedbytes.load`, except at the end.
 
-        >>> source = Input(io.BytesIO(b"\\x02\\x01"))
+        >>> source = Input(io.BytesIO(b"\x02\x01"))
         >>> source.read(), source.read(), source.eof
         (True, None, True)
         """
@@ -82,11 +82,11 @@ class Input(_Legacy):
             raise
 
     def reads(self):
-        """Iterate over the values up to the end of the file; raises as `read`.
+        r"""Iterate over the values up to the end of the file; raises as `read`.
 
         During an iteration the file itself may be ahead; `file` corrects its position.
 
-        >>> list(Input(io.BytesIO(b"\\x02\\x01\\x02\\x00")).reads())
+        >>> list(Input(io.BytesIO(b"\x02\x01\x02\x00")).reads())
         [True, False]
         """
         return ReadAheadIterator(self._open_reader, self._next_record, self._leave, Bytes)
@@ -94,14 +94,14 @@ class Input(_Legacy):
     __iter__ = reads
 
     def register(self, typecode, handler):
-        """Have handler(self) read the payload of every value of a type code, those inside containers too.
+        r"""Have handler(self) read the payload of every value of a type code, those inside containers too.
 
         Raises ValueError for a code outside 0..254: a MARKER is not a value.
 
-        >>> source = Input(io.BytesIO(b"\\x78\\x05"))
+        >>> source = Input(io.BytesIO(b"\x78\x05"))
         >>> source.register(0x78, lambda source: source.file.read(1))
         >>> source.read()
-        b'\\x05'
+        b'\x05'
         """
         if not callable(handler):
             raise TypeError(f"a handler must be callable, not {type(handler).__name__}")
@@ -112,11 +112,11 @@ class Input(_Legacy):
         self._settle()
 
     def lookup(self, typecode):
-        """Return the function of no arguments that reads the payload of a type code.
+        r"""Return the function of no arguments that reads the payload of a type code.
 
         Raises as `register`.
 
-        >>> Input(io.BytesIO(b"\\x00\\x00\\x00\\x05")).lookup(3)()
+        >>> Input(io.BytesIO(b"\x00\x00\x00\x05")).lookup(3)()
         5
         """
         typecode = _checked_code(typecode)
@@ -239,9 +239,9 @@ class Input(_Legacy):
         raise StopIteration
 
     def invalid_typecode(self):
-        """Raise the FormatError of the type code read last, for handlers that reject it; the Input stays failed.
+        r"""Raise the FormatError of the type code read last, for handlers that reject it; the Input stays failed.
 
-        >>> source = Input(io.BytesIO(b"\\x78"))
+        >>> source = Input(io.BytesIO(b"\x78"))
         >>> source.register(0x78, Input.invalid_typecode)
         >>> source.read()
         Traceback (most recent call last):
@@ -365,10 +365,10 @@ def _checked_code(typecode):
 
 
 class PairedInput(Input):
-    """Read alternating keys and values as (key, value) tuples; otherwise as `Input`.
+    r"""Read alternating keys and values as (key, value) tuples; otherwise as `Input`.
 
     >>> import io
-    >>> list(PairedInput(io.BytesIO(b"\\x02\\x01\\x02\\x00")))
+    >>> list(PairedInput(io.BytesIO(b"\x02\x01\x02\x00")))
     [(True, False)]
     """
 
@@ -377,11 +377,11 @@ class PairedInput(Input):
     _reader_kind = PairReader
 
     def read(self):
-        """Return the next (key, value), or None at the end of the file.
+        r"""Return the next (key, value), or None at the end of the file.
 
         Raises as `Input.read`, and TruncatedError for a key without a value.
 
-        >>> PairedInput(io.BytesIO(b"\\x02\\x01\\x02\\x00")).read()
+        >>> PairedInput(io.BytesIO(b"\x02\x01\x02\x00")).read()
         (True, False)
         """
         return super().read()

@@ -59,14 +59,14 @@ class Output(_Legacy, RecordOutput):
         self.file.flush()
 
     def register(self, python_type, handler):
-        """Have handler(self, obj) write every object of exactly this type, those inside containers too.
+        r"""Have handler(self, obj) write every object of exactly this type, those inside containers too.
 
         Raises TypeError for a handler that cannot be called.
 
         >>> output = Output(io.BytesIO())
         >>> output.register(complex, lambda output, obj: output.write_string(str(obj)))
         >>> output.write([1j]); output.file.getvalue()
-        b'\\t\\x07\\x00\\x00\\x00\\x021j\\xff'
+        b'\t\x07\x00\x00\x00\x021j\xff'
         """
         if not callable(handler):
             raise TypeError(f"a handler must be callable, not {type(handler).__name__}")

@@ -147,11 +147,11 @@ def _find_decompress(name):
 
 
 def decode(class_name, data, *, decoders=None, **options):
-    """Decode the bytes of one key or value of a class, such as those from a Reader with raw=True.
+    r"""Decode the bytes of one key or value of a class, such as those from a Reader with raw=True.
 
     Options as for `Reader`; raises as it does, with offsets in `data`.
 
-    >>> decode("org.apache.hadoop.io.Text", b"\\x02hi")
+    >>> decode("org.apache.hadoop.io.Text", b"\x02hi")
     'hi'
     """
     converters = partial(_writables.find_converters, decoders=decoders or {})
@@ -159,10 +159,10 @@ def decode(class_name, data, *, decoders=None, **options):
 
 
 def encode(class_name, obj, *, encoders=None, **options):
-    """Encode an object as the bytes of a class; options and errors as for `Writer`.
+    r"""Encode an object as the bytes of a class; options and errors as for `Writer`.
 
     >>> encode("org.apache.hadoop.io.Text", "hi")
-    b'\\x02hi'
+    b'\x02hi'
     """
     name = _writables.full_name(class_name)
     return _native.encode(name, obj, function=(encoders or {}).get(name), **options)

@@ -198,6 +198,7 @@ class MultiMapper:
         self._mappers.append((pattern, mapper))
 
     def configure(self):
+        """Start the mappers for the input file of the task; LookupError if there is none."""
         path = task().input_file or ""
         self._user_code = [UserCode("map", mapper) for pattern, mapper in self._mappers if pattern in path]
         if not self._user_code:
@@ -207,11 +208,13 @@ class MultiMapper:
 
     @_raising_again
     def map(self, key, value):
+        """Yield the pairs that each of them makes of this one."""
         for user_code in self._user_code:
             yield from pairs_of(user_code.process(key, value))
 
     @_raising_again
     def close(self):
+        """Yield what each of them has left at the end."""
         for user_code in self._user_code:
             yield from user_code.end()
 
@@ -264,6 +267,7 @@ class JoinCombiner:
 
     @_raising_again
     def reduce(self, key, values):
+        """Combine the values of a key on its own side."""
         body, mark = key
         for key, value in pairs_of((self.secondary if mark else self.primary)(body, values)):
             yield (key, mark), value
@@ -299,6 +303,7 @@ class JoinReducer(JoinCombiner):
     _encoded_key = None
 
     def reduce(self, key, values):
+        """Pass a key's first side to primary, and its second side to secondary unless it is blocked."""
         body, mark = key
         if not mark:
             self._key, self._encoded_key = body, dumps(body)
@@ -329,10 +334,12 @@ class Combining:
         self.configure = self._user_code.start
 
     def map(self, key, value):
+        """Yield the sums when there are `nkeys` of them, after adding up what the mapper makes of this pair."""
         return self._add_pairs(self._user_code.process(key, value))
 
     @_raising_again
     def close(self):
+        """Yield the sums that are left at the end."""
         yield from self._add_pairs(self._user_code.end())
         yield from self._pop_sums()
 

@@ -1,5 +1,6 @@
-"""The command run: a job on this machine, by typedbytes.local. Only messages are written, to stderr; exit code 0 means that the output
-is complete.
+"""The command run: a job on this machine, by typedbytes.local.
+
+Only messages are written, to stderr; exit code 0 means that the output is complete.
 
 The progress of a job is reported by the job itself, in several phases at once: bars on a terminal, lines elsewhere. The line of
 _progress asks a single file for its offset, and fits no job.
