@@ -314,8 +314,12 @@ jar: ## make the plug-in of Hadoop for whole splits, run its tests, and put it i
 wheels: jar build/wheel-tools/built ## build wheels on every installed Python, by zig those for musl and aarch64; check them; 8 minutes of CPU
 	VENV=build/wheel-tools .ci/wheels build/wheels $(WHEELS)
 
+.PHONY: conda-recipe
+conda-recipe: build/wheel-tools/built ## render the recipe of the conda package for every Python and system; seconds
+	build/wheel-tools/bin/python .ci/render_recipe.py
+
 .PHONY: release-check
-release-check: jar dist-check docs build/wheel-tools/built ## make what a release consists of and check it: dist-check, wheels, docs, metadata; 40 minutes
+release-check: jar dist-check docs conda-recipe build/wheel-tools/built ## make what a release consists of and check it: dist-check, wheels, docs, metadata; 40 minutes
 	VENV=build/wheel-tools .ci/release-check build/release $(WHEELS)
 
 BASE ?= HEAD~1

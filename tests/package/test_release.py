@@ -21,6 +21,7 @@ def test_the_version_is_the_same_everywhere():
     versions = {
         "pyproject.toml": version_in("pyproject.toml", r'^version = "(.*)"$'),
         "CITATION.cff": version_in("CITATION.cff", r"^version: (.*)$"),
+        ".ci/conda/recipe.yaml": version_in(".ci/conda/recipe.yaml", r'^  version: "(.*)"$'),
         "src/java/pom.xml": version_in("src/java/pom.xml", "<version>(.*)</version>"),
         "src/java/hadoop/pom.xml": version_in("src/java/hadoop/pom.xml", "<version>(.*)</version>"),
     }
