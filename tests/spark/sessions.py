@@ -59,6 +59,53 @@ def test_without_a_data_source(spark, path, size):
     assert rows(typedbytes_spark.read(spark, path, given)) == sorted(PAIRS)
 
 
+FILTERED = {
+    "number": [1, 300, -5, 1, None, 2**31 - 1],
+    "word": ["short", "long word", "", "caf\u00e9", None, "short"],
+    "flag": [True, False, None, True],
+    "share": [0.25, 0.75, float("nan"), None, -0.0],
+}
+CONDITIONS = [
+    "number = 1", "number <> 1", "number > 1", "number >= 1 AND number < 300", "number <= -5", "number IN (1, 300, 7)", "number NOT IN (1, 300)",
+    "number IS NULL", "number IS NOT NULL", "number <=> 1", "number <=> NULL", "number = 1 OR key = 2", "number > 3000000000",
+    "word = 'short'", "word > 'm'", "word LIKE 's%'", "word LIKE '%word'", "word LIKE '%o%'", "word NOT LIKE 's%'", "word IN ('short', NULL)",
+    "word NOT IN ('short', NULL)", "flag", "NOT flag", "share > 0.5", "share = double('NaN')", "share <> 0.25", "share <= 0",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_filters_leave_the_rows_that_spark_would(spark, tmp_path, condition):
+    name = next(name for name in FILTERED if name in condition)
+    path = write(tmp_path / "in.seq", list(enumerate(FILTERED[name])))
+    condition = condition.replace(name, "value")
+    found = []
+    for pushed in ("true", "false"):
+        spark.conf.set("spark.sql.python.filterPushdown.enabled", pushed)
+        found.append([row.key for row in load(spark, path, pushFilters=pushed).filter(condition).orderBy("key").collect()])
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "condition, keys",
+    [("value = 7", [7]), ("value >= 1998", [1998, 1999]), ("key LIKE '%99'", range(99, 2000, 100)), ("value <> 0", range(1, 2000))],
+)
+def test_rows_are_left_out_before_they_go_to_spark(spark, path, condition, keys):
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    frame = load(spark, path, pushFilters="true").filter(condition)
+    assert [value for _, value in sorted(frame.collect(), key=lambda row: row.value)] == list(keys)
+    plan = frame._jdf.queryExecution().executedPlan().toString()
+    assert "Filter (" not in plan
+
+
+def test_a_filter_on_the_path_leaves_files_out(spark, tmp_path):
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    for number in range(4):
+        write(tmp_path / f"part-{number}", [(number, number)])
+    frame = load(spark, tmp_path, pathColumn="path", pushFilters="true").filter(functions.col("path").endswith("part-2"))
+    assert frame.rdd.getNumPartitions() == 1
+    assert [tuple(row) for row in frame.collect()] == [(2, 2, str(tmp_path / "part-2"))]
+
+
 VALUES = {
     "bool": (True, types.BooleanType()), "byte": (tb.Byte(-3), types.ByteType()), "int": (7, types.IntegerType()),
     "long": (1 << 40, types.LongType()), "float": (tb.Float(0.5), types.FloatType()), "double": (1.25, types.DoubleType()),

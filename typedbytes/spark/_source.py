@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 try:
     from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSourceReader, InputPartition, WriterCommitMessage
 except ImportError as error:
     raise ModuleNotFoundError("typedbytes.spark.register needs PySpark 4: pip install 'typedbytes[spark]'", name="pyspark") from error
 
+from typedbytes.spark._filters import apply_filters, is_supported, keeps_path
 from typedbytes.spark._output import Output
 from typedbytes.spark._splits import Options, Schema, batches_of, infer_schema, make_splits
 
@@ -29,7 +32,8 @@ class TypedBytesDataSource(DataSource):
 
     def reader(self, schema):
         """Return the reader of the path."""
-        return _Reader(self._path(), Options(self.options), schema)
+        options = Options(self.options)
+        return (_FilteringReader if options.push_filters else _Reader)(self._path(), options, schema)
 
     def writer(self, schema, overwrite):
         """Return the writer of a data frame with a key and a value."""
@@ -55,14 +59,29 @@ class _Reader(DataSourceReader):
         self._path = path
         self._options = options
         self._schema = Schema(_arrow(schema), _types_by_name(path, options, schema))
+        self._filters = []
 
     def partitions(self):
-        """Return the splits."""
-        return [_Partition(split) for split in make_splits(self._path, self._options)]
+        """Return the splits, without those whose path the filters leave out."""
+        splits = make_splits(self._path, self._options)
+        column = self._options.path_column
+        if column:
+            splits = [split for split in splits if keeps_path(os.fsdecode(split.path), column, self._filters)]
+        return [_Partition(split) for split in splits]
 
     def read(self, partition):
-        """Yield the record batches of a split."""
-        return batches_of(partition.split, self._options, self._schema)
+        """Yield the record batches of a split, with the rows that the filters leave."""
+        for batch in batches_of(partition.split, self._options, self._schema):
+            yield apply_filters(batch, self._filters)
+
+
+class _FilteringReader(_Reader):
+    """A reader that takes filters; Spark refuses one unless `spark.sql.python.filterPushdown.enabled` is true."""
+
+    def pushFilters(self, filters):  # noqa: N802 - Spark's name
+        """Take the filters that can be applied before records go to Spark; return the others."""
+        self._filters = [each for each in filters if is_supported(each, self._schema.arrow)]
+        return [each for each in filters if each not in self._filters]
 
 
 class _Writer(DataSourceArrowWriter):

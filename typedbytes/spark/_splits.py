@@ -26,6 +26,7 @@ class Options:
         given = {name.lower(): value for name, value in given.items()}
         self.pairs = _flag(given, "pairs", True)
         self.merge = _flag(given, "mergeSchema", False)
+        self.push_filters = _flag(given, "pushFilters", False)
         self.split_size = _size(given.get("splitsize", SPLIT_NBYTES))
         self.path_column = given.get("pathcolumn")
         self.structure = {"pairs": self.pairs, "dialect": given.get("dialect", "hadoop")}
