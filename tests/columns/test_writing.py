@@ -201,13 +201,13 @@ def rows_of_numbers():
 
 def test_rows_are_items_of_one_vector():
     items = rows_of_numbers()
-    vectors = _native.rows_of_parts([items])
+    vectors = _native.rows_of_children([items])
     assert (len(items), len(vectors)) == (0, 2)
     for rows in (items, _native.Rows()):
         with pytest.raises(ValueError, match="these Rows are empty"):
             _native.encode_rows([rows], [0], 0, 100, None, 0)
         with pytest.raises(ValueError, match="Rows of its own"):
-            _native.rows_of_parts([rows])
+            _native.rows_of_children([rows])
     with pytest.raises(TypeError):
         _native.encode_rows([None], [0], 0, 100, None, 0)
     del items
@@ -217,7 +217,7 @@ def test_rows_are_items_of_one_vector():
 def test_rows_of_a_batch_are_items_of_no_vector():
     batch = read_one(pairs_of((1, 2), (3, 4)))
     with pytest.raises(ValueError, match="Rows of its own"):
-        _native.rows_of_parts([rows_of_numbers(), _native.rows_of_batch(batch, 1)])
+        _native.rows_of_children([rows_of_numbers(), _native.rows_of_batch(batch, 1)])
     assert written(batch) == pairs_of((1, 2), (3, 4))
 
 

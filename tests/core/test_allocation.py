@@ -266,7 +266,7 @@ def from_buffers():
     rows = [
         _native.rows_of_buffer(numbers),
         _native.rows_of_buffer(grid.cast("H", [600, 1])),
-        _native.rows_of_parts([_native.rows_of_buffer(numbers), _native.rows_of_buffer(array.array("d", [0.5]) * 600)]),
+        _native.rows_of_children([_native.rows_of_buffer(numbers), _native.rows_of_buffer(array.array("d", [0.5]) * 600)]),
         _native.rows_of_encoded(DATA, array.array("q", [0]) * 600),
     ]
     return as_bytes(rows)

@@ -601,7 +601,7 @@ FAULTS = {
     "unknown escape of 'q' in a string": b"S'\\q'\n.",
     "a constructor is given 0 arguments, not 1": b"cdecimal\nDecimal\n)R.",
     "a constructor is given 3 arguments, not 1 to 2": b"cdatetime\ntime\nNNN\x87R.",
-    "a constructor is given 0 arguments, not 1 or more": b"cdatetime\ntimezone\n)R.",
+    "a constructor is given 0 arguments, not 1 to 2": b"cdatetime\ntimezone\n)R.",
     "the state of a date or time has 1 bytes, not 4": b"cdatetime\ndate\nU\x01a\x85R.",
     "the state of a UUID has no int": b"cuuid\nUUID\n)\x81}b.",
 }

@@ -138,7 +138,7 @@ def _rows(column, options, chunk=_CHUNK):
     if isinstance(column, (str, bytes, dict)):
         raise _not_a_column(column)
     if isinstance(column, tuple):
-        return [_native.rows_of_parts([_single_chunk(part, options) for part in column])]
+        return [_native.rows_of_children([_single_chunk(part, options) for part in column])]
     if hasattr(column, "__arrow_c_array__") or hasattr(column, "__arrow_c_stream__"):
         return [_native.rows_of_arrow(imported) for imported in _imported(column, options)]
     if hasattr(column, "mask") and hasattr(column, "filled"):
@@ -164,7 +164,7 @@ def _rows_of_grid(grid, options):
         raise EncodeTypeError(f"cannot use an array of {grid.ndim} dimensions as a column")
     if not grid.shape[1]:
         return _encoded_objects([()] * len(grid), options, None)[0]
-    return _native.rows_of_parts([_single_chunk(column, options) for column in grid.T])
+    return _native.rows_of_children([_single_chunk(column, options) for column in grid.T])
 
 
 def _has_null_mask(column):

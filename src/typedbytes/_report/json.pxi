@@ -60,7 +60,7 @@ def lines(data, *, bint pairs=False, bint plain=False, dialect="hadoop"):
     cdef Py_buffer view
     w.hive, w.plain, w.work_count = d.hive, plain, 0
     w.out.owner = NULL
-    d.record = 0
+    d.record_index = 0
     contiguous = get_view(data, &view)
     skipping.pending = w.skipping.pending = NULL
     try:
@@ -78,7 +78,7 @@ def lines(data, *, bint pairs=False, bint plain=False, dialect="hadoop"):
             else:
                 put_next(&w, &d, &skipping)
             put_byte(&w, c"\n")
-            d.record += 1
+            d.record_index += 1
         return finish(&w.out)
     finally:
         drop(&w.out)

@@ -8,7 +8,7 @@ cdef struct Run:
     uint64_t window           # of its key
     Py_ssize_t nkey
     Py_ssize_t nbytes         # of the record
-    long long record          # its index in the stream
+    long long record_index    # in the stream
     bint over                 # the stream has no more records
 
 
@@ -46,7 +46,7 @@ cdef class Merging:
         for i, source in enumerate(self.sources):
             start_filled(&self.runs[i].buf, max(buffer_size, 64), fill_from, <void*>source)
             self.runs[i].buf.read_ahead = True
-            self.runs[i].record = 0
+            self.runs[i].record_index = 0
             self.runs[i].over = False
             self.nruns += 1
 
@@ -88,7 +88,7 @@ cdef class Merging:
         while outcome != SKIPPED:
             if outcome != NEEDS_MORE or not refill(&run.buf, held(&run.buf) + 1):
                 self.d.buf = run.buf
-                self.d.record = run.record
+                self.d.record_index = run.record_index
                 raise_skipped(&self.d, &self.skipping, outcome)
             outcome = skip_value(&self.skipping, &run.buf)
         return 0
@@ -172,7 +172,7 @@ cdef class Merging:
                 return False
             self.copied = 0
             self.nrecords += 1
-            run.record += 1
+            run.record_index += 1
             key, nkey, window = run.buf.cursor, run.nkey, run.window
             run.buf.cursor += run.nbytes
             if not self.load_held(run):

@@ -107,7 +107,7 @@ cdef class Sorter:
         if by not in ("key", "partition"):
             raise ValueError(f'by must be "key" or "partition", not {by!r}')
         self.d = (<DecodeOptions>DecodeOptions(dialect=dialect, max_depth=max_depth)).template
-        self.d.record = 0
+        self.d.record_index = 0
         borrow(&self.d.buf, NULL, 0)
         stop_skipping(&self.skipping)    # of an __init__ that failed
         stop_skipping(&self.arena.measuring)
@@ -223,7 +223,7 @@ cdef class Sorter:
         if self.arena.bytes != NULL and used < capacity:
             return 0
         if used == MAX_ARENA_NBYTES:
-            raise LimitError(f"a record is longer than {MAX_ARENA_NBYTES} bytes", offset_of(&self.d.buf, self.d.buf.start), record=self.d.record)
+            raise LimitError(f"a record is longer than {MAX_ARENA_NBYTES} bytes", offset_of(&self.d.buf, self.d.buf.start), record=self.d.record_index)
         capacity = min(max(2 * capacity, READ_SIZE // 4), MAX_ARENA_NBYTES)
         larger = <unsigned char*>resize_pages(self.arena.bytes, self.capacity + SLACK, capacity + SLACK)
         if larger == NULL:
@@ -294,7 +294,7 @@ cdef class Sorter:
         entry.nbytes = <uint32_t>(end - self.record_start)
         self.record_counts[partition] += 1
         self.nentries += 1
-        self.d.record += 1
+        self.d.record_index += 1
         self.record_start = end
         self.key_end = -1
 
@@ -309,7 +309,7 @@ cdef class Sorter:
         if self.record_start < buf.end - buf.start:
             outcome = skip_value(&self.skipping, buf)    # reports what is missing
             raise_skipped(&self.d, &self.skipping, outcome)
-        self.d.record = 0
+        self.d.record_index = 0
         buf.start_offset = -self.arena_nbytes()
         return 0
 
@@ -406,7 +406,7 @@ cdef class Sorter:
     @property
     def record(self):
         """The number of whole records read from the source."""
-        return self.d.record
+        return self.d.record_index
 
     @property
     def offset(self):

@@ -18,7 +18,7 @@ from libc.string cimport memcpy, memset
 
 from typedbytes._core cimport WriteBuffer, drop, finish, reserve, start_scratch, written
 from typedbytes.core.byteorder cimport load_f64, load_i64, store_f64, store_i64
-from typedbytes.core.cpython cimport raise_without_memory
+from typedbytes.core.cpython cimport reraise_memory_error
 
 from typedbytes.errors import EncodeTypeError, EncodeValueError, FormatError, LimitError
 
@@ -421,7 +421,7 @@ cdef object text_of(Parts* parts, bytearray data):
     try:
         return data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as error:
-        raise_without_memory(error)
+        reraise_memory_error(error)
         raise not_a_key(parts, f"a text is not UTF-8: {error.reason}") from None
 
 

@@ -40,7 +40,7 @@ from typedbytes._core cimport (
 from typedbytes.core.byteorder cimport *
 from typedbytes._core cimport *
 from typedbytes.core.cpython cimport (
-    as_failure, bytes_resize, float_from_f64, has_buffer, int_from_i64, int_to_i64, new_ascii, raise_without_memory, tuple_from_stolen, unlikely,
+    as_failure, bytes_resize, float_from_f64, has_buffer, int_from_i64, int_to_i64, new_ascii, reraise_memory_error, tuple_from_stolen, unlikely,
 )
 from typedbytes.block.crc32c cimport crc32c, crc32c_start
 from typedbytes.core.typecode cimport *
@@ -112,7 +112,7 @@ cdef extern from *:
 cdef enum Layout:
     LINE
     BLOCK
-    PLAIN
+    LAYOUT_BYTES
     TYPE8
     TOTAL
     HEADER
@@ -154,7 +154,7 @@ cdef enum:
     READ_SIZE = 262144
     MAX_BUFFER = 1 << 30
     MAX_PIECES = 1024     # what writev takes
-    FEW_PARTS = 8
+    FEW_EXTERNAL_PARTS = 8
     MAX_REPLACED = 64
     MAX_KEPT = 4096      # capacity for values and entries that is kept from message to message
 
@@ -162,7 +162,7 @@ cdef uint32_t NATIVE_MAGIC = 0xf5424201
 cdef int64_t MAX_ENTRIES = 0xffffffff
 
 LAYOUTS = {
-    "line": LINE, "block": BLOCK, "bytes": PLAIN, "type8": TYPE8, "total": TOTAL, "header": HEADER, "native": NATIVE, 1: NATIVE,
+    "line": LINE, "block": BLOCK, "bytes": LAYOUT_BYTES, "type8": TYPE8, "total": TOTAL, "header": HEADER, "native": NATIVE, 1: NATIVE,
 }
 
 # i1 i2 i4 i8 u1 u2 u4 u8 f4 f8 bool: the letters for each in a buffer's format, and the one that memoryview uses.
@@ -171,10 +171,10 @@ ELEMENTS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "bool")
 cdef tuple ELEMENT_FORMATS = (b"b", b"h", b"i", b"q", b"B", b"H", b"I", b"Q", b"f", b"d", b"?")
 cdef int[11] ELEMENT_SIZES = [1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 1]
 
-cdef object INTEGER_TEXT = re.compile(rb"-?[0-9]{1,20}").fullmatch
-cdef object ESCAPED_TEXT = re.compile(rb"(?:[^\\\r]|\\[\\rn])*").fullmatch
-cdef object ESCAPE = re.compile(rb"\\(.)").sub
-cdef object UNESCAPED = lambda found: {b"\\": b"\\", b"r": b"\r", b"n": b"\n"}[found[1]]
+cdef object matches_integer = re.compile(rb"-?[0-9]{1,20}").fullmatch
+cdef object is_escaped_text = re.compile(rb"(?:[^\\\r]|\\[\\rn])*").fullmatch
+cdef object replace_escapes = re.compile(rb"\\(.)").sub
+cdef object unescape = lambda found: {b"\\": b"\\", b"r": b"\r", b"n": b"\n"}[found[1]]
 
 crc32c_start(False)
 

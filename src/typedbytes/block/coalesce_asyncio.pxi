@@ -159,7 +159,7 @@ cdef class AsyncCoalescingWriter:
         if self.waiters or not self.has_capacity():
             return self._write_later(args, id, reply)
         self.put(args, id, reply)
-        return self._wait_drained() if self.encoder.nparts else COMPLETED
+        return self._wait_drained() if self.encoder.nexternal else COMPLETED
 
     async def _write_later(self, args, id, reply):
         # Waiting tasks continue one after the other, in the order of their calls, while there is free capacity.
@@ -174,11 +174,11 @@ cdef class AsyncCoalescingWriter:
             if waiter in self.waiters:
                 self.waiters.remove(waiter)
             self.wake()
-        if self.encoder.nparts:
+        if self.encoder.nexternal:
             await self._wait_drained()
 
     cdef inline bint has_capacity(self) noexcept:
-        return self.unsent_nbytes() < self.buffer_size and not self.encoder.nparts
+        return self.unsent_nbytes() < self.buffer_size and not self.encoder.nexternal
 
     cdef inline Py_ssize_t unsent_nbytes(self) noexcept:
         return self.encoder.nbytes() - self.nsent
@@ -226,7 +226,7 @@ cdef class AsyncCoalescingWriter:
         if self.failure is not None or self.nsent == total:
             self.encoder.leave()
             self.nsent = 0
-        elif not self.encoder.nparts:
+        elif not self.encoder.nexternal:
             memmove(self.encoder.buf.start, self.encoder.buf.start + self.nsent, total - self.nsent)
             self.encoder.buf.cursor -= self.nsent
             self.nsent = 0
@@ -235,13 +235,13 @@ cdef class AsyncCoalescingWriter:
         return 0
 
     cdef int send_some(self) except -1:
-        cdef iovec pieces[2 * FEW_PARTS + 1]
+        cdef iovec pieces[2 * FEW_EXTERNAL_PARTS + 1]
         cdef BlockEncoder encoder = self.encoder
         cdef Py_ssize_t npieces, ntaken
         cdef Py_ssize_t total = encoder.nbytes()
         self.sink.check_open()
         while self.nsent < total:
-            npieces = encoder.list_pieces(pieces, 2 * FEW_PARTS + 1, self.nsent)
+            npieces = encoder.list_pieces(pieces, 2 * FEW_EXTERNAL_PARTS + 1, self.nsent)
             ntaken = send_pieces(self.sink.descriptor, self.sink.is_socket, pieces, npieces)
             if ntaken > 0:
                 self.nsent += ntaken

@@ -428,16 +428,16 @@ cdef class CoalescingWriter:
             detached = BlockEncoder("native")
             detached.append_copy(encoder.buf.start + before, written(&encoder.buf) - before)
         except:
-            encoder.drop_parts(0)
+            encoder.drop_external_parts(0)
             raise
         finally:
             encoder.buf.cursor = encoder.buf.start + before
-        detached.parts, detached.parts_capacity = encoder.parts, encoder.parts_capacity
-        detached.nparts, detached.nlarge = encoder.nparts, encoder.nlarge
-        encoder.parts = NULL
-        encoder.nparts = encoder.parts_capacity = encoder.nlarge = 0
-        for i in range(detached.nparts):
-            detached.parts[i].at -= before
+        detached.external_parts, detached.external_capacity = encoder.external_parts, encoder.external_capacity
+        detached.nexternal, detached.external_nbytes = encoder.nexternal, encoder.external_nbytes
+        encoder.external_parts = NULL
+        encoder.nexternal = encoder.external_capacity = encoder.external_nbytes = 0
+        for i in range(detached.nexternal):
+            detached.external_parts[i].at -= before
         self.restore()
         return detached
 
@@ -463,7 +463,7 @@ cdef class CoalescingWriter:
             encoder.append_message(args, id, reply)
             self.counts.messages += 1
             self.counts.bytes += encoder.nbytes() - before
-            if encoder.nparts or encoder.buf.owner != NULL:
+            if encoder.nexternal or encoder.buf.owner != NULL:
                 self.send_large(before)
                 return
             if before == 0 and self.delay_ns >= 0:

@@ -50,7 +50,7 @@ cdef class BlockDecoder(Parser):
             except BaseException as error:    # the rest of the data is discarded
                 self.failure = error
                 self.drop_message()
-                raise_without_memory(error)
+                reraise_memory_error(error)
                 if not messages or not isinstance(error, DecodeError):
                     raise
             finally:
@@ -73,7 +73,7 @@ cdef class BlockDecoder(Parser):
             if self.phase != HEAD or held(&self.buf):
                 self.raise_truncated(&self.buf)
         except TruncatedError as error:
-            raise_without_memory(error)
+            reraise_memory_error(error)
             self.failure = error
             raise
         finally:

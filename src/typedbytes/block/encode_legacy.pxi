@@ -3,7 +3,7 @@
 cdef int append_legacy_message(BlockEncoder encoder, object args) except -1:
     cdef Py_ssize_t count = len(args)
     cdef Py_ssize_t base = written(&encoder.buf)
-    cdef Py_ssize_t nlarge = encoder.nlarge
+    cdef Py_ssize_t external_nbytes = encoder.external_nbytes
     cdef Py_ssize_t total
     cdef Py_ssize_t head = 0
     check_limit(count, "values", MAX_LENGTH)
@@ -21,7 +21,7 @@ cdef int append_legacy_message(BlockEncoder encoder, object args) except -1:
     if encoder.layout == LINE:
         encoder.append_copy(<const char*>b"e\n", 2)
     if encoder.layout == TOTAL:
-        total = written(&encoder.buf) - base - 4 + encoder.nlarge - nlarge
+        total = written(&encoder.buf) - base - 4 + encoder.external_nbytes - external_nbytes
         check_limit(total, "bytes", MAX_LENGTH)
         store_i32(encoder.buf.start + base, <int32_t>total)
     return 0

@@ -8,16 +8,16 @@
 cdef int append_native_message(BlockEncoder encoder, object args, uint32_t id, bint reply) except -1:
     cdef Py_ssize_t count = len(args)
     cdef Py_ssize_t base = written(&encoder.buf)
-    cdef Py_ssize_t nlarge = encoder.nlarge
-    cdef Py_ssize_t nparts = encoder.nparts
+
+    cdef Py_ssize_t nexternal = encoder.nexternal
     cdef Py_ssize_t body
     cdef unsigned char* head
     check_limit(count, "values", MAX_ENTRIES)
     reserve(&encoder.buf, HEAD_SIZE + count * ENTRY_SIZE)
     encoder.buf.cursor += HEAD_SIZE + count * ENTRY_SIZE
-    encoder.body_start = written(&encoder.buf) + encoder.nlarge
+    encoder.body_start = written(&encoder.buf) + encoder.external_nbytes
     encoder.append_values(args, count, base + HEAD_SIZE)
-    body = written(&encoder.buf) + encoder.nlarge - encoder.body_start
+    body = written(&encoder.buf) + encoder.external_nbytes - encoder.body_start
     head = encoder.buf.start + base
     store_i32(head, <int32_t>NATIVE_MAGIC)
     head[4] = <unsigned char>(encoder.flags | (REPLY_WANTED if reply else 0))
@@ -27,7 +27,7 @@ cdef int append_native_message(BlockEncoder encoder, object args, uint32_t id, b
     store_i32(head + 12, <int32_t>id)
     store_i64(head + 16, body)
     if encoder.flags & CHECKSUM:
-        append_checksum(encoder, base, nparts)
+        append_checksum(encoder, base, nexternal)
     return 0
 
 
@@ -36,11 +36,11 @@ cdef int append_checksum(BlockEncoder encoder, Py_ssize_t base, Py_ssize_t first
     cdef Py_ssize_t at = base
     cdef Py_ssize_t i
     reserve(&encoder.buf, 4)
-    for i in range(first_part, encoder.nparts):
-        crc = crc32c(crc, encoder.buf.start + at, encoder.parts[i].at - at)
+    for i in range(first_part, encoder.nexternal):
+        crc = crc32c(crc, encoder.buf.start + at, encoder.external_parts[i].at - at)
         with nogil:
-            crc = crc32c(crc, encoder.parts[i].p, encoder.parts[i].nbytes)
-        at = encoder.parts[i].at
+            crc = crc32c(crc, encoder.external_parts[i].p, encoder.external_parts[i].nbytes)
+        at = encoder.external_parts[i].at
     crc = crc32c(crc, encoder.buf.start + at, written(&encoder.buf) - at)
     store_i32(encoder.buf.cursor, <int32_t>crc)
     encoder.buf.cursor += 4
@@ -83,7 +83,7 @@ cdef int append_entry(BlockEncoder encoder, Value* v, object owner, Py_ssize_t a
 
 
 cdef int align_body(BlockEncoder encoder) except -1:
-    cdef Py_ssize_t npad = -(written(&encoder.buf) + encoder.nlarge - encoder.body_start) & (ALIGNMENT - 1)
+    cdef Py_ssize_t npad = -(written(&encoder.buf) + encoder.external_nbytes - encoder.body_start) & (ALIGNMENT - 1)
     reserve(&encoder.buf, npad)
     memset(encoder.buf.cursor, 0, npad)
     encoder.buf.cursor += npad

@@ -1,9 +1,9 @@
 # Values to bytes. A value is classified once, for all layouts, and then appended in the layout of the encoder.
 #
-# Invariant: a small value is copied into the buffer, a large value becomes a Part, which points to the caller's memory and
-# owns a reference to it; a message that cannot be encoded leaves neither bytes nor parts.
+# Invariant: a small value is copied into the buffer, a large value becomes an ExternalPart, which points to the caller's memory and
+# owns a reference to it; a message that cannot be encoded leaves neither bytes nor external parts.
 
-cdef struct Part:
+cdef struct ExternalPart:
     Py_ssize_t at                 # offset in the buffer at which the part is inserted
     const unsigned char* p
     Py_ssize_t nbytes
@@ -50,11 +50,11 @@ cdef class BlockEncoder:
     """
 
     cdef WriteBuffer buf
-    cdef Part* parts
-    cdef Py_ssize_t nparts
-    cdef Py_ssize_t parts_capacity
-    cdef Py_ssize_t nlarge        # bytes of all parts
-    cdef Py_ssize_t body_start    # of the native message being written: the number of bytes, parts included, before its body
+    cdef ExternalPart* external_parts
+    cdef Py_ssize_t nexternal
+    cdef Py_ssize_t external_capacity
+    cdef Py_ssize_t external_nbytes    # of all external parts
+    cdef Py_ssize_t body_start    # of the native message being written: the number of bytes, external parts included, before its body
     cdef unsigned char* scratch   # the initial memory of buf
     cdef Py_ssize_t scratch_nbytes
     cdef EncodeOptions options
@@ -77,9 +77,9 @@ cdef class BlockEncoder:
         self.flags = (0 if sys.byteorder == "big" else LITTLE_ARRAYS) | (CHECKSUM if checksum else 0)
 
     def __dealloc__(self):
-        self.drop_parts(0)
+        self.drop_external_parts(0)
         drop(&self.buf)
-        PyMem_Free(self.parts)
+        PyMem_Free(self.external_parts)
         PyMem_Free(self.scratch)
 
     def __reduce__(self):
@@ -176,8 +176,8 @@ cdef class BlockEncoder:
 
     cdef inline int reset(self) except -1:
         # Back to an empty buffer, in the scratch memory.
-        if self.nparts:
-            self.drop_parts(0)
+        if self.nexternal:
+            self.drop_external_parts(0)
         if self.buf.owner != NULL:
             drop(&self.buf)
         if self.buf.start != self.scratch:
@@ -188,10 +188,10 @@ cdef class BlockEncoder:
     # ---- the encoded bytes
 
     cdef inline Py_ssize_t nbytes(self) noexcept:
-        return written(&self.buf) + self.nlarge
+        return written(&self.buf) + self.external_nbytes
 
     cdef bytes join(self):
-        if self.nparts == 0:
+        if self.nexternal == 0:
             return finish(&self.buf)
         result = PyBytes_FromStringAndSize(NULL, self.nbytes())
         self.copy_to(<unsigned char*>PyBytes_AS_STRING(result))
@@ -200,9 +200,9 @@ cdef class BlockEncoder:
     cdef int copy_to(self, unsigned char* target) except -1:
         cdef Py_ssize_t at = 0
         cdef Py_ssize_t i
-        cdef Part* part
-        for i in range(self.nparts):
-            part = &self.parts[i]
+        cdef ExternalPart* part
+        for i in range(self.nexternal):
+            part = &self.external_parts[i]
             memcpy(target, self.buf.start + at, part.at - at)
             target += part.at - at
             at = part.at
@@ -213,14 +213,14 @@ cdef class BlockEncoder:
         return 0
 
     cdef Py_ssize_t send_to(self, Sink sink) except -1:
-        cdef iovec few[2 * FEW_PARTS + 1]
+        cdef iovec few[2 * FEW_EXTERNAL_PARTS + 1]
         cdef iovec* pieces = few
-        if self.nparts > FEW_PARTS:
-            pieces = <iovec*>PyMem_Malloc((2 * self.nparts + 1) * sizeof(iovec))
+        if self.nexternal > FEW_EXTERNAL_PARTS:
+            pieces = <iovec*>PyMem_Malloc((2 * self.nexternal + 1) * sizeof(iovec))
             if pieces == NULL:
                 raise MemoryError
         try:
-            sink.send(pieces, self.list_pieces(pieces, 2 * self.nparts + 1, 0))
+            sink.send(pieces, self.list_pieces(pieces, 2 * self.nexternal + 1, 0))
         finally:
             if pieces != few:
                 PyMem_Free(pieces)
@@ -231,48 +231,48 @@ cdef class BlockEncoder:
         cdef Py_ssize_t npieces = 0
         cdef Py_ssize_t at = 0
         cdef Py_ssize_t i, end
-        for i in range(self.nparts + 1):
-            end = self.parts[i].at if i < self.nparts else written(&self.buf)
+        for i in range(self.nexternal + 1):
+            end = self.external_parts[i].at if i < self.nexternal else written(&self.buf)
             if npieces < max_pieces and end - at > offset:
                 npieces += set_piece(&pieces[npieces], self.buf.start + at + offset, end - at - offset)
             offset = max(offset - (end - at), 0)
-            if i < self.nparts:
-                if npieces < max_pieces and self.parts[i].nbytes > offset:
-                    npieces += set_piece(&pieces[npieces], self.parts[i].p + offset, self.parts[i].nbytes - offset)
-                offset = max(offset - self.parts[i].nbytes, 0)
+            if i < self.nexternal:
+                if npieces < max_pieces and self.external_parts[i].nbytes > offset:
+                    npieces += set_piece(&pieces[npieces], self.external_parts[i].p + offset, self.external_parts[i].nbytes - offset)
+                offset = max(offset - self.external_parts[i].nbytes, 0)
             at = end
         return npieces
 
-    cdef int add_part(self, const unsigned char* p, Py_ssize_t nbytes, object owner) except -1:
-        cdef Part* more
+    cdef int add_external_part(self, const unsigned char* p, Py_ssize_t nbytes, object owner) except -1:
+        cdef ExternalPart* more
         cdef Py_ssize_t capacity
-        if self.nparts == self.parts_capacity:
-            capacity = max(2 * self.parts_capacity, 4)
-            more = <Part*>PyMem_Realloc(self.parts, capacity * sizeof(Part))
+        if self.nexternal == self.external_capacity:
+            capacity = max(2 * self.external_capacity, 4)
+            more = <ExternalPart*>PyMem_Realloc(self.external_parts, capacity * sizeof(ExternalPart))
             if more == NULL:
                 raise MemoryError
-            self.parts = more
-            self.parts_capacity = capacity
-        if nbytes > PY_SSIZE_T_MAX // 4 - self.nlarge:
+            self.external_parts = more
+            self.external_capacity = capacity
+        if nbytes > PY_SSIZE_T_MAX // 4 - self.external_nbytes:
             raise MemoryError
-        self.parts[self.nparts] = Part(written(&self.buf), p, nbytes, <PyObject*>owner)
+        self.external_parts[self.nexternal] = ExternalPart(written(&self.buf), p, nbytes, <PyObject*>owner)
         Py_INCREF(owner)
-        self.nparts += 1
-        self.nlarge += nbytes
+        self.nexternal += 1
+        self.external_nbytes += nbytes
         return 0
 
-    cdef int drop_parts(self, Py_ssize_t from_index) except -1:
-        while self.nparts > from_index:
-            self.nparts -= 1
-            self.nlarge -= self.parts[self.nparts].nbytes
-            Py_XDECREF(self.parts[self.nparts].owner)
+    cdef int drop_external_parts(self, Py_ssize_t from_index) except -1:
+        while self.nexternal > from_index:
+            self.nexternal -= 1
+            self.external_nbytes -= self.external_parts[self.nexternal].nbytes
+            Py_XDECREF(self.external_parts[self.nexternal].owner)
         return 0
 
     # ---- one message
 
     cdef int append_message(self, object args, object id, bint reply) except -1:
         cdef Py_ssize_t base = written(&self.buf)
-        cdef Py_ssize_t nparts = self.nparts
+        cdef Py_ssize_t nexternal = self.nexternal
         try:
             if type(args) is not list and type(args) is not tuple:
                 if isinstance(args, (str, bytes, bytearray, dict)):
@@ -286,7 +286,7 @@ cdef class BlockEncoder:
                 append_legacy_message(self, args)
         except:
             self.buf.cursor = self.buf.start + base
-            self.drop_parts(nparts)
+            self.drop_external_parts(nexternal)
             raise
         return 0
 
@@ -309,7 +309,7 @@ cdef class BlockEncoder:
                 else:
                     append_binary_value(self, &v, owner)
             except EncodeError as error:
-                raise_without_memory(error)
+                reraise_memory_error(error)
                 raise type(error)(error.message, f"[{i}]{error.path}") from None
             i += 1
             if not i & SIGNAL_MASK:
@@ -439,7 +439,7 @@ cdef class BlockEncoder:
     cdef inline int append_bytes(self, const unsigned char* p, Py_ssize_t nbytes, object owner) except -1:
         if nbytes < LARGE:
             return self.append_copy(p, nbytes)
-        return self.add_part(p, nbytes, owner)
+        return self.add_external_part(p, nbytes, owner)
 
 
 cdef inline int set_piece(iovec* piece, const unsigned char* p, Py_ssize_t nbytes) noexcept:

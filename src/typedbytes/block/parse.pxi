@@ -51,7 +51,7 @@ cdef class Parser:
     cdef Py_ssize_t max_bytes
     cdef Py_ssize_t wanted        # bytes that the buffer must hold before parsing can continue
     cdef long long message_offset
-    cdef long long record
+    cdef long long record_index
     cdef readonly long long skipped
     cdef bint skip_bad
     cdef object skipped_error     # of a message that is being skipped
@@ -99,8 +99,8 @@ cdef class Parser:
         inside = self.phase not in (HEAD, COUNT, TRAILER)
         path = f"[{self.index}]" if inside else ""
         if kind is BlockError:
-            return BlockError(message, offset, None, path, self.record, self.index if inside else None)
-        return kind(message, offset, None, path, self.record)
+            return BlockError(message, offset, None, path, self.record_index, self.index if inside else None)
+        return kind(message, offset, None, path, self.record_index)
 
     cdef int raise_block_error(self, ReadBuffer* b, Py_ssize_t at, str message) except -1:
         raise self.make_error(BlockError, message, offset_of(b, b.cursor) + at)
@@ -198,7 +198,7 @@ cdef class Parser:
             try:
                 text = PyUnicode_DecodeUTF8(<const char*>p, nbytes, self.options.template.unicode_errors)
             except UnicodeDecodeError as error:
-                raise_without_memory(error)
+                reraise_memory_error(error)
                 return self.raise_or_skip(self.make_error(BlockError, f"text is not UTF-8: {error.reason}",
                                                     offset_of(b, p) + error.start))
         return self.push_object(Command(text) if is_command else text)
@@ -211,7 +211,7 @@ cdef class Parser:
             try:
                 done = self.run_phases(b)
             except BlockError as error:
-                raise_without_memory(error)
+                reraise_memory_error(error)
                 # The end of a frame with a declared length is known, and the next message follows it.
                 if not self.skip_bad or self.message_layout != TOTAL or self.frame_left < 0:
                     raise
@@ -230,7 +230,7 @@ cdef class Parser:
         cdef Py_ssize_t nvalues
         self.phase = HEAD
         self.frame_left = -1
-        self.record += 1
+        self.record_index += 1
         if self.skipped_error is not None:
             self.skipped_error = None
             self.skipped += 1
@@ -316,7 +316,7 @@ cdef class Parser:
         return True
 
     cdef bint read_head(self, ReadBuffer* b) except -1:
-        if not self.record & 0xfff:
+        if not self.record_index & 0xfff:
             self.check_signals()
         self.message_offset = offset_of(b, b.cursor)
         if not self.need(b, 1):

@@ -14,7 +14,7 @@ cdef int push_number_text(Parser parser, ReadBuffer* b, int kind, const unsigned
     try:
         if kind == LEGACY_DOUBLE and b"\0" not in text:
             return parser.push_object(PyOS_string_to_double(text, NULL, NULL))
-        if kind != LEGACY_DOUBLE and INTEGER_TEXT(text):
+        if kind != LEGACY_DOUBLE and matches_integer(text):
             number = int(text)
             if (-2**31 <= number < 2**31) if kind == LEGACY_INT else (-2**63 <= number < 2**63):
                 return parser.push_int(INT if kind == LEGACY_INT else LONG, number)
@@ -75,7 +75,7 @@ cdef bint read_arguments(Parser parser, ReadBuffer* b) except -1:
 
 
 cdef bint read_line_argument(Parser parser, ReadBuffer* b) except -1:
-    cdef Py_ssize_t first, second
+    cdef Py_ssize_t line_end
     cdef int kind
     if not parser.need(b, 2):
         return False
@@ -85,12 +85,12 @@ cdef bint read_line_argument(Parser parser, ReadBuffer* b) except -1:
         parser.consume(b, 2)
         parser.phase = HEAD
         return True
-    second = find_line_end(parser, b, 2)
-    if second < 0:
+    line_end = find_line_end(parser, b, 2)
+    if line_end < 0:
         return False
     kind = b.cursor[0] - c"0"
-    push_line(parser, b, kind, b.cursor + 2, second - 2)
-    parser.consume(b, second + 1)
+    push_line(parser, b, kind, b.cursor + 2, line_end - 2)
+    parser.consume(b, line_end + 1)
     parser.nsearched = 0
     parser.count_value()
     return True
@@ -125,10 +125,10 @@ cdef int push_line(Parser parser, ReadBuffer* b, int kind, const unsigned char* 
     if kind > LEGACY_COMMAND:
         return push_number_text(parser, b, kind, p, nbytes)
     if b"\\" in text or b"\r" in text:
-        if not ESCAPED_TEXT(text):
+        if not is_escaped_text(text):
             return parser.raise_or_skip(parser.make_error(
                 BlockError, "invalid escape sequence, or a CR that is not escaped", offset_of(b, p)))
-        text = ESCAPE(UNESCAPED, text)
+        text = replace_escapes(unescape, text)
     return push_text_of(parser, b, p, text, kind == LEGACY_COMMAND)
 
 
@@ -137,6 +137,6 @@ cdef int push_text_of(Parser parser, ReadBuffer* b, const unsigned char* p, byte
     try:
         decoded = PyUnicode_DecodeUTF8(text, len(text), parser.options.template.unicode_errors)
     except UnicodeDecodeError as error:
-        raise_without_memory(error)
+        reraise_memory_error(error)
         return parser.raise_or_skip(parser.make_error(BlockError, f"text is not UTF-8: {error.reason}", offset_of(b, p)))
     return parser.push_object(Command(decoded) if is_command else decoded)

@@ -111,7 +111,7 @@ cdef int push_view(Parser parser, ReadBuffer* b, Entry* entry, const unsigned ch
     try:
         view = array_of(body, entry.element, entry.ndim, parser.flags & LITTLE_ARRAYS)
     except ValueError as error:
-        raise_without_memory(error)
+        reraise_memory_error(error)
         return parser.raise_or_skip(parser.make_error(BlockError, str(error), offset))
     return parser.push_object(view)
 
@@ -131,7 +131,7 @@ cdef int push_nested(Parser parser, ReadBuffer* b, int code, const unsigned char
         if held(&d.buf):
             raise_trailing(&d)
     except DecodeError as error:
-        raise_without_memory(error)
+        reraise_memory_error(error)
         return parser.raise_or_skip(nested_error(parser, error, offset))
     finally:
         abandon(&d)
@@ -141,8 +141,8 @@ cdef int push_nested(Parser parser, ReadBuffer* b, int code, const unsigned char
 cdef object nested_error(Parser parser, object error, long long offset):
     path = f"[{parser.index}]{error.path}"
     if isinstance(error, LimitError):
-        return LimitError(error.message, offset + error.offset, error.code, path, parser.record)
-    found = BlockError(error.message, offset + error.offset, error.code, path, parser.record, parser.index)
+        return LimitError(error.message, offset + error.offset, error.code, path, parser.record_index)
+    found = BlockError(error.message, offset + error.offset, error.code, path, parser.record_index, parser.index)
     found.__cause__ = error
     return found
 

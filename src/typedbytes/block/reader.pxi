@@ -29,7 +29,7 @@ cdef class BlockReader(Parser):
         self.state = OPEN
 
     cdef int connect(self, source, Py_ssize_t buffer_size) except -1:
-        if is_descriptor(source) or has_plain_descriptor(source):
+        if is_descriptor(source) or has_bare_descriptor(source):
             self.descriptor = open_descriptor(source if is_descriptor(source) else source.fileno())
             return start_filled(&self.buf, buffer_size, fill_from_descriptor, <void*>self)
         self.input = open_source(source, True)
@@ -57,7 +57,7 @@ cdef class BlockReader(Parser):
             if isinstance(error, DecodeError) or not self.is_resumable:
                 self.failure = failure
                 self.drop_message()
-                raise_without_memory(error)
+                reraise_memory_error(error)
             if failure is not error:
                 raise failure
             raise
@@ -198,7 +198,7 @@ cdef Py_ssize_t fill_from_descriptor(void* source, unsigned char* target, Py_ssi
     cdef int descriptor = reader.descriptor
     if reader.ended:
         return 0
-    check_owned(reader.source, descriptor)
+    check_same_descriptor(reader.source, descriptor)
     PyErr_CheckSignals()
     while True:
         with nogil:

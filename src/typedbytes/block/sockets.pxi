@@ -20,7 +20,7 @@ cdef class Sink:
         if is_descriptor(target):
             self.descriptor = open_descriptor(target)
             self.is_socket = is_socket(self.descriptor)
-        elif has_plain_descriptor(target):
+        elif has_bare_descriptor(target):
             self.descriptor = open_descriptor(target.fileno())
             self.is_socket = hasattr(target, "sendmsg")
         else:
@@ -31,7 +31,7 @@ cdef class Sink:
 
     cdef int check_open(self) except -1:
         if self.descriptor >= 0:
-            check_owned(self.target, self.descriptor)
+            check_same_descriptor(self.target, self.descriptor)
         return 0
 
     cdef int send(self, iovec* pieces, Py_ssize_t npieces) except -1:
@@ -50,7 +50,7 @@ cdef class Sink:
             if npieces:
                 pieces.iov_base = <char*>pieces.iov_base + ntaken
                 pieces.iov_len -= ntaken
-                PyErr_CheckSignals()    # a signal during a partial write has not interrupted the call
+                PyErr_CheckSignals()    # after a partial write a signal has not made the call fail with EINTR
         return 0
 
     cdef Py_ssize_t call(self, iovec* pieces, Py_ssize_t npieces) except -1:
@@ -128,7 +128,7 @@ cdef int open_descriptor(object number) except -1:
     return number
 
 
-cdef bint has_plain_descriptor(object target) except -1:
+cdef bint has_bare_descriptor(object target) except -1:
     # Objects whose methods only call on their descriptor: those of others may count, encrypt or buffer.
     if type(target) is io.FileIO:
         return True
@@ -136,7 +136,7 @@ cdef bint has_plain_descriptor(object target) except -1:
     return module is not None and type(target) is module.socket
 
 
-cdef int check_owned(object target, int descriptor) except -1:
+cdef int check_same_descriptor(object target, int descriptor) except -1:
     # When the owner has closed the descriptor, its number may be that of another file.
     if not is_descriptor(target) and target.fileno() != descriptor:
         raise_errno(EBADF)
@@ -153,7 +153,7 @@ cdef int set_no_delay(Sink sink) except -1:
     cdef int one = 1
     if sink.descriptor >= 0:
         if sink.is_socket:
-            setsockopt(sink.descriptor, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one))    # fails for sockets that are not TCP, which need it not
+            setsockopt(sink.descriptor, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one))    # fails for sockets other than TCP, which do not need it
     elif getattr(sink.target, "setsockopt", None) is not None:
         try:
             sink.target.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)

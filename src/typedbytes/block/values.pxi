@@ -8,7 +8,7 @@ cdef object borrow_text(object text, Value* v, const char* unicode_errors):
     try:
         data = str.encode(text, "utf-8", "strict" if unicode_errors == NULL else (<bytes>unicode_errors).decode("ascii"))
     except UnicodeEncodeError as error:
-        raise_without_memory(error)
+        reraise_memory_error(error)
         raise EncodeValueError(f"str cannot be written as UTF-8: {error.reason}") from error
     v.p = <const unsigned char*>PyBytes_AS_STRING(data)
     v.nbytes = PyBytes_GET_SIZE(data)
@@ -22,7 +22,7 @@ cdef object borrow_buffer(object value, Value* v):
     try:
         memory = memoryview(value)
     except (BufferError, ValueError) as error:
-        raise_without_memory(error)
+        reraise_memory_error(error)
         raise EncodeTypeError(f"cannot encode an object of type {type(value).__name__}: {error}") from error
     owner = memory if memory.c_contiguous else memory.tobytes()
     view = PyMemoryView_GET_BUFFER(memory)

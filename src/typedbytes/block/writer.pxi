@@ -27,7 +27,7 @@ cdef class BlockWriter:
     cdef bint is_finalizing       # the interpreter ends: each message is sent at once, and the sink is flushed
     cdef bint flushed_at_exit     # the sink was flushed since
     cdef State state
-    cdef bint batched             # a batch is being made: it is sent as a whole
+    cdef bint in_writes           # writes() decides when to send: put() does not
 
     def __cinit__(self, *args, **options):
         self.state = CLOSED
@@ -135,22 +135,22 @@ cdef class BlockWriter:
     cdef inline int put(self, args, id, bint reply) except -1:
         cdef BlockEncoder encoder = self.encoder
         cdef Py_ssize_t before = written(&encoder.buf)
-        cdef Py_ssize_t nparts = encoder.nparts
+        cdef Py_ssize_t nexternal = encoder.nexternal
         encoder.append_message(args, id, reply)
-        if not self.batched:
-            self.send_if_due(before, nparts)
+        if not self.in_writes:
+            self.send_if_due(before, nexternal)
         self.record += 1
         return 0
 
-    cdef inline int send_if_due(self, Py_ssize_t before, Py_ssize_t nparts) except -1:
+    cdef inline int send_if_due(self, Py_ssize_t before, Py_ssize_t nexternal) except -1:
         cdef BlockEncoder encoder = self.encoder
-        if encoder.nparts or written(&encoder.buf) >= self.buffer_size:
+        if encoder.nexternal or written(&encoder.buf) >= self.buffer_size:
             try:
                 self.send()
             except BaseException:
                 # The last message is removed again: the caller may repeat it, unless a part of it was sent.
                 encoder.buf.cursor = encoder.buf.start + before
-                encoder.drop_parts(nparts)
+                encoder.drop_external_parts(nexternal)
                 raise
         return 0
 
@@ -176,13 +176,13 @@ cdef class BlockWriter:
         cdef long long before = self.record
         for args in messages:
             self.enter()
-            self.batched = True
+            self.in_writes = True
             try:
                 self.put(args, 0, False)
                 if self.encoder.nbytes() >= LARGE:
                     self.send()
             finally:
-                self.batched = False
+                self.in_writes = False
                 self.leave()
         if self.buffer_size == 0:
             self.flush()

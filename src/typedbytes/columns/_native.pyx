@@ -43,7 +43,7 @@ from typedbytes.errors import EncodeTypeError, EncodeValueError, LimitError
 
 __all__ = [
     "Batch", "Builder", "ImportedArray", "ImportedArrayStream", "Rows", "arrow_names", "arrow_stream", "encode_rows",
-    "rows_of_arrow", "rows_of_batch", "rows_of_buffer", "rows_of_encoded", "rows_of_parts", "validity_bitmap",
+    "rows_of_arrow", "rows_of_batch", "rows_of_buffer", "rows_of_children", "rows_of_encoded", "validity_bitmap",
 ]
 
 cdef bint LITTLE = byteorder == "little"

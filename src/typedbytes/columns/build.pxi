@@ -10,13 +10,13 @@ ctypedef int (*reserve_function)(Builder builder) noexcept
 ctypedef Outcome (*resolve_function)(Builder builder) noexcept
 
 cdef extern from "Python.h":
-    int check_signals "PyErr_CheckSignals"() noexcept
+    int PyErr_CheckSignals() noexcept
 
 
 cdef enum:
     MIN_TEXT_NBYTES = 4096    # bytes reserved for the texts of a value
     PIECE = 0x2000            # records before `stop_requested` is checked
-    CHECK_INTERVAL = 8        # pieces before signals are checked
+    SIGNAL_INTERVAL_PIECES = 8    # before signals are checked
 
 
 cdef class Builder:
@@ -110,8 +110,8 @@ cdef class Builder:
         for number, path in enumerate(self.paths):
             c = table.roots[<Py_ssize_t>path[0]]
             for i in path[1:]:
-                c.has_wanted_part = True
-                c = c.parts[i]
+                c.has_wanted_child = True
+                c = c.children[i]
             table.visible[number] = c
         for i in range(len(self.paths)):
             want_whole_column(table.visible[i])
@@ -144,7 +144,7 @@ cdef class Builder:
             self.stride = 0    # the walk refuses what is too deep
         PyMem_RawFree(self.leaves)
         self.leaves = NULL
-        if self.stride and nleaves <= 4 * MAX_PARTS:
+        if self.stride and nleaves <= 4 * MAX_CHILDREN:
             self.leaves = <Leaf*>PyMem_RawCalloc(nleaves, sizeof(Leaf))
         if self.leaves == NULL:
             self.stride = 0    # also if there is no memory for the leaves: no blocks then
@@ -220,25 +220,25 @@ cdef class Builder:
         elif outcome == REFUSED:
             self.state = "split" if self.policy == "split" and self.table.n else "mismatch"
         else:
-            self.state = "more" if outcome == MORE else "broken" if outcome == BROKEN else "full"
+            self.state = "more" if outcome == INCOMPLETE else "broken" if outcome == INVALID else "full"
         self.nbytes += self.w.p - self.view_start
         return self.w.p - self.view_start, self.table.n - before
 
     cdef bint infer_types(self, const unsigned char* start, Py_ssize_t nbytes) except -1:
         # Infer the types from the first record. False, with the state set: it is incomplete or invalid.
         cdef TypeInference inference
-        cdef Outcome outcome = DONE
+        cdef Outcome outcome = APPENDED
         cdef tuple types
         cdef Py_ssize_t i
         for i in range(self.nvalues):
-            if outcome == DONE:
+            if outcome == APPENDED:
                 outcome = skip_one(&self.w)
-        if outcome != DONE:
-            self.state = "more" if outcome == MORE else "broken"
+        if outcome != APPENDED:
+            self.state = "more" if outcome == INCOMPLETE else "broken"
             return False
         borrow(&inference.buf, start, self.w.p - start)
         inference.skipping = &self.w.skipping
-        inference.level = inference.nparts = 0
+        inference.level = inference.nchildren = 0
         self.w.p = start
         self.w.skipping.max_depth = self.w.max_depth
         try:
@@ -262,22 +262,22 @@ cdef class Builder:
         return 0
 
     cdef Outcome run(self) noexcept nogil:
-        cdef Outcome outcome = DONE
-        cdef int pieces_left = CHECK_INTERVAL
+        cdef Outcome outcome = APPENDED
+        cdef int pieces_left = SIGNAL_INTERVAL_PIECES
         self.w.depth = 0
-        while self.table.n < self.max_rows and self.wants_bytes() and outcome == DONE and not flag_is_set(&self.stop_requested):
+        while self.table.n < self.max_rows and self.wants_bytes() and outcome == APPENDED and not flag_is_set(&self.stop_requested):
             if self.changed:
                 outcome = self.recompute_layout()
-            if outcome == DONE and self.stride:
+            if outcome == APPENDED and self.stride:
                 self.load_blocks()
-            if outcome == DONE:
+            if outcome == APPENDED:
                 # If records have one size: those that load_blocks did not load.
                 outcome = self.walk_records(min(self.piece_end, self.table.n + MIN_BLOCK) if self.stride else self.piece_end)
             if self.table.n >= self.piece_end:
                 self.piece_end += PIECE
                 pieces_left -= 1
                 if pieces_left == 0:
-                    pieces_left = CHECK_INTERVAL
+                    pieces_left = SIGNAL_INTERVAL_PIECES
                     if self.interrupted():
                         return FAILED
         return outcome
@@ -288,10 +288,10 @@ cdef class Builder:
 
     cdef Outcome recompute_layout(self) noexcept with gil:
         self.compute_layout()
-        return FAILED if (<reserve_function>self.reserve)(self) < 0 else DONE
+        return FAILED if (<reserve_function>self.reserve)(self) < 0 else APPENDED
 
     cdef bint interrupted(self) noexcept with gil:
-        return check_signals() < 0
+        return PyErr_CheckSignals() < 0
 
     cdef void load_blocks(self) noexcept nogil:
         # A block that does not match is wasted work, so the next one is small; a block that matches makes the next one larger.
@@ -334,13 +334,13 @@ cdef class Builder:
         cdef Py_ssize_t n = self.table.n
         cdef Py_ssize_t i, missing_nbytes
         cdef bint fast = self.is_shallow and not w.checks_each_text
-        cdef Outcome outcome = DONE
+        cdef Outcome outcome = APPENDED
         max_rows = min(max_rows, self.max_rows)
         while n < max_rows and not self.changed:
             start = p
             missing_nbytes = w.missing_nbytes
             if p >= bytes_end:
-                outcome = MORE if p == end else DONE
+                outcome = INCOMPLETE if p == end else APPENDED
                 break
             for i in range(nvalues):
                 c = roots[i]
@@ -349,11 +349,11 @@ cdef class Builder:
                     set_length(c, n)
                     w.p = p
                     outcome = append_value(w, c)
-                    if outcome != DONE:
+                    if outcome != APPENDED:
                         break
                     next = w.p
                 p = next
-            if outcome != DONE:
+            if outcome != APPENDED:
                 p = start
                 if outcome != COLUMN_FULL:
                     w.missing_nbytes = missing_nbytes
@@ -379,20 +379,20 @@ cdef class Builder:
     # A value that its column cannot hold.
 
     cdef Outcome resolve_mismatch(self) except FAILED:
-        # DONE: the column has another type now; try the value again.
+        # APPENDED: the column has another type now; try the value again.
         cdef Walk* w = &self.w
         cdef Column* c = w.mismatched
         cdef const unsigned char* at = w.p
         cdef Outcome outcome = skip_one(w)
         cdef const unsigned char* after = w.p
         w.p = at
-        if outcome != DONE:
+        if outcome != APPENDED:
             return outcome
         if c.kind == UNKNOWN or has_only_empty_maps(c, at[0]):
             return self.adopt_type(c, after)
-        if self.policy == "widen" and not c.has_wanted_part and widen(c, w):
+        if self.policy == "widen" and not c.has_wanted_child and widen(c, w):
             self.changed = True
-            return DONE
+            return APPENDED
         return self.refuse(c)
 
     cdef Outcome refuse(self, Column* c) except FAILED:
@@ -419,7 +419,7 @@ cdef class Builder:
         inference.skipping = &self.w.skipping
         inference.skipping.max_depth = self.w.max_depth
         inference.level = len(self.steps_to(c)) - 1
-        inference.nparts = 0
+        inference.nchildren = 0
         try:
             found = make_column(describe_value(&inference))
         finally:
@@ -427,20 +427,20 @@ cdef class Builder:
         if null_size(found) > MAX_NULL_NBYTES and c.n and not is_missing:
             free_column(found)
             return self.refuse(c)
-        if count_missing(&self.w, null_size(found) * c.n if is_missing or found.kind == STRUCT else 0) != DONE:
+        if count_missing(&self.w, null_size(found) * c.n if is_missing or found.kind == STRUCT else 0) != APPENDED:
             free_column(found)
             return COLUMN_FULL
         try:
             for i in range(c.n):
                 if c.kind == MAP_ENTRIES and not is_null(c, i):
                     append_empty(found)
-                elif append_null(found, c.null if c.null != NULL else self.w.null) != DONE:
+                elif append_null(found, c.null if c.null != NULL else self.w.null) != APPENDED:
                     raise MemoryError
         except BaseException:
             free_column(found)
             raise
         replace_column(c, found)
-        return DONE
+        return APPENDED
 
     cdef list steps_to(self, Column* c):
         # The path to a column: the number of the value in the record, then steps within that value.
@@ -510,7 +510,7 @@ cdef class Builder:
 
 
 cdef bint has_only_empty_maps(const Column* c, int code) noexcept:
-    return c.kind == MAP_ENTRIES and code == MAP and c.parts[0].kind == UNKNOWN
+    return c.kind == MAP_ENTRIES and code == MAP and c.children[0].kind == UNKNOWN
 
 
 cdef str find_key_fault(const Column* c, Walk* w):
@@ -528,7 +528,7 @@ cdef object missing_limit_error():
 
 cdef bint same_values(const Column* c, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
     # Whether two values have the same bits, that is, the same encoding.
-    cdef Py_ssize_t nbytes, k, part, start, other
+    cdef Py_ssize_t nbytes, k, child, start, other
     if is_null(c, i) != is_null(c, j):
         return False
     if c.kind == UNKNOWN:
@@ -536,9 +536,9 @@ cdef bint same_values(const Column* c, Py_ssize_t i, Py_ssize_t j) noexcept nogi
     if c.kind == FIXED or c.kind == ARRAY:
         nbytes = c.width * (c.nitems if c.kind == ARRAY else 1)
         return memcmp(c.data + i * nbytes, c.data + j * nbytes, nbytes) == 0
-    if has_parts_per_value(c):
-        for part in range(c.nparts):
-            if not same_values(c.parts[part], i, j):
+    if has_children_per_value(c):
+        for child in range(c.nchildren):
+            if not same_values(c.children[child], i, j):
                 return False
         return True
     start = c.offsets[i]
@@ -549,7 +549,7 @@ cdef bint same_values(const Column* c, Py_ssize_t i, Py_ssize_t j) noexcept nogi
     if c.kind == VARIABLE_LENGTH or c.kind == ENCODED:
         return memcmp(c.data + start, c.data + other, nbytes) == 0
     for k in range(nbytes):
-        for part in range(c.nparts):
-            if not same_values(c.parts[part], start + k, other + k):
+        for child in range(c.nchildren):
+            if not same_values(c.children[child], start + k, other + k):
                 return False
     return True

@@ -8,13 +8,13 @@ cdef enum:
     EIO = 5                   # returned by a stream's functions if its source failed
     MAX_FORMAT_NBYTES = 32    # bytes of a format string
 
-cdef struct SchemaParts:
+cdef struct SchemaPrivate:
     char format[MAX_FORMAT_NBYTES]
     char* name
     ArrowSchema* children
     ArrowSchema** pointers
 
-cdef struct ArrayParts:
+cdef struct ArrayPrivate:
     Table* table              # shared ownership
     void* bits                # owned: BOOLs as a bitmap
     const void* buffers[3]
@@ -27,53 +27,53 @@ cdef int64_t NO_OFFSETS[2]    # the buffer of an array without values
 # ---- schemas and arrays ----------------------------------------------------------------------------------------------------------------
 
 cdef void release_schema(ArrowSchema* schema) noexcept nogil:
-    cdef SchemaParts* parts = <SchemaParts*>schema.private_data
+    cdef SchemaPrivate* private = <SchemaPrivate*>schema.private_data
     cdef int64_t i
     for i in range(schema.n_children):
         if schema.children[i].release != NULL:
             schema.children[i].release(schema.children[i])
-    PyMem_RawFree(parts.name)
-    PyMem_RawFree(parts.children)
-    PyMem_RawFree(parts.pointers)
-    PyMem_RawFree(parts)
+    PyMem_RawFree(private.name)
+    PyMem_RawFree(private.children)
+    PyMem_RawFree(private.pointers)
+    PyMem_RawFree(private)
     schema.release = NULL
 
 
-cdef SchemaParts* start_schema(ArrowSchema* schema, const char* format, bytes name, int64_t flags, Py_ssize_t nchildren) except NULL:
+cdef SchemaPrivate* start_schema(ArrowSchema* schema, const char* format, bytes name, int64_t flags, Py_ssize_t nchildren) except NULL:
     # From here on the schema can be released, even if its children are not filled in.
-    cdef SchemaParts* parts = <SchemaParts*>PyMem_RawCalloc(1, sizeof(SchemaParts))
+    cdef SchemaPrivate* private = <SchemaPrivate*>PyMem_RawCalloc(1, sizeof(SchemaPrivate))
     cdef Py_ssize_t i
-    if parts == NULL:
+    if private == NULL:
         raise MemoryError
-    parts.name = <char*>PyMem_RawMalloc(len(name) + 1)
-    parts.children = <ArrowSchema*>PyMem_RawCalloc(max(nchildren, 1), sizeof(ArrowSchema))
-    parts.pointers = <ArrowSchema**>PyMem_RawCalloc(max(nchildren, 1), sizeof(ArrowSchema*))
-    if parts.name == NULL or parts.children == NULL or parts.pointers == NULL:
-        PyMem_RawFree(parts.name)
-        PyMem_RawFree(parts.children)
-        PyMem_RawFree(parts.pointers)
-        PyMem_RawFree(parts)
+    private.name = <char*>PyMem_RawMalloc(len(name) + 1)
+    private.children = <ArrowSchema*>PyMem_RawCalloc(max(nchildren, 1), sizeof(ArrowSchema))
+    private.pointers = <ArrowSchema**>PyMem_RawCalloc(max(nchildren, 1), sizeof(ArrowSchema*))
+    if private.name == NULL or private.children == NULL or private.pointers == NULL:
+        PyMem_RawFree(private.name)
+        PyMem_RawFree(private.children)
+        PyMem_RawFree(private.pointers)
+        PyMem_RawFree(private)
         raise MemoryError
-    memcpy(parts.name, PyBytes_AS_STRING(name), len(name) + 1)
-    memcpy(parts.format, format, strlen(format) + 1)
+    memcpy(private.name, PyBytes_AS_STRING(name), len(name) + 1)
+    memcpy(private.format, format, strlen(format) + 1)
     for i in range(nchildren):
-        parts.pointers[i] = &parts.children[i]
+        private.pointers[i] = &private.children[i]
     memset(schema, 0, sizeof(ArrowSchema))
-    schema.format = parts.format
-    schema.name = parts.name
+    schema.format = private.format
+    schema.name = private.name
     schema.flags = flags
     schema.n_children = nchildren
-    schema.children = parts.pointers if nchildren else NULL
-    schema.private_data = parts
+    schema.children = private.pointers if nchildren else NULL
+    schema.private_data = private
     schema.release = release_schema
-    return parts
+    return private
 
 
 cdef dict FORMATS = {BYTE: b"c", BOOL: b"b", SHORT: b"s", INT: b"i", LONG: b"l", FLOAT: b"f", DOUBLE: b"g"}
 
 
 cdef int export_schema(ArrowSchema* schema, const Column* c, bytes name, int64_t flags) except -1:
-    cdef SchemaParts* parts
+    cdef SchemaPrivate* private
     cdef Py_ssize_t i
     if c.kind == FIXED:
         start_schema(schema, <bytes>FORMATS[c.code], name, flags, 0)
@@ -82,110 +82,110 @@ cdef int export_schema(ArrowSchema* schema, const Column* c, bytes name, int64_t
     elif c.kind == UNKNOWN:
         start_schema(schema, b"n", name, flags, 0)
     elif c.kind == ARRAY:
-        parts = start_schema(schema, b"+w:%d" % c.nitems, name, flags, 1)
-        start_schema(&parts.children[0], <bytes>FORMATS[c.code], b"item", ARROW_FLAG_NULLABLE, 0)
-    elif has_parts_per_value(c):
-        parts = start_schema(schema, b"+s", name, flags, c.nparts)
-        for i in range(c.nparts):
-            export_schema(&parts.children[i], c.parts[i], b"%d" % i if c.kind == TUPLE else encoded_name(c.parts[i]), ARROW_FLAG_NULLABLE)
+        private = start_schema(schema, b"+w:%d" % c.nitems, name, flags, 1)
+        start_schema(&private.children[0], <bytes>FORMATS[c.code], b"item", ARROW_FLAG_NULLABLE, 0)
+    elif has_children_per_value(c):
+        private = start_schema(schema, b"+s", name, flags, c.nchildren)
+        for i in range(c.nchildren):
+            export_schema(&private.children[i], c.children[i], b"%d" % i if c.kind == TUPLE else encoded_name(c.children[i]), ARROW_FLAG_NULLABLE)
     elif c.kind == VARIABLE_LIST:
-        parts = start_schema(schema, b"+l", name, flags, 1)
-        export_schema(&parts.children[0], c.parts[0], b"item", ARROW_FLAG_NULLABLE)
+        private = start_schema(schema, b"+l", name, flags, 1)
+        export_schema(&private.children[0], c.children[0], b"item", ARROW_FLAG_NULLABLE)
     else:
-        parts = start_schema(schema, b"+m", name, flags, 1)
-        parts = start_schema(&parts.children[0], b"+s", b"entries", 0, 2)
-        export_schema(&parts.children[0], c.parts[0], b"key", 0)
-        export_schema(&parts.children[1], c.parts[1], b"value", ARROW_FLAG_NULLABLE)
+        private = start_schema(schema, b"+m", name, flags, 1)
+        private = start_schema(&private.children[0], b"+s", b"entries", 0, 2)
+        export_schema(&private.children[0], c.children[0], b"key", 0)
+        export_schema(&private.children[1], c.children[1], b"value", ARROW_FLAG_NULLABLE)
     return 0
 
 
 cdef void release_array(ArrowArray* array) noexcept nogil:
-    cdef ArrayParts* parts = <ArrayParts*>array.private_data
+    cdef ArrayPrivate* private = <ArrayPrivate*>array.private_data
     cdef int64_t i
     for i in range(array.n_children):
         if array.children[i].release != NULL:
             array.children[i].release(array.children[i])
-    release_table(parts.table)
-    PyMem_RawFree(parts.bits)
-    PyMem_RawFree(parts.children)
-    PyMem_RawFree(parts.pointers)
-    PyMem_RawFree(parts)
+    release_table(private.table)
+    PyMem_RawFree(private.bits)
+    PyMem_RawFree(private.children)
+    PyMem_RawFree(private.pointers)
+    PyMem_RawFree(private)
     array.release = NULL
 
 
-cdef ArrayParts* start_array(ArrowArray* array, Table* table, Py_ssize_t length, Py_ssize_t nbuffers, Py_ssize_t nchildren) except NULL:
-    cdef ArrayParts* parts = <ArrayParts*>PyMem_RawCalloc(1, sizeof(ArrayParts))
+cdef ArrayPrivate* start_array(ArrowArray* array, Table* table, Py_ssize_t length, Py_ssize_t nbuffers, Py_ssize_t nchildren) except NULL:
+    cdef ArrayPrivate* private = <ArrayPrivate*>PyMem_RawCalloc(1, sizeof(ArrayPrivate))
     cdef Py_ssize_t i
-    if parts == NULL:
+    if private == NULL:
         raise MemoryError
-    parts.children = <ArrowArray*>PyMem_RawCalloc(max(nchildren, 1), sizeof(ArrowArray))
-    parts.pointers = <ArrowArray**>PyMem_RawCalloc(max(nchildren, 1), sizeof(ArrowArray*))
-    if parts.children == NULL or parts.pointers == NULL:
-        PyMem_RawFree(parts.children)
-        PyMem_RawFree(parts.pointers)
-        PyMem_RawFree(parts)
+    private.children = <ArrowArray*>PyMem_RawCalloc(max(nchildren, 1), sizeof(ArrowArray))
+    private.pointers = <ArrowArray**>PyMem_RawCalloc(max(nchildren, 1), sizeof(ArrowArray*))
+    if private.children == NULL or private.pointers == NULL:
+        PyMem_RawFree(private.children)
+        PyMem_RawFree(private.pointers)
+        PyMem_RawFree(private)
         raise MemoryError
     for i in range(nchildren):
-        parts.pointers[i] = &parts.children[i]
+        private.pointers[i] = &private.children[i]
     add_owner(&table.nowners)
-    parts.table = table
+    private.table = table
     memset(array, 0, sizeof(ArrowArray))
     array.length = length
     array.n_buffers = nbuffers
-    array.buffers = parts.buffers
+    array.buffers = private.buffers
     array.n_children = nchildren
-    array.children = parts.pointers if nchildren else NULL
-    array.private_data = parts
+    array.children = private.pointers if nchildren else NULL
+    array.private_data = private
     array.release = release_array
-    return parts
+    return private
 
 
 cdef int export_numbers(ArrowArray* array, Table* table, const Column* c, Py_ssize_t n) except -1:
-    cdef ArrayParts* parts = start_array(array, table, n, 2, 0)
+    cdef ArrayPrivate* private = start_array(array, table, n, 2, 0)
     cdef Py_ssize_t i
     cdef unsigned char* bits
-    parts.buffers[1] = <const void*>c.data if n else <const void*>NO_OFFSETS
+    private.buffers[1] = <const void*>c.data if n else <const void*>NO_OFFSETS
     if c.code == BOOL and n:
-        parts.bits = PyMem_RawCalloc((n + 7) // 8, 1)
-        if parts.bits == NULL:
+        private.bits = PyMem_RawCalloc((n + 7) // 8, 1)
+        if private.bits == NULL:
             raise MemoryError
-        bits = <unsigned char*>parts.bits
+        bits = <unsigned char*>private.bits
         for i in range(n):
             bits[i >> 3] |= c.data[i] << (i & 7)
-        parts.buffers[1] = bits
+        private.buffers[1] = bits
     return 0
 
 
 cdef int export_array(ArrowArray* array, Table* table, const Column* c) except -1:
-    cdef ArrayParts* parts
+    cdef ArrayPrivate* private
     cdef Py_ssize_t i, nitems
     cdef const void* offsets = <const void*>c.offsets if c.offsets != NULL else <const void*>NO_OFFSETS
     if c.kind == FIXED:
         export_numbers(array, table, c, c.n)
     elif c.kind == VARIABLE_LENGTH or c.kind == ENCODED:
-        parts = start_array(array, table, c.n, 3, 0)
-        parts.buffers[1] = offsets
-        parts.buffers[2] = <const void*>c.data if c.used else <const void*>NO_OFFSETS
+        private = start_array(array, table, c.n, 3, 0)
+        private.buffers[1] = offsets
+        private.buffers[2] = <const void*>c.data if c.used else <const void*>NO_OFFSETS
     elif c.kind == UNKNOWN:
         start_array(array, table, c.n, 0, 0)
         array.null_count = c.n
     elif c.kind == ARRAY:
-        parts = start_array(array, table, c.n, 1, 1)
-        export_numbers(&parts.children[0], table, c, c.n * c.nitems)
+        private = start_array(array, table, c.n, 1, 1)
+        export_numbers(&private.children[0], table, c, c.n * c.nitems)
     elif c.kind == MAP_ENTRIES:
-        nitems = c.parts[0].n
-        parts = start_array(array, table, c.n, 2, 1)
-        parts.buffers[1] = offsets
-        parts = start_array(&parts.children[0], table, nitems, 1, 2)
-        export_array(&parts.children[0], table, c.parts[0])
-        export_array(&parts.children[1], table, c.parts[1])
+        nitems = c.children[0].n
+        private = start_array(array, table, c.n, 2, 1)
+        private.buffers[1] = offsets
+        private = start_array(&private.children[0], table, nitems, 1, 2)
+        export_array(&private.children[0], table, c.children[0])
+        export_array(&private.children[1], table, c.children[1])
     else:
-        parts = start_array(array, table, c.n, 2 if c.kind == VARIABLE_LIST else 1, c.nparts)
-        parts.buffers[1] = offsets if c.kind == VARIABLE_LIST else NULL
-        for i in range(c.nparts):
-            export_array(&parts.children[i], table, c.parts[i])
+        private = start_array(array, table, c.n, 2 if c.kind == VARIABLE_LIST else 1, c.nchildren)
+        private.buffers[1] = offsets if c.kind == VARIABLE_LIST else NULL
+        for i in range(c.nchildren):
+            export_array(&private.children[i], table, c.children[i])
     if c.bits != NULL:
-        (<ArrayParts*>array.private_data).buffers[0] = <const void*>c.bits
+        (<ArrayPrivate*>array.private_data).buffers[0] = <const void*>c.bits
         for i in range(c.n):
             array.null_count += is_null(c, i)
     return 0
@@ -239,22 +239,22 @@ cdef class Batch:
         return describe_all(self.table.visible, self.table.nvisible)
 
     def _nvalues(self, Py_ssize_t column, path):
-        # The number of values of a column or of a part of it.
+        # The number of values of a column or of a child of it.
         self.check()
         cdef Column* c = self.table.visible[column]
         cdef Py_ssize_t i
         for i in path:
-            c = c.parts[i]
+            c = c.children[i]
         return c.n
 
     def _column_memory(self, Py_ssize_t column, path, name):
-        # A memoryview of the data, the offsets or the bits of a column or of a part of it; None: it has no nulls.
+        # A memoryview of the data, the offsets or the bits of a column or of a child of it; None: it has no nulls.
         self.check()
         cdef Column* c = self.table.visible[column]
         cdef Py_ssize_t i
         cdef ColumnBuffer held = ColumnBuffer()
         for i in path:
-            c = c.parts[i]
+            c = c.children[i]
         if name == "valid" and c.bits == NULL:
             return None
         held.batch = self
@@ -265,14 +265,14 @@ cdef class Batch:
         """Export the types of the columns as a capsule "arrow_schema"."""
         self.check()
         cdef ArrowSchema* schema = <ArrowSchema*>PyMem_RawCalloc(1, sizeof(ArrowSchema))
-        cdef SchemaParts* parts
+        cdef SchemaPrivate* private
         cdef Py_ssize_t i
         if schema == NULL:
             raise MemoryError
         capsule = PyCapsule_New(schema, "arrow_schema", free_schema)
-        parts = start_schema(schema, b"+s", b"", 0, self.table.nvisible)
+        private = start_schema(schema, b"+s", b"", 0, self.table.nvisible)
         for i in range(self.table.nvisible):
-            export_schema(&parts.children[i], self.table.visible[i], (<str>self.names[i]).encode("utf-8"), ARROW_FLAG_NULLABLE)
+            export_schema(&private.children[i], self.table.visible[i], (<str>self.names[i]).encode("utf-8"), ARROW_FLAG_NULLABLE)
         return capsule
 
     def __arrow_c_array__(self, requested_schema=None):
@@ -286,10 +286,10 @@ cdef class Batch:
         return schema, capsule
 
     cdef int export_to(self, ArrowArray* array) except -1:
-        cdef ArrayParts* parts = start_array(array, self.table, self.table.n, 1, self.table.nvisible)
+        cdef ArrayPrivate* private = start_array(array, self.table, self.table.n, 1, self.table.nvisible)
         cdef Py_ssize_t i
         for i in range(self.table.nvisible):
-            export_array(&parts.children[i], self.table, self.table.visible[i])
+            export_array(&private.children[i], self.table, self.table.visible[i])
         return 0
 
 
@@ -350,7 +350,7 @@ cdef dict ITEM_FORMATS = {BYTE: b"b", BOOL: b"?", SHORT: b"h", INT: b"i", LONG: 
 
 # ---- streams --------------------------------------------------------------------------------------------------------
 
-cdef struct StreamParts:
+cdef struct StreamPrivate:
     PyObject* source          # owned: an iterator of Batches with arrow_schema(), which gives a capsule
     char* message             # owned: of the last error
 
@@ -358,14 +358,14 @@ cdef struct StreamParts:
 def arrow_stream(source):
     """Return a capsule "arrow_array_stream" over an iterator of Batches with arrow_schema()."""
     cdef ArrowArrayStream* stream = <ArrowArrayStream*>PyMem_RawCalloc(1, sizeof(ArrowArrayStream))
-    cdef StreamParts* parts = <StreamParts*>PyMem_RawCalloc(1, sizeof(StreamParts))
-    if stream == NULL or parts == NULL:
+    cdef StreamPrivate* private = <StreamPrivate*>PyMem_RawCalloc(1, sizeof(StreamPrivate))
+    if stream == NULL or private == NULL:
         PyMem_RawFree(stream)
-        PyMem_RawFree(parts)
+        PyMem_RawFree(private)
         raise MemoryError
     Py_INCREF(source)
-    parts.source = <PyObject*>source
-    stream.private_data = parts
+    private.source = <PyObject*>source
+    stream.private_data = private
     stream.get_schema = stream_schema
     stream.get_next = stream_next
     stream.get_last_error = stream_error
@@ -374,18 +374,18 @@ def arrow_stream(source):
 
 
 # Functions called through these types leave their exception set, since an except clause may need memory.
-ctypedef int (*schema_function)(StreamParts* parts, ArrowSchema* out) noexcept
-ctypedef int (*next_function)(StreamParts* parts, ArrowArray* out) noexcept
-ctypedef int (*message_function)(StreamParts* parts) noexcept
+ctypedef int (*schema_function)(StreamPrivate* private, ArrowSchema* out) noexcept
+ctypedef int (*next_function)(StreamPrivate* private, ArrowArray* out) noexcept
+ctypedef int (*message_function)(StreamPrivate* private) noexcept
 
 
 cdef int stream_schema(ArrowArrayStream* stream, ArrowSchema* out) noexcept with gil:
-    cdef StreamParts* parts = <StreamParts*>stream.private_data
-    return store_error(parts) if (<schema_function>export_stream_schema)(parts, out) < 0 else 0
+    cdef StreamPrivate* private = <StreamPrivate*>stream.private_data
+    return store_error(private) if (<schema_function>export_stream_schema)(private, out) < 0 else 0
 
 
-cdef int export_stream_schema(StreamParts* parts, ArrowSchema* out) except -1:
-    capsule = (<object>parts.source).arrow_schema()
+cdef int export_stream_schema(StreamPrivate* private, ArrowSchema* out) except -1:
+    capsule = (<object>private.source).arrow_schema()
     cdef ArrowSchema* schema = <ArrowSchema*>PyCapsule_GetPointer(capsule, "arrow_schema")
     out[0] = schema[0]
     schema.release = NULL
@@ -393,49 +393,49 @@ cdef int export_stream_schema(StreamParts* parts, ArrowSchema* out) except -1:
 
 
 cdef int stream_next(ArrowArrayStream* stream, ArrowArray* out) noexcept with gil:
-    cdef StreamParts* parts = <StreamParts*>stream.private_data
+    cdef StreamPrivate* private = <StreamPrivate*>stream.private_data
     memset(out, 0, sizeof(ArrowArray))
-    if (<next_function>export_next)(parts, out) == 0:
+    if (<next_function>export_next)(private, out) == 0:
         return 0
     if out.release != NULL:
         out.release(out)
-    return store_error(parts)
+    return store_error(private)
 
 
-cdef int export_next(StreamParts* parts, ArrowArray* out) except -1:
-    cdef Batch batch = next(<object>parts.source, None)
+cdef int export_next(StreamPrivate* private, ArrowArray* out) except -1:
+    cdef Batch batch = next(<object>private.source, None)
     if batch is not None:
         batch.export_to(out)
     return 0
 
 
-cdef int store_error(StreamParts* parts) noexcept:
+cdef int store_error(StreamPrivate* private) noexcept:
     # Store the message of the exception that is set; without memory for it, the caller gets only the error number.
-    PyMem_RawFree(parts.message)
-    parts.message = NULL
-    if (<message_function>store_message)(parts) < 0:
+    PyMem_RawFree(private.message)
+    private.message = NULL
+    if (<message_function>store_message)(private) < 0:
         PyErr_Clear()
     return EIO
 
 
-cdef int store_message(StreamParts* parts) except -1:
+cdef int store_message(StreamPrivate* private) except -1:
     try:
         raise_pending()
     except BaseException as error:
         text = f"{type(error).__name__}: {error}".encode("utf-8", "replace").replace(b"\0", b" ")
-    parts.message = <char*>PyMem_RawMalloc(len(text) + 1)
-    if parts.message != NULL:
-        memcpy(parts.message, PyBytes_AS_STRING(text), len(text) + 1)
+    private.message = <char*>PyMem_RawMalloc(len(text) + 1)
+    if private.message != NULL:
+        memcpy(private.message, PyBytes_AS_STRING(text), len(text) + 1)
     return 0
 
 
 cdef const char* stream_error(ArrowArrayStream* stream) noexcept with gil:
-    return (<StreamParts*>stream.private_data).message
+    return (<StreamPrivate*>stream.private_data).message
 
 
 cdef void stream_release(ArrowArrayStream* stream) noexcept with gil:
-    cdef StreamParts* parts = <StreamParts*>stream.private_data
-    Py_XDECREF(parts.source)
-    PyMem_RawFree(parts.message)
-    PyMem_RawFree(parts)
+    cdef StreamPrivate* private = <StreamPrivate*>stream.private_data
+    Py_XDECREF(private.source)
+    PyMem_RawFree(private.message)
+    PyMem_RawFree(private)
     stream.release = NULL

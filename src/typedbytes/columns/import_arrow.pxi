@@ -188,24 +188,24 @@ cdef Column* import_nested(
         if format == b"+s":
             c = new_column(TUPLE, VECTOR, schema.n_children)
             for i in range(schema.n_children):
-                c.parts[i] = import_array(schema.children[i], array.children[i], offset, n, structs_as_maps)
+                c.children[i] = import_array(schema.children[i], array.children[i], offset, n, structs_as_maps)
             if structs_as_maps:
                 convert_to_struct(c, schema)
         elif format in (b"+l", b"+L"):
             c = new_column(VARIABLE_LIST, LIST, 1)
             borrow_offsets(c, array, offset, n, format == b"+L")
-            c.parts[0] = import_array(entries, child, 0, child.length, structs_as_maps)
+            c.children[0] = import_array(entries, child, 0, child.length, structs_as_maps)
         elif format[:3] == b"+w:":
             nitems = int(format[3:])
             c = new_column(VARIABLE_LIST, VECTOR, 1)
             make_even_offsets(c, offset, n, nitems)
-            c.parts[0] = import_array(entries, child, 0, child.length, structs_as_maps)
+            c.children[0] = import_array(entries, child, 0, child.length, structs_as_maps)
             convert_to_array_if_packed(c, offset, nitems)
         elif format == b"+m":
             c = new_column(MAP_ENTRIES, MAP, 2)
             borrow_offsets(c, array, offset, n, False)
             for i in range(2):
-                c.parts[i] = import_array(entries.children[i], child.children[i], child.offset, child.length, structs_as_maps)
+                c.children[i] = import_array(entries.children[i], child.children[i], child.offset, child.length, structs_as_maps)
         else:
             raise EncodeTypeError(f"Arrow type {format.decode('ascii', 'replace')!r} has no type code")
     except BaseException:
@@ -220,9 +220,9 @@ cdef int convert_to_struct(Column* c, const ArrowSchema* schema) except -1:
     cdef Py_ssize_t i
     if len(set(names)) < len(names):
         raise EncodeTypeError(f"cannot write a struct with several fields of one name: {', '.join(names)}")
-    for i in range(c.nparts):
-        set_key(c.parts[i], names[i])
-        c.parts[i].null = &MISSING_FIELD
+    for i in range(c.nchildren):
+        set_key(c.children[i], names[i])
+        c.children[i].null = &MISSING_FIELD
     c.kind = STRUCT
     c.code = MAP
     return 0
@@ -230,16 +230,16 @@ cdef int convert_to_struct(Column* c, const ArrowSchema* schema) except -1:
 
 cdef void convert_to_array_if_packed(Column* c, int64_t offset, Py_ssize_t nitems) noexcept:
     # Make VECTORs of numbers without nulls an ARRAY.
-    cdef Column* part = c.parts[0]
-    if part.kind != FIXED or part.valid != NULL or not part.borrowed:
+    cdef Column* child = c.children[0]
+    if child.kind != FIXED or child.valid != NULL or not child.borrowed:
         return
     c.kind = ARRAY
-    c.code = part.code
-    c.width = part.width
+    c.code = child.code
+    c.width = child.width
     c.nitems = nitems
-    c.data = part.data + offset * nitems * part.width
+    c.data = child.data + offset * nitems * child.width
     c.borrowed = True
-    free_parts(c)
+    free_children(c)
 
 
 cdef int borrow_offsets(Column* c, const ArrowArray* array, int64_t offset, int64_t n, bint wide) except -1:
@@ -361,8 +361,8 @@ cdef int encode_dictionary(Column* c, const Column* indices, const Column* value
     cdef const unsigned char* valid = validity_of(array)
     cdef int64_t i, index, total = 0
     cdef unsigned char* out
-    cdef Nulls none
-    memset(&none, 0, sizeof(Nulls))
+    cdef WriteState state
+    memset(&state, 0, sizeof(WriteState))
     allocate_wide_offsets(c, n)
     for i in range(n):
         if is_valid_at(valid, offset + i):
@@ -375,9 +375,9 @@ cdef int encode_dictionary(Column* c, const Column* indices, const Column* value
         raise MemoryError
     for i in range(n):
         if c.wide_offsets[i + 1] > c.wide_offsets[i]:
-            out = write_one_value(c.data + c.wide_offsets[i], values, index_at(indices, i), &none)
+            out = write_one_value(c.data + c.wide_offsets[i], values, index_at(indices, i), &state)
             if out == NULL:
-                raise EncodeValueError(none.fault.decode("ascii"), f"[{i}]")
+                raise EncodeValueError(state.refusal.decode("ascii"), f"[{i}]")
     c.used = total
     return 0
 

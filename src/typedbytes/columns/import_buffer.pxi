@@ -226,25 +226,25 @@ def rows_of_encoded(bytes data, offsets, bytes valid=None, Py_ssize_t first_bit=
     return rows
 
 
-def rows_of_parts(list parts):
+def rows_of_children(list children):
     """Return the Rows of VECTORs whose items come from these Rows, which are empty afterwards.
 
     Raises EncodeValueError when they differ in length, and ValueError for Rows of a Batch or that have been taken already.
     """
     cdef Rows rows = Rows()
-    cdef Rows part
+    cdef Rows child
     cdef Py_ssize_t i
-    if len({len(part) for part in parts}) > 1:
+    if len({len(child) for child in children}) > 1:
         raise EncodeValueError("the columns of a VECTOR differ in length")
-    rows.c = new_column(TUPLE, VECTOR, len(parts))
-    rows.n = rows.c.n = len(parts[0]) if parts else 0
-    for i, part in enumerate(parts):
-        if part.c == NULL or part.borrowed:
+    rows.c = new_column(TUPLE, VECTOR, len(children))
+    rows.n = rows.c.n = len(children[0]) if children else 0
+    for i, child in enumerate(children):
+        if child.c == NULL or child.borrowed:
             raise ValueError("an item of a VECTOR must be Rows of its own")
-        rows.owners += part.owners
-        rows.c.parts[i] = part.c
-        part.c = NULL
-        part.n = 0
+        rows.owners += child.owners
+        rows.c.children[i] = child.c
+        child.c = NULL
+        child.n = 0
     return rows
 
 

@@ -1,6 +1,6 @@
 # The fast path of the walk: values of the types that their columns have.
 #
-# load_* store value i of a column, and of each part of a TUPLE, at the position that follows from i alone. They do not update `n` and
+# load_* store value i of a column, and of each child of a TUPLE, at the position that follows from i alone. They do not update `n` and
 # `used`; set_length does that afterwards. They return the position after the value; NULL if it needs the general path (another type,
 # incomplete input, no capacity), in which case the column has no more values than before.
 
@@ -64,13 +64,13 @@ cdef inline const unsigned char* load_one(
 
 cdef const unsigned char* load_nested(
         const Walk* w, const Column* c, Py_ssize_t i, const unsigned char* p, const unsigned char* end) noexcept nogil:
-    cdef Py_ssize_t count, first, item, part
+    cdef Py_ssize_t count, first, item, child
     if c.kind == TUPLE:
-        if unlikely(end - p < 5 or p[0] != VECTOR or load_i32(p + 1) != c.nparts):
+        if unlikely(end - p < 5 or p[0] != VECTOR or load_i32(p + 1) != c.nchildren):
             return NULL
         p += 5
-        for part in range(c.nparts):
-            p = load_one(w, c.parts[part], i, p, end)
+        for child in range(c.nchildren):
+            p = load_one(w, c.children[child], i, p, end)
             if unlikely(p == NULL):
                 return NULL
         return p
@@ -83,7 +83,7 @@ cdef const unsigned char* load_nested(
         if unlikely(p == end or p[0] != LIST):
             return NULL
         item = first
-        p = load_items_to_marker(w, c.parts[0], &item, p + 1, end)
+        p = load_items_to_marker(w, c.children[0], &item, p + 1, end)
         if unlikely(p == NULL):
             return NULL
     else:
@@ -94,9 +94,9 @@ cdef const unsigned char* load_nested(
         if unlikely(count < 0 or count > end - p):
             return NULL
         for item in range(first, first + count):
-            p = load_one(w, c.parts[0], item, p, end)
+            p = load_one(w, c.children[0], item, p, end)
             if likely(p != NULL) and c.kind == MAP_ENTRIES:
-                p = load_one(w, c.parts[1], item, p, end)
+                p = load_one(w, c.children[1], item, p, end)
             if unlikely(p == NULL):
                 return NULL
         item = first + count
@@ -110,15 +110,15 @@ cdef const unsigned char* load_struct(
         const Walk* w, const Column* c, Py_ssize_t i, const unsigned char* p, const unsigned char* end) noexcept nogil:
     # A MAP that has all fields, in their order.
     cdef Py_ssize_t number
-    cdef const Column* part
-    if unlikely(end - p < 5 or p[0] != MAP or load_i32(p + 1) != c.nparts):
+    cdef const Column* child
+    if unlikely(end - p < 5 or p[0] != MAP or load_i32(p + 1) != c.nchildren):
         return NULL
     p += 5
-    for number in range(c.nparts):
-        part = c.parts[number]
-        if unlikely(end - p < part.key_nbytes or memcmp(p, part.key, part.key_nbytes)):
+    for number in range(c.nchildren):
+        child = c.children[number]
+        if unlikely(end - p < child.key_nbytes or memcmp(p, child.key, child.key_nbytes)):
             return NULL
-        p = load_one(w, part, i, p + part.key_nbytes, end)
+        p = load_one(w, child, i, p + child.key_nbytes, end)
         if unlikely(p == NULL):
             return NULL
     return p

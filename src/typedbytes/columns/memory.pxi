@@ -5,17 +5,17 @@ cdef enum Kind:
     VARIABLE_LENGTH           # BYTES, STRING, application codes: offsets into data
     ENCODED                   # values of any kind as their encoded bytes: offsets into data
     ARRAY                     # VECTORs of one arity whose items are scalars of one width: nitems of them a value, in data
-    TUPLE                     # VECTORs of one arity: a part for each item
-    VARIABLE_LIST             # LISTs, or VECTORs of any length: offsets into one part
-    MAP_ENTRIES               # MAPs: offsets into two parts, keys and mapped values
-    STRUCT                    # MAPs whose keys are STRINGs: a part for each key; a MAP may lack some of them
+    TUPLE                     # VECTORs of one arity: a child for each item
+    VARIABLE_LIST             # LISTs, or VECTORs of any length: offsets into one child
+    MAP_ENTRIES               # MAPs: offsets into two children, keys and mapped values
+    STRUCT                    # MAPs whose keys are STRINGs: a child for each key; a MAP may lack some of them
     UNKNOWN                   # items of LISTs and MAPs that have all been empty: no data
     UNSIGNED_UNCHECKED        # as FIXED: LONGs copied from uint64 without a range check; negative ones were 2^63 or more
 
 cdef enum:
     PADDING = 16              # spare bytes after data, so that short copies have a constant length
     MAX_LEVELS = 30           # of columns within columns: Arrow's readers support twice as many
-    MAX_PARTS = 1024          # of a TUPLE, and of its parts' parts together
+    MAX_CHILDREN = 1024       # of a TUPLE, and of its children' children together
     MAX_FIELDS = 256          # of a STRUCT that is inferred or widened
     MAX_MISSING_NBYTES = 16 << 20    # that missing fields take in a batch: no bytes of the input back them
 
@@ -32,10 +32,10 @@ cdef struct Column:
     int code                  # type code of each value; of ARRAY: of each item; ENCODED, UNKNOWN: none
     int width                 # bytes of a payload; FIXED, ARRAY
     Py_ssize_t nitems         # ARRAY
-    bint wanted               # its values are stored; if not, those of a part may be
-    bint has_wanted_part      # this TUPLE has a part that is wanted by itself
-    Column** parts            # owned
-    Py_ssize_t nparts
+    bint wanted               # its values are stored; if not, those of a child may be
+    bint has_wanted_child     # this TUPLE has a child that is wanted by itself
+    Column** children         # owned
+    Py_ssize_t nchildren
     Py_ssize_t n              # values held
     unsigned char* data       # owned, unless borrowed
     Py_ssize_t used           # bytes
@@ -78,7 +78,7 @@ cdef int width_of(int code) noexcept nogil:
     return 2 if code == SHORT else 0
 
 
-cdef Column* new_column(Kind kind, int code, Py_ssize_t nparts) except NULL:
+cdef Column* new_column(Kind kind, int code, Py_ssize_t nchildren) except NULL:
     cdef Column* c = <Column*>PyMem_RawCalloc(1, sizeof(Column))
     if c == NULL:
         raise MemoryError
@@ -86,16 +86,16 @@ cdef Column* new_column(Kind kind, int code, Py_ssize_t nparts) except NULL:
     c.code = code
     c.wanted = True
     c.width = width_of(code) if kind == FIXED or kind == ARRAY else 0
-    c.parts = <Column**>PyMem_RawCalloc(max(nparts, 1), sizeof(Column*))
-    if c.parts == NULL:
+    c.children = <Column**>PyMem_RawCalloc(max(nchildren, 1), sizeof(Column*))
+    if c.children == NULL:
         PyMem_RawFree(c)
         raise MemoryError
-    c.nparts = nparts
+    c.nchildren = nchildren
     return c
 
 
-cdef bint has_parts_per_value(const Column* c) noexcept nogil:
-    # Whether each of its parts has one value for each of its own.
+cdef bint has_children_per_value(const Column* c) noexcept nogil:
+    # Whether each of its children has one value for each of its own.
     return c.kind == TUPLE or c.kind == STRUCT
 
 
@@ -122,20 +122,20 @@ cdef void free_nulls(Column* c) noexcept nogil:
     c.nbits = c.bits_capacity = 0
 
 
-cdef void free_parts(Column* c) noexcept nogil:
+cdef void free_children(Column* c) noexcept nogil:
     cdef Py_ssize_t i
-    for i in range(c.nparts):
-        free_column(c.parts[i])
-    c.nparts = 0
+    for i in range(c.nchildren):
+        free_column(c.children[i])
+    c.nchildren = 0
 
 
 cdef void free_column(Column* c) noexcept nogil:
     if c == NULL:
         return
-    free_parts(c)
+    free_children(c)
     free_memory(c)
     free_nulls(c)
-    PyMem_RawFree(c.parts)
+    PyMem_RawFree(c.children)
     PyMem_RawFree(c.key)
     PyMem_RawFree(c)
 
@@ -246,8 +246,8 @@ cdef bint mark_null(Column* c, Py_ssize_t i) noexcept nogil:
 cdef bint reserve_all_bits(Column* c) noexcept nogil:
     # Have a bit for every value, in columns that have nulls. False: out of memory.
     cdef Py_ssize_t i
-    for i in range(c.nparts):
-        if not reserve_all_bits(c.parts[i]):
+    for i in range(c.nchildren):
+        if not reserve_all_bits(c.children[i]):
             return False
     return c.bits == NULL or reserve_bits(c, c.n)
 
@@ -255,8 +255,8 @@ cdef bint reserve_all_bits(Column* c) noexcept nogil:
 cdef void complete_bits(Column* c) noexcept nogil:
     # Give every value a bit, in columns that have nulls and for which reserve_all_bits has returned True.
     cdef Py_ssize_t i
-    for i in range(c.nparts):
-        complete_bits(c.parts[i])
+    for i in range(c.nchildren):
+        complete_bits(c.children[i])
     if c.bits == NULL:
         return
     if c.nbits == 0:
@@ -273,7 +273,7 @@ cdef void set_length(Column* c, Py_ssize_t n) noexcept nogil:
     # Make the column hold n values: drop those after, including incomplete ones, or count those that the fast path has loaded.
     cdef Py_ssize_t i
     cdef Py_ssize_t nitems = n
-    if not c.wanted and not c.has_wanted_part:
+    if not c.wanted and not c.has_wanted_child:
         return
     if c.kind == FIXED or c.kind == ARRAY:
         c.used = n * c.width * (c.nitems if c.kind == ARRAY else 1)
@@ -282,8 +282,8 @@ cdef void set_length(Column* c, Py_ssize_t n) noexcept nogil:
         if c.kind == VARIABLE_LENGTH or c.kind == ENCODED:
             c.used = nitems
             c.checked = min(c.checked, nitems)
-    for i in range(c.nparts):
-        set_length(c.parts[i], nitems)
+    for i in range(c.nchildren):
+        set_length(c.children[i], nitems)
     for i in range(n, c.nbits):
         c.bits[i >> 3] |= 1 << (i & 7)
     c.nbits = min(c.nbits, n)
@@ -293,7 +293,7 @@ cdef void set_length(Column* c, Py_ssize_t n) noexcept nogil:
 cdef bint copy_rows(Column* to, const Column* c, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
     # Append values to a column of the same type. False: out of memory.
     cdef Py_ssize_t i, before, start, end, nbytes
-    if first == last or (not c.wanted and not c.has_wanted_part):
+    if first == last or (not c.wanted and not c.has_wanted_child):
         return True
     for i in range(first, min(last, c.nbits)):
         if is_null(c, i) and not mark_null(to, to.n + i - first):
@@ -305,9 +305,9 @@ cdef bint copy_rows(Column* to, const Column* c, Py_ssize_t first, Py_ssize_t la
             return False
         memcpy(to.data + to.used, c.data + first * nbytes, (last - first) * nbytes)
         to.used += (last - first) * nbytes
-    elif has_parts_per_value(c):
-        for i in range(c.nparts):
-            if not copy_rows(to.parts[i], c.parts[i], first, last):
+    elif has_children_per_value(c):
+        for i in range(c.nchildren):
+            if not copy_rows(to.children[i], c.children[i], first, last):
                 return False
     elif has_offsets(c):
         if not reserve_offsets(to, to.n + last - first):
@@ -317,8 +317,8 @@ cdef bint copy_rows(Column* to, const Column* c, Py_ssize_t first, Py_ssize_t la
         end = c.offsets[last]
         for i in range(last - first):
             to.offsets[to.n + i + 1] = <int32_t>(before + c.offsets[first + i + 1] - start)
-        for i in range(c.nparts):
-            if not copy_rows(to.parts[i], c.parts[i], start, end):
+        for i in range(c.nchildren):
+            if not copy_rows(to.children[i], c.children[i], start, end):
                 return False
         if end > start and (c.kind == VARIABLE_LENGTH or c.kind == ENCODED):
             if not reserve_data(to, to.used + end - start):

@@ -18,7 +18,7 @@ cdef struct Leaf:
 
 cdef Py_ssize_t size_of(const Column* c) noexcept nogil:
     # Encoded bytes of every value; 0: they differ.
-    cdef Py_ssize_t i, part
+    cdef Py_ssize_t i, child
     cdef Py_ssize_t total = 5
     if c.kind == FIXED:
         return 1 + c.width
@@ -26,11 +26,11 @@ cdef Py_ssize_t size_of(const Column* c) noexcept nogil:
         return 5 + c.nitems * (1 + c.width)
     if c.kind != TUPLE:
         return 0
-    for i in range(c.nparts):
-        part = size_of(c.parts[i])
-        if part == 0:
+    for i in range(c.nchildren):
+        child = size_of(c.children[i])
+        if child == 0:
             return 0
-        total += part
+        total += child
     return total
 
 
@@ -38,14 +38,14 @@ cdef Py_ssize_t min_size_of(const Column* c, bint widens) noexcept nogil:
     # The smallest number of encoded bytes of a value.
     cdef Py_ssize_t i
     cdef Py_ssize_t total = 5
-    if (not c.wanted and not c.has_wanted_part) or c.kind == ENCODED or c.kind == VARIABLE_LIST:
+    if (not c.wanted and not c.has_wanted_child) or c.kind == ENCODED or c.kind == VARIABLE_LIST:
         return 1
     if c.kind == FIXED:
         return min(1 + c.width, 5 if widens else 9)
     if c.kind == ARRAY:
         return 5 + c.nitems * min(1 + c.width, 5 if widens else 9)
-    for i in range(c.nparts if c.kind == TUPLE else 0):
-        total += min_size_of(c.parts[i], widens)
+    for i in range(c.nchildren if c.kind == TUPLE else 0):
+        total += min_size_of(c.children[i], widens)
     return total
 
 
@@ -54,8 +54,8 @@ cdef Py_ssize_t count_leaves(const Column* c) noexcept nogil:
     cdef Py_ssize_t total = 1
     if c.kind == ARRAY:
         return 1 + c.nitems
-    for i in range(c.nparts):
-        total += count_leaves(c.parts[i])
+    for i in range(c.nchildren):
+        total += count_leaves(c.children[i])
     return total
 
 
@@ -63,10 +63,10 @@ cdef Py_ssize_t depth_of(const Column* c) noexcept nogil:
     # Levels of nested VECTORs, LISTs and MAPs.
     cdef Py_ssize_t i
     cdef Py_ssize_t deepest = 0
-    if not has_parts_per_value(c) and c.kind != VARIABLE_LIST and c.kind != MAP_ENTRIES:
+    if not has_children_per_value(c) and c.kind != VARIABLE_LIST and c.kind != MAP_ENTRIES:
         return c.kind == ARRAY
-    for i in range(c.nparts):
-        deepest = max(deepest, depth_of(c.parts[i]))
+    for i in range(c.nchildren):
+        deepest = max(deepest, depth_of(c.children[i]))
     return 1 + deepest
 
 
@@ -82,12 +82,12 @@ cdef Leaf* list_leaves(Column* c, Leaf* leaf, Py_ssize_t* offset) noexcept nogil
         offset[0] += 1 + c.width
         return leaf + 1
     leaf.code = VECTOR
-    leaf.count = <int32_t>(c.nitems if c.kind == ARRAY else c.nparts)
+    leaf.count = <int32_t>(c.nitems if c.kind == ARRAY else c.nchildren)
     leaf += 1
     offset[0] += 5
     if c.kind == TUPLE:
-        for i in range(c.nparts):
-            leaf = list_leaves(c.parts[i], leaf, offset)
+        for i in range(c.nchildren):
+            leaf = list_leaves(c.children[i], leaf, offset)
         return leaf
     for i in range(c.nitems):
         leaf.offset = offset[0]
@@ -151,23 +151,23 @@ cdef void add_rows(Column* c, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i
     c.n += n
     if c.kind == TUPLE:
-        for i in range(c.nparts):
-            add_rows(c.parts[i], n)
+        for i in range(c.nchildren):
+            add_rows(c.children[i], n)
     elif c.wanted:
         c.used += n * c.width * (c.nitems if c.kind == ARRAY else 1)
 
 
 cdef bint reserve_rows(Column* c, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i
-    if not c.wanted and not c.has_wanted_part:
+    if not c.wanted and not c.has_wanted_child:
         return True
     if c.kind == FIXED:
         return reserve_data(c, c.used + n * c.width)
     if c.kind == ARRAY:
         return reserve_data(c, c.used + n * c.nitems * c.width)
     if c.kind == TUPLE:
-        for i in range(c.nparts):
-            if not reserve_rows(c.parts[i], n):
+        for i in range(c.nchildren):
+            if not reserve_rows(c.children[i], n):
                 return False
         return True
     return not has_offsets(c) or reserve_offsets(c, c.n + n)
@@ -177,21 +177,21 @@ cdef void expect_as_much(Column* c, const Column* last) noexcept nogil:
     # Expect what the last batch held, and an eighth more.
     cdef Py_ssize_t i
     c.expected = last.used + last.used // 8
-    for i in range(c.nparts):
-        expect_as_much(c.parts[i], last.parts[i])
+    for i in range(c.nchildren):
+        expect_as_much(c.children[i], last.children[i])
 
 
 cdef bint reserve_expected(Column* c, Py_ssize_t min_nbytes, Py_ssize_t nbytes, Py_ssize_t max_held) noexcept nogil:
     # Reserve what is expected of texts and items, and `min_nbytes` of this column, as far as it can come from this number of bytes.
     # False: out of memory.
     cdef Py_ssize_t i
-    if not c.wanted and not c.has_wanted_part:
+    if not c.wanted and not c.has_wanted_child:
         return True
     if c.kind == VARIABLE_LENGTH and c.wanted and not reserve_payload(c, min(nbytes, max(c.expected, min_nbytes)), max_held):
         return False
-    for i in range(c.nparts):
-        if has_offsets(c) and c.parts[i].kind == FIXED and not reserve_data(c.parts[i], min(nbytes, c.parts[i].expected)):
+    for i in range(c.nchildren):
+        if has_offsets(c) and c.children[i].kind == FIXED and not reserve_data(c.children[i], min(nbytes, c.children[i].expected)):
             return False
-        if not reserve_expected(c.parts[i], 0, nbytes, max_held):
+        if not reserve_expected(c.children[i], 0, nbytes, max_held):
             return False
     return True

@@ -1,7 +1,7 @@
 # A column's type: from a description, from a value, back to a description.
 #
-# Descriptions are tuples: ("fixed", code), ("variable", code), ("raw",), ("array", code, nitems), ("tuple", (part, ...)),
-# ("list", LIST or VECTOR, item), ("map", key, value), ("struct", ((name, part), ...)), ("unknown",). _type_strings.py converts them to and
+# Descriptions are tuples: ("fixed", code), ("variable", code), ("raw",), ("array", code, nitems), ("tuple", (child, ...)),
+# ("list", LIST or VECTOR, item), ("map", key, value), ("struct", ((name, child), ...)), ("unknown",). _type_strings.py converts them to and
 # from text.
 
 cdef Column* make_column(tuple described) except NULL:
@@ -20,14 +20,14 @@ cdef Column* make_column(tuple described) except NULL:
         c.nitems = described[2]
         return c
     if name == "tuple":
-        return add_parts(new_column(TUPLE, VECTOR, len(described[1])), described[1])
+        return add_children(new_column(TUPLE, VECTOR, len(described[1])), described[1])
     if name == "list":
-        return add_parts(new_column(VARIABLE_LIST, described[1], 1), (described[2],))
+        return add_children(new_column(VARIABLE_LIST, described[1], 1), (described[2],))
     if name == "struct":
         return make_struct(described[1])
-    c = add_parts(new_column(MAP_ENTRIES, MAP, 2), described[1:])
-    c.parts[0].refuses_nulls = True
-    c.parts[1].is_map_value = c.parts[0].code == STRING
+    c = add_children(new_column(MAP_ENTRIES, MAP, 2), described[1:])
+    c.children[0].refuses_nulls = True
+    c.children[1].is_map_value = c.children[0].code == STRING
     return c
 
 
@@ -36,10 +36,10 @@ cdef Column* make_struct(tuple fields) except NULL:
     cdef list types = []
     for _, described in fields:
         types.append(described)
-    cdef Column* c = add_parts(new_column(STRUCT, MAP, len(fields)), tuple(types))
+    cdef Column* c = add_children(new_column(STRUCT, MAP, len(fields)), tuple(types))
     try:
         for i in range(len(fields)):
-            set_key(c.parts[i], fields[i][0])
+            set_key(c.children[i], fields[i][0])
     except BaseException:
         free_column(c)
         raise
@@ -64,11 +64,11 @@ cdef bytes encoded_name(const Column* c):
     return c.key[5:c.key_nbytes]
 
 
-cdef Column* add_parts(Column* c, tuple described) except NULL:
+cdef Column* add_children(Column* c, tuple described) except NULL:
     cdef Py_ssize_t i
     try:
         for i in range(len(described)):
-            c.parts[i] = make_column(described[i])
+            c.children[i] = make_column(described[i])
         return c
     except BaseException:
         free_column(c)
@@ -87,19 +87,19 @@ cdef tuple describe(const Column* c):
     if c.kind == ARRAY:
         return "array", c.code, c.nitems
     if c.kind == TUPLE:
-        return "tuple", describe_all(c.parts, c.nparts)
+        return "tuple", describe_all(c.children, c.nchildren)
     if c.kind == VARIABLE_LIST:
-        return "list", c.code, describe(c.parts[0])
+        return "list", c.code, describe(c.children[0])
     if c.kind == STRUCT:
-        return "struct", tuple(zip(field_names(c), describe_all(c.parts, c.nparts)))
-    return "map", describe(c.parts[0]), describe(c.parts[1])
+        return "struct", tuple(zip(field_names(c), describe_all(c.children, c.nchildren)))
+    return "map", describe(c.children[0]), describe(c.children[1])
 
 
 cdef list field_names(const Column* c):
     cdef list names = []
     cdef Py_ssize_t i
-    for i in range(c.nparts):
-        names.append(encoded_name(c.parts[i]).decode("utf-8"))
+    for i in range(c.nchildren):
+        names.append(encoded_name(c.children[i]).decode("utf-8"))
     return names
 
 
@@ -116,22 +116,22 @@ cdef tuple with_items_as_columns(tuple described, tuple path):
     if not path:
         return described
     if described[0] == "array":
-        if described[2] > MAX_PARTS:
-            raise LimitError(f"cannot make a column of one item of a VECTOR with more than {MAX_PARTS} items")
+        if described[2] > MAX_CHILDREN:
+            raise LimitError(f"cannot make a column of one item of a VECTOR with more than {MAX_CHILDREN} items")
         described = ("tuple", (("fixed", described[1]),) * described[2])
     if described[0] != "tuple" or not 0 <= path[0] < len(described[1]):
         raise LookupError(f"no item {path[0]} to use as a column")
-    parts = list(described[1])
-    parts[path[0]] = with_items_as_columns(parts[path[0]], path[1:])
-    return "tuple", tuple(parts)
+    children = list(described[1])
+    children[path[0]] = with_items_as_columns(children[path[0]], path[1:])
+    return "tuple", tuple(children)
 
 
 cdef void set_wanted(Column* c, bint wanted) noexcept:
     cdef Py_ssize_t i
     c.wanted = wanted
-    c.has_wanted_part = False
-    for i in range(c.nparts):
-        set_wanted(c.parts[i], wanted)
+    c.has_wanted_child = False
+    for i in range(c.nchildren):
+        set_wanted(c.children[i], wanted)
 
 
 cdef struct TypeInference:
@@ -139,7 +139,7 @@ cdef struct TypeInference:
     ReadBuffer buf
     Skipping* skipping
     Py_ssize_t level
-    Py_ssize_t nparts         # of all TUPLEs so far
+    Py_ssize_t nchildren      # of all TUPLEs so far
 
 
 cdef tuple describe_value(TypeInference* inference):
@@ -186,9 +186,9 @@ cdef tuple describe_vector(TypeInference* inference):
     if width and nitems <= (inference.buf.end - p) // (1 + width) and not check_codes(p, 1 + width, p[0], nitems):
         inference.buf.cursor = p + nitems * (1 + width)
         return "array", p[0], nitems
-    inference.nparts += nitems
-    if inference.nparts > MAX_PARTS:
-        raise LimitError(f"VECTORs with more than {MAX_PARTS} items of different types cannot be columns: pass a schema with raw for them")
+    inference.nchildren += nitems
+    if inference.nchildren > MAX_CHILDREN:
+        raise LimitError(f"VECTORs with more than {MAX_CHILDREN} items of different types cannot be columns: pass a schema with raw for them")
     inference.buf.cursor = p
     return "tuple", describe_values(inference, nitems)
 
@@ -223,19 +223,19 @@ cdef tuple describe_map(TypeInference* inference):
 
 cdef tuple describe_fields(TypeInference* inference, list names, tuple first):
     # The cursor is after the first pair. None: the values have one type, or there are too many of them.
-    cdef Py_ssize_t nparts = inference.nparts
+    cdef Py_ssize_t nchildren = inference.nchildren
     cdef Py_ssize_t level = inference.level
     cdef list types = [first]
     try:
         for _ in range(1, len(names)):
             skip_value(inference.skipping, &inference.buf)    # the key
             types.append(describe_value(inference))
-        inference.nparts += len(names)
-        if inference.nparts <= MAX_PARTS and len({family_of(described) for described in types} - {None}) > 1:
+        inference.nchildren += len(names)
+        if inference.nchildren <= MAX_CHILDREN and len({family_of(described) for described in types} - {None}) > 1:
             return "struct", tuple(zip(names, types))
     except LimitError:
         inference.level = level
-    inference.nparts = nparts
+    inference.nchildren = nchildren
     return None
 
 

@@ -4,12 +4,12 @@
 # then. The cursor of a Walk is at the first byte of a value, or after the last complete one.
 
 cdef enum Outcome:
-    DONE
-    MORE          # the bytes end inside the record
-    OTHER         # the value is of another kind than its column
-    BROKEN        # not a valid value, or too deep: decoding it raises the error
+    APPENDED
+    INCOMPLETE    # the bytes end inside the record
+    OTHER_TYPE    # the value is of another type than its column
+    INVALID       # not a valid value, or too deep: decoding it raises the error
     COLUMN_FULL   # it cannot hold more: see max_held
-    REFUSED       # as OTHER, and refused by the policy
+    REFUSED       # as OTHER_TYPE, and refused by the policy
     FAILED        # an exception is set
     NO_MEMORY
 
@@ -28,7 +28,7 @@ cdef struct Walk:
     Py_ssize_t depth
     Py_ssize_t max_depth
     Skipping skipping
-    Column* mismatched        # the column of the outcome OTHER or REFUSED
+    Column* mismatched        # the column of the outcome OTHER_TYPE or REFUSED
     Py_ssize_t mismatched_item    # item of an ARRAY; -1: its count
     const unsigned char* mismatched_at    # the encoded value found for that item
 
@@ -43,22 +43,22 @@ cdef inline bint is_encoded_null(const Null* null, const unsigned char* p, const
 
 
 cdef Py_ssize_t null_size(const Column* c) noexcept nogil:
-    # Bytes that a null takes in a column and its parts.
+    # Bytes that a null takes in a column and its children.
     cdef Py_ssize_t i
     cdef Py_ssize_t total = c.width * (c.nitems if c.kind == ARRAY else 1)
     if has_offsets(c):
         return sizeof(int32_t)
-    for i in range(c.nparts):
-        total += null_size(c.parts[i])
+    for i in range(c.nchildren):
+        total += null_size(c.children[i])
     return total
 
 
 cdef Outcome append_null(Column* c, const Null* null) noexcept nogil:
-    # Append a value that is null, and so are its parts; fields of a STRUCT are missing.
+    # Append a value that is null, and so are its children; fields of a STRUCT are missing.
     cdef Py_ssize_t i, nbytes
     cdef Outcome outcome
-    if not c.wanted and not c.has_wanted_part:
-        return DONE
+    if not c.wanted and not c.has_wanted_child:
+        return APPENDED
     if c.kind == FIXED or c.kind == ARRAY:
         nbytes = c.width * (c.nitems if c.kind == ARRAY else 1)
         if not reserve_data(c, c.used + nbytes):
@@ -69,37 +69,37 @@ cdef Outcome append_null(Column* c, const Null* null) noexcept nogil:
         if not reserve_offsets(c, c.n + 1):
             return NO_MEMORY
         c.offsets[c.n + 1] = c.offsets[c.n]
-    elif has_parts_per_value(c):
-        for i in range(c.nparts):
-            outcome = append_null(c.parts[i], &MISSING_FIELD if c.kind == STRUCT else null)
-            if outcome != DONE:
+    elif has_children_per_value(c):
+        for i in range(c.nchildren):
+            outcome = append_null(c.children[i], &MISSING_FIELD if c.kind == STRUCT else null)
+            if outcome != APPENDED:
                 return outcome
     if c.kind != UNKNOWN and not mark_null(c, c.n):
         return NO_MEMORY
     if null != &MISSING_FIELD or c.null == NULL:
         c.null = null    # fields that are missing here and null there are written as null
     c.n += 1
-    return DONE
+    return APPENDED
 
 
 cdef Outcome append_value(Walk* w, Column* c) noexcept nogil:
-    # Append one value of any type. DONE: the cursor is after it.
+    # Append one value of any type. APPENDED: the cursor is after it.
     cdef Outcome outcome
-    if not c.wanted and not c.has_wanted_part:
+    if not c.wanted and not c.has_wanted_child:
         return skip_one(w)
     while True:
         if c.kind == ENCODED:
             return append_encoded(w, c)
         if w.p == w.end:
-            return MORE
+            return INCOMPLETE
         if c.kind == FIXED:
             outcome = append_fixed(w, c)
         elif c.kind == VARIABLE_LENGTH:
             outcome = append_variable(w, c)
         elif c.kind == UNKNOWN:
-            outcome = OTHER
+            outcome = OTHER_TYPE
         elif w.depth == w.max_depth:
-            outcome = BROKEN if w.p[0] == (VECTOR if c.kind == ARRAY else c.code) else OTHER
+            outcome = INVALID if w.p[0] == (VECTOR if c.kind == ARRAY else c.code) else OTHER_TYPE
         else:
             w.depth += 1
             if c.kind == ARRAY:
@@ -113,16 +113,16 @@ cdef Outcome append_value(Walk* w, Column* c) noexcept nogil:
             else:
                 outcome = append_map(w, c)
             w.depth -= 1
-        if outcome != OTHER:
+        if outcome != OTHER_TYPE:
             return outcome
         if not c.refuses_nulls and is_encoded_null(w.null, w.p, w.end) and null_size(c) <= MAX_NULL_NBYTES:
             w.p += w.null.nbytes
             return append_null(c, w.null)
         if c.is_map_value and w.widens and c.kind != UNKNOWN and not widens_within(c, w.p[0]):
-            return OTHER    # of the MAP, which becomes a STRUCT if it can
+            return OTHER_TYPE    # of the MAP, which becomes a STRUCT if it can
         w.mismatched = c
         outcome = resolve_mismatch(w)
-        if outcome != DONE:
+        if outcome != APPENDED:
             return outcome
 
 
@@ -135,22 +135,22 @@ cdef Outcome skip_one(Walk* w) noexcept nogil:
     w.skipping.depth = w.skipping.tail = 0
     if outcome == SKIPPED:
         w.p = buf.cursor
-        return DONE
-    return MORE if outcome == NEEDS_MORE else BROKEN
+        return APPENDED
+    return INCOMPLETE if outcome == NEEDS_MORE else INVALID
 
 
 cdef Outcome append_fixed(Walk* w, Column* c) noexcept nogil:
     if w.p[0] != c.code:
         return append_widened(w, c)
     if w.end - w.p <= c.width:
-        return MORE
+        return INCOMPLETE
     if not reserve_data(c, c.used + c.width):
         return NO_MEMORY
     store_fixed(c.data + c.used, w.p + 1, c.code, c.width)
     c.used += c.width
     c.n += 1
     w.p += 1 + c.width
-    return DONE
+    return APPENDED
 
 
 cdef inline bint widens_to(int narrow, int wide) noexcept nogil:
@@ -170,31 +170,31 @@ cdef inline void store_wider(unsigned char* out, const unsigned char* p, int cod
 
 cdef Outcome append_widened(Walk* w, Column* c) noexcept nogil:
     if not w.widens or not widens_to(w.p[0], c.code):
-        return OTHER
+        return OTHER_TYPE
     if w.end - w.p < 5:
-        return MORE
+        return INCOMPLETE
     if not reserve_data(c, c.used + 8):
         return NO_MEMORY
     store_wider(c.data + c.used, w.p + 1, c.code)
     c.used += 8
     c.n += 1
     w.p += 5
-    return DONE
+    return APPENDED
 
 
 cdef Outcome append_variable(Walk* w, Column* c) noexcept nogil:
     cdef Py_ssize_t nbytes
     if w.p[0] != c.code:
-        return OTHER
+        return OTHER_TYPE
     if w.end - w.p < 5:
-        return MORE
+        return INCOMPLETE
     nbytes = load_i32(w.p + 1)
     if nbytes < 0:
-        return BROKEN
+        return INVALID
     if nbytes > w.end - w.p - 5:
-        return MORE
+        return INCOMPLETE
     if w.checks_each_text and c.code == STRING and not is_text(w.p + 5, nbytes):
-        return BROKEN
+        return INVALID
     return append_payload(w, c, w.p + 5, nbytes)
 
 
@@ -208,22 +208,22 @@ cdef Outcome append_payload(Walk* w, Column* c, const unsigned char* p, Py_ssize
     c.n += 1
     c.offsets[c.n] = <int32_t>c.used
     w.p = p + nbytes
-    return DONE
+    return APPENDED
 
 
 cdef Outcome append_encoded(Walk* w, Column* c) noexcept nogil:
     cdef const unsigned char* start = w.p
     cdef Outcome outcome = skip_one(w)
-    return outcome if outcome != DONE else append_payload(w, c, start, w.p - start)
+    return outcome if outcome != APPENDED else append_payload(w, c, start, w.p - start)
 
 
 cdef Outcome read_count(Walk* w, int code, Py_ssize_t* count) noexcept nogil:
     if w.p[0] != code:
-        return OTHER
+        return OTHER_TYPE
     if w.end - w.p < 5:
-        return MORE
+        return INCOMPLETE
     count[0] = load_i32(w.p + 1)
-    return BROKEN if count[0] < 0 else DONE
+    return INVALID if count[0] < 0 else APPENDED
 
 
 cdef Outcome append_array(Walk* w, Column* c) noexcept nogil:
@@ -233,53 +233,53 @@ cdef Outcome append_array(Walk* w, Column* c) noexcept nogil:
     cdef unsigned char* out
     cdef Outcome outcome = read_count(w, VECTOR, &count)
     w.mismatched_item = -1    # its count
-    if outcome == DONE and count != c.nitems:
-        outcome = OTHER
-    if outcome != DONE:
+    if outcome == APPENDED and count != c.nitems:
+        outcome = OTHER_TYPE
+    if outcome != APPENDED:
         return outcome
     if w.end - p < c.nitems:
-        return MORE
+        return INCOMPLETE
     if not reserve_data(c, c.used + nbytes):
         return NO_MEMORY
     out = c.data + c.used
     for i in range(c.nitems):
         if p == w.end:
-            return MORE
+            return INCOMPLETE
         if p[0] == c.code:
             if w.end - p <= c.width:
-                return MORE
+                return INCOMPLETE
             store_fixed(out, p + 1, c.code, c.width)
             p += 1 + c.width
         elif w.widens and widens_to(p[0], c.code):
             if w.end - p < 5:
-                return MORE
+                return INCOMPLETE
             store_wider(out, p + 1, c.code)
             p += 5
         else:
             w.mismatched_item = i
             w.mismatched_at = p
-            return OTHER
+            return OTHER_TYPE
         out += c.width
     c.used += nbytes
     c.n += 1
     w.p = p
-    return DONE
+    return APPENDED
 
 
 cdef Outcome append_tuple(Walk* w, Column* c) noexcept nogil:
     cdef Py_ssize_t count, i
     cdef Outcome outcome = read_count(w, VECTOR, &count)
-    if outcome == DONE and count != c.nparts:
-        outcome = OTHER
-    if outcome != DONE:
+    if outcome == APPENDED and count != c.nchildren:
+        outcome = OTHER_TYPE
+    if outcome != APPENDED:
         return outcome
     w.p += 5
-    for i in range(c.nparts):
-        outcome = append_value(w, c.parts[i])
-        if outcome != DONE:
+    for i in range(c.nchildren):
+        outcome = append_value(w, c.children[i])
+        if outcome != APPENDED:
             return outcome
     c.n += 1
-    return DONE
+    return APPENDED
 
 
 cdef Outcome append_list(Walk* w, Column* c) noexcept nogil:
@@ -287,25 +287,25 @@ cdef Outcome append_list(Walk* w, Column* c) noexcept nogil:
     cdef Outcome outcome
     if c.code == LIST:
         if w.p[0] != LIST:
-            return OTHER
+            return OTHER_TYPE
         w.p += 1
         while True:
             if w.p == w.end:
-                return MORE
+                return INCOMPLETE
             if w.p[0] == MARKER:
                 w.p += 1
                 break
-            outcome = append_value(w, c.parts[0])
-            if outcome != DONE:
+            outcome = append_value(w, c.children[0])
+            if outcome != APPENDED:
                 return outcome
     else:
         outcome = read_count(w, VECTOR, &count)
-        if outcome != DONE:
+        if outcome != APPENDED:
             return outcome
         w.p += 5
         for _ in range(count):
-            outcome = append_value(w, c.parts[0])
-            if outcome != DONE:
+            outcome = append_value(w, c.children[0])
+            if outcome != APPENDED:
                 return outcome
     return end_items(w, c)
 
@@ -321,44 +321,44 @@ cdef Outcome append_map(Walk* w, Column* c) noexcept nogil:
     cdef const unsigned char* start = w.p
     cdef Py_ssize_t count
     cdef Outcome outcome = read_count(w, MAP, &count)
-    if outcome != DONE:
+    if outcome != APPENDED:
         return outcome
-    if count and c.parts[0].kind == UNKNOWN:
-        return OTHER    # the first pair decides the type
+    if count and c.children[0].kind == UNKNOWN:
+        return OTHER_TYPE    # the first pair decides the type
     w.p += 5
     for _ in range(count):
-        outcome = append_value(w, c.parts[0])
-        if outcome == DONE:
-            outcome = append_value(w, c.parts[1])
-        if outcome == OTHER:
+        outcome = append_value(w, c.children[0])
+        if outcome == APPENDED:
+            outcome = append_value(w, c.children[1])
+        if outcome == OTHER_TYPE:
             w.p = start
             set_length(c, c.n)
-        if outcome != DONE:
+        if outcome != APPENDED:
             return outcome
     return end_items(w, c)
 
 
 cdef Outcome append_struct(Walk* w, Column* c) noexcept nogil:
-    # OTHER: a key that is no field, one that comes twice, or a missing field whose null may be too large.
+    # OTHER_TYPE: a key that is no field, one that comes twice, or a missing field whose null may be too large.
     cdef const unsigned char* start = w.p
     cdef Py_ssize_t count
     cdef Py_ssize_t field = -1
     cdef Outcome outcome = read_count(w, MAP, &count)
-    if outcome != DONE:
+    if outcome != APPENDED:
         return outcome
     w.p += 5
     for _ in range(count):
         outcome = find_field(w, c, &field)
-        if outcome == DONE:
-            outcome = append_value(w, c.parts[field])
-        if outcome != DONE:
+        if outcome == APPENDED:
+            outcome = append_value(w, c.children[field])
+        if outcome != APPENDED:
             break
-    if outcome == DONE:
+    if outcome == APPENDED:
         outcome = append_missing_fields(w, c)
-    if outcome == OTHER:
+    if outcome == OTHER_TYPE:
         w.p = start
         set_length(c, c.n)
-    if outcome == DONE:
+    if outcome == APPENDED:
         c.n += 1
     return outcome
 
@@ -366,43 +366,43 @@ cdef Outcome append_struct(Walk* w, Column* c) noexcept nogil:
 cdef Outcome find_field(Walk* w, const Column* c, Py_ssize_t* field) noexcept nogil:
     # Read a key, and find the field of that name that has no value yet; the one after the last found is tried first.
     cdef Py_ssize_t i, nbytes
-    cdef const Column* part
+    cdef const Column* child
     cdef const unsigned char* p = w.p
     if p == w.end:
-        return MORE
+        return INCOMPLETE
     if p[0] != STRING:
-        return OTHER
+        return OTHER_TYPE
     if w.end - p < 5:
-        return MORE
+        return INCOMPLETE
     nbytes = load_i32(p + 1)
     if nbytes < 0:
-        return BROKEN
+        return INVALID
     if nbytes > w.end - p - 5:
-        return MORE
+        return INCOMPLETE
     i = field[0]
-    for _ in range(c.nparts):
-        i = i + 1 if i + 1 < c.nparts else 0
-        part = c.parts[i]
-        if part.key_nbytes == 5 + nbytes and memcmp(part.key + 5, p + 5, nbytes) == 0:
+    for _ in range(c.nchildren):
+        i = i + 1 if i + 1 < c.nchildren else 0
+        child = c.children[i]
+        if child.key_nbytes == 5 + nbytes and memcmp(child.key + 5, p + 5, nbytes) == 0:
             field[0] = i
             w.p = p + 5 + nbytes
-            return DONE if part.n == c.n else OTHER
-    return OTHER
+            return APPENDED if child.n == c.n else OTHER_TYPE
+    return OTHER_TYPE
 
 
 cdef Outcome append_missing_fields(Walk* w, Column* c) noexcept nogil:
     cdef Py_ssize_t i
     cdef Outcome outcome
-    cdef Column* part
-    for i in range(c.nparts):
-        part = c.parts[i]
-        if part.n == c.n:
-            outcome = count_missing(w, null_size(part))
-            if outcome == DONE:
-                outcome = append_null(part, &MISSING_FIELD)
-            if outcome != DONE:
+    cdef Column* child
+    for i in range(c.nchildren):
+        child = c.children[i]
+        if child.n == c.n:
+            outcome = count_missing(w, null_size(child))
+            if outcome == APPENDED:
+                outcome = append_null(child, &MISSING_FIELD)
+            if outcome != APPENDED:
                 return outcome
-    return DONE
+    return APPENDED
 
 
 cdef Outcome count_missing(Walk* w, Py_ssize_t nbytes) noexcept nogil:
@@ -410,17 +410,17 @@ cdef Outcome count_missing(Walk* w, Py_ssize_t nbytes) noexcept nogil:
         w.missing_nbytes = MAX_MISSING_NBYTES + 1
         return COLUMN_FULL
     w.missing_nbytes += nbytes
-    return DONE
+    return APPENDED
 
 
 cdef Outcome end_items(const Walk* w, Column* c) noexcept nogil:
-    if c.parts[0].n > w.max_held:
+    if c.children[0].n > w.max_held:
         return COLUMN_FULL
     if not reserve_offsets(c, c.n + 1):
         return NO_MEMORY
     c.n += 1
-    c.offsets[c.n] = <int32_t>c.parts[0].n
-    return DONE
+    c.offsets[c.n] = <int32_t>c.children[0].n
+    return APPENDED
 
 
 cdef Outcome resolve_mismatch(Walk* w) noexcept with gil:

@@ -3,8 +3,8 @@
 cdef void want_whole_column(Column* c) noexcept:
     cdef Py_ssize_t i
     c.wanted = True
-    for i in range(c.nparts):
-        want_whole_column(c.parts[i])
+    for i in range(c.nchildren):
+        want_whole_column(c.children[i])
 
 
 cdef bint find_path(Column* c, Column* wanted, list steps) except -1:
@@ -12,9 +12,9 @@ cdef bint find_path(Column* c, Column* wanted, list steps) except -1:
     cdef Py_ssize_t i
     if c == wanted:
         return True
-    for i in range(c.nparts):
+    for i in range(c.nchildren):
         steps.append(step_to(c, i))
-        if find_path(c.parts[i], wanted, steps):
+        if find_path(c.children[i], wanted, steps):
             return True
         steps.pop()
     return False
@@ -23,8 +23,8 @@ cdef bint find_path(Column* c, Column* wanted, list steps) except -1:
 cdef str step_to(const Column* c, Py_ssize_t i):
     cdef Py_ssize_t index
     if c.kind == STRUCT:
-        return f"[{encoded_name(c.parts[i]).decode('utf-8')!r}]"
-    index = c.parts[i].n - c.offsets[c.n] if has_offsets(c) and c.offsets_capacity else c.parts[i].n if has_offsets(c) else i
+        return f"[{encoded_name(c.children[i]).decode('utf-8')!r}]"
+    index = c.children[i].n - c.offsets[c.n] if has_offsets(c) and c.offsets_capacity else c.children[i].n if has_offsets(c) else i
     return f"[{index}]" if c.kind != MAP_ENTRIES else f".key({index})" if i == 0 else f".value({index})"
 
 
@@ -35,10 +35,10 @@ cdef void replace_column(Column* c, Column* other) noexcept:
     cdef bint is_map_value = c.is_map_value
     cdef unsigned char* key = c.key
     cdef Py_ssize_t key_nbytes = c.key_nbytes
-    free_parts(c)
+    free_children(c)
     free_memory(c)
     free_nulls(c)
-    PyMem_RawFree(c.parts)
+    PyMem_RawFree(c.children)
     c[0] = other[0]
     c.wanted = wanted
     c.refuses_nulls = refuses_nulls
@@ -68,7 +68,7 @@ cdef bint widen(Column* c, Walk* w) except -1:
             return widen_numbers(c, w.mismatched_at[0])
     if c.kind == MAP_ENTRIES and code == MAP:    # a value in it is of another type
         if not convert_map_to_struct(c, w):
-            encode_column(c.parts[1], w.max_held)
+            encode_column(c.children[1], w.max_held)
         return True
     if c.kind == STRUCT and code == MAP and add_fields(c, w):
         return True
@@ -78,17 +78,17 @@ cdef bint widen(Column* c, Walk* w) except -1:
 
 cdef bint convert_map_to_struct(Column* c, Walk* w) except -1:
     # From MAPs of few different STRINGs to a STRUCT. False: it is not possible, and nothing has changed.
-    cdef Column* values = c.parts[1]
+    cdef Column* values = c.children[1]
     cdef Column* fields
     cdef list items = []
     cdef list others = keys_at(w)
     cdef list described = []
     cdef dict names = {}
-    if others is None or c.parts[0].kind != VARIABLE_LENGTH or not find_fields(c, names, items):
+    if others is None or c.children[0].kind != VARIABLE_LENGTH or not find_fields(c, names, items):
         return False
     if len(names.keys() | others) > MAX_FIELDS:
         return False
-    if count_missing(w, null_size(values) * (len(names) * c.n - len(items))) != DONE:
+    if count_missing(w, null_size(values) * (len(names) * c.n - len(items))) != APPENDED:
         w.missing_nbytes = 0    # of the STRUCT that was not made
         return False
     value_type = describe(values)
@@ -107,7 +107,7 @@ cdef bint convert_map_to_struct(Column* c, Walk* w) except -1:
 cdef bint find_fields(const Column* c, dict names, list items) except -1:
     # Give each key of the MAPs a number, and each pair that of its key. False: the keys cannot be names of fields.
     cdef Py_ssize_t i, item, number, start, nbytes
-    cdef const Column* keys = c.parts[0]
+    cdef const Column* keys = c.children[0]
     cdef list last_row = []
     for i in range(c.n):
         for item in range(c.offsets[i], c.offsets[i + 1]):
@@ -130,12 +130,12 @@ cdef int fill_struct(Column* fields, const Column* c, list items) except -1:
     cdef Py_ssize_t i, item, number
     for i in range(c.n):
         if is_null(c, i):
-            if append_null(fields, c.null) != DONE:
+            if append_null(fields, c.null) != APPENDED:
                 raise MemoryError
             continue
         for item in range(c.offsets[i], c.offsets[i + 1]):
             number = items[item]
-            if not copy_rows(fields.parts[number], c.parts[1], item, item + 1):
+            if not copy_rows(fields.children[number], c.children[1], item, item + 1):
                 raise MemoryError
         append_empty(fields)
     return 0
@@ -145,8 +145,8 @@ cdef int append_empty(Column* c) except -1:
     # Append a MAP: without pairs, or with the fields that have a value already.
     cdef Py_ssize_t i
     if c.kind == STRUCT:
-        for i in range(c.nparts):
-            if c.parts[i].n == c.n and append_null(c.parts[i], &MISSING_FIELD) != DONE:
+        for i in range(c.nchildren):
+            if c.children[i].n == c.n and append_null(c.children[i], &MISSING_FIELD) != APPENDED:
                 raise MemoryError
     else:
         if not reserve_offsets(c, c.n + 1):
@@ -161,30 +161,30 @@ cdef bint add_fields(Column* c, Walk* w) except -1:
     cdef list keys = keys_at(w)
     cdef list names = []
     cdef Column** larger
-    cdef Column* part
+    cdef Column* child
     if keys is None:
         return False
     known = set(field_names(c))
     for name in keys:
         if name not in known:
             names.append(name)
-    if not names or c.nparts + len(names) > MAX_FIELDS:
+    if not names or c.nchildren + len(names) > MAX_FIELDS:
         return False
-    larger = <Column**>enlarge(c.parts, (c.nparts + len(names)) * sizeof(Column*))
+    larger = <Column**>enlarge(c.children, (c.nchildren + len(names)) * sizeof(Column*))
     if larger == NULL:
         raise MemoryError
-    c.parts = larger
+    c.children = larger
     for name in names:
-        part = new_column(UNKNOWN, -1, 0)
-        part.n = c.n
-        part.null = &MISSING_FIELD
+        child = new_column(UNKNOWN, -1, 0)
+        child.n = c.n
+        child.null = &MISSING_FIELD
         try:
-            set_key(part, name)
+            set_key(child, name)
         except BaseException:
-            free_column(part)
+            free_column(child)
             raise
-        c.parts[c.nparts] = part
-        c.nparts += 1
+        c.children[c.nchildren] = child
+        c.nchildren += 1
     return True
 
 
@@ -230,7 +230,7 @@ cdef bint widen_arity(Column* c, Py_ssize_t max_held) except -1:
     try:
         if c.n * c.nitems > max_held:
             raise column_limit_error(max_held)
-        listed.parts[0] = new_column(FIXED, c.code, 0)
+        listed.children[0] = new_column(FIXED, c.code, 0)
         if not reserve_offsets(listed, c.n):
             raise MemoryError
     except BaseException:
@@ -240,10 +240,10 @@ cdef bint widen_arity(Column* c, Py_ssize_t max_held) except -1:
         listed.offsets[i + 1] = <int32_t>((i + 1) * c.nitems)
     listed.n = c.n
     move_nulls(listed, c)
-    listed.parts[0].data = c.data
-    listed.parts[0].used = c.used
-    listed.parts[0].capacity = c.capacity
-    listed.parts[0].n = c.n * c.nitems
+    listed.children[0].data = c.data
+    listed.children[0].used = c.used
+    listed.children[0].capacity = c.capacity
+    listed.children[0].n = c.n * c.nitems
     c.data = NULL
     replace_column(c, listed)
     return True
@@ -253,9 +253,9 @@ cdef int encode_column(Column* c, Py_ssize_t max_held) except -1:
     # From any type to the encoded bytes of its values.
     cdef Py_ssize_t i
     cdef unsigned char* out
-    cdef Nulls none
+    cdef WriteState state
     cdef Column* encoded = new_column(ENCODED, -1, 0)
-    memset(&none, 0, sizeof(Nulls))
+    memset(&state, 0, sizeof(WriteState))
     try:
         if bound_of(c, 0, c.n, 0) > max_held:
             raise column_limit_error(max_held)
@@ -266,7 +266,7 @@ cdef int encode_column(Column* c, Py_ssize_t max_held) except -1:
         raise
     out = encoded.data
     for i in range(c.n):
-        out = write_one_value(out, c, i, &none)
+        out = write_one_value(out, c, i, &state)
         encoded.offsets[i + 1] = <int32_t>(out - encoded.data)
     encoded.n = c.n
     encoded.used = out - encoded.data

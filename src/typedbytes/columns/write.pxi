@@ -4,10 +4,10 @@
 # offsets alone (an upper bound if there are nulls), allocate once, and write without further bounds checks. Rows of one size are
 # stored column by column in blocks, all others value by value.
 
-cdef struct Nulls:
-    const unsigned char* data    # what is written for a null, borrowed; NULL: as it was read, and others are refused
-    Py_ssize_t nbytes
-    const char* fault         # why a value was refused; NULL: it is null
+cdef struct WriteState:
+    const unsigned char* null_data    # what is written for a null, borrowed; NULL: as it was read, and others are refused
+    Py_ssize_t null_nbytes
+    const char* refusal       # why a value was refused; NULL: it is null
 
 
 cdef const char* TOO_LONG = "a value is longer than 2^31-1"
@@ -18,8 +18,8 @@ cdef bint has_nulls(const Column* c) noexcept nogil:
     cdef Py_ssize_t i
     if c.valid != NULL or c.kind == UNKNOWN:
         return True
-    for i in range(c.nparts):
-        if has_nulls(c.parts[i]):
+    for i in range(c.nchildren):
+        if has_nulls(c.children[i]):
             return True
     return False
 
@@ -35,10 +35,10 @@ cdef Py_ssize_t bound_of(const Column* c, Py_ssize_t first, Py_ssize_t last, Py_
         return total + n * (5 + c.nitems * (1 + c.width))
     if c.kind == UNKNOWN or n == 0:
         return total
-    if has_parts_per_value(c):
+    if has_children_per_value(c):
         total += 5 * n
-        for i in range(c.nparts):
-            total += n * c.parts[i].key_nbytes + bound_of(c.parts[i], first, last, null_nbytes)
+        for i in range(c.nchildren):
+            total += n * c.children[i].key_nbytes + bound_of(c.children[i], first, last, null_nbytes)
         return total
     start = offset_at(c, first)
     end = offset_at(c, last)
@@ -47,8 +47,8 @@ cdef Py_ssize_t bound_of(const Column* c, Py_ssize_t first, Py_ssize_t last, Py_
     if c.kind == VARIABLE_LENGTH:
         return total + 5 * n + end - start
     total += (2 if c.kind == VARIABLE_LIST and c.code == LIST else 5) * n
-    for i in range(c.nparts):
-        total += bound_of(c.parts[i], start, end, null_nbytes)
+    for i in range(c.nchildren):
+        total += bound_of(c.children[i], start, end, null_nbytes)
     return total
 
 
@@ -97,14 +97,14 @@ cdef inline unsigned char* write_encoded(unsigned char* out, const Column* c, Py
     return copy_payload(out, c, start, offset_at(c, i + 1) - start)
 
 
-cdef unsigned char* write_one_value(unsigned char* out, const Column* c, Py_ssize_t i, Nulls* nulls) noexcept nogil:
-    # Returns the position after the value; NULL if it was refused: `fault` says why.
-    cdef Py_ssize_t start, end, item, part
+cdef unsigned char* write_one_value(unsigned char* out, const Column* c, Py_ssize_t i, WriteState* state) noexcept nogil:
+    # Returns the position after the value; NULL if it was refused: `refusal` says why.
+    cdef Py_ssize_t start, end, item, child
     cdef int64_t number
     if is_null(c, i) or c.kind == UNKNOWN:
-        if nulls.data != NULL:
-            memcpy(out, nulls.data, nulls.nbytes)
-            return out + nulls.nbytes
+        if state.null_data != NULL:
+            memcpy(out, state.null_data, state.null_nbytes)
+            return out + state.null_nbytes
         if c.null == NULL:
             return NULL
         memcpy(out, c.null.data, c.null.nbytes)
@@ -117,18 +117,18 @@ cdef unsigned char* write_one_value(unsigned char* out, const Column* c, Py_ssiz
             out = write_number(out, c.data + (i * c.nitems + item) * c.width, c.code, c.width)
         return out
     if c.kind == TUPLE:
-        out = write_head(out, VECTOR, c.nparts)
-        for part in range(c.nparts):
-            out = write_one_value(out, c.parts[part], i, nulls)
+        out = write_head(out, VECTOR, c.nchildren)
+        for child in range(c.nchildren):
+            out = write_one_value(out, c.children[child], i, state)
             if out == NULL:
                 return NULL
         return out
     if c.kind == STRUCT:
-        return write_struct(out, c, i, nulls)
+        return write_struct(out, c, i, state)
     if c.kind == UNSIGNED_UNCHECKED:
         memcpy(&number, c.data + i * c.width, 8)
         if number < 0:
-            nulls.fault = BEYOND_LONG
+            state.refusal = BEYOND_LONG
             return NULL
         return write_number(out, c.data + i * c.width, c.code, c.width)
     if c.kind == ENCODED:
@@ -136,7 +136,7 @@ cdef unsigned char* write_one_value(unsigned char* out, const Column* c, Py_ssiz
     start = offset_at(c, i)
     end = offset_at(c, i + 1)
     if end - start > INT32_MAX:
-        nulls.fault = TOO_LONG
+        state.refusal = TOO_LONG
         return NULL
     if c.kind == VARIABLE_LENGTH:
         return write_payload(out, c, i)
@@ -146,8 +146,8 @@ cdef unsigned char* write_one_value(unsigned char* out, const Column* c, Py_ssiz
     else:
         out = write_head(out, c.code, end - start)
     for item in range(start, end):
-        for part in range(c.nparts):
-            out = write_one_value(out, c.parts[part], item, nulls)
+        for child in range(c.nchildren):
+            out = write_one_value(out, c.children[child], item, state)
             if out == NULL:
                 return NULL
     if c.code == LIST:
@@ -156,19 +156,19 @@ cdef unsigned char* write_one_value(unsigned char* out, const Column* c, Py_ssiz
     return out
 
 
-cdef unsigned char* write_struct(unsigned char* out, const Column* c, Py_ssize_t i, Nulls* nulls) noexcept nogil:
+cdef unsigned char* write_struct(unsigned char* out, const Column* c, Py_ssize_t i, WriteState* state) noexcept nogil:
     # The fields that are not missing.
     cdef unsigned char* head = out
-    cdef const Column* part
+    cdef const Column* child
     cdef Py_ssize_t number
     cdef Py_ssize_t count = 0
     out += 5
-    for number in range(c.nparts):
-        part = c.parts[number]
-        if nulls.data == NULL and part.null == &MISSING_FIELD and (is_null(part, i) or part.kind == UNKNOWN):
+    for number in range(c.nchildren):
+        child = c.children[number]
+        if state.null_data == NULL and child.null == &MISSING_FIELD and (is_null(child, i) or child.kind == UNKNOWN):
             continue
-        memcpy(out, part.key, part.key_nbytes)
-        out = write_one_value(out + part.key_nbytes, part, i, nulls)
+        memcpy(out, child.key, child.key_nbytes)
+        out = write_one_value(out + child.key_nbytes, child, i, state)
         if out == NULL:
             return NULL
         count += 1
@@ -179,7 +179,7 @@ cdef unsigned char* write_struct(unsigned char* out, const Column* c, Py_ssize_t
 cdef class Rows:
     """Hold one column to be written, in imported memory, which it keeps alive, or our own.
 
-    Made by `rows_of_buffer`, `rows_of_encoded`, `rows_of_arrow`, `rows_of_batch` and `rows_of_parts`. len() gives the number of
+    Made by `rows_of_buffer`, `rows_of_encoded`, `rows_of_arrow`, `rows_of_batch` and `rows_of_children`. len() gives the number of
     values.
     """
 
@@ -209,14 +209,14 @@ def encode_rows(list columns, list starts, Py_ssize_t n, Py_ssize_t max_nbytes, 
     cdef Column** c = <Column**>PyMem_RawCalloc(ncolumns, sizeof(Column*))
     cdef Py_ssize_t* first = <Py_ssize_t*>PyMem_RawCalloc(ncolumns, sizeof(Py_ssize_t))
     cdef Py_ssize_t i
-    cdef Nulls written
+    cdef WriteState state
     try:
         if c == NULL or first == NULL:
             raise MemoryError
-        memset(&written, 0, sizeof(Nulls))
+        memset(&state, 0, sizeof(WriteState))
         if nulls is not None:
-            written.data = <const unsigned char*>PyBytes_AS_STRING(nulls)
-            written.nbytes = len(nulls)
+            state.null_data = <const unsigned char*>PyBytes_AS_STRING(nulls)
+            state.null_nbytes = len(nulls)
         for i in range(ncolumns):
             c[i] = (<Rows?>columns[i]).c
             if c[i] == NULL:
@@ -224,8 +224,8 @@ def encode_rows(list columns, list starts, Py_ssize_t n, Py_ssize_t max_nbytes, 
             first[i] = starts[i]
             if not 0 <= first[i] <= (<Rows>columns[i]).n - n:
                 raise IndexError("row range is outside the columns")
-        n = fitting(c, first, ncolumns, n, max_nbytes, written.nbytes)
-        return fill_bytes(c, first, ncolumns, n, bound_of_rows(c, first, ncolumns, n, written.nbytes) + PADDING, &written, nbefore), n
+        n = fitting(c, first, ncolumns, n, max_nbytes, state.null_nbytes)
+        return fill_bytes(c, first, ncolumns, n, bound_of_rows(c, first, ncolumns, n, state.null_nbytes) + PADDING, &state, nbefore), n
     finally:
         PyMem_RawFree(c)
         PyMem_RawFree(first)
@@ -246,7 +246,7 @@ cdef Py_ssize_t fitting(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_s
     return n
 
 
-cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssize_t n, Py_ssize_t total, Nulls* nulls, Py_ssize_t nbefore):
+cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssize_t n, Py_ssize_t total, WriteState* state, Py_ssize_t nbefore):
     cdef PyObject* filled = new_bytes(NULL, total)
     cdef unsigned char* start = <unsigned char*>bytes_data(filled)
     cdef unsigned char* out = start
@@ -261,7 +261,7 @@ cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssi
         stride = stride + size if size and (i == 0 or stride) else 0
         nleaves += count_leaves(c[i])
     try:
-        if stride and nleaves <= 4 * MAX_PARTS:
+        if stride and nleaves <= 4 * MAX_CHILDREN:
             leaves = <Leaf*>PyMem_RawCalloc(nleaves, sizeof(Leaf))
             if leaves == NULL:
                 raise MemoryError
@@ -278,12 +278,12 @@ cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssi
                         elif c[i].kind == ENCODED and c[i].valid == NULL:
                             out = write_encoded(out, c[i], first[i] + row)
                         else:
-                            out = write_one_value(out, c[i], first[i] + row, nulls)
+                            out = write_one_value(out, c[i], first[i] + row, state)
                             if out == NULL:
                                 break
                     row += 1
         if out == NULL:
-            raise_refused(nulls, nbefore + row - 1, i)
+            raise_refused(state, nbefore + row - 1, i)
         bytes_resize(&filled, out - start)
         result = <bytes>filled
         return result
@@ -292,8 +292,8 @@ cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssi
         Py_XDECREF(filled)
 
 
-cdef int raise_refused(Nulls* nulls, Py_ssize_t row, Py_ssize_t column) except -1:
-    message = nulls.fault.decode("ascii") if nulls.fault != NULL else "value is null: pass nulls=... to say what to write"
+cdef int raise_refused(WriteState* state, Py_ssize_t row, Py_ssize_t column) except -1:
+    message = state.refusal.decode("ascii") if state.refusal != NULL else "value is null: pass nulls=... to say what to write"
     raise EncodeValueError(f"{message}, column {column}", f"[{row}]")
 
 

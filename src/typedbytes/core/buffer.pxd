@@ -70,8 +70,8 @@ cdef inline Py_ssize_t written(const WriteBuffer* b) noexcept nogil:
 
 cdef enum:
     LARGE_OUTPUT = 65536
-    MIN_SLACK = 16          # part of a large output that is reserved beyond the size of the one before
-    MAX_SLACK = 8           # part of a large output that may stay allocated after its end
+    RESERVED_FRACTION = 16     # reserve 1/16 more than the previous large output
+    TOLERATED_FRACTION = 8     # up to 1/8 of a large output may stay allocated after its end
 
 # These two set every field, whatever was in them; lend_scratch is for a copy of another buffer, and leaves `expected` as it is.
 cdef inline void start_scratch(WriteBuffer* b, unsigned char* scratch, Py_ssize_t nbytes) noexcept:

@@ -167,10 +167,10 @@ cdef int grow(WriteBuffer* b, Py_ssize_t nbytes) except -1:
     cdef Py_ssize_t capacity = b.end - b.start
     if nbytes > PY_SSIZE_T_MAX // 4 - used:
         raise MemoryError
-    if 2 * capacity > LARGE_OUTPUT and used + nbytes <= b.expected + b.expected // MIN_SLACK:
+    if 2 * capacity > LARGE_OUTPUT and used + nbytes <= b.expected + b.expected // RESERVED_FRACTION:
         # As much as last time and a little more: what was freed is handed out again with its pages, and stays as it is. Twice as
         # much would be mapped, cut and unmapped at each call; bench: encode large_pairs.
-        capacity = b.expected + b.expected // MIN_SLACK
+        capacity = b.expected + b.expected // RESERVED_FRACTION
     else:
         capacity = max(2 * capacity, used + nbytes)
     if b.owner == NULL:
@@ -186,7 +186,7 @@ cdef int grow(WriteBuffer* b, Py_ssize_t nbytes) except -1:
 
 cdef bytes finish_owned(WriteBuffer* b):
     cdef Py_ssize_t slack = bytes_size(b.owner) - written(b)
-    if written(b) > LARGE_OUTPUT and slack <= written(b) // MAX_SLACK:
+    if written(b) > LARGE_OUTPUT and slack <= written(b) // TOLERATED_FRACTION:
         bytes_shorten(&b.owner, written(b))
     elif slack:
         bytes_resize(&b.owner, written(b))

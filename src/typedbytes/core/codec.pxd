@@ -32,18 +32,18 @@ cdef struct Decoding:
     PyObject** stack          # owned references to the items of open containers
     Py_ssize_t nstack
     Py_ssize_t stack_capacity
-    PyObject** initial_stack     # the caller's memory, where the stack is until it grows; NULL: none
+    PyObject** initial_stack  # the caller's memory, where the stack is until it grows; NULL: none
     Py_ssize_t depth          # containers open
-    Py_ssize_t work_count          # items since signals were last checked
-    Py_ssize_t check_interval       # items between two checks
+    Py_ssize_t work_count     # items since signals were last checked
+    Py_ssize_t check_interval    # items between two checks
     bint paused               # the collector was on and is off for the rest of the record
     Py_ssize_t max_depth
     Py_ssize_t max_bytes      # of one record; 0: no limit
     Py_ssize_t nhidden        # bytes held beyond the record's limit, cut off buf.end for the time being
     long long record_offset   # where the record starts
-    long long record          # its index in the stream, -1: not a stream
-    bint use_string_cache            # share repeated short STRINGs; set where more than one value is decoded
-    void* last_map_key          # slot of the last MAP key in the string cache
+    long long record_index    # in the stream, -1: not a stream
+    bint use_string_cache     # share repeated short STRINGs; set where more than one value is decoded
+    void* last_map_key        # slot of the last MAP key in the string cache
     int in_key                # MAP keys open: what is unhashable is refused
     bint exact
     bint map_pairs

@@ -147,7 +147,7 @@ cdef class DecodeOptions:
         d.hive = is_hive_dialect(dialect)
         d.max_depth = parse_max_depth(max_depth)
         d.max_bytes = parse_max_bytes(max_bytes)
-        d.record = -1
+        d.record_index = -1
         d.last_map_key = CACHE    # any slot: the key after it is only a guess
         d.check_interval = FIRST_INTERVAL
 

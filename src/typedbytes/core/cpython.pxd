@@ -77,15 +77,14 @@ cdef extern from "core/cpython.h":
     keyword_function replace_calls(object function, keyword_function quick) noexcept
 
 
-# In an except clause: Cython finds it by the class of an error, and where there is then no memory to go on with that one, `error`
-# is a MemoryError. Raises it.
-cdef inline int raise_without_memory(object error) except -1:
+# Cython may replace the exception that it matched by a MemoryError while it enters the except clause; if so, raise that.
+cdef inline int reraise_memory_error(object error) except -1:
     if isinstance(error, MemoryError):
         raise error
     return 0
 
 
-# Raise the exception that a function has left set which Cython takes for one that raises none.
+# Raise the pending exception, set by a function declared noexcept.
 cdef inline int raise_pending() except -1:
     return -1
 

@@ -12,7 +12,6 @@ from typedbytes.core.threads cimport lock_writers
 import atexit
 import os
 
-__all__ = ["FlushedAtExit"]
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject* o) noexcept

@@ -3,7 +3,8 @@
 # Here: buffers with a source or a sink, one-call encode and decode, groups of pairs, iterators that stay failed. Not
 # here: type codes, paths, the environment. Nothing is opened here; a source or sink is an object with a method to call.
 #
-# Methods like __use_encoded__ are for our other modules: a user's subclass has no names of this form.
+# Methods like __use_encoded__ are for our other modules: a user's subclass has no names of this form. Those with one underscore are
+# also called from other modules, and a subclass must not override them.
 #
 # Invariant: an object that is in use refuses a second use (a hook or another thread); a reader that failed stays failed;
 # a writer's buffer holds whole records only.
@@ -41,16 +42,16 @@ cdef extern from "Python.h":
     int PyException_SetTraceback(PyObject* value, PyObject* trace) noexcept
 
 cdef enum:
-    SCRATCH = 512             # output up to here is written on the C stack first
-    STACK_NITEMS = 16            # of open containers wait on the C stack
-    MIN_CACHED_NBYTES = 256               # input up to here holds too few strings for the table of short ones
-    MIN_PAUSED_NBYTES = 4096         # input from here on is decoded with the collector switched off
+    SCRATCH = 512             # bytes of output encoded on the C stack before a bytes object is allocated
+    STACK_NITEMS = 16         # initial capacity, on the C stack, for items of open containers
+    MIN_CACHED_NBYTES = 256   # smaller input has too few strings for the string cache to pay
+    MIN_PAUSED_NBYTES = 4096  # input from here on is decoded with the collector switched off
     READ_SIZE = 131072        # what Hadoop buffers on its side of the pipe
     WRITE_SIZE = 65536        # what a pipe takes at once
     SCALARS_AT_ONCE = 65536   # records of these are skipped before signals are looked at
 
-cdef EncodeOptions PLAIN_ENCODE = EncodeOptions()
-cdef DecodeOptions PLAIN_DECODE = DecodeOptions()
+cdef EncodeOptions DEFAULT_ENCODE = EncodeOptions()
+cdef DecodeOptions DEFAULT_DECODE = DecodeOptions()
 
 
 include "stream/whole_values.pxi"
@@ -71,7 +72,7 @@ cdef class Encoder:
     cdef EncodeOptions options
 
     def __cinit__(self, *args, **options):
-        self.options = PLAIN_ENCODE
+        self.options = DEFAULT_ENCODE
 
     def __init__(self, **options):
         self.options = EncodeOptions(**options)
@@ -157,7 +158,7 @@ cdef inline int encode_item_pair(Encoding* e, object item) except -1:
 
 
 cdef object encode_positional(PyObject* encoder, PyObject* const* args, Py_ssize_t nargs, PyObject* names):
-    # As dumps_plain: parsing the one argument, which may be named, takes as long as a small value.
+    # As dumps_without_options: parsing the one argument, which may be named, takes as long as a small value.
     if nargs == 1 and names == NULL:
         return encode_object((<Encoder>encoder).options, <object>args[0])
     return encode_by_name(encoder, args, nargs, names)
@@ -187,7 +188,7 @@ cdef class Decoder:
     cdef bint ended               # close() has been called
 
     def __cinit__(self, *args, **options):
-        self.options = PLAIN_DECODE
+        self.options = DEFAULT_DECODE
 
     def __init__(self, **options):
         if self.fed.buf.storage != NULL:
@@ -280,7 +281,7 @@ cdef class Decoder:
         start_skipping(&self.skipping, &self.options.template)
         self.fed = self.options.template
         self.fed.use_string_cache = True
-        self.fed.record = 0
+        self.fed.record_index = 0
         return start_filled(&self.fed.buf, READ_SIZE, NULL, NULL)
 
     cdef int enter(self) except -1:
@@ -311,7 +312,7 @@ cdef class Decoder:
         cdef SkipOutcome outcome
         if buf.storage == NULL or (buf.mark == NULL and not held(buf)):
             return NOTHING
-        if not self.fed.record & SIGNAL_MASK:
+        if not self.fed.record_index & SIGNAL_MASK:
             PyErr_CheckSignals()
         if buf.mark == NULL:
             buf.mark = buf.cursor
@@ -323,7 +324,7 @@ cdef class Decoder:
         buf.cursor = buf.mark
         buf.mark = NULL
         value = object_from_stolen(decode_record(&self.fed))
-        self.fed.record += 1
+        self.fed.record_index += 1
         shrink(buf)
         return value
 
@@ -369,7 +370,7 @@ cdef class Decoder:
         if self.fed.buf.storage == NULL:
             return 0
         rest.buf = self.fed.buf
-        rest.record = self.fed.record
+        rest.record_index = self.fed.record_index
         if rest.buf.mark != NULL:
             rest.buf.cursor = rest.buf.mark
             rest.buf.mark = NULL
@@ -377,7 +378,7 @@ cdef class Decoder:
         while held(&rest.buf) and outcome == SKIPPED:
             start = rest.buf.cursor
             outcome = skip_value(&skipping, &rest.buf)
-            rest.record += outcome == SKIPPED
+            rest.record_index += outcome == SKIPPED
         stop_skipping(&skipping)
         if outcome == SKIPPED:
             return 0

@@ -60,9 +60,9 @@ typedef struct CachedString {
 } CachedString;
 
 static TB_OF_THREAD CachedString string_table[CACHED_STRINGS];
-static TB_OF_THREAD int hit_balance = FIRST_BALANCE;
-static TB_OF_THREAD int long_balance = FIRST_BALANCE;    /* of the long keys */
-static TB_OF_THREAD int key_balance = CACHED_STRINGS;    /* of the other MAP keys */
+static TB_OF_THREAD int string_balance = FIRST_BALANCE;
+static TB_OF_THREAD int long_key_balance = FIRST_BALANCE;    /* of the long keys */
+static TB_OF_THREAD int short_key_balance = CACHED_STRINGS;    /* of the other MAP keys */
 
 /* The slot of the last MAP key: of the decoding, which may go on in another thread where each has a table. */
 static inline void **last_key_slot(void **of_decoding) {

@@ -22,8 +22,8 @@ cdef extern from "core/strings.h":
         PyObject* text
         CachedString* next_key
     CachedString* CACHE "string_table"
-    int HIT_BALANCE "hit_balance"
-    int LONG_BALANCE "long_balance"
-    int KEY_BALANCE "key_balance"
+    int STRING_BALANCE "string_balance"
+    int LONG_KEY_BALANCE "long_key_balance"
+    int SHORT_KEY_BALANCE "short_key_balance"
     # Where the slot of the last MAP key is kept: in the decoding, or in this thread.
     void** last_key_slot(void** of_decoding) noexcept

@@ -39,7 +39,7 @@ from typedbytes.core.byteorder cimport (
     load_f32, load_f64, load_i16, load_i32, load_i64, store_f32, store_f64, store_i16, store_i32, store_i64,
 )
 from typedbytes._core cimport *
-from typedbytes.core.cpython cimport as_failure, has_buffer, pair_from_stolen, raise_pending, raise_without_memory
+from typedbytes.core.cpython cimport as_failure, has_buffer, object_from_stolen, pair_from_stolen, raise_pending, reraise_memory_error
 from typedbytes.core.typecode cimport *
 
 import io
@@ -51,7 +51,7 @@ from typedbytes.errors import DecodeError, EncodeTypeError, EncodeValueError, Fo
 __all__ = ["Reader", "Skipped", "Writer", "decode", "encode"]
 
 cdef extern from "Python.h":
-    void decref "Py_XDECREF"(PyObject* o) noexcept
+    void xdecref "Py_XDECREF"(PyObject* o) noexcept
     void incref "Py_INCREF"(PyObject* o) noexcept
     Py_ssize_t Py_REFCNT(PyObject* o) noexcept
     Py_ssize_t PyTuple_GET_SIZE(PyObject* o) noexcept
@@ -79,13 +79,6 @@ cdef enum CompressionType:
 
 COMPRESSIONS = ("none", "record", "block")
 DEFAULT_CODEC = "org.apache.hadoop.io.compress.DefaultCodec"
-
-
-cdef inline object as_object(PyObject* o):
-    # Converts an owned pointer to an object.
-    result = <object>o
-    decref(o)
-    return result
 
 include "writables.pxi"
 include "frames.pxi"

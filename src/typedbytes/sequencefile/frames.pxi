@@ -42,9 +42,9 @@ cdef class RecordFrames:
 
     # The record, or block, that is being read.
     cdef long long record_offset          # its offset in the file
-    cdef long long suspect                # offset of the first bad record since a good one or a sync marker; -1: none
-    cdef bint framed                      # its lengths have been read and are consistent
-    cdef Py_ssize_t nframed               # its size then; in a block, its decompressed size
+    cdef long long first_bad_offset       # of the first bad record since a good one or a sync marker; -1: none
+    cdef bint has_valid_lengths           # its lengths have been read and are consistent
+    cdef Py_ssize_t record_nbytes         # valid while has_valid_lengths; in a block, decompressed
     cdef const unsigned char* key
     cdef Py_ssize_t nkey
     cdef const unsigned char* value
@@ -117,7 +117,7 @@ cdef class RecordFrames:
         try:
             return self.read_text().decode("utf-8")
         except UnicodeDecodeError as error:
-            raise_without_memory(error)
+            reraise_memory_error(error)
             raise FormatError("class name is not UTF-8", offset) from error
 
     cdef bytes read_text(self):
@@ -212,7 +212,7 @@ cdef class RecordFrames:
     cdef bint advance_to_record(self) except -1:
         # Skips sync markers up to the next record, or stops at the marker of the next block. False: the end of the file or split.
         cdef ReadBuffer* b = &self.file
-        self.framed = False
+        self.has_valid_lengths = False
         self.declared_count = 0
         self.error_space = IN_FILE
         if self.is_empty_split:
@@ -236,7 +236,7 @@ cdef class RecordFrames:
             if self.compression_type == BLOCK:
                 return True
             b.cursor += ESCAPED_NBYTES
-            self.suspect = -1
+            self.first_bad_offset = -1
 
     cdef object error(self, str message):
         return FormatError(message, self.record_offset, None, "", self.nrecords)
@@ -254,12 +254,12 @@ cdef class RecordFrames:
             raise self.error(f"key length {self.nkey} does not fit record length {length}")
         self.check_limit(length, self.record_offset)
         self.require(<Py_ssize_t>length + 8)
-        self.framed = True
-        self.nframed = <Py_ssize_t>length + 8
+        self.has_valid_lengths = True
+        self.record_nbytes = <Py_ssize_t>length + 8
         self.nvalue = length - self.nkey
         self.key = b.cursor + 8
         self.value = self.key + self.nkey
-        b.cursor += self.nframed
+        b.cursor += self.record_nbytes
         return True
 
     cdef inline bint read_buffered_record(self) noexcept:
@@ -274,13 +274,13 @@ cdef class RecordFrames:
         if not 0 <= nkey <= length <= min(nheld - 8, self.max_bytes):
             return False
         self.record_offset = self.offset_here()
-        self.framed = True
-        self.nframed = length + 8
+        self.has_valid_lengths = True
+        self.record_nbytes = length + 8
         self.nkey = nkey
         self.nvalue = length - nkey
         self.key = b.cursor + 8
         self.value = self.key + nkey
-        b.cursor += self.nframed
+        b.cursor += self.record_nbytes
         return True
 
     cdef int decompress_value(self) except -1:
@@ -299,7 +299,7 @@ cdef class RecordFrames:
             finally:
                 memory.release()
         except DecodeError as error:
-            raise_without_memory(error)
+            reraise_memory_error(error)
             raise type(error)(error.message, self.record_offset, None, "", self.nrecords) from None
 
     cdef Py_ssize_t frame_block(self, Py_ssize_t* starts, Py_ssize_t* sizes) except -1:
@@ -378,8 +378,8 @@ cdef class RecordFrames:
         self.value = self.block_cursors[3]
         self.block_cursors[1] += self.nkey
         self.block_cursors[3] += self.nvalue
-        self.framed = True
-        self.nframed = self.nkey + self.nvalue
+        self.has_valid_lengths = True
+        self.record_nbytes = self.nkey + self.nvalue
         return True
 
     cdef inline Py_ssize_t next_length(self, int which) noexcept:

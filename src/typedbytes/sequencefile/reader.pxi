@@ -4,7 +4,7 @@ from collections import namedtuple
 
 # Functions called through these types return -1 or NULL and leave their exception set, for recover() or fail_pending(). An except
 # clause in between could crash: if memory is exhausted, an exception may have no traceback.
-ctypedef int (*record_function)(Reader reader, Form form) noexcept
+ctypedef int (*record_function)(Reader reader, RecordForm form) noexcept
 ctypedef PyObject* (*object_function)(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, bint is_key) noexcept
 
 Skipped = namedtuple("Skipped", "offset nbytes nrecords error", module="typedbytes.sequencefile")
@@ -14,11 +14,11 @@ offset: where it starts. nbytes: its size, up to the next sync marker or the end
 decompressed size. nrecords: None where the damage hides the number. error: what was wrong.
 """
 
-cdef enum Form:
+cdef enum RecordForm:
     OBJECTS
     BYTES_PAIR                # the bytes of two Writables, not decoded
     TYPED                     # appended to `typed`
-    NOTHING
+    UNDECODED
 
 
 cdef class Reader(RecordFrames):
@@ -37,7 +37,7 @@ cdef class Reader(RecordFrames):
     cdef object failure
     cdef WritableClass key_writable
     cdef WritableClass value_writable
-    cdef Form form
+    cdef RecordForm form
     cdef State state
     cdef bint resync
     cdef bint owns                        # close() closes the source too
@@ -62,7 +62,7 @@ cdef class Reader(RecordFrames):
         self.form = BYTES_PAIR if raw else OBJECTS
         self.resync = resync
         self.skipped = []
-        self.suspect = -1
+        self.first_bad_offset = -1
         self.connect(source)
         self.source = source
         try:
@@ -101,19 +101,19 @@ cdef class Reader(RecordFrames):
 
     # ---- decoding of a record ----
 
-    cdef int next_record(self, Form form) except -1:
+    cdef int next_record(self, RecordForm form) except -1:
         # Returns 0 at the end of input.
         cdef int got = (<record_function>self.try_next_record)(self, form)
         return got if got >= 0 else self.recover(form)
 
-    cdef int try_next_record(self, Form form) except -1:
+    cdef int try_next_record(self, RecordForm form) except -1:
         if not (self.next_from_block() if self.compression_type == BLOCK else self.read_buffered_record() or self.read_record()):
             return 0
         if not self.nrecords & SIGNAL_MASK:
             PyErr_CheckSignals()
-        if self.compression_type == RECORD and form != NOTHING:
+        if self.compression_type == RECORD and form != UNDECODED:
             self.decompress_value()
-        self.d.record = self.nrecords
+        self.d.record_index = self.nrecords
         if form == OBJECTS:
             self.make_objects()
         elif form == BYTES_PAIR:
@@ -121,10 +121,10 @@ cdef class Reader(RecordFrames):
         elif form == TYPED:
             self.make_typed()
         self.nrecords += 1
-        self.suspect = -1
+        self.first_bad_offset = -1
         return 1
 
-    cdef int recover(self, Form form) except -1:
+    cdef int recover(self, RecordForm form) except -1:
         # Called after try_next_record() has set an exception.
         cdef int got = -1
         while got < 0:
@@ -132,7 +132,7 @@ cdef class Reader(RecordFrames):
             try:
                 raise_pending()
             except DecodeError as error:
-                raise_without_memory(error)
+                reraise_memory_error(error)
                 failure = self.with_file_offset(error)
                 if not self.resync:
                     raise failure from None
@@ -148,7 +148,7 @@ cdef class Reader(RecordFrames):
         self.locate_errors_in_value()
         value = (<object_function>new_object)(self.value_writable, &self.d, self.value, self.nvalue, False)
         if value == NULL:
-            decref(key)
+            xdecref(key)
             return -1
         self.pair = self.pair_of(key, value)
         return 0
@@ -199,16 +199,16 @@ cdef class Reader(RecordFrames):
         # A bad record with consistent lengths is skipped alone. If the lengths are wrong, everything up to the next sync marker is
         # skipped, including bad records before it that no marker followed: a wrong length of theirs may have led here.
         cdef long long start = self.record_offset
-        if self.framed and not self.spans_marker():
-            if self.suspect < 0 and self.compression_type != BLOCK:
-                self.suspect = start
-            self.skipped.append(Skipped(start, self.nframed, 1, error))
+        if self.has_valid_lengths and not self.spans_marker():
+            if self.first_bad_offset < 0 and self.compression_type != BLOCK:
+                self.first_bad_offset = start
+            self.skipped.append(Skipped(start, self.record_nbytes, 1, error))
             return 0
-        if self.suspect >= 0 and self.can_move_to(self.suspect):
-            start = self.suspect
+        if self.first_bad_offset >= 0 and self.can_move_to(self.first_bad_offset):
+            start = self.first_bad_offset
             while self.skipped and self.skipped[len(self.skipped) - 1].offset >= start:
                 error = self.skipped.pop().error
-        self.suspect = -1
+        self.first_bad_offset = -1
         self.find_marker_after(start)
         nrecords = self.declared_count if self.declared_count and self.offset_here() == self.block_end else None
         self.skipped.append(Skipped(start, max(0, self.offset_here() - start), nrecords, error))
@@ -228,7 +228,7 @@ cdef class Reader(RecordFrames):
 
     cdef bint spans_marker(self) noexcept:
         # A record that contains a sync marker has a wrong length. All of it is still buffered.
-        return self.compression_type != BLOCK and find_escaped_marker(self.file.cursor - self.nframed, self.file.cursor, self.escaped_marker) != NULL
+        return self.compression_type != BLOCK and find_escaped_marker(self.file.cursor - self.record_nbytes, self.file.cursor, self.escaped_marker) != NULL
 
     cdef inline int enter(self) except -1:
         if self.state != OPEN:
@@ -263,7 +263,7 @@ cdef class Reader(RecordFrames):
         self.state = OPEN
         if got == 0:
             raise StopIteration
-        return as_object(self.pair)
+        return object_from_stolen(self.pair)
 
     def read(self, default=None):
         """Return the next (key, value), or `default` at the end."""
@@ -305,7 +305,7 @@ cdef class Reader(RecordFrames):
                     if offsets != NULL:
                         append_bytes(offsets, <const unsigned char*>&self.record_offset, sizeof(self.record_offset))
             except Exception as error:
-                raise_without_memory(error)
+                reraise_memory_error(error)
                 failure = error    # raised after the pairs before it have been returned
             data = finish(out)
         except BaseException as error:
@@ -330,7 +330,7 @@ cdef class Reader(RecordFrames):
             while nskipped < n:
                 if self.compression_type == BLOCK and self.nblock == 0:
                     nskipped += self.skip_blocks(n - nskipped)
-                if nskipped == n or not self.next_record(NOTHING):
+                if nskipped == n or not self.next_record(UNDECODED):
                     break
                 nskipped += 1
         except BaseException as error:
@@ -356,7 +356,7 @@ cdef class Reader(RecordFrames):
                 self.nrecords += self.declared_count
                 nskipped += self.declared_count
             except DecodeError as error:
-                raise_without_memory(error)
+                reraise_memory_error(error)
                 if not self.resync:
                     raise
                 self.skip_damage(error)
@@ -369,7 +369,7 @@ cdef class Reader(RecordFrames):
         try:
             self.nblock = 0
             self.is_empty_split = False
-            self.suspect = -1
+            self.first_bad_offset = -1
             self.move_to(offset)
         except BaseException as error:
             self.fail(error)

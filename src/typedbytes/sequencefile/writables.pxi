@@ -96,20 +96,20 @@ cdef int store_vint(unsigned char* p, int64_t value) noexcept nogil:
 
 # ---- reading -----------------------------------------------------------------------------------------------------------
 
-cdef object decode_writable(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes):
+cdef object decode_by_class(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes):
     # wire: as each class of org.apache.hadoop.io writes it. python: bytes, str, int, float, bool, None, or the decoded typed
     # bytes; float32 becomes a double. errors: FormatError at the start of the bytes unless they are exactly one Writable;
     # errors inside typed bytes have their own offset. source: the classes' write() and readFields().
     cdef int64_t number
     if writable.kind == TYPED_BYTES:
-        return as_object(new_typed(d, p, nbytes, False))
+        return object_from_stolen(new_typed(d, p, nbytes, False))
     if NBYTES[writable.kind] >= 0 and NBYTES[writable.kind] != nbytes:
         raise_size(writable, d, NBYTES[writable.kind], nbytes)
     if writable.kind == BYTES_WRITABLE:
         check_bytes_length(writable, d, p, nbytes)
         return PyBytes_FromStringAndSize(<const char*>p + 4, nbytes - 4)
     if writable.kind == TEXT:
-        return decode_text(writable, d, p, nbytes)
+        return decode_text_writable(writable, d, p, nbytes)
     if writable.kind <= BYTE_WRITABLE:
         load_number(writable, d, p, nbytes, &number)
         return number
@@ -121,16 +121,16 @@ cdef object decode_writable(WritableClass writable, Decoding* d, const unsigned 
         return p[0] != 0
     if writable.kind == NULL_WRITABLE:
         return None
-    return decode_other(writable, d, PyBytes_FromStringAndSize(<const char*>p, nbytes))
+    return decode_other_class(writable, d, PyBytes_FromStringAndSize(<const char*>p, nbytes))
 
 
 cdef inline PyObject* new_object(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, bint is_key) except NULL:
-    # decode_writable with a fast path for the most common kind. After a failure the caller abandons `d`.
+    # decode_by_class with a fast path for the most common kind. After a failure the caller abandons `d`.
     cdef PyObject* value
     if writable.kind == TYPED_BYTES:
         return new_typed(d, p, nbytes, is_key)
-    thing = decode_writable(writable, d, p, nbytes)
-    value = <PyObject*>thing
+    obj = decode_by_class(writable, d, p, nbytes)
+    value = <PyObject*>obj
     incref(value)
     return value
 
@@ -147,7 +147,7 @@ cdef inline PyObject* new_typed(Decoding* d, const unsigned char* p, Py_ssize_t 
     d.buf.end = p + nbytes
     value = decode_record(d)
     if held(&d.buf):
-        decref(value)
+        xdecref(value)
         raise_trailing(d)
     return value
 
@@ -169,12 +169,12 @@ cdef Py_ssize_t check_text(WritableClass writable, Decoding* d, const unsigned c
     return size
 
 
-cdef object decode_text(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes):
+cdef object decode_text_writable(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes):
     cdef Py_ssize_t size = check_text(writable, d, p, nbytes)
     try:
         return PyUnicode_DecodeUTF8(<const char*>p + size, nbytes - size, d.unicode_errors)
     except UnicodeDecodeError as error:
-        raise_without_memory(error)
+        reraise_memory_error(error)
         raise writable_error(d, f"Text is not UTF-8: {error.reason} at its byte {error.start}") from error
 
 
@@ -197,18 +197,18 @@ cdef int load_number(WritableClass writable, Decoding* d, const unsigned char* p
     return 0
 
 
-cdef object decode_other(WritableClass writable, Decoding* d, bytes data):
+cdef object decode_other_class(WritableClass writable, Decoding* d, bytes data):
     if writable.function is None:
         return Writable(writable.class_name, data)
     try:
         return writable.function(data)
     except DecodeError as error:
-        raise_without_memory(error)
-        raise type(error)(error.message, d.buf.start_offset + error.offset, error.code, error.path, d.record) from None
+        reraise_memory_error(error)
+        raise type(error)(error.message, d.buf.start_offset + error.offset, error.code, error.path, d.record_index) from None
 
 
 cdef object writable_error(Decoding* d, str message):
-    return FormatError(message, d.buf.start_offset, None, "", d.record)
+    return FormatError(message, d.buf.start_offset, None, "", d.record_index)
 
 
 cdef int raise_size(WritableClass writable, Decoding* d, long long wanted, Py_ssize_t nbytes) except -1:
@@ -222,7 +222,7 @@ cdef int copy_typed(WritableClass writable, Decoding* d, Skipping* skipping, con
     # Appends what Hadoop's TypedBytesWritableOutput writes for a Writable, which is what scripts and dumptb receive.
     cdef int64_t number
     if writable.kind == OTHER and writable.to_typed is not None:
-        encoded = decode_converted(writable, d, p, nbytes)
+        encoded = convert_to_typed(writable, d, p, nbytes)
         return append_bytes(out, <const unsigned char*>PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded))
     if NBYTES[writable.kind] >= 0 and NBYTES[writable.kind] != nbytes:
         raise_size(writable, d, NBYTES[writable.kind], nbytes)
@@ -232,39 +232,39 @@ cdef int copy_typed(WritableClass writable, Decoding* d, Skipping* skipping, con
     reserve(out, nbytes + 16)
     if writable.kind == BYTES_WRITABLE:
         check_bytes_length(writable, d, p, nbytes)
-        append_code(out, BYTES)
+        store_code(out, BYTES)
         return append_bytes(out, p, nbytes)
     if writable.kind == TEXT:
         number = check_text(writable, d, p, nbytes)
-        append_code(out, STRING)
+        store_code(out, STRING)
         return append_counted(out, p + number, nbytes - number)
     if writable.kind == BOOLEAN:
-        append_code(out, BOOL)
-        append_code(out, p[0] != 0)
+        store_code(out, BOOL)
+        store_code(out, p[0] != 0)
         return 0
     if writable.kind in (FLOAT_WRITABLE, DOUBLE_WRITABLE, BYTE_WRITABLE):
-        append_code(out, FLOAT if writable.kind == FLOAT_WRITABLE else DOUBLE if writable.kind == DOUBLE_WRITABLE else BYTE)
+        store_code(out, FLOAT if writable.kind == FLOAT_WRITABLE else DOUBLE if writable.kind == DOUBLE_WRITABLE else BYTE)
         return append_bytes(out, p, nbytes)
     if writable.kind in (NULL_WRITABLE, SHORT_WRITABLE, OTHER):
         return append_writable(writable, d, p, nbytes, out)
     load_number(writable, d, p, nbytes, &number)
     if writable.kind in (INT_WRITABLE, VINT):
-        append_code(out, INT)
+        store_code(out, INT)
         store_i32(out.cursor, <int32_t>number)
         out.cursor += 4
     else:
-        append_code(out, LONG)
+        store_code(out, LONG)
         store_i64(out.cursor, number)
         out.cursor += 8
     return 0
 
 
-cdef bytes decode_converted(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes):
+cdef bytes convert_to_typed(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes):
     try:
         return writable.to_typed(PyBytes_FromStringAndSize(<const char*>p, nbytes))
     except DecodeError as error:
-        raise_without_memory(error)
-        raise type(error)(error.message, d.buf.start_offset + error.offset, error.code, error.path, d.record) from None
+        reraise_memory_error(error)
+        raise type(error)(error.message, d.buf.start_offset + error.offset, error.code, error.path, d.record_index) from None
 
 
 cdef int check_typed(Decoding* d, Skipping* skipping, const unsigned char* p, Py_ssize_t nbytes) except -1:
@@ -283,7 +283,7 @@ cdef int check_typed(Decoding* d, Skipping* skipping, const unsigned char* p, Py
     return 0
 
 
-cdef inline void append_code(WriteBuffer* out, int code) noexcept:
+cdef inline void store_code(WriteBuffer* out, int code) noexcept:
     # The caller has reserved the capacity.
     out.cursor[0] = code
     out.cursor += 1
@@ -306,9 +306,9 @@ cdef inline int append_counted(WriteBuffer* out, const unsigned char* p, Py_ssiz
 cdef int append_writable(WritableClass writable, Decoding* d, const unsigned char* p, Py_ssize_t nbytes, WriteBuffer* out) except -1:
     name = writable.class_name.encode("utf-8")
     if nbytes > MAX_LENGTH - 4 - len(name):
-        raise LimitError(f"a {writable.class_name} of {nbytes} bytes is too long for typed bytes: at most 2^31-1 with its class name", d.buf.start_offset, None, "", d.record)
+        raise LimitError(f"a {writable.class_name} of {nbytes} bytes is too long for typed bytes: at most 2^31-1 with its class name", d.buf.start_offset, None, "", d.record_index)
     reserve(out, 9 + len(name) + nbytes)
-    append_code(out, WRITABLE)
+    store_code(out, WRITABLE)
     store_i32(out.cursor, <int32_t>(4 + len(name) + nbytes))
     out.cursor += 4
     append_counted(out, <const unsigned char*>PyBytes_AS_STRING(name), len(name))
@@ -317,30 +317,30 @@ cdef int append_writable(WritableClass writable, Decoding* d, const unsigned cha
 
 # ---- writing -----------------------------------------------------------------------------------------------------------
 
-cdef int encode_writable(WritableClass writable, Encoding* e, object obj) except -1:
-    # The reverse of decode_writable. errors: EncodeTypeError for an object that the class cannot hold, EncodeValueError for a
+cdef int encode_by_class(WritableClass writable, Encoding* e, object obj) except -1:
+    # The reverse of decode_by_class. errors: EncodeTypeError for an object that the class cannot hold, EncodeValueError for a
     # number or text outside its range. The caller discards the bytes that a failure leaves.
     if writable.kind == TYPED_BYTES:
         return encode_typed(e, obj)
     if writable.kind == BYTES_WRITABLE:
-        return encode_buffer(writable, e, obj, True)
+        return encode_buffer_writable(writable, e, obj, True)
     if writable.kind == TEXT:
-        return encode_text(e, obj)
+        return encode_text_writable(e, obj)
     reserve(&e.buf, 9)
     if writable.kind <= BYTE_WRITABLE:
         return encode_number(writable, e, obj)
     if writable.kind in (FLOAT_WRITABLE, DOUBLE_WRITABLE):
-        return encode_float(writable, e, obj)
+        return encode_float_writable(writable, e, obj)
     if writable.kind == BOOLEAN:
         if not isinstance(obj, bool):
             raise_type(writable, obj)
-        append_code(&e.buf, obj)
+        store_code(&e.buf, obj)
         return 0
     if writable.kind == NULL_WRITABLE:
         if obj is not None:
             raise_type(writable, obj)
         return 0
-    return encode_other(writable, e, obj)
+    return encode_other_class(writable, e, obj)
 
 
 cdef inline int encode_typed(Encoding* e, object obj) except -1:
@@ -356,7 +356,7 @@ cdef inline int encode_typed(Encoding* e, object obj) except -1:
     return 0
 
 
-cdef int encode_buffer(WritableClass writable, Encoding* e, object obj, bint with_length) except -1:
+cdef int encode_buffer_writable(WritableClass writable, Encoding* e, object obj, bint with_length) except -1:
     cdef Py_buffer view
     if not has_buffer(obj):
         raise EncodeTypeError(f"expected a bytes-like object for {article(writable)}, not {type(obj).__name__}")
@@ -370,14 +370,14 @@ cdef int encode_buffer(WritableClass writable, Encoding* e, object obj, bint wit
         PyBuffer_Release(&view)
 
 
-cdef int encode_text(Encoding* e, object obj) except -1:
+cdef int encode_text_writable(Encoding* e, object obj) except -1:
     if not isinstance(obj, str):
         raise EncodeTypeError(f"expected a str for a Text, not {type(obj).__name__}")
     check_record(len(<str>obj))    # before it is encoded, which takes no fewer bytes
     try:
         data = (<str>obj).encode("utf-8", "strict" if e.unicode_errors == NULL else (<bytes>e.unicode_errors).decode("ascii"))
     except UnicodeEncodeError as error:
-        raise_without_memory(error)
+        reraise_memory_error(error)
         raise EncodeValueError(f"str cannot be encoded as UTF-8: {error.reason}") from error
     check_record(len(data))
     reserve(&e.buf, 9)
@@ -415,7 +415,7 @@ cdef object out_of_range(WritableClass writable, str number):
     return EncodeValueError(f"{number} does not fit in {article(writable)} ({MIN_NUMBER[writable.kind]} to {MAX_NUMBER[writable.kind]})")
 
 
-cdef int encode_float(WritableClass writable, Encoding* e, object obj) except -1:
+cdef int encode_float_writable(WritableClass writable, Encoding* e, object obj) except -1:
     # The caller has reserved nine bytes.
     cdef double number
     if not isinstance(obj, (float, int)) or isinstance(obj, bool):
@@ -432,17 +432,17 @@ cdef int encode_float(WritableClass writable, Encoding* e, object obj) except -1
     return 0
 
 
-cdef int encode_other(WritableClass writable, Encoding* e, object obj) except -1:
+cdef int encode_other_class(WritableClass writable, Encoding* e, object obj) except -1:
     if type(obj) is Writable:
         if obj.class_name != writable.class_name:
             raise EncodeTypeError(f"expected a {writable.class_name}, not a {obj.class_name}")
-        return encode_buffer(writable, e, obj.data, False)
+        return encode_buffer_writable(writable, e, obj.data, False)
     if writable.function is not None:
         obj = writable.function(obj)
     elif not has_buffer(obj):
         raise EncodeTypeError(f"unknown class {writable.class_name!r}: pass encoders=, or bytes instead of {type(obj).__name__}; "
                               f"known: {', '.join(name.rpartition('.')[2] for name in KINDS)}")
-    return encode_buffer(writable, e, obj, False)
+    return encode_buffer_writable(writable, e, obj, False)
 
 
 cdef str article(WritableClass writable):
@@ -465,7 +465,7 @@ def decode(str class_name, data, *, find_converters=None, **options):
     cdef WritableClass writable = writable_class_of(class_name, find_converters)
     contiguous = get_view(data, &view)
     try:
-        return decode_writable(writable, &d, <const unsigned char*>view.buf, view.len)
+        return decode_by_class(writable, &d, <const unsigned char*>view.buf, view.len)
     finally:
         abandon(&d)
         PyBuffer_Release(&view)
@@ -477,7 +477,7 @@ def encode(str class_name, obj, *, function=None, **options):
     cdef Encoding e = checked.template
     start_owned(&e.buf, 64)
     try:
-        encode_writable(WritableClass(class_name, function), &e, obj)
+        encode_by_class(WritableClass(class_name, function), &e, obj)
         return finish(&e.buf)
     finally:
         drop(&e.buf)

@@ -31,7 +31,7 @@ cdef class Writer:
     cdef WritableClass value_writable
     cdef CompressionType compression_type
     cdef State state
-    cdef bint plain                       # both classes are TypedBytesWritable, not compressed
+    cdef bint is_typed_uncompressed       # both classes are TypedBytesWritable, without compression
     cdef bint owns                        # close() closes the sink too
     cdef Py_ssize_t block_size
     cdef Py_ssize_t nblock                # records in the block
@@ -60,7 +60,7 @@ cdef class Writer:
         self.value_writable = WritableClass(value_class, value_function)
         self.key_class, self.value_class, self.compression, self.codec = key_class, value_class, compression, codec
         self.compression_type = NONE if compression == "none" else RECORD if compression == "record" else BLOCK
-        self.plain = self.compression_type == NONE and self.key_writable.kind == TYPED_BYTES and self.value_writable.kind == TYPED_BYTES
+        self.is_typed_uncompressed = self.compression_type == NONE and self.key_writable.kind == TYPED_BYTES and self.value_writable.kind == TYPED_BYTES
         self.compress = compress
         self.metadata = dict(metadata or {})
         self.version = version
@@ -253,7 +253,7 @@ cdef class Writer:
     # ---- records ----
 
     cdef inline int add(self, PyObject* key, PyObject* value, bint as_bytes) except -1:
-        if self.plain and not as_bytes:
+        if self.is_typed_uncompressed and not as_bytes:
             self.add_plain(key, value)
         else:
             self.add_other(<object>key, <object>value, as_bytes)
@@ -471,12 +471,12 @@ cdef class Writer:
         start_skipping(&skipping, &d)
         try:
             while held(&d.buf):
-                d.record = self.nrecords
+                d.record_index = self.nrecords
                 key = d.buf.cursor
                 pass_value(&d, &skipping)
                 value = d.buf.cursor
                 pass_value(&d, &skipping)
-                if self.plain:
+                if self.is_typed_uncompressed:
                     self.copy_plain(key, value - key, d.buf.cursor - value)
                 else:
                     self.add_other(as_writable(key, value - key), as_writable(value, d.buf.cursor - value), True)
@@ -577,8 +577,8 @@ cdef bytes as_writable(const unsigned char* p, Py_ssize_t nbytes):
 
 cdef inline int encode_part(WritableClass writable, Encoding* e, object obj, bint as_bytes) except -1:
     if as_bytes:
-        return encode_buffer(writable, e, obj, False)
-    return encode_typed(e, obj) if writable.kind == TYPED_BYTES else encode_writable(writable, e, obj)
+        return encode_buffer_writable(writable, e, obj, False)
+    return encode_typed(e, obj) if writable.kind == TYPED_BYTES else encode_by_class(writable, e, obj)
 
 
 cdef inline void store_lengths(unsigned char* p, Py_ssize_t nkey, Py_ssize_t nvalue) noexcept:

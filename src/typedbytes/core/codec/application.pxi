@@ -48,7 +48,7 @@ cdef int refuse_unhashable(Decoding* d, object value, long long offset, int code
     try:
         hash(value)
     except TypeError as error:
-        raise_without_memory(error)
+        reraise_memory_error(error)
         raise_format_at(d, f"{type(value).__name__} cannot be a MAP key", offset, code, error)
     return 0
 
@@ -63,7 +63,7 @@ cdef object decode_writable(Decoding* d, const unsigned char* p, Py_ssize_t nbyt
     try:
         name = p[4:4 + nname].decode("utf-8")
     except UnicodeDecodeError as error:
-        raise_without_memory(error)
+        reraise_memory_error(error)
         raise_format_at(d, "the class name of a WRITABLE is not UTF-8", offset_of(&d.buf, d.buf.cursor), WRITABLE, error)
     return Writable(name, p[4 + nname:nbytes])
 
@@ -83,7 +83,7 @@ cdef object decode_pickle(Decoding* d, const unsigned char* p, Py_ssize_t nbytes
             return loads(p[:nbytes], encoding="latin-1")
         return read_pickle(p, nbytes)
     except Exception as error:
-        raise_without_memory(error)
+        reraise_memory_error(error)
         raise_format_at(d, f"PICKLE: {error}", offset_of(&d.buf, d.buf.cursor), PICKLE, error)
 
 
@@ -94,7 +94,7 @@ cdef object decode_ndarray(Decoding* d, bytes data):
     try:
         return loads_array(data)
     except ValueError as error:
-        raise_without_memory(error)
+        reraise_memory_error(error)
         raise_format_at(d, f"NDARRAY: {error}", offset_of(&d.buf, d.buf.cursor), NDARRAY, error)
 
 
@@ -133,7 +133,7 @@ cdef int encode_writable(Encoding* e, object writable) except -1:
     try:
         name = writable[0].encode("utf-8")
     except UnicodeEncodeError as error:
-        raise_without_memory(error)
+        reraise_memory_error(error)
         raise EncodeValueError("class name cannot be written as UTF-8", path_of(e.frame)) from error
     encode_head(e, WRITABLE, 4 + len(name) + len(data))
     store_i32(e.buf.cursor, <int32_t>len(name))

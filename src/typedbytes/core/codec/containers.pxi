@@ -58,7 +58,7 @@ cdef int enlarge_stack(Decoding* d, PyObject* item) except -1:
 # and so on: with mixed types, a check after each item would be mispredicted each time.
 
 cdef inline Py_ssize_t first_run_check(Py_ssize_t count) noexcept:
-    return 1 if count > 3 else 0    # never
+    return 1 if count > 3 else 0    # 0: no index matches, so no run is looked for
 
 
 cdef inline Py_ssize_t next_run_check(Py_ssize_t index, Py_ssize_t nfound) noexcept:

@@ -41,8 +41,8 @@ cdef int encode_other(Encoding* e, object obj) except -1:
         if NO_GIL:
             return encode_buffer(e, obj)    # which keeps other threads from resizing it
         return encode_payload(e, BYTES, PyByteArray_AS_STRING(<PyObject*>obj), PyByteArray_GET_SIZE(<PyObject*>obj))
-    if is_pickled_type(kind):
-        return encode_pickled_type(e, obj)
+    if is_value_type(kind):
+        return encode_value_type(e, obj)
     return encode_by_kind(e, obj)
 
 
@@ -87,7 +87,7 @@ cdef int encode_by_kind(Encoding* e, object obj) except -1:
     if "numpy" in sys.modules and encode_numpy(e, obj):
         return 0
     if kind.__module__ in ("decimal", "datetime", "uuid"):
-        return encode_pickled_type(e, obj)
+        return encode_value_type(e, obj)
     return encode_unknown(e, obj)
 
 
@@ -105,25 +105,25 @@ cdef inline int encode_none(Encoding* e) except -1:
     return 0
 
 
-cdef inline bint is_pickled_type(PyTypeObject* kind) noexcept:
+cdef inline bint is_value_type(PyTypeObject* kind) noexcept:
     # Types of modules that were encoded before; the first object of each is recognised by the module of its type.
     return kind == DATETIME_TYPE or kind == DATE_TYPE or kind == DECIMAL_TYPE or kind == UUID_TYPE or kind == &PySet_Type \
         or kind == &PyFrozenSet_Type or kind == TIME_TYPE or kind == DELTA_TYPE or kind == ZONE_TYPE or kind == &PyComplex_Type
 
 
-cdef int encode_pickled_type(Encoding* e, object obj) except -1:
+cdef int encode_value_type(Encoding* e, object obj) except -1:
     # A value type without a code of its own.
     if e.pickle == RAW:
         return encode_unknown(e, obj)
     cdef Py_ssize_t offset = written(&e.buf)
     try:
         if e.pickle == TRUST:
-            return encode_pickled(e, trusted_pickle_of(obj))
-        return encode_plain(e, obj)
+            return encode_ready_pickle(e, trusted_pickle_of(obj))
+        return encode_safe_pickle(e, obj)
     except EncodeError:
         raise
     except (TypeError, ValueError) as error:
-        raise_without_memory(error)
+        reraise_memory_error(error)
         e.buf.cursor = e.buf.start + offset
         if e.default != NULL:
             return encode_default(e, obj)
@@ -137,10 +137,10 @@ cdef int encode_unknown(Encoding* e, object obj) except -1:
         try:
             data = trusted_pickle_of(obj)
         except Exception as error:
-            raise_without_memory(error)
+            reraise_memory_error(error)
             raise EncodeTypeError(f"cannot pickle an object of type {name_of_type(obj)}: {error}; pass default=",
                                   path_of(e.frame)) from error
-        return encode_pickled(e, data)
+        return encode_ready_pickle(e, data)
     return raise_encode_type(e, obj)
 
 

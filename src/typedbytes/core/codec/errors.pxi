@@ -81,7 +81,7 @@ cdef str path_of(PathFrame* frame):
 
 
 cdef object decode_error(type kind, Decoding* d, str message, long long offset, int code):
-    return kind(with_format_found(d, message), offset, None if code < 0 else code, path_of(d.frame), None if d.record < 0 else d.record)
+    return kind(with_format_found(d, message), offset, None if code < 0 else code, path_of(d.frame), None if d.record_index < 0 else d.record_index)
 
 
 cdef enum:
@@ -91,7 +91,7 @@ cdef str with_format_found(Decoding* d, str message):
     # Where the first value is wrong and the input starts as another format does, its name is worth more than what is wrong.
     cdef const unsigned char* start = d.buf.start
     cdef Py_ssize_t nbytes = min(d.buf.end - start, START_NBYTES)
-    if d.record > 0 or d.buf.start_offset != 0 or nbytes < 2 or start[0] <= MAP:
+    if d.record_index > 0 or d.buf.start_offset != 0 or nbytes < 2 or start[0] <= MAP:
         return message
     from typedbytes._magic import described    # lazy import: start-up time
     found = described(start[:nbytes])

@@ -7,7 +7,7 @@ cdef bint encode_numpy(Encoding* e, object obj) except -1:
         try:
             data = dumps_array(obj)
         except TypeError as error:
-            raise_without_memory(error)
+            reraise_memory_error(error)
             raise EncodeTypeError(str(error), path_of(e.frame)) from error
         encode_payload(e, NDARRAY, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
         return True
@@ -27,7 +27,7 @@ cdef bint encode_numpy_scalar(Encoding* e, object obj) except -1:
     elif kind == "f" and size <= 4:
         encode_float(e, float(obj))
     elif kind == "c" and size <= 16:
-        encode_pickled_type(e, complex(obj))
+        encode_value_type(e, complex(obj))
     elif kind == "i" and size == 1:
         number = Byte(obj)
         encode_byte(e, <PyObject*>number)

@@ -13,9 +13,9 @@ cdef int share_ints() except -1:
 
 share_ints()
 
-cdef PyObject* TRUTHS[2]    # a table, because a branch on random bools is mispredicted every other time
-TRUTHS[0] = Py_False
-TRUTHS[1] = Py_True
+cdef PyObject* BOOLS[2]    # a table, because a branch on random bools is mispredicted every other time
+BOOLS[0] = Py_False
+BOOLS[1] = Py_True
 
 
 cdef inline int reserve_for(Encoding* e, Py_ssize_t nbytes) except -1:
@@ -115,7 +115,7 @@ cdef int encode_byte(Encoding* e, PyObject* obj) except -1:
 # source  Hadoop TypedBytesInput.readBool; vectors bool_*.
 
 cdef inline PyObject* decode_bool(const unsigned char* p) noexcept:
-    cdef PyObject* truth = TRUTHS[p[0] != 0]
+    cdef PyObject* truth = BOOLS[p[0] != 0]
     incref(truth)
     return truth
 

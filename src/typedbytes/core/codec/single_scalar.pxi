@@ -11,7 +11,7 @@ cdef PyObject* decode_single_scalar(const Decoding* options, const unsigned char
     if code == STRING:
         if nbytes < 5 or load_length(p + 1) != nbytes - 5:
             return NULL
-        if nbytes - 5 <= CACHED_LENGTH and options.use_string_cache and (is_key or should_look_up(&HIT_BALANCE)):
+        if nbytes - 5 <= CACHED_LENGTH and options.use_string_cache and (is_key or should_look_up(&STRING_BALANCE)):
             return find_string(p + 5, nbytes - 5, is_key)
         return decode_ascii(p + 5, nbytes - 5) if is_ascii(p + 5, nbytes - 5) else NULL
     if code == LONG:

@@ -144,19 +144,19 @@ cdef inline PyObject* decode_map_key(Decoding* d, const unsigned char* p, Py_ssi
     cdef short_words words
     cdef CachedString* slot = (<CachedString*>last_key_slot(&d.last_map_key)[0]).next_key
     cdef PyObject* text
-    global KEY_BALANCE
+    global SHORT_KEY_BALANCE
     if unlikely(nbytes > CACHED_LENGTH):
         return decode_long_map_key(d, slot, p, nbytes)
     words = load_short(p, nbytes)
     if unlikely(slot == NULL or not is_same(slot, &words, nbytes) or slot.text == NULL):
-        if unlikely(not should_look_up(&KEY_BALANCE)):
+        if unlikely(not should_look_up(&SHORT_KEY_BALANCE)):
             return decode_string(d, p, nbytes)
         slot = cache_slot(&words, nbytes)
         text = find_cached(slot, &words, nbytes)
         if unlikely(text == NULL):
-            KEY_BALANCE -= 1
+            SHORT_KEY_BALANCE -= 1
             return decode_and_cache(d, slot, &words, p, nbytes)
-        KEY_BALANCE += KEY_BALANCE < CACHED_STRINGS
+        SHORT_KEY_BALANCE += SHORT_KEY_BALANCE < CACHED_STRINGS
         slot += text != slot.text
         (<CachedString*>last_key_slot(&d.last_map_key)[0]).next_key = slot
     last_key_slot(&d.last_map_key)[0] = slot
@@ -164,26 +164,26 @@ cdef inline PyObject* decode_map_key(Decoding* d, const unsigned char* p, Py_ssi
     return slot.text
 
 
-cdef inline bint is_long(const CachedString* slot, const unsigned char* p, Py_ssize_t nbytes) noexcept:
+cdef inline bint holds_long_key(const CachedString* slot, const unsigned char* p, Py_ssize_t nbytes) noexcept:
     return slot.nbytes == nbytes and slot.text != NULL and memcmp(long_bytes(slot), p, nbytes) == 0
 
 
 cdef PyObject* decode_long_map_key(Decoding* d, CachedString* slot, const unsigned char* p, Py_ssize_t nbytes) except NULL:
     cdef short_words words
-    global LONG_BALANCE
+    global LONG_KEY_BALANCE
     if unlikely(nbytes > CACHED_KEY_LENGTH):
         return decode_string(d, p, nbytes)
-    if unlikely(slot == NULL or not is_long(slot, p, nbytes)):
-        if not should_look_up(&LONG_BALANCE):
+    if unlikely(slot == NULL or not holds_long_key(slot, p, nbytes)):
+        if not should_look_up(&LONG_KEY_BALANCE):
             return decode_string(d, p, nbytes)
         words = load_long(p, nbytes)
         slot = cache_slot(&words, nbytes)
-        slot += not is_long(slot, p, nbytes)
-        if not is_long(slot, p, nbytes):
-            LONG_BALANCE -= 1
+        slot += not holds_long_key(slot, p, nbytes)
+        if not holds_long_key(slot, p, nbytes):
+            LONG_KEY_BALANCE -= 1
             return decode_and_cache(d, slot - 1, &words, p, nbytes)
         (<CachedString*>last_key_slot(&d.last_map_key)[0]).next_key = slot
-    LONG_BALANCE += LONG_BALANCE < MAX_BALANCE
+    LONG_KEY_BALANCE += LONG_KEY_BALANCE < MAX_BALANCE
     last_key_slot(&d.last_map_key)[0] = slot
     incref(slot.text)
     return slot.text
@@ -193,16 +193,16 @@ cdef inline PyObject* decode_short_string(Decoding* d, const unsigned char* p, P
     cdef short_words words
     cdef CachedString* slot
     cdef PyObject* text
-    global HIT_BALANCE
-    if nbytes > CACHED_LENGTH or not d.use_string_cache or not should_look_up(&HIT_BALANCE):
+    global STRING_BALANCE
+    if nbytes > CACHED_LENGTH or not d.use_string_cache or not should_look_up(&STRING_BALANCE):
         return decode_string(d, p, nbytes)
     words = load_short(p, nbytes)
     slot = cache_slot(&words, nbytes)
     text = find_cached(slot, &words, nbytes)
     if text == NULL:
-        HIT_BALANCE -= 1
+        STRING_BALANCE -= 1
         return decode_and_cache(d, slot, &words, p, nbytes)
-    HIT_BALANCE += HIT_BALANCE < MAX_BALANCE
+    STRING_BALANCE += STRING_BALANCE < MAX_BALANCE
     incref(text)
     return text
 
@@ -211,9 +211,9 @@ cdef inline PyObject* find_string(const unsigned char* p, Py_ssize_t nbytes, bin
     # A new reference; NULL without an exception: not in the cache.
     cdef short_words words = load_short(p, nbytes)
     cdef PyObject* text = find_cached(cache_slot(&words, nbytes), &words, nbytes)
-    global HIT_BALANCE
+    global STRING_BALANCE
     if likely(text != NULL):
-        HIT_BALANCE += not is_key and HIT_BALANCE < MAX_BALANCE
+        STRING_BALANCE += not is_key and STRING_BALANCE < MAX_BALANCE
         incref(text)
     return text
 
@@ -259,7 +259,7 @@ cdef PyObject* decode_invalid_text(Decoding* d, const unsigned char* p, Py_ssize
     try:
         text = PyUnicode_DecodeUTF8(<const char*>p, nbytes, d.unicode_errors)
     except UnicodeDecodeError as error:
-        raise_without_memory(error)
+        reraise_memory_error(error)
         return raise_format_at(d, f"STRING is not UTF-8: {error.reason} at its byte {error.start}",
                                offset_of(&d.buf, p) - 5, STRING, error)
     if was_ours:
@@ -320,6 +320,6 @@ cdef int encode_surrogates(Encoding* e, object text) except -1:
     try:
         data = str.encode(kept, "utf-8", (<bytes>e.unicode_errors).decode("ascii"))
     except UnicodeEncodeError as error:
-        raise_without_memory(error)
+        reraise_memory_error(error)
         raise EncodeValueError(f"str cannot be written as UTF-8: {error.reason}", path_of(e.frame)) from error
     return encode_payload(e, STRING, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))

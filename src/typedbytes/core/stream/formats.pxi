@@ -20,10 +20,10 @@ cdef class FormatReader(PairReader):
     cdef PyObject* next_record(self) except? NULL:
         cdef PyObject* key
         cdef PyObject* value
-        return self.pair_of(key, value) if self.next_parts(&key, &value) else NULL
+        return self.pair_of(key, value) if self.next_key_and_value(&key, &value) else NULL
 
 
-cdef inline void give_parts(PyObject** key, PyObject** value, object key_made, object value_made) noexcept:
+cdef inline void set_key_and_value(PyObject** key, PyObject** value, object key_made, object value_made) noexcept:
     incref(<PyObject*>key_made)
     incref(<PyObject*>value_made)
     key[0], value[0] = <PyObject*>key_made, <PyObject*>value_made
@@ -42,7 +42,7 @@ cdef class TextReader(FormatReader):
         self.separator = separator
         self.nfields = nfields
 
-    cdef bint next_parts(self, PyObject** key, PyObject** value) except -1:
+    cdef bint next_key_and_value(self, PyObject** key, PyObject** value) except -1:
         cdef ReadBuffer* buf = &self.d.buf
         cdef Py_ssize_t nbytes
         if self.at_end():
@@ -50,7 +50,7 @@ cdef class TextReader(FormatReader):
         self.check_signals()
         nbytes = self.find_line()
         if self.separator is None:
-            give_parts(key, value, self.d.record, self.item(buf.cursor, nbytes))
+            set_key_and_value(key, value, self.d.record_index, self.item(buf.cursor, nbytes))
         else:
             self.split(nbytes, key, value)
         buf.cursor += min(nbytes + 1, held(buf))
@@ -61,11 +61,11 @@ cdef class TextReader(FormatReader):
         # The size of the line at the cursor, without its LF.
         cdef ReadBuffer* buf = &self.d.buf
         cdef Py_ssize_t nseen = 0
-        cdef const unsigned char* feed
+        cdef const unsigned char* line_feed
         while True:
-            feed = <const unsigned char*>memchr(buf.cursor + nseen, c"\n", held(buf) - nseen)
-            if feed != NULL:
-                return feed - buf.cursor
+            line_feed = <const unsigned char*>memchr(buf.cursor + nseen, c"\n", held(buf) - nseen)
+            if line_feed != NULL:
+                return line_feed - buf.cursor
             nseen = held(buf)
             if not refill(buf, nseen + 1):
                 return nseen
@@ -85,9 +85,9 @@ cdef class TextReader(FormatReader):
             rest = found + nseparator
             nfound += 1
         if nfound == 0:
-            give_parts(key, value, self.item(line, nbytes), self.item(end, 0))
+            set_key_and_value(key, value, self.item(line, nbytes), self.item(end, 0))
         else:
-            give_parts(key, value, self.item(line, rest - nseparator - line), self.item(rest, end - rest))
+            set_key_and_value(key, value, self.item(line, rest - nseparator - line), self.item(rest, end - rest))
         return 0
 
     cdef inline object item(self, const unsigned char* p, Py_ssize_t nbytes):
@@ -108,7 +108,7 @@ cdef const unsigned char* find_bytes(const unsigned char* p, const unsigned char
 cdef class RawBytesReader(FormatReader):
     """Read pairs of bytes."""
 
-    cdef bint next_parts(self, PyObject** key, PyObject** value) except -1:
+    cdef bint next_key_and_value(self, PyObject** key, PyObject** value) except -1:
         cdef ReadBuffer* buf = &self.d.buf
         cdef Py_ssize_t nkey, nvalue
         if self.at_end():
@@ -118,7 +118,7 @@ cdef class RawBytesReader(FormatReader):
         if held(buf) == 4 + nkey and not refill(buf, 4 + nkey + 1):
             self.raise_cut("input ended between key and value")
         nvalue = self.find_item(4 + nkey)
-        give_parts(key, value, bytes_object(<const char*>buf.cursor + 4, nkey), bytes_object(<const char*>buf.cursor + 4 + nkey + 4, nvalue))
+        set_key_and_value(key, value, bytes_object(<const char*>buf.cursor + 4, nkey), bytes_object(<const char*>buf.cursor + 4 + nkey + 4, nvalue))
         buf.cursor += 4 + nkey + 4 + nvalue
         self.count_record()
         return True
@@ -132,7 +132,7 @@ cdef class RawBytesReader(FormatReader):
             self.raise_cut("input ended inside a length")
         nbytes = load_i32(buf.cursor + start)
         if nbytes < 0:
-            raise FormatError(f"length {nbytes} is negative", offset_of(buf, buf.cursor + start), record=self.d.record)
+            raise FormatError(f"length {nbytes} is negative", offset_of(buf, buf.cursor + start), record=self.d.record_index)
         start += 4
         while held(buf) < start + nbytes:
             if not refill(buf, held(buf) + min(start + nbytes - held(buf), READ_SIZE)):
@@ -140,4 +140,4 @@ cdef class RawBytesReader(FormatReader):
         return nbytes
 
     cdef int raise_cut(self, str message) except -1:
-        raise TruncatedError(message, offset_of(&self.d.buf, self.d.buf.end), record=self.d.record)
+        raise TruncatedError(message, offset_of(&self.d.buf, self.d.buf.end), record=self.d.record_index)

@@ -11,7 +11,7 @@ cdef extern from "Python.h":
 cdef enum:
     MAX_SEARCHED_DEPTH = 256    # containers in containers; deeper ones come from pickles
 
-cdef Reader AHEAD = None    # the reader of the iteration that made the last step
+cdef Reader CURRENT_READER = None    # of the iteration that made the last step
 
 
 cdef inline bint is_ahead(Reader reader) noexcept:
@@ -32,7 +32,7 @@ cdef class ReadAheadIterator(RecordIterator):
     cdef object read
     cdef object leave
     cdef object bytes_type
-    cdef object returned_before    # the pair returned before the last one, reused as that is
+    cdef object pair_before_last    # returned before the last one, reused as that is
     cdef Reader reader
 
     def __init__(self, open_reader, read, leave, bytes_type):
@@ -48,7 +48,7 @@ cdef class ReadAheadIterator(RecordIterator):
         # The usual step, without what only the others need.
         cdef Reader reader = self.reader
         cdef PyObject* record
-        if self.busy or reader is None or reader is not AHEAD or reader.state != OPEN or DEFERRED is not None and not is_ahead(reader):
+        if self.busy or reader is None or reader is not CURRENT_READER or reader.state != OPEN or DEFERRED is not None and not is_ahead(reader):
             return RecordIterator.__next__(self)
         self.busy = True
         record = (<step_function>self.next_record)(self, reader)
@@ -78,7 +78,7 @@ cdef class ReadAheadIterator(RecordIterator):
             if reader is None:
                 return self.read()
             self.reader = reader
-        follow(reader)
+        set_current_reader(reader)
         record = (<step_function>self.next_record)(self, reader)
         if record == NULL:
             reader.raise_if_failed()
@@ -88,27 +88,27 @@ cdef class ReadAheadIterator(RecordIterator):
 
     cdef PyObject* next_record(self, Reader reader) except? NULL:
         # NULL without an exception: the end of input.
-        cdef PyObject* parts[2]
+        cdef PyObject* pair[2]
         reader.enter()
-        if reader.nparts == 1:
-            parts[0] = (<record_function>reader.next_record)(reader)
-            if parts[0] == NULL:
+        if reader.values_per_record == 1:
+            pair[0] = (<record_function>reader.next_record)(reader)
+            if pair[0] == NULL:
                 return NULL
             reader.state = OPEN
-            if may_have_bytes(parts[0]) and not has_no_bytes(parts[0], MAX_SEARCHED_DEPTH):
-                return self.replaced(parts[0], NULL)
-            return parts[0]
-        if (<parts_function>(<PairReader>reader).next_parts)(<PairReader>reader, &parts[0], &parts[1]) <= 0:
+            if may_have_bytes(pair[0]) and not has_no_bytes(pair[0], MAX_SEARCHED_DEPTH):
+                return self.replaced(pair[0], NULL)
+            return pair[0]
+        if (<key_value_function>(<PairReader>reader).next_key_and_value)(<PairReader>reader, &pair[0], &pair[1]) <= 0:
             return NULL
         reader.state = OPEN
-        if may_have_bytes(parts[0]) and not has_no_bytes(parts[0], MAX_SEARCHED_DEPTH):
-            parts[0] = self.replaced(parts[0], parts[1])
-        if may_have_bytes(parts[1]) and not has_no_bytes(parts[1], MAX_SEARCHED_DEPTH):
-            parts[1] = self.replaced(parts[1], parts[0])
+        if may_have_bytes(pair[0]) and not has_no_bytes(pair[0], MAX_SEARCHED_DEPTH):
+            pair[0] = self.replaced(pair[0], pair[1])
+        if may_have_bytes(pair[1]) and not has_no_bytes(pair[1], MAX_SEARCHED_DEPTH):
+            pair[1] = self.replaced(pair[1], pair[0])
         if not NO_GIL and Py_REFCNT(<PyObject*>(<PairReader>reader).last_pair) != 1:
             # The caller still holds the last pair; as a rule not the one before.
-            (<PairReader>reader).last_pair, self.returned_before = self.returned_before, (<PairReader>reader).last_pair
-        return (<PairReader>reader).pair_of(parts[0], parts[1])
+            (<PairReader>reader).last_pair, self.pair_before_last = self.pair_before_last, (<PairReader>reader).last_pair
+        return (<PairReader>reader).pair_of(pair[0], pair[1])
 
     cdef PyObject* replaced(self, PyObject* value, PyObject* other) except NULL:
         # An error releases the other part of the pair too.
@@ -133,7 +133,7 @@ cdef class ReadAheadIterator(RecordIterator):
         if reader is not None or error is not None:
             self.leave(reader, error, at_end)
         if reader is not None:
-            follow(None)
+            set_current_reader(None)
         return 0
 
     def close(self):
@@ -145,13 +145,13 @@ cdef class ReadAheadIterator(RecordIterator):
         self.release_reader(None, False)
 
 
-cdef inline int follow(Reader reader) except -1:
+cdef inline int set_current_reader(Reader reader) except -1:
     # Called before a step of the iteration with this reader; None: an iteration is over.
-    global AHEAD
+    global CURRENT_READER
     if NO_GIL:
         return 0
-    if AHEAD is not reader:
-        AHEAD = reader
+    if CURRENT_READER is not reader:
+        CURRENT_READER = reader
     return send_deferred() if DEFERRED is not None and not is_ahead(reader) else 0
 
 

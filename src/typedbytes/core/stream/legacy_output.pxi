@@ -54,13 +54,13 @@ cdef class RecordOutput(FlushedAtExit):
     cdef dict handlers
     cdef bint is_raw
     cdef bint may_defer
-    cdef bint is_guarded        # where records may wait: no method of the file is overridden on the object
+    cdef bint can_guard         # the file's methods can be replaced by SendFirst: none is overridden on the object
     cdef bint may_gather        # no user code can look at the file while an iteration is copied
     cdef WriteBuffer spare      # for the next record
     cdef WriteBuffer waiting    # whole records
 
     def __cinit__(self, *args, **options):
-        self.options = PLAIN_ENCODE
+        self.options = DEFAULT_ENCODE
 
     def __dealloc__(self):
         drop(&self.spare)
@@ -70,8 +70,8 @@ cdef class RecordOutput(FlushedAtExit):
         """Set what write() looks at; is_stdout: the file is a FileIO for standard output. Used by legacy."""
         self.options = EncodeOptions(**options)
         self.handlers = handlers
-        self.is_guarded = (is_stdout or type(self.sink) is io.BufferedWriter) and GUARDED.isdisjoint(self.sink.__dict__)
-        self.may_defer = self.is_guarded
+        self.can_guard = (is_stdout or type(self.sink) is io.BufferedWriter) and GUARDED.isdisjoint(self.sink.__dict__)
+        self.may_defer = self.can_guard
         self.may_gather = may_gather
 
     @property
@@ -86,7 +86,7 @@ cdef class RecordOutput(FlushedAtExit):
         self.sink = file
         self.method = file.write if type(file) in (io.BufferedWriter, io.BytesIO, io.FileIO) else None
         self.is_raw = isinstance(file, io.RawIOBase)
-        self.may_defer = self.is_guarded = False
+        self.may_defer = self.can_guard = False
 
     def write(self, obj):
         """Write one value.
@@ -124,7 +124,7 @@ cdef class RecordOutput(FlushedAtExit):
                 write(record)
                 record = None    # a reader reuses a tuple to which there is no other reference
         finally:
-            self.may_defer = self.is_guarded
+            self.may_defer = self.can_guard
             self.send()
 
     cdef int borrow_buffer(self, WriteBuffer* b) except -1:
@@ -146,7 +146,7 @@ cdef class RecordOutput(FlushedAtExit):
             self.spare.owner = b.owner
 
     cdef int write_or_defer(self, WriteBuffer* b) except -1:
-        if self.may_defer and is_ahead(AHEAD) and written(b) <= MAX_COPIED:
+        if self.may_defer and is_ahead(CURRENT_READER) and written(b) <= MAX_COPIED:
             return self.defer(b)
         if DEFERRED is not None:
             send_deferred()
@@ -161,7 +161,7 @@ cdef class RecordOutput(FlushedAtExit):
             if self.waiting.owner == NULL:
                 start_owned(&self.waiting, WRITE_SIZE + SCRATCH)
             self.waiting.cursor = self.waiting.start
-            if self.is_guarded:
+            if self.can_guard:
                 guard(self.sink)
             DEFERRED = self
         memcpy(self.waiting.cursor, b.start, written(b))
@@ -173,7 +173,7 @@ cdef class RecordOutput(FlushedAtExit):
         if DEFERRED is not self:
             return 0
         DEFERRED = None
-        if self.is_guarded:
+        if self.can_guard:
             unguard(self.sink)
         if self.entry.is_inherited:    # it is the parent's to write
             return adopt_writer(&self.entry)

@@ -24,11 +24,11 @@ cdef class Reader:
     cdef bint raw
     cdef bint owns            # the source is closed with the Reader
     cdef bint value_due       # the key of a group has been read: only the group may read its value
-    cdef int nparts           # values of a record
+    cdef int values_per_record           # values of a record
 
     def __cinit__(self, *args, **options):
         self.state = CLOSED
-        self.nparts = 1
+        self.values_per_record = 1
 
     def __init__(self, source, *, raw=False, read_ahead=True, Py_ssize_t buffer_size=READ_SIZE, owns=False, **options):
         if self.source is not None:
@@ -38,7 +38,7 @@ cdef class Reader:
         self.options = DecodeOptions(**options)
         self.d = self.options.template
         self.d.use_string_cache = True
-        self.d.record = 0
+        self.d.record_index = 0
         self.raw = raw
         stop_skipping(&self.skipping)    # of an __init__ that failed
         start_skipping(&self.skipping, &self.d)
@@ -109,12 +109,12 @@ cdef class Reader:
 
     cdef inline int check_signals(self) except -1:
         # A consumer in C may take any number of records before the interpreter looks at signals again.
-        if not self.d.record & SIGNAL_MASK:
+        if not self.d.record_index & SIGNAL_MASK:
             PyErr_CheckSignals()
         return 0
 
     cdef inline void count_record(self) noexcept:
-        self.d.record += 1
+        self.d.record_index += 1
         if self.d.buf.capacity > self.d.buf.usual_capacity:
             shrink(&self.d.buf)
 
@@ -235,9 +235,9 @@ cdef class Reader:
         cdef int i
         self.check_signals()
         self.d.record_offset = offset_of(&self.d.buf, self.d.buf.cursor)
-        for i in range(self.nparts):
+        for i in range(self.values_per_record):
             self.skip_one_value()
-        self.d.record += 1
+        self.d.record_index += 1
         return 0
 
     cdef long long skip_scalar_records(self, Py_ssize_t nbytes, int64_t most) noexcept:
@@ -250,19 +250,19 @@ cdef class Reader:
         if self.d.max_bytes:
             return 0
         buf.end = start + min(nbytes, held(buf))
-        nvalues = skip_scalars(&self.skipping, buf, min(most, SCALARS_AT_ONCE) * self.nparts, NULL)
-        if nvalues % self.nparts:
+        nvalues = skip_scalars(&self.skipping, buf, min(most, SCALARS_AT_ONCE) * self.values_per_record, NULL)
+        if nvalues % self.values_per_record:
             buf.cursor = start    # go back to the key whose value is not among them
             nvalues = skip_scalars(&self.skipping, buf, nvalues - 1, NULL)
         buf.end = end
-        self.d.record += nvalues // self.nparts
-        return nvalues // self.nparts
+        self.d.record_index += nvalues // self.values_per_record
+        return nvalues // self.values_per_record
 
     cdef Py_ssize_t measure_records(self, Py_ssize_t enough, long long* nrecords) except -1:
         # Walk whole records, until `enough` bytes or until more would have to be read, and return the size of those after the
         # cursor; 0 at the end of input. They are consumed by `consume_records`. A fault after them waits until then.
         cdef Py_ssize_t nbytes = 0
-        cdef long long before = self.d.record
+        cdef long long before = self.d.record_index
         self.enter()
         try:
             if not self.at_end():
@@ -275,14 +275,14 @@ cdef class Reader:
                 self.d.buf.mark = NULL
         except BaseException as error:
             self.fail(error)
-        nrecords[0] = self.d.record - before
-        self.d.record = before
+        nrecords[0] = self.d.record_index - before
+        self.d.record_index = before
         self.state = OPEN
         return nbytes
 
     cdef void consume_records(self, Py_ssize_t nbytes, long long nrecords) noexcept:
         self.d.buf.cursor += nbytes
-        self.d.record += nrecords
+        self.d.record_index += nrecords
 
     def __use_encoded__(self, use, Py_ssize_t nbytes_wanted):
         """Call use(view) with the bytes in the buffer, at least nbytes_wanted if the input has them; it returns the bytes and records used.
@@ -324,7 +324,7 @@ cdef class Reader:
         cdef ReadBuffer* buf = &self.d.buf
         cdef const unsigned char* start = buf.cursor
         cdef int i
-        for i in range(self.nparts):
+        for i in range(self.values_per_record):
             if skip_value(&self.skipping, buf) != SKIPPED:
                 self.skipping.depth = self.skipping.tail = 0
                 buf.cursor = start
@@ -332,7 +332,7 @@ cdef class Reader:
         if self.d.max_bytes and buf.cursor - start > self.d.max_bytes:
             buf.cursor = start
             return False
-        self.d.record += 1
+        self.d.record_index += 1
         return True
 
     @property
@@ -351,7 +351,7 @@ cdef class Reader:
         >>> reader = Reader(b"\\x02\\x01"); reader.read(), reader.record
         (True, 1)
         """
-        return self.d.record
+        return self.d.record_index
 
     @property
     def closed(self):
@@ -418,7 +418,7 @@ cdef class Reader:
 
 ctypedef PyObject* (*record_function)(Reader reader) noexcept    # NULL: end of input, or an exception is set
 # Negative: an exception is set.
-ctypedef int (*parts_function)(PairReader reader, PyObject** key, PyObject** value) noexcept
+ctypedef int (*key_value_function)(PairReader reader, PyObject** key, PyObject** value) noexcept
 
 
 cdef class PairReader(Reader):
@@ -434,18 +434,18 @@ cdef class PairReader(Reader):
     cdef ReaderGroupValues group        # whose values come next
 
     def __cinit__(self, *args, **options):
-        self.nparts = 2
+        self.values_per_record = 2
 
     cdef PyObject* next_record(self) except? NULL:
         cdef PyObject* key
         cdef PyObject* value
         if self.raw:
             return NULL if self.at_end() else self.next_raw_pair()
-        if not self.next_parts(&key, &value):
+        if not self.next_key_and_value(&key, &value):
             return NULL
         return self.pair_of(key, value)
 
-    cdef bint next_parts(self, PyObject** key, PyObject** value) except -1:
+    cdef bint next_key_and_value(self, PyObject** key, PyObject** value) except -1:
         # False: the end of input.
         if self.at_end():
             return False
@@ -488,17 +488,17 @@ cdef class PairReader(Reader):
         return ReaderGroups(self)
 
 
-cdef inline bint take_parts(PairReader reader, PyObject** key, PyObject** value) except -1:
+cdef inline bint take_key_and_value(PairReader reader, PyObject** key, PyObject** value) except -1:
     # The next pair, as a call from outside; False: the end of input.
     reader.enter()
-    if (<parts_function>reader.next_parts)(reader, key, value) <= 0:
+    if (<key_value_function>reader.next_key_and_value)(reader, key, value) <= 0:
         reader.raise_if_failed()
         return False
     reader.state = OPEN
     return True
 
 
-cdef bint reads_parts(object items) except -1:
+cdef bint can_read_key_and_value(object items) except -1:
     # Whether they are a PairReader whose pairs may be taken apart: iteration over them would give the same keys and values.
     return isinstance(items, PairReader) and not (<PairReader>items).raw and type(items).__next__ is PairReader.__next__ \
         and type(items).__iter__ is PairReader.__iter__

@@ -28,7 +28,7 @@ cdef class RecordLoop:
 
     def run(self):
         """Process the records up to their end; raises what reading, the function or writing raises."""
-        if reads_parts(self.records):
+        if can_read_key_and_value(self.records):
             while self.process_next(self.records):
                 pass
             return
@@ -38,7 +38,7 @@ cdef class RecordLoop:
     cdef bint process_next(self, PairReader reader) except -1:
         cdef PyObject* key
         cdef PyObject* value
-        if not take_parts(reader, &key, &value):
+        if not take_key_and_value(reader, &key, &value):
             return False
         self.process(object_from_stolen(key), object_from_stolen(value))
         return True

@@ -54,7 +54,7 @@ def dumps(obj, *, int_width="auto", pickle="safe", default=None, sort_keys=False
     """
     if int_width is AUTO and pickle is SAFE_NAME and default is None and sort_keys is False and unicode_errors is STRICT \
             and dialect is HADOOP and max_depth is DEEP:
-        return encode_object(PLAIN_ENCODE, obj)
+        return encode_object(DEFAULT_ENCODE, obj)
     return encode_object(EncodeOptions(int_width=int_width, pickle=pickle, default=default, sort_keys=sort_keys,
                                     unicode_errors=unicode_errors, dialect=dialect, max_depth=max_depth), obj)
 
@@ -71,7 +71,7 @@ def loads(data, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, u
     """
     if pickle is SAFE_NAME and exact is False and map_pairs is False and ext_hook is None and unicode_errors is STRICT \
             and dialect is HADOOP and max_depth is DEEP and max_bytes is None:
-        return decode_one(PLAIN_DECODE, data)
+        return decode_one(DEFAULT_DECODE, data)
     return decode_one(DecodeOptions(pickle=pickle, exact=exact, map_pairs=map_pairs, ext_hook=ext_hook,
                                     unicode_errors=unicode_errors, dialect=dialect, max_depth=max_depth,
                                     max_bytes=max_bytes), data)
@@ -80,19 +80,19 @@ def loads(data, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, u
 # Most calls give no options. Without these two, which skip parsing the keywords, dumps(7) takes 1.4 times as long and loads 1.5
 # times; for a dict of five it is 1.12 and 1.03 times.
 
-cdef object dumps_plain(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* names):
+cdef object dumps_without_options(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* names):
     if nargs == 1 and names == NULL:
-        return encode_object(PLAIN_ENCODE, <object>args[0])
+        return encode_object(DEFAULT_ENCODE, <object>args[0])
     return dumps_with_options(module, args, nargs, names)
 
 
-cdef object loads_plain(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* names):
+cdef object loads_without_options(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* names):
     if nargs == 1 and names == NULL:
-        return decode_one(PLAIN_DECODE, <object>args[0])
+        return decode_one(DEFAULT_DECODE, <object>args[0])
     return loads_with_options(module, args, nargs, names)
 
-cdef keyword_function dumps_with_options = replace_calls(dumps, dumps_plain)
-cdef keyword_function loads_with_options = replace_calls(loads, loads_plain)
+cdef keyword_function dumps_with_options = replace_calls(dumps, dumps_without_options)
+cdef keyword_function loads_with_options = replace_calls(loads, loads_without_options)
 
 
 cdef enum Form:
@@ -139,7 +139,7 @@ cdef object decode_memory(DecodeOptions options, const unsigned char* p, Py_ssiz
             if held(&d.buf):
                 raise_trailing(&d)
             return result
-        d.record = 0
+        d.record_index = 0
         return list_values(&d) if form == VALUES else list_pairs(&d)
     finally:
         if paused:
@@ -152,8 +152,8 @@ cdef list list_values(Decoding* d):
     cdef list values = []
     while held(&d.buf) or refill(&d.buf, 1):
         values.append(object_from_stolen(decode_record(d)))
-        d.record += 1
-        if not d.record & SIGNAL_MASK:
+        d.record_index += 1
+        if not d.record_index & SIGNAL_MASK:
             check_signals()
     return values
 
@@ -162,8 +162,8 @@ cdef list list_pairs(Decoding* d):
     cdef list pairs = []
     while held(&d.buf) or refill(&d.buf, 1):
         pairs.append(object_from_stolen(new_pair(d)))
-        d.record += 1
-        if not d.record & SIGNAL_MASK:
+        d.record_index += 1
+        if not d.record_index & SIGNAL_MASK:
             check_signals()
     return pairs
 

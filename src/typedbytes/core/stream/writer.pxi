@@ -424,7 +424,7 @@ cdef class PairWriter(Writer):
 
     cdef int write_items(self, object items) except -1:
         cdef PairReader reader
-        if not reads_parts(items):
+        if not can_read_key_and_value(items):
             return Writer.write_items(self, items)
         reader = items
         while self.write_next(reader):
@@ -434,12 +434,12 @@ cdef class PairWriter(Writer):
 
     cdef bint write_next(self, PairReader reader) except -1:
         # From a reader to here, without a tuple between.
-        cdef PyObject* parts[2]
+        cdef PyObject* pair[2]
         if self.state != OPEN:
             self.refuse()
-        if not take_parts(reader, &parts[0], &parts[1]):
+        if not take_key_and_value(reader, &pair[0], &pair[1]):
             return False
-        key, value = object_from_stolen(parts[0]), object_from_stolen(parts[1])
+        key, value = object_from_stolen(pair[0]), object_from_stolen(pair[1])
         self.enter()
         try:
             encode_pair(&self.e, <PyObject*>key, <PyObject*>value)

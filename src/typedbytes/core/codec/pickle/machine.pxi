@@ -189,7 +189,7 @@ cdef str name_of_kind(object value):
     return "function" if type(value) is PickledName else "set" if type(value) is OpenSet else type(value).__name__
 
 
-# Sizes: as sys.getsizeof gives them for these types.
+# Sizes: about what sys.getsizeof gives on 64 bits; they only need to be proportional to memory.
 
 cdef enum:
     GC_HEAD = 16

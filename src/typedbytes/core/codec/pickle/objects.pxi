@@ -98,7 +98,7 @@ cdef int call_name(PickleMachine* m) except -1:
     if type(name) is not PickledName or type(arguments) is not tuple:
         return refuse_pickle(m, f"it calls an object of type {name_of_kind(name)}")
     drop_slots(m, start)
-    made = called(m, (<PickledName>name).kind, <tuple>arguments)
+    made = call_constructor(m, (<PickledName>name).kind, <tuple>arguments)
     value = <PyObject*>made
     Py_INCREF(made)
     if type(made) is not frozenset and type(made) is not set:
@@ -122,7 +122,7 @@ cdef inline uint64_t of_mutable(uint64_t extent) noexcept:
     return extent + (<uint64_t>MUTABLE_SIZE << SIZE_SHIFT) | HOLDS_MUTABLE
 
 
-cdef object called(PickleMachine* m, NameKind kind, tuple arguments):
+cdef object call_constructor(PickleMachine* m, NameKind kind, tuple arguments):
     if kind == NAME_SET or kind == NAME_FROZENSET:
         expect_count(m, arguments, 1, 1)
         expect_kind(m, list, arguments[0])
@@ -132,7 +132,7 @@ cdef object called(PickleMachine* m, NameKind kind, tuple arguments):
     if kind == NAME_DECIMAL:
         expect_count(m, arguments, 1, 1)
         bind_decimal()
-        return Decimal(text_to_copy(m, arguments[0]), TRAPPING)
+        return Decimal(text_to_copy(m, arguments[0]), TRAPPING_CONTEXT)
     if kind == NAME_UUID or kind == NAME_RECONSTRUCT:
         return blank_uuid(m, kind, arguments)
     if kind == NAME_COMPLEX:
@@ -151,12 +151,12 @@ cdef object called(PickleMachine* m, NameKind kind, tuple arguments):
         return timedelta_of(m, arguments)
     if kind == NAME_ZONE:
         return timezone_of(m, arguments)
-    return moment_of(m, kind, arguments)
+    return date_or_time_of(m, kind, arguments)
 
 
 cdef int expect_count(PickleMachine* m, tuple arguments, Py_ssize_t least, Py_ssize_t most) except -1:
     if not least <= len(arguments) <= most:
-        wanted = least if least == most else f"{least} or more" if most == PY_SSIZE_T_MAX else f"{least} to {most}"
+        wanted = least if least == most else f"{least} to {most}"
         return raise_malformed(m, f"a constructor is given {len(arguments)} arguments, not {wanted}")
     return 0
 
@@ -191,7 +191,7 @@ cdef const unsigned char* state_of(PickleMachine* m, object value, Py_ssize_t nb
     return <const unsigned char*>PyBytes_AS_STRING(value)
 
 
-cdef object moment_of(PickleMachine* m, NameKind kind, tuple arguments):
+cdef object date_or_time_of(PickleMachine* m, NameKind kind, tuple arguments):
     # The constructors of the datetime module trust a state; given numbers they check them.
     cdef const unsigned char* s
     cdef PyObject* value
@@ -223,7 +223,7 @@ cdef object timedelta_of(PickleMachine* m, tuple arguments):
 
 
 cdef object timezone_of(PickleMachine* m, tuple arguments):
-    expect_count(m, arguments, 1, PY_SSIZE_T_MAX)
+    expect_count(m, arguments, 1, 2)
     expect_kind(m, <type>(<object>DELTA_TYPE), arguments[0])
     for name in arguments[1:]:
         expect_kind(m, str, name)
@@ -288,7 +288,7 @@ cdef int build_object(PickleMachine* m) except -1:
     if not is_known or len(<dict>state) != 1 + ("is_safe" in <dict>state):
         return refuse_pickle(m, "it gives a UUID what no UUID has")
     Py_INCREF(number)
-    finish_uuid(value, <PyObject*>number, SAFETIES(safety))
+    finish_uuid(value, <PyObject*>number, SAFE_UUID(safety))
     m.nblank -= 1
     return 0
 

@@ -276,7 +276,7 @@ cdef PyObject* new_decimal(PyObject* text) except NULL:
     # Steals the text.
     kept = <object>text
     decref(text)
-    value = Decimal(kept, TRAPPING)
+    value = Decimal(kept, TRAPPING_CONTEXT)
     Py_INCREF(value)
     return <PyObject*>value
 

@@ -27,12 +27,12 @@ cdef struct HashedItem:
 cdef object frozenset_of(PickleMachine* m, list items):
     if not items:
         # One empty frozenset serves all: a new one each would hold a hundred times the bytes that ask for it.
-        return NOTHING_INSIDE
+        return EMPTY_FROZENSET
     made = object_from_stolen(PyFrozenSet_New(NULL))
     fill_set(m, <PyObject*>made, items)
     return made
 
-cdef frozenset NOTHING_INSIDE = frozenset()
+cdef frozenset EMPTY_FROZENSET = frozenset()
 
 
 cdef object set_of(PickleMachine* m, list items):
@@ -156,17 +156,17 @@ cdef int compare_hashes(const void* a, const void* b) noexcept nogil:
     return (first > second) - (first < second)
 
 
-cdef int pay_groups(PickleMachine* m, const HashedItem* odd, Py_ssize_t nodd) except -1:
+cdef int pay_groups(PickleMachine* m, const HashedItem* hashed, Py_ssize_t nhashed) except -1:
     cdef Py_ssize_t start = 0
     cdef Py_ssize_t end
-    while start < nodd:
+    while start < nhashed:
         end = start + 1
-        while end < nodd and odd[end].hash == odd[start].hash:
+        while end < nhashed and hashed[end].hash == hashed[start].hash:
             end += 1
         if end - start > MAX_EQUAL_HASHES:
             return refuse_pickle(m, f"more than {MAX_EQUAL_HASHES} elements of a set share one hash value")
         if end - start > 1:
-            pay_comparisons(m, odd + start, end - start)
+            pay_comparisons(m, hashed + start, end - start)
         start = end
     return 0
 

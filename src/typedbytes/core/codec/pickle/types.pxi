@@ -37,7 +37,7 @@ cdef PyTypeObject* UUID_TYPE
 
 cdef bint HAS_SMALL_DECIMALS = False
 
-cdef object Timezone, Decimal, TRAPPING, UUID, SAFETIES, UNKNOWN_SAFETY
+cdef object Timezone, Decimal, TRAPPING_CONTEXT, UUID, SAFE_UUID, UNKNOWN_SAFETY    # SAFE_UUID: the enum of is_safe
 
 
 cdef int bind_datetime() except -1:
@@ -58,12 +58,12 @@ cdef int bind_datetime() except -1:
 
 
 cdef int bind_decimal() except -1:
-    global DECIMAL_TYPE, HAS_SMALL_DECIMALS, Decimal, TRAPPING
+    global DECIMAL_TYPE, HAS_SMALL_DECIMALS, Decimal, TRAPPING_CONTEXT
     if DECIMAL_TYPE != NULL:
         return 0
     import decimal
     # Under the caller's context, which may trap nothing, bad text would become a NaN.
-    TRAPPING = decimal.Context(traps=[decimal.InvalidOperation])
+    TRAPPING_CONTEXT = decimal.Context(traps=[decimal.InvalidOperation])
     Decimal = decimal.Decimal
     DECIMAL_TYPE = <PyTypeObject*>Decimal
     probe = Decimal("-12345678901234567.89")
@@ -72,11 +72,11 @@ cdef int bind_decimal() except -1:
 
 
 cdef int bind_uuid() except -1:
-    global UUID_TYPE, UUID, SAFETIES, UNKNOWN_SAFETY
+    global UUID_TYPE, UUID, SAFE_UUID, UNKNOWN_SAFETY
     if UUID_TYPE != NULL:
         return 0
     import uuid
-    SAFETIES = uuid.SafeUUID
+    SAFE_UUID = uuid.SafeUUID
     UNKNOWN_SAFETY = uuid.SafeUUID.unknown
     UUID = uuid.UUID
     UUID_TYPE = <PyTypeObject*>UUID

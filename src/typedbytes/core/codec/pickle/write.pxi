@@ -31,10 +31,10 @@ cdef int encode_wide_int(Encoding* e, PyObject* obj) except -1:
     if store_wide(&e.buf.cursor, obj):
         return 0
     # Of a subclass, whose methods may give another value, the number itself.
-    return encode_plain(e, <object>obj if Py_TYPE(obj) == &PyLong_Type else int.__pos__(<object>obj))
+    return encode_safe_pickle(e, <object>obj if Py_TYPE(obj) == &PyLong_Type else int.__pos__(<object>obj))
 
 
-cdef int encode_pickled(Encoding* e, bytes data) except -1:
+cdef int encode_ready_pickle(Encoding* e, bytes data) except -1:
     return encode_payload(e, PICKLE, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
 
 
@@ -43,7 +43,7 @@ cdef bytes trusted_pickle_of(object obj):
     return dumps(obj, 2)
 
 
-cdef int encode_plain(Encoding* e, object obj) except -1:
+cdef int encode_safe_pickle(Encoding* e, object obj) except -1:
     # Code 100 and the pickle of a plain value. TypeError for anything else, subclasses included: pickling those runs or names code
     # of the user's.
     cdef Py_ssize_t offset, total
@@ -338,7 +338,7 @@ cdef int write_zone(Encoding* e, object zone) except -1:
 
 cdef int write_uuid(Encoding* e, object obj) except -1:
     safety = getattr(obj, "is_safe", None)
-    if type(safety) is not SAFETIES:
+    if type(safety) is not SAFE_UUID:
         return raise_unpickled(obj)
     number = obj.int
     write_opcodes(e, b"cuuid\nUUID\n)\x81}", 14)
