@@ -148,14 +148,14 @@ cdef enum:
     UNSIGNED_1 = 4        # the index of this element type in ELEMENT_LETTERS
     MAX_DIMENSIONS = 64   # what a buffer of Python can have
 
-    LARGE = 65536         # values of this size or more are not copied
+    LARGE_NBYTES = 65536  # values of this size or more are not copied
     SCRATCH = 8192        # the initial output buffer, which is reused
     FIRST_STEP = 1 << 20  # the initial allocation for a large value
     READ_SIZE = 262144
     MAX_BUFFER = 1 << 30
     MAX_PIECES = 1024     # what writev takes
     FEW_EXTERNAL_PARTS = 8
-    MAX_REPLACED = 64
+    MAX_REPLACEMENTS_IN_ROW = 64
     MAX_KEPT = 4096      # capacity for values and entries that is kept from message to message
 
 cdef uint32_t NATIVE_MAGIC = 0xf5424201

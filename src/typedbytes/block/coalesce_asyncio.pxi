@@ -206,7 +206,7 @@ cdef class AsyncCoalescingWriter:
                 self.loop.call_soon(self.flush_soon)
         return 0
 
-    # The loop's callbacks, which a forked child that goes on in the loop calls too.
+    # Callbacks of the loop. A forked child that keeps running the loop calls them too, so they check is_inherited.
 
     def _flush_due(self):
         self.flush_scheduled = False

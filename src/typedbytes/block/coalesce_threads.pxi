@@ -13,7 +13,7 @@ cdef extern from *:
         struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
         nanosleep(&t, NULL);
     }
-    /* The time of day may be set back, and a wait until a time of it would become so much longer. */
+    /* Waits use CLOCK_MONOTONIC: the wall clock may be set back, which would lengthen a wait. */
     #ifdef __APPLE__
     static inline int start_condition(pthread_cond_t *condition) { return pthread_cond_init(condition, NULL); }
     static inline void wait_at_most(pthread_cond_t *condition, pthread_mutex_t *mutex, long nanoseconds) {
@@ -105,7 +105,7 @@ cdef class CoalescingWriter:
     cdef long long stalled_ns     # time without progress so far
     cdef long long nswaps         # of the two buffers
     cdef Counts counts
-    cdef unsigned long holder     # thread that holds the mutex with the interpreter's lock
+    cdef unsigned long holder     # thread that holds the mutex and runs Python code; 0: none (the timer thread is never recorded)
     cdef int failed               # errno; EPIPE when `failure` is set
     cdef OpenWriter entry
     cdef bint is_finalizing       # the interpreter ends: write() returns after everything was sent
@@ -297,8 +297,8 @@ cdef class CoalescingWriter:
         return result
 
     cdef int wait_writable(self) noexcept nogil:
-        # Returns ETIMEDOUT, or EINTR to have signals handled and try again: also when the descriptor is writable, since nothing
-        # promises that send() then takes a byte. poll itself fails only with EINTR.
+        # Returns ETIMEDOUT, or EINTR to have signals handled and try again: also when the descriptor is writable, since send() may
+        # still accept nothing. poll itself fails only with EINTR.
         cdef pollfd one
         cdef long long before = now_ns()
         one.fd = self.sink.descriptor

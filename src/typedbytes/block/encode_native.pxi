@@ -8,7 +8,6 @@
 cdef int append_native_message(BlockEncoder encoder, object args, uint32_t id, bint reply) except -1:
     cdef Py_ssize_t count = len(args)
     cdef Py_ssize_t base = written(&encoder.buf)
-
     cdef Py_ssize_t nexternal = encoder.nexternal
     cdef Py_ssize_t body
     cdef unsigned char* head
@@ -52,7 +51,7 @@ cdef int append_entry(BlockEncoder encoder, Value* v, object owner, Py_ssize_t a
     cdef Py_ssize_t nbytes = 0
     cdef Py_ssize_t nshape = 0
     cdef int i
-    if v.code in (BYTE, INT, LONG, BOOL, FLOAT, DOUBLE, NULL_VALUE):
+    if is_inline(v.code):
         v.ndim = v.element = 0
         v.p = NULL
     else:

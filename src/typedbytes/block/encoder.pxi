@@ -384,15 +384,15 @@ cdef class BlockEncoder:
             v.code = INT if v.number == <int32_t>v.number else LONG
             return None
         if self.layout == NATIVE:
-            return self.classify_nested(number, v, MAX_REPLACED)
+            return self.classify_nested(number, v, MAX_REPLACEMENTS_IN_ROW)
         raise EncodeValueError("int does not fit 64 bits")
 
     cdef object replace_value(self, object value, Value* v, int nreplaced):
         if self.default is None:
             name = TYPE_NAMES.get(v.code) or type(value).__name__
             raise EncodeTypeError(f"the legacy layouts have no type for {name}: pass default=, or use wire='native'")
-        if nreplaced == MAX_REPLACED:
-            raise EncodeValueError(f"default= returned {MAX_REPLACED} replacements in a row that cannot be encoded either")
+        if nreplaced == MAX_REPLACEMENTS_IN_ROW:
+            raise EncodeValueError(f"default= returned {MAX_REPLACEMENTS_IN_ROW} replacements in a row that cannot be encoded either")
         replacement = self.default(value)
         if type(replacement) in (str, int, float, bytes, Command):
             return self.classify(replacement, v)
@@ -437,7 +437,7 @@ cdef class BlockEncoder:
         return 0
 
     cdef inline int append_bytes(self, const unsigned char* p, Py_ssize_t nbytes, object owner) except -1:
-        if nbytes < LARGE:
+        if nbytes < LARGE_NBYTES:
             return self.append_copy(p, nbytes)
         return self.add_external_part(p, nbytes, owner)
 

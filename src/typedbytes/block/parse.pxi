@@ -417,7 +417,7 @@ cdef class Parser:
                     if b.cursor[i]:
                         self.raise_block_error(b, i, "the padding between values is not zero")
                 self.consume(b, npad)
-        if entry.number >= LARGE:
+        if entry.number >= LARGE_NBYTES:
             return self.start_large_checked(b, entry.code, entry.number)
         if not self.need(b, entry.number):
             return False

@@ -52,7 +52,7 @@ cdef bint read_arguments(Parser parser, ReadBuffer* b) except -1:
             length = load_i32(b.cursor + ntype)
             if length < 0:
                 parser.raise_block_error(b, ntype, f"negative length {length}")
-            if length >= LARGE:
+            if length >= LARGE_NBYTES:
                 parser.consume(b, ntype + 4)
                 return parser.start_large_checked(b, kind, length)
             if not parser.need(b, ntype + 4 + length):

@@ -23,7 +23,7 @@ cdef class BlockReader(Parser):
         if not 1 <= buffer_size <= MAX_BUFFER:
             raise ValueError(f"buffer_size must be 1..{MAX_BUFFER}, not {buffer_size}")
         self.configure(wire, max_bytes, skip_bad, options)
-        self.connect(io.BytesIO(source) if has_buffer(source) else source, max(buffer_size, 2 * LARGE))
+        self.connect(io.BytesIO(source) if has_buffer(source) else source, max(buffer_size, 2 * LARGE_NBYTES))
         self.buf.read_ahead = True
         self.source = source
         self.state = OPEN
@@ -106,7 +106,7 @@ cdef class BlockReader(Parser):
             self.check_between_messages()
             if nbytes < 0:
                 raise ValueError(f"nbytes must not be negative: {nbytes}")
-            if held(&self.buf) < nbytes and nbytes > LARGE:
+            if held(&self.buf) < nbytes and nbytes > LARGE_NBYTES:
                 return self.read_many_bytes(nbytes)
             if held(&self.buf) < nbytes and not refill(&self.buf, nbytes):
                 self.raise_truncated(&self.buf)
@@ -190,8 +190,8 @@ cdef class BlockReader(Parser):
 
 
 cdef Py_ssize_t fill_from_descriptor(void* source, unsigned char* target, Py_ssize_t capacity) except -1:
-    # Not through the methods of a socket or file, as a Source reads: another thread can run meanwhile, without two calls into Python
-    # for each message, and a socket's timeout is waited for here.
+    # Reads the descriptor directly, unlike Source: no calls into Python per message, the GIL released, the socket's timeout handled
+    # by wait_for().
     cdef BlockReader reader = <BlockReader>source
     cdef Py_ssize_t got
     cdef int failed

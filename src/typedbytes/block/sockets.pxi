@@ -50,7 +50,7 @@ cdef class Sink:
             if npieces:
                 pieces.iov_base = <char*>pieces.iov_base + ntaken
                 pieces.iov_len -= ntaken
-                PyErr_CheckSignals()    # after a partial write a signal has not made the call fail with EINTR
+                PyErr_CheckSignals()    # as after write_part
         return 0
 
     cdef Py_ssize_t call(self, iovec* pieces, Py_ssize_t npieces) except -1:

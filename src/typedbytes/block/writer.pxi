@@ -41,7 +41,7 @@ cdef class BlockWriter:
         bound_inflight(self.sink, max_inflight)
         self.buffer_size = buffer_size
         self.encoder = BlockEncoder(wire, **options)
-        self.encoder.enlarge(max(LARGE, buffer_size) + SCRATCH)    # the size of one system call
+        self.encoder.enlarge(max(LARGE_NBYTES, buffer_size) + SCRATCH)    # the size of one system call
         self.state = OPEN
         if register_writer(&self.entry, self, &BLOCK_WRITER):
             self.disable_buffering()
@@ -179,7 +179,7 @@ cdef class BlockWriter:
             self.in_writes = True
             try:
                 self.put(args, 0, False)
-                if self.encoder.nbytes() >= LARGE:
+                if self.encoder.nbytes() >= LARGE_NBYTES:
                     self.send()
             finally:
                 self.in_writes = False

@@ -18,6 +18,7 @@
 # Invariants: memory grows with the bytes received, never with a declared count; a Table is changed only by the Builder that fills
 # it, and never once it belongs to a Batch; everything exported from a Batch keeps its Table alive.
 
+from libc.errno cimport EIO
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t, INT32_MAX
 from libc.string cimport memchr, memcmp, memcpy, memset, strcmp, strlen
 from cpython.buffer cimport PyBUF_RECORDS_RO, PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer

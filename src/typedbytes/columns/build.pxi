@@ -114,7 +114,7 @@ cdef class Builder:
                 c = c.children[i]
             table.visible[number] = c
         for i in range(len(self.paths)):
-            want_whole_column(table.visible[i])
+            mark_all_wanted(table.visible[i])
         return 0
 
     cdef void start(self, Table* table) noexcept:
@@ -514,7 +514,7 @@ cdef bint has_only_empty_maps(const Column* c, int code) noexcept:
 
 
 cdef str find_key_fault(const Column* c, Walk* w):
-    # Why the MAP at the cursor is no value of a STRUCT.
+    # Why the MAP at the cursor is not a value of a STRUCT.
     cdef list names = keys_at(w)
     if names is None:
         return "MAP whose keys are not different STRINGs"

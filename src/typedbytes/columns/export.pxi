@@ -5,7 +5,6 @@
 # its Table, because a consumer may keep a child after releasing the parent.
 
 cdef enum:
-    EIO = 5                   # returned by a stream's functions if its source failed
     MAX_FORMAT_NBYTES = 32    # bytes of a format string
 
 cdef struct SchemaPrivate:
@@ -381,7 +380,7 @@ ctypedef int (*message_function)(StreamPrivate* private) noexcept
 
 cdef int stream_schema(ArrowArrayStream* stream, ArrowSchema* out) noexcept with gil:
     cdef StreamPrivate* private = <StreamPrivate*>stream.private_data
-    return store_error(private) if (<schema_function>export_stream_schema)(private, out) < 0 else 0
+    return keep_error(private) if (<schema_function>export_stream_schema)(private, out) < 0 else 0
 
 
 cdef int export_stream_schema(StreamPrivate* private, ArrowSchema* out) except -1:
@@ -399,7 +398,7 @@ cdef int stream_next(ArrowArrayStream* stream, ArrowArray* out) noexcept with gi
         return 0
     if out.release != NULL:
         out.release(out)
-    return store_error(private)
+    return keep_error(private)
 
 
 cdef int export_next(StreamPrivate* private, ArrowArray* out) except -1:
@@ -409,16 +408,16 @@ cdef int export_next(StreamPrivate* private, ArrowArray* out) except -1:
     return 0
 
 
-cdef int store_error(StreamPrivate* private) noexcept:
-    # Store the message of the exception that is set; without memory for it, the caller gets only the error number.
+cdef int keep_error(StreamPrivate* private) noexcept:
+    # Keep the message of the exception that is set; without memory for it, the caller gets only the error number.
     PyMem_RawFree(private.message)
     private.message = NULL
-    if (<message_function>store_message)(private) < 0:
+    if (<message_function>keep_message)(private) < 0:
         PyErr_Clear()
-    return EIO
+    return EIO    # what a stream's functions return if its source failed
 
 
-cdef int store_message(StreamPrivate* private) except -1:
+cdef int keep_message(StreamPrivate* private) except -1:
     try:
         raise_pending()
     except BaseException as error:

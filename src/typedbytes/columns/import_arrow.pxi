@@ -375,7 +375,7 @@ cdef int encode_dictionary(Column* c, const Column* indices, const Column* value
         raise MemoryError
     for i in range(n):
         if c.wide_offsets[i + 1] > c.wide_offsets[i]:
-            out = write_one_value(c.data + c.wide_offsets[i], values, index_at(indices, i), &state)
+            out = store_one_value(c.data + c.wide_offsets[i], values, index_at(indices, i), &state)
             if out == NULL:
                 raise EncodeValueError(state.refusal.decode("ascii"), f"[{i}]")
     c.used = total

@@ -130,7 +130,7 @@ cdef void store_leaf(const Leaf* leaf, unsigned char* p, Py_ssize_t stride, Py_s
     p += leaf.offset
     if c == NULL:
         for i in range(n):
-            write_head(p + i * stride, VECTOR, leaf.count)
+            store_head(p + i * stride, VECTOR, leaf.count)
         return
     step = c.width * (c.nitems if c.kind == ARRAY else 1)
     source = c.data + first * step + leaf.item * c.width

@@ -134,6 +134,13 @@ cdef void set_wanted(Column* c, bint wanted) noexcept:
         set_wanted(c.children[i], wanted)
 
 
+cdef void mark_all_wanted(Column* c) noexcept:
+    cdef Py_ssize_t i
+    c.wanted = True
+    for i in range(c.nchildren):
+        mark_all_wanted(c.children[i])
+
+
 cdef struct TypeInference:
     # The buffer holds a complete, valid value, so that its bounds need no checks.
     ReadBuffer buf

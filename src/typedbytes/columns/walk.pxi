@@ -339,7 +339,7 @@ cdef Outcome append_map(Walk* w, Column* c) noexcept nogil:
 
 
 cdef Outcome append_struct(Walk* w, Column* c) noexcept nogil:
-    # OTHER_TYPE: a key that is no field, one that comes twice, or a missing field whose null may be too large.
+    # OTHER_TYPE: a key that is not a field, one that comes twice, or a missing field whose null may be too large.
     cdef const unsigned char* start = w.p
     cdef Py_ssize_t count
     cdef Py_ssize_t field = -1

@@ -1,12 +1,5 @@
 # Change the type of a column that meets a value of another: to wider numbers, VECTORs of any length, encoded values.
 
-cdef void want_whole_column(Column* c) noexcept:
-    cdef Py_ssize_t i
-    c.wanted = True
-    for i in range(c.nchildren):
-        want_whole_column(c.children[i])
-
-
 cdef bint find_path(Column* c, Column* wanted, list steps) except -1:
     # Find the path to a column through its value, as in the paths of errors.
     cdef Py_ssize_t i
@@ -266,7 +259,7 @@ cdef int encode_column(Column* c, Py_ssize_t max_held) except -1:
         raise
     out = encoded.data
     for i in range(c.n):
-        out = write_one_value(out, c, i, &state)
+        out = store_one_value(out, c, i, &state)
         encoded.offsets[i + 1] = <int32_t>(out - encoded.data)
     encoded.n = c.n
     encoded.used = out - encoded.data

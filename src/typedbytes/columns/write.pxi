@@ -52,13 +52,13 @@ cdef Py_ssize_t bound_of(const Column* c, Py_ssize_t first, Py_ssize_t last, Py_
     return total
 
 
-cdef inline unsigned char* write_head(unsigned char* out, int code, Py_ssize_t count) noexcept nogil:
+cdef inline unsigned char* store_head(unsigned char* out, int code, Py_ssize_t count) noexcept nogil:
     out[0] = code
     store_i32(out + 1, <int32_t>count)
     return out + 5
 
 
-cdef inline unsigned char* write_number(unsigned char* out, const unsigned char* p, int code, int width) noexcept nogil:
+cdef inline unsigned char* store_number(unsigned char* out, const unsigned char* p, int code, int width) noexcept nogil:
     cdef int64_t broad
     cdef int32_t narrow
     cdef int16_t short_number
@@ -86,18 +86,18 @@ cdef inline unsigned char* copy_payload(unsigned char* out, const Column* c, int
     return out + nbytes
 
 
-cdef inline unsigned char* write_payload(unsigned char* out, const Column* c, Py_ssize_t i) noexcept nogil:
+cdef inline unsigned char* store_payload(unsigned char* out, const Column* c, Py_ssize_t i) noexcept nogil:
     cdef int64_t start = offset_at(c, i)
     cdef Py_ssize_t nbytes = offset_at(c, i + 1) - start
-    return copy_payload(write_head(out, c.code, nbytes), c, start, nbytes)
+    return copy_payload(store_head(out, c.code, nbytes), c, start, nbytes)
 
 
-cdef inline unsigned char* write_encoded(unsigned char* out, const Column* c, Py_ssize_t i) noexcept nogil:
+cdef inline unsigned char* store_encoded(unsigned char* out, const Column* c, Py_ssize_t i) noexcept nogil:
     cdef int64_t start = offset_at(c, i)
     return copy_payload(out, c, start, offset_at(c, i + 1) - start)
 
 
-cdef unsigned char* write_one_value(unsigned char* out, const Column* c, Py_ssize_t i, WriteState* state) noexcept nogil:
+cdef unsigned char* store_one_value(unsigned char* out, const Column* c, Py_ssize_t i, WriteState* state) noexcept nogil:
     # Returns the position after the value; NULL if it was refused: `refusal` says why.
     cdef Py_ssize_t start, end, item, child
     cdef int64_t number
@@ -110,44 +110,44 @@ cdef unsigned char* write_one_value(unsigned char* out, const Column* c, Py_ssiz
         memcpy(out, c.null.data, c.null.nbytes)
         return out + c.null.nbytes
     if c.kind == FIXED:
-        return write_number(out, c.data + i * c.width, c.code, c.width)
+        return store_number(out, c.data + i * c.width, c.code, c.width)
     if c.kind == ARRAY:
-        out = write_head(out, VECTOR, c.nitems)
+        out = store_head(out, VECTOR, c.nitems)
         for item in range(c.nitems):
-            out = write_number(out, c.data + (i * c.nitems + item) * c.width, c.code, c.width)
+            out = store_number(out, c.data + (i * c.nitems + item) * c.width, c.code, c.width)
         return out
     if c.kind == TUPLE:
-        out = write_head(out, VECTOR, c.nchildren)
+        out = store_head(out, VECTOR, c.nchildren)
         for child in range(c.nchildren):
-            out = write_one_value(out, c.children[child], i, state)
+            out = store_one_value(out, c.children[child], i, state)
             if out == NULL:
                 return NULL
         return out
     if c.kind == STRUCT:
-        return write_struct(out, c, i, state)
+        return store_struct(out, c, i, state)
     if c.kind == UNSIGNED_UNCHECKED:
         memcpy(&number, c.data + i * c.width, 8)
         if number < 0:
             state.refusal = BEYOND_LONG
             return NULL
-        return write_number(out, c.data + i * c.width, c.code, c.width)
+        return store_number(out, c.data + i * c.width, c.code, c.width)
     if c.kind == ENCODED:
-        return write_encoded(out, c, i)
+        return store_encoded(out, c, i)
     start = offset_at(c, i)
     end = offset_at(c, i + 1)
     if end - start > INT32_MAX:
         state.refusal = TOO_LONG
         return NULL
     if c.kind == VARIABLE_LENGTH:
-        return write_payload(out, c, i)
+        return store_payload(out, c, i)
     if c.code == LIST:
         out[0] = LIST
         out += 1
     else:
-        out = write_head(out, c.code, end - start)
+        out = store_head(out, c.code, end - start)
     for item in range(start, end):
         for child in range(c.nchildren):
-            out = write_one_value(out, c.children[child], item, state)
+            out = store_one_value(out, c.children[child], item, state)
             if out == NULL:
                 return NULL
     if c.code == LIST:
@@ -156,7 +156,7 @@ cdef unsigned char* write_one_value(unsigned char* out, const Column* c, Py_ssiz
     return out
 
 
-cdef unsigned char* write_struct(unsigned char* out, const Column* c, Py_ssize_t i, WriteState* state) noexcept nogil:
+cdef unsigned char* store_struct(unsigned char* out, const Column* c, Py_ssize_t i, WriteState* state) noexcept nogil:
     # The fields that are not missing.
     cdef unsigned char* head = out
     cdef const Column* child
@@ -168,11 +168,11 @@ cdef unsigned char* write_struct(unsigned char* out, const Column* c, Py_ssize_t
         if state.null_data == NULL and child.null == &MISSING_FIELD and (is_null(child, i) or child.kind == UNKNOWN):
             continue
         memcpy(out, child.key, child.key_nbytes)
-        out = write_one_value(out + child.key_nbytes, child, i, state)
+        out = store_one_value(out + child.key_nbytes, child, i, state)
         if out == NULL:
             return NULL
         count += 1
-    write_head(head, MAP, count)
+    store_head(head, MAP, count)
     return out
 
 
@@ -272,13 +272,13 @@ cdef bytes fill_bytes(Column** c, Py_ssize_t* first, Py_ssize_t ncolumns, Py_ssi
                 while row < n and out != NULL:
                     for i in range(ncolumns):
                         if c[i].kind == FIXED and c[i].valid == NULL:
-                            out = write_number(out, c[i].data + (first[i] + row) * c[i].width, c[i].code, c[i].width)
+                            out = store_number(out, c[i].data + (first[i] + row) * c[i].width, c[i].code, c[i].width)
                         elif c[i].kind == VARIABLE_LENGTH and c[i].valid == NULL and c[i].wide_offsets == NULL:
-                            out = write_payload(out, c[i], first[i] + row)
+                            out = store_payload(out, c[i], first[i] + row)
                         elif c[i].kind == ENCODED and c[i].valid == NULL:
-                            out = write_encoded(out, c[i], first[i] + row)
+                            out = store_encoded(out, c[i], first[i] + row)
                         else:
-                            out = write_one_value(out, c[i], first[i] + row, state)
+                            out = store_one_value(out, c[i], first[i] + row, state)
                             if out == NULL:
                                 break
                     row += 1

@@ -3,11 +3,12 @@
 # Here: cursors, capacity, growth. Not here: type codes, Python values, files.
 # Invariant: start <= cursor <= end; bytes from `mark` (when set) or `cursor` up to `end` survive a refill.
 
+from libc.string cimport memchr, memcmp
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF
 
 from typedbytes.core.byteorder cimport copy_short
-from typedbytes.core.cpython cimport new_filled_bytes
+from typedbytes.core.cpython cimport new_filled_bytes, unlikely
 
 cdef extern from "Python.h":
     PyObject* new_bytes "PyBytes_FromStringAndSize"(const char* v, Py_ssize_t nbytes) except NULL
@@ -37,6 +38,16 @@ cdef inline long long offset_of(const ReadBuffer* b, const unsigned char* p) noe
 cdef inline Py_ssize_t held(const ReadBuffer* b) noexcept nogil:
     return b.end - b.cursor
 
+# The first occurrence of these bytes, one at least; NULL: none.
+cdef inline const unsigned char* find_bytes(const unsigned char* p, const unsigned char* end, const unsigned char* wanted,
+                                            Py_ssize_t nbytes) noexcept nogil:
+    while end - p >= nbytes:
+        p = <const unsigned char*>memchr(p, wanted[0], end - p - nbytes + 1)
+        if p == NULL or memcmp(p, wanted, nbytes) == 0:
+            return p
+        p += 1
+    return NULL
+
 cdef void borrow(ReadBuffer* b, const unsigned char* p, Py_ssize_t nbytes) noexcept nogil
 # 1: `wanted` bytes are held from the cursor on; 0: the input ends before. Pointers into the buffer are stale afterwards.
 cdef int refill(ReadBuffer* b, Py_ssize_t wanted) except -1
@@ -61,7 +72,7 @@ cdef struct WriteBuffer:
     Py_ssize_t expected            # bytes of the output before this one, when it was large; 0: not known
 
 cdef inline int reserve(WriteBuffer* b, Py_ssize_t nbytes) except -1:
-    if b.end - b.cursor < nbytes:
+    if unlikely(b.end - b.cursor < nbytes):
         return grow(b, nbytes)
     return 0
 

@@ -209,11 +209,3 @@ cdef Py_ssize_t parse_max_depth(max_depth) except -1:
     if not 0 <= max_depth <= DEPTH_LIMIT:
         raise ValueError(f"max_depth must be 0 to {DEPTH_LIMIT}, not {max_depth}")
     return max_depth
-
-
-cdef Py_ssize_t parse_max_bytes(max_bytes) except -1:
-    if max_bytes is None:
-        return 0
-    if max_bytes < 1:
-        raise ValueError(f"max_bytes must be at least 1, not {max_bytes}")
-    return min(max_bytes, sys.maxsize // 2)    # half, so that adding an offset cannot overflow

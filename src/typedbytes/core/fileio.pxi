@@ -62,7 +62,8 @@ cdef Py_ssize_t fill_from(void* source, unsigned char* target, Py_ssize_t capaci
         nbytes = checked_read(self.method, self.method(view), capacity)
         view.release()
     elif self.kind == READ_INTO_COPY:
-        chunk = PyByteArray_FromStringAndSize(NULL, min(capacity, <Py_ssize_t>MAX_COPY))    # a method that returns little would clear much
+        # bytearray(n) is cleared: do not clear much for a method that returns little.
+        chunk = PyByteArray_FromStringAndSize(NULL, min(capacity, <Py_ssize_t>MAX_COPY))
         capacity = len(chunk)
         nbytes = checked_read(self.method, self.method(chunk), capacity)
         nbytes = min(nbytes, <Py_ssize_t>len(chunk))    # a method may make it shorter
@@ -150,10 +151,11 @@ cpdef int write_all(object file, object data) except -1:
     while nbytes < len(data):
         rest = memoryview(data)[nbytes:] if nbytes else data    # a file of the caller's may accept only bytes
         nbytes += checked_written(file.write(rest), len(data) - nbytes, is_raw)
-        PyErr_CheckSignals()    # no error of a system call that took a part
+        PyErr_CheckSignals()    # as after write_part
     return 0
 
 
+# After a partial write a signal has not made the call fail with EINTR: the caller checks for signals after each call.
 cdef Py_ssize_t write_part(object method, object data, Py_ssize_t start, Py_ssize_t end, bint is_raw) except -1:
     rest = memoryview(data)[start:end]    # before anything is taken
     return checked_written(method(rest), end - start, is_raw)

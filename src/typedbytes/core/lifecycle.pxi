@@ -6,12 +6,10 @@ from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
 
 from typedbytes.core.cpython cimport warn_of_resource
-
 from typedbytes.core.threads cimport lock_writers
 
 import atexit
 import os
-
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject* o) noexcept

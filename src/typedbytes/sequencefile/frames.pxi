@@ -7,16 +7,6 @@ cdef enum OffsetSpace:
     IN_DECOMPRESSED_VALUE
 
 
-cdef const unsigned char* find_escaped_marker(const unsigned char* p, const unsigned char* end, const unsigned char* escaped_marker) noexcept nogil:
-    # Compares at every escape only, and a false match ends within a few bytes.
-    while end - p >= ESCAPED_NBYTES:
-        p = <const unsigned char*>memchr(p, escaped_marker[0], end - p - ESCAPED_NBYTES + 1)
-        if p == NULL or memcmp(p, escaped_marker, ESCAPED_NBYTES) == 0:
-            return p
-        p += 1
-    return NULL
-
-
 cdef class RecordFrames:
     """Read the header and the records of a SequenceFile as bytes; the base of Reader, which decodes them."""
 
@@ -197,7 +187,7 @@ cdef class RecordFrames:
         cdef ReadBuffer* b = &self.file
         cdef const unsigned char* found
         while True:
-            found = find_escaped_marker(b.cursor, b.end, self.escaped_marker)
+            found = find_bytes(b.cursor, b.end, self.escaped_marker, ESCAPED_NBYTES)
             if found != NULL:
                 b.cursor = found
                 return True

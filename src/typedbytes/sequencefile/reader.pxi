@@ -228,7 +228,8 @@ cdef class Reader(RecordFrames):
 
     cdef bint spans_marker(self) noexcept:
         # A record that contains a sync marker has a wrong length. All of it is still buffered.
-        return self.compression_type != BLOCK and find_escaped_marker(self.file.cursor - self.record_nbytes, self.file.cursor, self.escaped_marker) != NULL
+        return self.compression_type != BLOCK \
+            and find_bytes(self.file.cursor - self.record_nbytes, self.file.cursor, self.escaped_marker, ESCAPED_NBYTES) != NULL
 
     cdef inline int enter(self) except -1:
         if self.state != OPEN:

@@ -112,7 +112,7 @@ cdef int encode_ext(Encoding* e, object ext) except -1:
         return encode_payload(e, code, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
     if len(data) != hive_nbytes:
         return raise_encode_value(e, f"{name_of(code)} has a payload of {hive_nbytes} bytes in Hive's dialect, not {len(data)}")
-    reserve_for(e, 1 + hive_nbytes)
+    reserve(&e.buf, 1 + hive_nbytes)
     e.buf.cursor[0] = <unsigned char>code
     memcpy(e.buf.cursor + 1, PyBytes_AS_STRING(data), hive_nbytes)
     e.buf.cursor += 1 + hive_nbytes

@@ -1,7 +1,7 @@
 # BYTES, and what every value with a length in bytes has in common.
 
 cdef enum:
-    LARGE = 65536    # from here on a BYTES value is read from a stream straight into its object
+    LARGE_BYTES_NBYTES = 65536    # from here on a BYTES value is read from a stream straight into its object
 
 # Load a length or count; the caller checks that it is not negative before it moves the cursor.
 cdef inline Py_ssize_t load_length(const unsigned char* p) noexcept nogil:
@@ -26,7 +26,7 @@ cdef PyObject* read_large_bytes(Decoding* d, Py_ssize_t nbytes) except NULL:
     # The cursor is after the length. The object grows with the bytes that arrive, to twice their number at most.
     cdef PyObject* result = NULL
     cdef Py_ssize_t have = min(held(&d.buf), nbytes)
-    cdef Py_ssize_t capacity = min(nbytes, max(2 * have, 16 * LARGE))
+    cdef Py_ssize_t capacity = min(nbytes, max(2 * have, 16 * LARGE_BYTES_NBYTES))
     cdef Py_ssize_t got
     result = new_bytes(NULL, capacity)
     try:
@@ -58,7 +58,7 @@ cdef inline int encode_head(Encoding* e, int code, Py_ssize_t length) except -1:
     # Reserve `length` bytes after the head.
     if unlikely(length > MAX_LENGTH):
         return raise_too_long(e, code, length)
-    reserve_for(e, 5 + length)
+    reserve(&e.buf, 5 + length)
     e.buf.cursor[0] = <unsigned char>code
     store_i32(e.buf.cursor + 1, <int32_t>length)
     e.buf.cursor += 5

@@ -333,7 +333,7 @@ cdef Py_ssize_t encode_run(Encoding* e, PyObject** items, Py_ssize_t max_items) 
     cdef PyObject** stop = items + min(max_items, MAX_RUN)
     cdef unsigned char* p
     cdef int64_t number
-    reserve_for(e, 9 * (stop - items))
+    reserve(&e.buf, 9 * (stop - items))
     p = e.buf.cursor
     if kind == &PyLong_Type and e.int_width == 0:
         while item < stop:
@@ -386,7 +386,7 @@ cdef int encode_list(Encoding* e, object obj) except -1:
     cdef PyTypeObject* kind
     cdef Py_ssize_t run_check = first_run_check(PyList_GET_SIZE(items))    # index at which a run is looked for next
     open_encoded(e, &frame, LIST)
-    reserve_for(e, 1)
+    reserve(&e.buf, 1)
     e.buf.cursor[0] = LIST
     e.buf.cursor += 1
     if NO_GIL:
@@ -399,7 +399,7 @@ cdef int encode_list(Encoding* e, object obj) except -1:
             frame.index += try_encode_run(e, kind, list_items(items) + run_check,
                                           min(PyList_GET_SIZE(items) - run_check, until_check(run_check)), &run_check)
         check_signals_at(frame.index)
-    reserve_for(e, 1)
+    reserve(&e.buf, 1)
     e.buf.cursor[0] = MARKER
     e.buf.cursor += 1
     close_encoded(e, &frame)

@@ -46,7 +46,7 @@ cdef inline PyObject* decode_value(Decoding* d) except NULL:
             length = load_length(p + 1)
             if likely(length >= 0):
                 return decode_vector(d, length)
-    elif code == LIST:    # not left to decode_other, as encode_value says
+    elif code == LIST:    # decoded here, not in decode_other: a second call per level would overflow the return-address stack sooner
         if likely(d.in_key == 0):
             if left >= 2 and p[1] == MARKER and likely(d.depth < d.max_depth):
                 d.buf.cursor = p + 2
@@ -62,7 +62,7 @@ cdef inline PyObject* decode_value(Decoding* d) except NULL:
 
 
 cdef inline PyObject* decode_key(Decoding* d, bint in_map) except NULL:
-    # Most keys are short strings that occurred before; in a MAP, usually after the same key as before.
+    # Most keys are short strings that occurred before; in a MAP, usually the key that followed the previous key last time.
     cdef const unsigned char* p = d.buf.cursor
     cdef Py_ssize_t left = d.buf.end - p
     cdef Py_ssize_t length
@@ -155,7 +155,7 @@ cdef inline PyObject* consume(Decoding* d, Py_ssize_t nbytes, PyObject* value) n
 cdef PyObject* decode_payload(Decoding* d, int code, Py_ssize_t length) except NULL:
     # The cursor is at the type code, and the head is in the buffer; the payload may still have to be read.
     cdef PyObject* value
-    if code == BYTES and length >= LARGE and length > held(&d.buf) - 5 and d.buf.fill != NULL and not d.max_bytes \
+    if code == BYTES and length >= LARGE_BYTES_NBYTES and length > held(&d.buf) - 5 and d.buf.fill != NULL and not d.max_bytes \
             and d.buf.mark == NULL:
         d.buf.cursor += 5
         return read_large_bytes(d, length)

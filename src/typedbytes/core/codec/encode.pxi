@@ -2,7 +2,7 @@
 
 
 cdef enum:
-    MAX_REPLACED = 256      # default= calls within one another
+    MAX_NESTED_REPLACEMENTS = 256    # default= calls within one another
 
 
 cdef inline int encode_value(Encoding* e, PyObject* obj) except -1:
@@ -47,7 +47,7 @@ cdef int encode_other(Encoding* e, object obj) except -1:
 
 
 cdef inline int encode_empty_list(Encoding* e) except -1:
-    reserve_for(e, 2)
+    reserve(&e.buf, 2)
     e.buf.cursor[0] = LIST
     e.buf.cursor[1] = MARKER
     e.buf.cursor += 2
@@ -99,7 +99,7 @@ cdef object loaded_type(str module, str name):
 cdef inline int encode_none(Encoding* e) except -1:
     if unlikely(e.hive or e.pickle == RAW):
         return encode_null(e) if e.hive else encode_unknown(e, None)
-    reserve_for(e, PICKLED_NONE_NBYTES)
+    reserve(&e.buf, PICKLED_NONE_NBYTES)
     memcpy(e.buf.cursor, PICKLED_NONE, PICKLED_NONE_NBYTES)    # also where pickles are trusted
     e.buf.cursor += PICKLED_NONE_NBYTES
     return 0
@@ -146,8 +146,8 @@ cdef int encode_unknown(Encoding* e, object obj) except -1:
 
 cdef int encode_default(Encoding* e, object obj) except -1:
     # Replacements of replacements are counted, so that a default= that always returns another object fails.
-    if e.nreplaced == MAX_REPLACED:
-        return raise_encode_value(e, f"default= returned {MAX_REPLACED} replacements within one another")
+    if e.nreplaced == MAX_NESTED_REPLACEMENTS:
+        return raise_encode_value(e, f"default= returned {MAX_NESTED_REPLACEMENTS} replacements within one another")
     replacement = (<object>e.default)(obj)
     e.nreplaced += 1
     encode_value(e, <PyObject*>replacement)
@@ -200,11 +200,11 @@ ctypedef Py_ssize_t (*spaced_pair_function)(Encoding* e, PyObject* key, PyObject
 cdef inline Py_ssize_t encode_both(Encoding* e, PyObject* key, PyObject* value, Py_ssize_t before, Py_ssize_t between) except -1:
     cdef Py_ssize_t offset = written(&e.buf) + before
     cdef Py_ssize_t nkey
-    reserve_for(e, before)
+    reserve(&e.buf, before)
     e.buf.cursor += before
     encode_value(e, key)
     nkey = written(&e.buf) - offset
-    reserve_for(e, between)
+    reserve(&e.buf, between)
     e.buf.cursor += between
     encode_value(e, value)
     return nkey

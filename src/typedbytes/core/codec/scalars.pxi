@@ -18,12 +18,6 @@ BOOLS[0] = Py_False
 BOOLS[1] = Py_True
 
 
-cdef inline int reserve_for(Encoding* e, Py_ssize_t nbytes) except -1:
-    if unlikely(e.buf.end - e.buf.cursor < nbytes):
-        return grow(&e.buf, nbytes)
-    return 0
-
-
 # wire    3 INT: i32. 4 LONG: i64. 1 BYTE: i8, signed.
 # python  int both ways; the width follows the number (int_width="auto"); exact=True gives Byte and Long and keeps it.
 # errors  EncodeValueError: beyond 64 bits with pickle off, or beyond the fixed width.
@@ -69,7 +63,7 @@ cdef inline int encode_int(Encoding* e, PyObject* obj) except -1:
         return encode_wide_int(e, obj)
     if unlikely(e.int_width == 64):
         return encode_long(e, obj)
-    reserve_for(e, 9)
+    reserve(&e.buf, 9)
     if unlikely(e.int_width == 32) and not INT32_MIN <= number <= INT32_MAX:
         return raise_encode_value(e, "int does not fit an INT of 32 bits")
     e.buf.cursor += store_int(e.buf.cursor, number)
@@ -91,7 +85,7 @@ cdef int encode_long(Encoding* e, PyObject* obj) except -1:
     cdef int64_t number
     if not int_to_i64(obj, &number):
         return raise_encode_value(e, "int does not fit a LONG of 64 bits")
-    reserve_for(e, 9)
+    reserve(&e.buf, 9)
     e.buf.cursor[0] = LONG
     store_i64(e.buf.cursor + 1, number)
     e.buf.cursor += 9
@@ -102,7 +96,7 @@ cdef int encode_byte(Encoding* e, PyObject* obj) except -1:
     cdef int64_t number
     if not int_to_i64(obj, &number) or not -128 <= number <= 127:
         return raise_encode_value(e, "int does not fit a BYTE of 8 bits")
-    reserve_for(e, 2)
+    reserve(&e.buf, 2)
     e.buf.cursor[0] = BYTE
     e.buf.cursor[1] = <unsigned char>(number & 0xff)
     e.buf.cursor += 2
@@ -121,7 +115,7 @@ cdef inline PyObject* decode_bool(const unsigned char* p) noexcept:
 
 
 cdef inline int encode_bool(Encoding* e, PyObject* obj) except -1:
-    reserve_for(e, 2)
+    reserve(&e.buf, 2)
     e.buf.cursor += store_bool(e.buf.cursor, obj)
     return 0
 
@@ -147,7 +141,7 @@ cdef PyObject* decode_float(Decoding* d, const unsigned char* p) except NULL:
 
 
 cdef inline int encode_double(Encoding* e, PyObject* obj) except -1:
-    reserve_for(e, 9)
+    reserve(&e.buf, 9)
     e.buf.cursor += store_double(e.buf.cursor, obj)
     return 0
 
@@ -159,7 +153,7 @@ cdef inline Py_ssize_t store_double(unsigned char* p, PyObject* obj) noexcept:
 
 
 cdef int encode_float(Encoding* e, double number) except -1:
-    reserve_for(e, 5)
+    reserve(&e.buf, 5)
     if not store_f32(e.buf.cursor + 1, number):
         return raise_encode_value(e, "number is too large for a FLOAT")
     e.buf.cursor[0] = FLOAT
@@ -184,7 +178,7 @@ cdef inline PyObject* decode_null() noexcept:
 
 
 cdef int encode_null(Encoding* e) except -1:
-    reserve_for(e, 1)
+    reserve(&e.buf, 1)
     e.buf.cursor[0] = NULL_CODE
     e.buf.cursor += 1
     return 0

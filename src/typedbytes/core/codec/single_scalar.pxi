@@ -166,7 +166,7 @@ cdef inline bint store_small_dict(unsigned char** p, unsigned char* end, PyObjec
 
 
 cdef inline bint store_scalar(unsigned char** p, const unsigned char* end, PyObject* obj) noexcept:
-    # False, and nothing has happened: another type, or too long for what is left.
+    # Return False and leave the cursor unchanged where it is of another type, or too long for what is left.
     cdef PyTypeObject* kind = Py_TYPE(obj)
     cdef int64_t number
     if unlikely(end - p[0] < 9):

@@ -22,10 +22,10 @@ cdef inline PyObject* decode_ascii(const unsigned char* p, Py_ssize_t nbytes) ex
 # Strings that repeat (MAP keys, short words) are shared through a table. The hash of a string's bytes selects two adjacent slots,
 # which are compared in full. On its first occurrence only a string's bytes are recorded, in the first slot; the slot's old content
 # moves to the second. On its second occurrence the str is created from pooled memory and kept. Pooling matters because a long-lived
-# str scattered on the heap would pin the memory around it. Keys of pairs are always looked up, other strings only while it pays:
-# a hit raises the balance by one, a miss lowers it, and at zero lookups are suspended for a while. For MAP keys that is when as many
-# have missed as the table holds. Table and balances are shared by everything that is decoded in this
-# process; without the GIL, in this thread.
+# str scattered on the heap would pin the memory around it. Pair keys are always looked up. Other strings are looked up while their
+# balance is above 0: a hit adds 1, a miss subtracts 1; at 0 lookups stop for a while. The balance of short MAP keys may grow to
+# CACHED_STRINGS, so that many misses are allowed. Table and balances are shared by everything that is decoded in this process;
+# without the GIL, in this thread.
 
 cdef enum:
     CACHED_LENGTH = 24        # of words; longer ones rarely repeat
@@ -297,7 +297,7 @@ cdef int encode_text(Encoding* e, PyObject* obj) except -1:
             return encode_surrogates(e, <object>obj)
         if nbytes > MAX_LENGTH:
             return raise_too_long(e, STRING, nbytes)
-    reserve_for(e, 5 + nbytes + UTF8_SLACK)
+    reserve(&e.buf, 5 + nbytes + UTF8_SLACK)
     head = e.buf.cursor
     if kind == 1:
         nbytes = utf8_from_ucs1(head + 5, PyUnicode_DATA(obj), nchars)

@@ -96,15 +96,6 @@ cdef class TextReader(FormatReader):
         return text_object(<const char*>p, nbytes, "surrogateescape")
 
 
-cdef const unsigned char* find_bytes(const unsigned char* p, const unsigned char* end, const unsigned char* wanted, Py_ssize_t nbytes) noexcept:
-    while end - p >= nbytes:
-        p = <const unsigned char*>memchr(p, wanted[0], end - p - nbytes + 1)
-        if p == NULL or memcmp(p, wanted, nbytes) == 0:
-            return p
-        p += 1
-    return NULL
-
-
 cdef class RawBytesReader(FormatReader):
     """Read pairs of bytes."""
 

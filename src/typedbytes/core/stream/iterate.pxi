@@ -107,7 +107,7 @@ cdef class WrappedIterator(RecordIterator):
 cdef class RecordGroups(RecordIterator):
     """Iterate over runs of adjacent records as (key, values); for records that do not come from a PairReader.
 
-    Records are (key, value), and keys are compared, or what is encoded of group_by(key); or (group_key, key, value), and group keys are.
+    Records are (key, value), grouped by key, or by the encoding of group_by(key) if given; or (group_key, key, value), grouped by group_key.
     key_of(key, value) and value_of(value) make what is returned.
     """
 

@@ -80,7 +80,7 @@ cdef class Reader:
     cdef int refuse(self) except -1:
         if self.state != OPEN:
             refuse_call(self, self.state, self.failure, "reader")
-        raise RuntimeError("groups() has read a key whose value comes from its group: take a value or the next group before anything else")
+        raise RuntimeError("groups() has read a key: read its value from the group, or go to the next group, before using the reader")
 
     cdef inline int enter(self) except -1:
         if unlikely(self.value_due or not claim_state(&self.state, OPEN, BUSY)):
@@ -240,9 +240,8 @@ cdef class Reader:
         self.d.record_index += 1
         return 0
 
-    cdef long long skip_scalar_records(self, Py_ssize_t nbytes, int64_t most) noexcept:
-        # Skip whole records of scalars among the next bytes held, `most` of them or fewer, and give their number. None where
-        # each has to be measured against a limit.
+    cdef long long skip_scalar_records(self, Py_ssize_t nbytes, int64_t max_records) noexcept:
+        # Skip at most `max_records` whole scalar records within the next nbytes; return their number, 0 if max_bytes is set.
         cdef ReadBuffer* buf = &self.d.buf
         cdef const unsigned char* start = buf.cursor
         cdef const unsigned char* end = buf.end
@@ -250,7 +249,7 @@ cdef class Reader:
         if self.d.max_bytes:
             return 0
         buf.end = start + min(nbytes, held(buf))
-        nvalues = skip_scalars(&self.skipping, buf, min(most, SCALARS_AT_ONCE) * self.values_per_record, NULL)
+        nvalues = skip_scalars(&self.skipping, buf, min(max_records, SCALARS_AT_ONCE) * self.values_per_record, NULL)
         if nvalues % self.values_per_record:
             buf.cursor = start    # go back to the key whose value is not among them
             nvalues = skip_scalars(&self.skipping, buf, nvalues - 1, NULL)
@@ -320,7 +319,7 @@ cdef class Reader:
         return self.failure
 
     cdef bint skip_held_record(self) noexcept:
-        # False, and nothing has happened, unless the next record is held whole and right.
+        # Return False and leave the cursor unchanged unless the next record is complete and valid.
         cdef ReadBuffer* buf = &self.d.buf
         cdef const unsigned char* start = buf.cursor
         cdef int i

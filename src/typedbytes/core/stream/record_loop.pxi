@@ -1,10 +1,10 @@
 # The inner loop of a task: each record of its input goes to user code, and what that returns to its output.
 #
-# Between the reader, the function and the writer nothing is called by name: a pair of a PairReader is no tuple before the function
+# Between the reader, the function and the writer nothing is called by name: a pair of a PairReader is not a tuple before the function
 # makes one, and what the function returns is encoded as it is iterated over.
 
 cdef class RecordLoop:
-    """Call function(key, value) for each record of an iterable, and write the pairs it returns to an output; None is no pairs.
+    """Call function(key, value) for each record of an iterable, and write the pairs it returns to an output; None means none.
 
     `key` and `returned` are those of the record that was processed last; END and None before.
     """

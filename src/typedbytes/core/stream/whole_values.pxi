@@ -33,14 +33,14 @@ cdef bytes finish_output(EncodeOptions options, Encoding* e):
     return finish(&e.buf)
 
 
-# dumps and loads name their options one by one: collecting them in a dict would cost more than a small value does. That
-# none was given shows by identity.
+# dumps and loads name their options one by one: collecting them in a dict would cost more than a small value does. An option left
+# out is recognised by identity with its default.
 
 cdef object AUTO = "auto"
 cdef object SAFE_NAME = "safe"
 cdef object STRICT = "strict"
 cdef object HADOOP = "hadoop"
-cdef object DEEP = 256
+cdef object DEPTH = DEFAULT_DEPTH
 
 def dumps(obj, *, int_width="auto", pickle="safe", default=None, sort_keys=False, unicode_errors="strict", dialect="hadoop",
           max_depth=256):
@@ -53,7 +53,7 @@ def dumps(obj, *, int_width="auto", pickle="safe", default=None, sort_keys=False
     '08000000020300000001070000000161'
     """
     if int_width is AUTO and pickle is SAFE_NAME and default is None and sort_keys is False and unicode_errors is STRICT \
-            and dialect is HADOOP and max_depth is DEEP:
+            and dialect is HADOOP and max_depth is DEPTH:
         return encode_object(DEFAULT_ENCODE, obj)
     return encode_object(EncodeOptions(int_width=int_width, pickle=pickle, default=default, sort_keys=sort_keys,
                                     unicode_errors=unicode_errors, dialect=dialect, max_depth=max_depth), obj)
@@ -70,7 +70,7 @@ def loads(data, *, pickle="safe", exact=False, map_pairs=False, ext_hook=None, u
     (1, 'a')
     """
     if pickle is SAFE_NAME and exact is False and map_pairs is False and ext_hook is None and unicode_errors is STRICT \
-            and dialect is HADOOP and max_depth is DEEP and max_bytes is None:
+            and dialect is HADOOP and max_depth is DEPTH and max_bytes is None:
         return decode_one(DEFAULT_DECODE, data)
     return decode_one(DecodeOptions(pickle=pickle, exact=exact, map_pairs=map_pairs, ext_hook=ext_hook,
                                     unicode_errors=unicode_errors, dialect=dialect, max_depth=max_depth,

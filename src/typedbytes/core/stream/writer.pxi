@@ -183,7 +183,7 @@ cdef class Writer:
             except BlockingIOError as error:
                 self.count_sent(max(0, getattr(error, "characters_written", 0)))
                 raise
-            PyErr_CheckSignals()    # a system call that took a part has not failed because of one
+            PyErr_CheckSignals()
         return 0
 
     cdef int count_sent(self, Py_ssize_t nbytes) except -1:
@@ -313,7 +313,7 @@ cdef class Writer:
             PyBuffer_Release(&view)
 
     def flush(self):
-        """Hand all records over to the sink and flush it.
+        """Send all records to the sink and flush it.
 
         >>> import io
         >>> Writer(io.BytesIO()).flush()

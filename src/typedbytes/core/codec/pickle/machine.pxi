@@ -9,7 +9,7 @@
 #
 # The hazards are sharing and hashing. Shared tuples unfold to sizes exponential in the data, and every hash walks them; elements
 # with equal hashes compare with each other, which is quadratic. Both are charged against a budget of bytes that grows with the
-# data: a GET pays for the value as if it were there again, a group of equal hashes pays the square of its size. Mutable
+# data: a GET is charged the size of the value that it repeats; n elements of equal hash are charged n squared. Mutable
 # containers cannot be shared at all, nor a tuple that holds one; that also rules out cycles.
 #
 # Beside each value on the stack and in the memo is its extent: its bytes and those of all that it holds, how many levels are inside
@@ -476,7 +476,7 @@ cdef int get_memo(PickleMachine* m, int64_t key) except -1:
             charge(m, (entry.extent >> SIZE_SHIFT) + 512 * ((entry.extent & LEVELS) + 1))
             entry.extent |= IS_MEASURED
         charge(m, entry.extent >> SIZE_SHIFT)
-    elif kind == &PyLong_Type or kind == DECIMAL_TYPE:    # their hash is reckoned from the whole of them each time
+    elif kind == &PyLong_Type or kind == DECIMAL_TYPE:    # their hash is computed from the whole of them each time
         charge(m, entry.extent >> SIZE_SHIFT)
     incref(entry.value)
     return push_slot(m, entry.value, entry.extent & ~<uint64_t>IS_MEASURED)

@@ -118,7 +118,7 @@ cdef int push_set(PickleMachine* m, PyObject* value, uint64_t extent) except -1:
 
 
 cdef inline uint64_t of_mutable(uint64_t extent) noexcept:
-    # The extent of a list, dict or set that holds so much.
+    # The extent of a list, dict or set whose contents have this extent.
     return extent + (<uint64_t>MUTABLE_SIZE << SIZE_SHIFT) | HOLDS_MUTABLE
 
 

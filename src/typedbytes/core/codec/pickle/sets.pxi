@@ -1,4 +1,4 @@
-# Sets: what hashing and comparing their elements may cost is reckoned before they are made.
+# Sets: what hashing and comparing their elements may cost is computed before they are made.
 
 cdef enum:
     MAX_EQUAL_HASHES = 512
@@ -59,7 +59,7 @@ cdef int fill_set(PickleMachine* m, PyObject* target, list items) except -1:
         if f.hashes == NULL or f.met == NULL:
             raise MemoryError
         for start in range(0, f.nitems, BLOCK_LENGTH):
-            if start & 0x3fff == 0x3f00:
+            if start & SIGNAL_MASK == SIGNAL_MASK + 1 - BLOCK_LENGTH:
                 handle_signals(m)
             fill_block(&f, start, min(start + BLOCK_LENGTH, f.nitems))
         if f.nwaiting:

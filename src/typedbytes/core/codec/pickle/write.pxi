@@ -27,7 +27,7 @@ cdef int encode_wide_int(Encoding* e, PyObject* obj) except -1:
     # Beyond 64 bits: the pickle that the older libraries write, PROTO 2, LONG1, STOP.
     if e.pickle == RAW or e.int_width:
         return raise_encode_value(e, "int does not fit 64 bits")
-    reserve_for(e, WIDE_NBYTES)
+    reserve(&e.buf, WIDE_NBYTES)
     if store_wide(&e.buf.cursor, obj):
         return 0
     # Of a subclass, whose methods may give another value, the number itself.
@@ -48,7 +48,7 @@ cdef int encode_safe_pickle(Encoding* e, object obj) except -1:
     # of the user's.
     cdef Py_ssize_t offset, total
     cdef unsigned char* p
-    reserve_for(e, 5)
+    reserve(&e.buf, 5)
     offset = written(&e.buf)
     e.buf.cursor += 5
     write_pickle(e, obj)
@@ -77,7 +77,7 @@ cdef int raise_unpickled(object obj) except -1:
 
 
 cdef inline int write_opcodes(Encoding* e, const char* data, Py_ssize_t nbytes) except -1:
-    reserve_for(e, nbytes)
+    reserve(&e.buf, nbytes)
     memcpy(e.buf.cursor, data, nbytes)
     e.buf.cursor += nbytes
     return 0
@@ -130,7 +130,7 @@ cdef int write_int(Encoding* e, PyObject* obj) except -1:
     cdef unsigned char* p
     if unlikely(not int_to_i64(obj, &number)) or number != <int32_t>number:
         return write_long(e, obj)
-    reserve_for(e, 5)
+    reserve(&e.buf, 5)
     p = e.buf.cursor
     if 0 <= number < 256:
         p[0] = c"K"
@@ -151,11 +151,11 @@ cdef int write_long(Encoding* e, PyObject* obj) except -1:
     cdef Py_ssize_t capacity = 264
     cdef Py_ssize_t nbytes
     cdef unsigned char* p
-    reserve_for(e, 5 + capacity)
+    reserve(&e.buf, 5 + capacity)
     nbytes = int_to_bytes_le(obj, e.buf.cursor + 5, capacity)
     if unlikely(nbytes < 0):
         capacity = (<Py_ssize_t>int.bit_length(<object>obj)) // 8 + 9
-        reserve_for(e, 5 + capacity)
+        reserve(&e.buf, 5 + capacity)
         nbytes = int_to_bytes_le(obj, e.buf.cursor + 5, capacity)
         if nbytes < 0:
             nbytes = long_by_python(e.buf.cursor + 5, <object>obj)
@@ -183,7 +183,7 @@ cdef Py_ssize_t long_by_python(unsigned char* p, object number) except -1:
 
 
 cdef int write_float(Encoding* e, double number) except -1:
-    reserve_for(e, 9)
+    reserve(&e.buf, 9)
     e.buf.cursor[0] = c"G"
     store_f64(e.buf.cursor + 1, number)
     e.buf.cursor += 9
@@ -195,7 +195,7 @@ cdef int write_text_head(Encoding* e, Py_ssize_t nbytes) except -1:
     cdef unsigned char* p
     if nbytes > MAX_LENGTH:
         return raise_too_long(e, PICKLE, nbytes)
-    reserve_for(e, 5 + nbytes)
+    reserve(&e.buf, 5 + nbytes)
     p = e.buf.cursor
     p[0] = c"X"
     p[1] = <unsigned char>(nbytes & 255)
