@@ -108,7 +108,7 @@ def test_groups_may_begin_after_pairs():
 def test_a_pair_is_not_made_of_a_value_and_the_next_key(use):
     reader = tb.PairReader(flat(GROUPED["adjacent_only"]))
     next(reader.groups())
-    with pytest.raises(RuntimeError, match="has read a key: read its value from the group, or go to the next group, before using the reader"):
+    with pytest.raises(RuntimeError, match="has read a key: read its value from the group, or go to the next group"):
         use(reader)
 
 

@@ -26,6 +26,7 @@
 static inline uint16_t tb_be16(uint16_t v) { return TB_BIG_ENDIAN ? v : (uint16_t)TB_SWAP16(v); }
 static inline uint32_t tb_be32(uint32_t v) { return TB_BIG_ENDIAN ? v : (uint32_t)TB_SWAP32(v); }
 static inline uint64_t tb_be64(uint64_t v) { return TB_BIG_ENDIAN ? v : (uint64_t)TB_SWAP64(v); }
+static inline uint32_t tb_le32(uint32_t v) { return TB_BIG_ENDIAN ? (uint32_t)TB_SWAP32(v) : v; }
 static inline uint64_t tb_le64(uint64_t v) { return TB_BIG_ENDIAN ? (uint64_t)TB_SWAP64(v) : v; }
 
 static inline int16_t load_i16(const unsigned char *p) { uint16_t v; memcpy(&v, p, 2); return (int16_t)tb_be16(v); }
@@ -37,6 +38,8 @@ static inline void store_i32(unsigned char *p, int32_t value) { uint32_t v = tb_
 static inline void store_i64(unsigned char *p, int64_t value) { uint64_t v = tb_be64((uint64_t)value); memcpy(p, &v, 8); }
 
 /* Of pickles, which are little-endian. */
+static inline uint32_t load_u32_le(const unsigned char *p) { uint32_t v; memcpy(&v, p, 4); return tb_le32(v); }
+static inline void store_u32_le(unsigned char *p, uint32_t value) { value = tb_le32(value); memcpy(p, &value, 4); }
 static inline uint64_t load_u64_le(const unsigned char *p) { uint64_t v; memcpy(&v, p, 8); return tb_le64(v); }
 static inline void store_u64_le(unsigned char *p, uint64_t value) { value = tb_le64(value); memcpy(p, &value, 8); }
 

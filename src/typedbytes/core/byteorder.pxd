@@ -6,6 +6,9 @@ cdef extern from "core/byteorder.h" nogil:
     int16_t load_i16(const unsigned char* p) noexcept
     int32_t load_i32(const unsigned char* p) noexcept
     int64_t load_i64(const unsigned char* p) noexcept
+    # Little-endian.
+    uint32_t load_u32_le(const unsigned char* p) noexcept
+    void store_u32_le(unsigned char* p, uint32_t value) noexcept
     double load_f32(const unsigned char* p) noexcept
     double load_f64(const unsigned char* p) noexcept
     void store_i16(unsigned char* p, int16_t value) noexcept

@@ -7,7 +7,7 @@
 #     core/codec/bytes.pxi           BYTES; values with a length in bytes
 #     core/codec/strings.pxi         STRING, and the table of strings that repeat
 #     core/codec/application.pxi     WRITABLE, PICKLE and the other application codes 50..200
-#     core/codec/pickle/             code 100 under the safe policy: types, write; recognise, machine, opcodes, objects, sets
+#     core/codec/pickle/             code 100 under the safe policy: opcode_names, types, write; recognise, machine, opcodes, objects, sets
 #     core/codec/gc_signals.pxi      when the collector is paused and signals are checked
 #     core/codec/containers.pxi      VECTOR LIST MAP
 #     core/codec/collisions.pxi      MAP keys of equal hash
@@ -105,6 +105,7 @@ include "codec/scalars.pxi"
 include "codec/bytes.pxi"
 include "codec/strings.pxi"
 include "codec/application.pxi"
+include "codec/pickle/opcode_names.pxi"
 include "codec/pickle/types.pxi"
 include "codec/pickle/write.pxi"
 include "codec/pickle/recognise.pxi"

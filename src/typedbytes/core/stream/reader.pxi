@@ -24,7 +24,7 @@ cdef class Reader:
     cdef bint raw
     cdef bint owns            # the source is closed with the Reader
     cdef bint value_due       # the key of a group has been read: only the group may read its value
-    cdef int values_per_record           # values of a record
+    cdef int values_per_record
 
     def __cinit__(self, *args, **options):
         self.state = CLOSED

@@ -14,7 +14,7 @@ cdef int run_opcodes(PickleMachine* m) except -1:
             return raise_malformed(m, "it ends without STOP")
         opcode = m.p[0]
         m.p += 1
-        if opcode == c".":
+        if opcode == OP_STOP:
             return 0
         if not (run_scalar(m, opcode) or run_string(m, opcode) or run_memo(m, opcode) or run_container(m, opcode)):
             return refuse_pickle(m, f"opcode {bytes([opcode])!r} at byte {m.p - m.start - 1} is of no use to plain values")
@@ -68,34 +68,34 @@ cdef const unsigned char* take_line(PickleMachine* m, Py_ssize_t* nbytes) except
 cdef bint run_scalar(PickleMachine* m, int opcode) except -1:
     cdef Py_ssize_t nbytes
     cdef const unsigned char* p
-    if opcode == c"K":
+    if opcode == OP_BININT1:
         push_flat(m, int_object(take_number(m, 1)))
-    elif opcode == c"M":
+    elif opcode == OP_BININT2:
         push_flat(m, int_object(take_number(m, 2)))
-    elif opcode == c"J":
+    elif opcode == OP_BININT:
         push_flat(m, int_object(<int32_t>take_number(m, 4)))
-    elif opcode == 0x8a:
+    elif opcode == OP_LONG1:
         nbytes = <Py_ssize_t>take_number(m, 1)
         push_flat(m, int_from_bytes_le(take_data(m, nbytes), nbytes))
-    elif opcode == 0x8b:
+    elif opcode == OP_LONG4:
         nbytes = <int32_t>take_number(m, 4)
         push_flat(m, int_from_bytes_le(take_data(m, nbytes), nbytes))
-    elif opcode == c"N":
+    elif opcode == OP_NONE:
         push_flat(m, decode_null())
-    elif opcode == 0x88 or opcode == 0x89:
-        push_flat(m, decode_bool(b"\1" if opcode == 0x88 else b"\0"))
-    elif opcode == c"G":
+    elif opcode == OP_NEWTRUE or opcode == OP_NEWFALSE:
+        push_flat(m, decode_bool(b"\1" if opcode == OP_NEWTRUE else b"\0"))
+    elif opcode == OP_BINFLOAT:
         push_flat(m, PyFloat_FromDouble(load_f64(take_data(m, 8))))
-    elif opcode == c"I":
+    elif opcode == OP_INT:
         p = take_line(m, &nbytes)
         if nbytes == 2 and p[0] == c"0" and (p[1] == c"0" or p[1] == c"1"):    # how protocols 0 and 1 write a bool
             push_flat(m, decode_bool(b"\1" if p[1] == c"1" else b"\0"))
         else:
             push_flat(m, int_of_digits(m, p, nbytes))
-    elif opcode == c"L":
+    elif opcode == OP_LONG:
         p = take_line(m, &nbytes)
         push_flat(m, int_of_digits(m, p, nbytes))
-    elif opcode == c"F":
+    elif opcode == OP_FLOAT:
         p = take_line(m, &nbytes)
         if nbytes > MAX_FLOAT_LENGTH:
             raise_malformed(m, f"a float has {nbytes} characters, more than {MAX_FLOAT_LENGTH}")
@@ -137,28 +137,28 @@ cdef PyObject* int_of_digits(PickleMachine* m, const unsigned char* p, Py_ssize_
 cdef bint run_string(PickleMachine* m, int opcode) except -1:
     cdef Py_ssize_t nbytes = 0
     cdef const unsigned char* p
-    if opcode == c"X" or opcode == 0x8c:
-        nbytes = <Py_ssize_t>take_number(m, 4 if opcode == c"X" else 1)
+    if opcode == OP_BINUNICODE or opcode == OP_SHORT_BINUNICODE:
+        nbytes = <Py_ssize_t>take_number(m, 4 if opcode == OP_BINUNICODE else 1)
         p = take_data(m, nbytes)
         push_flat(m, text_of(p, nbytes))
-    elif opcode == 0x8d:
+    elif opcode == OP_BINUNICODE8:
         p = take_long_data(m, &nbytes)
         push_flat(m, text_of(p, nbytes))
-    elif opcode == c"B" or opcode == c"C":
-        nbytes = <Py_ssize_t>take_number(m, 4 if opcode == c"B" else 1)
+    elif opcode == OP_BINBYTES or opcode == OP_SHORT_BINBYTES:
+        nbytes = <Py_ssize_t>take_number(m, 4 if opcode == OP_BINBYTES else 1)
         p = take_data(m, nbytes)
         push_flat(m, new_bytes(<const char*>p, nbytes))
-    elif opcode == 0x8e:
+    elif opcode == OP_BINBYTES8:
         p = take_long_data(m, &nbytes)
         push_flat(m, new_bytes(<const char*>p, nbytes))
-    elif opcode == c"U" or opcode == c"T":
-        nbytes = <Py_ssize_t>take_number(m, 1) if opcode == c"U" else <int32_t>take_number(m, 4)
+    elif opcode == OP_SHORT_BINSTRING or opcode == OP_BINSTRING:
+        nbytes = <Py_ssize_t>take_number(m, 1) if opcode == OP_SHORT_BINSTRING else <int32_t>take_number(m, 4)
         p = take_data(m, nbytes)
         push_flat(m, python2_text(p, nbytes))
-    elif opcode == c"S":
+    elif opcode == OP_STRING:
         p = take_line(m, &nbytes)
         push_flat(m, quoted_text(m, p, nbytes))
-    elif opcode == c"V":
+    elif opcode == OP_UNICODE:
         p = take_line(m, &nbytes)
         push_flat(m, PyUnicode_DecodeRawUnicodeEscape(<const char*>p, nbytes, NULL))
     else:
@@ -231,25 +231,25 @@ cdef unsigned char unescaped(PickleMachine* m, unsigned char letter) except 0:
 cdef bint run_memo(PickleMachine* m, int opcode) except -1:
     cdef int64_t number
     cdef const unsigned char* p
-    if opcode == c"q":
+    if opcode == OP_BINPUT:
         put_memo(m, take_number(m, 1))
-    elif opcode == 0x94:
+    elif opcode == OP_MEMOIZE:
         put_memo(m, m.nmemo)
-    elif opcode == c"r":
+    elif opcode == OP_LONG_BINPUT:
         put_memo(m, take_number(m, 4))
-    elif opcode == c"h":
+    elif opcode == OP_BINGET:
         get_memo(m, take_number(m, 1))
-    elif opcode == c"j":
+    elif opcode == OP_LONG_BINGET:
         get_memo(m, take_number(m, 4))
-    elif opcode == c"p" or opcode == c"g":
+    elif opcode == OP_PUT or opcode == OP_GET:
         run_memo_line(m, opcode)
-    elif opcode == c"(":
+    elif opcode == OP_MARK:
         set_mark(m)
-    elif opcode == 0x80:
+    elif opcode == OP_PROTO:
         number = take_number(m, 1)
         if number > 5:
             refuse_pickle(m, f"it is of protocol {number}")
-    elif opcode == 0x95:    # a hint for readers of files; its length still has to be true
+    elif opcode == OP_FRAME:    # a hint for readers of files; its length still has to be true
         p = take_data(m, 8)
         if (load_u32_le(p) | <uint64_t>load_u32_le(p + 4) << 32) > <uint64_t>(m.end - m.p):
             raise_malformed(m, f"a frame declares {load_u32_le(p) | <uint64_t>load_u32_le(p + 4) << 32} bytes, of which {m.end - m.p} are there")
@@ -264,8 +264,8 @@ cdef int run_memo_line(PickleMachine* m, int opcode) except -1:
     cdef const unsigned char* p = take_line(m, &nbytes)
     key = object_from_stolen(int_of_digits(m, p, nbytes))
     if int_to_i64(<PyObject*>key, &number):
-        return put_memo(m, number) if opcode == c"p" else get_memo(m, number)
-    if opcode == c"p":
+        return put_memo(m, number) if opcode == OP_PUT else get_memo(m, number)
+    if opcode == OP_PUT:
         return put_memo(m, -1)
     return raise_malformed(m, "it asks for an object under a number out of range")
 
@@ -273,43 +273,43 @@ cdef int run_memo_line(PickleMachine* m, int opcode) except -1:
 # Containers and objects.
 
 cdef bint run_container(PickleMachine* m, int opcode) except -1:
-    if opcode == c")":
+    if opcode == OP_EMPTY_TUPLE:
         push_tuple(m, m.nstack)
-    elif 0x85 <= opcode <= 0x87:
-        push_tuple(m, start_of_last(m, opcode - 0x84))
-    elif opcode == c"t":
+    elif OP_TUPLE1 <= opcode <= OP_TUPLE3:
+        push_tuple(m, start_of_last(m, opcode - OP_TUPLE1 + 1))
+    elif opcode == OP_TUPLE:
         push_tuple(m, start_of_mark(m))
-    elif opcode == c"R":
+    elif opcode == OP_REDUCE:
         call_name(m)
-    elif opcode == c"c":
+    elif opcode == OP_GLOBAL:
         push_global(m)
-    elif opcode == 0x93:
+    elif opcode == OP_STACK_GLOBAL:
         push_stacked_name(m)
-    elif opcode == 0x81:
+    elif opcode == OP_NEWOBJ:
         new_object(m)
-    elif opcode == c"b":
+    elif opcode == OP_BUILD:
         build_object(m)
-    elif opcode == c"]":
+    elif opcode == OP_EMPTY_LIST:
         push_list(m, take_list(m, m.nstack))
-    elif opcode == c"l":
+    elif opcode == OP_LIST:
         push_list(m, take_list(m, start_of_mark(m)))
-    elif opcode == c"a":
+    elif opcode == OP_APPEND:
         extend_list(m, start_of_last(m, 1))
-    elif opcode == c"e":
+    elif opcode == OP_APPENDS:
         extend_list(m, start_of_mark(m))
-    elif opcode == c"}":
+    elif opcode == OP_EMPTY_DICT:
         push_dict(m, take_list(m, m.nstack))
-    elif opcode == c"d":
+    elif opcode == OP_DICT:
         push_dict(m, take_list(m, start_of_mark(m)))
-    elif opcode == c"s":
+    elif opcode == OP_SETITEM:
         set_items(m, take_list(m, start_of_last(m, 2)))
-    elif opcode == c"u":
+    elif opcode == OP_SETITEMS:
         set_items(m, take_list(m, start_of_mark(m)))
-    elif opcode == 0x8f:
+    elif opcode == OP_EMPTY_SET:
         push_open_set(m)
-    elif opcode == 0x90:
+    elif opcode == OP_ADDITEMS:
         extend_open_set(m, start_of_mark(m))
-    elif opcode == 0x91:
+    elif opcode == OP_FROZENSET:
         push_frozenset(m, start_of_mark(m))
     else:
         return False

@@ -16,15 +16,15 @@ cdef bytes READ_ZONE_BYTES = b""
 
 cdef PyObject* recognise_number(const unsigned char* p, Py_ssize_t nbytes) except? NULL:
     # None and ints: every policy reads them so.
-    if nbytes < 4 or p[0] != 0x80 or not 2 <= p[1] <= 5 or p[nbytes - 1] != c".":
+    if nbytes < 4 or p[0] != OP_PROTO or not 2 <= p[1] <= 5 or p[nbytes - 1] != OP_STOP:
         return NULL
-    if p[2] == 0x8a and nbytes == 5 + p[3]:              # LONG1
+    if p[2] == OP_LONG1 and nbytes == 5 + p[3]:
         return int_from_bytes_le(p + 4, p[3])
-    if p[2] == c"N" and nbytes == 4:                     # NONE
+    if p[2] == OP_NONE and nbytes == 4:
         return decode_null()
-    if p[2] == c"K" and nbytes == 5:                     # BININT1
+    if p[2] == OP_BININT1 and nbytes == 5:
         return int_object(p[3])
-    if p[2] == 0x8b and nbytes >= 8 and load_u32_le(p + 3) == nbytes - 8:    # LONG4
+    if p[2] == OP_LONG4 and nbytes >= 8 and load_u32_le(p + 3) == nbytes - 8:
         return int_from_bytes_le(p + 7, nbytes - 8)
     return NULL
 
@@ -32,7 +32,7 @@ cdef PyObject* recognise_number(const unsigned char* p, Py_ssize_t nbytes) excep
 cdef PyObject* recognise(const unsigned char* p, Py_ssize_t nbytes) noexcept:
     cdef PickleForm f
     cdef PyObject* value
-    if nbytes < 20 or p[0] != 0x80 or not 2 <= p[1] <= 5 or p[2] != c"c" or p[nbytes - 1] != c".":
+    if nbytes < 20 or p[0] != OP_PROTO or not 2 <= p[1] <= 5 or p[2] != OP_GLOBAL or p[nbytes - 1] != OP_STOP:
         return NULL
     f.p = p + 3
     f.end = p + nbytes - 1
@@ -69,14 +69,17 @@ cdef PyObject* recognise_global(PickleForm* f) except? NULL:
     return NULL
 
 
-cdef inline uint32_t load_u32_le(const unsigned char* p) noexcept:
-    return p[0] | <uint32_t>p[1] << 8 | <uint32_t>p[2] << 16 | <uint32_t>p[3] << 24
-
-
 cdef inline bint expect(PickleForm* f, const char* expected, Py_ssize_t nbytes) noexcept:
     if f.end - f.p < nbytes or memcmp(f.p, expected, nbytes) != 0:
         return False
     f.p += nbytes
+    return True
+
+
+cdef inline bint expect_opcode(PickleForm* f, unsigned char opcode) noexcept:
+    if f.p == f.end or f.p[0] != opcode:
+        return False
+    f.p += 1
     return True
 
 
@@ -88,8 +91,15 @@ cdef inline bint expect_stored(PickleForm* f, const char* expected, Py_ssize_t n
     return True
 
 
+cdef inline bint expect_stored_opcode(PickleForm* f, unsigned char opcode) noexcept:
+    if not expect_opcode(f, opcode):
+        return False
+    skip_put(f)
+    return True
+
+
 cdef inline void skip_put(PickleForm* f) noexcept:
-    if f.end - f.p >= 2 and f.p[0] == c"q":
+    if f.end - f.p >= 2 and f.p[0] == OP_BINPUT:
         f.p += 2
 
 
@@ -104,11 +114,8 @@ cdef inline PyObject* whole(PickleForm* f, PyObject* value) noexcept:
 cdef inline bint expect_call(PickleForm* f, unsigned char tuple_opcode) noexcept:
     # The tuple of the arguments, REDUCE; the cursor stays where it is if they are not there.
     cdef const unsigned char* start = f.p
-    if f.p < f.end and f.p[0] == tuple_opcode:
-        f.p += 1
-        skip_put(f)
-        if expect_stored(f, b"R", 1):
-            return True
+    if expect_stored_opcode(f, tuple_opcode) and expect_stored_opcode(f, OP_REDUCE):
+        return True
     f.p = start
     return False
 
@@ -118,12 +125,12 @@ cdef bint take_state(PickleForm* f, unsigned char* state, Py_ssize_t nbytes) noe
     cdef const unsigned char* end
     cdef Py_ssize_t i
     skip_put(f)
-    if f.end - f.p >= 2 + nbytes and f.p[1] == nbytes and (f.p[0] == c"U" or f.p[0] == c"C"):
+    if f.end - f.p >= 2 + nbytes and f.p[1] == nbytes and (f.p[0] == OP_SHORT_BINSTRING or f.p[0] == OP_SHORT_BINBYTES):
         memcpy(state, f.p + 2, nbytes)
         f.p += 2 + nbytes
         skip_put(f)
         return True
-    if not expect_stored(f, b"c_codecs\nencode\n", 16) or f.end - f.p < 5 or f.p[0] != c"X":
+    if not expect_stored(f, b"c_codecs\nencode\n", 16) or f.end - f.p < 5 or f.p[0] != OP_BINUNICODE:
         return False
     if load_u32_le(f.p + 1) > f.end - f.p - 5:
         return False
@@ -141,7 +148,7 @@ cdef bint take_state(PickleForm* f, unsigned char* state, Py_ssize_t nbytes) noe
     if f.p != end:
         return False
     skip_put(f)
-    return expect_stored(f, b"X\x06\0\0\0latin1", 11) and expect_call(f, 0x86)
+    return expect_stored(f, b"X\x06\0\0\0latin1", 11) and expect_call(f, OP_TUPLE2)
 
 
 cdef inline int load_microsecond(const unsigned char* p) noexcept:
@@ -150,7 +157,7 @@ cdef inline int load_microsecond(const unsigned char* p) noexcept:
 
 cdef PyObject* recognise_date(PickleForm* f) except? NULL:
     cdef unsigned char s[4]
-    if not take_state(f, s, 4) or not expect_call(f, 0x85) or f.p != f.end:
+    if not take_state(f, s, 4) or not expect_call(f, OP_TUPLE1) or f.p != f.end:
         return NULL
     return PyDateTimeAPI.Date_FromDate(s[0] << 8 | s[1], s[2], s[3], DATE_TYPE)
 
@@ -181,14 +188,14 @@ cdef object take_zone(PickleForm* f):
     global READ_ZONE, READ_ZONE_BYTES
     cdef const unsigned char* start = f.p
     cdef Py_ssize_t nbytes = f.end - start
-    if expect_call(f, 0x85):
+    if expect_call(f, OP_TUPLE1):
         zone = None
     elif nbytes and nbytes == PyBytes_GET_SIZE(READ_ZONE_BYTES) and memcmp(start, PyBytes_AS_STRING(READ_ZONE_BYTES), nbytes) == 0:
         f.p = f.end
         return READ_ZONE
     else:
         zone = take_new_zone(f)
-        if zone is None or not expect_call(f, 0x86):
+        if zone is None or not expect_call(f, OP_TUPLE2):
             f.p = NULL
         elif not NO_GIL and f.p == f.end and nbytes <= 256:
             READ_ZONE, READ_ZONE_BYTES = zone, start[:nbytes]
@@ -206,26 +213,26 @@ cdef object take_new_zone(PickleForm* f):
         return None
     offset = <object>made
     decref(made)
-    if expect_call(f, 0x85):
+    if expect_call(f, OP_TUPLE1):
         return Timezone(offset)
-    if f.end - f.p >= 5 and f.p[0] == c"X" and load_u32_le(f.p + 1) <= f.end - f.p - 5:
+    if f.end - f.p >= 5 and f.p[0] == OP_BINUNICODE and load_u32_le(f.p + 1) <= f.end - f.p - 5:
         name = f.p[5:5 + load_u32_le(f.p + 1)].decode("utf-8")
         f.p += 5 + load_u32_le(f.p + 1)
         skip_put(f)
-        if expect_call(f, 0x86):
+        if expect_call(f, OP_TUPLE2):
             return Timezone(offset, name)
     return None
 
 
 cdef bint take_small(PickleForm* f, int* number) noexcept:
     cdef Py_ssize_t left = f.end - f.p
-    if left >= 2 and f.p[0] == c"K":
+    if left >= 2 and f.p[0] == OP_BININT1:
         number[0] = f.p[1]
         f.p += 2
-    elif left >= 3 and f.p[0] == c"M":
+    elif left >= 3 and f.p[0] == OP_BININT2:
         number[0] = f.p[1] | f.p[2] << 8
         f.p += 3
-    elif left >= 5 and f.p[0] == c"J":
+    elif left >= 5 and f.p[0] == OP_BININT:
         number[0] = <int32_t>load_u32_le(f.p + 1)
         f.p += 5
     else:
@@ -237,7 +244,7 @@ cdef PyObject* take_delta(PickleForm* f) except? NULL:
     # The arguments of a timedelta, and its call.
     cdef int days, seconds, microseconds
     skip_put(f)
-    if not take_small(f, &days) or not take_small(f, &seconds) or not take_small(f, &microseconds) or not expect_call(f, 0x87):
+    if not take_small(f, &days) or not take_small(f, &seconds) or not take_small(f, &microseconds) or not expect_call(f, OP_TUPLE3):
         return NULL
     return new_delta(days, seconds, microseconds)
 
@@ -254,9 +261,9 @@ cdef PyObject* recognise_decimal(PickleForm* f) except? NULL:
     cdef PyObject* value = NULL
     cdef Py_ssize_t nbytes
     skip_put(f)
-    if f.end - f.p >= 5 and f.p[0] == c"X":
+    if f.end - f.p >= 5 and f.p[0] == OP_BINUNICODE:
         nbytes, text = load_u32_le(f.p + 1), f.p + 5
-    elif f.end - f.p >= 2 and f.p[0] == c"U":
+    elif f.end - f.p >= 2 and f.p[0] == OP_SHORT_BINSTRING:
         nbytes, text = f.p[1], f.p + 2
     else:
         return NULL
@@ -264,7 +271,7 @@ cdef PyObject* recognise_decimal(PickleForm* f) except? NULL:
         return NULL
     f.p = text + nbytes
     skip_put(f)
-    if not expect_call(f, 0x85) or f.p != f.end or not is_ascii(text, nbytes):
+    if not expect_call(f, OP_TUPLE1) or f.p != f.end or not is_ascii(text, nbytes):
         return NULL
     bind_decimal()
     if HAS_SMALL_DECIMALS:
@@ -287,10 +294,10 @@ cdef PyObject* recognise_uuid(PickleForm* f) except? NULL:
     if not expect(f, b")\x81", 2):
         return NULL
     skip_put(f)
-    if not expect_stored(f, b"}", 1) or not (expect_stored(f, b"X\x03\0\0\0int", 8) or expect_stored(f, b"U\x03int", 5)):
+    if not expect_stored_opcode(f, OP_EMPTY_DICT) or not (expect_stored(f, b"X\x03\0\0\0int", 8) or expect_stored(f, b"U\x03int", 5)):
         return NULL
     # A LONG1 that is not negative, of 128 bits at most; smaller numbers are hardly ever met.
-    if f.end - f.p < 5 or f.p[0] != 0x8a or f.end - f.p != 4 + f.p[1] or memcmp(f.end - 2, b"sb", 2) != 0:
+    if f.end - f.p < 5 or f.p[0] != OP_LONG1 or f.end - f.p != 4 + f.p[1] or memcmp(f.end - 2, b"sb", 2) != 0:
         return NULL
     if (f.end - 3)[0] >> 7 or f.p[1] > 17 or (f.p[1] == 17 and (f.end - 3)[0]):
         return NULL
@@ -321,11 +328,11 @@ cdef int finish_uuid(PyObject* value, PyObject* number, object safety) except -1
 cdef PyObject* recognise_complex(PickleForm* f) except? NULL:
     cdef double real, imag
     skip_put(f)
-    if f.end - f.p < 18 or f.p[0] != c"G" or f.p[9] != c"G":
+    if f.end - f.p < 18 or f.p[0] != OP_BINFLOAT or f.p[9] != OP_BINFLOAT:
         return NULL
     real, imag = load_f64(f.p + 1), load_f64(f.p + 10)
     f.p += 18
-    if not expect_call(f, 0x86) or f.p != f.end:
+    if not expect_call(f, OP_TUPLE2) or f.p != f.end:
         return NULL
     return PyComplex_FromDoubles(real, imag)
 
@@ -336,10 +343,10 @@ cdef PyObject* recognise_set(PickleForm* f, PyObject* target) except? NULL:
     # Steals the set.
     try:
         skip_put(f)
-        if not expect_stored(f, b"]", 1):
+        if not expect_stored_opcode(f, OP_EMPTY_LIST):
             return NULL
         set_reserve(target, count_elements(f[0]))
-        if add_elements(f, target) and expect_call(f, 0x85) and f.p == f.end:
+        if add_elements(f, target) and expect_call(f, OP_TUPLE1) and f.p == f.end:
             incref(target)
             return target
         return NULL
@@ -352,18 +359,18 @@ cdef Py_ssize_t count_elements(PickleForm f) noexcept:
     cdef Py_ssize_t count = 0
     cdef Py_ssize_t nbytes
     while f.end - f.p >= 5:
-        if f.p[0] == c"J":
+        if f.p[0] == OP_BININT:
             nbytes = 5
-        elif f.p[0] == c"M":
+        elif f.p[0] == OP_BININT2:
             nbytes = 3
-        elif f.p[0] == c"K":
+        elif f.p[0] == OP_BININT1:
             nbytes = 2
-        elif f.p[0] == c"X":
+        elif f.p[0] == OP_BINUNICODE:
             nbytes = 5 + <Py_ssize_t>load_u32_le(f.p + 1)
-        elif f.p[0] == c"U" or f.p[0] == 0x8a:
+        elif f.p[0] == OP_SHORT_BINSTRING or f.p[0] == OP_LONG1:
             nbytes = 2 + f.p[1]
-        elif f.p[0] == c"(" or f.p[0] == c"e" or f.p[0] == c"a" or f.p[0] == c"q":
-            f.p += 2 if f.p[0] == c"q" else 1
+        elif f.p[0] == OP_MARK or f.p[0] == OP_APPENDS or f.p[0] == OP_APPEND or f.p[0] == OP_BINPUT:
+            f.p += 2 if f.p[0] == OP_BINPUT else 1
             continue
         else:
             break
@@ -377,18 +384,18 @@ cdef Py_ssize_t count_elements(PickleForm f) noexcept:
 cdef bint add_elements(PickleForm* f, PyObject* target) except -1:
     cdef Py_ssize_t nadded = 0
     cdef bint many
-    while f.p < f.end and f.p[0] != 0x85:
-        many = expect(f, b"(", 1)
+    while f.p < f.end and f.p[0] != OP_TUPLE1:
+        many = expect_opcode(f, OP_MARK)
         while True:
             if not add_element(f, target):
                 return False
             nadded += 1
             check_signals_at(nadded)
             if not many:
-                if not expect(f, b"a", 1):
+                if not expect_opcode(f, OP_APPEND):
                     return False
                 break
-            if expect(f, b"e", 1):
+            if expect_opcode(f, OP_APPENDS):
                 break
     return True
 
@@ -400,21 +407,21 @@ cdef bint add_element(PickleForm* f, PyObject* target) except -1:
     cdef Py_ssize_t nbytes
     if take_small(f, &number):
         item = int_object(number)
-    elif left >= 5 and f.p[0] == c"X":
+    elif left >= 5 and f.p[0] == OP_BINUNICODE:
         nbytes = load_u32_le(f.p + 1)
         if nbytes > left - 5 or not is_ascii(f.p + 5, nbytes):
             return False
         item = decode_ascii(f.p + 5, nbytes)
         f.p += 5 + nbytes
         skip_put(f)
-    elif left >= 2 and f.p[0] == c"U":
+    elif left >= 2 and f.p[0] == OP_SHORT_BINSTRING:
         nbytes = f.p[1]
         if nbytes > left - 2 or not is_ascii(f.p + 2, nbytes):
             return False
         item = decode_ascii(f.p + 2, nbytes)
         f.p += 2 + nbytes
         skip_put(f)
-    elif left >= 2 and f.p[0] == 0x8a and f.p[1] <= 7 and f.p[1] <= left - 2:    # 56 bits, below the modulus of hashes
+    elif left >= 2 and f.p[0] == OP_LONG1 and f.p[1] <= 7 and f.p[1] <= left - 2:    # 56 bits, below the modulus of hashes
         item = int_from_bytes_le(f.p + 2, f.p[1])
         f.p += 2 + f.p[1]
     else:

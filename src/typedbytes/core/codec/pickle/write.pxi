@@ -18,7 +18,7 @@ cdef inline bint store_wide(unsigned char** p, PyObject* obj) noexcept:
     memcpy(p[0], WIDE_HEAD, 8)
     p[0][4] = <unsigned char>(nbytes + 5)
     p[0][8] = <unsigned char>nbytes
-    p[0][9 + nbytes] = c"."
+    p[0][9 + nbytes] = OP_STOP
     p[0] += nbytes + 10
     return True
 
@@ -68,7 +68,7 @@ cdef int write_pickle(Encoding* e, object obj) except -1:
     write_opcodes(e, b"\x80\x02", 2)
     if not write_scalar(e, <PyObject*>obj):
         write_containers(e, obj)
-    return write_opcodes(e, b".", 1)
+    return write_opcode(e, OP_STOP)
 
 
 cdef int raise_unpickled(object obj) except -1:
@@ -80,6 +80,13 @@ cdef inline int write_opcodes(Encoding* e, const char* data, Py_ssize_t nbytes) 
     reserve(&e.buf, nbytes)
     memcpy(e.buf.cursor, data, nbytes)
     e.buf.cursor += nbytes
+    return 0
+
+
+cdef inline int write_opcode(Encoding* e, int opcode) except -1:
+    reserve(&e.buf, 1)
+    e.buf.cursor[0] = <unsigned char>opcode
+    e.buf.cursor += 1
     return 0
 
 
@@ -103,9 +110,9 @@ cdef bint write_scalar(Encoding* e, PyObject* obj) except -1:
     elif kind == ZONE_TYPE:
         write_zone(e, <object>obj)
     elif obj == Py_None:
-        write_opcodes(e, b"N", 1)
+        write_opcode(e, OP_NONE)
     elif kind == &PyBool_Type:
-        write_opcodes(e, b"\x88" if obj == Py_True else b"\x89", 1)
+        write_opcode(e, OP_NEWTRUE if obj == Py_True else OP_NEWFALSE)
     elif kind == &PyFloat_Type:
         write_float(e, PyFloat_AS_DOUBLE(obj))
     elif kind == &PyComplex_Type:
@@ -133,15 +140,12 @@ cdef int write_int(Encoding* e, PyObject* obj) except -1:
     reserve(&e.buf, 5)
     p = e.buf.cursor
     if 0 <= number < 256:
-        p[0] = c"K"
+        p[0] = OP_BININT1
         p[1] = <unsigned char>number
         e.buf.cursor += 2
         return 0
-    p[0] = c"M" if 0 <= number < 65536 else c"J"
-    p[1] = <unsigned char>(number & 255)
-    p[2] = <unsigned char>(number >> 8 & 255)
-    p[3] = <unsigned char>(number >> 16 & 255)
-    p[4] = <unsigned char>(number >> 24 & 255)
+    p[0] = OP_BININT2 if 0 <= number < 65536 else OP_BININT
+    store_u32_le(p + 1, <uint32_t>number)
     e.buf.cursor += 3 if 0 <= number < 65536 else 5
     return 0
 
@@ -161,16 +165,13 @@ cdef int write_long(Encoding* e, PyObject* obj) except -1:
             nbytes = long_by_python(e.buf.cursor + 5, <object>obj)
     p = e.buf.cursor
     if nbytes < 256:
-        p[0] = 0x8a
+        p[0] = OP_LONG1
         p[1] = <unsigned char>nbytes
         memmove(p + 2, p + 5, nbytes)
         e.buf.cursor += 2 + nbytes
         return 0
-    p[0] = 0x8b
-    p[1] = <unsigned char>(nbytes & 255)
-    p[2] = <unsigned char>(nbytes >> 8 & 255)
-    p[3] = <unsigned char>(nbytes >> 16 & 255)
-    p[4] = <unsigned char>(nbytes >> 24 & 255)
+    p[0] = OP_LONG4
+    store_u32_le(p + 1, <uint32_t>nbytes)
     e.buf.cursor += 5 + nbytes
     return 0
 
@@ -184,7 +185,7 @@ cdef Py_ssize_t long_by_python(unsigned char* p, object number) except -1:
 
 cdef int write_float(Encoding* e, double number) except -1:
     reserve(&e.buf, 9)
-    e.buf.cursor[0] = c"G"
+    e.buf.cursor[0] = OP_BINFLOAT
     store_f64(e.buf.cursor + 1, number)
     e.buf.cursor += 9
     return 0
@@ -197,11 +198,8 @@ cdef int write_text_head(Encoding* e, Py_ssize_t nbytes) except -1:
         return raise_too_long(e, PICKLE, nbytes)
     reserve(&e.buf, 5 + nbytes)
     p = e.buf.cursor
-    p[0] = c"X"
-    p[1] = <unsigned char>(nbytes & 255)
-    p[2] = <unsigned char>(nbytes >> 8 & 255)
-    p[3] = <unsigned char>(nbytes >> 16 & 255)
-    p[4] = <unsigned char>(nbytes >> 24 & 255)
+    p[0] = OP_BINUNICODE
+    store_u32_le(p + 1, <uint32_t>nbytes)
     e.buf.cursor += 5
     return 0
 
@@ -343,7 +341,7 @@ cdef int write_uuid(Encoding* e, object obj) except -1:
     number = obj.int
     write_opcodes(e, b"cuuid\nUUID\n)\x81}", 14)
     if safety is not UNKNOWN_SAFETY:
-        write_opcodes(e, b"(", 1)
+        write_opcode(e, OP_MARK)
     write_opcodes(e, b"X\x03\0\0\0int", 8)
     write_flat(e, number)
     if safety is UNKNOWN_SAFETY:
@@ -409,7 +407,7 @@ cdef int open_pickled(Encoding* e, OpenPickle* stack, Py_ssize_t* depth, PyObjec
     elif opened.is_set:
         write_opcodes(e, b"c__builtin__\nfrozenset\n]", 24)
     if PyTuple_GET_SIZE(opened.items) > (1 if opened.is_set else 3):
-        write_opcodes(e, b"(", 1)
+        write_opcode(e, OP_MARK)
     return 0
 
 
@@ -417,7 +415,7 @@ cdef int close_pickled(Encoding* e, const OpenPickle* opened) except -1:
     if not opened.is_set:
         return write_opcodes(e, <const char*>b")\x85\x86\x87t" + min(opened.index, 4), 1)
     if opened.index:
-        write_opcodes(e, b"a" if opened.index == 1 else b"e", 1)
+        write_opcode(e, OP_APPEND if opened.index == 1 else OP_APPENDS)
     return write_opcodes(e, b"\x85R", 2)
 
 
