@@ -118,7 +118,7 @@ class SourceArchive(sdist):
     """Write the same bytes for the same files: sorted names, no owners, and one time, SOURCE_DATE_EPOCH or 1980."""
 
     def make_archive(self, base_name, format, root_dir=None, base_dir=None, owner=None, group=None):
-        """Make a gzip file of the archive's entries in their order, whoever makes it and whenever."""
+        """Make a gzip file of the archive's entries in their order: the same bytes each time."""
         time = int(os.environ.get("SOURCE_DATE_EPOCH", 315532800))
 
         def plain(entry):
