@@ -110,3 +110,48 @@ def test_runs_of_one_length_end_at_any_byte(run):
     for before in ("", "a", "aé"):
         payload = (before + run).encode()
         check(payload[:at] + bytes([byte]) + payload[at + 1 :] for at in range(len(payload)) for byte in INTERRUPTIONS)
+
+
+@pytest.mark.parametrize("every", [1, 2, 5, 50, 400])
+def test_long_text_that_starts_as_latin(every):
+    rng = random.Random(every)
+    texts = []
+    for nchars in (*range(500, 530), 700, 1100, 5000):
+        text = ["é" if rng.randrange(every) == 0 else "a" for _ in range(nchars)]
+        text[rng.randrange(100)] = "ü"
+        texts.append("".join(text))
+        for other in ("Ā", "߿", "’", "😀"):  # the first of those that Latin-1 lacks, and others
+            at = rng.randrange(nchars)
+            texts += ["".join([*text[:at], other, *text[at + 1 :]]), "".join([*text, other])]
+    payloads = [text.encode() for text in texts]
+    damaged = []
+    for payload in payloads:
+        for byte in INTERRUPTIONS:
+            at = rng.randrange(len(payload))
+            damaged.append(payload[:at] + bytes([byte]) + payload[at + 1 :])
+    check([*payloads, *damaged, *(payload[:-1] for payload in payloads)])
+
+
+@pytest.mark.parametrize("every", [2, 9, 100])
+def test_latin_text_is_like_any_other(every):
+    # It may have been made with room for more characters.
+    expected = "".join("é" if i % every == 0 else "a" for i in range(2000))
+    text = tb.loads(string(expected.encode()))
+    assert text == expected
+    assert hash(text) == hash(expected)
+    assert len(text) == len(text.encode("latin-1")) == 2000
+    assert text.upper() == expected.upper()
+    text += "z"
+    assert text == expected + "z"
+    text *= 3
+    assert text == (expected + "z") * 3
+    assert tb.loads(tb.dumps(text)) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["ё" * 8, "ёж" * 20, "aё" * 20, "ёжик " * 9, "\x80" * 33, "߿" * 33, "ࠀ" * 33, "é" * 17 + "a" * 17], ids=ascii
+)
+def test_runs_of_two_bytes_are_encoded(text):
+    for start in range(len(text)):
+        for stop in range(start, len(text) + 1):
+            assert tb.dumps(text[start:stop]) == string(text[start:stop].encode())

@@ -48,6 +48,10 @@ cdef extern from "core/utf8/avx512.h":
 cdef extern from "core/utf8.h" nogil:
     # Characters in the text, and its greatest byte: below 0xc4 a UCS1 string holds it, below 0xf0 a UCS2 string, else UCS4.
     Py_ssize_t utf8_measure(const unsigned char* p, Py_ssize_t nbytes, unsigned char* greatest) noexcept
+    # Whether text is likely to hold Latin-1 alone, so that it need not be measured; the number of its characters in `out`, which
+    # has the capacity for one a byte, or -1: others are in it, or it is not UTF-8.
+    bint may_be_latin(const unsigned char* p, Py_ssize_t nbytes) noexcept
+    Py_ssize_t utf8_to_latin(const unsigned char* p, Py_ssize_t nbytes, void* out) noexcept
     # 1: the whole text is in `out`, which has the capacity for the characters measured; 0: it is not UTF-8.
     bint utf8_to_ucs1(const unsigned char* p, Py_ssize_t nbytes, void* out, Py_ssize_t nchars) noexcept
     bint utf8_to_ucs2(const unsigned char* p, Py_ssize_t nbytes, void* out, Py_ssize_t nchars) noexcept

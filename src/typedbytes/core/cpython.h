@@ -305,6 +305,19 @@ static inline PyObject *list_from_stolen(PyObject **items, Py_ssize_t nitems) {
     return list;
 }
 
+/* Leave `nchars` characters of a string of Latin-1 that only we have; *text may move. Up to an eighth of them stays reserved, since
+ * giving it back costs more. 0, or -1 with an exception. */
+static inline int shorten_latin(PyObject **text, Py_ssize_t nchars) {
+#if TB_KNOWN_LAYOUT && !defined(Py_REF_DEBUG)
+    if (PyUnicode_GET_LENGTH(*text) - nchars <= nchars / 8) {
+        ((PyASCIIObject *)*text)->length = nchars;
+        PyUnicode_1BYTE_DATA(*text)[nchars] = 0;
+        return 0;
+    }
+#endif
+    return PyUnicode_Resize(text, nchars);
+}
+
 /* _PyBytes_Resize frees the object when it fails; here it is kept, as it may contain whole records. */
 static int bytes_resize(PyObject **bytes, Py_ssize_t nbytes) {
 #if TB_KNOWN_LAYOUT && !defined(Py_TRACE_REFS)

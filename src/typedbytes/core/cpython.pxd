@@ -70,6 +70,8 @@ cdef extern from "core/cpython.h":
     int bytes_resize(PyObject** bytes_object, Py_ssize_t nbytes) except -1
     # The same for fewer bytes, in place: the memory after them stays allocated, where the layout is known.
     int bytes_shorten(PyObject** bytes_object, Py_ssize_t nbytes) except -1
+    # Leave the first characters of a string of Latin-1 that only we hold; -1 with an exception set: it stays as it is.
+    int shorten_latin(PyObject** text, Py_ssize_t nchars) noexcept
     # What bytes_shorten took off; False: not possible.
     bint bytes_restore(PyObject* bytes_object, Py_ssize_t nbytes) noexcept
     # Replace the C function of a builtin function or method with keywords; returns the original one, NULL: nothing was changed.

@@ -56,23 +56,43 @@ static int limit_vectors(int limit) {
     return VECTORS_ANY;
 }
 
+static inline int vectors(void) {
+    return VECTORS_ANY;
+}
+
 #define TB_CHOOSE(NAME, OTHER, ...) OTHER##_##NAME(__VA_ARGS__)
 #endif
 
 static ptrdiff_t utf8_measure(const unsigned char *p, ptrdiff_t nbytes, unsigned char *greatest) {
-    return TB_CHOOSE(measure, plain, p, nbytes, greatest);
+    return TB_CHOOSE(measure, narrow, p, nbytes, greatest);
+}
+
+/* Without measuring it first: text whose first character beyond ASCII is one of Latin-1, as most likely are the others. */
+static int may_be_latin(const unsigned char *p, ptrdiff_t nbytes) {
+    enum { SAMPLE = 192 };
+    const ptrdiff_t nascii = ascii_prefix(p, nbytes);
+    unsigned char greatest = 0;
+    if (nascii == nbytes || (p[nascii] & 0xfe) != 0xc2 || nbytes - nascii < SAMPLE) return 0;
+    return vectors() != VECTORS_ANY || !is_mixed(SAMPLE, measure_part(p + nascii, SAMPLE, &greatest));
+}
+
+/* The number of characters; -1: it has others than Latin-1's, or is not UTF-8. There is room for nbytes characters. */
+static ptrdiff_t utf8_to_latin(const unsigned char *p, ptrdiff_t nbytes, void *out) {
+    const uint8_t *out_end = vectors() == VECTORS_ANY ? narrow_to_latin(p, p + nbytes, (uint8_t *)out, (uint8_t *)out + nbytes)
+                             : TB_CHOOSE(to_ucs1, narrow, p, p + nbytes, (uint8_t *)out, (uint8_t *)out + nbytes);
+    return out_end == NULL ? -1 : out_end - (uint8_t *)out;
 }
 
 static int utf8_to_ucs1(const unsigned char *p, ptrdiff_t nbytes, void *out, ptrdiff_t nchars) {
-    return TB_CHOOSE(to_ucs1, narrow, p, p + nbytes, (uint8_t *)out, (uint8_t *)out + nchars);
+    return TB_CHOOSE(to_ucs1, narrow, p, p + nbytes, (uint8_t *)out, (uint8_t *)out + nchars) == (uint8_t *)out + nchars;
 }
 
 static int utf8_to_ucs2(const unsigned char *p, ptrdiff_t nbytes, void *out, ptrdiff_t nchars) {
-    return TB_CHOOSE(to_ucs2, narrow, p, p + nbytes, (uint16_t *)out, (uint16_t *)out + nchars);
+    return TB_CHOOSE(to_ucs2, narrow, p, p + nbytes, (uint16_t *)out, (uint16_t *)out + nchars) == (uint16_t *)out + nchars;
 }
 
 static int utf8_to_ucs4(const unsigned char *p, ptrdiff_t nbytes, void *out, ptrdiff_t nchars) {
-    return TB_CHOOSE(to_ucs4, narrow, p, p + nbytes, (uint32_t *)out, (uint32_t *)out + nchars);
+    return TB_CHOOSE(to_ucs4, narrow, p, p + nbytes, (uint32_t *)out, (uint32_t *)out + nchars) == (uint32_t *)out + nchars;
 }
 
 static ptrdiff_t utf8_from_ucs1(unsigned char *out, const void *text, ptrdiff_t nchars) {

@@ -223,12 +223,30 @@ cdef PyObject* decode_text(Decoding* d, const unsigned char* p, Py_ssize_t nbyte
     return text if likely(text != NULL) else decode_invalid_text(d, p, nbytes)
 
 
+cdef enum:
+    MIN_ONE_PASS_NBYTES = 512    # shorter text takes no longer to measure than to try
+
+cdef PyObject* latin_from_utf8(const unsigned char* p, Py_ssize_t nbytes) except? NULL:
+    # In one pass. NULL without an exception: it holds other characters, or is not UTF-8.
+    cdef PyObject* text = PyUnicode_New(nbytes, 0xff)
+    cdef Py_ssize_t nchars = utf8_to_latin(p, nbytes, PyUnicode_DATA(text))
+    if nchars >= 0 and shorten_latin(&text, nchars) == 0:
+        return text
+    decref(text)
+    return NULL
+
+
 cdef PyObject* text_from_utf8(const unsigned char* p, Py_ssize_t nbytes) except? NULL:
     # Text that is not ASCII: measured, made in its final width, and filled. NULL without an exception: it is not UTF-8.
     cdef unsigned char greatest
-    cdef Py_ssize_t nchars = utf8_measure(p, nbytes, &greatest)
+    cdef Py_ssize_t nchars
     cdef PyObject* text
     cdef bint valid
+    if nbytes >= MIN_ONE_PASS_NBYTES and may_be_latin(p, nbytes):
+        text = latin_from_utf8(p, nbytes)
+        if likely(text != NULL):
+            return text
+    nchars = utf8_measure(p, nbytes, &greatest)
     if greatest < 0xc4:
         text = PyUnicode_New(nchars, 0xff)
         valid = utf8_to_ucs1(p, nbytes, PyUnicode_DATA(text), nchars)

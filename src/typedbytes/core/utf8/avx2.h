@@ -110,10 +110,8 @@ TB_AVX2 static inline ptrdiff_t avx2_copy_ascii(uint8_t *out, const unsigned cha
     return n;
 }
 
-/* The text has no byte from 0xc4 on. */
-TB_AVX2 static int avx2_to_ucs1(const unsigned char *p, const unsigned char *end, uint8_t *out, const uint8_t *out_end) {
+TB_AVX2 static uint8_t *avx2_to_ucs1(const unsigned char *p, const unsigned char *end, uint8_t *out, const uint8_t *out_end) {
     const __m256i lead = _mm256_set1_epi8((char)0xc0);
-    __m256i wrong_leads = _mm256_setzero_si256();
     uint64_t due = 0;
     uint32_t wrong = 0;
     while (end - p >= 33 && out_end - out >= 32) {
@@ -134,19 +132,20 @@ TB_AVX2 static int avx2_to_ucs1(const unsigned char *p, const unsigned char *end
         due |= (uint64_t)(uint32_t)_mm256_movemask_epi8(leads) << 1;
         wrong |= (uint32_t)due ^ ~(uint32_t)_mm256_movemask_epi8(starts);
         due >>= 32;
-        wrong_leads = _mm256_or_si256(wrong_leads, _mm256_cmpeq_epi8(_mm256_and_si256(b0, _mm256_set1_epi8((char)0xfe)), lead));
+        const __m256i c2_or_c3 = _mm256_cmpeq_epi8(_mm256_and_si256(b0, _mm256_set1_epi8((char)0xfe)), _mm256_set1_epi8((char)0xc2));
+        if (!_mm256_testc_si256(c2_or_c3, leads)) return NULL;
         const __m256i two = _mm256_or_si256(b1, _mm256_slli_epi16(_mm256_and_si256(b0, _mm256_set1_epi8(1)), 6));
         const __m256i c = _mm256_blendv_epi8(b0, two, leads);
         TB_GATHER(out, c, starts, uint8_t);
         p += 32;
     }
-    if (wrong || _mm256_movemask_epi8(wrong_leads)) return 0;
-    if (due && !TB_CONTINUES(*p)) return 0;    /* every step leaves one byte at least */
+    if (wrong) return NULL;
+    if (due && !TB_CONTINUES(*p)) return NULL;    /* every step leaves one byte at least */
     return plain_to_ucs1(p + due, end, out, out_end);
 }
 
 /* The text has no byte from 0xf0 on. */
-TB_AVX2 static int avx2_to_ucs2(const unsigned char *p, const unsigned char *end, uint16_t *out, const uint16_t *out_end) {
+TB_AVX2 static uint16_t *avx2_to_ucs2(const unsigned char *p, const unsigned char *end, uint16_t *out, const uint16_t *out_end) {
     const __m256i low6 = _mm256_set1_epi16(0x3f);
     const __m128i lead = _mm_set1_epi8((char)0xc0), lead3 = _mm_set1_epi8((char)0xe0);
     __m256i wrong3 = _mm256_setzero_si256();
@@ -202,13 +201,13 @@ TB_AVX2 static int avx2_to_ucs2(const unsigned char *p, const unsigned char *end
         TB_GATHER(out, c, starts, uint16_t);
         p += 16;
     }
-    if (wrong || _mm_movemask_epi8(wrong2) || _mm256_movemask_epi8(wrong3)) return 0;
+    if (wrong || _mm_movemask_epi8(wrong2) || _mm256_movemask_epi8(wrong3)) return NULL;
     for (; due; due >>= 1, p++)    /* two bytes at most, which every step leaves */
-        if (!TB_CONTINUES(*p)) return 0;
+        if (!TB_CONTINUES(*p)) return NULL;
     return plain_to_ucs2(p, end, out, out_end);
 }
 
-TB_AVX2 static int avx2_to_ucs4(const unsigned char *p, const unsigned char *end, uint32_t *out, const uint32_t *out_end) {
+TB_AVX2 static uint32_t *avx2_to_ucs4(const unsigned char *p, const unsigned char *end, uint32_t *out, const uint32_t *out_end) {
     const __m256i low6 = _mm256_set1_epi32(0x3f);
     __m256i wrong_characters = _mm256_setzero_si256();
     uint32_t due = 0, wrong = 0;
@@ -263,9 +262,9 @@ TB_AVX2 static int avx2_to_ucs4(const unsigned char *p, const unsigned char *end
         out += _mm_popcnt_u32(starts);
         p += 8;
     }
-    if (wrong || _mm256_movemask_epi8(wrong_characters)) return 0;
+    if (wrong || _mm256_movemask_epi8(wrong_characters)) return NULL;
     for (; due; due >>= 1, p++)    /* three bytes at most, which every step leaves */
-        if (!TB_CONTINUES(*p)) return 0;
+        if (!TB_CONTINUES(*p)) return NULL;
     return plain_to_ucs4(p, end, out, out_end);
 }
 

@@ -38,7 +38,7 @@ TB_WIDE static ptrdiff_t wide_measure(const unsigned char *p, ptrdiff_t nbytes, 
 
 /* 32 bytes a step; what is left, up to 34 bytes, is the plain loop's. A character may begin in one step and end in the next:
  * `due` holds the positions at which the next step must begin with continuation bytes. The text has no byte from 0xf0 on. */
-TB_WIDE static int wide_to_ucs2(const unsigned char *p, const unsigned char *end, uint16_t *out, const uint16_t *out_end) {
+TB_WIDE static uint16_t *wide_to_ucs2(const unsigned char *p, const unsigned char *end, uint16_t *out, const uint16_t *out_end) {
     const __m512i low6 = _mm512_set1_epi16(0x3f);
     uint64_t due = 0;
     __mmask32 wrong = 0;
@@ -72,14 +72,14 @@ TB_WIDE static int wide_to_ucs2(const unsigned char *p, const unsigned char *end
         out += _mm_popcnt_u32(~continuations);
         p += 32;
     }
-    if (wrong) return 0;
+    if (wrong) return NULL;
     /* The plain loop starts at a character: after the bytes that are still due, two at most, which every step leaves. */
     for (; due; due >>= 1, p++)
-        if (!TB_CONTINUES(*p)) return 0;
+        if (!TB_CONTINUES(*p)) return NULL;
     return plain_to_ucs2(p, end, out, out_end);
 }
 
-TB_WIDE static int wide_to_ucs1(const unsigned char *p, const unsigned char *end, uint8_t *out, const uint8_t *out_end) {
+TB_WIDE static uint8_t *wide_to_ucs1(const unsigned char *p, const unsigned char *end, uint8_t *out, const uint8_t *out_end) {
     uint64_t due = 0, wrong = 0;
     while (end - p >= 65 && out_end - out >= 64) {
         __m512i b0 = _mm512_loadu_si512(p);
@@ -95,7 +95,8 @@ TB_WIDE static int wide_to_ucs1(const unsigned char *p, const unsigned char *end
         uint64_t c3 = _mm512_cmpeq_epu8_mask(b0, _mm512_set1_epi8((char)0xc3));
         uint64_t continuations = high & ~leads;
         wrong |= (leads << 1 | due) ^ continuations;
-        wrong |= _mm512_mask_cmplt_epu8_mask(leads, b0, _mm512_set1_epi8((char)0xc2));
+        wrong |= _mm512_mask_cmpneq_epu8_mask(leads, _mm512_and_si512(b0, _mm512_set1_epi8((char)0xfe)), _mm512_set1_epi8((char)0xc2));
+        if (wrong) return NULL;
         due = leads >> 63;
         __m512i c = _mm512_mask_mov_epi8(b0, leads, b1);
         c = _mm512_mask_add_epi8(c, c3, b1, _mm512_set1_epi8(0x40));
@@ -103,8 +104,7 @@ TB_WIDE static int wide_to_ucs1(const unsigned char *p, const unsigned char *end
         out += _mm_popcnt_u64(~continuations);
         p += 64;
     }
-    if (wrong) return 0;
-    if (due && !TB_CONTINUES(*p)) return 0;    /* every step leaves one byte at least */
+    if (due && !TB_CONTINUES(*p)) return NULL;    /* every step leaves one byte at least */
     p += due;
     return plain_to_ucs1(p, end, out, out_end);
 }
@@ -121,7 +121,7 @@ TB_WIDE static inline int wide_run_of_4(const unsigned char *p, __m512i *c) {
              | _mm512_cmpgt_epu32_mask(*c, _mm512_set1_epi32(0x10ffff)));
 }
 
-TB_WIDE static int wide_to_ucs4(const unsigned char *p, const unsigned char *end, uint32_t *out, const uint32_t *out_end) {
+TB_WIDE static uint32_t *wide_to_ucs4(const unsigned char *p, const unsigned char *end, uint32_t *out, const uint32_t *out_end) {
     const __m512i low6 = _mm512_set1_epi32(0x3f), low4 = _mm512_set1_epi32(0x0f);
     uint32_t due = 0, wrong = 0;
     while (end - p >= 19 && out_end - out >= 16) {
@@ -174,9 +174,9 @@ TB_WIDE static int wide_to_ucs4(const unsigned char *p, const unsigned char *end
         out += _mm_popcnt_u32(starts);
         p += 16;
     }
-    if (wrong) return 0;
+    if (wrong) return NULL;
     for (; due; due >>= 1, p++)    /* three bytes at most, which every step leaves */
-        if (!TB_CONTINUES(*p)) return 0;
+        if (!TB_CONTINUES(*p)) return NULL;
     return plain_to_ucs4(p, end, out, out_end);
 }
 

@@ -52,17 +52,17 @@ static inline int plain_character(const unsigned char *p, const unsigned char *e
     return *c < 0x10000 || *c > 0x10ffff ? 0 : 4;
 }
 
-/* 1: the whole text is decoded, and fills `out`. */
+/* Decoders fill `out` up to out_end at most and return where the text ends there; NULL: it is not UTF-8, or does not fit. */
 #define TB_UTF8_DECODER(NAME, UNIT)                                                                                            \
-    static int NAME(const unsigned char *p, const unsigned char *end, UNIT *out, const UNIT *out_end) {                        \
+    static UNIT *NAME(const unsigned char *p, const unsigned char *end, UNIT *out, const UNIT *out_end) {                      \
         while (p < end) {                                                                                                      \
             uint32_t c;                                                                                                        \
             const int nbytes = plain_character(p, end, &c);                                                                    \
-            if (!nbytes || out == out_end || c > (UNIT)-1) return 0;                                                           \
+            if (!nbytes || out == out_end || c > (UNIT)-1) return NULL;                                                        \
             *out++ = (UNIT)c;                                                                                                  \
             p += nbytes;                                                                                                       \
         }                                                                                                                      \
-        return out == out_end;                                                                                                 \
+        return out;                                                                                                            \
     }
 
 TB_UTF8_DECODER(plain_to_ucs1, uint8_t)

@@ -4,6 +4,12 @@
 
 #include <string.h>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
+#endif
+
 #include "core/utf8/plain.h"
 
 #if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9)
@@ -11,6 +17,7 @@
 typedef uint8_t utf8_u8x4 __attribute__((vector_size(4)));
 typedef uint8_t utf8_u8x8 __attribute__((vector_size(8)));
 typedef uint8_t utf8_u8x16 __attribute__((vector_size(16)));
+typedef int8_t utf8_i8x16 __attribute__((vector_size(16)));
 typedef uint16_t utf8_u16x4 __attribute__((vector_size(8)));
 typedef uint16_t utf8_u16x8 __attribute__((vector_size(16)));
 typedef uint32_t utf8_u32x4 __attribute__((vector_size(16)));
@@ -43,6 +50,47 @@ static inline int ascii_before(const unsigned char *p) {
 #else
     return (first ? __builtin_ctzll(first) : 64 + __builtin_ctzll(second)) / 8;
 #endif
+}
+
+/* ASCII bytes at the start of the text: those before the first other one, or fewer where the text ends within 16 bytes. */
+static ptrdiff_t ascii_prefix(const unsigned char *p, ptrdiff_t nbytes) {
+    ptrdiff_t n = 0;
+    while (nbytes - n >= UTF8_BLOCK && is_ascii_block(p + n)) n += UTF8_BLOCK;
+    while (nbytes - n >= UTF8_STEP) {
+        const int nascii = ascii_before(p + n);
+        n += nascii;
+        if (nascii < UTF8_STEP) break;
+    }
+    return n;
+}
+
+/* The greater one of each two bytes: compilers do not see that processors have this. */
+static inline utf8_u8x16 greater_bytes(utf8_u8x16 a, utf8_u8x16 b) {
+#if defined(__SSE2__)
+    return (utf8_u8x16)_mm_max_epu8((__m128i)a, (__m128i)b);
+#elif defined(__ARM_NEON)
+    return (utf8_u8x16)vmaxq_u8((uint8x16_t)a, (uint8x16_t)b);
+#else
+    return TB_SELECT((utf8_u8x16)(a > b), a, b);
+#endif
+}
+
+static ptrdiff_t vector_measure(const unsigned char *p, ptrdiff_t nbytes, unsigned char *greatest) {
+    utf8_u8x16 most = {0};
+    ptrdiff_t nchars = 0;
+    while (nbytes >= 16) {
+        utf8_u8x16 starts = {0};
+        for (int n = nbytes / 16 < 255 ? (int)(nbytes / 16) : 255; n > 0; n--, p += 16, nbytes -= 16) {    /* a lane counts no further */
+            utf8_u8x16 b;
+            memcpy(&b, p, sizeof b);
+            most = greater_bytes(most, b);
+            starts -= (utf8_u8x16)((utf8_i8x16)b > (signed char)0xbf);    /* not a continuation byte */
+        }
+        for (int i = 0; i < 16; i++) nchars += starts[i];
+    }
+    *greatest = 0;
+    for (int i = 0; i < 16; i++) *greatest = most[i] > *greatest ? most[i] : *greatest;
+    return nchars + measure_part(p, nbytes, greatest);
 }
 
 /* Runs of characters of one length, at a character's start: *c and 1, or 0 where the bytes are anything else. */
@@ -93,7 +141,7 @@ static inline int vector_run_of_4(const unsigned char *p, utf8_u32x4 *c) {
     } while (0)
 
 #define TB_STEP_DECODER(NAME, UNIT, PLAIN)                                                                                     \
-    static int NAME(const unsigned char *p, const unsigned char *end, UNIT *out, const UNIT *out_end) {                        \
+    static UNIT *NAME(const unsigned char *p, const unsigned char *end, UNIT *out, const UNIT *out_end) {                      \
         while (end - p >= UTF8_STEP && out_end - out >= UTF8_STEP) {                                                           \
             const int nascii = ascii_before(p);                                                                                \
             TB_STORE(UNIT, out, p, UTF8_STEP);    /* more than there are: what follows is stored over the rest */              \
@@ -121,7 +169,7 @@ static inline int vector_run_of_4(const unsigned char *p, utf8_u32x4 *c) {
                     p += 16;                                                                                                   \
                 } else {                                                                                                       \
                     const int nbytes = plain_character(p, end, &c);                                                            \
-                    if (!nbytes || c > (UNIT)-1) return 0;                                                                     \
+                    if (!nbytes || c > (UNIT)-1) return NULL;                                                                  \
                     *out++ = (UNIT)c;                                                                                          \
                     p += nbytes;                                                                                               \
                 }                                                                                                              \
@@ -138,7 +186,7 @@ TB_STEP_DECODER(step_to_ucs4, uint32_t, plain_to_ucs4)
  * that there are no others, and no character longer than it need be, is detected by the length that the decoded text must have.
  * `odd` gathers bytes that ought to be below 0x40. */
 #define TB_VECTOR_DECODER(NAME, UNIT, BYTES, VECTOR, PLAIN, LENGTH)                                                           \
-    static int NAME(const unsigned char *p, const unsigned char *end, UNIT *out, const UNIT *out_end) {                       \
+    static UNIT *NAME(const unsigned char *p, const unsigned char *end, UNIT *out, const UNIT *out_end) {                     \
         const ptrdiff_t nbytes = end - p, nchars = out_end - out;                                                             \
         VECTOR odd = {0};                                                                                                      \
         for (; end - p >= UTF8_STEP + 2; p += UTF8_STEP) {                                                                    \
@@ -169,11 +217,11 @@ TB_STEP_DECODER(step_to_ucs4, uint32_t, plain_to_ucs4)
             }                                                                                                                  \
         }                                                                                                                      \
         for (int i = 0; i < (int)(sizeof(VECTOR) / sizeof(UNIT)); i++)                                                        \
-            if (odd[i] >= 0x40) return 0;                                                                                     \
+            if (odd[i] >= 0x40) return NULL;                                                                                  \
         while (p < end && TB_CONTINUES(*p)) p++;    /* of the last character, or else the length is not right */            \
-        if (!PLAIN(p, end, out, out_end)) return 0;                                                                           \
+        if (PLAIN(p, end, out, out_end) != out_end) return NULL;                                                              \
         *(UNIT *)out_end = 0;                                                                                                 \
-        return LENGTH(out_end - nchars, nchars) == nbytes;                                                                    \
+        return LENGTH(out_end - nchars, nchars) == nbytes ? (UNIT *)out_end : NULL;                                           \
     }
 
 TB_VECTOR_DECODER(vector_to_ucs1, uint8_t, utf8_u8x16, utf8_u8x16, plain_to_ucs1, length_of_ucs1)
@@ -203,6 +251,27 @@ TB_STORE_ASCII(vector_from_ucs1_ascii, uint8_t)
 TB_STORE_ASCII(vector_from_ucs2_ascii, uint16_t)
 TB_STORE_ASCII(vector_from_ucs4_ascii, uint32_t)
 
+/* 1: the eight characters take two bytes each, and are stored. */
+#define TB_STORE_TWOS(NAME, UNIT, PART)                                                                                       \
+    static inline int NAME(unsigned char *out, const UNIT *in) {                                                               \
+        const utf8_u16x8 c = TB_WIDENED(PART, utf8_u16x8, in), other = (utf8_u16x8)((c & 0xff80) == 0) | (c & 0xf800);         \
+        uint64_t refused[2];                                                                                                   \
+        memcpy(refused, &other, sizeof other);                                                                                 \
+        if (refused[0] | refused[1]) return 0;                                                                                 \
+        utf8_u16x8 twos = (c >> 6 | 0xc0) | (c & 0x3f) << 8 | 0x8000;                                                          \
+        if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) twos = twos << 8 | twos >> 8;                                              \
+        memcpy(out, &twos, sizeof twos);                                                                                       \
+        return 1;                                                                                                              \
+    }
+
+TB_STORE_TWOS(vector_from_ucs1_twos, uint8_t, utf8_u8x8)
+TB_STORE_TWOS(vector_from_ucs2_twos, uint16_t, utf8_u16x8)
+
+static inline int vector_from_ucs4_twos(unsigned char *out, const uint32_t *in) {    /* text with emoji has few such runs */
+    (void)out, (void)in;
+    return 0;
+}
+
 /* A 32-bit lane holds the up to four bytes of a character, the first one lowest. */
 #define TB_VECTOR_ENCODER(NAME, UNIT, PART, PLAIN)                                                                            \
     static ptrdiff_t NAME(unsigned char *out, const UNIT *in, const UNIT *end) {                                              \
@@ -211,6 +280,11 @@ TB_STORE_ASCII(vector_from_ucs4_ascii, uint32_t)
         for (; end - in >= UTF8_STEP; in += UTF8_STEP) {                                                                       \
             if (NAME##_ascii(out, in)) {                                                                                       \
                 out += UTF8_STEP;                                                                                              \
+                continue;                                                                                                      \
+            }                                                                                                                  \
+            if (NAME##_twos(out, in)) {                                                                                        \
+                out += UTF8_STEP;                                                                                              \
+                in -= UTF8_STEP / 2;                                                                                           \
                 continue;                                                                                                      \
             }                                                                                                                  \
             int32_t lanes[UTF8_STEP], lengths[UTF8_STEP];                                                                     \
@@ -250,23 +324,38 @@ static inline int is_mixed(ptrdiff_t nbytes, ptrdiff_t nchars) {
     return nbytes - nchars > nchars / 8 && nbytes < nchars * 2 + nchars / 2;
 }
 
-static int narrow_to_ucs1(const unsigned char *p, const unsigned char *end, uint8_t *out, const uint8_t *out_end) {
+static uint8_t *narrow_to_ucs1(const unsigned char *p, const unsigned char *end, uint8_t *out, const uint8_t *out_end) {
     return is_mixed(end - p, out_end - out) ? vector_to_ucs1(p, end, out, out_end) : step_to_ucs1(p, end, out, out_end);
 }
 
-static int narrow_to_ucs2(const unsigned char *p, const unsigned char *end, uint16_t *out, const uint16_t *out_end) {
+static uint16_t *narrow_to_ucs2(const unsigned char *p, const unsigned char *end, uint16_t *out, const uint16_t *out_end) {
     return is_mixed(end - p, out_end - out) ? vector_to_ucs2(p, end, out, out_end) : step_to_ucs2(p, end, out, out_end);
 }
 
 #define narrow_to_ucs4 step_to_ucs4
+#define narrow_to_latin step_to_ucs1
+#define narrow_measure vector_measure
 
 #else
+#define narrow_to_latin plain_to_ucs1
+#define narrow_measure plain_measure
 #define narrow_to_ucs1 plain_to_ucs1
 #define narrow_to_ucs2 plain_to_ucs2
 #define narrow_to_ucs4 plain_to_ucs4
 #define vector_from_ucs1 plain_from_ucs1
 #define vector_from_ucs2 plain_from_ucs2
 #define vector_from_ucs4 plain_from_ucs4
+
+static ptrdiff_t ascii_prefix(const unsigned char *p, ptrdiff_t nbytes) {
+    ptrdiff_t n = 0;
+    while (n < nbytes && p[n] < 0x80) n++;
+    return n;
+}
+
+static inline int is_mixed(ptrdiff_t nbytes, ptrdiff_t nchars) {
+    (void)nbytes, (void)nchars;
+    return 0;
+}
 #endif
 
 #endif
