@@ -79,7 +79,7 @@ class DecodeError(TypedBytesError, ValueError):
 
     `offset` counts bytes from the start of the input, `code` is the type code being read (None: none), `path` leads to the
     value inside its record (like ``[3]["key"]``, a key of more than 1000 characters cut), `record` is the record's index in a
-    stream (None: not a stream).
+    stream (None: not a stream), `filename` the path that a Reader has opened (None: it was given something else).
 
     >>> import typedbytes
     >>> try:
@@ -88,6 +88,8 @@ class DecodeError(TypedBytesError, ValueError):
     ...     print(error.offset, error.code, error.path)
     1 11 [0]
     """
+
+    filename = None
 
     def __init__(self, message, offset=0, code=None, path="", record=None):
         super().__init__(message, offset, code, path, record)
@@ -103,7 +105,7 @@ class DecodeError(TypedBytesError, ValueError):
             location += f", record {self.record}"
         if self.path:
             location += f", path {_shown(self.path)}"
-        return self.message + location
+        return f"{'' if self.filename is None else f'{self.filename}: '}{self.message}{location}"
 
 
 class TruncatedError(DecodeError, EOFError):

@@ -1,3 +1,5 @@
+import os
+
 __all__ = [
     "BlockError",
     "DecodeError",
@@ -26,6 +28,7 @@ class DecodeError(TypedBytesError, ValueError):
     code: int | None
     path: str
     record: int | None
+    filename: str | os.PathLike[str] | None
     def __init__(self, message: str, offset: int = 0, code: int | None = None, path: str = "", record: int | None = None) -> None: ...
 
 class TruncatedError(DecodeError, EOFError): ...

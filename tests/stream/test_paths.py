@@ -4,6 +4,7 @@ import bz2
 import gzip
 import lzma
 import os
+import pickle
 
 import pytest
 
@@ -39,6 +40,28 @@ def test_a_compressed_file_is_read_by_its_path(packed):
 def test_damage_of_a_compressed_file_is_a_decode_error(packed):
     packed.write_bytes(packed.read_bytes()[:-100])
     with pytest.raises(tb.TruncatedError, match="data ends early at offset"):
+        list(tb.Reader(packed))
+
+
+@pytest.mark.parametrize("reader", [tb.Reader, tb.PairReader, tb.iter_load])
+def test_an_error_in_a_file_names_the_file(tmp_path, reader):
+    path = tmp_path / "part-00000.tb"
+    path.write_bytes(DATA[:100])
+    with pytest.raises(tb.TruncatedError) as caught:
+        list(reader(path))
+    assert os.fspath(caught.value.filename) == str(path)
+    assert str(caught.value).startswith(f"{path}: input ends inside ")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.offset) == (str(caught.value), 100)
+    with open(path, "rb") as file, pytest.raises(tb.TruncatedError) as caught:
+        list(reader(file))
+    assert caught.value.filename is None
+    assert str(caught.value).startswith("input ends inside ")
+
+
+def test_an_error_in_a_compressed_file_names_the_file(packed):
+    packed.write_bytes(COMPRESS["gzip"](DATA[:100]))
+    with pytest.raises(tb.TruncatedError, match="part-00000: input ends inside "):
         list(tb.Reader(packed))
 
 

@@ -92,6 +92,8 @@ cdef class Reader:
         abandon(&self.d)
         self.failure = as_failure(error)
         self.state = HAS_FAILED
+        if self.owns and isinstance(error, DecodeError):    # opened by path or URL
+            error.filename = getattr(self.source, "name", None)
         raise self.failure
 
     cdef bint at_end(self) except -1:
