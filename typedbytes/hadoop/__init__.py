@@ -13,10 +13,12 @@
 """
 
 from typedbytes.hadoop._bundle import bundle
+from typedbytes.hadoop._check import check
 from typedbytes.hadoop._clouds import dataproc, emr
 from typedbytes.hadoop._plan import Plan
+from typedbytes.hadoop._read_output import read_output
 from typedbytes.hadoop._steps import jobs_of
-from typedbytes.hadoop._submit import Done, check, command_of, read_output, submit
+from typedbytes.hadoop._submit import Done, command_of, submit
 from typedbytes.hadoop._submit_errors import JobFailedError, SubmitError
 
 __all__ = [

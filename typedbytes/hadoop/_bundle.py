@@ -22,7 +22,7 @@ import zlib
 
 from typedbytes._atomic import atomic_file
 from typedbytes.hadoop._archive import Archive
-from typedbytes.hadoop._submit_errors import SubmitError
+from typedbytes.hadoop._submit_errors import OptionError, SubmitError
 
 __all__ = ["bundle"]
 
@@ -55,7 +55,7 @@ def bundle(target, *, modules=(), wheels=(), requirements=(), python_versions=()
     True
     """
     if not target.endswith(".zip"):
-        raise SubmitError(f"the name of a bundle must end with .zip, for Hadoop to unpack it, not {target}")
+        raise OptionError(f"the name of a bundle must end with .zip, for Hadoop to unpack it, not {target}")
     archive = Archive()
     _add_package(archive)
     for path in modules:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typedbytes.errors import FormatError
 from typedbytes.hadoop import _quoting
 from typedbytes.hadoop._modules import calls
-from typedbytes.hadoop._submit_errors import SubmitError
+from typedbytes.hadoop._submit_errors import OptionError, SubmitError
 from typedbytes.streaming._job_options import REDUCERS
 
 #: Made by "make jar"; a wheel holds it if a JDK was there when it was built.
@@ -36,7 +36,7 @@ def with_feed(plan, say=lambda line: None):
     if plan.feed == "pairs":
         return plan
     if plan.feed not in (None, "splits"):
-        raise SubmitError(f"feed must be 'splits' or 'pairs', not {plan.feed!r}")
+        raise OptionError(f"feed must be 'splits' or 'pairs', not {plan.feed!r}")
     hindrance = _hindrance(plan)
     if plan.feed is None:
         if hindrance or not plan.bundle or "://" in plan.script or not os.path.isfile(plug_in):

@@ -141,7 +141,8 @@ class JobLogParser:
         return self._counting
 
     def _parse_report(self, line):
-        # The report of our own task: statistics, then a traceback, which ends with the first line that is not indented.
+        # The error report of one of our tasks: lines "typedbytes: NAME: TEXT", then a traceback, which ends
+        # with its first line that is not indented.
         is_ours = line.startswith("typedbytes: ")
         if self._in_traceback:
             self._in_traceback = line.startswith(" ") or not line

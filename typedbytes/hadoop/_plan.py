@@ -12,7 +12,7 @@ import shlex
 from dataclasses import dataclass, field
 
 from typedbytes.hadoop import _feed, _quoting
-from typedbytes.hadoop._submit_errors import SubmitError
+from typedbytes.hadoop._submit_errors import OptionError
 from typedbytes.streaming._job_options import OPTION_OF, properties_of
 from typedbytes.streaming._task import BINARY_PARTITIONER, BYTES_COMPARATOR
 
@@ -95,7 +95,7 @@ class Plan:
     def all_properties(self):
         """Return the properties of the job, the user's last."""
         for name in filter(OPTION_OF.__contains__, self.properties):
-            raise SubmitError(
+            raise OptionError(
                 f"Hadoop Streaming sets the property {name} from {OPTION_OF[name]} and ignores -D: leave it out of the properties"
             )
         properties = {"mapreduce.job.name": self.name or script_of(self).link, "mapreduce.job.reduces": str(self._nreducers)}
@@ -112,7 +112,7 @@ class Plan:
         try:
             return {**properties_of(self.params), **self.properties}
         except ValueError as error:
-            raise SubmitError(str(error)) from None
+            raise OptionError(str(error)) from None
 
     def other_parts(self):
         """Return the options other than properties."""
@@ -154,9 +154,12 @@ class Plan:
 
 def _java_class(option, formats, name):
     if name == "pairs":
-        raise SubmitError("Hadoop has no files of pairs: make SequenceFiles of them with typedbytes loadtb, and read them with dumptb")
+        raise OptionError(
+            'the format "pairs" works only with typedbytes run: for Hadoop, convert inputs with typedbytes loadtb, and read SequenceFile '
+            "output with dumptb"
+        )
     if name and name not in formats and "." not in name:
-        raise SubmitError(f"unknown format {name!r}; known: {', '.join(formats)}, and the full name of any Java class")
+        raise OptionError(f"unknown format {name!r}; known: {', '.join(formats)}, and the full name of any Java class")
     return _quoting.option(option, formats.get(name, name))
 
 

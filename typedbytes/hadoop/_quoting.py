@@ -12,7 +12,7 @@ import os
 import re
 from collections import namedtuple
 
-from typedbytes.hadoop._submit_errors import SubmitError
+from typedbytes.hadoop._submit_errors import OptionError, SubmitError
 from typedbytes.streaming._job_options import link_of
 
 __all__ = ["Shipped", "assignment", "command", "location", "option", "shipped", "unique", "url_path", "variable"]
@@ -78,7 +78,7 @@ def option(name, value):
 def assignment(name, key, value):
     """Return the value of an option -D, NAME=VALUE."""
     if not key or "=" in key or key != key.strip():
-        raise SubmitError(f"{key!r} is not a name for Hadoop's {name}: a name has no = in it, and no space at its ends")
+        raise OptionError(f"{key!r} is not a name for Hadoop's {name}: a name has no = in it, and no space at its ends")
     if not value:
         raise SubmitError(f"{name} {key}= has no value, and Hadoop sends no empty values to the nodes: give it a value, or leave it out")
     return option(name, f"{key}={value}")
@@ -87,7 +87,7 @@ def assignment(name, key, value):
 def variable(key, value):
     """Return the value of an option -cmdenv. Hadoop Streaming splits the variables of a task at spaces."""
     if not key or "=" in key:
-        raise SubmitError(f"{key!r} is not the name of a variable: a name has no = in it")
+        raise OptionError(f"{key!r} is not the name of a variable: a name has no = in it")
     if key == "TMPDIR":
         raise SubmitError("Hadoop sets the variable TMPDIR of each task itself: give the tasks another variable")
     if " " in key or " " in value:

@@ -7,6 +7,10 @@ class SubmitError(TypedBytesError):
     """Report a job that cannot be submitted; the message says what to do."""
 
 
+class OptionError(SubmitError):
+    """Report an option, or a field of a Plan, that is wrong by itself or for this script, wherever the job would run."""
+
+
 class JobFailedError(SubmitError):
     """Report a job that Hadoop ran and that failed.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typedbytes.cli._bundle_options import add_bundle_arguments, bundle_settings
-from typedbytes.cli._failure import UNAVAILABLE, USAGE, Failure, say_lines
+from typedbytes.cli._failure import USAGE, Failure, say_lines
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -36,4 +36,6 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     try:
         hadoop.bundle(options.files[0], say=say_lines, **bundle_settings(options))
     except hadoop.SubmitError as error:
-        raise Failure(UNAVAILABLE, str(error)) from None
+        from typedbytes.cli._submit_failure import failure_of  # imported lazily: start-up time
+
+        raise failure_of(error) from None

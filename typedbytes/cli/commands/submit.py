@@ -50,8 +50,9 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
 
     Hadoop is found by HADOOP_HOME or PATH, and the cluster by HADOOP_CONF_DIR. The script, the
     modules beside it that it imports, and this package are sent with the job. Progress, counters and
-    the messages of failed tasks go to stderr. The exit code is 1 if the job fails, and 69 if
-    something is missing. On Spark the machines share a file system, where input and output are.
+    the messages of failed tasks go to stderr. The exit code is 1 if the job fails, 64 if the command
+    line is wrong, and 69 if the job cannot be submitted as it is, as where something is missing. On
+    Spark the machines share a file system, where input and output are.
 
     examples:
       typedbytes submit wordcount.py books -o counts --reducers 2
@@ -76,7 +77,9 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
         say_lines(str(error))
         return JOB_FAILED
     except hadoop.SubmitError as error:
-        raise Failure(UNAVAILABLE, str(error)) from None
+        from typedbytes.cli._submit_failure import failure_of  # imported lazily: start-up time
+
+        raise failure_of(error) from None
 
 
 def _submit_to_spark(options):
@@ -89,7 +92,9 @@ def _submit_to_spark(options):
             makes_bundle = bool(options.bundle or any(bundle_settings(options).values()))
             run_on_spark(options, script, inputs, options.master, _bundle(options, folder) if makes_bundle else None)
     except hadoop.SubmitError as error:
-        raise Failure(UNAVAILABLE, str(error)) from None
+        from typedbytes.cli._submit_failure import failure_of  # imported lazily: start-up time
+
+        raise failure_of(error) from None
 
 
 def _plan(options, folder):

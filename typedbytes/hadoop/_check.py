@@ -1,0 +1,95 @@
+"""Check a job before it is submitted: its script, the modules that the script imports, the files to ship, and what is in its bundle.
+
+Here: what a plan leaves open is taken from the script and the inputs. Not here: processes, except that of a script with steps, which is asked
+for them. Invariant: a job that could not run raises SubmitError before anything is sent.
+"""
+
+import os
+from dataclasses import replace
+
+from typedbytes.hadoop._bundle import differences, versions_in
+from typedbytes.hadoop._feed import with_feed
+from typedbytes.hadoop._input_formats import find_format
+from typedbytes.hadoop._modules import calls, has_steps, is_importable, local_modules, roles, third_party
+from typedbytes.hadoop._python_version import check_python
+from typedbytes.hadoop._steps import steps_of
+from typedbytes.hadoop._submit_errors import OptionError, SubmitError
+
+__all__ = ["check"]
+
+
+def check(plan, say=lambda line: None):
+    """Return the plan with what its script and its inputs decide: files, reducers, combiner, format. Raises SubmitError for a job that cannot run.
+
+    The modules beside the script are added to its files. `say` is called with a line for each requirement that only the nodes can meet.
+    """
+    plan = replace(plan, input_format=find_format(plan.input_format, plan.inputs, say))
+    if "://" in plan.script:
+        return with_feed(plan, say)
+    if not os.path.isfile(plan.script):
+        raise SubmitError(f"there is no script {plan.script}: give the file that ends with streaming.run(...)")
+    if not calls(plan.script, "run"):
+        say(f"{plan.script} does not call run(...): its tasks may succeed and write nothing")
+    for path in [*plan.files, *plan.archives, *([plan.bundle] if plan.bundle else [])]:
+        name = path.partition("#")[0]
+        if "://" not in name and not os.path.exists(name):
+            advice = f": make it with typedbytes bundle {name}" if path == plan.bundle else ""
+            raise SubmitError(f"there is no file {name} to ship with the job{advice}")
+    check_python(plan, say)
+    inside = _modules_in(plan.bundle)
+    files, others = local_modules(plan.script, inside)
+    for path in [*files, *(path for path in plan.files if path.endswith(".py") and "://" not in path)]:
+        if _module_of(path) in inside:
+            _check_same(path, plan.bundle)
+    files = [path for path in files if _module_of(path) not in inside]
+    shipped = {_module_of(path) for path in plan.files}
+    for name in sorted(set(third_party(others)) - shipped - inside):
+        if not is_importable(name):
+            raise SubmitError(
+                f"{plan.script} imports {name}, which is neither beside it nor installed here: correct the name, ship the file with "
+                "--ship, or put the package into the bundle with --module or --require"
+            )
+        say(f"the nodes must have the module {name}, or a bundle that holds it (--require {name})")
+    return replace(with_feed(_with_roles(plan), say), files=[*plan.files, *(path for path in files if path not in plan.files)])
+
+
+def _with_roles(plan):
+    has = roles(plan.script)
+    if has_steps(plan.script):
+        steps = steps_of(plan)
+        plan = replace(plan, steps=steps)
+        has = {role: any(role in each for each in steps) for role in has}
+        if plan.nreducers == 0:
+            raise OptionError(f"{plan.script} has steps, which need their reducers: leave out --reducers 0")
+    for role, wanted in ("combine", plan.combiner), ("reduce", plan.nreducers):
+        if wanted and has[role] is False:
+            what, without = {"combine": ("combiner", "--no-combiner"), "reduce": ("reducer", "--reducers 0")}[role]
+            raise OptionError(f"{plan.script} has no {what}: give streaming.run(...) one, or run the job without ({without})")
+    nreducers = int(has["reduce"] is not False) if plan.nreducers is None else plan.nreducers
+    return replace(plan, nreducers=nreducers, combiner=bool(has["combine"]) if plan.combiner is None else plan.combiner)
+
+
+def _modules_in(path):
+    if not path or "://" in path:
+        return set()
+    import zipfile
+
+    versions_in(path)  # raises SubmitError for a file that is not a bundle
+    with zipfile.ZipFile(path) as archive:
+        parts = [name.split("/") for name in archive.namelist()]
+    inside = {part[1] for part in parts if len(part) > 1 and part[0].startswith("cp")}
+    return {name.partition(".")[0] for name in inside | {part[0] for part in parts}}
+
+
+def _module_of(path):
+    return os.path.basename(path).partition(".")[0]
+
+
+def _check_same(path, bundle):
+    # If a module is in the bundle and beside the script, tasks import the one in the bundle.
+    names = differences(bundle, path)
+    if names:
+        raise SubmitError(
+            f"the bundle {bundle} has another version of {names[0]} than {path}, which the tasks would import: make it again with "
+            f"typedbytes bundle --module {path} {bundle}, or rename one"
+        )

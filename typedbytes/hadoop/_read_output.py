@@ -1,0 +1,65 @@
+"""Read the output of a job: part files on this machine, at a URL, or copied here by Hadoop."""
+
+import os
+import re
+import subprocess
+import tempfile
+
+from typedbytes._core import WrappedIterator
+from typedbytes.hadoop._installed import default_file_system, find_command
+from typedbytes.hadoop._modules import is_importable
+from typedbytes.hadoop._submit_errors import SubmitError
+
+__all__ = ["read_output"]
+
+
+def read_output(path, environ=os.environ):
+    """Return an iterator of the pairs of a job's output, the SequenceFiles part-* of a folder.
+
+    Local folders, and URLs that fsspec opens, are read directly; others are first copied to this machine by Hadoop.
+
+    >>> from typedbytes import sequencefile
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with sequencefile.open(os.path.join(folder, "part-00000"), "w") as file:
+    ...         file.write("a", 1)
+    ...     list(read_output(folder))
+    [('a', 1)]
+    """
+    scheme, colon, rest = path.partition(":")
+    if not colon or "/" in scheme:
+        return WrappedIterator(_pairs_of(path) if _paths_are_local(environ) else _fetch_pairs(path, environ))
+    if scheme == "file":
+        return WrappedIterator(_pairs_of("/" + rest.lstrip("/")))
+    return WrappedIterator(_fetch_pairs(path, environ) if scheme == "hdfs" or not is_importable("fsspec") else _pairs_of(path))
+
+
+def _paths_are_local(environ):
+    """Return whether a path without a scheme is a local path for Hadoop too, or no Hadoop is installed."""
+    found = default_file_system(environ)
+    if found:
+        return found.startswith("file:")
+    try:
+        find_command("hadoop", environ)
+    except SubmitError:
+        return True
+    return False
+
+
+def _pairs_of(path):
+    from typedbytes import sequencefile
+    from typedbytes.sequencefile import _locations
+
+    for part in _locations.parts(path):
+        if os.path.basename(part).startswith("part-"):
+            yield from sequencefile.read(part)
+
+
+def _fetch_pairs(path, environ):
+    with tempfile.TemporaryDirectory() as folder:
+        pattern = re.sub(r"([\\*?\[\]{}])", r"\\\1", path) + "/part-*"
+        command = [find_command("hadoop", environ), "fs", "-get", pattern, folder]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode:
+            raise SubmitError(f"Hadoop could not copy the output {path} here: {done.stdout.strip()}")
+        yield from _pairs_of(folder)
