@@ -17,14 +17,15 @@ SOURCES := setup.py pyproject.toml $(wildcard src/typedbytes/* src/typedbytes/*/
 PYTHON_VERSIONS := 3.9 3.10 3.11 3.12 3.13
 PYENV_ROOT ?= $(HOME)/.pyenv
 # The newest python3.N of pyenv, or the one on PATH; empty when there is neither.
-find_python = $(or $(lastword $(sort $(wildcard $(PYENV_ROOT)/versions/$(1).*/bin/python$(1)))),$(shell command -v python$(1)))
+newest_of_pyenv = $(shell printf '%s\n' $(wildcard $(PYENV_ROOT)/versions/$(1).*/bin/python$(1)) | sort -V | tail -n 1)
+find_python = $(or $(newest_of_pyenv),$(shell command -v python$(1)))
 need_python = $(or $(find_python),$(error there is no python$(1), neither in $(PYENV_ROOT) nor on PATH))
 
 .DEFAULT_GOAL := help
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / { printf "  make %-25s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 AS_ROOT = $(if $(filter 0,$(shell id -u)),,sudo )
 .PHONY: system-packages
@@ -162,7 +163,7 @@ $(VENV)/fuzz-built: $(VENV)/built pyproject.toml
 	@touch $@
 
 .PHONY: fuzz-coverage
-fuzz-coverage: $(VENV)/fuzz-built ## the same led by coverage, under ASan and UBSan; needs clang
+fuzz-coverage: $(VENV)/fuzz-built ## coverage-guided fuzzing of the same targets, under ASan and UBSan; needs clang
 	$(BIN)/python tests/fuzz/run.py --engine atheris --seconds $(SECONDS) $(FUZZ_ARGS)
 
 .PHONY: fuzz-java
@@ -375,7 +376,7 @@ bench-instructions-update: build ## write these counts into bench/instructions.j
 	$(BIN)/python bench/instructions.py --update
 
 .PHONY: bench-quick
-bench-quick: $(VENV)/bench-built ## run each bench once and small, so that they stay alive
+bench-quick: $(VENV)/bench-built ## run each bench once and small, to see that they still run
 	$(BIN)/python -m pytest bench --benchmark-disable --quiet
 	$(BIN)/python bench/report.py --quick
 	$(BIN)/python bench/blocks.py --quick
