@@ -1,8 +1,8 @@
 """The command ``typedbytes``: filters over streams of values and of pairs.
 
 The list of commands, and the exit code of every error. The module of a command (typedbytes.cli.commands) is imported when
-that command runs, and so is argparse. The modules use each other in one direction: _failure, _output, _input_formats, _inputs,
-_record_output, _arguments, the commands, _parser.
+that command runs, and so is argparse. Commands import helpers, the modules beside this one; helpers import no command.
+Only _command_options, completion and man import names of this file.
 Data goes to stdout and everything else to stderr; 0 means that all input was read and all output written.
 """
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+# What a command does about input that looks like pairs, as its option pair_check: say so; refuse it; refuse it, and check also what may be
+# either, which is refused only if -o replaces an input.
+NOTE, REFUSE, CHECK_UNDECIDED = "note", "refuse", "check_undecided"
 MIN_MEMORY = 64 << 10  # of a sort
 UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
@@ -69,14 +72,14 @@ def add_json_arguments(parser: argparse.ArgumentParser) -> None:
 def add_picking_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of every command that copies only some records or reorders them: it must know whether they are pairs."""
     add_record_arguments(parser)
-    parser.set_defaults(pair_check="refuse")
+    parser.set_defaults(pair_check=REFUSE)
 
 
 def add_report_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of every command that reads records and reports on them."""
     add_stream_arguments(parser)
     add_format_arguments(parser)
-    parser.set_defaults(pair_check="note")
+    parser.set_defaults(pair_check=NOTE)
 
 
 def add_format_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,14 +9,13 @@ import os
 from contextlib import suppress
 
 import typedbytes
+from typedbytes.cli._arguments import CHECK_UNDECIDED, NOTE
 from typedbytes.cli._failure import USAGE, Failure, say
 
 MAX_VALUES = 1000
 SHOWN_TYPES = 8
 SEEMS_PAIRS = "pairs, it seems"
 UNDECIDED = "values or pairs"
-# What a command does about such a guess, as its option pair_check.
-NOTE, REFUSE, REORDER = "note", "refuse", "reorder"
 HEAD_NBYTES = 1 << 16  # examined at first, and more if they hold less than four values
 MAX_NBYTES = 1 << 20
 
@@ -87,7 +86,7 @@ def check_guess(guess, types, shown, options):
             say(f"typedbytes: {shown}: read as single values, but it {looks}")
             return
         raise Failure(USAGE, f"{shown}: the input {looks} (TYPEDBYTES_RECORDS=pairs or =values sets it for all commands)")
-    if guess == UNDECIDED and options.pair_check == "reorder":
+    if guess == UNDECIDED and options.pair_check == CHECK_UNDECIDED:
         _check_undecided(_name(types[0]), shown, options)
 
 

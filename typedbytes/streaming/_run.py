@@ -94,7 +94,7 @@ def run(
     ===  =====================================================================
     0    all input read, all of it processed, all output delivered
     1    an exception in user code, sys.exit() among them
-    64   no role, nothing given for it, or keys that cannot be grouped
+    64   no role, no code for the role, or keys that cannot be grouped
     65   bad input
     70   an error of this module
     74   reading or writing failed, or the output pipe was closed

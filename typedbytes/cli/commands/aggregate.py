@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 import typedbytes
-from typedbytes.cli._arguments import add_report_arguments
+from typedbytes.cli._arguments import REFUSE, add_report_arguments
 from typedbytes.cli._encoded_records import is_pairs
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._inputs import names, reading
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of aggregate."""
     add_report_arguments(parser)
-    parser.set_defaults(pair_check="refuse")
+    parser.set_defaults(pair_check=REFUSE)
 
 
 def run(options: Namespace, output: CommandOutput) -> int | None:

@@ -9,7 +9,7 @@ from functools import partial
 
 import typedbytes
 from typedbytes import columns
-from typedbytes.cli._arguments import add_file_arguments, add_output_argument, size
+from typedbytes.cli._arguments import CHECK_UNDECIDED, NOTE, add_file_arguments, add_output_argument, size
 from typedbytes.cli._encoded_records import Encoded
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure
 from typedbytes.cli._input_formats import NAMES, limited_source_of
@@ -77,7 +77,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """
     if options.codec in (None, "none") and options.to == "sequencefile":
         options.codec, options.compression = "default", "none"
-    options.pair_check = "reorder" if options.to in TABLES else "note"
+    options.pair_check = CHECK_UNDECIDED if options.to in TABLES else NOTE
     if writes_folder(options):
         from typedbytes.cli._table_folder import write_folder  # imported lazily: start-up time
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice, zip_longest
 
-from typedbytes.cli._arguments import add_report_arguments, integer
+from typedbytes.cli._arguments import CHECK_UNDECIDED, add_report_arguments, integer
 from typedbytes.cli._encoded_records import joined
 from typedbytes.cli._failure import DIFFERENT, OK, USAGE, Failure
 from typedbytes.cli._inputs import matching_names, reading
@@ -39,7 +39,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """
     if len(options.files) != 2:
         raise Failure(USAGE, "diff compares two inputs (see typedbytes diff --help)")
-    options.pair_check = "reorder" if options.unordered else None
+    options.pair_check = CHECK_UNDECIDED if options.unordered else None
     find = _unordered if options.unordered else _in_order
     first, second = (_records_of(path, options) for path in options.files)
     differences: Iterator = find(first, second, options)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typedbytes._atomic import atomic_folder
 from typedbytes._sorting import external
 from typedbytes._sorting._native import Sorter
-from typedbytes.cli._arguments import add_memory_argument, add_stream_arguments, positive
+from typedbytes.cli._arguments import CHECK_UNDECIDED, add_memory_argument, add_stream_arguments, positive
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._output import OutputError
 from typedbytes.cli._sort_inputs import Inputs
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of partition."""
     add_stream_arguments(parser)
-    parser.set_defaults(pair_check="reorder")
+    parser.set_defaults(pair_check=CHECK_UNDECIDED)
     add_memory_argument(parser)
     parser.add_argument("-n", type=positive, required=True, metavar="N", dest="npartitions", help="the number of reducers")
     parser.add_argument("-o", "--output", required=True, metavar="FOLDER", dest="folder", help="the folder for part-00000 and so on")

@@ -8,7 +8,7 @@ from argparse import ArgumentTypeError
 from itertools import groupby
 from operator import itemgetter
 
-from typedbytes.cli._arguments import add_number_argument, add_picking_arguments, integer
+from typedbytes.cli._arguments import CHECK_UNDECIDED, add_number_argument, add_picking_arguments, integer
 from typedbytes.cli._encoded_records import joined
 from typedbytes.cli._inputs import names, reading
 from typedbytes.cli._record_output import Records
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of sample."""
     add_picking_arguments(parser)
-    parser.set_defaults(pair_check="reorder")
+    parser.set_defaults(pair_check=CHECK_UNDECIDED)
     number = parser.add_mutually_exclusive_group()
     add_number_argument(number)
     number.add_argument("-p", "--fraction", type=_fraction, metavar="P", help="copy each record with probability P instead")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 
 from typedbytes._sorting import external
-from typedbytes.cli._arguments import add_memory_argument, add_picking_arguments
+from typedbytes.cli._arguments import CHECK_UNDECIDED, add_memory_argument, add_picking_arguments
 from typedbytes.cli._fields import Fields
 from typedbytes.cli._record_output import Records, form_of
 from typedbytes.cli._sort_inputs import Inputs
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of sort."""
     add_picking_arguments(parser)
-    parser.set_defaults(pair_check="reorder")
+    parser.set_defaults(pair_check=CHECK_UNDECIDED)
     add_memory_argument(parser)
     parser.add_argument(
         "--by", action="append", metavar="ORDER",

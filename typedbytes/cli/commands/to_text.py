@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typedbytes.cli._arguments import add_output_argument, add_stream_arguments, add_text_arguments
+from typedbytes.cli._arguments import NOTE, add_output_argument, add_stream_arguments, add_text_arguments
 from typedbytes.cli.commands import cat
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -18,7 +18,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_stream_arguments(parser)
     add_output_argument(parser)
     add_text_arguments(parser)
-    parser.set_defaults(pair_check="note")
+    parser.set_defaults(pair_check=NOTE)
 
 
 def run(options: Namespace, output: CommandOutput) -> int | None:

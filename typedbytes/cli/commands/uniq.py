@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typedbytes.cli._arguments import add_picking_arguments
+from typedbytes.cli._arguments import CHECK_UNDECIDED, add_picking_arguments
 from typedbytes.cli._encoded_records import is_pairs, joined
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._inputs import names, reading
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of uniq."""
     add_picking_arguments(parser)
-    parser.set_defaults(pair_check="reorder")
+    parser.set_defaults(pair_check=CHECK_UNDECIDED)
     parser.add_argument("--by", choices=("record", "key"), default="record", help="what to compare (record)")
     parser.add_argument("--all", action="store_true", help="compare with all records before, not only the last")
 

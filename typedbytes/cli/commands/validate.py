@@ -6,7 +6,7 @@ import os
 from contextlib import contextmanager
 
 from typedbytes.cli import _input_formats
-from typedbytes.cli._arguments import add_report_arguments, add_unicode_argument, integer
+from typedbytes.cli._arguments import CHECK_UNDECIDED, add_report_arguments, add_unicode_argument, integer
 from typedbytes.cli._decoding import decoder_options
 from typedbytes.cli._encoded_records import unit
 from typedbytes.cli._failure import BAD_DATA, OK, USAGE, Failure, escaped
@@ -52,7 +52,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """
     if options.repair is not None:
         _check_repair(options)
-    options.pair_check = "reorder" if options.repair is not None else None
+    options.pair_check = CHECK_UNDECIDED if options.repair is not None else None
     status = OK
     rows: list = []
     for name in names(options):
