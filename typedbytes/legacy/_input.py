@@ -6,7 +6,7 @@ from typedbytes import _codes as codes
 from typedbytes._core import END, PairReader, ReadAheadIterator, Reader, replace_bytes, send_deferred
 from typedbytes.errors import DecodeError, FormatError, TruncatedError
 from typedbytes.legacy._base import Bytes, _Legacy, read_only
-from typedbytes.legacy._read_ahead import open_window
+from typedbytes.legacy._read_ahead import open_read_ahead
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -38,7 +38,7 @@ class Input(_Legacy):
         self.t = None  # the type code read last, for handlers of several
         self._failure = None
         self._handlers_own = None  # the error that a handler raised last
-        self._window: Any = None
+        self._read_ahead: Any = None
         self._read_size = _READ_SIZE
         self._reader: Any = None
         self._walks = {}  # of containers whose items may have handlers
@@ -260,12 +260,12 @@ class Input(_Legacy):
         codes.MARKER: read_marker,
     })  # fmt: skip
 
-    # Calls of the reader, which keep it, its window and the file consistent.
+    # Calls of the reader, which keep it, its read-ahead file and the file consistent.
 
     def _call(self, method, *arguments):
         if self._failure is not None:
             raise self._failure
-        if self._window is not None:
+        if self._read_ahead is not None:
             self._settle()
         try:
             return method(*arguments)
@@ -332,7 +332,7 @@ class Input(_Legacy):
             self._break(error, self._offset)
         if at_end:
             self.eof = True
-        if self._window is not None and self._window.reader is reader:
+        if self._read_ahead is not None and self._read_ahead.reader is reader:
             self._settle()
 
     def _open_reader(self):
@@ -342,15 +342,15 @@ class Input(_Legacy):
         if self._handlers:
             return None
         self._settle()
-        self._window = open_window(self._file, self._reader_kind, self._options, self._read_size)
-        return self._window and self._window.reader
+        self._read_ahead = open_read_ahead(self._file, self._reader_kind, self._options, self._read_size)
+        return self._read_ahead and self._read_ahead.reader
 
     def _settle(self):
-        if self._window is not None:
+        if self._read_ahead is not None:
             try:
-                window, self._window = self._window, None
+                read_ahead, self._read_ahead = self._read_ahead, None
                 send_deferred()
-                nbytes = window.close()
+                nbytes = read_ahead.close()
                 self._npassed += nbytes
                 self._read_size = _READ_SIZE if nbytes >= _SHORT_READ_SIZE else _SHORT_READ_SIZE
             except BaseException as error:

@@ -1,7 +1,7 @@
 """Reading ahead from a file whose position is exact afterwards.
 
-An iteration is several times as fast when its reader asks for many bytes at once. A window lets it do that, and moves the file
-to where the reader stopped when it closes. A file that can neither peek nor seek is read value by value.
+An iteration is several times as fast when its reader asks for many bytes at once. A file of this module lets it do that, and moves the
+user's file to where the reader stopped when it closes. A file that can neither peek nor seek is read value by value.
 """
 
 import io
@@ -12,7 +12,7 @@ from typedbytes._core import send_deferred
 _DIRECT = (io.BufferedReader, io.BytesIO, io.FileIO)
 
 
-class _Window:
+class _ReadAheadFile:
     """Feed a reader from a file; close() corrects the position of the file."""
 
     def __init__(self, file, kind, options):
@@ -23,7 +23,7 @@ class _Window:
         return kind(self, **options)
 
     def give_back(self, nbytes):
-        """Move the position of the file back by `nbytes`; each kind of window does that in its own way."""
+        """Move the position of the file back by `nbytes`; each kind of read-ahead file does that in its own way."""
         raise NotImplementedError
 
     def close(self):
@@ -35,7 +35,7 @@ class _Window:
         return nbytes
 
 
-class _SeekingWindow(_Window):
+class _SeekingFile(_ReadAheadFile):
     def read1(self, nbytes):
         send_deferred()
         return self.file.read(nbytes)
@@ -44,7 +44,7 @@ class _SeekingWindow(_Window):
         self.file.seek(-nbytes, io.SEEK_CUR)
 
 
-class _DirectWindow(_Window):
+class _DirectFile(_ReadAheadFile):
     """Have the reader read the file itself, into its own memory."""
 
     def open_reader(self, kind, options):
@@ -54,7 +54,7 @@ class _DirectWindow(_Window):
         self.file.seek(-nbytes, io.SEEK_CUR)
 
 
-class _PeekingWindow(_Window):
+class _PeekingFile(_ReadAheadFile):
     """Show the reader what the file has buffered; the file advances when the reader asks for more, or has stopped."""
 
     nshown = 0
@@ -76,11 +76,11 @@ class _PeekingWindow(_Window):
             raise OSError("read() gave less than peek() had shown")
 
 
-def open_window(file, kind, options, read_size):
-    """Return a window with a reader of this class, or None for a file that allows no window."""
+def open_read_ahead(file, kind, options, read_size):
+    """Return a read-ahead file with a reader of this class, or None for a file that allows none."""
     peek, seekable = getattr(file, "peek", None), getattr(file, "seekable", None)
     if type(file) in _DIRECT and file.seekable():
-        return _DirectWindow(file, kind, {**options, "buffer_size": read_size})
+        return _DirectFile(file, kind, {**options, "buffer_size": read_size})
     if callable(peek):
-        return _PeekingWindow(file, kind, options)
-    return _SeekingWindow(file, kind, options) if callable(seekable) and seekable() else None
+        return _PeekingFile(file, kind, options)
+    return _SeekingFile(file, kind, options) if callable(seekable) and seekable() else None
