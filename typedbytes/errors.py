@@ -1,6 +1,6 @@
 """The errors, one small tree.
 
-A class exists only where someone would act differently on catching it, and each also inherits the builtin that a newcomer
+A class exists only where a caller would handle it differently, and each also inherits the builtin that a newcomer
 would expect. This file imports nothing of ours.
 """
 
@@ -139,7 +139,7 @@ class FormatError(DecodeError):
 
 
 class BlockError(FormatError):
-    """Report a binary block message that breaks its wire's rules; `entry` is the index of the invalid value, or None.
+    """Report a binary block message that is invalid in its layout; `entry` is the index of the invalid value, or None.
 
     >>> from typedbytes.block import BlockDecoder
     >>> try:

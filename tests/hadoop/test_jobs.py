@@ -185,7 +185,7 @@ def test_output_as_text_is_what_java_prints(tmp_path):
         pytest.param("raise LookupError('no such word')", 1, "LookupError: no such word", id="raises"),
         pytest.param("return [(key, object())]", 1, "EncodeTypeError", id="value without an encoding"),
         pytest.param("return [key]", 1, "TypeError", id="no pair"),
-        pytest.param("sys.exit(0)", 1, "typedbytes: exit: the task may end before its input only", id="exits with code 0"),
+        pytest.param("sys.exit(0)", 1, "typedbytes: exit: the script called sys.exit(); to end a task early", id="exits with code 0"),
         pytest.param("os.kill(os.getpid(), signal.SIGTERM)", 143, "stopped by SIGTERM", id="is stopped"),
         pytest.param("print('dying', flush=True); os.kill(os.getpid(), signal.SIGKILL)", 137, "dying", id="is killed"),
     ],

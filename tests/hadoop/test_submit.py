@@ -362,7 +362,7 @@ def test_modules_that_are_in_the_bundle(small, tmp_path):
         before = path.read_bytes() if path.exists() else None
         path.write_text("a = 2")
         with pytest.raises(
-            hadoop.SubmitError, match=f"has another version of {name} than .*: make it again with typedbytes bundle --module"
+            hadoop.SubmitError, match=f"{name} in the bundle .* differs from .*: make it again with typedbytes bundle --module"
         ):
             hadoop.check(job)
         path.unlink() if before is None else path.write_bytes(before)
@@ -983,8 +983,8 @@ VERSION = "{}.{}".format(*sys.version_info)
         (["submit", JOB, *WORDS, "--param", "a-b=c", "--dry-run", "--no-bundle"], 64, "letters, digits and underscores, 'a-b' has others"),
         (["submit", JOB, *WORDS, "--env", "=x", "--no-bundle"], 64, "--env takes NAME=VALUE"),
         (["submit", JOB, *WORDS, "--reducers", "-1"], 64, "expected an integer of at least 0"),
-        (["submit", JOB, *WORDS, "--dry-run", "--no-bundle", "--require", "x"], 64, "leave out --bundle and --no-bundle"),
-        (["submit", JOB, *WORDS, "--dry-run", "--bundle", "b.zip", "--module", "x"], 64, "leave out --bundle and --no-bundle"),
+        (["submit", JOB, *WORDS, "--dry-run", "--no-bundle", "--require", "x"], 64, "leave out --bundle / --no-bundle"),
+        (["submit", JOB, *WORDS, "--dry-run", "--bundle", "b.zip", "--module", "x"], 64, "leave out --bundle / --no-bundle"),
         (["submit", JOB, *WORDS, "--dry-run", "--bundle", "b.zip", "--no-bundle"], 64, "not allowed with"),
         (["submit", JOB, *WORDS, "--target", "emr", "--no-bundle"], 64, "needs --staging"),
         (["submit", JOB, *WORDS, "--input-format", "pairs", "--dry-run", "--no-bundle"], 64, "works only with typedbytes run"),

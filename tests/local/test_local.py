@@ -55,7 +55,7 @@ NO_TEXT = {
 def test_what_is_not_text_is_refused_as_text(name, tmp_path):
     data, found = NO_TEXT[name]
     (tmp_path / name).write_bytes(data)
-    with pytest.raises(local.InputError, match=f"{name} is not text but {found}, .*--input-format pairs .*--input-format text"):
+    with pytest.raises(local.InputError, match=f"{name}: cannot tell the format: {found}, .*--input-format pairs .*--input-format text"):
         make_splits([str(tmp_path / name)])
     (split,) = make_splits([str(tmp_path / name)], "text")
     with open_split(split) as reader:
@@ -656,7 +656,7 @@ def test_the_command_runs_a_job_and_prints_its_counters(words, tmp_path):
         (
             ["bad.py", "in.txt", "-o", "out"],
             1,
-            "exit code 65: 2 records are bad, and max_bad=1 allows no more; the last error: ValueError: x",
+            "exit code 65: 2 bad records exceed max_bad=1; last error: ValueError: x",
         ),
     ],
 )
@@ -748,7 +748,7 @@ def test_a_job_finds_its_archives_unpacked(name, tmp_path, monkeypatch):
         ({"files": ["in.txt#../x"]}, "in.txt cannot be called '../x' in the folder of a task"),
         ({"files": ["in.txt", "job.py#in.txt"]}, "two files are called in.txt in the folder of a task: write job.py#NAME"),
         ({"properties": {"mapreduce.job.reduces": "two"}}, "the property mapreduce.job.reduces is a number, not 'two'"),
-        ({"properties": {"stream.map.output": "text"}}, "stream.map.output is not for -D"),
+        ({"properties": {"stream.map.output": "text"}}, "Hadoop Streaming sets the property stream.map.output"),
         ({"params": {"a b": 1}}, "the name of a parameter has letters, digits and underscores, 'a b' has others"),
         ({"combiner": True}, "has no combiner: give streaming.run"),
     ],

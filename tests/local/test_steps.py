@@ -114,8 +114,8 @@ def test_an_output_that_exists_is_an_error_before_the_first_step(job, tmp_path):
         ("[Step(lib.identitymapper, lib.sumreducer)] * 2", {"reducers": 0}, "has 2 steps, which need their reducers"),
         ("[Step(lib.identitymapper)] * 2", {"reducers": 1}, "has no reducer"),
         ("[Step(lib.identitymapper)] * 2", {"combiner": True}, "has no combiner"),
-        ("[]", {}, "TypeError: steps is a list of at least one Step"),
-        ("[Step(lib.identitymapper)], max_bad=1", {}, "TypeError: steps is a list of at least one Step"),
+        ("[]", {}, "TypeError: steps must be a list of at least one Step"),
+        ("[Step(lib.identitymapper)], max_bad=1", {}, "TypeError: steps must be a list of at least one Step"),
     ],
 )
 def test_steps_that_cannot_be(tmp_path, steps, options, said):

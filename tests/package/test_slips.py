@@ -200,7 +200,7 @@ def test_methods_of_mrjob_are_not_left_out_unsaid():
 
 
 def test_a_function_is_no_step():
-    with pytest.raises(TypeError, match=r"steps is a list of Step\(mapper, reducer, combiner, ...\), and <.*> is none"):
+    with pytest.raises(TypeError, match=r"steps must hold Step\(mapper, reducer, combiner, ...\) objects, not <.*>"):
         streaming.run(steps=[str.upper])
 
 

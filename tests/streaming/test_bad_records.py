@@ -51,7 +51,7 @@ def test_too_many(run_here, tmp_path, limit):
     assert side_file(tmp_path) is None
     assert not list(tmp_path.glob(".bad*"))
     if limit:
-        assert outcome.lines[-1].endswith(f"max_bad={limit} allows no more; the last error: LookupError: no line 7")
+        assert outcome.lines[-1].endswith(f"bad records exceed max_bad={limit}; last error: LookupError: no line 7")
 
 
 @pytest.mark.parametrize("bad", [BAD_TEXT, UNHASHABLE, b"\x64\x00\x00\x00\x01\x00"], ids=["text", "key of a MAP", "pickle"])

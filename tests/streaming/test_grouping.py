@@ -190,7 +190,7 @@ def test_a_join_in_one_reducer_takes_the_keys_of_any_mapper(run_here):
         ({"stream_map_output": "text", "stream_reduce_input": "text"}, "add -io typedbytes"),
         ({"stream_map_output": "rawbytes", "stream_reduce_input": "rawbytes"}, "not rawbytes"),
         ({"mapreduce_job_output_key_comparator_class": "com.example.Backwards"}, "leave out mapreduce.job.output.key.comparator.class"),
-        ({**BINARY, OFFSET: "4"}, "the bytes 0 to 4 of BinaryPartitioner"),
+        ({**BINARY, OFFSET: "4"}, "BinaryPartitioner with the offsets 0 and 4"),
         ({**BINARY, OFFSET: "-4"}, "leave out --secondary"),
     ],
 )

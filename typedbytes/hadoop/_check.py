@@ -90,6 +90,6 @@ def _check_same(path, bundle):
     names = differences(bundle, path)
     if names:
         raise SubmitError(
-            f"the bundle {bundle} has another version of {names[0]} than {path}, which the tasks would import: make it again with "
+            f"{names[0]} in the bundle {bundle} differs from {path}, and the tasks would import the bundle's: make it again with "
             f"typedbytes bundle --module {path} {bundle}, or rename one"
         )

@@ -95,9 +95,7 @@ class Plan:
     def all_properties(self):
         """Return the properties of the job, the user's last."""
         for name in filter(OPTION_OF.__contains__, self.properties):
-            raise OptionError(
-                f"Hadoop Streaming sets the property {name} from {OPTION_OF[name]} and ignores -D: leave it out of the properties"
-            )
+            raise OptionError(f"Hadoop Streaming sets the property {name} from {OPTION_OF[name]} and ignores -D: leave it out")
         properties = {"mapreduce.job.name": self.name or script_of(self).link, "mapreduce.job.reduces": str(self._nreducers)}
         if self._nreducers:
             properties.update(COMPARATOR)

@@ -160,7 +160,7 @@ def _check_options(output_format, input_format, codec, reducers, secondary, proc
         ("codec", codec, CODECS),
     ):
         _check(value in known, f"{option} must be one of {', '.join(known)}, not {value!r}")
-    _check(0 <= reducers <= 65536, f"there are 0 to 65536 reducers, not {reducers}")
+    _check(0 <= reducers <= 65536, f"reducers must be 0 to 65536, not {reducers}")
     _check(secondary >= 0, f"secondary must be a number of bytes, not {secondary}")
     _check(processes > 0 and attempts > 0, "processes and attempts must be at least 1")
     min_memory = processes * MIN_MEMORY
@@ -171,7 +171,7 @@ def _properties(options):
     """Return the properties of a job, its parameters among them; raises OptionError for one that an engine sets itself."""
     properties = dict(options.get("properties") or {})
     for each in filter(OPTION_OF.__contains__, properties):
-        raise OptionError(f"the property {each} is not for -D, where Hadoop Streaming sets it from {OPTION_OF[each]}: leave it out")
+        raise OptionError(f"Hadoop Streaming sets the property {each} from {OPTION_OF[each]} and ignores -D: leave it out")
     try:
         return {**properties_of(options.pop("params", None) or {}), **properties}
     except ValueError as error:

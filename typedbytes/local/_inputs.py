@@ -154,8 +154,8 @@ def _check_text(path, head, codec):
     if b"\0" in head or (name and not _PRINTABLE.issuperset(head[:8])):  # a text may start with ORC
         what = f"{name or 'binary data'}{f' inside {codec}' if codec else ''}"
         raise InputError(
-            f"{path} is not text but {what}, and neither a SequenceFile nor named .tb as typed bytes are "
-            "(--input-format pairs takes it for typed bytes, --input-format text for lines all the same)"
+            f"{path}: cannot tell the format: {what}, not text, not a SequenceFile, not named .tb; --input-format pairs reads it as typed "
+            "bytes, --input-format text as lines"
         )
 
 

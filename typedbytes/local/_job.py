@@ -106,7 +106,7 @@ class Job:
                     self._counters.merge({TASK_COUNTERS: counted})
                     exceeded = self._counters.exceeded_limit(*OWN_COUNTERS[self.plan.nreducers > 0])
                 if exceeded:
-                    raise JobError(f"the tasks have {exceeded} in addition to its own", attempt.messages.tail)
+                    raise JobError(f"the tasks have {exceeded}, not counting Hadoop's own counters", attempt.messages.tail)
                 return
 
     # -- map

@@ -79,7 +79,7 @@ class SparkJob:
             counters.merge(counted)
         exceeded = counters.exceeded_limit(*OWN_COUNTERS[self._nreducers > 0])
         if exceeded:
-            raise JobError(f"the tasks have {exceeded} in addition to its own")
+            raise JobError(f"the tasks have {exceeded}, not counting Hadoop's own counters")
         return counters
 
 

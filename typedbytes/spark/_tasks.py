@@ -44,7 +44,7 @@ class TaskFailed(Exception):
 
     @classmethod
     def found_in(cls, text):
-        """Return (reason, tail) of a failure of which the text of an error tells, or None."""
+        """Return (reason, tail) of the failure reported in the text of an error, or None."""
         for line in text.splitlines():
             _, mark, found = line.partition(cls.MARK)
             if mark:
@@ -53,7 +53,7 @@ class TaskFailed(Exception):
 
 
 class _Worker:
-    """What TaskAttempt knows of its job, on a worker."""
+    """The attributes of local.Job that TaskAttempt uses, on a worker."""
 
     def __init__(self, setting, folder, bundle, processes):
         python = [sys.executable]
@@ -110,7 +110,7 @@ def _attempt(setting, kind, number, place, environ, source):
 
 
 def _outcome(attempt, counted):
-    """Return what the driver is to know of an attempt that has succeeded: its folder's name and its counters."""
+    """Return (folder name, counters) of an attempt, for the driver."""
     counters = attempt.messages.counters
     counters.merge({TASK_COUNTERS: counted})
     return attempt.name, {group: dict(names) for group, names in counters.items()}

@@ -42,7 +42,7 @@ class BadRecords:
         """Raise TooManyBadRecords when more than the limit are bad among `nread` records."""
         allowed = self._limit * nread if isinstance(self._limit, float) else self._limit
         if self._nbad > allowed:
-            said = f"{self._nbad} records are bad, and max_bad={self._limit} allows no more; the last error: {self._last}"
+            said = f"{self._nbad} bad records exceed max_bad={self._limit}; last error: {self._last}"
             raise TooManyBadRecords(said) from cause
 
 

@@ -112,10 +112,10 @@ def run(
     )
     given = mapper, reducer, combiner, batch, group_by, max_bad, read_options, write_options
     if steps is not None and (not steps or given != (None, None, None, False, None, 0, None, None)):
-        raise TypeError("steps is a list of at least one Step(mapper, reducer, combiner, ...): the options of a step are its own")
+        raise TypeError("steps must be a list of at least one Step(...), without other arguments of run(): give each option to its Step")
     for step in steps or ():
         if not isinstance(step, Step):
-            raise TypeError(f"steps is a list of Step(mapper, reducer, combiner, ...), and {step!r} is none")
+            raise TypeError(f"steps must hold Step(mapper, reducer, combiner, ...) objects, not {step!r}")
     process_exit = ProcessExit()
     raise process_exit.set_code(_run(steps, only, sys.argv if argv is None else argv))
 
@@ -184,7 +184,8 @@ class TaskRun:
 
     def __init__(self, role, job, options, combiner=None):
         if job is None:
-            raise UsageError(f"the job has nothing to run for the role {role!r}")
+            name = {"map": "mapper", "combine": "combiner", "reduce": "reducer"}[role]
+            raise UsageError(f"the job has no {name}: run(...) was called without {name}=")
         self._role = role
         self._job = job
         self._combiner = combiner
@@ -193,7 +194,8 @@ class TaskRun:
         self._input_format = find_format(role, "input", os.environ)
         self._output_format = find_format(role, "output", os.environ)
         if options.batch and not {self._input_format, self._output_format} <= {"typedbytes", "split"}:
-            raise UsageError(f"batch=True needs typed bytes, not {self._input_format} in and {self._output_format} out")
+            formats = f"{self._input_format} as input and {self._output_format} as output"
+            raise UsageError(f"batch=True needs typed bytes as input and output; this task has {formats}")
         self._composite_keys = None
         if options.part_of is not None:
             from typedbytes.streaming._secondary_sort import find_composite_keys
@@ -386,12 +388,8 @@ class TaskRun:
 
     def _exit_details(self, error):
         if isinstance(error, SystemExit):
-            return [("exit", "the task may end before its input only by raising StopEarly")]
+            return [("exit", "the script called sys.exit(); to end a task early, raise StopEarly")]
         if isinstance(error, EncodeTypeError):
-            return [
-                (
-                    "what to do",
-                    'for what the job returns: run(..., write_options={"default": function}), which makes it an object that can be encoded',
-                )
-            ]
+            advice = 'pass run(..., write_options={"default": function}), where function(object) returns one that can be encoded'
+            return [("what to do", advice)]
         return []

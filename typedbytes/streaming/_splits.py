@@ -27,7 +27,7 @@ def open_split(source, environ):
     if kind == "text":
         start, length = (int(environ[f"typedbytes_split_{name}"]) for name in ("start", "length"))
         return _SplitPairs(LineReader(source, start=start, length=None if length < 0 else length), source)
-    raise UsageError(f"no way to read a split of the format {kind}")
+    raise UsageError(f"unknown split format {kind!r}; known: text, sequencefile, typedbytes")
 
 
 class _SplitPairs:

@@ -182,7 +182,7 @@ def find_format(role, direction, environ):
 def _class_format(class_name, suffix):
     name = class_name[: -len(suffix)].lower()
     if not class_name.endswith(suffix) or name not in FORMATS:
-        raise UsageError(f"no way to exchange records with Hadoop's {class_name}")
+        raise UsageError(f"unsupported record class {class_name}: use -io typedbytes, rawbytes or text")
     return name
 
 
@@ -225,7 +225,7 @@ def find_secondary(environ):
     comparator = _first(environ, "mapreduce_job_output_key_comparator_class", "mapred_output_key_comparator_class")
     if comparator not in (None, BYTES_COMPARATOR):
         raise GroupingError(
-            f"groups of keys that begin alike are sorted by bytes, not by {comparator}: leave out "
+            f"group_by and partition_by need the comparator BytesWritable$Comparator, not {comparator}: leave out "
             "mapreduce.job.output.key.comparator.class, or name a partitioner too (-partitioner) where the job arranges its keys itself"
         )
     if partitioner == HASH_PARTITIONER:
@@ -235,6 +235,6 @@ def find_secondary(environ):
     )
     if left or right >= 0:
         raise GroupingError(
-            f"no keys can be grouped by the bytes {left} to {right} of BinaryPartitioner: leave out -partitioner, grouping needs none"
+            f"group_by and partition_by do not support BinaryPartitioner with the offsets {left} and {right}: leave out -partitioner"
         )
     return -right - 1

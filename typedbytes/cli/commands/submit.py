@@ -26,12 +26,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of submit."""
     add_job_arguments(parser)
     add = parser.add_argument
-    add("--engine", choices=("hadoop", "spark"), default="hadoop", help="what runs the job; spark needs PySpark here (hadoop)")
-    add("--master", metavar="URL", help="spark: the cluster, as spark://host:7077, yarn or local[4] (that of Spark's settings)")
+    add(
+        "--engine",
+        choices=("hadoop", "spark"),
+        default="hadoop",
+        help="run the job on Hadoop or on Spark, which needs PySpark on this machine (hadoop)",
+    )
+    add("--master", metavar="URL", help="spark: the cluster, as spark://host:7077, yarn or local[4] (default: from Spark's configuration)")
     add("--name", default="", help="the name of the job (the script's name)")
     add("--python", default="python3", metavar="PATH", help="the Python of the nodes (python3)")
     bundle = parser.add_mutually_exclusive_group()
-    bundle.add_argument("--bundle", metavar="ZIP", help="an archive of typedbytes bundle (default: one is made, with the options below)")
+    bundle.add_argument(
+        "--bundle", metavar="ZIP", help="an archive made with typedbytes bundle (default: one is made, with the options below)"
+    )
     bundle.add_argument("--no-bundle", action="store_true", help="the nodes have typedbytes installed")
     add_bundle_arguments(parser)
     add("--feed", choices=("splits", "pairs"), help="what map tasks get: whole splits, much cheaper, or single pairs (splits if possible)")
@@ -130,7 +137,8 @@ def _bundle(options, folder):
     settings = bundle_settings(options)
     if options.bundle or options.no_bundle:
         if any(given for name, given in settings.items() if name != "python_versions"):
-            raise Failure(USAGE, "what goes into a bundle is said where one is made: leave out --bundle and --no-bundle")
+            message = "--module, --wheel, --require, --platform and --find-links apply only when submit makes the bundle"
+            raise Failure(USAGE, f"{message}: leave them out, or leave out --bundle / --no-bundle")
         return options.bundle
     if _is_printed(options) and os.path.exists(PLACEHOLDER) and not any(settings.values()):
         return PLACEHOLDER
