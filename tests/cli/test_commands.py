@@ -504,7 +504,7 @@ def test_an_input_is_not_replaced_before_it_is_clear_what_a_record_is(command, t
     os.symlink("in.tb", tmp_path / "link")
     for name in ("in.tb", "link", "./in.tb"):
         message = bad(64, *command, "in.tb", "-o", name, cwd=tmp_path)[1]
-        assert message == "in.tb: values, or pairs of two STRINGs? --values or --pairs must say it where -o replaces an input"
+        assert message == "in.tb: these may be values, or pairs of two STRINGs: pass --values or --pairs, because -o replaces an input"
     assert (tmp_path / "in.tb").read_bytes() == TEXTS
     good(*command, "--pairs", str(tmp_path / "in.tb"), "-o", str(tmp_path / "in.tb"))
 

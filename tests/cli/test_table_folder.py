@@ -106,14 +106,22 @@ def test_what_is_refused_leaves_nothing(counts, tmp_path):
     lines.write_text('["a", 1]\n')
     before = sorted(os.listdir(tmp_path))
     assert bad(64, *words, str(counts), "-o", str(full))[1] == f"{full}: the folder is not empty"
-    assert "on this machine only" in bad(64, *words, str(counts), "-o", "memory://out/")[1]
-    assert "--max-bytes is not for a folder" in bad(64, *words, "--max-bytes", "9", str(counts), "-o", f"{tmp_path}/out")[1]
-    assert "standard input is read once: give -o a file" in bad(64, *words, "-o", f"{tmp_path}/out/")[1]
-    assert "json is not read by splits: give -o a file" in bad(64, *words, str(lines), "-o", f"{tmp_path}/out/")[1]
+    assert "the output folder must be a local path" in bad(64, *words, str(counts), "-o", "memory://out/")[1]
+    assert (
+        "--max-bytes cannot be used when the output is a folder"
+        in bad(64, *words, "--max-bytes", "9", str(counts), "-o", f"{tmp_path}/out")[1]
+    )
+    assert "standard input can be read only once: give -o a file" in bad(64, *words, "-o", f"{tmp_path}/out/")[1]
+    assert (
+        "a folder can be written only from SequenceFiles and typed bytes, and this is json: give -o a file"
+        in bad(64, *words, str(lines), "-o", f"{tmp_path}/out/")[1]
+    )
     assert "--split-size is for a folder" in bad(64, *words, "--split-size", "9", str(counts), "-o", f"{tmp_path}/out.parquet")[1]
     pairs = tmp_path / "counts" / "part-00003"
     pairs.write_bytes(tb.Encoder().encode_pairs(ROWS[0]))
-    assert "SequenceFiles beside typed bytes: --pairs" in bad(64, *words, "--values", str(counts), "-o", f"{tmp_path}/out")[1]
+    assert (
+        "the inputs are SequenceFiles and typed bytes: pass --pairs" in bad(64, *words, "--values", str(counts), "-o", f"{tmp_path}/out")[1]
+    )
     assert sorted(os.listdir(tmp_path)) == before
 
 
@@ -161,7 +169,7 @@ def test_an_interrupted_conversion_goes_on(tmp_path):
             assert "the same command goes on with the others" in message
             assert not list(unfinished.glob(".*.partial"))
     kept = {path.name: path.stat().st_mtime_ns for path in unfinished.glob("part-*")}
-    assert "with other options" in bad(64, *command, "--codec", "gzip")[1]
+    assert "left by an unfinished run with other inputs or options" in bad(64, *command, "--codec", "gzip")[1]
     done = run(*command)
     assert (done.returncode, done.stderr.decode()) == (
         0, f"typedbytes: {len(kept)} of {len(json.loads((out / '_conversion.json').read_text())['splits'])} files are in {unfinished} already\n",
@@ -203,7 +211,7 @@ def test_types_for_all_records(tmp_path, out):
         found = [tuple(row.values()) for row in stream.read_all().to_pylist()]
     assert [(key, tb.loads(value)) for key, value in found] == sum(rows, [])
     assert "--widen is for arrow and parquet" in bad(64, "convert", "--to", "json", "--widen", files[0])[1]
-    assert "standard input is read once: leave out --widen" in bad(64, "convert", "--to", "arrow", "--widen")[1]
+    assert "standard input can be read only once: leave out --widen" in bad(64, "convert", "--to", "arrow", "--widen")[1]
 
 
 @pytest.mark.parametrize("form", ["arrow", "parquet"])

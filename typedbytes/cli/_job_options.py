@@ -15,7 +15,11 @@ def add_job_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of a job, wherever it runs."""
     add = parser.add_argument
     add(
-        "files", nargs="*", default=[], metavar="SCRIPT INPUT", help="the job, then its input: files, folders, patterns; for run - is stdin"
+        "files",
+        nargs="*",
+        default=[],
+        metavar="SCRIPT INPUT",
+        help="the script of the job, then its inputs: files, folders or patterns; run also takes - for stdin",
     )
     add("-o", "--output", dest="folder", metavar="FOLDER", help="the folder for the part files; it must not exist")
     add(
@@ -33,7 +37,7 @@ def add_job_arguments(parser: argparse.ArgumentParser) -> None:
         type=integer,
         default=0,
         metavar="N",
-        help="the number of bytes at the end of a key that do not choose the reducer; group_by needs none (0)",
+        help="ignore the last N bytes of a key when choosing its reducer; not needed with group_by (0)",
     )
     _add_format_arguments(add)
     _add_repeatable_arguments(add)

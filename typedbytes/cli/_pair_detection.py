@@ -21,7 +21,7 @@ MAX_NBYTES = 1 << 20
 
 
 def guess_records(codes):
-    """Guess from their type codes what values are: pairs, if all keys would have one type, or all values, and the others another."""
+    """Guess from type codes: pairs if the even positions, or the odd ones, have a single type, and the two sets of types differ."""
     if not codes:
         return "nothing"
     keys, values = set(codes[::2]), set(codes[1::2])
@@ -66,7 +66,7 @@ class _PairGuess:
         self.is_open = True
 
     def look(self, head, is_all):
-        """Examine the start of an input, or all of it, and check the guess if it is one."""
+        """Examine the start of an input, or all of it, and check the guess once there are enough values."""
         codes = []
         with suppress(typedbytes.DecodeError):  # an incomplete value, or damage that the command will report
             for value, _ in zip(typedbytes.Reader(head, dialect=self._options.dialect, raw=True), range(MAX_VALUES)):
@@ -92,9 +92,9 @@ def check_guess(guess, types, shown, options):
 
 def _check_undecided(type_name, shown, options):
     if _is_replaced(options):
-        message = f"{shown}: values, or pairs of two {type_name}s? --values or --pairs must say it where -o replaces an input"
-        raise Failure(USAGE, message)
-    if options.files:  # what comes through a pipe is still where it came from
+        message = f"these may be values, or pairs of two {type_name}s: pass --values or --pairs, because -o replaces an input"
+        raise Failure(USAGE, f"{shown}: {message}")
+    if options.files:  # with a pipe the original input is unchanged
         say(f"typedbytes: {shown}: read as single values: use --pairs for pairs of two {type_name}s, or --values to leave out this line")
 
 

@@ -2,8 +2,6 @@
 
 There is no line unless stderr is a terminal and stdout is not, and it is erased before anything else is written. A timer's signal
 asks the file for its offset, so that reading itself is not slowed.
-This is not used by the command run: a job reports the progress of its phases itself, several at a time, and no offset of a single
-file could be polled. Nor can its bars be used here: they need rich, which takes longer to import than most commands run.
 """
 
 import io

@@ -60,10 +60,12 @@ def write_folder(options):
 def _check(options, folder):
     """Raise Failure for options that a folder does not have, and for one that is there."""
     if "://" in folder:
-        raise Failure(USAGE, f"{folder}: a folder is written on this machine only")
-    for name, given in (("--from", options.from_), ("--max-bytes", options.max_bytes)):
-        if given is not None:
-            raise Failure(USAGE, f"{name} is not for a folder, of which SequenceFiles and typed bytes are the inputs")
+        raise Failure(USAGE, f"{folder}: the output folder must be a local path, not a URL")
+    if options.from_ is not None:
+        message = "--from cannot be used when the output is a folder: its inputs are recognised, SequenceFiles or typed bytes"
+        raise Failure(USAGE, message)
+    if options.max_bytes is not None:
+        raise Failure(USAGE, "--max-bytes cannot be used when the output is a folder")
     if os.path.isdir(folder) and os.listdir(folder):
         raise Failure(USAGE, f"{folder}: the folder is not empty")
 
@@ -92,7 +94,7 @@ def _begun(unfinished, description):
             with atomic_file(path) as raw, raw:
                 raw.write(json.dumps(description, indent=1).encode())
         if _read(path) != description:
-            raise Failure(USAGE, f"{unfinished}: of other inputs, or with other options: remove it to start again")
+            raise Failure(USAGE, f"{unfinished}: left by an unfinished run with other inputs or options: remove it to start again")
         for name in os.listdir(unfinished):
             if name.endswith(".partial"):  # of a process that was killed
                 os.unlink(os.path.join(unfinished, name))

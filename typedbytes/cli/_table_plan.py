@@ -25,7 +25,7 @@ def make_plan(options, split_size):
     files = names(options)
     kinds = [_kind(name, options) for name in files]
     if len({*kinds}) > 1 and not options.pairs:
-        raise Failure(USAGE, "SequenceFiles beside typed bytes: --pairs reads the latter as pairs too")
+        raise Failure(USAGE, "the inputs are SequenceFiles and typed bytes: pass --pairs to read the typed bytes as pairs too")
     structure = {"pairs": bool(options.pairs or "sequencefile" in kinds), "dialect": options.dialect}
     with _as_input_failure():
         splits = columns.splits(files, split_size)
@@ -38,16 +38,17 @@ def make_plan(options, split_size):
 def _kind(name, options):
     """Return the format of an input; raise Failure for one that is not read by splits, or seems to hold pairs."""
     if name == "-":
-        raise Failure(USAGE, f"standard input is read once: {_why(options)}")
+        raise Failure(USAGE, f"standard input can be read only once: {_advice(options)}")
     with opened(name) as source:
         kind, source = recognised(source, options)
         if kind not in ("sequencefile", "typedbytes"):
-            raise Failure(USAGE, f"{name}: {kind} is not read by splits: {_why(options)}")
+            what = "--widen works only with" if options.widen else "a folder can be written only from"
+            raise Failure(USAGE, f"{name}: {what} SequenceFiles and typed bytes, and this is {kind}: {_advice(options)}")
         check_for_pairs(source, kind, name, options)
     return kind
 
 
-def _why(options):
+def _advice(options):
     return "leave out --widen" if options.widen else "give -o a file"
 
 

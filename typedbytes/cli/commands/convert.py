@@ -41,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--compression", choices=("record", "block"), default="block", help="sequencefile: compress each value, or blocks (block)"
     )
     parser.add_argument(
-        "--split-size", type=size, metavar="SIZE", help="arrow, parquet: the bytes of a SequenceFile for each file of a folder (128M)"
+        "--split-size", type=size, metavar="SIZE", help="arrow, parquet: the bytes of input per file of an output folder (128M)"
     )
     parser.add_argument("--widen", action="store_true", help="arrow, parquet: give columns types for all records; reads the inputs twice")
     add_output_argument(parser)

@@ -22,7 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of cut."""
     add_picking_arguments(parser)
     parser.add_argument("-f", "--field", action="append", default=[], metavar="PATH", help="a field to write, such as key or value[0]")
-    parser.add_argument("--missing", choices=("error", "null"), default="error", help="what a field is that a record lacks (error)")
+    parser.add_argument("--missing", choices=("error", "null"), default="error", help="what to do if a record lacks a field (error)")
 
 
 def run(options: Namespace, output: CommandOutput) -> int | None:

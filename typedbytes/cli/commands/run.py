@@ -1,9 +1,7 @@
 """The command run: a job on this machine, by typedbytes.local.
 
-Only messages are written, to stderr; exit code 0 means that the output is complete.
-
-The progress of a job is reported by the job itself, in several phases at once: bars on a terminal, lines elsewhere. The line of
-_progress asks a single file for its offset, and fits no job.
+Only messages are written, to stderr; exit code 0 means that the output is complete. A job reads several files at once, so it reports
+progress itself: bars with rich, lines elsewhere. _progress polls the offset of one file.
 """
 
 from __future__ import annotations
@@ -30,10 +28,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_job_arguments(parser)
     add = parser.add_argument
     add(
-        "--memory", type=size, default=512 << 20, metavar="SIZE", help="memory of this process, which sorts and merges for all tasks (512M)"
+        "--memory",
+        type=size,
+        default=512 << 20,
+        metavar="SIZE",
+        help="memory of the parent process, which sorts and merges for all tasks; tasks need their own (512M)",
     )
     add("--engine", choices=("local", "spark"), default="local", help="what runs the tasks; spark: PySpark on this machine (local)")
-    add("--processes", type=integer, metavar="N", help="the number of tasks that run at once (that of processors)")
+    add("--processes", type=integer, metavar="N", help="the number of tasks that run at once (default: the number of processors)")
     add("--split-size", type=size, metavar="SIZE", help="the input of a map task (32M, as in Hadoop for local files)")
     add("--attempts", type=integer, default=1, metavar="N", help="the number of attempts of a task (1)")
     add("--tmp", metavar="FOLDER", help="the folder for temporary files (beside the output)")

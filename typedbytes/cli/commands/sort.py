@@ -26,7 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_memory_argument(parser)
     parser.add_argument(
         "--by", action="append", metavar="ORDER",
-        help="bytes, as Hadoop has it, or what is sorted by: value, key, a path as of cut; given again, it decides among equals (bytes)",
+        help="what to sort by: bytes (Hadoop's order), key, value, or a path as for cut; repeat it to break ties (bytes)",
     )  # fmt: skip
     parser.add_argument("-r", "--reverse", action="store_true", help="the largest first")
 

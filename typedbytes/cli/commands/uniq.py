@@ -21,7 +21,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_picking_arguments(parser)
     parser.set_defaults(pair_check=CHECK_UNDECIDED)
     parser.add_argument("--by", choices=("record", "key"), default="record", help="what to compare (record)")
-    parser.add_argument("--all", action="store_true", help="compare with all records before, not only the last")
+    parser.add_argument("--all", action="store_true", help="compare with all earlier records, not only the previous one")
 
 
 def run(options: Namespace, output: CommandOutput) -> int | None:

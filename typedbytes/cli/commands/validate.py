@@ -27,7 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of validate."""
     add_report_arguments(parser)
     add_unicode_argument(parser)
-    parser.add_argument("--pickle", choices=("safe", "raw"), default="safe", help="raw accepts any pickle and looks into none")
+    parser.add_argument("--pickle", choices=("safe", "raw"), default="safe", help="raw accepts any pickle without decoding it")
     parser.add_argument("--repair", metavar="OUT", help="copy every intact record of one input to OUT")
     parser.add_argument("-n", type=integer, default=10, metavar="N", dest="nfaults", help="report the first N faults of an input (10)")
 
@@ -75,7 +75,7 @@ def _check_repair(options):
     if len(names(options)) != 1:
         raise Failure(USAGE, "--repair takes one FILE (see typedbytes validate --help)")
     if not options.files and os.path.exists(options.repair):  # it may be the file to repair
-        message = f"--repair {options.repair}: which input? typedbytes validate --repair OUT FILE, with - for standard input"
+        message = f"--repair {options.repair} needs an input: typedbytes validate --repair OUT FILE, or - for standard input"
         raise Failure(USAGE, message)
 
 
