@@ -1,6 +1,6 @@
 """Files and folders that get their names once they are complete and on the disk; and temporary folders.
 
-Here: syncing, renaming, and removing what was not finished; the only module that does so. Not here: what is
+Here: syncing, renaming, locking, and removing what was not finished; the only module that does so. Not here: what is
 written. Invariant: even after a crash of the machine, a file of the name holds all that was written, or what it held before; a
 folder replaces nothing, and an empty folder only on request. Unfinished files and folders are named .NAME.PID.TOKEN.partial.
 """
@@ -10,7 +10,9 @@ import os
 import stat
 from contextlib import contextmanager
 
-__all__ = ["name_files", "name_folder", "remove_unfinished", "sync", "sync_contents", "temporary_folder", "atomic_file", "atomic_folder"]
+__all__ = [
+    "atomic_file", "atomic_folder", "locked_folder", "name_files", "name_folder", "remove_unfinished", "sync", "sync_contents", "temporary_folder",
+]  # fmt: skip
 
 # The errors of syncing a folder, or a file that is not on a disk, where that is not supported.
 _UNSYNCABLE = (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM)
@@ -81,6 +83,22 @@ def temporary_folder(prefix, parent=None):
     finally:
         for path in paths:
             _remove(path)
+
+
+@contextmanager
+def locked_folder(path):
+    """Hold the lock of a folder, where the system has such locks; raises BlockingIOError if another process holds it."""
+    try:
+        import fcntl
+    except ModuleNotFoundError:
+        yield
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _temporary_parents():

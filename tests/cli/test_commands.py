@@ -19,7 +19,7 @@ from commands import COMMAND, LIST, ONE, STREAM, TEXT, TWO, bad, good, rows, run
 from fresh import SECONDS, run_fresh
 from typedbytes import sequencefile
 from typedbytes.cli import _input_formats, _progress, _tables, _terminal, main
-from typedbytes.cli._faults import Memory
+from typedbytes.cli._fault_finder import RecentBytesReader
 
 PAIRS = [(f"key {i % 7}", i) for i in range(100)]
 PAIR_STREAM = tb.Encoder().encode_pairs(PAIRS)
@@ -370,16 +370,16 @@ def test_faults_in_a_long_stream(file):
     assert row["records"] == 20_000 - len(expected) and row["bytes"] == len(stream)
 
 
-def test_memory_of_a_source():
+def test_bytes_that_are_kept_of_a_source():
     data = random.Random(1).randbytes(3_000_000)
-    memory = Memory(io.BytesIO(data))
+    recent = RecentBytesReader(io.BytesIO(data))
     buffer = bytearray(100_000)
-    while memory.readinto(buffer):
+    while recent.readinto(buffer):
         pass
-    assert memory.kept_bytes(len(data) - 100, len(data) + 5) == (data[-100:], len(data) - 100)
-    found, start = memory.kept_bytes(0, len(data))
+    assert recent.kept_bytes(len(data) - 100, len(data) + 5) == (data[-100:], len(data) - 100)
+    found, start = recent.kept_bytes(0, len(data))
     assert data.endswith(found) and start == len(data) - len(found) and 1 << 20 <= len(found) < (1 << 20) + 200_000
-    assert memory.drain() == len(data)
+    assert recent.drain() == len(data)
 
 
 # Differences, searches, repetitions
@@ -1153,7 +1153,7 @@ def test_table():
 def test_progress_line():
     assert _progress.line("x", 0, 100, 1.0) == "0 B, 0 B/s, 0:01: x"
     assert _progress.line("x", 50, 100, 3700.0) == "50 B of 100 B, 50 %, 0 B/s, 1:01:40 left: x"
-    assert _progress.size(10**13) == "10000.0 GB"
+    assert _progress._format_size(10**13) == "10000.0 GB"
 
 
 # Measuring

@@ -23,7 +23,7 @@ import pytest
 import typedbytes as tb
 from hadoop_support import ROOT
 from typedbytes import cli, hadoop, sequencefile
-from typedbytes.hadoop import _bundle, _feed, _installed, _modules
+from typedbytes.hadoop import _bundle, _installed, _modules, _split_plugin
 from typedbytes.hadoop._job_log import ADVICE, JobLogParser
 from typedbytes.hadoop._task_report import summarize
 
@@ -74,7 +74,7 @@ OUTPUT = "mapreduce.output.fileoutputformat.compress"
 @pytest.fixture(autouse=True)
 def no_plug_in(monkeypatch):
     """What a job gets does not depend on whether the plug-in was made; a test that needs one says so."""
-    monkeypatch.setattr(_feed, "JAR", "/none/typedbytes-hadoop.jar")
+    monkeypatch.setattr(_split_plugin, "JAR", "/none/typedbytes-hadoop.jar")
 
 
 @pytest.fixture

@@ -140,7 +140,7 @@ def _exit_code(arguments):
 
 def _run(arguments):
     try:
-        work, file = _plan(arguments)
+        work, file = _parse_command(arguments)
         if file not in (None, "-"):
             with replace_file(file, compress=True) as output:
                 return work(output) or OK
@@ -185,7 +185,7 @@ def _module(name):
     return import_module(f"typedbytes.cli.commands.{name.replace('-', '_')}")
 
 
-def _plan(arguments):
+def _parse_command(arguments):
     """Return the work to do, a function of a CommandOutput, and the path given by --output, or None."""
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:], "--help"]

@@ -130,13 +130,13 @@ def positive(text):
 
 def _memory(text):
     """Return the number of bytes that a sort may use: with less than this it would write a temporary file for a few records."""
-    nbytes = size(text)
+    nbytes = parse_size(text)
     if nbytes < MIN_MEMORY:
         raise argparse.ArgumentTypeError(f"expected at least 64K, not {text!r}: a number without a unit is of bytes")
     return nbytes
 
 
-def size(text):
+def parse_size(text):
     """Return the number of bytes that an option gives, such as 65536, 64K or 1.5G."""
     number, unit = (text[:-1], text[-1].lower()) if text[-1:].lower() in UNITS else (text, "")
     try:

@@ -16,7 +16,7 @@ from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, OK, UNAVAILABL
 WILD = frozenset("*?[")
 
 
-def names(options):
+def input_names(options):
     """Return the names of the inputs, with folders and patterns replaced by the files they match."""
     found = []
     for path in options.files or ["-"]:
@@ -47,7 +47,7 @@ def reading(name, options, raw=False, others=None):
                 yield reader
             return
         source = check_for_pairs(source, form, name, options)
-        with _input_formats.reader_of(source, form, shown(name), options, raw) as reader:
+        with _input_formats.reader_of(source, form, display_name(name), options, raw) as reader:
             yield reader
 
 
@@ -70,24 +70,24 @@ def check_for_pairs(source, form, name, options):
         return source
     from typedbytes.cli import _pair_detection  # imported lazily: start-up time
 
-    return _pair_detection.watch_for_pairs(source, shown(name), options)
+    return _pair_detection.watch_for_pairs(source, display_name(name), options)
 
 
 @contextmanager
 def opened(name):
     """Open an input and yield its decompressed contents; any error meanwhile becomes a Failure that names the input."""
-    with _source(name) as source, as_input_failure(name), _progress.show_progress(source, shown(name)) as watched:
+    with _source(name) as source, as_input_failure(name), _progress.show_progress(source, display_name(name)) as watched:
         yield decompressed(watched)
 
 
 def lines(options):
     """Yield (location, line) for the lines of all inputs; a location is the input and the number of the line."""
-    for name in names(options):
+    for name in input_names(options):
         with opened(name) as source:
-            yield from _input_formats.lines_of(source, shown(name), options.max_bytes)
+            yield from _input_formats.lines_of(source, display_name(name), options.max_bytes)
 
 
-def shown(name):
+def display_name(name):
     """Return the name of an input in messages."""
     return "standard input" if name == "-" else name
 
@@ -119,11 +119,11 @@ def _source(name):
         if name != "-":
             return open(name, "rb", buffering=0)
         if sys.stdin is None:
-            raise Failure(NO_INPUT, f"{shown(name)}: closed")
+            raise Failure(NO_INPUT, f"{display_name(name)}: closed")
         source = open(0, "rb", buffering=0, closefd=False)
         return source if source.seekable() else _BlockingPipe(source)  # reading a file never blocks
     except OSError as error:
-        raise Failure(NO_INPUT, f"{shown(name)}: {reason_of(error)}") from None
+        raise Failure(NO_INPUT, f"{display_name(name)}: {reason_of(error)}") from None
 
 
 @contextmanager
@@ -132,16 +132,16 @@ def as_input_failure(name, status=IO_ERROR):
     try:
         yield
     except typedbytes.DecodeError as error:
-        raise Failure(BAD_DATA, f"{shown(name)}: {error}") from None
+        raise Failure(BAD_DATA, f"{display_name(name)}: {error}") from None
     except OSError as error:
-        raise Failure(status, f"{shown(name)}: {reason_of(error)}") from None
+        raise Failure(status, f"{display_name(name)}: {reason_of(error)}") from None
     except ModuleNotFoundError as error:
-        raise Failure(UNAVAILABLE, f"{shown(name)}: {error}") from None
+        raise Failure(UNAVAILABLE, f"{display_name(name)}: {error}") from None
 
 
 def report_skipped(name, skipped):
     """Report on stderr the damage that was skipped; return the exit code."""
     for each in skipped:
         nrecords = "" if each.nrecords is None else f", {each.nrecords} records"
-        Failure(BAD_DATA, f"{shown(name)}: skipped {each.nbytes} bytes{nrecords}: {each.error}").report()
+        Failure(BAD_DATA, f"{display_name(name)}: skipped {each.nbytes} bytes{nrecords}: {each.error}").report()
     return BAD_DATA if skipped else OK

@@ -32,19 +32,19 @@ def guess_records(codes):
 
 def type_names(codes):
     """Return the names of the first type codes."""
-    return " ".join(map(_name, codes[:SHOWN_TYPES]))
+    return " ".join(map(_type_name, codes[:SHOWN_TYPES]))
 
 
-def _name(code):
+def _type_name(code):
     try:
         return typedbytes.TypeCode(code).name
     except ValueError:
         return str(code)
 
 
-def watch_for_pairs(source, shown, options):
+def watch_for_pairs(source, name, options):
     """Return the source, which is checked, here or while it is read, as soon as there are enough values for a guess."""
-    guess = _PairGuess(shown, options)
+    guess = _PairGuess(name, options)
     if not source.seekable():
         return _GuessedPipe(source, guess)
     head, piece = b"", None
@@ -60,8 +60,8 @@ def watch_for_pairs(source, shown, options):
 class _PairGuess:
     """A guess that stays open until there are enough values."""
 
-    def __init__(self, shown, options):
-        self._shown = shown
+    def __init__(self, name, options):
+        self._name = name
         self._options = options
         self.is_open = True
 
@@ -75,27 +75,27 @@ class _PairGuess:
             del codes[len(codes) // 2 * 2 :]  # its value may not have arrived
         self.is_open = len(codes) <= 2 and not is_all
         if not self.is_open:
-            check_guess(guess_records(codes), codes, self._shown, self._options)
+            check_guess(guess_records(codes), codes, self._name, self._options)
 
 
-def check_guess(guess, types, shown, options):
+def check_guess(guess, types, name, options):
     """Say what an input was taken for where that may be wrong; raise Failure where records would be taken apart."""
     if guess == SEEMS_PAIRS:
         looks = f"looks like pairs ({type_names(types[:4])}): use --pairs, or --values if that is wrong"
         if options.pair_check == NOTE:
-            say(f"typedbytes: {shown}: read as single values, but it {looks}")
+            say(f"typedbytes: {name}: read as single values, but it {looks}")
             return
-        raise Failure(USAGE, f"{shown}: the input {looks} (TYPEDBYTES_RECORDS=pairs or =values sets it for all commands)")
+        raise Failure(USAGE, f"{name}: the input {looks} (TYPEDBYTES_RECORDS=pairs or =values sets it for all commands)")
     if guess == UNDECIDED and options.pair_check == CHECK_UNDECIDED:
-        _check_undecided(_name(types[0]), shown, options)
+        _check_undecided(_type_name(types[0]), name, options)
 
 
-def _check_undecided(type_name, shown, options):
+def _check_undecided(type_name, name, options):
     if _is_replaced(options):
         message = f"these may be values, or pairs of two {type_name}s: pass --values or --pairs, because -o replaces an input"
-        raise Failure(USAGE, f"{shown}: {message}")
+        raise Failure(USAGE, f"{name}: {message}")
     if options.files:  # with a pipe the original input is unchanged
-        say(f"typedbytes: {shown}: read as single values: use --pairs for pairs of two {type_name}s, or --values to leave out this line")
+        say(f"typedbytes: {name}: read as single values: use --pairs for pairs of two {type_name}s, or --values to leave out this line")
 
 
 def _is_replaced(options):

@@ -80,15 +80,15 @@ def line(name, done, nbytes, seconds):
     """
     rate = done / seconds
     if not nbytes or not done:
-        return f"{size(done)}, {size(rate)}/s, {_clock(seconds)}: {name}"
+        return f"{_format_size(done)}, {_format_size(rate)}/s, {_clock(seconds)}: {name}"
     left = _clock(max(0, nbytes - done) / rate)
-    return f"{size(done)} of {size(nbytes)}, {100 * done // nbytes} %, {size(rate)}/s, {left} left: {name}"
+    return f"{_format_size(done)} of {_format_size(nbytes)}, {100 * done // nbytes} %, {_format_size(rate)}/s, {left} left: {name}"
 
 
-def size(nbytes):
+def _format_size(nbytes):
     """Return a number of bytes with a unit.
 
-    >>> size(999), size(1234567)
+    >>> _format_size(999), _format_size(1234567)
     ('999 B', '1.2 MB')
     """
     for unit in ("B", "kB", "MB", "GB"):

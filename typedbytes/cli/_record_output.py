@@ -55,12 +55,12 @@ class Records:
         with self.writer(reader) as writer:
             writer.copy(reader)
 
-    def choose(self, reader, choose):
-        """Write the records that choose(chunk) yields, for chunks of whole records."""
+    def filter_chunks(self, reader, select):
+        """Write the records that select(chunk) yields, for chunks of whole records."""
         with self.writer(reader) as writer:
 
             def write(chunk):
-                for record in choose(chunk):
+                for record in select(chunk):
                     writer.write_raw(record)
 
             with typedbytes.Writer(UntilFailure(write), buffer_size=self._nbytes) as copier:

@@ -6,7 +6,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from typedbytes.cli._encoded_records import joined
-from typedbytes.cli._inputs import names, reading
+from typedbytes.cli._inputs import input_names, reading
 from typedbytes.cli._record_output import Records
 
 
@@ -14,7 +14,7 @@ def copy_range(options, output, wanted):
     """Copy the records whose numbers are in a range."""
     here, due = 0, wanted.start
     with Records(options, output) as records:
-        for name in names(options):
+        for name in input_names(options):
             if due >= wanted.stop:
                 return
             with reading(name, options, raw=True) as reader, records.writer(reader) as writer:
@@ -42,7 +42,7 @@ def _chosen_from_end(options, wanted):
     before = range(wanted.start, sys.maxsize, wanted.step) if wanted.start >= 0 else ()
     held: deque = deque()
     total = 0
-    for name in names(options):
+    for name in input_names(options):
         with reading(name, options, raw=True) as reader:
             for record in reader:
                 total += 1

@@ -8,7 +8,7 @@ import typedbytes
 from typedbytes.cli._encoded_records import Encoded, Pairs
 from typedbytes.cli._failure import BAD_DATA, IO_ERROR, USAGE, Failure, reason_of
 from typedbytes.cli._input_formats import CHUNK_NBYTES, limited_source_of
-from typedbytes.cli._inputs import as_input_failure, check_for_pairs, names, opened, recognised, shown
+from typedbytes.cli._inputs import as_input_failure, check_for_pairs, display_name, input_names, opened, recognised
 
 
 class Inputs:
@@ -27,7 +27,7 @@ class Inputs:
             with closing(self._opened):  # not left to the collector: tracebacks refer to it
                 yield
         except typedbytes.DecodeError as error:
-            raise Failure(BAD_DATA, f"{shown(self._name)}: {error}") from None
+            raise Failure(BAD_DATA, f"{display_name(self._name)}: {error}") from None
         except OSError as error:
             raise Failure(IO_ERROR, f"temporary files: {reason_of(error)}") from None
 
@@ -58,13 +58,13 @@ class Inputs:
         return True
 
     def _open_each(self):
-        for number, name in enumerate(names(self._options)):
+        for number, name in enumerate(input_names(self._options)):
             with opened(name) as source:
                 self._name = name
                 form, source = recognised(source, self._options)
                 nparts = 2 if self._options.pairs or form == "sequencefile" else 1
                 source = check_for_pairs(source, form, name, self._options)
-                source = limited_source_of(source, form, shown(name), self._options)
+                source = limited_source_of(source, form, display_name(name), self._options)
                 if getattr(self._options, "to", None) == "sequencefile":
                     self._check_header(source, is_first=number == 0)
                 yield _NamedSource(source, name), nparts

@@ -3,14 +3,14 @@
 import typedbytes
 from typedbytes.cli._encoded_records import is_pairs
 from typedbytes.cli._failure import USAGE, Failure
-from typedbytes.cli._inputs import names, reading
+from typedbytes.cli._inputs import input_names, reading
 from typedbytes.cli._reports import json_of
 
 
 def collect(make, options):
     """Write the records of all inputs to make(is_pairs); return the result of make and is_pairs."""
     sink = pairs = None
-    for name in names(options):
+    for name in input_names(options):
         with reading(name, options, raw=True) as reader:
             if sink is None:
                 pairs = is_pairs(reader)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import os
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
-from typedbytes._atomic import atomic_file, name_folder, sync
+from typedbytes._atomic import atomic_file, locked_folder, name_folder, sync
 from typedbytes.cli._failure import USAGE, Failure, say
 from typedbytes.cli._output import OutputError
 from typedbytes.cli._table_plan import batches_of, make_plan
@@ -89,7 +89,11 @@ def _begun(unfinished, description):
     """Make the folder, or go on with one whose description is the same, while no other process does."""
     os.makedirs(unfinished, exist_ok=True)
     path = os.path.join(unfinished, PLAN)
-    with _locked(unfinished):
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked_folder(unfinished))
+        except BlockingIOError:
+            raise Failure(USAGE, f"{unfinished}: another process writes to it") from None
         if not os.path.exists(path):
             with atomic_file(path) as raw, raw:
                 raw.write(json.dumps(description, indent=1).encode())
@@ -104,24 +108,6 @@ def _begun(unfinished, description):
 def _read(path):
     with open(path, "rb") as file:
         return json.load(file)
-
-
-@contextmanager
-def _locked(folder):
-    """Hold the lock of a folder, where the system has such locks."""
-    try:
-        import fcntl
-    except ModuleNotFoundError:
-        yield
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    except BlockingIOError:
-        raise Failure(USAGE, f"{folder}: another process writes to it") from None
-    finally:
-        os.close(descriptor)
 
 
 def _convert(splits, folder, plan, options):

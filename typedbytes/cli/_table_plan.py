@@ -10,19 +10,19 @@ from contextlib import contextmanager
 
 from typedbytes import columns
 from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, USAGE, Failure, reason_of
-from typedbytes.cli._inputs import check_for_pairs, names, opened, recognised
+from typedbytes.cli._inputs import check_for_pairs, input_names, opened, recognised
 from typedbytes.columns import _tables
 from typedbytes.errors import DecodeError
 
 __all__ = ["batches_of", "make_plan"]
 
 # The splits, their Schema, and how columns are read.
-Plan = namedtuple("Plan", "splits schema structure")
+TablePlan = namedtuple("TablePlan", "splits schema structure")
 
 
 def make_plan(options, split_size):
-    """Return the Plan of a conversion. With --widen the types are those that hold all records, else those of the first of each input."""
-    files = names(options)
+    """Return the TablePlan of a conversion. With --widen the types are those that hold all records, else those of the first of each input."""
+    files = input_names(options)
     kinds = [_kind(name, options) for name in files]
     if len({*kinds}) > 1 and not options.pairs:
         raise Failure(USAGE, "the inputs are SequenceFiles and typed bytes: pass --pairs to read the typed bytes as pairs too")
@@ -32,7 +32,7 @@ def make_plan(options, split_size):
         schema = _tables.infer_schema(files, structure, of_all_files=True, of_all_records=options.widen)
     if schema is None:
         raise Failure(BAD_DATA, "there are no records to take the columns from")
-    return Plan(splits, schema, structure)
+    return TablePlan(splits, schema, structure)
 
 
 def _kind(name, options):

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import typedbytes
 from typedbytes import columns
 from typedbytes.cli._failure import BAD_DATA, UNAVAILABLE, Failure
-from typedbytes.cli._inputs import shown
+from typedbytes.cli._inputs import display_name
 
 
 def imported_pyarrow():
@@ -42,4 +42,4 @@ def as_data_failure(name):
     except (pyarrow.ArrowException, typedbytes.EncodeError, ValueError) as error:
         # A plain ValueError: the name of a column is not UTF-8, or a Parquet file has a second schema.
         message = str(error).replace("pass nulls=... to say what to write", "--dialect hive writes NULL for it")
-        raise Failure(BAD_DATA, f"{shown(name)}: {message}") from None
+        raise Failure(BAD_DATA, f"{display_name(name)}: {message}") from None

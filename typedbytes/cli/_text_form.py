@@ -13,7 +13,7 @@ from typedbytes._report import _native as _report
 from typedbytes.cli._encoded_records import is_pairs, split
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, escaped
 from typedbytes.cli._input_formats import lines_of
-from typedbytes.cli._inputs import names, opened, shown
+from typedbytes.cli._inputs import display_name, input_names, opened
 
 _WITH_TEXT = (TypeCode.STRING, TypeCode.BYTES, TypeCode.BYTESTRING)
 MAX_FIELD_NBYTES = (1 << 31) - 1
@@ -52,9 +52,9 @@ def encoded_text(options):
     encode = (lambda pair: encoder.encode_pairs([pair])) if layout.pairs else encoder.encode
     records = _rows if layout.is_rows else _pairs if layout.pairs else iter
     infer = _inferred if options.infer else lambda record: record
-    for name in names(options):
+    for name in input_names(options):
         with opened(name) as source:
-            lines = _Lines(lines_of(source, shown(name), options.max_bytes), layout)
+            lines = _Lines(lines_of(source, display_name(name), options.max_bytes), layout)
             yield from map(encode, map(infer, records(lines)))
 
 

@@ -8,10 +8,10 @@ import os
 from dataclasses import replace
 
 from typedbytes.hadoop._bundle import differences, versions_in
-from typedbytes.hadoop._feed import with_feed
 from typedbytes.hadoop._input_formats import find_format
 from typedbytes.hadoop._modules import calls, has_steps, is_importable, local_modules, roles, third_party
 from typedbytes.hadoop._python_version import check_python
+from typedbytes.hadoop._split_plugin import with_feed
 from typedbytes.hadoop._steps import steps_of
 from typedbytes.hadoop._submit_errors import OptionError, SubmitError
 

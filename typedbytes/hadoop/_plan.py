@@ -11,7 +11,7 @@ import os
 import shlex
 from dataclasses import dataclass, field
 
-from typedbytes.hadoop import _feed, _quoting
+from typedbytes.hadoop import _quoting, _split_plugin
 from typedbytes.hadoop._submit_errors import OptionError
 from typedbytes.streaming._job_options import OPTION_OF, properties_of
 from typedbytes.streaming._task import BINARY_PARTITIONER, BYTES_COMPARATOR
@@ -102,7 +102,7 @@ class Plan:
         if self.secondary:
             properties["mapreduce.partition.binarypartitioner.right.offset"] = str(-self.secondary - 1)
         if self.feed == "splits":
-            properties.update(_feed.properties(self))
+            properties.update(_split_plugin.properties(self))
         return {**properties, **self.own_properties()}
 
     def own_properties(self):
@@ -118,10 +118,10 @@ class Plan:
         parts = [("-files", _urls("-files", files))]
         if archives:
             parts.append(("-archives", _urls("-archives", archives)))
-        parts.append(("-libjars", _urls("-libjars", [_feed.jar(self)])) if self.feed == "splits" else ("-io", "typedbytes"))
+        parts.append(("-libjars", _urls("-libjars", [_split_plugin.jar(self)])) if self.feed == "splits" else ("-io", "typedbytes"))
         parts += [("-input", _quoting.location("-input", path)) for path in self.inputs]
         parts.append(("-output", _quoting.location("-output", self.output)))
-        input_formats, output_formats = _feed.formats(self, INPUT_FORMATS, OUTPUT_FORMATS)
+        input_formats, output_formats = _split_plugin.formats(self, INPUT_FORMATS, OUTPUT_FORMATS)
         parts.append(("-inputformat", _java_class("-inputformat", input_formats, self.input_format)))
         parts.append(("-outputformat", _java_class("-outputformat", output_formats, self.output_format)))
         parts += [("-cmdenv", _quoting.variable(name, value)) for name, value in self._environment().items()]

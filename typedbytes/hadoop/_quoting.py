@@ -13,7 +13,7 @@ import re
 from collections import namedtuple
 
 from typedbytes.hadoop._submit_errors import OptionError, SubmitError
-from typedbytes.streaming._job_options import link_of
+from typedbytes.streaming._shipped_files import split_link
 
 __all__ = ["Shipped", "assignment", "command", "location", "option", "shipped", "unique", "url_path", "variable"]
 
@@ -122,7 +122,7 @@ def _has_free_comma(path):
 
 def shipped(text):
     """Return the path and the link of PATH, or PATH#LINK."""
-    return Shipped(*link_of(text))
+    return Shipped(*split_link(text))
 
 
 def unique(*kinds):

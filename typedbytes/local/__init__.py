@@ -25,7 +25,7 @@ except ModuleNotFoundError:
     require_posix("typedbytes.local")
     raise
 
-from typedbytes.local._outputs import FORMATS as OUTPUT_FORMATS, OutputFolder
+from typedbytes.local._output_folder import FORMATS as OUTPUT_FORMATS, OutputFolder
 from typedbytes.local._processes import Processes
 from typedbytes.local._shipped import ship_files
 from typedbytes.local._steps import run_steps
@@ -89,9 +89,10 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
     if any(map(callable, jobs.values())):  # their modules are found there where they are found here
         options["environ"] = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(options.get("environ") or {})}
     options["properties"] = _properties(options)
+    nprocesses = options.pop("processes", None)
     with Processes() as processes:
         processes.folder, options["environ"] = _ship(options, processes.caretaker)
-        return _run(processes, name or "typedbytes", [commands], inputs, output, reducers, **options)
+        return _run(processes, name or "typedbytes", [commands], inputs, output, reducers, nprocesses=nprocesses, **options)
 
 
 def run_script(script, arguments=(), *, inputs, output, reducers=None, combiner=None, **options):
@@ -105,14 +106,15 @@ def run_script(script, arguments=(), *, inputs, output, reducers=None, combiner=
 
 
 def run_script_by(engine, script, arguments, *, inputs, output, reducers, combiner, **options):
-    """Run the job of a script, each step by an engine: engine(plan, splits, output, progress, processes).run() returns its counters."""
+    """Run the job of a script, each step by an engine: engine(settings, splits, output, progress, processes).run() returns its counters."""
     properties = options["properties"] = _properties(options)
     reducers = _reducers_of(properties, reducers)
+    nprocesses = options.pop("processes", None)
     with Processes() as processes:
         processes.folder, options["environ"] = _ship(options, processes.caretaker)
         environ = {**variables_of(properties), **options["environ"]}
         steps = from_script(processes, script, arguments, combiner, None if reducers is None else reducers > 0, environ)
-        return _run(processes, os.path.basename(script), steps, inputs, output, reducers, engine=engine, **options)
+        return _run(processes, os.path.basename(script), steps, inputs, output, reducers, nprocesses=nprocesses, engine=engine, **options)
 
 
 def _ship(options, caretaker):
@@ -120,40 +122,40 @@ def _ship(options, caretaker):
 
 
 def _run(
-    running, name, steps, inputs, output, reducers, *, engine=Job, output_format="sequencefile", input_format="auto", secondary=0, split_size=None, processes=None,
+    processes, name, steps, inputs, output, reducers, *, engine=Job, output_format="sequencefile", input_format="auto", secondary=0, split_size=None, nprocesses=None,
     memory=512 << 20, tmp=None, codec="none", attempts=1, keep_failed=False, environ=None, properties=None,
     quiet=False, progress=None,
 ):  # fmt: skip
-    processes = (os.cpu_count() or 1) if processes is None else processes
+    nprocesses = (os.cpu_count() or 1) if nprocesses is None else nprocesses
     properties = properties or {}
     reducers = _reducers_of(properties, 1 if reducers is None else reducers)
-    _check_options(output_format, input_format, codec, reducers, secondary, processes, attempts, memory)
+    _check_options(output_format, input_format, codec, reducers, secondary, nprocesses, attempts, memory)
     environ = {**os.environ, **(environ or {})}
 
     def run_step(name, commands, paths, output, input_format, output_format, more=()):
         start = time.monotonic()
         nreducers = reducers if commands["reduce"] else 0
         variables = variables_of({**properties, **dict(more)})
-        plan = JobSettings(
-            name, commands, nreducers, secondary, output_format, memory, processes, attempts, codec, quiet, environ, variables
+        settings = JobSettings(
+            name, commands, nreducers, secondary, output_format, memory, nprocesses, attempts, codec, quiet, environ, variables
         )
-        with OutputFolder(output, running.caretaker, keep_failed, tmp) as folder:
+        with OutputFolder(output, processes.caretaker, keep_failed, tmp) as folder:
             records, paths = pairs_in(paths)
             if records is not None:
                 splits = make_splits([folder.keep_records(records)], PAIRS)
             else:
                 files = find_files([folder.keep_stdin() if each == "-" else each for each in paths])
                 splits = make_splits(files, input_format, split_size)
-            counters = engine(plan, splits, folder, progress, running).run()
+            counters = engine(settings, splits, folder, progress, processes).run()
         return Result(folder.path, counters, len(splits), nreducers, time.monotonic() - start)
 
     paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
     if len(steps) == 1:
         return run_step(name, steps[0], paths, output, input_format, output_format)
-    return run_steps(run_step, name, steps, paths, output, input_format, output_format, running.caretaker)
+    return run_steps(run_step, name, steps, paths, output, input_format, output_format, processes.caretaker)
 
 
-def _check_options(output_format, input_format, codec, reducers, secondary, processes, attempts, memory):
+def _check_options(output_format, input_format, codec, reducers, secondary, nprocesses, attempts, memory):
     for option, value, known in (
         ("output_format", output_format, OUTPUT_FORMATS),
         ("input_format", input_format, INPUT_FORMATS),
@@ -162,9 +164,9 @@ def _check_options(output_format, input_format, codec, reducers, secondary, proc
         _check(value in known, f"{option} must be one of {', '.join(known)}, not {value!r}")
     _check(0 <= reducers <= 65536, f"reducers must be 0 to 65536, not {reducers}")
     _check(secondary >= 0, f"secondary must be a number of bytes, not {secondary}")
-    _check(processes > 0 and attempts > 0, "processes and attempts must be at least 1")
-    min_memory = processes * MIN_MEMORY
-    _check(memory >= min_memory, f"memory must be at least {min_memory} bytes for {processes} processes, not {memory}")
+    _check(nprocesses > 0 and attempts > 0, "processes and attempts must be at least 1")
+    min_memory = nprocesses * MIN_MEMORY
+    _check(memory >= min_memory, f"memory must be at least {min_memory} bytes for {nprocesses} processes, not {memory}")
 
 
 def _properties(options):

@@ -65,7 +65,7 @@ def from_script(processes, script, arguments, combines, reduces, environ=None):
     start = _start_of(script)
     commands = {role: [*start, role, *arguments] for role in ("map", "combine", "reduce")}
     wanted = {"map": True, "combine": combines is not False and reduces is not False, "reduce": reduces is not False}
-    steps = _steps_of(processes, script, [*start, "steps", *arguments], environ)
+    steps = _ask_for_steps(processes, script, [*start, "steps", *arguments], environ)
     if steps is None:
         commands_to_probe = {role: commands[role] for role in ("combine", "reduce") if wanted[role]}
         steps = [["map", *(role for role, lines in _probe(processes, script, commands_to_probe, environ).items() if lines is not None)]]
@@ -85,7 +85,7 @@ def _start_of(script):
     return [path] if os.access(script, os.X_OK) and not script.endswith(".py") else [sys.executable, path]
 
 
-def _steps_of(processes, script, command, environ):
+def _ask_for_steps(processes, script, command, environ):
     """Return the roles of each step of a script's job, None for a job of one step; only a script that may have some is asked."""
     try:
         with open(script, "rb") as file:

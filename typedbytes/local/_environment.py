@@ -13,13 +13,13 @@ _CLASSES = "org.apache.hadoop.streaming.io."
 _TYPED_BYTES = "org.apache.hadoop.typedbytes.TypedBytesWritable"
 
 
-def job_environment(plan, job_id, nmaps, text_output):
+def job_environment(settings, job_id, nmaps, text_output):
     """Return the variables of all tasks of a job, with its properties and the environment that they inherit."""
-    nreducers, secondary = plan.nreducers, plan.secondary
+    nreducers, secondary = settings.nreducers, settings.secondary
     last = "reduce" if nreducers else "map"
     variables = {
         "mapreduce_job_id mapred_job_id": job_id,
-        "mapreduce_job_name mapred_job_name": plan.name,
+        "mapreduce_job_name mapred_job_name": settings.name,
         "mapreduce_job_maps mapred_map_tasks": nmaps,
         "mapreduce_job_reduces mapred_reduce_tasks": nreducers,
         "mapreduce_job_output_key_class mapred_output_key_class": _TYPED_BYTES,
@@ -29,11 +29,11 @@ def job_environment(plan, job_id, nmaps, text_output):
     if secondary:
         variables["mapred_partitioner_class"] = BINARY_PARTITIONER
         variables["mapreduce_partition_binarypartitioner_right_offset"] = -secondary - 1
-    inherited = {name: value for name, value in plan.environ.items() if not name.startswith(HADOOP_PREFIXES)}
+    inherited = {name: value for name, value in settings.environ.items() if not name.startswith(HADOOP_PREFIXES)}
     formats = {(side, direction): "TypedBytes" for side in ("map", "reduce") for direction in ("input", "output")}
     if text_output:
         formats[last, "output"] = "Text"
-    return {**inherited, **plan.properties, **_under_both_names(variables), **_format_environment(formats)}
+    return {**inherited, **settings.variables, **_under_both_names(variables), **_format_environment(formats)}
 
 
 def combiner_environment():

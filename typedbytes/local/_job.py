@@ -30,9 +30,9 @@ OWN_COUNTERS = {False: (2, 2), True: (8, 3)}
 PHASES = {"m": "map", "r": "reduce"}
 
 # commands: of "map", "combine" and "reduce", a list of words each or None. memory: bytes for all tasks together.
-# properties: the variables that the tasks find of the job's.
+# variables: those of the job's properties, which tasks find in their environment.
 JobSettings = namedtuple(
-    "JobSettings", "name commands nreducers secondary output_format memory processes attempts codec quiet environ properties"
+    "JobSettings", "name commands nreducers secondary output_format memory nprocesses attempts codec quiet environ variables"
 )
 
 # The result of a job that succeeded: the path of its output, its counters by group and name, its tasks, and its duration.
@@ -45,8 +45,8 @@ ADVICE = {ENOSPC: NO_SPACE, EDQUOT: NO_SPACE, EFBIG: "; raise the limit on the s
 class Job:
     """One run of a job over splits into an OutputFolder."""
 
-    def __init__(self, plan, splits, output, progress, processes):
-        self.plan = plan
+    def __init__(self, settings, splits, output, progress, processes):
+        self.settings = settings
         self._splits = splits
         self.output = output
         self._progress = progress
@@ -54,17 +54,17 @@ class Job:
         self._lock = Lock()
         self._counters = Counters()  # of attempts that have succeeded
         self.id = f"job_local{random.SystemRandom().randrange(10**9, 10**10)}_0001"
-        text_output = plan.output_format == "text"
-        self.environ = job_environment(plan, self.id, len(splits), text_output)
-        self.memory = memory_for_records(plan.memory) // plan.processes  # of a task
-        self.max_files = max_files(plan.processes)  # that a task merges at once
+        text_output = settings.output_format == "text"
+        self.environ = job_environment(settings, self.id, len(splits), text_output)
+        self.memory = memory_for_records(settings.memory) // settings.nprocesses  # of a task
+        self.max_files = max_files(settings.nprocesses)  # that a task merges at once
         self._segments: list = [()] * len(splits)  # by map task: its sorted runs, a Segment for each partition
 
     def run(self):
         """Run the job and return its counters. Raises JobError."""
         try:
             self._run_phase("map", self._map, [split.length for split in self._splits])
-            self._run_phase("reduce", self._reduce, [_nbytes(self._segments_of(number)) for number in range(self.plan.nreducers)])
+            self._run_phase("reduce", self._reduce, [_nbytes(self._segments_of(number)) for number in range(self.settings.nreducers)])
         except OSError as error:
             advice = ADVICE.get(error.errno or 0, "")
             raise JobError(f"writing or reading temporary files or output failed: {error}{advice}") from error
@@ -73,9 +73,9 @@ class Job:
         return self._counters
 
     def _run_phase(self, phase, function, sizes):
-        """Call function(number, note) for each task, some of them side by side; sizes: of their inputs."""
+        """Call function(number, report_progress) for each task, some of them side by side; sizes: of their inputs."""
         done = [0] * len(sizes)
-        with self.processes.threads(self.plan.processes) as pool:
+        with self.processes.threads(self.settings.nprocesses) as pool:
             waiting = {pool.submit(function, number, partial(done.__setitem__, number)) for number in range(len(sizes))}
             while waiting:
                 ended, waiting = wait(waiting, POLL_SECONDS, FIRST_COMPLETED)
@@ -88,13 +88,13 @@ class Job:
 
     def _attempt(self, kind, number, source, environ, run):
         """Call run(attempt) until it succeeds, and keep the files and counters of that attempt."""
-        for tries in range(self.plan.attempts):
+        for tries in range(self.settings.attempts):
             attempt = TaskAttempt(self, kind, number, tries, environ)
             try:
                 counted = run(attempt)
             except TaskError as error:
                 what = f"{PHASES[kind]} task {number} ({source}) failed: {error}"
-                if error.final or tries + 1 == self.plan.attempts or self.processes.stopped:
+                if error.final or tries + 1 == self.settings.attempts or self.processes.stopped:
                     raise JobError(what, attempt.messages.tail) from None
                 attempt.messages.handle(f"typedbytes: {what}; trying again\n".encode())
                 attempt.drop()
@@ -104,18 +104,18 @@ class Job:
                     self.output.commit_attempt(attempt.folder)
                     self._counters.merge(attempt.messages.counters)
                     self._counters.merge({TASK_COUNTERS: counted})
-                    exceeded = self._counters.exceeded_limit(*OWN_COUNTERS[self.plan.nreducers > 0])
+                    exceeded = self._counters.exceeded_limit(*OWN_COUNTERS[self.settings.nreducers > 0])
                 if exceeded:
                     raise JobError(f"the tasks have {exceeded}, not counting Hadoop's own counters", attempt.messages.tail)
                 return
 
     # -- map
 
-    def _map(self, number, note):
+    def _map(self, number, report_progress):
         split = self._splits[number]
 
         def run(attempt):
-            self._segments[number], counted = attempt.run_map(split, note)
+            self._segments[number], counted = attempt.run_map(split, report_progress)
             return counted
 
         self._attempt("m", number, described(split), map_environment(split), run)
@@ -126,16 +126,16 @@ class Job:
         """Return the segments of a reduce task, in the order of the map tasks."""
         return [run[number] for runs in self._segments for run in runs]
 
-    def _reduce(self, number, note):
+    def _reduce(self, number, report_progress):
         segments = self._segments_of(number)
-        self._attempt("r", number, f"{total_records(segments)} pairs", {}, lambda attempt: attempt.run_reduce(segments, note))
+        self._attempt("r", number, f"{total_records(segments)} pairs", {}, lambda attempt: attempt.run_reduce(segments, report_progress))
 
 
-def max_files(processes):
+def max_files(nprocesses):
     """Return how many files each of several tasks of a process may have open."""
     # Half of the descriptors is left for pipes and everything else.
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return MAX_FILES if limit == resource.RLIM_INFINITY else min(MAX_FILES, limit // 2 // processes)
+    return MAX_FILES if limit == resource.RLIM_INFINITY else min(MAX_FILES, limit // 2 // nprocesses)
 
 
 def _nbytes(segments):

@@ -8,18 +8,19 @@ from typedbytes._sorting._native import Sorter
 from typedbytes.errors import DecodeError
 from typedbytes.local._inputs import open_split
 from typedbytes.local._processes import TaskError
+from typedbytes.local._sinks import ProgressSink
 
-__all__ = ["MapTask", "ProgressSink", "feed_split"]
+__all__ = ["MapTask", "feed_split"]
 
 
-def feed_split(split, sink, note):
-    """Write the pairs of a split to a sink, call note(position) on the way, and return their number.
+def feed_split(split, sink, report_progress):
+    """Write the pairs of a split to a sink, call report_progress(position) on the way, and return their number.
 
     Raises TaskError for input that is invalid or cannot be read.
     """
     try:
         with open_split(split) as reader:
-            reader.copy_to(ProgressSink(sink, lambda nbytes: note(reader.position)))
+            reader.copy_to(ProgressSink(sink, lambda nbytes: report_progress(reader.position)))
             return reader.record
     except BrokenPipeError:
         raise
@@ -32,21 +33,6 @@ def feed_split(split, sink, note):
         raise TaskError(f"the input cannot be read: {error}", final=True) from None
     except (OSError, EOFError) as error:
         raise TaskError(f"reading the input failed: {error}") from None
-
-
-class ProgressSink:
-    """A sink that reports the number of bytes written so far: note(nbytes)."""
-
-    def __init__(self, sink, note):
-        self._sink = sink
-        self._note = note
-        self._nbytes = 0
-
-    def write(self, data):
-        """Write bytes and return their number."""
-        self._nbytes += self._sink.write(data)
-        self._note(self._nbytes)
-        return len(data)
 
 
 class MapTask:

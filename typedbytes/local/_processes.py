@@ -20,6 +20,7 @@ from typedbytes.local._caretaker import Caretaker
 from typedbytes.local._counters import lines_of
 from typedbytes.local._errors import CommandError
 from typedbytes.local._signals import name_of
+from typedbytes.local._sinks import PipeSink
 
 __all__ = ["Processes", "TaskError"]
 
@@ -82,7 +83,7 @@ class Processes:
         Returns what collect returns. Raises TaskError when the attempt failed.
         """
         process, unread = self._start_with_pipes(command, environ)
-        feeder = _Thread(self._feed, process, feed)
+        feeder = _Thread(self._write_input, process, feed)
         message_reader = _Thread(_read_messages, process.stderr, messages)
         with unread:
             try:
@@ -156,7 +157,7 @@ class Processes:
             _enlarge_pipe(pipe)
         return process, unread
 
-    def _feed(self, process, feed):
+    def _write_input(self, process, feed):
         try:
             feed(PipeSink(process.stdin))
         except BrokenPipeError:
@@ -218,21 +219,6 @@ def _call_despite_signals(function):
     except BaseException:
         function()
         raise
-
-
-class PipeSink:
-    """Write everything to a pipe."""
-
-    def __init__(self, pipe):
-        self._pipe = pipe
-
-    def write(self, data):
-        """Write bytes and return their number."""
-        with memoryview(data) as view:
-            nbytes = 0
-            while nbytes < len(view):
-                nbytes += self._pipe.write(view[nbytes:])
-            return nbytes
 
 
 class _Thread(threading.Thread):

@@ -8,7 +8,7 @@ import os
 import tempfile
 
 from typedbytes.local._errors import CommandError
-from typedbytes.streaming._job_options import link_of
+from typedbytes.streaming._shipped_files import split_link
 
 __all__ = ["ship_files"]
 
@@ -26,7 +26,7 @@ def ship_files(files, archives, environ, caretaker):
     os.mkdir(folder, 0o700)
     for add, given in ((_link, files), (_unpack, archives)):
         for file in given:
-            path, name = link_of(os.fspath(file))
+            path, name = split_link(os.fspath(file))
             _add(add, path, name, folder)
     # Modules are shipped too; and relative names in the path were those of another folder.
     given = environ.get("PYTHONPATH", os.environ.get("PYTHONPATH"))

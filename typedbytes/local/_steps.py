@@ -1,6 +1,6 @@
 """A job of several steps: one job after the other, each on the output of the one before.
 
-Here: what is between the steps. Not here: running one of them. Invariant: what is between two steps is removed with the job, however
+Here: what is between the steps. Not here: running one of them, and asking a script for its steps, which _commands does. Invariant: what is between two steps is removed with the job, however
 that ends, and as soon as the second has succeeded; side files of every step end in the output.
 """
 
@@ -10,7 +10,7 @@ import shutil
 from typedbytes.local._counters import Counters
 from typedbytes.local._errors import JobError
 from typedbytes.local._job import Result
-from typedbytes.local._outputs import check_output
+from typedbytes.local._output_folder import check_output
 from typedbytes.sequencefile._locations import visible_names
 
 __all__ = ["run_steps"]

@@ -18,15 +18,15 @@ def read(spark, path, schema, options):
     if schema is None:
         inferred = infer_schema(path, options)
         schema = from_arrow_schema(inferred.arrow)
-        plan = Schema(to_arrow_schema(schema), inferred.types)
+        wanted = Schema(to_arrow_schema(schema), inferred.types)
     else:
-        plan = Schema(to_arrow_schema(schema), {})
+        wanted = Schema(to_arrow_schema(schema), {})
     rows = [tuple(split) for split in make_splits(path, options)]
     splits = spark.createDataFrame(rows, "path string, start long, length long").repartition(max(len(rows), 1))
 
     def records(batches):
         for batch in batches:
             for row in batch.to_pylist():
-                yield from batches_of(Split(**row), options, plan)
+                yield from batches_of(Split(**row), options, wanted)
 
     return splits.mapInArrow(records, schema)

@@ -33,16 +33,16 @@ BUNDLE = "typedbytes-bundle"  # the folder of a bundle among the files of an app
 class SparkJob:
     """One run of a job over splits into an OutputFolder, as typedbytes.local.Job."""
 
-    def __init__(self, session, plan, splits, output, progress, processes):
+    def __init__(self, session, settings, splits, output, progress, processes):
         self._context = session.sparkContext
         self._splits = list(enumerate(splits))
         self._output = output
-        self._nreducers = plan.nreducers
-        script, commands = _relocated(plan.commands)
+        self._nreducers = settings.nreducers
+        script, commands = _relocated(settings.commands)
         shipped = _archive(script, processes.folder)
-        own = {name: value for name, value in plan.environ.items() if os.environ.get(name) != value and name != "PYTHONPATH"}
+        own = {name: value for name, value in settings.environ.items() if os.environ.get(name) != value and name != "PYTHONPATH"}
         job_id = f"job_spark{random.SystemRandom().randrange(10**9, 10**10)}_0001"
-        self._setting = Setting(job_id, plan._replace(commands=commands, environ=own), len(splits), output.attempts, shipped)
+        self._setting = Setting(job_id, settings._replace(commands=commands, environ=own), len(splits), output.attempts, shipped)
 
     def run(self):
         """Run the job and return its counters. Raises JobError."""
@@ -83,7 +83,7 @@ class SparkJob:
         return counters
 
 
-def _place():
+def _attempt_and_bundle():
     """Return a number that no other attempt has in this application, and the folder of the bundle, None without one."""
     from pyspark import SparkFiles, TaskContext
 
@@ -93,15 +93,15 @@ def _place():
 
 
 def _map_only(setting, numbered):
-    return _tasks.run_map_only(setting.value, *numbered, *_place())
+    return _tasks.run_map_only(setting.value, *numbered, *_attempt_and_bundle())
 
 
 def _map(setting, numbered):
-    return _tasks.run_map(setting.value, *numbered, *_place())
+    return _tasks.run_map(setting.value, *numbered, *_attempt_and_bundle())
 
 
 def _reduce(setting, number, pieces):
-    return _tasks.run_reduce(setting.value, number, pieces, *_place())
+    return _tasks.run_reduce(setting.value, number, pieces, *_attempt_and_bundle())
 
 
 def _relocated(commands):

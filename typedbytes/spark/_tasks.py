@@ -31,7 +31,7 @@ PYTHON = "{python}"  # the first word of a command that starts with the Python o
 
 # What all tasks of a job have in common. attempts: the folder in which each attempt has one for its part of the output.
 # shipped: the script, its modules and what else is to be in a task's folder, as the bytes of a tar archive.
-Setting = namedtuple("Setting", "id plan nmaps attempts shipped")
+Setting = namedtuple("Setting", "id job_settings nmaps attempts shipped")
 
 
 class TaskFailed(Exception):
@@ -58,14 +58,15 @@ class _Worker:
     def __init__(self, setting, folder, bundle, processes):
         python = [sys.executable]
         commands = {
-            role: words and (python if words[0] == PYTHON else words[:1]) + words[1:] for role, words in setting.plan.commands.items()
+            role: words and (python if words[0] == PYTHON else words[:1]) + words[1:]
+            for role, words in setting.job_settings.commands.items()
         }
         inherited = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
         path = os.pathsep.join([folder, *filter(None, [bundle]), *map(os.path.abspath, inherited)])
-        environ = {**os.environ, **setting.plan.environ, "PYTHONPATH": path}
-        self.plan = setting.plan._replace(commands=commands, environ=environ)
+        environ = {**os.environ, **setting.job_settings.environ, "PYTHONPATH": path}
+        self.settings = setting.job_settings._replace(commands=commands, environ=environ)
         self.id = setting.id
-        self.environ = job_environment(self.plan, self.id, setting.nmaps, self.plan.output_format == "text")
+        self.environ = job_environment(self.settings, self.id, setting.nmaps, self.settings.output_format == "text")
         self.memory = MEMORY
         self.max_files = max_files(os.cpu_count() or 1)
         self.processes = processes
@@ -87,7 +88,7 @@ class _Worker:
 
 
 @contextmanager
-def _attempt(setting, kind, number, place, environ, source):
+def _attempt(setting, kind, number, attempt_number, bundle, environ, source):
     """Yield a TaskAttempt, and the folder of its own that it runs in, with the job's files; failures become TaskFailed."""
     with Processes() as processes:
         # The caretaker removes it when the process is killed.
@@ -98,7 +99,6 @@ def _attempt(setting, kind, number, place, environ, source):
             archive.extraction_filter = getattr(tarfile, "tar_filter", None)
             archive.extractall(folder)
         processes.folder = folder
-        attempt_number, bundle = place
         attempt = TaskAttempt(_Worker(setting, folder, bundle, processes), kind, number, attempt_number, environ)
         try:
             yield attempt, folder
@@ -116,20 +116,20 @@ def _outcome(attempt, counted):
     return attempt.name, {group: dict(names) for group, names in counters.items()}
 
 
-def run_map_only(setting, number, split, *place):
-    """Run a map task whose output is the job's; return its outcome. place: the number of the attempt, and the folder of a bundle or None."""
-    with _attempt(setting, "m", number, place, map_environment(split), described(split)) as (attempt, _):
+def run_map_only(setting, number, split, attempt_number, bundle):
+    """Run a map task whose output is the job's; return its outcome. bundle: its folder, or None."""
+    with _attempt(setting, "m", number, attempt_number, bundle, map_environment(split), described(split)) as (attempt, _):
         _, counted = attempt.run_map(split, _ignore)
     return _outcome(attempt, counted)
 
 
-def run_map(setting, number, split, *place):
+def run_map(setting, number, split, attempt_number, bundle):
     """Run a map task; yield its outcome for the first partition, and the pieces of its sorted runs, by keys in the order of reading.
 
     A key is the partition, the number of the map task, that of the run and that of the piece; a value the number of records in the
     segment and bytes.
     """
-    with _attempt(setting, "m", number, place, map_environment(split), described(split)) as (attempt, _):
+    with _attempt(setting, "m", number, attempt_number, bundle, map_environment(split), described(split)) as (attempt, _):
         runs, counted = attempt.run_map(split, _ignore)
         for i, run in enumerate(runs):
             for partition, segment in enumerate(run):
@@ -160,10 +160,10 @@ def partition_of(key):
     return key[0]
 
 
-def run_reduce(setting, number, pieces, *place):
+def run_reduce(setting, number, pieces, attempt_number, bundle):
     """Run a reduce task on the pieces of its partition, in order; return the outcomes that it has, its own the last."""
     outcomes: list[tuple[str, dict]] = []
-    with _attempt(setting, "r", number, place, {}, "the output of the map tasks") as (attempt, folder):
+    with _attempt(setting, "r", number, attempt_number, bundle, {}, "the output of the map tasks") as (attempt, folder):
         segments = list(_received(pieces, os.path.join(folder, ".received"), outcomes))
         counted = attempt.run_reduce(segments, _ignore)
     return [*outcomes, _outcome(attempt, counted)]

@@ -1,14 +1,13 @@
-"""What the options of a job mean, on this machine and on a cluster: its properties, and the names of the files that travel with it.
+"""What the options of a job mean, on this machine and on a cluster: its properties, parameters and steps.
 
 Here: names and their meaning. Not here: how an engine passes them on. A task itself does not import this.
 """
 
-import os
 import re
 
 from typedbytes.streaming._task import STEP_LINE
 
-__all__ = ["OPTION_OF", "REDUCERS", "link_of", "properties_of", "steps_in", "variables_of"]
+__all__ = ["OPTION_OF", "REDUCERS", "properties_of", "steps_in", "variables_of"]
 
 #: The names of the property with the number of reduce tasks.
 REDUCERS = "mapreduce.job.reduces", "mapred.reduce.tasks"
@@ -50,16 +49,6 @@ def steps_in(lines):
         if "map" not in roles:
             raise ValueError(f"step {number} of {len(steps)} has no mapper: typedbytes.streaming.lib.identitymapper passes pairs on")
     return steps
-
-
-def link_of(text):
-    """Return the path and the name in a task's folder of a file given as PATH or PATH#NAME.
-
-    >>> link_of("data/stop.txt"), link_of("data/stop.txt#words")
-    (('data/stop.txt', 'stop.txt'), ('data/stop.txt', 'words'))
-    """
-    path, sign, name = text.partition("#")
-    return path, name if sign else os.path.basename(path)
 
 
 def variables_of(properties):

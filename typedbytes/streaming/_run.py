@@ -107,7 +107,7 @@ def run(
         if __name__ == "__main__":
             run(mapper, reducer, combiner=reducer)
     """
-    only = Step(
+    single_step = Step(
         mapper, reducer, combiner, batch=batch, group_by=group_by, max_bad=max_bad, read_options=read_options, write_options=write_options
     )
     given = mapper, reducer, combiner, batch, group_by, max_bad, read_options, write_options
@@ -117,10 +117,10 @@ def run(
         if not isinstance(step, Step):
             raise TypeError(f"steps must hold Step(mapper, reducer, combiner, ...) objects, not {step!r}")
     process_exit = ProcessExit()
-    raise process_exit.set_code(_run(steps, only, sys.argv if argv is None else argv))
+    raise process_exit.set_code(_run(steps, single_step, sys.argv if argv is None else argv))
 
 
-def _run(steps, only, argv):
+def _run(steps, single_step, argv):
     try:
         if argv[1:2] in (["-h"], ["--help"]):
             print(usage(argv), getattr(sys.modules["__main__"], "__doc__", None) or "", sep="\n\n", flush=True)
@@ -129,13 +129,13 @@ def _run(steps, only, argv):
             for each in steps:
                 write_line(STEP_LINE + " ".join(each.roles))
             return OK
-        step = only if steps is None else steps[find_step(len(steps), os.environ) - 1]
-        jobs, options = step.jobs, step.options
-        role = find_role(argv, os.environ, jobs["combine"] is not None)
-        attempt = TaskRun(role, jobs[role], options, jobs["combine"])
+        step = single_step if steps is None else steps[find_step(len(steps), os.environ) - 1]
+        functions, options = step.functions, step.options
+        role = find_role(argv, os.environ, functions["combine"] is not None)
+        task_run = TaskRun(role, functions[role], options, functions["combine"])
         source, sink = open_descriptors()
         _set_signals()
-        return attempt.run(source, sink)
+        return task_run.run(source, sink)
     except UsageError as error:
         write_line(f"typedbytes: {error}")
         if not isinstance(error, GroupingError):
@@ -182,12 +182,12 @@ def _stop(signum, frame):
 class TaskRun:
     """The work between open descriptors and an exit code."""
 
-    def __init__(self, role, job, options, combiner=None):
-        if job is None:
+    def __init__(self, role, user_function, options, combiner=None):
+        if user_function is None:
             name = {"map": "mapper", "combine": "combiner", "reduce": "reducer"}[role]
             raise UsageError(f"the job has no {name}: run(...) was called without {name}=")
         self._role = role
-        self._job = job
+        self._user_function = user_function
         self._combiner = combiner
         self._options = options
         self._group_by = options.group_by if role == "reduce" else None  # a combiner's keys go on to the sort
@@ -205,7 +205,7 @@ class TaskRun:
         self._input: Any = None
         self._output: Any = None
         self._file: Any = None  # what the output is written to: the sink, or a file on it
-        self._layers = []  # between the input and user code: each checks that all records were passed on
+        self._record_iterators = []  # between the input and user code: each checks that all records were passed on
         self._details = []  # for the report: where in the input user code failed
 
     def run(self, source, sink):
@@ -253,7 +253,7 @@ class TaskRun:
         )
 
     def _work(self):
-        user_code = UserCode(self._role, self._job)
+        user_code = UserCode(self._role, self._user_function)
         try:
             user_code.start()
             self._process_all(user_code.process)
@@ -272,12 +272,12 @@ class TaskRun:
 
     def _process(self, process):
         records = self._records()
-        self._layers.append(records)
+        self._record_iterators.append(records)
         loop = RecordLoop(records, process, self._output)
         try:
             loop.run()
         except BaseException:
-            self._note(loop.key, loop.returned)
+            self._record_failure_details(loop.key, loop.returned)
             raise
 
     def _process_batches(self, process):
@@ -285,7 +285,7 @@ class TaskRun:
             for batch in self._input.batches() if self._role == "map" else self._input.whole_groups():
                 self._emit(process(batch))
         except BaseException:
-            self._note(END)
+            self._record_failure_details(END)
             raise
 
     def _process_and_skip_bad(self, process):
@@ -294,11 +294,11 @@ class TaskRun:
         skipper = BadRecordSkipper(
             self._options.max_bad, self._group_by, self._input, self._output, self._is_broken, self._composite_keys is not None
         )
-        self._layers.append(skipper)
+        self._record_iterators.append(skipper)
         try:
             skipper.run(skipper.map if self._role == "map" else skipper.reduce, process)
         except BaseException:
-            self._note(END)
+            self._record_failure_details(END)
             raise
 
     def _is_broken(self):
@@ -317,8 +317,8 @@ class TaskRun:
 
     def _check_end(self):
         # The end of the loop does not prove the end of the input: user code may have caught an error raised instead of a record.
-        for layer in self._layers:
-            layer._check_end()
+        for each in self._record_iterators:
+            each._check_end()
         self._input.check_end()
 
     def _drain(self):
@@ -353,7 +353,7 @@ class TaskRun:
             except (OSError, ValueError):
                 pass  # a closed sink accepts nothing, as intended
 
-    def _note(self, key, returned=None):
+    def _record_failure_details(self, key, returned=None):
         read = f"{self._input.record} records, {self._input.offset} bytes"
         self._details = [("input read", read), *self._key_details(key)]
         if returned is not None and not _may_hold_pairs(returned):

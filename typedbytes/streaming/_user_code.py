@@ -1,6 +1,6 @@
 """What a job gives to run(): its steps with their options, and user code as three calls: configure, process, close.
 
-A job may be a function, an object, or a class to instantiate. The methods of an object are looked up first and
+User code may be a function, an object, or a class to instantiate. The methods of an object are looked up first and
 called elsewhere, so that an AttributeError inside user code is never taken for a missing method.
 """
 
@@ -33,13 +33,13 @@ class Step:
     def __init__(
         self, mapper=None, reducer=None, combiner=None, *, batch=False, group_by=None, max_bad=0, read_options=None, write_options=None
     ):
-        self.jobs = {"map": mapper, "combine": combiner, "reduce": reducer}
+        self.functions = {"map": mapper, "combine": combiner, "reduce": reducer}
         self.options = RunOptions(batch, group_by, max_bad, read_options or {}, write_options or {}, getattr(reducer, "partition_by", None))
 
     @property
     def roles(self):
         """The roles that the step has code for."""
-        return [role for role, job in self.jobs.items() if job is not None]
+        return [role for role, function in self.functions.items() if function is not None]
 
 
 class RunOptions:
@@ -68,18 +68,18 @@ MRJOB_NAMES = {"map": "mapper", "combine": "combiner", "reduce": "reducer"}
 class UserCode:
     """The user code of a role; configure and close are None where they are not defined."""
 
-    def __init__(self, role, job):
-        if isinstance(job, type):
-            job = job()
-        self.configure = getattr(job, "configure", None)
-        self.process = getattr(job, METHODS[role], job)
-        self.close = getattr(job, "close", None)
+    def __init__(self, role, user_function):
+        if isinstance(user_function, type):
+            user_function = user_function()
+        self.configure = getattr(user_function, "configure", None)
+        self.process = getattr(user_function, METHODS[role], user_function)
+        self.close = getattr(user_function, "close", None)
         if not callable(self.process):
-            raise TypeError(f"{job!r} is not a function and has no method {METHODS[role]}()")
+            raise TypeError(f"{user_function!r} is not a function and has no method {METHODS[role]}()")
         for ending, ours in (("init", "configure"), ("final", "close")):
             theirs = f"{MRJOB_NAMES[role]}_{ending}"
-            if hasattr(job, theirs):
-                raise TypeError(f"{job!r} has a method {theirs}(), which is not called: name it {ours}()")
+            if hasattr(user_function, theirs):
+                raise TypeError(f"{user_function!r} has a method {theirs}(), which is not called: name it {ours}()")
 
     def start(self):
         """Call configure(), if defined."""

@@ -8,7 +8,7 @@ import typedbytes
 from typedbytes.cli._arguments import REFUSE, add_report_arguments
 from typedbytes.cli._encoded_records import is_pairs
 from typedbytes.cli._failure import USAGE, Failure
-from typedbytes.cli._inputs import names, reading
+from typedbytes.cli._inputs import input_names, reading
 from typedbytes.cli._reports import Json, json_of, report
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -38,7 +38,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """
     groups: dict[bytes | None, _Numbers] = defaultdict(_Numbers)
     kinds = set()
-    for name in names(options):
+    for name in input_names(options):
         with reading(name, options, raw=True) as reader:
             kinds.add(is_pairs(reader))
             if len(kinds) > 1:

@@ -9,7 +9,7 @@ from typedbytes._report import _native as _report
 from typedbytes.cli._arguments import add_report_arguments, positive
 from typedbytes.cli._encoded_records import is_pairs
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure
-from typedbytes.cli._inputs import names, reading
+from typedbytes.cli._inputs import input_names, reading
 from typedbytes.cli._output import replace_file
 from typedbytes.cli._reports import report
 
@@ -70,7 +70,7 @@ class _Collector:
 
 def _read_records(options):
     collector, pairs = _Collector(options.megabytes * 1_000_000), False
-    for name in names(options):
+    for name in input_names(options):
         with reading(name, options, raw=True) as reader:
             pairs = is_pairs(reader)
             try:

@@ -10,7 +10,7 @@ import os
 
 from typedbytes.cli._arguments import complete_with, integer, positive
 from typedbytes.cli._failure import BAD_DATA, IO_ERROR, USAGE, Failure, reason_of
-from typedbytes.cli._inputs import lines, names, opened
+from typedbytes.cli._inputs import input_names, lines, opened
 from typedbytes.cli._json_form import JsonFormError, dump_line, load_line
 from typedbytes.errors import DecodeError, EncodeError
 
@@ -171,6 +171,6 @@ def _checksum(options):
 def _messages(options):
     from typedbytes.block import BlockReader
 
-    for name in names(options):
+    for name in input_names(options):
         with opened(name) as source:
             yield from BlockReader(source, options.wire, max_bytes=options.max_bytes, exact=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typedbytes.cli._arguments import add_record_arguments
-from typedbytes.cli._inputs import names, reading
+from typedbytes.cli._inputs import input_names, reading
 from typedbytes.cli._record_output import Records
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -28,6 +28,6 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes cat --pairs part-00000.tb | typedbytes count --pairs
     """
     with Records(options, output) as records:
-        for name in names(options):
+        for name in input_names(options):
             with reading(name, options, raw=True) as reader:
                 records.copy(reader)

@@ -9,11 +9,11 @@ from functools import partial
 
 import typedbytes
 from typedbytes import columns
-from typedbytes.cli._arguments import CHECK_UNDECIDED, NOTE, add_file_arguments, add_output_argument, size
+from typedbytes.cli._arguments import CHECK_UNDECIDED, NOTE, add_file_arguments, add_output_argument, parse_size
 from typedbytes.cli._encoded_records import Encoded
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure
 from typedbytes.cli._input_formats import NAMES, limited_source_of
-from typedbytes.cli._inputs import check_for_pairs, names, opened, reading, recognised, shown
+from typedbytes.cli._inputs import check_for_pairs, display_name, input_names, opened, reading, recognised
 from typedbytes.cli._record_output import Records
 from typedbytes.cli._tables import as_data_failure, imported_pyarrow, table_writer
 
@@ -41,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--compression", choices=("record", "block"), default="block", help="sequencefile: compress each value, or blocks (block)"
     )
     parser.add_argument(
-        "--split-size", type=size, metavar="SIZE", help="arrow, parquet: the bytes of input per file of an output folder (128M)"
+        "--split-size", type=parse_size, metavar="SIZE", help="arrow, parquet: the bytes of input per file of an output folder (128M)"
     )
     parser.add_argument("--widen", action="store_true", help="arrow, parquet: give columns types for all records; reads the inputs twice")
     add_output_argument(parser)
@@ -91,7 +91,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
         _write_tables(options, output)
         return None
     with Records(options, output) as records:
-        for name in names(options):
+        for name in input_names(options):
             tables = {form: partial(_table_reader, form, name, options) for form in READ_TABLES}
             with reading(name, options, raw=True, others=tables) as reader:
                 records.copy(reader)
@@ -161,7 +161,7 @@ def _write_tables(options, output):
 
 def _as_they_come(options):
     """Yield (name, batch) of all inputs."""
-    for name in names(options):
+    for name in input_names(options):
         with opened(name) as source, as_data_failure(name):
             for batch in _batches_of(source, name, options):
                 yield name, batch
@@ -186,7 +186,7 @@ def _batches_of(source, name, options):
         return
     source = check_for_pairs(source, form, name, options)
     pairs = options.pairs or form == "sequencefile"
-    batches = columns.read(limited_source_of(source, form, shown(name), options), pairs=pairs, dialect=options.dialect)
+    batches = columns.read(limited_source_of(source, form, display_name(name), options), pairs=pairs, dialect=options.dialect)
     yield from map(imported_pyarrow().record_batch, batches)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typedbytes.cli._arguments import add_report_arguments
 from typedbytes.cli._encoded_records import unit
-from typedbytes.cli._inputs import names, reading, shown
+from typedbytes.cli._inputs import display_name, input_names, reading
 from typedbytes.cli._reports import report
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -33,7 +33,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes count --pairs < part-00000.tb
       typedbytes count --table out
     """
-    rows = (_counted(name, options) for name in names(options))
+    rows = (_counted(name, options) for name in input_names(options))
     if options.json or options.table:
         report(rows, options, output)
     else:
@@ -45,4 +45,4 @@ def _counted(name, options):
     with reading(name, options) as reader:
         while nrecords := reader.skip(SKIP_NRECORDS):
             total += nrecords
-        return {"input": shown(name), "records": total, "unit": unit(reader), "bytes": reader.offset}
+        return {"input": display_name(name), "records": total, "unit": unit(reader), "bytes": reader.offset}

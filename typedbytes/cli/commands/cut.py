@@ -7,7 +7,7 @@ from typedbytes.cli._arguments import add_picking_arguments
 from typedbytes.cli._encoded_records import is_pairs
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._fields import Fields
-from typedbytes.cli._inputs import names, reading
+from typedbytes.cli._inputs import input_names, reading
 from typedbytes.cli._record_output import Records
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -41,7 +41,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
         raise Failure(USAGE, "cut needs a field: -f PATH (see typedbytes cut --help)")
     fields = Fields(options.field, "-f", options, null=options.missing == "null")
     with Records(options, output) as records, records.writer(typedbytes.Reader(b"")) as writer:
-        for name in names(options):
+        for name in input_names(options):
             with reading(name, options, raw=True) as reader:
                 fields.check(is_pairs(reader))
                 start = 0

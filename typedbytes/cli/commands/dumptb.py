@@ -5,7 +5,7 @@ from __future__ import annotations
 from typedbytes.cli._arguments import add_output_argument, add_sequence_file_limits
 from typedbytes.cli._failure import OK
 from typedbytes.cli._input_formats import CHUNK_NBYTES, sequence_file_reader
-from typedbytes.cli._inputs import names, opened, report_skipped
+from typedbytes.cli._inputs import input_names, opened, report_skipped
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -36,7 +36,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """
     output.refuse_terminal()
     status = OK
-    for name in names(options):
+    for name in input_names(options):
         with opened(name) as source, sequence_file_reader(source, options, resync=options.resync) as pairs:
             while data := pairs.read_typed(CHUNK_NBYTES):
                 output.write(data)

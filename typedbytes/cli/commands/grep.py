@@ -11,7 +11,7 @@ import typedbytes
 from typedbytes.cli._arguments import add_picking_arguments
 from typedbytes.cli._encoded_records import is_pairs
 from typedbytes.cli._failure import USAGE, Failure
-from typedbytes.cli._inputs import names, reading
+from typedbytes.cli._inputs import input_names, reading
 from typedbytes.cli._record_output import Records, UntilFailure
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -49,12 +49,12 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """
     search = _Search(options)
     with nullcontext(_NoOutput()) if options.count else Records(options, output) as records:
-        for name in names(options):
+        for name in input_names(options):
             with reading(name, options, raw=True) as reader:
                 if options.part != "any" and not is_pairs(reader):
                     raise Failure(USAGE, f"argument --in: values have no {options.part} (see --pairs)")
                 search.nparts = 2 if is_pairs(reader) else 1
-                records.choose(reader, search.matches)
+                records.filter_chunks(reader, search.matches)
     if options.count:
         output.line(str(search.nfound))
     return 0 if search.nfound else 1
@@ -63,9 +63,9 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
 class _NoOutput:
     """In the place of Records where the chosen records are only counted."""
 
-    def choose(self, reader, choose):
-        """Walk over the records that choose(chunk) yields, for chunks of whole records."""
-        with typedbytes.Writer(UntilFailure(lambda chunk: deque(choose(chunk), 0))) as copier:
+    def filter_chunks(self, reader, select):
+        """Walk over the records that select(chunk) yields, for chunks of whole records."""
+        with typedbytes.Writer(UntilFailure(lambda chunk: deque(select(chunk), 0))) as copier:
             copier.copy(reader)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 
-from typedbytes.cli._arguments import integer, size
+from typedbytes.cli._arguments import integer, parse_size
 from typedbytes.cli._failure import say
 from typedbytes.cli._job_options import add_job_arguments, job_files, job_settings, named
 
@@ -29,14 +29,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "--memory",
-        type=size,
+        type=parse_size,
         default=512 << 20,
         metavar="SIZE",
         help="memory of the parent process, which sorts and merges for all tasks; tasks need their own (512M)",
     )
     add("--engine", choices=("local", "spark"), default="local", help="what runs the tasks; spark: PySpark on this machine (local)")
     add("--processes", type=integer, metavar="N", help="the number of tasks that run at once (default: the number of processors)")
-    add("--split-size", type=size, metavar="SIZE", help="the input of a map task (32M, as in Hadoop for local files)")
+    add("--split-size", type=parse_size, metavar="SIZE", help="the input of a map task (32M, as in Hadoop for local files)")
     add("--attempts", type=integer, default=1, metavar="N", help="the number of attempts of a task (1)")
     add("--tmp", metavar="FOLDER", help="the folder for temporary files (beside the output)")
     add("--codec", choices=("none", "zlib", "lz4", "zstd"), default="none", help="the compression of temporary files (none)")

@@ -10,7 +10,7 @@ from operator import itemgetter
 
 from typedbytes.cli._arguments import CHECK_UNDECIDED, add_number_argument, add_picking_arguments, integer
 from typedbytes.cli._encoded_records import joined
-from typedbytes.cli._inputs import names, reading
+from typedbytes.cli._inputs import input_names, reading
 from typedbytes.cli._record_output import Records
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -52,7 +52,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
 
 def _draw_fraction(options, output, chance):
     with Records(options, output) as records:
-        for name in names(options):
+        for name in input_names(options):
             with reading(name, options, raw=True) as reader, records.writer(reader) as writer:
                 while options.fraction:
                     ahead = _records_ahead(chance, options.fraction)
@@ -74,7 +74,7 @@ def _draw_number(options, output, chance):
     kept: list = []
     probability, here, ahead = 1.0, 0, 0
     with Records(options, output) as records:
-        for name in names(options):
+        for name in input_names(options):
             with reading(name, options, raw=True) as reader:
                 while options.nrecords:
                     passed = reader.skip(ahead)

@@ -9,7 +9,7 @@ from typedbytes._compression import Decompressed
 from typedbytes.cli import _input_formats
 from typedbytes.cli._arguments import add_report_arguments
 from typedbytes.cli._failure import Failure
-from typedbytes.cli._inputs import names, opened, recognised, shown
+from typedbytes.cli._inputs import display_name, input_names, opened, recognised
 from typedbytes.cli._pair_detection import MAX_VALUES, guess_records, type_names
 from typedbytes.cli._reports import report
 
@@ -35,12 +35,12 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
       typedbytes sniff out
       typedbytes sniff < unknown.bin
     """
-    report((_describe(name, options) for name in names(options)), options, output)
+    report((_describe(name, options) for name in input_names(options)), options, output)
 
 
 def _describe(name, options):
     """Return the report on an input."""
-    row = {"input": shown(name)}
+    row = {"input": display_name(name)}
     with opened(name) as source:
         if isinstance(source, Decompressed):
             row["compressed"] = source.kind
@@ -83,7 +83,7 @@ def _header(source, options):
 def _values(source, form, name, options):
     options.pairs = False  # read single values
     codes, fault = [], {}
-    with _input_formats.reader_of(source, form, shown(name), options, raw=True) as reader:
+    with _input_formats.reader_of(source, form, display_name(name), options, raw=True) as reader:
         try:
             for value, _ in zip(reader, range(MAX_VALUES)):
                 codes.append(value[0])

@@ -8,7 +8,7 @@ import typedbytes
 from typedbytes import _core
 from typedbytes.cli._arguments import add_number_argument, add_picking_arguments
 from typedbytes.cli._encoded_records import is_pairs
-from typedbytes.cli._inputs import names, reading
+from typedbytes.cli._inputs import input_names, reading
 from typedbytes.cli._record_output import Records
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -35,7 +35,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """
     last = _Last(options)
     with Records(options, output) as records:
-        for name in names(options):
+        for name in input_names(options):
             with reading(name, options, raw=True) as reader:
                 last.read_all(reader)
         for reader, chunk in last.chunks():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typedbytes.cli._arguments import CHECK_UNDECIDED, add_picking_arguments
 from typedbytes.cli._encoded_records import is_pairs, joined
 from typedbytes.cli._failure import USAGE, Failure
-from typedbytes.cli._inputs import names, reading
+from typedbytes.cli._inputs import input_names, reading
 from typedbytes.cli._record_output import Records
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
@@ -36,7 +36,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     """
     seen, last = set(), None
     with Records(options, output) as records:
-        for name in names(options):
+        for name in input_names(options):
             with reading(name, options, raw=True) as reader, records.writer(reader) as writer:
                 if options.by == "key" and not is_pairs(reader):
                     raise Failure(USAGE, "argument --by: values have no key (see --pairs)")

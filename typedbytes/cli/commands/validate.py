@@ -10,8 +10,8 @@ from typedbytes.cli._arguments import CHECK_UNDECIDED, add_report_arguments, add
 from typedbytes.cli._decoding import decoder_options
 from typedbytes.cli._encoded_records import unit
 from typedbytes.cli._failure import BAD_DATA, OK, USAGE, Failure, escaped
-from typedbytes.cli._faults import Check, Memory, dump
-from typedbytes.cli._inputs import check_for_pairs, names, opened, recognised, shown
+from typedbytes.cli._fault_finder import FaultFinder, RecentBytesReader, dump
+from typedbytes.cli._inputs import check_for_pairs, display_name, input_names, opened, recognised
 from typedbytes.cli._output import replace_file
 from typedbytes.cli._reports import is_table, report
 
@@ -55,13 +55,13 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
     options.pair_check = CHECK_UNDECIDED if options.repair is not None else None
     status = OK
     rows: list = []
-    for name in names(options):
+    for name in input_names(options):
         try:
             found = _validated(name, options, rows)
         except Failure as failure:
             found = failure.report()
             if found == BAD_DATA:
-                rows.append({"input": shown(name), "ok": False, "records": 0, "unit": None, "bytes": None, "message": str(failure)})
+                rows.append({"input": display_name(name), "ok": False, "records": 0, "unit": None, "bytes": None, "message": str(failure)})
         status = status or found
         if not is_table(options, output):
             report(rows, options, output)
@@ -72,7 +72,7 @@ def run(options: Namespace, output: CommandOutput) -> int | None:
 
 
 def _check_repair(options):
-    if len(names(options)) != 1:
+    if len(input_names(options)) != 1:
         raise Failure(USAGE, "--repair takes one FILE (see typedbytes validate --help)")
     if not options.files and os.path.exists(options.repair):  # it may be the file to repair
         message = f"--repair {options.repair} needs an input: typedbytes validate --repair OUT FILE, or - for standard input"
@@ -84,28 +84,36 @@ def _validated(name, options, rows):
     with opened(name) as source:
         form, source = recognised(source, options)
         source = check_for_pairs(source, form, name, options)
-        memory = Memory(source if form == "sequencefile" else _input_formats.source_of(source, form, shown(name), options))
+        recent = RecentBytesReader(
+            source if form == "sequencefile" else _input_formats.source_of(source, form, display_name(name), options)
+        )
         if form == "sequencefile" and options.repair is not None:
             from typedbytes.cli._repair import repair  # imported lazily: start-up time
 
-            return repair(memory, name, options)
+            return repair(recent, name, options)
         with _repaired_file(options.repair) as keep:
-            check = Check(memory, options, keep)
+            finder = FaultFinder(recent, options, keep)
             if form == "sequencefile":
-                with _input_formats.sequence_file_reader(memory, options, resync=True, **decoder_options(options)) as reader:
-                    check.run_sequence_file(reader)
+                with _input_formats.sequence_file_reader(recent, options, resync=True, **decoder_options(options)) as reader:
+                    finder.run_sequence_file(reader)
             else:
-                with _input_formats.reader_of(memory, "typedbytes", shown(name), options, raw=True) as reader:
-                    check.run(reader)
-        row = {"input": shown(name), "ok": not check.nfaults, "records": check.nintact, "unit": unit(reader), "bytes": check.nbytes}
+                with _input_formats.reader_of(recent, "typedbytes", display_name(name), options, raw=True) as reader:
+                    finder.run(reader)
+        row = {
+            "input": display_name(name),
+            "ok": not finder.nfaults,
+            "records": finder.nintact,
+            "unit": unit(reader),
+            "bytes": finder.nbytes,
+        }
         if keep:
-            row["lost bytes"] = memory.drain() - check.nkept
+            row["lost bytes"] = recent.drain() - finder.nkept
     rows.append(row)
-    if not check.nfaults:
+    if not finder.nfaults:
         return OK
-    row["bad"] = check.nfaults
-    row["faults"] = [_fault(*each) for each in check.faults[: options.nfaults]]
-    return Failure(BAD_DATA, f"{shown(name)}: {check.faults[0][0]}").report()
+    row["bad"] = finder.nfaults
+    row["faults"] = [_fault(*each) for each in finder.faults[: options.nfaults]]
+    return Failure(BAD_DATA, f"{display_name(name)}: {finder.faults[0][0]}").report()
 
 
 @contextmanager

@@ -13,11 +13,11 @@ import typedbytes
 from typedbytes.cli._decoding import decoder_options, name_option
 from typedbytes.cli._encoded_records import is_pairs, split
 
-MEMORY_NBYTES = 1 << 20
+KEPT_NBYTES = 1 << 20
 WINDOW_NBYTES = 32  # on each side of a fault
 
 
-class Memory(io.RawIOBase):
+class RecentBytesReader(io.RawIOBase):
     """Read from a source, and keep what was read last, so that a fault can be shown."""
 
     def __init__(self, source):
@@ -34,7 +34,7 @@ class Memory(io.RawIOBase):
         nbytes = self._source.readinto(target)
         self._pieces.append(bytes(target[:nbytes]))
         self._end += nbytes
-        while self._end - self._start - len(self._pieces[0]) > MEMORY_NBYTES:
+        while self._end - self._start - len(self._pieces[0]) > KEPT_NBYTES:
             self._start += len(self._pieces.popleft())
         return nbytes
 
@@ -56,15 +56,15 @@ class Memory(io.RawIOBase):
         return self._end
 
 
-class Check:
-    """Decode the records of an input, which `memory` reads.
+class FaultFinder:
+    """Decode the records of an input, which `source`, a RecentBytesReader, reads.
 
     `faults` are the first few (DecodeError, bytes around it, offset of the first of these bytes), `nfaults` is the number of all faults,
     and `nintact` that of intact records. keep: a function that is called with the bytes of intact records.
     """
 
-    def __init__(self, memory, options, keep=None):
-        self._memory = memory
+    def __init__(self, source, options, keep=None):
+        self._source = source
         self._max_faults = options.nfaults
         self.faults = []
         self.nfaults = 0
@@ -81,7 +81,7 @@ class Check:
             with typedbytes.Writer(self) as writer:
                 writer.copy(reader)
         except typedbytes.DecodeError as error:
-            self._note(self._with_path(error))
+            self._add_fault(self._with_path(error))
 
     def run_sequence_file(self, reader):
         """Check the pairs of a SequenceFile, whose reader decodes by the classes in its header and continues after damage."""
@@ -94,7 +94,7 @@ class Check:
         for each in reader.skipped:
             if each.error.record is not None:
                 each.error.record += nmissing  # the reader counts only the pairs that it returns
-            self._note(each.error, *windows.get(each.error.offset, ()))
+            self._add_fault(each.error, *windows.get(each.error.offset, ()))
             nmissing += each.nrecords or 0
         self.nintact, self.nbytes = reader.record, reader.offset
 
@@ -103,11 +103,11 @@ class Check:
         for each in reversed(skipped):
             if each.error.offset in windows:
                 break
-            windows[each.error.offset] = self._memory.window(each.error.offset)
+            windows[each.error.offset] = self._source.window(each.error.offset)
 
-    def _note(self, error, *window):
+    def _add_fault(self, error, *window):
         if self.nfaults < max(1, self._max_faults):
-            self.faults.append((name_option(error), *(window or self._memory.window(error.offset))))
+            self.faults.append((name_option(error), *(window or self._source.window(error.offset))))
         self.nfaults += 1
 
     def write(self, chunk):
@@ -124,7 +124,7 @@ class Check:
         except typedbytes.DecodeError as error:
             error.offset += self.nbytes
             error.record = self.nrecords
-            self._note(error)
+            self._add_fault(error)
             self.nrecords += 1
             self.nbytes += len(record)
         else:
@@ -140,7 +140,7 @@ class Check:
 
     def _with_path(self, error):
         """Return an error of structure with the path that decoding reports, if its record is still kept."""
-        data, start = self._memory.kept_bytes(self.nbytes, error.offset + 16)
+        data, start = self._source.kept_bytes(self.nbytes, error.offset + 16)
         if start == self.nbytes:
             try:
                 self._decode(data)

@@ -1,0 +1,33 @@
+"""What tasks write their input to: a pipe, and a sink that reports progress."""
+
+__all__ = ["PipeSink", "ProgressSink"]
+
+
+class PipeSink:
+    """Write everything to a pipe."""
+
+    def __init__(self, pipe):
+        self._pipe = pipe
+
+    def write(self, data):
+        """Write bytes and return their number."""
+        with memoryview(data) as view:
+            nbytes = 0
+            while nbytes < len(view):
+                nbytes += self._pipe.write(view[nbytes:])
+            return nbytes
+
+
+class ProgressSink:
+    """A sink that reports the number of bytes written so far: report_progress(nbytes)."""
+
+    def __init__(self, sink, report_progress):
+        self._sink = sink
+        self._report_progress = report_progress
+        self._nbytes = 0
+
+    def write(self, data):
+        """Write bytes and return their number."""
+        self._nbytes += self._sink.write(data)
+        self._report_progress(self._nbytes)
+        return len(data)
