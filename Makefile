@@ -123,7 +123,7 @@ $(PYTHON_VERSIONS:%=which-%): which-%:
 # A build with other switches is made in a fresh copy under build/, so that nothing else uses it; the gates do the same.
 define in_a_copy
 	rm -rf build/$(1)
-	cd tests && $(abspath $(BIN))/python -c "from gates import workshop; workshop.copy_and_build('$(1)', $(2)='1')"
+	cd tests && $(abspath $(BIN))/python -c "from gates import build_copies; build_copies.copy_and_build('$(1)', $(2)='1')"
 endef
 
 CODEC_TESTS := $(addprefix core/test_,vectors hostile encoder unencodable changing_objects depth decoder hooks map_keys signals collector concurrency memory) \

@@ -40,8 +40,8 @@ def main():
     folder = PARTIAL_RESULTS if arguments.quick or arguments.only else RESULTS
     folder.mkdir(parents=True, exist_ok=True)
     results, processors = [], os.sched_getaffinity(0)
-    with tempfile.TemporaryDirectory() as workshop, contextlib.ExitStack() as stack:
-        peers = block_rows.Peers(stack, Path(workshop), quick=arguments.quick)
+    with tempfile.TemporaryDirectory() as scratch, contextlib.ExitStack() as stack:
+        peers = block_rows.Peers(stack, Path(scratch), quick=arguments.quick)
         for row in block_rows.rows(peers):
             if arguments.only in row.name:
                 os.sched_setaffinity(0, {max(processors)} if row.one_cpu else processors)

@@ -19,7 +19,7 @@ import pytest
 import block_coalescing
 import block_reference as slow
 import typedbytes as tb
-from fresh import run_fresh, within
+from subprocess_runs import run_fresh, within
 from typedbytes.block import AsyncCoalescingWriter, BlockReader, BlockWriter, CoalescingWriter
 
 

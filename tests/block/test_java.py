@@ -12,8 +12,8 @@ import block_peer
 import block_reference as slow
 from block_messages import answer_sizes, echo_messages
 from block_ways import spelled
-from fresh import SECONDS
 from fuzz import java_blocks
+from subprocess_runs import SECONDS
 from typedbytes.block import BlockReader, BlockWriter
 
 pytestmark = pytest.mark.hadoop

@@ -22,8 +22,8 @@ import pytest
 import block_reference as slow
 import typedbytes as tb
 from block_ways import Pieces, by_feed, by_reader, same, spelled
-from fresh import run_fresh
 from signal_checks import times_checked
+from subprocess_runs import run_fresh
 from typedbytes.block import ArrowStream, BlockDecoder, BlockEncoder, BlockReader, BlockWriter, Command, Message
 from typedbytes.block._native import array_view
 

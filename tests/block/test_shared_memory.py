@@ -17,7 +17,7 @@ import pytest
 
 import block_peer
 import typedbytes as tb
-from fresh import run_fresh, within
+from subprocess_runs import run_fresh, within
 from typedbytes.block import BlockReader, BlockWriter, Command, SharedChannel, _shared_memory
 
 

@@ -19,8 +19,8 @@ import pytest
 import block_reference as slow
 import typedbytes as tb
 from block_ways import Pieces
-from fresh import SECONDS, run_fresh, within
 from signal_checks import interrupted_when_readable, times_checked
+from subprocess_runs import SECONDS, run_fresh, within
 from typedbytes.block import BlockEncoder, BlockReader, BlockWriter, CoalescingWriter, Command
 
 # -- system calls -----------------------------------------------------------------------------------------
@@ -354,7 +354,7 @@ def test_a_sink_that_does_not_count_took_all():
     assert b"".join(taken) == slow.encode("bytes", [1]) + slow.encode("bytes", [2])
 
 
-def test_a_raw_file_that_took_nothing():
+def test_raw_write_of_zero_bytes():
     class Raw(io.RawIOBase):
         def write(self, data):
             return None

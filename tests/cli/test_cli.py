@@ -21,7 +21,7 @@ import sys
 import pytest
 
 from commands import COMMAND, LINES, LIST, ONE, STREAM, TEXT, TWO, bad, fine, good, rows, run, until_it_waits
-from fresh import SECONDS
+from subprocess_runs import SECONDS
 from typedbytes import cli
 from typedbytes.cli import COMMANDS, main
 

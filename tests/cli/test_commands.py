@@ -16,7 +16,7 @@ import pytest
 
 import typedbytes as tb
 from commands import COMMAND, LIST, ONE, STREAM, TEXT, TWO, bad, good, rows, run, until_it_has_read
-from fresh import SECONDS, run_fresh
+from subprocess_runs import SECONDS, run_fresh
 from typedbytes import sequencefile
 from typedbytes.cli import _input_formats, _progress, _tables, _terminal, main
 from typedbytes.cli._fault_finder import RecentBytesReader
@@ -510,7 +510,7 @@ def test_an_input_is_not_replaced_before_it_is_clear_what_a_record_is(command, t
 
 
 @pytest.mark.parametrize("command", ["count", "to-text", "convert", "freq", "stats"])
-def test_what_looks_like_pairs_is_said_where_nothing_is_taken_apart(command, file):
+def test_commands_that_keep_pairs_together_only_warn(command, file):
     extra = ["--to", "json"] if command == "convert" else []
     done = run(command, *extra, file(PAIR_STREAM))
     assert done.returncode == 0 and b"read as single values, but it looks like pairs (STRING INT STRING INT): use --pairs" in done.stderr
@@ -1026,7 +1026,7 @@ def test_an_archive_of_a_file_system(tmp_path):
     assert bad(74, "cat", f"zip://part-0::{path}")[1].startswith(f"zip://part-0::{path}: ")
 
 
-def test_what_a_file_system_says_of_no_file():
+def test_error_of_a_missing_remote_file():
     assert bad(66, "cat", "memory://nope")[1] == "memory://nope: No such file or directory: /nope"
 
 

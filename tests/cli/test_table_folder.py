@@ -14,7 +14,7 @@ import pytest
 
 import typedbytes as tb
 from commands import COMMAND, bad, good, run
-from fresh import SECONDS
+from subprocess_runs import SECONDS
 from typedbytes import sequencefile
 
 ROWS = [[(f"{part}{number}", number) for number in range(1000)] for part in "abc"]

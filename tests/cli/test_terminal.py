@@ -13,7 +13,7 @@ import pytest
 
 import typedbytes as tb
 from commands import COMMAND, STREAM
-from fresh import SECONDS
+from subprocess_runs import SECONDS
 
 pytestmark = pytest.mark.once
 

@@ -24,7 +24,7 @@ import reference
 import typedbytes as tb
 from column_pairs import TYPES, like_shaped, many_pairs, pairs_of, read_one, written
 from column_values import rows_of
-from fresh import run_fresh
+from subprocess_runs import run_fresh
 from typedbytes import columns
 from typedbytes.columns import _native
 from vectors import ROOT

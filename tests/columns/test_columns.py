@@ -19,10 +19,10 @@ import reference
 import typedbytes as tb
 from column_pairs import TYPES, like_shaped, many_pairs, pairs_of, read_one
 from column_values import EXACT, POLICIES, rows_of
-from fresh import run_fresh
 from fuzz.columns import check_reading
 from seeds import short_seeds
 from strategies import inputs
+from subprocess_runs import run_fresh
 from typedbytes import columns
 from vectors import ROOT, Dribble, exact_repr
 

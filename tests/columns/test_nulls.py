@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 import typedbytes as tb
 from column_values import EXACT, rows_of
-from fresh import run_fresh
+from subprocess_runs import run_fresh
 from typedbytes import columns
 from vectors import exact_repr
 

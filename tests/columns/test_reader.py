@@ -17,8 +17,8 @@ import pytest
 import typedbytes as tb
 from column_pairs import many_pairs, pairs_of, read_one
 from column_values import POLICIES, rows_of
-from fresh import SECONDS, run_fresh
 from signal_checks import times_checked
+from subprocess_runs import SECONDS, run_fresh
 from typedbytes import columns
 from typedbytes.columns import _native
 

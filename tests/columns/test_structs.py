@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 import reference
 import typedbytes as tb
 from column_values import EXACT, as_struct, rows_of
-from fresh import run_fresh
+from subprocess_runs import run_fresh
 from typedbytes import columns
 from vectors import Dribble, exact_repr
 

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 import typedbytes as tb
 from column_pairs import pairs_of, read_one, written
-from fresh import run_fresh
+from subprocess_runs import run_fresh
 from typedbytes import columns
 from typedbytes.columns import _native
 

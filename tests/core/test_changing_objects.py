@@ -7,7 +7,7 @@ import gc
 import pytest
 
 import typedbytes as tb
-from fresh import run_fresh
+from subprocess_runs import run_fresh
 
 
 class Changing:

@@ -9,7 +9,7 @@ import pytest
 
 import typedbytes as tb
 from decoding_values import DATA, PARTS, VALUES, exts
-from fresh import SECONDS, run_fresh
+from subprocess_runs import SECONDS, run_fresh
 
 # -- threads ----------------------------------------------------------------------------------------------
 

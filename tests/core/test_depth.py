@@ -8,7 +8,7 @@ import pytest
 
 import typedbytes as tb
 from encoding_values import ONE, List, nested
-from fresh import run_fresh
+from subprocess_runs import run_fresh
 
 KINDS = ["list", "tuple", "dict", "subclass", "OrderedDict"]
 

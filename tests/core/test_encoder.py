@@ -17,7 +17,7 @@ import pytest
 import reference
 import typedbytes as tb
 from encoding_values import ONE, List, Lying, nested
-from fresh import run_fresh
+from subprocess_runs import run_fresh
 from vectors import outcome
 
 # -- what comes out ---------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fresh import SECONDS
 from fuzz import inputs, run, targets
+from subprocess_runs import SECONDS
 
 pytestmark = pytest.mark.once
 

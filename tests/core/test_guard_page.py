@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import typedbytes as tb
-from fresh import run_fresh
 from fuzz.guard import Guard
 from seeds import short_seeds
+from subprocess_runs import run_fresh
 from typedbytes import _core
 from vectors import outcome
 

@@ -11,7 +11,7 @@ import pytest
 
 import typedbytes as tb
 from decoding_values import BAD_TEXT, DATA, ENDS, EXT, HANDLERS, PARTS, VALUES, exts
-from fresh import run_fresh
+from subprocess_runs import run_fresh
 
 # -- hooks ------------------------------------------------------------------------------------------------
 

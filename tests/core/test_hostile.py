@@ -11,9 +11,9 @@ import tracemalloc
 import pytest
 
 import typedbytes
-from fresh import run_fresh, within
+from call_variants import WAYS
+from subprocess_runs import run_fresh, within
 from vectors import Dribble, exact_repr, failure, outcome, read_folder
-from ways import WAYS
 
 NESTING = {
     "list": b"\x09",

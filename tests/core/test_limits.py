@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import typedbytes as tb
+from call_variants import by_feed
 from families import FAMILIES
-from fresh import run_fresh, within
-from ways import by_feed
+from subprocess_runs import run_fresh, within
 
 HERE = Path(__file__).parent
 

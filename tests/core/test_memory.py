@@ -14,7 +14,7 @@ import pytest
 
 import typedbytes as tb
 from decoding_values import BAD_TEXT, COLLIDING, DATA, EXT, HANDLERS, PARTS, VALUES, encoded_map, exts
-from fresh import run_fresh
+from subprocess_runs import run_fresh
 from typedbytes.block import CoalescingWriter
 from typedbytes.sequencefile import _native as _sequence
 

@@ -10,7 +10,7 @@ import numpy
 import pytest
 from hypothesis import given, strategies as st
 
-from fresh import run_fresh
+from subprocess_runs import run_fresh
 from typedbytes._npy import dumps_array, is_available, loads_array
 
 RECORD = [("id", "<i4"), ("point", "<f8", (2, 2)), ("name", "S3")]

@@ -26,8 +26,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import vectors
-from fresh import run_fresh, within
 from fuzz import pickles
+from subprocess_runs import run_fresh, within
 from typedbytes import Decoder, FormatError, Reader, dumps, loads
 from typedbytes._core import safe_dumps, safe_loads
 

@@ -8,9 +8,9 @@ from hypothesis import example, given, settings, strategies as st
 import reference
 import strategies
 import typedbytes
+from call_variants import WAYS
 from seeds import short_seeds
 from vectors import exact_repr, failure, outcome
-from ways import WAYS
 
 
 def limits(options):

@@ -10,7 +10,7 @@ import pytest
 
 import typedbytes as tb
 from encoding_values import Lying
-from fresh import run_fresh
+from subprocess_runs import run_fresh
 
 Thing = type("Thing", (), {"__module__": "far.away", "__repr__": lambda self: 1 / 0})
 

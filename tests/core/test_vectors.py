@@ -8,8 +8,8 @@ import sys
 import pytest
 
 import typedbytes
+from call_variants import WAYS
 from vectors import Dribble, exact_repr, failure, names, outcome, read_folder, read_jsonl, read_options, read_value
-from ways import WAYS
 
 VALID = read_folder("valid")
 READ = [vector for vector in VALID if vector["direction"] != "encode"]

@@ -73,17 +73,17 @@ def kind_of(path):
 
 def instrumented():
     """Return a copy of the sources built with clang's instrumentation."""
-    from gates import workshop
+    from gates import build_copies
 
-    return workshop.copy_and_build("instrumented", **BUILD)
+    return build_copies.copy_and_build("instrumented", **BUILD)
 
 
 def seeded(name):
     """Return the folder of a target's corpus, with what is kept for it and some inputs more."""
     from fuzz import targets
-    from gates import workshop
+    from gates import build_copies
 
-    folder = workshop.BUILD / "fuzz" / "corpus" / name
+    folder = build_copies.BUILD / "fuzz" / "corpus" / name
     folder.mkdir(parents=True, exist_ok=True)
     maker = inputs.Maker("seeds")
     made = [targets.TARGETS[name].shape(maker) for _ in range(NSEEDS)]
@@ -96,11 +96,11 @@ def libfuzzer(folder, name, *words):
     """Run libFuzzer on a target in the instrumented copy; return its log."""
     import atheris
 
-    from gates import workshop
+    from gates import build_copies
 
     library = pathlib.Path(atheris.path()) / "asan_with_fuzzer.so"
     command = [sys.executable, folder / "tests" / "fuzz" / "coverage.py", "--child", name, *words]
-    environment = workshop.sees(folder, LD_PRELOAD=str(library), **SANITIZERS)
+    environment = build_copies.sees(folder, LD_PRELOAD=str(library), **SANITIZERS)
     done = subprocess.run([*map(str, command)], cwd=folder, env=environment, capture_output=True, text=True, errors="replace")
     return done.stderr + done.stdout
 

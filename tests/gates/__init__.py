@@ -2,7 +2,7 @@
 
 Each is a command of its own, run from anywhere, that exits with 0 only when nothing was found.
 
-    workshop.py         copies of the sources, built with other switches, under build/
+    build_copies.py     copies of the sources, built with other switches, under build/
     leaks.py            references and blocks that are still there after every operation, errors included
     sanitize.py         the whole suite and the fuzz targets under AddressSanitizer and UBSan
     memory_check.py     the vectors and the corpus under valgrind

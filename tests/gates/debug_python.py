@@ -16,7 +16,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(HERE), str(HERE / "support")]
 
-from gates import workshop  # noqa: E402
+from gates import build_copies  # noqa: E402
 
 DEBIAN = "python3.11-dbg"
 VERSION = "3.11.7"
@@ -35,7 +35,7 @@ def interpreter():
     found = shutil.which(DEBIAN)
     if found:
         return found
-    folder = workshop.BUILD / "python-debug"
+    folder = build_copies.BUILD / "python-debug"
     python = folder / "bin" / "python3"
     if not python.exists():
         builder = subprocess.run(["pyenv", "root"], capture_output=True, text=True, check=True).stdout.strip()
@@ -47,7 +47,7 @@ def interpreter():
 
 def environment_of(python):
     """Return the Python of a virtual environment with what the tests need, made when there is none."""
-    venv = workshop.BUILD / "venv-debug"
+    venv = build_copies.BUILD / "venv-debug"
     inside = venv / "bin" / "python"
     if not (venv / "complete").exists():
         subprocess.run([python, "-m", "venv", "--clear", venv], check=True)
@@ -59,10 +59,10 @@ def environment_of(python):
 def main(arguments):
     """Count leaks and run the core's tests."""
     python = environment_of(interpreter())
-    folder = workshop.copy_and_build("debug", python)
+    folder = build_copies.copy_and_build("debug", python)
     codes = [
-        workshop.run(folder, python, "tests/gates/leaks.py", *arguments),
-        workshop.run(folder, python, "-m", "pytest", "-q", "-x", *TESTS),
+        build_copies.run(folder, python, "tests/gates/leaks.py", *arguments),
+        build_copies.run(folder, python, "-m", "pytest", "-q", "-x", *TESTS),
     ]
     return 1 if any(codes) else 0
 

@@ -24,7 +24,7 @@ import time
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "support")]
 
-from gates import figures, sanitize, workshop  # noqa: E402
+from gates import build_copies, figures, sanitize  # noqa: E402
 
 SECONDS = 300  # for one gate; one that takes longer has found that something does not end
 NBYTES = 10 << 30  # of memory for one gate, where no sanitizer needs more: a fault may ask for more and more, and a test maps 8 GiB
@@ -282,7 +282,7 @@ FAULTS = [
 ]  # fmt: skip
 
 
-def source_of(fault, root=workshop.ROOT):
+def source_of(fault, root=build_copies.ROOT):
     """Return the file that a fault changes."""
     return root / "src" / "typedbytes" / fault.file
 
@@ -333,10 +333,10 @@ def described(gate):
 
 def make_base(sanitized):
     """Return a copy of the sources, built without a fault, and without much optimisation since that takes longer."""
-    folder = workshop.copy_sources(workshop.BUILD / "faults" / ("sanitized" if sanitized else "plain"))
+    folder = build_copies.copy_sources(build_copies.BUILD / "faults" / ("sanitized" if sanitized else "plain"))
     setup = folder / "setup.py"
     setup.write_text(setup.read_text("utf-8").replace('"-O3"', '"-O1"'), "utf-8")
-    workshop.build(folder, **switches(sanitized))
+    build_copies.build(folder, **switches(sanitized))
     return folder
 
 
@@ -355,7 +355,7 @@ def attempt(fault, base):
     if text.count(fault.old) != 1:
         raise RuntimeError(f"{fault.name}: the text occurs {text.count(fault.old)} times in {fault.file}")
     source.write_text(text.replace(fault.old, fault.new), "utf-8")
-    workshop.build(folder, **switches(is_sanitized(fault.gate)))
+    build_copies.build(folder, **switches(is_sanitized(fault.gate)))
     return run_gate(fault.gate, folder)
 
 
@@ -367,7 +367,7 @@ def run_gate(gate, folder):
     command = [sys.executable, *map(str, words)]
     try:
         done = subprocess.run(
-            command, cwd=folder, env=workshop.sees(folder, **environment), capture_output=True, text=True, errors="replace", timeout=SECONDS,
+            command, cwd=folder, env=build_copies.sees(folder, **environment), capture_output=True, text=True, errors="replace", timeout=SECONDS,
             preexec_fn=limit,
         )  # fmt: skip
     except subprocess.TimeoutExpired:

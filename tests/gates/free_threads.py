@@ -19,7 +19,7 @@ import tempfile
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "support")]
 
-from gates import figures, workshop  # noqa: E402
+from gates import build_copies, figures  # noqa: E402
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "typedbytes" / "python3.13-tsan"
 SOURCE = "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian trixie main"
@@ -112,13 +112,13 @@ def main():
     """Build, run the threads with the GIL and without, and look for reports of ours."""
     python = interpreter()
     switches = {"CC": "clang", "CFLAGS": FLAGS, "LDSHARED": "clang -shared -fsanitize=thread", "PYTHONPATH": str(builders())}
-    folder = workshop.copy_sources(workshop.BUILD / "free-threads")
+    folder = build_copies.copy_sources(build_copies.BUILD / "free-threads")
     # Cython runs on this Python, which is many times as fast; its C is that of all.
     subprocess.run([sys.executable, "setup.py", "--quiet", "--name"], cwd=folder, stdout=subprocess.DEVNULL, check=True)
-    workshop.build(folder, python, **switches, **QUIET)
+    build_copies.build(folder, python, **switches, **QUIET)
     codes, nreports = [], []
     for name, forbidden in (("with the GIL", {}), ("without it", {"PYTHON_GIL": "0"})):
-        environment = workshop.sees(folder, TSAN_OPTIONS="halt_on_error=0:exitcode=0", **forbidden)
+        environment = build_copies.sees(folder, TSAN_OPTIONS="halt_on_error=0:exitcode=0", **forbidden)
         done = subprocess.run([python, "-c", WORK], cwd=folder, env=environment, capture_output=True, text=True)
         reports = [part for part in done.stderr.split("WARNING: ThreadSanitizer")[1:] if any(name in part for name in OURS)]
         print(f"{name}: exit code {done.returncode}, {len(reports)} reports with a frame of ours")

@@ -15,9 +15,9 @@ import sys
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "support")]
 
-from gates import figures, workshop  # noqa: E402
+from gates import build_copies, figures  # noqa: E402
 
-SOURCES = workshop.ROOT / "src" / "typedbytes"
+SOURCES = build_copies.ROOT / "src" / "typedbytes"
 MODULES, HEADERS = ("|".join({path.stem for path in SOURCES.rglob(names)}) for names in ("*.pyx", "*.h"))
 #: A function of Cython's, since the interpreter has a _report.c too, or one in a header.
 OURS = re.compile(rf"(by|at) 0x[0-9A-F]+: (__[Pp]yx\w+ \(({MODULES})\.c|.*\(({HEADERS})\.h):")
@@ -56,7 +56,7 @@ def errors_of_ours(report):
 def check(folder, *arguments):
     """Run the work under valgrind and return our errors in it."""
     words = ["valgrind", "--quiet", "--error-limit=no", "--num-callers=30", sys.executable, "-c", WORK, *arguments]
-    environment = workshop.sees(folder, PYTHONMALLOC="malloc")
+    environment = build_copies.sees(folder, PYTHONMALLOC="malloc")
     done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, errors="replace")
     if done.returncode:
         raise RuntimeError(f"exit code {done.returncode}\n{done.stderr[-4000:]}")
@@ -65,7 +65,7 @@ def check(folder, *arguments):
 
 def main():
     """See that valgrind finds what is planted, and nothing else."""
-    folder = workshop.copy_and_build("valgrind")
+    folder = build_copies.copy_and_build("valgrind")
     if not check(folder, "planted"):
         print("valgrind did not find the planted error")
         return 1

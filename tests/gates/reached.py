@@ -23,7 +23,7 @@ import sys
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "support")]
 
-from gates import figures, workshop  # noqa: E402
+from gates import build_copies, figures  # noqa: E402
 
 MIN_BRANCHES = 0.9
 MIN_PYTHON = 0.95
@@ -133,7 +133,7 @@ def texts(locations):
     read = {}
     for name, _ in locations:
         if name not in read:
-            read[name] = (workshop.ROOT / "src" / "typedbytes" / name).read_text("utf-8").split("\n")
+            read[name] = (build_copies.ROOT / "src" / "typedbytes" / name).read_text("utf-8").split("\n")
     return {(name, number): read[name][number - 1].strip() for name, number in locations}
 
 
@@ -172,8 +172,8 @@ def outcomes_of(table, lines, sources, kind):
 
 def run(arguments):
     """Build both copies and run the suite in them; return them, and whether all tests passed."""
-    folders = [workshop.copy_and_build(WHOLE, TYPEDBYTES_TRACE="1")]
-    folders.append(workshop.copy_and_build(PORTABLE, TYPEDBYTES_TRACE="1", TYPEDBYTES_PORTABLE="1"))
+    folders = [build_copies.copy_and_build(WHOLE, TYPEDBYTES_TRACE="1")]
+    folders.append(build_copies.copy_and_build(PORTABLE, TYPEDBYTES_TRACE="1", TYPEDBYTES_PORTABLE="1"))
     for folder in folders:
         for data in [*folder.glob("build/temp*/**/*.gcda"), *folder.glob(".coverage*")]:
             data.unlink()
@@ -181,10 +181,10 @@ def run(arguments):
     left_out = [word for name in LEFT_OUT for word in ("--deselect", name)]
     traced = [*pytest, *left_out, *(f"--ignore={name}" for name in UNTRACED), "tests", "-k"]
     codes = [
-        workshop.run(folders[0], sys.executable, "-m", "coverage", "run", *traced, f"not ({SIGNALS})"),
-        workshop.run(folders[0], sys.executable, *traced, SIGNALS),
-        workshop.run(folders[0], sys.executable, *pytest, *UNTRACED),
-        workshop.run(folders[1], sys.executable, *pytest, *left_out, *CODEC),
+        build_copies.run(folders[0], sys.executable, "-m", "coverage", "run", *traced, f"not ({SIGNALS})"),
+        build_copies.run(folders[0], sys.executable, *traced, SIGNALS),
+        build_copies.run(folders[0], sys.executable, *pytest, *UNTRACED),
+        build_copies.run(folders[1], sys.executable, *pytest, *left_out, *CODEC),
     ]
     return folders, not any(codes)
 

@@ -19,10 +19,10 @@ import sys
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "support")]
 
-from gates import figures, workshop  # noqa: E402
+from gates import build_copies, figures  # noqa: E402
 
 KEPT = pathlib.Path(__file__).with_name("figures.json")
-PAGE = workshop.ROOT / "RELIABILITY.md"
+PAGE = build_copies.ROOT / "RELIABILITY.md"
 START, END = "<!-- figures -->\n", "<!-- end of figures -->\n"
 
 #: By name: the command, what it is for, and what it found in words.
@@ -92,8 +92,8 @@ GATES = {
 
 def sources():
     """Return the commit that is checked out, with a plus when something differs from it besides the figures and their page."""
-    git = functools.partial(subprocess.run, cwd=workshop.ROOT, capture_output=True, text=True, check=True)
-    ours = [f":!{path.relative_to(workshop.ROOT)}" for path in (KEPT, PAGE)]
+    git = functools.partial(subprocess.run, cwd=build_copies.ROOT, capture_output=True, text=True, check=True)
+    ours = [f":!{path.relative_to(build_copies.ROOT)}" for path in (KEPT, PAGE)]
     differing = git(["git", "status", "--porcelain", "--untracked-files=no", "--", ".", *ours]).stdout
     return git(["git", "rev-parse", "--short", "HEAD"]).stdout.strip() + "+" * bool(differing)
 
@@ -104,7 +104,7 @@ def run(name):
     print(f"== {name}: {' '.join(command[1:])}", flush=True)
     lines, of = [], sources()
     with subprocess.Popen(
-        command, cwd=workshop.ROOT, env=workshop.sees(workshop.ROOT), stdout=subprocess.PIPE, text=True, errors="replace"
+        command, cwd=build_copies.ROOT, env=build_copies.sees(build_copies.ROOT), stdout=subprocess.PIPE, text=True, errors="replace"
     ) as child:
         for line in child.stdout:
             print(line, end="", flush=True)

@@ -14,7 +14,7 @@ import sys
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "support")]
 
-from gates import figures, workshop  # noqa: E402
+from gates import build_copies, figures  # noqa: E402
 
 NAME = "sanitized"  # the first word of a gate that wants this build
 SWITCHES = {"TYPEDBYTES_SANITIZE": "1"}
@@ -63,11 +63,11 @@ def library(name):
 
 def main(arguments):
     """Build the copy, and run the suite and the targets."""
-    folder = workshop.copy_and_build("sanitized", **SWITCHES)
+    folder = build_copies.copy_and_build("sanitized", **SWITCHES)
     left_out = [word for name in LEFT_OUT for word in ("--deselect", f"tests/{name}")]
     pytest = [sys.executable, "-m", "pytest", "-q", "-m", "not hadoop", *left_out, *arguments, "tests"]
     fuzz = [sys.executable, "tests/fuzz/run.py", "--executions", EXECUTIONS, "--seed", 1]
-    codes = [workshop.run(folder, *command, **environment()) for command in (pytest, fuzz)]
+    codes = [build_copies.run(folder, *command, **environment()) for command in (pytest, fuzz)]
     print("sanitizers: no report" if not any(codes) else f"sanitizers: exit codes {codes}")
     figures.report(runs=len(codes), failed=sum(code != 0 for code in codes))
     return 1 if any(codes) else 0

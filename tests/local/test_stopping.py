@@ -18,9 +18,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from fresh import SECONDS
 from local_jobs import pairs_of, write_script
 from streaming_support import environment
+from subprocess_runs import SECONDS
 from typedbytes import local
 from typedbytes.local import _processes
 

@@ -15,7 +15,7 @@ import pytest
 import typedbytes as tb
 import typedbytes.columns
 import typedbytes.legacy
-from fresh import run_fresh
+from subprocess_runs import run_fresh
 from typedbytes import hadoop, local, streaming
 
 PACKAGE = pathlib.Path(tb.__file__).parent

@@ -3,8 +3,8 @@
 import pytest
 
 import typedbytes
-from fresh import run_fresh
 from gates import faults, figures, leaks, reached, reliability
+from subprocess_runs import run_fresh
 
 pytestmark = pytest.mark.once
 
@@ -101,7 +101,7 @@ def test_lines_and_outcomes_are_counted_where_they_come_from():
 
 def test_lines_that_no_test_reaches_are_in_the_sources():
     for name, start in reached.UNREACHABLE:
-        text = (reached.workshop.ROOT / "src" / "typedbytes" / name).read_text("utf-8").split("\n")
+        text = (reached.build_copies.ROOT / "src" / "typedbytes" / name).read_text("utf-8").split("\n")
         assert [reached.why_unreachable(name, line.strip()) is not None for line in text if line.strip().startswith(start)] == [True]
     assert reached.why_unreachable("_sorting/sorter.pxi", "return TOO_LONG") is None
 

@@ -1,4 +1,4 @@
-"""Every message that docs/troubleshooting.md explains stands in the sources as it is quoted."""
+"""Every message that docs/troubleshooting.md explains is in the sources as it is quoted."""
 
 import pathlib
 import re
@@ -34,6 +34,6 @@ def test_the_page_has_messages_of_every_kind():
 
 
 @pytest.mark.parametrize("message", ROWS)
-def test_a_message_stands_in_the_sources(message):
+def test_message_is_in_the_sources(message):
     pattern = r"[^\n]{0,80}?".join(re.escape(part) for part in message.split("..."))
     assert re.search(pattern, SOURCES)

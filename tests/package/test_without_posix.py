@@ -3,7 +3,7 @@
 import pytest
 
 import typedbytes as tb
-from support.fresh import run_fresh
+from support.subprocess_runs import run_fresh
 
 # A system without POSIX: its modules cannot be imported, its functions are missing, and the module with its system calls is not built.
 WITHOUT_POSIX = """

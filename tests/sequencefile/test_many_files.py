@@ -10,8 +10,8 @@ from concurrent.futures.process import BrokenProcessPool
 import pytest
 
 import typedbytes as tb
-from fresh import SECONDS, run_fresh
 from sequencefile_bytes import written
+from subprocess_runs import SECONDS, run_fresh
 from typedbytes import sequencefile
 
 

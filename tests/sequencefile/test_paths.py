@@ -9,9 +9,9 @@ import pytest
 
 import typedbytes as tb
 from commands import run
-from fresh import run_fresh
 from sequencefile_bytes import MARKER, written
 from sequencefile_pairs import NUMBERS, pairs_of
+from subprocess_runs import run_fresh
 from typedbytes import columns, sequencefile
 
 

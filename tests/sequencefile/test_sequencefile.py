@@ -14,11 +14,11 @@ from hypothesis import given, settings
 
 import reference
 import typedbytes as tb
-from fresh import run_fresh
 from sequencefile_bytes import MARKER, written
 from sequencefile_pairs import FORMS, NUMBERS, pairs_of
 from sequencefiles import IO, files, kinds, record
 from strategies import values
+from subprocess_runs import run_fresh
 from typedbytes import sequencefile
 from typedbytes.sequencefile import _codecs
 

@@ -15,9 +15,9 @@ from hypothesis import given, strategies as st
 
 import reference
 import typedbytes as tb
-from fresh import run_fresh
 from sort_pairs import made_pairs
 from strategies import values
+from subprocess_runs import run_fresh
 from typedbytes._sorting import external
 from typedbytes._sorting._native import Sorter, merge
 

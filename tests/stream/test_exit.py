@@ -13,7 +13,7 @@ import textwrap
 import pytest
 
 import typedbytes as tb
-from fresh import SECONDS, run_fresh
+from subprocess_runs import SECONDS, run_fresh
 from typedbytes import sequencefile
 from typedbytes.block import BlockReader
 

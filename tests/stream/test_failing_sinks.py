@@ -12,8 +12,8 @@ import threading
 import pytest
 
 import typedbytes as tb
-from fresh import SECONDS, lowest_free_descriptor, within
 from signal_checks import interrupted_when_readable
+from subprocess_runs import SECONDS, lowest_free_descriptor, within
 from writer_sinks import DATA, ENDS, PARTS, VALUES, RawSink, Sink, collected
 
 LONG = bytes(range(256)) * 12_000

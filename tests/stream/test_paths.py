@@ -9,7 +9,7 @@ import pickle
 import pytest
 
 import typedbytes as tb
-from fresh import lowest_free_descriptor, run_fresh
+from subprocess_runs import lowest_free_descriptor, run_fresh
 from typedbytes import columns
 from typedbytes._zstd import zstd
 

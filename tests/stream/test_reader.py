@@ -12,8 +12,8 @@ import numpy
 import pytest
 
 import typedbytes as tb
-from fresh import lowest_free_descriptor, within
 from reader_sources import DATA, ENDS, KINDS, LIVE, PARTS, VALUES, OnlyRead, ReadInto, Script, live, written
+from subprocess_runs import lowest_free_descriptor, within
 from typedbytes import sequencefile
 
 # -- sources ----------------------------------------------------------------------------------------------

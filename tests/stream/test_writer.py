@@ -21,7 +21,7 @@ import tracemalloc
 import pytest
 
 import typedbytes as tb
-from fresh import lowest_free_descriptor, run_fresh
+from subprocess_runs import lowest_free_descriptor, run_fresh
 from writer_sinks import DATA, ENDS, PAIRS, PARTS, VALUES, Sink, collected
 
 # -- sinks ------------------------------------------------------------------------------------------------

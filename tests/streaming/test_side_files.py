@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
-from fresh import run_fresh
 from streaming_support import encode, environment, finish, read_message, run_script, start, write_script
+from subprocess_runs import run_fresh
 from typedbytes import Decoder, sortkey
 from typedbytes.streaming import _heartbeat, _reporter, side_file
 

@@ -9,7 +9,7 @@ import termios
 import time
 from pathlib import Path
 
-from fresh import SECONDS
+from subprocess_runs import SECONDS
 
 COMMAND = [sys.executable, "-X", "dev", "-m", "typedbytes"]
 

@@ -21,8 +21,8 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from fresh import SECONDS
 from streaming_support import environment
+from subprocess_runs import SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "test_vectors" / "java"))
@@ -80,8 +80,8 @@ class Hadoop:
             "serve",
             options=[*self.java_options, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Xmx1g"],
         )
-        self._workshop = tempfile.TemporaryDirectory(prefix="typedbytes-hadoop-")
-        self._folder = Path(self._workshop.name).resolve()
+        self._temporary_folder = tempfile.TemporaryDirectory(prefix="typedbytes-hadoop-")
+        self._folder = Path(self._temporary_folder.name).resolve()
         with open(self._folder / "log", "ab") as log:
             self._machine = subprocess.Popen(
                 command,
@@ -101,7 +101,7 @@ class Hadoop:
     def close(self):
         self._machine.communicate()
         self._log.close()
-        self._workshop.cleanup()
+        self._temporary_folder.cleanup()
 
     def job(self, *, input, output, mapper, combiner=None, reducer=None, nreducers=1, io="typedbytes", options=(), properties=None):
         """Run a job over typed bytes; ``options`` are further words of Hadoop Streaming's own command line."""

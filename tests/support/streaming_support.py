@@ -9,7 +9,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from fresh import SECONDS
+from subprocess_runs import SECONDS
 from typedbytes import dumps
 
 #: All are errors, but that Python 3.12 and later warn of a fork beside any thread, the sign of life among them.

@@ -12,7 +12,7 @@ import pytest
 
 import typedbytes as tb
 from commands import COMMAND, bad, good, rows, run
-from fresh import SECONDS
+from subprocess_runs import SECONDS
 from typedbytes._zstd import zstd
 
 PAIRS = tb.Encoder().encode_pairs([(name, {"n": n, "tags": [f"t{n}", "x"]}) for name, n in [("b", 10), ("a", 9), ("c", -1)]])
