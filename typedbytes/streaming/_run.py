@@ -194,8 +194,8 @@ class TaskRun:
         self._input_format = find_format(role, "input", os.environ)
         self._output_format = find_format(role, "output", os.environ)
         if options.batch and not {self._input_format, self._output_format} <= {"typedbytes", "split"}:
-            formats = f"{self._input_format} as input and {self._output_format} as output"
-            raise UsageError(f"batch=True needs typed bytes as input and output; this task has {formats}")
+            found = f"{self._input_format} as input and {self._output_format} as output"
+            raise UsageError(f"batch=True needs typed bytes as input and output; this task has {found}")
         self._composite_keys = None
         if options.part_of is not None:
             from typedbytes.streaming._secondary_sort import find_composite_keys
