@@ -68,6 +68,11 @@ class Decompressed(io.RawIOBase):
         self._stream = self._start()
         self._nbytes = 0
 
+    @property
+    def name(self):
+        """The name of the source, if it has one."""
+        return self._source.name
+
     def readable(self):
         """Say that it can be read from."""
         return True

@@ -47,8 +47,8 @@ def test_damage_of_a_compressed_file_is_a_decode_error(packed):
 def test_an_error_in_a_file_names_the_file(tmp_path, reader):
     path = tmp_path / "part-00000.tb"
     path.write_bytes(DATA[:100])
-    with pytest.raises(tb.TruncatedError) as caught:
-        list(reader(path))
+    with pytest.raises(tb.TruncatedError) as caught, reader(path) as records:
+        list(records)
     assert os.fspath(caught.value.filename) == str(path)
     assert str(caught.value).startswith(f"{path}: input ends inside ")
     again = pickle.loads(pickle.dumps(caught.value))
@@ -61,8 +61,8 @@ def test_an_error_in_a_file_names_the_file(tmp_path, reader):
 
 def test_an_error_in_a_compressed_file_names_the_file(packed):
     packed.write_bytes(COMPRESS["gzip"](DATA[:100]))
-    with pytest.raises(tb.TruncatedError, match="part-00000: input ends inside "):
-        list(tb.Reader(packed))
+    with pytest.raises(tb.TruncatedError, match="part-00000: input ends inside "), tb.Reader(packed) as records:
+        list(records)
 
 
 def test_a_file_that_only_starts_alike_comes_as_it_is(tmp_path):

@@ -28,6 +28,7 @@ def feed_split(split, sink, report_progress):
         advice = f"typedbytes validate --pairs --repair GOOD {split.path} copies what is intact"
         if not error.record:  # not even the first record is valid
             advice = f"it was read as {split.kind}: give its format with --input-format, or if that is right, {advice}"
+        error.filename = None  # the report of a task names its input
         raise TaskError(f"bad input: {error}; {advice}", final=True) from None
     except ModuleNotFoundError as error:
         raise TaskError(f"the input cannot be read: {error}", final=True) from None

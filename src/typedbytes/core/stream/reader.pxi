@@ -90,10 +90,10 @@ cdef class Reader:
     cdef int fail(self, error) except -1:
         # Remember what went wrong, so that every later call raises it again; the collector must not stay switched off.
         abandon(&self.d)
-        self.failure = as_failure(error)
-        self.state = HAS_FAILED
         if self.owns and isinstance(error, DecodeError):    # opened by path or URL
             error.filename = getattr(self.source, "name", None)
+        self.failure = as_failure(error)
+        self.state = HAS_FAILED
         raise self.failure
 
     cdef bint at_end(self) except -1:
