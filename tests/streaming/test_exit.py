@@ -47,6 +47,23 @@ run(job, job)
     assert outcome.lines[-1] == "KeyError: 'not\\nhere'"
 
 
+@pytest.mark.parametrize("role", ["map", "reduce"])
+def test_damaged_input_shows_a_traceback_where_user_code_ran(tmp_path, role):
+    script = """
+def mapper(key, value):
+    return [(key, value)]
+def reducer(key, values):
+    return [(key, sum(values))]
+run(mapper, reducer)
+"""
+    outcome = run_script(tmp_path, script, role, data=encode(("a", 1), ("a", 2))[:-1])
+    assert (outcome.code, outcome.output) == (65, b"")
+    shown = "Traceback (most recent call last):" in outcome.lines
+    assert shown == (role == "reduce"), outcome.lines
+    assert not shown or any("sum(values)" in line for line in outcome.lines)
+    assert outcome.details()["reason"].startswith("input ends inside INT")
+
+
 def test_long_key_in_a_report_is_cut(tmp_path):
     outcome = run_script(tmp_path, "run(lambda key, value: 1 / 0)", "map", data=encode(("k" * 10_000, 1)))
     assert outcome.details()["key"] == f"'{'k' * 199} ({encode(('k' * 10_000,))[:64].hex()})"

@@ -3,7 +3,7 @@
 Hadoop reads standard error line by line and treats those that begin with "reporter:" as messages. Each line
 is one write of at most 4096 bytes, which is atomic on a pipe, so lines of threads and children do not
 mix; a message starts with a line feed, since other code may have left its line open. A failed write never fails the task.
-Records and formats are not known here.
+Records and formats are not known here, but for the error of damaged ones.
 """
 
 import os
@@ -11,11 +11,15 @@ import time
 from _operator import index  # _operator and _thread are loaded already; the modules that wrap them are not: start-up time
 from _thread import allocate_lock
 
+from typedbytes.errors import DecodeError
+
 LINE_NBYTES = 4096
 SEND_SECONDS = 10.0
 MAX_COUNTERS = 100  # Hadoop kills a job at its 121st counter, and other parts of it count too
 AMOUNTS = 1 << 64  # number of values of a Java long, half of them negative
 GROUP_NCHARS, NAME_NCHARS = 128, 64
+#: The files of this package, and those that its compiled modules name as theirs.
+OWN_FILES = os.path.dirname(os.path.dirname(__file__)) + os.sep, "src/typedbytes/"
 
 _ONE_LINE = {10: " ", 13: " "}
 _ONE_FIELD = {10: " ", 13: " ", 44: ";"}
@@ -134,11 +138,24 @@ def ping():
 
 
 def write_failure(details, error):
-    """Write the details, pairs of a name and a text, then the error and its traceback."""
+    """Write the details, pairs of a name and a text, then the error and its traceback.
+
+    Damaged input has no traceback where no code of the user was running: it would show lines of this package only.
+    """
     from traceback import format_exception
 
     for name, text in details:
         write_line(f"typedbytes: {name}: {text}")
+    if isinstance(error, DecodeError) and not _passes_user_code(error.__traceback__):
+        return
     for part in format_exception(type(error), error, error.__traceback__):
         for line in part.splitlines():
             write_line(line)
+
+
+def _passes_user_code(traceback):
+    while traceback is not None:
+        if not traceback.tb_frame.f_code.co_filename.startswith(OWN_FILES):
+            return True
+        traceback = traceback.tb_next
+    return False
