@@ -47,8 +47,14 @@ ARENA, SPARE = 1 << 18, 1 << 26
 #: All of the environment that the counted process sees: the size of the rest would move its stack.
 KEPT = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "VIRTUAL_ENV") if name in os.environ}
 #: Long copies in one kind of loop: the processor's own instruction for them would count once for each byte, and the loop for the longest
-#: depends on the cache's size and on where the bytes lie. And whether memory has to be copied when it grows depends on what lies after it.
-KEPT["GLIBC_TUNABLES"] = ":".join(f"glibc.cpu.x86_{name}_threshold=1000000000" for name in ("rep_movsb", "rep_stosb", "non_temporal"))
+#: depends on the cache's size and on where the bytes lie. And large memory always from the system itself: whether it has to be copied
+#: when it grows would depend on what lies after it, even on the length of this file's path.
+KEPT["GLIBC_TUNABLES"] = ":".join(
+    [
+        *(f"glibc.cpu.x86_{name}_threshold=1000000000" for name in ("rep_movsb", "rep_stosb", "non_temporal")),
+        "glibc.malloc.mmap_threshold=65536",
+    ]
+)
 
 
 def main():
