@@ -387,3 +387,11 @@ def test_a_codec_by_itself_compresses(tmp_path):
             assert (file.compression, list(file)) == (expected, [("key", "text" * 100)])
     with pytest.raises(tb.FormatError, match="unknown codec 'gz'; known: default, gzip, "):
         sequencefile.open(path, "w", codec="gz")
+
+
+def test_what_is_not_a_sequencefile_is_named(tmp_path):
+    (tmp_path / "a.tb").write_bytes(tb.dumps("text"))
+    with pytest.raises(tb.FormatError, match=r"^.*a\.tb: not a SequenceFile: "):
+        sequencefile.open(tmp_path / "a.tb")
+    with pytest.raises(tb.FormatError, match="^not a SequenceFile: "):
+        sequencefile.open(tb.dumps("text"))

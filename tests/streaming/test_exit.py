@@ -478,3 +478,19 @@ def test_grandchild_does_not_hold_the_output(tmp_path):
     outcome = run_script(tmp_path, script, "map", data=encode((1, 1)), stderr=subprocess.DEVNULL)
     os.kill(int((tmp_path / "sleeper").read_text()), signal.SIGKILL)  # it is still there
     assert (outcome.code, outcome.output) == (0, encode((1, 1)))
+
+
+def test_a_traceback_starts_with_the_user_and_has_advice_that_fits(tmp_path):
+    raised = run_script(tmp_path, "def mapper(key, value):\n    raise ValueError('boom')\nrun(mapper)", "map", data=GOOD)
+    shown = raised.lines[raised.lines.index("Traceback (most recent call last):") + 1 :]
+    assert "in mapper" in shown[0]
+    assert shown[-1] == "ValueError: boom"
+    assert not any("typedbytes/" in line for line in shown)
+    for script in ("def mapper(key, value):\n    yield key\nrun(mapper)", "run(lambda key, value: [(key, value, 1)])"):
+        wrong = run_script(tmp_path, script, "map", data=GOOD)
+        assert wrong.code == 1
+        assert "a pair is a tuple of" in wrong.lines[-1]
+        assert "what to do" not in wrong.details()
+        assert "Traceback (most recent call last):" not in wrong.lines
+    unknown = run_script(tmp_path, "run(lambda key, value: [(key, object())])", "map", data=GOOD)
+    assert "write_options" in unknown.details()["what to do"]

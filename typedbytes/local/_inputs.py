@@ -153,9 +153,10 @@ def _check_text(path, head, codec):
     name = _magic.name_of(head)
     if b"\0" in head or (name and not _PRINTABLE.issuperset(head[:8])):  # a text may start with ORC
         what = f"{name or 'binary data'}{f' inside {codec}' if codec else ''}"
+        convert = "; typedbytes convert makes records of a table" if name in ("parquet", "arrow", "arrow-file") else ""
         raise InputError(
             f"{path}: cannot tell the format: {what}, not text, not a SequenceFile, not named .tb; --input-format pairs reads it as typed "
-            "bytes, --input-format text as lines"
+            f"bytes, --input-format text as lines{convert}"
         )
 
 

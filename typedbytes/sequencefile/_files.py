@@ -9,6 +9,7 @@ import os
 from functools import partial
 
 from typedbytes import _core
+from typedbytes.errors import DecodeError
 from typedbytes.sequencefile import _codecs, _locations, _native, _writables
 
 __all__ = ["Reader", "Writer", "decode", "encode", "open"]
@@ -61,6 +62,7 @@ class Reader(_native.Reader):
     __signature__ = _core.PassedOptions(_native.Reader)
 
     def __init__(self, file, *, max_bytes=1 << 28, decoders=None, **options):
+        path = file
         file, ours = _locations.opened(file, "r")
         try:
             super().__init__(
@@ -71,9 +73,11 @@ class Reader(_native.Reader):
                 find_converters=partial(_writables.find_converters, decoders=decoders or {}),
                 **options,
             )
-        except BaseException:
+        except BaseException as error:
             if ours:
                 file.close()
+                if isinstance(error, DecodeError):
+                    error.filename = path
             raise
 
 

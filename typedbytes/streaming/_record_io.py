@@ -93,5 +93,5 @@ def checked_pair(pair):
     """Return the pair; raises TypeError if it is not one."""
     # A string of two characters would unpack too.
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise TypeError(f"a pair is a tuple of a key and a value, not {type(pair).__name__}")
+        raise TypeError(f"a pair is a tuple of a key and a value, not {type(pair).__name__} {pair!r:.80}")
     return pair

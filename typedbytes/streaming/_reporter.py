@@ -11,7 +11,7 @@ import time
 from _operator import index  # _operator and _thread are loaded already; the modules that wrap them are not: start-up time
 from _thread import allocate_lock
 
-from typedbytes.errors import DecodeError
+from typedbytes.errors import DecodeError, TypedBytesError
 
 LINE_NBYTES = 4096
 SEND_SECONDS = 10.0
@@ -138,24 +138,26 @@ def ping():
 
 
 def write_failure(details, error):
-    """Write the details, pairs of a name and a text, then the error and its traceback.
+    """Write the details, pairs of a name and a text, then the error and its traceback from the user's first line on.
 
-    Damaged input has no traceback where no code of the user was running: it would show lines of this package only.
+    Where no line of the user is in it, an error of this package's own classes comes without its traceback.
     """
     from traceback import format_exception
 
     for name, text in details:
         write_line(f"typedbytes: {name}: {text}")
-    if isinstance(error, DecodeError) and not _passes_user_code(error.__traceback__):
-        return
-    for part in format_exception(type(error), error, error.__traceback__):
+    traceback = _from_user_code(error.__traceback__)
+    if traceback is None:
+        if isinstance(error, DecodeError):
+            return  # the details say it all
+        traceback = None if isinstance(error, TypedBytesError) else error.__traceback__
+    for part in format_exception(type(error), error, traceback):
         for line in part.splitlines():
             write_line(line)
 
 
-def _passes_user_code(traceback):
-    while traceback is not None:
-        if not traceback.tb_frame.f_code.co_filename.startswith(OWN_FILES):
-            return True
+def _from_user_code(traceback):
+    """Return a traceback without its first lines that are of this package; None if all are."""
+    while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(OWN_FILES):
         traceback = traceback.tb_next
-    return False
+    return traceback

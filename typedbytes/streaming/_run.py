@@ -389,7 +389,7 @@ class TaskRun:
     def _exit_details(self, error):
         if isinstance(error, SystemExit):
             return [("exit", "the script called sys.exit(); to end a task early, raise StopEarly")]
-        if isinstance(error, EncodeTypeError):
+        if isinstance(error, EncodeTypeError) and error.message.startswith("cannot encode an object of type"):
             advice = 'pass run(..., write_options={"default": function}), where function(object) returns one that can be encoded'
             return [("what to do", advice)]
         return []
