@@ -155,3 +155,10 @@ def test_runs_of_two_bytes_are_encoded(text):
     for start in range(len(text)):
         for stop in range(start, len(text) + 1):
             assert tb.dumps(text[start:stop]) == string(text[start:stop].encode())
+
+
+@pytest.mark.parametrize("run", ["ё" * 9, "é" * 8 + "ё", "é" * 16 + "Ā" * 2, "’" * 9, "😀" * 9], ids=ascii)
+def test_a_run_that_latin_lacks_after_text_that_starts_as_latin(run):
+    """Nearly ASCII at first, so that the text is decoded without measuring it."""
+    for before in (250, 263, 500, 700):
+        check([("é" + "a" * before + run + "b" * after).encode() for after in (0, 1, 20, 300)])

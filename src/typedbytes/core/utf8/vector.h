@@ -105,6 +105,13 @@ static inline int vector_run_of_2(const unsigned char *p, utf8_u16x8 *c) {
     return !(refused[0] | refused[1]);
 }
 
+/* Text that was not measured may hold others. */
+static inline int all_latin(utf8_u16x8 c) {
+    uint64_t words[2];
+    memcpy(words, &c, sizeof c);
+    return !((words[0] | words[1]) & 0xff00ff00ff00ff00u);
+}
+
 static inline uint32_t load_high_first(const unsigned char *p) {
     uint32_t value;
     memcpy(&value, p, 4);
@@ -158,7 +165,7 @@ static inline int vector_run_of_4(const unsigned char *p, utf8_u32x4 *c) {
                 utf8_u16x8 twos;                                                                                               \
                 utf8_u32x4 others;                                                                                             \
                 const int may_be_run = nruns && end - p >= UTF8_STEP && out_end - out >= 8;                                    \
-                if (may_be_run && *p < 0xe0 && vector_run_of_2(p, &twos)) {                                                    \
+                if (may_be_run && *p < 0xe0 && vector_run_of_2(p, &twos) && (sizeof(UNIT) > 1 || all_latin(twos))) {           \
                     TB_STORE(UNIT, out, twos, 8);                                                                              \
                     p += 16;                                                                                                   \
                 } else if (sizeof(UNIT) > 1 && may_be_run && *p >= 0xe0 && *p < 0xf0 && vector_run_of_3(p, &others)) {         \
@@ -333,11 +340,10 @@ static uint16_t *narrow_to_ucs2(const unsigned char *p, const unsigned char *end
 }
 
 #define narrow_to_ucs4 step_to_ucs4
-#define narrow_to_latin step_to_ucs1
 #define narrow_measure vector_measure
 
 #else
-#define narrow_to_latin plain_to_ucs1
+#define step_to_ucs1 plain_to_ucs1
 #define narrow_measure plain_measure
 #define narrow_to_ucs1 plain_to_ucs1
 #define narrow_to_ucs2 plain_to_ucs2
