@@ -13,7 +13,7 @@ import pytest
 
 import typedbytes as tb
 from subprocess_runs import SECONDS, run_fresh
-from typedbytes import block, columns, sequencefile, streaming
+from typedbytes import block, columns, local, sequencefile, streaming
 from typedbytes.streaming import testing
 
 ROOT = Path(__file__).parents[2]
@@ -208,3 +208,39 @@ def test_a_function_is_no_step():
 def test_read_takes_paths(data):
     with pytest.raises(TypeError, match=rf"sequencefile.read takes paths, not a {type(data).__name__}: sequencefile.open reads bytes"):
         sequencefile.read(data)
+
+
+def combine(key, values):
+    yield key, sum(values)
+
+
+LONELY = "combiner= needs reducer=: without reduce tasks no combiner is called"
+
+
+def test_a_combiner_without_a_reducer_is_refused_where_a_job_is_given(tmp_path):
+    for call in (
+        lambda: streaming.run(str.upper, combiner=combine),
+        lambda: streaming.Step(str.upper, combiner=combine),
+        lambda: testing.run_job([], str.upper, combiner=combine),
+        lambda: local.run(combine, combiner=combine, inputs="no such input", output=tmp_path / "out"),
+        lambda: local.run("cat", combiner="cat", inputs="no such input", output=tmp_path / "out"),
+    ):
+        with pytest.raises(TypeError, match=LONELY):
+            call()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("job", ["run(print, combiner=print)", "run(steps=[Step(print, combiner=print)])"])
+@pytest.mark.parametrize("words", [["run"], ["run", "--no-combiner"], ["submit", "--dry-run", "--no-bundle"]], ids=" ".join)
+def test_a_script_with_a_combiner_and_no_reducer_is_refused_before_it_starts(tmp_path, words, job):
+    (tmp_path / "job.py").write_text(f"from typedbytes.streaming import Step, run\n{job}\n")
+    (tmp_path / "in.txt").write_text("a\n")
+    done = run_command(*words, "job.py", "in.txt", "-o", "out", cwd=tmp_path)
+    assert done.returncode in (64, 69) and LONELY in done.stderr.splitlines()[-1], done.stderr
+    assert "map task" not in done.stderr and not (tmp_path / "out").exists()
+    task = subprocess.run([sys.executable, "job.py", "map"], input=b"", capture_output=True, cwd=tmp_path, timeout=SECONDS)
+    assert task.returncode == 1 and task.stdout == b"" and task.stderr.decode().splitlines()[-1].startswith(f"TypeError: {LONELY}")
+
+
+def run_command(*words, cwd):
+    return subprocess.run([sys.executable, "-m", "typedbytes", *words], capture_output=True, text=True, cwd=cwd, timeout=SECONDS)

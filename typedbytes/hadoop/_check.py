@@ -14,6 +14,7 @@ from typedbytes.hadoop._python_version import check_python
 from typedbytes.hadoop._split_plugin import with_feed
 from typedbytes.hadoop._steps import steps_of
 from typedbytes.hadoop._submit_errors import OptionError, SubmitError
+from typedbytes.streaming._user_code import COMBINER_ALONE
 
 __all__ = ["check"]
 
@@ -61,6 +62,8 @@ def _with_roles(plan):
         has = {role: any(role in each for each in steps) for role in has}
         if plan.nreducers == 0:
             raise OptionError(f"{plan.script} has steps, which need their reducers: leave out --reducers 0")
+    if has["combine"] and has["reduce"] is False:
+        raise OptionError(f"{plan.script}: {COMBINER_ALONE}")
     for role, wanted in ("combine", plan.combiner), ("reduce", plan.nreducers):
         if wanted and has[role] is False:
             what, without = {"combine": ("combiner", "--no-combiner"), "reduce": ("reducer", "--reducers 0")}[role]

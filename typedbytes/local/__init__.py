@@ -30,6 +30,7 @@ from typedbytes.local._processes import Processes
 from typedbytes.local._shipped import ship_files
 from typedbytes.local._steps import run_steps
 from typedbytes.streaming._job_options import OPTION_OF, REDUCERS, properties_of, variables_of
+from typedbytes.streaming._user_code import check_functions
 
 __all__ = ["CommandError", "InputError", "JobError", "OutputError", "Result", "run", "run_script"]
 
@@ -84,6 +85,7 @@ def run(mapper, reducer=None, combiner=None, *, inputs, output, reducers=1, name
     ...     sorted(os.listdir(result.output)), result.counters["org.apache.hadoop.mapreduce.TaskCounter"]["MAP_INPUT_RECORDS"]
     (['_SUCCESS', 'part-00000.tb'], 1)
     """
+    check_functions(mapper, reducer, combiner)
     jobs = {"map": mapper, "combine": combiner, "reduce": reducer}
     commands = {role: from_job(role, job, None if role == "reduce" else reducer) for role, job in jobs.items()}
     if any(map(callable, jobs.values())):  # their modules are found there where they are found here

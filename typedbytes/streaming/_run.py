@@ -55,7 +55,7 @@ def run(
     """Run one task of a Hadoop Streaming job and end the process.
 
     The role is the first argument of the script: ``job.py map``, ``job.py combine`` or ``job.py reduce``.
-    Without one it is map or reduce as the environment says, unless the job has a combiner.
+    Without one it is map or reduce as the environment says, unless the job has a combiner. A combiner needs a reducer.
 
     A mapper is called as ``mapper(key, value)``, a reducer or combiner as ``reducer(key, values)`` for each run
     of pairs whose encoded keys are equal; both return an iterable of pairs, or None. ``values`` is an iterator

@@ -22,6 +22,15 @@ class TooManyBadRecords(TypedBytesError):
     """More records were bad than `max_bad` allows."""
 
 
+COMBINER_ALONE = "combiner= needs reducer=: without reduce tasks no combiner is called; give a reducer too, or leave the combiner out"
+
+
+def check_functions(mapper, reducer, combiner):
+    """Raise TypeError for a map-only job with a combiner; a script of one role may have its other roles in other scripts."""
+    if mapper is not None and combiner is not None and reducer is None:
+        raise TypeError(COMBINER_ALONE)
+
+
 class Step:
     """One step of a job of several: a mapper, a reducer, a combiner and their options, as run() takes them.
 
@@ -33,6 +42,7 @@ class Step:
     def __init__(
         self, mapper=None, reducer=None, combiner=None, *, batch=False, group_by=None, max_bad=0, read_options=None, write_options=None
     ):
+        check_functions(mapper, reducer, combiner)
         self.functions = {"map": mapper, "combine": combiner, "reduce": reducer}
         self.options = RunOptions(batch, group_by, max_bad, read_options or {}, write_options or {}, getattr(reducer, "partition_by", None))
 

@@ -22,7 +22,7 @@ from typedbytes._core import RecordGroups
 from typedbytes.streaming import _reporter
 from typedbytes.streaming._record_io import checked_pair
 from typedbytes.streaming._task import PARAM
-from typedbytes.streaming._user_code import StopEarly, UserCode, pairs_of
+from typedbytes.streaming._user_code import StopEarly, UserCode, check_functions, pairs_of
 
 __all__ = ["call_map", "call_reduce", "counted", "run_job", "shuffle"]
 
@@ -80,6 +80,7 @@ def run_job(pairs, mapper, reducer=None, combiner=None, *, group_by=None, params
     >>> run_job([(0, 5), (1, 7)], lambda key, value: [("all", value)], lambda key, values: [(key, max(values))])
     [('all', 7)]
     """
+    check_functions(mapper, reducer, combiner)
     pairs = call_map(mapper, pairs, params=params)
     if combiner is not None:
         pairs = call_reduce(combiner, shuffle(pairs), params=params)
