@@ -1323,6 +1323,7 @@ def test_steps_are_run_one_after_the_other(tmp_path, monkeypatch, home, fails):
     with pytest.raises(hadoop.JobFailedError) if fails else contextlib.nullcontext():
         done = hadoop.submit(job, say=said.append)
         assert (done.output, done.counters["words = all"]["lost"]) == ("out", -2)
+        assert [(step.job_id, step.counters["words = all"]["lost"]) for step in done.steps] == [(done.job_id, -1)] * 2
         assert [line for line in said if line.startswith("step")] == ["step 1 of 2", "step 2 of 2"]
     asked = (tmp_path / "asked").read_text().splitlines()
     jobs = [line for line in asked if not line.startswith("fs ")]
@@ -1331,3 +1332,14 @@ def test_steps_are_run_one_after_the_other(tmp_path, monkeypatch, home, fails):
     whole = [f"fs -rm -r -f -skipTrash {between}"]
     output = [f"fs -rm -r -f -skipTrash {between}/part-* {between}/_*", f"fs -rmdir --ignore-fail-on-non-empty {between}"]
     assert asked[len(jobs) :] == (whole if fails else output)
+
+
+def test_the_counters_of_steps_are_printed_apart(tmp_path, monkeypatch, capfdbinary, home):
+    (tmp_path / "log").write_text(LOG)
+    folder = home(f"cat {tmp_path}/log")
+    (folder / "hadoop-streaming.jar").write_bytes(b"")
+    monkeypatch.setenv("HADOOP_HOME", str(folder))
+    words = ("submit", written(tmp_path, job=STEPS), *WORDS, "--no-bundle", "--param", "times=1")
+    code, _, messages = run_command(capfdbinary, *words)
+    assert code == 0
+    assert [line for line in messages.splitlines() if "lost" in line] == [f"typedbytes: step {n}: words = all: lost: -1" for n in (1, 2)]

@@ -50,6 +50,22 @@ def test_each_step_reads_what_the_one_before_wrote(job, tmp_path):
     assert (counted["MAP_INPUT_RECORDS"], counted["COMBINE_OUTPUT_RECORDS"]) == (2 + 3, 3)
 
 
+def test_each_step_has_counters_of_its_own(job, tmp_path):
+    result = run(*job, tmp_path / "out", reducers=2)
+    assert [step.counters[TASK_COUNTERS]["MAP_INPUT_RECORDS"] for step in result.steps] == [2, 3]
+    assert [(step.nmaps, step.nreducers, step.output) for step in result.steps] == [(1, 2, result.output), (2, 2, result.output)]
+    assert all(step.seconds < result.seconds and step.steps == () for step in result.steps)
+    command = [sys.executable, "-m", "typedbytes", "run", *job, "-o", tmp_path / "again", "-r", "2"]
+    lines = subprocess.run(command, env=environment(), capture_output=True, text=True).stderr.splitlines()
+    assert "step 1: TaskCounter: MAP_INPUT_RECORDS = 2" in lines and "step 2: TaskCounter: MAP_INPUT_RECORDS = 3" in lines
+    assert all(line.startswith(("step 1: ", "step 2: ", "typedbytes: done: ")) for line in lines)
+
+
+def test_a_job_of_one_step_has_no_others(job, tmp_path):
+    (tmp_path / "one.py").write_text("from typedbytes.streaming import Step, lib, run\nrun(steps=[Step(lib.identitymapper)])\n")
+    assert run(tmp_path / "one.py", job[1], tmp_path / "out").steps == ()
+
+
 def test_steps_need_no_reducer_and_write_any_format(tmp_path):
     (tmp_path / "in.txt").write_text("b\na\n")
     text = "from typedbytes import streaming\nstep = streaming.Step(lambda key, value: [(f'{value}x', f'{value}x')])\n"

@@ -39,8 +39,10 @@ def _failure_of(error, quiet):
 
 
 def _report(result):
-    for group, names in sorted(result.counters.items()):
-        for name, amount in sorted(names.items()):
-            say(f"{group.rpartition('.')[2]}: {name} = {amount:,}")
+    parts = [(f"step {number}: ", each) for number, each in enumerate(result.steps, 1)]
+    for start, part in parts or [("", result)]:  # the sum over steps would count the pairs between them twice
+        for group, names in sorted(part.counters.items()):
+            for name, amount in sorted(names.items()):
+                say(f"{start}{group.rpartition('.')[2]}: {name} = {amount:,}")
     tasks = f"{result.nmaps} map and {result.nreducers} reduce tasks"
     say(f"typedbytes: done: {result.output}, {tasks}, {result.seconds:.1f} s")

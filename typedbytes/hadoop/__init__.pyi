@@ -73,7 +73,8 @@ class Done:
     job_id: Optional[str]
     counters: dict[str, dict[str, int]]
     output: str
-    def __init__(self, job_id: Optional[str], counters: dict[str, dict[str, int]], output: str) -> None: ...
+    steps: tuple[Done, ...]
+    def __init__(self, job_id: Optional[str], counters: dict[str, dict[str, int]], output: str, steps: tuple[Done, ...] = ()) -> None: ...
 
 def bundle(
     target: str,

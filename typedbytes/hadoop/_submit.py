@@ -31,6 +31,7 @@ class Done:
     job_id: str | None  #: None if Hadoop printed none
     counters: dict  #: group -> name -> amount, as Hadoop prints them
     output: str
+    steps: tuple[Done, ...] = ()  #: of a job of several steps: the result of each; the counters of the job are their sums
 
 
 def command_of(jar=None, environ=os.environ):
@@ -56,10 +57,12 @@ def _submit_steps(jobs, start, say):
     """Run the jobs of a job's steps, and remove what is between them."""
     between = [job.output for job in jobs[:-1]]
     counters: dict = {}
+    steps = []
     try:
         for number, job in enumerate(jobs):
             say(f"step {number + 1} of {len(jobs)}")
             done = _submit(job, start, say)
+            steps.append(done)
             for group, amounts in done.counters.items():
                 _add(counters.setdefault(group, {}), amounts)
             if number:
@@ -68,7 +71,7 @@ def _submit_steps(jobs, start, say):
     finally:
         if between:
             _run_shell(removal(jobs[0], between), start, say)
-    return replace(done, counters=counters)
+    return replace(done, counters=counters, steps=tuple(steps))
 
 
 def _add(amounts, more):

@@ -102,7 +102,8 @@ def run_script(script, arguments=(), *, inputs, output, reducers=None, combiner=
 
     The script calls `typedbytes.streaming.run`, and is started with a role and then the arguments. reducers: None is 1 when the script
     has a reducer, and 0 otherwise. combiner: False leaves it out, None uses it when the script has one, and with True it must have one.
-    Of a script with several steps, each reads what the step before wrote, and the counters and tasks of the Result are those of all together.
+    Of a script with several steps, each reads what the step before wrote. The counters and tasks of the Result are those of all together;
+    its `steps` is a tuple with a Result for each, which has its own.
     """
     return run_script_by(Job, script, arguments, inputs=inputs, output=output, reducers=reducers, combiner=combiner, **options)
 

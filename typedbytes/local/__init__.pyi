@@ -30,6 +30,7 @@ class Result(NamedTuple):
     nmaps: int
     nreducers: int
     seconds: float
+    steps: tuple[Result, ...] = ()
 
 class _Options(TypedDict, total=False):
     output_format: Literal["sequencefile", "pairs", "text"]

@@ -35,8 +35,9 @@ JobSettings = namedtuple(
     "JobSettings", "name commands nreducers secondary output_format memory nprocesses attempts codec quiet environ variables"
 )
 
-# The result of a job that succeeded: the path of its output, its counters by group and name, its tasks, and its duration.
-Result = namedtuple("Result", "output counters nmaps nreducers seconds")
+# The result of a job that succeeded: the path of its output, its counters by group and name, its tasks, and its duration. steps: of a job of several
+# steps a Result for each; the others hold what is theirs together.
+Result = namedtuple("Result", "output counters nmaps nreducers seconds steps", defaults=[()])
 
 NO_SPACE = "; free disk space, or choose other folders: for the output, and tmp (--tmp) for temporary files"
 ADVICE = {ENOSPC: NO_SPACE, EDQUOT: NO_SPACE, EFBIG: "; raise the limit on the size of a file: ulimit -f unlimited"}

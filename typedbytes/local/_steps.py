@@ -39,7 +39,7 @@ def run_steps(run_step, name, steps, inputs, output, input_format, output_format
         inputs, input_format = [target], "sequencefile"
     for number in range(1, len(steps)):
         _move_files(f"{start}{number}", output)
-    return _sum(results)
+    return _sum([each._replace(output=results[-1].output) for each in results])
 
 
 def _remove_part_files(folder):
@@ -61,4 +61,4 @@ def _sum(results):
     for each in results:
         counters.merge(each.counters)
     nmaps, nreducers, seconds = (sum(each[i] for each in results) for i in (2, 3, 4))
-    return Result(results[-1].output, counters, nmaps, nreducers, seconds)
+    return Result(results[-1].output, counters, nmaps, nreducers, seconds, tuple(results))

@@ -199,9 +199,11 @@ def _run(plan, options, output):
     from typedbytes import PairWriter, hadoop
 
     done = hadoop.submit(plan, jar=options.streaming_jar, say=say_lines)
-    for group, amounts in done.counters.items():
-        for name, amount in amounts.items():
-            say_lines(f"{group}: {name}: {amount}")
+    parts = [(f"step {number}: ", each) for number, each in enumerate(done.steps, 1)]
+    for start, part in parts or [("", done)]:
+        for group, amounts in part.counters.items():
+            for name, amount in amounts.items():
+                say_lines(f"{start}{group}: {name}: {amount}")
     if options.read:
         with PairWriter(output) as writer:
             writer.writes(hadoop.read_output(done.output))
