@@ -995,13 +995,19 @@ VERSION = "{}.{}".format(*sys.version_info)
         ),
         (["submit", JOB, *WORDS, "--env", "TMPDIR=x", "--dry-run", "--no-bundle"], 69, "Hadoop sets the variable TMPDIR"),
         (["submit", JOB, *WORDS, "--output-format", "texts", "--dry-run", "--no-bundle"], 64, "unknown format 'texts'; known: "),
-        (["submit", "no.py", *WORDS, "--no-bundle"], 69, "there is no script no.py"),
+        (["submit", "no.py", *WORDS, "--no-bundle"], 64, "there is no script no.py"),
+        (["submit", "wrong.py", *WORDS, "--no-bundle"], 64, "wrong.py is not Python"),
+        (["submit", JOB, *WORDS, "--no-bundle", "--ship", "no"], 64, "there is no file no to ship"),
+        (["submit", JOB, *WORDS, "--bundle", "no.zip"], 64, "there is no file no.zip to ship"),
+        (["submit", JOB, *WORDS, "--no-bundle", "--streaming-jar", "no.jar"], 64, "there is no streaming jar no.jar"),
         (["bundle"], 64, "bundle writes one ZIP"),
         (["bundle", "x.tar"], 64, "name of a bundle must end with .zip"),
     ],
 )
-def test_wrong_commands(tmp_path, monkeypatch, capfdbinary, words, code, message):
+def test_wrong_commands(tmp_path, monkeypatch, capfdbinary, home, words, code, message):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HADOOP_HOME", str(home("exit 1")))
+    (tmp_path / "wrong.py").write_text("run(")
     found, output, messages = run_command(capfdbinary, *words)
     assert (found, output) == (code, "")
     assert message in messages

@@ -28,14 +28,14 @@ def check(plan, say=lambda line: None):
     if "://" in plan.script:
         return with_feed(plan, say)
     if not os.path.isfile(plan.script):
-        raise SubmitError(f"there is no script {plan.script}: give the file that ends with streaming.run(...)")
+        raise OptionError(f"there is no script {plan.script}: give the file that ends with streaming.run(...)")
     if not calls(plan.script, "run"):
         say(f"{plan.script} does not call run(...): its tasks may succeed and write nothing")
     for path in [*plan.files, *plan.archives, *([plan.bundle] if plan.bundle else [])]:
         name = path.partition("#")[0]
         if "://" not in name and not os.path.exists(name):
             advice = f": make it with typedbytes bundle {name}" if path == plan.bundle else ""
-            raise SubmitError(f"there is no file {name} to ship with the job{advice}")
+            raise OptionError(f"there is no file {name} to ship with the job{advice}")
     check_python(plan, say)
     inside = _modules_in(plan.bundle)
     files, others = local_modules(plan.script, inside)

@@ -10,7 +10,7 @@ import os
 import sys
 import sysconfig
 
-from typedbytes.hadoop._submit_errors import SubmitError
+from typedbytes.hadoop._submit_errors import OptionError, SubmitError
 
 
 def local_modules(script, bundled=()):
@@ -117,9 +117,9 @@ def _parse(path):
         with open(path, "rb") as file:
             return ast.parse(file.read(), path)
     except OSError as error:
-        raise SubmitError(f"the script {path} cannot be read: {error.strerror}") from None
+        raise OptionError(f"the script {path} cannot be read: {error.strerror}") from None
     except (SyntaxError, ValueError) as error:
-        raise SubmitError(f"{path} is not Python {sys.version_info[0]}.{sys.version_info[1]}: {error}") from None
+        raise OptionError(f"{path} is not Python {sys.version_info[0]}.{sys.version_info[1]}: {error}") from None
 
 
 def _imported_modules(path):

@@ -15,7 +15,7 @@ from typedbytes.hadoop._check import check
 from typedbytes.hadoop._installed import aggregates_logs, find_command, find_jar
 from typedbytes.hadoop._job_log import JobLogParser
 from typedbytes.hadoop._steps import jobs_of, removal, removals_of_output
-from typedbytes.hadoop._submit_errors import JobFailedError, SubmitError
+from typedbytes.hadoop._submit_errors import JobFailedError, OptionError, SubmitError
 from typedbytes.hadoop._task_report import summarize
 
 __all__ = ["Done", "command_of", "submit"]
@@ -38,7 +38,7 @@ def command_of(jar=None, environ=os.environ):
     """Return the words that start Hadoop Streaming. Raises SubmitError."""
     command = find_command("hadoop", environ)
     if jar is not None and not os.path.isfile(jar):
-        raise SubmitError(f"there is no streaming jar {jar}: correct --streaming-jar, or leave it out to have Hadoop's own found")
+        raise OptionError(f"there is no streaming jar {jar}: correct --streaming-jar, or leave it out to have Hadoop's own found")
     return [command, "jar", jar or find_jar(command, environ)]
 
 

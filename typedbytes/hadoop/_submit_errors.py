@@ -8,7 +8,7 @@ class SubmitError(TypedBytesError):
 
 
 class OptionError(SubmitError):
-    """Report an option, or a field of a Plan, that is wrong by itself or for this script, wherever the job would run."""
+    """Report a script, an option or a field of a Plan that is wrong by itself or for this script, wherever the job would run."""
 
 
 class JobFailedError(SubmitError):
