@@ -656,7 +656,7 @@ def test_the_command_runs_a_job_and_prints_its_counters(words, tmp_path):
         (
             ["bad.py", "in.txt", "-o", "out"],
             1,
-            "exit code 65: 2 bad records exceed max_bad=1; last error: ValueError: x",
+            "exit code 65: 2 bad records exceed max_bad=1, and no record so far was good; the job's own code may be wrong; first error: ValueError: x",
         ),
     ],
 )

@@ -54,6 +54,55 @@ def test_too_many(run_here, tmp_path, limit):
         assert outcome.lines[-1].endswith(f"bad records exceed max_bad={limit}; last error: LookupError: no line 7")
 
 
+MISTAKEN = """
+def helper(value):
+    return value.foo
+def mapper(key, value):
+    yield key, helper(value)
+def reducer(key, values):
+    yield key, [helper(value) for value in values]
+run(mapper, reducer, max_bad=%s)
+"""
+MAY_BE_WRONG = "the job's own code may be wrong"
+
+
+@pytest.mark.parametrize("role", ["map", "reduce"])
+@pytest.mark.parametrize("limit", [3, 0.001])
+def test_code_that_fails_for_every_record_is_shown_when_that_is_too_many(run_here, role, limit):
+    outcome = run_here(MISTAKEN % limit, role, data=encode(*GOOD))
+    said = f"bad records exceed max_bad={limit}, and no record so far was good; {MAY_BE_WRONG}; first error: AttributeError: "
+    assert outcome.code == 65 and said in outcome.lines[-1]
+    assert [line.split(", ")[-1] for line in outcome.lines if line.startswith("  File ")][-1] == "in helper"
+
+
+@pytest.mark.parametrize("role", ["map", "reduce"])
+@pytest.mark.parametrize("limit", [20, 1.0])
+def test_code_that_fails_for_every_record_is_shown_when_that_is_allowed(run_here, role, limit):
+    outcome = run_here(MISTAKEN % limit, role, data=encode(*GOOD))
+    assert (outcome.code, outcome.output) == (0, b"")
+    start = outcome.lines.index(
+        f"typedbytes: no record was good: 20 were left out, as max_bad={limit} allows; {MAY_BE_WRONG}, this is its first error"
+    )
+    shown = outcome.lines[start + 1 :]
+    assert shown[0] == "Traceback (most recent call last):" and 'job.py", line' in shown[1] and "foo" in "".join(shown)
+    assert any("_bad_records.py" in line for line in shown) is False
+
+
+def test_one_good_record_is_enough_to_say_no_more(run_here):
+    outcome = run_here(MAPPER % 2, "map", data=encode(*GOOD[2:4]))
+    assert outcome.code == 0 and "no record was good" not in outcome.messages
+    assert "no record was good" not in run_here(MAPPER % 2, "map", data=b"").messages
+
+
+def test_input_that_is_bad_throughout_is_not_taken_for_a_mistake(run_here):
+    data = (BAD_TEXT + tb.dumps(1)) * 2
+    outcome = run_here(MAPPER % 2, "map", data=data)
+    assert outcome.code == 0
+    assert "typedbytes: no record was good: 2 were left out, as max_bad=2 allows; first error: FormatError" in outcome.messages
+    assert "Traceback" not in outcome.messages and MAY_BE_WRONG not in outcome.messages
+    assert MAY_BE_WRONG not in run_here(MAPPER % 1, "map", data=data).messages
+
+
 @pytest.mark.parametrize("bad", [BAD_TEXT, UNHASHABLE, b"\x64\x00\x00\x00\x01\x00"], ids=["text", "key of a MAP", "pickle"])
 @pytest.mark.parametrize("part", ["key", "value"])
 @pytest.mark.parametrize("role", ["map", "reduce", "combine"])

@@ -9,7 +9,7 @@ and the output themselves. The output of a record is encoded as a whole before a
 from typedbytes import dumps
 from typedbytes._core import END, RecordGroups, RecordIterator, step_as_base
 from typedbytes.errors import DecodeError
-from typedbytes.streaming._reporter import counter, write_line
+from typedbytes.streaming._reporter import counter, write_failure, write_line
 from typedbytes.streaming._sidefiles import side_file
 from typedbytes.streaming._user_code import StopEarly, TooManyBadRecords, pairs_of
 
@@ -24,14 +24,22 @@ class BadRecords:
         self._limit = limit
         self._nbad = 0
         self._last = ""
+        self._first = None  # the first error, while no record was good: perhaps none can be
+        self._has_good = False
         self._file = None
+
+    def add_good(self):
+        """Note that user code has processed a record."""
+        self._has_good, self._first = True, None
 
     def add(self, record, error, nread):
         """Keep the bytes of a record and report why it is skipped; raises TooManyBadRecords."""
         self._nbad += 1
         counter("typedbytes", "BadRecords")
-        said = f"{type(error).__name__}: {error}"
+        said = _named(error)
         self._last = said.partition("\n")[0]
+        if not self._has_good:
+            self._first = self._first or error
         if self._nbad <= NSHOWN:
             write_line(f"typedbytes: bad record {self._nbad}, of {nread} read: {said}")
         self._file = self._file or side_file("bad-records")
@@ -42,8 +50,31 @@ class BadRecords:
         """Raise TooManyBadRecords when more than the limit are bad among `nread` records."""
         allowed = self._limit * nread if isinstance(self._limit, float) else self._limit
         if self._nbad > allowed:
-            said = f"{self._nbad} bad records exceed max_bad={self._limit}; last error: {self._last}"
-            raise TooManyBadRecords(said) from cause
+            said = f"{self._nbad} bad records exceed max_bad={self._limit}"
+            if self._first is None:
+                raise TooManyBadRecords(f"{said}; last error: {self._last}") from cause
+            raise TooManyBadRecords(f"{said}, and no record so far was good{self._suspicion()}; {self._first_error()}") from self._first
+
+    def finish(self, nread):
+        """Check the limit at the end of the records; say so if all were bad: a mistake in user code would go unnoticed."""
+        self.check(nread)
+        if self._first is None:
+            return
+        said = f"{self._nbad} were left out, as max_bad={self._limit} allows{self._suspicion()}"
+        if self._suspicion():
+            write_failure([("no record was good", f"{said}, this is its first error")], self._first)
+        else:
+            write_line(f"typedbytes: no record was good: {said}; {self._first_error()}")
+
+    def _suspicion(self):
+        return "" if isinstance(self._first, DecodeError) else "; the job's own code may be wrong"
+
+    def _first_error(self):
+        return f"first error: {_named(self._first)}".partition("\n")[0]
+
+
+def _named(error):
+    return f"{type(error).__name__}: {error}"
 
 
 class BadRecordSkipper:
@@ -63,9 +94,9 @@ class BadRecordSkipper:
         try:
             each(process)
         except StopEarly:
-            self._bad.check(self._input.record)
+            self._bad.finish(self._input.record)
             raise
-        self._bad.check(self._input.record)
+        self._bad.finish(self._input.record)
 
     def map(self, process):
         """Call a mapper for each record."""
@@ -106,6 +137,7 @@ class BadRecordSkipper:
             for pair in pairs_of(call()):
                 encoded.append(self._output.encoded(pair))
         except StopEarly:
+            self._bad.add_good()
             self._output.write_encoded(encoded)
             raise
         except Exception as error:
@@ -116,6 +148,7 @@ class BadRecordSkipper:
         if failure:
             self.skip(subject, failure)
         else:
+            self._bad.add_good()
             self._output.write_encoded(encoded)
 
 
