@@ -717,6 +717,24 @@ def test_a_job_takes_arguments_variables_properties_and_files(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job", "modules", "out", "words"]  # the folder of the tasks is gone
 
 
+def test_with_a_file_shipped_a_task_finds_no_other_as_on_a_cluster(tmp_path):
+    (tmp_path / "in.txt").write_text("x\n")
+    (tmp_path / "stop.txt").write_text("stop")
+    write_script(tmp_path, "from typedbytes import streaming\nstreaming.run(lambda key, value: [(open('stop.txt').read(), 1)])")
+    for more, code in (["--ship", "in.txt"], 1), (["--ship", "stop.txt"], 0), ([], 0):
+        done = subprocess.run(
+            command("job.py", "in.txt", "-o", f"out{len(more)}{code}", *more),
+            capture_output=True,
+            text=True,
+            env=environment(),
+            cwd=tmp_path,
+        )
+        assert done.returncode == code and (code == 0 or "FileNotFoundError" in done.stderr), done.stderr
+    for name in "run", "submit":
+        told = subprocess.run([*command()[:-1], name, "--help"], capture_output=True, text=True, env=environment({"COLUMNS": "500"})).stdout
+        assert "where nothing is shipped, tasks of run find all files of the current folder, those of submit none" in " ".join(told.split())
+
+
 @pytest.mark.parametrize("name", ["data.zip", "data.jar", "data.tar", "data.tar.gz"])
 def test_a_job_finds_its_archives_unpacked(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -70,7 +70,13 @@ def _add_repeatable_arguments(add):
         metavar="NAME=VALUE",
         help="a property of the job; tasks find a.b as the variable a_b",
     )
-    add("--ship", action="append", default=[], metavar="FILE[#NAME]", help="a file that each task finds in its folder")
+    add(
+        "--ship",
+        action="append",
+        default=[],
+        metavar="FILE[#NAME]",
+        help="a file that each task finds in its folder; where nothing is shipped, tasks of run find all files of the current folder, those of submit none",
+    )
     add(
         "--archive",
         action="append",
