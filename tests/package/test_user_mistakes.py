@@ -244,3 +244,49 @@ def test_a_script_with_a_combiner_and_no_reducer_is_refused_before_it_starts(tmp
 
 def run_command(*words, cwd):
     return subprocess.run([sys.executable, "-m", "typedbytes", *words], capture_output=True, text=True, cwd=cwd, timeout=SECONDS)
+
+
+WRONG_ARGUMENTS = [
+    ("5", TypeError, "mapper is 5, which is not a function and has no method map()"),
+    ("print, 'cat'", TypeError, "reducer is 'cat', which is not a function and has no method reduce()"),
+    ("print, print, [print]", TypeError, "combiner is [<built-in function print>], which is not a function and has no method reduce()"),
+    ("print, batch='no'", TypeError, "batch must be True or False, not 'no'"),
+    ("print, print, group_by=0", TypeError, "group_by must be a function of a key, not 0"),
+    ("print, max_bad='3'", TypeError, "max_bad must be a number of records or a share of them, not '3'"),
+    ("print, max_bad=None", TypeError, "max_bad must be a number of records or a share of them, not None"),
+    ("print, max_bad=-1", ValueError, "max_bad must be a number of records or a share of them, not -1"),
+    ("print, max_bad=float('nan')", ValueError, "max_bad must be a number of records or a share of them, not nan"),
+    ("print, max_bad=1.5", ValueError, "max_bad=1.5 is a share of the records, which is at most 1.0: for a number of records give an int"),
+    ("print, read_options=3", TypeError, "read_options must be a dict of keywords for PairReader, not 3"),
+    ("print, read_options={'bogus': 1}", TypeError, "read_options: PairReader() got an unexpected keyword argument 'bogus'"),
+    ("print, read_options={'dialect': 'x'}", ValueError, 'read_options: dialect must be "hadoop" or "hive", not \'x\''),
+    ("print, read_options={'unicode_errors': 'x'}", LookupError, "read_options: unknown error handler name 'x'"),
+    ("print, write_options=[1]", TypeError, "write_options must be a dict of keywords for PairWriter, not [1]"),
+    ("print, write_options={'raw': 1}", TypeError, "write_options: PairWriter() got an unexpected keyword argument 'raw'"),
+    ("print, write_options={'default': 3}", TypeError, "write_options: default must be callable, not int"),
+    ("print, batch=True, read_options={'raw': 1}", TypeError, "read_options: columns.read() got an unexpected keyword argument 'raw'"),
+    ("print, batch=True, read_options=3", TypeError, "read_options must be a dict of keywords for columns.read, not 3"),
+    ("print, argv='map'", TypeError, "argv must be a list of words as sys.argv is, not 'map'"),
+    ("print, argv=['job.py', 1]", TypeError, "argv must be a list of words as sys.argv is, not ['job.py', 1]"),
+    ("steps=Step(print)", TypeError, "steps must be a list of at least one Step(...)"),
+    ("steps=5", TypeError, "steps must be a list of at least one Step(...)"),
+    ("steps=[Step(print, bogus=1)]", TypeError, "got an unexpected keyword argument 'bogus'"),
+    ("print, bogus=1", TypeError, "got an unexpected keyword argument 'bogus'"),
+]
+
+
+@pytest.mark.parametrize("arguments, kind, message", WRONG_ARGUMENTS, ids=[arguments for arguments, _, _ in WRONG_ARGUMENTS])
+def test_a_wrong_argument_of_run_is_named_where_it_is_given(arguments, kind, message):
+    with pytest.raises(kind) as caught:
+        eval(f"run({arguments})", {"run": streaming.run, "Step": streaming.Step})
+    assert message in str(caught.value)
+    assert [each.name for each in caught.traceback[2:]] in ([], ["run"])  # no line of the checks
+
+
+def test_right_arguments_of_steps_of_any_kind():
+    class Mapper:
+        map = print
+
+    streaming.Step(Mapper, print, print, batch=numpy.True_, read_options={"batch_rows": 10}, write_options={"buffer_size": 10})
+    streaming.Step(Mapper(), max_bad=numpy.int64(3), read_options={"raw": True, "buffer_size": 10})
+    streaming.Step(print, max_bad=1.0, group_by=str)

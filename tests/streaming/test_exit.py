@@ -207,7 +207,7 @@ def test_what_a_task_forks_reads_and_writes_no_records(tmp_path, data):
 def test_what_cannot_be_called(tmp_path):
     outcome = run_script(tmp_path, "run('mapper')", "map", data=GOOD)
     assert outcome.code == 1
-    assert outcome.lines[-1] == "TypeError: 'mapper' is not a function and has no method map()"
+    assert outcome.lines[-1] == "TypeError: mapper is 'mapper', which is not a function and has no method map()"
 
 
 @pytest.mark.parametrize("options", ["read_options={'bogus': 1}", "write_options={'bogus': 1}"])

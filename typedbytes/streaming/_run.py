@@ -21,7 +21,7 @@ from typedbytes.streaming._process_exit import ProcessExit
 from typedbytes.streaming._reporter import counters, write_failure, write_line
 from typedbytes.streaming._sidefiles import side_files
 from typedbytes.streaming._task import STEP_LINE, GroupingError, Task, UsageError, find_format, find_role, find_step, has_combiner, usage
-from typedbytes.streaming._user_code import Step, StopEarly, TooManyBadRecords, UserCode
+from typedbytes.streaming._user_code import Step, StopEarly, TooManyBadRecords, UserCode, check_steps, check_words
 
 TYPE_CHECKING = False  # typing itself is not imported: start-up time
 
@@ -107,15 +107,16 @@ def run(
         if __name__ == "__main__":
             run(mapper, reducer, combiner=reducer)
     """
-    single_step = Step(
-        mapper, reducer, combiner, batch=batch, group_by=group_by, max_bad=max_bad, read_options=read_options, write_options=write_options
-    )
-    given = mapper, reducer, combiner, batch, group_by, max_bad, read_options, write_options
-    if steps is not None and (not steps or given != (None, None, None, False, None, 0, None, None)):
-        raise TypeError("steps must be a list of at least one Step(...), without other arguments of run(): give each option to its Step")
-    for step in steps or ():
-        if not isinstance(step, Step):
-            raise TypeError(f"steps must hold Step(mapper, reducer, combiner, ...) objects, not {step!r}")
+    options = {"batch": batch, "group_by": group_by, "max_bad": max_bad, "read_options": read_options, "write_options": write_options}
+    given = mapper, reducer, combiner, *options.values()
+    try:
+        single_step = Step(mapper, reducer, combiner, **options)
+        if steps is not None:
+            check_steps(steps, given != (None, None, None, False, None, 0, None, None))
+        if argv is not None:
+            check_words(argv)
+    except (TypeError, ValueError, LookupError) as error:
+        raise error.with_traceback(None) from None  # it ends with the user's call
     process_exit = ProcessExit()
     raise process_exit.set_code(_run(steps, single_step, sys.argv if argv is None else argv))
 

@@ -4,6 +4,8 @@ User code may be a function, an object, or a class to instantiate. The methods o
 called elsewhere, so that an AttributeError inside user code is never taken for a missing method.
 """
 
+import io
+
 from typedbytes.errors import TypedBytesError
 
 
@@ -23,6 +25,9 @@ class TooManyBadRecords(TypedBytesError):
 
 
 COMBINER_ALONE = "combiner= needs reducer=: without reduce tasks no combiner is called; give a reducer too, or leave the combiner out"
+
+NAMES = {"map": "mapper", "combine": "combiner", "reduce": "reducer"}
+METHODS = {"map": "map", "combine": "reduce", "reduce": "reduce"}
 
 
 def check_functions(mapper, reducer, combiner):
@@ -44,12 +49,30 @@ class Step:
     ):
         check_functions(mapper, reducer, combiner)
         self.functions = {"map": mapper, "combine": combiner, "reduce": reducer}
-        self.options = RunOptions(batch, group_by, max_bad, read_options or {}, write_options or {}, getattr(reducer, "partition_by", None))
+        for role, function in self.functions.items():
+            if not (function is None or callable(function) or hasattr(function, METHODS[role])):
+                raise TypeError(f"{NAMES[role]} is {function!r}, which is not a function and has no method {METHODS[role]}()")
+        self.options = RunOptions(batch, group_by, max_bad, read_options, write_options, getattr(reducer, "partition_by", None))
 
     @property
     def roles(self):
         """The roles that the step has code for."""
         return [role for role, function in self.functions.items() if function is not None]
+
+
+def check_steps(steps, have_others):
+    """Raise TypeError if the steps of a job are not a list of some; have_others: other arguments were given too."""
+    if have_others or not hasattr(steps, "__getitem__") or not len(steps):
+        raise TypeError("steps must be a list of at least one Step(...), without other arguments of run(): give each option to its Step")
+    for step in steps:
+        if not isinstance(step, Step):
+            raise TypeError(f"steps must hold Step(mapper, reducer, combiner, ...) objects, not {step!r}")
+
+
+def check_words(argv):
+    """Raise TypeError if argv is not a list of words, as sys.argv is."""
+    if isinstance(argv, str) or not hasattr(argv, "__getitem__") or not all(isinstance(word, str) for word in argv):
+        raise TypeError(f"argv must be a list of words as sys.argv is, not {argv!r}")
 
 
 class RunOptions:
@@ -60,19 +83,45 @@ class RunOptions:
         self.group_by = group_by
         self.part_of = partition_by if group_by is None else group_by  # returns the part of a key that chooses its reducer
         self.max_bad = max_bad
-        self.read_options = read_options
-        self.write_options = write_options
+        self.read_options = _checked_options("read_options", read_options, "columns.read" if batch else "PairReader")
+        self.write_options = _checked_options("write_options", write_options, "PairWriter")
+        if batch not in (True, False):
+            raise TypeError(f"batch must be True or False, not {batch!r}")
+        if group_by is not None and not callable(group_by):
+            raise TypeError(f"group_by must be a function of a key, not {group_by!r}")
+        _check_limit(max_bad)
         if batch and (group_by is not None or max_bad):
             raise TypeError("group_by and max_bad are for single pairs, not for batch=True")
         if group_by is not None and partition_by is not None:
             raise TypeError("a reducer with partition_by is called for each key, not for groups: leave out group_by")
-        if max_bad < 0:
-            raise ValueError(f"max_bad is a number of records or a share of them, not {max_bad}")
 
 
-METHODS = {"map": "map", "combine": "reduce", "reduce": "reduce"}
-# mrjob's names for what is called before the first record and after the last: they would be left out without a word.
-MRJOB_NAMES = {"map": "mapper", "combine": "combiner", "reduce": "reducer"}
+def _check_limit(max_bad):
+    if not hasattr(max_bad, "__float__"):
+        raise TypeError(f"max_bad must be a number of records or a share of them, not {max_bad!r}")
+    if not max_bad >= 0:
+        raise ValueError(f"max_bad must be a number of records or a share of them, not {max_bad}")
+    if isinstance(max_bad, float) and max_bad > 1:
+        raise ValueError(f"max_bad={max_bad} is a share of the records, which is at most 1.0: for a number of records give an int")
+
+
+def _checked_options(name, options, taker):
+    """Return options of a step, a dict; raises the error of the function or class that takes them, before any input is read."""
+    if not options and (options is None or hasattr(options, "keys")):
+        return {}
+    if not hasattr(options, "keys"):
+        raise TypeError(f"{name} must be a dict of keywords for {taker}, not {options!r}")
+    import typedbytes  # lazy import: most jobs have no options
+
+    take = typedbytes.columns.read if taker == "columns.read" else getattr(typedbytes, taker)
+    try:
+        take(io.BytesIO(), **options).close()
+    except (TypeError, ValueError, LookupError) as error:
+        said = str(error)
+        for start in ("__init__() ", "read() "):  # of unknown keywords
+            said = f"{taker}() {said[len(start) :]}" if said.startswith(start) else said
+        raise type(error)(f"{name}: {said}") from None
+    return options
 
 
 class UserCode:
@@ -86,8 +135,9 @@ class UserCode:
         self.close = getattr(user_function, "close", None)
         if not callable(self.process):
             raise TypeError(f"{user_function!r} is not a function and has no method {METHODS[role]}()")
+        # mrjob's names for what is called before the first record and after the last: they would be left out without a word.
         for ending, ours in (("init", "configure"), ("final", "close")):
-            theirs = f"{MRJOB_NAMES[role]}_{ending}"
+            theirs = f"{NAMES[role]}_{ending}"
             if hasattr(user_function, theirs):
                 raise TypeError(f"{user_function!r} has a method {theirs}(), which is not called: name it {ours}()")
 
