@@ -86,9 +86,15 @@ def described(head):
     encoding = _marked(head, BYTE_ORDER_MARKS)
     if encoding:
         return f"text in {encoding}, not typed bytes"
-    if len(head) >= _MIN_TEXT_NBYTES and 0x20 <= head[0] < 0x7F and _TEXT.issuperset(head):
+    if _is_text(head):
         return "JSON, not typed bytes" if head.lstrip()[:1] in (b"{", b"[") else "text, not typed bytes"
     return _DESCRIPTIONS.get(_marked(head, _NAMES))
+
+
+def _is_text(head):
+    if not _TEXT.issuperset(head) or head[:1] in (b"", b"\t", b"\n") or head[0] >= 0x7F:  # TAB and LF are the codes of LIST and MAP
+        return False
+    return len(head) >= _MIN_TEXT_NBYTES or (len(head) > 2 and head.endswith(b"\n"))
 
 
 def _marked(head, marks):
