@@ -10,7 +10,7 @@ import pytest
 
 import typedbytes as tb
 from subprocess_runs import lowest_free_descriptor, run_fresh
-from typedbytes import columns
+from typedbytes import columns, sequencefile
 from typedbytes._zstd import zstd
 
 COMPRESS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstd.compress}
@@ -120,3 +120,19 @@ def test_what_is_not_needed_is_not_imported(tmp_path):
         print([name for name in sys.modules if name.startswith(("typedbytes._comp", "typedbytes.seq", "typedbytes._magic", "fsspec"))])
     """
     assert run_fresh(code) == "1\n[]"
+
+
+@pytest.mark.parametrize(
+    "open_writer, read",
+    [(tb.PairWriter, tb.PairReader), (sequencefile.Writer, sequencefile.Reader)],
+    ids=["typed bytes", "SequenceFile"],
+)
+def test_a_block_that_fails_leaves_the_records_before_it_as_documented(tmp_path, open_writer, read):
+    with pytest.raises(ZeroDivisionError), open_writer(tmp_path / "a") as writer:
+        writer.write("a", 1)
+        raise ZeroDivisionError
+    with read(tmp_path / "a") as reader:
+        assert writer.closed and list(reader) == [("a", 1)]
+    for documented in open_writer, tb.Writer:
+        if documented is not tb.PairWriter:  # its options are those of Writer
+            assert "exception" in documented.__doc__ and "os.replace" in documented.__doc__

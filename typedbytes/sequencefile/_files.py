@@ -92,7 +92,9 @@ class Writer(_native.Writer):
     without one, the object must be bytes or a `typedbytes.Writable`. Other options as for `typedbytes.Encoder`.
 
     A record that cannot be encoded raises EncodeTypeError, EncodeValueError or what a hook raises, and nothing of it is
-    written. After an error of the sink the Writer stays failed.
+    written. After an error of the sink the Writer stays failed. The end of a with block closes the Writer, after an exception too: the
+    file is valid then and has the records before it. For one that is complete or not there, write to another name, and os.replace() it
+    after the block.
 
     >>> import io
     >>> file = io.BytesIO()

@@ -8,6 +8,9 @@ cdef class Writer:
     flush() and close() try again, and raise again. Objects and descriptors given stay open; a path or a URL is opened and
     closed by the Writer, and written compressed if its name ends with .gz, .bz2, .xz or .zst: complete when the Writer is closed.
 
+    The end of a with block closes the Writer, after an exception too: the file has the whole records written before it, and nothing
+    says that others are missing. For a file that is complete or not there, write to another name, and after the block os.replace() it.
+
     A Writer that was not closed writes what it holds when it is deleted, or when the interpreter ends. A failure is reported on
     standard error, and at the end of the interpreter the exit code is 120. Neither comes after os._exit(), with which children of
     multiprocessing by fork end before Python 3.13.
