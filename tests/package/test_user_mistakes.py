@@ -290,3 +290,14 @@ def test_right_arguments_of_steps_of_any_kind():
     streaming.Step(Mapper, print, print, batch=numpy.True_, read_options={"batch_rows": 10}, write_options={"buffer_size": 10})
     streaming.Step(Mapper(), max_bad=numpy.int64(3), read_options={"raw": True, "buffer_size": 10})
     streaming.Step(print, max_bad=1.0, group_by=str)
+
+
+def test_a_batch_shows_its_rows_and_columns():
+    (batch,) = columns.read(TWO)
+    assert repr(batch) == "Batch(rows=2, schema={'key': 'string', 'value': 'int'})"
+    assert repr(next(columns.read(tb.dumps((1, 2.5)), pairs=False))) == "Batch(rows=1, schema={'value': 'vector<int, double>'})"
+
+
+@pytest.mark.parametrize("kind", [sequencefile.Reader, sequencefile.Writer, columns.Batch, columns.BatchReader])
+def test_every_public_attribute_has_a_docstring(kind):
+    assert [name for name in dir(kind) if not name.startswith("_") and not inspect.getdoc(getattr(kind, name))] == []

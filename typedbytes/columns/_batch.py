@@ -26,6 +26,14 @@ class Batch(_native.Batch):
 
     __slots__ = ()
 
+    def __repr__(self):
+        return f"Batch(rows={len(self)}, schema={self.schema})"
+
+    @property
+    def names(self):
+        """The names of the columns, a tuple."""
+        return super().names
+
     @property
     def schema(self):
         """The type of each column as text, by name.

@@ -22,14 +22,22 @@ class Skipped(NamedTuple):
     error: DecodeError
 
 class Reader:
-    version: int
-    key_class: str
-    value_class: str
-    compression: Literal["none", "record", "block"]
-    codec: str | None
-    metadata: dict[str, str]
-    sync_marker: bytes
-    skipped: list[Skipped]
+    @property
+    def version(self) -> int: ...
+    @property
+    def key_class(self) -> str: ...
+    @property
+    def value_class(self) -> str: ...
+    @property
+    def compression(self) -> Literal["none", "record", "block"]: ...
+    @property
+    def codec(self) -> str | None: ...
+    @property
+    def metadata(self) -> dict[str, str]: ...
+    @property
+    def sync_marker(self) -> bytes: ...
+    @property
+    def skipped(self) -> list[Skipped]: ...
     def __init__(
         self,
         file: Any,
@@ -66,13 +74,20 @@ class Reader:
     def __next__(self) -> tuple[Any, Any]: ...
 
 class Writer:
-    version: int
-    key_class: str
-    value_class: str
-    compression: Literal["none", "record", "block"]
-    codec: str | None
-    metadata: dict[str, str]
-    sync_marker: bytes
+    @property
+    def version(self) -> int: ...
+    @property
+    def key_class(self) -> str: ...
+    @property
+    def value_class(self) -> str: ...
+    @property
+    def compression(self) -> Literal["none", "record", "block"]: ...
+    @property
+    def codec(self) -> str | None: ...
+    @property
+    def metadata(self) -> dict[str, str]: ...
+    @property
+    def sync_marker(self) -> bytes: ...
     def __init__(
         self,
         file: Any,

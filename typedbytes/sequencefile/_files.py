@@ -32,6 +32,30 @@ def open(file, mode="r", **options):
     return (Reader if mode == "r" else Writer)(file, **options)
 
 
+_HEADER = {
+    "version": "The version of the format, 4 to 6.",
+    "key_class": "The name of the keys' class in Java.",
+    "value_class": "The name of the values' class in Java.",
+    "compression": 'What is compressed: "none", each "record", or a "block" of many.',
+    "codec": "The name of the codec's class in Java; None without compression.",
+    "metadata": "The text of the header, a dict by name.",
+    "sync_marker": "The 16 bytes that are written between records, at which reading can start.",
+}
+_SKIPPED = "What was skipped as damaged, a list of `Skipped`; resync=True fills it."
+
+
+def _documented(texts):
+    """Return a decorator that gives attributes docstrings, which those that a compiled class only stores cannot have."""
+
+    def document(kind):
+        for name, text in texts.items():
+            setattr(kind, name, property(getattr(kind, name).__get__, doc=text))
+        return kind
+
+    return document
+
+
+@_documented({**_HEADER, "skipped": _SKIPPED})
 @_core.step_as_base
 class Reader(_native.Reader):
     """Read the (key, value) pairs of a SequenceFile, or of a split of it.
@@ -81,6 +105,7 @@ class Reader(_native.Reader):
             raise
 
 
+@_documented(_HEADER)
 class Writer(_native.Writer):
     """Write a SequenceFile.
 
