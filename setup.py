@@ -2,7 +2,8 @@
 
 Switches, all off by default, set to 1 in the environment: TYPEDBYTES_DEBUG (assertions, -O0), TYPEDBYTES_TRACE (counts
 lines and branches, -O0), TYPEDBYTES_SANITIZE (AddressSanitizer and UBSan), TYPEDBYTES_WERROR (warnings are errors),
-TYPEDBYTES_ANNOTATE (HTML of the generated C), TYPEDBYTES_PORTABLE (only public interpreter API).
+TYPEDBYTES_ANNOTATE (HTML of the generated C), TYPEDBYTES_PORTABLE (only public interpreter API),
+TYPEDBYTES_NO_UNWIND_TABLES (smaller; debuggers and profilers cannot unwind our frames).
 """
 
 import glob
@@ -35,8 +36,8 @@ if sys.platform != "win32":
 link_args = []
 # Without memory for the names of arguments, Cython 3.3's vectorcall form of tp_new releases arguments that it does not own: it is
 # switched off. Its list comprehensions release an item twice when the list cannot grow. No macro turns that off, so our code calls
-# list.append() instead, as a test sees.
-macros = [("CYTHON_VECTORCALL_TPNEW", "0")]
+# list.append() instead, as a test sees. Strings that it compresses are larger in a wheel than others, and every import expands them.
+macros = [("CYTHON_VECTORCALL_TPNEW", "0"), ("CYTHON_COMPRESS_STRINGS", "0")]
 core_macros = []
 if sys.platform != "win32" and not switch("TRACE"):  # coverage would count the branches of every inlined copy
     # The scalar cases must be inlined into each container's loop; by itself, the compiler calls them.
@@ -65,6 +66,8 @@ if switch("SANITIZE"):
     link_args += ["-fsanitize=address,undefined"]
 if switch("WERROR"):
     compile_args += ["-Wall", "-Werror"]
+if switch("NO_UNWIND_TABLES"):  # not by CFLAGS: setuptools takes them in place of the interpreter's own
+    compile_args.append("-fno-asynchronous-unwind-tables")
 if switch("PORTABLE"):
     macros += [("TYPEDBYTES_PORTABLE", "1")]
 
