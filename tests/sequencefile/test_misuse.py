@@ -395,3 +395,22 @@ def test_what_is_not_a_sequencefile_is_named(tmp_path):
         sequencefile.open(tmp_path / "a.tb")
     with pytest.raises(tb.FormatError, match="^not a SequenceFile: "):
         sequencefile.open(tb.dumps("text"))
+
+
+@pytest.mark.parametrize(
+    "read", [list, sequencefile.Reader.read_all, sequencefile.Reader.read_typed, sequencefile.Reader.skip], ids=lambda read: read.__name__
+)
+def test_damage_after_the_header_names_the_file_too(tmp_path, read):
+    path = tmp_path / "a.seq"
+    with sequencefile.open(path, "w") as writer:
+        writer.write("key", "value")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-3])
+    with sequencefile.open(path) as reader:
+        for _ in range(2):  # the error that is kept
+            with pytest.raises(tb.TruncatedError, match=r"^.*a\.seq: ") as caught:
+                read(reader)
+            assert caught.value.filename == path
+    with pytest.raises(tb.TruncatedError) as caught:
+        read(sequencefile.open(whole[:-3]))
+    assert caught.value.filename is None

@@ -9,7 +9,6 @@ import os
 from functools import partial
 
 from typedbytes import _core
-from typedbytes.errors import DecodeError
 from typedbytes.sequencefile import _codecs, _locations, _native, _writables
 
 __all__ = ["Reader", "Writer", "decode", "encode", "open"]
@@ -86,22 +85,20 @@ class Reader(_native.Reader):
     __signature__ = _core.PassedOptions(_native.Reader)
 
     def __init__(self, file, *, max_bytes=1 << 28, decoders=None, **options):
-        path = file
-        file, ours = _locations.opened(file, "r")
+        source, ours = _locations.opened(file, "r")
         try:
             super().__init__(
-                file,
+                source,
                 owns=ours,
+                filename=file if ours else None,
                 max_bytes=_locations.MAX_RECORD_NBYTES if max_bytes is None else max_bytes,
                 find_codec=_find_decompress,
                 find_converters=partial(_writables.find_converters, decoders=decoders or {}),
                 **options,
             )
-        except BaseException as error:
+        except BaseException:
             if ours:
-                file.close()
-                if isinstance(error, DecodeError):
-                    error.filename = path
+                source.close()
             raise
 
 

@@ -54,6 +54,7 @@ class Reader(RecordFrames):
         find_codec: Callable[[str], Callable[..., Any]] | None = None,
         find_converters: Callable[[str], tuple[_Converter | None, _Converter | None]] | None = None,
         owns: bool = False,
+        filename: Any = None,
         **options: Unpack[ValueOptions],
     ) -> None: ...
     def read(self, default: Any = None) -> Any: ...

@@ -41,6 +41,7 @@ cdef class Reader(RecordFrames):
     cdef State state
     cdef bint resync
     cdef bint owns                        # close() closes the source too
+    cdef object filename                  # for errors; None: not opened by its path
     cdef PyObject* pair                   # owned, once a record has been decoded
     cdef object last_pair                 # the last tuple returned, reused if no other reference to it exists
 
@@ -48,7 +49,7 @@ cdef class Reader(RecordFrames):
         self.state = CLOSED
 
     def __init__(self, source, *, long long start=0, length=None, raw=False, resync=False, Py_ssize_t max_bytes=MAX_RECORD_NBYTES,
-                 find_codec=None, find_converters=None, owns=False, **options):
+                 find_codec=None, find_converters=None, owns=False, filename=None, **options):
         if self.source is not None:
             raise RuntimeError("a Reader cannot be initialised again")
         if start < 0 or (length is not None and length < 0):
@@ -63,14 +64,15 @@ cdef class Reader(RecordFrames):
         self.resync = resync
         self.skipped = []
         self.first_bad_offset = -1
+        self.filename = filename
         self.connect(source)
         self.source = source
         try:
             self.read_header()
             self.prepare(find_codec, find_converters)
             self.enter_split(start, length)
-        except StopIteration as error:
-            raise as_failure(error)
+        except (DecodeError, StopIteration) as error:
+            raise self.named(error)
         self.owns = owns
         self.state = OPEN
 
@@ -240,11 +242,20 @@ cdef class Reader(RecordFrames):
     cdef int refuse(self) except -1:
         return refuse_call(self, self.state, self.failure, "reader")
 
-    cdef int fail(self, error) except -1:
-        # Keeps the error: every later call raises it again.
-        abandon(&self.d)
-        self.failure = as_failure(error)
+    cdef object named(self, error):
+        if isinstance(error, DecodeError):
+            error.filename = self.filename
+        return as_failure(error)
+
+    cdef int keep_failure(self, error) except -1:
+        # Every later call raises it again.
+        self.failure = self.named(error)
         self.state = HAS_FAILED
+        return 0
+
+    cdef int fail(self, error) except -1:
+        abandon(&self.d)
+        self.keep_failure(error)
         raise self.failure
 
     cdef int fail_pending(self) except -1:
@@ -314,8 +325,7 @@ cdef class Reader(RecordFrames):
         if failure is None:
             self.state = OPEN
         elif data:
-            self.failure = as_failure(failure)
-            self.state = HAS_FAILED
+            self.keep_failure(failure)
         else:
             self.fail(failure)
         return data
