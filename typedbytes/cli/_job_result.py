@@ -39,10 +39,14 @@ def _failure_of(error, quiet):
 
 
 def _report(result):
-    parts = [(f"step {number}: ", each) for number, each in enumerate(result.steps, 1)]
-    for start, part in parts or [("", result)]:  # the sum over steps would count the pairs between them twice
-        for group, names in sorted(part.counters.items()):
+    for step, counters in counters_by_step(result):
+        for group, names in sorted(counters.items()):
             for name, amount in sorted(names.items()):
-                say(f"{start}{group.rpartition('.')[2]}: {name} = {amount:,}")
+                say(f"{step}{group.rpartition('.')[2]}: {name} = {amount:,}")
     tasks = f"{result.nmaps} map and {result.nreducers} reduce tasks"
     say(f"typedbytes: done: {result.output}, {tasks}, {result.seconds:.1f} s")
+
+
+def counters_by_step(result):
+    """Return how the lines of each step start and its counters: their sums would count the pairs between steps twice."""
+    return [(f"step {number}: ", each.counters) for number, each in enumerate(result.steps, 1)] or [("", result.counters)]

@@ -197,13 +197,13 @@ def _command(options):
 
 def _run(plan, options, output):
     from typedbytes import PairWriter, hadoop
+    from typedbytes.cli._job_result import counters_by_step
 
     done = hadoop.submit(plan, jar=options.streaming_jar, say=say_lines)
-    parts = [(f"step {number}: ", each) for number, each in enumerate(done.steps, 1)]
-    for start, part in parts or [("", done)]:
-        for group, amounts in part.counters.items():
+    for step, counters in counters_by_step(done):
+        for group, amounts in counters.items():
             for name, amount in amounts.items():
-                say_lines(f"{start}{group}: {name}: {amount}")
+                say_lines(f"{step}{group}: {name}: {amount}")
     if options.read:
         with PairWriter(output) as writer:
             writer.writes(hadoop.read_output(done.output))
