@@ -285,7 +285,7 @@ def functions():
             if isinstance(node, ast.FunctionDef):
                 found[f"{module.__name__}.{name}"] = (node, getattr(module, name))
             elif isinstance(node, ast.ClassDef):
-                for member, inner in stub_names(node.body).items():
+                for member, inner in members(getattr(module, name)).items():  # those of a base whose class is not shown, too
                     if isinstance(inner, ast.FunctionDef) and not inner.decorator_list and member != "__init__":
                         found[f"{module.__name__}.{name}.{member}"] = (inner, getattr(getattr(module, name), member))
     return found

@@ -1,13 +1,13 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple, overload
 
 from _typeshed import ReadableBuffer
 from typing_extensions import Self, Unpack
 
 from typedbytes._options import DecodeOptions, EncodeOptions, ValueOptions
+from typedbytes.errors import DecodeError
 from typedbytes.sequencefile import _native
-from typedbytes.sequencefile._native import Skipped as Skipped
 
 __all__ = ["MapFile", "Reader", "Skipped", "Writer", "decode", "encode", "open", "read"]
 
@@ -15,6 +15,12 @@ __all__ = ["MapFile", "Reader", "Skipped", "Writer", "decode", "encode", "open",
 def open(file: Any, mode: Literal["r"] = "r", **options: Any) -> Reader: ...
 @overload
 def open(file: Any, mode: Literal["w"], **options: Any) -> Writer: ...
+
+class Skipped(NamedTuple):
+    offset: int
+    nbytes: int
+    nrecords: int | None
+    error: DecodeError
 
 class Reader(_native.Reader):
     def __init__(

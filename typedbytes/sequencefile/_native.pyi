@@ -1,11 +1,11 @@
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from _typeshed import ReadableBuffer
 from typing_extensions import Self, Unpack
 
 from typedbytes._options import EncodeOptions, ValueOptions
-from typedbytes.errors import DecodeError
+from typedbytes.sequencefile import Skipped as Skipped
 
 __all__ = ["Reader", "Skipped", "Writer", "decode", "encode"]
 
@@ -16,12 +16,6 @@ COMPRESSIONS: tuple[str, ...]
 DEFAULT_CODEC: str
 KINDS: dict[str, int]
 SEQUENCE_FILE: bytes
-
-class Skipped(NamedTuple):
-    offset: int
-    nbytes: int
-    nrecords: int | None
-    error: DecodeError
 
 class WritableClass: ...
 
